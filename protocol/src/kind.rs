@@ -1,0 +1,160 @@
+//! The types of notification, and what each does.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
+
+/// What a notification says, JSON field `type`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Kind {
+    /// The work is done.
+    Complete,
+    /// The session is idle and waits for anything.
+    Waiting,
+    /// Somebody must answer before the session goes on.
+    Question,
+    /// Somebody must allow a step.
+    Approval,
+    /// The work is done and wants to be tried.
+    Testing,
+    /// The work failed.
+    Error,
+    /// The work goes on; recorded, wakes nobody.
+    Progress,
+    /// Anything else somebody wants to say.
+    Message,
+    /// The answer to an open question.
+    Answer,
+    /// The session is over.
+    Ended,
+}
+
+/// What a session is doing, as its notifications tell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SessionState {
+    /// It works.
+    Working,
+    /// It is idle.
+    Waiting,
+    /// It needs an answer or a permission.
+    Blocked,
+    /// Its work is done.
+    Complete,
+    /// Its work failed.
+    Error,
+    /// It is over.
+    Ended,
+}
+
+/// A type that is not in the table; its text lists those that are.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "unknown type '{0}' (expected one of: complete, waiting, question, approval, testing, error, progress, \
+     message, answer, ended)"
+)]
+pub struct UnknownKind(String);
+
+impl Kind {
+    /// Every kind, in the order of the table.
+    pub const ALL: [Self; 10] = [
+        Self::Complete,
+        Self::Waiting,
+        Self::Question,
+        Self::Approval,
+        Self::Testing,
+        Self::Error,
+        Self::Progress,
+        Self::Message,
+        Self::Answer,
+        Self::Ended,
+    ];
+
+    /// The name on the wire.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Complete => "complete",
+            Self::Waiting => "waiting",
+            Self::Question => "question",
+            Self::Approval => "approval",
+            Self::Testing => "testing",
+            Self::Error => "error",
+            Self::Progress => "progress",
+            Self::Message => "message",
+            Self::Answer => "answer",
+            Self::Ended => "ended",
+        }
+    }
+
+    /// The state of a session that says this, if it changes.
+    pub fn session_state(self) -> Option<SessionState> {
+        Some(match self {
+            Self::Complete => SessionState::Complete,
+            Self::Waiting | Self::Testing => SessionState::Waiting,
+            Self::Question | Self::Approval => SessionState::Blocked,
+            Self::Error => SessionState::Error,
+            Self::Progress => SessionState::Working,
+            Self::Ended => SessionState::Ended,
+            Self::Message | Self::Answer => return None,
+        })
+    }
+}
+
+impl FromStr for Kind {
+    type Err = UnknownKind;
+
+    /// Reads a type, or one of the aliases that other tools use for it.
+    fn from_str(text: &str) -> Result<Self, UnknownKind> {
+        Ok(match text {
+            "complete" | "completed" | "stop" | "done" => Self::Complete,
+            "waiting" | "idle" | "idle_prompt" => Self::Waiting,
+            "question" | "needs_input" | "input_request" => Self::Question,
+            "approval" | "permission" | "permission_prompt" | "approval_request" => Self::Approval,
+            "testing" | "needs_testing" => Self::Testing,
+            "error" | "failed" => Self::Error,
+            "progress" | "working" | "progress_update" => Self::Progress,
+            "message" | "info" | "note" | "feedback" => Self::Message,
+            "answer" => Self::Answer,
+            "ended" | "session_end" => Self::Ended,
+            _ => return Err(UnknownKind(text.chars().take(64).collect())),
+        })
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+impl Serialize for Kind {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+impl<'de> Deserialize<'de> for Kind {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = std::borrow::Cow::<'de, str>::deserialize(deserializer)?;
+        text.parse().map_err(D::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_reads_its_own_name() {
+        for kind in Kind::ALL {
+            assert_eq!(kind.as_str().parse::<Kind>().unwrap(), kind);
+        }
+    }
+
+    #[test]
+    fn an_unknown_type_is_told_the_list() {
+        let error = "finished".parse::<Kind>().unwrap_err().to_string();
+        assert!(error.contains("complete, waiting, question"), "{error}");
+    }
+}

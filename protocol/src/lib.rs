@@ -1,0 +1,23 @@
+//! Wire types of the hub: what `hubd` and `hubctl` say to each other as JSON.
+//!
+//! Names here are the names of `openapi.yaml`. Everything is plain data: no I/O, no clock.
+
+mod cursor;
+mod inbox;
+mod kind;
+mod name;
+mod notification;
+mod priority;
+mod problem;
+mod timestamp;
+mod wait;
+
+pub use cursor::{Cursor, Epoch, ParseCursorError, Seq};
+pub use inbox::{Holder, InboxInfo, InboxTouched};
+pub use kind::{Kind, SessionState, UnknownKind};
+pub use name::{InboxName, InvalidName, ProjectName, is_unprintable};
+pub use notification::{MAX_ITEM_BYTES, Notification, Post, Published, PublishedBatch};
+pub use priority::{Priority, UnknownPriority};
+pub use problem::Problem;
+pub use timestamp::Timestamp;
+pub use wait::{Acked, BarrierReport, WaitReply, WhyWoken};

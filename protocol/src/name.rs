@@ -1,0 +1,218 @@
+//! Names that are safe in URLs, file names, terminals and logs.
+
+use std::borrow::Borrow;
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+/// Why a text is not a name.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum InvalidName {
+    /// Not a session or inbox name.
+    #[error(
+        "invalid name '{0}' (1 to 64 of A-Z a-z 0-9 . _ - : @ +, beginning with a letter or digit, without '..')"
+    )]
+    Name(String),
+    /// Not a project.
+    #[error("invalid project '{0}' (1 to 1024 bytes, no control or invisible characters)")]
+    Project(String),
+}
+
+/// The name of an inbox, a session or a sender: 1 to 64 of `A-Z a-z 0-9 . _ - : @ +`, beginning with a letter or digit.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct InboxName(Box<str>);
+
+impl InboxName {
+    /// The inbox of whoever the person talks to, and the default target.
+    pub const PRIMARY: &str = "primary";
+    /// The person's own inbox.
+    pub const PERSON: &str = "person";
+    /// As a target: primary, person and the live sessions, less the sender.
+    pub const ALL: &str = "all";
+    /// The sender when nobody said who it is.
+    pub const UNKNOWN: &str = "unknown";
+
+    /// The name as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The default target.
+    pub fn primary() -> Self {
+        Self(Self::PRIMARY.into())
+    }
+}
+
+fn is_name(text: &str) -> bool {
+    text.len() <= 64
+        && text.starts_with(|c: char| c.is_ascii_alphanumeric())
+        && text
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || b"._-:@+".contains(&b))
+        && !text.contains("..")
+}
+
+impl FromStr for InboxName {
+    type Err = InvalidName;
+
+    fn from_str(text: &str) -> Result<Self, InvalidName> {
+        if is_name(text) {
+            Ok(Self(text.into()))
+        } else {
+            Err(InvalidName::Name(printable(text)))
+        }
+    }
+}
+
+impl TryFrom<String> for InboxName {
+    type Error = InvalidName;
+
+    fn try_from(text: String) -> Result<Self, InvalidName> {
+        text.parse()
+    }
+}
+
+impl From<InboxName> for String {
+    fn from(name: InboxName) -> Self {
+        name.0.into()
+    }
+}
+
+impl Borrow<str> for InboxName {
+    fn borrow(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for InboxName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.0)
+    }
+}
+
+/// What groups inboxes: usually the real path of a repository's main worktree, or any other text of 1 to 1024 bytes
+/// without control or invisible characters.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct ProjectName(Box<str>);
+
+impl ProjectName {
+    /// The project of whoever named none.
+    pub const DEFAULT: &str = "default";
+
+    /// The name as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl Default for ProjectName {
+    fn default() -> Self {
+        Self(Self::DEFAULT.into())
+    }
+}
+
+impl FromStr for ProjectName {
+    type Err = InvalidName;
+
+    fn from_str(text: &str) -> Result<Self, InvalidName> {
+        let sound =
+            !text.trim().is_empty() && text.len() <= 1024 && !text.chars().any(is_unprintable);
+        if sound {
+            Ok(Self(text.into()))
+        } else {
+            Err(InvalidName::Project(printable(text)))
+        }
+    }
+}
+
+impl TryFrom<String> for ProjectName {
+    type Error = InvalidName;
+
+    fn try_from(text: String) -> Result<Self, InvalidName> {
+        text.parse()
+    }
+}
+
+impl From<ProjectName> for String {
+    fn from(name: ProjectName) -> Self {
+        name.0.into()
+    }
+}
+
+impl fmt::Display for ProjectName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.0)
+    }
+}
+
+/// Whether `c` can move a cursor, hide, or turn the direction of text: C0, DEL, C1, bidi controls, zero-width and tag
+/// characters.
+pub fn is_unprintable(c: char) -> bool {
+    c.is_control()
+        || matches!(c,
+            '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}' | '\u{061c}'
+            | '\u{e0000}'..='\u{e007f}')
+}
+
+/// At most 64 characters of `text`, each unprintable one as `\u{…}`.
+fn printable(text: &str) -> String {
+    let mut shown = String::new();
+    for c in text.chars().take(64) {
+        if is_unprintable(c) {
+            shown.extend(c.escape_unicode());
+        } else {
+            shown.push(c);
+        }
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_could_leave_their_place_are_refused() {
+        let long = "a".repeat(65);
+        for bad in [
+            "",
+            "a/b",
+            "..",
+            "a..b",
+            "a\nb",
+            "\u{1b}[0m",
+            "a\u{202e}b",
+            ".git",
+            "-x",
+            " a",
+            "é",
+            &long,
+        ] {
+            assert!(bad.parse::<InboxName>().is_err(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn names_that_people_use_are_taken() {
+        for good in [
+            "primary",
+            "agent-abc123",
+            "worker.2",
+            "0b1c-4f",
+            "ci@host:8080",
+            &"a".repeat(64),
+        ] {
+            assert!(good.parse::<InboxName>().is_ok(), "{good:?}");
+        }
+    }
+
+    #[test]
+    fn a_project_may_be_a_path() {
+        assert!("/home/me/src/hub".parse::<ProjectName>().is_ok());
+        assert!("/home/me\n".parse::<ProjectName>().is_err());
+        assert!(" ".parse::<ProjectName>().is_err());
+    }
+}

@@ -1,0 +1,60 @@
+//! How much a notification matters.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+/// How much a notification matters; the order is delivery order, most important first.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum Priority {
+    /// Passes every limit and breaks barriers.
+    Urgent,
+    /// Delivered before the rest.
+    High,
+    /// The default.
+    #[default]
+    Normal,
+    /// Only rides along with other deliveries.
+    Low,
+}
+
+/// A priority that does not exist.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("unknown priority '{0}' (expected one of: urgent, high, normal, low)")]
+pub struct UnknownPriority(String);
+
+impl Priority {
+    /// The name on the wire.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Urgent => "urgent",
+            Self::High => "high",
+            Self::Normal => "normal",
+            Self::Low => "low",
+        }
+    }
+}
+
+impl FromStr for Priority {
+    type Err = UnknownPriority;
+
+    fn from_str(text: &str) -> Result<Self, UnknownPriority> {
+        Ok(match text {
+            "urgent" => Self::Urgent,
+            "high" => Self::High,
+            "normal" => Self::Normal,
+            "low" => Self::Low,
+            _ => return Err(UnknownPriority(text.chars().take(64).collect())),
+        })
+    }
+}
+
+impl fmt::Display for Priority {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}

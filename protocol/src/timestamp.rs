@@ -1,0 +1,84 @@
+//! Points in time on the wire.
+
+use std::fmt;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
+
+/// A wall-clock time in milliseconds since 1970; on the wire RFC 3339 in UTC with milliseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Timestamp(i64);
+
+/// The last millisecond of the year 9999, after which RFC 3339 has no form.
+const MAX_MILLIS: i64 = 253_402_300_799_999;
+
+impl Timestamp {
+    /// The time `millis` milliseconds after 1970, kept within the years 1970 to 9999.
+    pub fn from_millis(millis: i64) -> Self {
+        Self(millis.clamp(0, MAX_MILLIS))
+    }
+
+    /// Milliseconds since 1970.
+    pub fn as_millis(self) -> i64 {
+        self.0
+    }
+
+    /// This machine's wall clock, now.
+    pub fn now() -> Self {
+        Self::from_millis(jiff::Timestamp::now().as_millisecond())
+    }
+
+    /// This time, moved by `millis`.
+    #[must_use]
+    pub fn plus_millis(self, millis: i64) -> Self {
+        Self::from_millis(self.0.saturating_add(millis))
+    }
+}
+
+impl fmt::Display for Timestamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let time = jiff::Timestamp::from_millisecond(self.0).map_err(|_| fmt::Error)?;
+        write!(f, "{time:.3}")
+    }
+}
+
+impl std::str::FromStr for Timestamp {
+    type Err = jiff::Error;
+
+    /// Reads RFC 3339 with any offset.
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let time: jiff::Timestamp = text.parse()?;
+        Ok(Self::from_millis(time.as_millisecond()))
+    }
+}
+
+impl Serialize for Timestamp {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Timestamp {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        text.parse()
+            .map_err(|_| D::Error::custom(format!("'{text}' is not an RFC 3339 time")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_survives_the_wire() {
+        let time = Timestamp::from_millis(1_795_297_568_042);
+        assert_eq!(time.to_string(), "2026-11-21T21:46:08.042Z");
+        assert_eq!(time.to_string().parse::<Timestamp>().unwrap(), time);
+    }
+
+    #[test]
+    fn an_offset_is_read() {
+        let time: Timestamp = "2026-02-17T14:30:05-06:00".parse().unwrap();
+        assert_eq!(time.to_string(), "2026-02-17T20:30:05.000Z");
+    }
+}

@@ -1,0 +1,321 @@
+//! Records: the facts in the log, and their form in an entry.
+//!
+//! An entry is a kind byte and a payload. The payload is JSON, so that `hubd export` shows it and fields can be added;
+//! only a notification differs: `[u32 LE length of route][route JSON][notification JSON]`, so that readers get the
+//! notification's immutable bytes without parsing and the fold never parses the notification.
+
+use bytes::{BufMut, Bytes, BytesMut};
+use hub_protocol::{InboxName, Kind, Priority, ProjectName, Seq, SessionState, Timestamp};
+use serde::{Deserialize, Serialize};
+
+/// One fact.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Record {
+    /// Somebody said something.
+    Notified(Notified),
+    /// Notifications stopped being pending.
+    Settled(Settled),
+    /// The person marked notifications.
+    Seen(Seen),
+    /// An inbox was removed.
+    InboxClosed(InboxClosed),
+    /// An Idempotency-Key was used.
+    KeyUsed(KeyUsed),
+    /// The wall clock jumped.
+    ClockMoved(ClockMoved),
+    /// A pending notification whose block is about to be dropped, written again.
+    Carried(Carried),
+    /// Everything below this is no longer in the log.
+    Trimmed(Trimmed),
+    /// A project was emptied.
+    Reset(Reset),
+}
+
+/// A notification and where it went.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Notified {
+    /// What the fold needs to know of it.
+    pub route: Route,
+    /// The notification's immutable JSON object, one line.
+    pub json: Bytes,
+}
+
+/// What the fold needs to know of a notification.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Route {
+    /// The project.
+    pub project: ProjectName,
+    /// Who said it.
+    pub from: InboxName,
+    /// What it is.
+    #[serde(rename = "type")]
+    pub kind: Kind,
+    /// How it is ordered and limited: its own priority, or the higher one of an item it superseded.
+    pub priority: Priority,
+    /// When it was said.
+    pub ts: Timestamp,
+    /// When it stops being offered.
+    pub expires_at: Timestamp,
+    /// The inboxes it is pending in; empty for what is only recorded.
+    pub targets: Vec<Target>,
+    /// What it replaces.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
+    /// The session whose state it changes, and to what.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<(InboxName, SessionState)>,
+    /// How many replies lie before it.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub hops: u32,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // serde's signature
+fn is_zero(hops: &u32) -> bool {
+    *hops == 0
+}
+
+/// One inbox of a notification.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Target {
+    /// The inbox.
+    pub inbox: InboxName,
+    /// Whether it wakes the waiter there, or rides along.
+    pub wakes: bool,
+}
+
+/// Notifications that stopped being pending.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Settled {
+    /// The notifications, ascending.
+    pub ids: Vec<Seq>,
+    /// In this inbox; everywhere they are pending when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inbox: Option<(ProjectName, InboxName)>,
+    /// Why.
+    pub how: How,
+    /// The waiter or the notification that did it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// Why a notification is no longer pending.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum How {
+    /// Its reader has it.
+    Acked,
+    /// Its time was over.
+    Expired,
+    /// The log reached its byte cap.
+    Evicted,
+    /// A newer one with the same key took its place.
+    Superseded,
+    /// It was taken back.
+    Withdrawn,
+    /// Its inbox was closed, or its project reset.
+    Dropped,
+}
+
+/// The person's mark on notifications.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Seen {
+    /// The notifications, ascending.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ids: Vec<Seq>,
+    /// And every one up to this.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub up_to: Option<Seq>,
+    /// Seen, or unseen again.
+    pub seen: bool,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// An inbox that was removed; what was pending there is dropped.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InboxClosed {
+    /// The project.
+    pub project: ProjectName,
+    /// The inbox.
+    pub inbox: InboxName,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// A request that must not be done twice.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeyUsed {
+    /// The Idempotency-Key.
+    pub key: String,
+    /// SHA-256 of the request, in hexadecimal.
+    pub digest: String,
+    /// What it made.
+    pub ids: Vec<Seq>,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// A jump of the wall clock against the boot clock.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClockMoved {
+    /// How far, in milliseconds; pending deadlines move by as much.
+    pub delta_ms: i64,
+    /// The time after the jump.
+    pub at: Timestamp,
+}
+
+/// A pending notification, written again so that its old place can be dropped.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Carried {
+    /// Its number, which stays.
+    pub id: Seq,
+    /// Its immutable JSON.
+    pub json: Bytes,
+}
+
+/// A prefix that retention dropped.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Trimmed {
+    /// The first number that is kept.
+    pub below: Seq,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// A project whose inboxes were emptied.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reset {
+    /// The project.
+    pub project: ProjectName,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// Why an entry is no record.
+#[derive(Debug, thiserror::Error)]
+pub enum DecodeError {
+    /// A kind that this build does not know.
+    #[error("record kind {0} is not known to this version of hubd; install a newer one")]
+    UnknownKind(u8),
+    /// A payload that is not what its kind says.
+    #[error("broken record of kind {kind}: {reason}")]
+    Broken {
+        /// The kind byte.
+        kind: u8,
+        /// What is wrong.
+        reason: String,
+    },
+}
+
+/// The kind bytes of format 1. Ranges are kept free for what comes: 16 sessions, 32 listeners, 48 questions.
+pub mod kinds {
+    /// [`super::Record::Notified`].
+    pub const NOTIFIED: u8 = 1;
+    /// [`super::Record::Settled`].
+    pub const SETTLED: u8 = 2;
+    /// [`super::Record::Seen`].
+    pub const SEEN: u8 = 3;
+    /// [`super::Record::InboxClosed`].
+    pub const INBOX_CLOSED: u8 = 4;
+    /// [`super::Record::KeyUsed`].
+    pub const KEY_USED: u8 = 5;
+    /// [`super::Record::ClockMoved`].
+    pub const CLOCK_MOVED: u8 = 6;
+    /// [`super::Record::Carried`].
+    pub const CARRIED: u8 = 7;
+    /// [`super::Record::Trimmed`].
+    pub const TRIMMED: u8 = 8;
+    /// [`super::Record::Reset`].
+    pub const RESET: u8 = 9;
+}
+
+impl Record {
+    /// The kind byte and payload of this record's entry.
+    pub fn encode(&self) -> (u8, Bytes) {
+        match self {
+            Self::Notified(it) => (kinds::NOTIFIED, framed(&json(&it.route), &it.json)),
+            Self::Settled(it) => (kinds::SETTLED, json(it).into()),
+            Self::Seen(it) => (kinds::SEEN, json(it).into()),
+            Self::InboxClosed(it) => (kinds::INBOX_CLOSED, json(it).into()),
+            Self::KeyUsed(it) => (kinds::KEY_USED, json(it).into()),
+            Self::ClockMoved(it) => (kinds::CLOCK_MOVED, json(it).into()),
+            Self::Carried(it) => (
+                kinds::CARRIED,
+                framed(it.id.to_string().as_bytes(), &it.json),
+            ),
+            Self::Trimmed(it) => (kinds::TRIMMED, json(it).into()),
+            Self::Reset(it) => (kinds::RESET, json(it).into()),
+        }
+    }
+
+    /// Reads an entry back.
+    pub fn decode(kind: u8, payload: &Bytes) -> Result<Self, DecodeError> {
+        Ok(match kind {
+            kinds::NOTIFIED => {
+                let (route, json) = unframed(kind, payload)?;
+                Self::Notified(Notified {
+                    route: parse(kind, &route)?,
+                    json,
+                })
+            }
+            kinds::SETTLED => Self::Settled(parse(kind, payload)?),
+            kinds::SEEN => Self::Seen(parse(kind, payload)?),
+            kinds::INBOX_CLOSED => Self::InboxClosed(parse(kind, payload)?),
+            kinds::KEY_USED => Self::KeyUsed(parse(kind, payload)?),
+            kinds::CLOCK_MOVED => Self::ClockMoved(parse(kind, payload)?),
+            kinds::CARRIED => {
+                let (id, json) = unframed(kind, payload)?;
+                Self::Carried(Carried {
+                    id: parse(kind, &id)?,
+                    json,
+                })
+            }
+            kinds::TRIMMED => Self::Trimmed(parse(kind, payload)?),
+            kinds::RESET => Self::Reset(parse(kind, payload)?),
+            unknown => return Err(DecodeError::UnknownKind(unknown)),
+        })
+    }
+}
+
+/// The notification's JSON in an entry's payload, without a copy; `None` where the kind carries none.
+pub fn notification_json(kind: u8, payload: &Bytes) -> Option<Bytes> {
+    if kind != kinds::NOTIFIED && kind != kinds::CARRIED {
+        return None;
+    }
+    unframed(kind, payload).ok().map(|(_, json)| json)
+}
+
+fn json<T: Serialize>(value: &T) -> Vec<u8> {
+    // Records hold only strings, numbers and lists of them: there is no value that serde_json refuses.
+    serde_json::to_vec(value).expect("a record is JSON")
+}
+
+fn parse<T: for<'de> Deserialize<'de>>(kind: u8, bytes: &[u8]) -> Result<T, DecodeError> {
+    serde_json::from_slice(bytes).map_err(|error| DecodeError::Broken {
+        kind,
+        reason: error.to_string(),
+    })
+}
+
+fn framed(head: &[u8], json: &[u8]) -> Bytes {
+    let mut payload = BytesMut::with_capacity(4 + head.len() + json.len());
+    payload.put_u32_le(u32::try_from(head.len()).expect("a head is far below 4 GiB"));
+    payload.put_slice(head);
+    payload.put_slice(json);
+    payload.freeze()
+}
+
+fn unframed(kind: u8, payload: &Bytes) -> Result<(Bytes, Bytes), DecodeError> {
+    let broken = || DecodeError::Broken {
+        kind,
+        reason: "cut short".into(),
+    };
+    let (length, rest) = payload.split_first_chunk::<4>().ok_or_else(broken)?;
+    let length = u32::from_le_bytes(*length) as usize;
+    if rest.len() < length {
+        return Err(broken());
+    }
+    Ok((payload.slice(4..4 + length), payload.slice(4 + length..)))
+}
