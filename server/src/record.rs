@@ -277,6 +277,18 @@ impl Record {
             unknown => return Err(DecodeError::UnknownKind(unknown)),
         })
     }
+
+    /// The inboxes whose readers this concerns.
+    pub fn touches(&self) -> Box<dyn Iterator<Item = (&ProjectName, &InboxName)> + '_> {
+        match self {
+            Self::Notified(it) => {
+                Box::new(it.route.targets.iter().map(|target| (&it.route.project, &target.inbox)))
+            }
+            Self::Settled(it) => Box::new(it.inbox.iter().map(|(project, inbox)| (project, inbox))),
+            Self::InboxClosed(it) => Box::new(std::iter::once((&it.project, &it.inbox))),
+            _ => Box::new(std::iter::empty()),
+        }
+    }
 }
 
 /// The notification's JSON in an entry's payload, without a copy; `None` where the kind carries none.

@@ -1,0 +1,42 @@
+//! The HTTP API: the router as a table of contents. One file a resource; openapi.yaml is the contract.
+
+use axum::Router;
+use axum::routing::{delete, get, post, put};
+
+use crate::hub::Hub;
+
+mod body;
+mod error;
+mod events;
+mod history;
+mod inboxes;
+mod notify;
+mod params;
+mod probes;
+mod seen;
+mod trace;
+mod wait;
+
+pub use error::ApiError;
+
+/// Every route of the hub.
+pub fn router(hub: Hub) -> Router {
+    Router::new()
+        .route("/notify", post(notify::notify))
+        .route("/wait", get(wait::wait))
+        .route("/events", get(events::events))
+        .route("/inboxes", get(inboxes::list))
+        .route("/inboxes/{inbox}", delete(inboxes::close))
+        .route("/inboxes/{inbox}/ack", post(inboxes::ack))
+        .route("/notifications", get(history::list).delete(history::withdraw_key))
+        .route("/notifications/{id}", get(history::get).delete(history::withdraw))
+        .route("/notifications/{id}/trace", get(trace::trace))
+        .route("/notifications/{id}/seen", put(seen::mark).delete(seen::unmark))
+        .route("/seen", post(seen::mark_many))
+        .route("/projects/{project}/reset", post(inboxes::reset))
+        .route("/healthz", get(probes::healthz))
+        .route("/readyz", get(probes::readyz))
+        .route("/metrics", get(probes::metrics))
+        .route("/openapi.yaml", get(probes::openapi))
+        .with_state(hub)
+}

@@ -1,0 +1,143 @@
+//! `POST /notify`: somebody says something.
+
+use axum::Json;
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse, Response};
+use hub_protocol::{Post, ProjectName, Published, PublishedBatch};
+use serde::Deserialize;
+
+use super::{ApiError, body, params::Params};
+use crate::command::{Command, Once};
+use crate::draft::{self, Context};
+use crate::hub::Hub;
+use crate::writer::Done;
+
+/// Notifications in one request.
+const MAX_ITEMS: usize = 1000;
+/// Bytes of an Idempotency-Key.
+const MAX_KEY: usize = 255;
+
+/// What a text body says of itself in the query string.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct TextParams {
+    #[serde(rename = "type")]
+    kind: Option<String>,
+    from: Option<String>,
+    to: Option<String>,
+    project: Option<String>,
+    priority: Option<String>,
+    title: Option<String>,
+    key: Option<String>,
+    session: Option<String>,
+    parent: Option<String>,
+    reply_to: Option<u64>,
+    ttl: Option<u64>,
+}
+
+/// What a request asks to store.
+enum Posts {
+    One(Box<Post>),
+    Batch(Vec<Post>),
+}
+
+/// Stores one notification (a JSON object, or text) or several (a JSON array, or NDJSON), all or none.
+pub(super) async fn notify(
+    State(hub): State<Hub>,
+    Params(params): Params<TextParams>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, ApiError> {
+    let bytes = body::read(&headers, body).await?;
+    let once = once(&headers, &bytes)?;
+    let posts = parse(params, &headers, &bytes)?;
+    let single = matches!(posts, Posts::One(_));
+    let posts = match posts {
+        Posts::One(post) => vec![*post],
+        Posts::Batch(posts) => posts,
+    };
+    let context = Context::new(hub.log());
+    let drafts: Vec<_> = posts.into_iter().map(|post| draft::prepare(post, &context)).collect::<Result<_, _>>()?;
+    let project = drafts.first().map(|draft| draft.project.clone()).unwrap_or_default();
+    let done = hub.submit(Command::Notify { drafts, once }).await?;
+    Ok(answer(single, project, done))
+}
+
+fn answer(single: bool, project: ProjectName, done: Done) -> Response {
+    let status = if done.repeated { StatusCode::OK } else { StatusCode::CREATED };
+    let Done { ids, inboxes, woken, hint, .. } = done;
+    match ids.first() {
+        Some(&id) if single => (status, Json(Published { id, project, inboxes, woken, hint })).into_response(),
+        _ => (status, Json(PublishedBatch { ids, inboxes, woken, hint })).into_response(),
+    }
+}
+
+fn parse(params: TextParams, headers: &HeaderMap, bytes: &[u8]) -> Result<Posts, ApiError> {
+    let ndjson = headers.get("content-type").is_some_and(|kind| kind.as_bytes().starts_with(b"application/x-ndjson"));
+    match bytes.iter().find(|byte| !byte.is_ascii_whitespace()) {
+        None => Err(ApiError::invalid("the body is empty: send a text, or JSON with msg")),
+        Some(b'[') => {
+            let posts: Vec<Post> = serde_json::from_slice(bytes).map_err(|error| ApiError::bad_json(&error))?;
+            bounded(posts).map(Posts::Batch)
+        }
+        Some(b'{') => {
+            let lines = serde_json::Deserializer::from_slice(bytes).into_iter::<Post>();
+            let mut posts: Vec<Post> = lines.collect::<Result<_, _>>().map_err(|error| ApiError::bad_json(&error))?;
+            if posts.len() == 1 && !ndjson {
+                return Ok(Posts::One(Box::new(posts.remove(0))));
+            }
+            bounded(posts).map(Posts::Batch)
+        }
+        Some(_) => text(params, bytes).map(Box::new).map(Posts::One),
+    }
+}
+
+fn bounded(posts: Vec<Post>) -> Result<Vec<Post>, ApiError> {
+    match posts.len() {
+        0 => Err(ApiError::invalid("the batch is empty")),
+        1..=MAX_ITEMS => Ok(posts),
+        _ => Err(ApiError::invalid(format!("a batch has at most {MAX_ITEMS} notifications"))),
+    }
+}
+
+fn text(params: TextParams, bytes: &[u8]) -> Result<Post, ApiError> {
+    let text = std::str::from_utf8(bytes).map_err(|_| ApiError::malformed("the body is not UTF-8"))?;
+    if text.starts_with('\u{feff}') {
+        return Err(ApiError::malformed("the body begins with a byte order mark"));
+    }
+    Ok(Post {
+        msg: text.trim_end_matches(['\r', '\n']).to_owned(),
+        from: parsed(params.from)?,
+        to: parsed(params.to)?,
+        kind: parsed(params.kind).map_err(|error| error.with_code_of_type())?,
+        priority: parsed(params.priority)?,
+        project: parsed(params.project)?,
+        title: params.title,
+        key: params.key,
+        session: parsed(params.session)?,
+        parent: parsed(params.parent)?,
+        reply_to: params.reply_to,
+        ttl: params.ttl,
+        ..Post::default()
+    })
+}
+
+fn parsed<T>(text: Option<String>) -> Result<Option<T>, ApiError>
+where
+    T: std::str::FromStr,
+    T::Err: std::fmt::Display,
+{
+    text.map(|text| text.parse().map_err(|error: T::Err| ApiError::invalid(error))).transpose()
+}
+
+fn once(headers: &HeaderMap, body: &[u8]) -> Result<Option<Once>, ApiError> {
+    let mut keys = headers.get_all("idempotency-key").iter();
+    let Some(key) = keys.next() else { return Ok(None) };
+    let key = key.to_str().ok().filter(|key| !key.trim().is_empty() && key.len() <= MAX_KEY);
+    match (key, keys.next()) {
+        (Some(key), None) => Ok(Some(Once::new(key, body))),
+        _ => Err(ApiError::invalid(format!("Idempotency-Key must be one header of 1 to {MAX_KEY} visible characters"))),
+    }
+}

@@ -1,0 +1,175 @@
+//! The handle that everybody holds: commands, waits and queries go in here, answers come out.
+
+use std::sync::Arc;
+use std::sync::mpsc::{SyncSender, TrySendError};
+use std::thread::JoinHandle;
+use std::time::Instant;
+
+use tokio::sync::{oneshot, watch};
+use tokio_util::sync::CancellationToken;
+
+use crate::command::{Command, Refusal};
+use crate::journal::{Journal, JournalError};
+use crate::lease::LeaseKey;
+use crate::log::Log;
+use crate::metrics::Metrics;
+use crate::presence::{Outcome, Presence, WaitSpec, WakeLimits};
+use crate::state::State;
+use crate::writer::{Ask, Done, Reload, Writer};
+
+/// A running hub.
+#[derive(Clone)]
+pub struct Hub(Arc<Inner>);
+
+struct Inner {
+    queue: SyncSender<Ask>,
+    log: Arc<Log>,
+    due: watch::Receiver<Option<Instant>>,
+    presence: watch::Receiver<u64>,
+    leases: LeaseKey,
+    metrics: Arc<Metrics>,
+    shutdown: CancellationToken,
+}
+
+/// What a hub is made of.
+pub struct Parts {
+    /// Where records go.
+    pub journal: Arc<dyn Journal>,
+    /// The fold of everything in the journal.
+    pub state: State,
+    /// Folds the journal again, when a commit failed halfway.
+    pub reload: Reload,
+    /// Signs leases.
+    pub leases: LeaseKey,
+    /// How often agents may be woken.
+    pub limits: WakeLimits,
+    /// How many requests may wait for the writer.
+    pub queue: usize,
+    /// Ends streams and waits.
+    pub shutdown: CancellationToken,
+}
+
+/// Why the hub did not do it. Nothing has changed, except where it says otherwise.
+#[derive(Debug, thiserror::Error)]
+pub enum Rejected {
+    /// The fold says no.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    /// The disk is full.
+    #[error("the disk is full")]
+    Full,
+    /// The storage failed: it may or may not have been stored.
+    #[error("the storage failed")]
+    Storage,
+    /// Too many requests wait already.
+    #[error("the hub is busy")]
+    Busy,
+    /// The hub is about to end.
+    #[error("the hub is shutting down")]
+    ShuttingDown,
+}
+
+impl Hub {
+    /// Starts the writer thread. It ends, with the journal closed, after [`Hub::stop`], or with the error of a storage
+    /// that failed.
+    pub fn start(parts: Parts) -> (Self, JoinHandle<Result<(), JournalError>>) {
+        let (queue, asks) = std::sync::mpsc::sync_channel(parts.queue);
+        let log = Arc::new(Log::new(parts.journal));
+        let metrics = Arc::new(Metrics::new());
+        let presence = Presence::new(parts.limits);
+        let (due_sender, due) = watch::channel(None);
+        let inner = Inner {
+            queue,
+            log: Arc::clone(&log),
+            due,
+            presence: presence.subscribe(),
+            leases: parts.leases,
+            metrics: Arc::clone(&metrics),
+            shutdown: parts.shutdown,
+        };
+        let writer = Writer::new(parts.state, presence, log, due_sender, metrics, parts.reload);
+        let thread = std::thread::Builder::new()
+            .name("writer".into())
+            .spawn(move || writer.run(&asks))
+            .expect("a thread can be started while the hub starts");
+        (Self(Arc::new(inner)), thread)
+    }
+
+    /// Does what is asked, durably, or says why not.
+    pub async fn submit(&self, command: Command) -> Result<Done, Rejected> {
+        let (reply, answer) = oneshot::channel();
+        self.ask(Ask::Command { command, reply })?;
+        answer.await.unwrap_or(Err(Rejected::Storage))
+    }
+
+    /// [`Hub::submit`] for threads of their own.
+    pub fn submit_blocking(&self, command: Command) -> Result<Done, Rejected> {
+        let (reply, answer) = oneshot::channel();
+        self.ask(Ask::Command { command, reply })?;
+        answer.blocking_recv().unwrap_or(Err(Rejected::Storage))
+    }
+
+    /// Waits as `spec` says. Dropping the future ends the wait.
+    pub async fn wait(&self, spec: WaitSpec) -> Result<Outcome, Rejected> {
+        let (reply, answer) = oneshot::channel();
+        self.ask(Ask::Wait { spec, reply })?;
+        tokio::select! {
+            outcome = answer => outcome.map_err(|_| Rejected::ShuttingDown),
+            () = self.0.shutdown.cancelled() => Err(Rejected::ShuttingDown),
+        }
+    }
+
+    /// Asks something of what is committed and of who is there.
+    pub async fn query<T: Send + 'static>(
+        &self,
+        question: impl FnOnce(&State, &Presence) -> T + Send + 'static,
+    ) -> Result<T, Rejected> {
+        let (reply, answer) = oneshot::channel();
+        let ask = move |state: &State, presence: &Presence| drop(reply.send(question(state, presence)));
+        self.ask(Ask::Query(Box::new(ask)))?;
+        answer.await.map_err(|_| Rejected::ShuttingDown)
+    }
+
+    fn ask(&self, ask: Ask) -> Result<(), Rejected> {
+        self.0.queue.try_send(ask).map_err(|error| match error {
+            TrySendError::Full(_) => Rejected::Busy,
+            TrySendError::Disconnected(_) => Rejected::ShuttingDown,
+        })
+    }
+
+    /// The log, to read.
+    pub fn log(&self) -> &Arc<Log> {
+        &self.0.log
+    }
+
+    /// When the clock must tick next.
+    pub fn next_due(&self) -> watch::Receiver<Option<Instant>> {
+        self.0.due.clone()
+    }
+
+    /// Changes whenever a waiter comes or goes.
+    pub fn presence(&self) -> watch::Receiver<u64> {
+        self.0.presence.clone()
+    }
+
+    /// Signs and verifies leases.
+    pub fn leases(&self) -> &LeaseKey {
+        &self.0.leases
+    }
+
+    /// What is counted.
+    pub fn metrics(&self) -> &Metrics {
+        &self.0.metrics
+    }
+
+    /// Ends streams and waits.
+    pub fn shutdown(&self) -> &CancellationToken {
+        &self.0.shutdown
+    }
+
+    /// Lets the writer finish what is queued and end.
+    pub fn stop(&self) {
+        // The queue is drained all the time: this blocks for a commit at most.
+        let _ = self.0.queue.send(Ask::Stop);
+    }
+}

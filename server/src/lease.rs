@@ -1,0 +1,132 @@
+//! Lease tokens: what acknowledges exactly the batch that a reader was given.
+//!
+//! A token describes itself, so that an acknowledgement works after the hub restarted and forgot the lease; it is
+//! signed, so that a reader cannot name what it was never given. Form: `base64url(claim JSON) . base64url(tag)`, the
+//! tag being the first 16 bytes of HMAC-SHA256 over the first part. Numbers are ascending and written as differences,
+//! which keeps 500 of them within 2 KiB.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
+use hmac::{Hmac, KeyInit, Mac};
+use hub_protocol::{Epoch, InboxName, ProjectName, Seq};
+use serde::{Deserialize, Serialize};
+use sha2::Sha256;
+
+const TAG_BYTES: usize = 16;
+
+/// The key that signs leases of this hub.
+pub struct LeaseKey(Hmac<Sha256>);
+
+/// What a reader was given.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Claim {
+    /// The journal it is about.
+    pub epoch: Epoch,
+    /// The project of the inboxes.
+    pub project: ProjectName,
+    /// Who was given it.
+    pub by: Option<String>,
+    /// Each inbox and its notifications, ascending.
+    pub items: Vec<(InboxName, Vec<Seq>)>,
+}
+
+/// A token that this hub never gave out.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error("this lease was not given out by this hub")]
+pub struct ForgedLease;
+
+#[derive(Serialize, Deserialize)]
+struct Wire {
+    e: Epoch,
+    p: ProjectName,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    b: Option<String>,
+    i: Vec<(InboxName, Vec<u64>)>,
+}
+
+impl LeaseKey {
+    /// A key derived from the hub's secret, so that tokens outlive a restart.
+    pub fn new(secret: &[u8]) -> Self {
+        let mut derive = Hmac::<Sha256>::new_from_slice(secret).expect("HMAC takes a key of any length");
+        derive.update(b"hub lease v1");
+        let key = derive.finalize().into_bytes();
+        Self(Hmac::new_from_slice(&key).expect("HMAC takes a key of any length"))
+    }
+
+    /// The token for a claim.
+    pub fn sign(&self, claim: &Claim) -> String {
+        let items = claim.items.iter().map(|(inbox, ids)| (inbox.clone(), differences(ids))).collect();
+        let wire = Wire { e: claim.epoch, p: claim.project.clone(), b: claim.by.clone(), i: items };
+        let body = BASE64.encode(serde_json::to_vec(&wire).expect("a claim is JSON"));
+        let tag = self.0.clone().chain_update(&body).finalize().into_bytes();
+        let tag = BASE64.encode(&tag[..TAG_BYTES]);
+        format!("{body}.{tag}")
+    }
+
+    /// The claim in a token that this hub gave out for the journal `epoch`.
+    pub fn verify(&self, token: &str, epoch: Epoch) -> Result<Claim, ForgedLease> {
+        let (body, tag) = token.split_once('.').ok_or(ForgedLease)?;
+        let tag = BASE64.decode(tag).map_err(|_| ForgedLease)?;
+        if tag.len() != TAG_BYTES {
+            return Err(ForgedLease);
+        }
+        self.0.clone().chain_update(body).verify_truncated_left(&tag).map_err(|_| ForgedLease)?;
+        let body = BASE64.decode(body).map_err(|_| ForgedLease)?;
+        let wire: Wire = serde_json::from_slice(&body).map_err(|_| ForgedLease)?;
+        if wire.e != epoch {
+            return Err(ForgedLease);
+        }
+        let items = wire.i.into_iter().map(|(inbox, steps)| (inbox, sums(&steps))).collect();
+        Ok(Claim { epoch, project: wire.p, by: wire.b, items })
+    }
+}
+
+fn differences(ids: &[Seq]) -> Vec<u64> {
+    let before = std::iter::once(0).chain(ids.iter().copied());
+    ids.iter().zip(before).map(|(id, before)| id - before).collect()
+}
+
+fn sums(steps: &[u64]) -> Vec<Seq> {
+    steps
+        .iter()
+        .scan(0_u64, |sum, step| {
+            *sum = sum.saturating_add(*step);
+            Some(*sum)
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn claim() -> Claim {
+        let name: InboxName = "primary".parse().unwrap();
+        Claim { epoch: Epoch(7), project: ProjectName::default(), by: None, items: vec![(name, vec![3, 9, 10])] }
+    }
+
+    #[test]
+    fn a_lease_comes_back_as_it_was_given() {
+        let token = LeaseKey::new(b"secret").sign(&claim());
+        assert_eq!(LeaseKey::new(b"secret").verify(&token, Epoch(7)), Ok(claim()));
+    }
+
+    #[test]
+    fn a_lease_of_another_hub_or_journal_is_refused() {
+        let token = LeaseKey::new(b"secret").sign(&claim());
+        assert_eq!(LeaseKey::new(b"other").verify(&token, Epoch(7)), Err(ForgedLease));
+        assert_eq!(LeaseKey::new(b"secret").verify(&token, Epoch(8)), Err(ForgedLease));
+    }
+
+    #[test]
+    fn a_changed_lease_is_refused() {
+        let key = LeaseKey::new(b"secret");
+        let token = key.sign(&claim());
+        let other = key.sign(&Claim { by: Some("me".into()), ..claim() });
+        let (body, _) = other.split_once('.').unwrap();
+        let (_, tag) = token.split_once('.').unwrap();
+        for forged in [format!("{body}.{tag}"), String::new(), ".".into(), format!("{body}."), "a.b.c".into()] {
+            assert_eq!(key.verify(&forged, Epoch(7)), Err(ForgedLease), "{forged}");
+        }
+    }
+}

@@ -1,0 +1,323 @@
+//! Presence: who waits, who holds what for the moment. The one part of the hub that is not in the log.
+//!
+//! It lives in the writer thread and is lost at a restart by design: waiters come back, and what was leased and never
+//! acknowledged is offered again.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::time::Instant;
+
+use hub_protocol::{Holder, InboxName, ProjectName, Seq, WhyWoken};
+use tokio::sync::{oneshot, watch};
+
+use crate::clock::Now;
+use crate::state::{Item, State};
+
+mod barrier;
+mod batch;
+mod limits;
+mod waiter;
+
+pub use barrier::Barrier;
+pub use batch::{Batch, Offered};
+pub use limits::WakeLimits;
+pub use waiter::{Outcome, WaitSpec};
+
+use batch::{LEASE, Lease, LeaseId};
+use limits::WakeLog;
+use waiter::{Waiter, WaiterId};
+
+/// What happens at one inbox's door.
+#[derive(Debug, Default)]
+struct Door {
+    waiter: Option<WaiterId>,
+    leased: HashMap<Seq, LeaseId>,
+    /// Offered once, never acknowledged: the next offer says so.
+    returned: HashSet<Seq>,
+}
+
+/// A moment at which presence changes by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Due {
+    Waiter(WaiterId),
+    Lease(LeaseId),
+}
+
+/// Waiters, leases and wake limits.
+pub struct Presence {
+    doors: HashMap<ProjectName, HashMap<InboxName, Door>>,
+    waiters: HashMap<WaiterId, Waiter>,
+    /// Waiters with a barrier, which a session's state may meet without touching their inbox.
+    barriers: BTreeSet<WaiterId>,
+    leases: HashMap<LeaseId, Lease>,
+    due: BTreeSet<(Instant, Due)>,
+    wakes: HashMap<(ProjectName, InboxName), WakeLog>,
+    limits: WakeLimits,
+    next_id: u64,
+    /// Counts changes, for those who watch who is there.
+    version: watch::Sender<u64>,
+}
+
+impl Presence {
+    /// Nobody is there.
+    pub fn new(limits: WakeLimits) -> Self {
+        Self {
+            doors: HashMap::new(),
+            waiters: HashMap::new(),
+            barriers: BTreeSet::new(),
+            leases: HashMap::new(),
+            due: BTreeSet::new(),
+            wakes: HashMap::new(),
+            limits,
+            next_id: 0,
+            version: watch::Sender::new(0),
+        }
+    }
+
+    /// Changes whenever a waiter comes or goes.
+    pub fn subscribe(&self) -> watch::Receiver<u64> {
+        self.version.subscribe()
+    }
+
+    /// When something is due next.
+    pub fn next_deadline(&self) -> Option<Instant> {
+        self.due.first().map(|(at, _)| *at)
+    }
+
+    /// Who waits at an inbox, if the connection still lives.
+    pub fn holder(&self, project: &ProjectName, inbox: &InboxName) -> Option<Holder> {
+        let waiter = self.waiters.get(&self.door(project, inbox)?.waiter?)?;
+        waiter.is_connected().then(|| waiter.holder())
+    }
+
+    /// Every inbox at which somebody waits.
+    pub fn holders(&self) -> impl Iterator<Item = (&ProjectName, &InboxName, Holder)> {
+        let live = self.waiters.values().filter(|waiter| waiter.is_connected());
+        live.flat_map(|waiter| {
+            waiter.spec.inboxes.iter().map(|inbox| (&waiter.spec.project, inbox, waiter.holder()))
+        })
+    }
+
+    /// How many waiters there are.
+    pub fn waiters(&self) -> usize {
+        self.waiters.values().filter(|waiter| waiter.is_connected()).count()
+    }
+
+    /// Whether a reader holds this item for the moment.
+    pub fn is_leased(&self, project: &ProjectName, inbox: &InboxName, id: Seq) -> bool {
+        self.door(project, inbox).is_some_and(|door| door.leased.contains_key(&id))
+    }
+
+    /// How many items of an inbox readers hold for the moment.
+    pub fn leased_count(&self, project: &ProjectName, inbox: &InboxName) -> usize {
+        self.door(project, inbox).map_or(0, |door| door.leased.len())
+    }
+
+    /// Lets a waiter in: it is answered at once if something is there for it, and parked otherwise.
+    pub fn arm(&mut self, state: &State, spec: WaitSpec, reply: oneshot::Sender<Outcome>, now: Now) {
+        if let Some(outcome) = self.make_room(state, &spec, now) {
+            let _ = reply.send(outcome);
+            return;
+        }
+        self.next_id += 1;
+        let id = WaiterId(self.next_id);
+        for inbox in &spec.inboxes {
+            self.door_mut(&spec.project, inbox).waiter = Some(id);
+        }
+        if spec.barrier.is_some() {
+            self.barriers.insert(id);
+        }
+        let waiter = Waiter::new(id, spec, reply, now);
+        self.due.insert((waiter.due, Due::Waiter(id)));
+        self.waiters.insert(id, waiter);
+        self.changed();
+        if self.waiters[&id].spec.drain {
+            self.finish(state, id, WhyWoken::Pending, now);
+        } else {
+            self.consider(state, id, now);
+        }
+    }
+
+    /// Ends whoever must make room for `spec`; answers with the holder if that may not be.
+    fn make_room(&mut self, state: &State, spec: &WaitSpec, now: Now) -> Option<Outcome> {
+        for inbox in &spec.inboxes {
+            let Some(id) = self.door(&spec.project, inbox).and_then(|door| door.waiter) else { continue };
+            let holder = &self.waiters[&id];
+            let own = spec.name.is_some() && spec.name == holder.spec.name;
+            if holder.is_connected() && !own && !spec.takeover {
+                return Some(Outcome::Held { inbox: inbox.clone(), holder: holder.holder() });
+            }
+            self.dismiss(id, Outcome::TakenOver);
+        }
+        if let Some(name) = &spec.name {
+            self.release_leases_of(state, name, now);
+        }
+        None
+    }
+
+    /// A notification is durably pending in an inbox. Says whether that met its waiter's condition.
+    pub fn arrived(&mut self, state: &State, project: &ProjectName, inbox: &InboxName, id: Seq, now: Now) -> bool {
+        let Some(waiter_id) = self.door(project, inbox).and_then(|door| door.waiter) else { return false };
+        let waiter = &self.waiters[&waiter_id];
+        if !waiter.is_connected() {
+            self.dismiss(waiter_id, Outcome::TakenOver);
+            return false;
+        }
+        if waiter.spec.barrier.is_some() {
+            return self.consider(state, waiter_id, now);
+        }
+        let Some(item) = state.inbox(project, inbox).and_then(|inbox| inbox.get(id)) else { return false };
+        if !item.wakes || !waiter.spec.filter.takes_item(item.seq, &item.from, item.kind, item.priority) {
+            return false;
+        }
+        let why = WhyWoken::Arrived { id, from: item.from.clone(), kind: item.kind };
+        self.trigger(state, waiter_id, item, why, now)
+    }
+
+    /// A session's state changed: barriers that name it may be met.
+    pub fn session_changed(&mut self, state: &State, now: Now) -> u32 {
+        let ids: Vec<WaiterId> = self.barriers.iter().copied().collect();
+        ids.into_iter().map(|id| u32::from(self.consider(state, id, now))).sum()
+    }
+
+    /// Items stopped being pending: nobody holds them any more.
+    pub fn settled(&mut self, project: &ProjectName, inbox: &InboxName, ids: &[Seq]) {
+        let Some(door) = self.doors.get_mut(project).and_then(|inboxes| inboxes.get_mut(inbox)) else { return };
+        for id in ids {
+            door.leased.remove(id);
+            door.returned.remove(id);
+        }
+    }
+
+    /// Items stopped being pending wherever they were.
+    pub fn settled_everywhere(&mut self, ids: &[Seq]) {
+        for door in self.doors.values_mut().flat_map(HashMap::values_mut) {
+            for id in ids {
+                door.leased.remove(id);
+                door.returned.remove(id);
+            }
+        }
+    }
+
+    /// Everything that is due: waits end, lulls are over, leases run out.
+    pub fn tick(&mut self, state: &State, now: Now) {
+        while let Some(&(at, due)) = self.due.first() {
+            if at > now.mono {
+                return;
+            }
+            self.due.pop_first();
+            match due {
+                Due::Waiter(id) => self.waiter_due(state, id, now),
+                Due::Lease(id) => self.release(state, id, now),
+            }
+        }
+    }
+
+    /// Ends every waiter of a project, because the project was reset.
+    pub fn dismiss_project(&mut self, project: &ProjectName) {
+        let of_project = |waiter: &&Waiter| waiter.spec.project == *project;
+        let ids: Vec<WaiterId> = self.waiters.values().filter(of_project).map(|waiter| waiter.id).collect();
+        for id in ids {
+            self.dismiss(id, Outcome::Empty);
+        }
+        self.doors.remove(project);
+    }
+
+    /// Looks whether a waiter's condition is met by what is there.
+    fn consider(&mut self, state: &State, id: WaiterId, now: Now) -> bool {
+        let Some(waiter) = self.waiters.get(&id) else { return false };
+        if let Some(barrier) = &waiter.spec.barrier {
+            let project = &waiter.spec.project;
+            let available = || self.available(state, waiter);
+            let Some(why) = barrier.verdict(state, project, available) else { return false };
+            return self.settle_or_finish(state, id, why, now);
+        }
+        let Some(item) = self.available(state, waiter).find(|item| item.wakes) else { return false };
+        let why = if self.was_returned(waiter, item.seq) { WhyWoken::Returned } else { WhyWoken::Pending };
+        self.trigger(state, id, item, why, now)
+    }
+
+    /// `item` meets the waiter's condition, unless the waiter is an agent that this sender has woken enough.
+    fn trigger(&mut self, state: &State, id: WaiterId, item: &Item, why: WhyWoken, now: Now) -> bool {
+        let Some(waiter) = self.waiters.get_mut(&id) else { return false };
+        if let Some(session) = &waiter.spec.session
+            && !waiter.is_settling()
+        {
+            let log = self.wakes.entry((waiter.spec.project.clone(), session.clone())).or_default();
+            if let Err(until) = log.admit(&self.limits, item, now.mono) {
+                self.due.remove(&(waiter.due, Due::Waiter(id)));
+                waiter.hold_until(until);
+                self.due.insert((waiter.due, Due::Waiter(id)));
+                return false;
+            }
+        }
+        self.settle_or_finish(state, id, why, now)
+    }
+
+    fn settle_or_finish(&mut self, state: &State, id: WaiterId, why: WhyWoken, now: Now) -> bool {
+        let Some(waiter) = self.waiters.get_mut(&id) else { return false };
+        let due = waiter.due;
+        if waiter.settle(&why, now.mono) {
+            let waiter_due = waiter.due;
+            self.due.remove(&(due, Due::Waiter(id)));
+            self.due.insert((waiter_due, Due::Waiter(id)));
+        } else {
+            self.finish(state, id, why, now);
+        }
+        true
+    }
+
+    fn waiter_due(&mut self, state: &State, id: WaiterId, now: Now) {
+        let Some(waiter) = self.waiters.get_mut(&id) else { return };
+        if !waiter.is_connected() {
+            return self.dismiss(id, Outcome::TakenOver);
+        }
+        if let Some(why) = waiter.settled() {
+            return self.finish(state, id, why, now);
+        }
+        if now.mono >= waiter.spec.deadline {
+            if waiter.spec.barrier.is_some() {
+                return self.finish(state, id, WhyWoken::Timeout, now);
+            }
+            return self.dismiss(id, Outcome::Empty);
+        }
+        waiter.due = waiter.spec.deadline;
+        self.due.insert((waiter.due, Due::Waiter(id)));
+        self.consider(state, id, now);
+    }
+
+    /// Takes a waiter away and tells it why.
+    fn dismiss(&mut self, id: WaiterId, outcome: Outcome) {
+        if let Some(waiter) = self.take(id) {
+            waiter.answer(outcome);
+        }
+    }
+
+    fn take(&mut self, id: WaiterId) -> Option<Waiter> {
+        let waiter = self.waiters.remove(&id)?;
+        self.due.remove(&(waiter.due, Due::Waiter(id)));
+        self.barriers.remove(&id);
+        for inbox in &waiter.spec.inboxes {
+            let door = self.door_mut(&waiter.spec.project, inbox);
+            if door.waiter == Some(id) {
+                door.waiter = None;
+            }
+        }
+        self.changed();
+        Some(waiter)
+    }
+
+    fn changed(&self) {
+        self.version.send_modify(|version| *version += 1);
+    }
+
+    fn door(&self, project: &ProjectName, inbox: &InboxName) -> Option<&Door> {
+        self.doors.get(project)?.get(inbox)
+    }
+
+    fn door_mut(&mut self, project: &ProjectName, inbox: &InboxName) -> &mut Door {
+        if !self.doors.get(project).is_some_and(|inboxes| inboxes.contains_key(inbox)) {
+            self.doors.entry(project.clone()).or_default().entry(inbox.clone()).or_default();
+        }
+        self.doors.get_mut(project).and_then(|inboxes| inboxes.get_mut(inbox)).expect("the door was just made")
+    }
+}

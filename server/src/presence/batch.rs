@@ -1,0 +1,183 @@
+//! What a waiter is given, and the lease on it.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use hub_protocol::{BarrierReport, InboxName, ProjectName, Seq, WhyWoken};
+
+use super::waiter::{Outcome, Waiter, WaiterId};
+use super::{Due, Presence};
+use crate::clock::Now;
+use crate::state::{Item, State};
+
+/// How long a reader may take to acknowledge before others are offered what it got.
+pub(super) const LEASE: Duration = Duration::from_secs(30);
+/// Notifications in one answer.
+const MAX_ITEMS: usize = 500;
+/// Bytes of JSON in one answer; one notification always fits.
+const MAX_BYTES: usize = 256 << 10;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct LeaseId(u64);
+
+#[derive(Debug)]
+pub(super) struct Lease {
+    project: ProjectName,
+    items: Vec<(InboxName, Vec<Seq>)>,
+    by: Option<String>,
+    until: std::time::Instant,
+}
+
+/// What a waiter is given.
+#[derive(Debug)]
+pub struct Batch {
+    /// The notifications, in delivery order.
+    pub items: Vec<Offered>,
+    /// What acknowledges them: each inbox with its notifications, ascending.
+    pub lease: Vec<(InboxName, Vec<Seq>)>,
+    /// How many more are pending.
+    pub remaining: u64,
+    /// Why it was woken.
+    pub why: WhyWoken,
+    /// What became of its barrier.
+    pub barrier: Option<BarrierReport>,
+}
+
+/// One notification of a batch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Offered {
+    /// Its number.
+    pub id: Seq,
+    /// The record that holds its JSON.
+    pub location: Seq,
+    /// Whether a reader was offered it before.
+    pub redelivered: bool,
+}
+
+impl Presence {
+    /// What a waiter could be given now, in delivery order within each inbox.
+    pub(super) fn available<'a>(&'a self, state: &'a State, waiter: &'a Waiter) -> impl Iterator<Item = &'a Item> {
+        waiter.spec.inboxes.iter().flat_map(move |inbox| self.available_in(state, waiter, inbox))
+    }
+
+    fn available_in<'a>(
+        &'a self,
+        state: &'a State,
+        waiter: &'a Waiter,
+        inbox: &'a InboxName,
+    ) -> impl Iterator<Item = &'a Item> {
+        let project = &waiter.spec.project;
+        let door = self.door(project, inbox);
+        let free = move |item: &&Item| door.is_none_or(|door| !door.leased.contains_key(&item.seq));
+        let wanted =
+            |item: &&Item| waiter.spec.filter.takes_item(item.seq, &item.from, item.kind, item.priority);
+        let pending = state.inbox(project, inbox).into_iter().flat_map(|inbox| inbox.pending());
+        pending.filter(free).filter(wanted)
+    }
+
+    pub(super) fn was_returned(&self, waiter: &Waiter, id: Seq) -> bool {
+        let returned = |inbox| self.door(&waiter.spec.project, inbox).is_some_and(|door| door.returned.contains(&id));
+        waiter.spec.inboxes.iter().any(returned)
+    }
+
+    /// Ends a wait with what is there.
+    pub(super) fn finish(&mut self, state: &State, id: WaiterId, why: WhyWoken, now: Now) {
+        let Some(waiter) = self.take(id) else { return };
+        let batch = self.gather(state, &waiter, why);
+        let met = batch.barrier.as_ref().is_some_and(|barrier| barrier.met);
+        if batch.items.is_empty() && !met {
+            waiter.answer(Outcome::Empty);
+            return;
+        }
+        let lease = self.lease(&waiter, &batch, now);
+        if waiter.answer(Outcome::Batch(batch)).is_some() {
+            self.release(state, lease, now);
+        }
+    }
+
+    fn gather(&self, state: &State, waiter: &Waiter, why: WhyWoken) -> Batch {
+        let project = &waiter.spec.project;
+        // An item may be pending in two of the inboxes: it is offered once, and acknowledged in both.
+        let mut found: BTreeMap<_, (&Item, Vec<&InboxName>)> = BTreeMap::new();
+        for inbox in &waiter.spec.inboxes {
+            for item in self.available_in(state, waiter, inbox).take(MAX_ITEMS) {
+                found.entry((item.priority, item.seq)).or_insert((item, Vec::new())).1.push(inbox);
+            }
+        }
+        let mut batch = Batch {
+            items: Vec::new(),
+            lease: waiter.spec.inboxes.iter().map(|inbox| (inbox.clone(), Vec::new())).collect(),
+            remaining: 0,
+            barrier: waiter.spec.barrier.as_ref().map(|barrier| barrier.report(state, project, &why)),
+            why,
+        };
+        let mut bytes = 0;
+        for (item, inboxes) in found.into_values().take(MAX_ITEMS) {
+            bytes += item.size as usize;
+            if bytes > MAX_BYTES && !batch.items.is_empty() {
+                break;
+            }
+            let location = state.location(item.seq).unwrap_or(item.seq);
+            batch.items.push(Offered { id: item.seq, location, redelivered: self.was_returned(waiter, item.seq) });
+            for (inbox, ids) in &mut batch.lease {
+                if inboxes.contains(&&*inbox) {
+                    ids.push(item.seq);
+                }
+            }
+        }
+        batch.lease.retain(|(_, ids)| !ids.is_empty());
+        batch.lease.iter_mut().for_each(|(_, ids)| ids.sort_unstable());
+        batch.remaining = self.remaining(state, waiter, &batch);
+        batch
+    }
+
+    fn remaining(&self, state: &State, waiter: &Waiter, batch: &Batch) -> u64 {
+        let taken: usize = batch.lease.iter().map(|(_, ids)| ids.len()).sum();
+        let project = &waiter.spec.project;
+        let pending = |inbox| state.inbox(project, inbox).map_or(0, |inbox| inbox.pending().count());
+        let leased = |inbox| self.leased_count(project, inbox);
+        let free: usize = waiter.spec.inboxes.iter().map(|inbox| pending(inbox).saturating_sub(leased(inbox))).sum();
+        free.saturating_sub(taken) as u64
+    }
+
+    fn lease(&mut self, waiter: &Waiter, batch: &Batch, now: Now) -> LeaseId {
+        self.next_id += 1;
+        let id = LeaseId(self.next_id);
+        let until = now.mono + LEASE;
+        for (inbox, ids) in &batch.lease {
+            let door = self.door_mut(&waiter.spec.project, inbox);
+            door.leased.extend(ids.iter().map(|seq| (*seq, id)));
+        }
+        let project = waiter.spec.project.clone();
+        self.leases.insert(id, Lease { project, items: batch.lease.clone(), by: waiter.spec.name.clone(), until });
+        self.due.insert((until, Due::Lease(id)));
+        id
+    }
+
+    /// A lease is over: what was not acknowledged is offered again, and says so.
+    pub(super) fn release(&mut self, state: &State, id: LeaseId, now: Now) {
+        let Some(lease) = self.leases.remove(&id) else { return };
+        self.due.remove(&(lease.until, Due::Lease(id)));
+        for (inbox, ids) in &lease.items {
+            let door = self.door_mut(&lease.project, inbox);
+            for seq in ids {
+                if door.leased.get(seq) == Some(&id) {
+                    door.leased.remove(seq);
+                    door.returned.insert(*seq);
+                }
+            }
+            if let Some(waiter) = self.door(&lease.project, inbox).and_then(|door| door.waiter) {
+                self.consider(state, waiter, now);
+            }
+        }
+    }
+
+    /// A reader that asks again has lost what it was given and did not acknowledge.
+    pub(super) fn release_leases_of(&mut self, state: &State, name: &str, now: Now) {
+        let of_reader = |(id, lease): (&LeaseId, &Lease)| (lease.by.as_deref() == Some(name)).then_some(*id);
+        let ids: Vec<LeaseId> = self.leases.iter().filter_map(of_reader).collect();
+        for id in ids {
+            self.release(state, id, now);
+        }
+    }
+}

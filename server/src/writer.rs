@@ -1,0 +1,325 @@
+//! The one thread that owns the fold and the journal.
+//!
+//! It drains what is queued, decides and applies each command (later ones see earlier ones), appends all records as
+//! one commit, and only then answers and wakes. There is no timer: a batch forms while the last one is made durable.
+
+use std::sync::Arc;
+use std::sync::mpsc::Receiver;
+use std::time::{Duration, Instant};
+
+use hub_protocol::{InboxName, InboxTouched, ProjectName, Seq};
+use tokio::sync::{oneshot, watch};
+
+use crate::clock::Now;
+use crate::command::{Command, Decision};
+use crate::hub::Rejected;
+use crate::journal::{Entry, JournalError};
+use crate::log::{Event, Log};
+use crate::metrics::Metrics;
+use crate::presence::{Outcome, Presence, WaitSpec};
+use crate::record::{How, Notified, Record, Settled, Target};
+use crate::state::State;
+
+/// Requests in one commit: enough to fill a sync, few enough to answer the first one soon.
+const MAX_BATCH: usize = 1024;
+
+/// Wall and monotonic clock are read one after the other: the same deadline differs by less than this.
+const CLOCK_GRAIN: Duration = Duration::from_millis(1);
+
+/// Folds the journal again.
+pub type Reload = Box<dyn FnMut() -> Result<State, JournalError> + Send>;
+
+/// What is asked of the writer.
+pub enum Ask {
+    /// Change something.
+    Command {
+        /// What.
+        command: Command,
+        /// Where the answer goes.
+        reply: oneshot::Sender<Result<Done, Rejected>>,
+    },
+    /// Wait for something.
+    Wait {
+        /// For what.
+        spec: WaitSpec,
+        /// Where the answer goes.
+        reply: oneshot::Sender<Outcome>,
+    },
+    /// Look at something.
+    Query(Box<dyn FnOnce(&State, &Presence) + Send>),
+    /// Finish and end.
+    Stop,
+}
+
+/// What a command did.
+#[derive(Debug, Default)]
+pub struct Done {
+    /// Notifications it made, or made the first time.
+    pub ids: Vec<Seq>,
+    /// Whether it was done before.
+    pub repeated: bool,
+    /// Inboxes it put something into.
+    pub inboxes: Vec<InboxTouched>,
+    /// Waiters whose condition it met.
+    pub woken: u32,
+    /// Notifications that stopped being pending by it.
+    pub settled: Vec<Seq>,
+    /// What the sender may want to know.
+    pub hint: Option<String>,
+}
+
+/// A command that was decided, on its way to being durable.
+struct Decided {
+    reply: oneshot::Sender<Result<Done, Rejected>>,
+    verdict: Result<Done, Rejected>,
+    /// Its records among the commit's events.
+    events: std::ops::Range<usize>,
+    ticks: bool,
+}
+
+/// The writer thread's own.
+pub struct Writer {
+    state: State,
+    presence: Presence,
+    log: Arc<Log>,
+    due: watch::Sender<Option<Instant>>,
+    metrics: Arc<Metrics>,
+    reload: Reload,
+}
+
+impl Writer {
+    /// A writer for the journal behind `log`, of which `state` is the fold.
+    pub fn new(
+        state: State,
+        presence: Presence,
+        log: Arc<Log>,
+        due: watch::Sender<Option<Instant>>,
+        metrics: Arc<Metrics>,
+        reload: Reload,
+    ) -> Self {
+        Self { state, presence, log, due, metrics, reload }
+    }
+
+    /// Serves `asks` until told to stop, or until the storage fails.
+    pub fn run(mut self, asks: &Receiver<Ask>) -> Result<(), JournalError> {
+        let mut batch = Vec::new();
+        self.announce_due(Now::read());
+        while let Ok(first) = asks.recv() {
+            batch.push(first);
+            batch.extend(asks.try_iter().take(MAX_BATCH - 1));
+            let stop = batch.iter().any(|ask| matches!(ask, Ask::Stop));
+            self.process(batch.drain(..))?;
+            if stop {
+                break;
+            }
+        }
+        self.log.journal().close()
+    }
+
+    fn process(&mut self, asks: impl Iterator<Item = Ask>) -> Result<(), JournalError> {
+        let now = Now::read();
+        let mut events = Vec::new();
+        let mut decided = Vec::new();
+        let mut later = Vec::new();
+        for ask in asks {
+            match ask {
+                Ask::Command { command, reply } => decided.push(self.decide(&command, reply, &mut events, now)),
+                ask => later.push(ask),
+            }
+        }
+        if let Err(error) = self.commit(&events) {
+            return self.reject(decided, error);
+        }
+        self.log.publish(events.iter().map(Arc::clone).collect());
+        for command in decided {
+            self.conclude(command, &events, now);
+        }
+        for ask in later {
+            match ask {
+                Ask::Wait { spec, reply } => self.presence.arm(&self.state, spec, reply, now),
+                Ask::Query(question) => question(&self.state, &self.presence),
+                Ask::Command { .. } | Ask::Stop => {}
+            }
+        }
+        self.announce_due(now);
+        Ok(())
+    }
+
+    /// Decides a command, takes its records into the fold and lines them up for the commit.
+    fn decide(
+        &mut self,
+        command: &Command,
+        reply: oneshot::Sender<Result<Done, Rejected>>,
+        events: &mut Vec<Arc<Event>>,
+        now: Now,
+    ) -> Decided {
+        let begin = events.len();
+        let verdict = match self.state.decide(command, now.wall, &|p, i, id| self.presence.is_leased(p, i, id)) {
+            Ok(Decision::Records(records)) => {
+                let mut done = Done::default();
+                for record in records {
+                    self.take_in(record, &mut done, events);
+                }
+                Ok(done)
+            }
+            Ok(Decision::Repeat(ids)) => Ok(Done { ids, repeated: true, ..Done::default() }),
+            Err(refusal) => Err(refusal.into()),
+        };
+        Decided { reply, verdict, events: begin..events.len(), ticks: matches!(command, Command::Tick) }
+    }
+
+    fn take_in(&mut self, record: Record, done: &mut Done, events: &mut Vec<Arc<Event>>) {
+        let seq = self.state.head() + 1;
+        match &record {
+            Record::Notified(notified) => {
+                done.ids.push(seq);
+                self.note_inboxes(notified, &mut done.inboxes);
+            }
+            Record::Settled(settled) => done.settled.extend(&settled.ids),
+            _ => {}
+        }
+        let (kind, payload) = record.encode();
+        self.state.apply(seq, &record);
+        events.push(Arc::new(Event::new(Entry { seq, kind, payload }, record)));
+    }
+
+    /// Notes which inboxes a notification reaches, and which of them it makes.
+    fn note_inboxes(&self, notified: &Notified, inboxes: &mut Vec<InboxTouched>) {
+        let project = &notified.route.project;
+        for target in &notified.route.targets {
+            if inboxes.iter().any(|known| known.name == target.inbox) {
+                continue;
+            }
+            let created = self.state.inbox(project, &target.inbox).is_none();
+            inboxes.push(InboxTouched {
+                name: target.inbox.clone(),
+                created,
+                waiter: self.presence.holder(project, &target.inbox).is_some(),
+                nearest: created.then(|| self.state.nearest_inbox(project, &target.inbox)).flatten(),
+            });
+        }
+    }
+
+    fn commit(&self, events: &[Arc<Event>]) -> Result<(), JournalError> {
+        if events.is_empty() {
+            return Ok(());
+        }
+        let entries: Vec<Entry> = events.iter().map(|event| event.entry().clone()).collect();
+        self.log.journal().append(&entries)?;
+        self.metrics.commits.inc();
+        self.metrics.records.inc_by(entries.len() as u64);
+        Ok(())
+    }
+
+    /// Nothing of this commit is true: everybody is told, and the fold goes back to what is stored.
+    fn reject(&mut self, decided: Vec<Decided>, error: JournalError) -> Result<(), JournalError> {
+        self.metrics.storage_errors.inc();
+        tracing::error!(%error, "a commit could not be stored");
+        let full = matches!(error, JournalError::Full);
+        for command in decided {
+            let rejected = if full { Rejected::Full } else { Rejected::Storage };
+            let _ = command.reply.send(Err(rejected));
+        }
+        if !full {
+            return Err(error);
+        }
+        self.state = (self.reload)()?;
+        Ok(())
+    }
+
+    /// A command is durable: wakes whom it concerns, and answers.
+    fn conclude(&mut self, command: Decided, events: &[Arc<Event>], now: Now) {
+        let mut verdict = command.verdict;
+        if let Ok(done) = &mut verdict {
+            let records = events[command.events].iter().filter_map(|event| Some((event.seq(), event.record()?)));
+            for (seq, record) in records.clone() {
+                done.woken += self.wake(seq, record, now);
+            }
+            done.hint = records.filter_map(|(_, record)| self.hint(record)).next();
+        }
+        if command.ticks {
+            self.presence.tick(&self.state, now);
+        }
+        let _ = command.reply.send(verdict);
+    }
+
+    fn wake(&mut self, seq: Seq, record: &Record, now: Now) -> u32 {
+        match record {
+            Record::Notified(notified) => self.wake_for(seq, notified, now),
+            Record::Settled(settled) => {
+                self.forget_leases(settled);
+                0
+            }
+            Record::Reset(reset) => {
+                self.presence.dismiss_project(&reset.project);
+                0
+            }
+            _ => 0,
+        }
+    }
+
+    fn wake_for(&mut self, seq: Seq, notified: &Notified, now: Now) -> u32 {
+        self.metrics.notifications.inc();
+        let route = &notified.route;
+        let mut woken = 0;
+        for target in &route.targets {
+            woken += u32::from(self.presence.arrived(&self.state, &route.project, &target.inbox, seq, now));
+        }
+        if route.session.is_some() {
+            woken += self.presence.session_changed(&self.state, now);
+        }
+        self.metrics.wakes.inc_by(woken.into());
+        woken
+    }
+
+    fn forget_leases(&mut self, settled: &Settled) {
+        if settled.how == How::Evicted {
+            self.metrics.evicted.inc_by(settled.ids.len() as u64);
+        }
+        match &settled.inbox {
+            Some((project, inbox)) => self.presence.settled(project, inbox, &settled.ids),
+            None => self.presence.settled_everywhere(&settled.ids),
+        }
+    }
+
+    /// A misaddressed message must be loud: nobody waits where it went, but somebody of that name waits elsewhere.
+    fn hint(&self, record: &Record) -> Option<String> {
+        let Record::Notified(Notified { route, .. }) = record else { return None };
+        let waits = |project: &ProjectName, inbox: &InboxName| self.presence.holder(project, inbox).is_some();
+        for Target { inbox, .. } in &route.targets {
+            if waits(&route.project, inbox) {
+                continue;
+            }
+            let elsewhere = self.state.elsewhere(inbox).find(|project| **project != route.project && waits(project, inbox));
+            if let Some(project) = elsewhere {
+                return Some(format!(
+                    "nobody waits at '{inbox}' in project '{}', but somebody does in project '{project}': pass that project to reach them",
+                    route.project
+                ));
+            }
+        }
+        None
+    }
+
+    /// Tells the clock when something is due next.
+    fn announce_due(&self, now: Now) {
+        let wall = self.state.next_deadline().map(|at| {
+            let millis = at.as_millis().saturating_sub(now.wall.as_millis());
+            now.mono + Duration::from_millis(millis.try_into().unwrap_or(0))
+        });
+        let next = [wall, self.presence.next_deadline()].into_iter().flatten().min();
+        // The clock is not woken for a later or an equal deadline: it looks again when the one it knows is over.
+        self.due.send_if_modified(|due| {
+            let sooner = match (*due, next) {
+                (Some(due), _) if due <= now.mono => true,
+                (Some(due), Some(next)) => next + CLOCK_GRAIN < due,
+                (None, Some(_)) => true,
+                (_, None) => false,
+            };
+            if sooner {
+                *due = next;
+            }
+            sooner
+        });
+    }
+}
