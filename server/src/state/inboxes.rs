@@ -1,0 +1,241 @@
+//! Every inbox of every project, and where each pending notification is.
+
+use std::collections::BTreeMap;
+
+use hub_protocol::{InboxName, ProjectName, Seq, Timestamp};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::expiry::Deadlines;
+use super::inbox::{Inbox, Item};
+use super::nearest::nearest;
+use crate::record::Route;
+
+type Projects = BTreeMap<ProjectName, BTreeMap<InboxName, Inbox>>;
+
+/// The inboxes, and two indexes over what is pending in them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Inboxes {
+    projects: Projects,
+    count: usize,
+    places: BTreeMap<Seq, Place>,
+    deadlines: Deadlines,
+}
+
+/// Where a notification is pending.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Place {
+    project: ProjectName,
+    inboxes: Vec<InboxName>,
+    expires_at: Timestamp,
+}
+
+impl Inboxes {
+    pub(super) fn get(&self, project: &ProjectName, name: &InboxName) -> Option<&Inbox> {
+        self.projects.get(project)?.get(name)
+    }
+
+    pub(super) fn iter(
+        &self,
+        project: Option<&ProjectName>,
+    ) -> impl Iterator<Item = (&ProjectName, &InboxName, &Inbox)> {
+        let (one, all) = match project {
+            Some(project) => (self.projects.get_key_value(project), None),
+            None => (None, Some(&self.projects)),
+        };
+        one.into_iter()
+            .chain(all.into_iter().flatten())
+            .flat_map(|(project, inboxes)| {
+                inboxes
+                    .iter()
+                    .map(move |(name, inbox)| (project, name, inbox))
+            })
+    }
+
+    /// How many inboxes there are in all.
+    pub(super) fn count(&self) -> usize {
+        self.count
+    }
+
+    pub(super) fn count_in(&self, project: &ProjectName) -> usize {
+        self.projects.get(project).map_or(0, BTreeMap::len)
+    }
+
+    pub(super) fn nearest(&self, project: &ProjectName, name: &InboxName) -> Option<&InboxName> {
+        nearest(name, self.projects.get(project)?.keys())
+    }
+
+    pub(super) fn elsewhere(&self, name: &InboxName) -> impl Iterator<Item = &ProjectName> {
+        self.projects
+            .iter()
+            .filter(|(_, inboxes)| inboxes.contains_key(name))
+            .map(|(project, _)| project)
+    }
+
+    pub(super) fn is_pending(&self, seq: Seq) -> bool {
+        self.places.contains_key(&seq)
+    }
+
+    /// Pending notifications below `seq`, ascending.
+    pub(super) fn pending_below(&self, seq: Seq) -> impl Iterator<Item = Seq> {
+        self.places.range(..seq).map(|(&id, _)| id)
+    }
+
+    /// The notifications whose time is over, earliest deadline first.
+    pub(super) fn due(&self, now: Timestamp) -> impl Iterator<Item = Seq> {
+        self.deadlines.until(now)
+    }
+
+    pub(super) fn next_deadline(&self) -> Option<Timestamp> {
+        self.deadlines.next()
+    }
+
+    /// Makes a notification pending in its targets.
+    pub(super) fn put(&mut self, seq: Seq, route: &Route) {
+        if self.places.contains_key(&seq) {
+            return;
+        }
+        for target in &route.targets {
+            let item = Item {
+                seq,
+                from: route.from.clone(),
+                kind: route.kind,
+                priority: route.priority,
+                ts: route.ts,
+                expires_at: route.expires_at,
+                wakes: target.wakes,
+                hops: route.hops,
+                key: route.key.clone(),
+            };
+            self.put_item(&route.project, &target.inbox, item);
+        }
+    }
+
+    fn put_item(&mut self, project: &ProjectName, name: &InboxName, item: Item) {
+        let inbox = self.open(project, name);
+        if inbox.get(item.seq).is_some() {
+            return;
+        }
+        let (seq, expires_at) = (item.seq, item.expires_at);
+        inbox.put(item);
+        self.index(project, name, seq, expires_at);
+    }
+
+    fn open(&mut self, project: &ProjectName, name: &InboxName) -> &mut Inbox {
+        if !self.projects.contains_key(project) {
+            self.projects.insert(project.clone(), BTreeMap::new());
+        }
+        let inboxes = self.projects.get_mut(project).expect("it was just made");
+        if !inboxes.contains_key(name) {
+            inboxes.insert(name.clone(), Inbox::default());
+            self.count += 1;
+        }
+        inboxes.get_mut(name).expect("it was just made")
+    }
+
+    fn index(&mut self, project: &ProjectName, name: &InboxName, seq: Seq, expires_at: Timestamp) {
+        let place = self.places.entry(seq).or_insert_with(|| Place {
+            project: project.clone(),
+            inboxes: Vec::with_capacity(1),
+            expires_at,
+        });
+        place.inboxes.push(name.clone());
+        self.deadlines.insert(expires_at, seq);
+    }
+
+    /// Takes a notification out of one inbox; whether it was there.
+    pub(super) fn take_from(&mut self, project: &ProjectName, name: &InboxName, seq: Seq) -> bool {
+        let inbox = self
+            .projects
+            .get_mut(project)
+            .and_then(|inboxes| inboxes.get_mut(name));
+        if inbox.and_then(|inbox| inbox.take(seq)).is_none() {
+            return false;
+        }
+        if let Some(place) = self.places.get_mut(&seq) {
+            place.inboxes.retain(|other| other != name);
+            if place.inboxes.is_empty() {
+                self.deadlines.remove(place.expires_at, seq);
+                self.places.remove(&seq);
+            }
+        }
+        true
+    }
+
+    /// Takes a notification out of every inbox; whether it was in any.
+    pub(super) fn take(&mut self, seq: Seq) -> bool {
+        let Some(place) = self.places.remove(&seq) else {
+            return false;
+        };
+        self.deadlines.remove(place.expires_at, seq);
+        if let Some(inboxes) = self.projects.get_mut(&place.project) {
+            for name in &place.inboxes {
+                inboxes.get_mut(name).and_then(|inbox| inbox.take(seq));
+            }
+        }
+        true
+    }
+
+    /// Removes an inbox; what was pending there.
+    pub(super) fn close(&mut self, project: &ProjectName, name: &InboxName) -> Vec<Seq> {
+        let Some(inbox) = self.get(project, name) else {
+            return Vec::new();
+        };
+        let pending: Vec<Seq> = inbox.pending().map(|item| item.seq).collect();
+        for &seq in &pending {
+            self.take_from(project, name, seq);
+        }
+        if let Some(inboxes) = self.projects.get_mut(project) {
+            inboxes.remove(name);
+            self.count -= 1;
+            if inboxes.is_empty() {
+                self.projects.remove(project);
+            }
+        }
+        pending
+    }
+
+    /// Removes every inbox of a project; what was pending there.
+    pub(super) fn close_all(&mut self, project: &ProjectName) -> Vec<Seq> {
+        let names: Vec<InboxName> = self
+            .iter(Some(project))
+            .map(|(_, name, _)| name.clone())
+            .collect();
+        names
+            .iter()
+            .flat_map(|name| self.close(project, name))
+            .collect()
+    }
+
+    /// Moves every deadline.
+    pub(super) fn shift(&mut self, delta_ms: i64) {
+        for inbox in self.projects.values_mut().flat_map(BTreeMap::values_mut) {
+            inbox.shift(delta_ms);
+        }
+        for place in self.places.values_mut() {
+            place.expires_at = place.expires_at.plus_millis(delta_ms);
+        }
+        self.deadlines.shift(delta_ms);
+    }
+}
+
+impl Serialize for Inboxes {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.projects.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Inboxes {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut inboxes = Self::default();
+        for (project, stored) in Projects::deserialize(deserializer)? {
+            for (name, inbox) in &stored {
+                for item in inbox.pending() {
+                    inboxes.index(&project, name, item.seq, item.expires_at);
+                }
+            }
+            inboxes.count += stored.len();
+            inboxes.projects.insert(project, stored);
+        }
+        Ok(inboxes)
+    }
+}

@@ -1,0 +1,41 @@
+//! The known name that a mistyped one probably meant.
+
+use hub_protocol::InboxName;
+
+/// Two slips of the finger are likely; more is another name.
+const MAX_DISTANCE: usize = 2;
+
+/// The nearest of `known` to `name` in edits, if it is near at all and another one.
+pub(super) fn nearest<'a>(
+    name: &InboxName,
+    known: impl Iterator<Item = &'a InboxName>,
+) -> Option<&'a InboxName> {
+    known
+        .filter(|other| *other != name)
+        .filter_map(|other| Some((distance(name.as_str(), other.as_str())?, other)))
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, other)| other)
+}
+
+/// Edits between two names, letters of either case being equal; `None` when they are too many, or would replace more
+/// than half of the name.
+fn distance(a: &str, b: &str) -> Option<usize> {
+    if a.len().abs_diff(b.len()) > MAX_DISTANCE {
+        return None;
+    }
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.bytes().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.bytes().enumerate() {
+            let replaced = diagonal + usize::from(!x.eq_ignore_ascii_case(&y));
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
+        }
+        if row.iter().min().is_some_and(|&least| least > MAX_DISTANCE) {
+            return None;
+        }
+    }
+    let edits = row[b.len()];
+    (edits <= MAX_DISTANCE && edits * 2 <= a.len().max(b.len())).then_some(edits)
+}

@@ -1,0 +1,56 @@
+//! The person's marks: one set for the hub, without effect on inboxes.
+
+use hub_protocol::{Seq, Timestamp};
+
+use super::State;
+use crate::command::Refusal;
+use crate::record::{Record, Seen};
+
+impl State {
+    pub(super) fn decide_seen(
+        &self,
+        ids: &[Seq],
+        up_to: Option<Seq>,
+        seen: bool,
+        now: Timestamp,
+    ) -> Result<Vec<Record>, Refusal> {
+        self.known(ids)?;
+        self.known(up_to.as_slice())?;
+        let changes_all = |up_to| match seen {
+            true => !self.seen.covers(1, up_to),
+            false => self.seen.touches(1, up_to),
+        };
+        let up_to = up_to.filter(|&up_to| up_to > 0 && changes_all(up_to));
+        let mut ids: Vec<Seq> = ids
+            .iter()
+            .copied()
+            .filter(|&id| self.seen.contains(id) != seen)
+            .collect();
+        ids.sort_unstable();
+        ids.dedup();
+        if ids.is_empty() && up_to.is_none() {
+            return Ok(Vec::new());
+        }
+        Ok(vec![Record::Seen(Seen {
+            ids,
+            up_to,
+            seen,
+            at: now,
+        })])
+    }
+
+    pub(super) fn apply_seen(&mut self, record: &Seen) {
+        if let Some(up_to) = record.up_to {
+            match record.seen {
+                true => self.seen.insert_range(1, up_to),
+                false => self.seen.remove_range(1, up_to),
+            }
+        }
+        for &id in &record.ids {
+            match record.seen {
+                true => self.seen.insert(id),
+                false => self.seen.remove(id),
+            }
+        }
+    }
+}

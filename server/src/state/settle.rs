@@ -1,0 +1,153 @@
+//! Settling: how a notification stops being pending, on somebody's demand.
+
+use hub_protocol::{InboxName, ProjectName, Seq, Timestamp};
+
+use super::State;
+use crate::command::Refusal;
+use crate::record::{How, InboxClosed, Record, Reset, Settled};
+
+/// The most numbers in one record: about one block of the journal.
+const MAX_IDS: usize = 400;
+
+/// Records that settle `ids`, in ascending order; none when there are none.
+pub(super) fn settled(
+    mut ids: Vec<Seq>,
+    inbox: Option<(&ProjectName, &InboxName)>,
+    how: How,
+    by: Option<&str>,
+    at: Timestamp,
+) -> Vec<Record> {
+    ids.sort_unstable();
+    ids.dedup();
+    ids.chunks(MAX_IDS)
+        .map(|ids| {
+            Record::Settled(Settled {
+                ids: ids.to_vec(),
+                inbox: inbox.map(|(project, name)| (project.clone(), name.clone())),
+                how,
+                by: by.map(str::to_owned),
+                at,
+            })
+        })
+        .collect()
+}
+
+impl State {
+    /// Refuses numbers that were never given.
+    pub(super) fn known(&self, ids: &[Seq]) -> Result<(), Refusal> {
+        match ids.iter().find(|&&id| id > self.head) {
+            Some(&id) => Err(Refusal::UnknownId(id)),
+            None => Ok(()),
+        }
+    }
+
+    pub(super) fn decide_ack(
+        &self,
+        project: &ProjectName,
+        items: &[(InboxName, Vec<Seq>)],
+        by: Option<&str>,
+        now: Timestamp,
+    ) -> Result<Vec<Record>, Refusal> {
+        let mut records = Vec::new();
+        for (name, ids) in items {
+            self.known(ids)?;
+            let Some(inbox) = self.inboxes.get(project, name) else {
+                continue;
+            };
+            let pending = ids
+                .iter()
+                .copied()
+                .filter(|&id| inbox.get(id).is_some())
+                .collect();
+            records.extend(settled(pending, Some((project, name)), How::Acked, by, now));
+        }
+        Ok(records)
+    }
+
+    pub(super) fn decide_withdraw(
+        &self,
+        ids: &[Seq],
+        now: Timestamp,
+    ) -> Result<Vec<Record>, Refusal> {
+        self.known(ids)?;
+        let pending = ids
+            .iter()
+            .copied()
+            .filter(|&id| self.inboxes.is_pending(id))
+            .collect();
+        Ok(settled(pending, None, How::Withdrawn, None, now))
+    }
+
+    pub(super) fn decide_withdraw_key(
+        &self,
+        project: &ProjectName,
+        from: Option<&InboxName>,
+        key: &str,
+        now: Timestamp,
+    ) -> Vec<Record> {
+        let pending = self
+            .inboxes
+            .iter(Some(project))
+            .flat_map(|(_, _, inbox)| inbox.keyed(from, key))
+            .collect();
+        settled(pending, None, How::Withdrawn, None, now)
+    }
+
+    pub(super) fn decide_close(
+        &self,
+        project: &ProjectName,
+        name: &InboxName,
+        now: Timestamp,
+    ) -> Result<Vec<Record>, Refusal> {
+        let Some(inbox) = self.inboxes.get(project, name) else {
+            return Err(Refusal::UnknownInbox {
+                project: project.clone(),
+                inbox: name.clone(),
+                nearest: self.nearest_inbox(project, name).cloned(),
+            });
+        };
+        let pending = inbox.pending().map(|item| item.seq).collect();
+        let mut records = settled(pending, Some((project, name)), How::Dropped, None, now);
+        records.push(Record::InboxClosed(InboxClosed {
+            project: project.clone(),
+            inbox: name.clone(),
+            at: now,
+        }));
+        Ok(records)
+    }
+
+    pub(super) fn decide_reset(&self, project: &ProjectName, now: Timestamp) -> Vec<Record> {
+        let pending = self
+            .inboxes
+            .iter(Some(project))
+            .flat_map(|(_, _, inbox)| inbox.pending())
+            .map(|item| item.seq)
+            .collect();
+        let mut records = settled(pending, None, How::Dropped, None, now);
+        records.push(Record::Reset(Reset {
+            project: project.clone(),
+            at: now,
+        }));
+        records
+    }
+
+    pub(super) fn apply_settled(&mut self, record: &Settled) {
+        for &id in &record.ids {
+            let was_pending = match &record.inbox {
+                Some((project, name)) => self.inboxes.take_from(project, name, id),
+                None => self.inboxes.take(id),
+            };
+            if was_pending {
+                self.settle(id, record.how);
+            }
+        }
+    }
+
+    /// Notes what became of a notification that was just taken out of an inbox.
+    pub(super) fn settle(&mut self, id: Seq, how: How) {
+        self.outcomes.note(id, how);
+        if !self.inboxes.is_pending(id) {
+            self.retention.forget(id);
+        }
+    }
+}
