@@ -1,0 +1,4 @@
+//! What the hub answers.
+
+pub mod error;
+pub mod hello;
