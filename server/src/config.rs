@@ -1,0 +1,280 @@
+//! Settings: one file of defaults, overlaid by the configuration file, the environment and flags.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use serde::Deserialize;
+
+use layers::Layers;
+pub use layers::Source;
+pub use values::{
+    Backend, Limits, Listen, Log, LogFormat, NotLoopback, Positive, Retention, Snapshot, Wake,
+};
+
+mod layers;
+mod values;
+
+/// Settings that have an environment variable of their own.
+const VARIABLES: [(&str, &str); 2] = [("HUB_LISTEN", "listen"), ("HUB_STATE_DIR", "state_dir")];
+
+/// Looks up an environment variable.
+pub type Env<'a> = &'a dyn Fn(&str) -> Option<OsString>;
+
+/// The flags that choose settings.
+#[allow(clippy::doc_markdown)] // shown as help
+#[derive(Debug, Clone, Default, clap::Args)]
+pub struct ConfigArgs {
+    /// Where to listen: a loopback address and a port; port 0 picks a free one [default: 127.0.0.1:4782]
+    #[arg(long, value_name = "ADDR", global = true)]
+    pub listen: Option<String>,
+    /// Where everything is kept [default: $XDG_STATE_HOME/hub]
+    #[arg(long, value_name = "DIR", global = true)]
+    pub state_dir: Option<PathBuf>,
+    /// The configuration file [default: $XDG_CONFIG_HOME/hub/config.toml]
+    #[arg(long, value_name = "FILE", global = true)]
+    pub config: Option<PathBuf>,
+    /// Any other setting, for example limits.connections=100
+    #[arg(long, value_name = "KEY=VALUE", global = true)]
+    pub set: Vec<String>,
+}
+
+/// Every setting.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// Where to listen.
+    pub listen: Listen,
+    /// Where everything is kept.
+    pub state_dir: PathBuf,
+    /// Values of the Host header that are taken besides the loopback names.
+    pub allowed_hosts: Vec<String>,
+    /// What stores the log.
+    pub journal: Backend,
+    /// Threads that serve connections.
+    pub workers: Positive,
+    /// What one hub serves at a time.
+    pub limits: Limits,
+    /// How often an agent is woken.
+    pub wake: Wake,
+    /// What the log keeps.
+    pub retention: Retention,
+    /// When a snapshot is due.
+    pub snapshot: Snapshot,
+    /// What is logged, and how.
+    pub log: Log,
+    /// Where each came from.
+    #[serde(skip)]
+    layers: Layers,
+}
+
+/// Why the settings cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// The file cannot be read.
+    #[error("cannot read {}: {source}", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// A setting that does not exist.
+    #[error("{origin}: unknown setting '{key}' (run hubd --print-config for the list)")]
+    UnknownKey {
+        /// Where.
+        origin: Source,
+        /// The key, with its section.
+        key: String,
+    },
+    /// No TOML, or a value that its setting does not take.
+    #[error("{origin}: {reason}")]
+    BadValue {
+        /// Where.
+        origin: Source,
+        /// Why, with the key.
+        reason: String,
+    },
+    /// A path or value that is no UTF-8.
+    #[error("'{0}' is not UTF-8")]
+    NotUnicode(String),
+    /// Neither `XDG_STATE_HOME` nor a home directory.
+    #[error("no home directory: say where to keep the hub's state with --state-dir")]
+    NoHome,
+}
+
+impl Config {
+    /// Reads the defaults, then the file, the environment and the flags over them.
+    pub fn load(args: &ConfigArgs, env: Env) -> Result<Self, ConfigError> {
+        let mut layers = Layers::defaults()?;
+        if let Some(path) = file(args, env) {
+            let source = Source::File(path.clone());
+            let text = std::fs::read_to_string(&path)
+                .map_err(|source| ConfigError::Unreadable { path, source })?;
+            layers.file(&text, &source)?;
+        }
+        for (variable, key) in VARIABLES {
+            if let Some(value) = env(variable).filter(|value| !value.is_empty()) {
+                layers.text(key, &utf8(&value)?, &Source::Env(variable))?;
+            }
+        }
+        flags(&mut layers, args)?;
+        let mut config = layers.parse(&Source::Default)?;
+        if config.state_dir.as_os_str().is_empty() {
+            config.state_dir = state_home(env)?.join("hub");
+        }
+        config.layers = layers;
+        Ok(config)
+    }
+
+    /// Every setting by name, with its value as TOML and where that came from.
+    pub fn sources(&self) -> impl Iterator<Item = (&str, String, &Source)> {
+        self.layers.iter()
+    }
+}
+
+fn flags(layers: &mut Layers, args: &ConfigArgs) -> Result<(), ConfigError> {
+    if let Some(listen) = &args.listen {
+        layers.text("listen", listen, &Source::Flag("--listen"))?;
+    }
+    if let Some(dir) = &args.state_dir {
+        let dir = utf8(dir.as_os_str())?;
+        layers.text("state_dir", &dir, &Source::Flag("--state-dir"))?;
+    }
+    for setting in &args.set {
+        layers.assignment(setting, &Source::Flag("--set"))?;
+    }
+    Ok(())
+}
+
+/// The configuration file: one that was named must exist, the usual one need not.
+fn file(args: &ConfigArgs, env: Env) -> Option<PathBuf> {
+    let named = || env("HUB_CONFIG").filter(|path| !path.is_empty());
+    if let Some(path) = args.config.clone().or_else(|| named().map(PathBuf::from)) {
+        return Some(path);
+    }
+    let usual = home(env, "XDG_CONFIG_HOME", ".config")?.join("hub/config.toml");
+    usual.exists().then_some(usual)
+}
+
+/// The directory of `variable` (XDG: a relative path does not count), or `fallback` in the home directory.
+fn home(env: Env, variable: &str, fallback: &str) -> Option<PathBuf> {
+    let named = env(variable)
+        .map(PathBuf::from)
+        .filter(|path| path.is_absolute());
+    let usual = || {
+        env("HOME")
+            .map(PathBuf::from)
+            .filter(|path| path.is_absolute())
+    };
+    named.or_else(|| {
+        usual()
+            .or_else(|| etcetera::home_dir().ok())
+            .map(|home| home.join(fallback))
+    })
+}
+
+fn state_home(env: Env) -> Result<PathBuf, ConfigError> {
+    home(env, "XDG_STATE_HOME", ".local/state").ok_or(ConfigError::NoHome)
+}
+
+fn utf8(text: &std::ffi::OsStr) -> Result<String, ConfigError> {
+    text.to_str()
+        .map(str::to_owned)
+        .ok_or_else(|| ConfigError::NotUnicode(text.to_string_lossy().into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn load(args: &ConfigArgs, env: &[(&str, &str)]) -> Result<Config, ConfigError> {
+        let env = |name: &str| {
+            let fixed = [("HOME", "/nowhere")];
+            let mut all = env.iter().chain(&fixed);
+            all.find(|(key, _)| *key == name)
+                .map(|(_, value)| value.into())
+        };
+        Config::load(args, &env)
+    }
+
+    fn source(config: &Config, key: &str) -> (String, String) {
+        let mut all = config.sources();
+        let (_, value, source) = all.find(|(name, ..)| *name == key).unwrap();
+        (value, source.to_string())
+    }
+
+    fn set(setting: &str) -> ConfigArgs {
+        ConfigArgs {
+            set: vec![setting.into()],
+            ..ConfigArgs::default()
+        }
+    }
+
+    #[test]
+    fn the_defaults_are_complete() {
+        let config = load(&ConfigArgs::default(), &[]).unwrap();
+        assert_eq!(config.listen.port, 4782);
+        assert_eq!(config.state_dir, PathBuf::from("/nowhere/.local/state/hub"));
+    }
+
+    #[test]
+    fn a_flag_wins_over_the_environment_and_that_over_the_file() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("config.toml");
+        std::fs::write(
+            &path,
+            "listen = '127.0.0.1:1'
+state_dir = '/file'
+workers = 2",
+        )
+        .unwrap();
+        let args = ConfigArgs {
+            listen: Some("localhost:3".into()),
+            config: Some(path.clone()),
+            ..ConfigArgs::default()
+        };
+        let env = [("HUB_LISTEN", "[::1]:2"), ("HUB_STATE_DIR", "/env")];
+        let config = load(&args, &env).unwrap();
+        let expect = |key, value: &str, from: &str| {
+            assert_eq!(source(&config, key), (value.into(), from.into()));
+        };
+        expect("listen", "\"localhost:3\"", "--listen");
+        expect("state_dir", "\"/env\"", "HUB_STATE_DIR");
+        expect("workers", "2", path.to_str().unwrap());
+        expect("limits.queue", "4096", "default");
+    }
+
+    #[test]
+    fn an_unknown_setting_is_named() {
+        let error = load(&set("limits.conections=3"), &[]).unwrap_err();
+        assert!(error.to_string().contains("'limits.conections'"), "{error}");
+    }
+
+    #[test]
+    fn a_bad_value_is_told_with_its_setting_and_source() {
+        for bad in [
+            "workers=0",
+            "log.format=xml",
+            "limits.queue=-1",
+            "listen=0.0.0.0:4782",
+            "listen=127.0.0.2:4782",
+            "listen=[::]:4782",
+            "listen=example.org:80",
+            "workers=many",
+            "workers",
+        ] {
+            let error = load(&set(bad), &[]).unwrap_err().to_string();
+            let key = bad.split('=').next().unwrap();
+            assert!(
+                error.starts_with("--set: ") && error.contains(key),
+                "{error}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_missing_file_is_an_error_only_if_it_was_named() {
+        assert!(load(&ConfigArgs::default(), &[]).is_ok());
+        assert!(load(&ConfigArgs::default(), &[("HUB_CONFIG", "/nowhere/c.toml")]).is_err());
+    }
+}

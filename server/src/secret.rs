@@ -1,0 +1,109 @@
+//! The token: who knows it may use the hub.
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use hmac::{Hmac, KeyInit, Mac};
+use sha2::Sha256;
+use subtle::ConstantTimeEq;
+
+/// 256 random bits as 64 hexadecimal digits. Never shown; compared in constant time.
+#[derive(Clone)]
+pub struct Token(Arc<str>);
+
+/// A text that is no token. Says nothing of the text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("not a token (expected 64 hexadecimal digits)")]
+pub struct NoToken;
+
+impl Token {
+    /// A new token from the system's source of randomness.
+    pub fn generate() -> Result<Self, getrandom::Error> {
+        let mut bits = [0u8; 32];
+        getrandom::fill(&mut bits)?;
+        Ok(Self(hex(&bits).into()))
+    }
+
+    /// Whether `text` is this token. Takes the same time wherever they differ.
+    pub fn matches(&self, text: &[u8]) -> bool {
+        self.0.as_bytes().ct_eq(text).into()
+    }
+
+    /// The token as text, for the files in the state directory only.
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+
+    /// HMAC-SHA256 of `parts`, one after the other, with the token's text as the key. Where the border between parts
+    /// matters, the caller separates them.
+    pub fn hmac(&self, parts: &[&[u8]]) -> [u8; 32] {
+        let mut mac = Hmac::<Sha256>::new_from_slice(self.0.as_bytes())
+            .expect("HMAC takes a key of any length");
+        for part in parts {
+            mac.update(part);
+        }
+        mac.finalize().into_bytes().into()
+    }
+
+    /// Whether `proof` is [`Self::hmac`] of `parts`. Takes the same time wherever they differ.
+    pub fn proves(&self, parts: &[&[u8]], proof: &[u8]) -> bool {
+        self.hmac(parts).ct_eq(proof).into()
+    }
+}
+
+impl FromStr for Token {
+    type Err = NoToken;
+
+    fn from_str(text: &str) -> Result<Self, NoToken> {
+        if text.len() == 64 && text.bytes().all(|b| b.is_ascii_hexdigit()) {
+            Ok(Self(text.into()))
+        } else {
+            Err(NoToken)
+        }
+    }
+}
+
+impl fmt::Debug for Token {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("(redacted)")
+    }
+}
+
+/// `bytes` as lower-case hexadecimal digits.
+pub fn hex(bytes: &[u8]) -> String {
+    use fmt::Write as _;
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_is_never_shown() {
+        let token = Token::generate().unwrap();
+        assert_eq!(format!("{token:?}"), "(redacted)");
+    }
+
+    #[test]
+    fn only_the_same_text_matches() {
+        let token = Token::generate().unwrap();
+        let text = token.expose().to_owned();
+        assert!(token.matches(text.as_bytes()));
+        assert!(!token.matches(&text.as_bytes()[1..]));
+        assert!(!token.matches(b""));
+        assert!(!Token::generate().unwrap().matches(text.as_bytes()));
+    }
+
+    #[test]
+    fn a_proof_holds_for_its_text_only() {
+        let token: Token = "0".repeat(64).parse().unwrap();
+        let proof = token.hmac(&[b"nonce", b"127.0.0.1:1"]);
+        assert!(token.proves(&[b"nonce127.0.0.1:1"], &proof));
+        assert!(!token.proves(&[b"nonce127.0.0.1:2"], &proof));
+    }
+}
