@@ -4,10 +4,12 @@ use axum::Router;
 use axum::routing::{delete, get, post, put};
 
 use crate::hub::Hub;
+use crate::secret::Token;
 
 mod body;
-mod error;
+pub mod error;
 mod events;
+pub mod hello;
 mod history;
 mod inboxes;
 mod notify;
@@ -17,10 +19,10 @@ mod seen;
 mod trace;
 mod wait;
 
-pub use error::ApiError;
+pub use error::{ApiError, Code};
 
 /// Every route of the hub.
-pub fn router(hub: Hub) -> Router {
+pub fn router(hub: Hub, token: Token) -> Router {
     Router::new()
         .route("/notify", post(notify::notify))
         .route("/wait", get(wait::wait))
@@ -28,10 +30,19 @@ pub fn router(hub: Hub) -> Router {
         .route("/inboxes", get(inboxes::list))
         .route("/inboxes/{inbox}", delete(inboxes::close))
         .route("/inboxes/{inbox}/ack", post(inboxes::ack))
-        .route("/notifications", get(history::list).delete(history::withdraw_key))
-        .route("/notifications/{id}", get(history::get).delete(history::withdraw))
+        .route(
+            "/notifications",
+            get(history::list).delete(history::withdraw_key),
+        )
+        .route(
+            "/notifications/{id}",
+            get(history::get).delete(history::withdraw),
+        )
         .route("/notifications/{id}/trace", get(trace::trace))
-        .route("/notifications/{id}/seen", put(seen::mark).delete(seen::unmark))
+        .route(
+            "/notifications/{id}/seen",
+            put(seen::mark).delete(seen::unmark),
+        )
         .route("/seen", post(seen::mark_many))
         .route("/projects/{project}/reset", post(inboxes::reset))
         .route("/healthz", get(probes::healthz))
@@ -39,4 +50,5 @@ pub fn router(hub: Hub) -> Router {
         .route("/metrics", get(probes::metrics))
         .route("/openapi.yaml", get(probes::openapi))
         .with_state(hub)
+        .route("/hello", get(hello::hello).with_state(token))
 }

@@ -20,7 +20,10 @@ pub struct Now {
 impl Now {
     /// This moment.
     pub fn read() -> Self {
-        Self { wall: Timestamp::now(), mono: Instant::now() }
+        Self {
+            wall: Timestamp::now(),
+            mono: Instant::now(),
+        }
     }
 }
 
@@ -35,7 +38,10 @@ pub async fn run(hub: Hub, shutdown: CancellationToken) {
     let mut offset = wall_minus_boot();
     loop {
         let next = *due.borrow_and_update();
-        let sleep = next.map_or(LONGEST_SLEEP, |at| at.saturating_duration_since(Instant::now()).min(LONGEST_SLEEP));
+        let sleep = next.map_or(LONGEST_SLEEP, |at| {
+            at.saturating_duration_since(Instant::now())
+                .min(LONGEST_SLEEP)
+        });
         tokio::select! {
             () = shutdown.cancelled() => return,
             changed = due.changed() => if changed.is_err() { return },

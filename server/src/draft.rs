@@ -49,12 +49,19 @@ pub struct Context<'a> {
 impl<'a> Context<'a> {
     /// Posted now.
     pub fn new(log: &'a Log) -> Self {
-        Self { now: Timestamp::now(), log, spooled: false }
+        Self {
+            now: Timestamp::now(),
+            log,
+            spooled: false,
+        }
     }
 
     /// Posted while the hub was down: late ones wake nobody.
     pub fn spooled(log: &'a Log) -> Self {
-        Self { spooled: true, ..Self::new(log) }
+        Self {
+            spooled: true,
+            ..Self::new(log)
+        }
     }
 }
 
@@ -69,7 +76,9 @@ pub fn prepare(post: Post, context: &Context<'_>) -> Result<Draft, InvalidPost> 
     let notification = Notification {
         id: 0,
         ts,
-        from: post.from.unwrap_or_else(|| InboxName::UNKNOWN.parse().expect("a valid name")),
+        from: post
+            .from
+            .unwrap_or_else(|| InboxName::UNKNOWN.parse().expect("a valid name")),
         kind,
         msg: post.msg,
         to: post.to,
@@ -113,17 +122,37 @@ fn check(post: &Post) -> Result<(), InvalidPost> {
     if texts.into_iter().flatten().any(|text| text.contains('\0')) {
         return field("msg, title and key must not contain NUL");
     }
-    if post.title.as_ref().is_some_and(|title| title.len() > MAX_TITLE) {
-        return Err(InvalidPost::Field(format!("title has at most {MAX_TITLE} bytes")));
+    if post
+        .title
+        .as_ref()
+        .is_some_and(|title| title.len() > MAX_TITLE)
+    {
+        return Err(InvalidPost::Field(format!(
+            "title has at most {MAX_TITLE} bytes"
+        )));
     }
-    if post.key.as_ref().is_some_and(|key| key.trim().is_empty() || key.len() > MAX_KEY) {
+    if post
+        .key
+        .as_ref()
+        .is_some_and(|key| key.trim().is_empty() || key.len() > MAX_KEY)
+    {
         return Err(InvalidPost::Field(format!("key has 1 to {MAX_KEY} bytes")));
     }
     let options = post.options.as_deref().unwrap_or_default();
-    if options.len() > MAX_OPTIONS || options.iter().any(|option| option.trim().is_empty() || option.len() > MAX_OPTION) {
-        return Err(InvalidPost::Field(format!("options are at most {MAX_OPTIONS} texts of 1 to {MAX_OPTION} bytes")));
+    if options.len() > MAX_OPTIONS
+        || options
+            .iter()
+            .any(|option| option.trim().is_empty() || option.len() > MAX_OPTION)
+    {
+        return Err(InvalidPost::Field(format!(
+            "options are at most {MAX_OPTIONS} texts of 1 to {MAX_OPTION} bytes"
+        )));
     }
-    if post.from.as_ref().is_some_and(|from| from.as_str() == InboxName::ALL) {
+    if post
+        .from
+        .as_ref()
+        .is_some_and(|from| from.as_str() == InboxName::ALL)
+    {
         return field("'all' is a target, not a sender");
     }
     Ok(())
@@ -149,14 +178,18 @@ fn expiry(post: &Post, kind: Kind, now: Timestamp) -> Result<Timestamp, InvalidP
         (Some(at), None) => at,
         (None, Some(0)) => return field("ttl is at least 1 second"),
         (None, Some(seconds)) => {
-            let millis = i64::try_from(seconds).unwrap_or(i64::MAX).saturating_mul(1000);
+            let millis = i64::try_from(seconds)
+                .unwrap_or(i64::MAX)
+                .saturating_mul(1000);
             now.plus_millis(millis.min(MAX_TTL_MS + 1))
         }
         (None, None) if kind == Kind::Question => now.plus_millis(QUESTION_TTL_MS),
         (None, None) => now.plus_millis(TTL_MS),
     };
     if expires_at <= now {
-        return Err(InvalidPost::Field(format!("expires_at {expires_at} lies in the past")));
+        return Err(InvalidPost::Field(format!(
+            "expires_at {expires_at} lies in the past"
+        )));
     }
     if expires_at > now.plus_millis(MAX_TTL_MS) {
         return field("it expires in more than a year; the hub keeps nothing for that long");
@@ -168,7 +201,9 @@ fn expiry(post: &Post, kind: Kind, now: Timestamp) -> Result<Timestamp, InvalidP
 fn hops(reply_to: Option<Seq>, log: &Log) -> Result<u32, InvalidPost> {
     let Some(id) = reply_to else { return Ok(0) };
     if id == 0 || id > log.head() {
-        return Err(InvalidPost::Field(format!("reply_to names notification {id}, which does not exist")));
+        return Err(InvalidPost::Field(format!(
+            "reply_to names notification {id}, which does not exist"
+        )));
     }
     if id < log.earliest() {
         return Ok(1);
@@ -176,14 +211,17 @@ fn hops(reply_to: Option<Seq>, log: &Log) -> Result<u32, InvalidPost> {
     let event = log.get(id)?;
     match event.as_ref().and_then(|event| event.notified()) {
         Some(parent) => Ok(parent.route.hops + 1),
-        None => Err(InvalidPost::Field(format!("reply_to names {id}, which is not a notification"))),
+        None => Err(InvalidPost::Field(format!(
+            "reply_to names {id}, which is not a notification"
+        ))),
     }
 }
 
 /// The JSON from after `{"id":0,`, which the writer completes with the number.
 fn tail(notification: &Notification) -> Result<Bytes, InvalidPost> {
     const HEAD: usize = r#"{"id":0,"#.len();
-    let json = serde_json::to_vec(notification).map_err(|error| InvalidPost::Field(error.to_string()))?;
+    let json =
+        serde_json::to_vec(notification).map_err(|error| InvalidPost::Field(error.to_string()))?;
     if json.len() > MAX_ITEM_BYTES {
         return Err(InvalidPost::TooLarge(json.len()));
     }

@@ -5,7 +5,8 @@ use std::sync::mpsc::{SyncSender, TrySendError};
 use std::thread::JoinHandle;
 use std::time::Instant;
 
-use tokio::sync::{oneshot, watch};
+use prometheus_client::metrics::gauge::Gauge;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
 use crate::command::{Command, Refusal};
@@ -29,6 +30,20 @@ struct Inner {
     leases: LeaseKey,
     metrics: Arc<Metrics>,
     shutdown: CancellationToken,
+    streams: Arc<Semaphore>,
+}
+
+/// The right to keep a connection open. Fewer of these are given out than connections are taken, so that publishing
+/// and acknowledging always have room.
+pub struct StreamPermit {
+    _permit: OwnedSemaphorePermit,
+    open: Gauge,
+}
+
+impl Drop for StreamPermit {
+    fn drop(&mut self) {
+        self.open.dec();
+    }
 }
 
 /// What a hub is made of.
@@ -45,6 +60,8 @@ pub struct Parts {
     pub limits: WakeLimits,
     /// How many requests may wait for the writer.
     pub queue: usize,
+    /// How many waits and event streams may be open.
+    pub streams: usize,
     /// Ends streams and waits.
     pub shutdown: CancellationToken,
 }
@@ -64,6 +81,9 @@ pub enum Rejected {
     /// Too many requests wait already.
     #[error("the hub is busy")]
     Busy,
+    /// Too many waits and streams are open.
+    #[error("too many waits and event streams are open")]
+    TooManyStreams,
     /// The hub is about to end.
     #[error("the hub is shutting down")]
     ShuttingDown,
@@ -86,8 +106,16 @@ impl Hub {
             leases: parts.leases,
             metrics: Arc::clone(&metrics),
             shutdown: parts.shutdown,
+            streams: Arc::new(Semaphore::new(parts.streams)),
         };
-        let writer = Writer::new(parts.state, presence, log, due_sender, metrics, parts.reload);
+        let writer = Writer::new(
+            parts.state,
+            presence,
+            log,
+            due_sender,
+            metrics,
+            parts.reload,
+        );
         let thread = std::thread::Builder::new()
             .name("writer".into())
             .spawn(move || writer.run(&asks))
@@ -125,9 +153,23 @@ impl Hub {
         question: impl FnOnce(&State, &Presence) -> T + Send + 'static,
     ) -> Result<T, Rejected> {
         let (reply, answer) = oneshot::channel();
-        let ask = move |state: &State, presence: &Presence| drop(reply.send(question(state, presence)));
+        let ask =
+            move |state: &State, presence: &Presence| drop(reply.send(question(state, presence)));
         self.ask(Ask::Query(Box::new(ask)))?;
         answer.await.map_err(|_| Rejected::ShuttingDown)
+    }
+
+    /// The right to keep a connection open, while it is held.
+    pub fn stream_permit(&self) -> Result<StreamPermit, Rejected> {
+        let permit = Arc::clone(&self.0.streams)
+            .try_acquire_owned()
+            .map_err(|_| Rejected::TooManyStreams)?;
+        let open = self.0.metrics.streams.clone();
+        open.inc();
+        Ok(StreamPermit {
+            _permit: permit,
+            open,
+        })
     }
 
     fn ask(&self, ask: Ask) -> Result<(), Rejected> {

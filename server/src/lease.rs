@@ -47,7 +47,8 @@ struct Wire {
 impl LeaseKey {
     /// A key derived from the hub's secret, so that tokens outlive a restart.
     pub fn new(secret: &[u8]) -> Self {
-        let mut derive = Hmac::<Sha256>::new_from_slice(secret).expect("HMAC takes a key of any length");
+        let mut derive =
+            Hmac::<Sha256>::new_from_slice(secret).expect("HMAC takes a key of any length");
         derive.update(b"hub lease v1");
         let key = derive.finalize().into_bytes();
         Self(Hmac::new_from_slice(&key).expect("HMAC takes a key of any length"))
@@ -55,8 +56,17 @@ impl LeaseKey {
 
     /// The token for a claim.
     pub fn sign(&self, claim: &Claim) -> String {
-        let items = claim.items.iter().map(|(inbox, ids)| (inbox.clone(), differences(ids))).collect();
-        let wire = Wire { e: claim.epoch, p: claim.project.clone(), b: claim.by.clone(), i: items };
+        let items = claim
+            .items
+            .iter()
+            .map(|(inbox, ids)| (inbox.clone(), differences(ids)))
+            .collect();
+        let wire = Wire {
+            e: claim.epoch,
+            p: claim.project.clone(),
+            b: claim.by.clone(),
+            i: items,
+        };
         let body = BASE64.encode(serde_json::to_vec(&wire).expect("a claim is JSON"));
         let tag = self.0.clone().chain_update(&body).finalize().into_bytes();
         let tag = BASE64.encode(&tag[..TAG_BYTES]);
@@ -70,20 +80,36 @@ impl LeaseKey {
         if tag.len() != TAG_BYTES {
             return Err(ForgedLease);
         }
-        self.0.clone().chain_update(body).verify_truncated_left(&tag).map_err(|_| ForgedLease)?;
+        self.0
+            .clone()
+            .chain_update(body)
+            .verify_truncated_left(&tag)
+            .map_err(|_| ForgedLease)?;
         let body = BASE64.decode(body).map_err(|_| ForgedLease)?;
         let wire: Wire = serde_json::from_slice(&body).map_err(|_| ForgedLease)?;
         if wire.e != epoch {
             return Err(ForgedLease);
         }
-        let items = wire.i.into_iter().map(|(inbox, steps)| (inbox, sums(&steps))).collect();
-        Ok(Claim { epoch, project: wire.p, by: wire.b, items })
+        let items = wire
+            .i
+            .into_iter()
+            .map(|(inbox, steps)| (inbox, sums(&steps)))
+            .collect();
+        Ok(Claim {
+            epoch,
+            project: wire.p,
+            by: wire.b,
+            items,
+        })
     }
 }
 
 fn differences(ids: &[Seq]) -> Vec<u64> {
     let before = std::iter::once(0).chain(ids.iter().copied());
-    ids.iter().zip(before).map(|(id, before)| id - before).collect()
+    ids.iter()
+        .zip(before)
+        .map(|(id, before)| id - before)
+        .collect()
 }
 
 fn sums(steps: &[u64]) -> Vec<Seq> {
@@ -102,30 +128,53 @@ mod tests {
 
     fn claim() -> Claim {
         let name: InboxName = "primary".parse().unwrap();
-        Claim { epoch: Epoch(7), project: ProjectName::default(), by: None, items: vec![(name, vec![3, 9, 10])] }
+        Claim {
+            epoch: Epoch(7),
+            project: ProjectName::default(),
+            by: None,
+            items: vec![(name, vec![3, 9, 10])],
+        }
     }
 
     #[test]
     fn a_lease_comes_back_as_it_was_given() {
         let token = LeaseKey::new(b"secret").sign(&claim());
-        assert_eq!(LeaseKey::new(b"secret").verify(&token, Epoch(7)), Ok(claim()));
+        assert_eq!(
+            LeaseKey::new(b"secret").verify(&token, Epoch(7)),
+            Ok(claim())
+        );
     }
 
     #[test]
     fn a_lease_of_another_hub_or_journal_is_refused() {
         let token = LeaseKey::new(b"secret").sign(&claim());
-        assert_eq!(LeaseKey::new(b"other").verify(&token, Epoch(7)), Err(ForgedLease));
-        assert_eq!(LeaseKey::new(b"secret").verify(&token, Epoch(8)), Err(ForgedLease));
+        assert_eq!(
+            LeaseKey::new(b"other").verify(&token, Epoch(7)),
+            Err(ForgedLease)
+        );
+        assert_eq!(
+            LeaseKey::new(b"secret").verify(&token, Epoch(8)),
+            Err(ForgedLease)
+        );
     }
 
     #[test]
     fn a_changed_lease_is_refused() {
         let key = LeaseKey::new(b"secret");
         let token = key.sign(&claim());
-        let other = key.sign(&Claim { by: Some("me".into()), ..claim() });
+        let other = key.sign(&Claim {
+            by: Some("me".into()),
+            ..claim()
+        });
         let (body, _) = other.split_once('.').unwrap();
         let (_, tag) = token.split_once('.').unwrap();
-        for forged in [format!("{body}.{tag}"), String::new(), ".".into(), format!("{body}."), "a.b.c".into()] {
+        for forged in [
+            format!("{body}.{tag}"),
+            String::new(),
+            ".".into(),
+            format!("{body}."),
+            "a.b.c".into(),
+        ] {
             assert_eq!(key.verify(&forged, Epoch(7)), Err(ForgedLease), "{forged}");
         }
     }

@@ -31,7 +31,11 @@ pub struct Event {
 impl Event {
     /// An event whose record is known.
     pub fn new(entry: Entry, record: Record) -> Self {
-        Self { entry, record: OnceLock::from(Some(record)), frame: OnceLock::new() }
+        Self {
+            entry,
+            record: OnceLock::from(Some(record)),
+            frame: OnceLock::new(),
+        }
     }
 
     /// Its number.
@@ -76,7 +80,11 @@ impl Event {
 
 impl From<Entry> for Event {
     fn from(entry: Entry) -> Self {
-        Self { entry, record: OnceLock::new(), frame: OnceLock::new() }
+        Self {
+            entry,
+            record: OnceLock::new(),
+            frame: OnceLock::new(),
+        }
     }
 }
 
@@ -100,7 +108,12 @@ impl Log {
     /// The log in `journal`.
     pub fn new(journal: Arc<dyn Journal>) -> Self {
         let head = watch::Sender::new(journal.head());
-        Self { journal, ring: RwLock::default(), head, topics: Mutex::default() }
+        Self {
+            journal,
+            ring: RwLock::default(),
+            head,
+            topics: Mutex::default(),
+        }
     }
 
     /// The identity of the journal.
@@ -129,19 +142,30 @@ impl Log {
     }
 
     /// Wakes whenever this inbox was touched, and for nothing else.
-    pub fn subscribe_inbox(&self, project: &ProjectName, inbox: &InboxName) -> watch::Receiver<Seq> {
+    pub fn subscribe_inbox(
+        &self,
+        project: &ProjectName,
+        inbox: &InboxName,
+    ) -> watch::Receiver<Seq> {
         let mut topics = self.topics.lock().unwrap_or_else(PoisonError::into_inner);
         let project = topics.entry(project.clone()).or_default();
         project.retain(|_, topic| topic.receiver_count() > 0);
-        let topic = project.entry(inbox.clone()).or_insert_with(|| watch::Sender::new(self.head()));
+        let topic = project
+            .entry(inbox.clone())
+            .or_insert_with(|| watch::Sender::new(self.head()));
         topic.subscribe()
     }
 
     /// Shows a durable commit to the readers, and wakes them.
-    pub fn publish(&self, events: Vec<Arc<Event>>) {
-        let Some(head) = events.last().map(|event| event.seq()) else { return };
-        self.wake_topics(&events);
-        self.ring.write().unwrap_or_else(PoisonError::into_inner).push(events);
+    pub fn publish(&self, events: &[Arc<Event>]) {
+        let Some(head) = events.last().map(|event| event.seq()) else {
+            return;
+        };
+        self.ring
+            .write()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(events);
+        self.wake_topics(events);
         self.head.send_replace(head);
     }
 
@@ -151,7 +175,9 @@ impl Log {
             return;
         }
         for event in events {
-            let Some(record) = event.record() else { continue };
+            let Some(record) = event.record() else {
+                continue;
+            };
             for (project, inbox) in record.touches() {
                 if let Some(topic) = topics.get(project).and_then(|inboxes| inboxes.get(inbox)) {
                     topic.send_replace(event.seq());
@@ -163,7 +189,10 @@ impl Log {
     /// Up to `max` recent events after `after`, without touching the disk; `None` when that is further back.
     pub fn recent(&self, after: Seq, max: usize) -> Option<Vec<Arc<Event>>> {
         let ring = self.ring.read().unwrap_or_else(PoisonError::into_inner);
-        let first = ring.events.front().map_or_else(|| self.head() + 1, |event| event.seq());
+        let first = ring
+            .events
+            .front()
+            .map_or_else(|| self.head() + 1, |event| event.seq());
         let skip = usize::try_from((after + 1).checked_sub(first)?).ok()?;
         Some(ring.events.iter().skip(skip).take(max).cloned().collect())
     }
@@ -174,7 +203,10 @@ impl Log {
             return Ok(events);
         }
         let entries = self.journal.read(after + 1, max_bytes)?;
-        Ok(entries.into_iter().map(|entry| Arc::new(Event::from(entry))).collect())
+        Ok(entries
+            .into_iter()
+            .map(|entry| Arc::new(Event::from(entry)))
+            .collect())
     }
 
     /// The event with this number, if it is kept. Blocks on the disk.
@@ -184,19 +216,25 @@ impl Log {
         }
         let events = match self.recent(seq - 1, 1) {
             Some(events) => events,
-            None => self.journal.read(seq, 1)?.into_iter().map(|entry| Arc::new(Event::from(entry))).collect(),
+            None => self
+                .journal
+                .read(seq, 1)?
+                .into_iter()
+                .map(|entry| Arc::new(Event::from(entry)))
+                .collect(),
         };
         Ok(events.into_iter().next().filter(|event| event.seq() == seq))
     }
 }
 
 impl Ring {
-    fn push(&mut self, events: Vec<Arc<Event>>) {
+    fn push(&mut self, events: &[Arc<Event>]) {
         for event in events {
             self.bytes += event.entry.payload.len();
-            self.events.push_back(event);
+            self.events.push_back(Arc::clone(event));
         }
-        while self.events.len() > RING_EVENTS || (self.bytes > RING_BYTES && self.events.len() > 1) {
+        while self.events.len() > RING_EVENTS || (self.bytes > RING_BYTES && self.events.len() > 1)
+        {
             if let Some(oldest) = self.events.pop_front() {
                 self.bytes -= oldest.entry.payload.len();
             }

@@ -45,14 +45,27 @@ impl Metrics {
             gauge
         };
         let journal_bytes = Gauge::default();
-        registry.register_with_unit("journal", "Bytes kept in the journal", Unit::Bytes, journal_bytes.clone());
+        registry.register_with_unit(
+            "journal",
+            "Bytes kept in the journal",
+            Unit::Bytes,
+            journal_bytes.clone(),
+        );
         Self {
             notifications: counter(&mut registry, "notifications", "Notifications stored"),
             records: counter(&mut registry, "records", "Records stored"),
             commits: counter(&mut registry, "commits", "Commits made durable"),
             wakes: counter(&mut registry, "wakes", "Waiters woken"),
-            evicted: counter(&mut registry, "evicted", "Pending notifications evicted at the byte cap"),
-            storage_errors: counter(&mut registry, "storage_errors", "Commits that the storage refused"),
+            evicted: counter(
+                &mut registry,
+                "evicted",
+                "Pending notifications evicted at the byte cap",
+            ),
+            storage_errors: counter(
+                &mut registry,
+                "storage_errors",
+                "Commits that the storage refused",
+            ),
             waiters: gauge(&mut registry, "waiters", "Open waits"),
             streams: gauge(&mut registry, "streams", "Open event streams"),
             journal_bytes,

@@ -22,7 +22,7 @@ pub use batch::{Batch, Offered};
 pub use limits::WakeLimits;
 pub use waiter::{Outcome, WaitSpec};
 
-use batch::{LEASE, Lease, LeaseId};
+use batch::{Lease, LeaseId};
 use limits::WakeLog;
 use waiter::{Waiter, WaiterId};
 
@@ -93,27 +93,42 @@ impl Presence {
     pub fn holders(&self) -> impl Iterator<Item = (&ProjectName, &InboxName, Holder)> {
         let live = self.waiters.values().filter(|waiter| waiter.is_connected());
         live.flat_map(|waiter| {
-            waiter.spec.inboxes.iter().map(|inbox| (&waiter.spec.project, inbox, waiter.holder()))
+            waiter
+                .spec
+                .inboxes
+                .iter()
+                .map(|inbox| (&waiter.spec.project, inbox, waiter.holder()))
         })
     }
 
     /// How many waiters there are.
     pub fn waiters(&self) -> usize {
-        self.waiters.values().filter(|waiter| waiter.is_connected()).count()
+        self.waiters
+            .values()
+            .filter(|waiter| waiter.is_connected())
+            .count()
     }
 
     /// Whether a reader holds this item for the moment.
     pub fn is_leased(&self, project: &ProjectName, inbox: &InboxName, id: Seq) -> bool {
-        self.door(project, inbox).is_some_and(|door| door.leased.contains_key(&id))
+        self.door(project, inbox)
+            .is_some_and(|door| door.leased.contains_key(&id))
     }
 
     /// How many items of an inbox readers hold for the moment.
     pub fn leased_count(&self, project: &ProjectName, inbox: &InboxName) -> usize {
-        self.door(project, inbox).map_or(0, |door| door.leased.len())
+        self.door(project, inbox)
+            .map_or(0, |door| door.leased.len())
     }
 
     /// Lets a waiter in: it is answered at once if something is there for it, and parked otherwise.
-    pub fn arm(&mut self, state: &State, spec: WaitSpec, reply: oneshot::Sender<Outcome>, now: Now) {
+    pub fn arm(
+        &mut self,
+        state: &State,
+        spec: WaitSpec,
+        reply: oneshot::Sender<Outcome>,
+        now: Now,
+    ) {
         if let Some(outcome) = self.make_room(state, &spec, now) {
             let _ = reply.send(outcome);
             return;
@@ -140,11 +155,16 @@ impl Presence {
     /// Ends whoever must make room for `spec`; answers with the holder if that may not be.
     fn make_room(&mut self, state: &State, spec: &WaitSpec, now: Now) -> Option<Outcome> {
         for inbox in &spec.inboxes {
-            let Some(id) = self.door(&spec.project, inbox).and_then(|door| door.waiter) else { continue };
+            let Some(id) = self.door(&spec.project, inbox).and_then(|door| door.waiter) else {
+                continue;
+            };
             let holder = &self.waiters[&id];
             let own = spec.name.is_some() && spec.name == holder.spec.name;
             if holder.is_connected() && !own && !spec.takeover {
-                return Some(Outcome::Held { inbox: inbox.clone(), holder: holder.holder() });
+                return Some(Outcome::Held {
+                    inbox: inbox.clone(),
+                    holder: holder.holder(),
+                });
             }
             self.dismiss(id, Outcome::TakenOver);
         }
@@ -155,8 +175,17 @@ impl Presence {
     }
 
     /// A notification is durably pending in an inbox. Says whether that met its waiter's condition.
-    pub fn arrived(&mut self, state: &State, project: &ProjectName, inbox: &InboxName, id: Seq, now: Now) -> bool {
-        let Some(waiter_id) = self.door(project, inbox).and_then(|door| door.waiter) else { return false };
+    pub fn arrived(
+        &mut self,
+        state: &State,
+        project: &ProjectName,
+        inbox: &InboxName,
+        id: Seq,
+        now: Now,
+    ) -> bool {
+        let Some(waiter_id) = self.door(project, inbox).and_then(|door| door.waiter) else {
+            return false;
+        };
         let waiter = &self.waiters[&waiter_id];
         if !waiter.is_connected() {
             self.dismiss(waiter_id, Outcome::TakenOver);
@@ -165,23 +194,42 @@ impl Presence {
         if waiter.spec.barrier.is_some() {
             return self.consider(state, waiter_id, now);
         }
-        let Some(item) = state.inbox(project, inbox).and_then(|inbox| inbox.get(id)) else { return false };
-        if !item.wakes || !waiter.spec.filter.takes_item(item.seq, &item.from, item.kind, item.priority) {
+        let Some(item) = state.inbox(project, inbox).and_then(|inbox| inbox.get(id)) else {
+            return false;
+        };
+        if !item.wakes
+            || !waiter
+                .spec
+                .filter
+                .takes_item(item.seq, &item.from, item.kind, item.priority)
+        {
             return false;
         }
-        let why = WhyWoken::Arrived { id, from: item.from.clone(), kind: item.kind };
+        let why = WhyWoken::Arrived {
+            id,
+            from: item.from.clone(),
+            kind: item.kind,
+        };
         self.trigger(state, waiter_id, item, why, now)
     }
 
     /// A session's state changed: barriers that name it may be met.
     pub fn session_changed(&mut self, state: &State, now: Now) -> u32 {
         let ids: Vec<WaiterId> = self.barriers.iter().copied().collect();
-        ids.into_iter().map(|id| u32::from(self.consider(state, id, now))).sum()
+        ids.into_iter()
+            .map(|id| u32::from(self.consider(state, id, now)))
+            .sum()
     }
 
     /// Items stopped being pending: nobody holds them any more.
     pub fn settled(&mut self, project: &ProjectName, inbox: &InboxName, ids: &[Seq]) {
-        let Some(door) = self.doors.get_mut(project).and_then(|inboxes| inboxes.get_mut(inbox)) else { return };
+        let Some(door) = self
+            .doors
+            .get_mut(project)
+            .and_then(|inboxes| inboxes.get_mut(inbox))
+        else {
+            return;
+        };
         for id in ids {
             door.leased.remove(id);
             door.returned.remove(id);
@@ -215,7 +263,12 @@ impl Presence {
     /// Ends every waiter of a project, because the project was reset.
     pub fn dismiss_project(&mut self, project: &ProjectName) {
         let of_project = |waiter: &&Waiter| waiter.spec.project == *project;
-        let ids: Vec<WaiterId> = self.waiters.values().filter(of_project).map(|waiter| waiter.id).collect();
+        let ids: Vec<WaiterId> = self
+            .waiters
+            .values()
+            .filter(of_project)
+            .map(|waiter| waiter.id)
+            .collect();
         for id in ids {
             self.dismiss(id, Outcome::Empty);
         }
@@ -224,25 +277,47 @@ impl Presence {
 
     /// Looks whether a waiter's condition is met by what is there.
     fn consider(&mut self, state: &State, id: WaiterId, now: Now) -> bool {
-        let Some(waiter) = self.waiters.get(&id) else { return false };
+        let Some(waiter) = self.waiters.get(&id) else {
+            return false;
+        };
         if let Some(barrier) = &waiter.spec.barrier {
             let project = &waiter.spec.project;
             let available = || self.available(state, waiter);
-            let Some(why) = barrier.verdict(state, project, available) else { return false };
+            let Some(why) = barrier.verdict(state, project, available) else {
+                return false;
+            };
             return self.settle_or_finish(state, id, why, now);
         }
-        let Some(item) = self.available(state, waiter).find(|item| item.wakes) else { return false };
-        let why = if self.was_returned(waiter, item.seq) { WhyWoken::Returned } else { WhyWoken::Pending };
+        let Some(item) = self.available(state, waiter).find(|item| item.wakes) else {
+            return false;
+        };
+        let why = if self.was_returned(waiter, item.seq) {
+            WhyWoken::Returned
+        } else {
+            WhyWoken::Pending
+        };
         self.trigger(state, id, item, why, now)
     }
 
     /// `item` meets the waiter's condition, unless the waiter is an agent that this sender has woken enough.
-    fn trigger(&mut self, state: &State, id: WaiterId, item: &Item, why: WhyWoken, now: Now) -> bool {
-        let Some(waiter) = self.waiters.get_mut(&id) else { return false };
+    fn trigger(
+        &mut self,
+        state: &State,
+        id: WaiterId,
+        item: &Item,
+        why: WhyWoken,
+        now: Now,
+    ) -> bool {
+        let Some(waiter) = self.waiters.get_mut(&id) else {
+            return false;
+        };
         if let Some(session) = &waiter.spec.session
             && !waiter.is_settling()
         {
-            let log = self.wakes.entry((waiter.spec.project.clone(), session.clone())).or_default();
+            let log = self
+                .wakes
+                .entry((waiter.spec.project.clone(), session.clone()))
+                .or_default();
             if let Err(until) = log.admit(&self.limits, item, now.mono) {
                 self.due.remove(&(waiter.due, Due::Waiter(id)));
                 waiter.hold_until(until);
@@ -254,7 +329,9 @@ impl Presence {
     }
 
     fn settle_or_finish(&mut self, state: &State, id: WaiterId, why: WhyWoken, now: Now) -> bool {
-        let Some(waiter) = self.waiters.get_mut(&id) else { return false };
+        let Some(waiter) = self.waiters.get_mut(&id) else {
+            return false;
+        };
         let due = waiter.due;
         if waiter.settle(&why, now.mono) {
             let waiter_due = waiter.due;
@@ -267,7 +344,9 @@ impl Presence {
     }
 
     fn waiter_due(&mut self, state: &State, id: WaiterId, now: Now) {
-        let Some(waiter) = self.waiters.get_mut(&id) else { return };
+        let Some(waiter) = self.waiters.get_mut(&id) else {
+            return;
+        };
         if !waiter.is_connected() {
             return self.dismiss(id, Outcome::TakenOver);
         }
@@ -315,9 +394,20 @@ impl Presence {
     }
 
     fn door_mut(&mut self, project: &ProjectName, inbox: &InboxName) -> &mut Door {
-        if !self.doors.get(project).is_some_and(|inboxes| inboxes.contains_key(inbox)) {
-            self.doors.entry(project.clone()).or_default().entry(inbox.clone()).or_default();
+        if !self
+            .doors
+            .get(project)
+            .is_some_and(|inboxes| inboxes.contains_key(inbox))
+        {
+            self.doors
+                .entry(project.clone())
+                .or_default()
+                .entry(inbox.clone())
+                .or_default();
         }
-        self.doors.get_mut(project).and_then(|inboxes| inboxes.get_mut(inbox)).expect("the door was just made")
+        self.doors
+            .get_mut(project)
+            .and_then(|inboxes| inboxes.get_mut(inbox))
+            .expect("the door was just made")
     }
 }

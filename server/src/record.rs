@@ -118,6 +118,20 @@ pub enum How {
     Dropped,
 }
 
+impl How {
+    /// The name on the wire.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Acked => "acked",
+            Self::Expired => "expired",
+            Self::Evicted => "evicted",
+            Self::Superseded => "superseded",
+            Self::Withdrawn => "withdrawn",
+            Self::Dropped => "dropped",
+        }
+    }
+}
+
 /// The person's mark on notifications.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Seen {
@@ -281,9 +295,12 @@ impl Record {
     /// The inboxes whose readers this concerns.
     pub fn touches(&self) -> Box<dyn Iterator<Item = (&ProjectName, &InboxName)> + '_> {
         match self {
-            Self::Notified(it) => {
-                Box::new(it.route.targets.iter().map(|target| (&it.route.project, &target.inbox)))
-            }
+            Self::Notified(it) => Box::new(
+                it.route
+                    .targets
+                    .iter()
+                    .map(|target| (&it.route.project, &target.inbox)),
+            ),
             Self::Settled(it) => Box::new(it.inbox.iter().map(|(project, inbox)| (project, inbox))),
             Self::InboxClosed(it) => Box::new(std::iter::once((&it.project, &it.inbox))),
             _ => Box::new(std::iter::empty()),

@@ -84,7 +84,8 @@ impl State {
                     let known = session::Known { state, seq, ts };
                     self.sessions.note(&it.route.project, name, known);
                 }
-                self.inboxes.put(seq, &it.route);
+                let size = u32::try_from(it.json.len()).unwrap_or(u32::MAX);
+                self.inboxes.put(seq, &it.route, size);
             }
             Record::Settled(it) => self.apply_settled(it),
             Record::Seen(it) => self.apply_seen(it),

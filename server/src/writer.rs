@@ -97,7 +97,14 @@ impl Writer {
         metrics: Arc<Metrics>,
         reload: Reload,
     ) -> Self {
-        Self { state, presence, log, due, metrics, reload }
+        Self {
+            state,
+            presence,
+            log,
+            due,
+            metrics,
+            reload,
+        }
     }
 
     /// Serves `asks` until told to stop, or until the storage fails.
@@ -123,14 +130,16 @@ impl Writer {
         let mut later = Vec::new();
         for ask in asks {
             match ask {
-                Ask::Command { command, reply } => decided.push(self.decide(&command, reply, &mut events, now)),
+                Ask::Command { command, reply } => {
+                    decided.push(self.decide(&command, reply, &mut events, now))
+                }
                 ask => later.push(ask),
             }
         }
         if let Err(error) = self.commit(&events) {
             return self.reject(decided, error);
         }
-        self.log.publish(events.iter().map(Arc::clone).collect());
+        self.log.publish(&events);
         for command in decided {
             self.conclude(command, &events, now);
         }
@@ -154,7 +163,9 @@ impl Writer {
         now: Now,
     ) -> Decided {
         let begin = events.len();
-        let verdict = match self.state.decide(command, now.wall, &|p, i, id| self.presence.is_leased(p, i, id)) {
+        let verdict = match self.state.decide(command, now.wall, &|p, i, id| {
+            self.presence.is_leased(p, i, id)
+        }) {
             Ok(Decision::Records(records)) => {
                 let mut done = Done::default();
                 for record in records {
@@ -162,10 +173,19 @@ impl Writer {
                 }
                 Ok(done)
             }
-            Ok(Decision::Repeat(ids)) => Ok(Done { ids, repeated: true, ..Done::default() }),
+            Ok(Decision::Repeat(ids)) => Ok(Done {
+                ids,
+                repeated: true,
+                ..Done::default()
+            }),
             Err(refusal) => Err(refusal.into()),
         };
-        Decided { reply, verdict, events: begin..events.len(), ticks: matches!(command, Command::Tick) }
+        Decided {
+            reply,
+            verdict,
+            events: begin..events.len(),
+            ticks: matches!(command, Command::Tick),
+        }
     }
 
     fn take_in(&mut self, record: Record, done: &mut Done, events: &mut Vec<Arc<Event>>) {
@@ -195,7 +215,9 @@ impl Writer {
                 name: target.inbox.clone(),
                 created,
                 waiter: self.presence.holder(project, &target.inbox).is_some(),
-                nearest: created.then(|| self.state.nearest_inbox(project, &target.inbox)).flatten(),
+                nearest: created
+                    .then(|| self.state.nearest_inbox(project, &target.inbox).cloned())
+                    .flatten(),
             });
         }
     }
@@ -217,7 +239,11 @@ impl Writer {
         tracing::error!(%error, "a commit could not be stored");
         let full = matches!(error, JournalError::Full);
         for command in decided {
-            let rejected = if full { Rejected::Full } else { Rejected::Storage };
+            let rejected = if full {
+                Rejected::Full
+            } else {
+                Rejected::Storage
+            };
             let _ = command.reply.send(Err(rejected));
         }
         if !full {
@@ -231,7 +257,9 @@ impl Writer {
     fn conclude(&mut self, command: Decided, events: &[Arc<Event>], now: Now) {
         let mut verdict = command.verdict;
         if let Ok(done) = &mut verdict {
-            let records = events[command.events].iter().filter_map(|event| Some((event.seq(), event.record()?)));
+            let records = events[command.events]
+                .iter()
+                .filter_map(|event| Some((event.seq(), event.record()?)));
             for (seq, record) in records.clone() {
                 done.woken += self.wake(seq, record, now);
             }
@@ -263,7 +291,13 @@ impl Writer {
         let route = &notified.route;
         let mut woken = 0;
         for target in &route.targets {
-            woken += u32::from(self.presence.arrived(&self.state, &route.project, &target.inbox, seq, now));
+            woken += u32::from(self.presence.arrived(
+                &self.state,
+                &route.project,
+                &target.inbox,
+                seq,
+                now,
+            ));
         }
         if route.session.is_some() {
             woken += self.presence.session_changed(&self.state, now);
@@ -284,13 +318,20 @@ impl Writer {
 
     /// A misaddressed message must be loud: nobody waits where it went, but somebody of that name waits elsewhere.
     fn hint(&self, record: &Record) -> Option<String> {
-        let Record::Notified(Notified { route, .. }) = record else { return None };
-        let waits = |project: &ProjectName, inbox: &InboxName| self.presence.holder(project, inbox).is_some();
+        let Record::Notified(Notified { route, .. }) = record else {
+            return None;
+        };
+        let waits = |project: &ProjectName, inbox: &InboxName| {
+            self.presence.holder(project, inbox).is_some()
+        };
         for Target { inbox, .. } in &route.targets {
             if waits(&route.project, inbox) {
                 continue;
             }
-            let elsewhere = self.state.elsewhere(inbox).find(|project| **project != route.project && waits(project, inbox));
+            let elsewhere = self
+                .state
+                .elsewhere(inbox)
+                .find(|project| **project != route.project && waits(project, inbox));
             if let Some(project) = elsewhere {
                 return Some(format!(
                     "nobody waits at '{inbox}' in project '{}', but somebody does in project '{project}': pass that project to reach them",
@@ -307,7 +348,10 @@ impl Writer {
             let millis = at.as_millis().saturating_sub(now.wall.as_millis());
             now.mono + Duration::from_millis(millis.try_into().unwrap_or(0))
         });
-        let next = [wall, self.presence.next_deadline()].into_iter().flatten().min();
+        let next = [wall, self.presence.next_deadline()]
+            .into_iter()
+            .flatten()
+            .min();
         // The clock is not woken for a later or an equal deadline: it looks again when the one it knows is over.
         self.due.send_if_modified(|due| {
             let sooner = match (*due, next) {

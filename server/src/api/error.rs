@@ -11,6 +11,8 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::command::Refusal;
+use crate::draft::InvalidPost;
+use crate::hub::Rejected;
 use crate::journal::JournalError;
 
 /// The media type of errors (RFC 9457).
@@ -320,6 +322,29 @@ impl From<Refusal> for ApiError {
                 ..
             } => error.with("nearest", name),
             _ => error,
+        }
+    }
+}
+
+impl From<Rejected> for ApiError {
+    fn from(rejected: Rejected) -> Self {
+        match rejected {
+            Rejected::Refused(refusal) => refusal.into(),
+            Rejected::Full => Code::DiskFull.into(),
+            Rejected::Storage => Code::StorageFailed.into(),
+            Rejected::Busy => Code::Busy.into(),
+            Rejected::TooManyStreams => Code::TooManyConnections.into(),
+            Rejected::ShuttingDown => Code::NotReady.into(),
+        }
+    }
+}
+
+impl From<InvalidPost> for ApiError {
+    fn from(error: InvalidPost) -> Self {
+        match error {
+            InvalidPost::Field(detail) => Self::invalid(detail),
+            InvalidPost::TooLarge(_) => Self::new(Code::PayloadTooLarge, error),
+            InvalidPost::Storage(error) => error.into(),
         }
     }
 }

@@ -5,10 +5,10 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
-use hub_protocol::{Post, ProjectName, Published, PublishedBatch};
+use hub_protocol::{Kind, Post, ProjectName, Published, PublishedBatch};
 use serde::Deserialize;
 
-use super::{ApiError, body, params::Params};
+use super::{ApiError, Code, body, params::Params};
 use crate::command::{Command, Once};
 use crate::draft::{self, Context};
 use crate::hub::Hub;
@@ -59,32 +59,74 @@ pub(super) async fn notify(
         Posts::Batch(posts) => posts,
     };
     let context = Context::new(hub.log());
-    let drafts: Vec<_> = posts.into_iter().map(|post| draft::prepare(post, &context)).collect::<Result<_, _>>()?;
-    let project = drafts.first().map(|draft| draft.project.clone()).unwrap_or_default();
+    let drafts: Vec<_> = posts
+        .into_iter()
+        .map(|post| draft::prepare(post, &context))
+        .collect::<Result<_, _>>()?;
+    let project = drafts
+        .first()
+        .map(|draft| draft.project.clone())
+        .unwrap_or_default();
     let done = hub.submit(Command::Notify { drafts, once }).await?;
     Ok(answer(single, project, done))
 }
 
 fn answer(single: bool, project: ProjectName, done: Done) -> Response {
-    let status = if done.repeated { StatusCode::OK } else { StatusCode::CREATED };
-    let Done { ids, inboxes, woken, hint, .. } = done;
+    let status = if done.repeated {
+        StatusCode::OK
+    } else {
+        StatusCode::CREATED
+    };
+    let Done {
+        ids,
+        inboxes,
+        woken,
+        hint,
+        ..
+    } = done;
     match ids.first() {
-        Some(&id) if single => (status, Json(Published { id, project, inboxes, woken, hint })).into_response(),
-        _ => (status, Json(PublishedBatch { ids, inboxes, woken, hint })).into_response(),
+        Some(&id) if single => (
+            status,
+            Json(Published {
+                id,
+                project,
+                inboxes,
+                woken,
+                hint,
+            }),
+        )
+            .into_response(),
+        _ => (
+            status,
+            Json(PublishedBatch {
+                ids,
+                inboxes,
+                woken,
+                hint,
+            }),
+        )
+            .into_response(),
     }
 }
 
 fn parse(params: TextParams, headers: &HeaderMap, bytes: &[u8]) -> Result<Posts, ApiError> {
-    let ndjson = headers.get("content-type").is_some_and(|kind| kind.as_bytes().starts_with(b"application/x-ndjson"));
+    let ndjson = headers
+        .get("content-type")
+        .is_some_and(|kind| kind.as_bytes().starts_with(b"application/x-ndjson"));
     match bytes.iter().find(|byte| !byte.is_ascii_whitespace()) {
-        None => Err(ApiError::invalid("the body is empty: send a text, or JSON with msg")),
+        None => Err(ApiError::invalid(
+            "the body is empty: send a text, or JSON with msg",
+        )),
         Some(b'[') => {
-            let posts: Vec<Post> = serde_json::from_slice(bytes).map_err(|error| ApiError::bad_json(&error))?;
+            let posts: Vec<Post> =
+                serde_json::from_slice(bytes).map_err(|error| body::bad_json(&error))?;
             bounded(posts).map(Posts::Batch)
         }
         Some(b'{') => {
             let lines = serde_json::Deserializer::from_slice(bytes).into_iter::<Post>();
-            let mut posts: Vec<Post> = lines.collect::<Result<_, _>>().map_err(|error| ApiError::bad_json(&error))?;
+            let mut posts: Vec<Post> = lines
+                .collect::<Result<_, _>>()
+                .map_err(|error| body::bad_json(&error))?;
             if posts.len() == 1 && !ndjson {
                 return Ok(Posts::One(Box::new(posts.remove(0))));
             }
@@ -98,20 +140,26 @@ fn bounded(posts: Vec<Post>) -> Result<Vec<Post>, ApiError> {
     match posts.len() {
         0 => Err(ApiError::invalid("the batch is empty")),
         1..=MAX_ITEMS => Ok(posts),
-        _ => Err(ApiError::invalid(format!("a batch has at most {MAX_ITEMS} notifications"))),
+        _ => Err(ApiError::invalid(format!(
+            "a batch has at most {MAX_ITEMS} notifications"
+        ))),
     }
 }
 
 fn text(params: TextParams, bytes: &[u8]) -> Result<Post, ApiError> {
-    let text = std::str::from_utf8(bytes).map_err(|_| ApiError::malformed("the body is not UTF-8"))?;
+    let text = std::str::from_utf8(bytes)
+        .map_err(|_| ApiError::new(Code::Malformed, "the body is not UTF-8"))?;
     if text.starts_with('\u{feff}') {
-        return Err(ApiError::malformed("the body begins with a byte order mark"));
+        return Err(ApiError::new(
+            Code::Malformed,
+            "the body begins with a byte order mark",
+        ));
     }
     Ok(Post {
         msg: text.trim_end_matches(['\r', '\n']).to_owned(),
         from: parsed(params.from)?,
         to: parsed(params.to)?,
-        kind: parsed(params.kind).map_err(|error| error.with_code_of_type())?,
+        kind: kind(params.kind)?,
         priority: parsed(params.priority)?,
         project: parsed(params.project)?,
         title: params.title,
@@ -124,20 +172,39 @@ fn text(params: TextParams, bytes: &[u8]) -> Result<Post, ApiError> {
     })
 }
 
+fn kind(text: Option<String>) -> Result<Option<Kind>, ApiError> {
+    text.map(|text| {
+        text.parse()
+            .map_err(|error| ApiError::new(Code::UnknownType, error))
+    })
+    .transpose()
+}
+
 fn parsed<T>(text: Option<String>) -> Result<Option<T>, ApiError>
 where
     T: std::str::FromStr,
     T::Err: std::fmt::Display,
 {
-    text.map(|text| text.parse().map_err(|error: T::Err| ApiError::invalid(error))).transpose()
+    text.map(|text| {
+        text.parse()
+            .map_err(|error: T::Err| ApiError::invalid(error))
+    })
+    .transpose()
 }
 
 fn once(headers: &HeaderMap, body: &[u8]) -> Result<Option<Once>, ApiError> {
     let mut keys = headers.get_all("idempotency-key").iter();
-    let Some(key) = keys.next() else { return Ok(None) };
-    let key = key.to_str().ok().filter(|key| !key.trim().is_empty() && key.len() <= MAX_KEY);
+    let Some(key) = keys.next() else {
+        return Ok(None);
+    };
+    let key = key
+        .to_str()
+        .ok()
+        .filter(|key| !key.trim().is_empty() && key.len() <= MAX_KEY);
     match (key, keys.next()) {
         (Some(key), None) => Ok(Some(Once::new(key, body))),
-        _ => Err(ApiError::invalid(format!("Idempotency-Key must be one header of 1 to {MAX_KEY} visible characters"))),
+        _ => Err(ApiError::invalid(format!(
+            "Idempotency-Key must be one header of 1 to {MAX_KEY} visible characters"
+        ))),
     }
 }

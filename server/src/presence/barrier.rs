@@ -1,6 +1,8 @@
 //! Barriers: they decide when a waiter is woken, never what it gets.
 
-use hub_protocol::{BarrierReport, InboxName, Kind, Priority, ProjectName, Seq, SessionState, WhyWoken};
+use hub_protocol::{
+    BarrierReport, InboxName, Kind, Priority, ProjectName, Seq, SessionState, WhyWoken,
+};
 
 use crate::state::{Item, State};
 
@@ -26,21 +28,37 @@ impl Barrier {
     where
         I: Iterator<Item = &'a Item>,
     {
-        if self.missing(state, project).is_empty() && available().take(self.count).count() >= self.count {
+        if self.missing(state, project).is_empty()
+            && available().take(self.count).count() >= self.count
+        {
             return Some(WhyWoken::Barrier);
         }
         let breaker = available().find(|item| breaks(item))?;
-        Some(WhyWoken::Arrived { id: breaker.seq, from: breaker.from.clone(), kind: breaker.kind })
+        Some(WhyWoken::Arrived {
+            id: breaker.seq,
+            from: breaker.from.clone(),
+            kind: breaker.kind,
+        })
     }
 
     /// What became of it.
-    pub(super) fn report(&self, state: &State, project: &ProjectName, why: &WhyWoken) -> BarrierReport {
-        BarrierReport { met: *why == WhyWoken::Barrier, missing: self.missing(state, project) }
+    pub(super) fn report(
+        &self,
+        state: &State,
+        project: &ProjectName,
+        why: &WhyWoken,
+    ) -> BarrierReport {
+        BarrierReport {
+            met: *why == WhyWoken::Barrier,
+            missing: self.missing(state, project),
+        }
     }
 
     fn missing(&self, state: &State, project: &ProjectName) -> Vec<InboxName> {
         let unfinished = |session: &&InboxName| match state.session_state(project, session) {
-            Some((SessionState::Complete | SessionState::Error | SessionState::Ended, seq)) => seq <= self.since,
+            Some((SessionState::Complete | SessionState::Error | SessionState::Ended, seq)) => {
+                seq <= self.since
+            }
             _ => true,
         };
         self.all.iter().filter(unfinished).cloned().collect()
@@ -49,5 +67,6 @@ impl Barrier {
 
 fn breaks(item: &Item) -> bool {
     item.wakes
-        && (item.priority == Priority::Urgent || matches!(item.kind, Kind::Question | Kind::Approval | Kind::Error))
+        && (item.priority == Priority::Urgent
+            || matches!(item.kind, Kind::Question | Kind::Approval | Kind::Error))
 }

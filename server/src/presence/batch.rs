@@ -56,27 +56,45 @@ pub struct Offered {
 
 impl Presence {
     /// What a waiter could be given now, in delivery order within each inbox.
-    pub(super) fn available<'a>(&'a self, state: &'a State, waiter: &'a Waiter) -> impl Iterator<Item = &'a Item> {
-        waiter.spec.inboxes.iter().flat_map(move |inbox| self.available_in(state, waiter, inbox))
+    pub(super) fn available<'s, 'a>(
+        &'s self,
+        state: &'a State,
+        waiter: &'s Waiter,
+    ) -> impl Iterator<Item = &'a Item> + use<'s, 'a> {
+        waiter
+            .spec
+            .inboxes
+            .iter()
+            .flat_map(move |inbox| self.available_in(state, waiter, inbox))
     }
 
-    fn available_in<'a>(
-        &'a self,
+    fn available_in<'s, 'a>(
+        &'s self,
         state: &'a State,
-        waiter: &'a Waiter,
-        inbox: &'a InboxName,
-    ) -> impl Iterator<Item = &'a Item> {
+        waiter: &'s Waiter,
+        inbox: &'s InboxName,
+    ) -> impl Iterator<Item = &'a Item> + use<'s, 'a> {
         let project = &waiter.spec.project;
         let door = self.door(project, inbox);
         let free = move |item: &&Item| door.is_none_or(|door| !door.leased.contains_key(&item.seq));
-        let wanted =
-            |item: &&Item| waiter.spec.filter.takes_item(item.seq, &item.from, item.kind, item.priority);
-        let pending = state.inbox(project, inbox).into_iter().flat_map(|inbox| inbox.pending());
+        let wanted = |item: &&Item| {
+            waiter
+                .spec
+                .filter
+                .takes_item(item.seq, &item.from, item.kind, item.priority)
+        };
+        let pending = state
+            .inbox(project, inbox)
+            .into_iter()
+            .flat_map(|inbox| inbox.pending());
         pending.filter(free).filter(wanted)
     }
 
     pub(super) fn was_returned(&self, waiter: &Waiter, id: Seq) -> bool {
-        let returned = |inbox| self.door(&waiter.spec.project, inbox).is_some_and(|door| door.returned.contains(&id));
+        let returned = |inbox| {
+            self.door(&waiter.spec.project, inbox)
+                .is_some_and(|door| door.returned.contains(&id))
+        };
         waiter.spec.inboxes.iter().any(returned)
     }
 
@@ -101,14 +119,27 @@ impl Presence {
         let mut found: BTreeMap<_, (&Item, Vec<&InboxName>)> = BTreeMap::new();
         for inbox in &waiter.spec.inboxes {
             for item in self.available_in(state, waiter, inbox).take(MAX_ITEMS) {
-                found.entry((item.priority, item.seq)).or_insert((item, Vec::new())).1.push(inbox);
+                found
+                    .entry((item.priority, item.seq))
+                    .or_insert((item, Vec::new()))
+                    .1
+                    .push(inbox);
             }
         }
         let mut batch = Batch {
             items: Vec::new(),
-            lease: waiter.spec.inboxes.iter().map(|inbox| (inbox.clone(), Vec::new())).collect(),
+            lease: waiter
+                .spec
+                .inboxes
+                .iter()
+                .map(|inbox| (inbox.clone(), Vec::new()))
+                .collect(),
             remaining: 0,
-            barrier: waiter.spec.barrier.as_ref().map(|barrier| barrier.report(state, project, &why)),
+            barrier: waiter
+                .spec
+                .barrier
+                .as_ref()
+                .map(|barrier| barrier.report(state, project, &why)),
             why,
         };
         let mut bytes = 0;
@@ -118,7 +149,11 @@ impl Presence {
                 break;
             }
             let location = state.location(item.seq).unwrap_or(item.seq);
-            batch.items.push(Offered { id: item.seq, location, redelivered: self.was_returned(waiter, item.seq) });
+            batch.items.push(Offered {
+                id: item.seq,
+                location,
+                redelivered: self.was_returned(waiter, item.seq),
+            });
             for (inbox, ids) in &mut batch.lease {
                 if inboxes.contains(&&*inbox) {
                     ids.push(item.seq);
@@ -126,7 +161,10 @@ impl Presence {
             }
         }
         batch.lease.retain(|(_, ids)| !ids.is_empty());
-        batch.lease.iter_mut().for_each(|(_, ids)| ids.sort_unstable());
+        batch
+            .lease
+            .iter_mut()
+            .for_each(|(_, ids)| ids.sort_unstable());
         batch.remaining = self.remaining(state, waiter, &batch);
         batch
     }
@@ -134,9 +172,14 @@ impl Presence {
     fn remaining(&self, state: &State, waiter: &Waiter, batch: &Batch) -> u64 {
         let taken: usize = batch.lease.iter().map(|(_, ids)| ids.len()).sum();
         let project = &waiter.spec.project;
-        let pending = |inbox| state.inbox(project, inbox).map_or(0, |inbox| inbox.pending().count());
+        let pending = |inbox| state.inbox(project, inbox).map_or(0, |inbox| inbox.len());
         let leased = |inbox| self.leased_count(project, inbox);
-        let free: usize = waiter.spec.inboxes.iter().map(|inbox| pending(inbox).saturating_sub(leased(inbox))).sum();
+        let free: usize = waiter
+            .spec
+            .inboxes
+            .iter()
+            .map(|inbox| pending(inbox).saturating_sub(leased(inbox)))
+            .sum();
         free.saturating_sub(taken) as u64
     }
 
@@ -149,14 +192,36 @@ impl Presence {
             door.leased.extend(ids.iter().map(|seq| (*seq, id)));
         }
         let project = waiter.spec.project.clone();
-        self.leases.insert(id, Lease { project, items: batch.lease.clone(), by: waiter.spec.name.clone(), until });
+        self.leases.insert(
+            id,
+            Lease {
+                project,
+                items: batch.lease.clone(),
+                by: waiter.spec.name.clone(),
+                until,
+            },
+        );
         self.due.insert((until, Due::Lease(id)));
         id
     }
 
+    /// Who holds a notification for the moment, and where.
+    pub fn lessees(&self, id: Seq) -> Vec<(ProjectName, InboxName, Option<String>)> {
+        let of_lease = |lease: &Lease| {
+            let here = lease.items.iter().filter(|(inbox, ids)| {
+                ids.contains(&id) && self.is_leased(&lease.project, inbox, id)
+            });
+            here.map(|(inbox, _)| (lease.project.clone(), inbox.clone(), lease.by.clone()))
+                .collect::<Vec<_>>()
+        };
+        self.leases.values().flat_map(of_lease).collect()
+    }
+
     /// A lease is over: what was not acknowledged is offered again, and says so.
     pub(super) fn release(&mut self, state: &State, id: LeaseId, now: Now) {
-        let Some(lease) = self.leases.remove(&id) else { return };
+        let Some(lease) = self.leases.remove(&id) else {
+            return;
+        };
         self.due.remove(&(lease.until, Due::Lease(id)));
         for (inbox, ids) in &lease.items {
             let door = self.door_mut(&lease.project, inbox);
@@ -166,7 +231,10 @@ impl Presence {
                     door.returned.insert(*seq);
                 }
             }
-            if let Some(waiter) = self.door(&lease.project, inbox).and_then(|door| door.waiter) {
+            if let Some(waiter) = self
+                .door(&lease.project, inbox)
+                .and_then(|door| door.waiter)
+            {
                 self.consider(state, waiter, now);
             }
         }
@@ -174,7 +242,8 @@ impl Presence {
 
     /// A reader that asks again has lost what it was given and did not acknowledge.
     pub(super) fn release_leases_of(&mut self, state: &State, name: &str, now: Now) {
-        let of_reader = |(id, lease): (&LeaseId, &Lease)| (lease.by.as_deref() == Some(name)).then_some(*id);
+        let of_reader =
+            |(id, lease): (&LeaseId, &Lease)| (lease.by.as_deref() == Some(name)).then_some(*id);
         let ids: Vec<LeaseId> = self.leases.iter().filter_map(of_reader).collect();
         for id in ids {
             self.release(state, id, now);

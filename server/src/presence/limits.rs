@@ -29,24 +29,36 @@ pub(super) struct WakeLog {
 
 impl WakeLog {
     /// Counts a wake by `item`, or says when it may be tried again.
-    pub(super) fn admit(&mut self, limits: &WakeLimits, item: &Item, now: Instant) -> Result<(), Instant> {
+    pub(super) fn admit(
+        &mut self,
+        limits: &WakeLimits,
+        item: &Item,
+        now: Instant,
+    ) -> Result<(), Instant> {
         self.forget(now);
         if !passes(item) {
             let sender = self.by_sender.get(&item.from);
-            let over_sender = sender.and_then(|wakes| over(wakes, limits.per_sender_per_minute, MINUTE));
+            let over_sender =
+                sender.and_then(|wakes| over(wakes, limits.per_sender_per_minute, MINUTE));
             let over_all = over(&self.all, limits.per_hour, HOUR);
             if let Some(until) = over_sender.max(over_all) {
                 return Err(until);
             }
         }
         self.all.push_back(now);
-        self.by_sender.entry(item.from.clone()).or_default().push_back(now);
+        self.by_sender
+            .entry(item.from.clone())
+            .or_default()
+            .push_back(now);
         Ok(())
     }
 
     fn forget(&mut self, now: Instant) {
         let drop_older = |wakes: &mut VecDeque<Instant>, span| {
-            while wakes.front().is_some_and(|&at| now.saturating_duration_since(at) >= span) {
+            while wakes
+                .front()
+                .is_some_and(|&at| now.saturating_duration_since(at) >= span)
+            {
                 wakes.pop_front();
             }
         };
@@ -61,7 +73,11 @@ impl WakeLog {
 /// When the oldest of the last `limit` wakes is out of `span`, if the limit is reached.
 fn over(wakes: &VecDeque<Instant>, limit: usize, span: Duration) -> Option<Instant> {
     let oldest = wakes.len().checked_sub(limit)?;
-    Some(wakes.get(oldest).map_or_else(|| Instant::now() + span, |&at| at + span))
+    Some(
+        wakes
+            .get(oldest)
+            .map_or_else(|| Instant::now() + span, |&at| at + span),
+    )
 }
 
 fn passes(item: &Item) -> bool {

@@ -76,8 +76,20 @@ struct Settling {
 }
 
 impl Waiter {
-    pub(super) fn new(id: WaiterId, spec: WaitSpec, reply: oneshot::Sender<Outcome>, now: Now) -> Self {
-        Self { id, due: spec.deadline, spec, since: now.wall, settling: None, reply }
+    pub(super) fn new(
+        id: WaiterId,
+        spec: WaitSpec,
+        reply: oneshot::Sender<Outcome>,
+        now: Now,
+    ) -> Self {
+        Self {
+            id,
+            due: spec.deadline,
+            spec,
+            since: now.wall,
+            settling: None,
+            reply,
+        }
     }
 
     /// Whether somebody still listens for the answer.
@@ -86,7 +98,11 @@ impl Waiter {
     }
 
     pub(super) fn holder(&self) -> Holder {
-        Holder { name: self.spec.name.clone(), session: self.spec.session.clone(), since: self.since }
+        Holder {
+            name: self.spec.name.clone(),
+            session: self.spec.session.clone(),
+            since: self.since,
+        }
     }
 
     pub(super) fn is_settling(&self) -> bool {
@@ -99,7 +115,10 @@ impl Waiter {
             return false;
         }
         let latest = (now + LONGEST_SETTLE).min(self.spec.deadline);
-        let settling = self.settling.get_or_insert_with(|| Settling { why: why.clone(), latest });
+        let settling = self.settling.get_or_insert_with(|| Settling {
+            why: why.clone(),
+            latest,
+        });
         self.due = (now + self.spec.settle).min(settling.latest);
         true
     }

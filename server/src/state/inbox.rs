@@ -28,6 +28,9 @@ pub struct Item {
     /// How many replies lie before it.
     #[serde(default)]
     pub hops: u32,
+    /// Bytes of its JSON.
+    #[serde(default)]
+    pub size: u32,
     /// What it replaces, and what replaces it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,

@@ -90,7 +90,7 @@ impl Inboxes {
     }
 
     /// Makes a notification pending in its targets.
-    pub(super) fn put(&mut self, seq: Seq, route: &Route) {
+    pub(super) fn put(&mut self, seq: Seq, route: &Route, size: u32) {
         if self.places.contains_key(&seq) {
             return;
         }
@@ -104,6 +104,7 @@ impl Inboxes {
                 expires_at: route.expires_at,
                 wakes: target.wakes,
                 hops: route.hops,
+                size,
                 key: route.key.clone(),
             };
             self.put_item(&route.project, &target.inbox, item);

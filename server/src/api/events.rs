@@ -1,0 +1,242 @@
+//! `GET /events`: the log as server-sent events.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::{Body, Bytes};
+use axum::extract::State;
+use axum::http::{HeaderMap, HeaderValue, header};
+use axum::response::Response;
+use futures_util::{Stream, stream};
+use hub_protocol::{Cursor, Epoch, Seq};
+use serde::Deserialize;
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+use super::params::{self, FilterParams, Params};
+use super::{ApiError, Code};
+use crate::filter::Filter;
+use crate::hub::{Hub, StreamPermit};
+use crate::log::{CHUNK_BYTES, Event, Log};
+
+mod frame;
+
+use frame::{Kinds, Watch};
+
+/// A comment is sent after this much silence, so that both sides notice a dead connection.
+const HEARTBEAT: Duration = Duration::from_secs(15);
+/// Events from memory that one chunk holds.
+const CHUNK_EVENTS: usize = 256;
+
+#[derive(Debug, Deserialize)]
+pub(super) struct EventParams {
+    since: Option<String>,
+    #[serde(default, deserialize_with = "params::list")]
+    kinds: Option<Vec<Watch>>,
+    #[serde(flatten)]
+    filter: FilterParams,
+}
+
+/// Streams what happens from now on, or from a cursor on.
+pub(super) async fn events(
+    State(hub): State<Hub>,
+    Params(params): Params<EventParams>,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    let permit = hub.stream_permit()?;
+    let kinds = Kinds::from(params.kinds);
+    let filter = Filter::from(params.filter);
+    let since = params.since.as_deref().map(str::parse).transpose();
+    let since = since.map_err(|error| ApiError::new(Code::MalformedCursor, error))?;
+    let wake = subscribe(hub.log(), &filter, kinds);
+    let start = Start::find(hub.log(), headers.get("last-event-id"), since);
+    let reader = Reader {
+        presence: kinds.presence.then(|| hub.presence()),
+        presence_due: kinds.presence,
+        preface: Some(start.preface(hub.log().epoch())),
+        cursor: start.cursor(),
+        heartbeat: Instant::now() + HEARTBEAT,
+        hub,
+        filter,
+        kinds,
+        wake,
+        _permit: permit,
+    };
+    let mut response = Response::new(Body::from_stream(chunks(reader)));
+    let headers = response.headers_mut();
+    headers.insert(
+        header::CONTENT_TYPE,
+        HeaderValue::from_static("text/event-stream"),
+    );
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    Ok(response)
+}
+
+/// Only a reader whose inbox was touched is woken, where it is about one inbox alone.
+fn subscribe(log: &Log, filter: &Filter, kinds: Kinds) -> watch::Receiver<Seq> {
+    match (&filter.project, &filter.inbox) {
+        (Some(project), Some(inbox)) if !kinds.seen => log.subscribe_inbox(project, inbox),
+        _ => log.subscribe(),
+    }
+}
+
+/// Where a stream begins.
+enum Start {
+    /// After this.
+    At(Seq),
+    /// The reader's place does not exist here: it is told, and gets what comes.
+    Reset(Seq),
+}
+
+impl Start {
+    fn find(log: &Log, last_event_id: Option<&HeaderValue>, since: Option<Cursor>) -> Self {
+        let head = log.head();
+        let named = last_event_id.map(|id| id.to_str().ok().and_then(|text| text.parse().ok()));
+        let Some(cursor) = named.or(since.map(Some)) else {
+            return Self::At(head);
+        };
+        match cursor {
+            Some(Cursor { epoch, seq })
+                if epoch.is_none_or(|epoch| epoch == log.epoch()) && seq <= head =>
+            {
+                Self::At(seq)
+            }
+            _ => Self::Reset(head),
+        }
+    }
+
+    fn cursor(&self) -> Seq {
+        match self {
+            Self::At(seq) | Self::Reset(seq) => *seq,
+        }
+    }
+
+    /// When to come back after a break, spread so that a thousand readers do not come at once; and a reset.
+    fn preface(&self, epoch: Epoch) -> Bytes {
+        let mut spread = [0; 2];
+        let _ = getrandom::fill(&mut spread);
+        let retry = 1000 + u16::from_le_bytes(spread) % 2000;
+        let mut text = format!("retry: {retry}\n\n");
+        if let Self::Reset(head) = self {
+            text.push_str(&frame::reset(epoch, *head));
+        }
+        text.into()
+    }
+}
+
+/// A reader is a place in the log, whatever it has not read yet.
+struct Reader {
+    hub: Hub,
+    filter: Filter,
+    kinds: Kinds,
+    cursor: Seq,
+    wake: watch::Receiver<Seq>,
+    presence: Option<watch::Receiver<u64>>,
+    presence_due: bool,
+    preface: Option<Bytes>,
+    heartbeat: Instant,
+    _permit: StreamPermit,
+}
+
+fn chunks(reader: Reader) -> impl Stream<Item = Result<Bytes, Infallible>> {
+    stream::unfold(reader, |mut reader| async move {
+        let chunk = reader.next().await?;
+        reader.heartbeat = Instant::now() + HEARTBEAT;
+        Some((Ok(chunk), reader))
+    })
+}
+
+impl Reader {
+    /// The next bytes to send; `None` ends the stream.
+    async fn next(&mut self) -> Option<Bytes> {
+        if let Some(preface) = self.preface.take() {
+            return Some(preface);
+        }
+        loop {
+            if std::mem::take(&mut self.presence_due) {
+                return frame::presence(&self.hub).await;
+            }
+            let events = self.read().await?;
+            if events.is_empty() {
+                if let Some(silence) = self.idle().await? {
+                    return Some(silence);
+                }
+                continue;
+            }
+            if let Some(chunk) = self.chunk(&events) {
+                return Some(chunk);
+            }
+        }
+    }
+
+    async fn read(&self) -> Option<Vec<Arc<Event>>> {
+        if let Some(events) = self.hub.log().recent(self.cursor, CHUNK_EVENTS) {
+            return Some(events);
+        }
+        let (log, cursor) = (Arc::clone(self.hub.log()), self.cursor);
+        params::blocking(move || log.read(cursor, CHUNK_BYTES))
+            .await
+            .ok()
+    }
+
+    /// Waits until there may be something new. Some(comment) after a long silence; `None` at shutdown.
+    async fn idle(&mut self) -> Option<Option<Bytes>> {
+        let presence = async {
+            match &mut self.presence {
+                Some(presence) => presence.changed().await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            () = self.hub.shutdown().cancelled() => None,
+            changed = self.wake.changed() => changed.ok().map(|()| None),
+            changed = presence => {
+                self.presence_due = true;
+                changed.ok().map(|()| None)
+            }
+            () = tokio::time::sleep_until(self.heartbeat) => {
+                self.skip_what_did_not_touch();
+                Some(Some(Bytes::from_static(b":\n\n")))
+            }
+        }
+    }
+
+    /// Whatever is durable and did not wake this reader is not for it: it need not be read later.
+    fn skip_what_did_not_touch(&mut self) {
+        let head = self.hub.log().head();
+        if !self.wake.has_changed().unwrap_or(true) {
+            self.cursor = self.cursor.max(head);
+        }
+    }
+
+    fn chunk(&mut self, events: &[Arc<Event>]) -> Option<Bytes> {
+        let epoch = self.hub.log().epoch();
+        if let [event] = events
+            && event.seq() == self.cursor + 1
+        {
+            self.cursor = event.seq();
+            return self.frame(event, epoch).cloned();
+        }
+        let mut chunk = Vec::new();
+        for event in events {
+            if event.seq() > self.cursor + 1 {
+                chunk.extend_from_slice(
+                    frame::gap(epoch, self.cursor + 1, event.seq() - 1).as_bytes(),
+                );
+            }
+            self.cursor = event.seq();
+            if let Some(frame) = self.frame(event, epoch) {
+                chunk.extend_from_slice(frame);
+            }
+        }
+        (!chunk.is_empty()).then(|| chunk.into())
+    }
+
+    fn frame<'a>(&self, event: &'a Event, epoch: Epoch) -> Option<&'a Bytes> {
+        if !self.kinds.want(event, &self.filter) {
+            return None;
+        }
+        event.frame(|event| frame::of(event, epoch))
+    }
+}

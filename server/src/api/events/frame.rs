@@ -1,0 +1,184 @@
+//! The events on the wire, and who wants which.
+
+use std::str::FromStr;
+
+use axum::body::Bytes;
+use hub_protocol::{Epoch, InboxName, ProjectName, Seq, Timestamp};
+use serde::Serialize;
+
+use crate::filter::Filter;
+use crate::hub::Hub;
+use crate::log::Event;
+use crate::record::{How, Record, Seen, Settled, kinds};
+
+/// A kind of event that a reader may ask for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Watch {
+    Notification,
+    Delivery,
+    Seen,
+    Presence,
+}
+
+/// The kinds that a reader asked for.
+#[derive(Debug, Clone, Copy)]
+#[allow(clippy::struct_excessive_bools)] // a set of four
+pub(super) struct Kinds {
+    notification: bool,
+    delivery: bool,
+    pub(super) seen: bool,
+    pub(super) presence: bool,
+}
+
+impl FromStr for Watch {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        Ok(match text {
+            "notification" => Self::Notification,
+            "delivery" => Self::Delivery,
+            "seen" => Self::Seen,
+            "presence" => Self::Presence,
+            _ => {
+                return Err(format!(
+                    "unknown kind of event '{text}' (expected notification, delivery, seen, presence)"
+                ));
+            }
+        })
+    }
+}
+
+impl From<Option<Vec<Watch>>> for Kinds {
+    fn from(watch: Option<Vec<Watch>>) -> Self {
+        let watch = watch.unwrap_or_else(|| vec![Watch::Notification]);
+        Self {
+            notification: watch.contains(&Watch::Notification),
+            delivery: watch.contains(&Watch::Delivery),
+            seen: watch.contains(&Watch::Seen),
+            presence: watch.contains(&Watch::Presence),
+        }
+    }
+}
+
+impl Kinds {
+    pub(super) fn want(self, event: &Event, filter: &Filter) -> bool {
+        match event.kind() {
+            kinds::NOTIFIED => self.notification && takes(filter, event),
+            kinds::SETTLED => self.delivery && concerns(filter, event),
+            kinds::SEEN => self.seen,
+            _ => false,
+        }
+    }
+}
+
+/// An open filter takes every notification without decoding its route.
+fn takes(filter: &Filter, event: &Event) -> bool {
+    filter.is_open()
+        || event
+            .notified()
+            .is_some_and(|notified| filter.takes(event.seq(), &notified.route))
+}
+
+/// What settled everywhere concerns everybody.
+fn concerns(filter: &Filter, event: &Event) -> bool {
+    let Some(Record::Settled(Settled {
+        inbox: Some((project, inbox)),
+        ..
+    })) = event.record()
+    else {
+        return true;
+    };
+    filter
+        .project
+        .as_ref()
+        .is_none_or(|wanted| wanted == project)
+        && filter.inbox.as_ref().is_none_or(|wanted| wanted == inbox)
+}
+
+/// The frame of an event, the same for every reader.
+pub(super) fn of(event: &Event, epoch: Epoch) -> Option<Bytes> {
+    if let Some(json) = event.json() {
+        return Some(frame(epoch, event.seq(), "notification", &json));
+    }
+    match event.record()? {
+        Record::Settled(settled) => Some(frame(
+            epoch,
+            event.seq(),
+            "delivery",
+            &json(&delivery(settled)),
+        )),
+        Record::Seen(Seen {
+            ids,
+            up_to,
+            seen,
+            at,
+        }) => {
+            let data = serde_json::json!({ "ids": ids, "up_to": up_to, "seen": seen, "at": at });
+            Some(frame(epoch, event.seq(), "seen", &json(&data)))
+        }
+        _ => None,
+    }
+}
+
+#[derive(Serialize)]
+struct Delivery<'a> {
+    ids: &'a [Seq],
+    state: How,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    project: Option<&'a ProjectName>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    inbox: Option<&'a InboxName>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    by: Option<&'a str>,
+    at: Timestamp,
+}
+
+fn delivery(settled: &Settled) -> Delivery<'_> {
+    let place = settled.inbox.as_ref();
+    Delivery {
+        ids: &settled.ids,
+        state: settled.how,
+        project: place.map(|(project, _)| project),
+        inbox: place.map(|(_, inbox)| inbox),
+        by: settled.by.as_deref(),
+        at: settled.at,
+    }
+}
+
+/// Who waits where, whole. Without an id: it is not in the log, and a reconnecting reader gets it anew.
+pub(super) async fn presence(hub: &Hub) -> Option<Bytes> {
+    let waiters = hub
+        .query(|_, presence| {
+            let of = |(project, inbox, holder): (&ProjectName, &InboxName, _)| {
+                serde_json::json!({ "project": project, "inbox": inbox, "waiter": holder })
+            };
+            presence.holders().map(of).collect::<Vec<_>>()
+        })
+        .await
+        .ok()?;
+    let data = serde_json::json!({ "waiters": waiters });
+    Some(format!("event: presence\ndata: {data}\n\n").into())
+}
+
+/// The reader's place does not exist in this log.
+pub(super) fn reset(epoch: Epoch, head: Seq) -> String {
+    format!("id: {epoch}-{head}\nevent: reset\ndata: {{\"epoch\":\"{epoch}\",\"head\":{head}}}\n\n")
+}
+
+/// What lies between is no longer kept.
+pub(super) fn gap(epoch: Epoch, from: Seq, to: Seq) -> String {
+    format!("id: {epoch}-{to}\nevent: gap\ndata: {{\"from\":{from},\"to\":{to}}}\n\n")
+}
+
+/// JSON holds no raw line ends, so that data is one line.
+fn frame(epoch: Epoch, seq: Seq, event: &str, data: &[u8]) -> Bytes {
+    let mut frame = format!("id: {epoch}-{seq}\nevent: {event}\ndata: ").into_bytes();
+    frame.reserve_exact(data.len() + 2);
+    frame.extend_from_slice(data);
+    frame.extend_from_slice(b"\n\n");
+    frame.into()
+}
+
+fn json(value: &impl Serialize) -> Vec<u8> {
+    serde_json::to_vec(value).expect("an event is JSON")
+}

@@ -1,0 +1,285 @@
+//! `/notifications`: what was said, newest first, and taking it back.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::{HeaderValue, header};
+use axum::response::Response;
+use hub_protocol::{InboxName, Notification, ProjectName, Seq};
+use serde::{Deserialize, Serialize};
+
+use super::params::{self, FilterParams, Params, Part};
+use super::{ApiError, Code};
+use crate::command::Command;
+use crate::filter::Filter;
+use crate::hub::Hub;
+use crate::log::{Event, Log};
+use crate::state::Status;
+
+const DEFAULT_LIMIT: usize = 100;
+const MAX_LIMIT: usize = 500;
+/// Records looked at in one request; the answer's `next` says where to go on.
+const MAX_SCAN: u64 = 50_000;
+/// Records looked at in one step.
+const STEP: u64 = 2_048;
+
+#[derive(Debug, Deserialize)]
+pub(super) struct HistoryParams {
+    q: Option<String>,
+    status: Option<Status>,
+    before: Option<Seq>,
+    after: Option<Seq>,
+    limit: Option<usize>,
+    #[serde(flatten)]
+    filter: FilterParams,
+}
+
+/// What is looked for, and from where.
+struct Search {
+    filter: Filter,
+    text: Option<String>,
+    status: Option<Status>,
+    limit: usize,
+    /// Oldest first, from `after` on; else newest first, from `before` back.
+    forward: bool,
+    place: Seq,
+}
+
+/// Notifications that match, newest first; oldest first with `after`.
+pub(super) async fn list(
+    State(hub): State<Hub>,
+    Params(params): Params<HistoryParams>,
+) -> Result<Response, ApiError> {
+    if params.before.is_some() && params.after.is_some() {
+        return Err(ApiError::invalid("give before or after, not both"));
+    }
+    let limit = params.limit.unwrap_or(DEFAULT_LIMIT);
+    if !(1..=MAX_LIMIT).contains(&limit) {
+        return Err(ApiError::invalid(format!("limit is 1 to {MAX_LIMIT}")));
+    }
+    let head = hub.log().head();
+    let mut search = Search {
+        filter: params.filter.into(),
+        text: params.q.map(|text| text.to_lowercase()),
+        status: params.status,
+        limit,
+        forward: params.after.is_some(),
+        place: params
+            .after
+            .or(params.before)
+            .unwrap_or(head + 1)
+            .min(head + 1),
+    };
+    let (found, more) = search.run(&hub).await?;
+    Ok(page(&found, more.then_some(search.place)))
+}
+
+impl Search {
+    /// The matches as JSON, and whether there may be more beyond `place`.
+    async fn run(&mut self, hub: &Hub) -> Result<(Vec<Vec<u8>>, bool), ApiError> {
+        let mut found = Vec::new();
+        let mut scanned = 0;
+        while let Some((from, to)) = self.step(hub.log()) {
+            scanned += to - from;
+            let mut events = self.matches(hub.log(), from, to).await?;
+            if !self.forward {
+                events.reverse();
+            }
+            for (seq, json) in self.with_status(hub, events).await? {
+                found.push(json);
+                if found.len() == self.limit {
+                    self.place = seq;
+                    return Ok((found, self.step(hub.log()).is_some()));
+                }
+            }
+            self.place = if self.forward { to - 1 } else { from };
+            if scanned >= MAX_SCAN {
+                return Ok((found, self.step(hub.log()).is_some()));
+            }
+        }
+        Ok((found, false))
+    }
+
+    /// The next numbers to look at, from and below; `None` at the end of the log.
+    fn step(&self, log: &Log) -> Option<(Seq, Seq)> {
+        let (from, to) = if self.forward {
+            let from = (self.place + 1).max(log.earliest());
+            (from, (from + STEP).min(log.head() + 1))
+        } else {
+            (
+                self.place.saturating_sub(STEP).max(log.earliest()),
+                self.place,
+            )
+        };
+        (from < to).then_some((from, to))
+    }
+
+    async fn matches(
+        &self,
+        log: &Arc<Log>,
+        from: Seq,
+        to: Seq,
+    ) -> Result<Vec<Arc<Event>>, ApiError> {
+        let (log, filter, text) = (Arc::clone(log), self.filter.clone(), self.text.clone());
+        params::blocking(move || {
+            let mut found = Vec::new();
+            let mut cursor = from - 1;
+            while cursor + 1 < to {
+                let events = log.read(cursor, crate::log::CHUNK_BYTES)?;
+                let Some(last) = events.last() else { break };
+                cursor = last.seq();
+                let inside = events.into_iter().filter(|event| event.seq() < to);
+                found.extend(inside.filter(|event| wanted(event, &filter, text.as_deref())));
+            }
+            Ok(found)
+        })
+        .await
+    }
+
+    async fn with_status(
+        &self,
+        hub: &Hub,
+        events: Vec<Arc<Event>>,
+    ) -> Result<Vec<(Seq, Vec<u8>)>, ApiError> {
+        if events.is_empty() {
+            return Ok(Vec::new());
+        }
+        let wanted = self.status;
+        let all = hub
+            .query(move |state, _| {
+                let of = |event: &Arc<Event>| {
+                    let notified = event.notified()?;
+                    let status = state.status(event.seq(), !notified.route.targets.is_empty());
+                    let chosen = wanted.is_none_or(|wanted| wanted == status);
+                    chosen.then(|| {
+                        (
+                            event.seq(),
+                            with_status(&notified.json, status, state.is_seen(event.seq())),
+                        )
+                    })
+                };
+                events.iter().filter_map(of).collect()
+            })
+            .await?;
+        Ok(all)
+    }
+}
+
+fn wanted(event: &Event, filter: &Filter, text: Option<&str>) -> bool {
+    let Some(notified) = event.notified() else {
+        return false;
+    };
+    filter.takes(event.seq(), &notified.route) && text.is_none_or(|text| says(&notified.json, text))
+}
+
+/// Whether sender, title or text of a notification contain `text`, whatever the case.
+fn says(json: &[u8], text: &str) -> bool {
+    let Ok(said) = serde_json::from_slice::<Notification>(json) else {
+        return false;
+    };
+    let parts = [
+        Some(said.msg.as_str()),
+        said.title.as_deref(),
+        Some(said.from.as_str()),
+    ];
+    parts
+        .into_iter()
+        .flatten()
+        .any(|part| part.to_lowercase().contains(text))
+}
+
+fn with_status(json: &[u8], status: Status, seen: bool) -> Vec<u8> {
+    let mut with = json[..json.len() - 1].to_vec();
+    with.extend_from_slice(
+        format!(",\"status\":\"{}\",\"seen\":{seen}}}", status.as_str()).as_bytes(),
+    );
+    with
+}
+
+fn page(found: &[Vec<u8>], next: Option<Seq>) -> Response {
+    let mut json = b"{\"notifications\":[".to_vec();
+    json.extend_from_slice(&found.join(&b','));
+    json.push(b']');
+    if let Some(next) = next {
+        json.extend_from_slice(format!(",\"next\":{next}").as_bytes());
+    }
+    json.push(b'}');
+    raw(json)
+}
+
+fn raw(json: Vec<u8>) -> Response {
+    let mut response = Response::new(Body::from(json));
+    response.headers_mut().insert(
+        header::CONTENT_TYPE,
+        HeaderValue::from_static("application/json"),
+    );
+    response
+}
+
+/// One notification, with its status.
+pub(super) async fn get(State(hub): State<Hub>, Part(id): Part<Seq>) -> Result<Response, ApiError> {
+    let (json, routed) = find(&hub, id).await?;
+    let (status, seen) = hub
+        .query(move |state, _| (state.status(id, routed), state.is_seen(id)))
+        .await?;
+    Ok(raw(with_status(&json, status, seen)))
+}
+
+/// A notification's JSON, wherever it is kept, and whether it was put into an inbox.
+pub(super) async fn find(hub: &Hub, id: Seq) -> Result<(axum::body::Bytes, bool), ApiError> {
+    let location = hub
+        .query(move |state, _| state.location(id))
+        .await?
+        .unwrap_or(id);
+    let event = params::stored(hub.log(), location).await?;
+    let json = event.as_ref().and_then(|event| event.json());
+    let json = json
+        .ok_or_else(|| ApiError::new(Code::UnknownNotification, format!("no notification {id}")))?;
+    let notified = event.as_ref().and_then(|event| event.notified());
+    Ok((
+        json,
+        notified.is_none_or(|notified| !notified.route.targets.is_empty()),
+    ))
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct KeyParams {
+    #[serde(default)]
+    project: ProjectName,
+    key: String,
+    from: Option<InboxName>,
+}
+
+/// The notifications that were taken back.
+#[derive(Debug, Serialize)]
+pub(super) struct Withdrawn {
+    withdrawn: Vec<Seq>,
+}
+
+/// Takes back one notification, wherever it is pending.
+pub(super) async fn withdraw(
+    State(hub): State<Hub>,
+    Part(id): Part<Seq>,
+) -> Result<Json<Withdrawn>, ApiError> {
+    find(&hub, id).await?;
+    let done = hub.submit(Command::Withdraw { ids: vec![id] }).await?;
+    Ok(Json(Withdrawn {
+        withdrawn: done.settled,
+    }))
+}
+
+/// Takes back what is pending under a key.
+pub(super) async fn withdraw_key(
+    State(hub): State<Hub>,
+    Params(KeyParams { project, key, from }): Params<KeyParams>,
+) -> Result<Json<Withdrawn>, ApiError> {
+    let done = hub
+        .submit(Command::WithdrawKey { project, from, key })
+        .await?;
+    Ok(Json(Withdrawn {
+        withdrawn: done.settled,
+    }))
+}

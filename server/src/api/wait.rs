@@ -1,0 +1,207 @@
+//! `GET /wait`: the long poll that wakes whoever waits.
+
+use std::time::{Duration, Instant};
+
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use hub_protocol::{InboxName, Kind, Priority, ProjectName, Seq};
+use serde::Deserialize;
+
+use super::params::{self, Params};
+use super::{ApiError, Code};
+use crate::command::Command;
+use crate::filter::Filter;
+use crate::hub::Hub;
+use crate::lease::Claim;
+use crate::log::Log;
+use crate::presence::{Barrier, Batch, Outcome, WaitSpec};
+
+/// How long a wait lasts that does not say: below the ten minutes after which agents' tools end a command.
+const DEFAULT_TIMEOUT: u64 = 570;
+/// No wait lasts longer.
+const MAX_TIMEOUT: u64 = 24 * 3600;
+const MAX_SETTLE_MS: u64 = 5000;
+/// Inboxes of one waiter, sessions of one barrier.
+const MAX_NAMES: usize = 64;
+/// Bytes of a waiter's name.
+const MAX_AS: usize = 128;
+
+/// What a waiter asks for.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct WaitParams {
+    #[serde(default, deserialize_with = "params::list")]
+    inbox: Option<Vec<InboxName>>,
+    #[serde(default)]
+    project: ProjectName,
+    #[serde(rename = "as")]
+    name: Option<String>,
+    session: Option<InboxName>,
+    timeout: Option<u64>,
+    #[serde(default)]
+    settle: u64,
+    #[serde(default, deserialize_with = "params::list")]
+    types: Option<Vec<Kind>>,
+    from: Option<InboxName>,
+    min_priority: Option<Priority>,
+    #[serde(default, deserialize_with = "params::list")]
+    all: Option<Vec<InboxName>>,
+    count: Option<usize>,
+    since: Option<String>,
+    ack: Option<String>,
+    #[serde(default)]
+    takeover: bool,
+}
+
+/// Answers when something is there for the waiter, or with 204 when the time is over.
+pub(super) async fn wait(
+    State(hub): State<Hub>,
+    Params(mut params): Params<WaitParams>,
+) -> Result<Response, ApiError> {
+    let _permit = hub.stream_permit()?;
+    let lease = params.ack.take().filter(|lease| !lease.is_empty());
+    let spec = spec(params, hub.log())?;
+    if let Some(lease) = lease {
+        acknowledge(&hub, &lease).await?;
+    }
+    let (project, name) = (spec.project.clone(), spec.name.clone());
+    match hub.wait(spec).await? {
+        Outcome::Batch(batch) => reply(&hub, project, name, batch).await,
+        Outcome::Empty => Ok(StatusCode::NO_CONTENT.into_response()),
+        Outcome::TakenOver => Err(Code::TakenOver.into()),
+        Outcome::Held { inbox, holder } => {
+            let who = holder.name.as_deref().unwrap_or("a waiter without a name");
+            let detail = format!("{who} waits at '{inbox}' since {}", holder.since);
+            Err(ApiError::new(Code::InboxHeld, detail)
+                .with("inbox", inbox)
+                .with("holder", holder))
+        }
+    }
+}
+
+/// Settles what a lease covers. Doing it twice is fine.
+pub(super) async fn acknowledge(hub: &Hub, lease: &str) -> Result<Vec<Seq>, ApiError> {
+    let claim = hub
+        .leases()
+        .verify(lease, hub.log().epoch())
+        .map_err(|error| ApiError::new(Code::ForgedLease, error))?;
+    let command = Command::Ack {
+        project: claim.project,
+        items: claim.items,
+        by: claim.by,
+    };
+    Ok(hub.submit(command).await?.settled)
+}
+
+fn spec(params: WaitParams, log: &Log) -> Result<WaitSpec, ApiError> {
+    let mut inboxes = params.inbox.unwrap_or_else(|| vec![InboxName::primary()]);
+    inboxes.sort();
+    inboxes.dedup();
+    let timeout = params.timeout.unwrap_or(DEFAULT_TIMEOUT);
+    let all = params.all.unwrap_or_default();
+    check(
+        inboxes.len() <= MAX_NAMES && all.len() <= MAX_NAMES,
+        format_args!("at most {MAX_NAMES} names"),
+    )?;
+    check(
+        timeout <= MAX_TIMEOUT,
+        format_args!("timeout is at most {MAX_TIMEOUT} seconds"),
+    )?;
+    check(
+        params.settle <= MAX_SETTLE_MS,
+        format_args!("settle is at most {MAX_SETTLE_MS} milliseconds"),
+    )?;
+    let sound_name = params.name.as_ref().is_none_or(|name| {
+        !name.is_empty() && name.len() <= MAX_AS && !name.chars().any(hub_protocol::is_unprintable)
+    });
+    check(
+        sound_name,
+        format_args!("as has 1 to {MAX_AS} printable bytes"),
+    )?;
+    let since = params::cursor(params.since.as_deref(), log)?;
+    let barrier = (!all.is_empty() || params.count.is_some()).then(|| Barrier {
+        all,
+        count: params.count.unwrap_or(0),
+        since: since.unwrap_or(0),
+    });
+    Ok(WaitSpec {
+        filter: Filter {
+            kinds: params.types,
+            from: params.from,
+            min_priority: params.min_priority,
+            after: since.unwrap_or(0),
+            ..Filter::default()
+        },
+        project: params.project,
+        inboxes,
+        name: params.name,
+        session: params.session,
+        barrier,
+        settle: Duration::from_millis(params.settle),
+        deadline: Instant::now() + Duration::from_secs(timeout),
+        drain: timeout == 0,
+        takeover: params.takeover,
+    })
+}
+
+fn check(sound: bool, rule: std::fmt::Arguments<'_>) -> Result<(), ApiError> {
+    if sound {
+        Ok(())
+    } else {
+        Err(ApiError::invalid(rule))
+    }
+}
+
+/// The answer, put together from the notifications' stored bytes.
+async fn reply(
+    hub: &Hub,
+    project: ProjectName,
+    by: Option<String>,
+    batch: Batch,
+) -> Result<Response, ApiError> {
+    let claim = Claim {
+        epoch: hub.log().epoch(),
+        project,
+        by,
+        items: batch.lease,
+    };
+    let lease = hub.leases().sign(&claim);
+    let mut json = Vec::with_capacity(512 * (batch.items.len() + 1));
+    json.extend_from_slice(b"{\"notifications\":[");
+    for (n, item) in batch.items.iter().enumerate() {
+        if n > 0 {
+            json.push(b',');
+        }
+        let stored = params::stored(hub.log(), item.location).await?;
+        let stored = stored
+            .and_then(|event| event.json())
+            .ok_or(Code::Internal)?;
+        if item.redelivered {
+            json.extend_from_slice(&stored[..stored.len() - 1]);
+            json.extend_from_slice(b",\"redelivered\":true}");
+        } else {
+            json.extend_from_slice(&stored);
+        }
+    }
+    json.extend_from_slice(b"],\"lease\":");
+    json.extend_from_slice(&to_json(&lease)?);
+    json.extend_from_slice(format!(",\"remaining\":{},\"why_woken\":", batch.remaining).as_bytes());
+    json.extend_from_slice(&to_json(&batch.why)?);
+    if let Some(barrier) = &batch.barrier {
+        json.extend_from_slice(b",\"barrier\":");
+        json.extend_from_slice(&to_json(barrier)?);
+    }
+    json.push(b'}');
+    let mut response = Response::new(Body::from(json));
+    response.headers_mut().insert(
+        header::CONTENT_TYPE,
+        HeaderValue::from_static("application/json"),
+    );
+    Ok(response)
+}
+
+fn to_json(value: &impl serde::Serialize) -> Result<Vec<u8>, ApiError> {
+    serde_json::to_vec(value).map_err(|error| ApiError::failed(Code::Internal, &error))
+}
