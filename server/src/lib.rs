@@ -3,7 +3,9 @@
 pub mod api;
 pub mod command;
 pub mod config;
+pub mod guard;
 pub mod journal;
+pub mod net;
 pub mod record;
 pub mod secret;
 pub mod state;

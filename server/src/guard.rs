@@ -1,0 +1,232 @@
+//! Who may speak at all: one check before every route, and before those that do not exist.
+//!
+//! In this order: malformed 400, Host 421, Origin and Sec-Fetch-Site 403, token 401; the router behind it says 404, 405,
+//! and its handlers 413, 415, 422. On the Unix socket the peer's user stands for Host and token.
+
+use std::any::Any;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::{Request, State};
+use axum::http::header::{
+    ALLOW, AUTHORIZATION, CACHE_CONTROL, CONTENT_TYPE, HOST, HeaderName, ORIGIN,
+    X_CONTENT_TYPE_OPTIONS,
+};
+use axum::http::{HeaderMap, HeaderValue, Method, Uri};
+use axum::middleware::{Next, from_fn_with_state};
+use axum::response::{IntoResponse, Response};
+use tower_http::catch_panic::CatchPanicLayer;
+
+use crate::api::error::{ApiError, Code, PROBLEM_JSON};
+use crate::net::Peer;
+use crate::secret::Token;
+
+const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+const SEC_FETCH_MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
+const SEC_FETCH_DEST: HeaderName = HeaderName::from_static("sec-fetch-dest");
+const RESOURCE_POLICY: HeaderName = HeaderName::from_static("cross-origin-resource-policy");
+
+/// What the guard asks for.
+#[derive(Debug, Clone)]
+pub struct Guard {
+    token: Token,
+    allowed_hosts: Arc<[String]>,
+}
+
+/// Puts the guard before all of `routes`, and makes every error, also of a panic, a problem.
+pub fn protect(routes: Router, guard: Guard) -> Router {
+    // As a fallback the routes are one service: what is around it is around 404 and 405 as well.
+    Router::new()
+        .fallback_service(routes)
+        .layer(CatchPanicLayer::custom(panicked))
+        .layer(from_fn_with_state(guard, stand))
+}
+
+async fn stand(State(guard): State<Guard>, request: Request, next: Next) -> Response {
+    let mut response = match guard.admit(&request) {
+        Ok(()) => as_problem(next.run(request).await),
+        Err(error) => error.into_response(),
+    };
+    let headers = response.headers_mut();
+    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    headers.insert(RESOURCE_POLICY, HeaderValue::from_static("same-origin"));
+    headers
+        .entry(CACHE_CONTROL)
+        .or_insert(HeaderValue::from_static("no-store"));
+    response
+}
+
+impl Guard {
+    /// A guard for holders of `token`; `allowed_hosts` are values of Host besides the loopback names.
+    pub fn new(token: Token, allowed_hosts: &[String]) -> Self {
+        Self {
+            token,
+            allowed_hosts: allowed_hosts.into(),
+        }
+    }
+
+    /// Lets the request pass, or says why not.
+    fn admit(&self, request: &Request) -> Result<(), ApiError> {
+        if !request.uri().path().starts_with('/') {
+            return Err(ApiError::new(
+                Code::Malformed,
+                "the request's target is no path",
+            ));
+        }
+        let headers = request.headers();
+        match request.extensions().get::<Peer>() {
+            Some(Peer::Unix) => check_origin(request, None),
+            Some(Peer::Tcp { local_port }) => {
+                let host = self.check_host(headers, request.uri(), *local_port)?;
+                check_origin(request, Some(host))?;
+                if is_public(request.method(), request.uri().path()) {
+                    return Ok(());
+                }
+                self.check_token(headers)
+            }
+            None => Err(Code::WrongHost.into()),
+        }
+    }
+
+    /// The one Host, if it is ours; the authority of an absolute URI must be ours as well.
+    fn check_host<'a>(
+        &self,
+        headers: &'a HeaderMap,
+        uri: &Uri,
+        port: u16,
+    ) -> Result<&'a str, ApiError> {
+        let Field::One(host) = Field::of(headers, &HOST) else {
+            return Err(ApiError::new(
+                Code::WrongHost,
+                "exactly one Host header is needed",
+            ));
+        };
+        let authority = uri.authority().map_or(host, |authority| authority.as_str());
+        if self.is_ours(host, port) && self.is_ours(authority, port) {
+            Ok(host)
+        } else {
+            Err(Code::WrongHost.into())
+        }
+    }
+
+    fn is_ours(&self, host: &str, port: u16) -> bool {
+        let loopback = ["127.0.0.1", "localhost", "[::1]"].iter().any(|name| {
+            let rest = host
+                .get(..name.len())
+                .filter(|start| start.eq_ignore_ascii_case(name))
+                .map(|_| &host[name.len()..]);
+            match rest {
+                Some("") => port == 80,
+                Some(rest) => rest.strip_prefix(':') == Some(port.to_string().as_str()),
+                None => false,
+            }
+        });
+        loopback
+            || self
+                .allowed_hosts
+                .iter()
+                .any(|name| name.eq_ignore_ascii_case(host))
+    }
+
+    fn check_token(&self, headers: &HeaderMap) -> Result<(), ApiError> {
+        let Field::One(value) = Field::of(headers, &AUTHORIZATION) else {
+            return Err(Code::Unauthorized.into());
+        };
+        match value.split_once(' ') {
+            Some((scheme, token))
+                if scheme.eq_ignore_ascii_case("bearer")
+                    && self.token.matches(token.as_bytes()) =>
+            {
+                Ok(())
+            }
+            _ => Err(Code::Unauthorized.into()),
+        }
+    }
+}
+
+/// Refuses web pages of others. A page may be navigated to from anywhere, but only the start page, as a document.
+fn check_origin(request: &Request, host: Option<&str>) -> Result<(), ApiError> {
+    let headers = request.headers();
+    let ours = |origin: &str| {
+        let authority = origin
+            .strip_prefix("http://")
+            .or_else(|| origin.strip_prefix("https://"));
+        authority.is_some() && authority == host
+    };
+    match Field::of(headers, &ORIGIN) {
+        Field::Absent => {}
+        Field::One(origin) if ours(origin) => {}
+        _ => return Err(Code::ForeignOrigin.into()),
+    }
+    let is = |name: &HeaderName, value| Field::of(headers, name) == Field::One(value);
+    let navigation = request.method() == Method::GET
+        && request.uri().path() == "/"
+        && is(&SEC_FETCH_MODE, "navigate")
+        && is(&SEC_FETCH_DEST, "document");
+    match Field::of(headers, &SEC_FETCH_SITE) {
+        Field::Absent | Field::One("same-origin" | "none") => Ok(()),
+        Field::One(_) if navigation => Ok(()),
+        _ => Err(Code::ForeignOrigin.into()),
+    }
+}
+
+/// A header that may come once.
+#[derive(PartialEq, Eq)]
+enum Field<'a> {
+    Absent,
+    One(&'a str),
+    /// It came twice, or is no text.
+    Unclear,
+}
+
+impl<'a> Field<'a> {
+    fn of(headers: &'a HeaderMap, name: &HeaderName) -> Self {
+        let mut values = headers.get_all(name).iter();
+        match (values.next(), values.next()) {
+            (None, _) => Self::Absent,
+            (Some(value), None) => value.to_str().map_or(Self::Unclear, Self::One),
+            (Some(_), Some(_)) => Self::Unclear,
+        }
+    }
+}
+
+/// What anybody may ask: pages and probes without a secret, and the two ways to prove one.
+fn is_public(method: &Method, path: &str) -> bool {
+    match *method {
+        Method::GET | Method::HEAD => {
+            matches!(path, "/" | "/healthz" | "/readyz" | "/hello") || path.starts_with("/assets/")
+        }
+        Method::POST => path == "/login",
+        _ => false,
+    }
+}
+
+/// Gives errors that no handler made (404, 405, what extractors refuse) the form of the others.
+fn as_problem(response: Response) -> Response {
+    let status = response.status();
+    let is_problem = response
+        .headers()
+        .get(CONTENT_TYPE)
+        .is_some_and(|kind| kind == PROBLEM_JSON);
+    if !(status.is_client_error() || status.is_server_error()) || is_problem {
+        return response;
+    }
+    let mut problem = ApiError::from(Code::of_status(status)).into_response();
+    if let Some(allow) = response.headers().get(ALLOW) {
+        problem.headers_mut().insert(ALLOW, allow.clone());
+    }
+    problem
+}
+
+#[allow(clippy::needless_pass_by_value)] // what the layer calls
+fn panicked(panic: Box<dyn Any + Send>) -> Response {
+    let text = panic
+        .downcast_ref::<String>()
+        .map(String::as_str)
+        .or_else(|| panic.downcast_ref::<&str>().copied())
+        .unwrap_or("unknown panic");
+    ApiError::failed(Code::Internal, &text).into_response()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,225 @@
+use axum::body::Body;
+use axum::routing::get;
+use tower::ServiceExt as _;
+
+use super::*;
+
+const PORT: u16 = 4782;
+
+fn token() -> Token {
+    "5".repeat(64).parse().unwrap()
+}
+
+fn app() -> Router {
+    let routes = Router::new()
+        .route("/", get(async || "page"))
+        .route("/inboxes", get(async || "inboxes"))
+        .route("/panic", get(panics))
+        .route("/healthz", get(async || "ok"));
+    protect(routes, Guard::new(token(), &["hub.example:443".into()]))
+}
+
+async fn panics() -> &'static str {
+    panic!("secret place")
+}
+
+/// A request as it may come over TCP; a later header of the same name is added to the first.
+struct Asked(Request);
+
+fn ask(method: &str, path: &str) -> Asked {
+    let mut request = Request::new(Body::empty());
+    *request.method_mut() = method.parse().unwrap();
+    *request.uri_mut() = path.parse().unwrap();
+    request
+        .extensions_mut()
+        .insert(Peer::Tcp { local_port: PORT });
+    Asked(request)
+}
+
+impl Asked {
+    fn header(mut self, name: &'static str, value: &str) -> Self {
+        self.0.headers_mut().append(name, value.parse().unwrap());
+        self
+    }
+
+    fn host(self) -> Self {
+        self.header("host", "127.0.0.1:4782")
+    }
+
+    fn token(self) -> Self {
+        let bearer = format!("Bearer {}", token().expose());
+        self.header("authorization", &bearer)
+    }
+
+    fn over_unix(mut self) -> Self {
+        self.0.extensions_mut().insert(Peer::Unix);
+        self
+    }
+
+    async fn response(self) -> Response {
+        app().oneshot(self.0).await.unwrap()
+    }
+
+    async fn status(self) -> u16 {
+        self.response().await.status().as_u16()
+    }
+}
+
+#[tokio::test]
+async fn only_our_own_names_are_a_host() {
+    for (host, status) in [
+        ("127.0.0.1:4782", 200),
+        ("localhost:4782", 200),
+        ("LocalHost:4782", 200),
+        ("[::1]:4782", 200),
+        ("hub.example:443", 200),
+        ("127.0.0.1", 421),
+        ("127.0.0.1:4783", 421),
+        ("127.0.0.1:04782", 421),
+        ("localhost.:4782", 421),
+        ("0.0.0.0:4782", 421),
+        ("evil.example:4782", 421),
+        ("localhost.evil.example:4782", 421),
+        ("hub.example", 421),
+        ("", 421),
+        ("é:4782", 421),
+    ] {
+        let asked = ask("GET", "/inboxes").token().header("host", host);
+        assert_eq!(asked.status().await, status, "{host}");
+    }
+    let two = ask("GET", "/inboxes").token().host().host();
+    assert_eq!(two.status().await, 421);
+    assert_eq!(ask("GET", "/inboxes").token().status().await, 421);
+    let absolute = ask("GET", "http://evil.example/inboxes").token().host();
+    assert_eq!(absolute.status().await, 421);
+    let absolute = ask("GET", "http://localhost:4782/inboxes").token().host();
+    assert_eq!(absolute.status().await, 200);
+}
+
+#[tokio::test]
+async fn pages_of_others_are_refused() {
+    for (name, value, status) in [
+        ("origin", "http://127.0.0.1:4782", 200),
+        ("origin", "null", 403),
+        ("origin", "http://127.0.0.1:3000", 403),
+        ("origin", "http://localhost:4782", 403),
+        ("origin", "http://evil.example", 403),
+        ("origin", "", 403),
+        ("sec-fetch-site", "same-origin", 200),
+        ("sec-fetch-site", "none", 200),
+        ("sec-fetch-site", "same-site", 403),
+        ("sec-fetch-site", "cross-site", 403),
+        ("sec-fetch-site", "", 403),
+    ] {
+        let asked = ask("GET", "/inboxes").token().host().header(name, value);
+        assert_eq!(asked.status().await, status, "{name}: {value}");
+        let unix = ask("GET", "/inboxes").over_unix().header(name, value);
+        let expected = if name == "origin" { 403 } else { status };
+        assert_eq!(
+            unix.status().await,
+            expected,
+            "on the socket: {name}: {value}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_link_may_lead_to_the_start_page_only() {
+    let navigate = |path| {
+        ask("GET", path)
+            .host()
+            .token()
+            .header("sec-fetch-site", "cross-site")
+            .header("sec-fetch-mode", "navigate")
+    };
+    let document = navigate("/").header("sec-fetch-dest", "document");
+    assert_eq!(document.status().await, 200);
+    let frame = navigate("/").header("sec-fetch-dest", "iframe");
+    assert_eq!(frame.status().await, 403);
+    let other = navigate("/inboxes").header("sec-fetch-dest", "document");
+    assert_eq!(other.status().await, 403);
+}
+
+#[tokio::test]
+async fn one_token_opens_and_nothing_else_does() {
+    let good = format!("Bearer {}", token().expose());
+    let wrong = format!("Bearer {}", "6".repeat(64));
+    for (value, status) in [
+        (good.as_str(), 200),
+        (&good.replace("Bearer", "bearer"), 200),
+        (&wrong, 401),
+        (&good.replace("Bearer", "Basic"), 401),
+        (&good[..40], 401),
+        (token().expose(), 401),
+        ("", 401),
+    ] {
+        let asked = ask("GET", "/inboxes").host().header("authorization", value);
+        assert_eq!(asked.status().await, status, "{value}");
+    }
+    let two = ask("GET", "/inboxes").host().token().token();
+    assert_eq!(two.status().await, 401);
+    let in_the_query = format!("/inboxes?token={}", token().expose());
+    assert_eq!(ask("GET", &in_the_query).host().status().await, 401);
+}
+
+#[tokio::test]
+async fn the_checks_come_in_their_order() {
+    let bad = || ask("DELETE", "/nowhere");
+    assert_eq!(ask("GET", "*").status().await, 400);
+    assert_eq!(bad().header("origin", "null").status().await, 421);
+    assert_eq!(bad().host().header("origin", "null").status().await, 403);
+    assert_eq!(bad().host().status().await, 401);
+    assert_eq!(bad().host().token().status().await, 404);
+    assert_eq!(bad().over_unix().status().await, 404);
+}
+
+#[tokio::test]
+async fn a_wrong_method_is_told_the_right_ones() {
+    let response = ask("DELETE", "/inboxes").host().token().response().await;
+    assert_eq!(response.status(), 405);
+    assert_eq!(response.headers()[ALLOW], "GET,HEAD");
+    assert_eq!(response.headers()[CONTENT_TYPE], PROBLEM_JSON);
+    let refused = ask("DELETE", "/inboxes").host().response().await;
+    assert!(!refused.headers().contains_key(ALLOW));
+}
+
+#[tokio::test]
+async fn probes_need_no_token_but_the_right_host() {
+    assert_eq!(ask("GET", "/healthz").host().status().await, 200);
+    assert_eq!(ask("GET", "/healthz").status().await, 421);
+    assert_eq!(ask("POST", "/healthz").host().status().await, 401);
+}
+
+#[tokio::test]
+async fn a_preflight_gets_no_cors_header() {
+    let response = ask("OPTIONS", "/inboxes")
+        .host()
+        .header("origin", "http://evil.example")
+        .header("access-control-request-method", "POST")
+        .response()
+        .await;
+    assert_eq!(response.status(), 403);
+    let allowing = |name: &HeaderName| name.as_str().starts_with("access-control");
+    assert!(!response.headers().keys().any(allowing));
+}
+
+#[tokio::test]
+async fn a_panic_is_an_error_that_shows_nothing() {
+    let response = ask("GET", "/panic").host().token().response().await;
+    assert_eq!(response.status(), 500);
+    let body = axum::body::to_bytes(response.into_body(), 4096)
+        .await
+        .unwrap();
+    let text = String::from_utf8(body.to_vec()).unwrap();
+    assert!(
+        text.contains("\"internal\"") && !text.contains("secret"),
+        "{text}"
+    );
+}
+
+#[tokio::test]
+async fn who_came_no_known_way_is_refused() {
+    let mut asked = ask("GET", "/inboxes").host().token();
+    asked.0.extensions_mut().remove::<Peer>();
+    assert_eq!(asked.status().await, 421);
+}

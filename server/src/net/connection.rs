@@ -1,0 +1,149 @@
+//! One connection, from its first byte to its last.
+
+use std::convert::Infallible;
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::http::{Request, Response, StatusCode};
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio_util::sync::CancellationToken;
+use tower::Service;
+
+use super::Peer;
+use super::body::{Answer, Timed};
+use super::io_guard::IoGuard;
+use super::slots::{Line, Slot};
+use crate::api::error::{ApiError, Code};
+use crate::config::Limits;
+
+/// The largest header. It is also the buffer of an idle reader, so it decides what ten thousand of them cost.
+const HEADER_BYTES: usize = 8192;
+
+/// What a refused client may still send until the connection is closed: closing with unread bytes would reset it, and
+/// the client would lose the answer.
+const LINGER_BYTES: u64 = 4 << 20;
+const LINGER: Duration = Duration::from_secs(1);
+
+/// What all connections share.
+pub(super) struct Server {
+    app: Router,
+    http: http1::Builder,
+    body_timeout: Duration,
+    write_timeout: Duration,
+    pub(super) shutdown: CancellationToken,
+    cut: CancellationToken,
+}
+
+type Answering = Pin<Box<dyn Future<Output = Result<Response<Answer>, Infallible>> + Send>>;
+
+impl Server {
+    pub(super) fn new(
+        app: Router,
+        limits: &Limits,
+        shutdown: CancellationToken,
+        cut: CancellationToken,
+    ) -> Self {
+        let mut http = http1::Builder::new();
+        http.timer(TokioTimer::new())
+            .header_read_timeout(limits.header_timeout())
+            .max_buf_size(HEADER_BYTES);
+        Self {
+            app,
+            http,
+            body_timeout: limits.body_timeout(),
+            write_timeout: limits.write_timeout(),
+            shutdown,
+            cut,
+        }
+    }
+
+    /// Answers the requests of one connection until it ends, is evicted, or shutdown cuts it.
+    pub(super) async fn converse<S>(self: Arc<Self>, stream: S, peer: Peer, slot: Slot)
+    where
+        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        tokio::select! {
+            () = self.answer_all(stream, peer, slot.line()) => {}
+            () = self.cut.cancelled() => {}
+        }
+    }
+
+    async fn answer_all<S>(&self, stream: S, peer: Peer, line: &Line)
+    where
+        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        let io = TokioIo::new(IoGuard::new(stream, self.write_timeout));
+        let service = service_fn(|request| self.answer(request, peer, line));
+        let mut connection = self.http.serve_connection(io, service);
+        let ended = tokio::select! {
+            ended = poll_fn(|cx| connection.poll_without_shutdown(cx)) => ended,
+            () = line.evicted() => Ok(()),
+            () = self.shutdown.cancelled() => {
+                Pin::new(&mut connection).graceful_shutdown();
+                poll_fn(|cx| connection.poll_without_shutdown(cx)).await
+            }
+        };
+        let io = connection.into_parts().io.into_inner();
+        close(io, ended.err()).await;
+    }
+
+    fn answer(&self, request: Request<Incoming>, peer: Peer, line: &Line) -> Answering {
+        let busy = line.occupy();
+        let mut request = request.map(|body| Body::new(Timed::new(body, self.body_timeout)));
+        request.extensions_mut().insert(peer);
+        let answering = self.app.clone().call(request);
+        Box::pin(async move {
+            let response = answering.await?;
+            Ok(response.map(|body| Answer { body, _busy: busy }))
+        })
+    }
+}
+
+/// Says why, if hyper could not, and closes without a reset.
+async fn close<S: AsyncRead + AsyncWrite + Unpin>(mut io: IoGuard<S>, error: Option<hyper::Error>) {
+    if let Some(code) = error.and_then(|error| complaint(&error, &io)) {
+        tracing::debug!(code = code.as_str(), "refused what is no request");
+        let _ = io.write_all(&last_words(code)).await;
+    }
+    let _ = io.shutdown().await;
+    let mut rest = io.take(LINGER_BYTES);
+    let _ = tokio::time::timeout(LINGER, tokio::io::copy(&mut rest, &mut tokio::io::sink())).await;
+}
+
+/// What to tell a client whose request never reached the router.
+fn complaint<S>(error: &hyper::Error, io: &IoGuard<S>) -> Option<Code> {
+    if let Some(status) = io.refused() {
+        return Some(StatusCode::from_u16(status).map_or(Code::Malformed, Code::of_status));
+    }
+    if !io.heard() {
+        return None;
+    }
+    if error.is_timeout() {
+        return Some(Code::Timeout);
+    }
+    (error.is_parse() || error.is_incomplete_message()).then_some(Code::Malformed)
+}
+
+/// An error as the last bytes of a connection.
+fn last_words(code: Code) -> Vec<u8> {
+    use std::io::Write as _;
+    let json = serde_json::to_vec(&ApiError::from(code).problem()).unwrap_or_default();
+    let mut bytes = Vec::new();
+    let _ = write!(
+        bytes,
+        "HTTP/1.1 {}\r\nconnection: close\r\ncontent-type: {}\r\ncontent-length: {}\r\n\r\n",
+        code.status(),
+        crate::api::error::PROBLEM_JSON,
+        json.len()
+    );
+    bytes.extend_from_slice(&json);
+    bytes
+}

@@ -1,0 +1,132 @@
+//! The byte stream under hyper: a reader that takes nothing for too long is dropped, and hyper's own bare answers to
+//! what is no HTTP are held back, so that the connection can say it as a problem.
+
+use std::future::Future;
+use std::io::{self, IoSlice};
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::time::Sleep;
+
+/// A byte stream with a limit on how long a write may stand still.
+pub(super) struct IoGuard<S> {
+    stream: S,
+    limit: Duration,
+    /// Runs while a write stands still.
+    stalled: Option<Pin<Box<Sleep>>>,
+    /// Something came that was not answered yet.
+    heard: bool,
+    refused: Option<u16>,
+}
+
+impl<S> IoGuard<S> {
+    pub(super) fn new(stream: S, limit: Duration) -> Self {
+        Self {
+            stream,
+            limit,
+            stalled: None,
+            heard: false,
+            refused: None,
+        }
+    }
+
+    /// Whether something came since the last answer.
+    pub(super) fn heard(&self) -> bool {
+        self.heard
+    }
+
+    /// The status of hyper's answer that was held back.
+    pub(super) fn refused(&self) -> Option<u16> {
+        self.refused
+    }
+
+    fn written(
+        &mut self,
+        cx: &mut Context<'_>,
+        result: Poll<io::Result<usize>>,
+    ) -> Poll<io::Result<usize>> {
+        if result.is_ready() {
+            self.stalled = None;
+            self.heard = false;
+            return result;
+        }
+        let limit = self.limit;
+        let timer = self
+            .stalled
+            .get_or_insert_with(|| Box::pin(tokio::time::sleep(limit)));
+        timer
+            .as_mut()
+            .poll(cx)
+            .map(|()| Err(io::ErrorKind::TimedOut.into()))
+    }
+}
+
+/// The status, if these bytes are hyper's answer to a request that it could not parse. The hub's own errors have a
+/// Content-Type, and no body of the hub holds a carriage return that ends a line.
+fn bare_answer(bytes: &[u8]) -> Option<u16> {
+    let rest = bytes.strip_prefix(b"HTTP/1.1 ")?;
+    let bare = rest.first() == Some(&b'4')
+        && bytes.len() < 256
+        && bytes.ends_with(b"\r\n\r\n")
+        && !bytes
+            .windows(13)
+            .any(|w| w.eq_ignore_ascii_case(b"content-type:"));
+    if !bare {
+        return None;
+    }
+    std::str::from_utf8(rest.get(..3)?).ok()?.parse().ok()
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for IoGuard<S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = buffer.filled().len();
+        let result = Pin::new(&mut self.stream).poll_read(cx, buffer);
+        self.heard |= buffer.filled().len() > before;
+        result
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for IoGuard<S> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        if let Some(status) = bare_answer(bytes) {
+            self.refused = Some(status);
+            return Poll::Ready(Ok(bytes.len()));
+        }
+        let result = Pin::new(&mut self.stream).poll_write(cx, bytes);
+        self.written(cx, result)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        slices: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        if let [only] = slices {
+            return self.poll_write(cx, only);
+        }
+        let result = Pin::new(&mut self.stream).poll_write_vectored(cx, slices);
+        self.written(cx, result)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(cx)
+    }
+}

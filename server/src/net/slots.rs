@@ -1,0 +1,173 @@
+//! Caps: how many connections, and how many of their requests may wait.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio_util::sync::CancellationToken;
+
+use crate::api::error::{ApiError, Code};
+use crate::config::Positive;
+
+/// Room for connections of one kind. When it is full, the oldest connection without a request makes way: silence
+/// cannot keep a request out.
+#[derive(Debug, Clone)]
+pub(super) struct Slots {
+    room: Arc<Semaphore>,
+    open: Arc<Mutex<Open>>,
+}
+
+#[derive(Debug, Default)]
+struct Open {
+    last: u64,
+    /// In the order of their arrival.
+    connections: BTreeMap<u64, Line>,
+}
+
+/// What a connection and its slot know of each other.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Line {
+    busy: Arc<AtomicBool>,
+    evicted: CancellationToken,
+}
+
+/// One connection's place, given back when dropped.
+#[derive(Debug)]
+pub(super) struct Slot {
+    id: u64,
+    line: Line,
+    open: Arc<Mutex<Open>>,
+    _room: OwnedSemaphorePermit,
+}
+
+impl Slots {
+    pub(super) fn new(cap: Positive) -> Self {
+        Self {
+            room: Arc::new(Semaphore::new(cap.get() as usize)),
+            open: Arc::default(),
+        }
+    }
+
+    /// A place, as soon as there is one.
+    pub(super) async fn take(&self) -> Slot {
+        let room = if let Ok(room) = self.room.clone().try_acquire_owned() {
+            room
+        } else {
+            self.evict();
+            let room = self.room.clone().acquire_owned().await;
+            room.expect("the semaphore is never closed")
+        };
+        let mut open = lock(&self.open);
+        open.last += 1;
+        let (id, line) = (open.last, Line::default());
+        open.connections.insert(id, line.clone());
+        drop(open);
+        Slot {
+            id,
+            line,
+            open: self.open.clone(),
+            _room: room,
+        }
+    }
+
+    fn evict(&self) {
+        let mut open = lock(&self.open);
+        let mut idle = open.connections.iter().filter(|(_, line)| !line.is_busy());
+        if let Some(id) = idle.next().map(|(id, _)| *id)
+            && let Some(line) = open.connections.remove(&id)
+        {
+            line.evicted.cancel();
+        }
+    }
+}
+
+impl Slot {
+    pub(super) fn line(&self) -> &Line {
+        &self.line
+    }
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        lock(&self.open).connections.remove(&self.id);
+    }
+}
+
+impl Line {
+    /// Says that a request is being answered, until the answer is dropped.
+    pub(super) fn occupy(&self) -> Busy {
+        self.busy.store(true, Ordering::Relaxed);
+        Busy(self.busy.clone())
+    }
+
+    pub(super) fn is_busy(&self) -> bool {
+        self.busy.load(Ordering::Relaxed)
+    }
+
+    pub(super) async fn evicted(&self) {
+        self.evicted.cancelled().await;
+    }
+}
+
+/// A request that is being answered. HTTP/1 has one at a time on a connection.
+#[derive(Debug)]
+pub(super) struct Busy(Arc<AtomicBool>);
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::Relaxed);
+    }
+}
+
+/// Poisoned or not: each change of the table is whole.
+fn lock(open: &Mutex<Open>) -> std::sync::MutexGuard<'_, Open> {
+    open.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Room for requests that wait (`GET /wait`, `GET /events`), below the cap on connections: what is left over is for
+/// publishing and acknowledging.
+#[derive(Debug, Clone)]
+pub struct StreamSlots(Arc<Semaphore>);
+
+impl StreamSlots {
+    /// Room for `cap` waiting requests.
+    pub fn new(cap: Positive) -> Self {
+        Self(Arc::new(Semaphore::new(cap.get() as usize)))
+    }
+
+    /// A place, given back when dropped; `too_many_connections` if there is none.
+    pub fn take(&self) -> Result<OwnedSemaphorePermit, ApiError> {
+        let room = self.0.clone().try_acquire_owned();
+        room.map_err(|_| ApiError::new(Code::TooManyConnections, "too many requests wait already"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn the_oldest_silent_connection_makes_way() {
+        let slots = Slots::new(Positive::new(2).unwrap());
+        let (talking, silent) = (slots.take().await, slots.take().await);
+        let _busy = talking.line().occupy();
+        let newcomer = tokio::spawn({
+            let slots = slots.clone();
+            async move { slots.take().await }
+        });
+        silent.line().evicted().await;
+        assert!(!talking.line().evicted.is_cancelled());
+        drop(silent);
+        newcomer.await.unwrap();
+    }
+
+    #[test]
+    fn a_stream_above_the_cap_is_refused_until_one_ends() {
+        let slots = StreamSlots::new(Positive::MIN);
+        let first = slots.take().unwrap();
+        assert_eq!(slots.take().unwrap_err().code(), Code::TooManyConnections);
+        drop(first);
+        assert!(slots.take().is_ok());
+    }
+}

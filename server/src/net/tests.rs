@@ -1,0 +1,329 @@
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::os::unix::net::UnixStream;
+
+use axum::extract::RawQuery;
+use axum::routing::{get, post};
+use axum::{Extension, Router};
+use tempfile::TempDir;
+use tokio::task::JoinHandle;
+
+use super::*;
+use crate::api::payload::Payload;
+use crate::config::{Config, ConfigArgs, Positive};
+use crate::guard::{Guard, protect};
+
+/// A small application on real sockets.
+struct Running {
+    dir: TempDir,
+    port: u16,
+    token: String,
+    shutdown: CancellationToken,
+    serving: JoinHandle<io::Result<()>>,
+}
+
+fn limits(change: impl FnOnce(&mut Limits)) -> Limits {
+    let none = |_: &str| None;
+    let mut limits = Config::load(&ConfigArgs::default(), &none).unwrap().limits;
+    change(&mut limits);
+    limits
+}
+
+fn start(limits: Limits) -> Running {
+    let dir = tempfile::tempdir().unwrap();
+    let state = StateDir::open(&dir.path().join("state")).unwrap();
+    let token = state.token().unwrap();
+    let shutdown = CancellationToken::new();
+    let stream_end = shutdown.clone();
+    let routes = Router::new()
+        .route(
+            "/peer",
+            get(async |Extension(peer): Extension<Peer>| format!("{peer:?}")),
+        )
+        .route(
+            "/query",
+            get(async |RawQuery(query): RawQuery| query.unwrap_or_default()),
+        )
+        .route("/body", post(async |Payload(body): Payload| body))
+        .route(
+            "/stream",
+            get(async move || {
+                stream_end.cancelled().await;
+                "ended"
+            }),
+        )
+        .route("/large", get(async || vec![b'x'; 64 << 20]));
+    let app = protect(routes, Guard::new(token.clone(), &[]));
+    let sockets = Sockets::bind("127.0.0.1:0".parse().unwrap(), &state).unwrap();
+    let port = sockets.port();
+    let serving = tokio::spawn({
+        let shutdown = shutdown.clone();
+        async move {
+            let served = sockets.serve(app, &limits, shutdown).await;
+            drop(state);
+            served
+        }
+    });
+    Running {
+        dir,
+        port,
+        token: token.expose().into(),
+        shutdown,
+        serving,
+    }
+}
+
+impl Running {
+    fn tcp(&self) -> TcpStream {
+        TcpStream::connect(("127.0.0.1", self.port)).unwrap()
+    }
+
+    fn unix(&self) -> UnixStream {
+        UnixStream::connect(self.dir.path().join("state/hub.sock")).unwrap()
+    }
+
+    /// A request's head that the guard lets pass.
+    fn head(&self, line: &str) -> String {
+        let (port, token) = (self.port, &self.token);
+        format!("{line} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nAuthorization: Bearer {token}\r\n")
+    }
+
+    /// What the server says to `bytes`, until it closes.
+    async fn says(&self, bytes: impl Into<Vec<u8>>) -> String {
+        talk(self.tcp(), bytes.into()).await
+    }
+}
+
+async fn talk<S: Read + Write + Send + 'static>(mut stream: S, bytes: Vec<u8>) -> String {
+    tokio::task::spawn_blocking(move || {
+        let _ = stream.write_all(&bytes);
+        let mut answer = Vec::new();
+        let _ = stream.read_to_end(&mut answer);
+        String::from_utf8_lossy(&answer).into_owned()
+    })
+    .await
+    .unwrap()
+}
+
+fn status(answer: &str) -> &str {
+    answer.get(9..12).unwrap_or("none")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_request_knows_how_it_came() {
+    let hub = start(limits(|_| ()));
+    let request = hub.head("GET /peer") + "Connection: close\r\n\r\n";
+    assert!(
+        hub.says(request.clone())
+            .await
+            .ends_with(&format!("Tcp {{ local_port: {} }}", hub.port))
+    );
+    let request = "GET /peer HTTP/1.1\r\nConnection: close\r\n\r\n";
+    assert!(talk(hub.unix(), request.into()).await.ends_with("Unix"));
+    let v6 = TcpStream::connect(("::1", hub.port)).unwrap();
+    let request = request.replace(
+        "\r\n\r\n",
+        &format!(
+            "\r\nHost: [::1]:{}\r\nAuthorization: Bearer {}\r\n\r\n",
+            hub.port, hub.token
+        ),
+    );
+    assert!(talk(v6, request.into()).await.contains("Tcp"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_no_request_is_told_so() {
+    let hub = start(limits(|_| ()));
+    let many = "X: 1\r\n".repeat(101);
+    let long = "x".repeat(70_000);
+    for (what, bytes, expected) in [
+        ("noise", "hello\r\n\r\n".to_owned(), "400"),
+        (
+            "TLS",
+            "\u{16}\u{3}\u{1}\u{2}\u{0}\u{1}".to_owned() + &"\u{0}".repeat(300),
+            "400",
+        ),
+        ("h2", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_owned(), "400"),
+        ("NUL", hub.head("GET /peer") + "X: a\0b\r\n\r\n", "400"),
+        (
+            "two lengths",
+            hub.head("POST /body") + "Content-Length: 1\r\nContent-Length: 2\r\n\r\n",
+            "400",
+        ),
+        (
+            "negative length",
+            hub.head("POST /body") + "Content-Length: -1\r\n\r\n",
+            "400",
+        ),
+        (
+            "no length",
+            hub.head("POST /body") + "Content-Length: many\r\n\r\n",
+            "400",
+        ),
+        ("101 headers", hub.head("GET /peer") + &many + "\r\n", "431"),
+        (
+            "large header",
+            hub.head("GET /peer") + &format!("X: {}\r\n\r\n", long.repeat(8)),
+            "431",
+        ),
+        ("long URI", format!("GET /{long} HTTP/1.1\r\n\r\n"), "414"),
+        (
+            "CONNECT",
+            format!(
+                "CONNECT 127.0.0.1:{} HTTP/1.1\r\nConnection: close\r\n\r\n",
+                hub.port
+            ),
+            "400",
+        ),
+    ] {
+        let answer = hub.says(bytes).await;
+        assert_eq!(status(&answer), expected, "{what}: {answer}");
+        assert!(
+            answer.contains("application/problem+json") && answer.contains("\"hint\""),
+            "{what}: {answer}"
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_body_must_be_whole_and_small() {
+    let hub = start(limits(|limits| limits.body_seconds = Positive::MIN));
+    for (what, rest, expected) in [
+        (
+            "whole",
+            "Content-Length: 2\r\nConnection: close\r\n\r\nhi",
+            "200",
+        ),
+        ("10 GB", "Content-Length: 10000000000\r\n\r\n", "413"),
+        (
+            "10 GB, expecting",
+            "Content-Length: 10000000000\r\nExpect: 100-continue\r\n\r\n",
+            "413",
+        ),
+        ("late", "Content-Length: 5\r\n\r\nhi", "408"),
+        (
+            "bad chunk",
+            "Transfer-Encoding: chunked\r\n\r\nzz\r\nhi\r\n",
+            "400",
+        ),
+        (
+            "compressed",
+            "Content-Encoding: gzip\r\nContent-Length: 2\r\nConnection: close\r\n\r\nhi",
+            "415",
+        ),
+        (
+            "form",
+            "Content-Type: multipart/form-data\r\nContent-Length: 2\r\nConnection: close\r\n\r\nhi",
+            "415",
+        ),
+        (
+            "charset",
+            "Content-Type: text/plain; charset=utf-16\r\nContent-Length: 2\r\nConnection: close\r\n\r\nhi",
+            "415",
+        ),
+    ] {
+        let answer = hub.says(hub.head("POST /body") + rest).await;
+        assert_eq!(status(&answer), expected, "{what}: {answer}");
+    }
+    let chunks = "100000\r\n".to_owned() + &"x".repeat(0x10_0000) + "\r\n1\r\nx\r\n0\r\n\r\n";
+    let answer = hub
+        .says(hub.head("POST /body") + "Transfer-Encoding: chunked\r\n\r\n" + &chunks)
+        .await;
+    assert_eq!(status(&answer), "413");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn half_a_body_of_a_client_that_left_is_an_error() {
+    let hub = start(limits(|_| ()));
+    let mut stream = hub.tcp();
+    write!(
+        stream,
+        "{}Content-Length: 5\r\n\r\nhi",
+        hub.head("POST /body")
+    )
+    .unwrap();
+    stream.shutdown(std::net::Shutdown::Write).unwrap();
+    assert_eq!(status(&talk(stream, Vec::new()).await), "400");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_lease_of_four_kilobytes_fits_into_a_query() {
+    let hub = start(limits(|_| ()));
+    let lease = "x".repeat(4096);
+    let request = hub.head(&format!("GET /query?ack={lease}")) + "Connection: close\r\n\r\n";
+    assert!(hub.says(request).await.ends_with(&lease));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn half_a_header_is_told_that_it_is_late_and_silence_nothing() {
+    let hub = start(limits(|limits| limits.header_seconds = Positive::MIN));
+    assert_eq!(hub.says("").await, "");
+    assert_eq!(status(&hub.says("GET /peer HTTP/1.1\r\nHo").await), "408");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn silent_connections_keep_no_request_out() {
+    let cap = Positive::new(4).unwrap();
+    let hub = start(limits(|limits| limits.connections = cap));
+    let silent: Vec<_> = (0..16).map(|_| hub.tcp()).collect();
+    let request = hub.head("GET /peer") + "Connection: close\r\n\r\n";
+    assert_eq!(status(&hub.says(request).await), "200");
+    drop(silent);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_reader_that_takes_nothing_is_dropped() {
+    let hub = start(limits(|limits| {
+        limits.write_seconds = Positive::MIN;
+        limits.connections = Positive::MIN;
+    }));
+    let mut stalled = hub.tcp();
+    write!(stalled, "{}\r\n", hub.head("GET /large")).unwrap();
+    stalled.peek(&mut [0]).unwrap();
+    let request = hub.head("GET /peer") + "Connection: close\r\n\r\n";
+    assert_eq!(status(&hub.says(request).await), "200");
+    drop(stalled);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn at_shutdown_streams_end_and_the_socket_goes() {
+    let hub = start(limits(|_| ()));
+    let mut stream = hub.tcp();
+    write!(stream, "{}\r\n", hub.head("GET /stream")).unwrap();
+    let silent = hub.tcp();
+    let request = hub.head("GET /peer") + "Connection: close\r\n\r\n";
+    hub.says(request).await;
+    hub.shutdown.cancel();
+    assert!(talk(stream, Vec::new()).await.ends_with("ended"));
+    hub.serving.await.unwrap().unwrap();
+    assert!(!hub.dir.path().join("state/hub.sock").exists());
+    drop(silent);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_port_that_somebody_owns_on_one_address_is_refused() {
+    let hub = start(limits(|_| ()));
+    let dir = tempfile::tempdir().unwrap();
+    let state = StateDir::open(&dir.path().join("state")).unwrap();
+    let listen = format!("127.0.0.1:{}", hub.port).parse().unwrap();
+    assert!(matches!(
+        Sockets::bind(listen, &state),
+        Err(BindError::Tcp { .. })
+    ));
+    let squatter = TcpListener::bind("[::1]:0").unwrap();
+    let listen = format!("127.0.0.1:{}", squatter.local_addr().unwrap().port());
+    assert!(matches!(
+        Sockets::bind(listen.parse().unwrap(), &state),
+        Err(BindError::Tcp { .. })
+    ));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_socket_that_a_dead_hub_left_is_replaced() {
+    let dir = tempfile::tempdir().unwrap();
+    let state = StateDir::open(&dir.path().join("state")).unwrap();
+    drop(UnixListener::bind(state.socket()).unwrap());
+    Sockets::bind("127.0.0.1:0".parse().unwrap(), &state).unwrap();
+    let mode = state.socket().metadata().unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+}
