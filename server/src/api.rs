@@ -6,7 +6,6 @@ use axum::routing::{delete, get, post, put};
 use crate::hub::Hub;
 use crate::secret::Token;
 
-mod body;
 pub mod error;
 mod events;
 pub mod hello;
@@ -14,6 +13,7 @@ mod history;
 mod inboxes;
 mod notify;
 mod params;
+pub mod payload;
 mod probes;
 mod seen;
 mod trace;

@@ -23,8 +23,6 @@ mod descriptors;
 mod io_guard;
 mod slots;
 
-pub use slots::StreamSlots;
-
 /// How a request came; an extension of every request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Peer {

@@ -204,7 +204,6 @@ impl Code {
     /// The code that says nothing more than `status` does.
     pub fn of_status(status: StatusCode) -> Self {
         match status.as_u16() {
-            400 => Self::Malformed,
             404 => Self::NotFound,
             405 => Self::MethodNotAllowed,
             408 => Self::Timeout,
@@ -212,7 +211,8 @@ impl Code {
             414 => Self::UriTooLong,
             415 => Self::UnsupportedMediaType,
             431 => Self::HeaderTooLarge,
-            400..=499 => Self::Invalid,
+            400 => Self::Malformed,
+            other if other < 500 => Self::Invalid,
             503 => Self::NotReady,
             _ => Self::Internal,
         }

@@ -11,6 +11,7 @@ use crate::secret::{Token, hex};
 
 /// Proves the token for the client's nonce, 16 to 128 hexadecimal digits. The proof holds for the address in Host only:
 /// a squatter that passes the question on to the hub gets one for the hub's own address.
+#[allow(clippy::unused_async)] // a handler
 pub async fn hello(
     State(token): State<Token>,
     headers: HeaderMap,

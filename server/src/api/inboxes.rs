@@ -3,14 +3,13 @@
 use std::collections::HashMap;
 
 use axum::Json;
-use axum::body::Body;
 use axum::extract::State;
-use axum::http::HeaderMap;
 use hub_protocol::{Acked, InboxInfo, InboxName, ProjectName, Seq};
 use serde::{Deserialize, Serialize};
 
 use super::params::{self, Params, Part, ProjectParam};
-use super::{ApiError, Code, body, wait};
+use super::payload::Payload;
+use super::{ApiError, Code, wait};
 use crate::command::Command;
 use crate::hub::Hub;
 use crate::presence::Presence;
@@ -120,10 +119,9 @@ pub(super) async fn ack(
     State(hub): State<Hub>,
     Part(inbox): Part<InboxName>,
     Params(ProjectParam { project }): Params<ProjectParam>,
-    headers: HeaderMap,
-    body: Body,
+    payload: Payload,
 ) -> Result<Json<Acked>, ApiError> {
-    let body: AckBody = body::json(&headers, body).await?;
+    let body: AckBody = payload.json()?;
     let acked = match (body.lease, body.ids) {
         (Some(lease), None) => wait::acknowledge(&hub, &lease).await?,
         (None, Some(ids)) => {

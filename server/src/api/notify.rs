@@ -1,14 +1,15 @@
 //! `POST /notify`: somebody says something.
 
 use axum::Json;
-use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use hub_protocol::{Kind, Post, ProjectName, Published, PublishedBatch};
 use serde::Deserialize;
 
-use super::{ApiError, Code, body, params::Params};
+use super::params::Params;
+use super::payload::{self, Payload};
+use super::{ApiError, Code};
 use crate::command::{Command, Once};
 use crate::draft::{self, Context};
 use crate::hub::Hub;
@@ -48,9 +49,8 @@ pub(super) async fn notify(
     State(hub): State<Hub>,
     Params(params): Params<TextParams>,
     headers: HeaderMap,
-    body: Body,
+    Payload(bytes): Payload,
 ) -> Result<Response, ApiError> {
-    let bytes = body::read(&headers, body).await?;
     let once = once(&headers, &bytes)?;
     let posts = parse(params, &headers, &bytes)?;
     let single = matches!(posts, Posts::One(_));
@@ -119,14 +119,14 @@ fn parse(params: TextParams, headers: &HeaderMap, bytes: &[u8]) -> Result<Posts,
         )),
         Some(b'[') => {
             let posts: Vec<Post> =
-                serde_json::from_slice(bytes).map_err(|error| body::bad_json(&error))?;
+                serde_json::from_slice(bytes).map_err(|error| payload::bad_json(&error))?;
             bounded(posts).map(Posts::Batch)
         }
         Some(b'{') => {
             let lines = serde_json::Deserializer::from_slice(bytes).into_iter::<Post>();
             let mut posts: Vec<Post> = lines
                 .collect::<Result<_, _>>()
-                .map_err(|error| body::bad_json(&error))?;
+                .map_err(|error| payload::bad_json(&error))?;
             if posts.len() == 1 && !ndjson {
                 return Ok(Posts::One(Box::new(posts.remove(0))));
             }

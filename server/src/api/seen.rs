@@ -1,14 +1,13 @@
 //! The person's marks: one set for the hub, undoable, without effect on inboxes.
 
 use axum::Json;
-use axum::body::Body;
 use axum::extract::State;
-use axum::http::HeaderMap;
 use hub_protocol::Seq;
 use serde::{Deserialize, Serialize};
 
+use super::ApiError;
 use super::params::Part;
-use super::{ApiError, body};
+use super::payload::Payload;
 use crate::command::Command;
 use crate::hub::Hub;
 
@@ -42,10 +41,9 @@ pub(super) async fn unmark(hub: State<Hub>, id: Part<Seq>) -> Result<Json<SeenRe
 /// Marks many, or all up to one.
 pub(super) async fn mark_many(
     hub: State<Hub>,
-    headers: HeaderMap,
-    body: Body,
+    payload: Payload,
 ) -> Result<Json<SeenReply>, ApiError> {
-    let body: SeenBody = body::json(&headers, body).await?;
+    let body: SeenBody = payload.json()?;
     if body.ids.len() > MAX_IDS || (body.ids.is_empty() && body.up_to.is_none()) {
         return Err(ApiError::invalid(format!(
             "give 1 to {MAX_IDS} ids, or up_to"

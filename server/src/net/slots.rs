@@ -125,24 +125,6 @@ fn lock(open: &Mutex<Open>) -> std::sync::MutexGuard<'_, Open> {
     open.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Room for requests that wait (`GET /wait`, `GET /events`), below the cap on connections: what is left over is for
-/// publishing and acknowledging.
-#[derive(Debug, Clone)]
-pub struct StreamSlots(Arc<Semaphore>);
-
-impl StreamSlots {
-    /// Room for `cap` waiting requests.
-    pub fn new(cap: Positive) -> Self {
-        Self(Arc::new(Semaphore::new(cap.get() as usize)))
-    }
-
-    /// A place, given back when dropped; `too_many_connections` if there is none.
-    pub fn take(&self) -> Result<OwnedSemaphorePermit, ApiError> {
-        let room = self.0.clone().try_acquire_owned();
-        room.map_err(|_| ApiError::new(Code::TooManyConnections, "too many requests wait already"))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -160,14 +142,5 @@ mod tests {
         assert!(!talking.line().evicted.is_cancelled());
         drop(silent);
         newcomer.await.unwrap();
-    }
-
-    #[test]
-    fn a_stream_above_the_cap_is_refused_until_one_ends() {
-        let slots = StreamSlots::new(Positive::MIN);
-        let first = slots.take().unwrap();
-        assert_eq!(slots.take().unwrap_err().code(), Code::TooManyConnections);
-        drop(first);
-        assert!(slots.take().is_ok());
     }
 }
