@@ -7,7 +7,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 
-use crate::api::error::{ApiError, Code};
 use crate::config::Positive;
 
 /// Room for connections of one kind. When it is full, the oldest connection without a request makes way: silence
