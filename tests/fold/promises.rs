@@ -1,0 +1,1 @@
+//! Promises by name, one file a concept.
