@@ -70,7 +70,7 @@ const SECOND: i64 = 1000;
 const HOUR: i64 = 3600 * SECOND;
 
 pub(crate) fn actions() -> impl Strategy<Value = Vec<Action>> {
-    prop::collection::vec(action(), 1..48)
+    prop::collection::vec(action(), 1..96)
 }
 
 fn action() -> impl Strategy<Value = Action> {

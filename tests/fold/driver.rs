@@ -1,4 +1,4 @@
-//! Does every action to the fold and to the model, and compares.
+//! Does every action to the fold and to the model.
 
 use std::collections::BTreeSet;
 
@@ -13,13 +13,13 @@ use super::action::{Action, Said};
 use super::model::{Leases, Model};
 
 pub(crate) struct Driver {
-    state: State,
-    model: Model,
+    pub(super) state: State,
+    pub(super) model: Model,
     /// What the journal holds.
-    log: Vec<(u8, Bytes)>,
+    pub(super) log: Vec<(u8, Bytes)>,
     now: Timestamp,
     leases: Leases,
-    durable: Durable,
+    pub(super) durable: Durable,
     snapshot: (usize, Vec<u8>),
     /// What waits for the next sync before somebody hears of it.
     unanswered: Vec<Seq>,
@@ -28,11 +28,11 @@ pub(crate) struct Driver {
 
 /// What was answered, and so must outlive a crash.
 #[derive(Default)]
-struct Durable {
+pub(super) struct Durable {
     records: usize,
     model: Model,
     ids: BTreeSet<Seq>,
-    acks: Leases,
+    pub(super) acks: Leases,
 }
 
 impl Driver {
@@ -76,33 +76,33 @@ impl Driver {
             Action::Withdraw(picks) => {
                 let ids = self.pick(picks);
                 self.model.withdraw(&ids);
-                self.must(Command::Withdraw { ids });
+                self.must(&Command::Withdraw { ids });
             }
             Action::WithdrawKey(project, from, key) => {
                 self.model.withdraw_key(project, from.as_ref(), key);
-                self.must(Command::WithdrawKey {
+                self.must(&Command::WithdrawKey {
                     project: project.clone(),
                     from: from.clone(),
                     key: (*key).into(),
                 });
             }
-            Action::Seen { ids, up_to, seen } => self.mark(ids, up_to.as_ref(), *seen),
+            Action::Seen { ids, up_to, seen } => self.mark(ids, *up_to, *seen),
             Action::Close(project, inbox) => self.close(project, inbox),
             Action::Reset(project) => {
                 self.model.reset(project);
-                self.must(Command::Reset {
+                self.must(&Command::Reset {
                     project: project.clone(),
                 });
             }
-            Action::Trim { below, evict } => self.trim(below, *evict),
+            Action::Trim { below, evict } => self.trim(*below, *evict),
             Action::Tick => {
                 self.model.tick(self.now);
-                self.must(Command::Tick);
+                self.must(&Command::Tick);
             }
             Action::ClockMoved(delta_ms) => {
                 self.now = self.now.plus_millis(*delta_ms);
                 self.model.clock_moved(*delta_ms, self.now);
-                self.must(Command::ClockMoved {
+                self.must(&Command::ClockMoved {
                     delta_ms: *delta_ms,
                 });
             }
@@ -163,7 +163,7 @@ impl Driver {
             }
         }
         self.model.ack(project, inbox, &ids);
-        self.must(Command::Ack {
+        self.must(&Command::Ack {
             project: project.clone(),
             items: vec![(inbox.clone(), ids)],
             by: Some("reader".into()),
@@ -180,7 +180,7 @@ impl Driver {
         assert_eq!(refusal, Err(Refusal::UnknownId(unknown)));
     }
 
-    fn mark(&mut self, picks: &[Index], up_to: Option<&Index>, seen: bool) {
+    fn mark(&mut self, picks: &[Index], up_to: Option<Index>, seen: bool) {
         let ids = self.pick(picks);
         let up_to = up_to.map(|up_to| up_to.index(self.log.len() + 1) as Seq);
         for note in &self.model.notes {
@@ -192,7 +192,7 @@ impl Driver {
                 }
             }
         }
-        self.must(Command::Seen { ids, up_to, seen });
+        self.must(&Command::Seen { ids, up_to, seen });
     }
 
     fn close(&mut self, project: &ProjectName, inbox: &InboxName) {
@@ -206,14 +206,14 @@ impl Driver {
         };
         if known {
             self.model.close(project, inbox);
-            self.must(command);
+            self.must(&command);
         } else {
             let refusal = self.decide(&command).unwrap_err();
             assert!(matches!(refusal, Refusal::UnknownInbox { .. }), "{refusal}");
         }
     }
 
-    fn trim(&mut self, below: &Index, evict: bool) {
+    fn trim(&mut self, below: Index, evict: bool) {
         let below = below.index(self.log.len() + 1) as Seq + 1;
         if below <= self.model.kept_from {
             return;
@@ -227,7 +227,7 @@ impl Driver {
             .collect();
         let ids: Vec<Seq> = carried.iter().map(|(id, _)| *id).collect();
         self.model.trim(below, &ids);
-        self.must(Command::Trim { below, carried });
+        self.must(&Command::Trim { below, carried });
     }
 
     fn sync(&mut self) {
@@ -271,8 +271,8 @@ impl Driver {
         state
     }
 
-    fn must(&mut self, command: Command) {
-        match self.decide(&command) {
+    fn must(&mut self, command: &Command) {
+        match self.decide(command) {
             Ok(Decision::Records(records)) => self.commit(records),
             other => panic!("{command:?} gave {other:?}"),
         }
@@ -315,97 +315,28 @@ impl Driver {
             .collect()
     }
 
-    fn stored_json(&self, location: Seq) -> Bytes {
+    pub(super) fn stored_json(&self, location: Seq) -> Bytes {
         assert!(location >= self.model.kept_from, "it is no longer stored");
         let (kind, payload) = &self.log[usize::try_from(location).unwrap() - 1];
         notification_json(*kind, payload).expect("no JSON is stored there")
     }
-
-    /// Compares everything that can be asked.
-    pub(crate) fn check(&self) {
-        assert_eq!(self.state.head(), self.log.len() as Seq);
-        let known: Vec<(ProjectName, InboxName)> = self
-            .state
-            .inboxes(None)
-            .map(|(project, name, _)| (project.clone(), name.clone()))
-            .collect();
-        assert!(known.iter().eq(&self.model.inboxes), "{known:?}");
-        for (project, inbox) in &known {
-            self.check_inbox(project, inbox);
-        }
-        for note in self.model.in_log() {
-            let id = note.id;
-            let status = self.state.status(id, !note.places.is_empty());
-            assert_eq!(status, note.status(), "{note:?}");
-            let seen = self.model.seen.contains(&id);
-            assert_eq!(self.state.is_seen(id), seen, "{note:?}");
-            let location = note.is_pending().then_some(note.location);
-            assert_eq!(self.state.location(id), location, "{note:?}");
-        }
-        for ((project, session), told) in &self.model.sessions {
-            assert_eq!(self.state.session_state(project, session), Some(*told));
-        }
-        let pending = self.model.notes.iter().filter(|note| note.is_pending());
-        let deadline = pending.map(|note| note.expires_at).min();
-        assert_eq!(self.state.next_deadline(), deadline);
-        assert_eq!(self.state.trimmed_below(), self.model.kept_from);
-        assert_eq!(self.state.retention_paused_until(), self.model.paused_until);
-    }
-
-    fn check_inbox(&self, project: &ProjectName, inbox: &InboxName) {
-        let offered = pending(&self.state, project, inbox);
-        let expected = self.model.pending(project, inbox);
-        assert_eq!(
-            offered.len(),
-            expected.len(),
-            "{project} {inbox}: {offered:?}"
-        );
-        for (item, (note, place)) in offered.iter().zip(expected) {
-            let draft = &note.draft;
-            let same = item.seq == note.id
-                && item.from == draft.from
-                && item.kind == draft.kind
-                && item.priority == note.priority
-                && item.ts == draft.ts
-                && item.expires_at == note.expires_at
-                && item.wakes == place.wakes
-                && item.hops == draft.hops
-                && item.key == draft.key;
-            assert!(same, "{item:?} is not {note:?}");
-            let lost_ack = (project.clone(), inbox.clone(), item.seq);
-            assert!(!self.durable.acks.contains(&lost_ack), "{item:?} was acked");
-            self.check_json(item, note.location);
-        }
-    }
-
-    fn check_json(&self, item: &Item, location: Seq) {
-        let json = self.stored_json(location);
-        let text = std::str::from_utf8(&json).unwrap();
-        let start = format!("{{\"id\":{},", item.seq);
-        let tail = tail(&item.from, item.priority.as_str());
-        assert_eq!(text, start + &tail);
-    }
-
-    /// The whole log gives the same state, to the byte.
-    pub(crate) fn check_fold(&self) {
-        let mut state = State::default();
-        fold(&mut state, 0, &self.log);
-        assert_eq!(bytes(&state), bytes(&self.state));
-        assert_eq!(state, self.state);
-    }
 }
 
-fn fold(state: &mut State, before: usize, log: &[(u8, Bytes)]) {
+pub(super) fn fold(state: &mut State, before: usize, log: &[(u8, Bytes)]) {
     for (seq, (kind, payload)) in (before as Seq + 1..).zip(log) {
         state.apply(seq, &Record::decode(*kind, payload).unwrap());
     }
 }
 
-fn bytes(state: &State) -> Vec<u8> {
+pub(super) fn bytes(state: &State) -> Vec<u8> {
     serde_json::to_vec(state).unwrap()
 }
 
-fn pending<'a>(state: &'a State, project: &ProjectName, inbox: &InboxName) -> Vec<&'a Item> {
+pub(super) fn pending<'a>(
+    state: &'a State,
+    project: &ProjectName,
+    inbox: &InboxName,
+) -> Vec<&'a Item> {
     state
         .inbox(project, inbox)
         .into_iter()
@@ -433,7 +364,7 @@ fn draft(said: &Said, now: Timestamp) -> Draft {
 }
 
 /// A notification's JSON after its id, with traps for whoever looks for a priority in it.
-fn tail(from: &InboxName, priority: &str) -> String {
+pub(super) fn tail(from: &InboxName, priority: &str) -> String {
     format!(
         r#""from":"{from}","msg":"\"priority\":\"low\"","priority":"{priority}","data":{{"z":1.0,"priority":"x","a":12345678901234567890123}}}}"#
     )

@@ -91,9 +91,10 @@ impl Model {
         if let Some(once) = once
             && let Some(used) = self.used(&once.key, now)
         {
-            return match used.once == *once {
-                true => Ok((used.ids.clone(), true)),
-                false => Err(Refusal::KeyReused),
+            return if used.once == *once {
+                Ok((used.ids.clone(), true))
+            } else {
+                Err(Refusal::KeyReused)
             };
         }
         let mut after = self.clone();
