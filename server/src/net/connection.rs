@@ -85,14 +85,19 @@ impl Server {
         let mut connection = self.http.serve_connection(io, service);
         let ended = tokio::select! {
             ended = poll_fn(|cx| connection.poll_without_shutdown(cx)) => ended,
-            () = line.evicted() => Ok(()),
+            // Nothing is under way: there is nothing to say, and somebody waits for the place.
+            () = line.evicted() => return,
             () = self.shutdown.cancelled() => {
                 Pin::new(&mut connection).graceful_shutdown();
                 poll_fn(|cx| connection.poll_without_shutdown(cx)).await
             }
         };
-        let io = connection.into_parts().io.into_inner();
-        close(io, ended.err()).await;
+        let parts = connection.into_parts();
+        let io = parts.io.into_inner();
+        let complaint = ended
+            .err()
+            .and_then(|error| complaint(&error, &io, &parts.read_buf));
+        close(io, complaint).await;
     }
 
     fn answer(&self, request: Request<Incoming>, peer: Peer, line: &Line) -> Answering {
@@ -108,8 +113,8 @@ impl Server {
 }
 
 /// Says why, if hyper could not, and closes without a reset.
-async fn close<S: AsyncRead + AsyncWrite + Unpin>(mut io: IoGuard<S>, error: Option<hyper::Error>) {
-    if let Some(code) = error.and_then(|error| complaint(&error, &io)) {
+async fn close<S: AsyncRead + AsyncWrite + Unpin>(mut io: IoGuard<S>, complaint: Option<Code>) {
+    if let Some(code) = complaint {
         tracing::debug!(code = code.as_str(), "refused what is no request");
         let _ = io.write_all(&last_words(code)).await;
     }
@@ -119,8 +124,12 @@ async fn close<S: AsyncRead + AsyncWrite + Unpin>(mut io: IoGuard<S>, error: Opt
 }
 
 /// What to tell a client whose request never reached the router.
-fn complaint<S>(error: &hyper::Error, io: &IoGuard<S>) -> Option<Code> {
+fn complaint<S>(error: &hyper::Error, io: &IoGuard<S>, unread: &[u8]) -> Option<Code> {
     if let Some(status) = io.refused() {
+        // hyper says 431 whenever its buffer is full; without a line's end it is the URI that filled it.
+        if status == 431 && !unread.contains(&b'\n') {
+            return Some(Code::UriTooLong);
+        }
         return Some(StatusCode::from_u16(status).map_or(Code::Malformed, Code::of_status));
     }
     if !io.heard() {

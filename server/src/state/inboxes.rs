@@ -25,6 +25,7 @@ pub(super) struct Inboxes {
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Place {
     project: ProjectName,
+    /// Sorted.
     inboxes: Vec<InboxName>,
     expires_at: Timestamp,
 }
@@ -139,7 +140,9 @@ impl Inboxes {
             inboxes: Vec::with_capacity(1),
             expires_at,
         });
-        place.inboxes.push(name.clone());
+        if let Err(at) = place.inboxes.binary_search(name) {
+            place.inboxes.insert(at, name.clone());
+        }
         self.deadlines.insert(expires_at, seq);
     }
 

@@ -39,3 +39,34 @@ fn distance(a: &str, b: &str) -> Option<usize> {
     let edits = row[b.len()];
     (edits <= MAX_DISTANCE && edits * 2 <= a.len().max(b.len())).then_some(edits)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn nearest_of(name: &str, known: &[&str]) -> Option<String> {
+        let known: Vec<InboxName> = known.iter().map(|name| name.parse().unwrap()).collect();
+        nearest(&name.parse().unwrap(), known.iter()).map(ToString::to_string)
+    }
+
+    #[test]
+    fn a_slip_of_the_finger_finds_the_name_that_was_meant() {
+        let known = ["person", "primary", "worker-1", "ci"];
+        for (slip, meant) in [
+            ("primray", "primary"),
+            ("Primary", "primary"),
+            ("worker1", "worker-1"),
+            ("prson", "person"),
+        ] {
+            assert_eq!(nearest_of(slip, &known).as_deref(), Some(meant));
+        }
+    }
+
+    #[test]
+    fn another_name_is_near_to_nothing() {
+        let known = ["person", "primary", "worker-1", "ci"];
+        for other in ["cd1", "db", "tester", "a", "primaries-of-all"] {
+            assert_eq!(nearest_of(other, &known), None, "{other}");
+        }
+    }
+}

@@ -24,7 +24,7 @@ impl Ranges {
         self.insert_range(number, number);
     }
 
-    pub(super) fn insert_range(&mut self, mut first: Seq, mut last: Seq) {
+    fn insert_range(&mut self, mut first: Seq, mut last: Seq) {
         if first > last {
             return;
         }
@@ -44,7 +44,7 @@ impl Ranges {
         self.remove_range(number, number);
     }
 
-    pub(super) fn remove_range(&mut self, first: Seq, last: Seq) {
+    fn remove_range(&mut self, first: Seq, last: Seq) {
         if first > last {
             return;
         }
@@ -64,17 +64,24 @@ impl Ranges {
         }
     }
 
-    /// Whether the whole range is in the set.
-    pub(super) fn covers(&self, first: Seq, last: Seq) -> bool {
-        self.ranges
-            .range(..=first)
-            .next_back()
-            .is_some_and(|(_, &end)| last <= end)
+    /// Puts a range into the set, or takes it out.
+    pub(super) fn set(&mut self, first: Seq, last: Seq, member: bool) {
+        if member {
+            self.insert_range(first, last);
+        } else {
+            self.remove_range(first, last);
+        }
     }
 
-    /// Whether anything of the range is in the set.
-    pub(super) fn touches(&self, first: Seq, last: Seq) -> bool {
-        self.contains(first) || self.ranges.range(first..=last.max(first)).next().is_some()
+    /// Whether the whole range is in the set, or out of it.
+    pub(super) fn is(&self, first: Seq, last: Seq, member: bool) -> bool {
+        let before = self.ranges.range(..=first).next_back();
+        if member {
+            before.is_some_and(|(_, &end)| last <= end)
+        } else {
+            before.is_none_or(|(_, &end)| end < first)
+                && self.ranges.range(first..=last).next().is_none()
+        }
     }
 
     /// Removes everything below `below` but for `kept`.
@@ -118,5 +125,42 @@ impl<'de> Deserialize<'de> for Ranges {
             ranges.insert_range(first, last);
         }
         Ok(ranges)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn ranges_are_the_set_they_stand_for(steps in prop::collection::vec((0..40u64, 0..8u64, any::<bool>()), 0..40)) {
+            let (mut ranges, mut set) = (Ranges::default(), BTreeSet::new());
+            for (first, length, member) in steps {
+                let last = first + length;
+                let all = (first..=last).all(|number| set.contains(&number) == member);
+                prop_assert_eq!(ranges.is(first, last, member), all);
+                ranges.set(first, last, member);
+                for number in first..=last {
+                    if member { set.insert(number); } else { set.remove(&number); }
+                }
+            }
+            prop_assert_eq!(ranges.numbers().collect::<BTreeSet<_>>(), set.clone());
+            prop_assert!((0..60).all(|number| ranges.contains(number) == set.contains(&number)));
+            let one_form: Ranges = set.into_iter().collect();
+            prop_assert_eq!(ranges, one_form);
+        }
+    }
+
+    #[test]
+    fn a_range_may_reach_the_last_number() {
+        let mut ranges = Ranges::default();
+        ranges.set(5, Seq::MAX, true);
+        ranges.set(9, Seq::MAX, false);
+        assert_eq!(ranges.numbers().collect::<Vec<_>>(), [5, 6, 7, 8]);
     }
 }

@@ -16,11 +16,7 @@ impl State {
     ) -> Result<Vec<Record>, Refusal> {
         self.known(ids)?;
         self.known(up_to.as_slice())?;
-        let changes_all = |up_to| match seen {
-            true => !self.seen.covers(1, up_to),
-            false => self.seen.touches(1, up_to),
-        };
-        let up_to = up_to.filter(|&up_to| up_to > 0 && changes_all(up_to));
+        let up_to = up_to.filter(|&up_to| up_to > 0 && !self.seen.is(1, up_to, seen));
         let mut ids: Vec<Seq> = ids
             .iter()
             .copied()
@@ -41,16 +37,10 @@ impl State {
 
     pub(super) fn apply_seen(&mut self, record: &Seen) {
         if let Some(up_to) = record.up_to {
-            match record.seen {
-                true => self.seen.insert_range(1, up_to),
-                false => self.seen.remove_range(1, up_to),
-            }
+            self.seen.set(1, up_to, record.seen);
         }
         for &id in &record.ids {
-            match record.seen {
-                true => self.seen.insert(id),
-                false => self.seen.remove(id),
-            }
+            self.seen.set(id, id, record.seen);
         }
     }
 }

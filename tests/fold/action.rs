@@ -1,0 +1,185 @@
+//! What may happen to a hub, at random.
+
+use hub_protocol::{InboxName, Kind, Priority, ProjectName};
+use proptest::prelude::*;
+use proptest::sample::{Index, select};
+
+/// One thing that happens.
+#[derive(Debug, Clone)]
+pub(crate) enum Action {
+    Notify {
+        said: Vec<Said>,
+        once: Option<(&'static str, &'static str)>,
+    },
+    /// A reader takes what is first in an inbox.
+    Lease(ProjectName, InboxName, usize),
+    /// Its lease is over, or another reader took over: everything is offered again.
+    Release(ProjectName, InboxName),
+    /// It has what it leased.
+    AckLeased(ProjectName, InboxName),
+    /// Somebody has these, pending or not.
+    AckIds(ProjectName, InboxName, Vec<Index>),
+    /// Somebody has what was never said.
+    AckUnknown(ProjectName, InboxName),
+    Withdraw(Vec<Index>),
+    WithdrawKey(ProjectName, Option<InboxName>, &'static str),
+    Seen {
+        ids: Vec<Index>,
+        up_to: Option<Index>,
+        seen: bool,
+    },
+    Close(ProjectName, InboxName),
+    Reset(ProjectName),
+    /// The log loses its prefix; every other pending notification there is evicted, if so said.
+    Trim {
+        below: Index,
+        evict: bool,
+    },
+    /// Time passes, in milliseconds.
+    Pass(i64),
+    Tick,
+    ClockMoved(i64),
+    /// What was committed is durable, and answered.
+    Sync,
+    /// Power is lost: so is what was not durable, and every lease.
+    Crash,
+    /// A snapshot of what is durable.
+    Snapshot,
+    /// The hub starts again from its snapshot.
+    Restart,
+}
+
+/// A notification as somebody says it.
+#[derive(Debug, Clone)]
+pub(crate) struct Said {
+    pub(crate) project: ProjectName,
+    pub(crate) from: InboxName,
+    pub(crate) kind: Kind,
+    pub(crate) explicit_kind: bool,
+    pub(crate) to: Option<InboxName>,
+    pub(crate) parent: Option<InboxName>,
+    pub(crate) session: Option<InboxName>,
+    pub(crate) priority: Priority,
+    pub(crate) key: Option<&'static str>,
+    pub(crate) hops: u32,
+    pub(crate) ttl_ms: i64,
+    pub(crate) quiet: bool,
+}
+
+const SECOND: i64 = 1000;
+const HOUR: i64 = 3600 * SECOND;
+
+pub(crate) fn actions() -> impl Strategy<Value = Vec<Action>> {
+    prop::collection::vec(action(), 1..96)
+}
+
+fn action() -> impl Strategy<Value = Action> {
+    prop_oneof![
+        16 => (prop::collection::vec(said(), 1..4), prop::option::weighted(0.3, once()))
+            .prop_map(|(said, once)| Action::Notify { said, once }),
+        4 => (project(), inbox(), 1..4usize).prop_map(|(p, i, n)| Action::Lease(p, i, n)),
+        2 => (project(), inbox()).prop_map(|(p, i)| Action::Release(p, i)),
+        4 => (project(), inbox()).prop_map(|(p, i)| Action::AckLeased(p, i)),
+        3 => (project(), inbox(), indexes()).prop_map(|(p, i, ids)| Action::AckIds(p, i, ids)),
+        1 => (project(), inbox()).prop_map(|(p, i)| Action::AckUnknown(p, i)),
+        1 => indexes().prop_map(Action::Withdraw),
+        1 => (project(), prop::option::of(inbox()), key())
+            .prop_map(|(p, from, key)| Action::WithdrawKey(p, from, key)),
+        2 => (indexes(), prop::option::of(any::<Index>()), any::<bool>())
+            .prop_map(|(ids, up_to, seen)| Action::Seen { ids, up_to, seen }),
+        1 => (project(), inbox()).prop_map(|(p, i)| Action::Close(p, i)),
+        1 => project().prop_map(Action::Reset),
+        2 => (any::<Index>(), any::<bool>()).prop_map(|(below, evict)| Action::Trim { below, evict }),
+        3 => select(vec![1, SECOND, 10 * SECOND, HOUR, 25 * HOUR]).prop_map(Action::Pass),
+        3 => Just(Action::Tick),
+        1 => select(vec![-25 * HOUR, -90 * SECOND, 90 * SECOND, 365 * 24 * HOUR])
+            .prop_map(Action::ClockMoved),
+        6 => Just(Action::Sync),
+        2 => Just(Action::Crash),
+        2 => Just(Action::Snapshot),
+        2 => Just(Action::Restart),
+    ]
+}
+
+fn said() -> impl Strategy<Value = Said> {
+    let who = (
+        project(),
+        sender(),
+        prop::option::weighted(0.4, target()),
+        prop::option::weighted(0.3, inbox()),
+        prop::option::weighted(0.2, inbox()),
+    );
+    let what = (select(Kind::ALL.to_vec()), any::<bool>(), priority());
+    let how = (
+        prop::option::weighted(0.5, key()),
+        prop_oneof![4 => Just(0u32), 1 => 7..11u32],
+        prop_oneof![1 => Just(-SECOND), 9 => select(vec![1, 5 * SECOND, HOUR, 7 * 24 * HOUR])],
+        prop::bool::weighted(0.1),
+    );
+    (who, what, how).prop_map(|(who, what, how)| {
+        let (project, from, to, parent, session) = who;
+        let (kind, explicit_kind, priority) = what;
+        let (key, hops, ttl_ms, quiet) = how;
+        // Most answers become messages: each answer is refused, and takes its whole batch along.
+        let kind = if kind == Kind::Answer && hops == 0 {
+            Kind::Message
+        } else {
+            kind
+        };
+        Said {
+            project,
+            from,
+            kind,
+            explicit_kind,
+            to,
+            parent,
+            session,
+            priority,
+            key,
+            hops,
+            ttl_ms,
+            quiet,
+        }
+    })
+}
+
+fn project() -> impl Strategy<Value = ProjectName> {
+    prop_oneof![3 => Just("default"), 1 => Just("/src/other")]
+        .prop_map(|name| name.parse().unwrap())
+}
+
+fn name(among: &'static [&'static str]) -> impl Strategy<Value = InboxName> {
+    select(among).prop_map(|name| name.parse().unwrap())
+}
+
+fn inbox() -> impl Strategy<Value = InboxName> {
+    name(&["primary", "primary", "person", "w1", "w2"])
+}
+
+fn sender() -> impl Strategy<Value = InboxName> {
+    name(&["primary", "w1", "w1", "w2", "ci", "unknown"])
+}
+
+fn target() -> impl Strategy<Value = InboxName> {
+    name(&["primary", "person", "w1", "w2", "all"])
+}
+
+fn priority() -> impl Strategy<Value = Priority> {
+    use Priority::{High, Low, Normal, Urgent};
+    select(vec![Urgent, High, Normal, Normal, Low])
+}
+
+fn key() -> impl Strategy<Value = &'static str> {
+    select(vec!["build", "status"])
+}
+
+fn once() -> impl Strategy<Value = (&'static str, &'static str)> {
+    (
+        select(vec!["k1", "k2"]),
+        prop_oneof![4 => Just("d1"), 1 => Just("d2")],
+    )
+}
+
+fn indexes() -> impl Strategy<Value = Vec<Index>> {
+    prop::collection::vec(any::<Index>(), 0..4)
+}

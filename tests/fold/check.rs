@@ -1,0 +1,81 @@
+//! Compares the fold with the model.
+
+use hub_protocol::{InboxName, ProjectName, Seq};
+use hubd::state::{Item, State};
+
+use super::driver::{Driver, bytes, fold, pending, tail};
+
+impl Driver {
+    /// Compares everything that can be asked.
+    pub(crate) fn check(&self) {
+        assert_eq!(self.state.head(), self.log.len() as Seq);
+        let known: Vec<(ProjectName, InboxName)> = self
+            .state
+            .inboxes(None)
+            .map(|(project, name, _)| (project.clone(), name.clone()))
+            .collect();
+        assert!(known.iter().eq(&self.model.inboxes), "{known:?}");
+        for (project, inbox) in &known {
+            self.check_inbox(project, inbox);
+        }
+        for note in self.model.in_log() {
+            let id = note.id;
+            let status = self.state.status(id, !note.places.is_empty());
+            assert_eq!(status, note.status(), "{note:?}");
+            let seen = self.model.seen.contains(&id);
+            assert_eq!(self.state.is_seen(id), seen, "{note:?}");
+            let location = note.is_pending().then_some(note.location);
+            assert_eq!(self.state.location(id), location, "{note:?}");
+        }
+        for ((project, session), told) in &self.model.sessions {
+            assert_eq!(self.state.session_state(project, session), Some(*told));
+        }
+        let pending = self.model.notes.iter().filter(|note| note.is_pending());
+        let deadline = pending.map(|note| note.expires_at).min();
+        assert_eq!(self.state.next_deadline(), deadline);
+        assert_eq!(self.state.trimmed_below(), self.model.kept_from);
+        assert_eq!(self.state.retention_paused_until(), self.model.paused_until);
+    }
+
+    fn check_inbox(&self, project: &ProjectName, inbox: &InboxName) {
+        let offered = pending(&self.state, project, inbox);
+        let expected = self.model.pending(project, inbox);
+        assert_eq!(
+            offered.len(),
+            expected.len(),
+            "{project} {inbox}: {offered:?}"
+        );
+        for (item, (note, place)) in offered.iter().zip(expected) {
+            let draft = &note.draft;
+            let same = item.seq == note.id
+                && item.from == draft.from
+                && item.kind == draft.kind
+                && item.priority == note.priority
+                && item.ts == draft.ts
+                && item.expires_at == note.expires_at
+                && item.wakes == place.wakes
+                && item.hops == draft.hops
+                && item.key == draft.key;
+            assert!(same, "{item:?} is not {note:?}");
+            let lost_ack = (project.clone(), inbox.clone(), item.seq);
+            assert!(!self.durable.acks.contains(&lost_ack), "{item:?} was acked");
+            self.check_json(item, note.location);
+        }
+    }
+
+    fn check_json(&self, item: &Item, location: Seq) {
+        let json = self.stored_json(location);
+        let text = std::str::from_utf8(&json).unwrap();
+        let start = format!("{{\"id\":{},", item.seq);
+        let tail = tail(&item.from, item.priority.as_str());
+        assert_eq!(text, start + &tail);
+    }
+
+    /// The whole log gives the same state, to the byte.
+    pub(crate) fn check_fold(&self) {
+        let mut state = State::default();
+        fold(&mut state, 0, &self.log);
+        assert_eq!(bytes(&state), bytes(&self.state));
+        assert_eq!(state, self.state);
+    }
+}

@@ -1,0 +1,8 @@
+//! What the fold promises: by example, and against a naive model that crashes, expires, collapses and jumps its clock.
+
+mod action;
+mod check;
+mod driver;
+mod model;
+mod promises;
+mod property;

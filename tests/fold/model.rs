@@ -1,0 +1,321 @@
+//! The naive model: every notification for ever, and a walk over all of them for every question.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use hub_protocol::{InboxName, Kind, Priority, ProjectName, Seq, SessionState, Timestamp};
+use hubd::command::{Draft, Once, Refusal};
+use hubd::record::How;
+use hubd::state::Status;
+
+const DAY_MS: i64 = 24 * 60 * 60 * 1000;
+
+pub(crate) type Leases = BTreeSet<(ProjectName, InboxName, Seq)>;
+
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Model {
+    pub(crate) notes: Vec<Note>,
+    pub(crate) inboxes: BTreeSet<(ProjectName, InboxName)>,
+    pub(crate) sessions: BTreeMap<(ProjectName, InboxName), (SessionState, Seq)>,
+    pub(crate) seen: BTreeSet<Seq>,
+    pub(crate) kept_from: Seq,
+    pub(crate) paused_until: Option<Timestamp>,
+    keys: Vec<UsedKey>,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Note {
+    pub(crate) id: Seq,
+    pub(crate) draft: Draft,
+    pub(crate) priority: Priority,
+    pub(crate) expires_at: Timestamp,
+    /// Where its JSON is.
+    pub(crate) location: Seq,
+    pub(crate) places: Vec<Place>,
+    loss: Option<How>,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Place {
+    pub(crate) inbox: InboxName,
+    pub(crate) wakes: bool,
+    pub(crate) pending: bool,
+}
+
+#[derive(Debug, Clone)]
+struct UsedKey {
+    once: Once,
+    ids: Vec<Seq>,
+    at: Timestamp,
+}
+
+impl Note {
+    pub(crate) fn is_pending(&self) -> bool {
+        self.places.iter().any(|place| place.pending)
+    }
+
+    fn settle(&mut self, inbox: Option<&InboxName>, how: How) {
+        for place in &mut self.places {
+            if place.pending && inbox.is_none_or(|inbox| *inbox == place.inbox) {
+                place.pending = false;
+                if how != How::Acked {
+                    self.loss = Some(how);
+                }
+            }
+        }
+    }
+
+    pub(crate) fn status(&self) -> Status {
+        match self.loss {
+            _ if self.places.is_empty() => Status::Recorded,
+            _ if self.is_pending() => Status::Pending,
+            None | Some(How::Acked) => Status::Acked,
+            Some(How::Expired) => Status::Expired,
+            Some(How::Evicted) => Status::Evicted,
+            Some(How::Superseded) => Status::Superseded,
+            Some(How::Withdrawn) => Status::Withdrawn,
+            Some(How::Dropped) => Status::Dropped,
+        }
+    }
+}
+
+impl Model {
+    /// The ids that it made, or made before.
+    pub(crate) fn notify(
+        &mut self,
+        head: Seq,
+        drafts: &[Draft],
+        once: Option<&Once>,
+        now: Timestamp,
+        leases: &Leases,
+    ) -> Result<(Vec<Seq>, bool), Refusal> {
+        if let Some(once) = once
+            && let Some(used) = self.used(&once.key, now)
+        {
+            return if used.once == *once {
+                Ok((used.ids.clone(), true))
+            } else {
+                Err(Refusal::KeyReused)
+            };
+        }
+        let mut after = self.clone();
+        let ids: Vec<Seq> = (head + 1..).take(drafts.len()).collect();
+        for (id, draft) in ids.iter().zip(drafts) {
+            after.say(*id, draft, now, leases)?;
+        }
+        if let Some(once) = once {
+            after.keys.push(UsedKey {
+                once: once.clone(),
+                ids: ids.clone(),
+                at: now,
+            });
+        }
+        *self = after;
+        Ok((ids, false))
+    }
+
+    fn used(&self, key: &str, now: Timestamp) -> Option<&UsedKey> {
+        let fresh = |used: &&UsedKey| used.at.plus_millis(DAY_MS) > now;
+        self.keys
+            .iter()
+            .rev()
+            .find(|used| used.once.key == key)
+            .filter(fresh)
+    }
+
+    fn say(
+        &mut self,
+        id: Seq,
+        draft: &Draft,
+        now: Timestamp,
+        leases: &Leases,
+    ) -> Result<(), Refusal> {
+        if draft.expires_at <= now {
+            return Err(Refusal::ExpiredAlready);
+        }
+        if draft.kind == Kind::Answer {
+            return Err(Refusal::NoSuchQuestion);
+        }
+        let targets = self.targets(draft);
+        let mut priority = draft.priority;
+        for note in &mut self.notes {
+            let same = draft.key.is_some()
+                && (&note.draft.project, &note.draft.from, &note.draft.key)
+                    == (&draft.project, &draft.from, &draft.key);
+            for (inbox, _) in targets.iter().filter(|_| same) {
+                let lease = (draft.project.clone(), inbox.clone(), note.id);
+                let pending = |place: &Place| place.pending && place.inbox == *inbox;
+                if note.places.iter().any(pending) && !leases.contains(&lease) {
+                    priority = priority.min(note.priority);
+                    note.settle(Some(inbox), How::Superseded);
+                }
+            }
+        }
+        let silent = draft.quiet || draft.hops > 8 || priority == Priority::Low;
+        let places = targets.into_iter().map(|(inbox, wakes)| Place {
+            inbox,
+            wakes: wakes && !silent,
+            pending: true,
+        });
+        let places: Vec<Place> = places.collect();
+        for place in &places {
+            self.inboxes
+                .insert((draft.project.clone(), place.inbox.clone()));
+        }
+        self.change_session(id, draft);
+        self.notes.push(Note {
+            id,
+            draft: draft.clone(),
+            priority,
+            expires_at: draft.expires_at,
+            location: id,
+            places,
+            loss: None,
+        });
+        Ok(())
+    }
+
+    fn change_session(&mut self, id: Seq, draft: &Draft) {
+        let session = draft.session.clone().unwrap_or(draft.from.clone());
+        if let Some(state) = draft.kind.session_state()
+            && draft.explicit_kind
+            && session.as_str() != "unknown"
+        {
+            self.sessions
+                .insert((draft.project.clone(), session), (state, id));
+        }
+    }
+
+    /// The table of types: who gets a draft, and whether it wakes there.
+    fn targets(&self, draft: &Draft) -> BTreeMap<InboxName, bool> {
+        let name = |text: &str| -> InboxName { text.parse().unwrap() };
+        let (primary, person) = (name("primary"), name("person"));
+        let from = &draft.from;
+        let wakes = !matches!(draft.kind, Kind::Progress | Kind::Ended);
+        let mut targets = BTreeMap::new();
+        match draft.to.as_ref().map(InboxName::as_str) {
+            Some("all") => {
+                for ((project, session), (state, _)) in &self.sessions {
+                    if *project == draft.project && *state != SessionState::Ended {
+                        targets.insert(session.clone(), wakes);
+                    }
+                }
+                targets.insert(primary.clone(), wakes);
+                targets.insert(person, wakes);
+                targets.remove(from);
+            }
+            Some(to) => {
+                targets.insert(name(to), wakes && to != from.as_str());
+            }
+            None if draft.kind == Kind::Progress => {}
+            None => {
+                let approval = draft.kind == Kind::Approval;
+                targets.extend(draft.parent.clone().map(|name| (name, wakes && !approval)));
+                targets.remove(from);
+                targets.insert(primary.clone(), wakes && !approval);
+                if approval {
+                    targets.insert(person, true);
+                }
+            }
+        }
+        if *from == primary {
+            targets.remove(&primary);
+        }
+        targets
+    }
+
+    pub(crate) fn ack(&mut self, project: &ProjectName, inbox: &InboxName, ids: &[Seq]) {
+        for note in self.mut_notes(|note| note.draft.project == *project && ids.contains(&note.id))
+        {
+            note.settle(Some(inbox), How::Acked);
+        }
+    }
+
+    pub(crate) fn withdraw(&mut self, ids: &[Seq]) {
+        for note in self.mut_notes(|note| ids.contains(&note.id)) {
+            note.settle(None, How::Withdrawn);
+        }
+    }
+
+    pub(crate) fn withdraw_key(
+        &mut self,
+        project: &ProjectName,
+        from: Option<&InboxName>,
+        key: &str,
+    ) {
+        for note in self.mut_notes(|note| {
+            note.draft.project == *project
+                && note.draft.key.as_deref() == Some(key)
+                && from.is_none_or(|from| *from == note.draft.from)
+        }) {
+            note.settle(None, How::Withdrawn);
+        }
+    }
+
+    pub(crate) fn close(&mut self, project: &ProjectName, inbox: &InboxName) {
+        self.inboxes.remove(&(project.clone(), inbox.clone()));
+        for note in self.mut_notes(|note| note.draft.project == *project) {
+            note.settle(Some(inbox), How::Dropped);
+        }
+    }
+
+    pub(crate) fn reset(&mut self, project: &ProjectName) {
+        self.inboxes.retain(|(of, _)| of != project);
+        self.sessions.retain(|(of, _), _| of != project);
+        for note in self.mut_notes(|note| note.draft.project == *project) {
+            note.settle(None, How::Dropped);
+        }
+    }
+
+    pub(crate) fn tick(&mut self, now: Timestamp) {
+        for note in self.mut_notes(|note| note.expires_at <= now) {
+            note.settle(None, How::Expired);
+        }
+    }
+
+    pub(crate) fn clock_moved(&mut self, delta_ms: i64, now: Timestamp) {
+        for note in self.mut_notes(Note::is_pending) {
+            note.expires_at = note.expires_at.plus_millis(delta_ms);
+        }
+        for used in &mut self.keys {
+            used.at = used.at.plus_millis(delta_ms);
+        }
+        self.paused_until = Some(now.plus_millis(DAY_MS));
+    }
+
+    pub(crate) fn trim(&mut self, below: Seq, carried: &[Seq]) {
+        self.kept_from = below;
+        for note in self.mut_notes(|note| note.location < below && !carried.contains(&note.id)) {
+            note.settle(None, How::Evicted);
+        }
+    }
+
+    pub(crate) fn carried(&mut self, id: Seq, location: Seq) {
+        for note in self.mut_notes(|note| note.id == id) {
+            note.location = location;
+        }
+    }
+
+    fn mut_notes(&mut self, which: impl Fn(&Note) -> bool) -> impl Iterator<Item = &mut Note> {
+        self.notes.iter_mut().filter(move |note| which(note))
+    }
+
+    /// What an inbox offers, in order.
+    pub(crate) fn pending(&self, project: &ProjectName, inbox: &InboxName) -> Vec<(&Note, &Place)> {
+        let mut pending: Vec<(&Note, &Place)> = self
+            .notes
+            .iter()
+            .filter(|note| note.draft.project == *project)
+            .flat_map(|note| note.places.iter().map(move |place| (note, place)))
+            .filter(|(_, place)| place.pending && place.inbox == *inbox)
+            .collect();
+        pending.sort_by_key(|(note, _)| (note.priority, note.id));
+        pending
+    }
+
+    /// The notifications that somebody can still ask for.
+    pub(crate) fn in_log(&self) -> impl Iterator<Item = &Note> {
+        self.notes
+            .iter()
+            .filter(|note| note.id >= self.kept_from || note.is_pending())
+    }
+}

@@ -1,0 +1,157 @@
+//! Promises by name, one file a concept.
+
+use hub_protocol::{InboxName, Kind, Priority, ProjectName, Seq, Timestamp};
+use hubd::command::{Command, Decision, Draft, Once, Refusal};
+use hubd::record::Record;
+use hubd::state::{Inbox, Item, State};
+
+mod acks;
+mod caps;
+mod collapse;
+mod expiry;
+mod formats;
+mod idempotency;
+mod inboxes;
+mod retention;
+mod routing;
+mod seen;
+mod sessions;
+
+const HOUR: i64 = 3_600_000;
+const DAY: i64 = 24 * HOUR;
+
+/// A fold whose clock stands still, and which keeps what it decided.
+struct Hub {
+    state: State,
+    now: Timestamp,
+    log: Vec<Record>,
+    leased: Vec<Seq>,
+}
+
+impl Hub {
+    fn new() -> Self {
+        Self {
+            state: State::default(),
+            now: noon(),
+            log: Vec::new(),
+            leased: Vec::new(),
+        }
+    }
+
+    /// Does a command; its records, or the refusal.
+    fn ask(&mut self, command: &Command) -> Result<Vec<Record>, Refusal> {
+        let leased = |_: &ProjectName, _: &InboxName, seq| self.leased.contains(&seq);
+        let Decision::Records(records) = self.state.decide(command, self.now, &leased)? else {
+            panic!("{command:?} was done before");
+        };
+        for record in &records {
+            self.log.push(record.clone());
+            self.state.apply(self.log.len() as Seq, record);
+        }
+        Ok(records)
+    }
+
+    fn run(&mut self, command: &Command) -> Vec<Record> {
+        self.ask(command).expect("the fold refuses")
+    }
+
+    /// Says something; its number.
+    fn say(&mut self, draft: Draft) -> Seq {
+        let id = self.state.head() + 1;
+        self.run(&notify(vec![draft]));
+        id
+    }
+
+    fn ack(&mut self, inbox: &str, ids: &[Seq]) -> Vec<Record> {
+        self.run(&Command::Ack {
+            project: project(),
+            items: vec![(name(inbox), ids.to_vec())],
+            by: None,
+        })
+    }
+
+    fn pass(&mut self, ms: i64) {
+        self.now = self.now.plus_millis(ms);
+    }
+
+    fn items(&self, inbox: &str) -> Vec<&Item> {
+        let inbox = self.state.inbox(&project(), &name(inbox));
+        inbox.into_iter().flat_map(Inbox::pending).collect()
+    }
+
+    /// What an inbox offers, in order.
+    fn pending(&self, inbox: &str) -> Vec<Seq> {
+        self.items(inbox).iter().map(|item| item.seq).collect()
+    }
+
+    /// The inboxes of the default project that offer something: `name!` where the last item wakes.
+    fn reached(&self) -> Vec<String> {
+        let inboxes = self.state.inboxes(None);
+        inboxes
+            .filter_map(|(_, name, inbox)| {
+                let wakes = inbox.pending().last()?.wakes;
+                Some(format!("{name}{}", if wakes { "!" } else { "" }))
+            })
+            .collect()
+    }
+
+    /// The stored JSON of a notification.
+    fn json(&self, id: Seq) -> &str {
+        let at = usize::try_from(id).unwrap() - 1;
+        let Record::Notified(it) = &self.log[at] else {
+            panic!("{id} is no notification");
+        };
+        std::str::from_utf8(&it.json).unwrap()
+    }
+}
+
+fn noon() -> Timestamp {
+    "2026-11-21T12:00:00Z".parse().unwrap()
+}
+
+fn name(text: &str) -> InboxName {
+    text.parse().unwrap()
+}
+
+fn project() -> ProjectName {
+    ProjectName::default()
+}
+
+fn notify(drafts: Vec<Draft>) -> Command {
+    Command::Notify { drafts, once: None }
+}
+
+fn once(key: &str, digest: &str) -> Once {
+    Once {
+        key: key.into(),
+        digest: digest.into(),
+    }
+}
+
+/// Something said at noon, for a week.
+fn said(from: &str, kind: Kind) -> Draft {
+    Draft {
+        project: project(),
+        from: name(from),
+        kind,
+        explicit_kind: true,
+        to: None,
+        parent: None,
+        session: None,
+        priority: Priority::Normal,
+        key: None,
+        hops: 0,
+        ts: noon(),
+        expires_at: noon().plus_millis(7 * DAY),
+        quiet: false,
+        tail: r#""msg":"hello","priority":"normal"}"#.into(),
+    }
+}
+
+/// Something for `to`.
+fn sent(from: &str, to: &str) -> Draft {
+    Draft {
+        to: Some(name(to)),
+        ..said(from, Kind::Message)
+    }
+}

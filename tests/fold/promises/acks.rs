@@ -1,0 +1,112 @@
+//! Delivery ends with an ack, for one inbox.
+
+use hubd::record::{How, Settled};
+use hubd::state::Status;
+
+use super::*;
+
+#[test]
+fn an_inbox_offers_the_most_important_first_then_the_oldest() {
+    let mut hub = Hub::new();
+    for priority in [
+        Priority::Low,
+        Priority::Normal,
+        Priority::Urgent,
+        Priority::High,
+        Priority::Normal,
+    ] {
+        hub.say(Draft {
+            priority,
+            ..said("w1", Kind::Message)
+        });
+    }
+    assert_eq!(hub.pending("primary"), [3, 4, 2, 5, 1]);
+}
+
+#[test]
+fn what_was_acked_is_not_offered_again() {
+    let mut hub = Hub::new();
+    let (first, second) = (
+        hub.say(said("w1", Kind::Error)),
+        hub.say(said("w1", Kind::Error)),
+    );
+    hub.ack("primary", &[first]);
+    assert_eq!(hub.pending("primary"), [second]);
+    assert_eq!(hub.state.status(first, true), Status::Acked);
+}
+
+#[test]
+fn an_ack_says_who_read_what_and_where() {
+    let mut hub = Hub::new();
+    let id = hub.say(said("w1", Kind::Error));
+    let records = hub.run(&Command::Ack {
+        project: project(),
+        items: vec![(name("primary"), vec![id, id])],
+        by: Some("reader".into()),
+    });
+    let settled = Settled {
+        ids: vec![id],
+        inbox: Some((project(), name("primary"))),
+        how: How::Acked,
+        by: Some("reader".into()),
+        at: noon(),
+    };
+    assert_eq!(records, [Record::Settled(settled)]);
+}
+
+#[test]
+fn a_second_ack_changes_nothing() {
+    let mut hub = Hub::new();
+    let id = hub.say(said("w1", Kind::Error));
+    hub.ack("primary", &[id]);
+    assert_eq!(hub.ack("primary", &[id]), []);
+}
+
+#[test]
+fn an_ack_in_one_inbox_leaves_the_others() {
+    let mut hub = Hub::new();
+    let id = hub.say(said("w1", Kind::Approval));
+    hub.ack("person", &[id]);
+    assert_eq!(hub.reached(), ["primary"]);
+    assert_eq!(hub.state.status(id, true), Status::Pending);
+}
+
+#[test]
+fn an_ack_of_what_was_never_said_is_refused() {
+    let mut hub = Hub::new();
+    let id = hub.say(said("w1", Kind::Error));
+    let command = Command::Ack {
+        project: project(),
+        items: vec![(name("primary"), vec![id, id + 1])],
+        by: None,
+    };
+    assert_eq!(hub.ask(&command), Err(Refusal::UnknownId(id + 1)));
+    assert_eq!(hub.pending("primary"), [id]);
+}
+
+#[test]
+fn an_ack_in_an_inbox_that_was_closed_changes_nothing() {
+    let mut hub = Hub::new();
+    let id = hub.say(sent("w1", "w2"));
+    assert_eq!(hub.ack("w3", &[id]), []);
+    assert_eq!(hub.pending("w2"), [id]);
+}
+
+#[test]
+fn what_was_withdrawn_is_offered_nowhere() {
+    let mut hub = Hub::new();
+    let id = hub.say(said("w1", Kind::Approval));
+    hub.run(&Command::Withdraw { ids: vec![id] });
+    assert!(hub.reached().is_empty());
+    assert_eq!(hub.state.status(id, true), Status::Withdrawn);
+}
+
+#[test]
+fn a_long_ack_is_cut_into_records_of_a_block() {
+    let mut hub = Hub::new();
+    hub.run(&notify(vec![said("w1", Kind::Error); 1000]));
+    let ids: Vec<Seq> = (1..=1000).collect();
+    let records = hub.ack("primary", &ids);
+    assert!(records.iter().all(|record| record.encode().1.len() < 4096));
+    assert!(hub.reached().is_empty());
+}

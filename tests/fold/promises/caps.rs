@@ -1,0 +1,68 @@
+//! The number of inboxes is bounded.
+
+use super::*;
+
+fn to_new_inboxes(project: &str, count: usize) -> Vec<Draft> {
+    (0..count)
+        .map(|n| Draft {
+            project: project.parse().unwrap(),
+            ..sent("ci", &format!("inbox-{n}"))
+        })
+        .collect()
+}
+
+fn too_many(scope: &'static str, cap: usize) -> Refusal {
+    Refusal::TooManyInboxes { scope, cap }
+}
+
+#[test]
+fn a_project_has_a_thousand_inboxes_at_most() {
+    let mut hub = Hub::new();
+    hub.run(&notify(to_new_inboxes("p", 1000)));
+    let one_more = Draft {
+        project: "p".parse().unwrap(),
+        ..sent("ci", "one-more")
+    };
+    assert_eq!(
+        hub.ask(&notify(vec![one_more])),
+        Err(too_many("the project", 1000))
+    );
+    hub.run(&notify(to_new_inboxes("p", 1000)));
+    hub.say(sent("ci", "elsewhere"));
+}
+
+#[test]
+fn a_batch_cannot_pass_the_cap_either() {
+    let mut hub = Hub::new();
+    let batch = to_new_inboxes("p", 1001);
+    assert_eq!(hub.ask(&notify(batch)), Err(too_many("the project", 1000)));
+    assert_eq!(hub.state.inboxes(None).count(), 0);
+}
+
+#[test]
+fn there_are_ten_thousand_inboxes_at_most() {
+    let mut hub = Hub::new();
+    for n in 0..9 {
+        hub.run(&notify(to_new_inboxes(&format!("p{n}"), 1000)));
+    }
+    hub.run(&notify(to_new_inboxes("q", 999)));
+    let two_more: Vec<Draft> = ["r", "s"]
+        .into_iter()
+        .flat_map(|project| to_new_inboxes(project, 1))
+        .collect();
+    assert_eq!(hub.ask(&notify(two_more)), Err(too_many("the hub", 10_000)));
+    hub.run(&notify(to_new_inboxes("r", 1)));
+    assert_eq!(hub.state.inboxes(None).count(), 10_000);
+}
+
+#[test]
+fn a_closed_inbox_makes_room() {
+    let mut hub = Hub::new();
+    hub.run(&notify(to_new_inboxes(ProjectName::DEFAULT, 1000)));
+    hub.run(&Command::CloseInbox {
+        project: project(),
+        inbox: name("inbox-7"),
+    });
+    hub.say(sent("ci", "another"));
+    assert_eq!(hub.state.inboxes(Some(&project())).count(), 1000);
+}

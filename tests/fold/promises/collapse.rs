@@ -1,0 +1,131 @@
+//! A newer item takes the place of a pending one with its key.
+
+use hubd::record::{How, Settled};
+use hubd::state::Status;
+
+use super::*;
+
+fn keyed(from: &str, to: &str) -> Draft {
+    Draft {
+        key: Some("build".into()),
+        ..sent(from, to)
+    }
+}
+
+#[test]
+fn the_newer_takes_the_place_of_the_pending() {
+    let mut hub = Hub::new();
+    let (old, new) = (hub.say(keyed("ci", "w1")), hub.say(keyed("ci", "w1")));
+    assert_eq!(hub.pending("w1"), [new]);
+    assert_eq!(hub.state.status(old, true), Status::Superseded);
+}
+
+#[test]
+fn the_record_says_what_took_its_place() {
+    let mut hub = Hub::new();
+    hub.say(keyed("ci", "w1"));
+    let records = hub.run(&notify(vec![keyed("ci", "w1")]));
+    let settled = Settled {
+        ids: vec![1],
+        inbox: Some((project(), name("w1"))),
+        how: How::Superseded,
+        by: Some("2".into()),
+        at: noon(),
+    };
+    assert_eq!(records[1], Record::Settled(settled));
+}
+
+#[test]
+fn a_key_means_nothing_to_other_senders_inboxes_and_projects() {
+    let mut hub = Hub::new();
+    hub.say(keyed("ci", "w1"));
+    hub.say(keyed("cd", "w1"));
+    hub.say(keyed("ci", "w2"));
+    hub.say(Draft {
+        project: "other".parse().unwrap(),
+        ..keyed("ci", "w1")
+    });
+    hub.say(Draft {
+        key: Some("test".into()),
+        ..keyed("ci", "w1")
+    });
+    assert_eq!(hub.pending("w1"), [1, 2, 5]);
+    assert_eq!(hub.pending("w2"), [3]);
+}
+
+#[test]
+fn the_higher_priority_is_kept_and_stored() {
+    let mut hub = Hub::new();
+    let tail = r#""priority":"urgent"}"#.into();
+    hub.say(Draft {
+        priority: Priority::Urgent,
+        tail,
+        ..keyed("ci", "w1")
+    });
+    let tail = r#""msg":"\"priority\":\"low\"","priority":"low","data":{"b":1.50,"priority":"x","a":[ ]}}"#;
+    let new = hub.say(Draft {
+        priority: Priority::Low,
+        tail: tail.into(),
+        ..keyed("ci", "w1")
+    });
+    let item = hub.items("w1")[0].clone();
+    assert_eq!(
+        (item.seq, item.priority, item.wakes),
+        (new, Priority::Urgent, true)
+    );
+    let stored = tail.replace(r#","priority":"low","#, r#","priority":"urgent","#);
+    assert_eq!(hub.json(new), format!("{{\"id\":{new},{stored}"));
+}
+
+#[test]
+fn what_a_reader_holds_is_left_alone() {
+    let mut hub = Hub::new();
+    let held = hub.say(keyed("ci", "w1"));
+    hub.leased = vec![held];
+    let new = hub.say(keyed("ci", "w1"));
+    assert_eq!(hub.pending("w1"), [held, new]);
+}
+
+#[test]
+fn what_came_back_from_a_reader_is_superseded_with_the_rest() {
+    let mut hub = Hub::new();
+    let held = hub.say(keyed("ci", "w1"));
+    hub.leased = vec![held];
+    hub.say(keyed("ci", "w1"));
+    hub.leased.clear();
+    let new = hub.say(keyed("ci", "w1"));
+    assert_eq!(hub.pending("w1"), [new]);
+}
+
+#[test]
+fn a_batch_collapses_in_itself() {
+    let mut hub = Hub::new();
+    hub.say(Draft {
+        priority: Priority::High,
+        ..keyed("ci", "w1")
+    });
+    hub.run(&notify(vec![keyed("ci", "w1"), keyed("ci", "w1")]));
+    let items: Vec<(Seq, Priority)> = hub
+        .items("w1")
+        .iter()
+        .map(|item| (item.seq, item.priority))
+        .collect();
+    assert_eq!(items, [(3, Priority::High)]);
+}
+
+#[test]
+fn a_key_clears_what_is_pending_under_it() {
+    let mut hub = Hub::new();
+    hub.say(keyed("ci", "w1"));
+    hub.say(keyed("cd", "w1"));
+    hub.say(sent("ci", "w1"));
+    let clear = |from: Option<&str>| Command::WithdrawKey {
+        project: project(),
+        from: from.map(name),
+        key: "build".into(),
+    };
+    hub.run(&clear(Some("ci")));
+    assert_eq!(hub.pending("w1"), [2, 3]);
+    hub.run(&clear(None));
+    assert_eq!(hub.pending("w1"), [3]);
+}

@@ -1,0 +1,85 @@
+//! What is pending stops being offered at its time.
+
+use hubd::state::Status;
+
+use super::*;
+
+fn lasting(ms: i64) -> Draft {
+    Draft {
+        expires_at: noon().plus_millis(ms),
+        ..said("w1", Kind::Complete)
+    }
+}
+
+#[test]
+fn an_item_is_offered_until_its_time_and_not_after() {
+    let mut hub = Hub::new();
+    let id = hub.say(lasting(HOUR));
+    assert_eq!(hub.state.next_deadline(), Some(noon().plus_millis(HOUR)));
+    hub.pass(HOUR - 1);
+    assert_eq!(hub.run(&Command::Tick), []);
+    hub.pass(1);
+    hub.run(&Command::Tick);
+    assert!(hub.pending("primary").is_empty());
+    assert_eq!(hub.state.status(id, true), Status::Expired);
+    assert_eq!(hub.state.next_deadline(), None);
+}
+
+#[test]
+fn what_was_acked_does_not_expire() {
+    let mut hub = Hub::new();
+    let id = hub.say(lasting(HOUR));
+    hub.ack("primary", &[id]);
+    assert_eq!(hub.state.next_deadline(), None);
+    hub.pass(DAY);
+    assert_eq!(hub.run(&Command::Tick), []);
+}
+
+#[test]
+fn what_is_over_before_it_comes_is_refused() {
+    let mut hub = Hub::new();
+    assert_eq!(
+        hub.ask(&notify(vec![lasting(HOUR), lasting(0)])),
+        Err(Refusal::ExpiredAlready)
+    );
+}
+
+#[test]
+fn a_clock_that_jumps_ahead_expires_nothing() {
+    let mut hub = Hub::new();
+    let id = hub.say(lasting(HOUR));
+    hub.pass(365 * DAY);
+    hub.run(&Command::ClockMoved {
+        delta_ms: 365 * DAY,
+    });
+    assert_eq!(hub.run(&Command::Tick), []);
+    assert_eq!(hub.pending("primary"), [id]);
+    hub.pass(HOUR);
+    hub.run(&Command::Tick);
+    assert!(hub.pending("primary").is_empty());
+}
+
+#[test]
+fn a_clock_that_jumps_back_keeps_nothing_longer() {
+    let mut hub = Hub::new();
+    hub.say(lasting(HOUR));
+    hub.pass(-DAY);
+    hub.run(&Command::ClockMoved { delta_ms: -DAY });
+    hub.pass(HOUR);
+    hub.run(&Command::Tick);
+    assert!(hub.pending("primary").is_empty());
+}
+
+#[test]
+fn a_tick_is_bounded_and_the_next_one_is_due_at_once() {
+    let mut hub = Hub::new();
+    for _ in 0..11 {
+        hub.run(&notify(vec![lasting(HOUR); 1000]));
+    }
+    hub.pass(HOUR);
+    hub.run(&Command::Tick);
+    assert_eq!(hub.pending("primary").len(), 1000);
+    assert_eq!(hub.state.next_deadline(), Some(hub.now));
+    hub.run(&Command::Tick);
+    assert_eq!(hub.pending("primary").len(), 0);
+}

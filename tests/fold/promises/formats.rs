@@ -1,0 +1,153 @@
+//! What is on disk stays readable: these bytes are format 1.
+
+use bytes::Bytes;
+use hubd::record::{
+    Carried, ClockMoved, DecodeError, How, InboxClosed, KeyUsed, Notified, Reset, Route, Seen,
+    Settled, Target, Trimmed, notification_json,
+};
+
+use super::*;
+
+fn records() -> Vec<(Record, u8, Vec<u8>)> {
+    let (project, inbox, at) = (project(), name("w1"), noon());
+    let settled = Settled {
+        ids: vec![1, 2],
+        inbox: Some((project.clone(), inbox.clone())),
+        how: How::Superseded,
+        by: Some("3".into()),
+        at,
+    };
+    let seen = Seen {
+        ids: vec![4],
+        up_to: Some(2),
+        seen: false,
+        at,
+    };
+    let used = KeyUsed {
+        key: "k".into(),
+        digest: "00ff".into(),
+        ids: vec![1],
+        at,
+    };
+    let json = |text: &str| text.as_bytes().to_vec();
+    vec![
+        (notified(), 1, framed(ROUTE, r#"{"id":7}"#)),
+        (Record::Settled(settled), 2, json(SETTLED)),
+        (Record::Seen(seen), 3, json(SEEN)),
+        (
+            Record::InboxClosed(InboxClosed {
+                project: project.clone(),
+                inbox,
+                at,
+            }),
+            4,
+            json(CLOSED),
+        ),
+        (Record::KeyUsed(used), 5, json(KEY_USED)),
+        (
+            Record::ClockMoved(ClockMoved { delta_ms: -5, at }),
+            6,
+            json(CLOCK_MOVED),
+        ),
+        (
+            Record::Carried(Carried {
+                id: 7,
+                json: r#"{"id":7}"#.into(),
+            }),
+            7,
+            framed("7", r#"{"id":7}"#),
+        ),
+        (Record::Trimmed(Trimmed { below: 9, at }), 8, json(TRIMMED)),
+        (Record::Reset(Reset { project, at }), 9, json(RESET)),
+    ]
+}
+
+const ROUTE: &str = r#"{"project":"default","from":"ci","type":"error","priority":"high","ts":"2026-11-21T12:00:00.000Z","expires_at":"2026-11-21T12:00:00.001Z","targets":[{"inbox":"w1","wakes":true}],"key":"build","session":["ci","error"],"hops":1}"#;
+const SETTLED: &str = r#"{"ids":[1,2],"inbox":["default","w1"],"how":"superseded","by":"3","at":"2026-11-21T12:00:00.000Z"}"#;
+const SEEN: &str = r#"{"ids":[4],"up_to":2,"seen":false,"at":"2026-11-21T12:00:00.000Z"}"#;
+const CLOSED: &str = r#"{"project":"default","inbox":"w1","at":"2026-11-21T12:00:00.000Z"}"#;
+const KEY_USED: &str = r#"{"key":"k","digest":"00ff","ids":[1],"at":"2026-11-21T12:00:00.000Z"}"#;
+const CLOCK_MOVED: &str = r#"{"delta_ms":-5,"at":"2026-11-21T12:00:00.000Z"}"#;
+const TRIMMED: &str = r#"{"below":9,"at":"2026-11-21T12:00:00.000Z"}"#;
+const RESET: &str = r#"{"project":"default","at":"2026-11-21T12:00:00.000Z"}"#;
+
+fn notified() -> Record {
+    let target = Target {
+        inbox: name("w1"),
+        wakes: true,
+    };
+    Record::Notified(Notified {
+        route: Route {
+            project: project(),
+            from: name("ci"),
+            kind: Kind::Error,
+            priority: Priority::High,
+            ts: noon(),
+            expires_at: noon().plus_millis(1),
+            targets: vec![target],
+            key: Some("build".into()),
+            session: Some((name("ci"), hub_protocol::SessionState::Error)),
+            hops: 1,
+        },
+        json: r#"{"id":7}"#.into(),
+    })
+}
+
+fn framed(head: &str, json: &str) -> Vec<u8> {
+    let length = u32::try_from(head.len()).unwrap().to_le_bytes();
+    [&length, head.as_bytes(), json.as_bytes()].concat()
+}
+
+#[test]
+fn every_record_has_the_bytes_of_format_1() {
+    for (record, kind, payload) in records() {
+        assert_eq!(record.encode(), (kind, payload.into()), "{record:?}");
+    }
+}
+
+#[test]
+fn every_record_of_format_1_is_read() {
+    for (record, kind, payload) in records() {
+        assert_eq!(Record::decode(kind, &payload.into()).unwrap(), record);
+    }
+}
+
+#[test]
+fn the_json_of_a_notification_is_found_without_parsing() {
+    let json = Some(Bytes::from(r#"{"id":7}"#));
+    for (_, kind, payload) in records() {
+        let carries = matches!(kind, 1 | 7);
+        assert_eq!(
+            notification_json(kind, &payload.into()),
+            json.clone().filter(|_| carries)
+        );
+    }
+}
+
+#[test]
+fn a_record_that_is_cut_short_is_an_error() {
+    for (_, kind, payload) in records() {
+        // A notification's JSON is not parsed; its route is.
+        let parsed = if kind == 1 {
+            4 + ROUTE.len()
+        } else {
+            payload.len()
+        };
+        for length in 0..parsed.min(payload.len()) {
+            if kind == 7 && length >= 5 {
+                continue;
+            }
+            let cut = Bytes::copy_from_slice(&payload[..length]);
+            assert!(
+                Record::decode(kind, &cut).is_err(),
+                "kind {kind}, {length} bytes"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_kind_of_a_later_version_says_so() {
+    let error = Record::decode(200, &Bytes::new()).unwrap_err();
+    assert!(matches!(error, DecodeError::UnknownKind(200)));
+}

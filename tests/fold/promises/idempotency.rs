@@ -1,0 +1,87 @@
+//! A request with a key is done once.
+
+use super::*;
+
+fn keyed(key: &str, digest: &str) -> Command {
+    Command::Notify {
+        drafts: vec![said("w1", Kind::Complete); 2],
+        once: Some(once(key, digest)),
+    }
+}
+
+fn repeats(hub: &Hub, command: &Command) -> Result<Option<Vec<Seq>>, Refusal> {
+    Ok(
+        match hub.state.decide(command, hub.now, &|_, _, _| false)? {
+            Decision::Repeat(ids) => Some(ids),
+            Decision::Records(_) => None,
+        },
+    )
+}
+
+#[test]
+fn a_repeat_gives_the_first_ids() {
+    let mut hub = Hub::new();
+    hub.run(&keyed("k", "same"));
+    assert_eq!(repeats(&hub, &keyed("k", "same")), Ok(Some(vec![1, 2])));
+}
+
+#[test]
+fn another_request_with_the_key_is_refused() {
+    let mut hub = Hub::new();
+    hub.run(&keyed("k", "same"));
+    assert_eq!(repeats(&hub, &keyed("k", "other")), Err(Refusal::KeyReused));
+}
+
+#[test]
+fn a_refused_request_does_not_use_its_key() {
+    let mut hub = Hub::new();
+    let refused = Command::Notify {
+        drafts: vec![said("w1", Kind::Answer)],
+        once: Some(once("k", "bad")),
+    };
+    assert_eq!(hub.ask(&refused), Err(Refusal::NoSuchQuestion));
+    assert_eq!(repeats(&hub, &keyed("k", "good")), Ok(None));
+}
+
+#[test]
+fn a_key_is_kept_for_a_day() {
+    let mut hub = Hub::new();
+    hub.run(&keyed("k", "same"));
+    hub.pass(DAY - 1);
+    assert_eq!(repeats(&hub, &keyed("k", "same")), Ok(Some(vec![1, 2])));
+    hub.pass(1);
+    assert_eq!(repeats(&hub, &keyed("k", "other")), Ok(None));
+}
+
+#[test]
+fn a_clock_that_jumps_makes_no_key_older() {
+    let mut hub = Hub::new();
+    hub.run(&keyed("k", "same"));
+    hub.pass(3 * DAY);
+    hub.run(&Command::ClockMoved { delta_ms: 3 * DAY });
+    assert_eq!(repeats(&hub, &keyed("k", "same")), Ok(Some(vec![1, 2])));
+}
+
+#[test]
+fn the_last_hundred_thousand_keys_are_kept() {
+    let mut hub = Hub::new();
+    for n in 0..=100_000 {
+        hub.run(&Command::Notify {
+            drafts: vec![said("w1", Kind::Progress)],
+            once: Some(once(&n.to_string(), "same")),
+        });
+    }
+    assert_eq!(repeats(&hub, &keyed("0", "same")), Ok(None));
+    assert_eq!(repeats(&hub, &keyed("1", "same")), Ok(Some(vec![3])));
+}
+
+#[test]
+fn keys_older_than_a_day_take_no_room() {
+    let mut hub = Hub::new();
+    hub.run(&keyed("old", "same"));
+    let before = serde_json::to_string(&hub.state).unwrap();
+    hub.pass(DAY);
+    hub.run(&keyed("new", "same"));
+    let after = serde_json::to_string(&hub.state).unwrap();
+    assert!(before.contains(r#""key":"old""#) && !after.contains(r#""key":"old""#));
+}

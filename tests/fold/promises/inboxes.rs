@@ -1,0 +1,103 @@
+//! Inboxes come with the first notification, and go when they are closed.
+
+use hubd::state::Status;
+
+use super::*;
+
+#[test]
+fn naming_a_new_inbox_makes_it_and_the_nearest_is_known() {
+    let mut hub = Hub::new();
+    hub.say(sent("w1", "reviewer"));
+    hub.say(sent("w1", "reveiwer"));
+    let nearest = hub.state.nearest_inbox(&project(), &name("reveiwer"));
+    assert_eq!(nearest, Some(&name("reviewer")));
+    assert!(hub.state.inbox(&project(), &name("reveiwer")).is_some());
+}
+
+#[test]
+fn an_inbox_stays_when_it_is_empty() {
+    let mut hub = Hub::new();
+    let id = hub.say(sent("w1", "w2"));
+    hub.ack("w2", &[id]);
+    let inbox = hub.state.inbox(&project(), &name("w2")).unwrap();
+    assert!(inbox.is_empty() && inbox.oldest().is_none());
+}
+
+#[test]
+fn the_oldest_item_is_known_whatever_its_priority() {
+    let mut hub = Hub::new();
+    hub.say(sent("w1", "w2"));
+    hub.say(Draft {
+        priority: Priority::Urgent,
+        ..sent("w1", "w2")
+    });
+    let inbox = hub.state.inbox(&project(), &name("w2")).unwrap();
+    assert_eq!(inbox.oldest().map(|item| item.seq), Some(1));
+    assert_eq!(inbox.len(), 2);
+}
+
+#[test]
+fn projects_that_have_an_inbox_of_a_name_are_found() {
+    let mut hub = Hub::new();
+    hub.say(Draft {
+        project: "/src/other".parse().unwrap(),
+        ..sent("w1", "w2")
+    });
+    hub.say(sent("w1", "w3"));
+    let elsewhere: Vec<&str> = hub
+        .state
+        .elsewhere(&name("w2"))
+        .map(ProjectName::as_str)
+        .collect();
+    assert_eq!(elsewhere, ["/src/other"]);
+}
+
+#[test]
+fn closing_an_inbox_drops_what_is_pending_there_only() {
+    let mut hub = Hub::new();
+    let both = hub.say(said("w1", Kind::Approval));
+    let one = hub.say(sent("w1", "person"));
+    hub.run(&Command::CloseInbox {
+        project: project(),
+        inbox: name("person"),
+    });
+    assert_eq!(hub.state.inbox(&project(), &name("person")), None);
+    assert_eq!(hub.reached(), ["primary"]);
+    assert_eq!(hub.state.status(both, true), Status::Pending);
+    assert_eq!(hub.state.status(one, true), Status::Dropped);
+}
+
+#[test]
+fn closing_an_unknown_inbox_names_the_nearest() {
+    let mut hub = Hub::new();
+    hub.say(sent("w1", "reviewer"));
+    let refusal = hub.ask(&Command::CloseInbox {
+        project: project(),
+        inbox: name("reviewr"),
+    });
+    assert_eq!(
+        refusal,
+        Err(Refusal::UnknownInbox {
+            project: project(),
+            inbox: name("reviewr"),
+            nearest: Some(name("reviewer")),
+        })
+    );
+}
+
+#[test]
+fn a_reset_empties_one_project() {
+    let mut hub = Hub::new();
+    let other: ProjectName = "other".parse().unwrap();
+    let here = hub.say(said("w1", Kind::Complete));
+    let there = hub.say(Draft {
+        project: other.clone(),
+        ..said("w1", Kind::Complete)
+    });
+    hub.run(&Command::Reset { project: project() });
+    assert_eq!(hub.state.status(here, true), Status::Dropped);
+    assert_eq!(hub.state.status(there, true), Status::Pending);
+    assert_eq!(hub.state.inboxes(None).count(), 1);
+    assert_eq!(hub.state.session_state(&project(), &name("w1")), None);
+    assert!(hub.state.session_state(&other, &name("w1")).is_some());
+}
