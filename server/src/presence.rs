@@ -15,6 +15,8 @@ use crate::state::{Item, State};
 mod barrier;
 mod batch;
 mod limits;
+#[cfg(test)]
+mod tests;
 mod waiter;
 
 pub use barrier::Barrier;

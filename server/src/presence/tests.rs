@@ -1,0 +1,509 @@
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use hub_protocol::{
+    InboxName, Kind, Priority, ProjectName, Seq, SessionState, Timestamp, WhyWoken,
+};
+use tokio::sync::oneshot;
+
+use super::*;
+use crate::filter::Filter;
+use crate::record::{How, Notified, Record, Route, Settled, Target};
+
+const LIMITS: WakeLimits = WakeLimits {
+    per_sender_per_minute: 2,
+    per_hour: 60,
+};
+
+/// A fold, who is there, and a clock that moves only when told.
+struct Place {
+    state: State,
+    presence: Presence,
+    now: Now,
+}
+
+/// What is said, in few words.
+struct Say {
+    inbox: &'static str,
+    from: &'static str,
+    kind: Kind,
+    priority: Priority,
+    wakes: bool,
+}
+
+const DONE: Say = Say {
+    inbox: "primary",
+    from: "w1",
+    kind: Kind::Complete,
+    priority: Priority::Normal,
+    wakes: true,
+};
+
+fn name(text: &str) -> InboxName {
+    text.parse().unwrap()
+}
+
+fn spec(inboxes: &[&str]) -> WaitSpec {
+    WaitSpec {
+        project: ProjectName::default(),
+        inboxes: inboxes.iter().map(|inbox| name(inbox)).collect(),
+        name: None,
+        session: None,
+        filter: Filter::default(),
+        barrier: None,
+        settle: Duration::ZERO,
+        deadline: Instant::now() + Duration::from_secs(86_400),
+        drain: false,
+        takeover: false,
+    }
+}
+
+fn named(as_name: &str) -> WaitSpec {
+    WaitSpec {
+        name: Some(as_name.into()),
+        ..spec(&["primary"])
+    }
+}
+
+fn agent() -> WaitSpec {
+    WaitSpec {
+        session: Some(name("boss")),
+        ..named("boss:1")
+    }
+}
+
+impl Place {
+    fn new() -> Self {
+        Self {
+            state: State::default(),
+            presence: Presence::new(LIMITS),
+            now: Now::read(),
+        }
+    }
+
+    fn say(&mut self, say: &Say) -> bool {
+        let seq = self.state.head() + 1;
+        let inbox = name(say.inbox);
+        let route = Route {
+            project: ProjectName::default(),
+            from: name(say.from),
+            kind: say.kind,
+            priority: say.priority,
+            ts: self.now.wall,
+            expires_at: self.now.wall.plus_millis(86_400_000),
+            targets: vec![Target {
+                inbox: inbox.clone(),
+                wakes: say.wakes,
+            }],
+            key: None,
+            session: say
+                .kind
+                .session_state()
+                .map(|state| (name(say.from), state)),
+            hops: 0,
+        };
+        let json = Bytes::from_static(b"{}");
+        self.state
+            .apply(seq, &Record::Notified(Notified { route, json }));
+        let project = ProjectName::default();
+        let woken = self
+            .presence
+            .arrived(&self.state, &project, &inbox, seq, self.now);
+        woken | (self.presence.session_changed(&self.state, self.now) > 0)
+    }
+
+    fn wait(&mut self, spec: WaitSpec) -> oneshot::Receiver<Outcome> {
+        let (reply, answer) = oneshot::channel();
+        self.presence.arm(&self.state, spec, reply, self.now);
+        answer
+    }
+
+    fn pass(&mut self, time: Duration) {
+        self.now.mono += time;
+        self.presence.tick(&self.state, self.now);
+    }
+
+    fn ack(&mut self, ids: &[Seq]) {
+        let project = ProjectName::default();
+        let settled = Settled {
+            ids: ids.to_vec(),
+            inbox: Some((project.clone(), name("primary"))),
+            how: How::Acked,
+            by: None,
+            at: Timestamp::default(),
+        };
+        self.state
+            .apply(self.state.head() + 1, &Record::Settled(settled));
+        self.presence.settled(&project, &name("primary"), ids);
+    }
+}
+
+fn batch(answer: &mut oneshot::Receiver<Outcome>) -> Batch {
+    match answer.try_recv() {
+        Ok(Outcome::Batch(batch)) => batch,
+        other => panic!("no batch: {other:?}"),
+    }
+}
+
+fn ids(batch: &Batch) -> Vec<Seq> {
+    batch.items.iter().map(|item| item.id).collect()
+}
+
+fn waits(answer: &mut oneshot::Receiver<Outcome>) -> bool {
+    matches!(answer.try_recv(), Err(oneshot::error::TryRecvError::Empty))
+}
+
+#[test]
+fn a_waiter_is_woken_by_what_arrives_and_told_why() {
+    let mut place = Place::new();
+    let mut answer = place.wait(spec(&["primary"]));
+    assert!(place.say(&DONE));
+    let why = WhyWoken::Arrived {
+        id: 1,
+        from: name("w1"),
+        kind: Kind::Complete,
+    };
+    assert_eq!(batch(&mut answer).why, why);
+}
+
+#[test]
+fn what_is_pending_comes_at_once_most_important_first() {
+    let mut place = Place::new();
+    place.say(&DONE);
+    place.say(&Say {
+        priority: Priority::Urgent,
+        ..DONE
+    });
+    place.say(&DONE);
+    let batch = batch(&mut place.wait(spec(&["primary"])));
+    assert_eq!(ids(&batch), [2, 1, 3]);
+    assert_eq!(
+        batch.lease,
+        [(name("primary"), vec![1, 2, 3])],
+        "the lease is ascending"
+    );
+}
+
+#[test]
+fn what_rides_along_wakes_nobody_and_comes_with_the_next() {
+    let mut place = Place::new();
+    let mut answer = place.wait(spec(&["primary"]));
+    assert!(!place.say(&Say {
+        wakes: false,
+        ..DONE
+    }));
+    assert!(waits(&mut answer));
+    place.say(&DONE);
+    assert_eq!(ids(&batch(&mut answer)), [1, 2]);
+}
+
+#[test]
+fn another_inbox_wakes_nobody_here() {
+    let mut place = Place::new();
+    let mut answer = place.wait(spec(&["primary"]));
+    assert!(!place.say(&Say {
+        inbox: "w2",
+        ..DONE
+    }));
+    assert!(waits(&mut answer));
+}
+
+#[test]
+fn what_is_leased_is_offered_to_nobody_else_until_the_lease_is_over() {
+    let mut place = Place::new();
+    place.say(&DONE);
+    batch(&mut place.wait(spec(&["primary"])));
+    let mut second = place.wait(spec(&["primary"]));
+    assert!(waits(&mut second));
+    place.pass(Duration::from_secs(31));
+    let again = batch(&mut second);
+    assert_eq!(ids(&again), [1]);
+    assert!(again.items[0].redelivered);
+    assert_eq!(again.why, WhyWoken::Returned);
+}
+
+#[test]
+fn what_is_acknowledged_is_not_offered_again() {
+    let mut place = Place::new();
+    place.say(&DONE);
+    batch(&mut place.wait(spec(&["primary"])));
+    place.ack(&[1]);
+    let mut second = place.wait(spec(&["primary"]));
+    place.pass(Duration::from_secs(31));
+    assert!(waits(&mut second));
+}
+
+#[test]
+fn a_reader_that_asks_again_gets_what_it_lost() {
+    let mut place = Place::new();
+    place.say(&DONE);
+    batch(&mut place.wait(named("me")));
+    let again = batch(&mut place.wait(named("me")));
+    assert!(again.items[0].redelivered);
+}
+
+#[test]
+fn what_nobody_received_is_free_at_once() {
+    let mut place = Place::new();
+    drop(place.wait(spec(&["primary"])));
+    place.say(&DONE);
+    assert_eq!(ids(&batch(&mut place.wait(spec(&["primary"])))), [1]);
+}
+
+#[test]
+fn an_inbox_has_one_waiter_and_the_second_is_told_who() {
+    let mut place = Place::new();
+    let mut first = place.wait(named("first"));
+    match place.wait(named("second")).try_recv() {
+        Ok(Outcome::Held { inbox, holder }) => {
+            assert_eq!(inbox, name("primary"));
+            assert_eq!(holder.name.as_deref(), Some("first"));
+        }
+        other => panic!("not held: {other:?}"),
+    }
+    assert!(waits(&mut first));
+}
+
+#[test]
+fn a_takeover_ends_the_other_and_says_so() {
+    let mut place = Place::new();
+    let mut first = place.wait(named("first"));
+    let mut second = place.wait(WaitSpec {
+        takeover: true,
+        ..named("second")
+    });
+    assert!(matches!(first.try_recv(), Ok(Outcome::TakenOver)));
+    assert!(waits(&mut second));
+}
+
+#[test]
+fn a_dead_connection_does_not_hold_an_inbox() {
+    let mut place = Place::new();
+    drop(place.wait(named("first")));
+    assert!(waits(&mut place.wait(named("second"))));
+}
+
+#[test]
+fn a_wait_ends_empty_at_its_deadline() {
+    let mut place = Place::new();
+    let deadline = place.now.mono + Duration::from_secs(5);
+    let mut answer = place.wait(WaitSpec {
+        deadline,
+        ..spec(&["primary"])
+    });
+    place.pass(Duration::from_secs(5));
+    assert!(matches!(answer.try_recv(), Ok(Outcome::Empty)));
+}
+
+#[test]
+fn a_settling_waiter_collects_until_a_lull() {
+    let mut place = Place::new();
+    let mut answer = place.wait(WaitSpec {
+        settle: Duration::from_secs(1),
+        ..spec(&["primary"])
+    });
+    assert!(place.say(&DONE), "its condition is met");
+    place.pass(Duration::from_millis(900));
+    place.say(&DONE);
+    place.pass(Duration::from_millis(900));
+    assert!(waits(&mut answer));
+    place.pass(Duration::from_millis(100));
+    assert_eq!(ids(&batch(&mut answer)), [1, 2]);
+}
+
+#[test]
+fn a_settling_waiter_is_not_held_by_a_busy_inbox() {
+    let mut place = Place::new();
+    let mut answer = place.wait(WaitSpec {
+        settle: Duration::from_secs(1),
+        ..spec(&["primary"])
+    });
+    for _ in 0..10 {
+        place.say(&DONE);
+        place.pass(Duration::from_millis(500));
+    }
+    assert_eq!(batch(&mut answer).items.len(), 10);
+}
+
+#[test]
+fn a_barrier_waits_for_every_session() {
+    let mut place = Place::new();
+    let barrier = Some(Barrier {
+        all: vec![name("w1"), name("w2")],
+        count: 0,
+        since: 0,
+    });
+    let mut answer = place.wait(WaitSpec {
+        barrier,
+        ..spec(&["primary"])
+    });
+    place.say(&DONE);
+    assert!(waits(&mut answer));
+    place.say(&Say {
+        from: "w2",
+        inbox: "elsewhere",
+        ..DONE
+    });
+    let batch = batch(&mut answer);
+    assert_eq!(batch.why, WhyWoken::Barrier);
+    assert!(batch.barrier.unwrap().met);
+    assert_eq!(
+        place
+            .state
+            .session_state(&ProjectName::default(), &name("w2"))
+            .unwrap()
+            .0,
+        SessionState::Complete
+    );
+}
+
+#[test]
+fn a_barrier_is_broken_by_what_cannot_wait() {
+    let mut place = Place::new();
+    let barrier = Some(Barrier {
+        all: vec![name("w1"), name("w2")],
+        count: 0,
+        since: 0,
+    });
+    let mut answer = place.wait(WaitSpec {
+        barrier,
+        ..spec(&["primary"])
+    });
+    place.say(&Say {
+        kind: Kind::Question,
+        ..DONE
+    });
+    let report = batch(&mut answer).barrier.unwrap();
+    assert!(!report.met);
+    assert_eq!(report.missing, [name("w1"), name("w2")]);
+}
+
+#[test]
+fn at_the_timeout_what_is_pending_behind_a_barrier_comes() {
+    let mut place = Place::new();
+    let barrier = Some(Barrier {
+        all: Vec::new(),
+        count: 3,
+        since: 0,
+    });
+    let deadline = place.now.mono + Duration::from_secs(5);
+    let mut answer = place.wait(WaitSpec {
+        barrier,
+        deadline,
+        ..spec(&["primary"])
+    });
+    place.say(&DONE);
+    place.pass(Duration::from_secs(5));
+    let batch = batch(&mut answer);
+    assert_eq!(
+        (ids(&batch), batch.why.clone()),
+        (vec![1], WhyWoken::Timeout)
+    );
+}
+
+#[test]
+fn an_agent_is_woken_so_often_by_one_sender_and_loses_nothing() {
+    let mut place = Place::new();
+    for _ in 0..2 {
+        let mut answer = place.wait(agent());
+        assert!(place.say(&DONE));
+        place.ack(&ids(&batch(&mut answer)));
+    }
+    let mut answer = place.wait(agent());
+    assert!(!place.say(&DONE), "the third within a minute");
+    assert!(waits(&mut answer));
+    place.pass(Duration::from_secs(61));
+    assert_eq!(batch(&mut answer).items.len(), 1);
+}
+
+#[test]
+fn urgent_ones_and_questions_pass_the_wake_limit() {
+    for say in [
+        Say {
+            priority: Priority::Urgent,
+            ..DONE
+        },
+        Say {
+            kind: Kind::Question,
+            ..DONE
+        },
+    ] {
+        let mut place = Place::new();
+        for _ in 0..5 {
+            let mut answer = place.wait(agent());
+            assert!(place.say(&say));
+            place.ack(&ids(&batch(&mut answer)));
+        }
+    }
+}
+
+#[test]
+fn a_plain_reader_has_no_wake_limit() {
+    let mut place = Place::new();
+    for _ in 0..5 {
+        let mut answer = place.wait(named("script"));
+        assert!(place.say(&DONE));
+        place.ack(&ids(&batch(&mut answer)));
+    }
+}
+
+#[test]
+fn an_item_in_two_of_the_inboxes_comes_once_and_is_leased_in_both() {
+    let mut place = Place::new();
+    let seq = place.state.head() + 1;
+    let targets = ["primary", "w1"].map(|inbox| Target {
+        inbox: name(inbox),
+        wakes: true,
+    });
+    let route = Route {
+        project: ProjectName::default(),
+        from: name("w2"),
+        kind: Kind::Complete,
+        priority: Priority::Normal,
+        ts: place.now.wall,
+        expires_at: place.now.wall.plus_millis(1000),
+        targets: targets.into(),
+        key: None,
+        session: None,
+        hops: 0,
+    };
+    let json = Bytes::from_static(b"{}");
+    place
+        .state
+        .apply(seq, &Record::Notified(Notified { route, json }));
+    let batch = batch(&mut place.wait(spec(&["primary", "w1"])));
+    assert_eq!(ids(&batch), [1]);
+    assert_eq!(
+        batch.lease,
+        [(name("primary"), vec![1]), (name("w1"), vec![1])]
+    );
+}
+
+#[test]
+fn a_filter_decides_what_comes_and_what_wakes() {
+    let mut place = Place::new();
+    let filter = Filter {
+        kinds: Some(vec![Kind::Error]),
+        ..Filter::default()
+    };
+    let mut answer = place.wait(WaitSpec {
+        filter,
+        ..spec(&["primary"])
+    });
+    assert!(!place.say(&DONE));
+    place.say(&Say {
+        kind: Kind::Error,
+        ..DONE
+    });
+    assert_eq!(ids(&batch(&mut answer)), [2]);
+}
+
+#[test]
+fn an_answer_holds_at_most_500_and_says_how_many_remain() {
+    let mut place = Place::new();
+    for _ in 0..600 {
+        place.say(&DONE);
+    }
+    let batch = batch(&mut place.wait(spec(&["primary"])));
+    assert_eq!((batch.items.len(), batch.remaining), (500, 100));
+}
