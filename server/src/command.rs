@@ -119,10 +119,7 @@ impl Once {
     /// A key, and the body of the request it came with.
     pub fn new(key: &str, body: &[u8]) -> Self {
         use sha2::Digest as _;
-        let digest = sha2::Sha256::digest(body)
-            .iter()
-            .map(|byte| format!("{byte:02x}"))
-            .collect();
+        let digest = crate::secret::hex(&sha2::Sha256::digest(body));
         Self {
             key: key.into(),
             digest,

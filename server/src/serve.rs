@@ -24,7 +24,10 @@ const EXIT_STORAGE: u8 = 74;
 
 /// The exit code for an error of [`serve`].
 pub fn exit_code(error: &anyhow::Error) -> ExitCode {
-    if error.chain().any(|cause| cause.is::<JournalError>()) {
+    if error
+        .chain()
+        .any(<dyn std::error::Error>::is::<JournalError>)
+    {
         ExitCode::from(EXIT_STORAGE)
     } else {
         ExitCode::FAILURE

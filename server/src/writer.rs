@@ -29,6 +29,9 @@ const CLOCK_GRAIN: Duration = Duration::from_millis(1);
 /// Folds the journal again.
 pub type Reload = Box<dyn FnMut() -> Result<State, JournalError> + Send>;
 
+/// Looks at what is committed and at who is there.
+pub type Question = Box<dyn FnOnce(&State, &Presence) + Send>;
+
 /// What is asked of the writer.
 pub enum Ask {
     /// Change something.
@@ -46,7 +49,7 @@ pub enum Ask {
         reply: oneshot::Sender<Outcome>,
     },
     /// Look at something.
-    Query(Box<dyn FnOnce(&State, &Presence) + Send>),
+    Query(Question),
     /// Finish and end.
     Stop,
 }
@@ -131,7 +134,7 @@ impl Writer {
         for ask in asks {
             match ask {
                 Ask::Command { command, reply } => {
-                    decided.push(self.decide(&command, reply, &mut events, now))
+                    decided.push(self.decide(&command, reply, &mut events, now));
                 }
                 ask => later.push(ask),
             }
@@ -263,7 +266,7 @@ impl Writer {
             for (seq, record) in records.clone() {
                 done.woken += self.wake(seq, record, now);
             }
-            done.hint = records.filter_map(|(_, record)| self.hint(record)).next();
+            done.hint = records.clone().find_map(|(_, record)| self.hint(record));
         }
         if command.ticks {
             self.presence.tick(&self.state, now);

@@ -8,7 +8,7 @@ use hub_protocol::{BarrierReport, InboxName, ProjectName, Seq, WhyWoken};
 use super::waiter::{Outcome, Waiter, WaiterId};
 use super::{Due, Presence};
 use crate::clock::Now;
-use crate::state::{Item, State};
+use crate::state::{Inbox, Item, State};
 
 /// How long a reader may take to acknowledge before others are offered what it got.
 pub(super) const LEASE: Duration = Duration::from_secs(30);
@@ -86,7 +86,7 @@ impl Presence {
         let pending = state
             .inbox(project, inbox)
             .into_iter()
-            .flat_map(|inbox| inbox.pending());
+            .flat_map(Inbox::pending);
         pending.filter(free).filter(wanted)
     }
 
@@ -172,7 +172,7 @@ impl Presence {
     fn remaining(&self, state: &State, waiter: &Waiter, batch: &Batch) -> u64 {
         let taken: usize = batch.lease.iter().map(|(_, ids)| ids.len()).sum();
         let project = &waiter.spec.project;
-        let pending = |inbox| state.inbox(project, inbox).map_or(0, |inbox| inbox.len());
+        let pending = |inbox| state.inbox(project, inbox).map_or(0, Inbox::len);
         let leased = |inbox| self.leased_count(project, inbox);
         let free: usize = waiter
             .spec
