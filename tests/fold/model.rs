@@ -103,6 +103,8 @@ impl Model {
             after.say(*id, draft, now, leases)?;
         }
         if let Some(once) = once {
+            // What was forgotten stays so, even if the clock goes back unannounced.
+            after.keys.retain(|used| used.at.plus_millis(DAY_MS) > now);
             after.keys.push(UsedKey {
                 once: once.clone(),
                 ids: ids.clone(),
