@@ -7,6 +7,7 @@ use std::io;
 use bytes::Bytes;
 use hub_protocol::{Epoch, Seq};
 
+pub mod block;
 pub mod memory;
 
 /// A record as it is stored.
