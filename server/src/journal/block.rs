@@ -39,6 +39,8 @@ const HEADER: usize = 30;
 const ENTRY_HEADER: usize = 5;
 const MAX_BODY: usize = MAX_BLOCK - HEADER;
 const SKIPS: u8 = 1;
+/// The largest entry, with its five bytes of kind and length.
+pub const MAX_STORED: usize = MAX_BODY << 16;
 
 /// A block's key in the store.
 pub type Key = [u8; 10];
@@ -49,6 +51,11 @@ pub fn key(first: Seq, part: u16) -> Key {
     key[..8].copy_from_slice(&first.to_be_bytes());
     key[8..].copy_from_slice(&part.to_be_bytes());
     key
+}
+
+/// The number in a key.
+pub fn seq_of(key: Key) -> Seq {
+    u64::from_be_bytes(*key.first_chunk().expect("a key has ten bytes"))
 }
 
 /// The bytes that `entry` takes in a block.
@@ -192,9 +199,16 @@ pub struct Tail {
     pub chain: u32,
     /// The block that ends with it, if there is one.
     pub last: Option<Block>,
+    /// The last number to leave out.
+    pub skip_to: Option<Seq>,
 }
 
 impl Tail {
+    /// The number of the next entry.
+    pub fn next(&self) -> Seq {
+        self.skip_to.unwrap_or(self.head) + 1
+    }
+
     /// The blocks that store `entries`, which are numbered one after another from above the head, as one commit.
     /// The first may take the place of the last block of before.
     pub fn pack(&self, entries: &[Entry]) -> Vec<Block> {
@@ -244,6 +258,7 @@ impl Tail {
             head,
             chain: last.chain_after(),
             last: Some(last.clone()),
+            skip_to: None,
         }
     }
 }
@@ -302,8 +317,7 @@ pub struct Walk {
     before: Option<Before>,
     /// A large record whose parts are still coming.
     open: Option<Vec<u8>>,
-    /// Whether links to the block before are checked. For tests.
-    pub unchained: bool,
+    unchained: bool,
 }
 
 #[derive(Debug)]
@@ -316,6 +330,19 @@ struct Before {
 }
 
 impl Walk {
+    /// Begins anywhere; `chained` is off only in tests.
+    pub fn new(chained: bool) -> Self {
+        Self {
+            unchained: !chained,
+            ..Self::default()
+        }
+    }
+
+    /// Whether more parts of a record must come.
+    pub fn is_within_record(&self) -> bool {
+        self.open.is_some()
+    }
+
     /// Takes in the next block and gives the entries that are complete with it.
     pub fn step(&mut self, block: &Block) -> Result<Vec<Entry>, Defect> {
         self.check(block)?;

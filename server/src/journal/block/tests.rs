@@ -118,6 +118,7 @@ fn skipped_numbers_are_told_apart_from_missing_blocks() {
         head: 1,
         chain: walk_chain(&store),
         last: None,
+        skip_to: Some(999),
     };
     store.extend(tail.pack(&[entry(1000, 10)]).iter().map(Block::encode));
     assert_eq!(walk(&store).unwrap().last().unwrap().seq, 1000);
