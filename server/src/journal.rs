@@ -7,7 +7,12 @@ use std::io;
 use bytes::Bytes;
 use hub_protocol::{Epoch, Seq};
 
+pub mod block;
+pub mod durable;
+pub mod epoch;
 pub mod memory;
+pub mod sled;
+pub mod snapshot;
 
 /// A record as it is stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,6 +54,24 @@ pub enum JournalError {
     },
 }
 
+/// How a journal is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Health {
+    /// All is well.
+    Sound,
+    /// Space is short: publishes are refused, what is small and must be kept (acks) is still taken.
+    Full,
+    /// What is stored is not what was written; nothing more is taken.
+    Corrupt {
+        /// The first record that cannot be read.
+        at: Seq,
+        /// What is wrong.
+        reason: String,
+    },
+    /// A write or a sync failed; nothing more is taken until the next start.
+    Failed(String),
+}
+
 /// An append-only log of entries, numbered from 1 without holes.
 pub trait Journal: Send + Sync + 'static {
     /// The identity of this journal.
@@ -73,6 +96,11 @@ pub trait Journal: Send + Sync + 'static {
 
     /// Bytes of stored entries that are kept.
     fn bytes(&self) -> u64;
+
+    /// How it is now; cheap enough to be asked before each commit.
+    fn health(&self) -> Health {
+        Health::Sound
+    }
 
     /// Makes what it keeps about itself durable. Appends after this are an error.
     fn close(&self) -> Result<(), JournalError>;

@@ -1,0 +1,132 @@
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+use super::*;
+
+fn entry(seq: Seq, size: usize) -> Entry {
+    Entry {
+        seq,
+        kind: 1,
+        payload: vec![b'a' + u8::try_from(seq % 26).unwrap(); size].into(),
+    }
+}
+
+/// The entries of commits of `sizes`, and the store that holds them.
+fn stored(commits: &[Vec<usize>]) -> (Vec<Entry>, std::collections::BTreeMap<Key, Vec<u8>>) {
+    let (mut all, mut store, mut tail) = (
+        Vec::new(),
+        std::collections::BTreeMap::new(),
+        Tail::default(),
+    );
+    for sizes in commits {
+        let entries: Vec<_> = sizes
+            .iter()
+            .zip(tail.head + 1..)
+            .map(|(size, seq)| entry(seq, *size))
+            .collect();
+        let blocks = tail.pack(&entries);
+        store.extend(blocks.iter().map(Block::encode));
+        tail = tail.after(&blocks, tail.head + entries.len() as u64);
+        all.extend(entries);
+    }
+    (all, store)
+}
+
+fn walk(store: &std::collections::BTreeMap<Key, Vec<u8>>) -> Result<Vec<Entry>, Defect> {
+    let mut walk = Walk::default();
+    let mut found = Vec::new();
+    for (key, value) in store {
+        found.extend(walk.step(&Block::decode(key, value.clone().into())?)?);
+    }
+    Ok(found)
+}
+
+proptest! {
+    #[test]
+    fn what_is_packed_is_read_back(commits in vec(vec(0_usize..12_000, 1..9), 1..9)) {
+        let (entries, store) = stored(&commits);
+        prop_assert!(store.values().all(|value| value.len() <= MAX_BLOCK));
+        prop_assert_eq!(walk(&store).unwrap(), entries);
+    }
+
+    #[test]
+    fn a_flipped_bit_is_always_seen(at in any::<prop::sample::Index>(), bit in 0..8_u8) {
+        let (_, mut store) = stored(&[vec![100, 5000, 300], vec![40], vec![4000, 10]]);
+        let total: usize = store.values().map(Vec::len).sum();
+        let mut at = at.index(total);
+        for value in store.values_mut() {
+            if at < value.len() {
+                value[at] ^= 1 << bit;
+                break;
+            }
+            at -= value.len();
+        }
+        prop_assert!(walk(&store).is_err());
+    }
+
+    #[test]
+    fn a_missing_block_is_always_seen(at in any::<prop::sample::Index>()) {
+        let (_, mut store) = stored(&[vec![2500; 3], vec![9000], vec![3000; 3]]);
+        // The first and the last are not missed by their neighbours but by the epoch file.
+        let key = *store.keys().nth(1 + at.index(store.len() - 2)).unwrap();
+        store.remove(&key);
+        prop_assert!(walk(&store).is_err());
+    }
+}
+
+#[test]
+fn tiny_commits_share_a_block() {
+    let (_, store) = stored(&vec![vec![200]; 9]);
+    assert_eq!(store.len(), 1);
+}
+
+#[test]
+fn the_chain_at_an_entry_does_not_change_when_its_block_grows() {
+    let mut tail = Tail::default();
+    let first = tail.pack(&[entry(1, 10)]);
+    tail = tail.after(&first, 1);
+    let grown = tail.pack(&[entry(2, 10)]);
+    assert_eq!(grown[0].chain_at(1), Some(tail.chain));
+}
+
+#[test]
+fn a_commit_that_lacks_its_end_is_not_complete() {
+    let (_, store) = stored(&[vec![10], vec![3000, 3000]]);
+    let mut walk = Walk::default();
+    for (key, value) in store.iter().take(2) {
+        walk.step(&Block::decode(key, value.clone().into()).unwrap())
+            .unwrap();
+    }
+    assert!(!walk.is_complete());
+}
+
+#[test]
+fn a_newer_format_is_named() {
+    let (_, store) = stored(&[vec![10]]);
+    let (key, mut value) = store.into_iter().next().unwrap();
+    value[0] = 2;
+    assert_eq!(
+        Block::decode(&key, value.into()).unwrap_err(),
+        Defect::Version(2)
+    );
+}
+
+#[test]
+fn skipped_numbers_are_told_apart_from_missing_blocks() {
+    let (_, mut store) = stored(&[vec![10]]);
+    let tail = Tail {
+        head: 1,
+        chain: walk_chain(&store),
+        last: None,
+        skip_to: Some(999),
+    };
+    store.extend(tail.pack(&[entry(1000, 10)]).iter().map(Block::encode));
+    assert_eq!(walk(&store).unwrap().last().unwrap().seq, 1000);
+}
+
+fn walk_chain(store: &std::collections::BTreeMap<Key, Vec<u8>>) -> u32 {
+    let (key, value) = store.iter().next_back().unwrap();
+    Block::decode(key, value.clone().into())
+        .unwrap()
+        .chain_after()
+}

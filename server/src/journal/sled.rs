@@ -1,0 +1,413 @@
+//! The journal on sled, fenced.
+//!
+//! sled 0.34.7 is a store of values, not a journal: it acknowledges what is not durable, may open empty or skip a broken
+//! segment without a word, and must be reopened after a full disk. What is done about each:
+//!
+//! - A commit is durable by `fdatasync` of sled's `db` file after sled's own flush, which ends in `sync_file_range`.
+//! - Blocks are inserted one by one (a batch costs a second sync), at most 4 KiB each, see [`super::block`].
+//! - sled gives the room of a rewritten page to new data when the rewrite is written, not when it is durable. Between
+//!   the two lies at least a segment (512 KiB) of its log, so there is a sync every 32 KiB of blocks, and every 16
+//!   removals: with everything that sled rewrites for these that stays below a segment.
+//! - sled's background flusher is off: the one writer flushes, and sled frees space as pages are replaced.
+//! - What must be there is written down outside of sled, see [`super::epoch`], and compared at open.
+//!
+//! Files in the state directory: `journal/` (sled's), `epoch`, `reserve`, `lock`, and `suspect` after a failed write.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+
+use hub_protocol::{Epoch, Seq};
+
+use super::block::{self, Tail, Walk};
+use super::epoch::EpochFile;
+use super::{Entry, Health, Journal, JournalError};
+use crate::record::kinds;
+
+mod files;
+mod keeper;
+mod open;
+mod rescue;
+mod space;
+mod store;
+mod trim;
+mod verify;
+
+pub use files::Files;
+pub use open::{OpenError, Options, Origin};
+pub use rescue::{Rescued, adopt};
+
+use keeper::Keeper;
+use space::Space;
+use store::Store;
+
+/// What protects the journal. All on, but in tests that show what each is for.
+#[doc(hidden)]
+#[derive(Debug, Clone, Copy)]
+pub struct Fences {
+    /// `fdatasync` after sled's flush.
+    pub fdatasync: bool,
+    /// Each block must chain to the one before.
+    pub chain: bool,
+    /// The journal must contain what the epoch file says.
+    pub epoch: bool,
+}
+
+impl Default for Fences {
+    fn default() -> Self {
+        Self {
+            fdatasync: true,
+            chain: true,
+            epoch: true,
+        }
+    }
+}
+
+/// A journal in a directory.
+#[derive(Debug)]
+pub struct SledJournal {
+    shared: Arc<Shared>,
+    keeper: Mutex<Option<Keeper>>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    files: Files,
+    options: Options,
+    epoch: Epoch,
+    /// Absent while it could not be reopened after a full disk.
+    store: RwLock<Option<Store>>,
+    writer: Mutex<Writer>,
+    /// Published after the sync: readers never see what is not durable.
+    head: AtomicU64,
+    earliest: AtomicU64,
+    bytes: AtomicU64,
+    epoch_file: EpochFile,
+    space: Space,
+    fault: Mutex<Option<Health>>,
+    /// Held as long as the journal is open: one process at a time.
+    _lock: std::fs::File,
+}
+
+#[derive(Debug)]
+struct Writer {
+    tail: Tail,
+    closed: bool,
+}
+
+impl SledJournal {
+    /// Opens the journal in the state directory `dir`, or makes one where there is none. Everything from the newest
+    /// snapshot on is verified; the rest is verified in the background.
+    pub fn open(dir: &Path, options: Options) -> Result<Self, OpenError> {
+        let shared = Arc::new(open::open(dir, options)?);
+        let keeper = Keeper::start(&shared).map_err(OpenError::Io)?;
+        Ok(Self {
+            shared,
+            keeper: Mutex::new(Some(keeper)),
+        })
+    }
+
+    /// Reads everything and compares it with what must be there.
+    pub fn scrub(&self, mut progress: impl FnMut(Seq)) -> Result<(), JournalError> {
+        let mut at = self.earliest();
+        while at <= self.head() {
+            at = self.shared.scrub_some(at, 256)?;
+            progress(at - 1);
+        }
+        Ok(())
+    }
+
+    /// Leaves out the numbers up to and including `seq`: the next entry is `seq + 1`. It must be appended before
+    /// anything is read above the head.
+    pub(crate) fn skip_to(&self, seq: Seq) {
+        let mut writer = self.shared.writer();
+        assert!(seq >= writer.tail.head, "numbers are never given twice");
+        writer.skip(seq);
+    }
+}
+
+impl Writer {
+    fn skip(&mut self, seq: Seq) {
+        self.tail.skip_to = Some(seq);
+    }
+}
+
+impl Journal for SledJournal {
+    fn epoch(&self) -> Epoch {
+        self.shared.epoch
+    }
+
+    fn head(&self) -> Seq {
+        self.shared.head.load(Ordering::Acquire)
+    }
+
+    fn earliest(&self) -> Seq {
+        self.shared.earliest.load(Ordering::Acquire)
+    }
+
+    fn append(&self, entries: &[Entry]) -> Result<(), JournalError> {
+        let Some(last) = entries.last() else {
+            return Ok(());
+        };
+        let mut writer = self.shared.writer();
+        self.shared.admit(&writer, entries)?;
+        self.shared.restore_if_closed(&writer)?;
+        match self.shared.commit(&mut writer, entries, last.seq) {
+            // What makes room, or tells that something was read, may use the reserve; a publish may not.
+            Err(JournalError::Full) if !is_publish(entries) => {
+                self.shared.commit(&mut writer, entries, last.seq)
+            }
+            result => result,
+        }
+    }
+
+    fn read(&self, from: Seq, max_bytes: usize) -> Result<Vec<Entry>, JournalError> {
+        let found = self.shared.read(from, max_bytes);
+        if let Err(JournalError::Corrupt { at, reason }) = &found {
+            self.shared.report(Health::Corrupt {
+                at: *at,
+                reason: reason.clone(),
+            });
+        }
+        found
+    }
+
+    fn trim(&self, below: Seq) -> Result<(), JournalError> {
+        self.shared.trim(below)
+    }
+
+    fn bytes(&self) -> u64 {
+        self.shared.bytes.load(Ordering::Relaxed)
+    }
+
+    fn health(&self) -> Health {
+        self.shared.health()
+    }
+
+    fn close(&self) -> Result<(), JournalError> {
+        drop(
+            self.keeper
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .take(),
+        );
+        self.shared.close()
+    }
+}
+
+impl Drop for SledJournal {
+    fn drop(&mut self) {
+        if let Err(error) = self.close() {
+            tracing::error!(%error, "the journal was not closed cleanly");
+        }
+    }
+}
+
+fn is_publish(entries: &[Entry]) -> bool {
+    entries.iter().any(|entry| entry.kind == kinds::NOTIFIED)
+}
+
+impl Shared {
+    fn writer(&self) -> MutexGuard<'_, Writer> {
+        self.writer.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn with_store<T>(
+        &self,
+        act: impl FnOnce(&Store) -> Result<T, JournalError>,
+    ) -> Result<T, JournalError> {
+        let store = self.store.read().unwrap_or_else(PoisonError::into_inner);
+        act(store.as_ref().ok_or(JournalError::Full)?)
+    }
+
+    fn head(&self) -> Seq {
+        self.head.load(Ordering::Acquire)
+    }
+
+    fn earliest(&self) -> Seq {
+        self.earliest.load(Ordering::Acquire)
+    }
+
+    fn fault(&self) -> Option<Health> {
+        self.fault
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    /// Keeps the first fault: it says where to look.
+    fn report(&self, fault: Health) {
+        self.fault
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .get_or_insert(fault);
+    }
+
+    fn health(&self) -> Health {
+        match self.fault() {
+            Some(fault) => fault,
+            None if self.space.is_low() => Health::Full,
+            None => Health::Sound,
+        }
+    }
+
+    /// Writes down what is durable by now.
+    fn mark(&self) -> Result<(), JournalError> {
+        let writer = self.writer();
+        let (synced, chain) = (writer.tail.head, writer.tail.chain);
+        let bytes = self.bytes.load(Ordering::Relaxed);
+        drop(writer);
+        let marked = self.epoch_file.update(|anchor| {
+            if synced >= anchor.synced {
+                (anchor.synced, anchor.chain, anchor.bytes) = (synced, chain, bytes);
+            }
+        });
+        marked.map_err(store::io_error)
+    }
+
+    fn close(&self) -> Result<(), JournalError> {
+        let mut writer = self.writer();
+        if std::mem::replace(&mut writer.closed, true) {
+            return Ok(());
+        }
+        drop(writer);
+        let mut slot = self.store.write().unwrap_or_else(PoisonError::into_inner);
+        let store = slot.take();
+        if matches!(self.fault(), Some(Health::Failed(_))) {
+            // sled would sync once more as it is dropped, and what that says is no longer to be trusted.
+            std::mem::forget(store);
+            return Ok(());
+        }
+        drop(store);
+        self.mark()
+    }
+
+    /// Whether these entries may be written now.
+    fn admit(&self, writer: &Writer, entries: &[Entry]) -> Result<(), JournalError> {
+        if writer.closed {
+            return Err(std::io::Error::other("the journal is closed").into());
+        }
+        match self.fault() {
+            Some(Health::Corrupt { at, reason }) => {
+                return Err(JournalError::Corrupt { at, reason });
+            }
+            Some(Health::Failed(reason)) => return Err(std::io::Error::other(reason).into()),
+            _ => {}
+        }
+        let numbered = entries
+            .iter()
+            .zip(writer.tail.next()..)
+            .all(|(entry, seq)| entry.seq == seq);
+        assert!(
+            numbered,
+            "entries are numbered from {} without holes",
+            writer.tail.next()
+        );
+        assert!(
+            entries
+                .iter()
+                .all(|entry| block::stored_len(entry) <= block::MAX_STORED),
+            "an entry has at most {} bytes",
+            block::MAX_STORED
+        );
+        let size = entries.iter().map(block::stored_len).sum::<usize>() as u64;
+        if is_publish(entries) && !self.space.has_room(size) {
+            return Err(JournalError::Full);
+        }
+        Ok(())
+    }
+
+    /// Writes one commit; after an error the journal is as before.
+    fn commit(
+        &self,
+        writer: &mut Writer,
+        entries: &[Entry],
+        head: Seq,
+    ) -> Result<(), JournalError> {
+        let blocks = writer.tail.pack(entries);
+        let written = self.with_store(|store| {
+            let fits = |since: &mut usize, size: usize| {
+                *since += size;
+                *since > store::SYNC_EVERY
+            };
+            let mut since = 0;
+            for block in &blocks {
+                let (key, value) = block.encode();
+                if fits(&mut since, value.len()) {
+                    store.sync()?;
+                    since = value.len();
+                }
+                store.insert(key, value)?;
+            }
+            store.sync()
+        });
+        if let Err(error) = written {
+            return Err(self.failed(writer, error));
+        }
+        let size = entries.iter().map(block::stored_len).sum::<usize>() as u64;
+        writer.tail = writer.tail.after(&blocks, head);
+        self.bytes.fetch_add(size, Ordering::Relaxed);
+        self.head.store(head, Ordering::Release);
+        Ok(())
+    }
+
+    fn read(&self, from: Seq, max_bytes: usize) -> Result<Vec<Entry>, JournalError> {
+        let head = self.head.load(Ordering::Acquire);
+        loop {
+            let earliest = self.earliest.load(Ordering::Acquire);
+            let from = from.max(earliest);
+            if from > head {
+                return Ok(Vec::new());
+            }
+            let found = self.with_store(|store| self.read_from(store, from, head, max_bytes));
+            // What was just trimmed is not missing.
+            if found.is_err() && self.earliest.load(Ordering::Acquire) != earliest {
+                continue;
+            }
+            return found;
+        }
+    }
+
+    fn read_from(
+        &self,
+        store: &Store,
+        from: Seq,
+        head: Seq,
+        max_bytes: usize,
+    ) -> Result<Vec<Entry>, JournalError> {
+        let mut walk = Walk::new(self.options.fences.chain);
+        let (mut found, mut size) = (Vec::new(), 0);
+        for block in store.blocks(store.start_of(from)?) {
+            let (_, block) = block.map_err(|defect| store::corrupt(next(&found, from), defect))?;
+            let last = block.last();
+            let entries = walk
+                .step(&block)
+                .map_err(|defect| store::corrupt(next(&found, from), defect.into()))?;
+            for entry in entries
+                .into_iter()
+                .filter(|entry| (from..=head).contains(&entry.seq))
+            {
+                size += entry.payload.len();
+                if size > max_bytes && !found.is_empty() {
+                    return Ok(found);
+                }
+                found.push(entry);
+            }
+            // Above the head a commit may be under way: the next block need not chain yet.
+            if size >= max_bytes || (last >= head && !walk.is_within_record()) {
+                break;
+            }
+        }
+        if found.is_empty() {
+            return Err(store::corrupt(from, store::Fault::missing()));
+        }
+        Ok(found)
+    }
+}
+
+fn next(found: &[Entry], from: Seq) -> Seq {
+    found.last().map_or(from, |entry| entry.seq + 1)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,248 @@
+use std::collections::BTreeMap;
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+use super::*;
+use crate::journal::block::Block;
+
+fn entry(seq: Seq, size: usize) -> Entry {
+    Entry {
+        seq,
+        kind: 200,
+        payload: vec![u8::try_from(seq % 251).unwrap(); size].into(),
+    }
+}
+
+fn open(dir: &Path) -> SledJournal {
+    SledJournal::open(
+        dir,
+        Options {
+            reserve_bytes: 0,
+            floor_bytes: 0,
+            ..Options::default()
+        },
+    )
+    .unwrap()
+}
+
+fn append(journal: &SledJournal, sizes: &[usize]) -> Vec<Entry> {
+    let entries: Vec<_> = sizes
+        .iter()
+        .zip(journal.head() + 1..)
+        .map(|(size, seq)| entry(seq, *size))
+        .collect();
+    journal.append(&entries).unwrap();
+    entries
+}
+
+fn all(journal: &SledJournal) -> Vec<Entry> {
+    let (mut found, mut at) = (Vec::new(), journal.earliest());
+    while at <= journal.head() {
+        found.extend(journal.read(at, 10_000).unwrap());
+        at = found.last().unwrap().seq + 1;
+    }
+    found
+}
+
+fn sizes() -> impl Strategy<Value = Vec<Vec<usize>>> {
+    let size = prop_oneof![4 => 1..400_usize, 2 => 400..4200_usize, 1 => 4200..65_536_usize];
+    vec(vec(size, 1..7), 1..9)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn every_record_is_readable_from_every_cursor(commits in sizes(), max in 0..20_000_usize) {
+        let dir = tempfile::tempdir().unwrap();
+        let journal = open(dir.path());
+        let stored: Vec<_> = commits.iter().flat_map(|sizes| append(&journal, sizes)).collect();
+        for from in 1..=journal.head() {
+            let found = journal.read(from, max).unwrap();
+            let rest = &stored[usize::try_from(from).unwrap() - 1..];
+            prop_assert!(!found.is_empty());
+            prop_assert_eq!(&found[..], &rest[..found.len()]);
+        }
+        drop(journal);
+        prop_assert_eq!(all(&open(dir.path())), stored);
+    }
+
+    #[test]
+    fn a_commit_cut_at_any_insert_is_gone_and_the_rest_is_there(
+        before in sizes(), cut in vec(1..20_000_usize, 2..7),
+    ) {
+        let dir = tempfile::tempdir().unwrap();
+        let journal = open(dir.path());
+        let stored: Vec<_> = before.iter().flat_map(|sizes| append(&journal, sizes)).collect();
+        let blocks = pack(&journal, &cut);
+        drop(journal);
+        for inserted in 0..blocks.len() {
+            insert(dir.path(), &blocks[..inserted]);
+            let journal = open(dir.path());
+            prop_assert_eq!(journal.head(), stored.len() as u64);
+            prop_assert_eq!(all(&journal), stored.clone());
+        }
+        insert(dir.path(), &blocks);
+        prop_assert_eq!(open(dir.path()).head(), (stored.len() + cut.len()) as u64);
+    }
+
+    #[test]
+    fn trimming_keeps_everything_from_the_bound_on(commits in sizes(), at in any::<prop::sample::Index>()) {
+        let dir = tempfile::tempdir().unwrap();
+        let journal = open(dir.path());
+        let stored: Vec<_> = commits.iter().flat_map(|sizes| append(&journal, sizes)).collect();
+        let below = 1 + at.index(stored.len()) as u64;
+        journal.trim(below).unwrap();
+        let skipped = usize::try_from(journal.earliest() - 1).unwrap();
+        prop_assert!(journal.earliest() <= below);
+        prop_assert_eq!(all(&journal), &stored[skipped..]);
+        let bytes = journal.bytes();
+        drop(journal);
+        let journal = open(dir.path());
+        prop_assert_eq!(journal.bytes(), bytes);
+        prop_assert_eq!(all(&journal), &stored[skipped..]);
+    }
+}
+
+/// The blocks of a commit, as it would be written.
+fn pack(journal: &SledJournal, sizes: &[usize]) -> Vec<Block> {
+    let entries: Vec<_> = sizes
+        .iter()
+        .zip(journal.head() + 1..)
+        .map(|(size, seq)| entry(seq, *size))
+        .collect();
+    journal.shared.writer().tail.pack(&entries)
+}
+
+/// What a hub wrote that was then killed.
+fn insert(dir: &Path, blocks: &[Block]) {
+    let store = Store::open(&Files::new(dir).journal(), true).unwrap();
+    for block in blocks {
+        let (key, value) = block.encode();
+        store.insert(key, value).unwrap();
+    }
+    store.sync().unwrap();
+}
+
+fn raw(dir: &Path) -> BTreeMap<block::Key, usize> {
+    let store = Store::open(&Files::new(dir).journal(), true).unwrap();
+    store
+        .blocks(block::key(0, 0))
+        .map(|found| found.map(|(key, it)| (key, it.encode().1.len())).unwrap())
+        .collect()
+}
+
+#[test]
+fn an_empty_journal_begins_at_one() {
+    let dir = tempfile::tempdir().unwrap();
+    let journal = open(dir.path());
+    assert_eq!((journal.head(), journal.earliest()), (0, 1));
+    assert!(journal.read(1, 100).unwrap().is_empty());
+}
+
+#[test]
+fn a_reopened_journal_is_the_same_journal() {
+    let dir = tempfile::tempdir().unwrap();
+    let journal = open(dir.path());
+    append(&journal, &[10, 10]);
+    let epoch = journal.epoch();
+    drop(journal);
+    let journal = open(dir.path());
+    assert_eq!((journal.epoch(), journal.head()), (epoch, 2));
+}
+
+#[test]
+fn tiny_commits_share_a_block() {
+    let dir = tempfile::tempdir().unwrap();
+    let journal = open(dir.path());
+    for _ in 0..9 {
+        append(&journal, &[200]);
+    }
+    drop(journal);
+    assert_eq!(raw(dir.path()).len(), 1);
+}
+
+#[test]
+fn a_closed_journal_takes_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let journal = open(dir.path());
+    journal.close().unwrap();
+    assert!(matches!(
+        journal.append(&[entry(1, 1)]),
+        Err(JournalError::Io(_))
+    ));
+}
+
+#[test]
+fn a_second_hub_on_one_directory_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let _journal = open(dir.path());
+    assert!(matches!(
+        SledJournal::open(dir.path(), Options::default()),
+        Err(OpenError::Locked)
+    ));
+}
+
+#[test]
+fn the_background_sees_a_break() {
+    let dir = tempfile::tempdir().unwrap();
+    let journal = open(dir.path());
+    append(&journal, &[3000; 40]);
+    journal
+        .shared
+        .with_store(|store| store.remove(block::key(20, 0)))
+        .unwrap();
+    assert!(matches!(
+        journal.scrub(drop),
+        Err(JournalError::Corrupt { at: 20, .. })
+    ));
+}
+
+#[test]
+fn a_break_met_by_a_reader_is_remembered() {
+    let dir = tempfile::tempdir().unwrap();
+    let journal = open(dir.path());
+    append(&journal, &[3000; 40]);
+    journal
+        .shared
+        .with_store(|store| store.remove(block::key(20, 0)))
+        .unwrap();
+    assert!(matches!(
+        journal.read(20, 1),
+        Err(JournalError::Corrupt { at: 20, .. })
+    ));
+    assert!(matches!(journal.health(), Health::Corrupt { at: 20, .. }));
+    assert!(matches!(
+        journal.append(&[entry(41, 1)]),
+        Err(JournalError::Corrupt { .. })
+    ));
+}
+
+#[test]
+fn numbers_may_be_left_out_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let journal = open(dir.path());
+    append(&journal, &[10, 10]);
+    journal.skip_to(1000);
+    journal.append(&[entry(1001, 10)]).unwrap();
+    append(&journal, &[10]);
+    drop(journal);
+    let seqs: Vec<_> = all(&open(dir.path()))
+        .iter()
+        .map(|entry| entry.seq)
+        .collect();
+    assert_eq!(seqs, [1, 2, 1001, 1002]);
+}
+
+#[test]
+fn the_directory_is_private() {
+    use std::os::unix::fs::PermissionsExt;
+    let dir = tempfile::tempdir().unwrap();
+    drop(open(dir.path()));
+    let mode = std::fs::metadata(dir.path().join("journal"))
+        .unwrap()
+        .permissions()
+        .mode();
+    assert_eq!(mode & 0o777, 0o700);
+}
