@@ -1,1 +1,58 @@
-fn main() {}
+//! `hubctl`: says things to the hub, and waits for what others say.
+
+mod args;
+mod backoff;
+mod commands;
+mod env;
+mod error;
+mod git;
+mod here;
+mod hub;
+mod out;
+mod parent;
+mod project;
+mod random;
+mod sender;
+mod settings;
+mod span;
+mod spool;
+mod sse;
+mod text;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::args::Cli;
+use crate::error::{Error, Exit};
+
+fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            let _ = error.print();
+            // Help and version are what was asked for. clap's own 2 would block an agent's turn in a hook.
+            return if error.use_stderr() {
+                Exit::USAGE
+            } else {
+                Exit::DONE
+            }
+            .into();
+        }
+    };
+    match run(cli) {
+        Ok(exit) => exit.into(),
+        Err(error) => {
+            out::say(&error);
+            error.exit().into()
+        }
+    }
+}
+
+fn run(cli: Cli) -> Result<Exit, Error> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_io()
+        .enable_time()
+        .build()?;
+    runtime.block_on(commands::run(cli))
+}

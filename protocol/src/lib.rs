@@ -9,6 +9,7 @@ mod name;
 mod notification;
 mod priority;
 mod problem;
+mod spool;
 mod timestamp;
 mod wait;
 
@@ -19,5 +20,6 @@ pub use name::{InboxName, InvalidName, ProjectName, is_unprintable};
 pub use notification::{MAX_ITEM_BYTES, Notification, Post, Published, PublishedBatch};
 pub use priority::{Priority, UnknownPriority};
 pub use problem::Problem;
+pub use spool::{SpoolError, SpoolItem};
 pub use timestamp::Timestamp;
 pub use wait::{Acked, BarrierReport, WaitReply, WhyWoken};

@@ -1,0 +1,65 @@
+//! The command line.
+
+use clap::{Parser, Subcommand};
+
+use crate::commands::{
+    ack, clear, completions, config, down, history, inboxes, notify, status, stream, trace, up,
+    wait,
+};
+use crate::settings::Place;
+
+/// Durable notifications between coding agents on one machine.
+#[derive(Debug, Parser)]
+#[command(
+    name = "hubctl",
+    version,
+    propagate_version = true,
+    max_term_width = 100
+)]
+#[command(after_help = "\
+Exit codes: 0 done, timed out, or held by this session's own waiter; 1 refused; 3 hub unreachable;
+4 inbox held by another; 5 no live waiter (status); 64 wrong usage.
+
+Examples:
+  hubctl up
+  hubctl notify \"backup done\"
+  hubctl wait")]
+pub(crate) struct Cli {
+    /// Where the hub is.
+    #[command(flatten)]
+    pub place: Place,
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Say something to an inbox
+    Notify(notify::Args),
+    /// Take back what is pending
+    Clear(clear::Args),
+    /// Wait until something comes, print it, and end
+    Wait(wait::Args),
+    /// Print everything as it comes, or run a command for each
+    Stream(stream::Args),
+    /// What was said
+    History(history::Args),
+    /// Say that notifications were read
+    Ack(ack::Args),
+    /// What became of a notification
+    Trace(trace::Args),
+    /// The inboxes, what is pending there, and who waits
+    Inboxes(inboxes::Args),
+    /// Whether the hub runs and somebody waits
+    Status(status::Args),
+    /// Start the hub in the background
+    Up(up::Args),
+    /// Stop the hub
+    Down(down::Args),
+    /// Each setting, and where it came from
+    Config(config::Args),
+    /// Completions for a shell
+    Completions(completions::Args),
+}

@@ -1,0 +1,65 @@
+//! `hubctl ack`: say that notifications were read.
+
+use hub_protocol::{Acked, InboxName, ProjectName, Seq};
+use serde_json::json;
+
+use super::clear::numbers;
+use crate::error::{Error, Exit};
+use crate::here::Here;
+use crate::hub::{Path, Request, parse};
+use crate::out::println;
+use crate::text::json_line;
+
+#[derive(Debug, clap::Args)]
+#[command(group = clap::ArgGroup::new("what").required(true).args(["ids", "lease"]))]
+#[command(after_help = "\
+`hubctl wait` does this by itself, once it has printed what came.
+
+Examples:
+  hubctl ack 41 42
+  hubctl ack --inbox reviewer 41")]
+/// What was read.
+pub(crate) struct Args {
+    /// The notifications
+    #[arg(value_name = "ID")]
+    ids: Vec<Seq>,
+    /// A batch, by the lease that came with it
+    #[arg(long, value_name = "LEASE")]
+    lease: Option<String>,
+    /// The inbox [default: as for wait]
+    #[arg(long, value_name = "NAME")]
+    inbox: Option<InboxName>,
+    /// The project [default: as for notify]
+    #[arg(long, value_name = "P")]
+    project: Option<ProjectName>,
+    /// Print the hub's answer as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
+    let given: Vec<InboxName> = args.inbox.iter().cloned().collect();
+    let project = here.project(args.project.as_ref())?.value;
+    let body = match &args.lease {
+        Some(lease) => json!({"lease": lease}),
+        None => json!({"ids": args.ids}),
+    };
+    let hub = here.hub()?;
+    for inbox in here.inboxes(&given)?.value {
+        let path = Path::new("/inboxes")
+            .segment(&inbox)
+            .segment("ack")
+            .with("project", &project);
+        let answer = hub.text(&Request::post(path, body.to_string())).await?;
+        if args.json {
+            println(json_line(&answer))?;
+            continue;
+        }
+        let Acked { acked } = parse(&answer)?;
+        match acked.as_slice() {
+            [] => println(format_args!("{inbox}: nothing of it was pending"))?,
+            acked => println(format_args!("{inbox}: acknowledged {}", numbers(acked)))?,
+        }
+    }
+    Ok(Exit::DONE)
+}

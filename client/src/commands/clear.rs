@@ -1,0 +1,86 @@
+//! `hubctl clear`: take back what nobody has read yet.
+
+use hub_protocol::{InboxName, ProjectName, Seq};
+use reqwest::Method;
+use serde::Deserialize;
+
+use crate::error::{Error, Exit};
+use crate::here::Here;
+use crate::hub::{Path, Request, parse};
+use crate::out::println;
+use crate::sender::sender;
+use crate::text::json_line;
+
+#[derive(Debug, clap::Args)]
+#[command(group = clap::ArgGroup::new("what").required(true).args(["key", "id"]))]
+#[command(after_help = "\
+Examples:
+  hubctl clear 41
+  hubctl clear --key build
+  hubctl clear --key build --from ci --project /src/app")]
+/// What to take back.
+pub(crate) struct Args {
+    /// The notification
+    #[arg(value_name = "ID")]
+    id: Option<Seq>,
+    /// Everything pending under this key, from the same sender in the same project
+    #[arg(long, value_name = "K")]
+    key: Option<String>,
+    /// The sender [default: as for notify]
+    #[arg(long, value_name = "ID", requires = "key")]
+    from: Option<InboxName>,
+    /// Under the key, whoever said it
+    #[arg(long, requires = "key", conflicts_with = "from")]
+    from_anyone: bool,
+    /// The project [default: as for notify]
+    #[arg(long, value_name = "P", requires = "key")]
+    project: Option<ProjectName>,
+    /// Print the hub's answer as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Deserialize)]
+struct Withdrawn {
+    withdrawn: Vec<Seq>,
+}
+
+pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
+    let request = Request::new(Method::DELETE, path(args, here)?);
+    let answer = here.hub()?.text(&request).await?;
+    if args.json {
+        println(json_line(&answer))?;
+        return Ok(Exit::DONE);
+    }
+    let Withdrawn { withdrawn } = parse(&answer)?;
+    if withdrawn.is_empty() {
+        println("nothing was pending")?;
+    } else {
+        println(format_args!("withdrawn: {}", numbers(&withdrawn)))?;
+    }
+    Ok(Exit::DONE)
+}
+
+fn path(args: &Args, here: &Here) -> Result<Path, Error> {
+    let path = Path::new("/notifications");
+    let Some(key) = &args.key else {
+        // The argument group demands one of the two.
+        return Ok(path.segment(args.id.unwrap_or_default()));
+    };
+    let from = if args.from_anyone {
+        None
+    } else {
+        Some(sender(&here.env, args.from.as_ref())?.value)
+    };
+    let project = here.project(args.project.as_ref())?.value;
+    Ok(path
+        .with("project", project)
+        .with("key", key)
+        .maybe("from", from))
+}
+
+/// Numbers as a list for people.
+pub(crate) fn numbers(ids: &[Seq]) -> String {
+    let ids: Vec<String> = ids.iter().map(ToString::to_string).collect();
+    ids.join(" ")
+}

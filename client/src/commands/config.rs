@@ -1,0 +1,106 @@
+//! `hubctl config`: each setting, and where it came from.
+
+use hub_protocol::InboxName;
+use serde_json::{Map, json};
+
+use crate::error::{Error, Exit};
+use crate::here::Here;
+use crate::out::println;
+use crate::sender::{sender, session};
+use crate::settings::Address;
+use crate::text::{json_line, line};
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  hubctl config
+  HUB_PROJECT=app hubctl config --json")]
+/// How to print it.
+pub(crate) struct Args {
+    /// Print it as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+struct Setting {
+    name: &'static str,
+    value: String,
+    source: &'static str,
+}
+
+pub(crate) fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
+    let settings = collect(here)?;
+    if args.json {
+        let all: Map<_, _> = settings
+            .iter()
+            .map(|it| {
+                (
+                    it.name.into(),
+                    json!({"value": it.value, "source": it.source}),
+                )
+            })
+            .collect();
+        println(json_line(&serde_json::Value::Object(all).to_string()))?;
+        return Ok(Exit::DONE);
+    }
+    for it in settings {
+        println(format_args!(
+            "{:10} {}  ({})",
+            it.name,
+            line(&it.value),
+            it.source
+        ))?;
+    }
+    Ok(Exit::DONE)
+}
+
+fn collect(here: &Here) -> Result<Vec<Setting>, Error> {
+    let setting = |name, value: String, source| Setting {
+        name,
+        value,
+        source,
+    };
+    let settings = &here.settings;
+    let address = &settings.address;
+    let kind = match &address.value {
+        Address::Socket(_) => "socket",
+        Address::Url(_) => "url",
+    };
+    let from = sender(&here.env, None)?;
+    let project = here.project(None)?;
+    let inboxes = here.inboxes(&[])?;
+    let names: Vec<&str> = inboxes.value.iter().map(InboxName::as_str).collect();
+    let mut all = vec![
+        setting(
+            "state_dir",
+            settings.state_dir.value.display().to_string(),
+            settings.state_dir.source,
+        ),
+        setting(kind, address.value.to_string(), address.source),
+        setting(
+            "token_file",
+            settings.token_file.value.display().to_string(),
+            settings.token_file.source,
+        ),
+        setting("project", project.value.to_string(), project.source),
+        setting("from", from.value.to_string(), from.source),
+        setting("inboxes", names.join(","), inboxes.source),
+    ];
+    if let Some(session) = session(&here.env)? {
+        all.push(setting(
+            "session",
+            session.value.to_string(),
+            session.source,
+        ));
+    }
+    for (name, variable) in [("role", "HUB_ROLE"), ("parent", "HUB_PARENT")] {
+        if let Some(value) = here.env.var(variable) {
+            all.push(setting(
+                name,
+                value.to_string_lossy().into_owned(),
+                variable,
+            ));
+        }
+    }
+    Ok(all)
+}

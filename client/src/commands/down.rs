@@ -1,0 +1,115 @@
+//! `hubctl down`: stop the hub.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use anyhow::Context;
+use rustix::fs::{FlockOperation, Mode, OFlags, flock};
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::error::{Error, Exit};
+use crate::here::Here;
+use crate::out::println;
+use crate::span::Span;
+
+/// How often to look whether the hub has gone.
+const LOOK: Duration = Duration::from_millis(10);
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Nothing is lost: what is pending is there when the hub runs again, and what is said meanwhile is spooled.
+
+Examples:
+  hubctl down")]
+/// How to stop it.
+pub(crate) struct Args {
+    /// How long to wait until it has gone
+    #[arg(long, value_name = "SECONDS", default_value = "30")]
+    timeout: Span,
+}
+
+pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
+    let state_dir = &here.settings.state_dir.value;
+    let Some((lock, pid)) = holder(state_dir)? else {
+        println(format_args!("no hub runs in {}", state_dir.display()))?;
+        return Ok(Exit::DONE);
+    };
+    match kill_process(pid, Signal::TERM) {
+        Ok(()) | Err(Errno::SRCH) => {}
+        Err(error) => {
+            return Err(anyhow::anyhow!("process {}: {error}", pid.as_raw_nonzero()).into());
+        }
+    }
+    let until = Instant::now() + args.timeout.0;
+    while is_held(&lock)? {
+        if Instant::now() >= until {
+            return Err(anyhow::anyhow!(
+                "the hub (process {}) is still ending",
+                pid.as_raw_nonzero()
+            )
+            .into());
+        }
+        tokio::time::sleep(LOOK).await;
+    }
+    println(format_args!("the hub in {} has ended", state_dir.display()))?;
+    Ok(Exit::DONE)
+}
+
+/// The lock file and the process that holds it; `None` when no hub runs.
+fn holder(state_dir: &Path) -> anyhow::Result<Option<(File, Pid)>> {
+    let path = state_dir.join("lock");
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let mut lock = match rustix::fs::open(&path, flags, Mode::empty()) {
+        Ok(file) => File::from(file),
+        Err(Errno::NOENT) => return Ok(None),
+        Err(error) => return Err(error).context(path.display().to_string()),
+    };
+    // A file without a lock is left over: its number may be any process's by now.
+    if !is_held(&lock)? {
+        return Ok(None);
+    }
+    let mut text = String::new();
+    lock.read_to_string(&mut text)?;
+    let pid = text.trim().parse().ok().and_then(Pid::from_raw);
+    let pid = pid.filter(|pid| pid.as_raw_nonzero().get() > 1);
+    let pid = pid.with_context(|| format!("{} names no process", path.display()))?;
+    Ok(Some((lock, pid)))
+}
+
+/// Whether a hub holds the lock: the kernel frees it when its process is gone, however it ended.
+fn is_held(lock: &File) -> anyhow::Result<bool> {
+    match flock(lock, FlockOperation::NonBlockingLockShared) {
+        Ok(()) => {
+            flock(lock, FlockOperation::Unlock)?;
+            Ok(false)
+        }
+        Err(Errno::WOULDBLOCK) => Ok(true),
+        Err(error) => Err(error).context("lock"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lock_file_that_nobody_holds_names_nobody() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("lock"), "1234\n").unwrap();
+        assert!(holder(dir.path()).unwrap().is_none());
+    }
+
+    #[test]
+    fn a_held_lock_names_its_holder() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("lock");
+        std::fs::write(&path, "1234\n").unwrap();
+        let held = File::open(&path).unwrap();
+        flock(&held, FlockOperation::LockExclusive).unwrap();
+        let (_, pid) = holder(dir.path()).unwrap().unwrap();
+        assert_eq!(pid.as_raw_nonzero().get(), 1234);
+    }
+}

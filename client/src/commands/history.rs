@@ -1,0 +1,158 @@
+//! `hubctl history`: what was said.
+
+use hub_protocol::{InboxName, Kind, Notification, Priority, ProjectName, Seq};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::error::{Error, Exit};
+use crate::here::Here;
+use crate::hub::{Path, Request};
+use crate::out::println;
+use crate::text::{cut, json_line, line};
+
+/// How much of a message fits a line of the table.
+const WIDTH: usize = 120;
+
+/// How many notifications one request asks for.
+const PAGE: usize = 100;
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Newest first. With --json each is one line of JSON, whole.
+
+Examples:
+  hubctl history
+  hubctl history --project . --types error,question --limit 20
+  hubctl history --search \"login form\" --json")]
+/// Which.
+pub(crate) struct Args {
+    /// Only this project; `.` is the one here [default: all]
+    #[arg(long, value_name = "P")]
+    project: Option<ProjectName>,
+    /// Only what went to this inbox
+    #[arg(long, value_name = "NAME")]
+    inbox: Option<InboxName>,
+    /// Only from this sender
+    #[arg(long, value_name = "ID")]
+    from: Option<InboxName>,
+    /// Only about this session
+    #[arg(long, value_name = "ID")]
+    session: Option<InboxName>,
+    /// Only these types
+    #[arg(long, value_name = "a,b", value_delimiter = ',')]
+    types: Vec<Kind>,
+    /// Only of this priority or a higher one
+    #[arg(long, value_name = "P")]
+    min_priority: Option<Priority>,
+    /// Only with this status, e.g. pending or acked
+    #[arg(long, value_name = "STATUS")]
+    status: Option<String>,
+    /// Only with this text in it
+    #[arg(long, value_name = "TEXT")]
+    search: Option<String>,
+    /// Only those before this one
+    #[arg(long, value_name = "ID")]
+    before: Option<Seq>,
+    /// Only those after this one, oldest first
+    #[arg(long, value_name = "ID", conflicts_with = "before")]
+    after: Option<Seq>,
+    /// At most so many
+    #[arg(long, value_name = "N", default_value_t = 50)]
+    limit: usize,
+    /// Print them as lines of JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Deserialize)]
+struct Page {
+    notifications: Vec<Box<RawValue>>,
+    #[serde(default)]
+    next: Option<Seq>,
+}
+
+pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
+    let project = here.project_filter(args.project.as_ref())?;
+    let hub = here.hub()?;
+    let (mut before, mut after) = (args.before, args.after);
+    let mut left = args.limit;
+    while left > 0 {
+        let path = path(args, project.as_ref(), left.min(PAGE))
+            .maybe("before", before)
+            .maybe("after", after);
+        let page: Page = hub.json(&Request::get(path)).await?;
+        for notification in page.notifications.iter().take(left) {
+            println(shown(args, notification.get()))?;
+        }
+        left = left.saturating_sub(page.notifications.len());
+        // A page may be short, or empty, with more behind it: a search looks at so much and no more at a time.
+        let Some(next) = page.next else { break };
+        if args.after.is_some() {
+            after = Some(next);
+        } else {
+            before = Some(next);
+        }
+    }
+    Ok(Exit::DONE)
+}
+
+fn path(args: &Args, project: Option<&ProjectName>, limit: usize) -> Path {
+    Path::new("/notifications")
+        .maybe("project", project)
+        .maybe("inbox", args.inbox.as_ref())
+        .maybe("from", args.from.as_ref())
+        .maybe("session", args.session.as_ref())
+        .list("types", &args.types)
+        .maybe("min_priority", args.min_priority)
+        .maybe("status", args.status.as_ref())
+        .maybe("q", args.search.as_ref())
+        .with("limit", limit)
+}
+
+fn shown(args: &Args, json: &str) -> String {
+    // A field that a newer hub adds is no reason to show nothing.
+    match serde_json::from_str::<Row>(json) {
+        Ok(row) if !args.json => row.describe(args.project.is_none()),
+        _ => json_line(json).into_owned(),
+    }
+}
+
+#[derive(Deserialize)]
+struct Row {
+    #[serde(flatten)]
+    said: Notification,
+    #[serde(default)]
+    status: Option<String>,
+}
+
+impl Row {
+    fn describe(&self, with_project: bool) -> String {
+        let said = &self.said;
+        let to = said
+            .to
+            .as_ref()
+            .map_or(String::new(), |to| format!(" → {to}"));
+        let project = if with_project {
+            format!(" [{}]", said.project)
+        } else {
+            String::new()
+        };
+        let title = said
+            .title
+            .as_ref()
+            .map_or(String::new(), |title| format!("{}: ", line(title)));
+        let status = self
+            .status
+            .as_deref()
+            .map_or(String::new(), |status| format!(" ({})", line(status)));
+        let text = format!("{title}{}", line(&said.msg));
+        format!(
+            "{:>6}  {}  {:8}  {}{to}{project}{status}  {}",
+            said.id,
+            said.ts,
+            said.kind,
+            said.from,
+            cut(&text, WIDTH)
+        )
+    }
+}

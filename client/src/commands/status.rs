@@ -1,0 +1,73 @@
+//! `hubctl status`: whether the hub runs, and whether somebody waits here.
+
+use hub_protocol::{InboxInfo, InboxName, ProjectName};
+use serde::Deserialize;
+use serde_json::json;
+
+use super::inboxes::{describe, fetch, read};
+use crate::error::{Error, Exit};
+use crate::here::Here;
+use crate::hub::{Path, Request};
+use crate::out::println;
+use crate::random::random_hex;
+use crate::text::{json_line, line};
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Exits 5 when an inbox has no live waiter, 3 when the hub cannot be reached.
+
+Examples:
+  hubctl status
+  hubctl status --inbox reviewer || echo \"nobody would be woken\"")]
+/// About which inboxes.
+pub(crate) struct Args {
+    /// The inboxes [default: as for wait]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    inbox: Vec<InboxName>,
+    /// The project [default: as for notify]
+    #[arg(long, value_name = "P")]
+    project: Option<ProjectName>,
+    /// Print it as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Deserialize)]
+struct Hello {
+    version: String,
+}
+
+pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
+    let project = here.project(args.project.as_ref())?.value;
+    let names = here.inboxes(&args.inbox)?.value;
+    let hub = here.hub()?;
+    hub.text(&Request::get(Path::new("/readyz"))).await?;
+    let hello = Path::new("/hello").with("nonce", random_hex()?);
+    let Hello { version } = hub.json(&Request::get(hello)).await?;
+    let known = read(&fetch(&hub, Some(&project)).await?)?;
+    let inboxes: Vec<Option<&InboxInfo>> = names
+        .iter()
+        .map(|name| known.iter().find(|inbox| inbox.name == *name))
+        .collect();
+    if args.json {
+        let shown = json!({"version": version, "project": project, "inboxes": inboxes});
+        println(json_line(&shown.to_string()))?;
+    } else {
+        println(format_args!(
+            "hub {} at {}",
+            line(&version),
+            here.settings.address.value
+        ))?;
+        println(format_args!("project {project}"))?;
+        for (name, inbox) in names.iter().zip(&inboxes) {
+            match inbox {
+                Some(inbox) => println(describe(inbox))?,
+                None => println(format_args!("{name:24} never used; nobody waits"))?,
+            }
+        }
+    }
+    let watched = inboxes
+        .iter()
+        .all(|inbox| inbox.is_some_and(|inbox| inbox.waiter.is_some()));
+    Ok(if watched { Exit::DONE } else { Exit::NO_WAITER })
+}

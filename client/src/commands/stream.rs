@@ -1,0 +1,61 @@
+//! `hubctl stream`: everything, as it comes.
+
+mod exec;
+mod reader;
+
+use hub_protocol::{InboxName, Kind, Priority, ProjectName};
+
+use self::reader::Reader;
+use crate::error::{Error, Exit};
+use crate::here::Here;
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Reads the log, not an inbox: nothing is acknowledged, and nobody else gets less. It goes on until it is ended, and
+picks up where it was when the hub restarts. With --exec the fields are in HUB_ID, HUB_TS, HUB_FROM, HUB_TYPE,
+HUB_MSG, HUB_TO, HUB_PROJECT, HUB_PRIORITY, HUB_TITLE, HUB_DATA, HUB_KEY, HUB_REPLY_TO and HUB_JSON (all of it).
+
+Examples:
+  hubctl stream
+  hubctl stream --since 0 --project . --types error
+  hubctl stream --kinds notification,delivery,seen
+  hubctl stream --types question --exec 'notify-send \"$HUB_FROM asks\" \"$HUB_MSG\"'")]
+/// What to read.
+pub(crate) struct Args {
+    /// From after this place: an event's id, a notification's number, or 0 for the earliest kept [default: now]
+    #[arg(long, value_name = "CURSOR")]
+    since: Option<String>,
+    /// Run this with sh for each notification, one at a time, instead of printing it
+    #[arg(long, value_name = "CMD", conflicts_with = "kinds")]
+    exec: Option<String>,
+    /// Print {event, id, data} for these kinds: notification, delivery, seen, presence
+    #[arg(long, value_name = "a,b", value_delimiter = ',')]
+    kinds: Vec<String>,
+    /// Only this project; `.` is the one here [default: all]
+    #[arg(long, value_name = "P")]
+    project: Option<ProjectName>,
+    /// Only what goes to this inbox
+    #[arg(long, value_name = "NAME")]
+    inbox: Option<InboxName>,
+    /// Only these types
+    #[arg(long, value_name = "a,b", value_delimiter = ',')]
+    types: Vec<Kind>,
+    /// Only from this sender
+    #[arg(long, value_name = "ID")]
+    from: Option<InboxName>,
+    /// Only about this session
+    #[arg(long, value_name = "ID")]
+    session: Option<InboxName>,
+    /// Only of this priority or a higher one
+    #[arg(long, value_name = "P")]
+    min_priority: Option<Priority>,
+}
+
+pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
+    crate::out::demand_stdout()?;
+    let project = here.project_filter(args.project.as_ref())?;
+    let mut reader = Reader::new(args, project, here.hub()?);
+    loop {
+        reader.read().await?;
+    }
+}

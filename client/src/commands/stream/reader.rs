@@ -1,0 +1,191 @@
+//! The reader of a stream: its place in the log, through any number of connections.
+
+use std::time::Duration;
+
+use hub_protocol::ProjectName;
+use reqwest::Response;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use tokio::time::{Instant, timeout};
+
+use super::{Args, exec};
+use crate::backoff::Backoff;
+use crate::error::{Error, Unreachable};
+use crate::here::newest;
+use crate::hub::{Hub, PATIENCE, Path, Request, unreachable};
+use crate::out::{println, say};
+use crate::sse::{Event, Parser};
+use crate::text::json_line;
+
+/// Three heartbeats without a byte: the connection is dead.
+const SILENCE: Duration = Duration::from_secs(45);
+
+/// How long to look for a hub that was never there: long enough for one that is being restarted.
+const FIRST_CONTACT: Duration = Duration::from_secs(2);
+
+/// A reader and its place.
+pub(super) struct Reader<'a> {
+    args: &'a Args,
+    project: Option<ProjectName>,
+    hub: Hub,
+    /// Where it begins: what was asked for, or the newest notification at the start.
+    since: Option<String>,
+    /// The last event that was handled.
+    last: Option<String>,
+    backoff: Backoff,
+    started: Instant,
+    was_there: bool,
+}
+
+/// The data of a `reset` event.
+#[derive(Deserialize)]
+struct Reset {
+    epoch: String,
+    head: u64,
+}
+
+impl<'a> Reader<'a> {
+    /// A reader as `args` describe it.
+    pub(super) fn new(args: &'a Args, project: Option<ProjectName>, hub: Hub) -> Self {
+        Self {
+            args,
+            project,
+            hub,
+            since: args.since.clone(),
+            last: None,
+            backoff: Backoff::new(Duration::from_millis(50), Duration::from_secs(5)),
+            started: Instant::now(),
+            was_there: false,
+        }
+    }
+
+    /// Reads one connection to its end, and waits until the next may be tried.
+    pub(super) async fn read(&mut self) -> Result<(), Error> {
+        match self.connection().await {
+            Ok(()) => {}
+            Err(error) if error.is_passing() && self.may_try_again() => {}
+            Err(error) => return Err(error),
+        }
+        self.backoff.pause().await;
+        Ok(())
+    }
+
+    fn may_try_again(&self) -> bool {
+        self.was_there || self.started.elapsed() < FIRST_CONTACT
+    }
+
+    async fn connection(&mut self) -> Result<(), Error> {
+        if self.since.is_none() {
+            self.since = Some(newest(&self.hub).await?.to_string());
+        }
+        let mut response = self.hub.send(&self.request(), PATIENCE).await?;
+        self.was_there = true;
+        self.backoff.reset();
+        let mut parser = Parser::default();
+        while let Some(bytes) = chunk(&mut response).await? {
+            for event in parser.feed(bytes.as_ref()) {
+                self.handle(&event)?;
+            }
+            if let Some(retry) = parser.retry.take() {
+                self.backoff = Backoff::new(retry, retry.max(Duration::from_secs(5)));
+            }
+        }
+        Ok(())
+    }
+
+    fn request(&self) -> Request {
+        let args = self.args;
+        let path = Path::new("/events")
+            .maybe("since", self.since.as_ref().filter(|_| self.last.is_none()))
+            .maybe("project", self.project.as_ref())
+            .maybe("inbox", args.inbox.as_ref())
+            .list("types", &args.types)
+            .maybe("from", args.from.as_ref())
+            .maybe("session", args.session.as_ref())
+            .maybe("min_priority", args.min_priority)
+            .list("kinds", &args.kinds);
+        let request = Request::get(path).header("accept", "text/event-stream");
+        match &self.last {
+            Some(last) => request.header("last-event-id", last),
+            None => request,
+        }
+    }
+
+    fn handle(&mut self, event: &Event) -> Result<(), Error> {
+        match event.name.as_str() {
+            "reset" => self.reset(event),
+            "gap" => say(format!(
+                "some of the log is no longer there: {}",
+                event.data
+            )),
+            "notification" if self.args.kinds.is_empty() => match &self.args.exec {
+                Some(command) => exec::run(command, &event.data)?,
+                None => println(json_line(&event.data))?,
+            },
+            _ if !self.args.kinds.is_empty() => println(wrapped(event))?,
+            _ => {}
+        }
+        // Only now: an event that was not handled is read again.
+        if event.id.is_some() {
+            self.last.clone_from(&event.id);
+        }
+        Ok(())
+    }
+
+    /// The hub has another journal, or lost its end: go on from where it is.
+    fn reset(&mut self, event: &Event) {
+        say("the hub's log is not the one this place belongs to; going on from its end");
+        if let Ok(Reset { epoch, head }) = serde_json::from_str(&event.data) {
+            self.last = Some(format!("{epoch}-{head}"));
+        }
+    }
+}
+
+async fn chunk(response: &mut Response) -> Result<Option<impl AsRef<[u8]> + use<>>, Error> {
+    match timeout(SILENCE, response.chunk()).await {
+        Ok(chunk) => chunk.map_err(|error| unreachable(&error)),
+        Err(_) => Err(Error::Unreachable(Unreachable {
+            connected: true,
+            reason: "the stream went silent".into(),
+        })),
+    }
+}
+
+/// An event of any kind as one line of JSON.
+fn wrapped(event: &Event) -> String {
+    #[derive(serde::Serialize)]
+    struct Wrapped<'a> {
+        event: &'a str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        id: Option<&'a str>,
+        data: &'a RawValue,
+    }
+    let text = RawValue::from_string(event.data.clone())
+        .and_then(|data| {
+            serde_json::to_string(&Wrapped {
+                event: &event.name,
+                id: event.id.as_deref(),
+                data: &data,
+            })
+        })
+        .unwrap_or_else(|_| serde_json::Value::from(event.data.as_str()).to_string());
+    json_line(&text).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_event_of_any_kind_is_one_line_of_json() {
+        let event = Event {
+            name: "seen".into(),
+            data: "{\"ids\":[1],\n\"seen\":true}".into(),
+            id: Some("00ff-2".into()),
+        };
+        assert_eq!(
+            wrapped(&event),
+            r#"{"event":"seen","id":"00ff-2","data":{"ids":[1], "seen":true}}"#
+        );
+    }
+}

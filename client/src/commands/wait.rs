@@ -1,0 +1,79 @@
+//! `hubctl wait`: the process whose end wakes an agent.
+
+mod identity;
+mod waiter;
+
+use hub_protocol::{InboxName, Kind, Priority, ProjectName};
+
+use self::waiter::Waiter;
+use crate::error::{Error, Exit};
+use crate::here::Here;
+use crate::out::demand_stdout;
+use crate::parent;
+use crate::span::Span;
+
+#[derive(Debug, Clone, clap::Args)]
+#[command(after_help = "\
+Prints one JSON object a line on stdout, acknowledges them once they are flushed, and ends. At the timeout it
+says so on stderr and exits 0. While the hub restarts it keeps its place and its deadline. It ends with the
+agent's process (CLAUDE_PID), or else with its parent process: start it with `setsid -f` to outlive both.
+SIGINT and SIGTERM end it as usual (130 and 143 in a shell); what it had not printed stays pending.
+
+Examples:
+  hubctl wait
+  hubctl wait --inbox primary,ops --timeout 10m
+  hubctl wait --all worker-1,worker-2 --timeout 1h
+  hubctl wait --types error,question --keep | while read -r line; do echo \"$line\"; done")]
+/// What to wait for.
+pub(crate) struct Args {
+    /// The inboxes [default: this session's own; primary outside any agent; both for `HUB_ROLE=primary`]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    inbox: Vec<InboxName>,
+    /// The project [default: as for notify]
+    #[arg(long, value_name = "P")]
+    project: Option<ProjectName>,
+    /// How long: seconds, or 10m, 2h; 0 only drains what is pending
+    #[arg(long, value_name = "SECONDS", default_value = "570")]
+    timeout: Span,
+    /// Only these types
+    #[arg(long, value_name = "a,b", value_delimiter = ',')]
+    types: Vec<Kind>,
+    /// Only from this sender
+    #[arg(long, value_name = "ID")]
+    from: Option<InboxName>,
+    /// Only of this priority or a higher one
+    #[arg(long, value_name = "P")]
+    min_priority: Option<Priority>,
+    /// Once something came, wait for a lull of so many milliseconds
+    #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u16).range(..=5000))]
+    settle: Option<u16>,
+    /// Until each of these sessions is complete, failed or over
+    #[arg(long, value_name = "a,b", value_delimiter = ',')]
+    all: Vec<InboxName>,
+    /// Until so many are pending
+    #[arg(long, value_name = "N")]
+    count: Option<u32>,
+    /// Until something comes that is not there yet
+    #[arg(long)]
+    new: bool,
+    /// End whoever waits there now
+    #[arg(long)]
+    takeover: bool,
+    /// Go on after the first batch, until the timeout
+    #[arg(long)]
+    keep: bool,
+    /// The exit code at the timeout
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    timeout_code: u8,
+}
+
+pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
+    // Nothing is leased that could not be shown.
+    demand_stdout()?;
+    let mut waiter = Waiter::new(args, here)?;
+    tokio::select! {
+        ended = waiter.run() => ended,
+        // Whoever would read the exit code is gone.
+        () = parent::ended(&here.env) => Ok(Exit::DONE),
+    }
+}

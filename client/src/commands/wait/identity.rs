@@ -1,0 +1,53 @@
+//! The name of a waiter.
+
+use hub_protocol::InboxName;
+
+/// Of a session's name, what fits into a waiter's name with the rest; a UUID does.
+const LONGEST_SESSION: usize = 40;
+
+/// A name for this process alone, also after its number is used again: `SESSION:PID-STARTED`.
+pub(super) fn waiter_name(session: Option<&InboxName>) -> String {
+    let session = session.map_or("hubctl", InboxName::as_str);
+    let session = &session[..session.len().min(LONGEST_SESSION)];
+    format!("{session}:{}-{}", std::process::id(), started())
+}
+
+/// When this process started, in the system's own unit.
+#[cfg(target_os = "linux")]
+fn started() -> u128 {
+    // Field 22 of proc_pid_stat(5); the second field may hold spaces and ends with the last parenthesis.
+    let field = std::fs::read_to_string("/proc/self/stat")
+        .ok()
+        .and_then(|stat| {
+            stat.rsplit_once(')')?
+                .1
+                .split_whitespace()
+                .nth(19)?
+                .parse()
+                .ok()
+        });
+    field.unwrap_or_else(now)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn started() -> u128 {
+    now()
+}
+
+fn now() -> u128 {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    since.map_or(0, |since| since.as_millis())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_waiters_name_is_a_name_however_long_the_sessions_is() {
+        let session: InboxName = "s".repeat(64).parse().unwrap();
+        let name = waiter_name(Some(&session));
+        assert!(name.parse::<InboxName>().is_ok(), "{name}");
+        assert!(waiter_name(None).starts_with("hubctl:"));
+    }
+}

@@ -1,0 +1,307 @@
+//! One waiter: asks, prints, acknowledges.
+
+use std::time::Duration;
+
+use hub_protocol::{Holder, InboxName, Problem, ProjectName, Seq, WaitReply, WhyWoken};
+use serde_json::json;
+use tokio::time::Instant;
+
+use super::Args;
+use super::identity::waiter_name;
+use crate::backoff::Backoff;
+use crate::error::{Error, Exit};
+use crate::here::{Here, newest};
+use crate::hub::{Hub, Path, Request, parse};
+use crate::out::{print, say};
+use crate::sender::session;
+use crate::text::json_line;
+
+/// The longest single request; the deadline may lie behind many of them.
+const LONGEST_POLL: Duration = Duration::from_secs(600);
+
+/// How much later than asked a hub may answer before its connection counts as dead.
+const GRACE: Duration = Duration::from_secs(15);
+
+/// How long to look for a hub that was never there: long enough for one that is being restarted.
+const FIRST_CONTACT: Duration = Duration::from_secs(2);
+
+/// How long to try to acknowledge what was printed. The agent wakes when this process ends, so a duplicate later is
+/// better than a wake that comes late.
+const ACK_PATIENCE: Duration = Duration::from_secs(5);
+
+/// An early "nothing" in less than this is no wait at all.
+const INSTANT: Duration = Duration::from_millis(50);
+
+/// A waiter and its place.
+pub(super) struct Waiter {
+    args: Args,
+    hub: Hub,
+    project: ProjectName,
+    inboxes: Vec<InboxName>,
+    session: Option<InboxName>,
+    name: String,
+    since: Option<Seq>,
+    started: Instant,
+    /// The hub has had this waiter: a broken connection is a restart, and the place is ours.
+    was_there: bool,
+}
+
+/// What one question to the hub came to.
+enum Polled {
+    Batch(WaitReply),
+    TimedOut,
+}
+
+impl Waiter {
+    /// A waiter as `args` describe it; its time runs from now.
+    pub(super) fn new(args: &Args, here: &Here) -> Result<Self, Error> {
+        let session = session(&here.env)?.map(|found| found.value);
+        Ok(Self {
+            hub: here.hub()?,
+            project: here.project(args.project.as_ref())?.value,
+            inboxes: here.inboxes(&args.inbox)?.value,
+            name: waiter_name(session.as_ref()),
+            session,
+            since: None,
+            started: Instant::now(),
+            was_there: false,
+            args: args.clone(),
+        })
+    }
+
+    /// Waits, and prints what comes.
+    pub(super) async fn run(&mut self) -> Result<Exit, Error> {
+        loop {
+            let reply = match self.next().await {
+                Ok(Polled::Batch(reply)) => reply,
+                Ok(Polled::TimedOut) => return Ok(self.timed_out()),
+                Err(Error::Refused(problem)) => return self.turned_away(*problem),
+                Err(error) => return Err(error),
+            };
+            print(&lines(&reply))?;
+            self.acknowledge(&reply.lease).await;
+            tell(&reply);
+            if !self.args.keep {
+                let late = reply.why_woken == WhyWoken::Timeout;
+                return Ok(if late {
+                    Exit(self.args.timeout_code)
+                } else {
+                    Exit::DONE
+                });
+            }
+        }
+    }
+
+    fn left(&self) -> Duration {
+        self.args.timeout.0.saturating_sub(self.started.elapsed())
+    }
+
+    /// The next batch, through any number of connections and hubs.
+    async fn next(&mut self) -> Result<Polled, Error> {
+        let mut backoff = Backoff::local();
+        loop {
+            let asked = Instant::now();
+            match self.poll().await {
+                Ok(Some(reply)) => return Ok(Polled::Batch(reply)),
+                Ok(None) if self.left().is_zero() => return Ok(Polled::TimedOut),
+                Ok(None) if asked.elapsed() > INSTANT => backoff.reset(),
+                Ok(None) => backoff.pause().await,
+                Err(error) if error.is_passing() && self.may_try_again() => backoff.pause().await,
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    fn may_try_again(&self) -> bool {
+        let patience = if self.was_there {
+            self.args.timeout.0
+        } else {
+            FIRST_CONTACT
+        };
+        self.started.elapsed() < patience.min(self.args.timeout.0)
+    }
+
+    /// One request; `None` when nothing came in its time.
+    async fn poll(&mut self) -> Result<Option<WaitReply>, Error> {
+        if self.args.new && self.since.is_none() {
+            self.since = Some(newest(&self.hub).await?);
+        }
+        // Whole seconds, rounded up: a hub that answered early would be asked again and again.
+        let left = self.left().min(LONGEST_POLL);
+        let seconds = left.as_secs() + u64::from(left.subsec_nanos() > 0);
+        let request = Request::get(self.path(seconds));
+        let answer = self
+            .hub
+            .text_within(&request, Duration::from_secs(seconds) + GRACE)
+            .await;
+        match &answer {
+            Ok(_) => self.was_there = true,
+            Err(Error::Unreachable(failure)) => self.was_there |= failure.connected,
+            Err(error) => self.was_there |= error.is_passing(),
+        }
+        let answer = answer?;
+        if answer.is_empty() {
+            return Ok(None);
+        }
+        parse(&answer).map(Some)
+    }
+
+    fn path(&self, seconds: u64) -> Path {
+        let args = &self.args;
+        let path = Path::new("/wait")
+            .list("inbox", &self.inboxes)
+            .with("project", &self.project)
+            .with("as", &self.name)
+            .maybe("session", self.session.as_ref())
+            .with("timeout", seconds)
+            .maybe("settle", args.settle)
+            .list("types", &args.types)
+            .maybe("from", args.from.as_ref())
+            .maybe("min_priority", args.min_priority)
+            .list("all", &args.all)
+            .maybe("count", args.count)
+            .maybe("since", self.since);
+        // Once: after a restart the place may be another's by right.
+        path.maybe(
+            "takeover",
+            (args.takeover && !self.was_there).then_some(true),
+        )
+    }
+
+    /// Acknowledges a batch that is on stdout; failing that, says so: it will be offered again.
+    async fn acknowledge(&self, lease: &str) {
+        let path = Path::new("/inboxes")
+            .segment(&self.inboxes[0])
+            .segment("ack")
+            .with("project", &self.project);
+        let request = Request::post(path, json!({"lease": lease, "by": self.name}).to_string());
+        let mut backoff = Backoff::local();
+        let until = Instant::now() + ACK_PATIENCE;
+        loop {
+            match self.hub.send(&request, ACK_PATIENCE).await {
+                Ok(_) => return,
+                Err(error) if error.is_passing() && Instant::now() < until => backoff.pause().await,
+                Err(error) => return say(format!("not acknowledged, will come again: {error}")),
+            }
+        }
+    }
+
+    fn timed_out(&self) -> Exit {
+        let seconds = self.args.timeout.0.as_secs();
+        if seconds > 0 {
+            say(format!(
+                "nothing more within {seconds} s; run it again: {}",
+                command_line()
+            ));
+        }
+        Exit(self.args.timeout_code)
+    }
+
+    /// What a refusal means: our own session's waiter is as good as this one.
+    fn turned_away(&self, problem: Problem) -> Result<Exit, Error> {
+        match problem.code.as_str() {
+            "inbox_held" => {}
+            "taken_over" => {
+                say("another waiter took over");
+                return Ok(Exit::HELD);
+            }
+            _ => return Err(Error::Refused(problem.into())),
+        }
+        let inbox = problem
+            .more
+            .get("inbox")
+            .and_then(|inbox| inbox.as_str())
+            .unwrap_or_default();
+        let holder: Option<Holder> = problem
+            .more
+            .get("holder")
+            .and_then(|holder| serde_json::from_value(holder.clone()).ok());
+        let by = holder.as_ref().map_or("another waiter".into(), describe);
+        let ours =
+            self.session.is_some() && holder.is_some_and(|holder| holder.session == self.session);
+        if ours {
+            say(format!(
+                "this session already waits at inbox '{inbox}': {by}"
+            ));
+            return Ok(Exit::DONE);
+        }
+        say(format!(
+            "inbox '{inbox}' is held by {by}; --takeover ends that one"
+        ));
+        Ok(Exit::HELD)
+    }
+}
+
+fn describe(holder: &Holder) -> String {
+    let name = holder.name.as_deref().unwrap_or("a waiter without a name");
+    match &holder.session {
+        Some(session) => format!("{name} (session {session}, since {})", holder.since),
+        None => format!("{name} (since {})", holder.since),
+    }
+}
+
+/// The lines of a batch: the hub's own JSON.
+fn lines(reply: &WaitReply) -> String {
+    let mut text = String::new();
+    for notification in &reply.notifications {
+        text.push_str(&json_line(notification.get()));
+        text.push('\n');
+    }
+    text
+}
+
+fn tell(reply: &WaitReply) {
+    if let Some(barrier) = reply.barrier.as_ref().filter(|barrier| !barrier.met) {
+        let missing: Vec<&str> = barrier.missing.iter().map(InboxName::as_str).collect();
+        match missing.as_slice() {
+            [] => say("not everything came that was waited for"),
+            names => say(format!("not finished yet: {}", names.join(", "))),
+        }
+    }
+    if reply.remaining > 0 {
+        say(format!(
+            "{} more pending: run it again: {}",
+            reply.remaining,
+            command_line()
+        ));
+    }
+}
+
+/// The command that started this process, as a shell would read it.
+fn command_line() -> String {
+    let mut words = vec!["hubctl".to_owned()];
+    words.extend(std::env::args().skip(1).map(|word| quoted(&word)));
+    words.join(" ")
+}
+
+fn quoted(word: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./:,=@+".contains(&byte);
+    if !word.is_empty() && word.bytes().all(plain) {
+        word.into()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_batch_is_the_hubs_own_lines() {
+        let reply = "{\"notifications\":[{\"id\":1,\"msg\":\"a\u{9b}\"},{\"id\":2}],\"lease\":\"l\",\"remaining\":0,\
+                     \"why_woken\":{\"reason\":\"pending\"}}";
+        let reply: WaitReply = serde_json::from_str(reply).unwrap();
+        assert_eq!(
+            lines(&reply),
+            "{\"id\":1,\"msg\":\"a\\u009b\"}\n{\"id\":2}\n"
+        );
+    }
+
+    #[test]
+    fn a_command_can_be_pasted_back() {
+        assert_eq!(quoted("--inbox=a,b"), "--inbox=a,b");
+        assert_eq!(quoted("it's"), r"'it'\''s'");
+        assert_eq!(quoted(""), "''");
+    }
+}

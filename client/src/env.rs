@@ -1,0 +1,90 @@
+//! What surrounds this process, taken once, so that every rule is a function of it.
+
+use std::collections::HashMap;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use crate::error::Error;
+
+/// A value and the rule that gave it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Sourced<T> {
+    /// The value.
+    pub value: T,
+    /// The rule, in words for a person.
+    pub source: &'static str,
+}
+
+impl<T> Sourced<T> {
+    /// `value`, given by `source`.
+    pub(crate) fn new(value: T, source: &'static str) -> Self {
+        Self { value, source }
+    }
+}
+
+/// The environment variables, the working directory and the home directory.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Env {
+    vars: HashMap<OsString, OsString>,
+    /// The working directory; empty if it is gone.
+    pub cwd: PathBuf,
+    /// The home directory, if there is one.
+    pub home: Option<PathBuf>,
+}
+
+impl Env {
+    /// This process's own.
+    pub(crate) fn here() -> Self {
+        Self {
+            vars: std::env::vars_os().collect(),
+            cwd: std::env::current_dir().unwrap_or_default(),
+            home: std::env::home_dir(),
+        }
+    }
+
+    /// The variable `name`, unless it is empty.
+    pub(crate) fn var(&self, name: &str) -> Option<&OsStr> {
+        let value = self.vars.get(OsStr::new(name))?;
+        (!value.is_empty()).then_some(value)
+    }
+
+    /// The variable `name` as a path, absolute.
+    pub(crate) fn path(&self, name: &str) -> Option<PathBuf> {
+        self.var(name).map(|path| self.absolute(Path::new(path)))
+    }
+
+    /// `path` seen from the working directory.
+    pub(crate) fn absolute(&self, path: &Path) -> PathBuf {
+        self.cwd.join(path)
+    }
+
+    /// The variable `name`, parsed; an error names it.
+    pub(crate) fn parsed<T>(&self, name: &'static str) -> Result<Option<Sourced<T>>, Error>
+    where
+        T: FromStr,
+        T::Err: std::fmt::Display,
+    {
+        let Some(text) = self.var(name) else {
+            return Ok(None);
+        };
+        let text = text
+            .to_str()
+            .ok_or_else(|| Error::Usage(format!("{name} is not UTF-8")))?;
+        match text.parse() {
+            Ok(value) => Ok(Some(Sourced::new(value, name))),
+            Err(error) => Err(Error::Usage(format!("{name}: {error}"))),
+        }
+    }
+
+    /// For tests: these variables in this directory, at home nowhere.
+    #[cfg(test)]
+    pub(crate) fn of(cwd: &Path, vars: &[(&str, &str)]) -> Self {
+        let vars = vars.iter().map(|(k, v)| (k.into(), v.into())).collect();
+        Self {
+            vars,
+            cwd: cwd.to_owned(),
+            home: None,
+        }
+    }
+}

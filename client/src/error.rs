@@ -1,0 +1,113 @@
+//! How a command ends.
+
+use std::fmt;
+use std::process::ExitCode;
+
+use hub_protocol::Problem;
+
+use crate::text::line;
+
+/// A command's exit code; 2 is left to hooks, where it means something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Exit(pub u8);
+
+impl Exit {
+    /// Done, timed out, or held by this session's own waiter.
+    pub(crate) const DONE: Self = Self(0);
+    /// Refused or failed.
+    pub(crate) const REFUSED: Self = Self(1);
+    /// The hub cannot be reached.
+    pub(crate) const UNREACHABLE: Self = Self(3);
+    /// The inbox is held by another.
+    pub(crate) const HELD: Self = Self(4);
+    /// Nobody waits.
+    pub(crate) const NO_WAITER: Self = Self(5);
+    /// Wrong usage (`EX_USAGE`).
+    pub(crate) const USAGE: Self = Self(64);
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        exit.0.into()
+    }
+}
+
+/// Why a command did not do what was asked.
+#[derive(Debug)]
+pub(crate) enum Error {
+    /// What was asked makes no sense.
+    Usage(String),
+    /// The hub said no.
+    Refused(Box<Problem>),
+    /// The hub did not answer.
+    Unreachable(Unreachable),
+    /// This machine said no.
+    Failed(anyhow::Error),
+}
+
+/// How the hub failed to answer.
+#[derive(Debug)]
+pub(crate) struct Unreachable {
+    /// Whether something took the connection.
+    pub connected: bool,
+    /// What went wrong.
+    pub reason: String,
+}
+
+impl Error {
+    /// The exit code that tells it.
+    pub(crate) fn exit(&self) -> Exit {
+        match self {
+            Self::Usage(_) => Exit::USAGE,
+            Self::Refused(_) | Self::Failed(_) => Exit::REFUSED,
+            Self::Unreachable(_) => Exit::UNREACHABLE,
+        }
+    }
+
+    /// Whether the same request may succeed later: the hub is down, late, or failing.
+    pub(crate) fn is_passing(&self) -> bool {
+        match self {
+            Self::Unreachable(_) => true,
+            Self::Refused(problem) => problem.status >= 500 || problem.status == 408,
+            Self::Usage(_) | Self::Failed(_) => false,
+        }
+    }
+
+    /// The refusal's stable name.
+    pub(crate) fn code(&self) -> Option<&str> {
+        match self {
+            Self::Refused(problem) => Some(&problem.code),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Usage(text) => f.write_str(&line(text)),
+            Self::Refused(problem) => {
+                let detail = problem.detail.as_ref().unwrap_or(&problem.title);
+                f.write_str(&line(detail))?;
+                match &problem.hint {
+                    Some(hint) => write!(f, " ({})", line(hint)),
+                    None => Ok(()),
+                }
+            }
+            Self::Unreachable(it) => write!(f, "the hub cannot be reached: {}", line(&it.reason)),
+            Self::Failed(error) => f.write_str(&line(&format!("{error:#}"))),
+        }
+    }
+}
+
+impl From<anyhow::Error> for Error {
+    fn from(error: anyhow::Error) -> Self {
+        Self::Failed(error)
+    }
+}
+
+impl From<std::io::Error> for Error {
+    fn from(error: std::io::Error) -> Self {
+        Self::Failed(error.into())
+    }
+}

@@ -1,0 +1,71 @@
+//! What every command starts from: the surroundings, and the hub that they name.
+
+use hub_protocol::{InboxName, ProjectName, Seq};
+use serde::Deserialize;
+
+use crate::env::{Env, Sourced};
+use crate::error::Error;
+use crate::hub::{Hub, Path, Request};
+use crate::settings::{Place, Settings};
+
+/// The surroundings of a command.
+#[derive(Debug)]
+pub(crate) struct Here {
+    /// The environment.
+    pub env: Env,
+    /// Where the hub is.
+    pub settings: Settings,
+}
+
+impl Here {
+    /// The surroundings of this process.
+    pub(crate) fn new(place: &Place) -> Result<Self, Error> {
+        let env = Env::here();
+        let settings = Settings::resolve(place, &env)?;
+        Ok(Self { env, settings })
+    }
+
+    /// The hub.
+    pub(crate) fn hub(&self) -> Result<Hub, Error> {
+        Hub::open(&self.settings)
+    }
+
+    /// The project, by its rule.
+    pub(crate) fn project(
+        &self,
+        given: Option<&ProjectName>,
+    ) -> Result<Sourced<ProjectName>, Error> {
+        crate::project::project(&self.env, given)
+    }
+
+    /// The project for commands that read the whole log: all when none is given, and `.` is the one here.
+    pub(crate) fn project_filter(
+        &self,
+        given: Option<&ProjectName>,
+    ) -> Result<Option<ProjectName>, Error> {
+        match given {
+            Some(project) if project.as_str() == "." => Ok(Some(self.project(None)?.value)),
+            given => Ok(given.cloned()),
+        }
+    }
+
+    /// The inboxes to read, by their rule.
+    pub(crate) fn inboxes(&self, given: &[InboxName]) -> Result<Sourced<Vec<InboxName>>, Error> {
+        crate::sender::inboxes(&self.env, given)
+    }
+}
+
+/// The newest notification's number, 0 if there is none: a place in the log that means "from now on".
+pub(crate) async fn newest(hub: &Hub) -> Result<Seq, Error> {
+    #[derive(Deserialize)]
+    struct Page {
+        notifications: Vec<Numbered>,
+    }
+    #[derive(Deserialize)]
+    struct Numbered {
+        id: Seq,
+    }
+    let path = Path::new("/notifications").with("limit", 1);
+    let page: Page = hub.json(&Request::get(path)).await?;
+    Ok(page.notifications.first().map_or(0, |newest| newest.id))
+}

@@ -1,0 +1,66 @@
+//! The hub's proof that it has the token: whoever squats on its port has not.
+
+use hmac::{Hmac, KeyInit, Mac};
+use serde::Deserialize;
+use sha2::Sha256;
+
+/// The answer to `GET /hello`.
+#[derive(Deserialize)]
+struct Hello {
+    proof: String,
+}
+
+/// Whether `body` holds HMAC-SHA256(token, nonce ‖ address); compared in constant time.
+pub(super) fn holds(token: &[u8], body: &[u8], nonce: &str, address: &str) -> bool {
+    let Ok(hello) = serde_json::from_slice::<Hello>(body) else {
+        return false;
+    };
+    let (Some(proof), Ok(mut mac)) = (unhex(&hello.proof), Hmac::<Sha256>::new_from_slice(token))
+    else {
+        return false;
+    };
+    mac.update(nonce.as_bytes());
+    mac.update(address.as_bytes());
+    mac.verify_slice(&proof).is_ok()
+}
+
+fn unhex(text: &str) -> Option<Vec<u8>> {
+    if !text.is_ascii() || text.len() % 2 != 0 {
+        return None;
+    }
+    (0..text.len())
+        .step_by(2)
+        .map(|at| u8::from_str_radix(&text[at..at + 2], 16).ok())
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // HMAC-SHA256("key", "ab" ‖ "127.0.0.1:1"), by `printf 'ab127.0.0.1:1' | openssl dgst -sha256 -hmac key`.
+    const PROOF: &str = "6f68d437e80066937d16823a2273e4418e9715a6a039c9e46763a6a655abd03b";
+
+    fn body(proof: &str) -> Vec<u8> {
+        format!("{{\"proof\":\"{proof}\",\"version\":\"1\"}}").into_bytes()
+    }
+
+    #[test]
+    fn only_who_knows_the_token_and_listens_there_can_prove_it() {
+        assert!(holds(b"key", &body(PROOF), "ab", "127.0.0.1:1"));
+        assert!(!holds(b"another", &body(PROOF), "ab", "127.0.0.1:1"));
+        assert!(!holds(b"key", &body(PROOF), "ac", "127.0.0.1:1"));
+        assert!(!holds(b"key", &body(PROOF), "ab", "127.0.0.1:2"));
+    }
+
+    #[test]
+    fn what_is_no_proof_proves_nothing() {
+        for proof in ["", "é", "0", "zz", &PROOF[2..]] {
+            assert!(
+                !holds(b"key", &body(proof), "ab", "127.0.0.1:1"),
+                "{proof:?}"
+            );
+        }
+        assert!(!holds(b"key", b"<html>", "ab", "127.0.0.1:1"));
+    }
+}

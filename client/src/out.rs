@@ -1,0 +1,50 @@
+//! What a command says: results on stdout, everything else on stderr.
+
+use std::fmt::Display;
+use std::io::{self, Write};
+use std::os::unix::fs::MetadataExt;
+
+use rustix::fs::{OFlags, fcntl_getfl, fstat};
+use std::os::fd::{AsFd, BorrowedFd};
+
+use crate::error::Error;
+
+/// Writes `text` to stdout and flushes it: when this returns, whoever reads stdout can have it.
+pub(crate) fn print(text: &str) -> Result<(), Error> {
+    let mut stdout = io::stdout().lock();
+    stdout
+        .write_all(text.as_bytes())
+        .and_then(|()| stdout.flush())
+        .map_err(|error| anyhow::anyhow!("stdout: {error}").into())
+}
+
+/// Writes `text` and a line feed to stdout, and flushes it.
+pub(crate) fn println(text: impl Display) -> Result<(), Error> {
+    print(&format!("{text}\n"))
+}
+
+/// Says `text` on stderr, as one line. Nobody may be listening: that is no error.
+pub(crate) fn say(text: impl Display) {
+    let text = text.to_string();
+    let _ = writeln!(io::stderr(), "hubctl: {}", crate::text::line(&text));
+}
+
+/// An error if this process was started with its stdout closed: what it prints would be lost, and must not count as
+/// read.
+///
+/// Rust opens /dev/null, for reading too, in the place of a closed descriptor; a shell's `>/dev/null` is for writing
+/// only, and a daemon's has stderr there as well.
+pub(crate) fn demand_stdout() -> Result<(), Error> {
+    let Ok(null) = std::fs::metadata("/dev/null") else {
+        return Ok(());
+    };
+    let was_closed = |fd: BorrowedFd<'_>| {
+        let is_null =
+            fstat(fd).is_ok_and(|stat| stat.st_dev == null.dev() && stat.st_ino == null.ino());
+        is_null && fcntl_getfl(fd).is_ok_and(|flags| flags.contains(OFlags::RDWR))
+    };
+    if was_closed(io::stdout().as_fd()) && !was_closed(io::stderr().as_fd()) {
+        return Err(anyhow::anyhow!("stdout is closed: nobody would see what comes").into());
+    }
+    Ok(())
+}

@@ -1,0 +1,115 @@
+//! Who speaks, and which inboxes are theirs.
+
+use hub_protocol::InboxName;
+
+use crate::env::{Env, Sourced};
+use crate::error::Error;
+use crate::git::Repository;
+
+/// The variables in which agents tell their session's id to what they start.
+const AGENT_VARIABLES: [&str; 3] = [
+    "CLAUDE_CODE_SESSION_ID",
+    "CODEX_THREAD_ID",
+    "GEMINI_SESSION_ID",
+];
+
+/// The agent session that this process belongs to: `HUB_SESSION`, or the agent's own variable.
+pub(crate) fn session(env: &Env) -> Result<Option<Sourced<InboxName>>, Error> {
+    if let Some(found) = env.parsed("HUB_SESSION")? {
+        return Ok(Some(found));
+    }
+    // An agent's own variable may hold anything in its next version: what is no name is passed over.
+    Ok(AGENT_VARIABLES
+        .into_iter()
+        .find_map(|name| env.parsed(name).ok().flatten()))
+}
+
+/// The sender by the first rule that gives one: given, the agent session, the linked worktree's name, `unknown`.
+// The live session that is an ancestor process, and the one session whose worktree holds the working directory, come
+// between the last two once the hub keeps sessions.
+pub(crate) fn sender(env: &Env, given: Option<&InboxName>) -> Result<Sourced<InboxName>, Error> {
+    if let Some(given) = given {
+        return Ok(Sourced::new(given.clone(), "--from"));
+    }
+    if let Some(session) = session(env)? {
+        return Ok(session);
+    }
+    let worktree = Repository::discover(&env.cwd)
+        .and_then(|found| found.linked_worktree()?.parse().ok())
+        .map(|name| Sourced::new(name, "linked worktree"));
+    match worktree {
+        Some(found) => Ok(found),
+        None => Ok(Sourced::new(unknown(), "nothing says who")),
+    }
+}
+
+fn unknown() -> InboxName {
+    // A constant of the protocol, and a name by its rules.
+    InboxName::UNKNOWN.parse().expect("'unknown' is a name")
+}
+
+/// The inboxes that a reader here reads: what is given; a session's own, and `primary` too for the primary session;
+/// `primary` outside any agent.
+pub(crate) fn inboxes(env: &Env, given: &[InboxName]) -> Result<Sourced<Vec<InboxName>>, Error> {
+    if !given.is_empty() {
+        return Ok(Sourced::new(given.to_vec(), "--inbox"));
+    }
+    let Some(session) = session(env)? else {
+        return Ok(Sourced::new(
+            vec![InboxName::primary()],
+            "outside any agent",
+        ));
+    };
+    let own = session.value;
+    if env
+        .var("HUB_ROLE")
+        .is_some_and(|role| role == InboxName::PRIMARY)
+    {
+        return Ok(Sourced::new(vec![InboxName::primary(), own], "HUB_ROLE"));
+    }
+    Ok(Sourced::new(vec![own], session.source))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    fn env(vars: &[(&str, &str)]) -> Env {
+        Env::of(Path::new("/"), vars)
+    }
+
+    fn shown(found: &Sourced<Vec<InboxName>>) -> Vec<&str> {
+        found.value.iter().map(InboxName::as_str).collect()
+    }
+
+    #[test]
+    fn each_rule_of_the_sender_has_its_place() {
+        let both = env(&[("HUB_SESSION", "mine"), ("CLAUDE_CODE_SESSION_ID", "0b1c")]);
+        let given = "given".parse().unwrap();
+        assert_eq!(sender(&both, Some(&given)).unwrap().source, "--from");
+        assert_eq!(sender(&both, None).unwrap().source, "HUB_SESSION");
+        let agent = env(&[("CLAUDE_CODE_SESSION_ID", "0b1c")]);
+        assert_eq!(sender(&agent, None).unwrap().value.as_str(), "0b1c");
+        assert_eq!(sender(&env(&[]), None).unwrap().value.as_str(), "unknown");
+    }
+
+    #[test]
+    fn a_session_reads_its_own_inbox_and_the_primary_one_both() {
+        let worker = env(&[("HUB_SESSION", "w")]);
+        assert_eq!(shown(&inboxes(&worker, &[]).unwrap()), ["w"]);
+        let primary = env(&[("HUB_SESSION", "p"), ("HUB_ROLE", "primary")]);
+        assert_eq!(shown(&inboxes(&primary, &[]).unwrap()), ["primary", "p"]);
+        assert_eq!(shown(&inboxes(&env(&[]), &[]).unwrap()), ["primary"]);
+    }
+
+    #[test]
+    fn an_agents_variable_that_is_no_name_is_passed_over_but_ours_is_refused() {
+        assert!(
+            session(&env(&[("CLAUDE_CODE_SESSION_ID", "a/b")]))
+                .unwrap()
+                .is_none()
+        );
+        assert!(session(&env(&[("HUB_SESSION", "a/b")])).is_err());
+    }
+}
