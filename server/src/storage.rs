@@ -6,6 +6,7 @@ use hub_protocol::Epoch;
 
 use crate::config::Config;
 use crate::journal::memory::MemoryJournal;
+use crate::journal::sled::{Options, SledJournal};
 use crate::journal::{Journal, JournalError};
 use crate::record::Record;
 use crate::state::State;
@@ -36,8 +37,15 @@ pub fn memory() -> anyhow::Result<Storage> {
 }
 
 /// A hub that keeps everything in its state directory.
-pub fn sled(_dir: &StateDir, _config: &Config) -> anyhow::Result<Storage> {
-    memory()
+pub fn sled(dir: &StateDir, _config: &Config) -> anyhow::Result<Storage> {
+    let journal: Arc<dyn Journal> = Arc::new(SledJournal::open(dir.path(), Options::default())?);
+    let state = fold(&*journal)?;
+    let again = Arc::clone(&journal);
+    Ok(Storage {
+        journal,
+        state,
+        reload: Box::new(move || fold(&*again)),
+    })
 }
 
 /// The fold of everything in a journal that was never trimmed.

@@ -13,7 +13,7 @@ use tokio::sync::{oneshot, watch};
 use crate::clock::Now;
 use crate::command::{Command, Decision};
 use crate::hub::Rejected;
-use crate::journal::{Entry, JournalError};
+use crate::journal::{Entry, Health, JournalError};
 use crate::log::{Event, Log};
 use crate::metrics::Metrics;
 use crate::presence::{Outcome, Presence, WaitSpec};
@@ -139,12 +139,14 @@ impl Writer {
                 ask => later.push(ask),
             }
         }
-        if let Err(error) = self.commit(&events) {
-            return self.reject(decided, error);
-        }
-        self.log.publish(&events);
-        for command in decided {
-            self.conclude(command, &events, now);
+        match self.commit(&events) {
+            Ok(()) => {
+                self.log.publish(&events);
+                for command in decided {
+                    self.conclude(command, &events, now);
+                }
+            }
+            Err(error) => self.reject(decided, error)?,
         }
         for ask in later {
             match ask {
@@ -166,9 +168,10 @@ impl Writer {
         now: Now,
     ) -> Decided {
         let begin = events.len();
-        let verdict = match self.state.decide(command, now.wall, &|p, i, id| {
-            self.presence.is_leased(p, i, id)
-        }) {
+        let verdict = match self
+            .admit(command)
+            .and_then(|()| self.decision(command, now))
+        {
             Ok(Decision::Records(records)) => {
                 let mut done = Done::default();
                 for record in records {
@@ -181,7 +184,7 @@ impl Writer {
                 repeated: true,
                 ..Done::default()
             }),
-            Err(refusal) => Err(refusal.into()),
+            Err(rejected) => Err(rejected),
         };
         Decided {
             reply,
@@ -189,6 +192,23 @@ impl Writer {
             events: begin..events.len(),
             ticks: matches!(command, Command::Tick),
         }
+    }
+
+    /// Whether the storage takes this command. A full disk refuses what is new and takes what makes room.
+    fn admit(&self, command: &Command) -> Result<(), Rejected> {
+        match self.log.journal().health() {
+            Health::Sound => Ok(()),
+            Health::Full if !matches!(command, Command::Notify { .. }) => Ok(()),
+            Health::Full => Err(Rejected::Full),
+            Health::Corrupt { .. } | Health::Failed(_) => Err(Rejected::Storage),
+        }
+    }
+
+    fn decision(&self, command: &Command, now: Now) -> Result<Decision, Rejected> {
+        let leased = |project: &ProjectName, inbox: &InboxName, id| {
+            self.presence.is_leased(project, inbox, id)
+        };
+        Ok(self.state.decide(command, now.wall, &leased)?)
     }
 
     fn take_in(&mut self, record: Record, done: &mut Done, events: &mut Vec<Arc<Event>>) {

@@ -4,8 +4,9 @@ use axum::extract::State;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 
-use super::ApiError;
+use super::{ApiError, Code};
 use crate::hub::Hub;
+use crate::journal::Health;
 
 const CONTRACT: &str = include_str!("../../../openapi.yaml");
 
@@ -14,9 +15,12 @@ pub(super) async fn healthz() -> Response {
     ([(CONTENT_TYPE, "application/json")], r#"{"status":"ok"}"#).into_response()
 }
 
-/// The writer answers.
+/// The writer answers and the storage is sound. The body says no more: anybody on this machine may ask.
 pub(super) async fn readyz(State(hub): State<Hub>) -> Result<Response, ApiError> {
     hub.query(|_, _| ()).await?;
+    if !matches!(hub.log().journal().health(), Health::Sound | Health::Full) {
+        return Err(Code::NotReady.into());
+    }
     Ok((
         [(CONTENT_TYPE, "application/json")],
         r#"{"status":"ready"}"#,

@@ -11,7 +11,7 @@
 //! - sled's background flusher is off: the one writer flushes, and sled frees space as pages are replaced.
 //! - What must be there is written down outside of sled, see [`super::epoch`], and compared at open.
 //!
-//! Files in the state directory: `journal/` (sled's), `epoch`, `reserve`, `lock`, and `suspect` after a failed write.
+//! Files in the state directory: `journal/` (sled's), `epoch`, `reserve`, `journal.lock`, and `suspect` after a failed write.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};

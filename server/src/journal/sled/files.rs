@@ -37,9 +37,9 @@ impl Files {
         self.root.join("reserve")
     }
 
-    /// Locked by the one process that uses the directory.
+    /// Locked by the one process that uses the journal.
     pub fn lock(&self) -> PathBuf {
-        self.root.join("lock")
+        self.root.join("journal.lock")
     }
 
     /// There after a failed write: what the page cache shows may not be on the disk.
