@@ -72,14 +72,6 @@ impl Error {
             Self::Usage(_) | Self::Failed(_) => false,
         }
     }
-
-    /// The refusal's stable name.
-    pub(crate) fn code(&self) -> Option<&str> {
-        match self {
-            Self::Refused(problem) => Some(&problem.code),
-            _ => None,
-        }
-    }
 }
 
 impl fmt::Display for Error {

@@ -60,12 +60,26 @@ pub(crate) async fn newest(hub: &Hub) -> Result<Seq, Error> {
     #[derive(Deserialize)]
     struct Page {
         notifications: Vec<Numbered>,
+        #[serde(default)]
+        next: Option<Seq>,
     }
     #[derive(Deserialize)]
     struct Numbered {
         id: Seq,
     }
-    let path = Path::new("/notifications").with("limit", 1);
-    let page: Page = hub.json(&Request::get(path)).await?;
-    Ok(page.notifications.first().map_or(0, |newest| newest.id))
+    let mut before = None;
+    loop {
+        let path = Path::new("/notifications")
+            .with("limit", 1)
+            .maybe("before", before);
+        let page: Page = hub.json(&Request::get(path)).await?;
+        if let Some(newest) = page.notifications.first() {
+            return Ok(newest.id);
+        }
+        // One answer looks at so many records and no more.
+        match page.next {
+            Some(next) => before = Some(next),
+            None => return Ok(0),
+        }
+    }
 }

@@ -1,7 +1,7 @@
 //! The process that a waiter waits for: when it ends, nobody is left to wake.
 //!
 //! That is the agent's process where its variable names it, else the parent. It is the parent *process* that counts:
-//! PR_SET_PDEATHSIG would fire when the thread that started us ends.
+//! `PR_SET_PDEATHSIG` would fire when the thread that started us ends.
 
 use std::time::Duration;
 
@@ -73,7 +73,10 @@ async fn gone(watched: Watched) {
     if is_over(watched) {
         return;
     }
-    match AsyncFd::register_with_interest(pidfd, Interest::READABLE) {
+    // Its successor is unsafe code, for the sake of descriptors that close early; an owned one stays open.
+    #[allow(deprecated)]
+    let end = AsyncFd::with_interest(pidfd, Interest::READABLE);
+    match end {
         Ok(pidfd) => drop(pidfd.readable().await),
         Err(_) => poll(watched).await,
     }

@@ -75,14 +75,13 @@ fn may_be_configured(env: &Env, repository: Option<&Repository>) -> bool {
 
 fn other_config_files(env: &Env) -> Vec<PathBuf> {
     let mut files = Vec::new();
-    match env.path("GIT_CONFIG_GLOBAL") {
-        Some(global) => files.push(global),
-        None => {
-            files.extend(env.home.as_ref().map(|home| home.join(".gitconfig")));
-            let xdg = env.path("XDG_CONFIG_HOME");
-            let config = xdg.or_else(|| env.home.as_ref().map(|home| home.join(".config")));
-            files.extend(config.map(|dir| dir.join("git/config")));
-        }
+    if let Some(global) = env.path("GIT_CONFIG_GLOBAL") {
+        files.push(global);
+    } else {
+        files.extend(env.home.as_ref().map(|home| home.join(".gitconfig")));
+        let xdg = env.path("XDG_CONFIG_HOME");
+        let config = xdg.or_else(|| env.home.as_ref().map(|home| home.join(".config")));
+        files.extend(config.map(|dir| dir.join("git/config")));
     }
     match env.path("GIT_CONFIG_SYSTEM") {
         Some(system) => files.push(system),

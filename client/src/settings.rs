@@ -17,7 +17,7 @@ pub(crate) struct Place {
     /// The hub's Unix socket [env: `HUB_SOCKET`; default: hub.sock in the state directory]
     #[arg(long, global = true, value_name = "PATH")]
     pub socket: Option<PathBuf>,
-    /// The hub's state directory [env: `HUB_STATE_DIR`; default: $XDG_STATE_HOME/hub]
+    /// The hub's state directory [env: `HUB_STATE_DIR`; default: `$XDG_STATE_HOME/hub`]
     #[arg(long, global = true, value_name = "DIR")]
     pub state_dir: Option<PathBuf>,
     /// The file with the token, needed with --url only [env: `HUB_TOKEN_FILE`; default: token in the state directory]

@@ -2,7 +2,7 @@
 
 use std::fs::{self, DirBuilder, File};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, ensure};
@@ -121,19 +121,27 @@ pub(crate) fn make_private(path: &Path) -> anyhow::Result<()> {
         path.display(),
         meta.uid()
     );
+    // What others can write they may have filled; what they can only read is closed.
     ensure!(
-        meta.mode() & 0o077 == 0,
-        "{} is open to others (chmod 700)",
+        meta.mode() & 0o022 == 0,
+        "{} can be written by others",
         path.display()
     );
+    if !is_private(meta.mode()) {
+        fs::set_permissions(path, fs::Permissions::from_mode(0o700))?;
+    }
     Ok(())
+}
+
+/// Whether a file mode gives nothing to anybody but the owner.
+pub(crate) fn is_private(mode: u32) -> bool {
+    mode.trailing_zeros() >= 6
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use serde_json::value::RawValue;
-    use std::os::unix::fs::PermissionsExt;
 
     fn item(key: &str) -> SpoolItem {
         SpoolItem::new(
@@ -184,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_that_others_can_enter_is_refused() {
+    fn a_directory_that_others_can_write_is_refused() {
         let place = tempfile::tempdir().unwrap();
         let state = place.path().join("state");
         fs::create_dir(&state).unwrap();

@@ -3,8 +3,6 @@
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use crate::Timestamp;
-
 /// One file in `STATE_DIR/spool`, named by its key: a `POST /notify` that could not be made.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct SpoolItem {
@@ -33,12 +31,6 @@ pub enum SpoolError {
     Misnamed,
 }
 
-/// The part of a post that says when it was said.
-#[derive(Deserialize)]
-struct Said {
-    ts: Option<Timestamp>,
-}
-
 impl SpoolItem {
     /// The version of the format.
     pub const VERSION: u32 = 1;
@@ -63,12 +55,6 @@ impl SpoolItem {
         }
         Ok(item)
     }
-
-    /// When it was said, if the post tells.
-    pub fn said(&self) -> Option<Timestamp> {
-        let said: Said = serde_json::from_str(self.post.get()).ok()?;
-        said.ts
-    }
 }
 
 #[cfg(test)]
@@ -85,7 +71,6 @@ mod tests {
         let file = serde_json::to_vec(&item(body)).unwrap();
         let read = SpoolItem::parse("k1", &file).unwrap();
         assert_eq!(read.post.get(), body);
-        assert_eq!(read.said().unwrap().as_millis(), 1_795_297_568_042);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The hub's server: one log, one fold. See ARCHITECTURE.md.
 
 pub mod api;
+pub mod bridges;
 pub mod clock;
 pub mod command;
 pub mod config;

@@ -33,9 +33,10 @@ struct Inboxes {
 }
 
 pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
-    let project = match args.all_projects {
-        true => None,
-        false => Some(here.project(args.project.as_ref())?.value),
+    let project = if args.all_projects {
+        None
+    } else {
+        Some(here.project(args.project.as_ref())?.value)
     };
     let answer = fetch(&here.hub()?, project.as_ref()).await?;
     if args.json {

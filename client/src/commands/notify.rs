@@ -108,7 +108,7 @@ pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
                 send_spooled(&hub, &spool(here)).await;
             }
         }
-        Err(error) if error.is_passing() => keep(here, SpoolItem::new(key, body), &error)?,
+        Err(error) if error.is_passing() => keep(here, &SpoolItem::new(key, body), &error)?,
         Err(error) => return Err(error),
     }
     Ok(Exit::DONE)
@@ -241,8 +241,8 @@ fn spool(here: &Here) -> Spool {
     Spool::of(&here.settings.state_dir.value)
 }
 
-fn keep(here: &Here, item: SpoolItem, why: &Error) -> Result<(), Error> {
-    if let Err(error) = spool(here).keep(&item) {
+fn keep(here: &Here, item: &SpoolItem, why: &Error) -> Result<(), Error> {
+    if let Err(error) = spool(here).keep(item) {
         say(why);
         say(format!("not kept either: {error:#}"));
         return Err(Error::Unreachable(crate::error::Unreachable {

@@ -1,5 +1,7 @@
 //! `hubctl trace`: what became of a notification.
 
+use std::fmt::Write as _;
+
 use hub_protocol::{InboxName, ProjectName, Seq, Timestamp};
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -34,7 +36,8 @@ struct Trace {
 
 #[derive(Deserialize)]
 struct Step {
-    at: Timestamp,
+    #[serde(default)]
+    at: Option<Timestamp>,
     state: String,
     #[serde(default)]
     project: Option<ProjectName>,
@@ -64,15 +67,17 @@ pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
 }
 
 fn describe(step: &Step) -> String {
-    let mut text = format!("{}  {:10}", step.at, line(&step.state));
+    let at = step.at.map_or("now".into(), |at| at.to_string());
+    let mut text = format!("{at:24}  {:10}", line(&step.state));
+    // Writing to a String cannot fail.
     if let Some(inbox) = &step.inbox {
-        text.push_str(&format!("  {inbox}"));
+        let _ = write!(text, "  {inbox}");
     }
     if let Some(project) = &step.project {
-        text.push_str(&format!(" in {project}"));
+        let _ = write!(text, " in {project}");
     }
     if let Some(by) = &step.by {
-        text.push_str(&format!("  by {}", line(by)));
+        let _ = write!(text, "  by {}", line(by));
     }
     text
 }

@@ -25,7 +25,7 @@ pub(super) fn holds(token: &[u8], body: &[u8], nonce: &str, address: &str) -> bo
 }
 
 fn unhex(text: &str) -> Option<Vec<u8>> {
-    if !text.is_ascii() || text.len() % 2 != 0 {
+    if !text.is_ascii() || !text.len().is_multiple_of(2) {
         return None;
     }
     (0..text.len())

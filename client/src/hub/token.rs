@@ -12,6 +12,7 @@ use rustix::fs::{Mode, OFlags};
 
 use super::proof;
 use crate::error::{Error, Unreachable};
+use crate::spool::is_private;
 
 /// The shared secret.
 pub(crate) struct Token(String);
@@ -43,7 +44,7 @@ impl Token {
             "belongs to user {}, not to you",
             meta.uid()
         );
-        ensure!(meta.mode() & 0o077 == 0, "others may read it (chmod 600)");
+        ensure!(is_private(meta.mode()), "others may read it (chmod 600)");
         let mut text = String::new();
         file.take(4096)
             .read_to_string(&mut text)

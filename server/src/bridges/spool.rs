@@ -1,0 +1,322 @@
+//! The spool: what `hubctl` said while the hub was down, taken in from files.
+//!
+//! A file is unlinked only after its notification is durable. A crash in between leaves it to be taken in again, and
+//! its Idempotency-Key tells that it was.
+
+use std::ffi::OsString;
+use std::fs::{self, DirBuilder, OpenOptions};
+use std::io::{self, Read};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use hub_protocol::SpoolItem;
+use notify::{RecursiveMode, Watcher};
+use rustix::fs::OFlags;
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+
+/// The largest file that can be an item: the largest notification, and room for what JSON escapes.
+const MAX_FILE_BYTES: u64 = 1024 * 1024;
+
+/// How long to wait before what the hub could not take is offered again.
+const RETRY: Duration = Duration::from_secs(1);
+
+/// How often to look without having been told: a system may drop events, or have no watches left.
+const LOOK: Duration = Duration::from_secs(30);
+
+/// What became of an item that was submitted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Verdict {
+    /// It is durable, now or since an earlier attempt.
+    Stored,
+    /// It will never be taken, for this reason.
+    Refused(String),
+    /// Not now: it stays, and so does everything after it.
+    Later,
+}
+
+/// What one look at the spool came to.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Taken {
+    /// Items that are durable now.
+    pub stored: usize,
+    /// Files that were set aside.
+    pub rejected: usize,
+    /// Whether the hub could not take everything.
+    pub left: bool,
+}
+
+/// The directory of spooled notifications.
+#[derive(Debug)]
+pub struct Spool {
+    dir: PathBuf,
+    rejected: PathBuf,
+}
+
+/// A file that is no item.
+#[derive(Debug, thiserror::Error)]
+enum Unreadable {
+    #[error("not a file of ours")]
+    Foreign,
+    #[error("larger than {MAX_FILE_BYTES} bytes")]
+    TooLarge,
+    #[error(transparent)]
+    Item(#[from] hub_protocol::SpoolError),
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
+impl Spool {
+    /// The spool in `dir`, made if it does not exist; `dir` lies in a directory that is ours alone.
+    pub fn open(dir: &Path) -> io::Result<Self> {
+        let rejected = dir.join("rejected");
+        DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(&rejected)?;
+        Ok(Self {
+            dir: dir.to_owned(),
+            rejected,
+        })
+    }
+
+    /// Submits every item, oldest first, until one has to wait; what is stored is unlinked, what is refused or
+    /// unreadable is moved to `rejected`.
+    pub async fn take_in(&self, submit: &impl AsyncFn(SpoolItem) -> Verdict) -> io::Result<Taken> {
+        let mut taken = Taken::default();
+        for name in self.names()? {
+            let verdict = match self.read(&name) {
+                Ok(item) => submit(item).await,
+                Err(Unreadable::Io(error)) if error.kind() == io::ErrorKind::NotFound => continue,
+                Err(unreadable) => Verdict::Refused(unreadable.to_string()),
+            };
+            match verdict {
+                Verdict::Stored => {
+                    self.unlink(&name)?;
+                    taken.stored += 1;
+                }
+                Verdict::Refused(reason) => {
+                    tracing::warn!(file = ?name, reason, "a spooled notification is set aside");
+                    fs::rename(self.dir.join(&name), self.rejected.join(&name))?;
+                    taken.rejected += 1;
+                }
+                Verdict::Later => {
+                    taken.left = true;
+                    break;
+                }
+            }
+        }
+        Ok(taken)
+    }
+
+    /// Takes in what comes, until `shutdown`.
+    pub async fn watch(
+        &self,
+        submit: &impl AsyncFn(SpoolItem) -> Verdict,
+        shutdown: &CancellationToken,
+    ) {
+        let changed = Arc::new(Notify::new());
+        let _watcher = self.watcher(Arc::clone(&changed));
+        loop {
+            // The first look is for what came between the start and the watch.
+            let pause = match self.take_in(submit).await {
+                Ok(Taken { left: false, .. }) => LOOK,
+                Ok(_) => RETRY,
+                Err(error) => {
+                    tracing::warn!(%error, dir = %self.dir.display(), "the spool cannot be read");
+                    LOOK
+                }
+            };
+            tokio::select! {
+                () = shutdown.cancelled() => return,
+                () = changed.notified(), if pause == LOOK => {}
+                () = tokio::time::sleep(pause) => {}
+            }
+        }
+    }
+
+    /// Tells `changed` of every change in the directory, while it is held; nothing where the system has no watches.
+    fn watcher(&self, changed: Arc<Notify>) -> Option<impl Watcher + use<>> {
+        let tell = move |event: notify::Result<notify::Event>| {
+            // Our own reading is no change.
+            if event.is_ok_and(|event| !event.kind.is_access()) {
+                changed.notify_one();
+            }
+        };
+        let watch = notify::recommended_watcher(tell).and_then(|mut watcher| {
+            watcher.watch(&self.dir, RecursiveMode::NonRecursive)?;
+            Ok(watcher)
+        });
+        watch
+            .inspect_err(
+                |error| tracing::warn!(%error, "the spool is looked at every {LOOK:?} only"),
+            )
+            .ok()
+    }
+
+    /// Finished files, oldest first. A draft's name begins with a dot.
+    fn names(&self) -> io::Result<Vec<OsString>> {
+        let mut files = Vec::new();
+        for entry in fs::read_dir(&self.dir)? {
+            let entry = entry?;
+            let name = entry.file_name();
+            if name.as_encoded_bytes().starts_with(b".") || entry.path() == self.rejected {
+                continue;
+            }
+            // One that has gone since, another took.
+            if let Ok(meta) = entry.metadata() {
+                files.push((meta.mtime(), meta.mtime_nsec(), name));
+            }
+        }
+        files.sort();
+        Ok(files.into_iter().map(|(_, _, name)| name).collect())
+    }
+
+    fn read(&self, name: &OsString) -> Result<SpoolItem, Unreadable> {
+        let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+        let file = OpenOptions::new()
+            .read(true)
+            .custom_flags(flags.bits().cast_signed())
+            .open(self.dir.join(name))?;
+        let meta = file.metadata()?;
+        if !meta.is_file() || meta.uid() != rustix::process::geteuid().as_raw() {
+            return Err(Unreadable::Foreign);
+        }
+        if meta.len() > MAX_FILE_BYTES {
+            return Err(Unreadable::TooLarge);
+        }
+        let mut bytes = Vec::new();
+        file.take(MAX_FILE_BYTES).read_to_end(&mut bytes)?;
+        Ok(SpoolItem::parse(&name.to_string_lossy(), &bytes)?)
+    }
+
+    fn unlink(&self, name: &OsString) -> io::Result<()> {
+        match fs::remove_file(self.dir.join(name)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            done => done,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Mutex;
+
+    /// A spool, and what was submitted from it.
+    struct Place {
+        dir: tempfile::TempDir,
+        spool: Spool,
+        submitted: Mutex<Vec<String>>,
+    }
+
+    impl Place {
+        fn new() -> Self {
+            let dir = tempfile::tempdir().unwrap();
+            let spool = Spool::open(&dir.path().join("spool")).unwrap();
+            Self {
+                dir,
+                spool,
+                submitted: Mutex::default(),
+            }
+        }
+
+        fn file(&self, name: &str) -> PathBuf {
+            self.dir.path().join("spool").join(name)
+        }
+
+        fn write(&self, name: &str, text: &str) {
+            fs::write(self.file(name), text).unwrap();
+        }
+
+        fn item(&self, key: &str) {
+            self.write(
+                key,
+                &format!(r#"{{"v":1,"key":"{key}","post":{{"msg":"{key}"}}}}"#),
+            );
+        }
+
+        async fn take_in(&self, verdict: Verdict) -> Taken {
+            let submit = async |item: SpoolItem| {
+                self.submitted.lock().unwrap().push(item.key);
+                verdict.clone()
+            };
+            self.spool.take_in(&submit).await.unwrap()
+        }
+
+        fn submitted(&self) -> Vec<String> {
+            self.submitted.lock().unwrap().clone()
+        }
+    }
+
+    #[tokio::test]
+    async fn items_are_stored_in_the_order_they_were_said_and_unlinked() {
+        let place = Place::new();
+        for key in ["z", "a", "m"] {
+            place.item(key);
+        }
+        assert_eq!(place.take_in(Verdict::Stored).await.stored, 3);
+        assert_eq!(place.submitted(), ["z", "a", "m"]);
+        assert!(!place.file("z").exists());
+        assert_eq!(place.take_in(Verdict::Stored).await, Taken::default());
+    }
+
+    #[tokio::test]
+    async fn what_has_to_wait_stays_and_nothing_overtakes_it() {
+        let place = Place::new();
+        place.item("a");
+        place.item("b");
+        assert!(place.take_in(Verdict::Later).await.left);
+        assert_eq!(place.submitted(), ["a"]);
+        assert!(place.file("a").exists() && place.file("b").exists());
+    }
+
+    #[tokio::test]
+    async fn what_is_refused_or_no_item_is_set_aside_and_not_lost() {
+        let place = Place::new();
+        place.item("a");
+        place.write("broken", "{");
+        place.write("renamed", r#"{"v":1,"key":"other","post":{}}"#);
+        std::os::unix::fs::symlink("/etc/hostname", place.file("link")).unwrap();
+        fs::create_dir(place.file("directory")).unwrap();
+        let refused = Verdict::Refused("no".into());
+        assert_eq!(place.take_in(refused).await.rejected, 5);
+        assert_eq!(place.submitted(), ["a"]);
+        for name in ["a", "broken", "renamed", "link", "directory"] {
+            let aside = place.file("rejected").join(name);
+            assert!(aside.symlink_metadata().is_ok(), "{name}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_draft_is_left_alone() {
+        let place = Place::new();
+        place.write(".k.tmp", "{");
+        assert_eq!(place.take_in(Verdict::Stored).await, Taken::default());
+        assert!(place.file(".k.tmp").exists());
+    }
+
+    #[tokio::test]
+    async fn what_comes_later_is_taken_in_when_it_comes() {
+        let place = Place::new();
+        let (sender, mut receiver) = tokio::sync::mpsc::unbounded_channel();
+        let shutdown = CancellationToken::new();
+        let submit = async |item: SpoolItem| {
+            sender.send(item.key).unwrap();
+            Verdict::Stored
+        };
+        let watched = place.spool.watch(&submit, &shutdown);
+        let acted = async {
+            for key in ["first", "second"] {
+                // Like hubctl: complete when it gets its name.
+                place.write(".draft", &format!(r#"{{"v":1,"key":"{key}","post":{{}}}}"#));
+                fs::rename(place.file(".draft"), place.file(key)).unwrap();
+                assert_eq!(receiver.recv().await.unwrap(), key);
+            }
+            shutdown.cancel();
+        };
+        tokio::join!(watched, acted);
+    }
+}
