@@ -1,3 +1,35 @@
 //! Bridges: they read and write the log like anyone else, and the core knows none of them.
 
+use hub_protocol::{Post, SpoolItem};
+
+use crate::api::ApiError;
+use crate::command::{Command, Once};
+use crate::draft::{self, Context};
+use crate::hub::Hub;
+
 pub mod spool;
+
+use spool::Verdict;
+
+/// Takes a spooled notification in, as if its request had come now.
+pub async fn submit(hub: &Hub, item: SpoolItem) -> Verdict {
+    let body = item.post.get();
+    let post: Post = match serde_json::from_str(body) {
+        Ok(post) => post,
+        Err(error) => return Verdict::Refused(error.to_string()),
+    };
+    let draft = match draft::prepare(post, &Context::spooled(hub.log())) {
+        Ok(draft) => draft,
+        Err(draft::InvalidPost::Storage(_)) => return Verdict::Later,
+        Err(error) => return Verdict::Refused(error.to_string()),
+    };
+    let once = Some(Once::new(&item.key, body.as_bytes()));
+    let drafts = vec![draft];
+    match hub.submit(Command::Notify { drafts, once }).await {
+        Ok(_) => Verdict::Stored,
+        Err(rejected) => match ApiError::from(rejected) {
+            error if error.code().status().is_server_error() => Verdict::Later,
+            error => Verdict::Refused(error.problem().detail.unwrap_or_default()),
+        },
+    }
+}

@@ -71,7 +71,8 @@ pub fn prepare(post: Post, context: &Context<'_>) -> Result<Draft, InvalidPost> 
     let explicit = post.kind.or_else(|| kind_in_data(&post));
     let kind = explicit.unwrap_or(Kind::Complete);
     let ts = said_at(&post, context.now)?;
-    let expires_at = expiry(&post, kind, context.now)?;
+    let said = if context.spooled { ts } else { context.now };
+    let expires_at = expiry(&post, kind, said, context.now)?;
     let late = context.now.as_millis() - ts.as_millis();
     let notification = Notification {
         id: 0,
@@ -171,7 +172,13 @@ fn said_at(post: &Post, now: Timestamp) -> Result<Timestamp, InvalidPost> {
     Ok(ts)
 }
 
-fn expiry(post: &Post, kind: Kind, now: Timestamp) -> Result<Timestamp, InvalidPost> {
+/// A time to live counts from when it was `said`.
+fn expiry(
+    post: &Post,
+    kind: Kind,
+    said: Timestamp,
+    now: Timestamp,
+) -> Result<Timestamp, InvalidPost> {
     let field = |text: &str| Err(InvalidPost::Field(text.into()));
     let expires_at = match (post.expires_at, post.ttl) {
         (Some(_), Some(_)) => return field("give expires_at or ttl, not both"),
@@ -181,10 +188,10 @@ fn expiry(post: &Post, kind: Kind, now: Timestamp) -> Result<Timestamp, InvalidP
             let millis = i64::try_from(seconds)
                 .unwrap_or(i64::MAX)
                 .saturating_mul(1000);
-            now.plus_millis(millis.min(MAX_TTL_MS + 1))
+            said.plus_millis(millis.min(MAX_TTL_MS + 1))
         }
-        (None, None) if kind == Kind::Question => now.plus_millis(QUESTION_TTL_MS),
-        (None, None) => now.plus_millis(TTL_MS),
+        (None, None) if kind == Kind::Question => said.plus_millis(QUESTION_TTL_MS),
+        (None, None) => said.plus_millis(TTL_MS),
     };
     if expires_at <= now {
         return Err(InvalidPost::Field(format!(

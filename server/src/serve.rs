@@ -7,6 +7,7 @@ use std::thread::JoinHandle;
 use anyhow::Context as _;
 use tokio_util::sync::CancellationToken;
 
+use crate::bridges::spool::Spool;
 use crate::config::{Backend, Config, LogFormat};
 use crate::guard::{self, Guard};
 use crate::hub::{Hub, Parts};
@@ -17,7 +18,7 @@ use crate::presence::WakeLimits;
 use crate::secret::Token;
 use crate::state_dir::StateDir;
 use crate::storage::{self, Storage};
-use crate::{api, clock};
+use crate::{api, bridges, clock};
 
 /// `EX_IOERR` of sysexits: the storage failed.
 const EXIT_STORAGE: u8 = 74;
@@ -59,6 +60,10 @@ async fn run(
     let shutdown = CancellationToken::new();
     let (hub, writer) = start(config, &token, storage, shutdown.clone());
     let writer = watch(writer, shutdown.clone());
+    // Whoever listens before the spool is in may see it come after what was said later.
+    let spool = Spool::open(&dir.spool())?;
+    let submit = async |item| bridges::submit(&hub, item).await;
+    spool.take_in(&submit).await?;
     let sockets = Sockets::bind(config.listen, dir)?;
     let app = guard::protect(
         api::router(hub.clone(), token.clone()),
@@ -67,7 +72,9 @@ async fn run(
     let clock = tokio::spawn(clock::run(hub.clone(), shutdown.clone()));
     announce(sockets.port())?;
     stop_on_signal(shutdown.clone())?;
-    sockets.serve(app, &config.limits, shutdown).await?;
+    let served = sockets.serve(app, &config.limits, shutdown.clone());
+    let (served, ()) = tokio::join!(served, spool.watch(&submit, &shutdown));
+    served?;
     clock.await?;
     tokio::task::spawn_blocking(move || hub.stop()).await?;
     writer.await?.context("the journal failed")
