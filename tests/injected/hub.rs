@@ -1,0 +1,81 @@
+//! A hub without sockets: requests go straight to the router.
+
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+use axum::Router;
+use axum::body::Body;
+use axum::http::Request;
+use http_body_util::BodyExt as _;
+use hubd::api;
+use hubd::hub::{Hub, Parts};
+use hubd::journal::{Journal, JournalError};
+use hubd::lease::LeaseKey;
+use hubd::presence::WakeLimits;
+use hubd::secret::Token;
+use hubd::storage::fold;
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+use tower::ServiceExt as _;
+
+pub(crate) struct InProcess {
+    hub: Hub,
+    app: Router,
+    writer: JoinHandle<Result<(), JournalError>>,
+}
+
+impl InProcess {
+    pub(crate) fn start(journal: Arc<dyn Journal>) -> Self {
+        // The fold at the start is not what is tested: a start that fails is tried again by whoever runs the hub.
+        let state = fold(&*journal).or_else(|_| fold(&*journal)).unwrap();
+        let again = Arc::clone(&journal);
+        let (hub, writer) = Hub::start(Parts {
+            journal,
+            state,
+            reload: Box::new(move || fold(&*again)),
+            leases: LeaseKey::new(b"secret"),
+            limits: WakeLimits {
+                per_sender_per_minute: 6,
+                per_hour: 60,
+            },
+            queue: 64,
+            streams: 64,
+            shutdown: CancellationToken::new(),
+        });
+        let app = api::router(hub.clone(), Token::generate().unwrap());
+        Self { hub, app, writer }
+    }
+
+    pub(crate) async fn publish(&self, key: &str, text: &str) -> (u16, Value) {
+        let request = Request::post("/notify").header("idempotency-key", key);
+        self.call(request.body(Body::from(text.to_owned())).unwrap())
+            .await
+    }
+
+    pub(crate) async fn get(&self, uri: &str) -> (u16, Value) {
+        self.call(Request::get(uri).body(Body::empty()).unwrap())
+            .await
+    }
+
+    pub(crate) async fn post(&self, uri: &str, body: &Value) -> (u16, Value) {
+        self.call(
+            Request::post(uri)
+                .body(Body::from(body.to_string()))
+                .unwrap(),
+        )
+        .await
+    }
+
+    async fn call(&self, request: Request<Body>) -> (u16, Value) {
+        let response = self.app.clone().oneshot(request).await.unwrap();
+        let status = response.status().as_u16();
+        let body = response.into_body().collect().await.unwrap().to_bytes();
+        (status, serde_json::from_slice(&body).unwrap_or_default())
+    }
+
+    /// Ends the writer, whatever it says.
+    pub(crate) fn stop(self) {
+        self.hub.stop();
+        let _ = self.writer.join();
+    }
+}

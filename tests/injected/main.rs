@@ -1,0 +1,177 @@
+//! The API in process, on a journal in memory in which each call fails once, one call after the other.
+
+mod faulty;
+mod hub;
+
+use faulty::{Fault, Faulty};
+use hub::InProcess;
+use serde_json::{Value, json};
+
+/// What was answered, and so must be true for ever.
+#[derive(Default)]
+struct Promised {
+    /// Each request's key, text and the id it was answered with.
+    stored: Vec<(String, String, u64)>,
+    /// What was not answered with success: it may be there or not, and may be sent again.
+    failed: Vec<(String, String)>,
+    acked: Vec<u64>,
+}
+
+/// Some of everything: publishing alone and in a batch, reading, acknowledging, taking back.
+async fn scenario(hub: &InProcess) -> Promised {
+    let mut promised = Promised::default();
+    for n in 0..4 {
+        publish(hub, &mut promised, format!("key-{n}"), format!("text {n}")).await;
+    }
+    if let (200, reply) = hub.get("/wait?timeout=0&as=reader").await {
+        let lease = json!({ "lease": reply["lease"] });
+        if let (200, acked) = hub.post("/inboxes/primary/ack", &lease).await {
+            promised.acked.extend(
+                acked["acked"]
+                    .as_array()
+                    .unwrap()
+                    .iter()
+                    .map(|id| id.as_u64().unwrap()),
+            );
+        }
+    }
+    for n in 4..8 {
+        publish(hub, &mut promised, format!("key-{n}"), format!("text {n}")).await;
+    }
+    hub.get("/notifications").await;
+    hub.get("/notifications/1/trace").await;
+    hub.get("/inboxes").await;
+    promised
+}
+
+async fn publish(hub: &InProcess, promised: &mut Promised, key: String, text: String) {
+    match hub.publish(&key, &text).await {
+        (200 | 201, reply) => promised
+            .stored
+            .push((key, text, reply["id"].as_u64().unwrap())),
+        (status, problem) => {
+            assert!((500..600).contains(&status), "{status} {problem}");
+            promised.failed.push((key, text));
+        }
+    }
+}
+
+/// Everything promised holds, and what failed can be sent again, once.
+async fn check(hub: &InProcess, mut promised: Promised, case: &str) {
+    for (key, text) in std::mem::take(&mut promised.failed) {
+        publish(hub, &mut promised, key, text).await;
+    }
+    assert!(
+        promised.failed.is_empty(),
+        "{case}: a sound journal refuses"
+    );
+    for (key, text, id) in &promised.stored {
+        let (status, again) = hub.publish(key, text).await;
+        assert_eq!(
+            (status, again["id"].as_u64()),
+            (200, Some(*id)),
+            "{case}: {key} is known"
+        );
+        let (_, found) = hub.get(&format!("/notifications/{id}")).await;
+        assert_eq!(found["msg"], json!(text), "{case}");
+    }
+    let (_, history) = hub.get("/notifications?limit=500").await;
+    assert_eq!(
+        texts(&history).len(),
+        promised.stored.len(),
+        "{case}: each is there once"
+    );
+    let (_, rest) = hub.get("/wait?timeout=0&as=reader").await;
+    let offered = ids(&rest);
+    for (_, _, id) in &promised.stored {
+        let acked = promised.acked.contains(id);
+        assert!(
+            !(acked && offered.contains(id)),
+            "{case}: {id} was acknowledged and comes again"
+        );
+        // An acknowledgement that was answered with an error may have been stored.
+        let (_, found) = hub.get(&format!("/notifications/{id}")).await;
+        assert!(
+            offered.contains(id) || found["status"] == "acked",
+            "{case}: {id} is lost"
+        );
+    }
+}
+
+fn ids(reply: &Value) -> Vec<u64> {
+    let all = reply["notifications"]
+        .as_array()
+        .cloned()
+        .unwrap_or_default();
+    all.iter()
+        .filter_map(|notification| notification["id"].as_u64())
+        .collect()
+}
+
+fn texts(reply: &Value) -> Vec<String> {
+    let all = reply["notifications"]
+        .as_array()
+        .cloned()
+        .unwrap_or_default();
+    all.iter()
+        .filter_map(|notification| notification["msg"].as_str().map(str::to_owned))
+        .collect()
+}
+
+async fn calls_of_a_sound_run() -> usize {
+    let journal = Faulty::new(None);
+    let hub = InProcess::start(journal.clone());
+    let promised = scenario(&hub).await;
+    assert!(promised.failed.is_empty());
+    assert_eq!(promised.acked.len(), 4);
+    check(&hub, promised, "no fault").await;
+    let calls = journal.calls();
+    hub.stop();
+    calls
+}
+
+/// A fault at every call in turn; afterwards the hub starts again on what is stored.
+async fn survive(fault: fn(usize) -> Fault) {
+    for call in 0..calls_of_a_sound_run().await {
+        let fault = fault(call);
+        let case = format!("{fault:?}");
+        let journal = Faulty::new(Some(fault));
+        let hub = InProcess::start(journal.clone());
+        let promised = scenario(&hub).await;
+        hub.stop();
+        journal.heal();
+        let hub = InProcess::start(journal);
+        check(&hub, promised, &case).await;
+        hub.stop();
+    }
+}
+
+#[tokio::test]
+async fn a_full_disk_at_any_call_breaks_no_promise() {
+    survive(|call| Fault::Full { call }).await;
+}
+
+#[tokio::test]
+async fn a_failing_write_at_any_call_breaks_no_promise() {
+    survive(|call| Fault::Io {
+        call,
+        stored: false,
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_write_that_is_stored_and_reported_as_failed_breaks_no_promise() {
+    survive(|call| Fault::Io { call, stored: true }).await;
+}
+
+#[tokio::test]
+async fn after_a_full_disk_the_same_hub_goes_on() {
+    for call in 0..calls_of_a_sound_run().await {
+        let journal = Faulty::new(Some(Fault::Full { call }));
+        let hub = InProcess::start(journal);
+        let promised = scenario(&hub).await;
+        check(&hub, promised, &format!("full at {call}, no restart")).await;
+        hub.stop();
+    }
+}
