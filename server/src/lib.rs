@@ -1,11 +1,8 @@
 //! The hub's server: one log, one fold. See ARCHITECTURE.md.
 
 pub mod api;
-<<<<<<< HEAD
 pub mod bridges;
-=======
 pub mod archive;
->>>>>>> c8f7919 (Archive the log: snapshots and retention by a second fold)
 pub mod clock;
 pub mod command;
 pub mod config;
