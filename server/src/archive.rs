@@ -10,13 +10,12 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use hub_protocol::{Seq, Timestamp};
-use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
 
 use crate::command::Command;
 use crate::journal::snapshot::{SnapshotError, Snapshots};
 use crate::journal::{Entry, Journal, JournalError};
 use crate::record::{DecodeError, Record};
+use crate::state::State;
 
 mod retention;
 
@@ -26,16 +25,6 @@ pub use retention::Retention;
 const EVERY: Duration = Duration::from_secs(1);
 /// Bytes read from the journal at once.
 const CHUNK: usize = 256 * 1024;
-
-/// What the archive needs of the fold.
-pub trait Fold: Default + Serialize + DeserializeOwned + Send + 'static {
-    /// Takes in the record with the number `seq`.
-    fn apply(&mut self, seq: Seq, record: &Record);
-
-    /// Pending notifications whose JSON lies below `seq` in the log: each id, and the number of the record with its
-    /// JSON, ascending by id.
-    fn pending_below(&self, seq: Seq) -> Vec<(Seq, Seq)>;
-}
 
 /// When the fold is saved.
 #[derive(Debug, Clone, Copy)]
@@ -83,43 +72,38 @@ pub enum RecoverError {
     },
 }
 
-/// What is saved: the fold and what retention knows.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
-#[serde(bound = "F: Serialize + DeserializeOwned")]
-pub struct Saved<F> {
-    /// When the wall clock last jumped.
-    pub clock_moved: Option<Timestamp>,
-    /// The bound of the last retention.
-    pub trimmed: Seq,
-    /// The fold.
-    pub fold: F,
+impl From<RecoverError> for JournalError {
+    fn from(error: RecoverError) -> Self {
+        match error {
+            RecoverError::Journal(error) => error,
+            RecoverError::Record { seq, error } => Self::Corrupt {
+                at: seq,
+                reason: error.to_string(),
+            },
+            error => io::Error::other(error.to_string()).into(),
+        }
+    }
 }
 
 /// A fold and how far it has read.
 #[derive(Debug, Clone)]
-pub struct Recovered<F> {
+pub struct Recovered {
     /// The last record in it.
     pub seq: Seq,
     /// The last record of the snapshot it was built on, 0 without one.
     pub snapshot: Seq,
-    /// The fold and its companions.
-    pub saved: Saved<F>,
+    /// The fold.
+    pub state: State,
 }
 
 /// Reads the fold back: the newest sound snapshot and the rest of the log.
-pub fn recover<F: Fold>(
-    journal: &dyn Journal,
-    snapshots: &Snapshots,
-) -> Result<Recovered<F>, RecoverError> {
+pub fn recover(journal: &dyn Journal, snapshots: &Snapshots) -> Result<Recovered, RecoverError> {
     let mut recovered = newest(journal, snapshots)?;
     recovered.follow(journal, |_| {})?;
     Ok(recovered)
 }
 
-fn newest<F: Fold>(
-    journal: &dyn Journal,
-    snapshots: &Snapshots,
-) -> Result<Recovered<F>, RecoverError> {
+fn newest(journal: &dyn Journal, snapshots: &Snapshots) -> Result<Recovered, RecoverError> {
     let (earliest, head) = (journal.earliest(), journal.head());
     for snapshot in snapshots.usable()? {
         if snapshot.seq > head || snapshot.seq + 1 < earliest {
@@ -130,11 +114,11 @@ fn newest<F: Fold>(
             continue;
         }
         match serde_json::from_slice(&snapshot.payload) {
-            Ok(saved) => {
+            Ok(state) => {
                 return Ok(Recovered {
                     seq: snapshot.seq,
                     snapshot: snapshot.seq,
-                    saved,
+                    state,
                 });
             }
             Err(error) => tracing::warn!(seq = snapshot.seq, %error, "a snapshot is passed over"),
@@ -146,11 +130,11 @@ fn newest<F: Fold>(
     Ok(Recovered {
         seq: 0,
         snapshot: 0,
-        saved: Saved::default(),
+        state: State::default(),
     })
 }
 
-impl<F: Fold> Recovered<F> {
+impl Recovered {
     /// Takes in what the journal has beyond; `seen` is shown the bytes of each record.
     fn follow(
         &mut self,
@@ -170,25 +154,20 @@ impl<F: Fold> Recovered<F> {
         let seq = entry.seq;
         let record = Record::decode(entry.kind, &entry.payload)
             .map_err(|error| RecoverError::Record { seq, error })?;
-        match &record {
-            Record::ClockMoved(moved) => self.saved.clock_moved = Some(moved.at),
-            Record::Trimmed(trimmed) => self.saved.trimmed = trimmed.below,
-            _ => {}
-        }
-        self.saved.fold.apply(seq, &record);
+        self.state.apply(seq, &record);
         self.seq = seq;
         Ok(())
     }
 }
 
 /// What the archive works with.
-pub struct Parts<F> {
+pub struct Parts {
     /// The journal to follow.
     pub journal: Arc<dyn Journal>,
     /// Where snapshots go.
     pub snapshots: Snapshots,
     /// Where to begin, see [`recover`].
-    pub recovered: Recovered<F>,
+    pub recovered: Recovered,
     /// When to save.
     pub due: SnapshotsDue,
     /// What to keep.
@@ -214,7 +193,7 @@ struct Signal {
 
 impl Archive {
     /// Starts the thread.
-    pub fn spawn<F: Fold>(parts: Parts<F>) -> io::Result<Self> {
+    pub fn spawn(parts: Parts) -> io::Result<Self> {
         let signal = Arc::new(Signal::default());
         let mut keeper = Archivist::new(parts);
         let shared = signal.clone();
@@ -259,8 +238,8 @@ impl Signal {
 }
 
 /// The work of the thread, one round at a time.
-pub struct Archivist<F> {
-    parts: Parts<F>,
+pub struct Archivist {
+    parts: Parts,
     records_since: u64,
     bytes_since: u64,
     /// The bound of a trim that was submitted and has not come by yet, and when.
@@ -269,9 +248,9 @@ pub struct Archivist<F> {
     dropped: Seq,
 }
 
-impl<F: Fold> Archivist<F> {
+impl Archivist {
     /// Before its first round.
-    pub fn new(parts: Parts<F>) -> Self {
+    pub fn new(parts: Parts) -> Self {
         let records_since = parts.recovered.seq - parts.recovered.snapshot;
         Self {
             parts,
@@ -314,7 +293,7 @@ impl<F: Fold> Archivist<F> {
     }
 
     fn save(&mut self) -> Result<(), RecoverError> {
-        let payload = serde_json::to_vec(&self.parts.recovered.saved).map_err(io::Error::from);
+        let payload = serde_json::to_vec(&self.parts.recovered.state).map_err(io::Error::from);
         let saved = payload.and_then(|payload| {
             self.parts
                 .snapshots

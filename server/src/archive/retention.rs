@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use hub_protocol::{Seq, Timestamp};
 
-use super::{Archivist, CHUNK, Fold, RecoverError};
+use super::{Archivist, CHUNK, RecoverError};
 use crate::command::Command;
 use crate::journal::snapshot::SnapshotError;
 use crate::journal::{Entry, JournalError};
@@ -16,8 +16,7 @@ const SLACK: u64 = 16;
 const SLACK_MS: i64 = 60 * 60 * 1000;
 /// A trim that was not seen in the log for so long was refused or lost: ask again.
 const PATIENCE_MS: i64 = 60_000;
-/// After a jump of the wall clock the age of a record means nothing for a while. Also: a record from further in the
-/// future than this has a time that somebody made up.
+/// A record from further in the future than this has a time that somebody made up.
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 
 /// What the log keeps.
@@ -50,9 +49,9 @@ struct Plan {
     carry_bytes: u64,
 }
 
-impl<F: Fold> Archivist<F> {
+impl Archivist {
     pub(super) fn retain(&mut self) -> Result<(), RecoverError> {
-        let trimmed = self.parts.recovered.saved.trimmed;
+        let trimmed = self.parts.recovered.state.trimmed_below();
         if trimmed > self.dropped && !self.drop_below(trimmed)? {
             return Ok(());
         }
@@ -148,8 +147,11 @@ impl<F: Fold> Archivist<F> {
     }
 
     fn is_clock_unsure(&self, now: Timestamp) -> bool {
-        let moved = self.parts.recovered.saved.clock_moved;
-        moved.is_some_and(|at| millis_between(at, now).abs() < DAY_MS)
+        self.parts
+            .recovered
+            .state
+            .retention_paused_until()
+            .is_some_and(|until| now < until)
     }
 
     /// What is still pending below the bound, the newest first in line.
@@ -159,8 +161,7 @@ impl<F: Fold> Archivist<F> {
         for (id, location) in self
             .parts
             .recovered
-            .saved
-            .fold
+            .state
             .pending_below(plan.below)
             .into_iter()
             .rev()

@@ -1,4 +1,3 @@
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::mpsc::{self, Receiver};
 
@@ -8,30 +7,7 @@ use hub_protocol::{Epoch, Kind, Priority};
 use super::*;
 use crate::journal::memory::MemoryJournal;
 use crate::journal::snapshot;
-use crate::record::{Carried, How, Notified, Route, Settled, Trimmed};
-
-/// What is pending, and where.
-#[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
-struct Pending(BTreeMap<Seq, Seq>);
-
-impl Fold for Pending {
-    fn apply(&mut self, seq: Seq, record: &Record) {
-        match record {
-            Record::Notified(_) => drop(self.0.insert(seq, seq)),
-            Record::Carried(carried) => drop(self.0.insert(carried.id, seq)),
-            Record::Settled(settled) => self.0.retain(|id, _| !settled.ids.contains(id)),
-            _ => {}
-        }
-    }
-
-    fn pending_below(&self, seq: Seq) -> Vec<(Seq, Seq)> {
-        self.0
-            .iter()
-            .map(|(id, at)| (*id, *at))
-            .filter(|(_, at)| *at < seq)
-            .collect()
-    }
-}
+use crate::record::{Carried, How, Notified, Route, Settled, Target, Trimmed};
 
 const NOW: i64 = 1_800_000_000_000;
 const DAY: i64 = 24 * 60 * 60 * 1000;
@@ -40,7 +16,7 @@ struct Hub {
     journal: Arc<MemoryJournal>,
     dir: tempfile::TempDir,
     commands: Receiver<Command>,
-    archivist: Archivist<Pending>,
+    archivist: Archivist,
 }
 
 fn hub(due: SnapshotsDue, retention: Retention) -> Hub {
@@ -106,8 +82,8 @@ impl Hub {
         (below, ids)
     }
 
-    fn recovered(&self) -> Result<Pending, RecoverError> {
-        recover(&*self.journal, &at(self.dir.path())).map(|recovered| recovered.saved.fold)
+    fn recovered(&self) -> Result<State, RecoverError> {
+        recover(&*self.journal, &at(self.dir.path())).map(|recovered| recovered.state)
     }
 }
 
@@ -120,8 +96,11 @@ fn said(millis: i64) -> Record {
             kind: Kind::Message,
             priority: Priority::Normal,
             ts,
-            expires_at: ts,
-            targets: Vec::new(),
+            expires_at: ts.plus_millis(100 * DAY),
+            targets: vec![Target {
+                inbox: "primary".parse().unwrap(),
+                wakes: true,
+            }],
             key: None,
             session: None,
             hops: 0,
@@ -153,8 +132,8 @@ fn a_snapshot_and_the_rest_of_the_log_are_the_whole_log() {
     hub.append(&vec![said(NOW); 12]);
     hub.archivist.round().unwrap();
     hub.append(&[settled(3..=5), said(NOW)]);
-    let whole: Recovered<Pending> = recover(&*hub.journal, &at(Path::new("/nonexistent"))).unwrap();
-    assert_eq!(hub.recovered().unwrap(), whole.saved.fold);
+    let whole = recover(&*hub.journal, &at(Path::new("/nonexistent"))).unwrap();
+    assert_eq!(hub.recovered().unwrap(), whole.state);
 }
 
 #[test]
