@@ -13,6 +13,7 @@ pub mod hub;
 pub mod journal;
 pub mod lease;
 pub mod log;
+pub mod maintain;
 pub mod metrics;
 pub mod net;
 pub mod presence;
