@@ -1,8 +1,8 @@
 //! The hub's server: one log, one fold. See ARCHITECTURE.md.
 
 pub mod api;
-pub mod bridges;
 pub mod archive;
+pub mod bridges;
 pub mod clock;
 pub mod command;
 pub mod config;
