@@ -1,6 +1,7 @@
 //! The hub's server: one log, one fold. See ARCHITECTURE.md.
 
 pub mod api;
+pub mod archive;
 pub mod bridges;
 pub mod clock;
 pub mod command;
@@ -12,6 +13,7 @@ pub mod hub;
 pub mod journal;
 pub mod lease;
 pub mod log;
+pub mod maintain;
 pub mod metrics;
 pub mod net;
 pub mod presence;

@@ -96,7 +96,7 @@ pub struct Block {
 
 impl Block {
     /// Reads the block stored under `key`.
-    pub fn decode(key: &[u8], value: Bytes) -> Result<Self, Defect> {
+    pub fn decode(key: &[u8], value: &Bytes) -> Result<Self, Defect> {
         let header = value
             .first_chunk::<HEADER>()
             .ok_or(Defect::Broken("a block is shorter than its header"))?;
@@ -162,7 +162,7 @@ impl Block {
     fn can_grow(&self, bytes: usize, entries: usize) -> bool {
         !self.is_cut()
             && HEADER + self.body.len() + bytes <= GROW_LIMIT
-            && usize::from(self.entries) + entries <= usize::from(u16::MAX)
+            && u16::try_from(usize::from(self.entries) + entries).is_ok()
     }
 
     fn header(&self) -> [u8; HEADER] {

@@ -36,6 +36,7 @@ mod verify;
 pub use files::Files;
 pub use open::{OpenError, Options, Origin};
 pub use rescue::{Rescued, adopt};
+pub use space::free_bytes;
 
 use keeper::Keeper;
 use space::Space;
@@ -117,18 +118,22 @@ impl SledJournal {
         Ok(())
     }
 
+    /// Where its kept part begins.
+    pub fn origin(&self) -> Origin {
+        let anchor = self.shared.epoch_file.last();
+        Origin {
+            epoch: anchor.epoch,
+            first: anchor.first,
+            chain: anchor.first_chain,
+        }
+    }
+
     /// Leaves out the numbers up to and including `seq`: the next entry is `seq + 1`. It must be appended before
     /// anything is read above the head.
     pub(crate) fn skip_to(&self, seq: Seq) {
         let mut writer = self.shared.writer();
         assert!(seq >= writer.tail.head, "numbers are never given twice");
-        writer.skip(seq);
-    }
-}
-
-impl Writer {
-    fn skip(&mut self, seq: Seq) {
-        self.tail.skip_to = Some(seq);
+        writer.tail.skip_to = Some(seq);
     }
 }
 

@@ -99,7 +99,7 @@ impl Snapshots {
             match read(&path) {
                 Ok(snapshot) if snapshot.epoch == self.epoch => found.push(snapshot),
                 Ok(_) => {
-                    tracing::warn!(error = %SnapshotError::Foreign(path), "a snapshot is passed over")
+                    tracing::warn!(error = %SnapshotError::Foreign(path), "a snapshot is passed over");
                 }
                 Err(error @ SnapshotError::Unsupported { .. }) => return Err(error),
                 Err(error) => tracing::warn!(%error, "a snapshot is passed over"),

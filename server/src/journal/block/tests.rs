@@ -36,7 +36,7 @@ fn walk(store: &std::collections::BTreeMap<Key, Vec<u8>>) -> Result<Vec<Entry>, 
     let mut walk = Walk::default();
     let mut found = Vec::new();
     for (key, value) in store {
-        found.extend(walk.step(&Block::decode(key, value.clone().into())?)?);
+        found.extend(walk.step(&Block::decode(key, &value.clone().into())?)?);
     }
     Ok(found)
 }
@@ -94,7 +94,7 @@ fn a_commit_that_lacks_its_end_is_not_complete() {
     let (_, store) = stored(&[vec![10], vec![3000, 3000]]);
     let mut walk = Walk::default();
     for (key, value) in store.iter().take(2) {
-        walk.step(&Block::decode(key, value.clone().into()).unwrap())
+        walk.step(&Block::decode(key, &value.clone().into()).unwrap())
             .unwrap();
     }
     assert!(!walk.is_complete());
@@ -106,7 +106,7 @@ fn a_newer_format_is_named() {
     let (key, mut value) = store.into_iter().next().unwrap();
     value[0] = 2;
     assert_eq!(
-        Block::decode(&key, value.into()).unwrap_err(),
+        Block::decode(&key, &value.into()).unwrap_err(),
         Defect::Version(2)
     );
 }
@@ -126,7 +126,7 @@ fn skipped_numbers_are_told_apart_from_missing_blocks() {
 
 fn walk_chain(store: &std::collections::BTreeMap<Key, Vec<u8>>) -> u32 {
     let (key, value) = store.iter().next_back().unwrap();
-    Block::decode(key, value.clone().into())
+    Block::decode(key, &value.clone().into())
         .unwrap()
         .chain_after()
 }

@@ -89,8 +89,8 @@ pub(super) fn release(path: &Path) {
     }
 }
 
-/// Bytes that may still be written on the disk of `path`; no limit where the system does not say.
-pub(super) fn free_bytes(path: &Path) -> u64 {
+/// Bytes that may still be written on the disk of the file `path`; no limit where the system does not say.
+pub fn free_bytes(path: &Path) -> u64 {
     let dir = path.parent().unwrap_or(path);
     rustix::fs::statvfs(dir).map_or(u64::MAX, |disk| disk.f_bavail.saturating_mul(disk.f_frsize))
 }

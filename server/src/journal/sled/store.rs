@@ -160,7 +160,7 @@ impl Store {
         until_error(self.db.range(start..).map(|found| {
             let (key, value) = found?;
             let key = as_key(&key)?;
-            Ok((key, Block::decode(&key, Bytes::from_owner(value))?))
+            Ok((key, Block::decode(&key, &Bytes::from_owner(value))?))
         }))
     }
 }

@@ -1,0 +1,122 @@
+//! Maintenance of a state directory while no hub runs on it: export, import, doctor, adopt.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use indicatif::{ProgressBar, ProgressStyle};
+use sha2::{Digest, Sha256};
+
+use crate::journal::Journal;
+use crate::journal::sled::{Files, Options, SledJournal};
+use crate::journal::snapshot::Snapshots;
+use crate::state::State;
+
+mod adopt;
+mod doctor;
+mod export;
+mod import;
+mod lines;
+
+/// Work on a state directory that no hub is using.
+#[derive(Debug, clap::Subcommand)]
+pub enum Maintenance {
+    /// Write everything that is stored as lines of JSON.
+    #[command(after_help = "Examples:\n  \
+        hubd export > hub.ndjson\n  \
+        hubd export hub.ndjson\n  \
+        hubd export | zstd > hub.ndjson.zst\n\n\
+        Ends with the SHA-256 of the folded state; `hubd import` compares it.")]
+    Export {
+        /// The file to write; standard output when absent.
+        file: Option<PathBuf>,
+    },
+    /// Fill a state directory that holds no journal yet from what `hubd export` wrote.
+    #[command(after_help = "Examples:\n  \
+        hubd --state-dir /new/place import hub.ndjson\n  \
+        zstd -dc hub.ndjson.zst | hubd --state-dir /new/place import")]
+    Import {
+        /// The file to read; standard input when absent.
+        file: Option<PathBuf>,
+    },
+    /// Verify everything that is stored, and say what is wrong and what to do.
+    #[command(after_help = "Examples:\n  \
+        hubd doctor\n  \
+        hubd --state-dir /some/backup doctor")]
+    Doctor,
+    /// Go on with what a restored backup or a broken journal still holds, under a new identity.
+    #[command(after_help = "Examples:\n  \
+        hubd adopt\n\n\
+        Readers are told that their place is gone, and numbers go on far above those that were ever used.\n\
+        The journal of before is kept in 'journal.replaced'.")]
+    Adopt,
+}
+
+impl Maintenance {
+    /// Does it in `state_dir`. Fails, with nothing changed, while a hub uses it.
+    pub fn run(self, state_dir: &Path) -> anyhow::Result<()> {
+        match self {
+            Self::Export { file: None } => export::export(state_dir, io::stdout().lock()),
+            Self::Export { file: Some(file) } => export::export(state_dir, create(&file)?),
+            Self::Import { file: None } => import::import(state_dir, io::stdin().lock(), None),
+            Self::Import { file: Some(file) } => {
+                let (file, size) = open(&file)?;
+                import::import(state_dir, io::BufReader::new(file), Some(size))
+            }
+            Self::Doctor => doctor::doctor(state_dir, &mut io::stdout().lock()),
+            Self::Adopt => adopt::adopt(state_dir, &mut io::stdout().lock()),
+        }
+    }
+}
+
+fn create(path: &Path) -> anyhow::Result<std::fs::File> {
+    use std::os::unix::fs::OpenOptionsExt;
+    let mut options = std::fs::OpenOptions::new();
+    // What agents said is private.
+    let file = options
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(0o600)
+        .open(path);
+    file.with_context(|| format!("{} cannot be written", path.display()))
+}
+
+fn open(path: &Path) -> anyhow::Result<(std::fs::File, u64)> {
+    let file =
+        std::fs::File::open(path).with_context(|| format!("{} cannot be read", path.display()))?;
+    let size = file.metadata()?.len();
+    Ok((file, size))
+}
+
+/// The journal that is there; none is made.
+fn open_journal(state_dir: &Path) -> anyhow::Result<SledJournal> {
+    let files = Files::new(state_dir);
+    if !files.epoch().exists() && !files.journal().exists() {
+        anyhow::bail!("there is no journal in {}", state_dir.display());
+    }
+    Ok(SledJournal::open(state_dir, Options::default())?)
+}
+
+fn snapshots(state_dir: &Path, journal: &SledJournal) -> Snapshots {
+    Snapshots::new(&Files::new(state_dir).snapshots(), journal.epoch())
+}
+
+/// The SHA-256 of a fold as it is saved, in hexadecimal: equal for equal folds.
+fn hash(state: &State) -> anyhow::Result<String> {
+    let digest = Sha256::digest(serde_json::to_vec(state)?);
+    Ok(digest.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// A bar on standard error, where that is a terminal.
+fn bar(length: u64, what: &'static str) -> ProgressBar {
+    let style = ProgressStyle::with_template("{msg} {wide_bar} {human_pos}/{human_len} {eta}");
+    let bar = ProgressBar::new(length).with_message(what);
+    match style {
+        Ok(style) => bar.with_style(style),
+        Err(_) => bar,
+    }
+}
+
+#[cfg(test)]
+mod tests;

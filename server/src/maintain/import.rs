@@ -1,0 +1,144 @@
+//! `hubd import`.
+
+use std::fs;
+use std::io::{self, BufRead};
+use std::path::Path;
+
+use anyhow::{Context as _, ensure};
+
+use super::lines::{Begin, FORMAT, Line};
+use super::{bar, hash, snapshots};
+use crate::archive::recover;
+use crate::journal::sled::{Files, Options, Origin, SledJournal};
+use crate::journal::{Entry, Journal};
+
+/// Bytes of one commit.
+const COMMIT: usize = 256 * 1024;
+
+/// Fills `state_dir`, which has no journal, from the export `input` of `size` bytes. Undone where it fails.
+pub(super) fn import(
+    state_dir: &Path,
+    input: impl BufRead,
+    size: Option<u64>,
+) -> anyhow::Result<()> {
+    let files = Files::new(state_dir);
+    let taken = [files.journal(), files.epoch(), files.snapshots()]
+        .into_iter()
+        .find(|path| path.exists());
+    if let Some(path) = taken {
+        anyhow::bail!(
+            "{} exists: import only into a state directory without a journal",
+            path.display()
+        );
+    }
+    let imported = fill(state_dir, input, size);
+    if imported.is_err() {
+        remove(&files).context("what was imported so far could not be removed")?;
+    }
+    imported
+}
+
+fn remove(files: &Files) -> io::Result<()> {
+    let gone = |result: io::Result<()>| match result {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    };
+    gone(fs::remove_dir_all(files.journal()))?;
+    gone(fs::remove_dir_all(files.snapshots()))?;
+    gone(fs::remove_file(files.epoch()))
+}
+
+fn fill(state_dir: &Path, mut input: impl BufRead, size: Option<u64>) -> anyhow::Result<()> {
+    let bar = bar(size.unwrap_or(0), "importing");
+    let mut text = String::new();
+    input.read_line(&mut text)?;
+    let begin: Begin = serde_json::from_str(&text).context("line 1: this is no export of hubd")?;
+    ensure!(
+        begin.hubd_export <= FORMAT,
+        "the export has format {}; this version of hubd reads up to {FORMAT}: install a newer one",
+        begin.hubd_export
+    );
+    let origin = Origin {
+        epoch: begin.epoch,
+        first: begin.first,
+        chain: begin.chain,
+    };
+    let journal = SledJournal::open(
+        state_dir,
+        Options {
+            origin: Some(origin),
+            ..Options::default()
+        },
+    )?;
+    let snapshots = snapshots(state_dir, &journal);
+    let mut pending = Pending::default();
+    let mut sha256 = None;
+    for (number, text) in (2..).zip(input.lines()) {
+        let text = text?;
+        bar.inc(text.len() as u64 + 1);
+        let line: Line = serde_json::from_str(&text).with_context(|| format!("line {number}"))?;
+        if let Some(entry) = line.entry().with_context(|| format!("line {number}"))? {
+            pending.add(&journal, entry)?;
+        } else if let (Some(seq), Some(state)) = (line.snapshot, line.state) {
+            snapshots.save(seq, state.get().as_bytes())?;
+        } else {
+            sha256 = line.sha256;
+        }
+    }
+    pending.commit(&journal)?;
+    let sha256 = sha256.context("the export is cut short: its last line is missing")?;
+    ensure!(
+        journal.head() == begin.head,
+        "the export is cut short: it ends at record {}",
+        journal.head()
+    );
+    let imported = hash(&recover(&journal, &snapshots)?.state)?;
+    ensure!(
+        imported == sha256,
+        "the state is {imported}, but the exported one was {sha256}"
+    );
+    journal.close()?;
+    bar.finish_and_clear();
+    eprintln!(
+        "imported records {} to {}, state {sha256}",
+        begin.first, begin.head
+    );
+    Ok(())
+}
+
+/// Records on their way into one commit.
+#[derive(Default)]
+struct Pending {
+    entries: Vec<Entry>,
+    bytes: usize,
+}
+
+impl Pending {
+    fn add(&mut self, journal: &SledJournal, entry: Entry) -> anyhow::Result<()> {
+        let follows = self.entries.last().map_or(journal.head(), |last| last.seq) + 1;
+        ensure!(
+            entry.seq >= follows,
+            "record {} comes after record {}",
+            entry.seq,
+            follows - 1
+        );
+        if entry.seq > follows {
+            self.commit(journal)?;
+            journal.skip_to(entry.seq - 1);
+        }
+        self.bytes += entry.payload.len();
+        self.entries.push(entry);
+        if self.bytes > COMMIT {
+            self.commit(journal)
+        } else {
+            Ok(())
+        }
+    }
+
+    fn commit(&mut self, journal: &SledJournal) -> anyhow::Result<()> {
+        journal.append(&self.entries)?;
+        self.entries.clear();
+        self.bytes = 0;
+        Ok(())
+    }
+}

@@ -1,0 +1,172 @@
+//! The lines of an export, format 1. All but the first have some of the fields of [`Line`]:
+//!
+//! | line | fields |
+//! |---|---|
+//! | first | `hubd_export`, `epoch`, `first`, `chain`, `head` |
+//! | the fold that the log builds on, where the log's beginning is gone | `snapshot`, `state` |
+//! | a record | `seq`, `kind`, and its payload: `json`; or `frame` and `json`; or `base64` |
+//! | last | `end`, `sha256` |
+//!
+//! Payloads stand there as the JSON they are, byte for byte.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use bytes::{Buf, BufMut, Bytes, BytesMut};
+use hub_protocol::{Epoch, Seq};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use crate::journal::Entry;
+use crate::record::kinds;
+
+/// The format this build writes and the newest it reads.
+pub(super) const FORMAT: u32 = 1;
+
+/// The first line.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Begin {
+    /// [`FORMAT`].
+    pub(super) hubd_export: u32,
+    /// The journal's identity.
+    pub(super) epoch: Epoch,
+    /// The first record that follows.
+    pub(super) first: Seq,
+    /// The chain before it.
+    pub(super) chain: u32,
+    /// The last record.
+    pub(super) head: Seq,
+}
+
+/// Any other line.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct Line {
+    /// The last record in `state`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) snapshot: Option<Seq>,
+    /// A fold.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) state: Option<Box<RawValue>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    seq: Option<Seq>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kind: Option<u8>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    frame: Option<Box<RawValue>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    json: Option<Box<RawValue>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    base64: Option<String>,
+    /// The last record.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    end: Option<Seq>,
+    /// The SHA-256 of the fold of everything.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) sha256: Option<String>,
+}
+
+impl Line {
+    /// The line of a fold after `snapshot`.
+    pub(super) fn base(snapshot: Seq, state: Box<RawValue>) -> Self {
+        Self {
+            snapshot: Some(snapshot),
+            state: Some(state),
+            ..Self::default()
+        }
+    }
+
+    /// The last line.
+    pub(super) fn end(head: Seq, sha256: String) -> Self {
+        Self {
+            end: Some(head),
+            sha256: Some(sha256),
+            ..Self::default()
+        }
+    }
+
+    /// The line of a record.
+    pub(super) fn of(entry: &Entry) -> Self {
+        let (frame, json) = split(entry);
+        let mut line = Self {
+            seq: Some(entry.seq),
+            kind: Some(entry.kind),
+            ..Self::default()
+        };
+        match (frame.map(raw), raw(json)) {
+            (None, Some(json)) => line.json = Some(json),
+            (Some(Some(frame)), Some(json)) => (line.frame, line.json) = (Some(frame), Some(json)),
+            _ => line.base64 = Some(STANDARD.encode(&entry.payload)),
+        }
+        line
+    }
+
+    /// The record of a line, where it is one.
+    pub(super) fn entry(&self) -> anyhow::Result<Option<Entry>> {
+        let (Some(seq), Some(kind)) = (self.seq, self.kind) else {
+            return Ok(None);
+        };
+        let payload = match (&self.frame, &self.json, &self.base64) {
+            (None, Some(json), None) => Bytes::copy_from_slice(json.get().as_bytes()),
+            (Some(frame), Some(json), None) => join(frame.get(), json.get())?,
+            (None, None, Some(base64)) => STANDARD.decode(base64)?.into(),
+            _ => anyhow::bail!("record {seq} has no payload"),
+        };
+        Ok(Some(Entry { seq, kind, payload }))
+    }
+}
+
+/// The parts of a payload that are JSON.
+fn split(entry: &Entry) -> (Option<&[u8]>, &[u8]) {
+    let payload = &entry.payload[..];
+    if ![kinds::NOTIFIED, kinds::CARRIED].contains(&entry.kind) || payload.len() < 4 {
+        return (None, payload);
+    }
+    let mut rest = payload;
+    let length = usize::try_from(rest.get_u32_le()).unwrap_or(usize::MAX);
+    match rest.split_at_checked(length) {
+        Some((frame, json)) => (Some(frame), json),
+        None => (None, payload),
+    }
+}
+
+fn join(frame: &str, json: &str) -> anyhow::Result<Bytes> {
+    let mut payload = BytesMut::with_capacity(4 + frame.len() + json.len());
+    payload.put_u32_le(u32::try_from(frame.len())?);
+    payload.put_slice(frame.as_bytes());
+    payload.put_slice(json.as_bytes());
+    Ok(payload.freeze())
+}
+
+/// `bytes` as JSON, where that keeps every byte and stays one line.
+fn raw(bytes: &[u8]) -> Option<Box<RawValue>> {
+    let raw: &RawValue = serde_json::from_slice(bytes).ok()?;
+    let exact = raw.get().len() == bytes.len() && !bytes.contains(&b'\n');
+    exact.then(|| raw.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_payload_survives_byte_for_byte() {
+        let framed = join("{\"a\":1}", "{ \"id\": 1, \"msg\": \"\\u00e4\" }").unwrap();
+        let payloads: [(u8, Bytes); 5] = [
+            (kinds::NOTIFIED, framed),
+            (kinds::NOTIFIED, Bytes::from_static(b"\x01")),
+            (kinds::SETTLED, Bytes::from_static(b"{\"ids\": [1]}")),
+            (kinds::SETTLED, Bytes::from_static(b" {}")),
+            (200, Bytes::from_static(b"\xff\x00")),
+        ];
+        for (kind, payload) in payloads {
+            let entry = Entry {
+                seq: 7,
+                kind,
+                payload,
+            };
+            let text = serde_json::to_string(&Line::of(&entry)).unwrap();
+            let line: Line = serde_json::from_str(&text).unwrap();
+            assert_eq!(line.entry().unwrap(), Some(entry), "{text}");
+        }
+    }
+}
