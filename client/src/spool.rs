@@ -58,21 +58,15 @@ impl Spool {
         let Ok(entries) = fs::read_dir(&self.dir) else {
             return Vec::new();
         };
-        let mut files: Vec<_> = entries
+        let mut names: Vec<_> = entries
             .flatten()
             .filter_map(|entry| {
-                let meta = entry.metadata().ok()?;
                 let name = entry.file_name().into_string().ok()?;
-                let sound =
-                    meta.is_file() && meta.len() <= MAX_FILE_BYTES && !name.starts_with('.');
-                sound.then(|| ((meta.mtime(), meta.mtime_nsec()), name))
+                (entry.file_type().ok()?.is_file() && !name.starts_with('.')).then_some(name)
             })
             .collect();
-        files.sort();
-        files
-            .into_iter()
-            .filter_map(|(_, name)| self.read(&name))
-            .collect()
+        names.sort();
+        names.iter().filter_map(|name| self.read(name)).collect()
     }
 
     fn read(&self, name: &str) -> Option<SpoolItem> {
@@ -171,14 +165,14 @@ mod tests {
     }
 
     #[test]
-    fn items_come_in_the_order_they_were_kept() {
+    fn items_come_in_the_order_of_their_keys() {
         let place = tempfile::tempdir().unwrap();
         let spool = Spool::of(&place.path().join("state"));
-        for key in ["z", "a", "m"] {
+        for key in ["3", "1", "2"] {
             spool.keep(&item(key)).unwrap();
         }
         let keys: Vec<String> = spool.items().into_iter().map(|item| item.key).collect();
-        assert_eq!(keys, ["z", "a", "m"]);
+        assert_eq!(keys, ["1", "2", "3"]);
     }
 
     #[test]

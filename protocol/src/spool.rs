@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 pub struct SpoolItem {
     /// The version of this format, [`SpoolItem::VERSION`].
     pub v: u32,
-    /// The Idempotency-Key of every attempt to send it.
+    /// The Idempotency-Key of every attempt to send it. Keys sort by the time they were made, so that files do.
     pub key: String,
     /// The request's body, byte for byte, so that a repeat is known as one: a [`crate::Post`] with its `ts`.
     pub post: Box<RawValue>,

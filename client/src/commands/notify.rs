@@ -3,6 +3,7 @@
 mod dry_run;
 
 use std::io::Read;
+use std::time::SystemTime;
 
 use hub_protocol::{
     InboxName, InboxTouched, Kind, MAX_ITEM_BYTES, Post, Priority, ProjectName, Published, Seq,
@@ -16,7 +17,7 @@ use crate::error::{Error, Exit};
 use crate::here::Here;
 use crate::hub::{Hub, Path, Request, parse};
 use crate::out::{println, say};
-use crate::random::random_hex;
+use crate::random;
 use crate::sender::sender;
 use crate::span::Span;
 use crate::spool::Spool;
@@ -99,7 +100,7 @@ pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
         return dry_run::show(&draft, args.json);
     }
     // The key is there before the first attempt: whatever becomes of it, no repeat is stored twice.
-    let key = random_hex()?;
+    let key = random::key(SystemTime::now())?;
     let body = body(&draft.post)?;
     match publish(here, &key, &body).await {
         Ok((hub, answer)) => {

