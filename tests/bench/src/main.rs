@@ -1,0 +1,82 @@
+//! One command that measures the hub: servers in turns, a ratio a row, one table.
+
+mod args;
+mod axum_ref;
+mod bench;
+mod body;
+mod http;
+mod load;
+mod machine;
+mod progress;
+mod publish;
+mod relay;
+mod slices;
+mod sse;
+mod table;
+mod target;
+mod waiter;
+mod wake;
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::Parser;
+
+use args::{Args, Part, Serve};
+use axum_ref::Options;
+use bench::Bench;
+use progress::Progress;
+use table::Row;
+use target::Place;
+
+type Measurement = fn(&Bench) -> Result<Vec<Row>>;
+
+/// Every group of rows, in the order of the table.
+const PARTS: [(Part, Measurement); 2] = [(Part::Publish, publish::rows), (Part::Wake, wake::rows)];
+
+fn main() -> ExitCode {
+    match run(Args::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("hub-bench: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(args: Args) -> Result<()> {
+    match args.serve {
+        Some(Serve::ServeRelay { state }) => relay::serve(&state),
+        Some(Serve::ServeAxum {
+            state,
+            workers,
+            memory,
+        }) => axum_ref::serve(&state, Options { workers, memory }),
+        None => measure(&args),
+    }
+}
+
+fn measure(args: &Args) -> Result<()> {
+    let dir = args.dir.clone().unwrap_or_else(std::env::temp_dir);
+    let dir = tempfile::Builder::new()
+        .prefix("hub-bench-")
+        .tempdir_in(dir)?;
+    let bench = Bench {
+        place: Place::new(dir.path())?,
+        subject: args.subject,
+        reference: args.reference,
+        plan: args.plan(),
+        quick: args.quick,
+        progress: Progress::new(),
+    };
+    let machine = machine::describe(dir.path())?;
+    bench.progress.say(&machine);
+    let mut rows = Vec::new();
+    for (part, measure) in PARTS {
+        if args.wants(part) {
+            rows.extend(measure(&bench)?);
+        }
+    }
+    bench.progress.done();
+    table::print(&machine, &rows, args.json)
+}
