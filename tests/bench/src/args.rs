@@ -109,9 +109,10 @@ impl Args {
 
     /// Whether a part is asked for.
     pub(crate) fn wants(&self, part: Part) -> bool {
-        match self.only.is_empty() {
-            true => part != Part::Million,
-            false => self.only.contains(&part),
+        if self.only.is_empty() {
+            part != Part::Million
+        } else {
+            self.only.contains(&part)
         }
     }
 }

@@ -75,9 +75,10 @@ struct Wait {
 
 /// Serves on a free port of the loopback until the process ends.
 pub(crate) fn serve(state_dir: &Path, options: Options) -> Result<()> {
-    let store = match options.memory {
-        true => None,
-        false => Some(Arc::new(Store::open(state_dir)?)),
+    let store = if options.memory {
+        None
+    } else {
+        Some(Arc::new(Store::open(state_dir)?))
     };
     let mut runtime = match options.workers {
         1 => tokio::runtime::Builder::new_current_thread(),

@@ -124,7 +124,7 @@ impl Connection {
     }
 
     fn fill(&mut self) -> Result<usize> {
-        let mut buffer = [0; 64 * 1024];
+        let mut buffer = [0; 16 * 1024];
         let count = self.stream.read(&mut buffer).context("receive")?;
         self.received.extend_from_slice(&buffer[..count]);
         Ok(count)

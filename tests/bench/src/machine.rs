@@ -31,10 +31,10 @@ pub(crate) fn describe(dir: &Path) -> Result<String> {
 fn file_system(dir: &Path) -> String {
     let dir = dir.canonicalize().unwrap_or_else(|_| dir.to_owned());
     let mounts = std::fs::read_to_string("/proc/mounts").unwrap_or_default();
-    let mut fields = mounts.lines().map(|line| line.split(' ').skip(1));
     let mut best = (0, "unknown file system");
-    while let Some(mut line) = fields.next() {
-        if let (Some(point), Some(kind)) = (line.next(), line.next())
+    for line in mounts.lines() {
+        let mut fields = line.split(' ').skip(1);
+        if let (Some(point), Some(kind)) = (fields.next(), fields.next())
             && dir.starts_with(point)
             && point.len() >= best.0
         {

@@ -4,14 +4,19 @@ mod args;
 mod axum_ref;
 mod bench;
 mod body;
+mod fanout;
 mod http;
 mod load;
 mod machine;
+mod memory;
 mod progress;
 mod publish;
+mod readers;
 mod relay;
+mod replay;
 mod slices;
 mod sse;
+mod system;
 mod table;
 mod target;
 mod waiter;
@@ -32,7 +37,13 @@ use target::Place;
 type Measurement = fn(&Bench) -> Result<Vec<Row>>;
 
 /// Every group of rows, in the order of the table.
-const PARTS: [(Part, Measurement); 2] = [(Part::Publish, publish::rows), (Part::Wake, wake::rows)];
+const PARTS: [(Part, Measurement); 5] = [
+    (Part::Publish, publish::rows),
+    (Part::Wake, wake::rows),
+    (Part::Fanout, fanout::rows),
+    (Part::Replay, replay::rows),
+    (Part::Memory, memory::rows),
+];
 
 fn main() -> ExitCode {
     match run(Args::parse()) {
@@ -57,6 +68,7 @@ fn run(args: Args) -> Result<()> {
 }
 
 fn measure(args: &Args) -> Result<()> {
+    system::raise_file_limit();
     let dir = args.dir.clone().unwrap_or_else(std::env::temp_dir);
     let dir = tempfile::Builder::new()
         .prefix("hub-bench-")

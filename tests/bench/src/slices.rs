@@ -43,9 +43,12 @@ pub(crate) fn alternate<T>(
 pub(crate) fn quantile(values: &[f64], quantile: f64) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
-    let last = sorted.len().saturating_sub(1);
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // between 0 and `last`
-    let at = (last as f64 * quantile).round() as usize;
+    #[allow(
+        clippy::cast_possible_truncation,
+        clippy::cast_precision_loss,
+        clippy::cast_sign_loss
+    )] // a place among a few thousand
+    let at = (sorted.len().saturating_sub(1) as f64 * quantile).round() as usize;
     sorted.get(at).copied().unwrap_or(0.0)
 }
 

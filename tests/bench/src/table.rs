@@ -105,6 +105,13 @@ impl Row {
         )
     }
 
+    /// A count of what must not happen.
+    pub(crate) fn count(name: &str, found: usize) -> Self {
+        #[allow(clippy::cast_precision_loss)] // a handful
+        let row = Self::fixed(name, "", found as f64, "", 1.0);
+        row.must(Bound::AtMost(0.0))
+    }
+
     /// The ratio must keep to `bound`.
     #[must_use]
     pub(crate) fn must(self, bound: Bound) -> Self {

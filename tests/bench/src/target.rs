@@ -174,17 +174,17 @@ impl Server {
 
     /// A valid request, with the token where there is one.
     pub(crate) fn request(&self, method: &str, path: &str, body: &str) -> Vec<u8> {
-        let mut text = format!("{method} {path} HTTP/1.1\r\nHost: {}\r\n", self.address);
-        if let Some(token) = &self.token {
-            text += &format!("Authorization: Bearer {token}\r\n");
-        }
-        if !body.is_empty() {
-            text += "Content-Type: application/json\r\n";
-            text += &format!("Content-Length: {}\r\n", body.len());
-        }
-        text += "\r\n";
-        text += body;
-        text.into_bytes()
+        let address = self.address;
+        let auth = match &self.token {
+            Some(token) => format!("Authorization: Bearer {token}\r\n"),
+            None => String::new(),
+        };
+        let content = match body.len() {
+            0 => String::new(),
+            length => format!("Content-Type: application/json\r\nContent-Length: {length}\r\n"),
+        };
+        format!("{method} {path} HTTP/1.1\r\nHost: {address}\r\n{auth}{content}\r\n{body}")
+            .into_bytes()
     }
 
     /// `POST /notify` with notification `number` for `inbox`.

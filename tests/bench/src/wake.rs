@@ -8,15 +8,12 @@ use anyhow::{Context, Result, ensure};
 
 use crate::bench::Bench;
 use crate::body;
-use crate::http::{Connection, PATIENCE};
+use crate::http::PATIENCE;
 use crate::slices::{Measure, alternate, micros, quantile};
 use crate::sse::Decoder;
 use crate::table::{Bound, Row, Side};
 use crate::target::{Kind, Server};
 use crate::waiter;
-
-/// Between a receipt and the next POST: long enough that the server sleeps again.
-const PAUSE: Duration = Duration::from_millis(1);
 
 /// p50 and p99 of one slice, in µs.
 type Latency = [f64; 2];
@@ -31,6 +28,9 @@ pub(crate) fn rows(bench: &Bench) -> Result<Vec<Row>> {
     let hub = bench.start(bench.subject)?;
     let reference = bench.start(bench.reference)?;
     let relay = bench.start(Kind::Relay)?;
+    // REF has no inboxes: a server for each way of reading.
+    let polled_hub = bench.start(bench.subject)?;
+    let polled_reference = bench.start(bench.reference)?;
     let samples = alternate(
         bench.plan,
         &bench.progress,
@@ -39,8 +39,8 @@ pub(crate) fn rows(bench: &Bench) -> Result<Vec<Row>> {
             by_sse(&hub)?,
             by_sse(&reference)?,
             by_sse(&relay)?,
-            by_long_poll(&hub)?,
-            by_long_poll(&reference)?,
+            by_long_poll(&polled_hub)?,
+            by_long_poll(&polled_reference)?,
         ],
     )?;
     let side = |name: &str, of: usize, quantile: usize| {
@@ -94,11 +94,10 @@ fn by_long_poll(server: &Server) -> Result<Measure<'_, Latency>> {
     Ok(Box::new(move |time| {
         repeat(time, || {
             number += 1;
-            let path = waiter::path("bench-wait", &lease);
+            let path = waiter::path("bench", &lease);
             reader.send(&server.request("GET", &path, ""))?;
-            waiter::until_armed(&mut watch, server, "bench-wait")?;
-            let request = server.notify("bench-wait", number);
-            std::thread::sleep(PAUSE);
+            waiter::until_armed(&mut watch, server, "bench")?;
+            let request = server.notify("bench", number);
             let start = Instant::now();
             publisher.send(&request)?;
             let batch = reader.expect_success()?;
@@ -112,12 +111,11 @@ fn by_long_poll(server: &Server) -> Result<Measure<'_, Latency>> {
     }))
 }
 
-/// Wakes for `time`, resting in between.
+/// Wakes for `time`, one after the other: with pauses, how deep the cores sleep is what would be measured.
 fn repeat(time: Duration, mut once: impl FnMut() -> Result<Duration>) -> Result<Latency> {
     let start = Instant::now();
     let mut latencies = Vec::new();
     while start.elapsed() < time {
-        std::thread::sleep(PAUSE);
         latencies.push(micros(once()?));
     }
     Ok([quantile(&latencies, 0.5), quantile(&latencies, 0.99)])
