@@ -9,8 +9,11 @@ mod http;
 mod load;
 mod machine;
 mod memory;
+mod million;
+mod process;
 mod progress;
 mod publish;
+mod raw_wait;
 mod readers;
 mod relay;
 mod replay;
@@ -20,6 +23,7 @@ mod system;
 mod table;
 mod target;
 mod waiter;
+mod waiters;
 mod wake;
 
 use std::process::ExitCode;
@@ -37,16 +41,19 @@ use target::Place;
 type Measurement = fn(&Bench) -> Result<Vec<Row>>;
 
 /// Every group of rows, in the order of the table.
-const PARTS: [(Part, Measurement); 5] = [
+const PARTS: [(Part, Measurement); 8] = [
     (Part::Publish, publish::rows),
     (Part::Wake, wake::rows),
     (Part::Fanout, fanout::rows),
     (Part::Replay, replay::rows),
     (Part::Memory, memory::rows),
+    (Part::Process, process::rows),
+    (Part::Waiters, waiters::rows),
+    (Part::Million, million::rows),
 ];
 
 fn main() -> ExitCode {
-    match run(Args::parse()) {
+    match raw_wait::run().and_then(|waited| if waited { Ok(()) } else { run(Args::parse()) }) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("hub-bench: {error:#}");

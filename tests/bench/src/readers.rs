@@ -20,7 +20,7 @@ const AT_ONCE: usize = 64;
 pub(crate) struct Readers {
     poll: Poll,
     events: Events,
-    readers: Vec<Reader>,
+    all: Vec<Reader>,
     /// Events that a reader had already, or that nobody posted.
     duplicated: usize,
 }
@@ -39,7 +39,7 @@ impl Readers {
         let mut readers = Self {
             poll: Poll::new()?,
             events: Events::with_capacity(1024),
-            readers: Vec::with_capacity(count),
+            all: Vec::with_capacity(count),
             duplicated: 0,
         };
         readers.grow(server, count)?;
@@ -49,13 +49,13 @@ impl Readers {
     /// Subscribes `count` more.
     pub(crate) fn grow(&mut self, server: &Server, count: usize) -> Result<()> {
         let request = server.request("GET", "/events", "");
-        let goal = self.readers.len() + count;
-        while self.readers.len() < goal {
-            let first = self.readers.len();
+        let goal = self.all.len() + count;
+        while self.all.len() < goal {
+            let first = self.all.len();
             for _ in first..goal.min(first + AT_ONCE) {
                 self.connect(server, &request)?;
             }
-            while self.readers[first..].iter().any(|it| !it.decoder.is_open()) {
+            while self.all[first..].iter().any(|it| !it.decoder.is_open()) {
                 self.receive(0, PATIENCE)?;
             }
         }
@@ -64,7 +64,7 @@ impl Readers {
 
     /// Waits until every reader has notification `number`; those that never got it.
     pub(crate) fn until_all_have(&mut self, number: u64) -> Result<usize> {
-        let mut missing = self.readers.len();
+        let mut missing = self.all.len();
         let start = Instant::now();
         while missing > 0 && start.elapsed() < PATIENCE {
             missing -= self.receive(number, PATIENCE)?;
@@ -83,15 +83,15 @@ impl Readers {
 
     fn connect(&mut self, server: &Server, request: &[u8]) -> Result<()> {
         let mut stream = std::net::TcpStream::connect(server.address())
-            .with_context(|| format!("connect reader {}", self.readers.len() + 1))?;
+            .with_context(|| format!("connect reader {}", self.all.len() + 1))?;
         stream.write_all(request)?;
         stream.set_nonblocking(true)?;
         let mut stream = TcpStream::from_std(stream);
-        let token = Token(self.readers.len());
+        let token = Token(self.all.len());
         self.poll
             .registry()
             .register(&mut stream, token, Interest::READABLE)?;
-        self.readers.push(Reader {
+        self.all.push(Reader {
             stream,
             decoder: Decoder::default(),
             got: 0,
@@ -104,7 +104,7 @@ impl Readers {
         self.poll.poll(&mut self.events, Some(time))?;
         let mut reached = 0;
         for event in &self.events {
-            let reader = &mut self.readers[event.token().0];
+            let reader = &mut self.all[event.token().0];
             reader.fill()?;
             while let Some(data) = reader.decoder.next_data() {
                 match body::number(data) {

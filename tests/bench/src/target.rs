@@ -152,6 +152,11 @@ impl Server {
         self.child.id()
     }
 
+    /// Which it is.
+    pub(crate) fn kind(&self) -> Kind {
+        self.kind
+    }
+
     /// Where it listens.
     pub(crate) fn address(&self) -> SocketAddr {
         self.address

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 
 use crate::http::{Connection, PATIENCE};
@@ -36,19 +36,24 @@ pub(crate) fn lease(batch: &[u8]) -> Result<String> {
     Ok(batch.lease)
 }
 
-/// Asks until somebody waits at `inbox`.
+/// The inboxes of a project where somebody waits; `*` at a server without inboxes.
+pub(crate) fn armed(watch: &mut Connection, server: &Server, project: &str) -> Result<Vec<String>> {
+    let path = format!("/inboxes?project={project}");
+    let body = watch.exchange(&server.request("GET", &path, ""))?;
+    let answer: Inboxes = serde_json::from_slice(&body).context("a list of inboxes")?;
+    let held = answer.inboxes.into_iter().filter(|it| it.waiter.is_some());
+    Ok(held.map(|it| it.name).collect())
+}
+
+/// Asks until somebody waits at `inbox` of the default project.
 pub(crate) fn until_armed(watch: &mut Connection, server: &Server, inbox: &str) -> Result<()> {
-    let request = server.request("GET", "/inboxes?project=default", "");
     let start = Instant::now();
     while start.elapsed() < PATIENCE {
-        let answer: Inboxes = serde_json::from_slice(&watch.exchange(&request)?)?;
-        let named = |it: &Inbox| it.name == inbox || it.name == "*";
-        let mut waiters = answer.inboxes.iter().filter(|it| it.waiter.is_some());
-        if waiters.any(named) {
+        let armed = armed(watch, server, "default")?;
+        if armed.iter().any(|name| name == inbox || name == "*") {
             return Ok(());
         }
         std::thread::sleep(Duration::from_micros(200));
     }
-    ensure!(false, "nobody waits at {inbox}");
-    Ok(())
+    bail!("nobody waits at {inbox}")
 }

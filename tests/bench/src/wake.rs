@@ -16,7 +16,7 @@ use crate::target::{Kind, Server};
 use crate::waiter;
 
 /// p50 and p99 of one slice, in µs.
-type Latency = [f64; 2];
+pub(crate) type Latency = [f64; 2];
 
 struct SseReader {
     stream: TcpStream,
@@ -66,7 +66,8 @@ pub(crate) fn rows(bench: &Bench) -> Result<Vec<Row>> {
     ])
 }
 
-fn by_sse(server: &Server) -> Result<Measure<'_, Latency>> {
+/// Wakes an SSE reader.
+pub(crate) fn by_sse(server: &Server) -> Result<Measure<'_, Latency>> {
     let mut reader = SseReader::open(server)?;
     let mut publisher = server.connect()?;
     let mut number = 0;

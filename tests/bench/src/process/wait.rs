@@ -1,0 +1,125 @@
+//! `hubctl wait` against curl's long-poll and against the least that a process can do: from the POST to the exit.
+
+use std::io::Read;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+
+use super::{Programs, Way};
+use crate::bench::Bench;
+use crate::slices::{Measure, alternate, median, micros};
+use crate::table::{Bound, Row, Side};
+use crate::target::{Kind, Server};
+use crate::waiter;
+
+/// Each way of waiting, at an inbox of its own.
+pub(super) fn rows(bench: &Bench, programs: &Programs, way: Way) -> Result<Vec<Row>> {
+    let what = format!("hubctl wait, {}", way.name());
+    let memory = bench.start(Kind::AxumMemory)?;
+    let at_memory = format!("http://{}{}", memory.address(), waiter::path("m", ""));
+    let mut curl_at_memory = programs.bare(&programs.curl);
+    curl_at_memory.args(["-sS", "--fail", &at_memory]);
+    let sides = vec![
+        waking(
+            &programs.hub,
+            "wait-hubctl",
+            hubctl(programs, way, "wait-hubctl"),
+        )?,
+        waking(&programs.hub, "wait-curl", curl(programs, way, "wait-curl"))?,
+        waking(&programs.hub, "wait-raw", raw(programs, way, "wait-raw")?)?,
+        waking(&memory, "m", curl_at_memory)?,
+    ];
+    let samples = alternate(bench.plan, &bench.progress, &what, sides)?;
+    let hub = Side::new("hub", &samples[0]);
+    let row = |name, of: usize| Row::compare(&what, "µs", &hub, &Side::new(name, &samples[of]));
+    Ok(vec![
+        row("curl", 1),
+        row("curl in memory", 3).must(Bound::AtMost(0.8)),
+        row("raw", 2).aim(Bound::AtMost(1.7)),
+    ])
+}
+
+/// Wakes a process over and over; the median time to its exit in µs.
+fn waking<'a>(
+    server: &'a Server,
+    inbox: &'a str,
+    mut command: Command,
+) -> Result<Measure<'a, f64>> {
+    let mut publisher = server.connect()?;
+    let mut watch = server.connect()?;
+    command.stdout(Stdio::piped());
+    let mut once = move || -> Result<Duration> {
+        let mut child = command.spawn()?;
+        waiter::until_armed(&mut watch, server, inbox)?;
+        let request = server.notify(inbox, 0);
+        let start = Instant::now();
+        publisher.send(&request)?;
+        let status = child.wait()?;
+        let elapsed = start.elapsed();
+        publisher.expect_success()?;
+        ensure!(
+            status.success(),
+            "{} ended with {status}",
+            command.get_program().display()
+        );
+        let mut said = Vec::new();
+        let mut stdout = child.stdout.take().context("no stdout")?;
+        stdout.read_to_end(&mut said)?;
+        // hubctl acknowledges by itself and prints no lease.
+        if let Ok(lease) = waiter::lease(&said) {
+            acknowledge(&mut publisher, server, inbox, &lease)?;
+        }
+        Ok(elapsed)
+    };
+    Ok(Box::new(move |time| {
+        let begin = Instant::now();
+        let mut times = Vec::new();
+        while begin.elapsed() < time {
+            times.push(micros(once()?));
+        }
+        Ok(median(&times))
+    }))
+}
+
+fn acknowledge(
+    connection: &mut crate::http::Connection,
+    server: &Server,
+    inbox: &str,
+    lease: &str,
+) -> Result<()> {
+    if server.kind() != Kind::Hubd {
+        return Ok(());
+    }
+    let path = format!("/inboxes/{inbox}/ack?project=default");
+    let body = format!(r#"{{"lease":"{lease}"}}"#);
+    connection.exchange(&server.request("POST", &path, &body))?;
+    Ok(())
+}
+
+fn hubctl(programs: &Programs, way: Way, inbox: &str) -> Command {
+    let mut command = programs.hubctl(way);
+    command.args(["wait", "--project", "default", "--timeout", "60"]);
+    command.args(["--inbox", inbox]);
+    command
+}
+
+fn curl(programs: &Programs, way: Way, inbox: &str) -> Command {
+    let mut command = programs.curl(way);
+    command.arg(programs.url(&waiter::path(inbox, "")));
+    command
+}
+
+fn raw(programs: &Programs, way: Way, inbox: &str) -> Result<Command> {
+    let hub = &programs.hub;
+    let file = hub.file("wait.request");
+    std::fs::write(&file, hub.request("GET", &waiter::path(inbox, ""), ""))?;
+    let mut command = programs.bare(&std::env::current_exe()?);
+    command.arg("raw-wait");
+    match way {
+        Way::Unix => command.arg(hub.file("hub.sock")),
+        Way::Tcp => command.arg(hub.address().to_string()),
+    };
+    command.arg(file);
+    Ok(command)
+}
