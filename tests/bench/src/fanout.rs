@@ -57,9 +57,9 @@ pub(crate) fn rows(bench: &Bench) -> Result<Vec<Row>> {
 
 fn to_readers(server: &Server, count: usize) -> Result<Measure<'_, Slice>> {
     let mut readers = Readers::open(server, count)?;
-    let mut publisher = server.connect()?;
     let mut number = 0;
     Ok(Box::new(move |time| {
+        let mut publisher = server.connect()?;
         let begin = Instant::now();
         let mut times = Vec::new();
         let mut lost = 0;

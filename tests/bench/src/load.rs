@@ -10,24 +10,26 @@ use mio::{Events, Interest, Poll, Token};
 use crate::http::{self, PATIENCE};
 use crate::target::Server;
 
-/// Connections that post the same valid request over and over.
-#[derive(Debug)]
-pub(crate) struct Load {
+/// Posts the same valid request to `inbox` over `count` connections for `time`; how many were answered with 2xx in it,
+/// a second. The connections are new: the hub closes those that rest while others are measured.
+pub(crate) fn publish(server: &Server, count: usize, inbox: &str, time: Duration) -> Result<f64> {
+    Load::open(server, count, inbox)?.run(time)
+}
+
+struct Load {
     poll: Poll,
     events: Events,
     publishers: Vec<Publisher>,
     request: Vec<u8>,
 }
 
-#[derive(Debug)]
 struct Publisher {
     stream: TcpStream,
     received: Vec<u8>,
 }
 
 impl Load {
-    /// Connects `count` publishers that post to `inbox`.
-    pub(crate) fn open(server: &Server, count: usize, inbox: &str) -> Result<Self> {
+    fn open(server: &Server, count: usize, inbox: &str) -> Result<Self> {
         let poll = Poll::new()?;
         let mut publishers = Vec::new();
         for at in 0..count {
@@ -50,8 +52,7 @@ impl Load {
         })
     }
 
-    /// Posts for `time`; how many were answered with 2xx in it, a second.
-    pub(crate) fn run(&mut self, time: Duration) -> Result<f64> {
+    fn run(&mut self, time: Duration) -> Result<f64> {
         let start = Instant::now();
         let mut answered = 0_u32;
         let mut late = 0;

@@ -36,7 +36,7 @@ use axum_ref::Options;
 use bench::Bench;
 use progress::Progress;
 use table::Row;
-use target::Place;
+use target::{Kind, Place};
 
 type Measurement = fn(&Bench) -> Result<Vec<Row>>;
 
@@ -88,14 +88,22 @@ fn measure(args: &Args) -> Result<()> {
         quick: args.quick,
         progress: Progress::new(),
     };
+    if args.subject == Kind::Hubd {
+        bench.place.binary("hubd")?;
+        bench.place.binary("hubctl")?;
+    }
     let machine = machine::describe(dir.path())?;
     bench.progress.say(&machine);
     let mut rows = Vec::new();
-    for (part, measure) in PARTS {
-        if args.wants(part) {
-            rows.extend(measure(&bench)?);
+    let mut failed = None;
+    for (part, measure) in PARTS.iter().filter(|(part, _)| args.wants(*part)) {
+        match measure(&bench) {
+            Ok(more) => rows.extend(more),
+            // What was measured until here took minutes: it is shown first.
+            Err(error) => failed = failed.or(Some(error.context(format!("{part:?}")))),
         }
     }
     bench.progress.done();
-    table::print(&machine, &rows, args.json)
+    table::print(&machine, &rows, args.json)?;
+    failed.map_or(Ok(()), Err)
 }

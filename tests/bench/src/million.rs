@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::bench::Bench;
-use crate::load::Load;
+use crate::load;
 use crate::replay;
 use crate::slices::{Measure, alternate, micros};
 use crate::table::{Bound, Row, Side};
@@ -37,7 +37,7 @@ pub(crate) fn rows(bench: &Bench) -> Result<Vec<Row>> {
         Row::fixed("restart, 1M stored", "ms", restart, "ms", RESTART).aim(Bound::AtMost(1.0)),
     );
 
-    let sides = vec![publishing(&full)?, publishing(&empty)?];
+    let sides = vec![publishing(&full), publishing(&empty)];
     let samples = alternate(bench.plan, &bench.progress, "publish, 1M stored", sides)?;
     let (hub, other) = (
         Side::new("hub", &samples[0]),
@@ -60,7 +60,6 @@ pub(crate) fn rows(bench: &Bench) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-fn publishing(server: &Server) -> Result<Measure<'_, f64>> {
-    let mut load = Load::open(server, 16, "bench")?;
-    Ok(Box::new(move |time| load.run(time)))
+fn publishing(server: &Server) -> Measure<'_, f64> {
+    Box::new(|time| load::publish(server, 16, "bench", time))
 }

@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::bench::Bench;
-use crate::load::Load;
+use crate::load::publish;
 use crate::slices::{Measure, alternate};
 use crate::table::{Bound, Row, Side};
 use crate::target::Kind;
@@ -24,8 +24,7 @@ pub(crate) fn rows(bench: &Bench) -> Result<Vec<Row>> {
         let what = format!("publish C={count}");
         let mut sides: Vec<Measure<'_, f64>> = Vec::new();
         for server in &servers {
-            let mut load = Load::open(server, count, "bench")?;
-            sides.push(Box::new(move |time| load.run(time)));
+            sides.push(Box::new(move |time| publish(server, count, "bench", time)));
         }
         let samples = alternate(bench.plan, &bench.progress, &what, sides)?;
         let hub = Side::new("hub", &samples[0]);

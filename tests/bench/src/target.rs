@@ -41,6 +41,7 @@ pub(crate) enum Kind {
 pub(crate) struct Server {
     child: Child,
     kind: Kind,
+    settings: Vec<&'static str>,
     address: SocketAddr,
     token: Option<String>,
     state: TempDir,
@@ -70,13 +71,19 @@ impl Place {
 
     /// Starts a server and waits until it listens.
     pub(crate) fn start(&self, kind: Kind) -> Result<Server> {
+        self.start_with(kind, &[])
+    }
+
+    /// Starts a hub with settings of its own.
+    pub(crate) fn start_with(&self, kind: Kind, settings: &[&'static str]) -> Result<Server> {
         let state = tempfile::Builder::new()
             .prefix("hub-bench-")
             .tempdir_in(&self.state)?;
-        let (child, address) = self.spawn(kind, state.path())?;
+        let (child, address) = self.spawn(kind, settings, state.path())?;
         let mut server = Server {
             child,
             kind,
+            settings: settings.to_vec(),
             address,
             token: None,
             state,
@@ -92,15 +99,16 @@ impl Place {
     pub(crate) fn restart(&self, server: &mut Server) -> Result<Duration> {
         server.kill();
         let start = Instant::now();
-        let (child, address) = self.spawn(server.kind, server.state.path())?;
+        let (child, address) = self.spawn(server.kind, &server.settings, server.state.path())?;
         (server.child, server.address) = (child, address);
         Ok(start.elapsed())
     }
 
-    fn spawn(&self, kind: Kind, state: &Path) -> Result<(Child, SocketAddr)> {
+    fn spawn(&self, kind: Kind, settings: &[&str], state: &Path) -> Result<(Child, SocketAddr)> {
         let log = state.join("stderr.log");
         let mut child = self
             .command(kind, state)?
+            .args(settings.iter().flat_map(|setting| ["--set", setting]))
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(File::create(&log)?)

@@ -8,7 +8,7 @@ use anyhow::{Context, Result, ensure};
 
 use crate::bench::Bench;
 use crate::http::PATIENCE;
-use crate::load::Load;
+use crate::load;
 use crate::slices::{Measure, alternate, micros};
 use crate::system;
 use crate::table::{Bound, Row, Side};
@@ -27,7 +27,9 @@ pub(crate) fn rows(bench: &Bench) -> Result<Vec<Row>> {
         bench.progress.say("waiters: left out, it needs hubd");
         return Ok(Vec::new());
     }
-    let (busy, quiet) = (bench.start(Kind::Hubd)?, bench.start(Kind::Hubd)?);
+    let settings = ["limits.connections=12000", "limits.streams=11000"];
+    let busy = bench.place.start_with(Kind::Hubd, &settings)?;
+    let quiet = bench.place.start_with(Kind::Hubd, &settings)?;
     let waiters = wait(&busy)?;
     if system::processor_time(busy.pid()).is_none() {
         bench
@@ -35,7 +37,7 @@ pub(crate) fn rows(bench: &Bench) -> Result<Vec<Row>> {
             .say("waiters: left out, processor times are not known here");
         return Ok(Vec::new());
     }
-    let sides = vec![publishing(&busy)?, publishing(&quiet)?];
+    let sides = vec![publishing(&busy), publishing(&quiet)];
     let samples = alternate(bench.plan, &bench.progress, "waiters", sides)?;
     let what = format!("publish CPU, {} waiters", waiters.len());
     let (busy, quiet) = (
@@ -48,14 +50,13 @@ pub(crate) fn rows(bench: &Bench) -> Result<Vec<Row>> {
 }
 
 /// Processor time in µs for each publish.
-fn publishing(server: &Server) -> Result<Measure<'_, f64>> {
-    let mut load = Load::open(server, LOAD, "bench")?;
-    Ok(Box::new(move |time| {
+fn publishing(server: &Server) -> Measure<'_, f64> {
+    Box::new(|time| {
         let spent = || system::processor_time(server.pid()).context("processor time");
         let before = spent()?;
-        let published = load.run(time)? * time.as_secs_f64();
+        let published = load::publish(server, LOAD, "bench", time)? * time.as_secs_f64();
         Ok(micros(spent()?.saturating_sub(before)) / published)
-    }))
+    })
 }
 
 /// Arms all waiters; they wait as long as their connections live.

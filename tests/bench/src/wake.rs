@@ -39,8 +39,8 @@ pub(crate) fn rows(bench: &Bench) -> Result<Vec<Row>> {
             by_sse(&hub)?,
             by_sse(&reference)?,
             by_sse(&relay)?,
-            by_long_poll(&polled_hub)?,
-            by_long_poll(&polled_reference)?,
+            by_long_poll(&polled_hub),
+            by_long_poll(&polled_reference),
         ],
     )?;
     let side = |name: &str, of: usize, quantile: usize| {
@@ -69,9 +69,9 @@ pub(crate) fn rows(bench: &Bench) -> Result<Vec<Row>> {
 /// Wakes an SSE reader.
 pub(crate) fn by_sse(server: &Server) -> Result<Measure<'_, Latency>> {
     let mut reader = SseReader::open(server)?;
-    let mut publisher = server.connect()?;
     let mut number = 0;
     Ok(Box::new(move |time| {
+        let mut publisher = server.connect()?;
         repeat(time, || {
             number += 1;
             let request = server.notify("bench", number);
@@ -86,13 +86,13 @@ pub(crate) fn by_sse(server: &Server) -> Result<Measure<'_, Latency>> {
     }))
 }
 
-fn by_long_poll(server: &Server) -> Result<Measure<'_, Latency>> {
-    let mut reader = server.connect()?;
-    let mut publisher = server.connect()?;
-    let mut watch = server.connect()?;
+fn by_long_poll(server: &Server) -> Measure<'_, Latency> {
     let mut number = 0;
     let mut lease = String::new();
-    Ok(Box::new(move |time| {
+    Box::new(move |time| {
+        let mut reader = server.connect()?;
+        let mut publisher = server.connect()?;
+        let mut watch = server.connect()?;
         repeat(time, || {
             number += 1;
             let path = waiter::path("bench", &lease);
@@ -109,7 +109,7 @@ fn by_long_poll(server: &Server) -> Result<Measure<'_, Latency>> {
             lease = waiter::lease(&batch)?;
             Ok(elapsed)
         })
-    }))
+    })
 }
 
 /// Wakes for `time`, one after the other: with pauses, how deep the cores sleep is what would be measured.

@@ -1,13 +1,14 @@
 //! `hubctl wait` against curl's long-poll and against the least that a process can do: from the POST to the exit.
 
 use std::io::Read;
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{Child, Command, Stdio};
+use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
 
 use super::{Programs, Way};
 use crate::bench::Bench;
+use crate::http::Connection;
 use crate::slices::{Measure, alternate, median, micros};
 use crate::table::{Bound, Row, Side};
 use crate::target::{Kind, Server};
@@ -20,15 +21,12 @@ pub(super) fn rows(bench: &Bench, programs: &Programs, way: Way) -> Result<Vec<R
     let at_memory = format!("http://{}{}", memory.address(), waiter::path("m", ""));
     let mut curl_at_memory = programs.bare(&programs.curl);
     curl_at_memory.args(["-sS", "--fail", &at_memory]);
+    let hub = &programs.hub;
     let sides = vec![
-        waking(
-            &programs.hub,
-            "wait-hubctl",
-            hubctl(programs, way, "wait-hubctl"),
-        )?,
-        waking(&programs.hub, "wait-curl", curl(programs, way, "wait-curl"))?,
-        waking(&programs.hub, "wait-raw", raw(programs, way, "wait-raw")?)?,
-        waking(&memory, "m", curl_at_memory)?,
+        waking(hub, "wait-hubctl", hubctl(programs, way, "wait-hubctl")),
+        waking(hub, "wait-curl", curl(programs, way, "wait-curl")),
+        waking(hub, "wait-raw", raw(programs, way, "wait-raw")?),
+        waking(&memory, "m", curl_at_memory),
     ];
     let samples = alternate(bench.plan, &bench.progress, &what, sides)?;
     let hub = Side::new("hub", &samples[0]);
@@ -41,59 +39,46 @@ pub(super) fn rows(bench: &Bench, programs: &Programs, way: Way) -> Result<Vec<R
 }
 
 /// Wakes a process over and over; the median time to its exit in µs.
-fn waking<'a>(
-    server: &'a Server,
-    inbox: &'a str,
-    mut command: Command,
-) -> Result<Measure<'a, f64>> {
-    let mut publisher = server.connect()?;
-    let mut watch = server.connect()?;
+fn waking<'a>(server: &'a Server, inbox: &'a str, mut command: Command) -> Measure<'a, f64> {
     command.stdout(Stdio::piped());
-    let mut once = move || -> Result<Duration> {
-        let mut child = command.spawn()?;
-        waiter::until_armed(&mut watch, server, inbox)?;
-        let request = server.notify(inbox, 0);
-        let start = Instant::now();
-        publisher.send(&request)?;
-        let status = child.wait()?;
-        let elapsed = start.elapsed();
-        publisher.expect_success()?;
-        ensure!(
-            status.success(),
-            "{} ended with {status}",
-            command.get_program().display()
-        );
-        let mut said = Vec::new();
-        let mut stdout = child.stdout.take().context("no stdout")?;
-        stdout.read_to_end(&mut said)?;
-        // hubctl acknowledges by itself and prints no lease.
-        if let Ok(lease) = waiter::lease(&said) {
-            acknowledge(&mut publisher, server, inbox, &lease)?;
-        }
-        Ok(elapsed)
-    };
-    Ok(Box::new(move |time| {
+    Box::new(move |time| {
+        let mut publisher = server.connect()?;
+        let mut watch = server.connect()?;
         let begin = Instant::now();
         let mut times = Vec::new();
         while begin.elapsed() < time {
-            times.push(micros(once()?));
+            let mut child = command.spawn()?;
+            waiter::until_armed(&mut watch, server, inbox)?;
+            let request = server.notify(inbox, 0);
+            let start = Instant::now();
+            publisher.send(&request)?;
+            let status = child.wait()?;
+            times.push(micros(start.elapsed()));
+            publisher.expect_success()?;
+            ensure!(status.success(), "{command:?} ended with {status}");
+            acknowledge(&mut publisher, server, inbox, child)?;
         }
         Ok(median(&times))
-    }))
+    })
 }
 
+/// Acknowledges what curl and the raw waiter printed; hubctl does it by itself, and prints no lease.
 fn acknowledge(
-    connection: &mut crate::http::Connection,
+    connection: &mut Connection,
     server: &Server,
     inbox: &str,
-    lease: &str,
+    child: Child,
 ) -> Result<()> {
-    if server.kind() != Kind::Hubd {
-        return Ok(());
+    let mut said = Vec::new();
+    let mut stdout = child.stdout.context("no stdout")?;
+    stdout.read_to_end(&mut said)?;
+    if let Ok(lease) = waiter::lease(&said)
+        && server.kind() == Kind::Hubd
+    {
+        let path = format!("/inboxes/{inbox}/ack?project=default");
+        let body = format!(r#"{{"lease":"{lease}"}}"#);
+        connection.exchange(&server.request("POST", &path, &body))?;
     }
-    let path = format!("/inboxes/{inbox}/ack?project=default");
-    let body = format!(r#"{{"lease":"{lease}"}}"#);
-    connection.exchange(&server.request("POST", &path, &body))?;
     Ok(())
 }
 
