@@ -17,6 +17,7 @@ mod raw_wait;
 mod readers;
 mod relay;
 mod replay;
+mod running;
 mod slices;
 mod sse;
 mod system;
@@ -88,6 +89,7 @@ fn measure(args: &Args) -> Result<()> {
         quick: args.quick,
         progress: Progress::new(),
     };
+    bench.place.running().end_on_signal(dir.path().to_owned())?;
     if args.subject == Kind::Hubd {
         bench.place.binary("hubd")?;
         bench.place.binary("hubctl")?;

@@ -26,8 +26,9 @@ pub(crate) fn rows(bench: &Bench) -> Result<Vec<Row>> {
     let reference = each(bench, bench.reference, count)?;
     let what = "idle SSE reader";
     Ok(vec![
-        Row::fixed(what, "KiB", hub, "nchan once", NCHAN).must(Bound::AtMost(1.3)),
-        Row::fixed(what, "KiB", hub, "nchan once", NCHAN).aim(Bound::AtMost(1.0)),
+        Row::fixed(what, "KiB", hub, "nchan once", NCHAN)
+            .must(Bound::AtMost(1.3))
+            .aim(Bound::AtMost(1.0)),
         Row::fixed(what, "KiB", hub, "REF", reference),
     ])
 }

@@ -46,7 +46,7 @@ pub(crate) fn rows(bench: &Bench) -> Result<Vec<Row>> {
         let with = Side::new("with acks", &times(acked));
         let without = Side::new("without", &times(&samples[0]));
         rows.push(
-            Row::compare("replay, all acked", "ns", &with, &without).must(Bound::AtMost(1.2)),
+            Row::compare("replay, all acked", "µs", &with, &without).must(Bound::AtMost(1.2)),
         );
     }
     Ok(rows)

@@ -1,5 +1,7 @@
 //! The result: one row a comparison, as a table or as JSON.
 
+use std::fmt;
+
 use serde::Serialize;
 
 use crate::slices::median;
@@ -19,14 +21,6 @@ pub(crate) enum Bound {
     AtLeast(f64),
     /// This or less.
     AtMost(f64),
-}
-
-/// How much it matters.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-enum Level {
-    Must,
-    Aim,
 }
 
 /// Whether the target is reached.
@@ -54,11 +48,16 @@ pub(crate) struct Row {
     /// The median of the slices' ratios.
     ratio: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
-    target: Option<(Level, Bound)>,
-    #[serde(skip)]
-    allowance: f64,
+    must: Option<Target>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    verdict: Option<Verdict>,
+    aim: Option<Target>,
+}
+
+/// A bound and whether it is kept.
+#[derive(Debug, Clone, Copy, Serialize)]
+struct Target {
+    bound: Bound,
+    verdict: Verdict,
 }
 
 impl Side {
@@ -83,9 +82,8 @@ impl Row {
             reference: other.name.clone(),
             against: median(&other.values),
             ratio: median(&ratios),
-            target: None,
-            allowance: 1.0,
-            verdict: None,
+            must: None,
+            aim: None,
         }
     }
 
@@ -107,89 +105,90 @@ impl Row {
 
     /// A count of what must not happen.
     pub(crate) fn count(name: &str, found: usize) -> Self {
-        #[allow(clippy::cast_precision_loss)] // a handful
-        let row = Self::fixed(name, "", found as f64, "", 1.0);
-        row.must(Bound::AtMost(0.0))
+        let found = u32::try_from(found).map_or(f64::INFINITY, f64::from);
+        Self::fixed(name, "", found, "", 1.0).must(Bound::AtMost(0.0))
     }
 
     /// The ratio must keep to `bound`.
     #[must_use]
-    pub(crate) fn must(self, bound: Bound) -> Self {
-        self.target(Level::Must, bound)
+    pub(crate) fn must(mut self, bound: Bound) -> Self {
+        self.must = Some(Target::judge(self.ratio, bound, 1.0));
+        self
+    }
+
+    /// The ratio, of a p99, must keep to `bound`; up to twice the bound is shown as allowed.
+    #[must_use]
+    pub(crate) fn must_with_allowance(mut self, bound: Bound) -> Self {
+        self.must = Some(Target::judge(self.ratio, bound, 2.0));
+        self
     }
 
     /// The ratio should keep to `bound`.
     #[must_use]
-    pub(crate) fn aim(self, bound: Bound) -> Self {
-        self.target(Level::Aim, bound)
-    }
-
-    /// A p99 may be twice its bound, and is shown as such.
-    #[must_use]
-    pub(crate) fn with_allowance(mut self) -> Self {
-        self.allowance = 2.0;
-        self.judged()
+    pub(crate) fn aim(mut self, bound: Bound) -> Self {
+        self.aim = Some(Target::judge(self.ratio, bound, 1.0));
+        self
     }
 
     /// Whether a must is missed.
     pub(crate) fn is_missed(&self) -> bool {
-        matches!(self.target, Some((Level::Must, _))) && self.verdict == Some(Verdict::Miss)
-    }
-
-    fn target(mut self, level: Level, bound: Bound) -> Self {
-        self.target = Some((level, bound));
-        self.judged()
-    }
-
-    fn judged(mut self) -> Self {
-        self.verdict = self.target.map(|(_, bound)| {
-            let kept = |allowance: f64| match bound {
-                Bound::AtLeast(least) => self.ratio * allowance >= least,
-                Bound::AtMost(most) => self.ratio <= most * allowance,
-            };
-            match (kept(1.0), kept(self.allowance)) {
-                (true, _) => Verdict::Ok,
-                (false, true) => Verdict::Allowed,
-                (false, false) => Verdict::Miss,
-            }
-        });
-        self
+        self.must.is_some_and(|must| must.verdict == Verdict::Miss)
     }
 
     fn cells(&self) -> [String; 6] {
-        let target = match self.target {
-            None => String::new(),
-            Some((level, bound)) => {
-                let level = match level {
-                    Level::Must => "must",
-                    Level::Aim => "aim ",
-                };
-                match bound {
-                    Bound::AtLeast(least) => format!("{level} ≥ {least:.2}"),
-                    Bound::AtMost(most) => format!("{level} ≤ {most:.2}"),
-                }
-            }
-        };
-        let verdict = match self.verdict {
-            None => "",
-            Some(Verdict::Ok) => "ok",
-            Some(Verdict::Allowed) => "ok with ×2",
-            Some(Verdict::Miss) => "MISS",
+        let target = |target: Option<Target>| target.map_or(String::new(), |it| it.to_string());
+        let (reference, ratio) = if self.reference.is_empty() {
+            (String::new(), String::new())
+        } else {
+            let against = figure(self.against);
+            (
+                format!("{against} {}", self.reference),
+                format!("{:.2}", self.ratio),
+            )
         };
         [
             self.name.clone(),
             format!("{} {}", figure(self.value), self.unit),
-            format!("{} {}", figure(self.against), self.reference),
-            format!("{:.2}", self.ratio),
-            target,
-            verdict.to_owned(),
+            reference,
+            ratio,
+            target(self.must),
+            target(self.aim),
         ]
+    }
+}
+
+impl Target {
+    fn judge(ratio: f64, bound: Bound, allowance: f64) -> Self {
+        let kept = |allowance: f64| match bound {
+            Bound::AtLeast(least) => ratio * allowance >= least,
+            Bound::AtMost(most) => ratio <= most * allowance,
+        };
+        let verdict = match (kept(1.0), kept(allowance)) {
+            (true, _) => Verdict::Ok,
+            (false, true) => Verdict::Allowed,
+            (false, false) => Verdict::Miss,
+        };
+        Self { bound, verdict }
+    }
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.bound {
+            Bound::AtLeast(least) => write!(f, "≥ {least:.2}")?,
+            Bound::AtMost(most) => write!(f, "≤ {most:.2}")?,
+        }
+        f.write_str(match self.verdict {
+            Verdict::Ok => " ok",
+            Verdict::Allowed => " ok with ×2",
+            Verdict::Miss => " MISS",
+        })
     }
 }
 
 /// The rows below their headings, columns aligned.
 pub(crate) fn render(rows: &[Row]) -> String {
-    let heads = ["row", "hub", "reference", "ratio", "target", ""].map(str::to_owned);
+    let heads = ["row", "hub", "reference", "ratio", "must", "aim"].map(str::to_owned);
     let lines: Vec<_> = std::iter::once(heads)
         .chain(rows.iter().map(Row::cells))
         .collect();
@@ -221,6 +220,7 @@ fn figure(value: f64) -> String {
         }
         value if value >= 100.0 => format!("{value:.0}"),
         value if value >= 10.0 => format!("{value:.1}"),
+        0.0 => "0".to_owned(),
         value => format!("{value:.2}"),
     }
 }

@@ -11,6 +11,7 @@ use anyhow::{Context, Result, bail, ensure};
 use tempfile::TempDir;
 
 use crate::http::Connection;
+use crate::running::Running;
 
 /// What is started, and where.
 #[derive(Debug)]
@@ -19,6 +20,7 @@ pub(crate) struct Place {
     bin: PathBuf,
     /// Where state directories go.
     state: PathBuf,
+    running: Running,
 }
 
 /// Which server.
@@ -45,6 +47,7 @@ pub(crate) struct Server {
     address: SocketAddr,
     token: Option<String>,
     state: TempDir,
+    running: Running,
 }
 
 impl Place {
@@ -55,7 +58,13 @@ impl Place {
         Ok(Self {
             bin: bin.to_owned(),
             state: state.to_owned(),
+            running: Running::default(),
         })
+    }
+
+    /// The servers that run now.
+    pub(crate) fn running(&self) -> &Running {
+        &self.running
     }
 
     /// The path of a binary that was built before.
@@ -87,6 +96,7 @@ impl Place {
             address,
             token: None,
             state,
+            running: self.running.clone(),
         };
         if kind == Kind::Hubd {
             let token = std::fs::read_to_string(server.file("token")).context("token")?;
@@ -114,6 +124,7 @@ impl Place {
             .stderr(File::create(&log)?)
             .spawn()
             .with_context(|| format!("start {kind:?}"))?;
+        self.running.add(child.id());
         let stdout = child.stdout.take().context("no stdout")?;
         let mut line = String::new();
         BufReader::new(stdout).read_line(&mut line)?;
@@ -124,6 +135,7 @@ impl Place {
         let Some(address) = address else {
             let _ = child.kill();
             let _ = child.wait();
+            self.running.remove(child.id());
             let said = std::fs::read_to_string(&log).unwrap_or_default();
             bail!("{kind:?} did not come up: {line}{said}");
         };
@@ -221,6 +233,7 @@ impl Server {
         // An error means that it ended by itself.
         let _ = self.child.kill();
         let _ = self.child.wait();
+        self.running.remove(self.child.id());
     }
 }
 

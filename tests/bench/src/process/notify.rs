@@ -24,8 +24,9 @@ pub(super) fn rows(bench: &Bench, programs: &Programs, way: Way) -> Result<Vec<R
     let hub = Side::new("hub", &samples[0]);
     let curl = Side::new("curl", &samples[1]);
     Ok(vec![
-        Row::compare(&what, "µs", &hub, &curl).must(Bound::AtMost(0.30)),
-        Row::compare(&what, "µs", &hub, &curl).aim(Bound::AtMost(0.22)),
+        Row::compare(&what, "µs", &hub, &curl)
+            .must(Bound::AtMost(0.30))
+            .aim(Bound::AtMost(0.22)),
         Row::compare(&what, "µs", &hub, &Side::new("true", &samples[2])).aim(Bound::AtMost(3.0)),
     ])
 }
