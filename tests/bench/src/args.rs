@@ -1,0 +1,118 @@
+//! The command line.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Parser, Subcommand, ValueEnum};
+
+use crate::slices::Plan;
+use crate::target::Kind;
+
+const EXAMPLES: &str = "\
+Build what is measured first, then run everything (about five minutes):
+  cargo build --release -p hubd && cargo build --release -p hubctl
+  cargo run --release -p hub-bench
+
+Only some rows, or a quick look:
+  cargo run --release -p hub-bench -- --only publish,wake
+  cargo run --release -p hub-bench -- --quick --json
+
+How much of a difference is noise (REF against itself):
+  cargo run --release -p hub-bench -- --subject axum --only publish
+
+B is a minimal TCP relay that appends and fdatasyncs each line by itself. REF is a minimal axum server on sled with one
+writer thread. Ratios are medians of alternating slices in one run; absolute figures mean little.";
+
+/// Measures hubd and hubctl against a minimal relay (B) and a minimal axum server (REF), in one table.
+#[derive(Debug, Parser)]
+#[command(after_help = EXAMPLES, args_conflicts_with_subcommands = true)]
+pub(crate) struct Args {
+    /// Measures these rows only.
+    #[arg(long, value_delimiter = ',', value_name = "ROW")]
+    pub(crate) only: Vec<Part>,
+    /// Fewer, shorter slices: about a minute, and rougher.
+    #[arg(long)]
+    pub(crate) quick: bool,
+    /// Prints JSON instead of a table.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Where the servers keep their state: a directory on a disk [default: the system's temporary directory]
+    #[arg(long)]
+    pub(crate) dir: Option<PathBuf>,
+    /// What is measured as the hub; a reference against itself shows the noise.
+    #[arg(long, default_value = "hubd", value_name = "SERVER")]
+    pub(crate) subject: Kind,
+    /// Which server is REF.
+    #[arg(long, default_value = "axum", value_name = "SERVER")]
+    pub(crate) reference: Kind,
+    /// Slices of each side [default: 5, quick: 3].
+    #[arg(long)]
+    pub(crate) slices: Option<usize>,
+    /// A server to be measured, run by the bench itself.
+    #[command(subcommand)]
+    pub(crate) serve: Option<Serve>,
+}
+
+/// The servers inside this binary.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Serve {
+    /// B.
+    #[command(hide = true)]
+    ServeRelay {
+        /// The state directory.
+        state: PathBuf,
+    },
+    /// REF.
+    #[command(hide = true)]
+    ServeAxum {
+        /// The state directory.
+        state: PathBuf,
+        /// Tokio workers.
+        #[arg(long, default_value_t = 1)]
+        workers: usize,
+        /// Stores nothing.
+        #[arg(long)]
+        memory: bool,
+    },
+}
+
+/// The groups of rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Part {
+    /// Notifications a second, by 1, 16 and 64 publishers.
+    Publish,
+    /// From POST to receipt, SSE and long-poll.
+    Wake,
+    /// From POST to the last of many readers.
+    Fanout,
+    /// Reading what is stored, from the first.
+    Replay,
+    /// Memory of a reader that waits.
+    Memory,
+    /// hubctl's processes, and its size.
+    Process,
+    /// Publishing while ten thousand wait elsewhere.
+    Waiters,
+    /// A million stored against none; only when named, it takes minutes.
+    Million,
+}
+
+impl Args {
+    /// The slices that were asked for.
+    pub(crate) fn plan(&self) -> Plan {
+        let (count, millis) = if self.quick { (3, 500) } else { (5, 1500) };
+        Plan {
+            count: self.slices.unwrap_or(count),
+            length: Duration::from_millis(millis),
+        }
+    }
+
+    /// Whether a part is asked for.
+    pub(crate) fn wants(&self, part: Part) -> bool {
+        if self.only.is_empty() {
+            part != Part::Million
+        } else {
+            self.only.contains(&part)
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! One command that measures the hub: servers in turns, a ratio a row, one table.
+
+mod args;
+mod axum_ref;
+mod bench;
+mod body;
+mod fanout;
+mod http;
+mod load;
+mod machine;
+mod memory;
+mod million;
+mod process;
+mod progress;
+mod publish;
+mod raw_wait;
+mod readers;
+mod relay;
+mod replay;
+mod running;
+mod slices;
+mod sse;
+mod system;
+mod table;
+mod target;
+mod waiter;
+mod waiters;
+mod wake;
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::Parser;
+
+use args::{Args, Part, Serve};
+use axum_ref::Options;
+use bench::Bench;
+use progress::Progress;
+use table::Row;
+use target::{Kind, Place};
+
+type Measurement = fn(&Bench) -> Result<Vec<Row>>;
+
+/// Every group of rows, in the order of the table.
+const PARTS: [(Part, Measurement); 8] = [
+    (Part::Publish, publish::rows),
+    (Part::Wake, wake::rows),
+    (Part::Fanout, fanout::rows),
+    (Part::Replay, replay::rows),
+    (Part::Memory, memory::rows),
+    (Part::Process, process::rows),
+    (Part::Waiters, waiters::rows),
+    (Part::Million, million::rows),
+];
+
+fn main() -> ExitCode {
+    match raw_wait::run().and_then(|waited| if waited { Ok(()) } else { run(Args::parse()) }) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("hub-bench: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(args: Args) -> Result<()> {
+    match args.serve {
+        Some(Serve::ServeRelay { state }) => relay::serve(&state),
+        Some(Serve::ServeAxum {
+            state,
+            workers,
+            memory,
+        }) => axum_ref::serve(&state, Options { workers, memory }),
+        None => measure(&args),
+    }
+}
+
+fn measure(args: &Args) -> Result<()> {
+    system::raise_file_limit();
+    let dir = args.dir.clone().unwrap_or_else(std::env::temp_dir);
+    let dir = tempfile::Builder::new()
+        .prefix("hub-bench-")
+        .tempdir_in(dir)?;
+    let bench = Bench {
+        place: Place::new(dir.path())?,
+        subject: args.subject,
+        reference: args.reference,
+        plan: args.plan(),
+        quick: args.quick,
+        progress: Progress::new(),
+    };
+    bench.place.running().end_on_signal(dir.path().to_owned())?;
+    if args.subject == Kind::Hubd {
+        bench.place.binary("hubd")?;
+        bench.place.binary("hubctl")?;
+    }
+    let machine = machine::describe(dir.path())?;
+    bench.progress.say(&machine);
+    let mut rows = Vec::new();
+    let mut failed = None;
+    for (part, measure) in PARTS.iter().filter(|(part, _)| args.wants(*part)) {
+        match measure(&bench) {
+            Ok(more) => rows.extend(more),
+            // What was measured until here took minutes: it is shown first.
+            Err(error) => failed = failed.or(Some(error.context(format!("{part:?}")))),
+        }
+    }
+    bench.progress.done();
+    table::print(&machine, &rows, args.json)?;
+    failed.map_or(Ok(()), Err)
+}

@@ -1,0 +1,50 @@
+//! Row: what a reader costs that waits and gets nothing.
+
+use std::time::Duration;
+
+use anyhow::Result;
+
+use crate::bench::Bench;
+use crate::readers::Readers;
+use crate::system;
+use crate::table::{Bound, Row};
+use crate::target::Kind;
+
+/// nchan's KiB a reader, as measured once on another machine; a peer that this bench does not start.
+const NCHAN: f64 = 9.8;
+
+/// Readers before the first look, so that nothing but readers is added between the two.
+const FIRST: usize = 500;
+
+/// How long memory settles.
+const SETTLE: Duration = Duration::from_millis(500);
+
+/// Resident memory a reader.
+pub(crate) fn rows(bench: &Bench) -> Result<Vec<Row>> {
+    let count = if bench.quick { 2000 } else { 5000 };
+    let hub = each(bench, bench.subject, count)?;
+    let reference = each(bench, bench.reference, count)?;
+    let what = "idle SSE reader";
+    Ok(vec![
+        Row::fixed(what, "KiB", hub, "nchan once", NCHAN)
+            .must(Bound::AtMost(1.3))
+            .aim(Bound::AtMost(1.0)),
+        Row::fixed(what, "KiB", hub, "REF", reference),
+    ])
+}
+
+fn each(bench: &Bench, kind: Kind, count: usize) -> Result<f64> {
+    bench
+        .progress
+        .say(&format!("memory: {count} readers at {kind:?}"));
+    let server = bench.start(kind)?;
+    let mut readers = Readers::open(&server, FIRST)?;
+    std::thread::sleep(SETTLE);
+    let before = system::resident_kib(server.pid())?;
+    readers.grow(&server, count)?;
+    std::thread::sleep(SETTLE);
+    let after = system::resident_kib(server.pid())?;
+    #[allow(clippy::cast_precision_loss)] // a few thousand
+    let count = count as f64;
+    Ok((after - before) / count)
+}

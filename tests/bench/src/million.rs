@@ -1,0 +1,62 @@
+//! Rows: a million stored against nothing stored: publishing, waking, replaying, starting again.
+
+use anyhow::Result;
+
+use crate::bench::Bench;
+use crate::load;
+use crate::replay;
+use crate::slices::{Measure, alternate, micros};
+use crate::table::{Bound, Row, Side};
+use crate::target::Server;
+use crate::wake;
+
+/// What is stored.
+const STORED: u64 = 1_000_000;
+
+/// How long a start may take, in ms.
+const RESTART: f64 = 250.0;
+
+/// Holds a full hub against an empty one.
+pub(crate) fn rows(bench: &Bench) -> Result<Vec<Row>> {
+    bench.progress.say("million: storing, this takes a while");
+    let (mut full, empty) = (bench.start(bench.subject)?, bench.start(bench.subject)?);
+    let reference = bench.start(bench.reference)?;
+    full.fill("stored", STORED)?;
+    reference.fill("stored", STORED)?;
+
+    let sides = vec![
+        replay::replays(&full, STORED),
+        replay::replays(&reference, STORED),
+    ];
+    let samples = alternate(bench.plan, &bench.progress, "replay 1M", sides)?;
+    let (hub, other) = (Side::new("hub", &samples[0]), Side::new("REF", &samples[1]));
+    let mut rows = vec![Row::compare("replay 1M", "k/s", &hub, &other).must(Bound::AtLeast(1.0))];
+
+    let restart = micros(bench.place.restart(&mut full)?) / 1000.0;
+    rows.push(
+        Row::fixed("restart, 1M stored", "ms", restart, "ms", RESTART).aim(Bound::AtMost(1.0)),
+    );
+
+    let sides = vec![publishing(&full), publishing(&empty)];
+    let samples = alternate(bench.plan, &bench.progress, "publish, 1M stored", sides)?;
+    let (hub, other) = (
+        Side::new("hub", &samples[0]),
+        Side::new("0 stored", &samples[1]),
+    );
+    let row = Row::compare("publish C=16, 1M stored", "op/s", &hub, &other);
+    rows.push(row.must(Bound::AtLeast(0.9)).aim(Bound::AtLeast(0.97)));
+
+    let sides = vec![wake::by_sse(&full)?, wake::by_sse(&empty)?];
+    let samples = alternate(bench.plan, &bench.progress, "wake, 1M stored", sides)?;
+    let [hub, other] = ["hub", "0 stored"].map(|name| {
+        let of = usize::from(name != "hub");
+        let values: Vec<f64> = samples[of].iter().map(|it| it[0]).collect();
+        Side::new(name, &values)
+    });
+    rows.push(Row::compare("wake SSE p50, 1M stored", "µs", &hub, &other).must(Bound::AtMost(1.1)));
+    Ok(rows)
+}
+
+fn publishing(server: &Server) -> Measure<'_, f64> {
+    Box::new(|time| load::publish(server, 16, "bench", time))
+}

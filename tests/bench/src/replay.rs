@@ -1,0 +1,115 @@
+//! Row: how fast one SSE reader gets everything that is stored, with and without an acknowledgement of each.
+
+use std::io::Read;
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, ensure};
+
+use crate::bench::Bench;
+use crate::body;
+use crate::slices::{Measure, alternate, median};
+use crate::sse::Decoder;
+use crate::table::{Bound, Row, Side};
+use crate::target::{Kind, Server};
+
+/// What is stored.
+pub(crate) const STORED: u64 = 100_000;
+
+/// NATS' push consumer in k/s, as measured once on another machine; a peer that this bench does not start.
+const NATS: f64 = 1241.0;
+
+/// Reads 100,000 from the first on.
+pub(crate) fn rows(bench: &Bench) -> Result<Vec<Row>> {
+    bench.progress.say("replay: storing");
+    let servers = [bench.start(bench.subject)?, bench.start(bench.reference)?];
+    for server in &servers {
+        server.fill("bench", STORED)?;
+    }
+    let acked = bench.start(bench.subject)?;
+    let mut sides = vec![replays(&servers[0], STORED), replays(&servers[1], STORED)];
+    if bench.subject == Kind::Hubd {
+        acked.fill("bench", STORED)?;
+        bench.progress.say("replay: acknowledging");
+        acknowledge(&acked)?;
+        sides.push(replays(&acked, STORED));
+    }
+    let samples = alternate(bench.plan, &bench.progress, "replay", sides)?;
+    let hub = Side::new("hub", &samples[0]);
+    let reference = Side::new("REF", &samples[1]);
+    let mut rows = vec![
+        Row::compare("replay 100k", "k/s", &hub, &reference).must(Bound::AtLeast(1.0)),
+        Row::compare("replay 100k", "k/s", &hub, &Side::new("NATS once", &[NATS])),
+    ];
+    if let Some(acked) = samples.get(2) {
+        // Time a notification, not speed: 1.2 times as long is the limit.
+        let times = |side: &[f64]| side.iter().map(|speed| 1000.0 / speed).collect::<Vec<_>>();
+        let with = Side::new("with acks", &times(acked));
+        let without = Side::new("without", &times(&samples[0]));
+        rows.push(
+            Row::compare("replay, all acked", "µs", &with, &without).must(Bound::AtMost(1.2)),
+        );
+    }
+    Ok(rows)
+}
+
+/// Replays until the time is over; thousands a second, median.
+pub(crate) fn replays(server: &Server, stored: u64) -> Measure<'_, f64> {
+    Box::new(move |time| {
+        let begin = Instant::now();
+        let mut speeds = Vec::new();
+        while speeds.is_empty() || begin.elapsed() < time {
+            #[allow(clippy::cast_precision_loss)] // a few millions
+            let thousands = stored as f64 / 1000.0;
+            speeds.push(thousands / replay(server, stored)?.as_secs_f64());
+        }
+        Ok(median(&speeds))
+    })
+}
+
+/// Reads all of them in order, none missing.
+fn replay(server: &Server, stored: u64) -> Result<Duration> {
+    let mut connection = server.connect()?;
+    let start = Instant::now();
+    connection.send(&server.request("GET", "/events?since=0", ""))?;
+    let mut stream = connection.into_stream();
+    let mut decoder = Decoder::default();
+    let mut buffer = vec![0; 256 * 1024];
+    let mut next = 0;
+    while next < stored {
+        let count = stream.read(&mut buffer)?;
+        ensure!(count > 0, "the server closed the stream");
+        decoder.feed(&buffer[..count])?;
+        while let Some(data) = decoder.next_data() {
+            let got = body::number(data);
+            ensure!(
+                got == Some(next),
+                "got {got:?} instead of {next} in a replay"
+            );
+            next += 1;
+        }
+    }
+    Ok(start.elapsed())
+}
+
+/// Acknowledges every notification by itself, many requests under way.
+fn acknowledge(server: &Server) -> Result<()> {
+    let workers = 16;
+    std::thread::scope(|scope| {
+        let ack = |first: u64| {
+            let mut connection = server.connect()?;
+            for id in (first..=STORED).step_by(workers) {
+                let body = format!(r#"{{"ids":[{id}]}}"#);
+                let path = "/inboxes/bench/ack?project=default";
+                connection.exchange(&server.request("POST", path, &body))?;
+            }
+            anyhow::Ok(())
+        };
+        let threads: Vec<_> = (1..=workers as u64)
+            .map(|first| scope.spawn(move || ack(first)))
+            .collect();
+        for thread in threads {
+            thread.join().expect("an acknowledging thread panicked")?;
+        }
+        Ok(())
+    })
+}

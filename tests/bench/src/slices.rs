@@ -1,0 +1,63 @@
+//! Alternating slices: every side is measured in turn, over and over, so that what the machine does meanwhile hits all
+//! of them alike; ratios are taken slice by slice, and their median counts.
+
+use std::time::Duration;
+
+use anyhow::Result;
+
+use crate::progress::Progress;
+
+/// How many slices, and how long each.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Plan {
+    /// Slices a side.
+    pub(crate) count: usize,
+    /// Time of one.
+    pub(crate) length: Duration,
+}
+
+/// Measures one side for a time.
+pub(crate) type Measure<'a, T> = Box<dyn FnMut(Duration) -> Result<T> + 'a>;
+
+/// Measures all sides slice by slice, after a short slice each that does not count; the samples of each side.
+pub(crate) fn alternate<T>(
+    plan: Plan,
+    progress: &Progress,
+    what: &str,
+    mut sides: Vec<Measure<'_, T>>,
+) -> Result<Vec<Vec<T>>> {
+    let mut samples: Vec<Vec<T>> = sides.iter().map(|_| Vec::new()).collect();
+    for side in &mut sides {
+        side(plan.length / 4)?;
+    }
+    for slice in 1..=plan.count {
+        progress.step(what, slice, plan.count);
+        for (side, samples) in sides.iter_mut().zip(&mut samples) {
+            samples.push(side(plan.length)?);
+        }
+    }
+    Ok(samples)
+}
+
+/// The value below which `quantile` of them lie; 0 without values.
+pub(crate) fn quantile(values: &[f64], quantile: f64) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    #[allow(
+        clippy::cast_possible_truncation,
+        clippy::cast_precision_loss,
+        clippy::cast_sign_loss
+    )] // a place among a few thousand
+    let at = (sorted.len().saturating_sub(1) as f64 * quantile).round() as usize;
+    sorted.get(at).copied().unwrap_or(0.0)
+}
+
+/// The middle one.
+pub(crate) fn median(values: &[f64]) -> f64 {
+    quantile(values, 0.5)
+}
+
+/// A time in microseconds.
+pub(crate) fn micros(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e6
+}

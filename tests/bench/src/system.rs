@@ -1,0 +1,50 @@
+//! What the system knows of a process.
+
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use rustix::process::{Resource, getrlimit, setrlimit};
+
+/// Lets this process and those it starts open as many files as the system allows them.
+pub(crate) fn raise_file_limit() {
+    let mut limit = getrlimit(Resource::Nofile);
+    limit.current = limit.maximum;
+    // Refused on a system whose maximum is no number: the rows with thousands of readers will say so.
+    let _ = setrlimit(Resource::Nofile, limit);
+}
+
+/// Resident memory in KiB.
+pub(crate) fn resident_kib(pid: u32) -> Result<f64> {
+    if cfg!(target_os = "linux") {
+        let status = std::fs::read_to_string(format!("/proc/{pid}/status"))?;
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+        let value = line.and_then(|line| line.split_whitespace().next());
+        return Ok(value.context("no VmRSS")?.parse()?);
+    }
+    let pid = pid.to_string();
+    let output = Command::new("ps")
+        .args(["-o", "rss=", "-p", &pid])
+        .output()?;
+    Ok(String::from_utf8_lossy(&output.stdout).trim().parse()?)
+}
+
+/// Processor time of all threads that live; `None` where the system does not tell exactly.
+pub(crate) fn processor_time(pid: u32) -> Option<Duration> {
+    let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).ok()?;
+    let nanos = tasks.flatten().map(|task| -> Option<u64> {
+        let text = std::fs::read_to_string(task.path().join("schedstat")).ok()?;
+        text.split(' ').next()?.parse().ok()
+    });
+    nanos.sum::<Option<u64>>().map(Duration::from_nanos)
+}
+
+/// The full path of a program on PATH.
+pub(crate) fn program(name: &str) -> Result<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path)
+        .map(|dir| dir.join(name))
+        .find(|path| path.is_file())
+        .with_context(|| format!("no {name} on PATH"))
+}

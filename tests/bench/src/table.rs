@@ -1,0 +1,241 @@
+//! The result: one row a comparison, as a table or as JSON.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use crate::slices::median;
+
+/// One side of a comparison.
+#[derive(Debug, Clone)]
+pub(crate) struct Side {
+    name: String,
+    values: Vec<f64>,
+}
+
+/// What a ratio should be.
+#[derive(Debug, Clone, Copy, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Bound {
+    /// This or more.
+    AtLeast(f64),
+    /// This or less.
+    AtMost(f64),
+}
+
+/// Whether the target is reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Verdict {
+    /// It is.
+    Ok,
+    /// It is, with the allowance of two for a p99.
+    Allowed,
+    /// It is not.
+    Miss,
+}
+
+/// One comparison.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Row {
+    name: String,
+    unit: &'static str,
+    /// The median of the slices.
+    value: f64,
+    reference: String,
+    /// The median of the reference's slices.
+    against: f64,
+    /// The median of the slices' ratios.
+    ratio: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    must: Option<Target>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    aim: Option<Target>,
+}
+
+/// A bound and whether it is kept.
+#[derive(Debug, Clone, Copy, Serialize)]
+struct Target {
+    bound: Bound,
+    verdict: Verdict,
+}
+
+impl Side {
+    /// The value of each slice of one side.
+    pub(crate) fn new(name: &str, values: &[f64]) -> Self {
+        Self {
+            name: name.to_owned(),
+            values: values.to_vec(),
+        }
+    }
+}
+
+impl Row {
+    /// Compares slice by slice; a side with one value is compared with every slice of the other.
+    pub(crate) fn compare(name: &str, unit: &'static str, hub: &Side, other: &Side) -> Self {
+        let against = other.values.iter().cycle();
+        let ratios: Vec<f64> = hub.values.iter().zip(against).map(|(a, b)| a / b).collect();
+        Self {
+            name: name.to_owned(),
+            unit,
+            value: median(&hub.values),
+            reference: other.name.clone(),
+            against: median(&other.values),
+            ratio: median(&ratios),
+            must: None,
+            aim: None,
+        }
+    }
+
+    /// Holds an absolute value against a fixed one.
+    pub(crate) fn fixed(
+        name: &str,
+        unit: &'static str,
+        value: f64,
+        reference: &str,
+        against: f64,
+    ) -> Self {
+        Self::compare(
+            name,
+            unit,
+            &Side::new("", &[value]),
+            &Side::new(reference, &[against]),
+        )
+    }
+
+    /// A count of what must not happen.
+    pub(crate) fn count(name: &str, found: usize) -> Self {
+        let found = u32::try_from(found).map_or(f64::INFINITY, f64::from);
+        Self::fixed(name, "", found, "", 1.0).must(Bound::AtMost(0.0))
+    }
+
+    /// The ratio must keep to `bound`.
+    #[must_use]
+    pub(crate) fn must(mut self, bound: Bound) -> Self {
+        self.must = Some(Target::judge(self.ratio, bound, 1.0));
+        self
+    }
+
+    /// The ratio, of a p99, must keep to `bound`; up to twice the bound is shown as allowed.
+    #[must_use]
+    pub(crate) fn must_with_allowance(mut self, bound: Bound) -> Self {
+        self.must = Some(Target::judge(self.ratio, bound, 2.0));
+        self
+    }
+
+    /// The ratio should keep to `bound`.
+    #[must_use]
+    pub(crate) fn aim(mut self, bound: Bound) -> Self {
+        self.aim = Some(Target::judge(self.ratio, bound, 1.0));
+        self
+    }
+
+    /// Whether a must is missed.
+    pub(crate) fn is_missed(&self) -> bool {
+        self.must.is_some_and(|must| must.verdict == Verdict::Miss)
+    }
+
+    fn cells(&self) -> [String; 6] {
+        let target = |target: Option<Target>| target.map_or(String::new(), |it| it.to_string());
+        let (reference, ratio) = if self.reference.is_empty() {
+            (String::new(), String::new())
+        } else {
+            let against = figure(self.against);
+            (
+                format!("{against} {}", self.reference),
+                format!("{:.2}", self.ratio),
+            )
+        };
+        [
+            self.name.clone(),
+            format!("{} {}", figure(self.value), self.unit),
+            reference,
+            ratio,
+            target(self.must),
+            target(self.aim),
+        ]
+    }
+}
+
+impl Target {
+    fn judge(ratio: f64, bound: Bound, allowance: f64) -> Self {
+        let kept = |allowance: f64| match bound {
+            Bound::AtLeast(least) => ratio * allowance >= least,
+            Bound::AtMost(most) => ratio <= most * allowance,
+        };
+        let verdict = match (kept(1.0), kept(allowance)) {
+            (true, _) => Verdict::Ok,
+            (false, true) => Verdict::Allowed,
+            (false, false) => Verdict::Miss,
+        };
+        Self { bound, verdict }
+    }
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.bound {
+            Bound::AtLeast(least) => write!(f, "≥ {least:.2}")?,
+            Bound::AtMost(most) => write!(f, "≤ {most:.2}")?,
+        }
+        f.write_str(match self.verdict {
+            Verdict::Ok => " ok",
+            Verdict::Allowed => " ok with ×2",
+            Verdict::Miss => " MISS",
+        })
+    }
+}
+
+/// The rows below their headings, columns aligned.
+pub(crate) fn render(rows: &[Row]) -> String {
+    let heads = ["row", "hub", "reference", "ratio", "must", "aim"].map(str::to_owned);
+    let lines: Vec<_> = std::iter::once(heads)
+        .chain(rows.iter().map(Row::cells))
+        .collect();
+    let width = |column: usize| {
+        let cells = lines.iter().map(|line| line[column].chars().count());
+        cells.max().unwrap_or(0)
+    };
+    let widths: [usize; 6] = std::array::from_fn(width);
+    let mut text = String::new();
+    for line in &lines {
+        let cells: Vec<_> = line
+            .iter()
+            .zip(widths)
+            .map(|(cell, width)| format!("{cell:width$}"))
+            .collect();
+        text.push_str(cells.join("  ").trim_end());
+        text.push('\n');
+    }
+    text
+}
+
+/// Four digits are enough.
+fn figure(value: f64) -> String {
+    match value {
+        value if value >= 1000.0 => {
+            let text = format!("{value:.0}");
+            let (head, tail) = text.split_at(text.len() - 3);
+            format!("{head},{tail}")
+        }
+        value if value >= 100.0 => format!("{value:.0}"),
+        value if value >= 10.0 => format!("{value:.1}"),
+        0.0 => "0".to_owned(),
+        value => format!("{value:.2}"),
+    }
+}
+
+/// Prints the result on stdout.
+pub(crate) fn print(machine: &str, rows: &[Row], json: bool) -> anyhow::Result<()> {
+    if json {
+        let result = serde_json::json!({ "machine": machine, "rows": rows });
+        println!("{}", serde_json::to_string_pretty(&result)?);
+        return Ok(());
+    }
+    println!("{machine}\n\n{}", render(rows));
+    match rows.iter().filter(|row| row.is_missed()).count() {
+        0 => println!("no must is missed"),
+        count => println!("{count} must missed"),
+    }
+    Ok(())
+}

@@ -1,0 +1,244 @@
+//! The servers that are measured: each its own process, on a free port, with its state in a temporary directory.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail, ensure};
+use tempfile::TempDir;
+
+use crate::http::Connection;
+use crate::running::Running;
+
+/// What is started, and where.
+#[derive(Debug)]
+pub(crate) struct Place {
+    /// The directory of the binaries.
+    bin: PathBuf,
+    /// Where state directories go.
+    state: PathBuf,
+    running: Running,
+}
+
+/// Which server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Kind {
+    /// The hub.
+    Hubd,
+    /// REF, the minimal axum server.
+    Axum,
+    /// REF with two tokio workers.
+    Axum2,
+    /// REF without a store.
+    AxumMemory,
+    /// B, the minimal relay.
+    Relay,
+}
+
+/// A server that runs until this is dropped.
+#[derive(Debug)]
+pub(crate) struct Server {
+    child: Child,
+    kind: Kind,
+    settings: Vec<&'static str>,
+    address: SocketAddr,
+    token: Option<String>,
+    state: TempDir,
+    running: Running,
+}
+
+impl Place {
+    /// Binaries next to this one, state below `state`.
+    pub(crate) fn new(state: &Path) -> Result<Self> {
+        let own = std::env::current_exe()?;
+        let bin = own.parent().context("this binary has no directory")?;
+        Ok(Self {
+            bin: bin.to_owned(),
+            state: state.to_owned(),
+            running: Running::default(),
+        })
+    }
+
+    /// The servers that run now.
+    pub(crate) fn running(&self) -> &Running {
+        &self.running
+    }
+
+    /// The path of a binary that was built before.
+    pub(crate) fn binary(&self, name: &str) -> Result<PathBuf> {
+        let path = self.bin.join(name);
+        ensure!(
+            path.exists(),
+            "no {name} in {}; build both with: cargo build --release -p hubd && cargo build --release -p hubctl",
+            self.bin.display()
+        );
+        Ok(path)
+    }
+
+    /// Starts a server and waits until it listens.
+    pub(crate) fn start(&self, kind: Kind) -> Result<Server> {
+        self.start_with(kind, &[])
+    }
+
+    /// Starts a hub with settings of its own.
+    pub(crate) fn start_with(&self, kind: Kind, settings: &[&'static str]) -> Result<Server> {
+        let state = tempfile::Builder::new()
+            .prefix("hub-bench-")
+            .tempdir_in(&self.state)?;
+        let (child, address) = self.spawn(kind, settings, state.path())?;
+        let mut server = Server {
+            child,
+            kind,
+            settings: settings.to_vec(),
+            address,
+            token: None,
+            state,
+            running: self.running.clone(),
+        };
+        if kind == Kind::Hubd {
+            let token = std::fs::read_to_string(server.file("token")).context("token")?;
+            server.token = Some(token.trim().to_owned());
+        }
+        Ok(server)
+    }
+
+    /// Ends the server with SIGKILL and starts it again on the same state; the time until it listens.
+    pub(crate) fn restart(&self, server: &mut Server) -> Result<Duration> {
+        server.kill();
+        let start = Instant::now();
+        let (child, address) = self.spawn(server.kind, &server.settings, server.state.path())?;
+        (server.child, server.address) = (child, address);
+        Ok(start.elapsed())
+    }
+
+    fn spawn(&self, kind: Kind, settings: &[&str], state: &Path) -> Result<(Child, SocketAddr)> {
+        let log = state.join("stderr.log");
+        let mut child = self
+            .command(kind, state)?
+            .args(settings.iter().flat_map(|setting| ["--set", setting]))
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(File::create(&log)?)
+            .spawn()
+            .with_context(|| format!("start {kind:?}"))?;
+        self.running.add(child.id());
+        let stdout = child.stdout.take().context("no stdout")?;
+        let mut line = String::new();
+        BufReader::new(stdout).read_line(&mut line)?;
+        let address = line
+            .trim_end()
+            .rsplit_once(" listening on http://")
+            .and_then(|(_, address)| address.parse().ok());
+        let Some(address) = address else {
+            let _ = child.kill();
+            let _ = child.wait();
+            self.running.remove(child.id());
+            let said = std::fs::read_to_string(&log).unwrap_or_default();
+            bail!("{kind:?} did not come up: {line}{said}");
+        };
+        Ok((child, address))
+    }
+
+    fn command(&self, kind: Kind, state: &Path) -> Result<Command> {
+        if kind == Kind::Hubd {
+            let mut command = Command::new(self.binary("hubd")?);
+            command
+                .args(["--listen", "127.0.0.1:0", "--state-dir"])
+                .arg(state)
+                // Nobody's own configuration takes part.
+                .env("XDG_CONFIG_HOME", state)
+                .env_remove("HUB_CONFIG");
+            return Ok(command);
+        }
+        let mut command = Command::new(std::env::current_exe()?);
+        command
+            .args(match kind {
+                Kind::Relay => &["serve-relay"][..],
+                Kind::Axum2 => &["serve-axum", "--workers", "2"],
+                Kind::AxumMemory => &["serve-axum", "--memory"],
+                Kind::Axum | Kind::Hubd => &["serve-axum"],
+            })
+            .arg(state);
+        Ok(command)
+    }
+}
+
+impl Server {
+    /// The process.
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Which it is.
+    pub(crate) fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// Where it listens.
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Its state directory.
+    pub(crate) fn state(&self) -> &Path {
+        self.state.path()
+    }
+
+    /// A file in its state directory.
+    pub(crate) fn file(&self, name: &str) -> PathBuf {
+        self.state.path().join(name)
+    }
+
+    /// A connection to it.
+    pub(crate) fn connect(&self) -> Result<Connection> {
+        Connection::open(self.address)
+    }
+
+    /// A valid request, with the token where there is one.
+    pub(crate) fn request(&self, method: &str, path: &str, body: &str) -> Vec<u8> {
+        let address = self.address;
+        let auth = match &self.token {
+            Some(token) => format!("Authorization: Bearer {token}\r\n"),
+            None => String::new(),
+        };
+        let content = match body.len() {
+            0 => String::new(),
+            length => format!("Content-Type: application/json\r\nContent-Length: {length}\r\n"),
+        };
+        format!("{method} {path} HTTP/1.1\r\nHost: {address}\r\n{auth}{content}\r\n{body}")
+            .into_bytes()
+    }
+
+    /// `POST /notify` with notification `number` for `inbox`.
+    pub(crate) fn notify(&self, inbox: &str, number: u64) -> Vec<u8> {
+        self.request("POST", "/notify", &crate::body::body(inbox, number))
+    }
+
+    /// Stores notifications 0 to `count` for `inbox`, a thousand a request.
+    pub(crate) fn fill(&self, inbox: &str, count: u64) -> Result<()> {
+        let mut connection = self.connect()?;
+        for first in (0..count).step_by(1000) {
+            let numbers = first..count.min(first + 1000);
+            let items: Vec<_> = numbers.map(|it| crate::body::body(inbox, it)).collect();
+            let batch = format!("[{}]", items.join(","));
+            connection.exchange(&self.request("POST", "/notify", &batch))?;
+        }
+        Ok(())
+    }
+
+    fn kill(&mut self) {
+        // An error means that it ended by itself.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        self.running.remove(self.child.id());
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}

@@ -1,0 +1,59 @@
+//! What all long-polls have in common: the request, the lease in the answer, and whether the hub knows of the waiter.
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use serde::Deserialize;
+
+use crate::http::{Connection, PATIENCE};
+use crate::target::Server;
+
+#[derive(Deserialize)]
+struct Inboxes {
+    inboxes: Vec<Inbox>,
+}
+
+#[derive(Deserialize)]
+struct Inbox {
+    name: String,
+    waiter: Option<serde::de::IgnoredAny>,
+}
+
+#[derive(Deserialize)]
+struct Batch {
+    lease: String,
+}
+
+/// The path of a wait at `inbox` that acknowledges `lease`, if not empty.
+pub(crate) fn path(inbox: &str, lease: &str) -> String {
+    let ack = if lease.is_empty() { "" } else { "&ack=" };
+    format!("/wait?inbox={inbox}&timeout=60{ack}{lease}")
+}
+
+/// The lease of a batch.
+pub(crate) fn lease(batch: &[u8]) -> Result<String> {
+    let batch: Batch = serde_json::from_slice(batch).context("a batch without a lease")?;
+    Ok(batch.lease)
+}
+
+/// The inboxes of a project where somebody waits; `*` at a server without inboxes.
+pub(crate) fn armed(watch: &mut Connection, server: &Server, project: &str) -> Result<Vec<String>> {
+    let path = format!("/inboxes?project={project}");
+    let body = watch.exchange(&server.request("GET", &path, ""))?;
+    let answer: Inboxes = serde_json::from_slice(&body).context("a list of inboxes")?;
+    let held = answer.inboxes.into_iter().filter(|it| it.waiter.is_some());
+    Ok(held.map(|it| it.name).collect())
+}
+
+/// Asks until somebody waits at `inbox` of the default project.
+pub(crate) fn until_armed(watch: &mut Connection, server: &Server, inbox: &str) -> Result<()> {
+    let start = Instant::now();
+    while start.elapsed() < PATIENCE {
+        let armed = armed(watch, server, "default")?;
+        if armed.iter().any(|name| name == inbox || name == "*") {
+            return Ok(());
+        }
+        std::thread::sleep(Duration::from_micros(200));
+    }
+    bail!("nobody waits at {inbox}")
+}

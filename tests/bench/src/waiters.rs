@@ -1,0 +1,80 @@
+//! Row: what a publish costs the hub while ten thousand wait at other inboxes.
+
+use std::io::Write;
+use std::net::TcpStream;
+use std::time::Instant;
+
+use anyhow::{Context, Result, ensure};
+
+use crate::bench::Bench;
+use crate::http::PATIENCE;
+use crate::load;
+use crate::slices::{Measure, alternate, micros};
+use crate::system;
+use crate::table::{Bound, Row, Side};
+use crate::target::{Kind, Server};
+use crate::waiter;
+
+/// Projects, and waiters in each: the hub allows a thousand inboxes a project.
+const WAITERS: (usize, usize) = (10, 990);
+
+/// Publishers.
+const LOAD: usize = 16;
+
+/// Processor time a publish, with and without waiters.
+pub(crate) fn rows(bench: &Bench) -> Result<Vec<Row>> {
+    if bench.subject != Kind::Hubd {
+        bench.progress.say("waiters: left out, it needs hubd");
+        return Ok(Vec::new());
+    }
+    let settings = ["limits.connections=12000", "limits.streams=11000"];
+    let busy = bench.place.start_with(Kind::Hubd, &settings)?;
+    let quiet = bench.place.start_with(Kind::Hubd, &settings)?;
+    let waiters = wait(&busy)?;
+    if system::processor_time(busy.pid()).is_none() {
+        bench
+            .progress
+            .say("waiters: left out, processor times are not known here");
+        return Ok(Vec::new());
+    }
+    let sides = vec![publishing(&busy), publishing(&quiet)];
+    let samples = alternate(bench.plan, &bench.progress, "waiters", sides)?;
+    let what = format!("publish CPU, {} waiters", waiters.len());
+    let (busy, quiet) = (
+        Side::new("hub", &samples[0]),
+        Side::new("none", &samples[1]),
+    );
+    Ok(vec![
+        Row::compare(&what, "µs", &busy, &quiet).must(Bound::AtMost(1.05)),
+    ])
+}
+
+/// Processor time in µs for each publish.
+fn publishing(server: &Server) -> Measure<'_, f64> {
+    Box::new(|time| {
+        let spent = || system::processor_time(server.pid()).context("processor time");
+        let before = spent()?;
+        let published = load::publish(server, LOAD, "bench", time)? * time.as_secs_f64();
+        Ok(micros(spent()?.saturating_sub(before)) / published)
+    })
+}
+
+/// Arms all waiters; they wait as long as their connections live.
+fn wait(server: &Server) -> Result<Vec<TcpStream>> {
+    let mut streams = Vec::new();
+    let mut watch = server.connect()?;
+    for number in 0..WAITERS.0 {
+        let project = format!("p{number}");
+        for inbox in 0..WAITERS.1 {
+            let path = format!("/wait?project={project}&inbox=w{inbox}&timeout=600");
+            let mut stream = TcpStream::connect(server.address())?;
+            stream.write_all(&server.request("GET", &path, ""))?;
+            streams.push(stream);
+        }
+        let start = Instant::now();
+        while waiter::armed(&mut watch, server, &project)?.len() < WAITERS.1 {
+            ensure!(start.elapsed() < PATIENCE, "the waiters are not armed");
+        }
+    }
+    Ok(streams)
+}

@@ -1,0 +1,155 @@
+//! Row: from the POST to the receipt by a reader that was asleep, over SSE and over long-poll.
+
+use std::io::Read;
+use std::net::TcpStream;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+
+use crate::bench::Bench;
+use crate::body;
+use crate::http::PATIENCE;
+use crate::slices::{Measure, alternate, micros, quantile};
+use crate::sse::Decoder;
+use crate::table::{Bound, Row, Side};
+use crate::target::{Kind, Server};
+use crate::waiter;
+
+/// p50 and p99 of one slice, in µs.
+pub(crate) type Latency = [f64; 2];
+
+struct SseReader {
+    stream: TcpStream,
+    decoder: Decoder,
+}
+
+/// Wakes one reader at a time.
+pub(crate) fn rows(bench: &Bench) -> Result<Vec<Row>> {
+    let hub = bench.start(bench.subject)?;
+    let reference = bench.start(bench.reference)?;
+    let relay = bench.start(Kind::Relay)?;
+    // REF has no inboxes: a server for each way of reading.
+    let polled_hub = bench.start(bench.subject)?;
+    let polled_reference = bench.start(bench.reference)?;
+    let samples = alternate(
+        bench.plan,
+        &bench.progress,
+        "wake",
+        vec![
+            by_sse(&hub)?,
+            by_sse(&reference)?,
+            by_sse(&relay)?,
+            by_long_poll(&polled_hub),
+            by_long_poll(&polled_reference),
+        ],
+    )?;
+    let side = |name: &str, of: usize, quantile: usize| {
+        let values: Vec<f64> = samples[of].iter().map(|it| it[quantile]).collect();
+        Side::new(name, &values)
+    };
+    let row = |what: &str, other: &str, of: (usize, usize), quantile| {
+        let (hub, other) = (side("hub", of.0, quantile), side(other, of.1, quantile));
+        Row::compare(what, "µs", &hub, &other)
+    };
+    Ok(vec![
+        row("wake SSE p50", "REF", (0, 1), 0).must(Bound::AtMost(1.0)),
+        row("wake SSE p50", "B", (0, 2), 0).aim(Bound::AtMost(1.4)),
+        row("wake SSE p99", "REF", (0, 1), 1),
+        row("wake SSE p99", "B", (0, 2), 1).must_with_allowance(Bound::AtMost(2.2)),
+        row("wake long-poll p50", "own SSE", (3, 0), 0)
+            .must(Bound::AtMost(1.15))
+            .aim(Bound::AtMost(1.05)),
+        row("wake long-poll p50", "REF", (3, 4), 0),
+        row("wake long-poll p99", "own SSE", (3, 0), 1),
+        row("wake long-poll p99", "REF", (3, 4), 1),
+    ])
+}
+
+/// Wakes an SSE reader.
+pub(crate) fn by_sse(server: &Server) -> Result<Measure<'_, Latency>> {
+    let mut reader = SseReader::open(server)?;
+    let mut number = 0;
+    Ok(Box::new(move |time| {
+        let mut publisher = server.connect()?;
+        repeat(time, || {
+            number += 1;
+            let request = server.notify("bench", number);
+            let start = Instant::now();
+            publisher.send(&request)?;
+            let got = reader.next()?;
+            let elapsed = start.elapsed();
+            publisher.expect_success()?;
+            ensure!(got == number, "got notification {got} instead of {number}");
+            Ok(elapsed)
+        })
+    }))
+}
+
+fn by_long_poll(server: &Server) -> Measure<'_, Latency> {
+    let mut number = 0;
+    let mut lease = String::new();
+    Box::new(move |time| {
+        let mut reader = server.connect()?;
+        let mut publisher = server.connect()?;
+        let mut watch = server.connect()?;
+        repeat(time, || {
+            number += 1;
+            let path = waiter::path("bench", &lease);
+            reader.send(&server.request("GET", &path, ""))?;
+            waiter::until_armed(&mut watch, server, "bench")?;
+            let request = server.notify("bench", number);
+            let start = Instant::now();
+            publisher.send(&request)?;
+            let batch = reader.expect_success()?;
+            let elapsed = start.elapsed();
+            publisher.expect_success()?;
+            let got = body::number(&batch).context("an empty batch")?;
+            ensure!(got == number, "got notification {got} instead of {number}");
+            lease = waiter::lease(&batch)?;
+            Ok(elapsed)
+        })
+    })
+}
+
+/// Wakes for `time`, one after the other: with pauses, how deep the cores sleep is what would be measured.
+fn repeat(time: Duration, mut once: impl FnMut() -> Result<Duration>) -> Result<Latency> {
+    let start = Instant::now();
+    let mut latencies = Vec::new();
+    while start.elapsed() < time {
+        latencies.push(micros(once()?));
+    }
+    Ok([quantile(&latencies, 0.5), quantile(&latencies, 0.99)])
+}
+
+impl SseReader {
+    fn open(server: &Server) -> Result<Self> {
+        let mut connection = server.connect()?;
+        connection.send(&server.request("GET", "/events", ""))?;
+        let mut reader = Self {
+            stream: connection.into_stream(),
+            decoder: Decoder::default(),
+        };
+        while !reader.decoder.is_open() {
+            reader.fill()?;
+        }
+        Ok(reader)
+    }
+
+    /// The number of the next notification.
+    fn next(&mut self) -> Result<u64> {
+        loop {
+            if let Some(data) = self.decoder.next_data() {
+                return body::number(data).context("an event that nobody posted");
+            }
+            self.fill()?;
+        }
+    }
+
+    fn fill(&mut self) -> Result<()> {
+        let mut buffer = [0; 16 * 1024];
+        self.stream.set_read_timeout(Some(PATIENCE))?;
+        let count = self.stream.read(&mut buffer).context("no event came")?;
+        ensure!(count > 0, "the server closed the stream");
+        self.decoder.feed(&buffer[..count])
+    }
+}
