@@ -103,6 +103,13 @@ pub fn recover(journal: &dyn Journal, snapshots: &Snapshots) -> Result<Recovered
     Ok(recovered)
 }
 
+/// Folds a journal that was never trimmed, from its beginning.
+pub fn replay(journal: &dyn Journal) -> Result<Recovered, RecoverError> {
+    let mut recovered = Recovered::empty();
+    recovered.follow(journal, |_| {})?;
+    Ok(recovered)
+}
+
 fn newest(journal: &dyn Journal, snapshots: &Snapshots) -> Result<Recovered, RecoverError> {
     let (earliest, head) = (journal.earliest(), journal.head());
     for snapshot in snapshots.usable()? {
@@ -127,14 +134,18 @@ fn newest(journal: &dyn Journal, snapshots: &Snapshots) -> Result<Recovered, Rec
     if earliest > 1 {
         return Err(RecoverError::NoSnapshot { earliest });
     }
-    Ok(Recovered {
-        seq: 0,
-        snapshot: 0,
-        state: State::default(),
-    })
+    Ok(Recovered::empty())
 }
 
 impl Recovered {
+    fn empty() -> Self {
+        Self {
+            seq: 0,
+            snapshot: 0,
+            state: State::default(),
+        }
+    }
+
     /// Takes in what the journal has beyond; `seen` is shown the bytes of each record.
     fn follow(
         &mut self,

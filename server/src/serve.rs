@@ -42,7 +42,7 @@ pub fn serve(config: &Config) -> anyhow::Result<()> {
     let token = dir.token()?;
     let storage = match config.journal {
         Backend::Memory => storage::memory()?,
-        Backend::Sled => storage::sled(&dir, config)?,
+        Backend::Sled => storage::sled(dir.path(), config)?,
     };
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(config.workers.get() as usize)
@@ -55,11 +55,13 @@ async fn run(
     config: &Config,
     dir: &StateDir,
     token: Token,
-    storage: Storage,
+    mut storage: Storage,
 ) -> anyhow::Result<()> {
     let shutdown = CancellationToken::new();
+    let archive = storage.archive.take();
     let (hub, writer) = start(config, &token, storage, shutdown.clone());
     let writer = watch(writer, shutdown.clone());
+    let archive = archive.map(|parts| parts.spawn(hub.clone())).transpose()?;
     // Whoever listens before the spool is in may see it come after what was said later.
     let spool = Spool::open(&dir.spool())?;
     let submit = async |item| bridges::submit(&hub, item).await;
@@ -76,7 +78,11 @@ async fn run(
     let (served, ()) = tokio::join!(served, spool.watch(&submit, &shutdown));
     served?;
     clock.await?;
-    tokio::task::spawn_blocking(move || hub.stop()).await?;
+    tokio::task::spawn_blocking(move || {
+        drop(archive);
+        hub.stop();
+    })
+    .await?;
     writer.await?.context("the journal failed")
 }
 

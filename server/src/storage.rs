@@ -1,17 +1,21 @@
-//! What a hub starts from: a journal, and the fold of what is in it.
+//! What a hub starts from: a journal, the fold of what is in it, and who keeps both small.
 
+use std::path::Path;
 use std::sync::Arc;
 
-use hub_protocol::Epoch;
+use hub_protocol::{Epoch, Timestamp};
 
+use crate::archive::{self, Archive, RecoverError, Recovered, Retention, SnapshotsDue};
 use crate::config::Config;
+use crate::hub::Hub;
 use crate::journal::memory::MemoryJournal;
-use crate::journal::sled::{Options, SledJournal};
+use crate::journal::sled::{Files, Options, SledJournal};
+use crate::journal::snapshot::Snapshots;
 use crate::journal::{Journal, JournalError};
-use crate::record::Record;
 use crate::state::State;
-use crate::state_dir::StateDir;
 use crate::writer::Reload;
+
+const DAY_MS: i64 = 24 * 3600 * 1000;
 
 /// An open journal and its fold.
 pub struct Storage {
@@ -21,6 +25,16 @@ pub struct Storage {
     pub state: State,
     /// Folds it again.
     pub reload: Reload,
+    /// What the archive begins with, where there is a disk.
+    pub archive: Option<ArchiveParts>,
+}
+
+/// What the archive of a hub on disk begins with.
+pub struct ArchiveParts {
+    snapshots: Snapshots,
+    recovered: Recovered,
+    due: SnapshotsDue,
+    retention: Retention,
 }
 
 /// A hub that forgets everything at its end.
@@ -33,34 +47,59 @@ pub fn memory() -> anyhow::Result<Storage> {
         journal,
         state: State::default(),
         reload: Box::new(move || fold(&*again)),
+        archive: None,
     })
 }
 
 /// A hub that keeps everything in its state directory.
-pub fn sled(dir: &StateDir, _config: &Config) -> anyhow::Result<Storage> {
-    let journal: Arc<dyn Journal> = Arc::new(SledJournal::open(dir.path(), Options::default())?);
-    let state = fold(&*journal)?;
+pub fn sled(dir: &Path, config: &Config) -> anyhow::Result<Storage> {
+    let journal: Arc<dyn Journal> = Arc::new(SledJournal::open(dir, Options::default())?);
+    let snapshots = move |journal: &dyn Journal, files: &Files| {
+        Snapshots::new(&files.snapshots(), journal.epoch())
+    };
+    let files = Files::new(dir);
+    let recovered =
+        archive::recover(&*journal, &snapshots(&*journal, &files)).map_err(JournalError::from)?;
+    let parts = ArchiveParts {
+        snapshots: snapshots(&*journal, &files),
+        recovered: recovered.clone(),
+        due: SnapshotsDue {
+            records: config.snapshot.every_records,
+            bytes: config.snapshot.every_bytes,
+        },
+        retention: Retention {
+            max_age_ms: i64::from(config.retention.days.get()) * DAY_MS,
+            max_bytes: config.retention.max_bytes,
+            ..Retention::default()
+        },
+    };
     let again = Arc::clone(&journal);
+    let reload = move || Ok(archive::recover(&*again, &snapshots(&*again, &files))?.state);
     Ok(Storage {
         journal,
-        state,
-        reload: Box::new(move || fold(&*again)),
+        state: recovered.state,
+        reload: Box::new(reload),
+        archive: Some(parts),
     })
+}
+
+impl ArchiveParts {
+    /// Starts the archive of a hub that runs.
+    pub fn spawn(self, hub: Hub) -> std::io::Result<Archive> {
+        Archive::spawn(archive::Parts {
+            journal: Arc::clone(hub.log().journal()),
+            snapshots: self.snapshots,
+            recovered: self.recovered,
+            due: self.due,
+            retention: self.retention,
+            clock: Box::new(Timestamp::now),
+            submit: Box::new(move |command| hub.submit_blocking(command).is_ok()),
+        })
+    }
 }
 
 /// The fold of everything in a journal that was never trimmed.
 pub fn fold(journal: &dyn Journal) -> Result<State, JournalError> {
-    let mut state = State::default();
-    while state.head() < journal.head() {
-        for entry in journal.read(state.head() + 1, 1 << 20)? {
-            let record = Record::decode(entry.kind, &entry.payload).map_err(|error| {
-                JournalError::Corrupt {
-                    at: entry.seq,
-                    reason: error.to_string(),
-                }
-            })?;
-            state.apply(entry.seq, &record);
-        }
-    }
-    Ok(state)
+    let replayed: Result<Recovered, RecoverError> = archive::replay(journal);
+    Ok(replayed?.state)
 }
