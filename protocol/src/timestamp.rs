@@ -8,8 +8,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Timestamp(i64);
 
-/// The last millisecond of the year 9999, after which RFC 3339 has no form.
-const MAX_MILLIS: i64 = 253_402_300_799_999;
+/// The last time that jiff can write, in the last days of the year 9999 wherever one lives.
+const MAX_MILLIS: i64 = 253_402_207_200_000;
 
 impl Timestamp {
     /// The time `millis` milliseconds after 1970, kept within the years 1970 to 9999.
@@ -74,6 +74,13 @@ mod tests {
         let time = Timestamp::from_millis(1_795_297_568_042);
         assert_eq!(time.to_string(), "2026-11-21T21:46:08.042Z");
         assert_eq!(time.to_string().parse::<Timestamp>().unwrap(), time);
+    }
+
+    #[test]
+    fn a_time_too_far_away_becomes_the_last_that_can_be_written() {
+        let last = Timestamp::from_millis(i64::MAX);
+        assert_eq!(last.to_string(), "9999-12-30T22:00:00.000Z");
+        assert_eq!(last.to_string().parse::<Timestamp>().unwrap(), last);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use super::action::actions;
 use super::driver::Driver;
 
 /// `PROPTEST_CASES` where it is set; else what a CI run has time for, and a person.
-fn config() -> Config {
+pub(crate) fn config() -> Config {
     let config = Config::default();
     let cases = match (std::env::var_os("PROPTEST_CASES"), std::env::var_os("CI")) {
         (Some(_), _) => config.cases,

@@ -92,6 +92,16 @@ fn what_is_no_longer_in_the_log_takes_no_room() {
 }
 
 #[test]
+fn what_was_carried_and_then_read_takes_no_room() {
+    let mut hub = Hub::new();
+    let id = hub.say(said("w1", Kind::Complete));
+    hub.run(&trim(2, &[id]));
+    hub.ack("primary", &[id]);
+    let text = serde_json::to_string(&hub.state).unwrap();
+    assert!(text.contains(r#""carried":{}"#), "{text}");
+}
+
+#[test]
 fn a_carried_item_keeps_its_mark() {
     let mut hub = Hub::new();
     let id = hub.say(said("w1", Kind::Complete));
