@@ -1,0 +1,3 @@
+//! A real hub under faults.
+
+mod kill;

@@ -1,0 +1,140 @@
+//! Streams: nothing is skipped without being said.
+
+use hub_harness::{Event, Events, Hub};
+use serde_json::json;
+
+async fn texts(events: &mut Events, count: usize) -> Vec<String> {
+    let mut texts = Vec::new();
+    while texts.len() < count {
+        let event = events.next_of("notification").await;
+        texts.push(event.data["msg"].as_str().expect("a text").to_owned());
+    }
+    texts
+}
+
+async fn say_all(hub: &Hub, texts: &[&str]) {
+    for text in texts {
+        hub.client().say(text).await;
+    }
+}
+
+/// Reconnects with what a browser would send.
+async fn resume(hub: &Hub, last: &Event) -> Events {
+    hub.client().get("/events").header("last-event-id", &last.id).stream().await
+}
+
+#[tokio::test]
+async fn a_reconnecting_reader_gets_what_it_missed_also_over_a_restart() {
+    let mut hub = Hub::start();
+    let mut events = hub.client().events("?since=0").await;
+    say_all(&hub, &["one"]).await;
+    let last = events.next_of("notification").await;
+    drop(events);
+    say_all(&hub, &["two"]).await;
+    hub.kill_9();
+    hub.start_again();
+    say_all(&hub, &["three"]).await;
+    assert_eq!(texts(&mut resume(&hub, &last).await, 2).await, ["two", "three"]);
+}
+
+#[tokio::test]
+async fn a_new_reader_gets_only_what_comes_and_one_from_zero_gets_all() {
+    let hub = Hub::builder().memory().start();
+    say_all(&hub, &["one"]).await;
+    let mut live = hub.client().events("").await;
+    let mut all = hub.client().events("?since=0").await;
+    say_all(&hub, &["two"]).await;
+    assert_eq!(texts(&mut live, 1).await, ["two"]);
+    assert_eq!(texts(&mut all, 2).await, ["one", "two"]);
+}
+
+#[tokio::test]
+async fn a_place_that_does_not_exist_here_is_reset_and_goes_on_live() {
+    let hub = Hub::builder().memory().start();
+    say_all(&hub, &["one"]).await;
+    for id in ["nonsense", "ffffffffffffffff-1", "999"] {
+        let mut events = hub.client().get("/events").header("last-event-id", id).stream().await;
+        let reset = events.next_of("reset").await;
+        assert_eq!(reset.data["head"], hub.client().head().await, "{id}");
+        say_all(&hub, &["after"]).await;
+        assert_eq!(texts(&mut events, 1).await, ["after"], "{id}");
+    }
+}
+
+#[tokio::test]
+async fn a_malformed_since_is_an_error() {
+    let hub = Hub::builder().memory().start();
+    for query in ["since=x", "since=-1", "since=1&since=2", "since="] {
+        let answer = hub.client().get(&format!("/events?{query}")).send().await.expect(400);
+        assert_eq!(answer.code(), "malformed_cursor", "{query}");
+    }
+}
+
+#[tokio::test]
+async fn a_reader_behind_the_ring_gets_everything_from_the_disk() {
+    let hub = Hub::start();
+    let batch: Vec<_> = (0..1000).map(|n| json!({ "msg": format!("{n}") })).collect();
+    for _ in 0..6 {
+        hub.client().post("/notify").json(&batch).send().await.expect(201);
+    }
+    let mut events = hub.client().events("?since=0").await;
+    let mut expected = 0;
+    while expected < 6000 {
+        let event = events.next_of("notification").await;
+        assert_eq!(event.data["msg"], format!("{}", expected % 1000));
+        expected += 1;
+        assert_eq!(event.data["id"], expected);
+    }
+}
+
+#[tokio::test]
+async fn a_filter_chooses_and_the_ids_go_on_rising() {
+    let hub = Hub::builder().memory().start();
+    let mut events = hub.client().events("?since=0&types=error&project=p&inbox=primary").await;
+    let posts = [
+        json!({ "msg": "a", "project": "p" }),
+        json!({ "msg": "b", "project": "p", "type": "error" }),
+        json!({ "msg": "c", "type": "error" }),
+        json!({ "msg": "d", "project": "p", "type": "error", "to": "w1" }),
+        json!({ "msg": "e", "project": "p", "type": "error" }),
+    ];
+    for post in posts {
+        hub.client().notify(post).await;
+    }
+    assert_eq!(texts(&mut events, 2).await, ["b", "e"]);
+}
+
+#[tokio::test]
+async fn what_becomes_of_notifications_is_told_on_request() {
+    let hub = Hub::builder().memory().start();
+    let client = hub.client();
+    let mut events = client.events("?kinds=delivery,seen").await;
+    let id = client.say("one").await;
+    client.put(&format!("/notifications/{id}/seen")).send().await.expect(200);
+    client.post("/inboxes/primary/ack").json(&json!({ "ids": [id], "by": "me" })).send().await.expect(200);
+    let seen = events.next_of("seen").await;
+    assert_eq!((&seen.data["ids"], &seen.data["seen"]), (&json!([id]), &json!(true)));
+    let acked = events.next_of("delivery").await;
+    assert_eq!((&acked.data["state"], &acked.data["by"]), (&json!("acked"), &json!("me")));
+}
+
+#[tokio::test]
+async fn who_waits_is_told_whole_at_first_and_at_every_change() {
+    let hub = Hub::builder().memory().start();
+    let mut presence = hub.client().events("?kinds=presence").await;
+    assert_eq!(presence.next_of("presence").await.data, json!({ "waiters": [] }));
+    let ask = hub.client().get("/wait?timeout=20&as=me&inbox=w1");
+    let wait = tokio::spawn(async move { ask.send().await });
+    presence.until_waiting("w1").await;
+    hub.client().notify(json!({ "msg": "x", "to": "w1" })).await;
+    wait.await.unwrap().expect(200);
+    while presence.next_of("presence").await.data != json!({ "waiters": [] }) {}
+}
+
+#[tokio::test]
+async fn streams_end_when_the_hub_stops() {
+    let mut hub = Hub::builder().memory().start();
+    let mut events = hub.client().events("").await;
+    assert!(hub.stop().success());
+    assert_eq!(events.next().await, None);
+}
