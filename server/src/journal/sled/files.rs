@@ -27,6 +27,11 @@ impl Files {
         self.journal().join("db")
     }
 
+    /// sled's settings.
+    pub fn settings(&self) -> PathBuf {
+        self.journal().join("conf")
+    }
+
     /// What the journal must contain.
     pub fn epoch(&self) -> PathBuf {
         self.root.join("epoch")

@@ -204,6 +204,10 @@ fn open_store(files: &Files, anchor: Option<&Anchor>, fences: Fences) -> Result<
         });
     }
     prepare(&files.journal())?;
+    if anchor.is_none() {
+        // What a cut first start left of sled's settings; sled writes them anew.
+        forget(&files.settings())?;
+    }
     let open = || Store::open(&files.journal(), fences.fdatasync).map_err(sled_error);
     let store = match open() {
         Err(OpenError::Full) => {
@@ -212,9 +216,15 @@ fn open_store(files: &Files, anchor: Option<&Anchor>, fences: Fences) -> Result<
         }
         result => result?,
     };
-    durable::sync_dir(&files.journal())?;
     durable::sync_dir(&files.root)?;
     Ok(store)
+}
+
+fn forget(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
 }
 
 /// Makes the directory for its owner only, and takes away what sled stumbles over.

@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use hub_protocol::Seq;
 
-use crate::journal::JournalError;
 use crate::journal::block::{self, Block, Defect, Key};
+use crate::journal::{JournalError, durable};
 
 /// Bytes of blocks between two syncs, see [`super`].
 pub(super) const SYNC_EVERY: usize = 32 * 1024;
@@ -95,6 +95,9 @@ impl Store {
             .read(true)
             .write(true)
             .open(dir.join("db"))?;
+        // sled does not make its settings and its files' names durable.
+        File::open(dir.join("conf"))?.sync_all()?;
+        durable::sync_dir(dir)?;
         Ok(Self {
             db,
             file,

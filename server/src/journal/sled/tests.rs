@@ -246,3 +246,32 @@ fn the_directory_is_private() {
         .mode();
     assert_eq!(mode & 0o777, 0o700);
 }
+
+/// Removed fence: sled may lose a segment without a word, and readers would jump over what was in it.
+#[test]
+fn without_the_chain_a_lost_block_is_jumped_over() {
+    for chain in [true, false] {
+        let dir = tempfile::tempdir().unwrap();
+        let journal = open(dir.path());
+        append(&journal, &[3000; 40]);
+        drop(journal);
+        let store = Store::open(&Files::new(dir.path()).journal(), true).unwrap();
+        store.remove(block::key(20, 0)).unwrap();
+        store.sync().unwrap();
+        drop(store);
+        let fences = Fences {
+            chain,
+            ..Fences::default()
+        };
+        let opened = SledJournal::open(
+            dir.path(),
+            Options {
+                fences,
+                ..Options::default()
+            },
+        );
+        assert_eq!(opened.is_err(), chain);
+        let jumped = opened.is_ok_and(|journal| !all(&journal).iter().any(|entry| entry.seq == 20));
+        assert_eq!(jumped, !chain);
+    }
+}

@@ -1,0 +1,160 @@
+//! A full disk: a small tmpfs.
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::Command;
+
+use hubd::journal::sled::{Options, SledJournal};
+use hubd::journal::{Health, Journal, JournalError};
+
+use super::{acknowledge, all, expected, publish};
+
+/// A file system of a few MiB; unmounted when dropped.
+struct SmallDisk {
+    dir: tempfile::TempDir,
+}
+
+impl SmallDisk {
+    fn new(mebibytes: u32) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let size = format!("size={mebibytes}m");
+        let mount = Command::new("mount")
+            .args(["-t", "tmpfs", "-o", &size, "tmpfs"])
+            .arg(dir.path())
+            .output()
+            .unwrap();
+        assert!(
+            mount.status.success(),
+            "this test mounts a tmpfs: run it as root, or in `unshare -rm`: {}",
+            String::from_utf8_lossy(&mount.stderr)
+        );
+        Self { dir }
+    }
+
+    fn state(&self) -> PathBuf {
+        self.dir.path().join("state")
+    }
+
+    fn open(&self) -> SledJournal {
+        SledJournal::open(&self.state(), options()).unwrap()
+    }
+
+    /// Takes all the room there is.
+    fn fill(&self) {
+        let mut ballast = File::create(self.ballast()).unwrap();
+        let chunk = vec![1; 4096];
+        while ballast.write_all(&chunk).is_ok() {}
+    }
+
+    fn ballast(&self) -> PathBuf {
+        self.dir.path().join("ballast")
+    }
+
+    fn make_room(&self) {
+        fs::remove_file(self.ballast()).unwrap();
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        let _ = Command::new("umount")
+            .arg("-l")
+            .arg(self.dir.path())
+            .status();
+    }
+}
+
+fn options() -> Options {
+    Options {
+        reserve_bytes: 4 << 20,
+        floor_bytes: 2 << 20,
+        ..Options::default()
+    }
+}
+
+fn publish_until_full(journal: &dyn Journal) -> u64 {
+    loop {
+        match publish(journal) {
+            Ok(_) => {}
+            Err(JournalError::Full) => return journal.head(),
+            Err(error) => panic!("{error}"),
+        }
+    }
+}
+
+#[test]
+fn below_the_floor_nothing_is_published_but_acks_and_reads_go_on() {
+    let disk = SmallDisk::new(24);
+    let journal = disk.open();
+    let head = publish_until_full(&journal);
+    assert_eq!(journal.health(), Health::Full);
+    for _ in 0..100 {
+        acknowledge(&journal).unwrap();
+    }
+    let found = all(&journal).unwrap();
+    assert_eq!(found[..usize::try_from(head).unwrap()], expected(head));
+}
+
+#[test]
+fn with_no_byte_left_acks_go_into_the_reserve() {
+    let disk = SmallDisk::new(24);
+    let journal = disk.open();
+    for _ in 0..50 {
+        publish(&journal).unwrap();
+    }
+    disk.fill();
+    for _ in 0..200 {
+        acknowledge(&journal).unwrap();
+    }
+    assert!(matches!(publish(&journal), Err(JournalError::Full)));
+    assert_eq!(all(&journal).unwrap()[..50], expected(50));
+}
+
+#[test]
+fn room_is_noticed_without_a_restart() {
+    let disk = SmallDisk::new(24);
+    let journal = disk.open();
+    disk.fill();
+    assert!(matches!(publish(&journal), Err(JournalError::Full)));
+    acknowledge(&journal).unwrap();
+    disk.make_room();
+    assert_eq!(journal.health(), Health::Sound);
+    publish(&journal).unwrap();
+    assert_eq!(
+        fs::metadata(disk.state().join("reserve")).unwrap().len(),
+        options().reserve_bytes
+    );
+}
+
+#[test]
+fn a_commit_that_did_not_fit_left_nothing() {
+    let disk = SmallDisk::new(24);
+    let journal = SledJournal::open(
+        &disk.state(),
+        Options {
+            floor_bytes: 0,
+            ..options()
+        },
+    )
+    .unwrap();
+    let head = publish_until_full(&journal);
+    assert_eq!(all(&journal).unwrap(), expected(head));
+    drop(journal);
+    assert_eq!(all(&disk.open()).unwrap(), expected(head));
+}
+
+#[test]
+fn a_hub_starts_on_a_full_disk() {
+    let disk = SmallDisk::new(24);
+    let journal = disk.open();
+    for _ in 0..50 {
+        publish(&journal).unwrap();
+    }
+    drop(journal);
+    disk.fill();
+    let journal = disk.open();
+    assert_eq!(all(&journal).unwrap(), expected(50));
+    assert_eq!(journal.health(), Health::Full);
+    acknowledge(&journal).unwrap();
+}

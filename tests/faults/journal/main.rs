@@ -1,0 +1,88 @@
+//! What may happen to a journal, and what it must do then.
+
+mod child;
+mod damage;
+mod disk_full;
+mod fixture;
+mod power_cut;
+mod sync;
+mod trace;
+
+use std::fs;
+use std::path::Path;
+
+use bytes::Bytes;
+use hub_protocol::Seq;
+use hubd::journal::sled::{OpenError, Options, SledJournal};
+use hubd::journal::{Entry, Journal, JournalError};
+use hubd::record::kinds;
+
+/// A record as the journal sees it: it looks at the kind only to tell publishes from the rest.
+fn entry(seq: Seq, kind: u8, size: usize) -> Entry {
+    let payload: Vec<u8> = format!("record {seq} ")
+        .bytes()
+        .cycle()
+        .take(size)
+        .collect();
+    Entry {
+        seq,
+        kind,
+        payload: Bytes::from(payload),
+    }
+}
+
+/// What the journal must hold after `count` calls of [`publish`].
+fn expected(count: u64) -> Vec<Entry> {
+    (1..=count)
+        .map(|seq| entry(seq, kinds::NOTIFIED, size_of(seq)))
+        .collect()
+}
+
+fn size_of(seq: Seq) -> usize {
+    [40, 700, 90, 2500, 300, 9000, 60][usize::try_from(seq).unwrap() % 7]
+}
+
+fn publish(journal: &dyn Journal) -> Result<Seq, JournalError> {
+    let seq = journal.head() + 1;
+    journal.append(&[entry(seq, kinds::NOTIFIED, size_of(seq))])?;
+    Ok(seq)
+}
+
+fn acknowledge(journal: &dyn Journal) -> Result<(), JournalError> {
+    journal.append(&[entry(journal.head() + 1, kinds::SETTLED, 60)])
+}
+
+fn open(dir: &Path) -> Result<SledJournal, OpenError> {
+    SledJournal::open(dir, Options::default())
+}
+
+/// A closed journal of `count` records.
+fn filled(dir: &Path, count: u64) {
+    let journal = open(dir).unwrap();
+    for _ in 0..count {
+        publish(&journal).unwrap();
+    }
+}
+
+fn all(journal: &dyn Journal) -> Result<Vec<Entry>, JournalError> {
+    let mut found = Vec::new();
+    let mut at = journal.earliest();
+    while at <= journal.head() {
+        found.extend(journal.read(at, 1 << 16)?);
+        at = found.last().map_or(at, |entry| entry.seq) + 1;
+    }
+    Ok(found)
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            copy(&entry.path(), &target);
+        } else {
+            fs::copy(entry.path(), target).unwrap();
+        }
+    }
+}

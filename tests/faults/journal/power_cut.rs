@@ -1,0 +1,112 @@
+//! Power cuts: what is left is only what a finished sync covers.
+
+use std::path::Path;
+
+use hubd::journal::Journal;
+
+use super::child::Writer;
+use super::trace::{self, Disk, What};
+use super::{all, expected, open};
+
+const RECORDS: u64 = 120;
+/// With retention on, so much that sled uses its space again several times.
+const CHURNED: u64 = 3600;
+
+/// How many records were lost in how many cuts.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Cuts {
+    lost: u64,
+    made: u64,
+}
+
+/// Publishes under strace, then cuts the power after every `step`th call and after every answer.
+fn cuts(
+    writer: impl FnOnce(Writer) -> Writer,
+    step: usize,
+    mut kept: impl FnMut() -> bool,
+) -> Cuts {
+    let dir = tempfile::tempdir().unwrap();
+    let (state, traces) = (dir.path().join("state"), dir.path().join("traces"));
+    std::fs::create_dir(&traces).unwrap();
+    let trace = trace::arguments(&traces);
+    writer(Writer {
+        trace,
+        ..Writer::new(&state, RECORDS)
+    })
+    .run();
+    let (mut disk, mut cuts, mut stored) = (Disk::default(), Cuts::default(), 0);
+    for (number, call) in trace::read(&traces).iter().enumerate() {
+        disk.apply(call);
+        if let What::Stored(seq) = call.what {
+            stored = seq;
+        }
+        if stored > 0 && (number % step == 0 || matches!(call.what, What::Stored(_))) {
+            cuts.made += 1;
+            cuts.lost += lost_after(&disk, &state, stored, &mut kept);
+        }
+    }
+    cuts
+}
+
+fn lost_after(disk: &Disk, state: &Path, stored: u64, kept: impl FnMut() -> bool) -> u64 {
+    let left = tempfile::tempdir().unwrap();
+    disk.write_to(state, left.path(), kept);
+    let journal = match open(left.path()) {
+        Ok(journal) => journal,
+        Err(error) => {
+            eprintln!("after {stored}: {error}");
+            return stored;
+        }
+    };
+    let found = all(&journal).unwrap();
+    let skipped = usize::try_from(journal.earliest() - 1).unwrap();
+    assert_eq!(found, expected(journal.head())[skipped..]);
+    stored.saturating_sub(journal.head())
+}
+
+fn coin() -> impl FnMut() -> bool {
+    let mut state = 88_172_645_463_325_252_u64;
+    move || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state & 1 == 1
+    }
+}
+
+#[test]
+fn what_was_answered_survives_every_power_cut() {
+    let cuts = cuts(|it| it, 7, || false);
+    assert_eq!(cuts.lost, 0);
+    assert!(cuts.made > RECORDS);
+}
+
+#[test]
+fn what_was_answered_survives_a_disk_that_writes_in_any_order() {
+    assert_eq!(cuts(|it| it, 7, coin()).lost, 0);
+}
+
+#[test]
+fn large_commits_and_retention_survive_a_disk_that_writes_in_any_order() {
+    let churn = |it| Writer {
+        count: CHURNED,
+        churn: true,
+        ..it
+    };
+    assert_eq!(cuts(churn, 31, coin()).lost, 0);
+}
+
+/// Removed fence: sled's own flush is not durable.
+#[test]
+fn without_fdatasync_a_power_cut_loses_what_was_answered() {
+    let cuts = cuts(
+        |it| Writer {
+            fenced: false,
+            ..it
+        },
+        usize::MAX,
+        || false,
+    );
+    assert_eq!(cuts.made, RECORDS);
+    assert!(cuts.lost > 0);
+}

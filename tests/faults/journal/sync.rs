@@ -1,0 +1,114 @@
+//! When things are made durable, and what happens when they cannot be.
+
+use std::fs;
+
+use hubd::journal::{Health, Journal};
+
+use super::child::{Writer, stored};
+use super::trace::{self, What};
+use super::{all, expected, open, publish};
+
+#[test]
+fn every_answer_comes_after_an_fdatasync_that_began_after_its_write() {
+    let dir = tempfile::tempdir().unwrap();
+    let (state, traces) = (dir.path().join("state"), dir.path().join("traces"));
+    fs::create_dir(&traces).unwrap();
+    Writer {
+        trace: trace::arguments(&traces),
+        ..Writer::new(&state, 40)
+    }
+    .run();
+    let db = state.join("journal/db");
+    let (mut written, mut synced, mut answers) = (0.0, 0.0, 0);
+    for call in trace::read(&traces) {
+        match call.what {
+            What::Write(path, ..) if path == db => written = call.end,
+            What::Sync(path) if path == db => synced = call.begin,
+            What::Stored(seq) => {
+                answers += 1;
+                assert!(
+                    written < synced,
+                    "record {seq}: written at {written}, synced from {synced}"
+                );
+                (written, synced) = (f64::INFINITY, 0.0);
+            }
+            _ => {}
+        }
+    }
+    assert_eq!(answers, 40);
+}
+
+/// Publishes while a system call fails, then opens without the failure.
+fn after_failure(inject: &str) {
+    let dir = tempfile::tempdir().unwrap();
+    let trace = [
+        "-o",
+        "/dev/null",
+        "-e",
+        "trace=fdatasync,pwrite64",
+        "-e",
+        inject,
+    ]
+    .map(String::from)
+    .to_vec();
+    let output = Writer {
+        trace,
+        ..Writer::new(dir.path(), 60)
+    }
+    .run();
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let answered = stored(&output).len() as u64;
+    assert!(
+        text.contains("failed storage failed") && text.contains("Failed("),
+        "{text}"
+    );
+    assert!(answered > 0 && answered < 60, "{text}");
+    assert!(dir.path().join("suspect").exists());
+    let journal = open(dir.path()).unwrap();
+    assert!(dir.path().join("journal.replaced").exists());
+    assert!(!dir.path().join("suspect").exists());
+    // One more may be there: it was written, but never answered.
+    assert!(
+        [answered, answered + 1].contains(&journal.head()),
+        "{answered} of {}",
+        journal.head()
+    );
+    assert_eq!(all(&journal).unwrap(), expected(journal.head()));
+    assert_eq!(journal.health(), Health::Sound);
+    publish(&journal).unwrap();
+}
+
+#[test]
+fn a_failed_sync_stops_everything_and_the_next_start_copies_what_is_sound() {
+    after_failure("inject=fdatasync:error=EIO:when=25+");
+}
+
+#[test]
+fn a_sync_that_failed_once_is_not_tried_again() {
+    after_failure("inject=fdatasync:error=EIO:when=25");
+}
+
+#[test]
+fn a_failed_write_stops_everything_and_the_next_start_copies_what_is_sound() {
+    // strace counts the calls of each thread; sled writes on several.
+    after_failure("inject=pwrite64:error=EIO:when=5+");
+}
+
+#[test]
+fn a_copy_that_was_cut_short_is_made_again() {
+    let dir = tempfile::tempdir().unwrap();
+    super::filled(dir.path(), 30);
+    fs::write(dir.path().join("suspect"), b"sync failed").unwrap();
+    fs::create_dir(dir.path().join("journal.fresh")).unwrap();
+    fs::write(dir.path().join("journal.fresh/db"), b"half").unwrap();
+    assert_eq!(all(&open(dir.path()).unwrap()).unwrap(), expected(30));
+}
+
+#[test]
+fn a_copy_that_was_not_put_in_place_is_put_there() {
+    let dir = tempfile::tempdir().unwrap();
+    super::filled(dir.path(), 30);
+    fs::write(dir.path().join("suspect"), b"sync failed").unwrap();
+    fs::rename(dir.path().join("journal"), dir.path().join("journal.fresh")).unwrap();
+    assert_eq!(all(&open(dir.path()).unwrap()).unwrap(), expected(30));
+}
