@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
 )]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "lowercase", try_from = "String")]
 pub enum Priority {
     /// Passes every limit and breaks barriers.
     Urgent,
@@ -50,6 +50,14 @@ impl FromStr for Priority {
             "low" => Self::Low,
             _ => return Err(UnknownPriority(text.chars().take(64).collect())),
         })
+    }
+}
+
+impl TryFrom<String> for Priority {
+    type Error = UnknownPriority;
+
+    fn try_from(text: String) -> Result<Self, UnknownPriority> {
+        text.parse()
     }
 }
 

@@ -18,7 +18,7 @@ use super::params::{self, FilterParams, Params};
 use super::{ApiError, Code};
 use crate::filter::Filter;
 use crate::hub::{Hub, StreamPermit};
-use crate::log::{CHUNK_BYTES, Event, Log};
+use crate::log::{Event, Log};
 
 mod frame;
 
@@ -28,6 +28,8 @@ use frame::{Kinds, Watch};
 const HEARTBEAT: Duration = Duration::from_secs(15);
 /// Events from memory that one chunk holds.
 const CHUNK_EVENTS: usize = 256;
+/// A chunk ends above this: it is what a reader that takes nothing costs.
+const CHUNK_BYTES: usize = 64 << 10;
 
 #[derive(Debug, Deserialize)]
 pub(super) struct EventParams {
@@ -228,6 +230,9 @@ impl Reader {
             self.cursor = event.seq();
             if let Some(frame) = self.frame(event, epoch) {
                 chunk.extend_from_slice(frame);
+            }
+            if chunk.len() > CHUNK_BYTES {
+                break;
             }
         }
         (!chunk.is_empty()).then(|| chunk.into())

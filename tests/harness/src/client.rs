@@ -124,6 +124,15 @@ impl Client {
     }
 }
 
+/// Every byte of `text` percent-encoded, for a place in a URI.
+pub fn encoded(text: &str) -> String {
+    use std::fmt::Write as _;
+    text.bytes().fold(String::new(), |mut encoded, byte| {
+        let _ = write!(encoded, "%{byte:02X}");
+        encoded
+    })
+}
+
 fn build(builder: reqwest::ClientBuilder) -> reqwest::Client {
     builder
         .no_proxy()
@@ -225,8 +234,8 @@ impl Answer {
     }
 
     /// This answer, if its status is `status`.
+    #[allow(clippy::must_use_candidate, clippy::return_self_not_must_use)] // often the status is all that matters
     #[track_caller]
-    #[must_use]
     pub fn expect(self, status: u16) -> Self {
         assert_eq!(self.status, status, "{}", self.text());
         self

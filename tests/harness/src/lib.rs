@@ -8,7 +8,7 @@ mod events;
 mod hub;
 mod raw;
 
-pub use client::{Answer, Ask, Client};
+pub use client::{Answer, Ask, Client, encoded};
 pub use contract::{Contract, Operation};
 pub use events::{Event, Events};
 pub use hub::{Hub, HubBuilder, NotStarted, binary};

@@ -1,0 +1,144 @@
+//! Every operation of openapi.yaml does what it says.
+
+use hub_harness::{Client, Hub};
+use serde_json::json;
+
+#[tokio::test]
+async fn every_operation_is_exercised_and_keeps_the_contract() {
+    let hub = Hub::start();
+    let client = hub.client();
+    publish(&client).await;
+    receive(&client).await;
+    look_back(&client).await;
+    take_back(&client).await;
+    ask_the_hub(&client).await;
+    assert_eq!(hub.contract().unexercised(), Vec::<String>::new());
+}
+
+async fn publish(client: &Client) {
+    let text = client
+        .post("/notify?from=worker&type=done")
+        .body("backup done")
+        .send()
+        .await;
+    assert_eq!(text.expect(201).json()["id"], 1);
+    let batch = json!([{ "msg": "a" }, { "msg": "b", "type": "progress" }]);
+    let batch = client
+        .post("/notify")
+        .header("idempotency-key", "k")
+        .json(&batch);
+    batch.send().await.expect(201);
+    let full = json!({
+        "msg": "Which port?", "from": "worker", "to": "person", "type": "question", "priority": "high", "title": "Port",
+        "data": { "a": [1, null] }, "session": "worker", "parent": "manager", "key": "port", "reply_to": 1,
+        "ttl": 3600, "options": ["4782", "8080"], "ts": "2026-02-17T14:30:05-06:00", "project": "/home/me/src/hub",
+    });
+    client.post("/notify").json(&full).send().await.expect(201);
+    let lines = "{\"msg\":\"c\"}\n{\"msg\":\"d\"}\n";
+    let ndjson = client
+        .post("/notify")
+        .header("content-type", "application/x-ndjson");
+    ndjson.body(lines).send().await.expect(201);
+}
+
+async fn receive(client: &Client) {
+    let batch = client
+        .get("/wait?timeout=0&as=me")
+        .send()
+        .await
+        .expect(200)
+        .json();
+    let lease = batch["lease"].as_str().expect("a lease");
+    client.get("/inboxes").send().await.expect(200);
+    let ack = client
+        .post("/inboxes/primary/ack")
+        .json(&json!({ "lease": lease }));
+    ack.send().await.expect(200);
+    client.get("/wait?timeout=0").send().await.expect(204);
+    let mut events = client
+        .events("?since=0&kinds=notification,delivery,seen,presence")
+        .await;
+    client.put("/notifications/1/seen").send().await.expect(200);
+    for name in ["presence", "notification", "delivery", "seen"] {
+        events.next_of(name).await;
+    }
+}
+
+async fn look_back(client: &Client) {
+    let page = client
+        .get("/notifications?limit=2")
+        .send()
+        .await
+        .expect(200)
+        .json();
+    assert!(page["next"].is_u64());
+    client.get("/notifications/1").send().await.expect(200);
+    let trace = client
+        .get("/notifications/1/trace")
+        .send()
+        .await
+        .expect(200)
+        .json();
+    let states: Vec<_> = trace["steps"]
+        .as_array()
+        .expect("steps")
+        .iter()
+        .map(|step| &step["state"])
+        .collect();
+    assert_eq!(states, ["stored", "acked", "seen"]);
+    client
+        .delete("/notifications/1/seen")
+        .send()
+        .await
+        .expect(200);
+    client
+        .post("/seen")
+        .json(&json!({ "up_to": 1, "seen": true }))
+        .send()
+        .await
+        .expect(200);
+}
+
+async fn take_back(client: &Client) {
+    let id = client.say("never mind").await;
+    let withdrawn = client.delete(&format!("/notifications/{id}")).send().await;
+    assert_eq!(withdrawn.expect(200).json(), json!({ "withdrawn": [id] }));
+    let id = client
+        .notify(json!({ "msg": "50 %", "key": "build" }))
+        .await;
+    let withdrawn = client.delete("/notifications?key=build").send().await;
+    assert_eq!(withdrawn.expect(200).json(), json!({ "withdrawn": [id] }));
+    client.delete("/inboxes/primary").send().await.expect(200);
+    let id = client
+        .notify(json!({ "msg": "x", "project": "/a b" }))
+        .await;
+    let reset = client.post("/projects/%2Fa%20b/reset").send().await;
+    assert_eq!(reset.expect(200).json(), json!({ "dropped": [id] }));
+}
+
+async fn ask_the_hub(client: &Client) {
+    for path in [
+        "/healthz",
+        "/readyz",
+        "/metrics",
+        "/hello?nonce=0011223344556677",
+    ] {
+        client.get(path).send().await.expect(200);
+    }
+    let contract = client.get("/openapi.yaml").send().await.expect(200);
+    assert_eq!(contract.text(), include_str!("../../openapi.yaml"));
+}
+
+#[tokio::test]
+async fn a_hub_proves_that_it_knows_the_token() {
+    let hub = Hub::builder().memory().start();
+    let hello = hub
+        .stranger()
+        .get("/hello?nonce=00112233445566778899aabbccddeeff")
+        .send()
+        .await;
+    let token: hubd::secret::Token = hub.token().parse().expect("a token");
+    let address = format!("127.0.0.1:{}", hub.port());
+    let proof = token.hmac(&[b"00112233445566778899aabbccddeeff", address.as_bytes()]);
+    assert_eq!(hello.expect(200).json()["proof"], hubd::secret::hex(&proof));
+}

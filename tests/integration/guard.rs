@@ -1,0 +1,185 @@
+//! Who may speak at all: every route, and those that do not exist, against every kind of caller.
+
+use hub_harness::{Ask, Client, Hub, Operation};
+
+/// A way to come to the hub, and what a protected route says to it.
+struct Caller {
+    name: &'static str,
+    ask: fn(&Callers, &str, &str) -> Ask,
+    /// The status; `None` means that it may pass.
+    refused: Option<u16>,
+    /// Whether public routes refuse it as well.
+    even_from_public: bool,
+}
+
+struct Callers {
+    port: u16,
+    token: Client,
+    stranger: Client,
+    unix: Client,
+}
+
+const CALLERS: [Caller; 8] = [
+    caller("the token", |c, m, p| c.token.ask(m, p), None, false),
+    caller("the Unix socket", |c, m, p| c.unix.ask(m, p), None, false),
+    caller("no token", |c, m, p| c.stranger.ask(m, p), Some(401), false),
+    caller(
+        "a wrong token",
+        |c, m, p| c.stranger.ask(m, p).header("authorization", WRONG),
+        Some(401),
+        false,
+    ),
+    caller(
+        "a foreign Host",
+        |c, m, p| c.token.ask(m, p).header("host", "evil.example"),
+        Some(421),
+        true,
+    ),
+    caller(
+        "Origin null",
+        |c, m, p| c.token.ask(m, p).header("origin", "null"),
+        Some(403),
+        true,
+    ),
+    caller(
+        "another port's page",
+        |c, m, p| c.token.ask(m, p).header("sec-fetch-site", "same-site"),
+        Some(403),
+        true,
+    ),
+    caller(
+        "the wrong port",
+        |c, m, p| {
+            c.token
+                .ask(m, p)
+                .header("host", &format!("127.0.0.1:{}", c.port ^ 1))
+        },
+        Some(421),
+        true,
+    ),
+];
+
+const WRONG: &str = "Bearer 0000000000000000000000000000000000000000000000000000000000000000";
+
+const fn caller(
+    name: &'static str,
+    ask: fn(&Callers, &str, &str) -> Ask,
+    refused: Option<u16>,
+    even_from_public: bool,
+) -> Caller {
+    Caller {
+        name,
+        ask,
+        refused,
+        even_from_public,
+    }
+}
+
+/// Requests that get as far as the router, and no further than their own validation where they would wait or store.
+fn requests(operations: &[Operation]) -> Vec<(String, String, bool)> {
+    let concrete = |operation: &Operation| {
+        let path = operation
+            .path
+            .replace("{id}", "0")
+            .replace("{inbox}", "-")
+            .replace("{project}", "%20");
+        let query = if operation.id == "wait" || operation.id == "events" {
+            "?since=x"
+        } else {
+            ""
+        };
+        (operation.method.clone(), path + query, operation.public)
+    };
+    let unknown = [
+        ("GET", "/nowhere"),
+        ("POST", "/nowhere"),
+        ("DELETE", "/notify"),
+        ("PATCH", "/inboxes"),
+        ("OPTIONS", "/notify"),
+        ("TRACE", "/notify"),
+        ("POST", "/healthz"),
+        ("GET", "/notify/"),
+        ("GET", "//notify"),
+        ("GET", "/notifications/../notify"),
+    ];
+    let unknown = unknown.map(|(method, path)| (method.to_owned(), path.to_owned(), false));
+    operations.iter().map(concrete).chain(unknown).collect()
+}
+
+#[tokio::test]
+async fn every_route_asks_everybody_who_they_are() {
+    let hub = Hub::builder().memory().start();
+    let callers = Callers {
+        port: hub.port(),
+        token: hub.client(),
+        stranger: hub.stranger(),
+        unix: hub.unix(),
+    };
+    for (method, path, public) in requests(hub.contract().operations()) {
+        for caller in &CALLERS {
+            let answer = (caller.ask)(&callers, &method, &path).send().await;
+            let what = format!("{method} {path} with {}: {}", caller.name, answer.text());
+            match caller
+                .refused
+                .filter(|_| !public || caller.even_from_public)
+            {
+                Some(status) => assert_eq!(answer.status, status, "{what}"),
+                None => assert!(![401, 403, 421].contains(&answer.status), "{what}"),
+            }
+            let mut names = answer.headers.keys().map(|name| name.as_str());
+            assert!(
+                !names.any(|name| name.starts_with("access-control-")),
+                "{what}"
+            );
+        }
+    }
+    assert_eq!(hub.client().head().await, 0, "something was stored");
+}
+
+#[tokio::test]
+async fn what_a_page_can_send_by_itself_is_refused() {
+    let hub = Hub::builder().memory().start();
+    for kind in [
+        "text/plain",
+        "application/x-www-form-urlencoded",
+        "application/json",
+        "multipart/form-data",
+    ] {
+        let post = hub
+            .stranger()
+            .post("/notify")
+            .header("content-type", kind)
+            .body("{\"msg\":\"x\"}");
+        assert_eq!(post.send().await.status, 401, "{kind}");
+    }
+    assert_eq!(hub.client().head().await, 0);
+}
+
+#[tokio::test]
+async fn both_loopback_addresses_answer_under_each_name() {
+    let hub = Hub::builder().memory().start();
+    for name in ["127.0.0.1", "localhost", "[::1]"] {
+        let host = format!("{name}:{}", hub.port());
+        let answer = hub
+            .client()
+            .get("/inboxes")
+            .header("host", &host)
+            .send()
+            .await;
+        assert_eq!(answer.status, 200, "{host}");
+    }
+    std::net::TcpStream::connect(("::1", hub.port())).expect("IPv6");
+}
+
+#[tokio::test]
+async fn a_host_that_is_allowed_may_be_anything_else() {
+    let hub = Hub::builder()
+        .memory()
+        .set("allowed_hosts=['hub.example']")
+        .start();
+    let ask = hub.client().get("/inboxes").header("host", "hub.example");
+    ask.header("origin", "https://hub.example")
+        .send()
+        .await
+        .expect(200);
+}

@@ -1,0 +1,105 @@
+//! Slow, silent and many: nobody keeps others out, and nothing grows without a bound.
+
+use hub_harness::Hub;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_request_that_comes_too_slowly_is_ended() {
+    let hub = Hub::builder()
+        .memory()
+        .set("limits.header_seconds=1")
+        .set("limits.body_seconds=1")
+        .start();
+    let mut silent = hub.raw();
+    let mut half_header = hub.raw();
+    half_header.send("GET /healthz HTTP/1.1\r\nHost:");
+    let mut half_body = hub.raw();
+    let head = half_body.head("POST", "/notify");
+    half_body.send(format!("{head}Content-Length: 10\r\n\r\nhalf"));
+    assert!(silent.is_hung_up());
+    assert_eq!(half_header.answer().expect("an answer").code(), "timeout");
+    assert_eq!(half_body.answer().expect("an answer").code(), "timeout");
+    assert_eq!(hub.client().head().await, 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn where_no_more_may_wait_publishing_goes_on() {
+    let hub = Hub::builder().memory().set("limits.streams=2").start();
+    let client = hub.client();
+    let (mut one, two) = (client.events("").await, client.events("").await);
+    for path in ["/events", "/wait"] {
+        let refused = client.get(path).send().await.expect(503);
+        assert_eq!(refused.code(), "too_many_connections");
+    }
+    let id = client.say("still here").await;
+    assert_eq!(one.next_of("notification").await.data["id"], id);
+    drop(two);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn silent_connections_keep_nobody_out() {
+    let hub = Hub::builder().memory().set("limits.connections=8").start();
+    let silent: Vec<_> = (0..100).map(|_| hub.raw()).collect();
+    hub.client().say("let me through").await;
+    hub.unix().say("me too").await;
+    drop(silent);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hub_out_of_descriptors_goes_on_when_some_are_free_again() {
+    let few = ["sh", "-c", "ulimit -n 64; exec \"$@\"", "sh"];
+    let hub = Hub::builder().memory().under(&few).start();
+    let many: Vec<_> = (0..100).map(|_| hub.raw()).collect();
+    drop(many);
+    hub.client().say("again").await;
+    assert!(
+        hub.log().contains("cannot accept connections"),
+        "{}",
+        hub.log()
+    );
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test(flavor = "multi_thread")]
+async fn readers_that_take_nothing_cost_no_memory() {
+    let hub = Hub::builder().memory().start();
+    let client = hub.client();
+    let mut stalled: Vec<_> = (0..300).map(|_| hub.raw()).collect();
+    for reader in &mut stalled {
+        let head = reader.head("GET", "/events");
+        reader.send(format!("{head}\r\n"));
+    }
+    let batch = vec![serde_json::json!({ "msg": "x".repeat(10_000) }); 90];
+    client.post("/notify").json(&batch).send().await.expect(201);
+    let before = resident_kib(hub.pid());
+    for _ in 0..30 {
+        client.post("/notify").json(&batch).send().await.expect(201);
+    }
+    // 27 MB were said; one copy a reader would be 8 GB. The log itself is in memory here, and the ring of recent events.
+    let grown = resident_kib(hub.pid()).saturating_sub(before);
+    assert!(grown < 200_000, "grew by {grown} KiB");
+}
+
+#[cfg(target_os = "linux")]
+fn resident_kib(pid: u32) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).expect("a process");
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let number = line.and_then(|line| line.trim().strip_suffix(" kB"));
+    number
+        .and_then(|number| number.parse().ok())
+        .expect("a size")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stop_ends_streams_and_waits_and_leaves_no_socket() {
+    let mut hub = Hub::builder().memory().start();
+    let client = hub.client();
+    let mut events = client.events("?kinds=presence").await;
+    let waiting = tokio::spawn(client.get("/wait?inbox=quiet").try_send());
+    events.until_waiting("quiet").await;
+    let socket = hub.socket();
+    assert!(hub.stop().success());
+    while events.next().await.is_some() {}
+    let ended = waiting.await.expect("no panic");
+    assert!(ended.is_err() || ended.is_ok_and(|answer| answer.status == 503));
+    assert!(!socket.exists());
+}

@@ -1,0 +1,9 @@
+//! The hub from outside: a real hubd, real sockets, and every answer held against the contract.
+
+mod bad_requests;
+mod contract;
+mod delivery;
+mod events;
+mod guard;
+mod limits;
+mod secrets;
