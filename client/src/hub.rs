@@ -31,6 +31,8 @@ const CONNECT_PATIENCE: Duration = Duration::from_secs(2);
 pub(crate) struct Hub {
     http: Client,
     base: String,
+    /// Where it is, for people.
+    place: String,
     remote: Option<Remote>,
 }
 
@@ -109,7 +111,12 @@ impl Hub {
             }
         };
         let http = client.build().map_err(anyhow::Error::from)?;
-        Ok(Self { http, base, remote })
+        Ok(Self {
+            http,
+            base,
+            place: settings.address.value.to_string(),
+            remote,
+        })
     }
 
     /// Whether the hub is behind TCP, and so perhaps on another machine.
@@ -145,7 +152,10 @@ impl Hub {
         if let Some(body) = &request.body {
             call = call.body(body.clone());
         }
-        let response = call.send().await.map_err(|error| unreachable(&error))?;
+        let response = call
+            .send()
+            .await
+            .map_err(|error| self.unreachable(&error))?;
         if response.status().is_success() {
             return Ok(response);
         }
@@ -156,7 +166,10 @@ impl Hub {
         let nonce = random_hex()?;
         let path = Path::new("/hello").with("nonce", &nonce);
         let call = self.http.get(format!("{}{path}", self.base));
-        let answer = call.send().await.map_err(|error| unreachable(&error))?;
+        let answer = call
+            .send()
+            .await
+            .map_err(|error| self.unreachable(&error))?;
         let body = answer.bytes().await.map_err(|error| unreachable(&error))?;
         if remote
             .token
@@ -171,6 +184,16 @@ impl Hub {
                 remote.url.base
             ),
         }))
+    }
+
+    fn unreachable(&self, error: &reqwest::Error) -> Error {
+        match unreachable(error) {
+            Error::Unreachable(failure) if !failure.connected => Error::Unreachable(Unreachable {
+                reason: format!("nothing listens at {} ({})", self.place, failure.reason),
+                ..failure
+            }),
+            other => other,
+        }
     }
 
     /// The body of the answer to `request`.
