@@ -4,7 +4,6 @@ mod path;
 mod proof;
 mod token;
 
-use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path as FilePath;
 use std::time::Duration;
@@ -31,6 +30,8 @@ const CONNECT_PATIENCE: Duration = Duration::from_secs(2);
 pub(crate) struct Hub {
     http: Client,
     base: String,
+    /// Where it is, for people.
+    place: String,
     remote: Option<Remote>,
 }
 
@@ -109,7 +110,12 @@ impl Hub {
             }
         };
         let http = client.build().map_err(anyhow::Error::from)?;
-        Ok(Self { http, base, remote })
+        Ok(Self {
+            http,
+            base,
+            place: settings.address.value.to_string(),
+            remote,
+        })
     }
 
     /// Whether the hub is behind TCP, and so perhaps on another machine.
@@ -145,7 +151,10 @@ impl Hub {
         if let Some(body) = &request.body {
             call = call.body(body.clone());
         }
-        let response = call.send().await.map_err(|error| unreachable(&error))?;
+        let response = call
+            .send()
+            .await
+            .map_err(|error| self.unreachable(&error))?;
         if response.status().is_success() {
             return Ok(response);
         }
@@ -156,7 +165,10 @@ impl Hub {
         let nonce = random_hex()?;
         let path = Path::new("/hello").with("nonce", &nonce);
         let call = self.http.get(format!("{}{path}", self.base));
-        let answer = call.send().await.map_err(|error| unreachable(&error))?;
+        let answer = call
+            .send()
+            .await
+            .map_err(|error| self.unreachable(&error))?;
         let body = answer.bytes().await.map_err(|error| unreachable(&error))?;
         if remote
             .token
@@ -171,6 +183,16 @@ impl Hub {
                 remote.url.base
             ),
         }))
+    }
+
+    fn unreachable(&self, error: &reqwest::Error) -> Error {
+        match unreachable(error) {
+            Error::Unreachable(failure) if !failure.connected => Error::Unreachable(Unreachable {
+                reason: format!("nothing listens at {} ({})", self.place, failure.reason),
+                ..failure
+            }),
+            other => other,
+        }
     }
 
     /// The body of the answer to `request`.
@@ -213,9 +235,8 @@ fn check_owner(socket: &FilePath) -> Result<(), Error> {
                 meta.uid()
             )))
         }
-        Ok(_) => Ok(()),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        Err(error) => Err(anyhow::anyhow!("{}: {error}", socket.display()).into()),
+        // What is not there, or cannot be looked at, cannot be connected to either.
+        _ => Ok(()),
     }
 }
 

@@ -91,6 +91,16 @@ impl Presence {
         waiter.is_connected().then(|| waiter.holder())
     }
 
+    /// Another project in which somebody waits at an inbox of this name, whether or not anything was ever put there.
+    pub fn waits_elsewhere(
+        &self,
+        project: &ProjectName,
+        inbox: &InboxName,
+    ) -> Option<&ProjectName> {
+        let waits = |other: &&ProjectName| *other != project && self.holder(other, inbox).is_some();
+        self.doors.keys().find(waits)
+    }
+
     /// Every inbox at which somebody waits.
     pub fn holders(&self) -> impl Iterator<Item = (&ProjectName, &InboxName, Holder)> {
         let live = self.waiters.values().filter(|waiter| waiter.is_connected());

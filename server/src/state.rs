@@ -135,11 +135,6 @@ impl State {
         self.inboxes.nearest(project, name)
     }
 
-    /// The projects that have an inbox of this name.
-    pub fn elsewhere(&self, name: &InboxName) -> impl Iterator<Item = &ProjectName> {
-        self.inboxes.elsewhere(name)
-    }
-
     /// The last state that a session said it was in, and the notification that said so.
     pub fn session_state(
         &self,

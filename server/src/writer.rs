@@ -344,18 +344,11 @@ impl Writer {
         let Record::Notified(Notified { route, .. }) = record else {
             return None;
         };
-        let waits = |project: &ProjectName, inbox: &InboxName| {
-            self.presence.holder(project, inbox).is_some()
-        };
         for Target { inbox, .. } in &route.targets {
-            if waits(&route.project, inbox) {
+            if self.presence.holder(&route.project, inbox).is_some() {
                 continue;
             }
-            let elsewhere = self
-                .state
-                .elsewhere(inbox)
-                .find(|project| **project != route.project && waits(project, inbox));
-            if let Some(project) = elsewhere {
+            if let Some(project) = self.presence.waits_elsewhere(&route.project, inbox) {
                 return Some(format!(
                     "nobody waits at '{inbox}' in project '{}', but somebody does in project '{project}': pass that project to reach them",
                     route.project

@@ -65,13 +65,6 @@ impl Inboxes {
         nearest(name, self.projects.get(project)?.keys())
     }
 
-    pub(super) fn elsewhere(&self, name: &InboxName) -> impl Iterator<Item = &ProjectName> {
-        self.projects
-            .iter()
-            .filter(|(_, inboxes)| inboxes.contains_key(name))
-            .map(|(project, _)| project)
-    }
-
     pub(super) fn is_pending(&self, seq: Seq) -> bool {
         self.places.contains_key(&seq)
     }

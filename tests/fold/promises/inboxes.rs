@@ -37,22 +37,6 @@ fn the_oldest_item_is_known_whatever_its_priority() {
 }
 
 #[test]
-fn projects_that_have_an_inbox_of_a_name_are_found() {
-    let mut hub = Hub::new();
-    hub.say(Draft {
-        project: "/src/other".parse().unwrap(),
-        ..sent("w1", "w2")
-    });
-    hub.say(sent("w1", "w3"));
-    let elsewhere: Vec<&str> = hub
-        .state
-        .elsewhere(&name("w2"))
-        .map(ProjectName::as_str)
-        .collect();
-    assert_eq!(elsewhere, ["/src/other"]);
-}
-
-#[test]
 fn closing_an_inbox_drops_what_is_pending_there_only() {
     let mut hub = Hub::new();
     let both = hub.say(said("w1", Kind::Approval));

@@ -1,0 +1,138 @@
+//! Exit codes mean something, and are never 2.
+
+use crate::support::Place;
+
+#[test]
+fn wrong_usage_is_64() {
+    let place = Place::new();
+    let wrong: [&[&str]; 8] = [
+        &[],
+        &["notify"],
+        &["nonsense"],
+        &["notify", "--type", "finished", "x"],
+        &["notify", "--to", "a/b", "x"],
+        &["notify", "--data", "{", "x"],
+        &["notify", " \n"],
+        &["wait", "--timeout", "soon"],
+    ];
+    for args in wrong {
+        assert_eq!(place.hubctl(args).run().code, Some(64), "{args:?}");
+    }
+}
+
+#[test]
+fn a_wrong_type_is_told_the_list() {
+    let said = Place::new()
+        .hubctl(&["notify", "--type", "finished", "x"])
+        .run()
+        .stderr;
+    assert!(said.contains("complete, waiting, question"), "{said}");
+}
+
+#[test]
+fn a_broken_variable_is_64_and_named() {
+    let call = Place::new()
+        .hubctl(&["notify", "x"])
+        .env("HUB_SESSION", "a/b")
+        .run();
+    assert_eq!(call.code, Some(64));
+    assert!(call.stderr.contains("HUB_SESSION"), "{}", call.stderr);
+}
+
+#[test]
+fn a_hub_that_is_not_there_is_3() {
+    let place = Place::new();
+    let calls: [&[&str]; 7] = [
+        &["wait"],
+        &["stream"],
+        &["history"],
+        &["status"],
+        &["inboxes"],
+        &["clear", "1"],
+        &["--url", "http://127.0.0.1:9", "status"],
+    ];
+    for args in calls {
+        let done = place.hubctl(args).run();
+        assert_eq!(done.code, Some(3), "{args:?}: {done:?}");
+    }
+}
+
+#[test]
+fn a_refusal_is_1_and_says_why() {
+    let place = Place::with_hub();
+    let done = place.hubctl(&["notify", "--reply-to", "999", "x"]).run();
+    assert_eq!(done.code, Some(1));
+    assert!(done.stderr.contains("999"), "{}", done.stderr);
+}
+
+#[test]
+fn an_inbox_held_by_another_is_4_and_names_the_holder() {
+    let place = Place::with_hub();
+    let mut holder = place.waiter(place.hubctl(&["wait"]));
+    let done = place.hubctl(&["wait"]).run();
+    assert_eq!(done.code, Some(4));
+    let name = format!("hubctl:{}-", holder.child().id());
+    assert!(
+        done.stderr.contains(&name) && done.stderr.contains("--takeover"),
+        "{}",
+        done.stderr
+    );
+}
+
+#[test]
+fn an_inbox_held_by_this_sessions_own_waiter_is_0_and_says_so() {
+    let place = Place::with_hub();
+    let wait = || place.hubctl(&["wait"]).env("HUB_SESSION", "me");
+    let _holder = place.waiter(wait());
+    let done = wait().run();
+    assert_eq!(done.code, Some(0));
+    assert!(
+        done.stdout.is_empty() && done.stderr.contains("already waits"),
+        "{done:?}"
+    );
+}
+
+#[test]
+fn nobody_waiting_is_5_and_somebody_is_0() {
+    let place = Place::with_hub();
+    assert_eq!(place.hubctl(&["status"]).run().code, Some(5));
+    let _waiter = place.waiter(place.hubctl(&["wait"]));
+    place.hubctl(&["status"]).run().ok();
+}
+
+#[test]
+fn every_command_has_help_with_examples() {
+    let place = Place::new();
+    let commands = [
+        "notify",
+        "clear",
+        "wait",
+        "stream",
+        "history",
+        "ack",
+        "trace",
+        "inboxes",
+        "status",
+        "up",
+        "down",
+        "config",
+        "completions",
+    ];
+    for command in commands {
+        let help = place.hubctl(&[command, "--help"]).run().ok().stdout;
+        assert!(
+            help.contains(&format!("  hubctl {command}")),
+            "{command}: {help}"
+        );
+    }
+}
+
+#[test]
+fn completions_are_for_a_shell() {
+    let script = Place::new()
+        .hubctl(&["completions", "bash"])
+        .run()
+        .ok()
+        .stdout;
+    assert!(script.contains("_hubctl"), "{script}");
+}

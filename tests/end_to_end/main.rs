@@ -1,0 +1,13 @@
+//! The real binaries, as people and agents use them.
+
+mod exit_codes;
+mod history;
+mod notify;
+mod place;
+mod projects;
+mod spool;
+mod stream;
+mod support;
+mod survival;
+mod up_down;
+mod wait;

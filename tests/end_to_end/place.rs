@@ -1,0 +1,108 @@
+//! Finding the hub, and proving it.
+
+use std::io::{Read, Write};
+use std::net::TcpListener;
+
+use crate::support::{Place, json};
+
+#[test]
+fn over_tcp_the_token_is_used_once_the_hub_has_proved_itself() {
+    let place = Place::with_hub();
+    place
+        .hubctl(&["--url", place.url(), "notify", "over tcp"])
+        .run()
+        .ok();
+    place
+        .hubctl(&["notify", "by variable"])
+        .env("HUB_URL", place.url())
+        .run()
+        .ok();
+    assert_eq!(place.said(), ["over tcp", "by variable"]);
+}
+
+#[test]
+fn a_squatter_on_the_port_gets_no_token_and_the_message_is_kept() {
+    let place = Place::with_hub();
+    let squatter = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", squatter.local_addr().unwrap());
+    let call = place.hubctl(&["--url", &url, "notify", "secret"]).spawn();
+    let mut asked = String::new();
+    let (mut connection, _) = squatter.accept().unwrap();
+    let mut buffer = [0; 4096];
+    while !asked.ends_with("\r\n\r\n") {
+        let count = connection.read(&mut buffer).unwrap();
+        asked.push_str(std::str::from_utf8(&buffer[..count]).unwrap());
+    }
+    let answer = format!(r#"{{"proof":"{}","version":"9"}}"#, "0".repeat(64));
+    write!(
+        connection,
+        "HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{answer}",
+        answer.len()
+    )
+    .unwrap();
+    let done = call.end();
+    // Whatever else came on that connection.
+    connection.read_to_string(&mut asked).unwrap();
+    let token = std::fs::read_to_string(place.state().join("token")).unwrap();
+    assert!(asked.starts_with("GET /hello?nonce="), "{asked}");
+    assert!(
+        !asked.contains(token.trim()) && !asked.contains("secret"),
+        "{asked}"
+    );
+    assert!(
+        done.ok()
+            .stderr
+            .contains("not the hub that this token belongs to")
+    );
+}
+
+#[test]
+fn a_token_that_others_may_read_is_not_used() {
+    use std::os::unix::fs::PermissionsExt;
+    let place = Place::with_hub();
+    let mode = std::fs::Permissions::from_mode(0o644);
+    std::fs::set_permissions(place.state().join("token"), mode).unwrap();
+    let done = place.hubctl(&["--url", place.url(), "status"]).run();
+    assert_eq!(done.code, Some(1));
+    assert!(done.stderr.contains("chmod 600"), "{}", done.stderr);
+}
+
+#[test]
+fn the_token_file_and_the_socket_can_be_elsewhere() {
+    let place = Place::with_hub();
+    let (token, socket) = (place.path("a-token"), place.state().join("hub.sock"));
+    std::fs::rename(place.state().join("token"), &token).unwrap();
+    let elsewhere = |args: &[&str]| place.hubctl(args).env("HUB_STATE_DIR", "/nowhere");
+    let url = elsewhere(&["--url", place.url(), "inboxes"])
+        .env("HUB_TOKEN_FILE", token.to_str().unwrap());
+    url.run().ok();
+    elsewhere(&["inboxes"])
+        .env("HUB_SOCKET", socket.to_str().unwrap())
+        .run()
+        .ok();
+}
+
+#[test]
+fn config_tells_each_value_and_where_it_came_from() {
+    let place = Place::new();
+    let call = || {
+        place
+            .hubctl(&["config"])
+            .env("HUB_PROJECT", "app")
+            .env("HUB_SESSION", "me")
+    };
+    let config = json(&call().args(&["--json"]).run().ok().stdout);
+    let setting = |name: &str| {
+        let it = &config[name];
+        (
+            it["value"].as_str().unwrap().to_owned(),
+            it["source"].as_str().unwrap().to_owned(),
+        )
+    };
+    assert_eq!(setting("project"), ("app".into(), "HUB_PROJECT".into()));
+    assert_eq!(setting("from"), ("me".into(), "HUB_SESSION".into()));
+    assert_eq!(setting("inboxes"), ("me".into(), "HUB_SESSION".into()));
+    assert_eq!(setting("state_dir").1, "HUB_STATE_DIR");
+    assert!(setting("socket").0.ends_with("state/hub.sock"));
+    assert!(call().run().ok().stdout.contains("app  (HUB_PROJECT)"));
+}

@@ -1,0 +1,51 @@
+//! The hub in the background.
+
+use crate::support::{Place, until};
+
+#[test]
+fn up_starts_a_hub_that_outlives_its_shell_and_down_ends_it() {
+    let place = Place::new();
+    place.sh("hubctl up --listen 127.0.0.1:0").run().ok();
+    place.hubctl(&["notify", "x"]).run().ok();
+    let pid = std::fs::read_to_string(place.state().join("lock")).unwrap();
+    let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.trim())).unwrap();
+    let session = stat
+        .rsplit_once(')')
+        .unwrap()
+        .1
+        .split_whitespace()
+        .nth(3)
+        .unwrap()
+        .to_owned();
+    assert_eq!(session, pid.trim(), "it leads its own session");
+    let again = place.hubctl(&["up"]).run().ok().stdout;
+    assert!(again.contains("already runs"), "{again}");
+    place.hubctl(&["down"]).run().ok();
+    assert_eq!(place.hubctl(&["status"]).run().code, Some(3));
+    until("its process is gone", || {
+        !std::path::Path::new(&format!("/proc/{}", pid.trim())).exists()
+    });
+    let again = place.hubctl(&["down"]).run().ok().stdout;
+    assert!(again.contains("no hub runs"), "{again}");
+}
+
+#[test]
+fn a_hub_that_cannot_start_says_why() {
+    let place = Place::new();
+    let done = place.hubctl(&["up", "--listen", "nonsense"]).run();
+    assert_eq!(done.code, Some(1));
+    assert!(done.stderr.contains("nonsense"), "{}", done.stderr);
+}
+
+#[test]
+fn what_is_said_between_down_and_up_is_there_afterwards() {
+    let place = Place::new();
+    let up = || place.hubctl(&["up", "--listen", "127.0.0.1:0"]).run().ok();
+    up();
+    place.hubctl(&["notify", "one"]).run().ok();
+    place.hubctl(&["down"]).run().ok();
+    place.hubctl(&["notify", "two"]).run().ok();
+    up();
+    assert_eq!(place.said(), ["one", "two"]);
+    place.hubctl(&["down"]).run().ok();
+}

@@ -1,0 +1,251 @@
+//! Waiting: what a waiter prints, and when it ends.
+
+use std::io::BufRead;
+
+use crate::support::{Place, json, until};
+
+#[test]
+fn a_waiter_ends_with_what_came_and_it_is_read() {
+    let place = Place::with_hub();
+    let waiter = place.waiter(place.hubctl(&["wait"]));
+    place.hubctl(&["notify", "--from", "w1", "done"]).run().ok();
+    let woken = waiter.end().ok();
+    assert_eq!(woken.messages(), ["done"]);
+    assert_eq!(woken.stderr, "");
+    assert_eq!(place.inbox("primary")["pending"], 0);
+}
+
+#[test]
+fn a_line_begins_with_id_ts_from_type_msg() {
+    let place = Place::with_hub();
+    place.hubctl(&["notify", "--from", "w1", "x"]).run().ok();
+    let line = place.hubctl(&["wait"]).run().ok().stdout;
+    let places: Vec<_> = [
+        "{\"id\":",
+        ",\"ts\":",
+        ",\"from\":",
+        ",\"type\":",
+        ",\"msg\":",
+    ]
+    .iter()
+    .map(|field| line.find(field).expect(field))
+    .collect();
+    assert!(places.is_sorted() && places[0] == 0, "{line}");
+}
+
+#[test]
+fn at_the_timeout_one_line_says_how_to_go_on() {
+    let place = Place::with_hub();
+    let done = place
+        .hubctl(&["wait", "--timeout", "1", "--inbox", "ops"])
+        .run()
+        .ok();
+    assert_eq!(done.stdout, "");
+    assert_eq!(done.stderr.lines().count(), 1);
+    assert!(
+        done.stderr.contains("hubctl wait --timeout 1 --inbox ops"),
+        "{}",
+        done.stderr
+    );
+    let code = place
+        .hubctl(&["wait", "--timeout", "1", "--timeout-code", "7"])
+        .run()
+        .code;
+    assert_eq!(code, Some(7));
+}
+
+#[test]
+fn several_inboxes_are_read_by_one_waiter() {
+    let place = Place::with_hub();
+    place.hubctl(&["notify", "--to", "a", "one"]).run().ok();
+    place.hubctl(&["notify", "--to", "b", "two"]).run().ok();
+    let done = place.hubctl(&["wait", "--inbox", "a,b"]).run().ok();
+    assert_eq!(done.messages(), ["one", "two"]);
+    assert_eq!(
+        (&place.inbox("a")["pending"], &place.inbox("b")["pending"]),
+        (&0.into(), &0.into())
+    );
+}
+
+#[test]
+fn a_session_waits_at_its_own_inbox_and_the_primary_at_both() {
+    let place = Place::with_hub();
+    place.hubctl(&["notify", "for primary"]).run().ok();
+    place.hubctl(&["notify", "--to", "me", "for me"]).run().ok();
+    let wait = || {
+        place
+            .hubctl(&["wait", "--timeout", "0"])
+            .env("CLAUDE_CODE_SESSION_ID", "me")
+    };
+    assert_eq!(wait().run().ok().messages(), ["for me"]);
+    assert_eq!(
+        wait().env("HUB_ROLE", "primary").run().ok().messages(),
+        ["for primary"]
+    );
+}
+
+#[test]
+fn only_what_is_asked_for_ends_the_wait() {
+    let place = Place::with_hub();
+    let args = [
+        "wait",
+        "--types",
+        "error",
+        "--from",
+        "w1",
+        "--min-priority",
+        "high",
+    ];
+    let waiter = place.waiter(place.hubctl(&args));
+    place
+        .hubctl(&[
+            "notify",
+            "--from",
+            "w1",
+            "--priority",
+            "high",
+            "not an error",
+        ])
+        .run()
+        .ok();
+    place
+        .hubctl(&[
+            "notify",
+            "--from",
+            "w2",
+            "--type",
+            "error",
+            "--priority",
+            "high",
+            "not from w1",
+        ])
+        .run()
+        .ok();
+    place
+        .hubctl(&["notify", "--from", "w1", "--type", "error", "not high"])
+        .run()
+        .ok();
+    place
+        .hubctl(&[
+            "notify",
+            "--from",
+            "w1",
+            "--type",
+            "error",
+            "--priority",
+            "urgent",
+            "this",
+        ])
+        .run()
+        .ok();
+    assert_eq!(waiter.end().ok().messages(), ["this"]);
+}
+
+#[test]
+fn new_passes_over_what_was_there() {
+    let place = Place::with_hub();
+    place.hubctl(&["notify", "old"]).run().ok();
+    let waiter = place.waiter(place.hubctl(&["wait", "--new"]));
+    place.hubctl(&["notify", "new"]).run().ok();
+    let woken = waiter.end().ok().messages();
+    assert!(woken.contains(&"new".to_owned()), "{woken:?}");
+}
+
+#[test]
+fn all_waits_for_the_last_and_count_for_so_many() {
+    let place = Place::with_hub();
+    let say = |from: &str| {
+        place
+            .hubctl(&["notify", "--from", from, "--type", "complete", from])
+            .run()
+            .ok()
+    };
+    let waiter = place.waiter(place.hubctl(&["wait", "--all", "w1,w2"]));
+    say("w2");
+    say("w1");
+    assert_eq!(waiter.end().ok().messages(), ["w2", "w1"]);
+    let waiter = place.waiter(place.hubctl(&["wait", "--count", "2"]));
+    say("w3");
+    say("w4");
+    assert_eq!(waiter.end().ok().messages(), ["w3", "w4"]);
+}
+
+#[test]
+fn who_has_not_finished_is_named_at_the_timeout() {
+    let place = Place::with_hub();
+    place
+        .hubctl(&["notify", "--from", "w1", "--type", "complete", "x"])
+        .run()
+        .ok();
+    let done = place
+        .hubctl(&["wait", "--all", "w1,w2", "--timeout", "1"])
+        .run()
+        .ok();
+    assert_eq!(done.messages(), ["x"]);
+    assert!(
+        done.stderr.contains("w2") && !done.stderr.contains("w1,"),
+        "{}",
+        done.stderr
+    );
+}
+
+#[test]
+fn a_takeover_ends_the_other_waiter() {
+    let place = Place::with_hub();
+    let first = place.waiter(place.hubctl(&["wait"]));
+    let second = place.waiter(place.hubctl(&["wait", "--takeover"]));
+    let ended = first.end();
+    assert_eq!(ended.code, Some(4));
+    assert!(ended.stderr.contains("took over"), "{}", ended.stderr);
+    place.hubctl(&["notify", "x"]).run().ok();
+    assert_eq!(second.end().ok().messages(), ["x"]);
+}
+
+#[test]
+fn a_waiter_that_keeps_waiting_prints_every_batch() {
+    let place = Place::with_hub();
+    let mut waiter = place.hubctl(&["wait", "--keep"]).spawn();
+    let mut lines = waiter
+        .stdout()
+        .lines()
+        .map(|line| json(&line.unwrap())["msg"].clone());
+    for text in ["one", "two"] {
+        place.hubctl(&["notify", text]).run().ok();
+        assert_eq!(lines.next().unwrap(), text);
+        until("it is acknowledged", || {
+            place.inbox("primary")["pending"] == 0
+        });
+    }
+}
+
+#[test]
+fn what_could_not_be_printed_stays_pending() {
+    let place = Place::with_hub();
+    for (stdout, text) in [
+        ("> /dev/full", "full"),
+        (">&-", "closed"),
+        ("| true", "nobody reads"),
+    ] {
+        place.hubctl(&["notify", text]).run().ok();
+        let pending = place.inbox("primary")["pending"].clone();
+        // `true` has ended before the waiter gets anything.
+        let script = format!("( sleep 0.2; hubctl wait --timeout 2; echo $? > code ) {stdout}");
+        place.sh(&script).run();
+        until("it has ended", || place.path("work/code").exists());
+        assert_eq!(
+            std::fs::read_to_string(place.path("work/code")).unwrap(),
+            "1\n",
+            "{stdout}"
+        );
+        std::fs::remove_file(place.path("work/code")).unwrap();
+        assert_eq!(place.inbox("primary")["pending"], pending, "{stdout}");
+    }
+}
+
+#[test]
+fn what_is_thrown_away_on_purpose_counts_as_read() {
+    let place = Place::with_hub();
+    place.hubctl(&["notify", "x"]).run().ok();
+    place.sh("hubctl wait --timeout 2 > /dev/null").run().ok();
+    assert_eq!(place.inbox("primary")["pending"], 0);
+}
