@@ -62,7 +62,6 @@ fn publishing(server: &Server) -> Measure<'_, f64> {
 /// Arms all waiters; they wait as long as their connections live.
 fn wait(server: &Server) -> Result<Vec<TcpStream>> {
     let mut streams = Vec::new();
-    let mut watch = server.connect()?;
     for number in 0..WAITERS.0 {
         let project = format!("p{number}");
         for inbox in 0..WAITERS.1 {
@@ -71,6 +70,7 @@ fn wait(server: &Server) -> Result<Vec<TcpStream>> {
             stream.write_all(&server.request("GET", &path, ""))?;
             streams.push(stream);
         }
+        let mut watch = server.connect()?;
         let start = Instant::now();
         while waiter::armed(&mut watch, server, &project)?.len() < WAITERS.1 {
             ensure!(start.elapsed() < PATIENCE, "the waiters are not armed");
