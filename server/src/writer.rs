@@ -272,6 +272,7 @@ impl Writer {
         if !full {
             return Err(error);
         }
+        // The numbers of this commit are given again. Nobody holds one: leases follow commits.
         self.state = (self.reload)()?;
         Ok(())
     }

@@ -102,16 +102,12 @@ pub(super) async fn close(
     Part(inbox): Part<InboxName>,
     Params(ProjectParam { project }): Params<ProjectParam>,
 ) -> Result<Json<Dropped>, ApiError> {
-    let (p, i) = (project.clone(), inbox.clone());
-    let pending = move |state: &Fold, _: &Presence| {
-        state
-            .inbox(&p, &i)
-            .map(|inbox| inbox.pending().map(|item| item.seq).collect())
-            .unwrap_or_default()
-    };
-    let dropped = hub.query(pending).await?;
-    hub.submit(Command::CloseInbox { project, inbox }).await?;
-    Ok(Json(Dropped { dropped }))
+    let done = hub
+        .submit(Command::CloseInbox { project, inbox })
+        .await?;
+    Ok(Json(Dropped {
+        dropped: done.settled,
+    }))
 }
 
 /// Settles what a reader has: exactly what its lease covers, or exactly the numbers it names.
@@ -178,17 +174,9 @@ pub(super) async fn reset(
     State(hub): State<Hub>,
     Part(project): Part<ProjectName>,
 ) -> Result<Json<Dropped>, ApiError> {
-    let of = project.clone();
-    let pending = move |state: &Fold, _: &Presence| {
-        let items = state
-            .inboxes(Some(&of))
-            .flat_map(|(_, _, inbox)| inbox.pending());
-        let mut ids: Vec<Seq> = items.map(|item| item.seq).collect();
-        ids.sort_unstable();
-        ids.dedup();
-        ids
-    };
-    let dropped = hub.query(pending).await?;
-    hub.submit(Command::Reset { project }).await?;
+    let mut dropped = hub.submit(Command::Reset { project }).await?.settled;
+    // One that was pending in two inboxes was dropped in both.
+    dropped.sort_unstable();
+    dropped.dedup();
     Ok(Json(Dropped { dropped }))
 }
