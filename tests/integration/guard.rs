@@ -13,50 +13,21 @@ struct Caller {
 }
 
 struct Callers {
-    port: u16,
     token: Client,
     stranger: Client,
     unix: Client,
 }
 
+#[rustfmt::skip]
 const CALLERS: [Caller; 8] = [
     caller("the token", |c, m, p| c.token.ask(m, p), None, false),
     caller("the Unix socket", |c, m, p| c.unix.ask(m, p), None, false),
     caller("no token", |c, m, p| c.stranger.ask(m, p), Some(401), false),
-    caller(
-        "a wrong token",
-        |c, m, p| c.stranger.ask(m, p).header("authorization", WRONG),
-        Some(401),
-        false,
-    ),
-    caller(
-        "a foreign Host",
-        |c, m, p| c.token.ask(m, p).header("host", "evil.example"),
-        Some(421),
-        true,
-    ),
-    caller(
-        "Origin null",
-        |c, m, p| c.token.ask(m, p).header("origin", "null"),
-        Some(403),
-        true,
-    ),
-    caller(
-        "another port's page",
-        |c, m, p| c.token.ask(m, p).header("sec-fetch-site", "same-site"),
-        Some(403),
-        true,
-    ),
-    caller(
-        "the wrong port",
-        |c, m, p| {
-            c.token
-                .ask(m, p)
-                .header("host", &format!("127.0.0.1:{}", c.port ^ 1))
-        },
-        Some(421),
-        true,
-    ),
+    caller("a wrong token", |c, m, p| c.stranger.ask(m, p).header("authorization", WRONG), Some(401), false),
+    caller("a foreign Host", |c, m, p| c.token.ask(m, p).header("host", "evil.example"), Some(421), true),
+    caller("the wrong port", |c, m, p| c.token.ask(m, p).header("host", "127.0.0.1:1"), Some(421), true),
+    caller("Origin null", |c, m, p| c.token.ask(m, p).header("origin", "null"), Some(403), true),
+    caller("another port's page", |c, m, p| c.token.ask(m, p).header("sec-fetch-site", "same-site"), Some(403), true),
 ];
 
 const WRONG: &str = "Bearer 0000000000000000000000000000000000000000000000000000000000000000";
@@ -110,7 +81,6 @@ fn requests(operations: &[Operation]) -> Vec<(String, String, bool)> {
 async fn every_route_asks_everybody_who_they_are() {
     let hub = Hub::builder().memory().start();
     let callers = Callers {
-        port: hub.port(),
         token: hub.client(),
         stranger: hub.stranger(),
         unix: hub.unix(),
@@ -126,9 +96,9 @@ async fn every_route_asks_everybody_who_they_are() {
                 Some(status) => assert_eq!(answer.status, status, "{what}"),
                 None => assert!(![401, 403, 421].contains(&answer.status), "{what}"),
             }
-            let mut names = answer.headers.keys().map(|name| name.as_str());
+            let mut names = answer.headers.keys();
             assert!(
-                !names.any(|name| name.starts_with("access-control-")),
+                !names.any(|name| name.as_str().starts_with("access-control-")),
                 "{what}"
             );
         }

@@ -74,7 +74,7 @@ async fn readers_that_take_nothing_cost_no_memory() {
     for _ in 0..30 {
         client.post("/notify").json(&batch).send().await.expect(201);
     }
-    // 27 MB were said; one copy a reader would be 8 GB. The log itself is in memory here, and the ring of recent events.
+    // 27 MB were said, and are in the log, which is memory here, and in the ring. One copy a reader would be 8 GB.
     let grown = resident_kib(hub.pid()).saturating_sub(before);
     assert!(grown < 200_000, "grew by {grown} KiB");
 }

@@ -5,9 +5,9 @@ use axum::extract::State;
 use hub_protocol::Seq;
 use serde::{Deserialize, Serialize};
 
-use super::ApiError;
 use super::params::Part;
 use super::payload::Payload;
+use super::{ApiError, Code};
 use crate::command::Command;
 use crate::hub::Hub;
 
@@ -58,6 +58,12 @@ async fn set(
     up_to: Option<Seq>,
     seen: bool,
 ) -> Result<Json<SeenReply>, ApiError> {
+    if ids.contains(&0) {
+        return Err(ApiError::new(
+            Code::UnknownNotification,
+            "no notification 0",
+        ));
+    }
     hub.submit(Command::Seen { ids, up_to, seen }).await?;
     Ok(Json(SeenReply { seen }))
 }

@@ -8,7 +8,9 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
+use axum::http::header::TRANSFER_ENCODING;
 use axum::http::{Request, Response, StatusCode};
+use axum::response::IntoResponse as _;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -20,7 +22,7 @@ use tower::Service;
 use super::Peer;
 use super::body::{Answer, Timed};
 use super::io_guard::IoGuard;
-use super::slots::{Line, Slot};
+use super::slots::{Busy, Line, Slot};
 use crate::api::error::{ApiError, Code};
 use crate::config::Limits;
 
@@ -80,8 +82,16 @@ impl Server {
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
-        let io = TokioIo::new(IoGuard::new(stream, self.write_timeout));
-        let service = service_fn(|request| self.answer(request, peer, line));
+        let io = IoGuard::new(stream, self.write_timeout);
+        let two_lengths = io.two_lengths();
+        let service = service_fn(|request: Request<Incoming>| {
+            let coded = request.headers().contains_key(TRANSFER_ENCODING);
+            if two_lengths.take() && coded {
+                return refuse(line.occupy());
+            }
+            self.answer(request, peer, line)
+        });
+        let io = TokioIo::new(io);
         let mut connection = self.http.serve_connection(io, service);
         let ended = tokio::select! {
             ended = poll_fn(|cx| connection.poll_without_shutdown(cx)) => ended,
@@ -92,10 +102,13 @@ impl Server {
                 poll_fn(|cx| connection.poll_without_shutdown(cx)).await
             }
         };
+        // Who leaves while being answered wants no answer; it would be a wrong one besides.
+        let unanswered = !line.is_busy();
         let parts = connection.into_parts();
         let io = parts.io.into_inner();
         let complaint = ended
             .err()
+            .filter(|_| unanswered)
             .and_then(|error| complaint(&error, &io, &parts.read_buf));
         close(io, complaint).await;
     }
@@ -110,6 +123,13 @@ impl Server {
             Ok(response.map(|body| Answer { body, _busy: busy }))
         })
     }
+}
+
+fn refuse(busy: Busy) -> Answering {
+    let detail = "a request has Content-Length or Transfer-Encoding, not both";
+    let response = ApiError::new(Code::Malformed, detail).into_response();
+    let response = response.map(|body| Answer { body, _busy: busy });
+    Box::pin(std::future::ready(Ok(response)))
 }
 
 /// Says why, if hyper could not, and closes without a reset.

@@ -1,9 +1,12 @@
-//! The byte stream under hyper: a reader that takes nothing for too long is dropped, and hyper's own bare answers to
-//! what is no HTTP are held back, so that the connection can say it as a problem.
+//! The byte stream under hyper: a reader that takes nothing for too long is dropped; hyper's own bare answers to what is
+//! no HTTP are held back, so that the connection can say it as a problem; and a head with two lengths is noticed, of
+//! which hyper shows only one.
 
 use std::future::Future;
 use std::io::{self, IoSlice};
 use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -19,6 +22,38 @@ pub(super) struct IoGuard<S> {
     /// Something came that was not answered yet.
     heard: bool,
     refused: Option<u16>,
+    two_lengths: TwoLengths,
+}
+
+/// Whether the last head had both Content-Length and Transfer-Encoding, shared with whoever answers it. hyper follows
+/// the second, as RFC 9112 says, and hides the first; such a request is an attack or a mistake, and is told so. A head
+/// that comes in pieces may escape, and does no harm.
+#[derive(Debug, Clone, Default)]
+pub(super) struct TwoLengths(Arc<AtomicBool>);
+
+impl TwoLengths {
+    /// Whether it was so, and forgets it.
+    pub(super) fn take(&self) -> bool {
+        self.0.swap(false, Ordering::Relaxed)
+    }
+
+    fn look(&self, bytes: &[u8]) {
+        let head = bytes
+            .split(|byte| *byte == b'\n')
+            .take_while(|line| !line.is_empty() && *line != b"\r");
+        let begins = |line: &[u8], name: &[u8]| {
+            line.get(..name.len())
+                .is_some_and(|start| start.eq_ignore_ascii_case(name))
+        };
+        let (mut length, mut coding) = (false, false);
+        for line in head {
+            length |= begins(line, b"content-length:");
+            coding |= begins(line, b"transfer-encoding:");
+        }
+        if length && coding {
+            self.0.store(true, Ordering::Relaxed);
+        }
+    }
 }
 
 impl<S> IoGuard<S> {
@@ -29,7 +64,13 @@ impl<S> IoGuard<S> {
             stalled: None,
             heard: false,
             refused: None,
+            two_lengths: TwoLengths::default(),
         }
+    }
+
+    /// What is known of the lengths of the head that came last.
+    pub(super) fn two_lengths(&self) -> TwoLengths {
+        self.two_lengths.clone()
     }
 
     /// Whether something came since the last answer.
@@ -87,7 +128,9 @@ impl<S: AsyncRead + Unpin> AsyncRead for IoGuard<S> {
     ) -> Poll<io::Result<()>> {
         let before = buffer.filled().len();
         let result = Pin::new(&mut self.stream).poll_read(cx, buffer);
-        self.heard |= buffer.filled().len() > before;
+        let fresh = &buffer.filled()[before..];
+        self.heard |= !fresh.is_empty();
+        self.two_lengths.look(fresh);
         result
     }
 }

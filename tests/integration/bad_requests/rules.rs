@@ -1,0 +1,206 @@
+//! Well-formed requests that break a rule of the contract.
+
+use hub_harness::{Client, Hub, encoded};
+use serde_json::{Value, json};
+
+use super::assert_told;
+
+#[tokio::test]
+async fn names_that_could_leave_their_place_are_refused() {
+    let hub = Hub::builder().memory().start();
+    let client = hub.client();
+    let long = "a".repeat(65);
+    for name in [
+        "",
+        &long,
+        "a\nb",
+        "a/b",
+        "..",
+        "a..b",
+        "\u{1b}[31m",
+        "a\u{202e}b",
+        "-x",
+        "a\u{0}b",
+        "a b",
+    ] {
+        for field in ["from", "to", "session", "parent"] {
+            let post = client
+                .post("/notify")
+                .json(&json!({ "msg": "x", field: name }));
+            assert_told(
+                &format!("{field} {name:?}"),
+                &post.send().await,
+                422,
+                "invalid",
+            );
+        }
+        let encoded = encoded(name);
+        let wait = client.get(&format!("/wait?timeout=0&inbox={encoded}"));
+        assert_told(
+            &format!("waiting at {name:?}"),
+            &wait.send().await,
+            422,
+            "invalid",
+        );
+        // A client resolves these before it sends them.
+        if !["", ".."].contains(&name) {
+            let delete = client.delete(&format!("/inboxes/{encoded}"));
+            assert_told(
+                &format!("closing {name:?}"),
+                &delete.send().await,
+                422,
+                "invalid",
+            );
+        }
+    }
+    let project = client
+        .post("/notify")
+        .json(&json!({ "msg": "x", "project": "a\u{1b}b" }));
+    assert_told("project", &project.send().await, 422, "invalid");
+    assert_eq!(client.head().await, 0);
+}
+
+#[tokio::test]
+async fn what_breaks_a_rule_of_the_contract_is_told_why() {
+    let hub = Hub::builder().memory().start();
+    let client = hub.client();
+    let id = client.say("known").await;
+    let head = client.head().await;
+    #[rustfmt::skip]
+    let rows: &[(&str, Value, u16, &str)] = &[
+        ("unknown type", json!({ "type": "finished" }), 422, "unknown_type"),
+        ("expired", json!({ "expires_at": "2020-01-01T00:00:00Z" }), 422, "invalid"),
+        ("overflowing", json!({ "expires_at": "99999-01-01T00:00:00Z" }), 422, "invalid"),
+        ("no time", json!({ "expires_at": "tomorrow" }), 422, "invalid"),
+        ("ttl 0", json!({ "ttl": 0 }), 422, "invalid"),
+        ("endless", json!({ "ttl": u64::MAX }), 422, "invalid"),
+        ("both", json!({ "ttl": 1, "expires_at": "2999-01-01T00:00:00Z" }), 422, "invalid"),
+        ("reply to nothing", json!({ "reply_to": 999 }), 422, "invalid"),
+        ("answer to no question", json!({ "type": "answer", "reply_to": id }), 422, "no_such_question"),
+        ("answer to nobody", json!({ "type": "answer" }), 422, "no_such_question"),
+        ("from the future", json!({ "ts": "2999-01-01T00:00:00Z" }), 422, "invalid"),
+    ];
+    for (what, fields, status, code) in rows {
+        let mut post = json!({ "msg": "x" });
+        let all = post.as_object_mut().expect("an object");
+        all.extend(fields.as_object().expect("an object").clone());
+        assert_told(
+            what,
+            &client.post("/notify").json(&post).send().await,
+            *status,
+            code,
+        );
+    }
+    #[rustfmt::skip]
+    let rows = [
+        ("POST", "/notify?type=finished", 422, "unknown_type"),
+        ("POST", "/notify?colour=red", 422, "invalid"),
+        ("GET", "/wait?timeout=1e9", 422, "invalid"),
+        ("GET", "/wait?timeout=1000000000", 422, "invalid"),
+        ("GET", "/wait?timeout=-1", 422, "invalid"),
+        ("GET", "/wait?settle=60000", 422, "invalid"),
+        ("GET", "/wait?types=finished", 422, "unknown_type"),
+        ("GET", "/wait?since=x", 400, "malformed_cursor"),
+        ("GET", "/wait?since=1&since=2", 400, "malformed_cursor"),
+        ("GET", "/wait?ack=forged.lease", 422, "forged_lease"),
+        ("GET", "/events?since=x", 400, "malformed_cursor"),
+        ("GET", "/events?since=", 400, "malformed_cursor"),
+        ("GET", "/events?since=1&since=2", 400, "malformed_cursor"),
+        ("GET", "/events?kinds=everything", 422, "invalid"),
+        ("GET", "/notifications?limit=0", 422, "invalid"),
+        ("GET", "/notifications?limit=501", 422, "invalid"),
+        ("GET", "/notifications?before=1&after=1", 422, "invalid"),
+        ("GET", "/notifications/99999999999999999999", 422, "invalid"),
+        ("GET", "/notifications/-1", 422, "invalid"),
+        ("GET", "/notifications/x", 422, "invalid"),
+        ("GET", "/notifications/0", 404, "unknown_notification"),
+        ("GET", "/notifications/999", 404, "unknown_notification"),
+        ("GET", "/notifications/999/trace", 404, "unknown_notification"),
+        ("DELETE", "/notifications/999", 404, "unknown_notification"),
+        ("DELETE", "/inboxes/nowhere", 404, "unknown_inbox"),
+        ("DELETE", "/inboxes/a%00b", 422, "invalid"),
+        ("DELETE", "/inboxes/a%FFb", 400, "malformed"),
+        ("POST", "/projects/%1B/reset", 422, "invalid"),
+        ("GET", "/hello", 422, "invalid"),
+        ("GET", "/hello?nonce=xyz", 422, "invalid"),
+    ];
+    for (method, path, status, code) in rows {
+        let answer = client.ask(method, path).body("text").send().await;
+        assert_told(path, &answer, status, code);
+    }
+    assert_eq!(client.head().await, head);
+}
+
+#[tokio::test]
+async fn an_ack_of_what_was_never_given_changes_nothing() {
+    let hub = Hub::builder().memory().start();
+    let client = hub.client();
+    let id = client.say("known").await;
+    let elsewhere = client.notify(json!({ "msg": "x", "to": "other" })).await;
+    let head = client.head().await;
+    #[rustfmt::skip]
+    let rows = [
+        ("unknown", json!({ "ids": [0] }), 404, "unknown_notification"),
+        ("future", json!({ "ids": [999] }), 404, "unknown_notification"),
+        ("overflow", json!({ "ids": [1.0e30] }), 422, "invalid"),
+        ("foreign", json!({ "ids": [elsewhere] }), 404, "unknown_notification"),
+        ("known and foreign", json!({ "ids": [id, elsewhere] }), 404, "unknown_notification"),
+        ("nothing", json!({}), 422, "invalid"),
+        ("empty", json!({ "ids": [] }), 422, "invalid"),
+        ("both", json!({ "ids": [id], "lease": "x" }), 422, "invalid"),
+        ("up to", json!({ "upto": id }), 422, "invalid"),
+        ("forged", json!({ "lease": "eyJlIjoi.AAAA" }), 422, "forged_lease"),
+    ];
+    for (what, body, status, code) in rows {
+        let ack = client.post("/inboxes/primary/ack").json(&body).send().await;
+        assert_told(what, &ack, status, code);
+    }
+    assert_eq!(client.head().await, head);
+}
+
+#[tokio::test]
+async fn a_repeated_ack_is_fine_and_a_reused_key_is_not() {
+    let hub = Hub::builder().memory().start();
+    let client = hub.client();
+    let id = client.say("known").await;
+    let ack = async || {
+        client
+            .post("/inboxes/primary/ack")
+            .json(&json!({ "ids": [id] }))
+            .send()
+            .await
+    };
+    assert_eq!(ack().await.expect(200).json(), json!({ "acked": [id] }));
+    assert_eq!(ack().await.expect(200).json(), json!({ "acked": [] }));
+    let keyed = async |body: &'static str| {
+        client
+            .post("/notify")
+            .header("idempotency-key", "k")
+            .body(body)
+            .send()
+            .await
+    };
+    let first = keyed("one").await.expect(201).json()["id"].clone();
+    assert_eq!(keyed("one").await.expect(200).json()["id"], first);
+    assert_told("reused", &keyed("two").await, 409, "key_reused");
+}
+
+#[tokio::test]
+async fn a_reader_whose_place_is_unknown_is_reset() {
+    let hub = Hub::builder().memory().start();
+    let client: Client = hub.client();
+    client.say("known").await;
+    for id in ["x", "", "0000000000000000-1", "999", "99999999999999999999"] {
+        let mut events = client
+            .get("/events")
+            .header("last-event-id", id)
+            .stream()
+            .await;
+        let first = events.next().await.expect("an event");
+        assert_eq!(
+            (first.name.as_str(), &first.data["head"]),
+            ("reset", &json!(1)),
+            "{id}"
+        );
+    }
+}
