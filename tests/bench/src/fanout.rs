@@ -42,10 +42,7 @@ pub(crate) fn rows(bench: &Bench) -> Result<Vec<Row>> {
             .map(|server| to_readers(server, count))
             .collect::<Result<Vec<_>>>()?;
         let samples = alternate(bench.plan, &bench.progress, &what, sides)?;
-        let side = |name, of: usize| {
-            let values: Vec<f64> = samples[of].iter().map(|slice| slice.last).collect();
-            Side::new(name, &values)
-        };
+        let side = |name, of: usize| Side::of(name, &samples[of], |slice: &Slice| slice.last);
         let hub = side("hub", 0);
         rows.push(Row::compare(&what, "µs", &hub, &side("B", 1)).must(Bound::AtMost(must)));
         rows.push(Row::compare(&what, "µs", &hub, &side("REF", 2)));

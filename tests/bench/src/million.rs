@@ -3,11 +3,10 @@
 use anyhow::Result;
 
 use crate::bench::Bench;
-use crate::load;
+use crate::publish::{Slice, publishing};
 use crate::replay;
-use crate::slices::{Measure, alternate, micros};
+use crate::slices::{alternate, micros};
 use crate::table::{Bound, Row, Side};
-use crate::target::Server;
 use crate::wake;
 
 /// What is stored.
@@ -37,26 +36,18 @@ pub(crate) fn rows(bench: &Bench) -> Result<Vec<Row>> {
         Row::fixed("restart, 1M stored", "ms", restart, "ms", RESTART).aim(Bound::AtMost(1.0)),
     );
 
-    let sides = vec![publishing(&full), publishing(&empty)];
+    let sides = vec![publishing(&full, 16), publishing(&empty, 16)];
     let samples = alternate(bench.plan, &bench.progress, "publish, 1M stored", sides)?;
-    let (hub, other) = (
-        Side::new("hub", &samples[0]),
-        Side::new("0 stored", &samples[1]),
-    );
-    let row = Row::compare("publish C=16, 1M stored", "op/s", &hub, &other);
+    let rate = |name, of: usize| Side::of(name, &samples[of], |slice: &Slice| slice.rate);
+    let what = "publish C=16, 1M stored";
+    let row = Row::compare(what, "op/s", &rate("hub", 0), &rate("0 stored", 1));
     rows.push(row.must(Bound::AtLeast(0.9)).aim(Bound::AtLeast(0.97)));
 
     let sides = vec![wake::by_sse(&full)?, wake::by_sse(&empty)?];
     let samples = alternate(bench.plan, &bench.progress, "wake, 1M stored", sides)?;
-    let [hub, other] = ["hub", "0 stored"].map(|name| {
-        let of = usize::from(name != "hub");
-        let values: Vec<f64> = samples[of].iter().map(|it| it[0]).collect();
-        Side::new(name, &values)
-    });
-    rows.push(Row::compare("wake SSE p50, 1M stored", "µs", &hub, &other).must(Bound::AtMost(1.1)));
+    let p50 = |name, of: usize| Side::of(name, &samples[of], |it: &wake::Latency| it[0]);
+    let what = "wake SSE p50, 1M stored";
+    let row = Row::compare(what, "µs", &p50("hub", 0), &p50("0 stored", 1));
+    rows.push(row.must(Bound::AtMost(1.1)));
     Ok(rows)
-}
-
-fn publishing(server: &Server) -> Measure<'_, f64> {
-    Box::new(|time| load::publish(server, 16, "bench", time))
 }

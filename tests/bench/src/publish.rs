@@ -3,14 +3,24 @@
 use anyhow::Result;
 
 use crate::bench::Bench;
-use crate::load::publish;
-use crate::slices::{Measure, alternate};
+use crate::load;
+use crate::slices::{Measure, alternate, micros};
+use crate::system;
 use crate::table::{Bound, Row, Side};
-use crate::target::Kind;
+use crate::target::{Kind, Server};
 
 /// Publishers, and at least how many times REF (must) and B or the measured file server (aim).
 const LEVELS: [(usize, f64, Option<f64>); 3] =
     [(1, 1.1, Some(0.8)), (16, 1.2, None), (64, 1.15, None)];
+
+/// One slice.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Slice {
+    /// Notifications a second.
+    pub(crate) rate: f64,
+    /// The server's processor time for each in µs; no number where the system does not tell.
+    pub(crate) cpu: f64,
+}
 
 /// Publishes with 1, 16 and 64 connections.
 pub(crate) fn rows(bench: &Bench) -> Result<Vec<Row>> {
@@ -22,19 +32,35 @@ pub(crate) fn rows(bench: &Bench) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
     for (count, must, aim) in LEVELS {
         let what = format!("publish C={count}");
-        let mut sides: Vec<Measure<'_, f64>> = Vec::new();
-        for server in &servers {
-            sides.push(Box::new(move |time| publish(server, count, "bench", time)));
-        }
+        let sides = servers.iter().map(|it| publishing(it, count)).collect();
         let samples = alternate(bench.plan, &bench.progress, &what, sides)?;
-        let hub = Side::new("hub", &samples[0]);
-        let axum = Row::compare(&what, "op/s", &hub, &Side::new("REF", &samples[1]));
-        rows.push(axum.must(Bound::AtLeast(must)));
-        let relay = Row::compare(&what, "op/s", &hub, &Side::new("B", &samples[2]));
+        let rate = |name, of: usize| Side::of(name, &samples[of], |slice: &Slice| slice.rate);
+        let cpu = |name, of: usize| Side::of(name, &samples[of], |slice: &Slice| slice.cpu);
+        let against = Row::compare(&what, "op/s", &rate("hub", 0), &rate("REF", 1));
+        rows.push(against.must(Bound::AtLeast(must)));
+        let against = Row::compare(&what, "op/s", &rate("hub", 0), &rate("B", 2));
         rows.push(match aim {
-            Some(aim) => relay.aim(Bound::AtLeast(aim)),
-            None => relay,
+            Some(aim) => against.aim(Bound::AtLeast(aim)),
+            None => against,
         });
+        let what = format!("{what}, CPU");
+        rows.push(Row::compare(&what, "µs", &cpu("hub", 0), &cpu("REF", 1)));
     }
     Ok(rows)
+}
+
+/// Publishes, and looks at what the server spends on it.
+pub(crate) fn publishing(server: &Server, count: usize) -> Measure<'_, Slice> {
+    Box::new(move |time| {
+        let before = system::processor_time(server.pid());
+        let rate = load::publish(server, count, "bench", time)?;
+        let after = system::processor_time(server.pid());
+        let spent = after
+            .zip(before)
+            .map(|(after, before)| after.saturating_sub(before));
+        Ok(Slice {
+            rate,
+            cpu: spent.map_or(f64::NAN, micros) / (rate * time.as_secs_f64()),
+        })
+    })
 }

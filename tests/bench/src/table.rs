@@ -61,6 +61,12 @@ struct Target {
 }
 
 impl Side {
+    /// One figure of each slice of one side.
+    pub(crate) fn of<T>(name: &str, slices: &[T], figure: impl Fn(&T) -> f64) -> Self {
+        let values: Vec<f64> = slices.iter().map(figure).collect();
+        Self::new(name, &values)
+    }
+
     /// The value of each slice of one side.
     pub(crate) fn new(name: &str, values: &[f64]) -> Self {
         Self {

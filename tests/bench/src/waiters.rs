@@ -4,12 +4,12 @@ use std::io::Write;
 use std::net::TcpStream;
 use std::time::Instant;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 
 use crate::bench::Bench;
 use crate::http::PATIENCE;
-use crate::load;
-use crate::slices::{Measure, alternate, micros};
+use crate::publish::{Slice, publishing};
+use crate::slices::alternate;
 use crate::system;
 use crate::table::{Bound, Row, Side};
 use crate::target::{Kind, Server};
@@ -37,26 +37,12 @@ pub(crate) fn rows(bench: &Bench) -> Result<Vec<Row>> {
             .say("waiters: left out, processor times are not known here");
         return Ok(Vec::new());
     }
-    let sides = vec![publishing(&busy), publishing(&quiet)];
+    let sides = vec![publishing(&busy, LOAD), publishing(&quiet, LOAD)];
     let samples = alternate(bench.plan, &bench.progress, "waiters", sides)?;
+    let cpu = |name, of: usize| Side::of(name, &samples[of], |slice: &Slice| slice.cpu);
     let what = format!("publish CPU, {} waiters", waiters.len());
-    let (busy, quiet) = (
-        Side::new("hub", &samples[0]),
-        Side::new("none", &samples[1]),
-    );
-    Ok(vec![
-        Row::compare(&what, "µs", &busy, &quiet).must(Bound::AtMost(1.05)),
-    ])
-}
-
-/// Processor time in µs for each publish.
-fn publishing(server: &Server) -> Measure<'_, f64> {
-    Box::new(|time| {
-        let spent = || system::processor_time(server.pid()).context("processor time");
-        let before = spent()?;
-        let published = load::publish(server, LOAD, "bench", time)? * time.as_secs_f64();
-        Ok(micros(spent()?.saturating_sub(before)) / published)
-    })
+    let row = Row::compare(&what, "µs", &cpu("hub", 0), &cpu("none", 1));
+    Ok(vec![row.must(Bound::AtMost(1.05))])
 }
 
 /// Arms all waiters; they wait as long as their connections live.

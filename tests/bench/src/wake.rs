@@ -43,10 +43,8 @@ pub(crate) fn rows(bench: &Bench) -> Result<Vec<Row>> {
             by_long_poll(&polled_reference),
         ],
     )?;
-    let side = |name: &str, of: usize, quantile: usize| {
-        let values: Vec<f64> = samples[of].iter().map(|it| it[quantile]).collect();
-        Side::new(name, &values)
-    };
+    let side =
+        |name: &str, of: usize, quantile: usize| Side::of(name, &samples[of], |it| it[quantile]);
     let row = |what: &str, other: &str, of: (usize, usize), quantile| {
         let (hub, other) = (side("hub", of.0, quantile), side(other, of.1, quantile));
         Row::compare(what, "µs", &hub, &other)
