@@ -48,6 +48,8 @@ use store::Store;
 pub struct Fences {
     /// `fdatasync` after sled's flush.
     pub fdatasync: bool,
+    /// Syncs within large commits and removals.
+    pub paced: bool,
     /// Each block must chain to the one before.
     pub chain: bool,
     /// The journal must contain what the epoch file says.
@@ -58,6 +60,7 @@ impl Default for Fences {
     fn default() -> Self {
         Self {
             fdatasync: true,
+            paced: true,
             chain: true,
             epoch: true,
         }
@@ -331,16 +334,13 @@ impl Shared {
     ) -> Result<(), JournalError> {
         let blocks = writer.tail.pack(entries);
         let written = self.with_store(|store| {
-            let fits = |since: &mut usize, size: usize| {
-                *since += size;
-                *since > store::SYNC_EVERY
-            };
-            let mut since = 0;
+            let mut unsynced = 0;
             for block in &blocks {
                 let (key, value) = block.encode();
-                if fits(&mut since, value.len()) {
+                unsynced += value.len();
+                if unsynced > store::SYNC_EVERY && self.options.fences.paced {
                     store.sync()?;
-                    since = value.len();
+                    unsynced = value.len();
                 }
                 store.insert(key, value)?;
             }

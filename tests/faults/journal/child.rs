@@ -12,6 +12,7 @@ use super::{expected, publish};
 const DIR: &str = "HUB_TEST_JOURNAL";
 const COUNT: &str = "HUB_TEST_COUNT";
 const CHURN: &str = "HUB_TEST_CHURN";
+const UNPACED: &str = "HUB_TEST_UNPACED";
 const UNSYNCED: &str = "HUB_TEST_UNSYNCED";
 
 /// A writer that is run under strace.
@@ -22,9 +23,9 @@ pub(super) struct Writer {
     pub(super) dir: PathBuf,
     /// How many records it publishes.
     pub(super) count: u64,
-    /// With the fence of `fdatasync`.
-    pub(super) fenced: bool,
-    /// In large commits, and keeping only the newest records.
+    /// What protects its journal.
+    pub(super) fences: Fences,
+    /// In large commits, and keeping only the newest.
     pub(super) churn: bool,
 }
 
@@ -34,8 +35,16 @@ impl Writer {
             trace: Vec::new(),
             dir: dir.to_owned(),
             count,
-            fenced: true,
+            fences: Fences::default(),
             churn: false,
+        }
+    }
+
+    pub(super) fn churning(self, count: u64) -> Self {
+        Self {
+            churn: true,
+            count,
+            ..self
         }
     }
 
@@ -55,8 +64,11 @@ impl Writer {
         command
             .env(DIR, &self.dir)
             .env(COUNT, self.count.to_string());
-        if !self.fenced {
+        if !self.fences.fdatasync {
             command.env(UNSYNCED, "1");
+        }
+        if !self.fences.paced {
+            command.env(UNPACED, "1");
         }
         if self.churn {
             command.env(CHURN, "1");
@@ -83,6 +95,7 @@ fn publishes() {
     let count: u64 = std::env::var(COUNT).unwrap().parse().unwrap();
     let fences = Fences {
         fdatasync: std::env::var_os(UNSYNCED).is_none(),
+        paced: std::env::var_os(UNPACED).is_none(),
         ..Fences::default()
     };
     let options = Options {
@@ -122,13 +135,13 @@ fn publishes() {
     std::process::exit(0);
 }
 
-/// One commit of 90 records, and only the last 200 are kept.
+/// One commit of 2000 records, some 4 MB, and only these are kept.
 fn churned(journal: &SledJournal) -> Result<(), JournalError> {
     let head = journal.head();
-    let entries: Vec<_> = expected(head + 90).split_off(usize::try_from(head).unwrap());
+    let entries: Vec<_> = expected(head + 2000).split_off(usize::try_from(head).unwrap());
     journal.append(&entries)?;
-    for _ in 0..4 {
-        journal.trim(head.saturating_sub(200))?;
+    for _ in 0..40 {
+        journal.trim(head.saturating_sub(1))?;
     }
     Ok(())
 }

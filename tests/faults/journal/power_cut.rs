@@ -3,15 +3,13 @@
 use std::path::Path;
 
 use hubd::journal::Journal;
+use hubd::journal::sled::Fences;
 
 use super::child::Writer;
 use super::trace::{self, Disk, What};
 use super::{all, expected, open};
 
 const RECORDS: u64 = 120;
-/// With retention on, so much that sled uses its space again several times.
-const CHURNED: u64 = 3600;
-
 /// How many records were lost in how many cuts.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Cuts {
@@ -88,25 +86,36 @@ fn what_was_answered_survives_a_disk_that_writes_in_any_order() {
 
 #[test]
 fn large_commits_and_retention_survive_a_disk_that_writes_in_any_order() {
-    let churn = |it| Writer {
-        count: CHURNED,
-        churn: true,
-        ..it
+    let cuts = cuts(|it| it.churning(4000), 40, coin());
+    assert_eq!(cuts.lost, 0);
+}
+
+/// Removed fence: without syncs within large commits sled overwrites what its rewritten pages still stand for.
+#[test]
+fn without_syncs_within_a_large_commit_a_power_cut_loses_what_was_answered() {
+    let fences = Fences {
+        paced: false,
+        ..Fences::default()
     };
-    assert_eq!(cuts(churn, 31, coin()).lost, 0);
+    let cuts = cuts(
+        |it| Writer {
+            fences,
+            ..it.churning(4000)
+        },
+        5,
+        coin(),
+    );
+    assert!(cuts.lost > 0);
 }
 
 /// Removed fence: sled's own flush is not durable.
 #[test]
 fn without_fdatasync_a_power_cut_loses_what_was_answered() {
-    let cuts = cuts(
-        |it| Writer {
-            fenced: false,
-            ..it
-        },
-        usize::MAX,
-        || false,
-    );
+    let fences = Fences {
+        fdatasync: false,
+        ..Fences::default()
+    };
+    let cuts = cuts(|it| Writer { fences, ..it }, usize::MAX, || false);
     assert_eq!(cuts.made, RECORDS);
     assert!(cuts.lost > 0);
 }

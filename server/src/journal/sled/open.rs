@@ -3,6 +3,7 @@
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::OpenOptionsExt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Mutex, RwLock};
@@ -143,7 +144,17 @@ pub(super) fn open(dir: &Path, options: Options) -> Result<Shared, OpenError> {
         Some(anchor) => anchor,
         None => begin(&store, &files, options.origin)?,
     };
-    let end = check(&store, &anchor, &files, options.fences)?;
+    // sled may panic on what it does not expect to read.
+    let checked = catch_unwind(AssertUnwindSafe(|| {
+        check(&store, &anchor, &files, options.fences)
+    }));
+    let panicked = |_| {
+        Err(OpenError::Broken {
+            at: anchor.first,
+            reason: "sled panicked while reading".into(),
+        })
+    };
+    let end = checked.unwrap_or_else(panicked)?;
     let epoch_file = EpochFile::open(&files.epoch(), anchor)?;
     let shared = Shared {
         epoch: anchor.epoch,

@@ -35,13 +35,21 @@ impl Shared {
         };
         self.anchor_at(&prefix).map_err(store::io_error)?;
         self.earliest.store(prefix.first, Ordering::Release);
-        for keys in prefix.keys.chunks(REMOVALS_PER_SYNC) {
+        for keys in prefix.keys.chunks(self.removals_per_sync()) {
             let writer = self.writer();
             if let Err(error) = self.with_store(|store| remove(store, keys)) {
                 return Err(self.failed(&writer, error));
             }
         }
         Ok(())
+    }
+
+    fn removals_per_sync(&self) -> usize {
+        if self.options.fences.paced {
+            REMOVALS_PER_SYNC
+        } else {
+            BLOCKS_PER_CALL
+        }
     }
 
     fn anchor_at(&self, prefix: &Prefix) -> io::Result<()> {
