@@ -1,5 +1,6 @@
 //! Maintenance of a state directory while no hub runs on it: export, import, doctor, adopt.
 
+use std::fmt::Write as _;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -105,7 +106,11 @@ fn snapshots(state_dir: &Path, journal: &SledJournal) -> Snapshots {
 /// The SHA-256 of a fold as it is saved, in hexadecimal: equal for equal folds.
 fn hash(state: &State) -> anyhow::Result<String> {
     let digest = Sha256::digest(serde_json::to_vec(state)?);
-    Ok(digest.iter().map(|byte| format!("{byte:02x}")).collect())
+    let mut hex = String::with_capacity(2 * digest.len());
+    for byte in digest {
+        write!(hex, "{byte:02x}")?;
+    }
+    Ok(hex)
 }
 
 /// A bar on standard error, where that is a terminal.

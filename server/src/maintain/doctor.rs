@@ -33,16 +33,14 @@ impl<W: Write> Report<'_, W> {
 pub(super) fn doctor(state_dir: &Path, out: &mut impl Write) -> anyhow::Result<()> {
     let files = Files::new(state_dir);
     let mut report = Report { out, problems: 0 };
-    if !files.root.exists() {
-        report.problem(
-            &format!("{} does not exist", state_dir.display()),
-            "start hubd once, or pass --state-dir",
-        )?;
-    } else {
+    if files.root.exists() {
         permissions(&files, &mut report)?;
         space(&files, &mut report)?;
         epoch(&files, &mut report)?;
         journal(&files, &mut report)?;
+    } else {
+        let missing = format!("{} does not exist", state_dir.display());
+        report.problem(&missing, "start hubd once, or pass --state-dir")?;
     }
     match report.problems {
         0 => Ok(()),

@@ -59,14 +59,11 @@ fn an_emptied_store_is_refused() {
     let dir = tempfile::tempdir().unwrap();
     filled(dir.path(), 40);
     fs::write(dir.path().join("journal/db"), b"").unwrap();
-    let _ = fs::read_dir(dir.path().join("journal"))
-        .unwrap()
-        .flatten()
-        .for_each(|file| {
-            if file.file_name().to_string_lossy().starts_with("snap.") {
-                fs::remove_file(file.path()).unwrap();
-            }
-        });
+    for file in fs::read_dir(dir.path().join("journal")).unwrap().flatten() {
+        if file.file_name().to_string_lossy().starts_with("snap.") {
+            fs::remove_file(file.path()).unwrap();
+        }
+    }
     let error = open(dir.path()).unwrap_err();
     assert!(matches!(error, OpenError::Empty { synced: 40 }), "{error}");
     // Removed fence: sled opens an empty store without a word, and the hub would begin anew.

@@ -1,0 +1,136 @@
+//! Reading blocks one after another.
+
+use bytes::Bytes;
+use hub_protocol::Seq;
+
+use super::{Block, Defect, ENTRY_HEADER, entry_len};
+use crate::journal::Entry;
+
+/// Reads blocks one after another: each must chain to the one before.
+#[derive(Debug, Default)]
+pub struct Walk {
+    before: Option<Before>,
+    /// A large record whose parts are still coming.
+    open: Option<Vec<u8>>,
+    unchained: bool,
+}
+
+#[derive(Debug)]
+struct Before {
+    last: Seq,
+    part: u16,
+    chain: u32,
+    index: u32,
+    total: u32,
+}
+
+impl Walk {
+    /// Begins anywhere; `chained` is off only in tests.
+    pub fn new(chained: bool) -> Self {
+        Self {
+            unchained: !chained,
+            ..Self::default()
+        }
+    }
+
+    /// Whether more parts of a record must come.
+    pub fn is_within_record(&self) -> bool {
+        self.open.is_some()
+    }
+
+    /// Takes in the next block and gives the entries that are complete with it.
+    pub fn step(&mut self, block: &Block) -> Result<Vec<Entry>, Defect> {
+        self.check(block)?;
+        self.before = Some(Before {
+            last: block.last(),
+            part: block.part,
+            chain: block.chain_after(),
+            index: block.index,
+            total: block.total,
+        });
+        if block.part > 0 || block.is_cut() {
+            return self.take_part(block);
+        }
+        entries(block)
+    }
+
+    /// Whether the last commit that was walked is complete.
+    pub fn is_complete(&self) -> bool {
+        self.open.is_none()
+            && self
+                .before
+                .as_ref()
+                .is_none_or(|before| before.index + 1 == before.total)
+    }
+
+    fn check(&self, block: &Block) -> Result<(), Defect> {
+        if (self.open.is_some()) != (block.part > 0) {
+            return Err(Defect::Broken("a part of a record is missing"));
+        }
+        let Some(before) = self.before.as_ref().filter(|_| !self.unchained) else {
+            return Ok(());
+        };
+        let follows = match block.part {
+            0 if block.skips => block.first > before.last + 1,
+            0 => block.first == before.last + 1,
+            part => block.first == before.last && part == before.part + 1,
+        };
+        if !follows {
+            return Err(Defect::Broken("a block is missing"));
+        }
+        if block.chain != before.chain {
+            return Err(Defect::Broken("a block does not chain to the one before"));
+        }
+        let begins = before.index + 1 == before.total && block.index == 0;
+        let goes_on = block.index == before.index + 1 && block.total == before.total;
+        if !(begins || goes_on) {
+            return Err(Defect::Broken("a block of a commit is missing"));
+        }
+        Ok(())
+    }
+
+    fn take_part(&mut self, block: &Block) -> Result<Vec<Entry>, Defect> {
+        let mut bytes = self.open.take().unwrap_or_default();
+        bytes.extend_from_slice(&block.body);
+        let length =
+            ENTRY_HEADER + entry_len(&bytes).ok_or(Defect::Broken("an entry is cut short"))?;
+        if bytes.len() < length {
+            self.open = Some(bytes);
+            return Ok(Vec::new());
+        }
+        if bytes.len() > length {
+            return Err(Defect::Broken(
+                "a record's parts are longer than the record",
+            ));
+        }
+        let bytes = Bytes::from(bytes);
+        Ok(vec![Entry {
+            seq: block.first,
+            kind: bytes[0],
+            payload: bytes.slice(ENTRY_HEADER..),
+        }])
+    }
+}
+
+fn entries(block: &Block) -> Result<Vec<Entry>, Defect> {
+    let mut found = Vec::with_capacity(block.entries.into());
+    let mut at = 0;
+    for seq in (block.first..).take(block.entries.into()) {
+        let rest = &block.body[at..];
+        let length = entry_len(rest).ok_or(Defect::Broken("an entry is cut short"))?;
+        let end = at + ENTRY_HEADER + length;
+        if end > block.body.len() {
+            return Err(Defect::Broken("an entry is cut short"));
+        }
+        found.push(Entry {
+            seq,
+            kind: rest[0],
+            payload: block.body.slice(at + ENTRY_HEADER..end),
+        });
+        at = end;
+    }
+    if at != block.body.len() {
+        return Err(Defect::Broken("a block is longer than its entries"));
+    }
+    Ok(found)
+}
