@@ -228,7 +228,8 @@ impl Shared {
         act: impl FnOnce(&Store) -> Result<T, JournalError>,
     ) -> Result<T, JournalError> {
         let store = self.store.read().unwrap_or_else(PoisonError::into_inner);
-        act(store.as_ref().ok_or(JournalError::Full)?)
+        let closed = || std::io::Error::other("the journal is closed");
+        act(store.as_ref().ok_or_else(closed)?)
     }
 
     fn head(&self) -> Seq {

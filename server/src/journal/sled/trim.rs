@@ -30,6 +30,7 @@ impl Shared {
         if below <= self.earliest() {
             return Ok(());
         }
+        self.restore_if_closed(&self.writer())?;
         let Some(prefix) = self.with_store(|store| prefix(store, below.min(self.head())))? else {
             return Ok(());
         };
@@ -94,6 +95,9 @@ impl Shared {
 
     /// Opens the store that could not be opened again before.
     pub(super) fn restore_if_closed(&self, writer: &Writer) -> Result<(), JournalError> {
+        if writer.closed {
+            return Ok(());
+        }
         let closed = self
             .store
             .read()
