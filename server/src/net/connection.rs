@@ -102,15 +102,18 @@ impl Server {
                 poll_fn(|cx| connection.poll_without_shutdown(cx)).await
             }
         };
-        // Who leaves while being answered wants no answer; it would be a wrong one besides.
-        let unanswered = !line.is_busy();
-        let parts = connection.into_parts();
-        let io = parts.io.into_inner();
-        let complaint = ended
-            .err()
-            .filter(|_| unanswered)
-            .and_then(|error| complaint(&error, &io, &parts.read_buf));
-        close(io, complaint).await;
+        // Boxed, so that an idle reader does not hold the room for its end.
+        let closing = {
+            let parts = connection.into_parts();
+            let io = parts.io.into_inner();
+            let complaint = ended
+                .err()
+                // Who leaves while being answered wants no answer; it would be a wrong one besides.
+                .filter(|_| !line.is_busy())
+                .and_then(|error| complaint(&error, &io, &parts.read_buf));
+            Box::pin(close(io, complaint))
+        };
+        closing.await;
     }
 
     fn answer(&self, request: Request<Incoming>, peer: Peer, line: &Line) -> Answering {

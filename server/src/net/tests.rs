@@ -13,6 +13,9 @@ use crate::api::payload::Payload;
 use crate::config::{Config, ConfigArgs, Positive};
 use crate::guard::{Guard, protect};
 
+/// When a test gives up; none waits for it when all is well.
+const DEADLINE: std::time::Duration = std::time::Duration::from_secs(20);
+
 /// A small application on real sockets.
 struct Running {
     dir: TempDir,
@@ -75,7 +78,9 @@ fn start(limits: Limits) -> Running {
 
 impl Running {
     fn tcp(&self) -> TcpStream {
-        TcpStream::connect(("127.0.0.1", self.port)).unwrap()
+        let stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
+        stream.set_read_timeout(Some(DEADLINE)).unwrap();
+        stream
     }
 
     fn unix(&self) -> UnixStream {
@@ -264,7 +269,10 @@ async fn half_a_header_is_told_that_it_is_late_and_silence_nothing() {
 #[tokio::test(flavor = "multi_thread")]
 async fn silent_connections_keep_no_request_out() {
     let cap = Positive::new(4).unwrap();
-    let hub = start(limits(|limits| limits.connections = cap));
+    let hub = start(limits(|limits| {
+        limits.connections = cap;
+        limits.header_seconds = Positive::new(3600).unwrap();
+    }));
     let silent: Vec<_> = (0..16).map(|_| hub.tcp()).collect();
     let request = hub.head("GET /peer") + "Connection: close\r\n\r\n";
     assert_eq!(status(&hub.says(request).await), "200");

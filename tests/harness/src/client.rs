@@ -11,6 +11,9 @@ use serde_json::{Value, json};
 use crate::contract::{Contract, Exchange};
 use crate::{DEADLINE, Events};
 
+/// A wait may be silent for as long; anything else that is, is a hub that hangs.
+const LONGEST_SILENCE: Duration = Duration::from_secs(60);
+
 /// Speaks to one hub in one way.
 #[derive(Debug, Clone)]
 pub struct Client {
@@ -139,6 +142,7 @@ fn build(builder: reqwest::ClientBuilder) -> reqwest::Client {
         // A connection that was idle may be closed by the time it is used again.
         .pool_max_idle_per_host(0)
         .connect_timeout(DEADLINE)
+        .read_timeout(LONGEST_SILENCE)
         .build()
         .expect("a client")
 }
