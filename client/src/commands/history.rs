@@ -1,6 +1,6 @@
 //! `hubctl history`: what was said.
 
-use hub_protocol::{InboxName, Kind, Notification, Priority, ProjectName, Seq};
+use hub_protocol::{InboxName, Kind, Priority, ProjectName, Seq};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -117,42 +117,48 @@ fn shown(args: &Args, json: &str) -> String {
     }
 }
 
+/// What of a notification is in the table; the JSON form has everything.
 #[derive(Deserialize)]
 struct Row {
-    #[serde(flatten)]
-    said: Notification,
+    id: Seq,
+    ts: String,
+    from: String,
+    #[serde(rename = "type")]
+    kind: String,
+    project: String,
+    msg: String,
+    #[serde(default)]
+    to: Option<String>,
+    #[serde(default)]
+    title: Option<String>,
     #[serde(default)]
     status: Option<String>,
 }
 
 impl Row {
     fn describe(&self, with_project: bool) -> String {
-        let said = &self.said;
-        let to = said
-            .to
-            .as_ref()
-            .map_or(String::new(), |to| format!(" → {to}"));
-        let project = if with_project {
-            format!(" [{}]", said.project)
-        } else {
-            String::new()
-        };
-        let title = said
+        let mut place = self.from.clone();
+        if let Some(to) = &self.to {
+            place = format!("{place} → {to}");
+        }
+        if with_project {
+            place = format!("{place} [{}]", self.project);
+        }
+        if let Some(status) = &self.status {
+            place = format!("{place} ({status})");
+        }
+        let title = self
             .title
             .as_ref()
-            .map_or(String::new(), |title| format!("{}: ", line(title)));
-        let status = self
-            .status
-            .as_deref()
-            .map_or(String::new(), |status| format!(" ({})", line(status)));
-        let text = format!("{title}{}", line(&said.msg));
+            .map_or(String::new(), |title| format!("{title}: "));
+        let text = format!("{title}{}", self.msg);
         format!(
-            "{:>6}  {}  {:8}  {}{to}{project}{status}  {}",
-            said.id,
-            said.ts,
-            said.kind,
-            said.from,
-            cut(&text, WIDTH)
+            "{:>6}  {}  {:8}  {}  {}",
+            self.id,
+            line(&self.ts),
+            line(&self.kind),
+            line(&place),
+            cut(&line(&text), WIDTH)
         )
     }
 }
