@@ -33,7 +33,7 @@ pub enum JournalError {
     Full,
     /// The storage failed: what was being written may or may not exist.
     #[error("storage failed: {0}")]
-    Io(#[from] io::Error),
+    Io(io::Error),
     /// What is stored is not what was written.
     #[error("the journal is corrupt at record {at}: {reason}")]
     Corrupt {
@@ -52,6 +52,13 @@ pub enum JournalError {
         /// The newest that is known.
         known: u32,
     },
+}
+
+// Not `#[from]`: the text says it already, and a source is printed after it.
+impl From<io::Error> for JournalError {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
 }
 
 /// How a journal is.

@@ -90,6 +90,10 @@ fn space(files: &Files, report: &mut Report<impl Write>) -> io::Result<()> {
 
 fn epoch(files: &Files, report: &mut Report<impl Write>) -> io::Result<()> {
     match EpochFile::read(&files.epoch()) {
+        Ok(Some(anchor)) if anchor.synced < anchor.first => report.fine(&format!(
+            "epoch {}: nothing must be there yet",
+            anchor.epoch
+        )),
         Ok(Some(anchor)) => report.fine(&format!(
             "epoch {}: records {} to {} must be there",
             anchor.epoch, anchor.first, anchor.synced

@@ -111,7 +111,7 @@ pub enum OpenError {
     Full,
     /// A system call failed.
     #[error("the journal could not be opened: {0}")]
-    Io(#[source] io::Error),
+    Io(io::Error),
 }
 
 impl From<io::Error> for OpenError {
