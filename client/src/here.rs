@@ -38,17 +38,6 @@ impl Here {
         crate::project::project(&self.env, given)
     }
 
-    /// The project for commands that read the whole log: all when none is given, and `.` is the one here.
-    pub(crate) fn project_filter(
-        &self,
-        given: Option<&ProjectName>,
-    ) -> Result<Option<ProjectName>, Error> {
-        match given {
-            Some(project) if project.as_str() == "." => Ok(Some(self.project(None)?.value)),
-            given => Ok(given.cloned()),
-        }
-    }
-
     /// The inboxes to read, by their rule.
     pub(crate) fn inboxes(&self, given: &[InboxName]) -> Result<Sourced<Vec<InboxName>>, Error> {
         crate::sender::inboxes(&self.env, given)

@@ -1,5 +1,6 @@
 //! Notifications that could not be sent, kept until a hub takes them in.
 
+use std::collections::BTreeSet;
 use std::fs::{self, DirBuilder, File};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
@@ -58,14 +59,13 @@ impl Spool {
         let Ok(entries) = fs::read_dir(&self.dir) else {
             return Vec::new();
         };
-        let mut names: Vec<_> = entries
+        let names: BTreeSet<_> = entries
             .flatten()
             .filter_map(|entry| {
                 let name = entry.file_name().into_string().ok()?;
                 (entry.file_type().ok()?.is_file() && !name.starts_with('.')).then_some(name)
             })
             .collect();
-        names.sort();
         names.iter().filter_map(|name| self.read(name)).collect()
     }
 
@@ -145,12 +145,10 @@ mod tests {
     }
 
     fn names(dir: &Path) -> Vec<String> {
-        let mut names: Vec<String> = fs::read_dir(dir)
+        fs::read_dir(dir)
             .unwrap()
             .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-            .collect();
-        names.sort();
-        names
+            .collect()
     }
 
     #[test]

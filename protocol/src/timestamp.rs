@@ -1,6 +1,7 @@
 //! Points in time on the wire.
 
 use std::fmt;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
@@ -24,7 +25,9 @@ impl Timestamp {
 
     /// This machine's wall clock, now.
     pub fn now() -> Self {
-        Self::from_millis(jiff::Timestamp::now().as_millisecond())
+        let since = SystemTime::now().duration_since(UNIX_EPOCH);
+        let millis = since.map_or(0, |since| since.as_millis());
+        Self::from_millis(i64::try_from(millis).unwrap_or(MAX_MILLIS))
     }
 
     /// This time, moved by `millis`.

@@ -111,14 +111,16 @@ fn the_readmes_first_minute_works_in_a_clone_in_a_worktree_and_outside_of_git() 
 fn the_readmes_curls_work() {
     let place = Place::with_hub();
     let (_, port) = place.url().rsplit_once(':').unwrap();
-    let script: String = readme("The first notification")[1]
+    let block = readme("The first notification")[1]
         .replace("S=~/.local/state/hub", "S=$HUB_STATE_DIR")
         .replace("4782", port)
-        .lines()
-        // The stream goes on for ever.
-        .filter(|line| !line.contains("curl -N"))
-        .map(|line| format!("{}\n", line.replace("curl ", "curl -sSf ")))
-        .collect();
-    place.sh(&format!("set -e\n{script}")).run().ok();
+        .replace("curl ", "curl -sSf ");
+    // The stream goes on for ever.
+    let lines = block.lines().filter(|line| !line.contains(" -N "));
+    let script: Vec<&str> = lines.collect();
+    place
+        .sh(&format!("set -e\n{}", script.join("\n")))
+        .run()
+        .ok();
     assert_eq!(place.said(), ["backup done", "main is red"]);
 }

@@ -1,7 +1,7 @@
 //! `hubctl completions`: completions for a shell.
 
 use clap::CommandFactory;
-use clap_complete::Shell;
+use clap_complete::{Generator, generate, shells};
 
 use crate::args::Cli;
 use crate::error::{Error, Exit};
@@ -18,9 +18,25 @@ pub(crate) struct Args {
     shell: Shell,
 }
 
+/// The shells that people use with this.
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+enum Shell {
+    Bash,
+    Zsh,
+    Fish,
+}
+
 pub(crate) fn run(args: &Args) -> Result<Exit, Error> {
-    let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Cli::command(), "hubctl", &mut script);
-    print(&String::from_utf8_lossy(&script))?;
+    print(&match args.shell {
+        Shell::Bash => script(shells::Bash),
+        Shell::Zsh => script(shells::Zsh),
+        Shell::Fish => script(shells::Fish),
+    })?;
     Ok(Exit::DONE)
+}
+
+fn script(shell: impl Generator) -> String {
+    let mut script = Vec::new();
+    generate(shell, &mut Cli::command(), "hubctl", &mut script);
+    String::from_utf8_lossy(&script).into_owned()
 }

@@ -1,10 +1,11 @@
 //! `hubctl history`: what was said.
 
-use hub_protocol::{InboxName, Kind, Priority, ProjectName, Seq};
+use hub_protocol::Seq;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::error::{Error, Exit};
+use crate::filter::Filter;
 use crate::here::Here;
 use crate::hub::{Path, Request};
 use crate::out::println;
@@ -14,7 +15,7 @@ use crate::text::{cut, json_line, line};
 const WIDTH: usize = 120;
 
 /// How many notifications one request asks for.
-const PAGE: usize = 100;
+const PAGE: u64 = 100;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -26,24 +27,8 @@ Examples:
   hubctl history --search \"login form\" --json")]
 /// Which.
 pub(crate) struct Args {
-    /// Only this project; `.` is the one here [default: all]
-    #[arg(long, value_name = "P")]
-    project: Option<ProjectName>,
-    /// Only what went to this inbox
-    #[arg(long, value_name = "NAME")]
-    inbox: Option<InboxName>,
-    /// Only from this sender
-    #[arg(long, value_name = "ID")]
-    from: Option<InboxName>,
-    /// Only about this session
-    #[arg(long, value_name = "ID")]
-    session: Option<InboxName>,
-    /// Only these types
-    #[arg(long, value_name = "a,b", value_delimiter = ',')]
-    types: Vec<Kind>,
-    /// Only of this priority or a higher one
-    #[arg(long, value_name = "P")]
-    min_priority: Option<Priority>,
+    #[command(flatten)]
+    filter: Filter,
     /// Only with this status, e.g. pending or acked
     #[arg(long, value_name = "STATUS")]
     status: Option<String>,
@@ -58,7 +43,7 @@ pub(crate) struct Args {
     after: Option<Seq>,
     /// At most so many
     #[arg(long, value_name = "N", default_value_t = 50)]
-    limit: usize,
+    limit: u64,
     /// Print them as lines of JSON
     #[arg(long)]
     json: bool,
@@ -72,19 +57,21 @@ struct Page {
 }
 
 pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
-    let project = here.project_filter(args.project.as_ref())?;
+    let asked = path(args, here)?;
     let hub = here.hub()?;
     let (mut before, mut after) = (args.before, args.after);
     let mut left = args.limit;
     while left > 0 {
-        let path = path(args, project.as_ref(), left.min(PAGE))
+        let path = asked
+            .clone()
+            .with("limit", left.min(PAGE))
             .maybe("before", before)
             .maybe("after", after);
         let page: Page = hub.json(&Request::get(path)).await?;
-        for notification in page.notifications.iter().take(left) {
+        for notification in &page.notifications {
             println(shown(args, notification.get()))?;
+            left = left.saturating_sub(1);
         }
-        left = left.saturating_sub(page.notifications.len());
         // A page may be short, or empty, with more behind it: a search looks at so much and no more at a time.
         let Some(next) = page.next else { break };
         if args.after.is_some() {
@@ -96,23 +83,17 @@ pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
     Ok(Exit::DONE)
 }
 
-fn path(args: &Args, project: Option<&ProjectName>, limit: usize) -> Path {
-    Path::new("/notifications")
-        .maybe("project", project)
-        .maybe("inbox", args.inbox.as_ref())
-        .maybe("from", args.from.as_ref())
-        .maybe("session", args.session.as_ref())
-        .list("types", &args.types)
-        .maybe("min_priority", args.min_priority)
+fn path(args: &Args, here: &Here) -> Result<Path, Error> {
+    let path = Path::new("/notifications")
         .maybe("status", args.status.as_ref())
-        .maybe("q", args.search.as_ref())
-        .with("limit", limit)
+        .maybe("q", args.search.as_ref());
+    args.filter.on(path, here)
 }
 
 fn shown(args: &Args, json: &str) -> String {
     // A field that a newer hub adds is no reason to show nothing.
     match serde_json::from_str::<Row>(json) {
-        Ok(row) if !args.json => row.describe(args.project.is_none()),
+        Ok(row) if !args.json => row.describe(args.filter.spans_projects()),
         _ => json_line(json).into_owned(),
     }
 }

@@ -1,12 +1,13 @@
 //! `hubctl inboxes`: what is pending where, and who waits.
 
-use hub_protocol::{InboxInfo, ProjectName};
+use hub_protocol::ProjectName;
 use serde::Deserialize;
 
 use crate::error::{Error, Exit};
 use crate::here::Here;
 use crate::hub::{Hub, Path, Request, parse};
 use crate::out::println;
+use crate::seat::Seat;
 use crate::text::{json_line, line};
 
 #[derive(Debug, clap::Args)]
@@ -29,7 +30,21 @@ pub(crate) struct Args {
 
 #[derive(Deserialize)]
 struct Inboxes {
-    inboxes: Vec<InboxInfo>,
+    inboxes: Vec<Inbox>,
+}
+
+/// What is shown of a [`hub_protocol::InboxInfo`].
+#[derive(Debug, Deserialize)]
+pub(super) struct Inbox {
+    project: String,
+    /// Its name.
+    pub name: String,
+    pending: u64,
+    #[serde(default)]
+    oldest_ts: Option<String>,
+    /// Who waits there.
+    #[serde(default)]
+    pub waiter: Option<Seat>,
 }
 
 pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
@@ -45,42 +60,35 @@ pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
     }
     for inbox in read(&answer)? {
         let place = if args.all_projects {
-            format!("  in {}", inbox.project)
+            format!("  in {}", line(&inbox.project))
         } else {
             String::new()
         };
-        println(format_args!("{}{place}", describe(&inbox)))?;
+        println(format_args!("{inbox}{place}"))?;
     }
     Ok(Exit::DONE)
 }
 
 /// The hub's answer about the inboxes of `project`, or of all.
 pub(super) async fn fetch(hub: &Hub, project: Option<&ProjectName>) -> Result<String, Error> {
-    hub.text(&Request::get(
-        Path::new("/inboxes").maybe("project", project),
-    ))
-    .await
+    let path = Path::new("/inboxes").maybe("project", project);
+    hub.text(&Request::get(path)).await
 }
 
 /// The inboxes in the hub's answer.
-pub(super) fn read(answer: &str) -> Result<Vec<InboxInfo>, Error> {
+pub(super) fn read(answer: &str) -> Result<Vec<Inbox>, Error> {
     parse::<Inboxes>(answer).map(|answer| answer.inboxes)
 }
 
-/// One inbox on one line.
-pub(super) fn describe(inbox: &InboxInfo) -> String {
-    let oldest = inbox
-        .oldest_ts
-        .map_or(String::new(), |ts| format!(", oldest of {ts}"));
-    let waiter = match &inbox.waiter {
-        Some(holder) => {
-            let name = holder.name.as_deref().unwrap_or("a waiter without a name");
-            format!("{} waits since {}", line(name), holder.since)
+impl std::fmt::Display for Inbox {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:24} {:5} pending", self.name, self.pending)?;
+        if let Some(oldest) = &self.oldest_ts {
+            write!(f, ", oldest of {}", line(oldest))?;
         }
-        None => "nobody waits".into(),
-    };
-    format!(
-        "{:24} {:5} pending{oldest}; {waiter}",
-        inbox.name, inbox.pending
-    )
+        match &self.waiter {
+            Some(seat) => write!(f, "; waiting: {}", line(&seat.to_string())),
+            None => f.write_str("; nobody waits"),
+        }
+    }
 }

@@ -1,10 +1,10 @@
 //! `hubctl status`: whether the hub runs, and whether somebody waits here.
 
-use hub_protocol::{InboxInfo, InboxName, ProjectName};
+use hub_protocol::{InboxName, ProjectName};
 use serde::Deserialize;
 use serde_json::json;
 
-use super::inboxes::{describe, fetch, read};
+use super::inboxes::{fetch, read};
 use crate::error::{Error, Exit};
 use crate::here::Here;
 use crate::hub::{Path, Request};
@@ -44,30 +44,31 @@ pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
     hub.text(&Request::get(Path::new("/readyz"))).await?;
     let hello = Path::new("/hello").with("nonce", random_hex()?);
     let Hello { version } = hub.json(&Request::get(hello)).await?;
-    let known = read(&fetch(&hub, Some(&project)).await?)?;
-    let inboxes: Vec<Option<&InboxInfo>> = names
-        .iter()
-        .map(|name| known.iter().find(|inbox| inbox.name == *name))
-        .collect();
+    let answer = fetch(&hub, Some(&project)).await?;
+    let known = read(&answer)?;
+    let find = |name: &InboxName| known.iter().find(|inbox| inbox.name == name.as_str());
+    let waits = |name: &InboxName| find(name).is_some_and(|inbox| inbox.waiter.is_some());
     if args.json {
+        let inboxes: Vec<_> = names
+            .iter()
+            .map(|name| json!({"name": name, "known": find(name).is_some(), "waiter": waits(name)}))
+            .collect();
         let shown = json!({"version": version, "project": project, "inboxes": inboxes});
         println(json_line(&shown.to_string()))?;
     } else {
-        println(format_args!(
-            "hub {} at {}",
-            line(&version),
-            here.settings.address.value
-        ))?;
+        let place = &here.settings.address.value;
+        println(format_args!("hub {} at {place}", line(&version)))?;
         println(format_args!("project {project}"))?;
-        for (name, inbox) in names.iter().zip(&inboxes) {
-            match inbox {
-                Some(inbox) => println(describe(inbox))?,
+        for name in &names {
+            match find(name) {
+                Some(inbox) => println(inbox)?,
                 None => println(format_args!("{name:24} never used; nobody waits"))?,
             }
         }
     }
-    let watched = inboxes
-        .iter()
-        .all(|inbox| inbox.is_some_and(|inbox| inbox.waiter.is_some()));
-    Ok(if watched { Exit::DONE } else { Exit::NO_WAITER })
+    Ok(if names.iter().all(waits) {
+        Exit::DONE
+    } else {
+        Exit::NO_WAITER
+    })
 }

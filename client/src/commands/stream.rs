@@ -3,10 +3,9 @@
 mod exec;
 mod reader;
 
-use hub_protocol::{InboxName, Kind, Priority, ProjectName};
-
 use self::reader::Reader;
 use crate::error::{Error, Exit};
+use crate::filter::Filter;
 use crate::here::Here;
 
 #[derive(Debug, clap::Args)]
@@ -31,30 +30,13 @@ pub(crate) struct Args {
     /// Print {event, id, data} for these kinds: notification, delivery, seen, presence
     #[arg(long, value_name = "a,b", value_delimiter = ',')]
     kinds: Vec<String>,
-    /// Only this project; `.` is the one here [default: all]
-    #[arg(long, value_name = "P")]
-    project: Option<ProjectName>,
-    /// Only what goes to this inbox
-    #[arg(long, value_name = "NAME")]
-    inbox: Option<InboxName>,
-    /// Only these types
-    #[arg(long, value_name = "a,b", value_delimiter = ',')]
-    types: Vec<Kind>,
-    /// Only from this sender
-    #[arg(long, value_name = "ID")]
-    from: Option<InboxName>,
-    /// Only about this session
-    #[arg(long, value_name = "ID")]
-    session: Option<InboxName>,
-    /// Only of this priority or a higher one
-    #[arg(long, value_name = "P")]
-    min_priority: Option<Priority>,
+    #[command(flatten)]
+    filter: Filter,
 }
 
 pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
     crate::out::demand_stdout()?;
-    let project = here.project_filter(args.project.as_ref())?;
-    let mut reader = Reader::new(args, project, here.hub()?);
+    let mut reader = Reader::new(args, here)?;
     loop {
         reader.read().await?;
     }

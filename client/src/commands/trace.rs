@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use hub_protocol::{InboxName, ProjectName, Seq, Timestamp};
+use hub_protocol::Seq;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -37,12 +37,12 @@ struct Trace {
 #[derive(Deserialize)]
 struct Step {
     #[serde(default)]
-    at: Option<Timestamp>,
+    at: Option<String>,
     state: String,
     #[serde(default)]
-    project: Option<ProjectName>,
+    project: Option<String>,
     #[serde(default)]
-    inbox: Option<InboxName>,
+    inbox: Option<String>,
     #[serde(default)]
     by: Option<String>,
 }
@@ -67,14 +67,14 @@ pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
 }
 
 fn describe(step: &Step) -> String {
-    let at = step.at.map_or("now".into(), |at| at.to_string());
-    let mut text = format!("{at:24}  {:10}", line(&step.state));
+    let at = step.at.as_deref().unwrap_or("now");
+    let mut text = format!("{:24}  {:10}", line(at), line(&step.state));
     // Writing to a String cannot fail.
     if let Some(inbox) = &step.inbox {
-        let _ = write!(text, "  {inbox}");
+        let _ = write!(text, "  {}", line(inbox));
     }
     if let Some(project) = &step.project {
-        let _ = write!(text, " in {project}");
+        let _ = write!(text, " in {}", line(project));
     }
     if let Some(by) = &step.by {
         let _ = write!(text, "  by {}", line(by));

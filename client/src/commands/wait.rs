@@ -45,14 +45,14 @@ pub(crate) struct Args {
     #[arg(long, value_name = "P")]
     min_priority: Option<Priority>,
     /// Once something came, wait for a lull of so many milliseconds
-    #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u16).range(..=5000))]
-    settle: Option<u16>,
+    #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(..=5000))]
+    settle: Option<u64>,
     /// Until each of these sessions is complete, failed or over
     #[arg(long, value_name = "a,b", value_delimiter = ',')]
     all: Vec<InboxName>,
     /// Until so many are pending
     #[arg(long, value_name = "N")]
-    count: Option<u32>,
+    count: Option<u64>,
     /// Until something comes that is not there yet
     #[arg(long)]
     new: bool,

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use hub_protocol::ProjectName;
 use reqwest::Response;
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -11,7 +10,7 @@ use tokio::time::{Instant, timeout};
 use super::{Args, exec};
 use crate::backoff::Backoff;
 use crate::error::{Error, Unreachable};
-use crate::here::newest;
+use crate::here::{Here, newest};
 use crate::hub::{Hub, PATIENCE, Path, Request, unreachable};
 use crate::out::{println, say};
 use crate::sse::{Event, Parser};
@@ -26,7 +25,7 @@ const FIRST_CONTACT: Duration = Duration::from_secs(2);
 /// A reader and its place.
 pub(super) struct Reader<'a> {
     args: &'a Args,
-    project: Option<ProjectName>,
+    path: Path,
     hub: Hub,
     /// Where it begins: what was asked for, or the newest notification at the start.
     since: Option<String>,
@@ -46,17 +45,18 @@ struct Reset {
 
 impl<'a> Reader<'a> {
     /// A reader as `args` describe it.
-    pub(super) fn new(args: &'a Args, project: Option<ProjectName>, hub: Hub) -> Self {
-        Self {
+    pub(super) fn new(args: &'a Args, here: &Here) -> Result<Self, Error> {
+        let path = Path::new("/events").list("kinds", &args.kinds);
+        Ok(Self {
             args,
-            project,
-            hub,
+            path: args.filter.on(path, here)?,
+            hub: here.hub()?,
             since: args.since.clone(),
             last: None,
             backoff: Backoff::new(Duration::from_millis(50), Duration::from_secs(5)),
             started: Instant::now(),
             was_there: false,
-        }
+        })
     }
 
     /// Reads one connection to its end, and waits until the next may be tried.
@@ -94,16 +94,8 @@ impl<'a> Reader<'a> {
     }
 
     fn request(&self) -> Request {
-        let args = self.args;
-        let path = Path::new("/events")
-            .maybe("since", self.since.as_ref().filter(|_| self.last.is_none()))
-            .maybe("project", self.project.as_ref())
-            .maybe("inbox", args.inbox.as_ref())
-            .list("types", &args.types)
-            .maybe("from", args.from.as_ref())
-            .maybe("session", args.session.as_ref())
-            .maybe("min_priority", args.min_priority)
-            .list("kinds", &args.kinds);
+        let since = self.since.as_ref().filter(|_| self.last.is_none());
+        let path = self.path.clone().maybe("since", since);
         let request = Request::get(path).header("accept", "text/event-stream");
         match &self.last {
             Some(last) => request.header("last-event-id", last),

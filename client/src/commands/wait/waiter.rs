@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
-use hub_protocol::{Holder, InboxName, Problem, ProjectName, Seq, WaitReply, WhyWoken};
+use hub_protocol::{BarrierReport, InboxName, Problem, ProjectName, Seq};
+use serde::Deserialize;
 use serde_json::json;
+use serde_json::value::RawValue;
 use tokio::time::Instant;
 
 use super::Args;
@@ -13,6 +15,7 @@ use crate::error::{Error, Exit};
 use crate::here::{Here, newest};
 use crate::hub::{Hub, Path, Request, parse};
 use crate::out::{print, say};
+use crate::seat::Seat;
 use crate::sender::session;
 use crate::text::json_line;
 
@@ -46,9 +49,26 @@ pub(super) struct Waiter {
     was_there: bool,
 }
 
+/// What a waiter needs of a [`hub_protocol::WaitReply`].
+#[derive(Deserialize)]
+struct Batch {
+    notifications: Vec<Box<RawValue>>,
+    lease: String,
+    remaining: u64,
+    why_woken: Why,
+    #[serde(default)]
+    barrier: Option<BarrierReport>,
+}
+
+/// Why a wait ended; a reason that a newer hub has is no error.
+#[derive(Deserialize)]
+struct Why {
+    reason: String,
+}
+
 /// What one question to the hub came to.
 enum Polled {
-    Batch(WaitReply),
+    Batch(Batch),
     TimedOut,
 }
 
@@ -82,7 +102,7 @@ impl Waiter {
             self.acknowledge(&reply.lease).await;
             tell(&reply);
             if !self.args.keep {
-                let late = reply.why_woken == WhyWoken::Timeout;
+                let late = reply.why_woken.reason == "timeout";
                 return Ok(if late {
                     Exit(self.args.timeout_code)
                 } else {
@@ -122,7 +142,7 @@ impl Waiter {
     }
 
     /// One request; `None` when nothing came in its time.
-    async fn poll(&mut self) -> Result<Option<WaitReply>, Error> {
+    async fn poll(&mut self) -> Result<Option<Batch>, Error> {
         if self.args.new && self.since.is_none() {
             self.since = Some(newest(&self.hub).await?);
         }
@@ -212,14 +232,13 @@ impl Waiter {
             .get("inbox")
             .and_then(|inbox| inbox.as_str())
             .unwrap_or_default();
-        let holder: Option<Holder> = problem
-            .more
-            .get("holder")
-            .and_then(|holder| serde_json::from_value(holder.clone()).ok());
-        let by = holder.as_ref().map_or("another waiter".into(), describe);
-        let ours =
-            self.session.is_some() && holder.is_some_and(|holder| holder.session == self.session);
-        if ours {
+        let seat = problem.more.get("holder").cloned();
+        let seat: Option<Seat> = seat.and_then(|seat| serde_json::from_value(seat).ok());
+        let by = seat
+            .as_ref()
+            .map_or("another waiter".into(), Seat::to_string);
+        let theirs = seat.as_ref().and_then(|seat| seat.session.as_deref());
+        if theirs.is_some() && theirs == self.session.as_ref().map(InboxName::as_str) {
             say(format!(
                 "this session already waits at inbox '{inbox}': {by}"
             ));
@@ -232,16 +251,8 @@ impl Waiter {
     }
 }
 
-fn describe(holder: &Holder) -> String {
-    let name = holder.name.as_deref().unwrap_or("a waiter without a name");
-    match &holder.session {
-        Some(session) => format!("{name} (session {session}, since {})", holder.since),
-        None => format!("{name} (since {})", holder.since),
-    }
-}
-
 /// The lines of a batch: the hub's own JSON.
-fn lines(reply: &WaitReply) -> String {
+fn lines(reply: &Batch) -> String {
     let mut text = String::new();
     for notification in &reply.notifications {
         text.push_str(&json_line(notification.get()));
@@ -250,7 +261,7 @@ fn lines(reply: &WaitReply) -> String {
     text
 }
 
-fn tell(reply: &WaitReply) {
+fn tell(reply: &Batch) {
     if let Some(barrier) = reply.barrier.as_ref().filter(|barrier| !barrier.met) {
         let missing: Vec<&str> = barrier.missing.iter().map(InboxName::as_str).collect();
         match missing.as_slice() {
@@ -291,7 +302,7 @@ mod tests {
     fn a_batch_is_the_hubs_own_lines() {
         let reply = "{\"notifications\":[{\"id\":1,\"msg\":\"a\u{9b}\"},{\"id\":2}],\"lease\":\"l\",\"remaining\":0,\
                      \"why_woken\":{\"reason\":\"pending\"}}";
-        let reply: WaitReply = serde_json::from_str(reply).unwrap();
+        let reply: Batch = serde_json::from_str(reply).unwrap();
         assert_eq!(
             lines(&reply),
             "{\"id\":1,\"msg\":\"a\\u009b\"}\n{\"id\":2}\n"

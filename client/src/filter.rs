@@ -1,0 +1,53 @@
+//! What of the log a reader wants; the same for what comes and for what was.
+
+use clap::Args;
+use hub_protocol::{InboxName, Kind, Priority, ProjectName};
+
+use crate::error::Error;
+use crate::here::Here;
+use crate::hub::Path;
+
+/// What of the log to read.
+#[derive(Debug, Args)]
+pub(crate) struct Filter {
+    /// Only this project; `.` is the one here [default: all]
+    #[arg(long, value_name = "P")]
+    project: Option<ProjectName>,
+    /// Only what goes to this inbox
+    #[arg(long, value_name = "NAME")]
+    inbox: Option<InboxName>,
+    /// Only these types
+    #[arg(long, value_name = "a,b", value_delimiter = ',')]
+    types: Vec<Kind>,
+    /// Only from this sender
+    #[arg(long, value_name = "ID")]
+    from: Option<InboxName>,
+    /// Only about this session
+    #[arg(long, value_name = "ID")]
+    session: Option<InboxName>,
+    /// Only of this priority or a higher one
+    #[arg(long, value_name = "P")]
+    min_priority: Option<Priority>,
+}
+
+impl Filter {
+    /// Whether notifications of several projects may come.
+    pub(crate) fn spans_projects(&self) -> bool {
+        self.project.is_none()
+    }
+
+    /// `path` with this filter in its query.
+    pub(crate) fn on(&self, path: Path, here: &Here) -> Result<Path, Error> {
+        let project = match &self.project {
+            Some(project) if project.as_str() == "." => Some(here.project(None)?.value),
+            given => given.clone(),
+        };
+        Ok(path
+            .maybe("project", project)
+            .maybe("inbox", self.inbox.as_ref())
+            .list("types", &self.types)
+            .maybe("from", self.from.as_ref())
+            .maybe("session", self.session.as_ref())
+            .maybe("min_priority", self.min_priority))
+    }
+}
