@@ -24,6 +24,8 @@ pub(crate) enum Fault {
         /// Whether a failed write is there all the same.
         stored: bool,
     },
+    /// Every read finds something else than was written.
+    Corrupt,
 }
 
 pub(crate) struct Faulty {
@@ -45,6 +47,11 @@ impl Faulty {
     /// How many calls there were that can fail.
     pub(crate) fn calls(&self) -> usize {
         self.calls.load(Ordering::SeqCst)
+    }
+
+    /// From now on nothing can be read.
+    pub(crate) fn corrupt(&self) {
+        *self.fault.lock().unwrap() = Some(Fault::Corrupt);
     }
 
     pub(crate) fn heal(&self) {
@@ -90,6 +97,12 @@ impl Journal for Faulty {
     }
 
     fn read(&self, from: Seq, max_bytes: usize) -> Result<Vec<Entry>, JournalError> {
+        if let Some(Fault::Corrupt) = *self.fault.lock().unwrap() {
+            return Err(JournalError::Corrupt {
+                at: from,
+                reason: "injected".into(),
+            });
+        }
         match self.turn() {
             Some((error, _)) => Err(error),
             None => self.inner.read(from, max_bytes),

@@ -73,6 +73,18 @@ impl InProcess {
         (status, serde_json::from_slice(&body).unwrap_or_default())
     }
 
+    /// What a stream of events begins with, up to and including `last`.
+    pub(crate) async fn first_events(&self, uri: &str, last: &str) -> String {
+        let request = Request::get(uri).body(Body::empty()).unwrap();
+        let mut body = self.app.clone().oneshot(request).await.unwrap().into_body();
+        let mut text = String::new();
+        while !text.contains(last) {
+            let frame = body.frame().await.unwrap().unwrap();
+            text.push_str(std::str::from_utf8(frame.data_ref().unwrap()).unwrap());
+        }
+        text
+    }
+
     /// Ends the writer, whatever it says.
     pub(crate) fn stop(self) {
         self.hub.stop();

@@ -175,3 +175,22 @@ async fn after_a_full_disk_the_same_hub_goes_on() {
         hub.stop();
     }
 }
+
+#[tokio::test]
+async fn a_reader_is_told_what_cannot_be_read() {
+    let journal = Faulty::new(None);
+    let hub = InProcess::start(journal.clone());
+    hub.publish("k", "lost").await;
+    hub.stop();
+    // After a restart nothing is in memory: the reader depends on the disk.
+    let hub = InProcess::start(journal.clone());
+    journal.corrupt();
+    let text = hub
+        .first_events("/events?since=0", "\"reason\":\"corrupt\"")
+        .await;
+    assert!(
+        text.contains("event: gap\ndata: {\"from\":1,\"to\":2,\"reason\":\"corrupt\"}"),
+        "{text}"
+    );
+    hub.stop();
+}

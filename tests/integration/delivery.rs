@@ -6,11 +6,18 @@ use serde_json::{Value, json};
 /// The ids of an answer of `GET /wait`.
 fn ids(reply: &Value) -> Vec<u64> {
     let all = reply["notifications"].as_array().expect("a list");
-    all.iter().filter_map(|notification| notification["id"].as_u64()).collect()
+    all.iter()
+        .filter_map(|notification| notification["id"].as_u64())
+        .collect()
 }
 
 async fn drain(client: &Client, query: &str) -> Value {
-    client.get(&format!("/wait?timeout=0{query}")).send().await.expect(200).json()
+    client
+        .get(&format!("/wait?timeout=0{query}"))
+        .send()
+        .await
+        .expect(200)
+        .json()
 }
 
 /// Starts a wait, and returns once the hub knows of it.
@@ -27,21 +34,45 @@ async fn a_waiter_is_woken_and_the_publisher_is_told() {
     let hub = Hub::start();
     let wait = waiting(&hub, "timeout=20").await;
     let post = json!({ "msg": "backup done", "from": "cron" });
-    let published = hub.client().post("/notify").json(&post).send().await.expect(201).json();
+    let published = hub
+        .client()
+        .post("/notify")
+        .json(&post)
+        .send()
+        .await
+        .expect(201)
+        .json();
     assert_eq!(published["woken"], 1);
-    assert_eq!(published["inboxes"], json!([{ "name": "primary", "created": true, "waiter": true }]));
+    assert_eq!(
+        published["inboxes"],
+        json!([{ "name": "primary", "created": true, "waiter": true }])
+    );
     let reply = wait.await.unwrap().expect(200).json();
     assert_eq!(reply["notifications"][0]["msg"], "backup done");
-    assert_eq!(reply["why_woken"], json!({ "reason": "arrived", "id": 1, "from": "cron", "type": "complete" }));
+    assert_eq!(
+        reply["why_woken"],
+        json!({ "reason": "arrived", "id": 1, "from": "cron", "type": "complete" })
+    );
 }
 
 #[tokio::test]
 async fn a_notification_begins_with_the_promised_fields() {
     let hub = Hub::builder().memory().start();
     hub.client().say("x").await;
-    let reply = hub.client().get("/wait?timeout=0").send().await.expect(200).text();
-    let first = reply.find("{\"id\":1,\"ts\":\"").expect("id and ts come first");
-    let order: Vec<usize> = ["\"from\":", "\"type\":", "\"msg\":"].iter().map(|key| reply.find(key).unwrap()).collect();
+    let reply = hub
+        .client()
+        .get("/wait?timeout=0")
+        .send()
+        .await
+        .expect(200)
+        .text();
+    let first = reply
+        .find("{\"id\":1,\"ts\":\"")
+        .expect("id and ts come first");
+    let order: Vec<usize> = ["\"from\":", "\"type\":", "\"msg\":"]
+        .iter()
+        .map(|key| reply.find(key).unwrap())
+        .collect();
     assert!(first < order[0] && order.is_sorted(), "{reply}");
 }
 
@@ -52,14 +83,27 @@ async fn what_was_answered_is_there_after_kill_9_and_what_was_acked_stays_acked(
     let first = client.say("one").await;
     let lease = drain(&client, "").await["lease"].clone();
     let second = client.say("two").await;
-    client.post("/inboxes/primary/ack").json(&json!({ "lease": lease })).send().await.expect(200);
+    client
+        .post("/inboxes/primary/ack")
+        .json(&json!({ "lease": lease }))
+        .send()
+        .await
+        .expect(200);
     hub.kill_9();
     hub.start_again();
     let client = hub.client();
     assert_eq!(ids(&drain(&client, "").await), [second]);
-    let status = client.get(&format!("/notifications/{first}")).send().await.expect(200).json();
+    let status = client
+        .get(&format!("/notifications/{first}"))
+        .send()
+        .await
+        .expect(200)
+        .json();
     assert_eq!(status["status"], "acked");
-    assert!(client.say("three").await > second, "no number is used again");
+    assert!(
+        client.say("three").await > second,
+        "no number is used again"
+    );
 }
 
 #[tokio::test]
@@ -69,7 +113,10 @@ async fn a_lease_from_before_a_restart_still_acknowledges() {
     let lease = drain(&hub.client(), "").await["lease"].clone();
     hub.kill_9();
     hub.start_again();
-    let ack = hub.client().post("/inboxes/primary/ack").json(&json!({ "lease": lease }));
+    let ack = hub
+        .client()
+        .post("/inboxes/primary/ack")
+        .json(&json!({ "lease": lease }));
     assert_eq!(ack.send().await.expect(200).json(), json!({ "acked": [1] }));
     hub.client().get("/wait?timeout=0").send().await.expect(204);
 }
@@ -81,7 +128,12 @@ async fn an_ack_never_covers_what_was_not_returned() {
     client.say("one").await;
     let lease = drain(&client, "&as=me").await["lease"].clone();
     let later = client.say("two").await;
-    client.post("/inboxes/primary/ack").json(&json!({ "lease": lease })).send().await.expect(200);
+    client
+        .post("/inboxes/primary/ack")
+        .json(&json!({ "lease": lease }))
+        .send()
+        .await
+        .expect(200);
     assert_eq!(ids(&drain(&client, "&as=me").await), [later]);
 }
 
@@ -90,12 +142,19 @@ async fn acknowledging_twice_is_fine_and_a_forged_lease_is_not() {
     let hub = Hub::builder().memory().start();
     let client = hub.client();
     client.say("one").await;
-    let lease = drain(&client, "").await["lease"].as_str().unwrap().to_owned();
+    let lease = drain(&client, "").await["lease"]
+        .as_str()
+        .unwrap()
+        .to_owned();
     for acked in [json!([1]), json!([])] {
-        let ack = client.post("/inboxes/primary/ack").json(&json!({ "lease": lease }));
+        let ack = client
+            .post("/inboxes/primary/ack")
+            .json(&json!({ "lease": lease }));
         assert_eq!(ack.send().await.expect(200).json()["acked"], acked);
     }
-    let forged = client.post("/inboxes/primary/ack").json(&json!({ "lease": format!("A{lease}") }));
+    let forged = client
+        .post("/inboxes/primary/ack")
+        .json(&json!({ "lease": format!("A{lease}") }));
     assert_eq!(forged.send().await.expect(422).code(), "forged_lease");
 }
 
@@ -106,7 +165,9 @@ async fn acknowledging_what_was_never_put_there_is_an_error_and_changes_nothing(
     let here = client.say("here").await;
     let elsewhere = client.notify(json!({ "msg": "there", "to": "w1" })).await;
     for foreign in [elsewhere, 99] {
-        let ack = client.post("/inboxes/primary/ack").json(&json!({ "ids": [here, foreign] }));
+        let ack = client
+            .post("/inboxes/primary/ack")
+            .json(&json!({ "ids": [here, foreign] }));
         assert_eq!(ack.send().await.expect(404).code(), "unknown_notification");
     }
     assert_eq!(ids(&drain(&client, "").await), [here]);
@@ -117,9 +178,21 @@ async fn the_last_batch_is_acknowledged_with_the_next_wait() {
     let hub = Hub::builder().memory().start();
     let client = hub.client();
     client.say("one").await;
-    let lease = drain(&client, "").await["lease"].as_str().unwrap().to_owned();
-    client.get(&format!("/wait?timeout=0&ack={lease}")).send().await.expect(204);
-    let acked = client.get("/notifications/1").send().await.expect(200).json();
+    let lease = drain(&client, "").await["lease"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    client
+        .get(&format!("/wait?timeout=0&ack={lease}"))
+        .send()
+        .await
+        .expect(204);
+    let acked = client
+        .get("/notifications/1")
+        .send()
+        .await
+        .expect(200)
+        .json();
     assert_eq!(acked["status"], "acked");
 }
 
@@ -127,9 +200,20 @@ async fn the_last_batch_is_acknowledged_with_the_next_wait() {
 async fn a_second_waiter_is_refused_and_told_who_waits() {
     let hub = Hub::builder().memory().start();
     let wait = waiting(&hub, "timeout=20&as=first&session=boss").await;
-    let held = hub.client().get("/wait?timeout=20&as=second").send().await.expect(409);
+    let held = hub
+        .client()
+        .get("/wait?timeout=20&as=second")
+        .send()
+        .await
+        .expect(409);
     assert_eq!(held.code(), "inbox_held");
-    assert_eq!((&held.json()["holder"]["as"], &held.json()["holder"]["session"]), (&json!("first"), &json!("boss")));
+    assert_eq!(
+        (
+            &held.json()["holder"]["as"],
+            &held.json()["holder"]["session"]
+        ),
+        (&json!("first"), &json!("boss"))
+    );
     let ask = hub.client().get("/wait?timeout=20&as=second&takeover=true");
     let second = tokio::spawn(async move { ask.send().await });
     assert_eq!(wait.await.unwrap().expect(409).code(), "taken_over");
@@ -141,12 +225,19 @@ async fn a_second_waiter_is_refused_and_told_who_waits() {
 async fn the_same_key_is_stored_once_also_after_a_crash() {
     let mut hub = Hub::start();
     let send = |hub: &Hub, body: &'static str| {
-        hub.client().post("/notify").header("idempotency-key", "k").body(body).send()
+        hub.client()
+            .post("/notify")
+            .header("idempotency-key", "k")
+            .body(body)
+            .send()
     };
     let first = send(&hub, "once").await.expect(201).json();
     hub.kill_9();
     hub.start_again();
-    assert_eq!(send(&hub, "once").await.expect(200).json()["id"], first["id"]);
+    assert_eq!(
+        send(&hub, "once").await.expect(200).json()["id"],
+        first["id"]
+    );
     assert_eq!(send(&hub, "other").await.expect(409).code(), "key_reused");
     assert_eq!(ids(&drain(&hub.client(), "").await).len(), 1);
 }
@@ -155,7 +246,12 @@ async fn the_same_key_is_stored_once_also_after_a_crash() {
 async fn a_batch_is_stored_whole_or_not_at_all() {
     let hub = Hub::builder().memory().start();
     let batch = json!([{ "msg": "good" }, { "msg": "bad", "type": "answer" }]);
-    hub.client().post("/notify").json(&batch).send().await.expect(422);
+    hub.client()
+        .post("/notify")
+        .json(&batch)
+        .send()
+        .await
+        .expect(422);
     hub.client().get("/wait?timeout=0").send().await.expect(204);
 }
 
@@ -163,13 +259,22 @@ async fn a_batch_is_stored_whole_or_not_at_all() {
 async fn a_newer_one_with_the_same_key_takes_the_place_of_a_pending_one() {
     let hub = Hub::builder().memory().start();
     let client = hub.client();
-    let say = |msg, priority| json!({ "msg": msg, "from": "ci", "key": "build", "priority": priority });
+    let say =
+        |msg, priority| json!({ "msg": msg, "from": "ci", "key": "build", "priority": priority });
     let old = client.notify(say("50 %", "high")).await;
     let new = client.notify(say("60 %", "normal")).await;
     let reply = drain(&client, "").await;
     assert_eq!(ids(&reply), [new]);
-    assert_eq!(reply["notifications"][0]["priority"], "high", "the higher priority stays");
-    let status = client.get(&format!("/notifications/{old}")).send().await.expect(200).json();
+    assert_eq!(
+        reply["notifications"][0]["priority"], "high",
+        "the higher priority stays"
+    );
+    let status = client
+        .get(&format!("/notifications/{old}"))
+        .send()
+        .await
+        .expect(200)
+        .json();
     assert_eq!(status["status"], "superseded");
 }
 
@@ -178,11 +283,32 @@ async fn a_misaddressed_message_is_loud() {
     let hub = Hub::builder().memory().start();
     let _wait = waiting(&hub, "timeout=20&project=here").await;
     let post = json!({ "msg": "hello?", "project": "there" });
-    let published = hub.client().post("/notify").json(&post).send().await.expect(201).json();
-    assert!(published["hint"].as_str().is_some_and(|hint| hint.contains("'here'")), "{published}");
-    hub.client().notify(json!({ "msg": "x", "to": "worker-1" })).await;
+    let published = hub
+        .client()
+        .post("/notify")
+        .json(&post)
+        .send()
+        .await
+        .expect(201)
+        .json();
+    assert!(
+        published["hint"]
+            .as_str()
+            .is_some_and(|hint| hint.contains("'here'")),
+        "{published}"
+    );
+    hub.client()
+        .notify(json!({ "msg": "x", "to": "worker-1" }))
+        .await;
     let typo = json!({ "msg": "x", "to": "worker-2" });
-    let published = hub.client().post("/notify").json(&typo).send().await.expect(201).json();
+    let published = hub
+        .client()
+        .post("/notify")
+        .json(&typo)
+        .send()
+        .await
+        .expect(201)
+        .json();
     assert_eq!(published["inboxes"][0]["nearest"], "worker-1");
 }
 
@@ -190,9 +316,15 @@ async fn a_misaddressed_message_is_loud() {
 async fn an_expired_notification_is_not_offered() {
     let hub = Hub::builder().memory().start();
     let mut events = hub.client().events("?kinds=delivery").await;
-    let id = hub.client().notify(json!({ "msg": "quick", "ttl": 1 })).await;
+    let id = hub
+        .client()
+        .notify(json!({ "msg": "quick", "ttl": 1 }))
+        .await;
     let expired = events.next_of("delivery").await;
-    assert_eq!((&expired.data["ids"], &expired.data["state"]), (&json!([id]), &json!("expired")));
+    assert_eq!(
+        (&expired.data["ids"], &expired.data["state"]),
+        (&json!([id]), &json!("expired"))
+    );
     hub.client().get("/wait?timeout=0").send().await.expect(204);
 }
 
@@ -200,9 +332,20 @@ async fn an_expired_notification_is_not_offered() {
 async fn a_wait_that_is_over_says_204_and_one_for_a_barrier_what_is_missing() {
     let hub = Hub::builder().memory().start();
     let client = hub.client();
-    client.get("/wait?timeout=1&inbox=w9").send().await.expect(204);
-    client.notify(json!({ "msg": "done", "from": "w1", "type": "complete" })).await;
-    let reply = client.get("/wait?timeout=1&all=w1,w2").send().await.expect(200).json();
+    client
+        .get("/wait?timeout=1&inbox=w9")
+        .send()
+        .await
+        .expect(204);
+    client
+        .notify(json!({ "msg": "done", "from": "w1", "type": "complete" }))
+        .await;
+    let reply = client
+        .get("/wait?timeout=1&all=w1,w2")
+        .send()
+        .await
+        .expect(200)
+        .json();
     assert_eq!(reply["barrier"], json!({ "met": false, "missing": ["w2"] }));
     assert_eq!(reply["why_woken"], json!({ "reason": "timeout" }));
 }
@@ -213,11 +356,19 @@ async fn replies_come_to_rest_after_eight() {
     let client = hub.client();
     let mut last = client.say("ping").await;
     for _ in 0..8 {
-        last = client.notify(json!({ "msg": "pong", "type": "message", "reply_to": last })).await;
+        last = client
+            .notify(json!({ "msg": "pong", "type": "message", "reply_to": last }))
+            .await;
     }
     let wait = waiting(&hub, "timeout=20&inbox=primary&since=9").await;
     let tired = json!({ "msg": "pong", "type": "message", "reply_to": last });
-    let published = client.post("/notify").json(&tired).send().await.expect(201).json();
+    let published = client
+        .post("/notify")
+        .json(&tired)
+        .send()
+        .await
+        .expect(201)
+        .json();
     assert_eq!(published["woken"], 0, "the ninth reply");
     client.say("a new thought").await;
     wait.await.unwrap().expect(200);

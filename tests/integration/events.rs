@@ -20,7 +20,11 @@ async fn say_all(hub: &Hub, texts: &[&str]) {
 
 /// Reconnects with what a browser would send.
 async fn resume(hub: &Hub, last: &Event) -> Events {
-    hub.client().get("/events").header("last-event-id", &last.id).stream().await
+    hub.client()
+        .get("/events")
+        .header("last-event-id", &last.id)
+        .stream()
+        .await
 }
 
 #[tokio::test]
@@ -34,7 +38,10 @@ async fn a_reconnecting_reader_gets_what_it_missed_also_over_a_restart() {
     hub.kill_9();
     hub.start_again();
     say_all(&hub, &["three"]).await;
-    assert_eq!(texts(&mut resume(&hub, &last).await, 2).await, ["two", "three"]);
+    assert_eq!(
+        texts(&mut resume(&hub, &last).await, 2).await,
+        ["two", "three"]
+    );
 }
 
 #[tokio::test]
@@ -53,7 +60,12 @@ async fn a_place_that_does_not_exist_here_is_reset_and_goes_on_live() {
     let hub = Hub::builder().memory().start();
     say_all(&hub, &["one"]).await;
     for id in ["nonsense", "ffffffffffffffff-1", "999"] {
-        let mut events = hub.client().get("/events").header("last-event-id", id).stream().await;
+        let mut events = hub
+            .client()
+            .get("/events")
+            .header("last-event-id", id)
+            .stream()
+            .await;
         let reset = events.next_of("reset").await;
         assert_eq!(reset.data["head"], hub.client().head().await, "{id}");
         say_all(&hub, &["after"]).await;
@@ -65,7 +77,12 @@ async fn a_place_that_does_not_exist_here_is_reset_and_goes_on_live() {
 async fn a_malformed_since_is_an_error() {
     let hub = Hub::builder().memory().start();
     for query in ["since=x", "since=-1", "since=1&since=2", "since="] {
-        let answer = hub.client().get(&format!("/events?{query}")).send().await.expect(400);
+        let answer = hub
+            .client()
+            .get(&format!("/events?{query}"))
+            .send()
+            .await
+            .expect(400);
         assert_eq!(answer.code(), "malformed_cursor", "{query}");
     }
 }
@@ -73,9 +90,16 @@ async fn a_malformed_since_is_an_error() {
 #[tokio::test]
 async fn a_reader_behind_the_ring_gets_everything_from_the_disk() {
     let hub = Hub::start();
-    let batch: Vec<_> = (0..1000).map(|n| json!({ "msg": format!("{n}") })).collect();
+    let batch: Vec<_> = (0..1000)
+        .map(|n| json!({ "msg": format!("{n}") }))
+        .collect();
     for _ in 0..6 {
-        hub.client().post("/notify").json(&batch).send().await.expect(201);
+        hub.client()
+            .post("/notify")
+            .json(&batch)
+            .send()
+            .await
+            .expect(201);
     }
     let mut events = hub.client().events("?since=0").await;
     let mut expected = 0;
@@ -90,7 +114,10 @@ async fn a_reader_behind_the_ring_gets_everything_from_the_disk() {
 #[tokio::test]
 async fn a_filter_chooses_and_the_ids_go_on_rising() {
     let hub = Hub::builder().memory().start();
-    let mut events = hub.client().events("?since=0&types=error&project=p&inbox=primary").await;
+    let mut events = hub
+        .client()
+        .events("?since=0&types=error&project=p&inbox=primary")
+        .await;
     let posts = [
         json!({ "msg": "a", "project": "p" }),
         json!({ "msg": "b", "project": "p", "type": "error" }),
@@ -110,19 +137,37 @@ async fn what_becomes_of_notifications_is_told_on_request() {
     let client = hub.client();
     let mut events = client.events("?kinds=delivery,seen").await;
     let id = client.say("one").await;
-    client.put(&format!("/notifications/{id}/seen")).send().await.expect(200);
-    client.post("/inboxes/primary/ack").json(&json!({ "ids": [id], "by": "me" })).send().await.expect(200);
+    client
+        .put(&format!("/notifications/{id}/seen"))
+        .send()
+        .await
+        .expect(200);
+    client
+        .post("/inboxes/primary/ack")
+        .json(&json!({ "ids": [id], "by": "me" }))
+        .send()
+        .await
+        .expect(200);
     let seen = events.next_of("seen").await;
-    assert_eq!((&seen.data["ids"], &seen.data["seen"]), (&json!([id]), &json!(true)));
+    assert_eq!(
+        (&seen.data["ids"], &seen.data["seen"]),
+        (&json!([id]), &json!(true))
+    );
     let acked = events.next_of("delivery").await;
-    assert_eq!((&acked.data["state"], &acked.data["by"]), (&json!("acked"), &json!("me")));
+    assert_eq!(
+        (&acked.data["state"], &acked.data["by"]),
+        (&json!("acked"), &json!("me"))
+    );
 }
 
 #[tokio::test]
 async fn who_waits_is_told_whole_at_first_and_at_every_change() {
     let hub = Hub::builder().memory().start();
     let mut presence = hub.client().events("?kinds=presence").await;
-    assert_eq!(presence.next_of("presence").await.data, json!({ "waiters": [] }));
+    assert_eq!(
+        presence.next_of("presence").await.data,
+        json!({ "waiters": [] })
+    );
     let ask = hub.client().get("/wait?timeout=20&as=me&inbox=w1");
     let wait = tokio::spawn(async move { ask.send().await });
     presence.until_waiting("w1").await;

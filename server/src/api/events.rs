@@ -18,6 +18,7 @@ use super::params::{self, FilterParams, Params};
 use super::{ApiError, Code};
 use crate::filter::Filter;
 use crate::hub::{Hub, StreamPermit};
+use crate::journal::JournalError;
 use crate::log::{Event, Log};
 
 mod frame;
@@ -159,7 +160,14 @@ impl Reader {
             if std::mem::take(&mut self.presence_due) {
                 return frame::presence(&self.hub).await;
             }
-            let events = self.read().await?;
+            let events = match self.read().await {
+                Ok(events) => events,
+                Err(JournalError::Corrupt { .. }) => return Some(self.skip_corruption()),
+                Err(error) => {
+                    tracing::error!(%error, "an event stream ends");
+                    return None;
+                }
+            };
             if events.is_empty() {
                 if let Some(silence) = self.idle().await? {
                     return Some(silence);
@@ -172,14 +180,21 @@ impl Reader {
         }
     }
 
-    async fn read(&self) -> Option<Vec<Arc<Event>>> {
+    async fn read(&self) -> Result<Vec<Arc<Event>>, JournalError> {
         if let Some(events) = self.hub.log().recent(self.cursor, CHUNK_EVENTS) {
-            return Some(events);
+            return Ok(events);
         }
         let (log, cursor) = (Arc::clone(self.hub.log()), self.cursor);
-        params::blocking(move || log.read(cursor, CHUNK_BYTES))
-            .await
-            .ok()
+        let read = tokio::task::spawn_blocking(move || log.read(cursor, CHUNK_BYTES));
+        read.await.map_err(std::io::Error::other)?
+    }
+
+    /// What cannot be read is said, and what comes after the head goes on.
+    fn skip_corruption(&mut self) -> Bytes {
+        let log = self.hub.log();
+        let gap = frame::corrupt(log.epoch(), self.cursor + 1, log.head());
+        self.cursor = log.head();
+        gap.into()
     }
 
     /// Waits until there may be something new. Some(comment) after a long silence; `None` at shutdown.

@@ -102,9 +102,7 @@ pub(super) async fn close(
     Part(inbox): Part<InboxName>,
     Params(ProjectParam { project }): Params<ProjectParam>,
 ) -> Result<Json<Dropped>, ApiError> {
-    let done = hub
-        .submit(Command::CloseInbox { project, inbox })
-        .await?;
+    let done = hub.submit(Command::CloseInbox { project, inbox }).await?;
     Ok(Json(Dropped {
         dropped: done.settled,
     }))

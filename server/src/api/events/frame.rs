@@ -170,6 +170,13 @@ pub(super) fn gap(epoch: Epoch, from: Seq, to: Seq) -> String {
     format!("id: {epoch}-{to}\nevent: gap\ndata: {{\"from\":{from},\"to\":{to}}}\n\n")
 }
 
+/// What lies between cannot be read any more.
+pub(super) fn corrupt(epoch: Epoch, from: Seq, to: Seq) -> String {
+    format!(
+        "id: {epoch}-{to}\nevent: gap\ndata: {{\"from\":{from},\"to\":{to},\"reason\":\"corrupt\"}}\n\n"
+    )
+}
+
 /// JSON holds no raw line ends, so that data is one line.
 fn frame(epoch: Epoch, seq: Seq, event: &str, data: &[u8]) -> Bytes {
     let mut frame = format!("id: {epoch}-{seq}\nevent: {event}\ndata: ").into_bytes();
