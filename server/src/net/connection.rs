@@ -82,16 +82,14 @@ impl Server {
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
-        let io = IoGuard::new(stream, self.write_timeout);
-        let two_lengths = io.two_lengths();
+        let io = TokioIo::new(IoGuard::new(stream, self.write_timeout, line.clone()));
         let service = service_fn(|request: Request<Incoming>| {
             let coded = request.headers().contains_key(TRANSFER_ENCODING);
-            if two_lengths.take() && coded {
+            if line.take_two_lengths() && coded {
                 return refuse(line.occupy());
             }
             self.answer(request, peer, line)
         });
-        let io = TokioIo::new(io);
         let mut connection = self.http.serve_connection(io, service);
         let ended = tokio::select! {
             ended = poll_fn(|cx| connection.poll_without_shutdown(cx)) => ended,

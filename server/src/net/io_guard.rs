@@ -5,72 +5,36 @@
 use std::future::Future;
 use std::io::{self, IoSlice};
 use std::pin::Pin;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::Sleep;
 
+use super::slots::{Busy, Line};
+
 /// A byte stream with a limit on how long a write may stand still.
 pub(super) struct IoGuard<S> {
     stream: S,
     limit: Duration,
-    /// Runs while a write stands still.
-    stalled: Option<Pin<Box<Sleep>>>,
+    line: Line,
+    /// Runs while a write stands still; the connection is busy as long.
+    stalled: Option<(Pin<Box<Sleep>>, Busy)>,
     /// Something came that was not answered yet.
     heard: bool,
     refused: Option<u16>,
-    two_lengths: TwoLengths,
-}
-
-/// Whether the last head had both Content-Length and Transfer-Encoding, shared with whoever answers it. hyper follows
-/// the second, as RFC 9112 says, and hides the first; such a request is an attack or a mistake, and is told so. A head
-/// that comes in pieces may escape, and does no harm.
-#[derive(Debug, Clone, Default)]
-pub(super) struct TwoLengths(Arc<AtomicBool>);
-
-impl TwoLengths {
-    /// Whether it was so, and forgets it.
-    pub(super) fn take(&self) -> bool {
-        self.0.swap(false, Ordering::Relaxed)
-    }
-
-    fn look(&self, bytes: &[u8]) {
-        let head = bytes
-            .split(|byte| *byte == b'\n')
-            .take_while(|line| !line.is_empty() && *line != b"\r");
-        let begins = |line: &[u8], name: &[u8]| {
-            line.get(..name.len())
-                .is_some_and(|start| start.eq_ignore_ascii_case(name))
-        };
-        let (mut length, mut coding) = (false, false);
-        for line in head {
-            length |= begins(line, b"content-length:");
-            coding |= begins(line, b"transfer-encoding:");
-        }
-        if length && coding {
-            self.0.store(true, Ordering::Relaxed);
-        }
-    }
 }
 
 impl<S> IoGuard<S> {
-    pub(super) fn new(stream: S, limit: Duration) -> Self {
+    pub(super) fn new(stream: S, limit: Duration, line: Line) -> Self {
         Self {
             stream,
             limit,
+            line,
             stalled: None,
             heard: false,
             refused: None,
-            two_lengths: TwoLengths::default(),
         }
-    }
-
-    /// What is known of the lengths of the head that came last.
-    pub(super) fn two_lengths(&self) -> TwoLengths {
-        self.two_lengths.clone()
     }
 
     /// Whether something came since the last answer.
@@ -93,15 +57,38 @@ impl<S> IoGuard<S> {
             self.heard = false;
             return result;
         }
-        let limit = self.limit;
-        let timer = self
-            .stalled
-            .get_or_insert_with(|| Box::pin(tokio::time::sleep(limit)));
+        let Self {
+            limit,
+            line,
+            stalled,
+            ..
+        } = self;
+        let begin = || (Box::pin(tokio::time::sleep(*limit)), line.occupy());
+        let (timer, _) = stalled.get_or_insert_with(begin);
         timer
             .as_mut()
             .poll(cx)
             .map(|()| Err(io::ErrorKind::TimedOut.into()))
     }
+}
+
+/// Whether a head begins here that has both Content-Length and Transfer-Encoding. hyper follows the second, as RFC 9112
+/// says, and hides the first; such a request is an attack or a mistake, and is told so. A head that comes in pieces may
+/// escape, and does no harm.
+fn has_two_lengths(bytes: &[u8]) -> bool {
+    let begins = |line: &[u8], name: &[u8]| {
+        line.get(..name.len())
+            .is_some_and(|start| start.eq_ignore_ascii_case(name))
+    };
+    let (mut length, mut coding) = (false, false);
+    for line in bytes.split(|byte| *byte == b'\n') {
+        if line.is_empty() || line == b"\r" {
+            break;
+        }
+        length |= begins(line, b"content-length:");
+        coding |= begins(line, b"transfer-encoding:");
+    }
+    length && coding
 }
 
 /// The status, if these bytes are hyper's answer to a request that it could not parse. The hub's own errors have a
@@ -130,7 +117,9 @@ impl<S: AsyncRead + Unpin> AsyncRead for IoGuard<S> {
         let result = Pin::new(&mut self.stream).poll_read(cx, buffer);
         let fresh = &buffer.filled()[before..];
         self.heard |= !fresh.is_empty();
-        self.two_lengths.look(fresh);
+        if has_two_lengths(fresh) {
+            self.line.note_two_lengths();
+        }
         result
     }
 }

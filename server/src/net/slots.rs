@@ -1,7 +1,7 @@
 //! Caps: how many connections, and how many of their requests may wait.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -24,10 +24,15 @@ struct Open {
     connections: BTreeMap<u64, Line>,
 }
 
-/// What a connection and its slot know of each other.
+/// What the parts of a connection know of each other.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Line {
-    busy: Arc<AtomicBool>,
+pub(super) struct Line(Arc<State>);
+
+#[derive(Debug, Default)]
+struct State {
+    /// Answers under way, and writes that stand still.
+    busy: AtomicU32,
+    two_lengths: AtomicBool,
     evicted: CancellationToken,
 }
 
@@ -76,7 +81,7 @@ impl Slots {
         if let Some(id) = idle.next().map(|(id, _)| *id)
             && let Some(line) = open.connections.remove(&id)
         {
-            line.evicted.cancel();
+            line.0.evicted.cancel();
         }
     }
 }
@@ -94,28 +99,38 @@ impl Drop for Slot {
 }
 
 impl Line {
-    /// Says that a request is being answered, until the answer is dropped.
+    /// Says that something is under way, until it is dropped.
     pub(super) fn occupy(&self) -> Busy {
-        self.busy.store(true, Ordering::Relaxed);
-        Busy(self.busy.clone())
+        self.0.busy.fetch_add(1, Ordering::Relaxed);
+        Busy(self.clone())
     }
 
     pub(super) fn is_busy(&self) -> bool {
-        self.busy.load(Ordering::Relaxed)
+        self.0.busy.load(Ordering::Relaxed) > 0
     }
 
     pub(super) async fn evicted(&self) {
-        self.evicted.cancelled().await;
+        self.0.evicted.cancelled().await;
+    }
+
+    /// Says that the head that came has both Content-Length and Transfer-Encoding.
+    pub(super) fn note_two_lengths(&self) {
+        self.0.two_lengths.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether that was said, and forgets it.
+    pub(super) fn take_two_lengths(&self) -> bool {
+        self.0.two_lengths.swap(false, Ordering::Relaxed)
     }
 }
 
-/// A request that is being answered. HTTP/1 has one at a time on a connection.
+/// Something under way on a connection.
 #[derive(Debug)]
-pub(super) struct Busy(Arc<AtomicBool>);
+pub(super) struct Busy(Line);
 
 impl Drop for Busy {
     fn drop(&mut self) {
-        self.0.store(false, Ordering::Relaxed);
+        self.0.0.busy.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -138,7 +153,7 @@ mod tests {
             async move { slots.take().await }
         });
         silent.line().evicted().await;
-        assert!(!talking.line().evicted.is_cancelled());
+        assert!(!talking.line().0.evicted.is_cancelled());
         drop(silent);
         newcomer.await.unwrap();
     }
