@@ -1,10 +1,11 @@
 //! What a command says: results on stdout, everything else on stderr.
 
 use std::fmt::Display;
+use std::fs::File;
 use std::io::{self, Write};
 use std::os::unix::fs::MetadataExt;
 
-use rustix::fs::{OFlags, fcntl_getfl, fstat};
+use rustix::fs::{OFlags, fcntl_getfl};
 use std::os::fd::{AsFd, BorrowedFd};
 
 use crate::error::Error;
@@ -39,9 +40,12 @@ pub(crate) fn demand_stdout() -> Result<(), Error> {
         return Ok(());
     };
     let was_closed = |fd: BorrowedFd<'_>| {
-        let is_null =
-            fstat(fd).is_ok_and(|stat| stat.st_dev == null.dev() && stat.st_ino == null.ino());
-        is_null && fcntl_getfl(fd).is_ok_and(|flags| flags.contains(OFlags::RDWR))
+        let meta = fd
+            .try_clone_to_owned()
+            .map(File::from)
+            .and_then(|file| file.metadata());
+        meta.is_ok_and(|meta| meta.dev() == null.dev() && meta.ino() == null.ino())
+            && fcntl_getfl(fd).is_ok_and(|flags| flags.contains(OFlags::RDWR))
     };
     if was_closed(io::stdout().as_fd()) && !was_closed(io::stderr().as_fd()) {
         return Err(anyhow::anyhow!("stdout is closed: nobody would see what comes").into());

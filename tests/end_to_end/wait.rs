@@ -221,25 +221,22 @@ fn a_waiter_that_keeps_waiting_prints_every_batch() {
 #[test]
 fn what_could_not_be_printed_stays_pending() {
     let place = Place::with_hub();
-    for (stdout, text) in [
-        ("> /dev/full", "full"),
-        (">&-", "closed"),
-        ("| true", "nobody reads"),
-    ] {
-        place.hubctl(&["notify", text]).run().ok();
-        let pending = place.inbox("primary")["pending"].clone();
-        // `true` has ended before the waiter gets anything.
-        let script = format!("( sleep 0.2; hubctl wait --timeout 2; echo $? > code ) {stdout}");
-        place.sh(&script).run();
-        until("it has ended", || place.path("work/code").exists());
-        assert_eq!(
-            std::fs::read_to_string(place.path("work/code")).unwrap(),
-            "1\n",
-            "{stdout}"
-        );
-        std::fs::remove_file(place.path("work/code")).unwrap();
-        assert_eq!(place.inbox("primary")["pending"], pending, "{stdout}");
+    place.hubctl(&["notify", "x"]).run().ok();
+    for stdout in [">/dev/full", ">&-"] {
+        let done = place.sh(&format!("hubctl wait --timeout 2 {stdout}")).run();
+        assert_eq!(done.code, Some(1), "{stdout}: {done:?}");
+        assert_eq!(place.inbox("primary")["pending"], 1, "{stdout}");
     }
+}
+
+#[test]
+fn what_nobody_reads_any_more_stays_pending() {
+    let place = Place::with_hub();
+    let mut waiter = place.waiter(place.hubctl(&["wait"]));
+    drop(waiter.stdout());
+    place.hubctl(&["notify", "x"]).run().ok();
+    assert_eq!(waiter.end().code, Some(1));
+    assert_eq!(place.inbox("primary")["pending"], 1);
 }
 
 #[test]
