@@ -16,7 +16,7 @@ use crate::command::Command;
 use crate::filter::Filter;
 use crate::hub::Hub;
 use crate::log::{Event, Log};
-use crate::state::Status;
+use crate::state::{State as Fold, Status};
 
 const DEFAULT_LIMIT: usize = 100;
 const MAX_LIMIT: usize = 500;
@@ -151,6 +151,9 @@ impl Search {
             .query(move |state, _| {
                 let of = |event: &Arc<Event>| {
                     let notified = event.notified()?;
+                    if !is_kept(state, event.seq()) {
+                        return None;
+                    }
                     let status = state.status(event.seq(), !notified.route.targets.is_empty());
                     let chosen = wanted.is_none_or(|wanted| wanted == status);
                     chosen.then(|| {
@@ -227,13 +230,18 @@ pub(super) async fn get(State(hub): State<Hub>, Part(id): Part<Seq>) -> Result<R
     Ok(raw(with_status(&json, status, seen)))
 }
 
+/// Whether the log still speaks of a notification: retention forgets first, and makes room later.
+fn is_kept(state: &Fold, id: Seq) -> bool {
+    id >= state.trimmed_below() || state.location(id).is_some()
+}
+
 /// A notification's JSON, wherever it is kept, and whether it was put into an inbox.
 pub(super) async fn find(hub: &Hub, id: Seq) -> Result<(axum::body::Bytes, bool), ApiError> {
+    let place = |state: &Fold| state.location(id).unwrap_or(id);
     let location = hub
-        .query(move |state, _| state.location(id))
-        .await?
-        .unwrap_or(id);
-    let event = params::stored(hub.log(), location).await?;
+        .query(move |state, _| is_kept(state, id).then(|| place(state)))
+        .await?;
+    let event = params::stored(hub.log(), location.unwrap_or(0)).await?;
     let json = event.as_ref().and_then(|event| event.json());
     let json = json
         .ok_or_else(|| ApiError::new(Code::UnknownNotification, format!("no notification {id}")))?;
