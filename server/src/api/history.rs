@@ -237,7 +237,7 @@ fn is_kept(state: &Fold, id: Seq) -> bool {
 
 /// A notification's JSON, wherever it is kept, and whether it was put into an inbox.
 pub(super) async fn find(hub: &Hub, id: Seq) -> Result<(axum::body::Bytes, bool), ApiError> {
-    let place = |state: &Fold| state.location(id).unwrap_or(id);
+    let place = move |state: &Fold| state.location(id).unwrap_or(id);
     let location = hub
         .query(move |state, _| is_kept(state, id).then(|| place(state)))
         .await?;
