@@ -21,7 +21,8 @@ How much of a difference is noise (REF against itself):
   cargo run --release -p hub-bench -- --subject axum --only publish
 
 B is a minimal TCP relay that appends and fdatasyncs each line by itself. REF is a minimal axum server on sled with one
-writer thread. Ratios are medians of alternating slices in one run; absolute figures mean little.";
+writer thread. Ratios are medians of alternating slices in one run, with the lowest and highest beside them; absolute
+figures mean little, and on a busy machine so do ratios of time: there compare processor time.";
 
 /// Measures hubd and hubctl against a minimal relay (B) and a minimal axum server (REF), in one table.
 #[derive(Debug, Parser)]

@@ -9,7 +9,7 @@ use anyhow::{Result, ensure};
 
 use crate::slices;
 
-/// Cores, kernel, file system and the time of one fdatasync below `dir`, which must not be in memory.
+/// Cores, load, kernel, file system and the time of one fdatasync below `dir`, which must not be in memory.
 pub(crate) fn describe(dir: &Path) -> Result<String> {
     let cores = std::thread::available_parallelism()?;
     let name = rustix::system::uname();
@@ -20,11 +20,21 @@ pub(crate) fn describe(dir: &Path) -> Result<String> {
         dir.display()
     );
     Ok(format!(
-        "{cores} cores, {} {}, {file_system}, fdatasync of a small append {:.0} µs",
+        "{cores} cores{}, {} {}, {file_system}, fdatasync of a small append {:.0} µs",
+        load(),
         name.sysname().to_string_lossy(),
         name.release().to_string_lossy(),
         sync_micros(dir)?
     ))
+}
+
+/// What else runs, where the system tells: on a busy machine ratios are rough.
+fn load() -> String {
+    let loads = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    match loads.split(' ').next().filter(|load| !load.is_empty()) {
+        Some(load) => format!(" with a load of {load}"),
+        None => String::new(),
+    }
 }
 
 /// The type of the file system that holds `dir`, where the system tells.

@@ -4,7 +4,10 @@ use std::fmt;
 
 use serde::Serialize;
 
-use crate::slices::median;
+use crate::slices::{median, quantile};
+
+/// Cells of a line.
+const COLUMNS: usize = 7;
 
 /// One side of a comparison.
 #[derive(Debug, Clone)]
@@ -47,6 +50,8 @@ pub(crate) struct Row {
     against: f64,
     /// The median of the slices' ratios.
     ratio: f64,
+    /// Their lowest and highest.
+    spread: [f64; 2],
     #[serde(skip_serializing_if = "Option::is_none")]
     must: Option<Target>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -88,6 +93,7 @@ impl Row {
             reference: other.name.clone(),
             against: median(&other.values),
             ratio: median(&ratios),
+            spread: [quantile(&ratios, 0.0), quantile(&ratios, 1.0)],
             must: None,
             aim: None,
         }
@@ -141,22 +147,24 @@ impl Row {
         self.must.is_some_and(|must| must.verdict == Verdict::Miss)
     }
 
-    fn cells(&self) -> [String; 6] {
+    fn cells(&self) -> [String; COLUMNS] {
         let target = |target: Option<Target>| target.map_or(String::new(), |it| it.to_string());
-        let (reference, ratio) = if self.reference.is_empty() {
-            (String::new(), String::new())
-        } else {
-            let against = figure(self.against);
-            (
-                format!("{against} {}", self.reference),
+        let [lowest, highest] = self.spread;
+        let against = match self.reference.as_str() {
+            "" => [const { String::new() }; 3],
+            reference => [
+                format!("{} {reference}", figure(self.against)),
                 format!("{:.2}", self.ratio),
-            )
+                format!("{lowest:.2}-{highest:.2}"),
+            ],
         };
+        let [reference, ratio, spread] = against;
         [
             self.name.clone(),
             format!("{} {}", figure(self.value), self.unit),
             reference,
             ratio,
+            spread,
             target(self.must),
             target(self.aim),
         ]
@@ -194,7 +202,7 @@ impl fmt::Display for Target {
 
 /// The rows below their headings, columns aligned.
 pub(crate) fn render(rows: &[Row]) -> String {
-    let heads = ["row", "hub", "reference", "ratio", "must", "aim"].map(str::to_owned);
+    let heads = ["row", "hub", "reference", "ratio", "slices", "must", "aim"].map(str::to_owned);
     let lines: Vec<_> = std::iter::once(heads)
         .chain(rows.iter().map(Row::cells))
         .collect();
@@ -202,7 +210,7 @@ pub(crate) fn render(rows: &[Row]) -> String {
         let cells = lines.iter().map(|line| line[column].chars().count());
         cells.max().unwrap_or(0)
     };
-    let widths: [usize; 6] = std::array::from_fn(width);
+    let widths: [usize; COLUMNS] = std::array::from_fn(width);
     let mut text = String::new();
     for line in &lines {
         let cells: Vec<_> = line
