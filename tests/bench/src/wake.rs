@@ -15,6 +15,10 @@ use crate::table::{Bound, Row, Side};
 use crate::target::{Kind, Server};
 use crate::waiter;
 
+/// Between two wakes: what the server still does for the last one (an acknowledgement's commit, its store's own writing)
+/// is not part of the next.
+const PAUSE: Duration = Duration::from_micros(200);
+
 /// p50 and p99 of one slice, in µs.
 pub(crate) type Latency = [f64; 2];
 
@@ -72,6 +76,7 @@ pub(crate) fn by_sse(server: &Server) -> Result<Measure<'_, Latency>> {
         repeat(time, || {
             number += 1;
             let request = server.notify("bench", number);
+            pause();
             let start = Instant::now();
             publisher.send(&request)?;
             let got = reader.next()?;
@@ -96,6 +101,7 @@ fn by_long_poll(server: &Server) -> Measure<'_, Latency> {
             reader.send(&server.request("GET", &path, ""))?;
             waiter::until_armed(&mut watch, server, "bench")?;
             let request = server.notify("bench", number);
+            pause();
             let start = Instant::now();
             publisher.send(&request)?;
             let batch = reader.expect_success()?;
@@ -109,7 +115,15 @@ fn by_long_poll(server: &Server) -> Measure<'_, Latency> {
     })
 }
 
-/// Wakes for `time`, one after the other: with pauses, how deep the cores sleep is what would be measured.
+/// Pauses awake: after a sleep, how deep the cores slept is what would be measured.
+fn pause() {
+    let start = Instant::now();
+    while start.elapsed() < PAUSE {
+        std::hint::spin_loop();
+    }
+}
+
+/// Wakes for `time`, one after the other.
 fn repeat(time: Duration, mut once: impl FnMut() -> Result<Duration>) -> Result<Latency> {
     let start = Instant::now();
     let mut latencies = Vec::new();
