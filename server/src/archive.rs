@@ -253,6 +253,8 @@ pub struct Archivist {
     parts: Parts,
     records_since: u64,
     bytes_since: u64,
+    /// The size of the last snapshot.
+    saved_bytes: u64,
     /// The bound of a trim that was submitted and has not come by yet, and when.
     asked: Option<(Seq, Timestamp)>,
     /// The bound below which nothing is left to drop.
@@ -267,6 +269,7 @@ impl Archivist {
             parts,
             records_since,
             bytes_since: 0,
+            saved_bytes: 0,
             asked: None,
             dropped: 0,
         }
@@ -275,11 +278,17 @@ impl Archivist {
     /// Follows the journal, saves the fold when due, and drops what need not be kept.
     pub fn round(&mut self) -> Result<(), RecoverError> {
         self.follow()?;
-        if self.records_since >= self.parts.due.records || self.bytes_since >= self.parts.due.bytes
-        {
+        if self.is_due() {
             self.save()?;
         }
         self.retain()
+    }
+
+    /// A snapshot is as large as what is pending: one that is larger than what came since is not worth it yet.
+    fn is_due(&self) -> bool {
+        let due = &self.parts.due;
+        let much = self.records_since >= due.records || self.bytes_since >= due.bytes;
+        much && self.bytes_since >= self.saved_bytes
     }
 
     /// The last round: what the next start need not read again is saved.
@@ -306,11 +315,11 @@ impl Archivist {
     fn save(&mut self) -> Result<(), RecoverError> {
         let payload = serde_json::to_vec(&self.parts.recovered.state).map_err(io::Error::from);
         let saved = payload.and_then(|payload| {
-            self.parts
-                .snapshots
-                .save(self.parts.recovered.seq, &payload)
+            let seq = self.parts.recovered.seq;
+            self.parts.snapshots.save(seq, &payload)?;
+            Ok(payload.len() as u64)
         });
-        saved.map_err(SnapshotError::Io)?;
+        self.saved_bytes = saved.map_err(SnapshotError::Io)?;
         (self.records_since, self.bytes_since) = (0, 0);
         Ok(())
     }

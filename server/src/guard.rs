@@ -7,15 +7,16 @@ use std::any::Any;
 use std::sync::Arc;
 
 use axum::Router;
-use axum::extract::{Request, State};
+use axum::body::Body;
+use axum::extract::Request;
 use axum::http::header::{
     ALLOW, AUTHORIZATION, CACHE_CONTROL, CONTENT_TYPE, HOST, HeaderName, ORIGIN,
     X_CONTENT_TYPE_OPTIONS,
 };
 use axum::http::{HeaderMap, HeaderValue, Method, Uri};
-use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
-use tower_http::catch_panic::CatchPanicLayer;
+use tower::{Layer as _, ServiceExt as _};
+use tower_http::catch_panic::{CatchPanic, CatchPanicLayer, ResponseForPanic};
 
 use crate::api::error::{ApiError, Code, PROBLEM_JSON};
 use crate::net::Peer;
@@ -33,27 +34,42 @@ pub struct Guard {
     allowed_hosts: Arc<[String]>,
 }
 
-/// Puts the guard before all of `routes`, and makes every error, also of a panic, a problem.
-pub fn protect(routes: Router, guard: Guard) -> Router {
-    // As a fallback the routes are one service: what is around it is around 404 and 405 as well.
-    Router::new()
-        .fallback_service(routes)
-        .layer(CatchPanicLayer::custom(panicked))
-        .layer(from_fn_with_state(guard, stand))
+/// Routes behind the guard: also what does not exist, or not with this method, is told only to whoever may ask.
+#[derive(Clone)]
+pub struct Guarded {
+    routes: CatchPanic<Router, Panicked>,
+    guard: Guard,
 }
 
-async fn stand(State(guard): State<Guard>, request: Request, next: Next) -> Response {
-    let mut response = match guard.admit(&request) {
-        Ok(()) => as_problem(next.run(request).await),
-        Err(error) => error.into_response(),
-    };
-    let headers = response.headers_mut();
-    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-    headers.insert(RESOURCE_POLICY, HeaderValue::from_static("same-origin"));
-    headers
-        .entry(CACHE_CONTROL)
-        .or_insert(HeaderValue::from_static("no-store"));
-    response
+/// Answers for a handler that panicked.
+#[derive(Clone)]
+struct Panicked;
+
+/// Puts the guard before all of `routes`, and makes every error, also of a panic, a problem.
+pub fn protect(routes: Router, guard: Guard) -> Guarded {
+    let routes = CatchPanicLayer::custom(Panicked).layer(routes);
+    Guarded { routes, guard }
+}
+
+impl Guarded {
+    /// Answers one request. A plain call: as a layer the guard would cost every request a boxed future and a clone of
+    /// all routes.
+    pub async fn answer(self, request: Request) -> Response {
+        let mut response = match self.guard.admit(&request) {
+            Ok(()) => match self.routes.oneshot(request).await {
+                Ok(response) => as_problem(response.map(Body::new)),
+                Err(never) => match never {},
+            },
+            Err(error) => error.into_response(),
+        };
+        let headers = response.headers_mut();
+        headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+        headers.insert(RESOURCE_POLICY, HeaderValue::from_static("same-origin"));
+        headers
+            .entry(CACHE_CONTROL)
+            .or_insert(HeaderValue::from_static("no-store"));
+        response
+    }
 }
 
 impl Guard {
@@ -218,14 +234,17 @@ fn as_problem(response: Response) -> Response {
     problem
 }
 
-#[allow(clippy::needless_pass_by_value)] // what the layer calls
-fn panicked(panic: Box<dyn Any + Send>) -> Response {
-    let text = panic
-        .downcast_ref::<String>()
-        .map(String::as_str)
-        .or_else(|| panic.downcast_ref::<&str>().copied())
-        .unwrap_or("unknown panic");
-    ApiError::failed(Code::Internal, &text).into_response()
+impl ResponseForPanic for Panicked {
+    type ResponseBody = Body;
+
+    fn response_for_panic(&mut self, panic: Box<dyn Any + Send>) -> Response {
+        let text = panic
+            .downcast_ref::<String>()
+            .map(String::as_str)
+            .or_else(|| panic.downcast_ref::<&str>().copied())
+            .unwrap_or("unknown panic");
+        ApiError::failed(Code::Internal, &text).into_response()
+    }
 }
 
 #[cfg(test)]

@@ -7,11 +7,11 @@ use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use axum::Router;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::config::{Limits, Listen};
+use crate::guard::Guarded;
 use crate::state_dir::StateDir;
 use connection::Server;
 use slots::Slots;
@@ -94,7 +94,7 @@ impl Sockets {
     /// `shutdown`; what is open after the limit is cut.
     pub async fn serve(
         self,
-        app: Router,
+        app: Guarded,
         limits: &Limits,
         shutdown: CancellationToken,
     ) -> io::Result<()> {

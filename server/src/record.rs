@@ -5,8 +5,12 @@
 //! notification's immutable bytes without parsing and the fold never parses the notification.
 
 use bytes::{BufMut, Bytes, BytesMut};
-use hub_protocol::{InboxName, Kind, Priority, ProjectName, Seq, SessionState, Timestamp};
+use hub_protocol::{InboxName, ProjectName, Seq, Timestamp};
 use serde::{Deserialize, Serialize};
+
+mod route;
+
+pub use route::{Route, Target};
 
 /// One fact.
 #[derive(Debug, Clone, PartialEq)]
@@ -38,49 +42,6 @@ pub struct Notified {
     pub route: Route,
     /// The notification's immutable JSON object, one line.
     pub json: Bytes,
-}
-
-/// What the fold needs to know of a notification.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Route {
-    /// The project.
-    pub project: ProjectName,
-    /// Who said it.
-    pub from: InboxName,
-    /// What it is.
-    #[serde(rename = "type")]
-    pub kind: Kind,
-    /// How it is ordered and limited: its own priority, or the higher one of an item it superseded.
-    pub priority: Priority,
-    /// When it was said.
-    pub ts: Timestamp,
-    /// When it stops being offered.
-    pub expires_at: Timestamp,
-    /// The inboxes it is pending in; empty for what is only recorded.
-    pub targets: Vec<Target>,
-    /// What it replaces.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub key: Option<String>,
-    /// The session whose state it changes, and to what.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub session: Option<(InboxName, SessionState)>,
-    /// How many replies lie before it.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub hops: u32,
-}
-
-#[allow(clippy::trivially_copy_pass_by_ref)] // serde's signature
-fn is_zero(hops: &u32) -> bool {
-    *hops == 0
-}
-
-/// One inbox of a notification.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Target {
-    /// The inbox.
-    pub inbox: InboxName,
-    /// Whether it wakes the waiter there, or rides along.
-    pub wakes: bool,
 }
 
 /// Notifications that stopped being pending.

@@ -1,6 +1,5 @@
 use axum::body::Body;
 use axum::routing::get;
-use tower::ServiceExt as _;
 
 use super::*;
 
@@ -10,7 +9,7 @@ fn token() -> Token {
     "5".repeat(64).parse().unwrap()
 }
 
-fn app() -> Router {
+fn app() -> Guarded {
     let routes = Router::new()
         .route("/", get(async || "page"))
         .route("/inboxes", get(async || "inboxes"))
@@ -57,7 +56,7 @@ impl Asked {
     }
 
     async fn response(self) -> Response {
-        app().oneshot(self.0).await.unwrap()
+        app().answer(self.0).await
     }
 
     async fn status(self) -> u16 {

@@ -6,7 +6,6 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Router;
 use axum::body::Body;
 use axum::http::header::TRANSFER_ENCODING;
 use axum::http::{Request, Response, StatusCode};
@@ -17,7 +16,6 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio_util::sync::CancellationToken;
-use tower::Service;
 
 use super::Peer;
 use super::body::{Answer, Timed};
@@ -25,6 +23,7 @@ use super::io_guard::IoGuard;
 use super::slots::{Busy, Line, Slot};
 use crate::api::error::{ApiError, Code};
 use crate::config::Limits;
+use crate::guard::Guarded;
 
 /// The largest header. It is also the buffer of an idle reader, so it decides what ten thousand of them cost.
 const HEADER_BYTES: usize = 8192;
@@ -36,7 +35,7 @@ const LINGER: Duration = Duration::from_secs(1);
 
 /// What all connections share.
 pub(super) struct Server {
-    app: Router,
+    app: Guarded,
     http: http1::Builder,
     body_timeout: Duration,
     write_timeout: Duration,
@@ -48,7 +47,7 @@ type Answering = Pin<Box<dyn Future<Output = Result<Response<Answer>, Infallible
 
 impl Server {
     pub(super) fn new(
-        app: Router,
+        app: Guarded,
         limits: &Limits,
         shutdown: CancellationToken,
         cut: CancellationToken,
@@ -118,9 +117,9 @@ impl Server {
         let busy = line.occupy();
         let mut request = request.map(|body| Body::new(Timed::new(body, self.body_timeout)));
         request.extensions_mut().insert(peer);
-        let answering = self.app.clone().call(request);
+        let answering = self.app.clone().answer(request);
         Box::pin(async move {
-            let response = answering.await?;
+            let response = answering.await;
             Ok(response.map(|body| Answer { body, _busy: busy }))
         })
     }

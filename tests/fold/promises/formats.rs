@@ -62,7 +62,7 @@ fn records() -> Vec<(Record, u8, Vec<u8>)> {
     ]
 }
 
-const ROUTE: &str = r#"{"project":"default","from":"ci","type":"error","priority":"high","ts":"2026-11-21T12:00:00.000Z","expires_at":"2026-11-21T12:00:00.001Z","targets":[{"inbox":"w1","wakes":true}],"key":"build","session":["ci","error"],"hops":1}"#;
+const ROUTE: &str = r#"["default","ci","error","high",1795262400000,1795262400001,[["w1",true]],"build",["ci","error"],1]"#;
 const SETTLED: &str = r#"{"ids":[1,2],"inbox":["default","w1"],"how":"superseded","by":"3","at":"2026-11-21T12:00:00.000Z"}"#;
 const SEEN: &str = r#"{"ids":[4],"up_to":2,"seen":false,"at":"2026-11-21T12:00:00.000Z"}"#;
 const CLOSED: &str = r#"{"project":"default","inbox":"w1","at":"2026-11-21T12:00:00.000Z"}"#;
