@@ -6,6 +6,11 @@ use clap::Parser;
 use hubd::config::{Config, ConfigArgs};
 use hubd::maintain::Maintenance;
 
+/// A notification is made on one thread and freed on another, which glibc's allocator pays for with a quarter of the
+/// processor time of a publish.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// Durable notifications between coding agents on one machine.
 ///
 /// Without a command it runs the hub until SIGINT or SIGTERM. `hubctl up` does the same in the background.
