@@ -197,7 +197,7 @@ mod tests {
         );
         assert_eq!(
             found.state_dir,
-            Sourced::new("/work/d".into(), "HUB_STATE_DIR")
+            Sourced::new("/srv/d".into(), "HUB_STATE_DIR")
         );
         let place = Place {
             socket: Some("s".into()),
@@ -206,7 +206,7 @@ mod tests {
         let found = resolved(&place, &vars);
         assert_eq!(
             found.address,
-            Sourced::new(Address::Socket("/work/s".into()), "--socket")
+            Sourced::new(Address::Socket("/srv/s".into()), "--socket")
         );
     }
 
