@@ -160,7 +160,7 @@ mod tests {
     use super::*;
 
     fn resolved(place: &Place, vars: &[(&str, &str)]) -> Settings {
-        let mut env = Env::of(Path::new("/work"), vars);
+        let mut env = Env::of(Path::new("/srv"), vars);
         env.home = Some("/home/me".into());
         Settings::resolve(place, &env).unwrap()
     }
