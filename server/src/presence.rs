@@ -38,6 +38,12 @@ struct Door {
     returned: HashSet<Seq>,
 }
 
+impl Door {
+    fn is_idle(&self) -> bool {
+        self.waiter.is_none() && self.leased.is_empty() && self.returned.is_empty()
+    }
+}
+
 /// A moment at which presence changes by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Due {
@@ -214,6 +220,7 @@ impl Presence {
 
     /// Everything that is due: waits end, lulls are over, leases run out.
     pub fn tick(&mut self, state: &State, now: Now) {
+        self.wakes.retain(|_, log| !log.is_over(now.mono));
         while let Some(&(at, due)) = self.due.first() {
             if at > now.mono {
                 return;
@@ -257,9 +264,23 @@ impl Presence {
             if door.waiter == Some(id) {
                 door.waiter = None;
             }
+            self.forget_idle(&waiter.spec.project, inbox);
         }
         self.changed();
         Some(waiter)
+    }
+
+    /// Whoever may name inboxes must not make the hub remember each of them.
+    fn forget_idle(&mut self, project: &ProjectName, inbox: &InboxName) {
+        let Some(inboxes) = self.doors.get_mut(project) else {
+            return;
+        };
+        if inboxes.get(inbox).is_some_and(Door::is_idle) {
+            inboxes.remove(inbox);
+        }
+        if inboxes.is_empty() {
+            self.doors.remove(project);
+        }
     }
 
     fn changed(&self) {

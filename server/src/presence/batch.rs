@@ -237,6 +237,7 @@ impl Presence {
             {
                 self.consider(state, waiter, now);
             }
+            self.forget_idle(&lease.project, inbox);
         }
     }
 

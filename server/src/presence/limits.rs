@@ -39,8 +39,8 @@ impl WakeLog {
         if !passes(item) {
             let sender = self.by_sender.get(&item.from);
             let over_sender =
-                sender.and_then(|wakes| over(wakes, limits.per_sender_per_minute, MINUTE));
-            let over_all = over(&self.all, limits.per_hour, HOUR);
+                sender.and_then(|wakes| over(wakes, limits.per_sender_per_minute, MINUTE, now));
+            let over_all = over(&self.all, limits.per_hour, HOUR, now);
             if let Some(until) = over_sender.max(over_all) {
                 return Err(until);
             }
@@ -51,6 +51,12 @@ impl WakeLog {
             .or_default()
             .push_back(now);
         Ok(())
+    }
+
+    /// Whether nothing in it counts any more.
+    pub(super) fn is_over(&mut self, now: Instant) -> bool {
+        self.forget(now);
+        self.all.is_empty()
     }
 
     fn forget(&mut self, now: Instant) {
@@ -71,12 +77,12 @@ impl WakeLog {
 }
 
 /// When the oldest of the last `limit` wakes is out of `span`, if the limit is reached.
-fn over(wakes: &VecDeque<Instant>, limit: usize, span: Duration) -> Option<Instant> {
+fn over(wakes: &VecDeque<Instant>, limit: usize, span: Duration, now: Instant) -> Option<Instant> {
     let oldest = wakes.len().checked_sub(limit)?;
     Some(
         wakes
             .get(oldest)
-            .map_or_else(|| Instant::now() + span, |&at| at + span),
+            .map_or_else(|| now + span, |&at| at + span),
     )
 }
 

@@ -214,3 +214,19 @@ fn an_answer_holds_at_most_500_and_says_how_many_remain() {
     let batch = batch(&mut place.wait(spec(&["primary"])));
     assert_eq!((batch.items.len(), batch.remaining), (500, 100));
 }
+
+#[test]
+fn neither_inboxes_nor_sessions_are_remembered_for_ever() {
+    let mut place = Place::new();
+    place.say(&DONE);
+    let got = ids(&batch(&mut place.wait(agent())));
+    place.ack(&got);
+    let deadline = place.now.mono + Duration::from_secs(5);
+    let _unused = place.wait(WaitSpec {
+        deadline,
+        ..spec(&["never-written-to"])
+    });
+    place.pass(Duration::from_secs(3600));
+    assert!(place.presence.doors.is_empty());
+    assert!(place.presence.wakes.is_empty());
+}
