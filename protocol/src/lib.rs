@@ -9,6 +9,8 @@ mod name;
 mod notification;
 mod priority;
 mod problem;
+mod question;
+mod session;
 mod spool;
 mod timestamp;
 mod wait;
@@ -20,6 +22,10 @@ pub use name::{InboxName, InvalidName, ProjectName, is_unprintable};
 pub use notification::{MAX_ITEM_BYTES, Notification, Post, Published, PublishedBatch};
 pub use priority::{Priority, UnknownPriority};
 pub use problem::Problem;
+pub use question::{AnswerPost, ByPost, Question, QuestionState};
+pub use session::{
+    Listener, Listening, Process, Session, SessionInfo, ShownInfo, Source, Unlistened,
+};
 pub use spool::{SpoolError, SpoolItem};
 pub use timestamp::Timestamp;
 pub use wait::{Acked, BarrierReport, WaitReply, WhyWoken};
