@@ -27,6 +27,9 @@ pub struct Holder {
     /// The agent session that it wakes, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<InboxName>,
+    /// How it wakes that session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub way: Option<crate::Way>,
     /// Since when.
     pub since: Timestamp,
 }

@@ -28,4 +28,4 @@ pub use session::{
 };
 pub use spool::{SpoolError, SpoolItem};
 pub use timestamp::Timestamp;
-pub use wait::{Acked, BarrierReport, WaitReply, WhyWoken};
+pub use wait::{Acked, BarrierReport, WaitReply, Way, WhyWoken};

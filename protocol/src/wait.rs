@@ -21,6 +21,18 @@ pub struct WaitReply {
     pub barrier: Option<BarrierReport>,
 }
 
+/// How a notification is brought to an agent's session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Way {
+    /// A waiter that the agent's own hooks started; its end wakes the session.
+    Rewake,
+    /// `hubctl wait` in the background of the session.
+    Wait,
+    /// Along with the answer to a hook.
+    Hook,
+}
+
 /// Why a wait ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "reason", rename_all = "snake_case")]

@@ -10,12 +10,15 @@ pub mod error;
 mod events;
 pub mod hello;
 mod history;
+mod hooks;
 mod inboxes;
 mod notify;
 mod params;
 pub mod payload;
 mod probes;
+mod questions;
 mod seen;
+mod sessions;
 mod trace;
 mod wait;
 
@@ -44,6 +47,25 @@ pub fn router(hub: Hub, token: Token) -> Router {
             put(seen::mark).delete(seen::unmark),
         )
         .route("/seen", post(seen::mark_many))
+        .route("/sessions", get(sessions::list))
+        .route(
+            "/sessions/{target}",
+            get(sessions::get)
+                .put(sessions::register)
+                .delete(sessions::end),
+        )
+        .route("/sessions/{target}/primary", post(sessions::take_primary))
+        .route(
+            "/sessions/{target}/listeners/{caller}",
+            put(sessions::listen).delete(sessions::unlisten),
+        )
+        .route("/sources", get(sessions::sources))
+        .route("/questions", get(questions::list))
+        .route("/questions/{id}", get(questions::get))
+        .route("/questions/{id}/answer", post(questions::answer))
+        .route("/questions/{id}/claim", post(questions::claim))
+        .route("/questions/{id}/withdraw", post(questions::withdraw))
+        .route("/hooks/{agent}", post(hooks::hook))
         .route("/projects/{project}/reset", post(inboxes::reset))
         .route("/healthz", get(probes::healthz))
         .route("/readyz", get(probes::readyz))

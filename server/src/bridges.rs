@@ -7,6 +7,7 @@ use crate::command::{Command, Once};
 use crate::draft::{self, Context};
 use crate::hub::Hub;
 
+pub mod processes;
 pub mod spool;
 
 use spool::Verdict;
@@ -18,7 +19,7 @@ pub async fn submit(hub: &Hub, item: SpoolItem) -> Verdict {
         Ok(post) => post,
         Err(error) => return Verdict::Refused(error.to_string()),
     };
-    let draft = match draft::prepare(post, &Context::spooled(hub.log())) {
+    let draft = match draft::prepare(post, &Context::spooled(hub)) {
         Ok(draft) => draft,
         Err(draft::InvalidPost::Storage(_)) => return Verdict::Later,
         Err(error) => return Verdict::Refused(error.to_string()),

@@ -1,7 +1,13 @@
 //! Commands: what somebody asks of the hub, already parsed and validated, and why it may refuse.
 
 use bytes::Bytes;
-use hub_protocol::{InboxName, Kind, Priority, ProjectName, Seq, Timestamp};
+use hub_protocol::{
+    InboxName, Kind, Priority, ProjectName, QuestionState, Seq, SessionInfo, Timestamp, Way,
+};
+
+mod hook;
+
+pub use hook::{Happened, Hook};
 
 /// What is asked of the fold.
 #[derive(Debug, Clone)]
@@ -21,6 +27,8 @@ pub enum Command {
         items: Vec<(InboxName, Vec<Seq>)>,
         /// Who read them.
         by: Option<String>,
+        /// The agent session that they were shown to, and how.
+        shown: Option<(InboxName, Way)>,
     },
     /// Take notifications back.
     Withdraw {
@@ -64,6 +72,69 @@ pub enum Command {
         /// The JSON of everything below that is still pending; what is missing here is evicted.
         carried: Vec<(Seq, Bytes)>,
     },
+    /// Know a session, or more of it.
+    Register {
+        /// The project.
+        project: ProjectName,
+        /// An id of it.
+        session: InboxName,
+        /// What is said of it.
+        info: SessionInfo,
+    },
+    /// A session is over.
+    End {
+        /// The project.
+        project: ProjectName,
+        /// The session.
+        session: InboxName,
+        /// Whether its process died.
+        gone: bool,
+    },
+    /// Make a session the project's primary.
+    TakePrimary {
+        /// The project.
+        project: ProjectName,
+        /// The session.
+        session: InboxName,
+    },
+    /// What an agent's hook told.
+    Hook(Box<Hook>),
+    /// Tell a session of another's next stop.
+    Listen {
+        /// The project.
+        project: ProjectName,
+        /// Who is listened to.
+        target: InboxName,
+        /// Who is told.
+        caller: InboxName,
+        /// In how many milliseconds something must have come.
+        within_ms: Option<i64>,
+        /// Only a stop that is still to come counts.
+        fresh: bool,
+    },
+    /// Do not.
+    Unlisten {
+        /// The project.
+        project: ProjectName,
+        /// Who is listened to.
+        target: InboxName,
+        /// Who is told.
+        caller: InboxName,
+    },
+    /// Be on a question.
+    Claim {
+        /// The question.
+        id: Seq,
+        /// Who.
+        by: InboxName,
+    },
+    /// Take a question back.
+    WithdrawQuestion {
+        /// The question.
+        id: Seq,
+        /// Who.
+        by: InboxName,
+    },
     /// Time has passed: do what is due.
     Tick,
     /// The wall clock jumped by this many milliseconds.
@@ -94,14 +165,20 @@ pub struct Draft {
     pub priority: Priority,
     /// What it replaces.
     pub key: Option<String>,
+    /// The notification it answers.
+    pub reply_to: Option<Seq>,
+    /// Whether an agent may allow what another asks to do.
+    pub may_approve: bool,
     /// How many replies lie before it.
     pub hops: u32,
     /// When it was said.
     pub ts: Timestamp,
     /// When it stops being offered.
     pub expires_at: Timestamp,
-    /// It comes late (an old spool file) and wakes nobody.
+    /// It wakes nobody: it comes late, or is told to whoever looks.
     pub quiet: bool,
+    /// It goes to no inbox.
+    pub recorded: bool,
     /// The notification's JSON from after `{"id":N,` to the end, brace included.
     pub tail: Bytes,
 }
@@ -163,10 +240,45 @@ pub enum Refusal {
     /// A notification that does not exist, or is above the head.
     #[error("no notification {0}")]
     UnknownId(Seq),
+    /// No such session.
+    #[error("no session '{name}' in project '{project}'")]
+    UnknownSession {
+        /// The project.
+        project: ProjectName,
+        /// What was asked for.
+        name: InboxName,
+        /// The nearest known name.
+        nearest: Option<String>,
+    },
+    /// A session cannot listen for itself.
+    #[error("a session cannot listen for its own stop")]
+    OwnListener,
+    /// The question is settled already.
+    #[error("question {id} is {} already", state_name(*state))]
+    QuestionSettled {
+        /// The question.
+        id: Seq,
+        /// How.
+        state: QuestionState,
+    },
+    /// Somebody else has to answer.
+    #[error("{0}")]
+    NotYours(&'static str),
     /// An answer that names no open question.
     #[error("an answer must name an open question in reply_to")]
     NoSuchQuestion,
     /// A time that was over before it came.
     #[error("expires_at lies in the past")]
     ExpiredAlready,
+}
+
+fn state_name(state: QuestionState) -> &'static str {
+    match state {
+        QuestionState::Open => "open",
+        QuestionState::Claimed => "claimed",
+        QuestionState::Answered => "answered",
+        QuestionState::Withdrawn => "withdrawn",
+        QuestionState::Superseded => "superseded",
+        QuestionState::Expired => "expired",
+    }
 }

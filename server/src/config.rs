@@ -56,6 +56,10 @@ pub struct Config {
     pub limits: Limits,
     /// How often an agent is woken.
     pub wake: Wake,
+    /// Whether a permission that an agent asks for is held for an answer by the hub.
+    pub approvals: bool,
+    /// Whether an agent may give a permission to another.
+    pub agents_may_approve: bool,
     /// What the log keeps.
     pub retention: Retention,
     /// When a snapshot is due.

@@ -4,6 +4,7 @@ use bytes::Bytes;
 use hub_protocol::{InboxName, Kind, MAX_ITEM_BYTES, Notification, Post, Seq, Timestamp};
 
 use crate::command::Draft;
+use crate::hub::Hub;
 use crate::journal::JournalError;
 use crate::log::Log;
 
@@ -43,24 +44,26 @@ pub enum InvalidPost {
 pub struct Context<'a> {
     now: Timestamp,
     log: &'a Log,
+    may_approve: bool,
     spooled: bool,
 }
 
 impl<'a> Context<'a> {
     /// Posted now.
-    pub fn new(log: &'a Log) -> Self {
+    pub fn new(hub: &'a Hub) -> Self {
         Self {
             now: Timestamp::now(),
-            log,
+            log: hub.log(),
+            may_approve: hub.rules().agents_may_approve,
             spooled: false,
         }
     }
 
     /// Posted while the hub was down: late ones wake nobody.
-    pub fn spooled(log: &'a Log) -> Self {
+    pub fn spooled(hub: &'a Hub) -> Self {
         Self {
             spooled: true,
-            ..Self::new(log)
+            ..Self::new(hub)
         }
     }
 }
@@ -107,10 +110,13 @@ pub fn prepare(post: Post, context: &Context<'_>) -> Result<Draft, InvalidPost> 
         session: notification.session,
         priority: notification.priority,
         key: notification.key,
+        reply_to: notification.reply_to,
+        may_approve: context.may_approve,
         hops: notification.hops,
         ts,
         expires_at,
         quiet: context.spooled && late > QUIET_AFTER_MS,
+        recorded: false,
     })
 }
 
@@ -226,11 +232,20 @@ fn hops(reply_to: Option<Seq>, log: &Log) -> Result<u32, InvalidPost> {
 
 /// The JSON from after `{"id":0,`, which the writer completes with the number.
 fn tail(notification: &Notification) -> Result<Bytes, InvalidPost> {
-    const HEAD: usize = r#"{"id":0,"#.len();
-    let json =
-        serde_json::to_vec(notification).map_err(|error| InvalidPost::Field(error.to_string()))?;
-    if json.len() > MAX_ITEM_BYTES {
-        return Err(InvalidPost::TooLarge(json.len()));
+    let tail = tail_of(notification);
+    let size = HEAD.len() + tail.len();
+    if size > MAX_ITEM_BYTES {
+        return Err(InvalidPost::TooLarge(size));
     }
-    Ok(Bytes::from(json).slice(HEAD..))
+    Ok(tail)
 }
+
+/// [`tail`] of what the hub itself says, which has bounds of its own.
+pub(crate) fn tail_of(notification: &Notification) -> Bytes {
+    // A notification holds only what JSON can say.
+    let json = serde_json::to_vec(notification).expect("a notification is JSON");
+    Bytes::from(json).slice(HEAD.len()..)
+}
+
+/// How the JSON of a notification without a number begins.
+const HEAD: &str = r#"{"id":0,"#;

@@ -14,7 +14,7 @@ use crate::journal::{Journal, JournalError};
 use crate::lease::LeaseKey;
 use crate::log::Log;
 use crate::metrics::Metrics;
-use crate::presence::{Outcome, Presence, WaitSpec, WakeLimits};
+use crate::presence::{Batch, Outcome, Presence, WaitSpec, WakeLimits};
 use crate::state::State;
 use crate::writer::{Ask, Done, Reload, Writer};
 
@@ -28,6 +28,7 @@ struct Inner {
     due: watch::Receiver<Option<Instant>>,
     presence: watch::Receiver<u64>,
     leases: LeaseKey,
+    rules: Rules,
     metrics: Arc<Metrics>,
     shutdown: CancellationToken,
     streams: Arc<Semaphore>,
@@ -46,6 +47,15 @@ impl Drop for StreamPermit {
     }
 }
 
+/// What agents may do, by the person's settings.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Rules {
+    /// Whether a permission that an agent asks for is held for an answer by the hub.
+    pub approvals: bool,
+    /// Whether an agent may give a permission to another.
+    pub agents_may_approve: bool,
+}
+
 /// What a hub is made of.
 pub struct Parts {
     /// Where records go.
@@ -58,6 +68,8 @@ pub struct Parts {
     pub leases: LeaseKey,
     /// How often agents may be woken.
     pub limits: WakeLimits,
+    /// What agents may do.
+    pub rules: Rules,
     /// How many requests may wait for the writer.
     pub queue: usize,
     /// How many waits and event streams may be open.
@@ -104,6 +116,7 @@ impl Hub {
             due,
             presence: presence.subscribe(),
             leases: parts.leases,
+            rules: parts.rules,
             metrics: Arc::clone(&metrics),
             shutdown: parts.shutdown,
             streams: Arc::new(Semaphore::new(parts.streams)),
@@ -147,14 +160,22 @@ impl Hub {
         }
     }
 
+    /// Takes what is there for a session, beside whoever waits for it.
+    pub async fn take(&self, spec: WaitSpec) -> Result<Option<Batch>, Rejected> {
+        let (reply, answer) = oneshot::channel();
+        self.ask(Ask::Take { spec, reply })?;
+        answer.await.map_err(|_| Rejected::ShuttingDown)
+    }
+
     /// Asks something of what is committed and of who is there.
     pub async fn query<T: Send + 'static>(
         &self,
-        question: impl FnOnce(&State, &Presence) -> T + Send + 'static,
+        question: impl FnOnce(&State, &mut Presence) -> T + Send + 'static,
     ) -> Result<T, Rejected> {
         let (reply, answer) = oneshot::channel();
-        let ask =
-            move |state: &State, presence: &Presence| drop(reply.send(question(state, presence)));
+        let ask = move |state: &State, presence: &mut Presence| {
+            drop(reply.send(question(state, presence)))
+        };
         self.ask(Ask::Query(Box::new(ask)))?;
         answer.await.map_err(|_| Rejected::ShuttingDown)
     }
@@ -192,6 +213,11 @@ impl Hub {
     /// Changes whenever a waiter comes or goes.
     pub fn presence(&self) -> watch::Receiver<u64> {
         self.0.presence.clone()
+    }
+
+    /// What agents may do.
+    pub fn rules(&self) -> Rules {
+        self.0.rules
     }
 
     /// Signs and verifies leases.

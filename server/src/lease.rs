@@ -8,7 +8,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
 use hmac::{Hmac, KeyInit, Mac};
-use hub_protocol::{Epoch, InboxName, ProjectName, Seq};
+use hub_protocol::{Epoch, InboxName, ProjectName, Seq, Way};
 use serde::{Deserialize, Serialize};
 use sha2::Sha256;
 
@@ -26,6 +26,8 @@ pub struct Claim {
     pub project: ProjectName,
     /// Who was given it.
     pub by: Option<String>,
+    /// The agent session that is shown it, and how.
+    pub shown: Option<(InboxName, Way)>,
     /// Each inbox and its notifications, ascending.
     pub items: Vec<(InboxName, Vec<Seq>)>,
 }
@@ -41,6 +43,8 @@ struct Wire {
     p: ProjectName,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     b: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    s: Option<(InboxName, Way)>,
     i: Vec<(InboxName, Vec<u64>)>,
 }
 
@@ -65,6 +69,7 @@ impl LeaseKey {
             e: claim.epoch,
             p: claim.project.clone(),
             b: claim.by.clone(),
+            s: claim.shown.clone(),
             i: items,
         };
         let body = BASE64.encode(serde_json::to_vec(&wire).expect("a claim is JSON"));
@@ -99,6 +104,7 @@ impl LeaseKey {
             epoch,
             project: wire.p,
             by: wire.b,
+            shown: wire.s,
             items,
         })
     }
@@ -132,6 +138,7 @@ mod tests {
             epoch: Epoch(7),
             project: ProjectName::default(),
             by: None,
+            shown: None,
             items: vec![(name, vec![3, 9, 10])],
         }
     }

@@ -1,5 +1,6 @@
 //! The hub's server: one log, one fold. See ARCHITECTURE.md.
 
+pub mod agents;
 pub mod api;
 pub mod archive;
 pub mod bridges;

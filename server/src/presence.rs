@@ -14,6 +14,7 @@ use crate::state::State;
 
 mod barrier;
 mod batch;
+mod company;
 mod limits;
 #[cfg(test)]
 mod tests;
@@ -21,11 +22,12 @@ mod waiter;
 mod wake;
 
 pub use barrier::Barrier;
-pub use batch::{Batch, Offered};
+pub use batch::{Batch, MAX_BYTES, Offered};
 pub use limits::WakeLimits;
 pub use waiter::{Outcome, WaitSpec};
 
 use batch::{Lease, LeaseId};
+use company::Company;
 use limits::WakeLog;
 use waiter::{Waiter, WaiterId};
 
@@ -61,6 +63,7 @@ pub struct Presence {
     due: BTreeSet<(Instant, Due)>,
     wakes: HashMap<(ProjectName, InboxName), WakeLog>,
     limits: WakeLimits,
+    company: Company,
     next_id: u64,
     /// Counts changes, for those who watch who is there.
     version: watch::Sender<u64>,
@@ -77,6 +80,7 @@ impl Presence {
             due: BTreeSet::new(),
             wakes: HashMap::new(),
             limits,
+            company: Company::default(),
             next_id: 0,
             version: watch::Sender::new(0),
         }
@@ -126,6 +130,20 @@ impl Presence {
             .values()
             .filter(|waiter| waiter.is_connected())
             .count()
+    }
+
+    /// When each session was last heard of, and what its waiters did.
+    pub fn company(&mut self) -> &mut Company {
+        &mut self.company
+    }
+
+    /// [`Presence::company`], to look at.
+    pub fn seen(
+        &self,
+        project: &ProjectName,
+        session: &InboxName,
+    ) -> Option<hub_protocol::Timestamp> {
+        self.company.seen(project, session)
     }
 
     /// Whether a reader holds this item for the moment.
@@ -220,6 +238,7 @@ impl Presence {
 
     /// Everything that is due: waits end, lulls are over, leases run out.
     pub fn tick(&mut self, state: &State, now: Now) {
+        self.company.forget_old(now);
         self.wakes.retain(|_, log| !log.is_over(now.mono));
         while let Some(&(at, due)) = self.due.first() {
             if at > now.mono {

@@ -8,9 +8,18 @@ use bytes::{BufMut, Bytes, BytesMut};
 use hub_protocol::{InboxName, ProjectName, Seq, Timestamp};
 use serde::{Deserialize, Serialize};
 
+mod question;
+mod receipt;
 mod route;
+mod session;
 
+pub use question::{QuestionClaimed, QuestionSettled};
+pub use receipt::{Emitted, Escalated, Returned};
 pub use route::{Route, Target};
+pub use session::{
+    Beginner, ListenerEnd, ListenerRemoved, ListenerSet, PrimaryTaken, SessionGone, SessionSet,
+    Turn, TurnNoted,
+};
 
 /// One fact.
 #[derive(Debug, Clone, PartialEq)]
@@ -33,6 +42,28 @@ pub enum Record {
     Trimmed(Trimmed),
     /// A project was emptied.
     Reset(Reset),
+    /// Something is newly known of a session.
+    SessionSet(SessionSet),
+    /// A hook told of a session's turn.
+    TurnNoted(TurnNoted),
+    /// A session's process is gone.
+    SessionGone(SessionGone),
+    /// A session became its project's primary.
+    PrimaryTaken(PrimaryTaken),
+    /// A session wants to hear of another.
+    ListenerSet(ListenerSet),
+    /// A listener is no more.
+    ListenerRemoved(ListenerRemoved),
+    /// Somebody is on a question.
+    QuestionClaimed(QuestionClaimed),
+    /// A question is settled.
+    QuestionSettled(QuestionSettled),
+    /// A session's reader has shown notifications.
+    Emitted(Emitted),
+    /// Nothing proved that they arrived.
+    Returned(Returned),
+    /// The person was told of it.
+    Escalated(Escalated),
 }
 
 /// A notification and where it went.
@@ -77,6 +108,8 @@ pub enum How {
     Withdrawn,
     /// Its inbox was closed, or its project reset.
     Dropped,
+    /// The question was answered before some reader had it.
+    Answered,
 }
 
 impl How {
@@ -89,6 +122,7 @@ impl How {
             Self::Superseded => "superseded",
             Self::Withdrawn => "withdrawn",
             Self::Dropped => "dropped",
+            Self::Answered => "answered",
         }
     }
 }
@@ -184,7 +218,7 @@ pub enum DecodeError {
     },
 }
 
-/// The kind bytes of format 1. Ranges are kept free for what comes: 16 sessions, 32 listeners, 48 questions.
+/// The kind bytes of format 1: from 16 on sessions, from 32 listeners, from 48 questions, from 64 receipts.
 pub mod kinds {
     /// [`super::Record::Notified`].
     pub const NOTIFIED: u8 = 1;
@@ -204,6 +238,28 @@ pub mod kinds {
     pub const TRIMMED: u8 = 8;
     /// [`super::Record::Reset`].
     pub const RESET: u8 = 9;
+    /// [`super::Record::SessionSet`].
+    pub const SESSION_SET: u8 = 16;
+    /// [`super::Record::TurnNoted`].
+    pub const TURN_NOTED: u8 = 17;
+    /// [`super::Record::SessionGone`].
+    pub const SESSION_GONE: u8 = 18;
+    /// [`super::Record::PrimaryTaken`].
+    pub const PRIMARY_TAKEN: u8 = 19;
+    /// [`super::Record::ListenerSet`].
+    pub const LISTENER_SET: u8 = 32;
+    /// [`super::Record::ListenerRemoved`].
+    pub const LISTENER_REMOVED: u8 = 33;
+    /// [`super::Record::QuestionClaimed`].
+    pub const QUESTION_CLAIMED: u8 = 48;
+    /// [`super::Record::QuestionSettled`].
+    pub const QUESTION_SETTLED: u8 = 49;
+    /// [`super::Record::Emitted`].
+    pub const EMITTED: u8 = 64;
+    /// [`super::Record::Returned`].
+    pub const RETURNED: u8 = 65;
+    /// [`super::Record::Escalated`].
+    pub const ESCALATED: u8 = 66;
 }
 
 impl Record {
@@ -222,6 +278,17 @@ impl Record {
             ),
             Self::Trimmed(it) => (kinds::TRIMMED, json(it).into()),
             Self::Reset(it) => (kinds::RESET, json(it).into()),
+            Self::SessionSet(it) => (kinds::SESSION_SET, json(it).into()),
+            Self::TurnNoted(it) => (kinds::TURN_NOTED, json(it).into()),
+            Self::SessionGone(it) => (kinds::SESSION_GONE, json(it).into()),
+            Self::PrimaryTaken(it) => (kinds::PRIMARY_TAKEN, json(it).into()),
+            Self::ListenerSet(it) => (kinds::LISTENER_SET, json(it).into()),
+            Self::ListenerRemoved(it) => (kinds::LISTENER_REMOVED, json(it).into()),
+            Self::QuestionClaimed(it) => (kinds::QUESTION_CLAIMED, json(it).into()),
+            Self::QuestionSettled(it) => (kinds::QUESTION_SETTLED, json(it).into()),
+            Self::Emitted(it) => (kinds::EMITTED, json(it).into()),
+            Self::Returned(it) => (kinds::RETURNED, json(it).into()),
+            Self::Escalated(it) => (kinds::ESCALATED, json(it).into()),
         }
     }
 
@@ -249,6 +316,17 @@ impl Record {
             }
             kinds::TRIMMED => Self::Trimmed(parse(kind, payload)?),
             kinds::RESET => Self::Reset(parse(kind, payload)?),
+            kinds::SESSION_SET => Self::SessionSet(parse(kind, payload)?),
+            kinds::TURN_NOTED => Self::TurnNoted(parse(kind, payload)?),
+            kinds::SESSION_GONE => Self::SessionGone(parse(kind, payload)?),
+            kinds::PRIMARY_TAKEN => Self::PrimaryTaken(parse(kind, payload)?),
+            kinds::LISTENER_SET => Self::ListenerSet(parse(kind, payload)?),
+            kinds::LISTENER_REMOVED => Self::ListenerRemoved(parse(kind, payload)?),
+            kinds::QUESTION_CLAIMED => Self::QuestionClaimed(parse(kind, payload)?),
+            kinds::QUESTION_SETTLED => Self::QuestionSettled(parse(kind, payload)?),
+            kinds::EMITTED => Self::Emitted(parse(kind, payload)?),
+            kinds::RETURNED => Self::Returned(parse(kind, payload)?),
+            kinds::ESCALATED => Self::Escalated(parse(kind, payload)?),
             unknown => return Err(DecodeError::UnknownKind(unknown)),
         })
     }
@@ -264,6 +342,8 @@ impl Record {
             ),
             Self::Settled(it) => Box::new(it.inbox.iter().map(|(project, inbox)| (project, inbox))),
             Self::InboxClosed(it) => Box::new(std::iter::once((&it.project, &it.inbox))),
+            Self::Emitted(it) => Box::new(std::iter::once((&it.project, &it.inbox))),
+            Self::Returned(it) => Box::new(std::iter::once((&it.project, &it.inbox))),
             _ => Box::new(std::iter::empty()),
         }
     }

@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use crate::bridges::spool::Spool;
 use crate::config::{Backend, Config, LogFormat};
 use crate::guard::{self, Guard};
-use crate::hub::{Hub, Parts};
+use crate::hub::{Hub, Parts, Rules};
 use crate::journal::JournalError;
 use crate::lease::LeaseKey;
 use crate::net::Sockets;
@@ -75,7 +75,8 @@ async fn run(
     announce(sockets.port())?;
     stop_on_signal(shutdown.clone())?;
     let served = sockets.serve(app, &config.limits, shutdown.clone());
-    let (served, ()) = tokio::join!(served, spool.watch(&submit, &shutdown));
+    let processes = bridges::processes::watch(&hub, &shutdown);
+    let (served, (), ()) = tokio::join!(served, spool.watch(&submit, &shutdown), processes);
     served?;
     clock.await?;
     tokio::task::spawn_blocking(move || {
@@ -100,6 +101,10 @@ fn start(
         limits: WakeLimits {
             per_sender_per_minute: config.wake.per_sender_per_minute as usize,
             per_hour: config.wake.per_hour as usize,
+        },
+        rules: Rules {
+            approvals: config.approvals,
+            agents_may_approve: config.agents_may_approve,
         },
         queue: config.limits.queue.get() as usize,
         streams: config.limits.streams.get() as usize,

@@ -7,24 +7,36 @@ use hub_protocol::{InboxName, ProjectName, Seq, SessionState, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::command::{Command, Decision, Refusal};
-use crate::record::{ClockMoved, How, Record};
+use crate::record::{ClockMoved, How, Notified, Record};
 
+mod batch;
 mod collapse;
 mod expiry;
+mod hook;
 mod idempotency;
 mod inbox;
 mod inboxes;
+mod listener;
 mod nearest;
 mod notify;
 mod outcome;
+mod question;
 mod ranges;
+mod receipt;
+mod registry;
 mod retention;
 mod seen;
 mod session;
+mod sessions;
 mod settle;
+mod source;
+mod texts;
 
 pub use inbox::{Inbox, Item};
+pub use listener::Listener;
 pub use outcome::Status;
+pub use question::Question;
+pub use session::{Registered, Session};
 
 /// Whether a reader holds this item of this inbox now. Leases are presence, so they come from outside.
 pub type Leased<'a> = dyn Fn(&ProjectName, &InboxName, Seq) -> bool + 'a;
@@ -35,7 +47,10 @@ pub struct State {
     head: Seq,
     inboxes: inboxes::Inboxes,
     keys: idempotency::Keys,
-    sessions: session::Sessions,
+    sessions: sessions::Sessions,
+    listeners: listener::Listeners,
+    questions: question::Questions,
+    sources: source::Sources,
     seen: ranges::Ranges,
     outcomes: outcome::Outcomes,
     retention: retention::Retention,
@@ -54,9 +69,12 @@ impl State {
             Command::Notify { drafts, once } => {
                 return self.decide_notify(drafts, once.as_ref(), now, leased);
             }
-            Command::Ack { project, items, by } => {
-                self.decide_ack(project, items, by.as_deref(), now)?
-            }
+            Command::Ack {
+                project,
+                items,
+                by,
+                shown,
+            } => self.decide_ack(project, items, by.as_deref(), shown.as_ref(), now)?,
             Command::Withdraw { ids } => self.decide_withdraw(ids, now)?,
             Command::WithdrawKey { project, from, key } => {
                 self.decide_withdraw_key(project, from.as_ref(), key, now)
@@ -65,11 +83,61 @@ impl State {
             Command::CloseInbox { project, inbox } => self.decide_close(project, inbox, now)?,
             Command::Reset { project } => self.decide_reset(project, now),
             Command::Trim { below, carried } => self.decide_trim(*below, carried, now),
-            Command::Tick => self.decide_tick(now),
+            Command::Tick => self.decide_tick(now, leased),
             Command::ClockMoved { delta_ms } => vec![Record::ClockMoved(ClockMoved {
                 delta_ms: *delta_ms,
                 at: now,
             })],
+            Command::Hook(hook) => self.decide_hook(hook, now, leased)?,
+            command => return self.decide_for_session(command, now, leased),
+        };
+        Ok(Decision::Records(records))
+    }
+
+    /// What is asked about sessions, listeners and questions.
+    fn decide_for_session(
+        &self,
+        command: &Command,
+        now: Timestamp,
+        leased: &Leased<'_>,
+    ) -> Result<Decision, Refusal> {
+        let pair = |project: &ProjectName, target, caller| listener::Pair {
+            project: project.clone(),
+            target: self.called(project, target),
+            caller: self.called(project, caller),
+        };
+        let records = match command {
+            Command::Register {
+                project,
+                session,
+                info,
+            } => self.decide_register(project, session, info, now),
+            Command::End {
+                project,
+                session,
+                gone,
+            } => self.decide_end(project, session, *gone, now, leased)?,
+            Command::TakePrimary { project, session } => {
+                self.decide_primary(project, session, now)?
+            }
+            Command::Listen {
+                project,
+                target,
+                caller,
+                within_ms,
+                fresh,
+            } => {
+                let pair = pair(project, target, caller);
+                self.decide_listen(pair, *within_ms, *fresh, now, leased)?
+            }
+            Command::Unlisten {
+                project,
+                target,
+                caller,
+            } => self.decide_unlisten(&pair(project, target, caller), now),
+            Command::Claim { id, by } => self.decide_claim(*id, by, now)?,
+            Command::WithdrawQuestion { id, by } => self.decide_withdraw_question(*id, by, now)?,
+            _ => Vec::new(),
         };
         Ok(Decision::Records(records))
     }
@@ -78,21 +146,14 @@ impl State {
     pub fn apply(&mut self, seq: Seq, record: &Record) {
         self.head = seq;
         match record {
-            Record::Notified(it) => {
-                if let Some((name, state)) = &it.route.session {
-                    let (state, ts) = (*state, it.route.ts);
-                    let known = session::Known { state, seq, ts };
-                    self.sessions.note(&it.route.project, name, known);
-                }
-                let size = u32::try_from(it.json.len()).unwrap_or(u32::MAX);
-                self.inboxes.put(seq, &it.route, size);
-            }
+            Record::Notified(it) => self.apply_notified(seq, it),
             Record::Settled(it) => self.apply_settled(it),
             Record::Seen(it) => self.apply_seen(it),
             Record::InboxClosed(it) => {
                 for id in self.inboxes.close(&it.project, &it.inbox) {
                     self.settle(id, How::Dropped);
                 }
+                self.sessions.forget_over(&it.project, &it.inbox);
             }
             Record::KeyUsed(it) => self.keys.note(seq, it),
             Record::ClockMoved(it) => self.apply_clock_moved(it),
@@ -103,8 +164,42 @@ impl State {
                     self.settle(id, How::Dropped);
                 }
                 self.sessions.forget_all(&it.project);
+                self.listeners.forget_all(&it.project);
+                self.questions.forget_all(&it.project);
+                self.sources.forget_all(&it.project);
             }
+            Record::SessionSet(it) => self.sessions.set(seq, it),
+            Record::TurnNoted(it) => {
+                let note = |session: &mut Session| {
+                    session.note_turn(seq, &it.turn, &it.evidence, it.at);
+                };
+                self.sessions.change(&it.project, &it.session, seq, note);
+            }
+            Record::SessionGone(it) => self.apply_gone(seq, it),
+            Record::PrimaryTaken(it) => self.sessions.take_primary(&it.project, &it.session),
+            Record::ListenerSet(it) => self.apply_listener_set(it),
+            Record::ListenerRemoved(it) => self.apply_listener_removed(it),
+            Record::QuestionClaimed(it) => self.apply_claimed(it),
+            Record::QuestionSettled(it) => self.apply_question_settled(it),
+            Record::Emitted(it) => self.apply_emitted(it),
+            Record::Returned(it) => self.apply_returned(it),
+            Record::Escalated(it) => self.apply_escalated(it),
         }
+    }
+
+    fn apply_notified(&mut self, seq: Seq, it: &Notified) {
+        let route = &it.route;
+        if let Some((name, state)) = &route.session {
+            let what = format!("notify {}", route.kind);
+            self.sessions.change(&route.project, name, seq, |session| {
+                session.note_state(*state, seq, route.ts, &what);
+                session.last = Some(seq);
+            });
+        }
+        self.sources.note(seq, route);
+        let size = u32::try_from(it.json.len()).unwrap_or(u32::MAX);
+        self.inboxes.put(seq, route, size);
+        self.apply_asked(seq, it);
     }
 
     /// The last record taken in.
@@ -114,7 +209,14 @@ impl State {
 
     /// When [`Command::Tick`] has something to do next.
     pub fn next_deadline(&self) -> Option<Timestamp> {
-        self.inboxes.next_deadline()
+        let next = [
+            self.inboxes.next_deadline(),
+            self.sessions.next_deadline(),
+            self.listeners.next_deadline(),
+            self.questions.next_deadline(),
+            self.next_receipt(),
+        ];
+        next.into_iter().flatten().min()
     }
 
     /// An inbox that was ever written to and not closed since.
@@ -141,9 +243,9 @@ impl State {
         project: &ProjectName,
         name: &InboxName,
     ) -> Option<(SessionState, Seq)> {
-        self.sessions
-            .get(project, name)
-            .map(|known| (known.state, known.seq))
+        let key = self.sessions.resolve(project, name.as_str())?;
+        let session = self.sessions.get(project, key)?;
+        Some((session.state?, session.seq))
     }
 
     /// Whether the person marked this notification.

@@ -16,7 +16,7 @@ use crate::hub::Rejected;
 use crate::journal::{Entry, Health, JournalError};
 use crate::log::{Event, Log};
 use crate::metrics::Metrics;
-use crate::presence::{Outcome, Presence, WaitSpec};
+use crate::presence::{Batch, Outcome, Presence, WaitSpec};
 use crate::record::{How, Notified, Record, Settled, Target};
 use crate::state::State;
 
@@ -30,7 +30,7 @@ const CLOCK_GRAIN: Duration = Duration::from_millis(1);
 pub type Reload = Box<dyn FnMut() -> Result<State, JournalError> + Send>;
 
 /// Looks at what is committed and at who is there.
-pub type Question = Box<dyn FnOnce(&State, &Presence) + Send>;
+pub type Question = Box<dyn FnOnce(&State, &mut Presence) + Send>;
 
 /// What is asked of the writer.
 pub enum Ask {
@@ -47,6 +47,13 @@ pub enum Ask {
         spec: WaitSpec,
         /// Where the answer goes.
         reply: oneshot::Sender<Outcome>,
+    },
+    /// Take what is there for a session, beside whoever waits for it.
+    Take {
+        /// What is wanted.
+        spec: WaitSpec,
+        /// Where the answer goes.
+        reply: oneshot::Sender<Option<Batch>>,
     },
     /// Look at something.
     Query(Question),
@@ -150,13 +157,41 @@ impl Writer {
         }
         for ask in later {
             match ask {
-                Ask::Wait { spec, reply } => self.presence.arm(&self.state, spec, reply, now),
-                Ask::Query(question) => question(&self.state, &self.presence),
+                Ask::Wait { spec, reply } => {
+                    let spec = self.placed(spec);
+                    self.presence.arm(&self.state, spec, reply, now);
+                }
+                Ask::Take { spec, reply } => {
+                    let spec = self.placed(spec);
+                    let _ = reply.send(self.presence.take_aside(&self.state, &spec, now));
+                }
+                Ask::Query(question) => question(&self.state, &mut self.presence),
                 Ask::Command { .. } | Ask::Stop => {}
             }
         }
         self.announce_due(now);
         Ok(())
+    }
+
+    /// Names as the fold knows them: a session's own inboxes, and ids that are other names of a session.
+    fn placed(&self, mut spec: WaitSpec) -> WaitSpec {
+        if let Some(session) = &spec.session
+            && let Some((project, key)) = self.state.session_with_id(session)
+            && spec.inboxes.is_empty()
+        {
+            (spec.project, spec.session) = (project, Some(key));
+        }
+        let called = |name: &InboxName| self.state.called(&spec.project, name);
+        let session = spec.session.as_ref().map(called);
+        let mut inboxes: Vec<InboxName> = match (&session, spec.inboxes.is_empty()) {
+            (Some(session), true) => self.state.inboxes_of(&spec.project, session),
+            (None, true) => vec![InboxName::primary()],
+            (_, false) => spec.inboxes.iter().map(called).collect(),
+        };
+        inboxes.sort();
+        inboxes.dedup();
+        (spec.session, spec.inboxes) = (session, inboxes);
+        spec
     }
 
     /// Decides a command, takes its records into the fold and lines them up for the commit.
@@ -176,6 +211,10 @@ impl Writer {
                 let mut done = Done::default();
                 for record in records {
                     self.take_in(record, &mut done, events);
+                }
+                // What listeners are told is not what was asked for.
+                if let Command::Notify { drafts, .. } = command {
+                    done.ids.truncate(drafts.len());
                 }
                 Ok(done)
             }
@@ -301,6 +340,18 @@ impl Writer {
             Record::Settled(settled) => {
                 self.forget_leases(settled);
                 0
+            }
+            Record::Emitted(it) => {
+                self.presence.settled(&it.project, &it.inbox, &it.ids);
+                0
+            }
+            Record::Returned(it) => {
+                let place = (&it.project, &it.inbox);
+                self.presence.returned(&self.state, place, &it.ids, now);
+                0
+            }
+            Record::TurnNoted(_) | Record::SessionGone(_) => {
+                self.presence.session_changed(&self.state, now)
             }
             Record::Reset(reset) => {
                 self.presence.dismiss_project(&reset.project);

@@ -164,6 +164,7 @@ impl Driver {
         }
         self.model.ack(project, inbox, &ids);
         self.must(&Command::Ack {
+            shown: None,
             project: project.clone(),
             items: vec![(inbox.clone(), ids)],
             by: Some("reader".into()),
@@ -173,6 +174,7 @@ impl Driver {
     fn ack_unknown(&mut self, project: &ProjectName, inbox: &InboxName) {
         let unknown = self.state.head() + 1;
         let refusal = self.decide(&Command::Ack {
+            shown: None,
             project: project.clone(),
             items: vec![(inbox.clone(), vec![unknown])],
             by: None,
@@ -346,6 +348,9 @@ pub(super) fn pending<'a>(
 
 fn draft(said: &Said, now: Timestamp) -> Draft {
     Draft {
+        reply_to: None,
+        may_approve: false,
+        recorded: false,
         project: said.project.clone(),
         from: said.from.clone(),
         kind: said.kind,

@@ -73,6 +73,7 @@ impl Note {
             Some(How::Evicted) => Status::Evicted,
             Some(How::Superseded) => Status::Superseded,
             Some(How::Withdrawn) => Status::Withdrawn,
+            Some(How::Answered) => Status::Answered,
             Some(How::Dropped) => Status::Dropped,
         }
     }

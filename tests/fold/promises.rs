@@ -64,6 +64,7 @@ impl Hub {
 
     fn ack(&mut self, inbox: &str, ids: &[Seq]) -> Vec<Record> {
         self.run(&Command::Ack {
+            shown: None,
             project: project(),
             items: vec![(name(inbox), ids.to_vec())],
             by: None,
@@ -131,6 +132,9 @@ fn once(key: &str, digest: &str) -> Once {
 /// Something said at noon, for a week.
 fn said(from: &str, kind: Kind) -> Draft {
     Draft {
+        reply_to: None,
+        may_approve: false,
+        recorded: false,
         project: project(),
         from: name(from),
         kind,
@@ -151,6 +155,9 @@ fn said(from: &str, kind: Kind) -> Draft {
 /// Something for `to`.
 fn sent(from: &str, to: &str) -> Draft {
     Draft {
+        reply_to: None,
+        may_approve: false,
+        recorded: false,
         to: Some(name(to)),
         ..said(from, Kind::Message)
     }

@@ -34,6 +34,7 @@ impl InProcess {
             state,
             reload: Box::new(move || fold(&*again)),
             leases: LeaseKey::new(b"secret"),
+            rules: hubd::hub::Rules::default(),
             limits: WakeLimits {
                 per_sender_per_minute: 6,
                 per_hour: 60,

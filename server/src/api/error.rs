@@ -61,6 +61,14 @@ pub enum Code {
     KeyReused,
     /// The answer names no open question.
     NoSuchQuestion,
+    /// A session that does not exist.
+    UnknownSession,
+    /// An agent that the hub has no hooks for.
+    UnknownAgent,
+    /// The question is settled already.
+    QuestionSettled,
+    /// Somebody else has to answer.
+    NotYours,
     /// A cap on inboxes is reached.
     TooManyInboxes,
     /// A lease that this hub never gave.
@@ -98,7 +106,7 @@ const fn entry(status: u16, code: &'static str, title: &'static str, hint: &'sta
 
 impl Code {
     /// Every code, in the order of the table.
-    pub const ALL: [Self; 28] = [
+    pub const ALL: [Self; 32] = [
         Self::Malformed,
         Self::MalformedCursor,
         Self::WrongHost,
@@ -119,6 +127,10 @@ impl Code {
         Self::TakenOver,
         Self::KeyReused,
         Self::NoSuchQuestion,
+        Self::UnknownSession,
+        Self::UnknownAgent,
+        Self::QuestionSettled,
+        Self::NotYours,
         Self::TooManyInboxes,
         Self::ForgedLease,
         Self::Busy,
@@ -172,6 +184,14 @@ impl Code {
                 "make a new key for each new request"),
             Self::NoSuchQuestion => entry(422, "no_such_question", "the answer names no open question",
                 "give the open question's id in reply_to, or use type message"),
+            Self::UnknownSession => entry(404, "unknown_session", "no such session",
+                "see GET /sessions, and check the project; a name, an id or its unique beginning will do"),
+            Self::UnknownAgent => entry(404, "unknown_agent", "no such agent",
+                "use claude, codex, gemini, opencode, copilot or cursor"),
+            Self::QuestionSettled => entry(409, "question_settled", "the question is settled already",
+                "see GET /questions/{id} for its answer"),
+            Self::NotYours => entry(403, "not_yours", "this is for somebody else to answer",
+                "let a person answer it: on the dashboard, or with hubctl answer in a terminal outside any agent"),
             Self::TooManyInboxes => entry(409, "too_many_inboxes", "too many inboxes",
                 "remove some with DELETE /inboxes/{inbox}"),
             Self::ForgedLease => entry(422, "forged_lease", "not a lease of this hub",
@@ -313,7 +333,10 @@ impl From<Refusal> for ApiError {
             Refusal::UnknownInbox { .. } => Code::UnknownInbox,
             Refusal::UnknownId(_) => Code::UnknownNotification,
             Refusal::NoSuchQuestion => Code::NoSuchQuestion,
-            Refusal::ExpiredAlready => Code::Invalid,
+            Refusal::ExpiredAlready | Refusal::OwnListener => Code::Invalid,
+            Refusal::UnknownSession { .. } => Code::UnknownSession,
+            Refusal::QuestionSettled { .. } => Code::QuestionSettled,
+            Refusal::NotYours(_) => Code::NotYours,
         };
         let error = Self::new(code, &refusal);
         match refusal {
@@ -321,6 +344,13 @@ impl From<Refusal> for ApiError {
                 nearest: Some(name),
                 ..
             } => error.with("nearest", name),
+            Refusal::UnknownSession {
+                nearest: Some(name),
+                ..
+            } => error.with("nearest", name),
+            Refusal::QuestionSettled { id, state } => {
+                error.with("question", id).with("state", state)
+            }
             _ => error,
         }
     }

@@ -124,6 +124,7 @@ pub(super) async fn ack(
                 project,
                 items: vec![(inbox, ids)],
                 by: body.by,
+                shown: None,
             };
             hub.submit(command).await?.settled
         }

@@ -58,7 +58,7 @@ pub(super) async fn notify(
         Posts::One(post) => vec![*post],
         Posts::Batch(posts) => posts,
     };
-    let context = Context::new(hub.log());
+    let context = Context::new(&hub);
     let drafts: Vec<_> = posts
         .into_iter()
         .map(|post| draft::prepare(post, &context))

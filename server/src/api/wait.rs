@@ -6,7 +6,7 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use hub_protocol::{InboxName, Kind, Priority, ProjectName, Seq};
+use hub_protocol::{InboxName, Kind, Priority, ProjectName, Seq, Way};
 use serde::Deserialize;
 
 use super::params::{self, Params};
@@ -16,7 +16,7 @@ use crate::filter::Filter;
 use crate::hub::Hub;
 use crate::lease::Claim;
 use crate::log::Log;
-use crate::presence::{Barrier, Batch, Outcome, WaitSpec};
+use crate::presence::{Barrier, Batch, MAX_BYTES, Outcome, WaitSpec};
 
 /// How long a wait lasts that does not say: below the ten minutes after which agents' tools end a command.
 const DEFAULT_TIMEOUT: u64 = 570;
@@ -39,6 +39,7 @@ pub(super) struct WaitParams {
     #[serde(rename = "as")]
     name: Option<String>,
     session: Option<InboxName>,
+    way: Option<Way>,
     timeout: Option<u64>,
     #[serde(default)]
     settle: u64,
@@ -66,9 +67,8 @@ pub(super) async fn wait(
     if let Some(lease) = lease {
         acknowledge(&hub, &lease).await?;
     }
-    let (project, name) = (spec.project.clone(), spec.name.clone());
     match hub.wait(spec).await? {
-        Outcome::Batch(batch) => reply(&hub, project, name, batch).await,
+        Outcome::Batch(batch) => reply(&hub, batch).await,
         Outcome::Empty => Ok(StatusCode::NO_CONTENT.into_response()),
         Outcome::TakenOver => Err(Code::TakenOver.into()),
         Outcome::Held { inbox, holder } => {
@@ -91,14 +91,13 @@ pub(super) async fn acknowledge(hub: &Hub, lease: &str) -> Result<Vec<Seq>, ApiE
         project: claim.project,
         items: claim.items,
         by: claim.by,
+        shown: claim.shown,
     };
     Ok(hub.submit(command).await?.settled)
 }
 
 fn spec(params: WaitParams, log: &Log) -> Result<WaitSpec, ApiError> {
-    let mut inboxes = params.inbox.unwrap_or_else(|| vec![InboxName::primary()]);
-    inboxes.sort();
-    inboxes.dedup();
+    let inboxes = params.inbox.unwrap_or_default();
     let timeout = params.timeout.unwrap_or(DEFAULT_TIMEOUT);
     let all = params.all.unwrap_or_default();
     check(
@@ -138,9 +137,11 @@ fn spec(params: WaitParams, log: &Log) -> Result<WaitSpec, ApiError> {
         inboxes,
         name: params.name,
         session: params.session,
+        way: params.way,
         barrier,
         settle: Duration::from_millis(params.settle),
         deadline: Instant::now() + Duration::from_secs(timeout),
+        room: MAX_BYTES,
         drain: timeout == 0,
         takeover: params.takeover,
     })
@@ -154,20 +155,20 @@ fn check(sound: bool, rule: std::fmt::Arguments<'_>) -> Result<(), ApiError> {
     }
 }
 
-/// The answer, put together from the notifications' stored bytes.
-async fn reply(
-    hub: &Hub,
-    project: ProjectName,
-    by: Option<String>,
-    batch: Batch,
-) -> Result<Response, ApiError> {
-    let claim = Claim {
+/// What acknowledges a batch.
+pub(super) fn claim(hub: &Hub, batch: &Batch) -> Claim {
+    Claim {
         epoch: hub.log().epoch(),
-        project,
-        by,
-        items: batch.lease,
-    };
-    let lease = hub.leases().sign(&claim);
+        project: batch.project.clone(),
+        by: batch.by.clone(),
+        shown: batch.shown.clone(),
+        items: batch.lease.clone(),
+    }
+}
+
+/// The answer, put together from the notifications' stored bytes.
+async fn reply(hub: &Hub, batch: Batch) -> Result<Response, ApiError> {
+    let lease = hub.leases().sign(&claim(hub, &batch));
     let mut json = Vec::with_capacity(512 * (batch.items.len() + 1));
     json.extend_from_slice(b"{\"notifications\":[");
     for (n, item) in batch.items.iter().enumerate() {

@@ -211,6 +211,17 @@ fn time_of(record: &Record) -> Option<Timestamp> {
         Record::ClockMoved(it) => Some(it.at),
         Record::Trimmed(it) => Some(it.at),
         Record::Reset(it) => Some(it.at),
+        Record::SessionSet(it) => Some(it.at),
+        Record::TurnNoted(it) => Some(it.at),
+        Record::SessionGone(it) => Some(it.at),
+        Record::PrimaryTaken(it) => Some(it.at),
+        Record::ListenerSet(it) => Some(it.at),
+        Record::ListenerRemoved(it) => Some(it.at),
+        Record::QuestionClaimed(it) => Some(it.at),
+        Record::QuestionSettled(it) => Some(it.at),
+        Record::Emitted(it) => Some(it.at),
+        Record::Returned(it) => Some(it.at),
+        Record::Escalated(it) => Some(it.at),
         Record::Carried(_) => None,
     }
 }

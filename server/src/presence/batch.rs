@@ -3,19 +3,21 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use hub_protocol::{BarrierReport, InboxName, ProjectName, Seq, WhyWoken};
+use hub_protocol::{BarrierReport, InboxName, ProjectName, Seq, Way, WhyWoken};
 
-use super::waiter::{Outcome, Waiter, WaiterId};
+use super::waiter::{Outcome, WaitSpec, WaiterId};
 use super::{Due, Presence};
 use crate::clock::Now;
 use crate::state::{Inbox, Item, State};
 
 /// How long a reader may take to acknowledge before others are offered what it got.
 pub(super) const LEASE: Duration = Duration::from_secs(30);
+/// A hook's answer is on its way for a moment only.
+const ASIDE_LEASE: Duration = Duration::from_secs(5);
 /// Notifications in one answer.
 const MAX_ITEMS: usize = 500;
-/// Bytes of JSON in one answer; one notification always fits.
-const MAX_BYTES: usize = 256 << 10;
+/// Bytes of JSON in one answer.
+pub const MAX_BYTES: usize = 256 << 10;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct LeaseId(u64);
@@ -33,6 +35,12 @@ pub(super) struct Lease {
 pub struct Batch {
     /// The notifications, in delivery order.
     pub items: Vec<Offered>,
+    /// The project of its inboxes.
+    pub project: ProjectName,
+    /// Who was given it.
+    pub by: Option<String>,
+    /// The agent session that is shown it, and how.
+    pub shown: Option<(InboxName, Way)>,
     /// What acknowledges them: each inbox with its notifications, ascending.
     pub lease: Vec<(InboxName, Vec<Seq>)>,
     /// How many more are pending.
@@ -59,66 +67,73 @@ impl Presence {
     pub(super) fn available<'s, 'a>(
         &'s self,
         state: &'a State,
-        waiter: &'s Waiter,
+        spec: &'s WaitSpec,
     ) -> impl Iterator<Item = &'a Item> + use<'s, 'a> {
-        waiter
-            .spec
-            .inboxes
+        spec.inboxes
             .iter()
-            .flat_map(move |inbox| self.available_in(state, waiter, inbox))
+            .flat_map(move |inbox| self.available_in(state, spec, inbox))
     }
 
     fn available_in<'s, 'a>(
         &'s self,
         state: &'a State,
-        waiter: &'s Waiter,
+        spec: &'s WaitSpec,
         inbox: &'s InboxName,
     ) -> impl Iterator<Item = &'a Item> + use<'s, 'a> {
-        let project = &waiter.spec.project;
+        let project = &spec.project;
         let door = self.door(project, inbox);
         let free = move |item: &&Item| door.is_none_or(|door| !door.leased.contains_key(&item.seq));
         let wanted = |item: &&Item| {
-            waiter
-                .spec
-                .filter
+            spec.filter
                 .takes_item(item.seq, &item.from, item.kind, item.priority)
         };
         let pending = state
             .inbox(project, inbox)
             .into_iter()
-            .flat_map(Inbox::pending);
-        pending.filter(free).filter(wanted)
+            .flat_map(Inbox::offerable);
+        let untried = |item: &&Item| spec.way.is_none_or(|way| !item.tried.contains(&way));
+        pending.filter(free).filter(wanted).filter(untried)
     }
 
-    pub(super) fn was_returned(&self, waiter: &Waiter, id: Seq) -> bool {
+    pub(super) fn was_returned(&self, spec: &WaitSpec, id: Seq) -> bool {
         let returned = |inbox| {
-            self.door(&waiter.spec.project, inbox)
+            self.door(&spec.project, inbox)
                 .is_some_and(|door| door.returned.contains(&id))
         };
-        waiter.spec.inboxes.iter().any(returned)
+        spec.inboxes.iter().any(returned)
     }
 
     /// Ends a wait with what is there.
     pub(super) fn finish(&mut self, state: &State, id: WaiterId, why: WhyWoken, now: Now) {
         let Some(waiter) = self.take(id) else { return };
-        let batch = self.gather(state, &waiter, why);
+        let batch = self.gather(state, &waiter.spec, why);
         let met = batch.barrier.as_ref().is_some_and(|barrier| barrier.met);
         if batch.items.is_empty() && !met {
             waiter.answer(Outcome::Empty);
             return;
         }
-        let lease = self.lease(&waiter, &batch, now);
+        let lease = self.lease(&waiter.spec, &batch, LEASE, now);
         if waiter.answer(Outcome::Batch(batch)).is_some() {
             self.release(state, lease, now);
         }
     }
 
-    fn gather(&self, state: &State, waiter: &Waiter, why: WhyWoken) -> Batch {
-        let project = &waiter.spec.project;
+    /// Gives what is there to somebody who does not wait, beside whoever does; `None` when nothing is.
+    pub fn take_aside(&mut self, state: &State, spec: &WaitSpec, now: Now) -> Option<Batch> {
+        let batch = self.gather(state, spec, WhyWoken::Pending);
+        if batch.items.is_empty() {
+            return None;
+        }
+        self.lease(spec, &batch, ASIDE_LEASE, now);
+        Some(batch)
+    }
+
+    fn gather(&self, state: &State, spec: &WaitSpec, why: WhyWoken) -> Batch {
+        let project = &spec.project;
         // An item may be pending in two of the inboxes: it is offered once, and acknowledged in both.
         let mut found: BTreeMap<_, (&Item, Vec<&InboxName>)> = BTreeMap::new();
-        for inbox in &waiter.spec.inboxes {
-            for item in self.available_in(state, waiter, inbox).take(MAX_ITEMS) {
+        for inbox in &spec.inboxes {
+            for item in self.available_in(state, spec, inbox).take(MAX_ITEMS) {
                 found
                     .entry((item.priority, item.seq))
                     .or_insert((item, Vec::new()))
@@ -128,15 +143,19 @@ impl Presence {
         }
         let mut batch = Batch {
             items: Vec::new(),
-            lease: waiter
-                .spec
+            project: project.clone(),
+            by: spec.name.clone(),
+            shown: spec
+                .session
+                .clone()
+                .map(|it| (it, spec.way.unwrap_or(Way::Wait))),
+            lease: spec
                 .inboxes
                 .iter()
                 .map(|inbox| (inbox.clone(), Vec::new()))
                 .collect(),
             remaining: 0,
-            barrier: waiter
-                .spec
+            barrier: spec
                 .barrier
                 .as_ref()
                 .map(|barrier| barrier.report(state, project, &why)),
@@ -145,14 +164,14 @@ impl Presence {
         let mut bytes = 0;
         for (item, inboxes) in found.into_values().take(MAX_ITEMS) {
             bytes += item.size as usize;
-            if bytes > MAX_BYTES && !batch.items.is_empty() {
+            if bytes > spec.room && !batch.items.is_empty() {
                 break;
             }
             let location = state.location(item.seq).unwrap_or(item.seq);
             batch.items.push(Offered {
                 id: item.seq,
                 location,
-                redelivered: self.was_returned(waiter, item.seq),
+                redelivered: self.was_returned(spec, item.seq),
             });
             for (inbox, ids) in &mut batch.lease {
                 if inboxes.contains(&&*inbox) {
@@ -165,17 +184,17 @@ impl Presence {
             .lease
             .iter_mut()
             .for_each(|(_, ids)| ids.sort_unstable());
-        batch.remaining = self.remaining(state, waiter, &batch);
+        batch.remaining = self.remaining(state, spec, &batch);
         batch
     }
 
-    fn remaining(&self, state: &State, waiter: &Waiter, batch: &Batch) -> u64 {
+    fn remaining(&self, state: &State, spec: &WaitSpec, batch: &Batch) -> u64 {
         let taken: usize = batch.lease.iter().map(|(_, ids)| ids.len()).sum();
-        let project = &waiter.spec.project;
-        let pending = |inbox| state.inbox(project, inbox).map_or(0, Inbox::len);
+        let project = &spec.project;
+        let unread = |inbox: &Inbox| inbox.len() - inbox.emitted().len();
+        let pending = |inbox| state.inbox(project, inbox).map_or(0, unread);
         let leased = |inbox| self.leased_count(project, inbox);
-        let free: usize = waiter
-            .spec
+        let free: usize = spec
             .inboxes
             .iter()
             .map(|inbox| pending(inbox).saturating_sub(leased(inbox)))
@@ -183,21 +202,21 @@ impl Presence {
         free.saturating_sub(taken) as u64
     }
 
-    fn lease(&mut self, waiter: &Waiter, batch: &Batch, now: Now) -> LeaseId {
+    fn lease(&mut self, spec: &WaitSpec, batch: &Batch, term: Duration, now: Now) -> LeaseId {
         self.next_id += 1;
         let id = LeaseId(self.next_id);
-        let until = now.mono + LEASE;
+        let until = now.mono + term;
         for (inbox, ids) in &batch.lease {
-            let door = self.door_mut(&waiter.spec.project, inbox);
+            let door = self.door_mut(&spec.project, inbox);
             door.leased.extend(ids.iter().map(|seq| (*seq, id)));
         }
-        let project = waiter.spec.project.clone();
+        let project = spec.project.clone();
         self.leases.insert(
             id,
             Lease {
                 project,
                 items: batch.lease.clone(),
-                by: waiter.spec.name.clone(),
+                by: spec.name.clone(),
                 until,
             },
         );

@@ -51,6 +51,8 @@ fn spec(inboxes: &[&str]) -> WaitSpec {
         inboxes: inboxes.iter().map(|inbox| name(inbox)).collect(),
         name: None,
         session: None,
+        way: None,
+        room: super::MAX_BYTES,
         filter: Filter::default(),
         barrier: None,
         settle: Duration::ZERO,

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use hub_protocol::{Holder, InboxName, ProjectName, Timestamp, WhyWoken};
+use hub_protocol::{Holder, InboxName, ProjectName, Timestamp, Way, WhyWoken};
 use tokio::sync::oneshot;
 
 use super::{Barrier, Batch};
@@ -20,12 +20,14 @@ pub(super) struct WaiterId(pub(super) u64);
 pub struct WaitSpec {
     /// The project of the inboxes.
     pub project: ProjectName,
-    /// The inboxes, at least one, each once.
+    /// The inboxes, each once; none: those of its session.
     pub inboxes: Vec<InboxName>,
     /// Who waits: the same name replaces its own dead connection.
     pub name: Option<String>,
     /// The agent session that it wakes.
     pub session: Option<InboxName>,
+    /// How it wakes that session.
+    pub way: Option<Way>,
     /// What it wants.
     pub filter: Filter,
     /// When it wants it, if not at the first.
@@ -34,6 +36,8 @@ pub struct WaitSpec {
     pub settle: Duration,
     /// When it ends in any case.
     pub deadline: Instant,
+    /// Bytes of JSON that it has room for; one notification always fits.
+    pub room: usize,
     /// Whether it takes what is there and does not wait at all.
     pub drain: bool,
     /// Whether it may end another's wait.
@@ -101,6 +105,7 @@ impl Waiter {
         Holder {
             name: self.spec.name.clone(),
             session: self.spec.session.clone(),
+            way: self.spec.way,
             since: self.since,
         }
     }

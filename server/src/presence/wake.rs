@@ -47,6 +47,21 @@ impl Presence {
         self.trigger(state, waiter_id, item, why, now)
     }
 
+    /// What was shown by a reader is offered again: whoever waits there may take it.
+    pub fn returned(
+        &mut self,
+        state: &State,
+        (project, inbox): (&ProjectName, &InboxName),
+        ids: &[Seq],
+        now: Now,
+    ) {
+        let door = self.door_mut(project, inbox);
+        door.returned.extend(ids);
+        if let Some(waiter) = door.waiter {
+            self.consider(state, waiter, now);
+        }
+    }
+
     /// A session's state changed: barriers that name it may be met.
     pub fn session_changed(&mut self, state: &State, now: Now) -> u32 {
         let ids: Vec<WaiterId> = self.barriers.iter().copied().collect();
@@ -62,16 +77,16 @@ impl Presence {
         };
         if let Some(barrier) = &waiter.spec.barrier {
             let project = &waiter.spec.project;
-            let available = || self.available(state, waiter);
+            let available = || self.available(state, &waiter.spec);
             let Some(why) = barrier.verdict(state, project, available) else {
                 return false;
             };
             return self.settle_or_finish(state, id, why, now);
         }
-        let Some(item) = self.available(state, waiter).find(|item| item.wakes) else {
+        let Some(item) = self.available(state, &waiter.spec).find(|item| item.wakes) else {
             return false;
         };
-        let why = if self.was_returned(waiter, item.seq) {
+        let why = if self.was_returned(&waiter.spec, item.seq) {
             WhyWoken::Returned
         } else {
             WhyWoken::Pending
@@ -136,6 +151,10 @@ impl Presence {
         if now.mono >= waiter.spec.deadline {
             if waiter.spec.barrier.is_some() {
                 return self.finish(state, id, WhyWoken::Timeout, now);
+            }
+            if let Some(session) = waiter.spec.session.clone() {
+                let place = (waiter.spec.project.clone(), session);
+                self.company.timed_out(place, now.mono);
             }
             return self.dismiss(id, Outcome::Empty);
         }

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use hub_protocol::{Seq, Timestamp};
 
-use super::State;
 use super::settle::settled;
+use super::{Leased, State};
 use crate::record::{How, Record};
 
 /// The most that one tick expires; the next deadline is then already over, so the clock ticks again at once.
@@ -40,8 +40,11 @@ impl Deadlines {
 }
 
 impl State {
-    pub(super) fn decide_tick(&self, now: Timestamp) -> Vec<Record> {
+    pub(super) fn decide_tick(&self, now: Timestamp, leased: &Leased<'_>) -> Vec<Record> {
         let due = self.inboxes.due(now).take(AT_ONCE).collect();
-        settled(due, None, How::Expired, None, now)
+        let mut records = self.due_sessions(now, leased);
+        records.extend(settled(due, None, How::Expired, None, now));
+        records.extend(self.expired_questions(now));
+        records
     }
 }

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use hub_protocol::{InboxName, Kind, Priority, Seq, Timestamp};
+use hub_protocol::{InboxName, Kind, Priority, Seq, Timestamp, Way};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::collapse::Collapse;
+use super::receipt::Receipts;
 
 /// A notification that is pending in an inbox.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,6 +35,15 @@ pub struct Item {
     /// What it replaces, and what replaces it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
+    /// Since when its reader has it, by its own word.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub emitted: Option<(Timestamp, Way)>,
+    /// Ways in which it did not arrive.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tried: Vec<Way>,
+    /// When nothing had proved that it arrived, until somebody was told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub returned: Option<Timestamp>,
 }
 
 /// What is pending in one inbox. Whatever was routed here and is not pending is settled.
@@ -42,12 +52,23 @@ pub struct Inbox {
     /// One queue for each priority, most important first.
     queues: [BTreeMap<Seq, Item>; 4],
     collapse: Collapse,
+    receipts: Receipts,
 }
 
 impl Inbox {
     /// What is pending, in the order of delivery: most important first, then oldest first.
     pub fn pending(&self) -> impl Iterator<Item = &Item> {
         self.queues.iter().flat_map(BTreeMap::values)
+    }
+
+    /// What can be offered to a reader: what is pending and was not shown to one.
+    pub fn offerable(&self) -> impl Iterator<Item = &Item> {
+        self.pending().filter(|item| item.emitted.is_none())
+    }
+
+    /// How many items a reader has, by its own word, and nothing proved yet.
+    pub fn emitted(&self) -> &Receipts {
+        &self.receipts
     }
 
     /// The item with this number, if it is pending here.
@@ -91,6 +112,7 @@ impl Inbox {
         if let Some(key) = &item.key {
             self.collapse.insert(&item.from, key, item.seq);
         }
+        self.receipts.insert(&item);
         self.queues[item.priority as usize].insert(item.seq, item);
     }
 
@@ -102,12 +124,29 @@ impl Inbox {
         if let Some(key) = &item.key {
             self.collapse.remove(&item.from, key, seq);
         }
+        self.receipts.remove(&item);
         Some(item)
+    }
+
+    /// Changes what is known of an item's delivery.
+    pub(super) fn deliver(&mut self, seq: Seq, change: impl FnOnce(&mut Item)) {
+        let found = self.queues.iter_mut().find_map(|queue| queue.get_mut(&seq));
+        if let Some(item) = found {
+            self.receipts.remove(item);
+            change(item);
+            self.receipts.insert(item);
+        }
     }
 
     pub(super) fn shift(&mut self, delta_ms: i64) {
         for item in self.queues.iter_mut().flat_map(BTreeMap::values_mut) {
             item.expires_at = item.expires_at.plus_millis(delta_ms);
+            self.receipts.remove(item);
+            if let Some((at, _)) = &mut item.emitted {
+                *at = at.plus_millis(delta_ms);
+            }
+            item.returned = item.returned.map(|at| at.plus_millis(delta_ms));
+            self.receipts.insert(item);
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Every inbox of every project, and where each pending notification is.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use hub_protocol::{InboxName, ProjectName, Seq, Timestamp};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -19,6 +19,8 @@ pub(super) struct Inboxes {
     count: usize,
     places: BTreeMap<Seq, Place>,
     deadlines: Deadlines,
+    /// Inboxes with deliveries that nothing has proved yet.
+    receipts: BTreeSet<(ProjectName, InboxName)>,
 }
 
 /// Where a notification is pending.
@@ -100,8 +102,49 @@ impl Inboxes {
                 hops: route.hops,
                 size,
                 key: route.key.clone(),
+                emitted: None,
+                tried: Vec::new(),
+                returned: None,
             };
             self.put_item(&route.project, &target.inbox, item);
+        }
+    }
+
+    /// Changes what is known of a delivery.
+    pub(super) fn deliver(
+        &mut self,
+        project: &ProjectName,
+        name: &InboxName,
+        seq: Seq,
+        change: impl FnOnce(&mut Item),
+    ) {
+        let inbox = self
+            .projects
+            .get_mut(project)
+            .and_then(|inboxes| inboxes.get_mut(name));
+        if let Some(inbox) = inbox {
+            inbox.deliver(seq, change);
+            self.note_receipts(project, name);
+        }
+    }
+
+    /// The inboxes with deliveries that nothing has proved yet.
+    pub(super) fn unproven(&self) -> impl Iterator<Item = (&ProjectName, &InboxName, &Inbox)> {
+        let found = |(project, name)| Some((project, name, self.get(project, name)?));
+        self.receipts
+            .iter()
+            .filter_map(move |(project, name)| found((project, name)))
+    }
+
+    fn note_receipts(&mut self, project: &ProjectName, name: &InboxName) {
+        let known = !self.receipts.is_empty();
+        let open = self
+            .get(project, name)
+            .is_some_and(|inbox| !inbox.emitted().is_empty());
+        if open {
+            self.receipts.insert((project.clone(), name.clone()));
+        } else if known {
+            self.receipts.remove(&(project.clone(), name.clone()));
         }
     }
 
@@ -155,6 +198,7 @@ impl Inboxes {
                 self.places.remove(&seq);
             }
         }
+        self.note_receipts(project, name);
         true
     }
 
@@ -168,6 +212,9 @@ impl Inboxes {
             for name in &place.inboxes {
                 inboxes.get_mut(name).and_then(|inbox| inbox.take(seq));
             }
+        }
+        for name in &place.inboxes {
+            self.note_receipts(&place.project, name);
         }
         true
     }
@@ -231,7 +278,14 @@ impl<'de> Deserialize<'de> for Inboxes {
                 }
             }
             inboxes.count += stored.len();
-            inboxes.projects.insert(project, stored);
+            let unproven = stored
+                .iter()
+                .filter(|(_, inbox)| !inbox.emitted().is_empty());
+            let unproven: Vec<_> = unproven.map(|(name, _)| name.clone()).collect();
+            inboxes.projects.insert(project.clone(), stored);
+            for name in unproven {
+                inboxes.note_receipts(&project, &name);
+            }
         }
         Ok(inboxes)
     }

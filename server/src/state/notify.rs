@@ -1,11 +1,16 @@
 //! Notify: what is said becomes records, and goes to the inboxes that its type and its sender say.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
 use bytes::Bytes;
-use hub_protocol::{InboxName, Kind, Priority, ProjectName, Seq, SessionState, Timestamp};
+use hub_protocol::{
+    InboxName, Kind, Priority, ProjectName, QuestionState, Seq, SessionState, Timestamp,
+};
 
+use super::batch::{Batch, Place};
 use super::collapse::with_priority;
+use super::listener::is_stop;
+use super::question::settled_question;
 use super::settle::settled;
 use super::{Leased, State};
 use crate::command::{Decision, Draft, Once, Refusal};
@@ -31,80 +36,87 @@ impl State {
         {
             return Ok(Decision::Repeat(ids));
         }
-        let mut batch = Batch::new(self, now, leased, drafts.len());
+        let mut batch = Batch::new(self, now, leased);
+        let mut stops = Vec::new();
         for draft in drafts {
-            batch.add(draft)?;
+            stops.extend(batch.add(draft)?);
         }
-        Ok(Decision::Records(batch.finish(once)))
+        for stop in stops {
+            batch.tell_listeners(&stop)?;
+        }
+        if let Some(once) = once {
+            let ids = (self.head + 1..).take(drafts.len()).collect();
+            batch.also(Record::KeyUsed(KeyUsed {
+                key: once.key.clone(),
+                digest: once.digest.clone(),
+                ids,
+                at: now,
+            }));
+        }
+        Ok(Decision::Records(batch.finish()))
     }
 }
 
-/// The records of one request. Its later notifications see the earlier ones, though the state does not hold them yet.
-struct Batch<'a> {
-    state: &'a State,
-    now: Timestamp,
-    leased: &'a Leased<'a>,
-    notified: Vec<Record>,
-    settled: Vec<Record>,
-    opened: BTreeMap<ProjectName, BTreeSet<InboxName>>,
-    keyed: HashMap<Place, (Seq, Priority)>,
-    sessions: BTreeMap<(ProjectName, InboxName), SessionState>,
+/// A notification by which a session stops: whoever listens to it is told.
+pub(super) struct Stop {
+    pub(super) id: Seq,
+    pub(super) project: ProjectName,
+    pub(super) session: InboxName,
+    pub(super) kind: Kind,
+    pub(super) tail: Bytes,
+    /// Who gets it anyway.
+    pub(super) reached: Vec<InboxName>,
 }
 
-/// Within this a key collapses.
-#[derive(PartialEq, Eq, Hash)]
-struct Place {
-    project: ProjectName,
-    inbox: InboxName,
-    from: InboxName,
-    key: String,
-}
-
-impl<'a> Batch<'a> {
-    fn new(state: &'a State, now: Timestamp, leased: &'a Leased<'a>, size: usize) -> Self {
-        Self {
-            state,
-            now,
-            leased,
-            notified: Vec::with_capacity(size + 1),
-            settled: Vec::new(),
-            opened: BTreeMap::new(),
-            keyed: HashMap::new(),
-            sessions: BTreeMap::new(),
-        }
-    }
-
-    fn add(&mut self, draft: &Draft) -> Result<(), Refusal> {
+impl Batch<'_> {
+    /// Adds a notification; the stop that it is, if it is one.
+    pub(super) fn add(&mut self, draft: &Draft) -> Result<Option<Stop>, Refusal> {
         if draft.expires_at <= self.now {
             return Err(Refusal::ExpiredAlready);
         }
+        let project = &draft.project;
+        let from = self.state.called(project, &draft.from);
+        let id = self.next_id();
         if draft.kind == Kind::Answer {
-            return Err(Refusal::NoSuchQuestion);
+            self.answer(draft, &from, id)?;
         }
-        let mut targets = self.targets(draft);
+        let mut targets = match draft.recorded {
+            true => Vec::new(),
+            false => self.targets(draft, &from),
+        };
         for target in &targets {
-            self.open(&draft.project, &target.inbox)?;
+            self.open(project, &target.inbox)?;
         }
-        let id = self.state.head + 1 + self.notified.len() as u64;
-        let priority = self.supersede(draft, id, &targets);
+        let priority = self.supersede(draft, &from, id, &targets);
         if draft.quiet || draft.hops > MAX_HOPS || priority == Priority::Low {
             for target in &mut targets {
                 target.wakes = false;
             }
         }
-        let session = session_change(draft);
+        let session = self.session_change(draft, &from);
         if let Some((name, state)) = &session {
             self.sessions
-                .insert((draft.project.clone(), name.clone()), *state);
+                .insert((project.clone(), name.clone()), *state);
         }
         let mut json = with_id(id, &draft.tail);
         if priority != draft.priority {
             json = with_priority(&json, priority);
         }
+        let stop = session
+            .as_ref()
+            .filter(|_| is_stop(draft.kind))
+            .map(|(session, _)| Stop {
+                id,
+                project: project.clone(),
+                session: session.clone(),
+                kind: draft.kind,
+                tail: draft.tail.clone(),
+                reached: targets.iter().map(|target| target.inbox.clone()).collect(),
+            });
         self.notified.push(Record::Notified(Notified {
             route: Route {
-                project: draft.project.clone(),
-                from: draft.from.clone(),
+                project: project.clone(),
+                from,
                 kind: draft.kind,
                 priority,
                 ts: draft.ts,
@@ -116,16 +128,40 @@ impl<'a> Batch<'a> {
             },
             json,
         }));
+        Ok(stop)
+    }
+
+    /// Settles the question that an answer names.
+    fn answer(&mut self, draft: &Draft, from: &InboxName, id: Seq) -> Result<(), Refusal> {
+        self.state.answered_by(draft, from)?;
+        let question = draft.reply_to.ok_or(Refusal::NoSuchQuestion)?;
+        if !self.answered.insert(question) {
+            let state = QuestionState::Answered;
+            return Err(Refusal::QuestionSettled {
+                id: question,
+                state,
+            });
+        }
+        let by = Some(from.as_str());
+        let answered = QuestionState::Answered;
+        let settle = self
+            .state
+            .settle_question(question, answered, by, Some(id), self.now);
+        self.after.extend(settle);
         Ok(())
     }
 
     /// The inboxes that a draft goes to, each once, and whether its type wakes there.
-    fn targets(&self, draft: &Draft) -> Vec<Target> {
+    fn targets(&self, draft: &Draft, from: &InboxName) -> Vec<Target> {
         let mut targets: Vec<Target> = Vec::with_capacity(2);
+        let project = &draft.project;
+        let is_primary = self.state.primary(project) == Some(from);
         let mut add = |inbox: InboxName, wakes: bool| {
-            let own = inbox == draft.from;
+            let inbox = self.state.called(project, &inbox);
+            let own = inbox == *from;
+            let to_primary = inbox.as_str() == InboxName::PRIMARY;
             // What the primary says never comes back to it; a note to oneself does not wake.
-            if own && inbox.as_str() == InboxName::PRIMARY || inbox.as_str() == InboxName::ALL {
+            if to_primary && (own || is_primary) || inbox.as_str() == InboxName::ALL {
                 return;
             }
             if targets.iter().all(|target| target.inbox != inbox) {
@@ -138,19 +174,25 @@ impl<'a> Batch<'a> {
         let wakes = !matches!(draft.kind, Kind::Progress | Kind::Ended);
         match &draft.to {
             Some(all) if all.as_str() == InboxName::ALL => {
-                for inbox in self.everybody(draft) {
+                for inbox in self.everybody(project, from) {
                     add(inbox, wakes);
                 }
             }
             Some(to) => add(to.clone(), wakes),
             None if draft.kind == Kind::Progress => {}
+            None if draft.kind == Kind::Answer => {
+                let asked = draft.reply_to.and_then(|id| self.state.question(id));
+                if let Some(question) = asked {
+                    add(question.from.clone(), wakes);
+                }
+            }
             None => {
                 let approval = draft.kind == Kind::Approval;
                 if approval {
                     add(person(), wakes);
                 }
-                for inbox in draft.parent.iter().filter(|parent| **parent != draft.from) {
-                    add(inbox.clone(), wakes && !approval);
+                if let Some(parent) = self.parent(draft, from) {
+                    add(parent, wakes && !approval);
                 }
                 add(InboxName::primary(), wakes && !approval);
             }
@@ -158,10 +200,19 @@ impl<'a> Batch<'a> {
         targets
     }
 
+    /// Whose worker the sender is. The primary reads its own inbox and `primary`: it is told once.
+    fn parent(&self, draft: &Draft, from: &InboxName) -> Option<InboxName> {
+        let known = || self.state.session(&draft.project, from)?.parent();
+        let parent = draft.parent.as_ref().or_else(known)?;
+        let parent = self.state.called(&draft.project, parent);
+        let told = parent == *from || self.state.primary(&draft.project) == Some(&parent);
+        (!told).then_some(parent)
+    }
+
     /// The primary, the person and the sessions that are alive, less the sender.
-    fn everybody(&self, draft: &Draft) -> Vec<InboxName> {
-        let project = &draft.project;
-        let mut names: BTreeSet<InboxName> = self.state.sessions.alive(project).cloned().collect();
+    fn everybody(&self, project: &ProjectName, from: &InboxName) -> Vec<InboxName> {
+        let alive = self.state.sessions.alive(project);
+        let mut names: BTreeSet<InboxName> = alive.map(|(name, _)| name.clone()).collect();
         for ((_, name), state) in self.sessions.iter().filter(|((of, _), _)| of == project) {
             match state {
                 SessionState::Ended => names.remove(name),
@@ -169,7 +220,7 @@ impl<'a> Batch<'a> {
             };
         }
         names.extend([InboxName::primary(), person()]);
-        names.remove(&draft.from);
+        names.remove(from);
         names.into_iter().collect()
     }
 
@@ -200,24 +251,31 @@ impl<'a> Batch<'a> {
     }
 
     /// Settles what a draft replaces, and gives the priority it keeps: its own, or the highest that it replaces.
-    fn supersede(&mut self, draft: &Draft, id: Seq, targets: &[Target]) -> Priority {
+    fn supersede(
+        &mut self,
+        draft: &Draft,
+        from: &InboxName,
+        id: Seq,
+        targets: &[Target],
+    ) -> Priority {
         let Some(key) = &draft.key else {
             return draft.priority;
         };
         let mut priority = draft.priority;
+        self.supersede_question(draft, from, key, id);
         let mut places = Vec::with_capacity(targets.len());
         for target in targets {
             let place = Place {
                 project: draft.project.clone(),
                 inbox: target.inbox.clone(),
-                from: draft.from.clone(),
+                from: from.clone(),
                 key: key.clone(),
             };
             let replaced = self.replaced(&place);
             priority = replaced
                 .iter()
                 .fold(priority, |most, (_, of)| most.min(*of));
-            self.settled.extend(settled(
+            self.after.extend(settled(
                 replaced.into_iter().map(|(seq, _)| seq).collect(),
                 Some((&place.project, &place.inbox)),
                 How::Superseded,
@@ -232,6 +290,25 @@ impl<'a> Batch<'a> {
         priority
     }
 
+    /// A question that was read but not answered is replaced as well.
+    fn supersede_question(&mut self, draft: &Draft, from: &InboxName, key: &str, id: Seq) {
+        if !matches!(draft.kind, Kind::Question | Kind::Approval) {
+            return;
+        }
+        let same = self.state.questions.of(&draft.project, from);
+        let replaced: Vec<Seq> = same
+            .filter(|(_, question)| question.key.as_deref() == Some(key))
+            .map(|(id, _)| id)
+            .collect();
+        for old in replaced {
+            if self.answered.insert(old) {
+                let superseded = QuestionState::Superseded;
+                let settle = settled_question(old, superseded, None, Some(id), self.now);
+                self.after.push(settle);
+            }
+        }
+    }
+
     /// What is pending in this place and not leased: what a reader holds is left alone.
     fn replaced(&self, place: &Place) -> Vec<(Seq, Priority)> {
         if let Some(earlier) = self.keyed.get(place) {
@@ -244,33 +321,22 @@ impl<'a> Batch<'a> {
             .replaceable(&place.from, &place.key)
             .iter()
             .filter(|&&seq| !(self.leased)(&place.project, &place.inbox, seq))
-            .filter_map(|&seq| Some((seq, inbox.get(seq)?.priority)))
+            .filter_map(|&seq| inbox.get(seq))
+            .filter(|item| item.emitted.is_none())
+            .map(|item| (item.seq, item.priority))
             .collect()
     }
 
-    fn finish(self, once: Option<&Once>) -> Vec<Record> {
-        let mut records = self.notified;
-        let first = self.state.head + 1;
-        let ids = (first..).take(records.len()).collect();
-        records.extend(self.settled);
-        if let Some(once) = once {
-            records.push(Record::KeyUsed(KeyUsed {
-                key: once.key.clone(),
-                digest: once.digest.clone(),
-                ids,
-                at: self.now,
-            }));
-        }
-        records
+    /// The session whose state a draft changes. A sender that nobody named is no session.
+    fn session_change(&self, draft: &Draft, from: &InboxName) -> Option<(InboxName, SessionState)> {
+        let name = match &draft.session {
+            Some(session) => self.state.called(&draft.project, session),
+            None => from.clone(),
+        };
+        let named = draft.explicit_kind && name.as_str() != InboxName::UNKNOWN;
+        let state = draft.kind.session_state().filter(|_| named)?;
+        Some((name, state))
     }
-}
-
-/// The session whose state a draft changes. A sender that nobody named is no session.
-fn session_change(draft: &Draft) -> Option<(InboxName, SessionState)> {
-    let name = draft.session.as_ref().unwrap_or(&draft.from);
-    let named = draft.explicit_kind && name.as_str() != InboxName::UNKNOWN;
-    let state = draft.kind.session_state().filter(|_| named)?;
-    Some((name.clone(), state))
 }
 
 fn with_id(id: Seq, tail: &Bytes) -> Bytes {
@@ -280,6 +346,6 @@ fn with_id(id: Seq, tail: &Bytes) -> Bytes {
     json.into()
 }
 
-fn person() -> InboxName {
+pub(super) fn person() -> InboxName {
     InboxName::PERSON.parse().expect("a constant name")
 }

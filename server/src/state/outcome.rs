@@ -28,6 +28,8 @@ pub enum Status {
     Withdrawn,
     /// Its inbox was closed, or its project reset.
     Dropped,
+    /// It is a question that was answered before some reader had it.
+    Answered,
 }
 
 impl Status {
@@ -42,6 +44,7 @@ impl Status {
             Self::Superseded => "superseded",
             Self::Withdrawn => "withdrawn",
             Self::Dropped => "dropped",
+            Self::Answered => "answered",
         }
     }
 }
@@ -60,6 +63,8 @@ pub(super) struct Outcomes {
     superseded: Ranges,
     withdrawn: Ranges,
     dropped: Ranges,
+    #[serde(default)]
+    answered: Ranges,
 }
 
 impl Outcomes {
@@ -82,6 +87,7 @@ impl Outcomes {
             How::Superseded => self.superseded.insert(id),
             How::Withdrawn => self.withdrawn.insert(id),
             How::Dropped => self.dropped.insert(id),
+            How::Answered => self.answered.insert(id),
         }
     }
 
@@ -90,13 +96,14 @@ impl Outcomes {
         self.each(|ids| ids.trim(below, kept));
     }
 
-    fn all(&self) -> [(Status, &Ranges); 5] {
+    fn all(&self) -> [(Status, &Ranges); 6] {
         [
             (Status::Expired, &self.expired),
             (Status::Evicted, &self.evicted),
             (Status::Superseded, &self.superseded),
             (Status::Withdrawn, &self.withdrawn),
             (Status::Dropped, &self.dropped),
+            (Status::Answered, &self.answered),
         ]
     }
 
@@ -106,5 +113,6 @@ impl Outcomes {
         change(&mut self.superseded);
         change(&mut self.withdrawn);
         change(&mut self.dropped);
+        change(&mut self.answered);
     }
 }

@@ -73,11 +73,15 @@ impl State {
         let kept: Vec<Seq> = self.inboxes.pending_below(below).collect();
         self.outcomes.trim(below, &kept);
         self.seen.trim(below, &kept);
+        self.questions.trim(below);
     }
 
     pub(super) fn apply_clock_moved(&mut self, record: &ClockMoved) {
         self.inboxes.shift(record.delta_ms);
         self.keys.shift(record.delta_ms);
+        self.sessions.shift(record.delta_ms);
+        self.listeners.shift(record.delta_ms);
+        self.questions.shift(record.delta_ms);
         self.retention.paused_until = Some(record.at.plus_millis(PAUSE_MS));
     }
 }

@@ -1,6 +1,6 @@
 //! Settling: how a notification stops being pending, on somebody's demand.
 
-use hub_protocol::{InboxName, ProjectName, Seq, Timestamp};
+use hub_protocol::{InboxName, ProjectName, Seq, Timestamp, Way};
 
 use super::State;
 use crate::command::Refusal;
@@ -46,6 +46,7 @@ impl State {
         project: &ProjectName,
         items: &[(InboxName, Vec<Seq>)],
         by: Option<&str>,
+        shown: Option<&(InboxName, Way)>,
         now: Timestamp,
     ) -> Result<Vec<Record>, Refusal> {
         let mut records = Vec::new();
@@ -54,11 +55,16 @@ impl State {
             let Some(inbox) = self.inboxes.get(project, name) else {
                 continue;
             };
-            let pending = ids
-                .iter()
-                .copied()
-                .filter(|&id| inbox.get(id).is_some())
-                .collect();
+            let found = ids.iter().filter_map(|&id| inbox.get(id));
+            if let Some((session, way)) = shown
+                && self.proves(project, session, name)
+            {
+                let fresh = found.filter(|item| item.emitted.is_none());
+                let fresh = fresh.map(|item| item.seq).collect();
+                records.extend(Self::emitted((project, name), fresh, *way, by, now));
+                continue;
+            }
+            let pending = found.map(|item| item.seq).collect();
             records.extend(settled(pending, Some((project, name)), How::Acked, by, now));
         }
         Ok(records)
@@ -75,7 +81,9 @@ impl State {
             .copied()
             .filter(|&id| self.inboxes.is_pending(id))
             .collect();
-        Ok(settled(pending, None, How::Withdrawn, None, now))
+        let mut records = settled(pending, None, How::Withdrawn, None, now);
+        records.extend(self.withdrawn_questions(ids, now));
+        Ok(records)
     }
 
     pub(super) fn decide_withdraw_key(
@@ -85,12 +93,14 @@ impl State {
         key: &str,
         now: Timestamp,
     ) -> Vec<Record> {
-        let pending = self
-            .inboxes
-            .iter(Some(project))
+        let inboxes = self.inboxes.iter(Some(project));
+        let pending: Vec<Seq> = inboxes
             .flat_map(|(_, _, inbox)| inbox.keyed(from, key))
             .collect();
-        settled(pending, None, How::Withdrawn, None, now)
+        let questions = self.withdrawn_questions(&pending, now);
+        let mut records = settled(pending, None, How::Withdrawn, None, now);
+        records.extend(questions);
+        records
     }
 
     pub(super) fn decide_close(

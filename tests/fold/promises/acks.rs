@@ -40,6 +40,7 @@ fn an_ack_says_who_read_what_and_where() {
     let mut hub = Hub::new();
     let id = hub.say(said("w1", Kind::Error));
     let records = hub.run(&Command::Ack {
+        shown: None,
         project: project(),
         items: vec![(name("primary"), vec![id, id])],
         by: Some("reader".into()),
@@ -76,6 +77,7 @@ fn an_ack_of_what_was_never_said_is_refused() {
     let mut hub = Hub::new();
     let id = hub.say(said("w1", Kind::Error));
     let command = Command::Ack {
+        shown: None,
         project: project(),
         items: vec![(name("primary"), vec![id, id + 1])],
         by: None,

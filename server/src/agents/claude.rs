@@ -1,0 +1,157 @@
+//! Claude Code. Payloads and replies are those of `sdk.d.ts` in the npm package `@anthropic-ai/claude-agent-sdk`.
+
+use serde_json::{Map, Value, json};
+
+use super::{Event, NotAnEvent, Words, event, flag, request, session, text};
+use crate::command::Happened;
+use crate::record::Beginner;
+
+/// Dialogs that only show themselves before they are shown.
+const DIALOGS: [&str; 3] = ["AskUserQuestion", "EnterPlanMode", "ExitPlanMode"];
+
+/// How every wake of the agent's own begins: a background task that ended, a hook that ended, a monitor's event.
+const WAKE: &str = "<task-notification>";
+
+/// Errors of the model that time does not mend.
+const FOR_GOOD: [&str; 3] = ["billing_error", "authentication_failed", "invalid_request"];
+
+pub(super) fn hear(payload: &Map<String, Value>) -> Result<Event, NotAnEvent> {
+    let name = text(payload, "hook_event_name");
+    let mut event = event(payload, session(payload, "session_id")?, name);
+    if event.subagent {
+        return Ok(event);
+    }
+    event.carries = matches!(
+        name,
+        "UserPromptSubmit" | "PostToolUse" | "PostToolUseFailure" | "SessionStart"
+    ) || name == "Stop" && !flag(payload, "stop_hook_active");
+    event.decides = name == "PermissionRequest";
+    event.happened = match name {
+        "SessionStart" => Happened::Started,
+        "UserPromptSubmit" => prompt(text(payload, "prompt")),
+        "PostToolUse" | "PostToolUseFailure" | "PostToolBatch" | "SubagentStop" => Happened::Worked,
+        "PreToolUse" if DIALOGS.contains(&text(payload, "tool_name")) => asks(payload),
+        "PermissionRequest" => permission_request(payload),
+        "Notification" => notification(payload),
+        "Stop" => Happened::Stopped {
+            text: text(payload, "last_assistant_message").to_owned(),
+            tasks: tasks(payload),
+            goes_on: false,
+        },
+        "StopFailure" => {
+            let reason = text(payload, "error");
+            Happened::Failed {
+                reason: if reason.is_empty() { "unknown" } else { reason }.to_owned(),
+                for_good: FOR_GOOD.contains(&reason),
+            }
+        }
+        // `/clear` and a switch to another session go on in the same process, under another id.
+        "SessionEnd" if !matches!(text(payload, "reason"), "clear" | "resume") => Happened::Ended,
+        _ => Happened::Seen,
+    };
+    Ok(event)
+}
+
+fn prompt(prompt: &str) -> Happened {
+    let by = if prompt.trim_start().starts_with(WAKE) {
+        Beginner::Wake
+    } else {
+        Beginner::Person
+    };
+    let text = prompt.to_owned();
+    Happened::Prompt { by, text }
+}
+
+/// Background work that still runs: not our own waiters, which run for ever.
+fn tasks(payload: &Map<String, Value>) -> Vec<String> {
+    let tasks = payload.get("background_tasks").and_then(Value::as_array);
+    let field = |task: &Value, name| task.get(name).and_then(Value::as_str).map(str::to_owned);
+    let runs = |task: &&Value| {
+        let status = field(task, "status");
+        let command = field(task, "command").unwrap_or_default();
+        status.is_none_or(|status| status == "running") && !command.contains("hubctl wait")
+    };
+    let tasks = tasks.into_iter().flatten().filter(runs);
+    tasks
+        .filter_map(|task| field(task, "id"))
+        .take(64)
+        .collect()
+}
+
+fn asks(payload: &Map<String, Value>) -> Happened {
+    let input = payload.get("tool_input").unwrap_or(&Value::Null);
+    let first = input.get("questions").and_then(|it| it.get(0));
+    let question = first
+        .and_then(|it| it.get("question"))
+        .and_then(Value::as_str);
+    let label = |option: &Value| Some(option.get("label")?.as_str()?.to_owned());
+    let options = first
+        .and_then(|it| it.get("options"))
+        .and_then(Value::as_array);
+    let options = options.into_iter().flatten().filter_map(label);
+    let plan = input.get("plan").and_then(Value::as_str);
+    let text = match (text(payload, "tool_name"), question, plan) {
+        (_, Some(question), _) => question.to_owned(),
+        ("EnterPlanMode", ..) => "May I plan this first?".to_owned(),
+        (_, _, Some(plan)) => format!("Is this plan right? {plan}"),
+        _ => "Is this plan right?".to_owned(),
+    };
+    Happened::Asks {
+        text,
+        options: options
+            .filter(|it| !it.trim().is_empty() && it.len() <= 256)
+            .take(32)
+            .collect(),
+        data: json!({ "tool_name": payload.get("tool_name") }),
+    }
+}
+
+fn permission_request(payload: &Map<String, Value>) -> Happened {
+    // A dialog of these is a question, told before.
+    if DIALOGS.contains(&text(payload, "tool_name")) {
+        return Happened::Seen;
+    }
+    Happened::Permission {
+        text: request(payload),
+        data: Some(json!({
+            "tool_name": payload.get("tool_name"),
+            "tool_input": payload.get("tool_input"),
+        })),
+    }
+}
+
+fn notification(payload: &Map<String, Value>) -> Happened {
+    let message = text(payload, "message").to_owned();
+    match text(payload, "notification_type") {
+        "idle_prompt" => Happened::Idle { text: message },
+        "permission_prompt" | "worker_permission_prompt" => Happened::Permission {
+            text: message,
+            data: None,
+        },
+        kind @ ("agent_needs_input" | "elicitation_dialog") => Happened::Asks {
+            text: message,
+            options: Vec::new(),
+            data: json!({ "notification_type": kind }),
+        },
+        _ => Happened::Seen,
+    }
+}
+
+pub(super) fn reply(event: &Event, words: Words) -> Option<Value> {
+    if let Some((allowed, reason)) = words.decision {
+        let decision = match (allowed, reason) {
+            (true, _) => json!({ "behavior": "allow" }),
+            (false, reason) => json!({
+                "behavior": "deny",
+                "message": reason.unwrap_or_else(|| "denied by the person".into()),
+            }),
+        };
+        return Some(json!({
+            "hookSpecificOutput": { "hookEventName": event.name, "decision": decision }
+        }));
+    }
+    let context = words.context?;
+    Some(json!({
+        "hookSpecificOutput": { "hookEventName": event.name, "additionalContext": context }
+    }))
+}

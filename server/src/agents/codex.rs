@@ -1,0 +1,39 @@
+//! Codex CLI: hooks in Claude's shape, and `notify`, which says that a turn is over.
+
+use serde_json::{Map, Value, json};
+
+use super::{Event, NotAnEvent, Words, claude, event, session, text};
+use crate::command::Happened;
+
+pub(super) fn hear(payload: &Map<String, Value>) -> Result<Event, NotAnEvent> {
+    if text(payload, "type") == "agent-turn-complete" {
+        let mut event = event(
+            payload,
+            session(payload, "thread-id")?,
+            "agent-turn-complete",
+        );
+        event.happened = Happened::Stopped {
+            text: text(payload, "last-assistant-message").to_owned(),
+            tasks: Vec::new(),
+            goes_on: false,
+        };
+        return Ok(event);
+    }
+    let mut event = claude::hear(payload)?;
+    if event.name == "Interrupt" {
+        event.happened = Happened::Idle {
+            text: "interrupted".into(),
+        };
+    }
+    Ok(event)
+}
+
+/// Its schemas refuse fields that they do not know, and Stop can only go on with a prompt.
+pub(super) fn reply(event: &Event, words: Words) -> Option<Value> {
+    match (event.name.as_str(), words.context) {
+        ("agent-turn-complete", _) => None,
+        ("Stop", Some(context)) => Some(json!({ "decision": "block", "reason": context })),
+        ("PostToolUseFailure", _) => None,
+        (_, context) => claude::reply(event, Words { context, ..words }),
+    }
+}

@@ -1,0 +1,45 @@
+//! Copilot CLI; experimental: read from its documentation, never run.
+
+use serde_json::{Map, Value, json};
+
+use super::{Event, NotAnEvent, Words, event, session, text};
+use crate::command::Happened;
+use crate::record::Beginner;
+
+pub(super) fn hear(payload: &Map<String, Value>) -> Result<Event, NotAnEvent> {
+    let name = match text(payload, "hookEventName") {
+        "" => text(payload, "hook_event_name"),
+        name => name,
+    };
+    let id = session(payload, "sessionId").or_else(|_| session(payload, "session_id"))?;
+    let mut event = event(payload, id, name);
+    event.carries = matches!(name, "agentStop" | "notification");
+    event.happened = match name {
+        "sessionStart" => Happened::Started,
+        "userPromptSubmitted" => Happened::Prompt {
+            by: Beginner::Person,
+            text: text(payload, "prompt").to_owned(),
+        },
+        "postToolUse" => Happened::Worked,
+        "agentStop" => Happened::Stopped {
+            text: String::new(),
+            tasks: Vec::new(),
+            goes_on: false,
+        },
+        "errorOccurred" => Happened::Failed {
+            reason: text(payload, "error").to_owned(),
+            for_good: true,
+        },
+        "sessionEnd" => Happened::Ended,
+        _ => Happened::Seen,
+    };
+    Ok(event)
+}
+
+pub(super) fn reply(event: &Event, words: Words) -> Option<Value> {
+    let context = words.context?;
+    if event.name == "agentStop" {
+        return Some(json!({ "decision": "block", "reason": context }));
+    }
+    Some(json!({ "additionalContext": context }))
+}

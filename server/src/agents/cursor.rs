@@ -1,0 +1,43 @@
+//! Cursor; experimental: read from its documentation, never run.
+
+use serde_json::{Map, Value, json};
+
+use super::{Event, NotAnEvent, Words, event, session, text};
+use crate::command::Happened;
+use crate::record::Beginner;
+
+pub(super) fn hear(payload: &Map<String, Value>) -> Result<Event, NotAnEvent> {
+    let name = text(payload, "hook_event_name");
+    let mut event = event(payload, session(payload, "conversation_id")?, name);
+    let roots = payload.get("workspace_roots").and_then(Value::as_array);
+    event.cwd = roots.and_then(|roots| Some(roots.first()?.as_str()?.to_owned()));
+    // A followup submits a turn, and its stop counts as one more.
+    let loops = payload
+        .get("loop_count")
+        .and_then(Value::as_u64)
+        .unwrap_or(0);
+    event.carries = name == "stop" && loops == 0;
+    event.happened = match name {
+        "beforeSubmitPrompt" => Happened::Prompt {
+            by: Beginner::Person,
+            text: text(payload, "prompt").to_owned(),
+        },
+        "afterShellExecution" | "afterMCPExecution" | "afterFileEdit" => Happened::Worked,
+        "stop" if text(payload, "status") == "error" => Happened::Failed {
+            reason: "error".into(),
+            for_good: true,
+        },
+        "stop" => Happened::Stopped {
+            text: String::new(),
+            tasks: Vec::new(),
+            goes_on: false,
+        },
+        "sessionEnd" => Happened::Ended,
+        _ => Happened::Seen,
+    };
+    Ok(event)
+}
+
+pub(super) fn reply(_: &Event, words: Words) -> Option<Value> {
+    Some(json!({ "followup_message": words.context? }))
+}

@@ -1,0 +1,54 @@
+//! OpenCode: our plugin there passes the agent's events on as they are, with the directory.
+
+use serde_json::{Map, Value, json};
+
+use super::{Event, NotAnEvent, Words, event, session, text};
+use crate::command::Happened;
+use crate::record::Beginner;
+
+pub(super) fn hear(payload: &Map<String, Value>) -> Result<Event, NotAnEvent> {
+    let name = text(payload, "type");
+    let empty = Map::new();
+    let properties = payload
+        .get("properties")
+        .and_then(Value::as_object)
+        .unwrap_or(&empty);
+    let id = session(properties, "sessionID").or_else(|_| {
+        let info = properties
+            .get("info")
+            .and_then(Value::as_object)
+            .unwrap_or(&empty);
+        session(info, "id").map_err(|_| NotAnEvent::Session("properties.sessionID"))
+    })?;
+    let mut event = event(payload, id, name);
+    event.carries = matches!(name, "session.idle" | "tool.execute.after");
+    event.happened = match name {
+        "session.created" => Happened::Started,
+        "chat.message" => Happened::Prompt {
+            by: Beginner::Person,
+            text: text(properties, "text").to_owned(),
+        },
+        "tool.execute.after" => Happened::Worked,
+        "session.idle" => Happened::Stopped {
+            text: text(properties, "text").to_owned(),
+            tasks: Vec::new(),
+            goes_on: false,
+        },
+        "permission.asked" | "permission.updated" => Happened::Permission {
+            text: text(properties, "title").to_owned(),
+            data: Some(json!({ "permission": properties })),
+        },
+        "session.error" => Happened::Failed {
+            reason: "error".into(),
+            for_good: true,
+        },
+        "session.deleted" => Happened::Ended,
+        _ => Happened::Seen,
+    };
+    Ok(event)
+}
+
+/// What our plugin reads: a text to prompt the session with.
+pub(super) fn reply(_: &Event, words: Words) -> Option<Value> {
+    Some(json!({ "prompt": words.context? }))
+}

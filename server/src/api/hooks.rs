@@ -1,0 +1,336 @@
+//! `POST /hooks/{agent}`: an agent's hook JSON in, its hook JSON out.
+
+use std::time::{Duration, Instant};
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use axum::response::{IntoResponse, Response};
+use hub_protocol::{InboxName, Process, ProjectName, QuestionState, Seq, SessionInfo, Way};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use super::params::{self, Params, Part};
+use super::payload::Payload;
+use super::{ApiError, Code, questions, wait};
+use crate::agents::instructions::{self, Situation};
+use crate::agents::{Agent, Event, Words, framing};
+use crate::command::{Command, Happened, Hook};
+use crate::filter::Filter;
+use crate::hub::Hub;
+use crate::presence::{Batch, WaitSpec};
+use crate::record::Beginner;
+
+/// A permission that is asked for is held as long; then the agent's own dialog comes.
+const HOLD: Duration = Duration::from_secs(60);
+
+const LEASE: HeaderName = HeaderName::from_static("hub-lease");
+const INBOX: HeaderName = HeaderName::from_static("hub-inbox");
+
+/// What the agent's hook knows besides its payload.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct HookParams {
+    session: Option<InboxName>,
+    parent: Option<InboxName>,
+    role: Option<String>,
+    name: Option<String>,
+    project: Option<ProjectName>,
+    main: Option<bool>,
+    host: Option<String>,
+    pid: Option<u32>,
+    started: Option<u64>,
+    boot_id: Option<String>,
+    pane: Option<String>,
+    entrypoint: Option<String>,
+    rewake: bool,
+    lease: bool,
+}
+
+/// Takes an event in, and answers with what the agent's session is to know.
+pub(super) async fn hook(
+    State(hub): State<Hub>,
+    Part(agent): Part<String>,
+    Params(params): Params<HookParams>,
+    payload: Payload,
+) -> Result<Response, ApiError> {
+    let agent: Agent = agent
+        .parse()
+        .map_err(|error| ApiError::new(Code::UnknownAgent, error))?;
+    let payload: Map<String, Value> = payload.json()?;
+    let event = agent.hear(&payload).map_err(ApiError::invalid)?;
+    Telling {
+        hub: &hub,
+        agent,
+        params,
+        event,
+    }
+    .answer()
+    .await
+}
+
+/// Takes an event in that was said while the hub was down. Nobody waits for an answer.
+pub(crate) async fn spooled(
+    hub: &Hub,
+    agent: &str,
+    params: HookParams,
+    body: &str,
+) -> Result<(), ApiError> {
+    let agent: Agent = agent
+        .parse()
+        .map_err(|error| ApiError::new(Code::UnknownAgent, error))?;
+    let payload: Map<String, Value> = serde_json::from_str(body).map_err(ApiError::invalid)?;
+    let event = agent.hear(&payload).map_err(ApiError::invalid)?;
+    let telling = Telling {
+        hub,
+        agent,
+        params,
+        event,
+    };
+    telling.take_in(false).await.map(drop)
+}
+
+/// One event on its way.
+struct Telling<'a> {
+    hub: &'a Hub,
+    agent: Agent,
+    params: HookParams,
+    event: Event,
+}
+
+/// What is known of a session when its event was taken in.
+struct Known {
+    name: String,
+    primary: bool,
+    parent: Option<String>,
+    /// It is to be told that nothing wakes it, though its workers are at work.
+    warn: bool,
+}
+
+impl Telling<'_> {
+    async fn answer(self) -> Result<Response, ApiError> {
+        let batch = match self.event.carries && !self.event.subagent {
+            true => self.hub.take(self.wanted()).await?,
+            false => None,
+        };
+        let asked = self.take_in(batch.is_some()).await?;
+        let mut words = Words::default();
+        if self.event.decides && self.hub.rules().approvals {
+            words.decision = self.decision(asked).await?;
+        }
+        let mut lines = Vec::new();
+        let known = self.known().await?;
+        if self.event.happened == Happened::Started && !self.event.subagent {
+            lines.push(instructions::text(&Situation {
+                name: &known.name,
+                primary: known.primary,
+                parent: known.parent.as_deref(),
+                rewake: self.params.rewake,
+            }));
+        }
+        if let Some(batch) = &batch {
+            lines.push(self.text(batch).await?);
+        }
+        if known.warn && self.event.carries && self.event.name != "Stop" {
+            lines.push(WARNING.to_owned());
+        }
+        words.context = (!lines.is_empty()).then(|| lines.join("\n"));
+        let reply = self.agent.reply(&self.event, words);
+        let headers = self.acknowledgement(batch).await?;
+        Ok(match reply {
+            Some(reply) => (headers, Json(reply)).into_response(),
+            None => (headers, StatusCode::NO_CONTENT).into_response(),
+        })
+    }
+
+    /// The id that the session goes by here.
+    fn session(&self) -> InboxName {
+        let given = self.params.session.as_ref();
+        given.unwrap_or(&self.event.id).clone()
+    }
+
+    fn project(&self) -> ProjectName {
+        self.params.project.clone().unwrap_or_default()
+    }
+
+    /// What rides along: everything that is pending for the session, as far as there is room.
+    fn wanted(&self) -> WaitSpec {
+        WaitSpec {
+            project: self.project(),
+            inboxes: Vec::new(),
+            name: Some(format!("hook:{}", self.event.id)),
+            session: Some(self.session()),
+            way: Some(Way::Hook),
+            filter: Filter::default(),
+            barrier: None,
+            settle: Duration::ZERO,
+            deadline: Instant::now(),
+            room: framing::ROOM,
+            drain: true,
+            takeover: false,
+        }
+    }
+
+    /// Takes the event into the log, as far as it is news; the notifications that it made.
+    async fn take_in(&self, goes_on: bool) -> Result<Vec<Seq>, ApiError> {
+        let mut happened = self.event.happened.clone();
+        match &mut happened {
+            Happened::Stopped { goes_on: it, .. } => *it = goes_on,
+            Happened::Prompt { by, .. } => *by = self.beginner(*by, goes_on).await?,
+            _ => {}
+        }
+        let (place, at) = (
+            (self.project(), self.session()),
+            hub_protocol::Timestamp::now(),
+        );
+        let note = self.hub.query(move |state, presence| {
+            let place = state.session_with_id(&place.1).unwrap_or(place);
+            presence.company().note(place, at);
+        });
+        note.await?;
+        let hook = Hook {
+            project: self.project(),
+            given: self.params.session.clone(),
+            id: self.event.id.clone(),
+            info: self.info(),
+            happened,
+            event: self.event.name.clone(),
+        };
+        let done = self.hub.submit(Command::Hook(Box::new(hook))).await?;
+        Ok(done.ids)
+    }
+
+    /// Who really began a turn.
+    async fn beginner(&self, by: Beginner, delivers: bool) -> Result<Beginner, ApiError> {
+        if by == Beginner::Person && self.params.entrypoint.as_deref() == Some("sdk-cli") {
+            return Ok(Beginner::Agent);
+        }
+        if by != Beginner::Wake || delivers {
+            return Ok(by);
+        }
+        let (project, session) = (self.project(), self.session());
+        let echo = self.hub.query(move |state, presence| {
+            let place = state.session_with_id(&session);
+            let place = place.unwrap_or((project, session));
+            presence.company().take_timeout(&place, Instant::now())
+        });
+        Ok(if echo.await? { Beginner::Timeout } else { by })
+    }
+
+    fn info(&self) -> SessionInfo {
+        let params = &self.params;
+        let given = params.session.as_ref().map(ToString::to_string);
+        SessionInfo {
+            name: given.or_else(|| params.name.clone()),
+            agent: Some(self.agent.as_str().into()),
+            host: params.host.clone(),
+            cwd: self.event.cwd.clone(),
+            parent: params.parent.clone(),
+            role: params.role.clone(),
+            main_worktree: params.main,
+            process: params.pid.map(|pid| Process {
+                pid,
+                started: params.started,
+                boot_id: params.boot_id.clone(),
+            }),
+            pane: params.pane.clone(),
+            title: None,
+            metadata: None,
+        }
+    }
+
+    async fn known(&self) -> Result<Known, ApiError> {
+        let (project, session) = (self.project(), self.session());
+        let new_turn = matches!(self.event.happened, Happened::Prompt { .. });
+        let known = self.hub.query(move |state, presence| {
+            let place = state.session_with_id(&session);
+            let (project, key) = place.unwrap_or((project, session));
+            let session = state.session(&project, &key);
+            let called = |name: &InboxName| {
+                let key = state.called(&project, name);
+                let session = state.session(&project, &key);
+                session
+                    .and_then(|it| it.name())
+                    .unwrap_or(key.as_str())
+                    .to_owned()
+            };
+            let primary = state.primary(&project) == Some(&key);
+            let waits = presence.holder(&project, &key).is_some();
+            let asleep = primary && !waits && state.has_busy_workers(&project, &key);
+            let place = (project.clone(), key.clone());
+            Known {
+                name: called(&key),
+                primary,
+                parent: session.and_then(|it| it.parent()).map(called),
+                warn: asleep && presence.company().warn(place, new_turn, Instant::now()),
+            }
+        });
+        Ok(known.await?)
+    }
+
+    async fn text(&self, batch: &Batch) -> Result<String, ApiError> {
+        let mut lines = Vec::new();
+        for item in &batch.items {
+            let stored = params::stored(self.hub.log(), item.location).await?;
+            let json = stored
+                .and_then(|event| event.json())
+                .ok_or(Code::Internal)?;
+            let mut json = String::from_utf8_lossy(&json).into_owned();
+            if item.redelivered {
+                json.truncate(json.len() - 1);
+                json.push_str(",\"redelivered\":true}");
+            }
+            lines.push(json);
+        }
+        Ok(framing::text(&lines, batch.remaining))
+    }
+
+    /// The lease for who acknowledges by themselves; what anybody else was answered counts as shown.
+    async fn acknowledgement(&self, batch: Option<Batch>) -> Result<HeaderMap, ApiError> {
+        let mut headers = HeaderMap::new();
+        let Some(batch) = batch else {
+            return Ok(headers);
+        };
+        let claim = wait::claim(self.hub, &batch);
+        if self.params.lease {
+            let inbox = claim.items.first().map(|(inbox, _)| inbox.to_string());
+            let lease = HeaderValue::from_str(&self.hub.leases().sign(&claim));
+            let inbox = HeaderValue::from_str(&inbox.unwrap_or_default());
+            headers.insert(LEASE, lease.map_err(|_| Code::Internal)?);
+            headers.insert(INBOX, inbox.map_err(|_| Code::Internal)?);
+            return Ok(headers);
+        }
+        let command = Command::Ack {
+            project: claim.project,
+            items: claim.items,
+            by: claim.by,
+            shown: claim.shown,
+        };
+        self.hub.submit(command).await?;
+        Ok(headers)
+    }
+
+    /// Somebody's answer to what was asked, if it comes in time; never one of the hub's own.
+    async fn decision(&self, asked: Vec<Seq>) -> Result<Option<(bool, Option<String>)>, ApiError> {
+        let Some(&id) = asked.first() else {
+            return Ok(None);
+        };
+        let question = questions::settled(self.hub, id, HOLD).await?;
+        let Some(answer) = question
+            .answer
+            .filter(|_| question.state == QuestionState::Answered)
+        else {
+            return Ok(None);
+        };
+        let (word, reason) = answer.split_once(':').unwrap_or((&answer, ""));
+        let reason = Some(reason.trim().to_owned()).filter(|it| !it.is_empty());
+        Ok(match word.trim().to_ascii_lowercase().as_str() {
+            "allow" | "yes" | "approve" => Some((true, None)),
+            "deny" | "no" => Some((false, reason)),
+            // Anything else is no permission, and no refusal either: the agent's own dialog asks.
+            _ => None,
+        })
+    }
+}
+
+const WARNING: &str = "[hub] Your workers are at work and nothing wakes you when they stop. Run this now:\nBash(command: \"hubctl wait\", run_in_background: true)";

@@ -1,0 +1,197 @@
+//! `/questions`: what somebody must answer.
+
+use std::time::Duration;
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use hub_protocol::{
+    AnswerPost, ByPost, InboxName, Kind, Notification, Post, ProjectName, Question, Seq,
+};
+use serde::{Deserialize, Serialize};
+use tokio::time::Instant;
+
+use super::params::{self, Params, Part};
+use super::payload::Payload;
+use super::{ApiError, Code};
+use crate::command::Command;
+use crate::draft::{self, Context};
+use crate::hub::Hub;
+use crate::state::Question as Known;
+
+/// No question is waited for longer in one request, in seconds.
+const MAX_TIMEOUT: u64 = 3600;
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ListParams {
+    project: Option<ProjectName>,
+    #[serde(default)]
+    state: Which,
+}
+
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Which {
+    #[default]
+    Open,
+    All,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct GetParams {
+    #[serde(default)]
+    timeout: u64,
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct Questions {
+    questions: Vec<Question>,
+}
+
+/// The questions of a project, or all, oldest first.
+pub(super) async fn list(
+    State(hub): State<Hub>,
+    Params(ListParams { project, state }): Params<ListParams>,
+) -> Result<Json<Questions>, ApiError> {
+    let found = hub.query(move |fold, _| {
+        let found = fold.questions(state == Which::All).into_iter();
+        let found = found.filter(|(_, it)| project.as_ref().is_none_or(|of| *of == it.project));
+        found.map(|(id, it)| (id, it.clone())).collect::<Vec<_>>()
+    });
+    let mut questions = Vec::new();
+    for (id, known) in found.await? {
+        // One whose text retention has dropped cannot be answered any more.
+        if let Ok(question) = shown(&hub, id, known).await {
+            questions.push(question);
+        }
+    }
+    Ok(Json(Questions { questions }))
+}
+
+/// A question; with `timeout`, once it is settled, or as it stands then.
+pub(super) async fn get(
+    State(hub): State<Hub>,
+    Part(id): Part<Seq>,
+    Params(GetParams { timeout }): Params<GetParams>,
+) -> Result<Json<Question>, ApiError> {
+    let question = settled(&hub, id, Duration::from_secs(timeout.min(MAX_TIMEOUT))).await?;
+    Ok(Json(question))
+}
+
+/// A question once it is settled, or as it stands after `patience`.
+pub(super) async fn settled(hub: &Hub, id: Seq, patience: Duration) -> Result<Question, ApiError> {
+    let _permit = hub.stream_permit()?;
+    let deadline = Instant::now() + patience;
+    let mut log = hub.log().subscribe();
+    loop {
+        let known = known(hub, id).await?;
+        if known.state.is_final() || patience.is_zero() {
+            return shown(hub, id, known).await;
+        }
+        tokio::select! {
+            changed = log.changed() => if changed.is_err() { return shown(hub, id, known).await },
+            () = tokio::time::sleep_until(deadline) => return shown(hub, id, known).await,
+            () = hub.shutdown().cancelled() => return Err(Code::NotReady.into()),
+        }
+    }
+}
+
+async fn known(hub: &Hub, id: Seq) -> Result<Known, ApiError> {
+    let known = hub
+        .query(move |state, _| state.question(id).cloned())
+        .await?;
+    known.ok_or_else(|| ApiError::new(Code::UnknownNotification, format!("no question {id}")))
+}
+
+/// Answers a question, once.
+pub(super) async fn answer(
+    State(hub): State<Hub>,
+    Part(id): Part<Seq>,
+    payload: Payload,
+) -> Result<(StatusCode, Json<Question>), ApiError> {
+    let body: AnswerPost = payload.json()?;
+    let known = known(&hub, id).await?;
+    let post = Post {
+        msg: body.answer,
+        from: Some(who(body.session, body.by)),
+        kind: Some(Kind::Answer),
+        project: Some(known.project),
+        data: body.data,
+        reply_to: Some(id),
+        ..Post::default()
+    };
+    let draft = draft::prepare(post, &Context::new(&hub))?;
+    let drafts = vec![draft];
+    hub.submit(Command::Notify { drafts, once: None }).await?;
+    let answered = self::known(&hub, id).await?;
+    Ok((StatusCode::CREATED, Json(shown(&hub, id, answered).await?)))
+}
+
+/// Says that somebody is on it.
+pub(super) async fn claim(
+    State(hub): State<Hub>,
+    Part(id): Part<Seq>,
+    payload: Payload,
+) -> Result<Json<Question>, ApiError> {
+    let body: ByPost = payload.json()?;
+    let by = who(body.session, body.by);
+    known(&hub, id).await?;
+    hub.submit(Command::Claim { id, by }).await?;
+    let claimed = known(&hub, id).await?;
+    Ok(Json(shown(&hub, id, claimed).await?))
+}
+
+/// Takes a question back.
+pub(super) async fn withdraw(
+    State(hub): State<Hub>,
+    Part(id): Part<Seq>,
+    payload: Payload,
+) -> Result<Json<Question>, ApiError> {
+    let body: ByPost = payload.json()?;
+    let by = who(body.session, body.by);
+    known(&hub, id).await?;
+    hub.submit(Command::WithdrawQuestion { id, by }).await?;
+    let withdrawn = known(&hub, id).await?;
+    Ok(Json(shown(&hub, id, withdrawn).await?))
+}
+
+fn who(session: Option<InboxName>, by: Option<InboxName>) -> InboxName {
+    let person = || InboxName::PERSON.parse().expect("a constant name");
+    session.or(by).unwrap_or_else(person)
+}
+
+/// A question with its text and its answer's, from the log.
+async fn shown(hub: &Hub, id: Seq, known: Known) -> Result<Question, ApiError> {
+    let asked = notification(hub, id).await?;
+    let answer = match known.answer {
+        Some(answer) => notification(hub, answer).await.ok().map(|it| it.msg),
+        None => None,
+    };
+    Ok(Question {
+        id,
+        project: known.project,
+        from: known.from,
+        kind: known.kind,
+        ts: known.ts,
+        expires_at: known.expires_at,
+        state: known.state,
+        by: known.by,
+        answer_id: known.answer,
+        answer,
+        msg: asked.msg,
+        options: asked.options,
+        data: asked.data,
+    })
+}
+
+async fn notification(hub: &Hub, id: Seq) -> Result<Notification, ApiError> {
+    let location = hub
+        .query(move |state, _| state.location(id).unwrap_or(id))
+        .await?;
+    let stored = params::stored(hub.log(), location).await?;
+    let json = stored.and_then(|event| event.json());
+    let json = json.ok_or(Code::UnknownNotification)?;
+    serde_json::from_slice(&json).map_err(|error| ApiError::failed(Code::Internal, &error))
+}

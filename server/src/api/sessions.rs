@@ -1,0 +1,334 @@
+//! `/sessions`: who there is, what they do, and who listens for them.
+
+use axum::Json;
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use hub_protocol::{
+    InboxName, Listener, Listening, ProjectName, Session, SessionInfo, SessionState, ShownInfo,
+    Source, Timestamp, Unlistened,
+};
+use serde::{Deserialize, Serialize};
+
+use super::ApiError;
+use super::params::{Params, Part, ProjectParam};
+use super::payload::Payload;
+use crate::command::Command;
+use crate::hub::Hub;
+use crate::presence::Presence;
+use crate::state::{Inbox, Session as Known, State as Fold};
+
+/// A session that works and says nothing for so many milliseconds is silent.
+const SILENT_MS: i64 = 10 * 60 * 1000;
+/// The longest that anything is expected within: a year, in seconds.
+const MAX_WITHIN: u64 = 366 * 24 * 3600;
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ListParams {
+    project: Option<ProjectName>,
+    #[serde(default)]
+    all: bool,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct SourceParams {
+    project: Option<ProjectName>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ListenParams {
+    #[serde(default)]
+    project: ProjectName,
+    within: Option<u64>,
+    #[serde(default)]
+    fresh: bool,
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct Sessions {
+    sessions: Vec<Session>,
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct Sources {
+    sources: Vec<Source>,
+}
+
+/// The sessions of a project, or all; those that are over only on demand.
+pub(super) async fn list(
+    State(hub): State<Hub>,
+    Params(ListParams { project, all }): Params<ListParams>,
+) -> Result<Json<Sessions>, ApiError> {
+    let sessions = hub
+        .query(move |state, presence| {
+            let found = state.sessions(project.as_ref());
+            found
+                .filter(|(_, _, session)| all || session.is_alive())
+                .map(|(project, key, session)| shown(state, presence, (project, key), session))
+                .collect()
+        })
+        .await?;
+    Ok(Json(Sessions { sessions }))
+}
+
+pub(super) async fn get(
+    State(hub): State<Hub>,
+    Part(target): Part<InboxName>,
+    Params(ProjectParam { project }): Params<ProjectParam>,
+) -> Result<Json<Session>, ApiError> {
+    Ok(Json(find(&hub, project, target).await?))
+}
+
+/// A session as it stands.
+async fn find(hub: &Hub, project: ProjectName, name: InboxName) -> Result<Session, ApiError> {
+    let found = hub.query(move |state, presence| {
+        let (project, key) = match state.session_with_id(&name) {
+            Some(place) => place,
+            None => (project.clone(), state.find_session(&project, &name)?),
+        };
+        let session = state.session(&project, &key);
+        let session = session.ok_or(crate::command::Refusal::UnknownSession {
+            project: project.clone(),
+            name,
+            nearest: None,
+        })?;
+        Ok::<_, crate::command::Refusal>(shown(state, presence, (&project, &key), session))
+    });
+    Ok(found.await??)
+}
+
+/// Makes a session known, or more of it.
+pub(super) async fn register(
+    State(hub): State<Hub>,
+    Part(session): Part<InboxName>,
+    Params(ProjectParam { project }): Params<ProjectParam>,
+    payload: Payload,
+) -> Result<(StatusCode, Json<Session>), ApiError> {
+    let info: SessionInfo = payload.json()?;
+    check(&info)?;
+    let (of, id) = (project.clone(), session.clone());
+    let known = hub
+        .query(move |state, _| state.session(&of, &state.called(&of, &id)).is_some())
+        .await?;
+    let command = Command::Register {
+        project: project.clone(),
+        session: session.clone(),
+        info,
+    };
+    hub.submit(command).await?;
+    let status = if known {
+        StatusCode::OK
+    } else {
+        StatusCode::CREATED
+    };
+    Ok((status, Json(find(&hub, project, session).await?)))
+}
+
+fn check(info: &SessionInfo) -> Result<(), ApiError> {
+    let texts = [
+        &info.name,
+        &info.agent,
+        &info.host,
+        &info.cwd,
+        &info.role,
+        &info.pane,
+        &info.title,
+    ];
+    let long = texts.into_iter().flatten().any(|text| text.len() > 4096);
+    let metadata = info.metadata.as_ref().map_or(0, |it| it.to_string().len());
+    if long || metadata > 16 * 1024 {
+        return Err(ApiError::invalid(
+            "a session's texts have at most 4 KiB each, its metadata 16 KiB",
+        ));
+    }
+    Ok(())
+}
+
+/// Ends a session.
+pub(super) async fn end(
+    State(hub): State<Hub>,
+    Part(session): Part<InboxName>,
+    Params(ProjectParam { project }): Params<ProjectParam>,
+) -> Result<Json<Session>, ApiError> {
+    let command = Command::End {
+        project: project.clone(),
+        session: session.clone(),
+        gone: false,
+    };
+    hub.submit(command).await?;
+    Ok(Json(find(&hub, project, session).await?))
+}
+
+/// Makes a session its project's primary.
+pub(super) async fn take_primary(
+    State(hub): State<Hub>,
+    Part(session): Part<InboxName>,
+    Params(ProjectParam { project }): Params<ProjectParam>,
+) -> Result<Json<Session>, ApiError> {
+    let command = Command::TakePrimary {
+        project: project.clone(),
+        session: session.clone(),
+    };
+    hub.submit(command).await?;
+    Ok(Json(find(&hub, project, session).await?))
+}
+
+/// Tells `caller` of the next stop of `target`.
+pub(super) async fn listen(
+    State(hub): State<Hub>,
+    Path((target, caller)): Path<(String, String)>,
+    Params(params): Params<ListenParams>,
+) -> Result<(StatusCode, Json<Listening>), ApiError> {
+    let (project, within) = (params.project, params.within);
+    if within.is_some_and(|seconds| seconds == 0 || seconds > MAX_WITHIN) {
+        return Err(ApiError::invalid("within is 1 to 31622400 seconds"));
+    }
+    let (target, caller) = (name(&target)?, name(&caller)?);
+    let target = target_of(&hub, &project, target, within.is_some()).await?;
+    let (of, to, by) = (project.clone(), target.clone(), caller.clone());
+    let before = hub.query(move |state, _| listening(state, &of, &to, &by));
+    let (known, _) = before.await?;
+    let command = Command::Listen {
+        project: project.clone(),
+        target: target.clone(),
+        caller: caller.clone(),
+        within_ms: within.and_then(|seconds| i64::try_from(seconds * 1000).ok()),
+        fresh: params.fresh,
+    };
+    let fired = !hub.submit(command).await?.ids.is_empty();
+    let (of, to) = (project, target.clone());
+    let after = hub.query(move |state, _| listening(state, &of, &to, &caller));
+    let (_, state) = after.await?;
+    let answer = Listening {
+        target,
+        created: !known,
+        fired,
+        state,
+    };
+    let status = if known {
+        StatusCode::OK
+    } else {
+        StatusCode::CREATED
+    };
+    Ok((status, Json(answer)))
+}
+
+/// What was meant by a target's name; with a deadline it need not be known.
+async fn target_of(
+    hub: &Hub,
+    project: &ProjectName,
+    name: InboxName,
+    may_be_new: bool,
+) -> Result<InboxName, ApiError> {
+    let project = project.clone();
+    let found = hub.query(move |state, _| match state.find_session(&project, &name) {
+        Err(_) if may_be_new => Ok(name),
+        found => found,
+    });
+    Ok(found.await??)
+}
+
+/// Whether somebody listens, and what the target does.
+fn listening(
+    state: &Fold,
+    project: &ProjectName,
+    target: &InboxName,
+    caller: &InboxName,
+) -> (bool, Option<SessionState>) {
+    let caller = state.called(project, caller);
+    let open = state
+        .listeners(project, target)
+        .any(|(by, _)| *by == caller);
+    let doing = state.session(project, target).and_then(|it| it.state);
+    (open, doing)
+}
+
+/// Does not tell it.
+pub(super) async fn unlisten(
+    State(hub): State<Hub>,
+    Path((target, caller)): Path<(String, String)>,
+    Params(ProjectParam { project }): Params<ProjectParam>,
+) -> Result<Json<Unlistened>, ApiError> {
+    let (target, caller) = (name(&target)?, name(&caller)?);
+    let target = target_of(&hub, &project, target, true).await?;
+    let (of, to, by) = (project.clone(), target.clone(), caller.clone());
+    let (removed, _) = hub
+        .query(move |state, _| listening(state, &of, &to, &by))
+        .await?;
+    let command = Command::Unlisten {
+        project,
+        target,
+        caller,
+    };
+    hub.submit(command).await?;
+    Ok(Json(Unlistened { removed }))
+}
+
+fn name(text: &str) -> Result<InboxName, ApiError> {
+    text.parse().map_err(ApiError::invalid)
+}
+
+/// Senders that are no sessions: those who said something, but never what they do.
+pub(super) async fn sources(
+    State(hub): State<Hub>,
+    Params(SourceParams { project }): Params<SourceParams>,
+) -> Result<Json<Sources>, ApiError> {
+    let sources = hub
+        .query(move |state, _| state.sources(project.as_ref()))
+        .await?;
+    Ok(Json(Sources { sources }))
+}
+
+/// A session as it is shown.
+fn shown(
+    state: &Fold,
+    presence: &Presence,
+    (project, key): (&ProjectName, &InboxName),
+    session: &Known,
+) -> Session {
+    let info = session.info().cloned().unwrap_or_default();
+    let last_seen = [presence.seen(project, key), Some(session.ts)];
+    let last_seen = last_seen.into_iter().flatten().max();
+    let age = last_seen.map_or(0, |at| Timestamp::now().as_millis() - at.as_millis());
+    let works = session.state == Some(SessionState::Working) && session.is_alive();
+    let listeners = state.listeners(project, key);
+    Session {
+        id: key.clone(),
+        aliases: session
+            .registered
+            .as_ref()
+            .map(|it| it.aliases.clone())
+            .unwrap_or_default(),
+        name: session.name().unwrap_or(key.as_str()).to_owned(),
+        project: project.clone(),
+        info: ShownInfo {
+            agent: info.agent,
+            host: info.host,
+            cwd: info.cwd,
+            parent: info.parent,
+            process: info.process,
+            pane: info.pane,
+            title: info.title,
+            metadata: info.metadata,
+        },
+        primary: state.primary(project) == Some(key),
+        state: session.state,
+        evidence: (!session.evidence.is_empty()).then(|| session.evidence.clone()),
+        since: session.state.map(|_| session.ts),
+        gone: session.gone,
+        silent: works && age > SILENT_MS,
+        last_seen,
+        last: session.last,
+        pending: state.inbox(project, key).map_or(0, Inbox::len) as u64,
+        waiter: presence.holder(project, key),
+        listeners: listeners
+            .map(|(caller, it)| Listener {
+                caller: caller.clone(),
+                since: it.since,
+                until: it.until,
+            })
+            .collect(),
+    }
+}

@@ -1,0 +1,112 @@
+//! Sessions' processes: when one of this machine is gone, the hub is told.
+//!
+//! A number alone is given again to another process; with the time of its start and the boot it is not.
+
+use std::time::Duration;
+
+use hub_protocol::{InboxName, Process, ProjectName};
+use tokio::time::MissedTickBehavior;
+use tokio_util::sync::CancellationToken;
+
+use crate::command::Command;
+use crate::hub::Hub;
+
+/// How often to look.
+const LOOK: Duration = Duration::from_secs(2);
+
+/// Looks after the processes of live sessions until `shutdown`.
+pub async fn watch(hub: &Hub, shutdown: &CancellationToken) {
+    let Some(boot_id) = boot_id() else { return };
+    let mut looks = tokio::time::interval(LOOK);
+    looks.set_missed_tick_behavior(MissedTickBehavior::Skip);
+    loop {
+        tokio::select! {
+            () = shutdown.cancelled() => return,
+            _ = looks.tick() => {}
+        }
+        for (project, session, process) in processes(hub).await {
+            if !is_gone(&process, &boot_id) {
+                continue;
+            }
+            let command = Command::End {
+                project,
+                session,
+                gone: true,
+            };
+            if let Err(error) = hub.submit(command).await {
+                tracing::warn!(%error, "a session whose process is gone could not be ended");
+            }
+        }
+    }
+}
+
+async fn processes(hub: &Hub) -> Vec<(ProjectName, InboxName, Process)> {
+    let found = hub.query(|state, _| {
+        let alive = state.sessions(None).filter(|(_, _, it)| it.is_alive());
+        let process = |(project, key, it): (&ProjectName, &InboxName, &crate::state::Session)| {
+            let process = it.info()?.process.clone()?;
+            Some((project.clone(), key.clone(), process))
+        };
+        alive.filter_map(process).collect()
+    });
+    found.await.unwrap_or_default()
+}
+
+/// Whether a process of this machine is no more. Of another machine's nothing is known, nor of one that says too
+/// little; after a reboot of this machine all of its processes are gone, and those of another look the same, so that
+/// counts for nothing.
+fn is_gone(process: &Process, boot_id: &str) -> bool {
+    let (Some(started), Some(boot)) = (process.started, process.boot_id.as_deref()) else {
+        return false;
+    };
+    boot == boot_id && start_of(process.pid) != Some(started)
+}
+
+#[cfg(target_os = "linux")]
+fn boot_id() -> Option<String> {
+    let id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+    Some(id.trim().to_owned())
+}
+
+/// Field 22 of `proc_pid_stat(5)`; the second field may hold anything and ends with the last parenthesis. A zombie has
+/// ended.
+#[cfg(target_os = "linux")]
+fn start_of(pid: u32) -> Option<u64> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
+    if matches!(fields.next()?, "Z" | "X") {
+        return None;
+    }
+    fields.nth(18)?.parse().ok()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn boot_id() -> Option<String> {
+    None
+}
+
+#[cfg(not(target_os = "linux"))]
+fn start_of(_: u32) -> Option<u64> {
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_process_is_gone_when_its_number_is_free_or_anothers() {
+        let own = |started| Process {
+            pid: std::process::id(),
+            started,
+            boot_id: boot_id(),
+        };
+        let boot = boot_id().unwrap();
+        let started = start_of(std::process::id()).unwrap();
+        assert!(!is_gone(&own(Some(started)), &boot));
+        assert!(is_gone(&own(Some(started + 1)), &boot));
+        assert!(!is_gone(&own(None), &boot), "it said too little");
+        assert!(!is_gone(&own(Some(started + 1)), "another boot"));
+    }
+}

@@ -1,0 +1,455 @@
+//! What an agent's hooks tell becomes notifications: once a turn, and only what is news.
+
+use hub_protocol::{InboxName, Kind, ProjectName, QuestionState, SessionState, Timestamp};
+use serde_json::{Value, json};
+
+use super::batch::{Batch, Said};
+use super::notify::person;
+use super::session::{Due, Session};
+use super::settle::settled;
+use super::{Leased, State, texts};
+use crate::command::{Happened, Hook, Refusal};
+use crate::record::{Beginner, How, InboxClosed, Record, Turn, TurnNoted};
+
+/// Keys of what a session's next step withdraws: it was settled where it was asked.
+const WAITING: &str = "hook:waiting";
+const PERMISSION: &str = "hook:permission";
+const DIALOG: &str = "hook:dialog";
+const STALE: [&str; 3] = [WAITING, PERMISSION, DIALOG];
+
+impl<'a> Said<'a> {
+    /// What a session says by its hooks.
+    pub(super) fn of(
+        (project, from): (&'a ProjectName, &'a InboxName),
+        kind: Kind,
+        msg: String,
+    ) -> Self {
+        Self {
+            project,
+            from,
+            to: None,
+            kind,
+            msg,
+            data: None,
+            reply_to: None,
+            key: None,
+            options: Vec::new(),
+            tells_state: true,
+            quiet: false,
+            recorded: false,
+        }
+    }
+}
+
+/// A hook's session, and the records on their way.
+struct Telling<'a, 'b> {
+    state: &'a State,
+    batch: &'b mut Batch<'a>,
+    project: &'b ProjectName,
+    key: &'b InboxName,
+    event: &'b str,
+}
+
+impl State {
+    pub(super) fn decide_hook(
+        &self,
+        hook: &Hook,
+        now: Timestamp,
+        leased: &Leased<'_>,
+    ) -> Result<Vec<Record>, Refusal> {
+        let ((project, key), alias) = self.place_of(hook);
+        let mut batch = Batch::new(self, now, leased);
+        let known = self.session(&project, &key);
+        let begins = hook.happened == Happened::Started
+            || known.is_none_or(|it| !it.has_hooks())
+            || alias.is_some();
+        // A session that is over is not begun again by the last words of its hooks.
+        let over = known.is_some_and(|it| !it.is_alive()) && hook.happened == Happened::Ended;
+        if over {
+            return Ok(Vec::new());
+        }
+        if begins
+            && let Some(set) =
+                self.set_session((&project, &key), &hook.info, alias.as_ref(), true, now)
+        {
+            batch.also(set);
+        }
+        if !matches!(
+            hook.happened,
+            Happened::Idle { .. } | Happened::Ended | Happened::Permission { .. }
+        ) {
+            batch.after.extend(self.resumed(&project, &key, now));
+        }
+        let mut telling = Telling {
+            state: self,
+            batch: &mut batch,
+            project: &project,
+            key: &key,
+            event: &hook.event,
+        };
+        telling.tell(&hook.happened)?;
+        Ok(batch.finish())
+    }
+
+    /// Takes back what a session's next step has settled: waiting, permission and dialog items.
+    pub(super) fn withdraw_stale(
+        &self,
+        batch: &mut Batch<'_>,
+        (project, key): (&ProjectName, &InboxName),
+    ) {
+        let (now, by) = (batch.now, Some("resumed"));
+        for (id, question) in self.questions.of(project, key) {
+            let stale = question
+                .key
+                .as_deref()
+                .is_some_and(|it| STALE.contains(&it));
+            if stale && batch.answered.insert(id) {
+                let withdrawn = self.settle_question(id, QuestionState::Withdrawn, by, None, now);
+                batch.after.extend(withdrawn);
+            }
+        }
+        let waiting = self.inboxes.iter(Some(project));
+        let waiting: Vec<_> = waiting
+            .flat_map(|(_, _, it)| it.keyed(Some(key), WAITING))
+            .collect();
+        batch
+            .after
+            .extend(settled(waiting, None, How::Withdrawn, by, now));
+    }
+
+    /// What is due for sessions: background work that takes long, models that do not come back, inboxes of the past,
+    /// deliveries that nothing proved, listeners that nothing came for.
+    pub(super) fn due_sessions(&self, now: Timestamp, leased: &Leased<'_>) -> Vec<Record> {
+        let mut batch = Batch::new(self, now, leased);
+        for ((project, key), due) in self.sessions.due(now) {
+            let place = (project, key);
+            let name = texts::name(key, self.session(project, key));
+            let said = match due {
+                Due::Waits => {
+                    let tasks = self
+                        .session(project, key)
+                        .map_or(0, |it| it.turn.tasks.len());
+                    Said::of(
+                        place,
+                        Kind::Waiting,
+                        format!("Agent {name} stopped, {tasks} tasks still run"),
+                    )
+                }
+                Due::Fails(reason) => {
+                    Said::of(place, Kind::Error, format!("Agent {name} failed: {reason}"))
+                }
+                Due::InboxCloses => {
+                    self.close_inbox(&mut batch, place);
+                    continue;
+                }
+            };
+            batch.say_in_any_case(said);
+        }
+        for (pair, listener) in self.late(now) {
+            batch.also(super::listener::removed(
+                pair,
+                crate::record::ListenerEnd::Late,
+                now,
+            ));
+            let minutes = listener
+                .until
+                .map_or(0, |until| until.as_millis() - listener.since.as_millis())
+                / 60_000;
+            let name = texts::name(&pair.target, self.session(&pair.project, &pair.target));
+            let hub = "hub".parse().expect("a constant name");
+            let msg = format!(
+                "Expected {name} within {minutes} min, nothing came. Look: hubctl look {name}"
+            );
+            batch.say_in_any_case(Said {
+                to: Some(&pair.caller),
+                tells_state: false,
+                ..Said::of((&pair.project, &hub), Kind::Error, msg)
+            });
+        }
+        self.due_receipts(&mut batch);
+        batch.finish()
+    }
+
+    fn due_receipts(&self, batch: &mut Batch<'_>) {
+        let (returned, lost) = self.unproven(batch.now);
+        batch.after.extend(returned);
+        for (project, inbox, ids) in lost {
+            let hub = "hub".parse().expect("a constant name");
+            let name = texts::name(&inbox, self.session(&project, &inbox));
+            let msg = format!(
+                "{} notifications in inbox '{name}' reach nobody: its session was not woken by them",
+                ids.len()
+            );
+            let to = person();
+            batch.say_in_any_case(Said {
+                to: Some(&to),
+                tells_state: false,
+                ..Said::of((&project, &hub), Kind::Message, msg)
+            });
+            batch.also(Record::Escalated(crate::record::Escalated {
+                project,
+                inbox,
+                ids,
+                at: batch.now,
+            }));
+        }
+    }
+
+    fn close_inbox(&self, batch: &mut Batch<'_>, (project, key): (&ProjectName, &InboxName)) {
+        batch.also(Record::InboxClosed(InboxClosed {
+            project: project.clone(),
+            inbox: key.clone(),
+            at: batch.now,
+        }));
+    }
+}
+
+impl Telling<'_, '_> {
+    fn session(&self) -> Option<&Session> {
+        self.state.session(self.project, self.key)
+    }
+
+    fn name(&self) -> String {
+        texts::name(self.key, self.session()).to_owned()
+    }
+
+    fn state_is(&self, state: SessionState) -> bool {
+        self.session().is_some_and(|it| it.state == Some(state))
+    }
+
+    fn tell(&mut self, happened: &Happened) -> Result<(), Refusal> {
+        match happened {
+            Happened::Started | Happened::Seen => Ok(()),
+            Happened::Prompt { by, text } => self.began(*by, text),
+            Happened::Worked => self.worked(),
+            Happened::Stopped {
+                text,
+                tasks,
+                goes_on,
+            } => {
+                if *goes_on {
+                    return Ok(());
+                }
+                self.stopped(text, tasks)
+            }
+            Happened::Failed { reason, for_good } => self.failed(reason, *for_good),
+            Happened::Idle { text } => self.idle(text),
+            Happened::Asks {
+                text,
+                options,
+                data,
+            } => self.asks(text, options, data),
+            Happened::Permission { text, data } => self.permission(text, data.as_ref()),
+            Happened::Ended => self.ended(),
+        }
+    }
+
+    fn say(
+        &mut self,
+        kind: Kind,
+        msg: String,
+        more: impl FnOnce(&mut Said<'_>),
+    ) -> Result<(), Refusal> {
+        let mut said = Said::of((self.project, self.key), kind, msg);
+        said.data = Some(json!({ "via": "hook", "event": self.event }));
+        more(&mut said);
+        self.batch.say(said)
+    }
+
+    fn note(&mut self, turn: Turn) {
+        let record = Record::TurnNoted(TurnNoted {
+            project: self.project.clone(),
+            session: self.key.clone(),
+            turn,
+            evidence: format!("{} hook", self.event),
+            at: self.batch.now,
+        });
+        self.batch.also(record);
+    }
+
+    fn began(&mut self, by: Beginner, text: &str) -> Result<(), Refusal> {
+        self.state
+            .withdraw_stale(self.batch, (self.project, self.key));
+        // The turn that our own waiter's timeout begins is no news, and neither is its end.
+        if by != Beginner::Timeout {
+            let head = if by == Beginner::Person {
+                "prompt"
+            } else {
+                "woken"
+            };
+            let msg = match by {
+                Beginner::Person => texts::with_excerpt(head, text),
+                _ => head.into(),
+            };
+            self.say(Kind::Progress, msg, |_| {})?;
+        }
+        self.note(Turn::Began { by });
+        Ok(())
+    }
+
+    fn worked(&mut self) -> Result<(), Refusal> {
+        let waits = |it: &Session| it.turn.waits_from.is_some() || it.turn.fails_from.is_some();
+        if self.state_is(SessionState::Working) && !self.session().is_some_and(waits) {
+            return Ok(());
+        }
+        self.state
+            .withdraw_stale(self.batch, (self.project, self.key));
+        let by = self
+            .session()
+            .map_or(Beginner::Agent, |it| match it.turn.stopped {
+                true => Beginner::Agent,
+                false => it.turn.by,
+            });
+        self.note(Turn::Began { by });
+        Ok(())
+    }
+
+    fn stopped(&mut self, text: &str, tasks: &[String]) -> Result<(), Refusal> {
+        let turn = self.session().map(|it| it.turn.clone()).unwrap_or_default();
+        let asked = self
+            .state
+            .questions
+            .of(self.project, self.key)
+            .next()
+            .is_some();
+        let silent = turn.signalled
+            || turn.stopped
+            || asked
+            || turn.by == Beginner::Timeout && self.state_is(SessionState::Working);
+        let fresh: Vec<&String> = tasks
+            .iter()
+            .filter(|task| !turn.tasks.contains(task))
+            .collect();
+        let workers = self.state.sessions.workers(self.project, self.key);
+        let busy = workers
+            .filter(|(_, it)| it.state == Some(SessionState::Working))
+            .count();
+        if silent {
+        } else if !fresh.is_empty() || busy > 0 {
+            let what = format!("{} tasks and {busy} workers still run", fresh.len());
+            self.say(
+                Kind::Progress,
+                format!("Agent {} stopped for now: {what}", self.name()),
+                |_| {},
+            )?;
+        } else {
+            self.finished(text, turn.by)?;
+        }
+        self.note(Turn::Stopped {
+            tasks: tasks.to_vec(),
+            silent,
+        });
+        Ok(())
+    }
+
+    /// A turn is over, and nothing else says so.
+    fn finished(&mut self, text: &str, by: Beginner) -> Result<(), Refusal> {
+        let name = self.name();
+        let parent = self.session().and_then(Session::parent).cloned();
+        let paragraph = text.trim().rsplit("\n\n").next().unwrap_or_default();
+        let waits = paragraph.trim_end().ends_with('?');
+        let leads = self
+            .state
+            .sessions
+            .workers(self.project, self.key)
+            .next()
+            .is_some();
+        let (kind, head) = match (&parent, leads) {
+            _ if waits => (Kind::Waiting, format!("Agent {name} is waiting for input")),
+            (Some(parent), _) => {
+                let parent = self.state.called(self.project, parent);
+                let parent = texts::name(&parent, self.state.session(self.project, &parent));
+                (
+                    Kind::Complete,
+                    format!("Agent {name} completed (worker of {parent})"),
+                )
+            }
+            (None, true) => (Kind::Complete, format!("Manager {name} completed its goal")),
+            (None, false) => (Kind::Complete, format!("Agent {name} completed")),
+        };
+        let excerpt = if waits { paragraph } else { text };
+        // Whoever typed sees the end of the turn: nobody else needs to be woken for it.
+        let quiet = by == Beginner::Person && parent.is_none() && self.began_with_a_prompt();
+        self.say(kind, texts::with_excerpt(&head, excerpt), |said| {
+            said.quiet = quiet;
+            said.key = waits.then_some(WAITING);
+        })
+    }
+
+    fn began_with_a_prompt(&self) -> bool {
+        self.state_is(SessionState::Working)
+    }
+
+    fn idle(&mut self, text: &str) -> Result<(), Refusal> {
+        let name = self.name();
+        let turn = self.session().map(|it| it.turn.clone()).unwrap_or_default();
+        if turn.waits_from.is_some() {
+            let tasks = turn.tasks.len();
+            return self.say(
+                Kind::Waiting,
+                format!("Agent {name} stopped, {tasks} tasks still run"),
+                |said| {
+                    said.key = Some(WAITING);
+                },
+            );
+        }
+        let msg = texts::with_excerpt(&format!("Agent {name} is waiting for input"), text);
+        if turn.stopped || turn.signalled {
+            // Recorded: the stop or the signal of this turn said more.
+            return self.say(Kind::Waiting, msg, |said| {
+                (said.tells_state, said.recorded) = (false, true);
+            });
+        }
+        self.say(Kind::Waiting, msg, |said| said.key = Some(WAITING))
+    }
+
+    fn failed(&mut self, reason: &str, for_good: bool) -> Result<(), Refusal> {
+        if for_good {
+            let msg = format!("Agent {} failed: {reason}", self.name());
+            self.say(Kind::Error, msg, |_| {})?;
+        } else {
+            let msg = format!("Agent {} cannot go on for now: {reason}", self.name());
+            self.say(Kind::Progress, msg, |said| said.tells_state = false)?;
+            self.note(Turn::Failed {
+                reason: reason.to_owned(),
+            });
+        }
+        Ok(())
+    }
+
+    fn asks(&mut self, text: &str, options: &[String], data: &Value) -> Result<(), Refusal> {
+        let id = self.batch.next_id();
+        let msg = format!(
+            "Agent {} asks: {} (hubctl answer {id} \"…\")",
+            self.name(),
+            texts::excerpt(text)
+        );
+        let data = json!({ "via": "hook", "event": self.event, "dialog": data });
+        self.say(Kind::Question, msg, |said| {
+            said.key = Some(DIALOG);
+            said.options = options.to_vec();
+            said.data = Some(data);
+        })
+    }
+
+    /// The dialog itself says less than the request before it.
+    fn permission(&mut self, text: &str, data: Option<&Value>) -> Result<(), Refusal> {
+        let mut open = self.state.questions.of(self.project, self.key);
+        if data.is_none() && open.any(|(_, it)| it.kind == Kind::Approval) {
+            return Ok(());
+        }
+        let msg = texts::with_excerpt(&format!("Agent {} needs a permission", self.name()), text);
+        let data = json!({ "via": "hook", "event": self.event, "request": data });
+        self.say(Kind::Approval, msg, |said| {
+            said.key = Some(PERMISSION);
+            said.data = Some(data);
+        })
+    }
+
+    fn ended(&mut self) -> Result<(), Refusal> {
+        let msg = format!("Agent {} ended", self.name());
+        self.say(Kind::Ended, msg, |_| {})?;
+        self.state.leave(self.batch, (self.project, self.key));
+        Ok(())
+    }
+}

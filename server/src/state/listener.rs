@@ -1,0 +1,263 @@
+//! Listeners: a session is told of another's next stop, once.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use hub_protocol::{InboxName, Kind, ProjectName, Seq, SessionState, Timestamp};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::batch::Batch;
+use super::{Leased, State};
+use crate::command::Refusal;
+use crate::record::{ListenerEnd, ListenerRemoved, ListenerSet, Record};
+
+/// The most pairs whose last firing is remembered; the oldest is forgotten first.
+const MAX_FIRED: usize = 10_000;
+
+/// Who listens to whom.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub(super) struct Pair {
+    pub(super) project: ProjectName,
+    pub(super) target: InboxName,
+    pub(super) caller: InboxName,
+}
+
+/// An open listener.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Listener {
+    /// Since when.
+    pub since: Timestamp,
+    /// Until when something must have come.
+    pub until: Option<Timestamp>,
+}
+
+/// Open listeners, and when each pair fired last.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Listeners {
+    open: BTreeMap<Pair, Listener>,
+    fired: BTreeMap<Pair, Seq>,
+    due: BTreeSet<(Timestamp, Pair)>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Stored {
+    open: Vec<(Pair, Listener)>,
+    fired: Vec<(Pair, Seq)>,
+}
+
+impl Listeners {
+    pub(super) fn get(&self, pair: &Pair) -> Option<&Listener> {
+        self.open.get(pair)
+    }
+
+    /// Who listens to a session.
+    pub(super) fn to<'a>(
+        &'a self,
+        project: &'a ProjectName,
+        target: &'a InboxName,
+    ) -> impl Iterator<Item = (&'a Pair, &'a Listener)> {
+        let of = move |(pair, _): &(&Pair, &Listener)| {
+            pair.project == *project && pair.target == *target
+        };
+        self.open.iter().filter(of)
+    }
+
+    fn of_caller<'a>(
+        &'a self,
+        project: &'a ProjectName,
+        caller: &'a InboxName,
+    ) -> impl Iterator<Item = &'a Pair> {
+        let of = move |pair: &&Pair| pair.project == *project && pair.caller == *caller;
+        self.open.keys().filter(of)
+    }
+
+    pub(super) fn next_deadline(&self) -> Option<Timestamp> {
+        self.due.first().map(|(at, _)| *at)
+    }
+
+    fn insert(&mut self, pair: Pair, listener: Listener) {
+        self.remove(&pair);
+        if let Some(until) = listener.until {
+            self.due.insert((until, pair.clone()));
+        }
+        self.open.insert(pair, listener);
+    }
+
+    fn remove(&mut self, pair: &Pair) {
+        if let Some(Listener {
+            until: Some(until), ..
+        }) = self.open.remove(pair)
+        {
+            self.due.remove(&(until, pair.clone()));
+        }
+    }
+
+    fn note_fired(&mut self, pair: Pair, cause: Seq) {
+        self.fired.insert(pair, cause);
+        if self.fired.len() > MAX_FIRED {
+            let oldest = self.fired.iter().min_by_key(|(_, seq)| **seq);
+            if let Some(pair) = oldest.map(|(pair, _)| pair.clone()) {
+                self.fired.remove(&pair);
+            }
+        }
+    }
+
+    pub(super) fn forget_all(&mut self, project: &ProjectName) {
+        self.open.retain(|pair, _| pair.project != *project);
+        self.fired.retain(|pair, _| pair.project != *project);
+        self.due.retain(|(_, pair)| pair.project != *project);
+    }
+
+    pub(super) fn shift(&mut self, delta_ms: i64) {
+        for (pair, mut listener) in std::mem::take(&mut self.open) {
+            listener.until = listener.until.map(|until| until.plus_millis(delta_ms));
+            self.open.insert(pair, listener);
+        }
+        let old = std::mem::take(&mut self.due);
+        let moved = |(at, pair): (Timestamp, Pair)| (at.plus_millis(delta_ms), pair);
+        self.due = old.into_iter().map(moved).collect();
+    }
+}
+
+/// Whether a notification of this type says that its session stopped.
+pub(super) fn is_stop(kind: Kind) -> bool {
+    !matches!(kind, Kind::Progress | Kind::Message | Kind::Answer)
+}
+
+fn has_stopped(state: SessionState) -> bool {
+    state != SessionState::Working
+}
+
+impl State {
+    /// Who listens to a session.
+    pub fn listeners<'a>(
+        &'a self,
+        project: &'a ProjectName,
+        target: &'a InboxName,
+    ) -> impl Iterator<Item = (&'a InboxName, &'a Listener)> {
+        self.listeners
+            .to(project, target)
+            .map(|(pair, listener)| (&pair.caller, listener))
+    }
+
+    pub(super) fn decide_listen(
+        &self,
+        pair: Pair,
+        within_ms: Option<i64>,
+        fresh: bool,
+        now: Timestamp,
+        leased: &Leased<'_>,
+    ) -> Result<Vec<Record>, Refusal> {
+        if pair.target == pair.caller {
+            return Err(Refusal::OwnListener);
+        }
+        let target = self.session(&pair.project, &pair.target);
+        if target.is_none() && within_ms.is_none() {
+            return Err(self.unknown_session(&pair.project, &pair.target));
+        }
+        if self.listeners.get(&pair).is_some() {
+            return Ok(Vec::new());
+        }
+        let until = within_ms.map(|within| now.plus_millis(within));
+        let set = Record::ListenerSet(ListenerSet {
+            project: pair.project.clone(),
+            target: pair.target.clone(),
+            caller: pair.caller.clone(),
+            until,
+            at: now,
+        });
+        let since = self.listeners.fired.get(&pair).copied().unwrap_or(0);
+        let stopped = target
+            .filter(|it| it.state.is_some_and(has_stopped) && it.seq > since && !fresh)
+            .map(|it| it.last.unwrap_or(it.seq));
+        let Some(cause) = stopped else {
+            return Ok(vec![set]);
+        };
+        let mut batch = Batch::new(self, now, leased);
+        batch.also(set);
+        batch.fire(&pair, cause, Kind::Complete, None)?;
+        Ok(batch.finish())
+    }
+
+    pub(super) fn decide_unlisten(&self, pair: &Pair, now: Timestamp) -> Vec<Record> {
+        let open = self.listeners.get(pair).is_some();
+        let removed = open.then(|| removed(pair, ListenerEnd::Removed, now));
+        removed.into_iter().collect()
+    }
+
+    /// The listeners that end with their caller.
+    pub(super) fn orphaned(
+        &self,
+        project: &ProjectName,
+        caller: &InboxName,
+        now: Timestamp,
+    ) -> Vec<Record> {
+        let end = |pair| removed(pair, ListenerEnd::CallerEnded, now);
+        self.listeners.of_caller(project, caller).map(end).collect()
+    }
+
+    /// The listeners that nothing came for in time.
+    pub(super) fn late(&self, now: Timestamp) -> impl Iterator<Item = (&Pair, &Listener)> {
+        let due = self
+            .listeners
+            .due
+            .iter()
+            .take_while(move |(at, _)| *at <= now);
+        due.filter_map(|(_, pair)| Some((pair, self.listeners.get(pair)?)))
+    }
+
+    pub(super) fn apply_listener_set(&mut self, it: &ListenerSet) {
+        let pair = Pair {
+            project: it.project.clone(),
+            target: it.target.clone(),
+            caller: it.caller.clone(),
+        };
+        let (since, until) = (it.at, it.until);
+        self.listeners.insert(pair, Listener { since, until });
+    }
+
+    pub(super) fn apply_listener_removed(&mut self, it: &ListenerRemoved) {
+        let pair = Pair {
+            project: it.project.clone(),
+            target: it.target.clone(),
+            caller: it.caller.clone(),
+        };
+        self.listeners.remove(&pair);
+        if let ListenerEnd::Fired { cause } = it.why {
+            self.listeners.note_fired(pair, cause);
+        }
+    }
+}
+
+pub(super) fn removed(pair: &Pair, why: ListenerEnd, at: Timestamp) -> Record {
+    Record::ListenerRemoved(ListenerRemoved {
+        project: pair.project.clone(),
+        target: pair.target.clone(),
+        caller: pair.caller.clone(),
+        why,
+        at,
+    })
+}
+
+impl Serialize for Listeners {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let stored = Stored {
+            open: self.open.clone().into_iter().collect(),
+            fired: self.fired.clone().into_iter().collect(),
+        };
+        stored.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Listeners {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let stored = Stored::deserialize(deserializer)?;
+        let mut listeners = Self {
+            fired: stored.fired.into_iter().collect(),
+            ..Self::default()
+        };
+        for (pair, listener) in stored.open {
+            listeners.insert(pair, listener);
+        }
+        Ok(listeners)
+    }
+}

@@ -1,0 +1,295 @@
+//! Questions: notifications that somebody must answer, once.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use hub_protocol::{InboxName, Kind, ProjectName, QuestionState, Seq, Timestamp};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::State;
+use super::settle::settled;
+use crate::command::{Draft, Refusal};
+use crate::record::{How, Notified, QuestionClaimed, QuestionSettled, Record};
+
+/// A question, but for its text.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Question {
+    /// The project.
+    pub project: ProjectName,
+    /// Who asks.
+    pub from: InboxName,
+    /// `question` or `approval`.
+    pub kind: Kind,
+    /// When it was asked.
+    pub ts: Timestamp,
+    /// Until when an answer is taken.
+    pub expires_at: Timestamp,
+    /// What it replaces, and what replaces it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
+    /// Where it stands.
+    pub state: QuestionState,
+    /// Who did that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
+    /// What answers it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer: Option<Seq>,
+}
+
+/// Every question that the log still holds.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Questions {
+    all: BTreeMap<Seq, Question>,
+    open: BTreeSet<(Timestamp, Seq)>,
+}
+
+impl Questions {
+    pub(super) fn get(&self, id: Seq) -> Option<&Question> {
+        self.all.get(&id)
+    }
+
+    pub(super) fn all(&self) -> impl Iterator<Item = (Seq, &Question)> {
+        self.all.iter().map(|(id, question)| (*id, question))
+    }
+
+    pub(super) fn open(&self) -> impl Iterator<Item = (Seq, &Question)> {
+        self.open
+            .iter()
+            .filter_map(|(_, id)| Some((*id, self.get(*id)?)))
+    }
+
+    /// The open questions of one session.
+    pub(super) fn of<'a>(
+        &'a self,
+        project: &'a ProjectName,
+        from: &'a InboxName,
+    ) -> impl Iterator<Item = (Seq, &'a Question)> {
+        self.open()
+            .filter(move |(_, it)| it.project == *project && it.from == *from)
+    }
+
+    pub(super) fn next_deadline(&self) -> Option<Timestamp> {
+        self.open.first().map(|(at, _)| *at)
+    }
+
+    fn insert(&mut self, id: Seq, question: Question) {
+        if !question.state.is_final() {
+            self.open.insert((question.expires_at, id));
+        }
+        self.all.insert(id, question);
+    }
+
+    fn change(&mut self, id: Seq, change: impl FnOnce(&mut Question)) {
+        if let Some(mut question) = self.all.remove(&id) {
+            self.open.remove(&(question.expires_at, id));
+            change(&mut question);
+            self.insert(id, question);
+        }
+    }
+
+    /// Forgets what is settled and no longer in the log.
+    pub(super) fn trim(&mut self, below: Seq) {
+        self.all
+            .retain(|id, it| *id >= below || !it.state.is_final());
+    }
+
+    pub(super) fn forget_all(&mut self, project: &ProjectName) {
+        self.all.retain(|_, it| it.project != *project);
+        self.open.retain(|(_, id)| self.all.contains_key(id));
+    }
+
+    pub(super) fn shift(&mut self, delta_ms: i64) {
+        self.open.clear();
+        for (id, it) in &mut self.all {
+            if !it.state.is_final() {
+                it.expires_at = it.expires_at.plus_millis(delta_ms);
+                self.open.insert((it.expires_at, *id));
+            }
+        }
+    }
+}
+
+impl State {
+    /// A question that the log still holds.
+    pub fn question(&self, id: Seq) -> Option<&Question> {
+        self.questions.get(id)
+    }
+
+    /// Questions, oldest first; only those that are open, or all that are known.
+    pub fn questions(&self, all: bool) -> Vec<(Seq, &Question)> {
+        if all {
+            return self.questions.all().collect();
+        }
+        let mut open: Vec<_> = self.questions.open().collect();
+        open.sort_by_key(|(id, _)| *id);
+        open
+    }
+
+    /// An open question, or why nothing can be done with it.
+    pub(super) fn open_question(&self, id: Seq) -> Result<&Question, Refusal> {
+        let question = self.questions.get(id).ok_or(Refusal::NoSuchQuestion)?;
+        if question.state.is_final() {
+            let state = question.state;
+            return Err(Refusal::QuestionSettled { id, state });
+        }
+        Ok(question)
+    }
+
+    /// The question that a draft answers, if it may.
+    pub(super) fn answered_by(
+        &self,
+        draft: &Draft,
+        from: &InboxName,
+    ) -> Result<&Question, Refusal> {
+        let id = draft.reply_to.ok_or(Refusal::NoSuchQuestion)?;
+        let question = self.open_question(id)?;
+        if question.from == *from {
+            return Err(Refusal::NotYours("nobody answers their own question"));
+        }
+        let by_session = self.session(&question.project, from).is_some();
+        if question.kind == Kind::Approval && by_session && !draft.may_approve {
+            return Err(Refusal::NotYours(
+                "an approval is given by a person: on the dashboard, or in a terminal outside any agent",
+            ));
+        }
+        Ok(question)
+    }
+
+    pub(super) fn decide_claim(
+        &self,
+        id: Seq,
+        by: &InboxName,
+        now: Timestamp,
+    ) -> Result<Vec<Record>, Refusal> {
+        let question = self.open_question(id)?;
+        if question.from == *by {
+            return Err(Refusal::NotYours("nobody claims their own question"));
+        }
+        let by = by.to_string();
+        if question.by.as_ref() == Some(&by) {
+            return Ok(Vec::new());
+        }
+        Ok(vec![Record::QuestionClaimed(QuestionClaimed {
+            id,
+            by,
+            at: now,
+        })])
+    }
+
+    pub(super) fn decide_withdraw_question(
+        &self,
+        id: Seq,
+        by: &InboxName,
+        now: Timestamp,
+    ) -> Result<Vec<Record>, Refusal> {
+        self.open_question(id)?;
+        Ok(self.settle_question(id, QuestionState::Withdrawn, Some(by.as_str()), None, now))
+    }
+
+    /// Settles a question for good, and takes it out of every inbox.
+    pub(super) fn settle_question(
+        &self,
+        id: Seq,
+        state: QuestionState,
+        by: Option<&str>,
+        answer: Option<Seq>,
+        at: Timestamp,
+    ) -> Vec<Record> {
+        let mut records = vec![settled_question(id, state, by, answer, at)];
+        if self.inboxes.is_pending(id) {
+            let how = match state {
+                QuestionState::Answered => How::Answered,
+                QuestionState::Superseded => How::Superseded,
+                QuestionState::Expired => How::Expired,
+                _ => How::Withdrawn,
+            };
+            records.extend(settled(vec![id], None, how, by, at));
+        }
+        records
+    }
+
+    /// Questions that somebody took back by taking their notifications back.
+    pub(super) fn withdrawn_questions(&self, ids: &[Seq], at: Timestamp) -> Vec<Record> {
+        let open = |id: &&Seq| self.open_question(**id).is_ok();
+        let withdrawn = QuestionState::Withdrawn;
+        let settle = |id: &Seq| settled_question(*id, withdrawn, None, None, at);
+        ids.iter().filter(open).map(settle).collect()
+    }
+
+    /// Questions whose time is over.
+    pub(super) fn expired_questions(&self, now: Timestamp) -> Vec<Record> {
+        // Their notifications expire by themselves, at the same time.
+        let due = self.questions.open.iter().take_while(|(at, _)| *at <= now);
+        let settle = |id| settled_question(id, QuestionState::Expired, None, None, now);
+        due.map(|(_, id)| settle(*id)).collect()
+    }
+
+    pub(super) fn apply_asked(&mut self, id: Seq, it: &Notified) {
+        let route = &it.route;
+        if !matches!(route.kind, Kind::Question | Kind::Approval) {
+            return;
+        }
+        self.questions.insert(
+            id,
+            Question {
+                project: route.project.clone(),
+                from: route.from.clone(),
+                kind: route.kind,
+                ts: route.ts,
+                expires_at: route.expires_at,
+                key: route.key.clone(),
+                state: QuestionState::Open,
+                by: None,
+                answer: None,
+            },
+        );
+    }
+
+    pub(super) fn apply_claimed(&mut self, it: &QuestionClaimed) {
+        self.questions.change(it.id, |question| {
+            question.state = QuestionState::Claimed;
+            question.by = Some(it.by.clone());
+        });
+    }
+
+    pub(super) fn apply_question_settled(&mut self, it: &QuestionSettled) {
+        self.questions.change(it.id, |question| {
+            question.state = it.state;
+            question.by.clone_from(&it.by);
+            question.answer = it.answer;
+        });
+    }
+}
+
+/// The record that settles a question.
+pub(super) fn settled_question(
+    id: Seq,
+    state: QuestionState,
+    by: Option<&str>,
+    answer: Option<Seq>,
+    at: Timestamp,
+) -> Record {
+    Record::QuestionSettled(QuestionSettled {
+        id,
+        state,
+        by: by.map(str::to_owned),
+        answer,
+        at,
+    })
+}
+
+impl Serialize for Questions {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.all.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Questions {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut questions = Self::default();
+        for (id, question) in BTreeMap::deserialize(deserializer)? {
+            questions.insert(id, question);
+        }
+        Ok(questions)
+    }
+}

@@ -1,0 +1,207 @@
+//! Receipts: what a session's reader has shown is proved by the session's next hook event, or offered again.
+
+use std::collections::BTreeSet;
+
+use hub_protocol::{InboxName, ProjectName, Seq, SessionState, Timestamp, Way};
+
+use super::State;
+use super::inbox::{Inbox, Item};
+use super::session::Session;
+use super::settle::settled;
+use crate::record::{Emitted, Escalated, How, Record, Returned};
+
+/// How long a proof may take while the session is idle, and how long another way may take after that, in milliseconds.
+const PROOF_MS: i64 = 60 * 1000;
+
+/// Open deliveries of one inbox, earliest first.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Receipts {
+    emitted: BTreeSet<(Timestamp, Seq)>,
+    returned: BTreeSet<(Timestamp, Seq)>,
+}
+
+impl Receipts {
+    pub(super) fn insert(&mut self, item: &Item) {
+        if let Some((at, _)) = item.emitted {
+            self.emitted.insert((at, item.seq));
+        } else if let Some(at) = item.returned {
+            self.returned.insert((at, item.seq));
+        }
+    }
+
+    pub(super) fn remove(&mut self, item: &Item) {
+        if let Some((at, _)) = item.emitted {
+            self.emitted.remove(&(at, item.seq));
+        } else if let Some(at) = item.returned {
+            self.returned.remove(&(at, item.seq));
+        }
+    }
+
+    /// How many a reader has shown.
+    pub fn len(&self) -> usize {
+        self.emitted.len()
+    }
+
+    /// Whether nothing is open.
+    pub fn is_empty(&self) -> bool {
+        self.emitted.is_empty() && self.returned.is_empty()
+    }
+
+    /// What a reader has shown.
+    pub(super) fn shown(&self) -> Vec<Seq> {
+        self.emitted.iter().map(|(_, seq)| *seq).collect()
+    }
+}
+
+/// What was overdue at `now`.
+fn overdue(open: &BTreeSet<(Timestamp, Seq)>, now: Timestamp) -> Vec<Seq> {
+    let mut ids: Vec<Seq> = open
+        .iter()
+        .take_while(|(at, _)| at.plus_millis(PROOF_MS) <= now)
+        .map(|(_, seq)| *seq)
+        .collect();
+    ids.sort_unstable();
+    ids
+}
+
+impl State {
+    /// The inboxes that a session reads.
+    pub fn inboxes_of(&self, project: &ProjectName, session: &InboxName) -> Vec<InboxName> {
+        let mut names = vec![session.clone()];
+        if self.sessions.primary(project) == Some(session) {
+            names.insert(0, InboxName::primary());
+        }
+        names
+    }
+
+    /// The session that reads this inbox, if one does.
+    fn reader(&self, project: &ProjectName, inbox: &InboxName) -> Option<&Session> {
+        let key = match inbox.as_str() {
+            InboxName::PRIMARY => self.sessions.primary(project)?,
+            _ => inbox,
+        };
+        self.sessions.get(project, key)
+    }
+
+    /// Whether what this session's reader shows from this inbox is proved by a hook event.
+    pub(super) fn proves(
+        &self,
+        project: &ProjectName,
+        session: &InboxName,
+        inbox: &InboxName,
+    ) -> bool {
+        let hooks = |session: &Session| session.has_hooks();
+        self.sessions.get(project, session).is_some_and(hooks)
+            && self.inboxes_of(project, session).contains(inbox)
+    }
+
+    /// A session's reader has shown these.
+    pub(super) fn emitted(
+        (project, inbox): (&ProjectName, &InboxName),
+        ids: Vec<Seq>,
+        way: Way,
+        by: Option<&str>,
+        at: Timestamp,
+    ) -> Option<Record> {
+        (!ids.is_empty()).then(|| {
+            Record::Emitted(Emitted {
+                project: project.clone(),
+                inbox: inbox.clone(),
+                ids,
+                way,
+                by: by.map(str::to_owned),
+                at,
+            })
+        })
+    }
+
+    /// A session's hook event proves what its readers have shown.
+    pub(super) fn resumed(
+        &self,
+        project: &ProjectName,
+        session: &InboxName,
+        now: Timestamp,
+    ) -> Vec<Record> {
+        let inboxes = self.inboxes_of(project, session);
+        let open = inboxes.iter().filter_map(|name| {
+            let shown = self.inboxes.get(project, name)?.emitted().shown();
+            Some(settled(
+                shown,
+                Some((project, name)),
+                How::Acked,
+                Some("resumed"),
+                now,
+            ))
+        });
+        open.flatten().collect()
+    }
+
+    /// Deliveries that nothing proved in time are offered again; those that found no other way either, by their ids.
+    pub(super) fn unproven(
+        &self,
+        now: Timestamp,
+    ) -> (Vec<Record>, Vec<(ProjectName, InboxName, Vec<Seq>)>) {
+        let (mut returned, mut lost) = (Vec::new(), Vec::new());
+        for (project, name, inbox) in self.inboxes.unproven() {
+            let ids = overdue(&inbox.emitted().emitted, now);
+            if !ids.is_empty() && self.is_idle(project, name) {
+                returned.push(Record::Returned(Returned {
+                    project: project.clone(),
+                    inbox: name.clone(),
+                    ids,
+                    at: now,
+                }));
+            }
+            let ids = overdue(&inbox.emitted().returned, now);
+            if !ids.is_empty() {
+                lost.push((project.clone(), name.clone(), ids));
+            }
+        }
+        (returned, lost)
+    }
+
+    /// A session that works proves what it got with its next event, whenever that comes.
+    fn is_idle(&self, project: &ProjectName, inbox: &InboxName) -> bool {
+        self.reader(project, inbox)
+            .is_none_or(|session| session.state != Some(SessionState::Working))
+    }
+
+    /// When a delivery is overdue next.
+    pub(super) fn next_receipt(&self) -> Option<Timestamp> {
+        let due = |(project, name, inbox): (&ProjectName, &InboxName, &Inbox)| {
+            let open = inbox.emitted();
+            let emitted = open.emitted.first().filter(|_| self.is_idle(project, name));
+            let first = [emitted, open.returned.first()];
+            first.into_iter().flatten().map(|(at, _)| *at).min()
+        };
+        let first = self.inboxes.unproven().filter_map(due).min()?;
+        Some(first.plus_millis(PROOF_MS))
+    }
+
+    pub(super) fn apply_emitted(&mut self, it: &Emitted) {
+        for &id in &it.ids {
+            let change = |item: &mut Item| item.emitted = Some((it.at, it.way));
+            self.inboxes.deliver(&it.project, &it.inbox, id, change);
+        }
+    }
+
+    pub(super) fn apply_returned(&mut self, it: &Returned) {
+        for &id in &it.ids {
+            self.inboxes.deliver(&it.project, &it.inbox, id, |item| {
+                if let Some((_, way)) = item.emitted.take()
+                    && !item.tried.contains(&way)
+                {
+                    item.tried.push(way);
+                }
+                item.returned = Some(it.at);
+            });
+        }
+    }
+
+    pub(super) fn apply_escalated(&mut self, it: &Escalated) {
+        for &id in &it.ids {
+            let change = |item: &mut Item| item.returned = None;
+            self.inboxes.deliver(&it.project, &it.inbox, id, change);
+        }
+    }
+}

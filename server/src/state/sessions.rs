@@ -1,0 +1,292 @@
+//! Every session of every project, under its first id; and by which other names it is known.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use hub_protocol::{InboxName, Process, ProjectName, Seq, Timestamp};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::session::{Due, Key, Session};
+use crate::record::SessionSet;
+
+/// The most sessions that are known; the one that was silent for longest is forgotten first.
+const MAX_SESSIONS: usize = 10_000;
+
+type Projects = BTreeMap<ProjectName, BTreeMap<InboxName, Session>>;
+
+/// The sessions that were registered or said what they do, and three indexes over them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Sessions {
+    projects: Projects,
+    count: usize,
+    /// Who took the role, by project.
+    primaries: BTreeMap<ProjectName, InboxName>,
+    /// Oldest first.
+    order: BTreeMap<Seq, BTreeSet<Key>>,
+    due: BTreeSet<(Timestamp, Key)>,
+    /// Aliases and short names of registered sessions.
+    names: HashMap<ProjectName, HashMap<String, InboxName>>,
+}
+
+/// What of it is stored.
+#[derive(Serialize, Deserialize)]
+struct Stored<P, N> {
+    sessions: P,
+    primaries: N,
+}
+
+impl Sessions {
+    pub(super) fn get(&self, project: &ProjectName, key: &InboxName) -> Option<&Session> {
+        self.projects.get(project)?.get(key)
+    }
+
+    pub(super) fn iter(
+        &self,
+        project: Option<&ProjectName>,
+    ) -> impl Iterator<Item = (&ProjectName, &InboxName, &Session)> {
+        let of = move |(other, _): &(&ProjectName, _)| project.is_none_or(|it| it == *other);
+        let all = self.projects.iter().filter(of);
+        all.flat_map(|(project, sessions)| {
+            sessions
+                .iter()
+                .map(move |(key, session)| (project, key, session))
+        })
+    }
+
+    /// The sessions of a project that are not over.
+    pub(super) fn alive(
+        &self,
+        project: &ProjectName,
+    ) -> impl Iterator<Item = (&InboxName, &Session)> {
+        let sessions = self.projects.get(project).into_iter().flatten();
+        sessions.filter(|(_, session)| session.is_alive())
+    }
+
+    /// The first id of the session that is called so in this project.
+    pub(super) fn resolve(&self, project: &ProjectName, name: &str) -> Option<&InboxName> {
+        if let Some((key, _)) = self.projects.get(project)?.get_key_value(name) {
+            return Some(key);
+        }
+        self.names.get(project)?.get(name)
+    }
+
+    /// The registered session with this id, in whichever project it is.
+    pub(super) fn with_id(&self, id: &InboxName) -> Option<Key> {
+        let of = |(project, sessions): (&ProjectName, &BTreeMap<InboxName, Session>)| {
+            let own = sessions
+                .get(id)
+                .filter(|it| it.registered.is_some())
+                .map(|_| id);
+            let key = own.or_else(|| self.names.get(project)?.get(id.as_str()))?;
+            Some((project.clone(), key.clone()))
+        };
+        self.projects.iter().find_map(of)
+    }
+
+    /// The live session of this process.
+    pub(super) fn with_process(&self, process: &Process) -> Option<Key> {
+        let same = |session: &Session| {
+            session.is_alive() && session.info().and_then(|it| it.process.as_ref()) == Some(process)
+        };
+        self.iter(None)
+            .find(|(_, _, session)| same(session))
+            .map(|(project, key, _)| (project.clone(), key.clone()))
+    }
+
+    /// The session that the person talks to: whoever took the role or was started for it, or else the first in the
+    /// main worktree that is nobody's worker.
+    pub(super) fn primary(&self, project: &ProjectName) -> Option<&InboxName> {
+        let alive = |key: &&InboxName| self.get(project, key).is_some_and(Session::is_alive);
+        if let Some(taken) = self.primaries.get(project).filter(alive) {
+            return Some(taken);
+        }
+        let rank = |session: &Session| {
+            let it = session.registered.as_ref()?;
+            let chosen = it.info.role.as_deref() == Some(InboxName::PRIMARY);
+            let first = it.info.main_worktree == Some(true) && it.info.parent.is_none() && it.hooks;
+            (chosen || first).then_some((!chosen, it.seq))
+        };
+        self.alive(project)
+            .filter_map(|(key, session)| Some((rank(session)?, key)))
+            .min()
+            .map(|(_, key)| key)
+    }
+
+    /// Live sessions whose parent this is.
+    pub(super) fn workers<'a>(
+        &'a self,
+        project: &'a ProjectName,
+        key: &'a InboxName,
+    ) -> impl Iterator<Item = (&'a InboxName, &'a Session)> {
+        let is_parent = move |name: &InboxName| self.resolve(project, name.as_str()) == Some(key);
+        self.alive(project)
+            .filter(move |(_, session)| session.parent().is_some_and(&is_parent))
+    }
+
+    /// Whether a short name is another session's, or an inbox's that is no session's.
+    pub(super) fn is_taken(&self, project: &ProjectName, name: &str, key: &InboxName) -> bool {
+        let reserved = ["primary", "person", "all", "unknown", "hub"].contains(&name);
+        reserved || self.resolve(project, name).is_some_and(|of| of != key)
+    }
+
+    pub(super) fn take_primary(&mut self, project: &ProjectName, key: &InboxName) {
+        self.primaries.insert(project.clone(), key.clone());
+    }
+
+    /// Changes a session, which is made if it was not known.
+    pub(super) fn change(
+        &mut self,
+        project: &ProjectName,
+        key: &InboxName,
+        seq: Seq,
+        change: impl FnOnce(&mut Session),
+    ) {
+        let place = (project.clone(), key.clone());
+        let sessions = self.projects.entry(project.clone()).or_default();
+        self.count += usize::from(!sessions.contains_key(key));
+        let session = sessions.entry(key.clone()).or_default();
+        let before = (session.touched, session.due().map(|(at, _)| at));
+        change(session);
+        session.touched = seq;
+        let after = session.due().map(|(at, _)| at);
+        self.unindex(before, &place);
+        self.order.entry(seq).or_default().insert(place.clone());
+        if let Some(at) = after {
+            self.due.insert((at, place));
+        }
+        self.forget_oldest();
+    }
+
+    /// Takes in what a session told of itself.
+    pub(super) fn set(&mut self, seq: Seq, record: &SessionSet) {
+        let set = |session: &mut Session| session.set(seq, record);
+        self.change(&record.project, &record.session, seq, set);
+        self.index_names(&record.project, &record.session);
+    }
+
+    fn unindex(&mut self, (touched, due): (Seq, Option<Timestamp>), place: &Key) {
+        if let Some(places) = self.order.get_mut(&touched) {
+            places.remove(place);
+            if places.is_empty() {
+                self.order.remove(&touched);
+            }
+        }
+        if let Some(at) = due {
+            self.due.remove(&(at, place.clone()));
+        }
+    }
+
+    fn index_names(&mut self, project: &ProjectName, key: &InboxName) {
+        let Some(it) = self
+            .projects
+            .get(project)
+            .and_then(|sessions| sessions.get(key))
+            .and_then(|session| session.registered.as_ref())
+        else {
+            return;
+        };
+        let names = self.names.entry(project.clone()).or_default();
+        let aliases = it.aliases.iter().map(|alias| alias.as_str().to_owned());
+        for name in aliases.chain(it.info.name.clone()) {
+            names.insert(name, key.clone());
+        }
+    }
+
+    fn forget_oldest(&mut self) {
+        if self.count <= MAX_SESSIONS {
+            return;
+        }
+        let oldest = self
+            .order
+            .first_key_value()
+            .and_then(|(_, places)| places.first().cloned());
+        if let Some((project, key)) = oldest {
+            self.forget(&project, &key);
+        }
+    }
+
+    fn forget(&mut self, project: &ProjectName, key: &InboxName) {
+        let Some(sessions) = self.projects.get_mut(project) else {
+            return;
+        };
+        if let Some(session) = sessions.remove(key) {
+            self.count -= 1;
+            let before = (session.touched, session.due().map(|(at, _)| at));
+            self.unindex(before, &(project.clone(), key.clone()));
+        }
+        if self.projects.get(project).is_some_and(BTreeMap::is_empty) {
+            self.projects.remove(project);
+            self.names.remove(project);
+            self.primaries.remove(project);
+        } else if let Some(names) = self.names.get_mut(project) {
+            names.retain(|_, of| of != key);
+        }
+    }
+
+    /// Forgets a registered session that is over.
+    pub(super) fn forget_over(&mut self, project: &ProjectName, key: &InboxName) {
+        let is_past = |it: &Session| !it.is_alive() && it.registered.is_some();
+        if self.get(project, key).is_some_and(is_past) {
+            self.forget(project, key);
+        }
+    }
+
+    pub(super) fn forget_all(&mut self, project: &ProjectName) {
+        let keys: Vec<InboxName> = self
+            .iter(Some(project))
+            .map(|(_, key, _)| key.clone())
+            .collect();
+        for key in keys {
+            self.forget(project, &key);
+        }
+    }
+
+    pub(super) fn next_deadline(&self) -> Option<Timestamp> {
+        self.due.first().map(|(at, _)| *at)
+    }
+
+    /// What is due by now.
+    pub(super) fn due(&self, now: Timestamp) -> impl Iterator<Item = (&Key, Due)> {
+        let over = self.due.iter().take_while(move |(at, _)| *at <= now);
+        over.filter_map(|(_, key)| Some((key, self.get(&key.0, &key.1)?.due()?.1)))
+    }
+
+    /// Moves every deadline.
+    pub(super) fn shift(&mut self, delta_ms: i64) {
+        for session in self.projects.values_mut().flat_map(BTreeMap::values_mut) {
+            session.shift(delta_ms);
+        }
+        let old = std::mem::take(&mut self.due);
+        self.due = old
+            .into_iter()
+            .map(|(at, key)| (at.plus_millis(delta_ms), key))
+            .collect();
+    }
+}
+
+impl Serialize for Sessions {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        Stored {
+            sessions: &self.projects,
+            primaries: &self.primaries,
+        }
+        .serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Sessions {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let stored = Stored::<Projects, BTreeMap<_, _>>::deserialize(deserializer)?;
+        let mut sessions = Self {
+            primaries: stored.primaries,
+            ..Self::default()
+        };
+        for (project, known) in stored.sessions {
+            for (key, session) in known {
+                let touched = session.touched.max(session.seq);
+                sessions.change(&project, &key, touched, |it| *it = session);
+                sessions.index_names(&project, &key);
+            }
+        }
+        Ok(sessions)
+    }
+}
