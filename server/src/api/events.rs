@@ -22,6 +22,7 @@ use crate::journal::JournalError;
 use crate::log::{Event, Log};
 
 mod frame;
+mod news;
 
 use frame::{Kinds, Watch};
 
@@ -55,8 +56,8 @@ pub(super) async fn events(
     let wake = subscribe(hub.log(), &filter, kinds);
     let start = Start::find(hub.log(), headers.get("last-event-id"), since);
     let reader = Reader {
-        presence: kinds.presence.then(|| hub.presence()),
-        presence_due: kinds.presence,
+        presence: kinds.has(frame::Watch::Presence).then(|| hub.presence()),
+        presence_due: kinds.has(frame::Watch::Presence),
         preface: Some(start.preface(hub.log().epoch())),
         cursor: start.cursor(),
         heartbeat: Instant::now() + HEARTBEAT,
@@ -79,7 +80,9 @@ pub(super) async fn events(
 /// Only a reader whose inbox was touched is woken, where it is about one inbox alone.
 fn subscribe(log: &Log, filter: &Filter, kinds: Kinds) -> watch::Receiver<Seq> {
     match (&filter.project, &filter.inbox) {
-        (Some(project), Some(inbox)) if !kinds.seen => log.subscribe_inbox(project, inbox),
+        (Some(project), Some(inbox)) if !kinds.reach_beyond_inboxes() => {
+            log.subscribe_inbox(project, inbox)
+        }
         _ => log.subscribe(),
     }
 }

@@ -109,6 +109,20 @@ fn of_record(seq: Seq, record: &Record, id: Seq) -> Vec<Step> {
         }) if ids.contains(&id) => {
             vec![step(seq, *at, how.as_str(), inbox.clone(), by.clone())]
         }
+        Record::Emitted(it) if it.ids.contains(&id) => {
+            let place = Some((it.project.clone(), it.inbox.clone()));
+            vec![step(seq, it.at, "emitted", place, it.by.clone())]
+        }
+        Record::Returned(it) if it.ids.contains(&id) => {
+            let place = Some((it.project.clone(), it.inbox.clone()));
+            vec![step(seq, it.at, "returned", place, None)]
+        }
+        Record::QuestionClaimed(it) if it.id == id => {
+            vec![step(seq, it.at, "claimed", None, Some(it.by.clone()))]
+        }
+        Record::QuestionSettled(it) if it.id == id => {
+            vec![step(seq, it.at, "settled", None, it.by.clone())]
+        }
         Record::Seen(seen)
             if seen.ids.contains(&id) || seen.up_to.is_some_and(|up_to| id <= up_to) =>
         {

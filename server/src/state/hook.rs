@@ -432,10 +432,11 @@ impl Telling<'_, '_> {
         })
     }
 
-    /// The dialog itself says less than the request before it.
+    /// The notice of a dialog comes seconds after the dialog, and says less than what announced it.
     fn permission(&mut self, text: &str, data: Option<&Value>) -> Result<(), Refusal> {
         let mut open = self.state.questions.of(self.project, self.key);
-        if data.is_none() && open.any(|(_, it)| it.kind == Kind::Approval) {
+        let shown = |key: Option<&str>| key.is_some_and(|it| it == PERMISSION || it == DIALOG);
+        if data.is_none() && open.any(|(_, it)| shown(it.key.as_deref())) {
             return Ok(());
         }
         let msg = texts::with_excerpt(&format!("Agent {} needs a permission", self.name()), text);

@@ -6,10 +6,11 @@ use axum::body::Bytes;
 use hub_protocol::{Epoch, InboxName, ProjectName, Seq, Timestamp};
 use serde::Serialize;
 
+use super::news;
 use crate::filter::Filter;
 use crate::hub::Hub;
 use crate::log::Event;
-use crate::record::{How, Record, Seen, Settled, kinds};
+use crate::record::{How, Record, Seen, Settled};
 
 /// A kind of event that a reader may ask for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,18 +18,15 @@ pub(super) enum Watch {
     Notification,
     Delivery,
     Seen,
+    Session,
+    Listener,
+    Question,
     Presence,
 }
 
-/// The kinds that a reader asked for.
+/// The kinds that a reader asked for, a bit each.
 #[derive(Debug, Clone, Copy)]
-#[allow(clippy::struct_excessive_bools)] // a set of four
-pub(super) struct Kinds {
-    notification: bool,
-    delivery: bool,
-    pub(super) seen: bool,
-    pub(super) presence: bool,
-}
+pub(super) struct Kinds(u8);
 
 impl FromStr for Watch {
     type Err = String;
@@ -38,10 +36,13 @@ impl FromStr for Watch {
             "notification" => Self::Notification,
             "delivery" => Self::Delivery,
             "seen" => Self::Seen,
+            "session" => Self::Session,
+            "listener" => Self::Listener,
+            "question" => Self::Question,
             "presence" => Self::Presence,
             _ => {
                 return Err(format!(
-                    "unknown kind of event '{text}' (expected notification, delivery, seen, presence)"
+                    "unknown kind of event '{text}' (expected notification, delivery, seen, session, listener, question, presence)"
                 ));
             }
         })
@@ -51,22 +52,34 @@ impl FromStr for Watch {
 impl From<Option<Vec<Watch>>> for Kinds {
     fn from(watch: Option<Vec<Watch>>) -> Self {
         let watch = watch.unwrap_or_else(|| vec![Watch::Notification]);
-        Self {
-            notification: watch.contains(&Watch::Notification),
-            delivery: watch.contains(&Watch::Delivery),
-            seen: watch.contains(&Watch::Seen),
-            presence: watch.contains(&Watch::Presence),
-        }
+        Self(watch.into_iter().fold(0, |bits, it| bits | 1 << it as u8))
     }
 }
 
 impl Kinds {
+    pub(super) fn has(self, watch: Watch) -> bool {
+        self.0 & (1 << watch as u8) != 0
+    }
+
+    /// Whether something else than notifications in inboxes may be wanted.
+    pub(super) fn reach_beyond_inboxes(self) -> bool {
+        let beyond = [
+            Watch::Seen,
+            Watch::Session,
+            Watch::Listener,
+            Watch::Question,
+        ];
+        beyond.into_iter().any(|it| self.has(it))
+    }
+
     pub(super) fn want(self, event: &Event, filter: &Filter) -> bool {
-        match event.kind() {
-            kinds::NOTIFIED => self.notification && takes(filter, event),
-            kinds::SETTLED => self.delivery && concerns(filter, event),
-            kinds::SEEN => self.seen,
-            _ => false,
+        let Some(watch) = news::watch_of(event.kind()).filter(|it| self.has(*it)) else {
+            return false;
+        };
+        match watch {
+            Watch::Notification => takes(filter, event),
+            Watch::Delivery => concerns(filter, event),
+            _ => true,
         }
     }
 }
@@ -116,7 +129,10 @@ pub(super) fn of(event: &Event, epoch: Epoch) -> Option<Bytes> {
             let data = serde_json::json!({ "ids": ids, "up_to": up_to, "seen": seen, "at": at });
             Some(frame(epoch, event.seq(), "seen", &json(&data)))
         }
-        _ => None,
+        record => {
+            let (name, data) = news::of(record)?;
+            Some(frame(epoch, event.seq(), name, &json(&data)))
+        }
     }
 }
 
