@@ -1,7 +1,7 @@
 //! What the real Claude Code gives its hooks is what the fixtures say.
 
 use hub_harness::Model;
-use hub_harness::model::{Reply, rules, turns};
+use hub_harness::model::{Reply, rules};
 use serde_json::{Value, json};
 
 use crate::support::{Desk, assert_as_recorded, assert_valid_inputs};
@@ -73,7 +73,7 @@ fn of_a_question_to_the_person() {
     as_recorded(&desk, "PermissionRequest.AskUserQuestion", &request);
     let said = hooks.first("Notification");
     as_recorded(&desk, "Notification.permission_prompt", &said);
-    claude.pane.press(&["Enter"]);
+    claude.confirm("Enter to select");
     let answered = hooks.first("PostToolUse");
     assert_eq!(answered["tool_response"]["answers"]["Which colour?"], "Red");
     as_recorded(&desk, "PostToolUse.AskUserQuestion", &answered);
@@ -90,10 +90,7 @@ fn of_a_permission_that_is_asked_for_and_a_tool_that_fails() {
     claude.say("Hello");
     let request = hooks.first("PermissionRequest");
     as_recorded(&desk, "PermissionRequest.Bash", &request);
-    claude.pane.until("the dialog is there", |it| {
-        it.contains("Do you want to proceed")
-    });
-    claude.pane.press(&["Enter"]);
+    claude.confirm("Do you want to proceed");
     let failed = hooks.first("PostToolUseFailure");
     as_recorded(&desk, "PostToolUseFailure.Bash", &failed);
     hooks.first("Stop");
@@ -139,9 +136,26 @@ fn of_a_background_command() {
 fn of_a_model_that_fails() {
     let desk = Desk::new();
     let hooks = desk.hooks(&EVENTS);
-    let refused = Reply::Fails(400, "invalid_request_error".into());
-    let claude = desk.claude(Model::start(turns([refused]))).start();
+    let refuse = |_: &_| Reply::Fails(401, "authentication_error".into());
+    let builder = desk.claude(Model::start(refuse));
+    let claude = builder.env("CLAUDE_CODE_MAX_RETRIES", "0").start();
     claude.say("Hello");
     as_recorded(&desk, "StopFailure", &hooks.first("StopFailure"));
     assert_valid_inputs(&hooks.all());
+}
+
+#[test]
+fn of_a_session_that_goes_on_after_its_end() {
+    let desk = Desk::new();
+    let hooks = desk.hooks(&EVENTS);
+    let claude = desk.claude(Model::start(rules::<&str>([]))).start();
+    claude.say("Hello");
+    let before = hooks.first("Stop");
+    claude.exit();
+    let again = desk.claude(Model::start(rules::<&str>([]))).named("again");
+    let claude = again.args(&["--continue"]).start();
+    let resumed = hooks.nth("SessionStart", 2);
+    as_recorded(&desk, "SessionStart.resume", &resumed);
+    assert_eq!(resumed["session_id"], before["session_id"]);
+    assert_eq!(claude.model.requests().len(), 0);
 }

@@ -21,6 +21,24 @@ fn a_prompt_gets_its_scripted_answer() {
 }
 
 #[test]
+fn two_sessions_in_one_home_each_have_their_own_model() {
+    let desk = Desk::new();
+    let beside = desk.path("beside");
+    std::fs::create_dir(&beside).expect("a directory");
+    desk.trust(&[&desk.project(), &beside]);
+    let model = || Model::start(turns([]));
+    let one = desk.claude(model()).start();
+    let two = desk.claude(model()).named("two").within(beside).start();
+    two.say("To the second");
+    one.say("To the first");
+    let to_one = one.model.until_told("To the first");
+    let to_two = two.model.until_told("To the second");
+    assert_ne!(to_one.session, to_two.session);
+    assert_eq!(to_one.contains("To the second"), 0);
+    assert_eq!(to_two.contains("To the first"), 0);
+}
+
+#[test]
 fn a_headless_run_prints_its_scripted_answer() {
     let desk = Desk::new();
     let model = Model::start(turns([Reply::text("A scripted quince.")]));
@@ -46,7 +64,7 @@ fn clear_ends_the_session_and_starts_one_with_another_id() {
     let desk = Desk::new();
     let hooks = desk.hooks(&["SessionStart", "SessionEnd", "Stop"]);
     let claude = desk.claude(Model::start(turns([]))).start();
-    claude.say("The fig is ripe");
+    claude.say("The pomegranate is ripe");
     let before = hooks.first("Stop");
     claude.say("/clear");
     let started = hooks.nth("SessionStart", 2);
@@ -57,7 +75,7 @@ fn clear_ends_the_session_and_starts_one_with_another_id() {
     claude.say("Afterwards");
     let asked = claude.model.until_told("Afterwards");
     assert_eq!(started["session_id"], asked.session.as_str());
-    assert_eq!(asked.contains("fig"), 0);
+    assert_eq!(asked.contains("pomegranate"), 0);
 }
 
 #[test]

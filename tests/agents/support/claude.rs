@@ -2,8 +2,9 @@
 
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
+use std::time::Duration;
 
-use hub_harness::{Model, Pane};
+use hub_harness::{Model, Pane, until, within};
 
 use super::{Desk, installed};
 
@@ -102,9 +103,28 @@ impl Claude {
         self.pane.press(&["Enter"]);
     }
 
-    /// Ends it, as a person would.
+    /// Takes the first choice of a dialog that shows this text. A dialog ignores keys that come just when it appears, so
+    /// Enter is pressed again as long as it stands there.
+    pub(crate) fn confirm(&self, dialog: &str) {
+        self.pane
+            .until("there is a dialog", |it| it.contains(dialog));
+        let gone = || self.pane.exit_code().is_some() || !self.pane.text().contains(dialog);
+        until("the dialog is gone", || {
+            self.pane.press(&["Enter"]);
+            within(Duration::from_secs(2), || gone().then_some(()))
+        });
+    }
+
+    /// Ends it, as a person would who lets its background tasks end too.
     pub(crate) fn exit(&self) {
+        const DIALOG: &str = "Background work is running";
         self.say("/exit");
+        let ends = || self.pane.exit_code().is_some();
+        self.pane
+            .until("it ends or asks", |it| ends() || it.contains(DIALOG));
+        if !ends() {
+            self.confirm(DIALOG);
+        }
         self.pane.until_ended();
     }
 }

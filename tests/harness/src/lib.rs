@@ -19,7 +19,7 @@ pub use events::{Event, Events};
 pub use hub::{Hub, HubBuilder, NotStarted, binary};
 pub use marker::Marker;
 pub use model::Model;
-pub use poll::{PATIENCE, until};
+pub use poll::{PATIENCE, until, within};
 pub use raw::Raw;
 pub use tmux::{Pane, Tmux};
 

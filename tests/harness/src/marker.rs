@@ -4,7 +4,7 @@ use std::path::Path;
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::poll::wait;
+use crate::{PATIENCE, within};
 
 /// The variable that carries the mark.
 const NAME: &str = "HUB_TEST_MARK";
@@ -48,7 +48,7 @@ impl Marker {
 
     /// Waits until nobody carries it any more.
     pub fn until_gone(&self) {
-        let gone = wait(|| self.processes().is_empty().then_some(()));
+        let gone = within(PATIENCE, || self.processes().is_empty().then_some(()));
         assert!(gone.is_some(), "left behind: {:#?}", self.processes());
     }
 

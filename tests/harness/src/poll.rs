@@ -7,12 +7,12 @@ pub const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Asks again until there is an answer; panics after [`PATIENCE`].
 pub fn until<T>(what: &str, ready: impl FnMut() -> Option<T>) -> T {
-    wait(ready).unwrap_or_else(|| panic!("still waiting until {what}"))
+    within(PATIENCE, ready).unwrap_or_else(|| panic!("still waiting until {what}"))
 }
 
-/// Asks again until there is an answer; `None` after [`PATIENCE`].
-pub(crate) fn wait<T>(mut ready: impl FnMut() -> Option<T>) -> Option<T> {
-    let give_up = Instant::now() + PATIENCE;
+/// Asks again until there is an answer; `None` if there is none in this time.
+pub fn within<T>(time: Duration, mut ready: impl FnMut() -> Option<T>) -> Option<T> {
+    let give_up = Instant::now() + time;
     loop {
         if let Some(answer) = ready() {
             return Some(answer);

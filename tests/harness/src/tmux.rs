@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use crate::poll::{until, wait};
+use crate::{PATIENCE, until, within};
 
 /// A tmux server with its socket in a directory of the test; killed when dropped.
 #[derive(Debug)]
@@ -17,7 +17,7 @@ pub struct Tmux {
 #[derive(Debug)]
 pub struct Pane {
     socket: PathBuf,
-    name: String,
+    id: String,
 }
 
 /// A dead pane stays, so that what the program said last can be read.
@@ -53,14 +53,15 @@ impl Tmux {
         tmux.env_clear().envs(self.env.iter().cloned());
         tmux.arg("-f").arg(&self.config);
         tmux.args(["new-session", "-d", "-x", "160", "-y", "50", "-s", name]);
+        tmux.args(["-P", "-F", "#{pane_id}"]);
         tmux.arg("-c").arg(dir);
         for (name, value) in env {
             tmux.arg("-e").arg(format!("{name}={value}"));
         }
-        run(tmux.arg("--").args(command));
+        let started = run(tmux.arg("--").args(command));
         Pane {
             socket: self.socket.clone(),
-            name: name.into(),
+            id: String::from_utf8_lossy(&started.stdout).trim().into(),
         }
     }
 }
@@ -72,15 +73,20 @@ impl Drop for Tmux {
 }
 
 impl Pane {
+    /// Its tmux id, which is what `TMUX_PANE` says in it.
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
     /// What the terminal shows, wrapped lines as one.
     pub fn text(&self) -> String {
-        let shown = run(tmux(&self.socket).args(["capture-pane", "-p", "-J", "-t", &self.name]));
+        let shown = run(tmux(&self.socket).args(["capture-pane", "-p", "-J", "-t", &self.id]));
         String::from_utf8_lossy(&shown.stdout).into_owned()
     }
 
     /// Waits until it shows what is wanted; panics with what it shows instead.
     pub fn until(&self, what: &str, mut shown: impl FnMut(&str) -> bool) {
-        let seen = wait(|| shown(&self.text()).then_some(()));
+        let seen = within(PATIENCE, || shown(&self.text()).then_some(()));
         assert!(
             seen.is_some(),
             "still waiting until {what}:\n{}",
@@ -91,13 +97,13 @@ impl Pane {
     /// Presses keys, by tmux's names: `Enter`, `Escape`, `C-c`.
     pub fn press(&self, keys: &[&str]) {
         run(tmux(&self.socket)
-            .args(["send-keys", "-t", &self.name])
+            .args(["send-keys", "-t", &self.id])
             .args(keys));
     }
 
     /// Types a text, and waits until the program has echoed it. Line ends and blanks may be shown in any way.
     pub fn type_in(&self, text: &str) {
-        run(tmux(&self.socket).args(["send-keys", "-t", &self.name, "-l", "--", text]));
+        run(tmux(&self.socket).args(["send-keys", "-t", &self.id, "-l", "--", text]));
         let wanted = bare(text);
         self.until(&format!("{text:?} is typed"), |shown| {
             bare(shown).contains(&wanted)
@@ -107,8 +113,7 @@ impl Pane {
     /// The exit code of the program, if it has ended; -1 if a signal ended it.
     pub fn exit_code(&self) -> Option<i32> {
         let format = "#{pane_dead}:#{pane_dead_status}";
-        let said =
-            run(tmux(&self.socket).args(["display-message", "-p", "-t", &self.name, format]));
+        let said = run(tmux(&self.socket).args(["display-message", "-p", "-t", &self.id, format]));
         let said = String::from_utf8_lossy(&said.stdout);
         let (dead, status) = said.trim().split_once(':')?;
         (dead == "1").then(|| status.parse().unwrap_or(-1))
