@@ -10,11 +10,12 @@ use serde_json::Value;
 use super::Desk;
 
 /// Keys whose value differs from run to run, and what stands for it. Elsewhere the same text is replaced too.
-const NEUTRAL: [(&str, &str); 7] = [
+const NEUTRAL: [(&str, &str); 8] = [
     ("session_id", "11111111-1111-4111-8111-111111111111"),
     ("prompt_id", "22222222-2222-4222-8222-222222222222"),
     ("agent_id", "a0000000000000000"),
     ("backgroundTaskId", "b00000000"),
+    ("id", "b00000000"),
     ("task_id", "b00000000"),
     ("turn_id", "33333333-3333-4333-8333-333333333333"),
     ("agentId", "a0000000000000000"),

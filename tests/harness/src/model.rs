@@ -8,6 +8,8 @@ mod reply;
 mod request;
 mod script;
 mod serve;
+#[cfg(test)]
+mod tests;
 
 use std::sync::Arc;
 use std::thread::JoinHandle;
