@@ -1,7 +1,9 @@
-//! The real Claude Code, offline: a scripted model answers it, a terminal of the test's own shows it.
+//! The real Claude Code, Codex CLI and Gemini CLI, offline: a scripted model answers them.
 //!
-//! `tests/run` downloads it to `target/agents`; `HUB_TEST_CLAUDE` names another binary.
+//! `tests/run` downloads them to `target/agents`; `HUB_TEST_CLAUDE` names another Claude Code.
 
+mod codex;
+mod gemini;
 mod payloads;
 mod replies;
 mod support;

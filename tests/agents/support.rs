@@ -4,7 +4,7 @@ mod claude;
 mod desk;
 mod fixture;
 mod hooks;
-mod installed;
+pub(crate) mod installed;
 mod types;
 
 pub(crate) use claude::Builder;

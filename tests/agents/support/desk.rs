@@ -1,6 +1,7 @@
 //! A person's surroundings: a home directory, a project, terminals.
 
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 use hub_harness::{Marker, Model, Tmux, until};
 use serde_json::{Value, json};
@@ -91,7 +92,7 @@ impl Desk {
             "messageIdleNotifThresholdMs": 1000,
             "projects": projects,
         });
-        std::fs::write(self.home().join(".claude.json"), state.to_string()).expect("its state");
+        self.write_home(".claude.json", &state.to_string());
     }
 
     /// Writes the project's settings for Claude Code.
@@ -104,6 +105,29 @@ impl Desk {
     /// Hooks for these events, which only record.
     pub(crate) fn hooks(&self, events: &[&str]) -> Hooks {
         Hooks::install(self, events)
+    }
+
+    /// Writes a file in the home directory.
+    pub(crate) fn write_home(&self, name: &str, text: &str) {
+        let path = self.home().join(name);
+        let dir = path.parent().expect("a directory");
+        std::fs::create_dir_all(dir).expect("a directory");
+        std::fs::write(path, text).expect("a file");
+    }
+
+    /// Runs a program in the project's directory to its end; what it printed.
+    pub(crate) fn run(&self, program: &Path, args: &[&str], env: &[(&str, &str)]) -> String {
+        let output = Command::new(program)
+            .args(args)
+            .current_dir(self.project())
+            .env_clear()
+            .envs(self.env())
+            .envs(env.iter().copied())
+            .stdin(Stdio::null())
+            .output()
+            .expect("it starts");
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8_lossy(&output.stdout).into_owned()
     }
 
     /// A Claude Code before it starts.

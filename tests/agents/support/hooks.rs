@@ -15,23 +15,29 @@ cat >"$1/part.$$" && mv "$1/part.$$" "$1/$(date +%s%N)-$$.json"
 /// What recording hooks have been given.
 pub(crate) struct Hooks {
     dir: PathBuf,
-    events: Map<String, Value>,
+    /// Event → its hooks.
+    pub(crate) events: Map<String, Value>,
 }
 
 impl Hooks {
-    /// Puts a recording hook on each of these events into the project's settings.
-    pub(super) fn install(desk: &Desk, events: &[&str]) -> Self {
+    /// A recording hook for each of these events, installed nowhere yet. Agents count timeouts in different units: this
+    /// one is in the agent's.
+    pub(crate) fn new(desk: &Desk, events: &[&str], timeout: u32) -> Self {
         let dir = desk.path("hooks");
         std::fs::create_dir(&dir).expect("a directory");
         let script = desk.path("record.sh");
         std::fs::write(&script, SCRIPT).expect("a script");
         let command = format!("sh {} {}", script.display(), dir.display());
-        let hook = json!([{"hooks": [{"type": "command", "command": command, "timeout": 30}]}]);
+        let hook =
+            json!([{"hooks": [{"type": "command", "command": command, "timeout": timeout}]}]);
         let events = events.iter().map(|&event| (event.to_owned(), hook.clone()));
-        let hooks = Self {
-            dir,
-            events: events.collect(),
-        };
+        let events = events.collect();
+        Self { dir, events }
+    }
+
+    /// Puts a recording hook on each of these events into the project's settings for Claude Code.
+    pub(super) fn install(desk: &Desk, events: &[&str]) -> Self {
+        let hooks = Self::new(desk, events, 30);
         desk.settings(&hooks.settings());
         hooks
     }

@@ -26,3 +26,14 @@ pub(crate) fn claude() -> PathBuf {
         )
     })
 }
+
+/// Codex CLI and Gemini CLI, as npm links them: `codex`, `gemini`.
+pub(crate) fn linked(name: &str) -> PathBuf {
+    let path = dir().join("node_modules/.bin").join(name);
+    assert!(
+        path.exists(),
+        "{} is missing: run tests/run, which installs it",
+        path.display()
+    );
+    path
+}

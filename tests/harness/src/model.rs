@@ -3,9 +3,11 @@
 //! A script says what the model answers to each request. Requests without tools (a title, a summary) are no part of the
 //! conversation: they are answered with a word and kept apart.
 
+mod gemini;
 mod messages;
 mod reply;
 mod request;
+mod responses;
 mod script;
 mod serve;
 #[cfg(test)]

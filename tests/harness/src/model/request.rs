@@ -15,7 +15,7 @@ pub struct Request {
     pub session: String,
     /// The subagent that asks, if it is one.
     pub subagent: Option<String>,
-    /// The model that is asked for.
+    /// The model that is asked for; for Gemini with the method, `gemini-…:streamGenerateContent`.
     pub model: String,
     /// What the model has not answered yet: every text after its own last message.
     pub news: Vec<String>,

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use axum::extract::{DefaultBodyLimit, State};
+use axum::extract::{DefaultBodyLimit, Path, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
@@ -14,7 +14,7 @@ use tokio::sync::oneshot;
 
 use super::request::Message;
 use super::script::NOTHING;
-use super::{Reply, Request, messages};
+use super::{Reply, Request, messages, responses};
 
 /// The format in which one vendor's clients speak to their model.
 pub(super) struct Wire {
@@ -101,6 +101,8 @@ fn router(shared: Arc<Shared>) -> Router {
     Router::new()
         .route("/v1/messages", post(claude))
         .route("/v1/messages/count_tokens", post(count_tokens))
+        .route("/v1/responses", post(codex))
+        .route("/v1beta/models/{call}", post(gemini))
         .fallback(nothing)
         .layer(DefaultBodyLimit::disable())
         .with_state(shared)
@@ -112,6 +114,27 @@ async fn claude(
     Json(body): Json<Value>,
 ) -> Response {
     converse(shared, &headers, body, messages::WIRE).await
+}
+
+async fn codex(
+    State(shared): State<Arc<Shared>>,
+    headers: HeaderMap,
+    Json(body): Json<Value>,
+) -> Response {
+    converse(shared, &headers, body, responses::WIRE).await
+}
+
+async fn gemini(
+    State(shared): State<Arc<Shared>>,
+    Path(call): Path<String>,
+    headers: HeaderMap,
+    Json(mut body): Json<Value>,
+) -> Response {
+    if call.ends_with(":countTokens") {
+        return Json(json!({"totalTokens": 10})).into_response();
+    }
+    body["model"] = call.into();
+    converse(shared, &headers, body, super::gemini::WIRE).await
 }
 
 async fn count_tokens() -> Json<Value> {
