@@ -2,12 +2,11 @@
 
 use axum::Json;
 use axum::http::StatusCode;
-use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 
 use super::request::Message;
-use super::serve::Wire;
+use super::serve::{Wire, sse};
 use super::{Block, Reply, Request};
 
 pub(super) const WIRE: Wire = Wire { messages, answer };
@@ -52,7 +51,7 @@ fn answer(request: &Request, reply: &Reply) -> Response {
         "stop_sequence": null, "usage": {"input_tokens": 10, "output_tokens": 5},
     });
     if request.body["stream"] == true {
-        ([(CONTENT_TYPE, "text/event-stream")], stream(message)).into_response()
+        stream(message)
     } else {
         Json(message).into_response()
     }
@@ -78,7 +77,7 @@ fn failure(status: u16, kind: &str) -> Response {
 }
 
 /// The events that carry a message piece by piece.
-fn stream(mut message: Value) -> String {
+fn stream(mut message: Value) -> Response {
     let blocks = message["content"].take();
     let end = json!({
         "type": "message_delta", "usage": {"output_tokens": 5},
@@ -90,11 +89,7 @@ fn stream(mut message: Value) -> String {
         events.extend(pieces(index, block));
     }
     events.extend([end, json!({"type": "message_stop"})]);
-    let lines = events.iter().map(|event| {
-        let name = event["type"].as_str().expect("a type");
-        format!("event: {name}\ndata: {event}\n\n")
-    });
-    lines.collect()
+    sse(&events)
 }
 
 fn pieces(index: usize, block: &Value) -> [Value; 3] {

@@ -1,12 +1,11 @@
-//! OpenAI's Responses API, as far as Codex CLI needs it.
+//! The Responses API of `OpenAI`, as far as Codex CLI needs it.
 
 use axum::http::StatusCode;
-use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 
 use super::request::Message;
-use super::serve::Wire;
+use super::serve::{Wire, sse};
 use super::{Block, Reply, Request};
 
 pub(super) const WIRE: Wire = Wire { messages, answer };
@@ -58,12 +57,7 @@ fn answer(request: &Request, reply: &Reply) -> Response {
     }
     let response = json!({"id": id, "output": items, "usage": usage});
     events.push(json!({"type": "response.completed", "response": response}));
-    let lines = events.iter().map(|event| {
-        let name = event["type"].as_str().expect("a type");
-        format!("event: {name}\ndata: {event}\n\n")
-    });
-    let stream: String = lines.collect();
-    ([(CONTENT_TYPE, "text/event-stream")], stream).into_response()
+    sse(&events)
 }
 
 fn item(id: &str, block: &Block) -> Value {

@@ -5,6 +5,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use axum::extract::{DefaultBodyLimit, Path, State};
+use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
@@ -22,6 +23,16 @@ pub(super) struct Wire {
     pub messages: fn(&Value) -> Vec<Message>,
     /// A reply; the request's number makes its ids unique.
     pub answer: fn(&Request, &Reply) -> Response,
+}
+
+/// Events as a stream, each named by its own `type`.
+pub(super) fn sse(events: &[Value]) -> Response {
+    let lines = events.iter().map(|event| {
+        let name = event["type"].as_str().expect("a type");
+        format!("event: {name}\ndata: {event}\n\n")
+    });
+    let stream: String = lines.collect();
+    ([(CONTENT_TYPE, "text/event-stream")], stream).into_response()
 }
 
 /// What the server and the test share.
