@@ -1,0 +1,11 @@
+//! The real Claude Code, Codex CLI and Gemini CLI, offline: a scripted model answers them.
+//!
+//! `tests/run` downloads them to `target/agents`; `HUB_TEST_CLAUDE` names another Claude Code.
+
+mod codex;
+mod gemini;
+mod payloads;
+mod replies;
+mod support;
+mod tui;
+mod wakes;

@@ -1,0 +1,161 @@
+//! What the real Claude Code gives its hooks is what the fixtures say.
+
+use hub_harness::Model;
+use hub_harness::model::{Reply, rules};
+use serde_json::{Value, json};
+
+use crate::support::{Desk, assert_as_recorded, assert_valid_inputs};
+
+const EVENTS: [&str; 12] = [
+    "SessionStart",
+    "SessionEnd",
+    "UserPromptSubmit",
+    "PreToolUse",
+    "PostToolUse",
+    "PostToolUseFailure",
+    "PermissionRequest",
+    "Notification",
+    "Stop",
+    "StopFailure",
+    "SubagentStart",
+    "SubagentStop",
+];
+
+fn as_recorded(desk: &Desk, name: &str, payload: &Value) {
+    assert_as_recorded(desk, "claude", name, payload);
+}
+
+#[test]
+fn of_a_session_from_start_to_end() {
+    let desk = Desk::new();
+    let hooks = desk.hooks(&EVENTS);
+    let script = [("Hello", Reply::bash("echo hi"))];
+    let claude = desk.claude(Model::start(rules(script))).start();
+    claude.say("Hello");
+    let stop = hooks.first("Stop");
+    assert_eq!(stop["last_assistant_message"], "ok");
+    assert_eq!(hooks.first("UserPromptSubmit")["prompt"], "Hello");
+    as_recorded(&desk, "SessionStart.startup", &hooks.first("SessionStart"));
+    as_recorded(&desk, "UserPromptSubmit", &hooks.first("UserPromptSubmit"));
+    as_recorded(&desk, "PreToolUse.Bash", &hooks.first("PreToolUse"));
+    as_recorded(&desk, "PostToolUse.Bash", &hooks.first("PostToolUse"));
+    as_recorded(&desk, "Stop", &stop);
+    let idle = hooks.first("Notification");
+    as_recorded(&desk, "Notification.idle_prompt", &idle);
+    claude.say("/clear");
+    as_recorded(&desk, "SessionStart.clear", &hooks.nth("SessionStart", 2));
+    as_recorded(&desk, "SessionEnd.clear", &hooks.first("SessionEnd"));
+    claude.exit();
+    as_recorded(&desk, "SessionEnd.exit", &hooks.nth("SessionEnd", 2));
+    assert_valid_inputs(&hooks.all());
+}
+
+#[test]
+fn of_a_question_to_the_person() {
+    let desk = Desk::new();
+    let hooks = desk.hooks(&EVENTS);
+    let options = json!([
+        {"label": "Red", "description": "The red one"},
+        {"label": "Blue", "description": "The blue one"},
+    ]);
+    let question = json!({
+        "question": "Which colour?", "header": "Colour", "multiSelect": false, "options": options,
+    });
+    let ask = Reply::tool("AskUserQuestion", json!({"questions": [question]}));
+    let claude = desk.claude(Model::start(rules([("Hello", ask)]))).start();
+    claude.say("Hello");
+    as_recorded(
+        &desk,
+        "PreToolUse.AskUserQuestion",
+        &hooks.first("PreToolUse"),
+    );
+    let request = hooks.first("PermissionRequest");
+    as_recorded(&desk, "PermissionRequest.AskUserQuestion", &request);
+    let said = hooks.first("Notification");
+    as_recorded(&desk, "Notification.permission_prompt", &said);
+    claude.confirm("Enter to select");
+    let answered = hooks.first("PostToolUse");
+    assert_eq!(answered["tool_response"]["answers"]["Which colour?"], "Red");
+    as_recorded(&desk, "PostToolUse.AskUserQuestion", &answered);
+    hooks.first("Stop");
+    assert_valid_inputs(&hooks.all());
+}
+
+#[test]
+fn of_a_permission_that_is_asked_for_and_a_tool_that_fails() {
+    let desk = Desk::new();
+    let hooks = desk.hooks(&EVENTS);
+    let script = [("Hello", Reply::bash("touch there; exit 3"))];
+    let claude = desk.claude(Model::start(rules(script))).start();
+    claude.say("Hello");
+    let request = hooks.first("PermissionRequest");
+    as_recorded(&desk, "PermissionRequest.Bash", &request);
+    claude.confirm("Do you want to proceed");
+    let failed = hooks.first("PostToolUseFailure");
+    as_recorded(&desk, "PostToolUseFailure.Bash", &failed);
+    hooks.first("Stop");
+    assert_valid_inputs(&hooks.all());
+}
+
+#[test]
+fn of_a_subagent() {
+    let desk = Desk::new();
+    let hooks = desk.hooks(&EVENTS);
+    let look = json!({"description": "Look", "prompt": "Go and look", "subagent_type": "Explore"});
+    let script = [("Hello", Reply::tool("Agent", look))];
+    let claude = desk.claude(Model::start(rules(script))).start();
+    claude.say("Hello");
+    as_recorded(&desk, "SubagentStart", &hooks.first("SubagentStart"));
+    as_recorded(&desk, "SubagentStop", &hooks.first("SubagentStop"));
+    let asked = claude.model.until_told("Go and look");
+    assert!(asked.subagent.is_some());
+    let told = claude.model.until_told("<task-notification>");
+    assert_eq!(told.subagent, None);
+    let stop = hooks.nth("Stop", 2);
+    assert_eq!(stop["background_tasks"], json!([]));
+    assert_valid_inputs(&hooks.all());
+}
+
+#[test]
+fn of_a_background_command() {
+    let desk = Desk::new();
+    let hooks = desk.hooks(&EVENTS);
+    let script = [("Hello", Reply::bash_in_background("echo hi; sleep 600"))];
+    let mut settings = hooks.settings();
+    settings["permissions"]["allow"] = json!(["Bash"]);
+    desk.settings(&settings);
+    let claude = desk.claude(Model::start(rules(script))).start();
+    claude.say("Hello");
+    as_recorded(&desk, "Stop.background", &hooks.first("Stop"));
+    let begun = hooks.first("PostToolUse");
+    as_recorded(&desk, "PostToolUse.background", &begun);
+    assert_valid_inputs(&hooks.all());
+}
+
+#[test]
+fn of_a_model_that_fails() {
+    let desk = Desk::new();
+    let hooks = desk.hooks(&EVENTS);
+    let refuse = |_: &_| Reply::Fails(401, "authentication_error".into());
+    let builder = desk.claude(Model::start(refuse));
+    let claude = builder.env("CLAUDE_CODE_MAX_RETRIES", "0").start();
+    claude.say("Hello");
+    as_recorded(&desk, "StopFailure", &hooks.first("StopFailure"));
+    assert_valid_inputs(&hooks.all());
+}
+
+#[test]
+fn of_a_session_that_goes_on_after_its_end() {
+    let desk = Desk::new();
+    let hooks = desk.hooks(&EVENTS);
+    let claude = desk.claude(Model::start(rules::<&str>([]))).start();
+    claude.say("Hello");
+    let before = hooks.first("Stop");
+    claude.exit();
+    let again = desk.claude(Model::start(rules::<&str>([]))).named("again");
+    let claude = again.args(&["--continue"]).start();
+    let resumed = hooks.nth("SessionStart", 2);
+    as_recorded(&desk, "SessionStart.resume", &resumed);
+    assert_eq!(resumed["session_id"], before["session_id"]);
+    assert_eq!(claude.model.requests().len(), 0);
+}

@@ -1,0 +1,14 @@
+//! What the tests with real agents share.
+
+mod claude;
+mod desk;
+mod fixture;
+mod hooks;
+pub(crate) mod installed;
+mod types;
+
+pub(crate) use claude::Builder;
+pub(crate) use desk::Desk;
+pub(crate) use fixture::assert_as_recorded;
+pub(crate) use hooks::Hooks;
+pub(crate) use types::{assert_valid_inputs, assert_valid_reply, is_valid_reply};

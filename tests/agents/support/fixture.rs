@@ -1,0 +1,121 @@
+//! Payloads as they were recorded: `tests/fixtures/hooks/AGENT/NAME.json`.
+//!
+//! `HUB_TEST_RECORD=1` writes them anew; otherwise what an agent sends is held against them.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+use super::Desk;
+
+/// Keys whose value differs from run to run, and what stands for it. Elsewhere the same text is replaced too.
+const NEUTRAL: [(&str, &str); 8] = [
+    ("session_id", "11111111-1111-4111-8111-111111111111"),
+    ("prompt_id", "22222222-2222-4222-8222-222222222222"),
+    ("agent_id", "a0000000000000000"),
+    ("backgroundTaskId", "b00000000"),
+    ("id", "b00000000"),
+    ("task_id", "b00000000"),
+    ("turn_id", "33333333-3333-4333-8333-333333333333"),
+    ("agentId", "a0000000000000000"),
+];
+
+/// Panics if a payload differs from the recorded one in its keys, its types, or in one of the words that the hub reads.
+pub(crate) fn assert_as_recorded(desk: &Desk, agent: &str, name: &str, payload: &Value) {
+    let path = path(agent, name);
+    let neutral = neutral(desk, payload);
+    if std::env::var_os("HUB_TEST_RECORD").is_some() {
+        std::fs::create_dir_all(path.parent().expect("a directory")).expect("a directory");
+        let text = serde_json::to_string_pretty(&neutral).expect("JSON");
+        std::fs::write(&path, text + "\n").expect("a fixture");
+    }
+    let recorded = std::fs::read_to_string(&path)
+        .unwrap_or_else(|error| panic!("{}: {error}; HUB_TEST_RECORD=1", path.display()));
+    let recorded: Value = serde_json::from_str(&recorded).expect("JSON");
+    assert_eq!(
+        shape(&neutral),
+        shape(&recorded),
+        "{name} is not as recorded; if that is right, record it: HUB_TEST_RECORD=1 cargo test -p hubctl --test agents"
+    );
+}
+
+fn path(agent: &str, name: &str) -> PathBuf {
+    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    root.join(format!("../tests/fixtures/hooks/{agent}/{name}.json"))
+}
+
+/// Without paths and ids of this run.
+fn neutral(desk: &Desk, payload: &Value) -> Value {
+    let mut text = payload.to_string();
+    let found = NEUTRAL
+        .iter()
+        .filter_map(|(key, stand_in)| Some((find(payload, key)?, *stand_in)));
+    for (id, stand_in) in found {
+        text = text.replace(&id, stand_in);
+    }
+    // Claude Code names directories after paths, with dashes.
+    for (name, neutral) in [
+        ("home", "/home/user"),
+        ("project", "/work/project"),
+        ("tmp", "/tmp"),
+    ] {
+        let path = desk.path(name).display().to_string();
+        text = text.replace(&path, neutral);
+        let dashed = path.replace(|c: char| !c.is_ascii_alphanumeric(), "-");
+        text = text.replace(&dashed, &neutral.replace('/', "-"));
+    }
+    serde_json::from_str(&text).expect("JSON")
+}
+
+/// The first string under this key, wherever it is.
+fn find(value: &Value, key: &str) -> Option<String> {
+    match value {
+        Value::Object(map) => match map.get(key) {
+            Some(Value::String(found)) => Some(found.clone()),
+            _ => map.values().find_map(|value| find(value, key)),
+        },
+        Value::Array(items) => items.iter().find_map(|item| find(item, key)),
+        _ => None,
+    }
+}
+
+/// Each place and its type; the value too where it is one of the words that the hub reads.
+fn shape(payload: &Value) -> BTreeMap<String, String> {
+    let mut places = BTreeMap::new();
+    walk("", payload, &mut places);
+    places
+}
+
+fn walk(place: &str, value: &Value, places: &mut BTreeMap<String, String>) {
+    const READ: [&str; 8] = [
+        ".hook_event_name",
+        ".source",
+        ".reason",
+        ".notification_type",
+        ".tool_name",
+        ".stop_hook_active",
+        ".permission_mode",
+        ".error",
+    ];
+    let kind = match value {
+        Value::Object(map) => {
+            for (key, value) in map {
+                walk(&format!("{place}.{key}"), value, places);
+            }
+            "object".to_owned()
+        }
+        Value::Array(items) => {
+            for item in items {
+                walk(&format!("{place}[]"), item, places);
+            }
+            "array".to_owned()
+        }
+        word if READ.contains(&place) => word.to_string(),
+        Value::String(_) => "string".to_owned(),
+        Value::Number(_) => "number".to_owned(),
+        Value::Bool(_) => "boolean".to_owned(),
+        Value::Null => "null".to_owned(),
+    };
+    places.insert(place.to_owned(), kind);
+}

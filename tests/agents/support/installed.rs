@@ -1,0 +1,39 @@
+//! Where the agents' programs are.
+
+use std::path::{Path, PathBuf};
+
+/// The directory into which `tests/run` installs.
+pub(crate) fn dir() -> PathBuf {
+    let hubctl = Path::new(env!("CARGO_BIN_EXE_hubctl"));
+    let target = hubctl.ancestors().nth(2).expect("a target directory");
+    target.join("agents")
+}
+
+/// Claude Code's binary.
+pub(crate) fn claude() -> PathBuf {
+    if let Some(named) = std::env::var_os("HUB_TEST_CLAUDE") {
+        return named.into();
+    }
+    let vendor = dir().join("node_modules/@anthropic-ai");
+    let packages = std::fs::read_dir(&vendor).into_iter().flatten().flatten();
+    let found = packages
+        .map(|package| package.path().join("claude"))
+        .find(|binary| binary.is_file());
+    found.unwrap_or_else(|| {
+        panic!(
+            "no Claude Code in {}: run tests/run, which installs it, or set HUB_TEST_CLAUDE",
+            vendor.display()
+        )
+    })
+}
+
+/// Codex CLI and Gemini CLI, as npm links them: `codex`, `gemini`.
+pub(crate) fn linked(name: &str) -> PathBuf {
+    let path = dir().join("node_modules/.bin").join(name);
+    assert!(
+        path.exists(),
+        "{} is missing: run tests/run, which installs it",
+        path.display()
+    );
+    path
+}

@@ -1,0 +1,54 @@
+//! The vendor's own types, as a judge of hook payloads and of replies to them.
+
+use std::io::Write as _;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use serde_json::{Value, json};
+
+use super::installed;
+
+/// Panics unless `reply` is what Claude Code's types allow as the answer of a hook on `event`.
+pub(crate) fn assert_valid_reply(event: &str, reply: &Value) {
+    check(&json!([{"type": "SyncHookJSONOutput", "event": event, "value": reply}]))
+        .unwrap_or_else(|wrong| panic!("not a reply to {event}: {wrong}"));
+}
+
+/// Whether [`assert_valid_reply`] would pass.
+pub(crate) fn is_valid_reply(event: &str, reply: &Value) -> bool {
+    check(&json!([{"type": "SyncHookJSONOutput", "event": event, "value": reply}])).is_ok()
+}
+
+/// Panics unless each payload is what Claude Code's types say that a hook is given.
+pub(crate) fn assert_valid_inputs(payloads: &[Value]) {
+    let case = |value: &Value| json!({"type": "HookInput", "event": null, "value": value});
+    check(&payloads.iter().map(case).collect())
+        .unwrap_or_else(|wrong| panic!("not a payload of Claude Code: {wrong}"));
+}
+
+fn check(cases: &Value) -> Result<(), String> {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/agents/types.mjs");
+    let mut node = Command::new("node")
+        .arg(script)
+        .arg(installed::dir())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("node starts: install it");
+    let mut stdin = node.stdin.take().expect("a pipe");
+    let written = stdin.write_all(cases.to_string().as_bytes());
+    drop(stdin);
+    let output = node.wait_with_output().expect("its end");
+    let said = String::from_utf8_lossy(&output.stdout);
+    let failed = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        failed.is_empty() && written.is_ok(),
+        "the check itself failed; tests/run installs what it needs: {failed}"
+    );
+    if output.status.success() {
+        Ok(())
+    } else {
+        Err(said.into_owned())
+    }
+}

@@ -1,0 +1,76 @@
+//! Finds every process that a test has caused, also those that left their parent.
+
+use std::path::Path;
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::{PATIENCE, within};
+
+/// The variable that carries the mark.
+const NAME: &str = "HUB_TEST_MARK";
+
+/// A mark in the environment, which children inherit. Processes that still carry it are killed when it is dropped.
+///
+/// Linux only: elsewhere no process is found.
+#[derive(Debug)]
+pub struct Marker(String);
+
+/// A process that carries the mark.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Marked {
+    /// Its process id.
+    pub pid: i32,
+    /// Its command line.
+    pub command: String,
+}
+
+impl Marker {
+    /// One like no other: `dir` is a temporary directory of the test.
+    pub fn new(dir: &Path) -> Self {
+        Self(format!("{NAME}={}", dir.display()))
+    }
+
+    /// Name and value of the variable.
+    pub fn env(&self) -> (&str, &str) {
+        self.0.split_once('=').expect("NAME=value")
+    }
+
+    /// Who carries it now. A zombie has no environment any more, so it is not among them.
+    pub fn processes(&self) -> Vec<Marked> {
+        let Ok(entries) = std::fs::read_dir("/proc") else {
+            return Vec::new();
+        };
+        entries
+            .flatten()
+            .filter_map(|entry| self.marked(&entry.path()))
+            .collect()
+    }
+
+    /// Waits until nobody carries it any more.
+    pub fn until_gone(&self) {
+        let gone = within(PATIENCE, || self.processes().is_empty().then_some(()));
+        assert!(gone.is_some(), "left behind: {:#?}", self.processes());
+    }
+
+    fn marked(&self, process: &Path) -> Option<Marked> {
+        let pid = process.file_name()?.to_str()?.parse().ok()?;
+        let environ = std::fs::read(process.join("environ")).ok()?;
+        environ
+            .split(|&byte| byte == 0)
+            .any(|variable| variable == self.0.as_bytes())
+            .then_some(())?;
+        let command = std::fs::read(process.join("cmdline")).ok()?;
+        let command = String::from_utf8_lossy(&command).replace('\0', " ");
+        Some(Marked { pid, command })
+    }
+}
+
+impl Drop for Marker {
+    fn drop(&mut self) {
+        for process in self.processes() {
+            if let Some(pid) = Pid::from_raw(process.pid) {
+                let _ = kill_process(pid, Signal::KILL);
+            }
+        }
+    }
+}

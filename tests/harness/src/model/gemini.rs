@@ -1,0 +1,64 @@
+//! Google's `generateContent`, as far as Gemini CLI needs it.
+
+use axum::Json;
+use axum::http::StatusCode;
+use axum::http::header::CONTENT_TYPE;
+use axum::response::{IntoResponse, Response};
+use serde_json::{Value, json};
+
+use super::request::Message;
+use super::serve::Wire;
+use super::{Block, Reply, Request};
+
+pub(super) const WIRE: Wire = Wire { messages, answer };
+
+fn messages(body: &Value) -> Vec<Message> {
+    let contents = body["contents"].as_array().into_iter().flatten();
+    contents
+        .map(|content| Message {
+            by_model: content["role"] == "model",
+            texts: texts(content),
+        })
+        .collect()
+}
+
+fn texts(content: &Value) -> Vec<String> {
+    let parts = content["parts"].as_array().into_iter().flatten();
+    let text = |part: &Value| {
+        let output = &part["functionResponse"]["response"]["output"];
+        let text = part["text"].as_str().or(output.as_str());
+        text.map(str::to_owned)
+    };
+    parts.filter_map(text).collect()
+}
+
+fn answer(request: &Request, reply: &Reply) -> Response {
+    let blocks = match reply {
+        Reply::Blocks(blocks) => blocks,
+        Reply::Fails(status, kind) => {
+            let error = json!({"error": {"code": status, "message": "scripted", "status": kind}});
+            let status = StatusCode::from_u16(*status).expect("an HTTP status");
+            return (status, Json(error)).into_response();
+        }
+    };
+    let parts: Vec<Value> = blocks.iter().map(part).collect();
+    let content = json!({"role": "model", "parts": parts});
+    let usage = json!({"promptTokenCount": 10, "candidatesTokenCount": 5, "totalTokenCount": 15});
+    let response = json!({
+        "candidates": [{"content": content, "finishReason": "STOP", "index": 0}],
+        "usageMetadata": usage,
+    });
+    if request.model.ends_with(":streamGenerateContent") {
+        let stream = format!("data: {response}\r\n\r\n");
+        ([(CONTENT_TYPE, "text/event-stream")], stream).into_response()
+    } else {
+        Json(response).into_response()
+    }
+}
+
+fn part(block: &Block) -> Value {
+    match block {
+        Block::Text(text) => json!({"text": text}),
+        Block::Tool(name, input) => json!({"functionCall": {"name": name, "args": input}}),
+    }
+}
