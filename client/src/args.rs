@@ -5,8 +5,8 @@ use std::ffi::OsString;
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    ack, clear, completions, config, down, history, hook, inboxes, notify, status, stream, trace, up,
-    wait,
+    ack, clear, completions, config, down, history, hook, hooks, inboxes, instructions, notify,
+    status, stream, trace, up, wait,
 };
 use crate::settings::Place;
 
@@ -62,6 +62,10 @@ pub(crate) enum Command {
     Down(down::Args),
     /// Carry an agent's hook to the hub
     Hook(hook::Args),
+    /// Put hooks into an agent's settings, take them out, see how it stands
+    Hooks(hooks::Args),
+    /// The text for an AGENTS.md: how an agent works with the hub
+    Instructions(instructions::Args),
     /// Each setting, and where it came from
     Config(config::Args),
     /// Completions for a shell
@@ -89,7 +93,13 @@ mod tests {
     #[test]
     fn a_hook_is_known_behind_the_options_of_every_command() {
         let asked = |line: &str| is_hook(line.split_whitespace().map(OsString::from));
-        for hook in ["hook", "hook claud --x", "--state-dir hook hook claude", "--url=x hook", "--bad hook"] {
+        for hook in [
+            "hook",
+            "hook claud --x",
+            "--state-dir hook hook claude",
+            "--url=x hook",
+            "--bad hook",
+        ] {
             assert!(asked(hook), "{hook}");
         }
         for other in ["", "notify hook", "--socket hook wait", "hooks status"] {

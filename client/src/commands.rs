@@ -7,7 +7,9 @@ pub(crate) mod config;
 pub(crate) mod down;
 pub(crate) mod history;
 pub(crate) mod hook;
+pub(crate) mod hooks;
 pub(crate) mod inboxes;
+pub(crate) mod instructions;
 pub(crate) mod notify;
 pub(crate) mod status;
 pub(crate) mod stream;
@@ -32,6 +34,8 @@ pub(crate) async fn run(cli: Cli) -> Result<Exit, Error> {
             hook::run(args, &cli.place).await;
             Ok(Exit::DONE)
         }
+        Command::Hooks(args) => hooks::run(args, &cli.place, &here()?),
+        Command::Instructions(args) => instructions::run(args, &here()?),
         Command::Ack(args) => ack::run(args, &here()?).await,
         Command::Trace(args) => trace::run(args, &here()?).await,
         Command::Inboxes(args) => inboxes::run(args, &here()?).await,

@@ -207,7 +207,10 @@ mod tests {
     fn a_directory_knows_its_worktree_and_branch() {
         let place = Place::new();
         place.repository();
-        place.git("main", &["worktree", "add", "-q", "-b", "feature/x", "../side"]);
+        place.git(
+            "main",
+            &["worktree", "add", "-q", "-b", "feature/x", "../side"],
+        );
         fs::create_dir_all(place.path("side/deep")).unwrap();
         let found = Repository::discover(&place.path("side/deep")).unwrap();
         assert_eq!(found.worktree, Some(place.path("side")));

@@ -33,10 +33,14 @@ use crate::error::{Error, Exit};
 
 fn main() -> ExitCode {
     let exit = hubctl();
-    if is_hook(std::env::args_os().skip(1)) {
-        return Exit::DONE.into();
+    if !is_hook(std::env::args_os().skip(1)) {
+        return exit.into();
     }
-    exit.into()
+    if exit == Exit::USAGE {
+        // The agent must not fail at writing what nobody wanted to read.
+        let _ = commands::hook::read_stdin();
+    }
+    Exit::DONE.into()
 }
 
 fn hubctl() -> Exit {

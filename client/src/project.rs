@@ -33,10 +33,7 @@ pub(crate) fn project(
 
 /// The project of a process in `repository`, by the same rules without an error and without starting git: a `hub.project` in
 /// a file that the configuration includes is not seen, and what is no project is passed over.
-pub(crate) fn project_at_once(
-    env: &Env,
-    repository: Option<&Repository>,
-) -> Sourced<ProjectName> {
+pub(crate) fn project_at_once(env: &Env, repository: Option<&Repository>) -> Sourced<ProjectName> {
     if let Ok(Some(found)) = env.parsed("HUB_PROJECT") {
         return found;
     }
@@ -54,7 +51,10 @@ fn configured_at_once(env: &Env, repository: Option<&Repository>) -> Option<Proj
     files.reverse();
     files.extend(repository.into_iter().flat_map(Repository::config_files));
     let mut found = None;
-    for text in files.iter().filter_map(|file| fs::read_to_string(file).ok()) {
+    for text in files
+        .iter()
+        .filter_map(|file| fs::read_to_string(file).ok())
+    {
         each_setting(&text, |section, name, value| {
             if (section, name) == ("hub", "project") {
                 found = value.parse().ok();

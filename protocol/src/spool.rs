@@ -157,7 +157,10 @@ mod tests {
         assert!(SpoolItem::parse("k1", file.replace(":1,", ":2,").as_bytes()).is_err());
         assert!(SpoolItem::parse("k1", b"{}").is_err());
         assert!(SpoolItem::parse("k1", &file.as_bytes()[..9]).is_err());
-        for neither in [r#"{"v":1,"key":"k1"}"#, r#"{"v":1,"key":"k1","post":{},"hook":{"agent":"a","query":"","ts":"2026-11-21T21:46:08.042Z","body":{}}}"#] {
+        for neither in [
+            r#"{"v":1,"key":"k1"}"#,
+            r#"{"v":1,"key":"k1","post":{},"hook":{"agent":"a","query":"","ts":"2026-11-21T21:46:08.042Z","body":{}}}"#,
+        ] {
             let error = SpoolItem::parse("k1", neither.as_bytes()).unwrap_err();
             assert!(matches!(error, SpoolError::Ambiguous), "{error}");
         }

@@ -17,8 +17,8 @@ use serde_json::json;
 
 use self::budget::Budget;
 use self::payload::Payload;
-pub(crate) use self::surroundings::{is_headless, project_repository};
 use self::surroundings::Surroundings;
+pub(crate) use self::surroundings::{is_headless, project_repository};
 use crate::agent::Agent;
 use crate::error::Error;
 use crate::here::Here;
@@ -119,8 +119,8 @@ impl Hook<'_> {
             patience = budget::LONGEST_HOLD;
         }
         let path = self.path.clone().with("lease", true);
-        let request = Request::post(path, self.payload.json())
-            .header("idempotency-key", self.key.as_str());
+        let request =
+            Request::post(path, self.payload.json()).header("idempotency-key", self.key.as_str());
         let answer = hub.send(&request, patience).await?;
         Ok((hub, answer))
     }

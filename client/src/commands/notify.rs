@@ -112,7 +112,7 @@ pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
         }
         Err(error) if error.is_passing() => {
             keep(here, &SpoolItem::new(key, Spooled::Post(body)), &error)?;
-        },
+        }
         Err(error) => return Err(error),
     }
     Ok(Exit::DONE)

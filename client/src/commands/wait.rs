@@ -14,6 +14,7 @@ use crate::parent;
 use crate::span::Span;
 
 #[derive(Debug, Clone, clap::Args)]
+#[allow(clippy::struct_excessive_bools)] // each a flag of its own
 #[command(after_help = "\
 Prints one JSON object a line on stdout, acknowledges them once they are flushed, and ends. At the timeout it
 says so on stderr and exits 0. While the hub restarts it keeps its place and its deadline. It ends with the

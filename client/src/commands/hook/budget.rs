@@ -8,6 +8,9 @@ const ALL: Duration = Duration::from_millis(200);
 /// When an answer must be there, so that what must not be lost can still be kept.
 const ANSWER_BY: Duration = Duration::from_millis(175);
 
+/// How long the rest of an answer may take at least: it was written at once, also after a hold.
+const BODY: Duration = Duration::from_millis(25);
+
 /// Until when there is time for the disk.
 const SYNC_UNTIL: Duration = Duration::from_millis(150);
 
@@ -32,9 +35,9 @@ impl Budget {
         ANSWER_BY.saturating_sub(self.started.elapsed())
     }
 
-    /// How long the rest of an answer may take: it was written at once, also after a hold.
+    /// How long the rest of an answer may take.
     pub(super) fn after_answer(&self) -> Duration {
-        self.left().max(ALL - ANSWER_BY)
+        self.left().max(BODY)
     }
 
     /// What is left of it all.

@@ -20,10 +20,10 @@ pub(super) fn extend(here: &Here, payload: &Payload, surroundings: &Surroundings
     let mut lines = String::new();
     for (name, value) in variables(here, payload, surroundings) {
         let export = format!("export {name}=");
-        let is_set = here.env.var(name).is_some()
-            || present.lines().any(|line| line.starts_with(&export));
+        let is_set =
+            here.env.var(name).is_some() || present.lines().any(|line| line.starts_with(&export));
         if !is_set {
-            lines.push_str(&format!("{export}{}\n", quoted(&value)));
+            lines.extend([export.as_str(), quoted(&value).as_str(), "\n"]);
         }
     }
     if lines.is_empty() {

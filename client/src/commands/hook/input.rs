@@ -70,7 +70,10 @@ mod tests {
     fn an_input_that_does_not_end_is_given_up() {
         let (reader, mut writer) = io::pipe().unwrap();
         writer.write_all(b"{").unwrap();
-        assert_eq!(read_all(File::from(std::os::fd::OwnedFd::from(reader)), soon()), None);
+        assert_eq!(
+            read_all(File::from(std::os::fd::OwnedFd::from(reader)), soon()),
+            None
+        );
     }
 
     #[test]

@@ -140,7 +140,10 @@ mod tests {
     fn what_is_no_object_is_no_hook() {
         let nested = format!("{}1{}", "[".repeat(30_000), "]".repeat(30_000));
         for text in ["", "[]", "1", "{", "null", r#"{"a":"\ud83d"#, &nested] {
-            assert!(Payload::parse(text.as_bytes(), None).is_none(), "{text:.20}");
+            assert!(
+                Payload::parse(text.as_bytes(), None).is_none(),
+                "{text:.20}"
+            );
         }
         assert!(Payload::parse(b"{\"a\":\"\xff\"}", None).is_none());
     }

@@ -70,10 +70,7 @@ impl Surroundings {
             .maybe("role", var("HUB_ROLE"))
             .maybe("name", self.name())
             .maybe("main", self.is_main())
-            .with(
-                "host",
-                rustix::system::uname().nodename().to_string_lossy(),
-            )
+            .with("host", rustix::system::uname().nodename().to_string_lossy())
             .maybe("pid", process.map(|process| process.pid))
             .maybe("started", process.and_then(|process| process.started))
             .maybe("boot_id", process.and_then(|it| it.boot_id.as_ref()))
@@ -146,7 +143,10 @@ mod tests {
         ] {
             assert!(query.contains(part), "{part}: {query}");
         }
-        assert!(!query.contains("parent") && !query.contains("main"), "{query}");
+        assert!(
+            !query.contains("parent") && !query.contains("main"),
+            "{query}"
+        );
     }
 
     #[test]

@@ -86,9 +86,8 @@ impl<'a> Rewake<'a> {
             match answer {
                 Ok((hub, Some(batch))) => return self.wake(&hub, &batch).await,
                 Ok((_, None)) if asked.elapsed() > INSTANT => backoff.reset(),
-                Ok((_, None)) => backoff.pause().await,
                 Err(Error::Refused(problem)) if self.is_over(&problem).await => return None,
-                Err(_) => backoff.pause().await,
+                Ok(_) | Err(_) => backoff.pause().await,
             }
         }
         None
@@ -113,13 +112,11 @@ impl<'a> Rewake<'a> {
     }
 
     /// Whether a refusal is for good: another waiter wakes this session already. A session that is not known yet (its own
-    /// SessionStart hook is on its way) and an inbox that somebody else holds are waited for.
+    /// start is being told at the same time) and an inbox that somebody else holds are waited for.
     async fn is_over(&self, problem: &Problem) -> bool {
         match problem.code.as_str() {
             "inbox_held" => match (Seat::of(problem), self.here.hub()) {
-                (Some(seat), Ok(hub)) => {
-                    seat.wakes(&hub, &self.project, Some(&self.session)).await
-                }
+                (Some(seat), Ok(hub)) => seat.wakes(&hub, &self.project, Some(&self.session)).await,
                 _ => false,
             },
             "taken_over" => true,

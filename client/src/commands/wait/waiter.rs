@@ -255,7 +255,10 @@ impl Waiter {
                 say("this session is woken by itself: there is nothing to wait for");
                 return Ok(Exit::DONE);
             }
-            if seat.wakes(&self.hub, &self.project, self.session.as_ref()).await {
+            if seat
+                .wakes(&self.hub, &self.project, self.session.as_ref())
+                .await
+            {
                 say(format!(
                     "this session already waits at inbox '{inbox}': {by}"
                 ));
