@@ -1,5 +1,6 @@
 //! A hook's JSON, made small enough to send.
 
+use hub_protocol::for_model;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
@@ -52,7 +53,7 @@ impl Payload {
     /// Reads `text`, an object; `event` is added where it names none. Nothing where it is no object, or too large
     /// without its longest strings.
     pub(crate) fn parse(text: &[u8], event: Option<&str>) -> Option<Self> {
-        let mut fields: Map<String, Value> = serde_json::from_slice(text).ok()?;
+        let mut fields = read(text)?;
         fields.remove("tool_response");
         fields.values_mut().for_each(shorten);
         if let Some(event) = event {
@@ -96,6 +97,16 @@ impl Payload {
     pub(super) fn is_eventful(&self) -> bool {
         !HEARTBEATS.contains(&self.event())
     }
+}
+
+/// Reads an object. An agent that cuts a text in the middle of a character writes half a surrogate pair, which is no
+/// JSON: without it, it is.
+fn read(text: &[u8]) -> Option<Map<String, Value>> {
+    let text = std::str::from_utf8(text).ok()?;
+    let fields = serde_json::from_str(text);
+    fields
+        .or_else(|_| serde_json::from_str(&for_model(text)))
+        .ok()
 }
 
 fn shorten(value: &mut Value) {
@@ -146,6 +157,12 @@ mod tests {
             );
         }
         assert!(Payload::parse(b"{\"a\":\"\xff\"}", None).is_none());
+    }
+
+    #[test]
+    fn half_a_character_does_not_lose_the_rest() {
+        let cut = payload(r#"{"hook_event_name":"Stop","last_assistant_message":"done \ud83d"}"#);
+        assert_eq!(cut.text("last_assistant_message"), Some("done "));
     }
 
     #[test]
