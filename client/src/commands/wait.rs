@@ -1,5 +1,6 @@
 //! `hubctl wait`: the process whose end wakes an agent.
 
+mod acknowledgement;
 mod identity;
 mod rewake;
 mod waiter;

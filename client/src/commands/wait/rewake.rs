@@ -8,12 +8,12 @@ use std::time::Duration;
 
 use hub_protocol::{InboxName, Problem, ProjectName};
 use serde::Deserialize;
-use serde_json::json;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::Instant;
 
 use self::framing::Framed;
+use super::acknowledgement::Acknowledgement;
 use super::identity::waiter_name;
-use super::waiter::{ACK_PATIENCE, Batch, GRACE, INSTANT, LONGEST_POLL};
+use super::waiter::{Batch, GRACE, INSTANT, LONGEST_POLL};
 use crate::backoff::Backoff;
 use crate::commands::hook::{is_headless, project_repository, read_stdin};
 use crate::error::{Error, Exit};
@@ -133,31 +133,15 @@ impl<'a> Rewake<'a> {
             .and_then(|()| stderr.flush())
             .ok()?;
         drop(stderr);
-        let mut body = json!({"lease": batch.lease, "by": self.name});
-        if let Some(ids) = framed.only {
-            body["ids"] = json!(ids);
-        }
-        self.acknowledge(hub, body.to_string()).await;
-        Some(Exit::REWAKE)
-    }
-
-    async fn acknowledge(&self, hub: &Hub, body: String) {
-        let path = Path::new("/inboxes")
-            .segment(&self.session)
-            .segment("ack")
-            .with("project", &self.project);
-        let request = Request::post(path, body);
-        let until = Instant::now() + ACK_PATIENCE;
-        let mut backoff = Backoff::local();
-        let retried = async {
-            while let Err(error) = hub.send(&request, ACK_PATIENCE).await {
-                if !error.is_passing() {
-                    break;
-                }
-                backoff.pause().await;
-            }
+        let acknowledgement = Acknowledgement {
+            project: &self.project,
+            inbox: &self.session,
+            lease: &batch.lease,
+            only: framed.only.as_deref(),
+            by: &self.name,
         };
         // Failing that, it comes again; the session wakes now.
-        let _ = timeout_at(until, retried).await;
+        let _ = acknowledgement.send(hub).await;
+        Some(Exit::REWAKE)
     }
 }

@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use hub_protocol::{BarrierReport, InboxName, Problem, ProjectName, Seq};
 use serde::Deserialize;
-use serde_json::json;
 use serde_json::value::RawValue;
 use tokio::time::Instant;
 
 use super::Args;
+use super::acknowledgement::Acknowledgement;
 use super::identity::waiter_name;
 use crate::backoff::Backoff;
 use crate::error::{Error, Exit};
@@ -28,10 +28,6 @@ pub(super) const GRACE: Duration = Duration::from_secs(15);
 
 /// How long to look for a hub that was never there: long enough for one that is being restarted.
 const FIRST_CONTACT: Duration = Duration::from_secs(2);
-
-/// How long to try to acknowledge what was printed. The agent wakes when this process ends, so a duplicate later is
-/// better than a wake that comes late.
-pub(super) const ACK_PATIENCE: Duration = Duration::from_secs(5);
 
 /// An early "nothing" in less than this is no wait at all.
 pub(super) const INSTANT: Duration = Duration::from_millis(50);
@@ -204,19 +200,15 @@ impl Waiter {
 
     /// Acknowledges a batch that is on stdout; failing that, says so: it will be offered again.
     async fn acknowledge(&self, lease: &str) {
-        let path = Path::new("/inboxes")
-            .segment(&self.inboxes[0])
-            .segment("ack")
-            .with("project", &self.project);
-        let request = Request::post(path, json!({"lease": lease, "by": self.name}).to_string());
-        let mut backoff = Backoff::local();
-        let until = Instant::now() + ACK_PATIENCE;
-        loop {
-            match self.hub.send(&request, ACK_PATIENCE).await {
-                Ok(_) => return,
-                Err(error) if error.is_passing() && Instant::now() < until => backoff.pause().await,
-                Err(error) => return say(format!("not acknowledged, will come again: {error}")),
-            }
+        let acknowledgement = Acknowledgement {
+            project: &self.project,
+            inbox: &self.inboxes[0],
+            lease,
+            only: None,
+            by: &self.name,
+        };
+        if let Err(error) = acknowledgement.send(&self.hub).await {
+            say(format!("not acknowledged, will come again: {error}"));
         }
     }
 
