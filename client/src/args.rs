@@ -1,10 +1,12 @@
 //! The command line.
 
+use std::ffi::OsString;
+
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    ack, clear, completions, config, down, history, inboxes, notify, status, stream, trace, up,
-    wait,
+    ack, clear, completions, config, down, history, hook, hooks, inboxes, instructions, notify,
+    status, stream, trace, up, wait,
 };
 use crate::settings::Place;
 
@@ -58,8 +60,55 @@ pub(crate) enum Command {
     Up(up::Args),
     /// Stop the hub
     Down(down::Args),
+    /// Carry an agent's hook to the hub
+    Hook(hook::Args),
+    /// Put hooks into an agent's settings, take them out, see how it stands
+    Hooks(hooks::Args),
+    /// The text for an AGENTS.md: how an agent works with the hub
+    Instructions(instructions::Args),
     /// Each setting, and where it came from
     Config(config::Args),
     /// Completions for a shell
     Completions(completions::Args),
+}
+
+/// Whether `args` (without the program's name) ask for `hook`, however wrongly: a hook must not harm its agent, not even
+/// by an exit code.
+pub(crate) fn is_hook(args: impl Iterator<Item = OsString>) -> bool {
+    let mut args = args;
+    while let Some(arg) = args.next() {
+        match arg.to_str() {
+            Some("--url" | "--socket" | "--state-dir" | "--token-file") => drop(args.next()),
+            Some(option) if option.starts_with('-') => {}
+            command => return command == Some("hook"),
+        }
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hook_is_known_behind_the_options_of_every_command() {
+        let asked = |line: &str| is_hook(line.split_whitespace().map(OsString::from));
+        for hook in [
+            "hook",
+            "hook claud --x",
+            "--state-dir hook hook claude",
+            "--url=x hook",
+            "--bad hook",
+        ] {
+            assert!(asked(hook), "{hook}");
+        }
+        for other in ["", "notify hook", "--socket hook wait", "hooks status"] {
+            assert!(!asked(other), "{other}");
+        }
+    }
+
+    #[test]
+    fn the_command_line_is_sound() {
+        <Cli as clap::CommandFactory>::command().debug_assert();
+    }
 }

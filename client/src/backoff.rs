@@ -25,6 +25,11 @@ impl Backoff {
         Self::new(Duration::from_millis(50), Duration::from_secs(1))
     }
 
+    /// For a waiter that nobody watches, and that nobody may notice: 250 ms to 5 s.
+    pub(crate) fn patient() -> Self {
+        Self::new(Duration::from_millis(250), Duration::from_secs(5))
+    }
+
     /// It worked: begin again with the first.
     pub(crate) fn reset(&mut self) {
         self.next = self.first;

@@ -6,7 +6,10 @@ pub(crate) mod completions;
 pub(crate) mod config;
 pub(crate) mod down;
 pub(crate) mod history;
+pub(crate) mod hook;
+pub(crate) mod hooks;
 pub(crate) mod inboxes;
+pub(crate) mod instructions;
 pub(crate) mod notify;
 pub(crate) mod status;
 pub(crate) mod stream;
@@ -27,6 +30,12 @@ pub(crate) async fn run(cli: Cli) -> Result<Exit, Error> {
         Command::Wait(args) => wait::run(args, &here()?).await,
         Command::Stream(args) => stream::run(args, &here()?).await,
         Command::History(args) => history::run(args, &here()?).await,
+        Command::Hook(args) => {
+            hook::run(args, &cli.place).await;
+            Ok(Exit::DONE)
+        }
+        Command::Hooks(args) => hooks::run(args, &cli.place, &here()?),
+        Command::Instructions(args) => instructions::run(args, &here()?),
         Command::Ack(args) => ack::run(args, &here()?).await,
         Command::Trace(args) => trace::run(args, &here()?).await,
         Command::Inboxes(args) => inboxes::run(args, &here()?).await,

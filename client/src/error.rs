@@ -7,7 +7,7 @@ use hub_protocol::Problem;
 
 use crate::text::line;
 
-/// A command's exit code; 2 is left to hooks, where it means something.
+/// A command's exit code; 2 is left to `hubctl wait --rewake`, for whose agent it means something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Exit(pub u8);
 
@@ -16,6 +16,8 @@ impl Exit {
     pub(crate) const DONE: Self = Self(0);
     /// Refused or failed.
     pub(crate) const REFUSED: Self = Self(1);
+    /// As an `asyncRewake` hook: wake the agent with what is on stderr.
+    pub(crate) const REWAKE: Self = Self(2);
     /// The hub cannot be reached.
     pub(crate) const UNREACHABLE: Self = Self(3);
     /// The inbox is held by another.

@@ -12,6 +12,8 @@ pub(crate) struct Repository {
     pub git_dir: PathBuf,
     /// The git directory that all worktrees share.
     pub common_dir: PathBuf,
+    /// This worktree; nothing inside of a git directory.
+    pub worktree: Option<PathBuf>,
 }
 
 /// What all worktrees of a repository have in common.
@@ -41,10 +43,11 @@ impl Repository {
             ),
             Err(_) => dir.to_owned(),
         };
-        Self::of_git_dir(&candidate)
+        let worktree = (candidate != dir).then(|| dir.to_owned());
+        Self::of_git_dir(&candidate, worktree)
     }
 
-    fn of_git_dir(dir: &Path) -> Option<Self> {
+    fn of_git_dir(dir: &Path, worktree: Option<PathBuf>) -> Option<Self> {
         if !dir.join("HEAD").is_file() {
             return None;
         }
@@ -57,6 +60,7 @@ impl Repository {
         sound.then_some(Self {
             git_dir,
             common_dir,
+            worktree,
         })
     }
 
@@ -81,6 +85,13 @@ impl Repository {
             return None;
         }
         self.git_dir.file_name()?.to_str()
+    }
+
+    /// The branch that is checked out here, if one is.
+    pub(crate) fn branch(&self) -> Option<String> {
+        let head = fs::read_to_string(self.git_dir.join("HEAD")).ok()?;
+        let branch = head.trim_end().strip_prefix("ref: refs/heads/")?;
+        Some(branch.to_owned())
     }
 
     /// The configuration files of this repository that git reads here.
@@ -111,18 +122,25 @@ impl Core {
     }
 
     fn take(&mut self, config: &str) {
-        let mut in_core = false;
-        for line in config.lines().map(str::trim) {
-            if line.starts_with('[') {
-                in_core = line.to_ascii_lowercase().starts_with("[core]");
-            } else if in_core && let Some((name, value)) = line.split_once('=') {
-                let value = value.trim().trim_matches('"');
-                match name.trim().to_ascii_lowercase().as_str() {
-                    "bare" => self.bare = matches!(value, "true" | "yes" | "on" | "1"),
-                    "worktree" => self.worktree = Some(value.into()),
-                    _ => {}
-                }
-            }
+        each_setting(config, |section, name, value| match (section, name) {
+            ("core", "bare") => self.bare = matches!(value, "true" | "yes" | "on" | "1"),
+            ("core", "worktree") => self.worktree = Some(value.into()),
+            _ => {}
+        });
+    }
+}
+
+/// Gives each setting of a configuration file: its section (without a subsection), its name, both in lower case, and its value.
+/// Settings that span lines or are half quoted are not understood.
+pub(crate) fn each_setting(config: &str, mut take: impl FnMut(&str, &str, &str)) {
+    let mut section = String::new();
+    for line in config.lines().map(str::trim) {
+        if let Some(header) = line.strip_prefix('[') {
+            let name = header.split(']').next().unwrap_or_default();
+            section = name.to_ascii_lowercase();
+        } else if let Some((name, value)) = line.split_once('=') {
+            let value = value.trim().trim_matches('"');
+            take(&section, &name.trim().to_ascii_lowercase(), value);
         }
     }
 }
@@ -183,6 +201,24 @@ mod tests {
         };
         assert_eq!(name("side").as_deref(), Some("side"));
         assert_eq!(name("main"), None);
+    }
+
+    #[test]
+    fn a_directory_knows_its_worktree_and_branch() {
+        let place = Place::new();
+        place.repository();
+        place.git(
+            "main",
+            &["worktree", "add", "-q", "-b", "feature/x", "../side"],
+        );
+        fs::create_dir_all(place.path("side/deep")).unwrap();
+        let found = Repository::discover(&place.path("side/deep")).unwrap();
+        assert_eq!(found.worktree, Some(place.path("side")));
+        assert_eq!(found.branch().as_deref(), Some("feature/x"));
+        place.git("side", &["checkout", "-q", "--detach"]);
+        assert_eq!(found.branch(), None);
+        let inside = Repository::discover(&place.path("main/.git")).unwrap();
+        assert_eq!(inside.worktree, None);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! `hubctl`: says things to the hub, and waits for what others say.
 
+mod agent;
 mod args;
 mod backoff;
 mod commands;
@@ -11,11 +12,13 @@ mod here;
 mod hub;
 mod out;
 mod parent;
+mod process;
 mod project;
 mod random;
 mod seat;
 mod sender;
 mod settings;
+mod shell;
 mod span;
 mod spool;
 mod sse;
@@ -25,10 +28,22 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use crate::args::Cli;
+use crate::args::{Cli, is_hook};
 use crate::error::{Error, Exit};
 
 fn main() -> ExitCode {
+    let exit = hubctl();
+    if !is_hook(std::env::args_os().skip(1)) {
+        return exit.into();
+    }
+    if exit == Exit::USAGE {
+        // The agent must not fail at writing what nobody wanted to read.
+        let _ = commands::hook::read_stdin();
+    }
+    Exit::DONE.into()
+}
+
+fn hubctl() -> Exit {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {
@@ -38,17 +53,13 @@ fn main() -> ExitCode {
                 Exit::USAGE
             } else {
                 Exit::DONE
-            }
-            .into();
+            };
         }
     };
-    match run(cli) {
-        Ok(exit) => exit.into(),
-        Err(error) => {
-            out::say(&error);
-            error.exit().into()
-        }
-    }
+    run(cli).unwrap_or_else(|error| {
+        out::say(&error);
+        error.exit()
+    })
 }
 
 fn run(cli: Cli) -> Result<Exit, Error> {

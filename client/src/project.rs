@@ -8,7 +8,7 @@ use hub_protocol::ProjectName;
 
 use crate::env::{Env, Sourced};
 use crate::error::Error;
-use crate::git::{Home, Repository};
+use crate::git::{Home, Repository, each_setting};
 
 /// The project by the first rule that gives one: given, `HUB_PROJECT`, `git config hub.project`, the main worktree's
 /// real path (the shared git directory of a bare repository), `default`.
@@ -29,6 +29,39 @@ pub(crate) fn project(
     Ok(repository
         .and_then(|found| named_by(&found.home()))
         .unwrap_or_else(|| Sourced::new(ProjectName::default(), "default")))
+}
+
+/// The project of a process in `repository`, by the same rules without an error and without starting git: a `hub.project` in
+/// a file that the configuration includes is not seen, and what is no project is passed over.
+pub(crate) fn project_at_once(env: &Env, repository: Option<&Repository>) -> Sourced<ProjectName> {
+    if let Ok(Some(found)) = env.parsed("HUB_PROJECT") {
+        return found;
+    }
+    let configured = configured_at_once(env, repository)
+        .map(|found| Sourced::new(found, "git config hub.project"));
+    configured
+        .or_else(|| named_by(&repository?.home()))
+        .unwrap_or_else(|| Sourced::new(ProjectName::default(), "default"))
+}
+
+/// `hub.project` as the files themselves say; the last word is the repository's own.
+fn configured_at_once(env: &Env, repository: Option<&Repository>) -> Option<ProjectName> {
+    // git reads the system's first, then XDG, then ~/.gitconfig: the order here turned round.
+    let mut files = other_config_files(env);
+    files.reverse();
+    files.extend(repository.into_iter().flat_map(Repository::config_files));
+    let mut found = None;
+    for text in files
+        .iter()
+        .filter_map(|file| fs::read_to_string(file).ok())
+    {
+        each_setting(&text, |section, name, value| {
+            if (section, name) == ("hub", "project") {
+                found = value.parse().ok();
+            }
+        });
+    }
+    found
 }
 
 fn named_by(home: &Home) -> Option<Sourced<ProjectName>> {
@@ -139,6 +172,23 @@ mod tests {
             (found.value.as_str(), found.source),
             ("configured", "git config hub.project")
         );
+    }
+
+    #[test]
+    fn without_starting_git_the_project_is_the_same() {
+        let configs = [
+            "",
+            "[core]\n\tbare = false\n[hub]\n\tproject = configured\n",
+            "[Hub]\n  Project = \"with space\"\n[hub]\nproject=last\n",
+        ];
+        for config in configs {
+            let dir = repository(config);
+            let env = Env::of(dir.path(), &[("GIT_CONFIG_GLOBAL", "/dev/null")]);
+            let found = project_at_once(&env, Repository::discover(dir.path()).as_ref());
+            assert_eq!(found, project(&env, None).unwrap(), "{config}");
+        }
+        let bad = Env::of(Path::new("/"), &[("HUB_PROJECT", "a\u{1b}b")]);
+        assert_eq!(project_at_once(&bad, None).source, "default");
     }
 
     #[test]

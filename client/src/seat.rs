@@ -2,7 +2,11 @@
 
 use std::fmt;
 
+use hub_protocol::{InboxName, Problem, ProjectName};
 use serde::Deserialize;
+
+use crate::error::Error;
+use crate::hub::{Hub, Path, Request};
 
 /// What is shown of a [`hub_protocol::Holder`]. Its time stays text: it is only printed.
 #[derive(Debug, Deserialize)]
@@ -12,7 +16,44 @@ pub(crate) struct Seat {
     /// The agent session that the waiter wakes.
     #[serde(default)]
     pub session: Option<String>,
+    /// How it wakes it: `rewake` or `wait`.
+    #[serde(default)]
+    pub way: Option<String>,
     since: String,
+}
+
+impl Seat {
+    /// The holder that a refusal names.
+    pub(crate) fn of(problem: &Problem) -> Option<Self> {
+        let holder = problem.more.get("holder")?.clone();
+        serde_json::from_value(holder).ok()
+    }
+
+    /// Whether this holder wakes the session that `session` names now: an id may be an alias since a `/clear`.
+    pub(crate) async fn wakes(
+        &self,
+        hub: &Hub,
+        project: &ProjectName,
+        session: Option<&InboxName>,
+    ) -> bool {
+        let (Some(theirs), Some(ours)) = (&self.session, session) else {
+            return false;
+        };
+        if theirs == ours.as_str() {
+            return true;
+        }
+        let path = Path::new("/sessions")
+            .segment(ours)
+            .with("project", project);
+        let known: Result<Known, Error> = hub.json(&Request::get(path)).await;
+        known.is_ok_and(|known| known.id == *theirs)
+    }
+}
+
+/// What is read of a [`hub_protocol::Session`].
+#[derive(Deserialize)]
+struct Known {
+    id: String,
 }
 
 impl fmt::Display for Seat {

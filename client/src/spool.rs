@@ -1,4 +1,4 @@
-//! Notifications that could not be sent, kept until a hub takes them in.
+//! What could not be sent, kept until a hub takes them in.
 
 use std::collections::BTreeSet;
 use std::fs::{self, DirBuilder, File};
@@ -12,6 +12,9 @@ use rustix::fs::OFlags;
 
 /// The largest file that can be an item: the largest notification, and room for what JSON escapes.
 const MAX_FILE_BYTES: u64 = 1024 * 1024;
+
+/// So many files, and whoever makes them without being asked (a hook) makes no more.
+const MANY: usize = 1000;
 
 /// The directory `STATE_DIR/spool`.
 #[derive(Debug)]
@@ -31,26 +34,44 @@ impl Spool {
 
     /// Keeps `item`; durable when this returns.
     pub(crate) fn keep(&self, item: &SpoolItem) -> anyhow::Result<()> {
+        self.store(item, true)
+    }
+
+    /// Keeps `item` at once: a power cut within seconds may lose it.
+    pub(crate) fn keep_hastily(&self, item: &SpoolItem) -> anyhow::Result<()> {
+        self.store(item, false)
+    }
+
+    /// Whether so much is kept that nobody seems to come for it.
+    pub(crate) fn is_full(&self) -> bool {
+        fs::read_dir(&self.dir).is_ok_and(|entries| entries.count() >= MANY)
+    }
+
+    fn store(&self, item: &SpoolItem, durable: bool) -> anyhow::Result<()> {
         make_private(&self.state_dir)?;
         make_private(&self.dir)?;
         let draft = self.dir.join(format!(".{}.tmp", item.key));
-        let kept = self.write(&draft, item);
+        let kept = self.write(&draft, item, durable);
         if kept.is_err() {
             let _ = fs::remove_file(&draft);
         }
         kept.with_context(|| format!("spool {}", self.dir.display()))
     }
 
-    fn write(&self, draft: &Path, item: &SpoolItem) -> anyhow::Result<()> {
+    fn write(&self, draft: &Path, item: &SpoolItem, durable: bool) -> anyhow::Result<()> {
         let mut file = fs::OpenOptions::new()
             .write(true)
             .create_new(true)
             .mode(0o600)
             .open(draft)?;
         file.write_all(&serde_json::to_vec(item)?)?;
-        file.sync_all()?;
+        if durable {
+            file.sync_all()?;
+        }
         fs::rename(draft, self.dir.join(&item.key))?;
-        File::open(&self.dir)?.sync_all()?;
+        if durable {
+            File::open(&self.dir)?.sync_all()?;
+        }
         Ok(())
     }
 
@@ -135,12 +156,13 @@ pub(crate) fn is_private(mode: u32) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use hub_protocol::Spooled;
     use serde_json::value::RawValue;
 
     fn item(key: &str) -> SpoolItem {
         SpoolItem::new(
             key.into(),
-            RawValue::from_string(r#"{"msg":"a"}"#.into()).unwrap(),
+            Spooled::Post(RawValue::from_string(r#"{"msg":"a"}"#.into()).unwrap()),
         )
     }
 
@@ -159,7 +181,8 @@ mod tests {
         let path = place.path().join("state/spool/k1");
         assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o600);
         assert_eq!(names(&place.path().join("state/spool")), ["k1"]);
-        assert_eq!(spool.items()[0].post.get(), r#"{"msg":"a"}"#);
+        let said = &spool.items()[0].said;
+        assert!(matches!(said, Spooled::Post(post) if post.get() == r#"{"msg":"a"}"#));
     }
 
     #[test]

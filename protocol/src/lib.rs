@@ -12,6 +12,7 @@ mod problem;
 mod question;
 mod session;
 mod spool;
+mod text;
 mod timestamp;
 mod wait;
 
@@ -26,6 +27,7 @@ pub use question::{AnswerPost, ByPost, Question, QuestionState};
 pub use session::{
     Listener, Listening, Process, Session, SessionInfo, ShownInfo, Source, Unlistened,
 };
-pub use spool::{SpoolError, SpoolItem};
+pub use spool::{SpoolError, SpoolItem, Spooled, SpooledHook};
+pub use text::for_model;
 pub use timestamp::Timestamp;
 pub use wait::{Acked, BarrierReport, WaitReply, Way, WhyWoken};

@@ -1,6 +1,6 @@
 //! Bridges: they read and write the log like anyone else, and the core knows none of them.
 
-use hub_protocol::{Post, SpoolItem};
+use hub_protocol::{Post, SpoolItem, Spooled};
 
 use crate::api::ApiError;
 use crate::command::{Command, Once};
@@ -14,7 +14,12 @@ use spool::Verdict;
 
 /// Takes a spooled notification in, as if its request had come now.
 pub async fn submit(hub: &Hub, item: SpoolItem) -> Verdict {
-    let body = item.post.get();
+    let body = match &item.said {
+        Spooled::Post(body) => body.get(),
+        Spooled::Hook(hook) => {
+            return Verdict::Refused(format!("hooks of {} are not taken", hook.agent));
+        }
+    };
     let post: Post = match serde_json::from_str(body) {
         Ok(post) => post,
         Err(error) => return Verdict::Refused(error.to_string()),

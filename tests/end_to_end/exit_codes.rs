@@ -115,6 +115,9 @@ fn every_command_has_help_with_examples() {
         "status",
         "up",
         "down",
+        "hook",
+        "hooks",
+        "instructions",
         "config",
         "completions",
     ];

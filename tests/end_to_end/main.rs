@@ -1,10 +1,14 @@
 //! The real binaries, as people and agents use them.
 
 mod exit_codes;
+mod fake;
 mod history;
+mod hook;
+mod hooks;
 mod notify;
 mod place;
 mod projects;
+mod rewake;
 mod spool;
 mod stream;
 mod support;

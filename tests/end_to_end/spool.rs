@@ -100,7 +100,7 @@ fn what_could_not_be_kept_either_is_an_error() {
 fn what_the_hub_would_refuse_is_not_kept() {
     let place = Place::new();
     let large = "x".repeat(70_000);
-    let done = place.hubctl(&["notify", "-"]).stdin(&large).run();
+    let done = place.hubctl(&["notify", "-"]).stdin(large).run();
     assert_eq!(done.code, Some(1), "{done:?}");
     assert_eq!(files(&place.state().join("spool")), 0);
 }

@@ -171,7 +171,7 @@ impl Drop for Place {
 /// A command before it runs.
 pub(crate) struct Call {
     command: Command,
-    stdin: Option<String>,
+    stdin: Option<Vec<u8>>,
 }
 
 impl Call {
@@ -194,7 +194,7 @@ impl Call {
     }
 
     /// With this on stdin.
-    pub(crate) fn stdin(mut self, text: &str) -> Self {
+    pub(crate) fn stdin(mut self, text: impl Into<Vec<u8>>) -> Self {
         self.stdin = Some(text.into());
         self
     }
@@ -215,7 +215,7 @@ impl Call {
             .expect("the program starts");
         if let Some(text) = self.stdin {
             let mut stdin = child.stdin.take().expect("a pipe");
-            stdin.write_all(text.as_bytes()).expect("stdin is read");
+            stdin.write_all(&text).expect("stdin is read");
         }
         Running(Some(child))
     }

@@ -7,11 +7,12 @@ use std::time::SystemTime;
 
 use hub_protocol::{
     InboxName, InboxTouched, Kind, MAX_ITEM_BYTES, Post, Priority, ProjectName, Published, Seq,
-    SpoolItem, Timestamp,
+    SpoolItem, Spooled, Timestamp,
 };
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use super::hook;
 use crate::env::Sourced;
 use crate::error::{Error, Exit};
 use crate::here::Here;
@@ -109,7 +110,9 @@ pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
                 send_spooled(&hub, &spool(here)).await;
             }
         }
-        Err(error) if error.is_passing() => keep(here, &SpoolItem::new(key, body), &error)?,
+        Err(error) if error.is_passing() => {
+            keep(here, &SpoolItem::new(key, Spooled::Post(body)), &error)?;
+        }
         Err(error) => return Err(error),
     }
     Ok(Exit::DONE)
@@ -261,13 +264,17 @@ fn keep(here: &Here, item: &SpoolItem, why: &Error) -> Result<(), Error> {
 /// Sends what this machine kept while the hub was away: a hub on another machine cannot see the files.
 async fn send_spooled(hub: &Hub, spool: &Spool) {
     for item in spool.items() {
-        let sent = hub.text(&request(&item.key, &item.post)).await;
+        let request = match &item.said {
+            Spooled::Post(body) => request(&item.key, body),
+            Spooled::Hook(hook) => hook::spooled(&item.key, hook),
+        };
+        let sent = hub.text(&request).await;
         let done = match sent {
             Ok(_) => spool.remove(&item.key).map_err(anyhow::Error::from),
             Err(error) if error.is_passing() => return,
             Err(error) => {
                 say(format!(
-                    "spooled notification {} is refused: {error}",
+                    "what was spooled as {} is refused: {error}",
                     item.key
                 ));
                 spool.reject(&item.key)

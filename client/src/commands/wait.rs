@@ -1,6 +1,8 @@
 //! `hubctl wait`: the process whose end wakes an agent.
 
+mod acknowledgement;
 mod identity;
+mod rewake;
 mod waiter;
 
 use hub_protocol::{InboxName, Kind, Priority, ProjectName};
@@ -13,10 +15,12 @@ use crate::parent;
 use crate::span::Span;
 
 #[derive(Debug, Clone, clap::Args)]
+#[allow(clippy::struct_excessive_bools)] // each a flag of its own
 #[command(after_help = "\
 Prints one JSON object a line on stdout, acknowledges them once they are flushed, and ends. At the timeout it
 says so on stderr and exits 0. While the hub restarts it keeps its place and its deadline. It ends with the
 agent's process (CLAUDE_PID), or else with its parent process: start it with `setsid -f` to outlive both.
+With --rewake it is the hook that wakes an idle session by itself; `hubctl hooks install claude` installs it.
 SIGINT and SIGTERM end it as usual (130 and 143 in a shell); what it had not printed stays pending.
 
 Examples:
@@ -62,12 +66,19 @@ pub(crate) struct Args {
     /// Go on after the first batch, until the timeout
     #[arg(long)]
     keep: bool,
+    /// As an `asyncRewake` hook of Claude Code: reads its JSON from stdin, waits as long as the session lives, prints on
+    /// stderr, and exits 2
+    #[arg(long, exclusive = true)]
+    rewake: bool,
     /// The exit code at the timeout
     #[arg(long, value_name = "N", default_value_t = 0)]
     timeout_code: u8,
 }
 
 pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
+    if args.rewake {
+        return Ok(rewake::run(here).await);
+    }
     // Nothing is leased that could not be shown.
     demand_stdout()?;
     let mut waiter = Waiter::new(args, here)?;

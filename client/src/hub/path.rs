@@ -27,6 +27,20 @@ impl Path {
         }
     }
 
+    /// `root/segment` with a query that is encoded already.
+    pub(crate) fn with_query(root: &str, segment: &str, query: &str) -> Self {
+        let mut path = Self::new(root).segment(segment);
+        path.text.push('?');
+        path.text.push_str(query);
+        path.asked = true;
+        path
+    }
+
+    /// The query, encoded, without the question mark.
+    pub(crate) fn query(&self) -> &str {
+        self.text.split_once('?').map_or("", |(_, query)| query)
+    }
+
     /// One more segment.
     #[must_use]
     pub(crate) fn segment(mut self, segment: impl Display) -> Self {

@@ -12,26 +12,9 @@ pub(super) fn waiter_name(session: Option<&InboxName>) -> String {
     format!("{session}:{}-{}", std::process::id(), started())
 }
 
-/// When this process started, in the system's own unit.
-#[cfg(target_os = "linux")]
+/// When this process started, in the system's own unit; failing that, now.
 fn started() -> u128 {
-    // Field 22 of proc_pid_stat(5); the second field may hold spaces and ends with the last parenthesis.
-    let field = std::fs::read_to_string("/proc/self/stat")
-        .ok()
-        .and_then(|stat| {
-            stat.rsplit_once(')')?
-                .1
-                .split_whitespace()
-                .nth(19)?
-                .parse()
-                .ok()
-        });
-    field.unwrap_or_else(now)
-}
-
-#[cfg(not(target_os = "linux"))]
-fn started() -> u128 {
-    now()
+    crate::process::started(std::process::id()).map_or_else(now, u128::from)
 }
 
 fn now() -> u128 {

@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use hub_protocol::{BarrierReport, InboxName, Problem, ProjectName, Seq};
 use serde::Deserialize;
-use serde_json::json;
 use serde_json::value::RawValue;
 use tokio::time::Instant;
 
 use super::Args;
+use super::acknowledgement::Acknowledgement;
 use super::identity::waiter_name;
 use crate::backoff::Backoff;
 use crate::error::{Error, Exit};
@@ -17,23 +17,20 @@ use crate::hub::{Hub, Path, Request, parse};
 use crate::out::{print, say};
 use crate::seat::Seat;
 use crate::sender::session;
+use crate::shell::quoted;
 use crate::text::json_line;
 
 /// The longest single request; the deadline may lie behind many of them.
-const LONGEST_POLL: Duration = Duration::from_secs(600);
+pub(super) const LONGEST_POLL: Duration = Duration::from_secs(600);
 
 /// How much later than asked a hub may answer before its connection counts as dead.
-const GRACE: Duration = Duration::from_secs(15);
+pub(super) const GRACE: Duration = Duration::from_secs(15);
 
 /// How long to look for a hub that was never there: long enough for one that is being restarted.
 const FIRST_CONTACT: Duration = Duration::from_secs(2);
 
-/// How long to try to acknowledge what was printed. The agent wakes when this process ends, so a duplicate later is
-/// better than a wake that comes late.
-const ACK_PATIENCE: Duration = Duration::from_secs(5);
-
 /// An early "nothing" in less than this is no wait at all.
-const INSTANT: Duration = Duration::from_millis(50);
+pub(super) const INSTANT: Duration = Duration::from_millis(50);
 
 /// A waiter and its place.
 pub(super) struct Waiter {
@@ -42,6 +39,8 @@ pub(super) struct Waiter {
     project: ProjectName,
     inboxes: Vec<InboxName>,
     session: Option<InboxName>,
+    /// Whether the inboxes are this session's own, which the hub knows best.
+    own: bool,
     name: String,
     since: Option<Seq>,
     started: Instant,
@@ -51,10 +50,10 @@ pub(super) struct Waiter {
 
 /// What a waiter needs of a [`hub_protocol::WaitReply`].
 #[derive(Deserialize)]
-struct Batch {
-    notifications: Vec<Box<RawValue>>,
-    lease: String,
-    remaining: u64,
+pub(super) struct Batch {
+    pub(super) notifications: Vec<Box<RawValue>>,
+    pub(super) lease: String,
+    pub(super) remaining: u64,
     why_woken: Why,
     #[serde(default)]
     barrier: Option<BarrierReport>,
@@ -76,10 +75,12 @@ impl Waiter {
     /// A waiter as `args` describe it; its time runs from now.
     pub(super) fn new(args: &Args, here: &Here) -> Result<Self, Error> {
         let session = session(&here.env)?.map(|found| found.value);
+        let inboxes = here.inboxes(&args.inbox)?.value;
         Ok(Self {
             hub: here.hub()?,
             project: here.project(args.project.as_ref())?.value,
-            inboxes: here.inboxes(&args.inbox)?.value,
+            own: session.as_ref().is_some_and(|own| inboxes == [own.clone()]),
+            inboxes,
             name: waiter_name(session.as_ref()),
             session,
             since: None,
@@ -95,7 +96,7 @@ impl Waiter {
             let reply = match self.next().await {
                 Ok(Polled::Batch(reply)) => reply,
                 Ok(Polled::TimedOut) => return Ok(self.timed_out()),
-                Err(Error::Refused(problem)) => return self.turned_away(*problem),
+                Err(Error::Refused(problem)) => return self.turned_away(*problem).await,
                 Err(error) => return Err(error),
             };
             print(&lines(&reply))?;
@@ -127,6 +128,10 @@ impl Waiter {
                 Ok(None) if asked.elapsed() > INSTANT => backoff.reset(),
                 Ok(None) => backoff.pause().await,
                 Err(error) if error.is_passing() && self.may_try_again() => backoff.pause().await,
+                // An agent without hooks: the hub has not heard of its session, and so knows no more inboxes of it.
+                Err(Error::Refused(problem)) if self.own && problem.code == "unknown_session" => {
+                    self.own = false;
+                }
                 Err(error) => return Err(error),
             }
         }
@@ -168,8 +173,13 @@ impl Waiter {
 
     fn path(&self, seconds: u64) -> Path {
         let args = &self.args;
-        let path = Path::new("/wait")
-            .list("inbox", &self.inboxes)
+        let path = Path::new("/wait");
+        let path = if self.own {
+            path.with("way", "wait")
+        } else {
+            path.list("inbox", &self.inboxes)
+        };
+        let path = path
             .with("project", &self.project)
             .with("as", &self.name)
             .maybe("session", self.session.as_ref())
@@ -190,19 +200,15 @@ impl Waiter {
 
     /// Acknowledges a batch that is on stdout; failing that, says so: it will be offered again.
     async fn acknowledge(&self, lease: &str) {
-        let path = Path::new("/inboxes")
-            .segment(&self.inboxes[0])
-            .segment("ack")
-            .with("project", &self.project);
-        let request = Request::post(path, json!({"lease": lease, "by": self.name}).to_string());
-        let mut backoff = Backoff::local();
-        let until = Instant::now() + ACK_PATIENCE;
-        loop {
-            match self.hub.send(&request, ACK_PATIENCE).await {
-                Ok(_) => return,
-                Err(error) if error.is_passing() && Instant::now() < until => backoff.pause().await,
-                Err(error) => return say(format!("not acknowledged, will come again: {error}")),
-            }
+        let acknowledgement = Acknowledgement {
+            project: &self.project,
+            inbox: &self.inboxes[0],
+            lease,
+            only: None,
+            by: &self.name,
+        };
+        if let Err(error) = acknowledgement.send(&self.hub).await {
+            say(format!("not acknowledged, will come again: {error}"));
         }
     }
 
@@ -218,7 +224,7 @@ impl Waiter {
     }
 
     /// What a refusal means: our own session's waiter is as good as this one.
-    fn turned_away(&self, problem: Problem) -> Result<Exit, Error> {
+    async fn turned_away(&self, problem: Problem) -> Result<Exit, Error> {
         match problem.code.as_str() {
             "inbox_held" => {}
             "taken_over" => {
@@ -232,17 +238,24 @@ impl Waiter {
             .get("inbox")
             .and_then(|inbox| inbox.as_str())
             .unwrap_or_default();
-        let seat = problem.more.get("holder").cloned();
-        let seat: Option<Seat> = seat.and_then(|seat| serde_json::from_value(seat).ok());
+        let seat = Seat::of(&problem);
         let by = seat
             .as_ref()
             .map_or("another waiter".into(), Seat::to_string);
-        let theirs = seat.as_ref().and_then(|seat| seat.session.as_deref());
-        if theirs.is_some() && theirs == self.session.as_ref().map(InboxName::as_str) {
-            say(format!(
-                "this session already waits at inbox '{inbox}': {by}"
-            ));
-            return Ok(Exit::DONE);
+        if let Some(seat) = &seat {
+            if self.own && seat.way.as_deref() == Some("rewake") {
+                say("this session is woken by itself: there is nothing to wait for");
+                return Ok(Exit::DONE);
+            }
+            if seat
+                .wakes(&self.hub, &self.project, self.session.as_ref())
+                .await
+            {
+                say(format!(
+                    "this session already waits at inbox '{inbox}': {by}"
+                ));
+                return Ok(Exit::DONE);
+            }
         }
         say(format!(
             "inbox '{inbox}' is held by {by}; --takeover ends that one"
@@ -285,15 +298,6 @@ fn command_line() -> String {
     words.join(" ")
 }
 
-fn quoted(word: &str) -> String {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./:,=@+".contains(&byte);
-    if !word.is_empty() && word.bytes().all(plain) {
-        word.into()
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -307,12 +311,5 @@ mod tests {
             lines(&reply),
             "{\"id\":1,\"msg\":\"a\\u009b\"}\n{\"id\":2}\n"
         );
-    }
-
-    #[test]
-    fn a_command_can_be_pasted_back() {
-        assert_eq!(quoted("--inbox=a,b"), "--inbox=a,b");
-        assert_eq!(quoted("it's"), r"'it'\''s'");
-        assert_eq!(quoted(""), "''");
     }
 }

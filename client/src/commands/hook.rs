@@ -1,0 +1,172 @@
+//! `hubctl hook`: carries an agent's hook to the hub, and the hub's answer back.
+//!
+//! Whatever goes wrong here, the agent goes on as if there were no hub: silence, and exit code 0.
+
+mod budget;
+mod env_file;
+mod input;
+mod payload;
+mod surroundings;
+
+use std::time::SystemTime;
+
+use hub_protocol::{SpoolItem, Spooled, SpooledHook, Timestamp};
+use reqwest::Response;
+use serde::de::IgnoredAny;
+use serde_json::json;
+
+use self::budget::Budget;
+use self::payload::Payload;
+use self::surroundings::Surroundings;
+pub(crate) use self::surroundings::{is_headless, project_repository};
+use crate::agent::Agent;
+use crate::error::Error;
+use crate::here::Here;
+use crate::hub::{Hub, Path, Request};
+use crate::out::{demand_stdout, println};
+use crate::random;
+use crate::settings::Place;
+use crate::spool::Spool;
+
+pub(crate) use self::input::read_stdin;
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+This is what `hubctl hooks install` puts into an agent's settings. It reads the hook's JSON from stdin, or takes it as
+the last argument, as Codex's `notify` gives it. It always exits 0, and within 200 ms unless the hub holds a permission
+request for an answer. While the hub is down it keeps what matters in the state directory.
+
+Examples:
+  echo '{\"hook_event_name\":\"Stop\",\"session_id\":\"s1\",\"cwd\":\"/tmp\"}' | hubctl hook claude
+  hubctl hook codex '{\"type\":\"agent-turn-complete\",\"thread-id\":\"t1\"}'")]
+/// Whose hook, and what it says.
+pub(crate) struct Args {
+    /// The agent
+    agent: Agent,
+    /// The hook's JSON [default: stdin]
+    #[arg(value_name = "JSON")]
+    json: Option<String>,
+    /// The event, where the agent's JSON does not name it
+    #[arg(long, value_name = "NAME")]
+    event: Option<String>,
+    /// Says that the rewake hooks are installed
+    #[arg(long)]
+    rewake: bool,
+}
+
+/// A hook on its way.
+struct Hook<'a> {
+    agent: Agent,
+    here: &'a Here,
+    payload: Payload,
+    /// `/hooks/{agent}` with what surrounds it.
+    path: Path,
+    key: String,
+    ts: Timestamp,
+    budget: Budget,
+}
+
+/// Carries the hook; nothing is left to say when this returns.
+pub(crate) async fn run(args: &Args, place: &Place) {
+    let text = match &args.json {
+        Some(json) => json.clone().into_bytes(),
+        None => match read_stdin() {
+            Some(text) => text,
+            None => return,
+        },
+    };
+    let budget = Budget::starting_now();
+    let Some(payload) = Payload::parse(&text, args.event.as_deref()) else {
+        return;
+    };
+    let Ok(here) = Here::new(place) else { return };
+    let surroundings = Surroundings::of(&here.env, args.agent, &payload);
+    if payload.event() == "SessionStart" {
+        env_file::extend(&here, &payload, &surroundings);
+    }
+    let Ok(key) = random::key(SystemTime::now()) else {
+        return;
+    };
+    let hook = Hook {
+        agent: args.agent,
+        path: surroundings.path(&here.env, args),
+        ts: Timestamp::now(),
+        here: &here,
+        payload,
+        key,
+        budget,
+    };
+    hook.carry().await;
+}
+
+impl Hook<'_> {
+    async fn carry(&self) {
+        match self.ask().await {
+            Ok((hub, answer)) => self.deliver(&hub, answer).await,
+            Err(error) if error.is_passing() => self.keep(),
+            // The hub's no, or a socket that is not ours: there is nobody to tell.
+            Err(_) => {}
+        }
+    }
+
+    async fn ask(&self) -> Result<(Hub, Response), Error> {
+        let hub = self.here.hub()?;
+        let mut patience = self.budget.until_answered();
+        if self.payload.may_be_held() {
+            // Only a hub that answers at all may hold the agent up.
+            let probe = Request::get(Path::new("/healthz"));
+            hub.send(&probe, patience).await?;
+            patience = budget::LONGEST_HOLD;
+        }
+        let path = self.path.clone().with("lease", true);
+        let request =
+            Request::post(path, self.payload.json()).header("idempotency-key", self.key.as_str());
+        let answer = hub.send(&request, patience).await?;
+        Ok((hub, answer))
+    }
+
+    /// Prints the answer, and acknowledges what it carries once the agent can have it.
+    async fn deliver(&self, hub: &Hub, answer: Response) {
+        let header = |name: &str| Some(answer.headers().get(name)?.to_str().ok()?.to_owned());
+        let lease = header("hub-lease").zip(header("hub-inbox"));
+        let reading = tokio::time::timeout(self.budget.after_answer(), answer.text());
+        let Ok(Ok(text)) = reading.await else { return };
+        let text = text.trim();
+        let is_reply = text.starts_with('{') && serde_json::from_str::<IgnoredAny>(text).is_ok();
+        if !is_reply || demand_stdout().is_err() || println(text).is_err() {
+            return;
+        }
+        if let Some((lease, inbox)) = lease {
+            let path = Path::new("/inboxes").segment(inbox).segment("ack");
+            let request = Request::post(path, json!({ "lease": lease }).to_string());
+            // Failing that, it comes again.
+            let _ = hub.send(&request, self.budget.left()).await;
+        }
+    }
+
+    fn keep(&self) {
+        let spool = Spool::of(&self.here.settings.state_dir.value);
+        if !self.payload.is_eventful() || spool.is_full() {
+            return;
+        }
+        let hook = SpooledHook {
+            agent: self.agent.name().into(),
+            query: self.path.query().into(),
+            ts: self.ts,
+            body: self.payload.raw(),
+        };
+        let item = SpoolItem::new(self.key.clone(), Spooled::Hook(hook));
+        // What cannot be kept either is lost: the agent must not suffer from it.
+        let _ = if self.budget.allows_sync() {
+            spool.keep(&item)
+        } else {
+            spool.keep_hastily(&item)
+        };
+    }
+}
+
+/// The request that brings a spooled hook to a hub on another machine; its answer is read by nobody.
+pub(super) fn spooled(key: &str, hook: &SpooledHook) -> Request {
+    let path = Path::with_query("/hooks", &hook.agent, &hook.query);
+    Request::post(path, hook.body.get()).header("idempotency-key", key)
+}

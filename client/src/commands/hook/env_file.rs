@@ -1,0 +1,66 @@
+//! `CLAUDE_ENV_FILE`: what a session's own commands find in their environment.
+
+use std::fs::{self, OpenOptions};
+use std::io::Write;
+use std::path::PathBuf;
+
+use hub_protocol::InboxName;
+
+use super::payload::Payload;
+use super::surroundings::Surroundings;
+use crate::here::Here;
+use crate::shell::quoted;
+
+/// Adds who and where the session is, and its status file. What is set already, there or in the environment, stays.
+pub(super) fn extend(here: &Here, payload: &Payload, surroundings: &Surroundings) {
+    let Some(file) = here.env.path("CLAUDE_ENV_FILE") else {
+        return;
+    };
+    let present = fs::read_to_string(&file).unwrap_or_default();
+    let mut lines = String::new();
+    for (name, value) in variables(here, payload, surroundings) {
+        let export = format!("export {name}=");
+        let is_set =
+            here.env.var(name).is_some() || present.lines().any(|line| line.starts_with(&export));
+        if !is_set {
+            lines.extend([export.as_str(), quoted(&value).as_str(), "\n"]);
+        }
+    }
+    if lines.is_empty() {
+        return;
+    }
+    if !present.is_empty() && !present.ends_with('\n') {
+        lines.insert(0, '\n');
+    }
+    // Without it the session's commands fall back to their own rules.
+    let _ = OpenOptions::new()
+        .append(true)
+        .create(true)
+        .open(file)
+        .and_then(|mut file| file.write_all(lines.as_bytes()));
+}
+
+fn variables(
+    here: &Here,
+    payload: &Payload,
+    surroundings: &Surroundings,
+) -> Vec<(&'static str, String)> {
+    let mut all = vec![("HUB_PROJECT", surroundings.project.to_string())];
+    let given = here.env.var("HUB_SESSION").and_then(|it| it.to_str());
+    let session = given.or(payload.text("session_id"));
+    if let Some(session) = session.and_then(|it| it.parse::<InboxName>().ok()) {
+        all.push(("HUB_SESSION", session.to_string()));
+        let file = status_file(here, surroundings, &session);
+        all.extend(file.to_str().map(|file| ("HUB_STATUS_FILE", file.into())));
+    }
+    all
+}
+
+/// In the worktree where there is one: an agent's sandbox lets it write there.
+fn status_file(here: &Here, surroundings: &Surroundings, session: &InboxName) -> PathBuf {
+    let dir = match surroundings.worktree() {
+        Some(worktree) => worktree.join(".hub/status"),
+        None => here.settings.state_dir.value.join("status"),
+    };
+    dir.join(session.as_str())
+}

@@ -1,0 +1,365 @@
+//! `hubctl hooks`: hooks in the settings of agents.
+
+mod change;
+mod claude;
+mod codex;
+mod copilot;
+mod cursor;
+mod file;
+mod gemini;
+mod merge;
+mod opencode;
+mod own;
+mod scheme;
+mod status;
+mod tree;
+
+use std::path::{Path, PathBuf};
+
+use hub_protocol::InboxName;
+
+use self::change::{Change, installing, uninstalling};
+use self::file::SettingsFile;
+use self::own::Caller;
+use self::scheme::{Scope, files, left_to_do};
+use self::status::{Found, State};
+use crate::agent::Agent;
+use crate::error::{Error, Exit};
+use crate::git::Repository;
+use crate::here::Here;
+use crate::out::{print, println};
+use crate::settings::Place;
+use crate::text::{json_line, line};
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Hooks tell the hub what an agent's sessions do, and bring them what others said. They are merged into the agent's
+settings: what others have there stays as it is, and the file before the last change is kept as *.hub-backup.
+
+Examples:
+  hubctl hooks install claude
+  hubctl hooks install claude --local --no-rewake
+  hubctl hooks install codex --session worker-1 --dir ../worker-1 --state-dir /srv/hub
+  hubctl hooks status
+  hubctl hooks uninstall claude")]
+/// What to do with them.
+pub(crate) struct Args {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Action {
+    /// Put them in
+    #[command(after_help = "\
+Examples:
+  hubctl hooks install claude
+  hubctl hooks install gemini --project --dry-run")]
+    Install(InstallArgs),
+    /// Take them out
+    #[command(after_help = "\
+Examples:
+  hubctl hooks uninstall claude
+  hubctl hooks uninstall codex --project --dir ../worker-1")]
+    Uninstall(UninstallArgs),
+    /// Whether they are installed, where, and as they should be
+    #[command(after_help = "\
+Examples:
+  hubctl hooks status
+  hubctl hooks status claude --json")]
+    Status(StatusArgs),
+    /// Print what would be installed into empty settings
+    #[command(after_help = "\
+Examples:
+  hubctl hooks print codex")]
+    Print(PrintArgs),
+}
+
+/// Whose settings.
+#[derive(Debug, clap::Args)]
+#[allow(clippy::struct_excessive_bools)] // each a flag of its own
+struct Target {
+    /// The agent
+    agent: Agent,
+    /// In your own settings [default, but for --dir and --session]
+    #[arg(long, conflicts_with_all = ["project", "local", "dir"])]
+    user: bool,
+    /// In the workspace's settings, which are usually committed
+    #[arg(long, conflicts_with = "local")]
+    project: bool,
+    /// In your own settings for the workspace
+    #[arg(long)]
+    local: bool,
+    /// The workspace [default: the worktree you are in]
+    #[arg(long, value_name = "WORKSPACE")]
+    dir: Option<PathBuf>,
+    /// Print what would become of the file, and change nothing
+    #[arg(long)]
+    dry_run: bool,
+}
+
+#[derive(Debug, clap::Args)]
+struct InstallArgs {
+    #[command(flatten)]
+    target: Target,
+    #[command(flatten)]
+    call: CallArgs,
+}
+
+#[derive(Debug, clap::Args)]
+struct UninstallArgs {
+    #[command(flatten)]
+    target: Target,
+    /// Accepted as for install; every hook of ours goes
+    #[arg(long, value_name = "ID", hide = true)]
+    session: Option<InboxName>,
+}
+
+#[derive(Debug, clap::Args)]
+struct PrintArgs {
+    /// The agent
+    agent: Agent,
+    #[command(flatten)]
+    call: CallArgs,
+}
+
+/// How hubctl is called; `--state-dir` belongs to it.
+#[derive(Debug, clap::Args)]
+struct CallArgs {
+    /// Call the sessions of this workspace so (`HUB_SESSION`)
+    #[arg(long, value_name = "ID")]
+    session: Option<InboxName>,
+    /// Leave out the hooks that wake an idle session
+    #[arg(long)]
+    no_rewake: bool,
+}
+
+#[derive(Debug, clap::Args)]
+struct StatusArgs {
+    /// The agent [default: all of them]
+    agent: Option<Agent>,
+    /// The workspace [default: the worktree you are in]
+    #[arg(long, value_name = "WORKSPACE")]
+    dir: Option<PathBuf>,
+    /// Print it as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(args: &Args, place: &Place, here: &Here) -> Result<Exit, Error> {
+    match &args.action {
+        Action::Install(args) => install(args, place, here),
+        Action::Uninstall(args) => uninstall(&args.target, here),
+        Action::Status(args) => status(args, here),
+        Action::Print(args) => show(args, place, here),
+    }
+}
+
+fn install(args: &InstallArgs, place: &Place, here: &Here) -> Result<Exit, Error> {
+    let agent = args.target.agent;
+    let named = args.call.session.is_some();
+    let (file, scope) = args.target.file(here, named)?;
+    let caller = caller(&args.call, place, here)?;
+    let change = installing(&file, agent, &caller).map_err(|what| refused(&file, agent, &what))?;
+    let done = args.target.apply(&file, change, "hooks installed")?;
+    if done {
+        for todo in left_to_do(agent, here) {
+            println(format_args!("left to do: {}", line(&todo)))?;
+        }
+    }
+    let all = status::look(
+        agent,
+        &here.env,
+        &args.target.workspace(here),
+        &caller.program,
+    );
+    for other in all
+        .iter()
+        .filter(|it| it.duplicate && it.scope != scope.name())
+    {
+        println(format_args!(
+            "installed twice: also in {}; `hubctl hooks uninstall {agent} --{}` removes it there",
+            line(&other.path.display().to_string()),
+            other.scope
+        ))?;
+    }
+    Ok(Exit::DONE)
+}
+
+fn uninstall(target: &Target, here: &Here) -> Result<Exit, Error> {
+    let (file, _) = target.file(here, false)?;
+    let agent = target.agent;
+    // What is ours is known by itself, whoever it calls.
+    let anybody = Caller {
+        variables: Vec::new(),
+        program: "hubctl".into(),
+        rewake: true,
+    };
+    let change =
+        uninstalling(&file, agent, &anybody).map_err(|what| refused(&file, agent, &what))?;
+    target.apply(&file, change, "hooks removed")?;
+    Ok(Exit::DONE)
+}
+
+fn status(args: &StatusArgs, here: &Here) -> Result<Exit, Error> {
+    let agents: Vec<Agent> = args.agent.map_or(Agent::ALL.into(), |agent| vec![agent]);
+    let workspace = workspace(args.dir.as_deref(), here);
+    let program = program(here)?;
+    let found: Vec<Found> = agents
+        .into_iter()
+        .flat_map(|agent| status::look(agent, &here.env, &workspace, &program))
+        .collect();
+    if args.json {
+        let json = serde_json::to_string(&found).map_err(anyhow::Error::from)?;
+        println(json_line(&format!("{{\"hooks\":{json}}}")))?;
+        return Ok(Exit::DONE);
+    }
+    for one in &found {
+        println(line(&one.to_string()))?;
+    }
+    Ok(Exit::DONE)
+}
+
+fn show(args: &PrintArgs, place: &Place, here: &Here) -> Result<Exit, Error> {
+    let caller = caller(&args.call, place, here)?;
+    print(&change::fresh(args.agent, &caller))?;
+    Ok(Exit::DONE)
+}
+
+impl Target {
+    fn workspace(&self, here: &Here) -> PathBuf {
+        workspace(self.dir.as_deref(), here)
+    }
+
+    /// The file that is meant. What names one session belongs to one workspace, and to nobody else there.
+    fn file(&self, here: &Here, named: bool) -> Result<(SettingsFile, Scope), Error> {
+        let files = files(self.agent);
+        let scope = match (self.project, self.local) {
+            (true, _) => Scope::Project,
+            (_, true) => Scope::Local,
+            _ if self.user && named => {
+                return Err(Error::Usage(
+                    "--session names one workspace's sessions: not with --user".into(),
+                ));
+            }
+            _ if self.dir.is_none() && !named => Scope::User,
+            _ if files.local.is_some() => Scope::Local,
+            _ => Scope::Project,
+        };
+        let path = files.path(scope, &here.env, &self.workspace(here));
+        let path = path.ok_or_else(|| {
+            Error::Usage(match scope {
+                Scope::User => "no home directory".into(),
+                _ => format!("{} has no settings of --{} kind", self.agent, scope.name()),
+            })
+        })?;
+        Ok((SettingsFile::read(&path)?, scope))
+    }
+
+    /// Makes the change, or shows it; whether it was made.
+    fn apply(&self, file: &SettingsFile, change: Change, done: &str) -> Result<bool, Error> {
+        let path = file.path.display().to_string();
+        let path = line(&path);
+        match change {
+            Change::None => println(format_args!("{path}: nothing to change"))?,
+            Change::Text(text) if self.dry_run => {
+                println(format_args!("{path} would become:"))?;
+                print(&text)?;
+            }
+            Change::Gone if self.dry_run => println(format_args!("{path} would be removed"))?,
+            Change::Text(text) => {
+                file.replace(&text)?;
+                let backup = file.backup().display().to_string();
+                match file.before {
+                    Some(_) => println(format_args!("{path}: {done}; before: {}", line(&backup)))?,
+                    None => println(format_args!("{path}: {done}"))?,
+                }
+                return Ok(true);
+            }
+            Change::Gone => {
+                file.remove()?;
+                println(format_args!("{path}: {done}"))?;
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}
+
+/// What a person can do with a file that is not what an agent's settings are.
+fn refused(file: &SettingsFile, agent: Agent, what: &str) -> Error {
+    Error::Failed(anyhow::anyhow!(
+        "{} {what}; it stays as it is: mend it, or put in by hand what `hubctl hooks print {agent}` shows",
+        file.path.display()
+    ))
+}
+
+fn workspace(dir: Option<&Path>, here: &Here) -> PathBuf {
+    if let Some(dir) = dir {
+        return here.env.absolute(dir);
+    }
+    let worktree = Repository::discover(&here.env.cwd).and_then(|found| found.worktree);
+    worktree.unwrap_or_else(|| here.env.cwd.clone())
+}
+
+fn caller(args: &CallArgs, place: &Place, here: &Here) -> Result<Caller, Error> {
+    let mut variables = Vec::new();
+    variables.extend(args.session.as_ref().map(|it| format!("HUB_SESSION={it}")));
+    // Only what was given here: the agent's own environment says the rest.
+    if place.state_dir.is_some() {
+        let dir = here.settings.state_dir.value.to_str();
+        let dir = dir.ok_or_else(|| Error::Usage("--state-dir is not UTF-8".into()))?;
+        variables.push(format!("HUB_STATE_DIR={dir}"));
+    }
+    Ok(Caller {
+        variables,
+        program: program(here)?,
+        rewake: !args.no_rewake,
+    })
+}
+
+/// The absolute path of this hubctl: as PATH leads to it, where it does, since what is behind a link may be of one
+/// version only.
+fn program(here: &Here) -> Result<String, Error> {
+    let exe = std::env::current_exe()?;
+    let dirs = here.env.var("PATH").map(std::env::split_paths);
+    let linked = dirs
+        .into_iter()
+        .flatten()
+        .filter(|dir| dir.is_absolute())
+        .map(|dir| dir.join("hubctl"))
+        .find(|path| path.canonicalize().is_ok_and(|real| real == exe));
+    let path = linked.unwrap_or(exe);
+    let path = path.to_str().map(str::to_owned);
+    path.ok_or_else(|| Error::Usage("the path of hubctl is not UTF-8".into()))
+}
+
+impl std::fmt::Display for Found {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let state = match self.state {
+            State::Absent => "not installed",
+            State::Installed => "installed",
+            State::Outdated => "outdated",
+            State::Malformed => "malformed",
+        };
+        let path = self.path.display();
+        write!(f, "{:9} {:8} {state:14} {path}", self.agent, self.scope)?;
+        if self.rewake {
+            f.write_str("; rewakes")?;
+        }
+        if self.duplicate {
+            f.write_str("; installed twice: uninstall one")?;
+        }
+        if let Some(problem) = &self.problem {
+            write!(f, "; {problem}")?;
+        }
+        if self.state == State::Outdated {
+            write!(
+                f,
+                "; run: hubctl hooks install {} --{}",
+                self.agent, self.scope
+            )?;
+        }
+        Ok(())
+    }
+}

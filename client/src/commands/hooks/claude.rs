@@ -1,0 +1,98 @@
+//! Claude Code: `settings.json`, with the hooks that wake a session.
+
+use super::own::Caller;
+use super::scheme::{Entry, Files, Plan, Shape, group, handler};
+use super::tree::Node;
+use crate::agent::Agent;
+use crate::here::Here;
+use crate::settings::Address;
+
+pub(super) const FILES: Files = Files {
+    moved: &[("CLAUDE_CONFIG_DIR", "")],
+    home: ".claude",
+    user: "settings.json",
+    project: ".claude/settings.json",
+    local: Some(".claude/settings.local.json"),
+};
+
+/// The events, with their matchers.
+const EVENTS: [(&str, Option<&str>); 11] = [
+    ("SessionStart", None),
+    ("SessionEnd", None),
+    ("UserPromptSubmit", None),
+    (
+        "PreToolUse",
+        Some("AskUserQuestion|EnterPlanMode|ExitPlanMode"),
+    ),
+    ("PostToolUse", None),
+    ("PostToolUseFailure", None),
+    ("PermissionRequest", None),
+    (
+        "Notification",
+        Some("idle_prompt|permission_prompt|agent_needs_input|elicitation_dialog"),
+    ),
+    ("Stop", None),
+    ("StopFailure", None),
+    ("SubagentStop", None),
+];
+
+/// Seconds; a hook ends long before.
+const TIMEOUT: u32 = 30;
+
+/// The hub holds a permission request for at most 60 s.
+const PERMISSION_TIMEOUT: u32 = 90;
+
+/// A day: the waiter itself ends a little earlier.
+const REWAKE_TIMEOUT: u32 = 86_400;
+
+pub(super) fn plan(caller: &Caller) -> Plan {
+    let command = caller.hook(Agent::Claude);
+    let entries = EVENTS.map(|(event, matcher)| {
+        let timeout = match event {
+            "PermissionRequest" => PERMISSION_TIMEOUT,
+            _ => TIMEOUT,
+        };
+        let mut handlers = vec![handler(&command, timeout)];
+        if caller.rewake && ["SessionStart", "Stop"].contains(&event) {
+            handlers.push(rewake(caller));
+        }
+        Entry {
+            event,
+            node: group(matcher, handlers),
+        }
+    });
+    Plan {
+        shape: Shape::Grouped,
+        entries: entries.into(),
+        allow: &["Bash(hubctl wait:*)"],
+        version: None,
+    }
+}
+
+fn rewake(caller: &Caller) -> Node {
+    Node::object_of([
+        ("type", Node::of(&"command")),
+        ("command", Node::of(&caller.command("wait --rewake"))),
+        ("asyncRewake", Node::of(&true)),
+        ("timeout", Node::of(&REWAKE_TIMEOUT)),
+        ("rewakeSummary", Node::of(&"Notifications from the hub")),
+        (
+            "rewakeMessage",
+            Node::of(&"The hub woke this session: something came for it."),
+        ),
+    ])
+}
+
+pub(super) fn left_to_do(here: &Here) -> Vec<String> {
+    let mut all = vec![
+        "restart the sessions that run now: Claude Code reads its hooks when it starts".to_owned(),
+    ];
+    if let Address::Socket(socket) = &here.settings.address.value {
+        all.push(format!(
+            "where its sandbox is on, let commands reach the hub: in settings.json, sandbox.network, \
+             \"allowAllUnixSockets\": true on Linux, \"allowUnixSockets\": [\"{}\"] on macOS",
+            socket.display()
+        ));
+    }
+    all
+}

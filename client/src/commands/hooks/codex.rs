@@ -1,0 +1,57 @@
+//! Codex CLI: `hooks.json`.
+
+use super::own::Caller;
+use super::scheme::{Entry, Files, Plan, Shape, group, handler};
+use crate::agent::Agent;
+use crate::here::Here;
+use crate::settings::Address;
+
+pub(super) const FILES: Files = Files {
+    moved: &[("CODEX_HOME", "")],
+    home: ".codex",
+    user: "hooks.json",
+    project: ".codex/hooks.json",
+    local: None,
+};
+
+const EVENTS: [&str; 8] = [
+    "SessionStart",
+    "SessionEnd",
+    "UserPromptSubmit",
+    "PostToolUse",
+    "PermissionRequest",
+    "Stop",
+    "SubagentStop",
+    "Interrupt",
+];
+
+pub(super) fn plan(caller: &Caller) -> Plan {
+    let command = caller.hook(Agent::Codex);
+    let entries = EVENTS.map(|event| {
+        let timeout = if event == "PermissionRequest" { 90 } else { 30 };
+        Entry {
+            event,
+            node: group(None, vec![handler(&command, timeout)]),
+        }
+    });
+    Plan {
+        shape: Shape::Grouped,
+        entries: entries.into(),
+        allow: &[],
+        version: None,
+    }
+}
+
+pub(super) fn left_to_do(here: &Here) -> Vec<String> {
+    let mut all = vec![
+        "trust the hooks: Codex runs none before; start it and review them with /hooks".to_owned(),
+        "restart the sessions that run now".to_owned(),
+    ];
+    if let Address::Socket(socket) = &here.settings.address.value {
+        all.push(format!(
+            "its sandbox keeps commands from {}: there they use the status file, or let the sandbox reach the network",
+            socket.display()
+        ));
+    }
+    all
+}

@@ -1,0 +1,47 @@
+//! Copilot CLI (experimental): a file of its own among others in the hooks directory. Its JSON does not name the event,
+//! so the command does.
+
+use super::own::Caller;
+use super::scheme::{Entry, Files, Plan, Shape};
+use super::tree::Node;
+use crate::agent::Agent;
+
+pub(super) const FILES: Files = Files {
+    moved: &[("COPILOT_HOME", "")],
+    home: ".copilot",
+    user: "hooks/hub.json",
+    project: ".github/hooks/hub.json",
+    local: None,
+};
+
+const EVENTS: [&str; 7] = [
+    "sessionStart",
+    "sessionEnd",
+    "userPromptSubmitted",
+    "postToolUse",
+    "agentStop",
+    "errorOccurred",
+    "notification",
+];
+
+pub(super) fn plan(caller: &Caller) -> Plan {
+    let command = caller.hook(Agent::Copilot);
+    let entries = EVENTS.map(|event| Entry {
+        event,
+        node: Node::object_of([
+            ("type", Node::of(&"command")),
+            ("bash", Node::of(&format!("{command} --event {event}"))),
+            ("timeoutSec", Node::of(&30)),
+        ]),
+    });
+    Plan {
+        shape: Shape::Flat("bash"),
+        entries: entries.into(),
+        allow: &[],
+        version: Some(1),
+    }
+}
+
+pub(super) fn left_to_do() -> Vec<String> {
+    vec!["restart the sessions that run now".to_owned()]
+}

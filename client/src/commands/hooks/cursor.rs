@@ -1,0 +1,34 @@
+//! Cursor (experimental): `hooks.json`.
+
+use super::own::Caller;
+use super::scheme::{Entry, Files, Plan, Shape};
+use super::tree::Node;
+use crate::agent::Agent;
+
+pub(super) const FILES: Files = Files {
+    moved: &[],
+    home: ".cursor",
+    user: "hooks.json",
+    project: ".cursor/hooks.json",
+    local: None,
+};
+
+const EVENTS: [&str; 4] = ["sessionStart", "sessionEnd", "beforeSubmitPrompt", "stop"];
+
+pub(super) fn plan(caller: &Caller) -> Plan {
+    let command = caller.hook(Agent::Cursor);
+    let entries = EVENTS.map(|event| Entry {
+        event,
+        node: Node::object_of([("command", Node::of(&command))]),
+    });
+    Plan {
+        shape: Shape::Flat("command"),
+        entries: entries.into(),
+        allow: &[],
+        version: Some(1),
+    }
+}
+
+pub(super) fn left_to_do() -> Vec<String> {
+    vec!["restart Cursor".to_owned()]
+}

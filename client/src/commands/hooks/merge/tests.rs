@@ -1,0 +1,226 @@
+use super::super::own::Caller;
+use super::super::scheme::{Content, content};
+use super::super::tree::indent_of;
+use super::*;
+
+fn plan(program: &str) -> Plan {
+    plan_of(Agent::Claude, program)
+}
+
+fn plan_of(agent: Agent, program: &str) -> Plan {
+    let caller = Caller {
+        variables: Vec::new(),
+        program: program.into(),
+        rewake: agent == Agent::Claude,
+    };
+    match content(agent, &caller) {
+        Content::Merged(plan) => plan,
+        Content::Whole(_) => panic!("{agent} has a file of its own"),
+    }
+}
+
+fn changed(before: &str, change: impl Fn(&mut Node) -> Result<(), String>) -> String {
+    let mut settings = Node::parse(before).unwrap();
+    change(&mut settings).unwrap();
+    settings.text(indent_of(before))
+}
+
+fn installed(before: &str, program: &str) -> String {
+    let plan = plan(program);
+    changed(before, |settings| install(settings, Agent::Claude, &plan))
+}
+
+fn uninstalled(before: &str) -> String {
+    let plan = plan("/any/hubctl");
+    changed(before, |settings| uninstall(settings, Agent::Claude, &plan))
+}
+
+fn value(text: &str) -> Value {
+    serde_json::from_str(text).unwrap()
+}
+
+/// Settings in which others have hooks, oddly ordered and spelled.
+const FOREIGN: &str = r#"{
+  "zeta": [1.0,   2e3],
+  "permissions": {
+    "deny": ["Read(.env)"],
+    "allow": [
+      "Bash(ls:*)"
+    ]
+  },
+  "hooks": {
+    "Stop": [
+      {"hooks": [{"command": "notify-send done", "type": "command"}], "matcher": ""}
+    ],
+    "Custom": [ ]
+  },
+  "alpha": "\u00e9"
+}"#;
+
+#[test]
+fn nothing_becomes_what_is_planned() {
+    let settings = value(&installed("", "/usr/bin/hubctl"));
+    let hooks = settings["hooks"].as_object().unwrap();
+    assert_eq!(hooks.len(), 11);
+    assert_eq!(settings["permissions"]["allow"][0], "Bash(hubctl wait:*)");
+    let pre = &hooks["PreToolUse"][0];
+    assert_eq!(pre["matcher"], "AskUserQuestion|EnterPlanMode|ExitPlanMode");
+    assert_eq!(pre["hooks"][0]["timeout"], 30);
+    assert_eq!(hooks["PermissionRequest"][0]["hooks"][0]["timeout"], 90);
+    for event in ["SessionStart", "Stop"] {
+        let handlers = &hooks[event][0]["hooks"];
+        assert_eq!(
+            handlers[0]["command"],
+            "/usr/bin/hubctl hook claude --rewake"
+        );
+        assert_eq!(handlers[1]["command"], "/usr/bin/hubctl wait --rewake");
+        assert_eq!(handlers[1]["asyncRewake"], true);
+        assert_eq!(handlers[1]["timeout"], 86_400);
+    }
+    assert!(hooks["SessionEnd"][0]["hooks"][1].is_null());
+}
+
+#[test]
+fn without_rewake_nothing_wakes() {
+    let caller = Caller {
+        variables: Vec::new(),
+        program: "hubctl".into(),
+        rewake: false,
+    };
+    let Content::Merged(plan) = content(Agent::Claude, &caller) else {
+        panic!("settings");
+    };
+    let text = changed("", |settings| install(settings, Agent::Claude, &plan));
+    assert!(!text.contains("ewake"), "{text}");
+}
+
+#[test]
+fn what_others_have_keeps_its_place_and_text() {
+    let after = installed(FOREIGN, "/usr/bin/hubctl");
+    for line in FOREIGN.lines().filter(|line| line.contains("notify-send")) {
+        assert!(after.contains(line.trim()), "{after}");
+    }
+    let keys: Vec<usize> = [
+        "\"zeta\": [1.0,   2e3]",
+        "\"deny\": [\"Read(.env)\"]",
+        "\"hooks\"",
+        "\"Stop\"",
+        "\"Custom\": [ ]",
+        "\"alpha\": \"\\u00e9\"",
+    ]
+    .iter()
+    .map(|part| {
+        after
+            .find(part)
+            .unwrap_or_else(|| panic!("{part}: {after}"))
+    })
+    .collect();
+    assert!(keys.is_sorted(), "{keys:?}: {after}");
+    let settings = value(&after);
+    assert_eq!(
+        settings["hooks"]["Stop"][0]["hooks"][0]["command"],
+        "notify-send done"
+    );
+    assert_eq!(settings["permissions"]["allow"][0], "Bash(ls:*)");
+}
+
+#[test]
+fn twice_is_once() {
+    for before in ["", "{}", FOREIGN] {
+        let once = installed(before, "/usr/bin/hubctl");
+        assert_eq!(installed(&once, "/usr/bin/hubctl"), once);
+    }
+}
+
+#[test]
+fn a_hook_that_others_added_behind_ours_moves_nothing() {
+    let ours = installed("", "/usr/bin/hubctl");
+    let mut settings = value(&ours);
+    let foreign = serde_json::json!({"hooks": [{"type": "command", "command": "x"}]});
+    settings["hooks"]["Stop"]
+        .as_array_mut()
+        .unwrap()
+        .push(foreign);
+    let before = settings.to_string();
+    assert_eq!(
+        value(&installed(&before, "/usr/bin/hubctl")),
+        value(&before)
+    );
+}
+
+#[test]
+fn what_is_taken_out_leaves_what_was_there() {
+    for before in ["{}", FOREIGN] {
+        let after = uninstalled(&installed(before, "/a b/hubctl"));
+        assert_eq!(value(&after), value(before));
+    }
+    assert_eq!(value(&uninstalled("{}")), value("{}"));
+}
+
+#[test]
+fn a_moved_hubctl_replaces_the_old_one_and_is_found() {
+    let moved = installed(&installed(FOREIGN, "/old/hubctl"), "/new place/hubctl");
+    assert!(!moved.contains("/old/"), "{moved}");
+    let mut settings = Node::parse(&moved).unwrap();
+    let found = find(&mut settings, Agent::Claude, Shape::Grouped).unwrap();
+    assert_eq!(found.len(), 13);
+    assert!(
+        found
+            .iter()
+            .all(|(_, own)| own.program == "/new place/hubctl")
+    );
+    assert_eq!(value(&uninstalled(&moved)), value(FOREIGN));
+}
+
+#[test]
+fn ours_in_a_group_of_others_and_in_events_no_longer_used_go() {
+    let before = r#"{"hooks":{"PreCompact":[{"hooks":[{"type":"command","command":"hubctl hook claude"}]}],
+        "Stop":[{"hooks":[{"type":"command","command":"mine"},{"type":"command","command":"/x/hubctl hook claude"}]}]}}"#;
+    let after = value(&installed(before, "/usr/bin/hubctl"));
+    assert!(after["hooks"]["PreCompact"].is_null());
+    let stop = &after["hooks"]["Stop"];
+    assert_eq!(stop[0]["hooks"].as_array().unwrap().len(), 1);
+    assert_eq!(stop[0]["hooks"][0]["command"], "mine");
+    assert_eq!(stop.as_array().unwrap().len(), 2);
+    let bare = value(&uninstalled(before));
+    assert_eq!(bare["hooks"].as_object().unwrap().len(), 1);
+}
+
+#[test]
+fn settings_of_another_form_are_refused() {
+    let plan = plan("/usr/bin/hubctl");
+    for (text, why) in [
+        (r#"{"hooks":[]}"#, "its hooks is no"),
+        (r#"{"hooks":{"Stop":{}}}"#, "its hooks.Stop is no array"),
+        (r#"{"permissions":1}"#, "its permissions is no"),
+        (
+            r#"{"permissions":{"allow":"x"}}"#,
+            "its permissions.allow is no array",
+        ),
+        (
+            r#"{"hooks":{"Stop":[],"Stop":[]}}"#,
+            "'Stop' is there twice",
+        ),
+    ] {
+        let mut settings = Node::parse(text).unwrap();
+        let error = install(&mut settings, Agent::Claude, &plan).unwrap_err();
+        assert!(error.contains(why), "{text}: {error}");
+    }
+}
+
+#[test]
+fn every_agent_that_shares_its_settings_can_be_put_in_and_taken_out() {
+    for agent in [Agent::Codex, Agent::Gemini, Agent::Copilot, Agent::Cursor] {
+        let plan = plan_of(agent, "/a 'b/hubctl");
+        let put_in = changed(FOREIGN, |settings| install(settings, agent, &plan));
+        let again = changed(&put_in, |settings| install(settings, agent, &plan));
+        assert_eq!(again, put_in, "{agent}");
+        let mut settings = Node::parse(&put_in).unwrap();
+        let found = find(&mut settings, agent, plan.shape).unwrap();
+        assert_eq!(found.len(), plan.entries.len(), "{agent}");
+        let taken_out = changed(&put_in, |settings| uninstall(settings, agent, &plan));
+        let mut left = value(&taken_out);
+        left.as_object_mut().unwrap().remove("version");
+        assert_eq!(left, value(FOREIGN), "{agent}");
+    }
+}

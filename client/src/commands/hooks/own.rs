@@ -1,0 +1,126 @@
+//! Which commands in settings are ours: whatever the path of hubctl was.
+
+use crate::agent::Agent;
+use crate::shell::{quoted, words};
+
+/// A command of ours.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Own {
+    /// Variables that it sets, as `NAME=value`.
+    pub(super) variables: Vec<String>,
+    /// The path of hubctl.
+    pub(super) program: String,
+    /// Whether it is a rewake hook.
+    pub(super) rewake: bool,
+}
+
+impl Own {
+    /// Reads `command`; nothing where it is not one of ours for `agent`.
+    pub(super) fn parse(command: &str, agent: Agent) -> Option<Self> {
+        let mut words = words(command)?.into_iter().peekable();
+        let mut variables = Vec::new();
+        while let Some(word) = words.next_if(|word| is_assignment(word)) {
+            variables.push(word);
+        }
+        let program = words.next()?;
+        if program.rsplit('/').next() != Some("hubctl") {
+            return None;
+        }
+        let args: Vec<String> = words.collect();
+        let has = |pair: [&str; 2]| args.windows(2).any(|two| two == pair);
+        let rewake = agent == Agent::Claude && has(["wait", "--rewake"]);
+        let ours = rewake || has(["hook", agent.name()]);
+        ours.then_some(Self {
+            variables,
+            program,
+            rewake,
+        })
+    }
+}
+
+fn is_assignment(word: &str) -> bool {
+    word.split_once('=').is_some_and(|(name, _)| {
+        !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+    })
+}
+
+/// What begins each command of ours.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Caller {
+    /// Variables to set, as `NAME=value`.
+    pub(super) variables: Vec<String>,
+    /// The path of hubctl.
+    pub(super) program: String,
+    /// Whether the session is to be woken by itself.
+    pub(super) rewake: bool,
+}
+
+impl Caller {
+    /// The command line that calls hubctl with `args`.
+    pub(super) fn command(&self, args: &str) -> String {
+        let mut line = String::new();
+        for variable in &self.variables {
+            let (name, value) = variable.split_once('=').unwrap_or((variable, ""));
+            line.extend([name, "=", &quoted(value), " "]);
+        }
+        line.extend([&quoted(&self.program), " ", args]);
+        line
+    }
+
+    /// The command line that carries the hooks of `agent`.
+    pub(super) fn hook(&self, agent: Agent) -> String {
+        let rewakes = self.rewake && agent == Agent::Claude;
+        let flag = if rewakes { " --rewake" } else { "" };
+        self.command(&format!("hook {agent}{flag}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ours_are_known_by_what_they_call_and_nothing_else() {
+        let own = |command: &str| Own::parse(command, Agent::Claude);
+        for ours in [
+            "hubctl hook claude",
+            "/usr/bin/hubctl hook claude --rewake",
+            "'/a b/it'\\''s/hubctl' hook claude",
+            "HUB_SESSION='x y' HUB_STATE_DIR=/s \"/o/hubctl\" wait --rewake",
+            "/o/hubctl --socket /s hook claude",
+        ] {
+            assert!(own(ours).is_some(), "{ours}");
+        }
+        for foreign in [
+            "echo hubctl hook claude",
+            "hubctl hook codex",
+            "hubctl wait",
+            "hubctl notify done",
+            "/o/myhubctl hook claude",
+            "my-hook.sh 'hubctl hook claude'",
+            "'",
+            "",
+        ] {
+            assert_eq!(own(foreign), None, "{foreign}");
+        }
+        assert_eq!(Own::parse("hubctl wait --rewake", Agent::Codex), None);
+    }
+
+    #[test]
+    fn a_command_is_read_back_as_it_was_meant() {
+        let caller = Caller {
+            variables: vec![
+                "HUB_SESSION=it's \"me\"".into(),
+                "HUB_STATE_DIR=/s d".into(),
+            ],
+            program: "/a b/$(x)'/hubctl".into(),
+            rewake: true,
+        };
+        let read = Own::parse(&caller.hook(Agent::Claude), Agent::Claude).unwrap();
+        assert_eq!(
+            (read.variables, read.program),
+            (caller.variables, caller.program)
+        );
+        assert!(!read.rewake);
+    }
+}

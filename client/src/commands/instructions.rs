@@ -1,0 +1,47 @@
+//! `hubctl instructions`: what an agent has to know, for an AGENTS.md.
+
+use hub_protocol::InboxName;
+
+use crate::error::{Error, Exit};
+use crate::here::Here;
+use crate::out::print;
+
+const COMMON: &str = include_str!("instructions/common.md");
+const PRIMARY: &str = include_str!("instructions/primary.md");
+const WORKER: &str = include_str!("instructions/worker.md");
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  hubctl instructions >> AGENTS.md
+  hubctl instructions --role primary")]
+/// For whom.
+pub(crate) struct Args {
+    /// The agent that the person talks to, or one that works for it [default: `HUB_ROLE`, else worker]
+    #[arg(long)]
+    role: Option<Role>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Role {
+    Primary,
+    Worker,
+}
+
+pub(crate) fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
+    let is_primary = here
+        .env
+        .var("HUB_ROLE")
+        .is_some_and(|role| role == InboxName::PRIMARY);
+    let default = if is_primary {
+        Role::Primary
+    } else {
+        Role::Worker
+    };
+    let own = match args.role.unwrap_or(default) {
+        Role::Primary => PRIMARY,
+        Role::Worker => WORKER,
+    };
+    print(&format!("{COMMON}\n{own}"))?;
+    Ok(Exit::DONE)
+}

@@ -1,0 +1,48 @@
+//! Saying that a batch was shown.
+
+use std::time::Duration;
+
+use hub_protocol::{InboxName, ProjectName, Seq};
+use serde_json::json;
+use tokio::time::Instant;
+
+use crate::backoff::Backoff;
+use crate::error::Error;
+use crate::hub::{Hub, Path, Request};
+
+/// How long to try. The agent wakes when this process ends, so a duplicate later is better than a wake that comes late.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// What was shown, and by whom.
+pub(super) struct Acknowledgement<'a> {
+    pub(super) project: &'a ProjectName,
+    pub(super) inbox: &'a InboxName,
+    pub(super) lease: &'a str,
+    /// Of what the lease covers only these, where not all of it was shown.
+    pub(super) only: Option<&'a [Seq]>,
+    pub(super) by: &'a str,
+}
+
+impl Acknowledgement<'_> {
+    /// Sends it, again and again for a while; failing that, what was shown will come again.
+    pub(super) async fn send(&self, hub: &Hub) -> Result<(), Error> {
+        let path = Path::new("/inboxes")
+            .segment(self.inbox)
+            .segment("ack")
+            .with("project", self.project);
+        let mut body = json!({"lease": self.lease, "by": self.by});
+        if let Some(ids) = self.only {
+            body["ids"] = json!(ids);
+        }
+        let request = Request::post(path, body.to_string());
+        let mut backoff = Backoff::local();
+        let until = Instant::now() + PATIENCE;
+        loop {
+            match hub.send(&request, PATIENCE).await {
+                Ok(_) => return Ok(()),
+                Err(error) if error.is_passing() && Instant::now() < until => backoff.pause().await,
+                Err(error) => return Err(error),
+            }
+        }
+    }
+}

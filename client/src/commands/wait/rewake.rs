@@ -1,0 +1,147 @@
+//! `hubctl wait --rewake`: an `asyncRewake` hook of Claude Code. It outlives the turn; its exit code 2 wakes the session
+//! with what it wrote to stderr, so nothing else is ever written there.
+
+mod framing;
+
+use std::io::{self, Write};
+use std::time::Duration;
+
+use hub_protocol::{InboxName, Problem, ProjectName};
+use serde::Deserialize;
+use tokio::time::Instant;
+
+use self::framing::Framed;
+use super::acknowledgement::Acknowledgement;
+use super::identity::waiter_name;
+use super::waiter::{Batch, GRACE, INSTANT, LONGEST_POLL};
+use crate::backoff::Backoff;
+use crate::commands::hook::{is_headless, project_repository, read_stdin};
+use crate::error::{Error, Exit};
+use crate::here::Here;
+use crate::hub::{Hub, Path, Request, parse};
+use crate::parent;
+use crate::project::project_at_once;
+use crate::seat::Seat;
+
+/// Less than the hook's own timeout of a day, so that it is we who end.
+const LONGEST: Duration = Duration::from_secs(86_000);
+
+/// For a lull of so many milliseconds once something came.
+const SETTLE: u64 = 200;
+
+/// What is read of the hook's JSON.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Told {
+    session_id: Option<String>,
+    cwd: Option<String>,
+}
+
+/// Waits until something comes for the session, or its agent ends. Whatever goes wrong, the session is left alone.
+pub(super) async fn run(here: &Here) -> Exit {
+    let told = read_stdin().unwrap_or_default();
+    if is_headless(&here.env) {
+        return Exit::DONE;
+    }
+    let Some(rewake) = Rewake::new(here, &serde_json::from_slice(&told).unwrap_or_default()) else {
+        return Exit::DONE;
+    };
+    tokio::select! {
+        exit = rewake.run() => exit.unwrap_or(Exit::DONE),
+        () = parent::ended(&here.env) => Exit::DONE,
+    }
+}
+
+/// The one waiter of a session.
+struct Rewake<'a> {
+    here: &'a Here,
+    session: InboxName,
+    project: ProjectName,
+    name: String,
+}
+
+impl<'a> Rewake<'a> {
+    fn new(here: &'a Here, told: &Told) -> Option<Self> {
+        let given = told.session_id.as_ref().and_then(|id| id.parse().ok());
+        let session = given.or_else(|| Some(crate::sender::session(&here.env).ok()??.value))?;
+        let repository = project_repository(&here.env, told.cwd.as_deref());
+        Some(Self {
+            project: project_at_once(&here.env, repository.as_ref()).value,
+            name: format!("rewake:{}", waiter_name(Some(&session))),
+            session,
+            here,
+        })
+    }
+
+    /// Waits through any number of hubs. Nothing when there is nothing more to wait for.
+    async fn run(&self) -> Option<Exit> {
+        let until = Instant::now() + LONGEST;
+        let mut backoff = Backoff::patient();
+        while Instant::now() < until {
+            let asked = Instant::now();
+            let answer = match self.here.hub() {
+                Ok(hub) => self.poll(&hub, until).await.map(|batch| (hub, batch)),
+                Err(error) => Err(error),
+            };
+            match answer {
+                Ok((hub, Some(batch))) => return self.wake(&hub, &batch).await,
+                Ok((_, None)) if asked.elapsed() > INSTANT => backoff.reset(),
+                Err(Error::Refused(problem)) if self.is_over(&problem).await => return None,
+                Ok(_) | Err(_) => backoff.pause().await,
+            }
+        }
+        None
+    }
+
+    async fn poll(&self, hub: &Hub, until: Instant) -> Result<Option<Batch>, Error> {
+        let left = until.saturating_duration_since(Instant::now());
+        let seconds = left.min(LONGEST_POLL).as_secs().max(1);
+        let path = Path::new("/wait")
+            .with("session", &self.session)
+            .with("way", "rewake")
+            .with("project", &self.project)
+            .with("as", &self.name)
+            .with("settle", SETTLE)
+            .with("timeout", seconds);
+        let patience = Duration::from_secs(seconds) + GRACE;
+        let answer = hub.text_within(&Request::get(path), patience).await?;
+        if answer.is_empty() {
+            return Ok(None);
+        }
+        parse(&answer).map(Some)
+    }
+
+    /// Whether a refusal is for good: another waiter wakes this session already. A session that is not known yet (its own
+    /// start is being told at the same time) and an inbox that somebody else holds are waited for.
+    async fn is_over(&self, problem: &Problem) -> bool {
+        match problem.code.as_str() {
+            "inbox_held" => match (Seat::of(problem), self.here.hub()) {
+                (Some(seat), Ok(hub)) => seat.wakes(&hub, &self.project, Some(&self.session)).await,
+                _ => false,
+            },
+            "taken_over" => true,
+            _ => false,
+        }
+    }
+
+    /// Shows what came; what could not be shown is not acknowledged.
+    async fn wake(&self, hub: &Hub, batch: &Batch) -> Option<Exit> {
+        let framed = Framed::new(batch);
+        let mut stderr = io::stderr().lock();
+        stderr
+            .write_all(framed.text.as_bytes())
+            .and_then(|()| stderr.flush())
+            .ok()?;
+        drop(stderr);
+        let acknowledgement = Acknowledgement {
+            project: &self.project,
+            inbox: &self.session,
+            lease: &batch.lease,
+            only: framed.only.as_deref(),
+            by: &self.name,
+        };
+        // Failing that, it comes again; the session wakes now.
+        let _ = acknowledgement.send(hub).await;
+        Some(Exit::REWAKE)
+    }
+}

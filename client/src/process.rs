@@ -1,0 +1,114 @@
+//! What the system says of a process.
+
+use hub_protocol::Process;
+#[cfg(target_os = "linux")]
+use rustix::process::getppid;
+
+use crate::env::Env;
+
+/// The parts of `proc_pid_stat(5)` that are used here.
+#[cfg(target_os = "linux")]
+struct Stat {
+    name: String,
+    parent: u32,
+    /// In clock ticks since boot.
+    started: u64,
+}
+
+#[cfg(target_os = "linux")]
+impl Stat {
+    fn of(pid: u32) -> Option<Self> {
+        Self::parse(&std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
+    }
+
+    /// The name may hold spaces and parentheses, and ends with the last one. What follows begins with field 3.
+    fn parse(stat: &str) -> Option<Self> {
+        let (before, after) = stat.rsplit_once(')')?;
+        let mut fields = after.split_whitespace();
+        Some(Self {
+            name: before.split_once('(')?.1.to_owned(),
+            parent: fields.nth(1)?.parse().ok()?,
+            started: fields.nth(17)?.parse().ok()?,
+        })
+    }
+}
+
+/// When the process `pid` started, in the system's own unit, if it tells.
+#[cfg(target_os = "linux")]
+pub(crate) fn started(pid: u32) -> Option<u64> {
+    Stat::of(pid).map(|stat| stat.started)
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn started(_pid: u32) -> Option<u64> {
+    None
+}
+
+/// The agent whose hook this process is: the one that `variable` names, or else whoever started it.
+#[cfg(target_os = "linux")]
+pub(crate) fn agent(env: &Env, variable: Option<&str>) -> Option<Process> {
+    let named = variable.and_then(|name| {
+        let pid: u32 = env.var(name)?.to_str()?.parse().ok()?;
+        // A stale variable (an old tmux server keeps its environment) names nobody.
+        Some((pid, Stat::of(pid)?))
+    });
+    let (pid, stat) = named.or_else(starter)?;
+    let boot_id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok();
+    Some(Process {
+        pid,
+        started: Some(stat.started),
+        boot_id: boot_id.map(|id| id.trim().to_owned()),
+    })
+}
+
+/// For systems that do not tell: the number alone, and only where it is the agent's for sure.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn agent(env: &Env, variable: Option<&str>) -> Option<Process> {
+    Some(Process {
+        pid: env.var(variable?)?.to_str()?.parse().ok()?,
+        started: None,
+        boot_id: None,
+    })
+}
+
+/// The first ancestor that is no shell: agents run their hooks by `sh -c`, and that shell ends with the hook.
+#[cfg(target_os = "linux")]
+fn starter() -> Option<(u32, Stat)> {
+    const SHELLS: [&str; 7] = ["sh", "bash", "dash", "zsh", "fish", "ash", "ksh"];
+    let mut pid = getppid()?.as_raw_nonzero().get().cast_unsigned();
+    loop {
+        let stat = Stat::of(pid)?;
+        if !SHELLS.contains(&stat.name.as_str()) {
+            return Some((pid, stat));
+        }
+        pid = stat.parent;
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    #[test]
+    fn a_name_with_spaces_and_parentheses_is_no_trap() {
+        let stat = Stat::parse(
+            "7 (a b) (c) S 3 7 7 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 1 0 4711 0 0 184467 0",
+        );
+        let stat = stat.unwrap();
+        assert_eq!(
+            (stat.name.as_str(), stat.parent, stat.started),
+            ("a b) (c", 3, 4711)
+        );
+    }
+
+    #[test]
+    fn the_variable_names_the_agent_and_a_stale_one_nobody() {
+        let me = std::process::id();
+        let named = |pid: &str| agent(&Env::of(Path::new("/"), &[("PID", pid)]), Some("PID"));
+        let found = named(&me.to_string()).unwrap();
+        assert_eq!((found.pid, found.started), (me, started(me)));
+        assert!(found.boot_id.is_some_and(|id| id.len() == 36));
+        assert_ne!(named("4194305").map(|found| found.pid), Some(4_194_305));
+    }
+}

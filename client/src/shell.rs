@@ -1,0 +1,83 @@
+//! Words of a shell's command line (POSIX.1-2024, 2.2).
+
+/// `word` as a shell reads it back, in quotes where it needs them.
+pub(crate) fn quoted(word: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./:,=@+".contains(&byte);
+    if !word.is_empty() && word.bytes().all(plain) {
+        word.into()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}
+
+/// The words of a simple command; nothing where quotes are left open.
+pub(crate) fn words(command: &str) -> Option<Vec<String>> {
+    let mut words = Vec::new();
+    let mut word: Option<String> = None;
+    let mut chars = command.chars();
+    while let Some(c) = chars.next() {
+        match c {
+            c if c.is_ascii_whitespace() => words.extend(word.take()),
+            '\'' => single(&mut chars, word.get_or_insert_default())?,
+            '"' => double(&mut chars, word.get_or_insert_default())?,
+            '\\' => word.get_or_insert_default().push(chars.next()?),
+            c => word.get_or_insert_default().push(c),
+        }
+    }
+    words.extend(word);
+    Some(words)
+}
+
+fn single(chars: &mut impl Iterator<Item = char>, word: &mut String) -> Option<()> {
+    loop {
+        match chars.next()? {
+            '\'' => return Some(()),
+            c => word.push(c),
+        }
+    }
+}
+
+fn double(chars: &mut impl Iterator<Item = char>, word: &mut String) -> Option<()> {
+    loop {
+        match chars.next()? {
+            '"' => return Some(()),
+            '\\' => match chars.next()? {
+                c @ ('"' | '\\' | '$' | '`') => word.push(c),
+                c => word.extend(['\\', c]),
+            },
+            c => word.push(c),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_can_be_pasted_back() {
+        assert_eq!(quoted("--inbox=a,b"), "--inbox=a,b");
+        assert_eq!(quoted("it's"), r"'it'\''s'");
+        assert_eq!(quoted(""), "''");
+    }
+
+    #[test]
+    fn quoted_words_are_read_back() {
+        let given = [
+            "/a b/it's \"q\"$x`y`/hubctl",
+            "",
+            "tab\tand\nline",
+            "back\\slash",
+            "é",
+        ];
+        let line: Vec<String> = given.iter().map(|word| quoted(word)).collect();
+        assert_eq!(words(&line.join(" ")).unwrap(), given);
+    }
+
+    #[test]
+    fn each_kind_of_quotes_is_known() {
+        let read = words("A='x y' \"/o p/hub\\\"ctl\"  wait\\ now\t--rewake").unwrap();
+        assert_eq!(read, ["A=x y", "/o p/hub\"ctl", "wait now", "--rewake"]);
+        assert_eq!(words("echo 'open"), None);
+    }
+}

@@ -1,0 +1,114 @@
+//! Hubs that are not: on a Unix socket in a [`Place`], they answer what a test says, or nothing.
+
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::sync::{Arc, Mutex};
+
+use crate::support::{Place, until};
+
+/// A request as it came.
+#[derive(Debug, Clone)]
+pub(crate) struct Asked {
+    /// Method and target, such as `GET /healthz`.
+    pub(crate) line: String,
+    /// The headers, in lower case.
+    pub(crate) head: String,
+    /// The body.
+    pub(crate) body: String,
+}
+
+/// A hub that keeps what it is asked. It ends with the test's process.
+pub(crate) struct Fake(Arc<Mutex<Vec<Asked>>>);
+
+impl Fake {
+    /// A hub that answers with the raw HTTP that `answer` gives; an empty answer is none, the connection stays.
+    pub(crate) fn new(
+        place: &Place,
+        answer: impl Fn(&Asked) -> String + Send + Sync + 'static,
+    ) -> Self {
+        let asked = Arc::new(Mutex::new(Vec::new()));
+        let log = Arc::clone(&asked);
+        let answer = Arc::new(answer);
+        std::fs::create_dir_all(place.state()).expect("a state directory");
+        let socket = place.state().join("hub.sock");
+        let _ = std::fs::remove_file(&socket);
+        let listener = UnixListener::bind(socket).expect("a socket");
+        std::thread::spawn(move || {
+            for connection in listener.incoming().map_while(Result::ok) {
+                let (log, answer) = (Arc::clone(&log), Arc::clone(&answer));
+                std::thread::spawn(move || serve(&connection, &log, answer.as_ref()));
+            }
+        });
+        Self(asked)
+    }
+
+    /// A hub that takes connections and never answers.
+    pub(crate) fn silent(place: &Place) -> Self {
+        Self::new(place, |_| String::new())
+    }
+
+    /// The requests so far.
+    pub(crate) fn asked(&self) -> Vec<Asked> {
+        self.0.lock().expect("the log").clone()
+    }
+
+    /// The first request whose line begins with `line`, once it is there.
+    pub(crate) fn first(&self, line: &str) -> Asked {
+        let mut found = None;
+        until(line, || {
+            found = self
+                .asked()
+                .into_iter()
+                .find(|it| it.line.starts_with(line));
+            found.is_some()
+        });
+        found.expect("it came")
+    }
+}
+
+fn serve(
+    mut connection: &UnixStream,
+    log: &Mutex<Vec<Asked>>,
+    answer: &(dyn Fn(&Asked) -> String + Send + Sync),
+) {
+    let mut reader = BufReader::new(connection);
+    while let Some(asked) = read(&mut reader) {
+        log.lock().expect("the log").push(asked.clone());
+        if connection.write_all(answer(&asked).as_bytes()).is_err() {
+            return;
+        }
+    }
+}
+
+fn read(reader: &mut impl BufRead) -> Option<Asked> {
+    let mut line = String::new();
+    (reader.read_line(&mut line).ok()? > 0).then_some(())?;
+    let mut head = String::new();
+    while reader.read_line(&mut head).ok()? > 2 {}
+    let head = head.to_ascii_lowercase();
+    let length = head
+        .lines()
+        .find_map(|line| line.strip_prefix("content-length:"))
+        .map_or(0, |length| length.trim().parse().expect("a length"));
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body).ok()?;
+    let line = line.trim_end().strip_suffix(" HTTP/1.1")?;
+    Some(Asked {
+        line: line.to_owned(),
+        head,
+        body: String::from_utf8(body).ok()?,
+    })
+}
+
+/// An answer with these further headers, each with its line's end.
+pub(crate) fn http(status: &str, headers: &str, body: &str) -> String {
+    format!(
+        "HTTP/1.1 {status}\r\ncontent-type: application/json\r\n{headers}content-length: {}\r\n\r\n{body}",
+        body.len()
+    )
+}
+
+/// `200 OK`.
+pub(crate) fn ok(body: &str) -> String {
+    http("200 OK", "", body)
+}
