@@ -3,6 +3,7 @@
 //! Names here are the names of `openapi.yaml`. Everything is plain data: no I/O, no clock.
 
 mod cursor;
+mod framing;
 mod inbox;
 mod kind;
 mod name;
@@ -17,6 +18,7 @@ mod timestamp;
 mod wait;
 
 pub use cursor::{Cursor, Epoch, ParseCursorError, Seq};
+pub use framing::Framed;
 pub use inbox::{Holder, InboxInfo, InboxTouched};
 pub use kind::{Kind, SessionState, UnknownKind};
 pub use name::{InboxName, InvalidName, ProjectName, is_unprintable};

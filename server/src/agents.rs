@@ -14,7 +14,6 @@ mod claude;
 mod codex;
 mod copilot;
 mod cursor;
-pub mod framing;
 mod gemini;
 pub mod instructions;
 mod opencode;

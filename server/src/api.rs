@@ -10,7 +10,7 @@ pub mod error;
 mod events;
 pub mod hello;
 mod history;
-mod hooks;
+pub(crate) mod hooks;
 mod inboxes;
 mod notify;
 mod params;

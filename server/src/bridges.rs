@@ -2,7 +2,7 @@
 
 use hub_protocol::{Post, SpoolItem, Spooled};
 
-use crate::api::ApiError;
+use crate::api::{ApiError, hooks};
 use crate::command::{Command, Once};
 use crate::draft::{self, Context};
 use crate::hub::Hub;
@@ -16,9 +16,7 @@ use spool::Verdict;
 pub async fn submit(hub: &Hub, item: SpoolItem) -> Verdict {
     let body = match &item.said {
         Spooled::Post(body) => body.get(),
-        Spooled::Hook(hook) => {
-            return Verdict::Refused(format!("hooks of {} are not taken", hook.agent));
-        }
+        Spooled::Hook(hook) => return verdict(hooks::spooled(hub, hook).await),
     };
     let post: Post = match serde_json::from_str(body) {
         Ok(post) => post,
@@ -31,11 +29,14 @@ pub async fn submit(hub: &Hub, item: SpoolItem) -> Verdict {
     };
     let once = Some(Once::new(&item.key, body.as_bytes()));
     let drafts = vec![draft];
-    match hub.submit(Command::Notify { drafts, once }).await {
-        Ok(_) => Verdict::Stored,
-        Err(rejected) => match ApiError::from(rejected) {
-            error if error.code().status().is_server_error() => Verdict::Later,
-            error => Verdict::Refused(error.problem().detail.unwrap_or_default()),
-        },
+    let done = hub.submit(Command::Notify { drafts, once }).await;
+    verdict(done.map(drop).map_err(ApiError::from))
+}
+
+fn verdict(done: Result<(), ApiError>) -> Verdict {
+    match done {
+        Ok(()) => Verdict::Stored,
+        Err(error) if error.code().status().is_server_error() => Verdict::Later,
+        Err(error) => Verdict::Refused(error.problem().detail.unwrap_or_default()),
     }
 }

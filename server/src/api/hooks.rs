@@ -3,10 +3,13 @@
 use std::time::{Duration, Instant};
 
 use axum::Json;
-use axum::extract::State;
-use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use axum::extract::{Query, State};
+use axum::http::uri::InvalidUri;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
-use hub_protocol::{InboxName, Process, ProjectName, QuestionState, Seq, SessionInfo, Way};
+use hub_protocol::{
+    Framed, InboxName, Process, ProjectName, QuestionState, Seq, SessionInfo, SpooledHook, Way,
+};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
@@ -14,7 +17,7 @@ use super::params::{self, Params, Part};
 use super::payload::Payload;
 use super::{ApiError, Code, questions, wait};
 use crate::agents::instructions::{self, Situation};
-use crate::agents::{Agent, Event, Words, framing};
+use crate::agents::{Agent, Event, Words};
 use crate::command::{Command, Happened, Hook};
 use crate::filter::Filter;
 use crate::hub::Hub;
@@ -23,6 +26,9 @@ use crate::record::Beginner;
 
 /// A permission that is asked for is held as long; then the agent's own dialog comes.
 const HOLD: Duration = Duration::from_secs(60);
+
+/// Bytes of what rides along: what an agent shows its model without putting it into a file.
+const ROOM: usize = 9_000;
 
 const LEASE: HeaderName = HeaderName::from_static("hub-lease");
 const INBOX: HeaderName = HeaderName::from_static("hub-inbox");
@@ -54,39 +60,19 @@ pub(super) async fn hook(
     Params(params): Params<HookParams>,
     payload: Payload,
 ) -> Result<Response, ApiError> {
-    let agent: Agent = agent
-        .parse()
-        .map_err(|error| ApiError::new(Code::UnknownAgent, error))?;
     let payload: Map<String, Value> = payload.json()?;
-    let event = agent.hear(&payload).map_err(ApiError::invalid)?;
-    Telling {
-        hub: &hub,
-        agent,
-        params,
-        event,
-    }
-    .answer()
-    .await
+    Telling::new(&hub, &agent, params, &payload)?.answer().await
 }
 
-/// Takes an event in that was said while the hub was down. Nobody waits for an answer.
-pub(crate) async fn spooled(
-    hub: &Hub,
-    agent: &str,
-    params: HookParams,
-    body: &str,
-) -> Result<(), ApiError> {
-    let agent: Agent = agent
-        .parse()
-        .map_err(|error| ApiError::new(Code::UnknownAgent, error))?;
-    let payload: Map<String, Value> = serde_json::from_str(body).map_err(ApiError::invalid)?;
-    let event = agent.hear(&payload).map_err(ApiError::invalid)?;
-    let telling = Telling {
-        hub,
-        agent,
-        params,
-        event,
-    };
+/// Takes an event in that was said while the hub was down. Nobody waits for an answer. A repeat says nothing new: the
+/// turn that it tells of is over already.
+pub(crate) async fn spooled(hub: &Hub, spooled: &SpooledHook) -> Result<(), ApiError> {
+    let uri = format!("/?{}", spooled.query).parse();
+    let uri: Uri = uri.map_err(|error: InvalidUri| ApiError::invalid(error))?;
+    let query = Query::<HookParams>::try_from_uri(&uri);
+    let Query(params) = query.map_err(|error| ApiError::invalid(error.body_text()))?;
+    let payload = serde_json::from_str(spooled.body.get()).map_err(ApiError::invalid)?;
+    let telling = Telling::new(hub, &spooled.agent, params, &payload)?;
     telling.take_in(false).await.map(drop)
 }
 
@@ -107,9 +93,26 @@ struct Known {
     warn: bool,
 }
 
-impl Telling<'_> {
+impl<'a> Telling<'a> {
+    fn new(
+        hub: &'a Hub,
+        agent: &str,
+        params: HookParams,
+        payload: &Map<String, Value>,
+    ) -> Result<Self, ApiError> {
+        let unknown = |error| ApiError::new(Code::UnknownAgent, error);
+        let agent: Agent = agent.parse().map_err(unknown)?;
+        let event = agent.hear(payload).map_err(ApiError::invalid)?;
+        Ok(Self {
+            hub,
+            agent,
+            params,
+            event,
+        })
+    }
+
     async fn answer(self) -> Result<Response, ApiError> {
-        let batch = match self.event.carries && !self.event.subagent {
+        let mut batch = match self.event.carries && !self.event.subagent {
             true => self.hub.take(self.wanted()).await?,
             false => None,
         };
@@ -128,7 +131,7 @@ impl Telling<'_> {
                 rewake: self.params.rewake,
             }));
         }
-        if let Some(batch) = &batch {
+        if let Some(batch) = &mut batch {
             lines.push(self.text(batch).await?);
         }
         if known.warn && self.event.carries && self.event.name != "Stop" {
@@ -165,7 +168,7 @@ impl Telling<'_> {
             barrier: None,
             settle: Duration::ZERO,
             deadline: Instant::now(),
-            room: framing::ROOM,
+            room: ROOM,
             drain: true,
             takeover: false,
         }
@@ -268,13 +271,13 @@ impl Telling<'_> {
         Ok(known.await?)
     }
 
-    async fn text(&self, batch: &Batch) -> Result<String, ApiError> {
+    /// What rides along as text; what did not fit is left for another time.
+    async fn text(&self, batch: &mut Batch) -> Result<String, ApiError> {
         let mut lines = Vec::new();
         for item in &batch.items {
             let stored = params::stored(self.hub.log(), item.location).await?;
-            let json = stored
-                .and_then(|event| event.json())
-                .ok_or(Code::Internal)?;
+            let json = stored.and_then(|event| event.json());
+            let json = json.ok_or(Code::Internal)?;
             let mut json = String::from_utf8_lossy(&json).into_owned();
             if item.redelivered {
                 json.truncate(json.len() - 1);
@@ -282,7 +285,13 @@ impl Telling<'_> {
             }
             lines.push(json);
         }
-        Ok(framing::text(&lines, batch.remaining))
+        let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+        let framed = Framed::new(&lines, batch.remaining);
+        let left: Vec<Seq> = batch.items[framed.shown..].iter().map(|it| it.id).collect();
+        for (_, ids) in &mut batch.lease {
+            ids.retain(|id| !left.contains(id));
+        }
+        Ok(framed.text)
     }
 
     /// The lease for who acknowledges by themselves; what anybody else was answered counts as shown.

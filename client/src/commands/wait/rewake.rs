@@ -1,16 +1,13 @@
 //! `hubctl wait --rewake`: an `asyncRewake` hook of Claude Code. It outlives the turn; its exit code 2 wakes the session
 //! with what it wrote to stderr, so nothing else is ever written there.
 
-mod framing;
-
 use std::io::{self, Write};
 use std::time::Duration;
 
-use hub_protocol::{InboxName, Problem, ProjectName};
+use hub_protocol::{Framed, InboxName, Problem, ProjectName, Seq};
 use serde::Deserialize;
 use tokio::time::Instant;
 
-use self::framing::Framed;
 use super::acknowledgement::Acknowledgement;
 use super::identity::waiter_name;
 use super::waiter::{Batch, GRACE, INSTANT, LONGEST_POLL};
@@ -126,7 +123,9 @@ impl<'a> Rewake<'a> {
 
     /// Shows what came; what could not be shown is not acknowledged.
     async fn wake(&self, hub: &Hub, batch: &Batch) -> Option<Exit> {
-        let framed = Framed::new(batch);
+        let lines: Vec<&str> = batch.notifications.iter().map(|it| it.get()).collect();
+        let framed = Framed::new(&lines, batch.remaining);
+        let only = (framed.shown < lines.len()).then(|| ids(&lines[..framed.shown]));
         let mut stderr = io::stderr().lock();
         stderr
             .write_all(framed.text.as_bytes())
@@ -137,11 +136,22 @@ impl<'a> Rewake<'a> {
             project: &self.project,
             inbox: &self.session,
             lease: &batch.lease,
-            only: framed.only.as_deref(),
+            only: only.as_deref(),
             by: &self.name,
         };
         // Failing that, it comes again; the session wakes now.
         let _ = acknowledgement.send(hub).await;
         Some(Exit::REWAKE)
     }
+}
+
+/// The numbers of notifications.
+fn ids(notifications: &[&str]) -> Vec<Seq> {
+    #[derive(Deserialize)]
+    struct Numbered {
+        id: Seq,
+    }
+    // The hub numbers every notification.
+    let id = |json: &&str| serde_json::from_str(json).map(|it: Numbered| it.id).ok();
+    notifications.iter().filter_map(id).collect()
 }
