@@ -12,6 +12,7 @@ mod problem;
 mod question;
 mod session;
 mod spool;
+mod status;
 mod timestamp;
 mod wait;
 
@@ -27,5 +28,6 @@ pub use session::{
     Listener, Listening, Process, Session, SessionInfo, ShownInfo, Source, Unlistened,
 };
 pub use spool::{SpoolError, SpoolItem};
+pub use status::{StatusError, StatusLine};
 pub use timestamp::Timestamp;
 pub use wait::{Acked, BarrierReport, WaitReply, WhyWoken};

@@ -80,8 +80,7 @@ impl State {
         match record {
             Record::Notified(it) => {
                 if let Some((name, state)) = &it.route.session {
-                    let (state, ts) = (*state, it.route.ts);
-                    let known = session::Known { state, seq, ts };
+                    let known = session::Known::new(*state, seq, it.route.ts);
                     self.sessions.note(&it.route.project, name, known);
                 }
                 let size = u32::try_from(it.json.len()).unwrap_or(u32::MAX);
@@ -144,6 +143,22 @@ impl State {
         self.sessions
             .get(project, name)
             .map(|known| (known.state, known.seq))
+    }
+
+    /// When a session said its last state, and when it last said that it works.
+    pub fn session_times(
+        &self,
+        project: &ProjectName,
+        name: &InboxName,
+    ) -> Option<(Timestamp, Option<Timestamp>)> {
+        self.sessions
+            .get(project, name)
+            .map(|known| (known.ts, known.worked))
+    }
+
+    /// The project in which a session of this name was last heard of.
+    pub fn session_project(&self, name: &InboxName) -> Option<&ProjectName> {
+        self.sessions.project_of(name)
     }
 
     /// Whether the person marked this notification.

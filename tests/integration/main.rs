@@ -7,3 +7,4 @@ mod events;
 mod guard;
 mod limits;
 mod secrets;
+mod status_files;

@@ -26,6 +26,21 @@ pub(super) struct Known {
     pub(super) seq: Seq,
     /// When it was said.
     pub(super) ts: Timestamp,
+    /// When it last said that it works, in this state or an earlier one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) worked: Option<Timestamp>,
+}
+
+impl Known {
+    pub(super) fn new(state: SessionState, seq: Seq, ts: Timestamp) -> Self {
+        let worked = (state == SessionState::Working).then_some(ts);
+        Self {
+            state,
+            seq,
+            ts,
+            worked,
+        }
+    }
 }
 
 impl Sessions {
@@ -43,10 +58,19 @@ impl Sessions {
             .map(|(name, _)| name)
     }
 
-    pub(super) fn note(&mut self, project: &ProjectName, name: &InboxName, known: Known) {
-        if let Some(before) = self.get(project, name) {
-            let before = before.seq;
-            self.order.remove(&before);
+    /// The project in which a session of this name was last heard of.
+    pub(super) fn project_of(&self, name: &InboxName) -> Option<&ProjectName> {
+        self.projects
+            .iter()
+            .filter_map(|(project, names)| Some((names.get(name)?.seq, project)))
+            .max()
+            .map(|(_, project)| project)
+    }
+
+    pub(super) fn note(&mut self, project: &ProjectName, name: &InboxName, mut known: Known) {
+        if let Some(before) = self.get(project, name).copied() {
+            known.worked = known.worked.or(before.worked);
+            self.order.remove(&before.seq);
         }
         self.order
             .insert(known.seq, (project.clone(), name.clone()));
