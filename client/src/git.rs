@@ -12,6 +12,8 @@ pub(crate) struct Repository {
     pub git_dir: PathBuf,
     /// The git directory that all worktrees share.
     pub common_dir: PathBuf,
+    /// The top of this worktree; none in a bare repository or inside of a git directory.
+    pub top: Option<PathBuf>,
 }
 
 /// What all worktrees of a repository have in common.
@@ -39,9 +41,12 @@ impl Repository {
                     .strip_prefix("gitdir:")?
                     .trim(),
             ),
-            Err(_) => dir.to_owned(),
+            Err(_) => return Self::of_git_dir(dir),
         };
-        Self::of_git_dir(&candidate)
+        Some(Self {
+            top: Some(dir.to_owned()),
+            ..Self::of_git_dir(&candidate)?
+        })
     }
 
     fn of_git_dir(dir: &Path) -> Option<Self> {
@@ -57,6 +62,7 @@ impl Repository {
         sound.then_some(Self {
             git_dir,
             common_dir,
+            top: None,
         })
     }
 

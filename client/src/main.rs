@@ -12,6 +12,7 @@ mod hub;
 mod out;
 mod parent;
 mod project;
+mod publish;
 mod random;
 mod seat;
 mod sender;
@@ -19,6 +20,7 @@ mod settings;
 mod span;
 mod spool;
 mod sse;
+mod status_file;
 mod text;
 
 use std::process::ExitCode;
