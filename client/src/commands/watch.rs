@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::{Path as FilePath, PathBuf};
 use std::time::Duration;
 
-use hub_protocol::{InboxName, Kind, Post, ProjectName, Published, Seq, StatusLine, Timestamp};
+use hub_protocol::{InboxName, Kind, Post, ProjectName, Published, Seq, StatusLine};
 use serde::Deserialize;
 use serde_json::json;
 
@@ -136,13 +136,13 @@ impl Watch<'_> {
         match file.look(path) {
             Look::Same => true,
             Look::Unfinished => false,
-            Look::Line(line, key) => {
+            Look::Line(line) => {
                 let news = match file.told() {
                     Some((told, id)) if *told == line => self.has_worked(&session, &line, id).await,
                     _ => true,
                 };
                 if news {
-                    self.forward(file, (&session, line), key).await;
+                    self.forward(file, path, (session, line)).await;
                 }
                 true
             }
@@ -162,36 +162,39 @@ impl Watch<'_> {
     async fn forward(
         &self,
         file: &mut File,
-        (session, line): (&InboxName, StatusLine),
-        key: String,
+        path: &FilePath,
+        (session, line): (InboxName, StatusLine),
     ) {
+        let what = format!("{session}: {}: {}", line.kind, line.msg);
         let post = Post {
             msg: line.msg.clone(),
-            from: Some(session.clone()),
+            from: Some(session),
             kind: Some(line.kind),
             project: Some(self.project.clone()),
             data: Some(json!({"via": "status_file"})),
             ts: file.written(),
             ..Post::default()
         };
-        let said = match publish_once(self.here, key, &post).await {
-            Ok(Attempt::Sent(sent)) => {
-                sent.send_spooled(self.here).await;
-                parse::<Published>(&sent.answer).map(|published| Some(published.id))
+        match self.send(&post, file.key(path, &post)).await {
+            Ok(id) => {
+                let stored = id.map_or("spooled".into(), |id| format!("stored as {id}"));
+                say(format!("{what} ({stored})"));
+                file.tell(line, id);
             }
-            Ok(Attempt::Unsent(unsent)) => unsent.keep(self.here).map(|()| None),
-            Err(error) => Err(error),
-        };
-        let outcome = match &said {
-            Ok(Some(id)) => format!("stored as {id}"),
-            Ok(None) => "spooled".into(),
-            Err(error) => format!("not said: {error}"),
-        };
-        say(format!(
-            "{session}: {}: {} ({outcome})",
-            line.kind, line.msg
-        ));
-        file.tell(line, said.ok().flatten());
+            Err(error) => file.ignore(path, &error),
+        }
+    }
+
+    /// Sends `post` under `key`; gives its number unless it was spooled.
+    async fn send(&self, post: &Post, key: String) -> Result<Option<Seq>, Error> {
+        match publish_once(self.here, key, post).await? {
+            Attempt::Sent(sent) => {
+                let published: Published = parse(&sent.answer)?;
+                sent.send_spooled(self.here).await;
+                Ok(Some(published.id))
+            }
+            Attempt::Unsent(unsent) => unsent.keep(self.here).map(|()| None),
+        }
     }
 
     /// Whether `session` has worked since its line was told as `id`; true where nobody knows.
@@ -213,8 +216,8 @@ impl Watch<'_> {
             .with("after", id)
             .with("limit", 1);
         let said: Result<Page, Error> = hub.json(&Request::get(path)).await;
-        said.map_or(true, |page| !page.notifications.is_empty())
-            || is_working(&hub, session, &self.project).await && line.kind != Kind::Progress
+        let has_said = said.map_or(true, |page| !page.notifications.is_empty());
+        has_said || line.kind != Kind::Progress && is_working(&hub, session, &self.project).await
     }
 }
 

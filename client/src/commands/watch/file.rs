@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::ensure;
-use hub_protocol::{Seq, StatusLine, Timestamp};
+use hub_protocol::{Post, Seq, StatusLine, Timestamp};
 use rustix::fs::OFlags;
 use sha2::{Digest as _, Sha256};
 
@@ -43,8 +43,8 @@ pub(super) enum Look {
     Same,
     /// Somebody may be writing it.
     Unfinished,
-    /// A line was written, and the key under which to say it.
-    Line(StatusLine, String),
+    /// A line was written.
+    Line(StatusLine),
 }
 
 impl File {
@@ -75,9 +75,8 @@ impl File {
         write.read = true;
         match StatusLine::read(&write.content) {
             Ok(line) => {
-                let key = key(path, stamp, &line);
                 self.ignored = None;
-                Look::Line(line, key)
+                Look::Line(line)
             }
             Err(error) => {
                 self.ignore(path, &error);
@@ -101,6 +100,23 @@ impl File {
         let (_, _, nanos) = self.write.as_ref()?.stamp;
         let written = Timestamp::from_millis(i64::try_from(nanos / 1_000_000).ok()?);
         Some(written.min(Timestamp::now()))
+    }
+
+    /// The key of `post`, which says what this write told: it sorts by the time of the write, and is another for
+    /// another write or another post.
+    pub(super) fn key(&self, path: &Path, post: &Post) -> String {
+        let (_, _, nanos) = self.write.as_ref().map_or((0, 0, 0), |write| write.stamp);
+        let nanos = u64::try_from(nanos).unwrap_or_default();
+        let post = serde_json::to_string(post).unwrap_or_default();
+        let text = format!("{}\0{post}", path.display());
+        let digest = Sha256::digest(text.as_bytes());
+        let half = digest.iter().take(8);
+        half.fold(format!("{nanos:016x}"), |mut key, byte| {
+            use std::fmt::Write as _;
+            // Writing to a String cannot fail.
+            let _ = write!(key, "{byte:02x}");
+            key
+        })
     }
 
     /// Says once why the file is ignored.
@@ -149,18 +165,4 @@ fn read(path: &Path) -> anyhow::Result<Option<(Stamp, Vec<u8>)>> {
 fn stamp(meta: &Metadata) -> Stamp {
     let nanos = i128::from(meta.mtime()) * 1_000_000_000 + i128::from(meta.mtime_nsec());
     (meta.ino(), meta.size(), nanos)
-}
-
-/// A key that sorts by the time of the write, and is another for another write.
-fn key(path: &Path, (_, _, nanos): Stamp, line: &StatusLine) -> String {
-    let text = format!("{}\0{line}", path.display());
-    let digest = Sha256::digest(text.as_bytes());
-    let nanos = u64::try_from(nanos).unwrap_or_default();
-    let half = digest.iter().take(8);
-    half.fold(format!("{nanos:016x}"), |mut key, byte| {
-        use std::fmt::Write as _;
-        // Writing to a String cannot fail.
-        let _ = write!(key, "{byte:02x}");
-        key
-    })
 }
