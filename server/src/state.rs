@@ -248,6 +248,22 @@ impl State {
         Some((session.state?, session.seq))
     }
 
+    /// When a session said its last state, and when it last said that it works.
+    pub fn session_times(
+        &self,
+        project: &ProjectName,
+        name: &InboxName,
+    ) -> Option<(Timestamp, Option<Timestamp>)> {
+        let key = self.sessions.resolve(project, name.as_str())?;
+        let session = self.sessions.get(project, key)?;
+        Some((session.ts, session.worked))
+    }
+
+    /// The project in which a session of this name was last heard of.
+    pub fn session_project(&self, name: &InboxName) -> Option<&ProjectName> {
+        self.sessions.project_of(name)
+    }
+
     /// Whether the person marked this notification.
     pub fn is_seen(&self, id: Seq) -> bool {
         self.seen.contains(id)

@@ -166,7 +166,7 @@ impl Hook<'_> {
 }
 
 /// The request that brings a spooled hook to a hub on another machine; its answer is read by nobody.
-pub(super) fn spooled(key: &str, hook: &SpooledHook) -> Request {
+pub(crate) fn spooled(key: &str, hook: &SpooledHook) -> Request {
     let path = Path::with_query("/hooks", &hook.agent, &hook.query);
     Request::post(path, hook.body.get()).header("idempotency-key", key)
 }

@@ -29,6 +29,9 @@ pub struct Session {
     /// What is known of it, if it was ever registered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub registered: Option<Registered>,
+    /// When it last said that it works, in this state or an earlier one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub worked: Option<Timestamp>,
     /// When it was over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub over: Option<Timestamp>,
@@ -131,7 +134,9 @@ impl Session {
         what.clone_into(&mut self.evidence);
         self.turn.signalled = state != SessionState::Working;
         self.turn.fails_from = None;
-        if state != SessionState::Working {
+        if state == SessionState::Working {
+            self.worked = Some(ts);
+        } else {
             self.turn.waits_from = None;
         }
         if state == SessionState::Ended {
@@ -173,6 +178,7 @@ impl Session {
                     ..TurnState::default()
                 };
                 (self.state, self.seq, self.ts) = (Some(SessionState::Working), seq, at);
+                self.worked = Some(at);
             }
             Turn::Stopped { tasks, silent } => {
                 self.turn.stopped = true;

@@ -82,6 +82,15 @@ impl Sessions {
         self.projects.iter().find_map(of)
     }
 
+    /// The project in which a session of this name was last heard of.
+    pub(super) fn project_of(&self, name: &InboxName) -> Option<&ProjectName> {
+        let found = self.projects.keys().filter_map(|project| {
+            let key = self.resolve(project, name.as_str())?;
+            Some((self.get(project, key)?.touched, project))
+        });
+        found.max().map(|(_, project)| project)
+    }
+
     /// The live session of this process.
     pub(super) fn with_process(&self, process: &Process) -> Option<Key> {
         let same = |session: &Session| {

@@ -2,7 +2,6 @@
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;
-use std::path::PathBuf;
 
 use hub_protocol::InboxName;
 
@@ -10,6 +9,7 @@ use super::payload::Payload;
 use super::surroundings::Surroundings;
 use crate::here::Here;
 use crate::shell::quoted;
+use crate::status_file;
 
 /// Adds who and where the session is, and its status file. What is set already, there or in the environment, stays.
 pub(super) fn extend(here: &Here, payload: &Payload, surroundings: &Surroundings) {
@@ -50,17 +50,9 @@ fn variables(
     let session = given.or(payload.text("session_id"));
     if let Some(session) = session.and_then(|it| it.parse::<InboxName>().ok()) {
         all.push(("HUB_SESSION", session.to_string()));
-        let file = status_file(here, surroundings, &session);
-        all.extend(file.to_str().map(|file| ("HUB_STATUS_FILE", file.into())));
+        let file = status_file::prepare(here, &session).ok();
+        let file = file.as_ref().and_then(|file| file.to_str());
+        all.extend(file.map(|file| ("HUB_STATUS_FILE", file.into())));
     }
     all
-}
-
-/// In the worktree where there is one: an agent's sandbox lets it write there.
-fn status_file(here: &Here, surroundings: &Surroundings, session: &InboxName) -> PathBuf {
-    let dir = match surroundings.worktree() {
-        Some(worktree) => worktree.join(".hub/status"),
-        None => here.settings.state_dir.value.join("status"),
-    };
-    dir.join(session.as_str())
 }

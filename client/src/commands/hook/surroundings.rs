@@ -35,11 +35,6 @@ impl Surroundings {
         }
     }
 
-    /// The worktree of the working directory.
-    pub(super) fn worktree(&self) -> Option<&FilePath> {
-        self.repository.as_ref()?.worktree.as_deref()
-    }
-
     /// A short name to suggest: the linked worktree's, or the branch's.
     fn name(&self) -> Option<InboxName> {
         let repository = self.repository.as_ref()?;
