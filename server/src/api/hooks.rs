@@ -112,18 +112,24 @@ impl<'a> Telling<'a> {
     }
 
     async fn answer(self) -> Result<Response, ApiError> {
-        let mut batch = match self.event.carries && !self.event.subagent {
-            true => self.hub.take(self.wanted()).await?,
-            false => None,
-        };
+        let starts = self.event.happened == Happened::Started;
+        let carries = self.event.carries && !self.event.subagent;
+        let mut batch = None;
+        if carries && !starts {
+            batch = self.hub.take(self.wanted()).await?;
+        }
         let asked = self.take_in(batch.is_some()).await?;
+        // What a session goes by is known once it began.
+        if carries && starts {
+            batch = self.hub.take(self.wanted()).await?;
+        }
         let mut words = Words::default();
         if self.event.decides && self.hub.rules().approvals {
             words.decision = self.decision(asked).await?;
         }
         let mut lines = Vec::new();
         let known = self.known().await?;
-        if self.event.happened == Happened::Started && !self.event.subagent {
+        if starts && !self.event.subagent {
             lines.push(instructions::text(&Situation {
                 name: &known.name,
                 primary: known.primary,
