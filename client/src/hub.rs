@@ -250,8 +250,8 @@ fn check_owner(socket: &FilePath) -> Result<(), Error> {
 
 async fn refused(response: Response) -> Error {
     let status = response.status();
-    let problem = match response.bytes().await {
-        Ok(body) => serde_json::from_slice(&body).ok(),
+    let problem = match response.text().await {
+        Ok(body) => serde_json::from_str(&body).ok(),
         Err(_) => None,
     };
     Error::Refused(Box::new(problem.unwrap_or_else(|| Problem {
