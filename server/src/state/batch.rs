@@ -179,6 +179,11 @@ impl<'a> Batch<'a> {
         Ok(())
     }
 
+    /// Whether this command uses a listener up.
+    pub(super) fn has_fired(&self, pair: &Pair) -> bool {
+        self.fired.contains(pair)
+    }
+
     /// Uses a listener up, and tells its caller.
     pub(super) fn fire(
         &mut self,

@@ -146,20 +146,23 @@ impl State {
             batch.say_in_any_case(said);
         }
         for (pair, listener) in self.late(now) {
+            // What was due at the same time told its caller already.
+            if batch.has_fired(pair) {
+                continue;
+            }
             batch.also(super::listener::removed(
                 pair,
                 crate::record::ListenerEnd::Late,
                 now,
             ));
-            let minutes = listener
+            let within = listener
                 .until
-                .map_or(0, |until| until.as_millis() - listener.since.as_millis())
-                / 60_000;
+                .map_or(0, |until| until.as_millis() - listener.since.as_millis());
+            let within = texts::duration(within);
             let name = texts::name(&pair.target, self.session(&pair.project, &pair.target));
             let hub = "hub".parse().expect("a constant name");
-            let msg = format!(
-                "Expected {name} within {minutes} min, nothing came. Look: hubctl look {name}"
-            );
+            let msg =
+                format!("Expected {name} within {within}, nothing came. Look: hubctl look {name}");
             batch.say_in_any_case(Said {
                 to: Some(&pair.caller),
                 tells_state: false,
