@@ -109,12 +109,12 @@ impl Listeners {
 
     pub(super) fn shift(&mut self, delta_ms: i64) {
         for (pair, mut listener) in std::mem::take(&mut self.open) {
+            listener.since = listener.since.plus_millis(delta_ms);
             listener.until = listener.until.map(|until| until.plus_millis(delta_ms));
             self.open.insert(pair, listener);
         }
-        let old = std::mem::take(&mut self.due);
-        let moved = |(at, pair): (Timestamp, Pair)| (at.plus_millis(delta_ms), pair);
-        self.due = old.into_iter().map(moved).collect();
+        let due = |(pair, it): (&Pair, &Listener)| Some((it.until?, pair.clone()));
+        self.due = self.open.iter().filter_map(due).collect();
     }
 }
 

@@ -252,14 +252,15 @@ impl Sessions {
 
     /// Moves every deadline.
     pub(super) fn shift(&mut self, delta_ms: i64) {
-        for session in self.projects.values_mut().flat_map(BTreeMap::values_mut) {
-            session.shift(delta_ms);
+        self.due.clear();
+        for (project, sessions) in &mut self.projects {
+            for (key, session) in sessions {
+                session.shift(delta_ms);
+                if let Some((at, _)) = session.due() {
+                    self.due.insert((at, (project.clone(), key.clone())));
+                }
+            }
         }
-        let old = std::mem::take(&mut self.due);
-        self.due = old
-            .into_iter()
-            .map(|(at, key)| (at.plus_millis(delta_ms), key))
-            .collect();
     }
 }
 
