@@ -125,16 +125,7 @@ impl State {
             let place = (project, key);
             let name = texts::name(key, self.session(project, key));
             let said = match due {
-                Due::Waits => {
-                    let tasks = self
-                        .session(project, key)
-                        .map_or(0, |it| it.turn.tasks.len());
-                    Said::of(
-                        place,
-                        Kind::Waiting,
-                        format!("Agent {name} stopped, {tasks} tasks still run"),
-                    )
-                }
+                Due::Waits => Said::of(place, Kind::Waiting, self.still_busy(place)),
                 Due::Fails(reason) => {
                     Said::of(place, Kind::Error, format!("Agent {name} failed: {reason}"))
                 }
@@ -171,6 +162,19 @@ impl State {
         }
         self.due_receipts(&mut batch);
         batch.finish()
+    }
+
+    /// What is said of a session that stopped while something of its own still runs.
+    fn still_busy(&self, (project, key): (&ProjectName, &InboxName)) -> String {
+        let session = self.session(project, key);
+        let tasks = session.map_or(0, |it| it.turn.tasks.len());
+        let name = texts::name(key, session);
+        match self.sessions.busy_workers(project, key) {
+            0 => format!("Agent {name} stopped, {tasks} tasks still run"),
+            workers => {
+                format!("Agent {name} stopped, {tasks} tasks and {workers} workers still run")
+            }
+        }
     }
 
     fn due_receipts(&self, batch: &mut Batch<'_>) {
@@ -323,10 +327,7 @@ impl Telling<'_, '_> {
             .iter()
             .filter(|task| !turn.tasks.contains(task))
             .collect();
-        let workers = self.state.sessions.workers(self.project, self.key);
-        let busy = workers
-            .filter(|(_, it)| it.state == Some(SessionState::Working))
-            .count();
+        let busy = self.state.sessions.busy_workers(self.project, self.key);
         if silent {
         } else if !fresh.is_empty() || busy > 0 {
             let what = format!("{} tasks and {busy} workers still run", fresh.len());
@@ -387,14 +388,8 @@ impl Telling<'_, '_> {
         let name = self.name();
         let turn = self.session().map(|it| it.turn.clone()).unwrap_or_default();
         if turn.waits_from.is_some() {
-            let tasks = turn.tasks.len();
-            return self.say(
-                Kind::Waiting,
-                format!("Agent {name} stopped, {tasks} tasks still run"),
-                |said| {
-                    said.key = Some(WAITING);
-                },
-            );
+            let msg = self.state.still_busy((self.project, self.key));
+            return self.say(Kind::Waiting, msg, |said| said.key = Some(WAITING));
         }
         let msg = texts::with_excerpt(&format!("Agent {name} is waiting for input"), text);
         if turn.stopped || turn.signalled {

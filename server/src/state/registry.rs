@@ -32,8 +32,7 @@ impl State {
 
     /// Whether a session has workers at work.
     pub fn has_busy_workers(&self, project: &ProjectName, key: &InboxName) -> bool {
-        let mut workers = self.sessions.workers(project, key);
-        workers.any(|(_, it)| it.state == Some(SessionState::Working))
+        self.sessions.busy_workers(project, key) > 0
     }
 
     /// The first id of the session that is called so, or the name itself.

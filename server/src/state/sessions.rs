@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use hub_protocol::{InboxName, Process, ProjectName, Seq, Timestamp};
+use hub_protocol::{InboxName, Process, ProjectName, Seq, SessionState, Timestamp};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::session::{Due, Key, Session};
@@ -120,6 +120,14 @@ impl Sessions {
         let is_parent = move |name: &InboxName| self.resolve(project, name.as_str()) == Some(key);
         self.alive(project)
             .filter(move |(_, session)| session.parent().is_some_and(&is_parent))
+    }
+
+    /// How many of its workers are at work.
+    pub(super) fn busy_workers(&self, project: &ProjectName, key: &InboxName) -> usize {
+        let workers = self.workers(project, key);
+        workers
+            .filter(|(_, it)| it.state == Some(SessionState::Working))
+            .count()
     }
 
     /// Whether a short name is another session's, or an inbox's that is no session's.
