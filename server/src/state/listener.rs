@@ -167,14 +167,20 @@ impl State {
         });
         let since = self.listeners.fired.get(&pair).copied().unwrap_or(0);
         let stopped = target
-            .filter(|it| it.state.is_some_and(has_stopped) && it.seq > since && !fresh)
-            .map(|it| it.last.unwrap_or(it.seq));
-        let Some(cause) = stopped else {
+            .filter(|it| it.state.is_some_and(has_stopped) && !fresh)
+            .map(|it| (it.last.unwrap_or(it.seq), it.state))
+            .filter(|(cause, _)| *cause > since);
+        let Some((cause, state)) = stopped else {
             return Ok(vec![set]);
+        };
+        let kind = match state {
+            Some(SessionState::Blocked) if self.open_question(cause).is_ok() => Kind::Question,
+            Some(SessionState::Error) => Kind::Error,
+            _ => Kind::Complete,
         };
         let mut batch = Batch::new(self, now, leased);
         batch.also(set);
-        batch.fire(&pair, cause, Kind::Complete, None)?;
+        batch.fire(&pair, cause, kind, None)?;
         Ok(batch.finish())
     }
 

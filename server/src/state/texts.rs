@@ -70,9 +70,10 @@ pub(super) fn stopped(
     }
     let said = msg.map(excerpt).unwrap_or_default();
     match kind {
-        Kind::Question | Kind::Approval => {
-            format!("{who} needs input: {said} Answer: hubctl answer {cause} \"…\"")
-        }
+        Kind::Question | Kind::Approval => format!(
+            "{}. Answer: hubctl answer {cause} \"…\"",
+            with_excerpt(&format!("{who} needs input"), &said)
+        ),
         Kind::Error => format!(
             "{} Look: hubctl look {name}",
             with_excerpt(&format!("{who} failed"), &said)
