@@ -30,6 +30,7 @@ pub(super) struct Batch<'a> {
     pub(super) sessions: BTreeMap<(ProjectName, InboxName), SessionState>,
     /// Questions that this command settles.
     pub(super) answered: BTreeSet<Seq>,
+    /// Listeners that it uses up.
     fired: BTreeSet<Pair>,
 }
 
@@ -173,10 +174,19 @@ impl<'a> Batch<'a> {
             }
         }
         if stop.kind == Kind::Ended {
-            self.after
-                .extend(state.orphaned(&stop.project, &stop.session, self.now));
+            self.orphan(&stop.project, &stop.session);
         }
         Ok(())
+    }
+
+    /// Removes the listeners that end with their caller, each once.
+    pub(super) fn orphan(&mut self, project: &ProjectName, caller: &InboxName) {
+        let state = self.state;
+        for pair in state.listeners.of_caller(project, caller) {
+            if self.fired.insert(pair.clone()) {
+                self.also(removed(pair, ListenerEnd::CallerEnded, self.now));
+            }
+        }
     }
 
     /// Whether this command uses a listener up.

@@ -61,7 +61,8 @@ impl Listeners {
         self.open.iter().filter(of)
     }
 
-    fn of_caller<'a>(
+    /// What a session listens to.
+    pub(super) fn of_caller<'a>(
         &'a self,
         project: &'a ProjectName,
         caller: &'a InboxName,
@@ -188,17 +189,6 @@ impl State {
         let open = self.listeners.get(pair).is_some();
         let removed = open.then(|| removed(pair, ListenerEnd::Removed, now));
         removed.into_iter().collect()
-    }
-
-    /// The listeners that end with their caller.
-    pub(super) fn orphaned(
-        &self,
-        project: &ProjectName,
-        caller: &InboxName,
-        now: Timestamp,
-    ) -> Vec<Record> {
-        let end = |pair| removed(pair, ListenerEnd::CallerEnded, now);
-        self.listeners.of_caller(project, caller).map(end).collect()
     }
 
     /// The listeners that nothing came for in time.

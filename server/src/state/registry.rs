@@ -221,7 +221,7 @@ impl State {
     /// What ends with a session: its listeners, and the dialogs that nobody can answer any more.
     pub(super) fn leave(&self, batch: &mut Batch<'_>, (project, key): (&ProjectName, &InboxName)) {
         self.withdraw_stale(batch, (project, key));
-        batch.after.extend(self.orphaned(project, key, batch.now));
+        batch.orphan(project, key);
     }
 
     pub(super) fn apply_gone(&mut self, seq: u64, it: &SessionGone) {
