@@ -30,6 +30,8 @@ pub(super) struct Batch<'a> {
     pub(super) sessions: BTreeMap<(ProjectName, InboxName), SessionState>,
     /// Questions that this command settles.
     pub(super) answered: BTreeSet<Seq>,
+    /// Questions that this command asks under a key.
+    pub(super) asked: HashMap<(ProjectName, InboxName, String), Seq>,
     /// Listeners that it uses up.
     fired: BTreeSet<Pair>,
 }
@@ -74,6 +76,7 @@ impl<'a> Batch<'a> {
             keyed: HashMap::new(),
             sessions: BTreeMap::new(),
             answered: BTreeSet::new(),
+            asked: HashMap::new(),
             fired: BTreeSet::new(),
         }
     }
