@@ -155,7 +155,12 @@ impl State {
         let base = if base.is_empty() { "session" } else { base };
         let numbered = (2..).map(|n| format!("{base}-{n}"));
         let mut names = std::iter::once(base.to_owned()).chain(numbered);
-        let free = names.find(|name| !self.sessions.is_taken(project, name, key));
+        let is_inbox = |name: &str| {
+            let inbox = name.parse().ok().filter(|it| it != key);
+            inbox.is_some_and(|it| self.inboxes.get(project, &it).is_some())
+        };
+        let taken = |name: &str| self.sessions.is_taken(project, name, key) || is_inbox(name);
+        let free = names.find(|name| !taken(name));
         free.expect("there is a number for each session")
     }
 

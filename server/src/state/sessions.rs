@@ -87,8 +87,10 @@ impl Sessions {
         let same = |session: &Session| {
             session.is_alive() && session.info().and_then(|it| it.process.as_ref()) == Some(process)
         };
+        // Who was resumed in another's process is heard of last.
         self.iter(None)
-            .find(|(_, _, session)| same(session))
+            .filter(|(_, _, session)| same(session))
+            .max_by_key(|(_, _, session)| session.touched)
             .map(|(project, key, _)| (project.clone(), key.clone()))
     }
 
@@ -130,7 +132,7 @@ impl Sessions {
             .count()
     }
 
-    /// Whether a short name is another session's, or an inbox's that is no session's.
+    /// Whether a short name is another session's, or means something else.
     pub(super) fn is_taken(&self, project: &ProjectName, name: &str, key: &InboxName) -> bool {
         let reserved = ["primary", "person", "all", "unknown", "hub"].contains(&name);
         reserved || self.resolve(project, name).is_some_and(|of| of != key)
@@ -167,8 +169,32 @@ impl Sessions {
     /// Takes in what a session told of itself.
     pub(super) fn set(&mut self, seq: Seq, record: &SessionSet) {
         let set = |session: &mut Session| session.set(seq, record);
+        self.take_names(record);
         self.change(&record.project, &record.session, seq, set);
         self.index_names(&record.project, &record.session);
+    }
+
+    /// A name or an id means one session: whoever has it last. So does an agent's session that goes on under another
+    /// name.
+    fn take_names(&mut self, record: &SessionSet) {
+        let (project, key) = (&record.project, &record.session);
+        let Some(names) = self.names.get_mut(project) else {
+            return;
+        };
+        if record.info.name.is_some() {
+            let known = self.projects.get(project).and_then(|it| it.get(key));
+            let old = known.and_then(Session::name);
+            old.map(|old| names.remove(old));
+        }
+        let alias = record.alias.as_ref().map(InboxName::as_str);
+        for name in alias.into_iter().chain(record.info.name.as_deref()) {
+            let of = names.remove(name).filter(|of| of != key);
+            let other = of.and_then(|of| self.projects.get_mut(project)?.get_mut(&of));
+            if let Some(it) = other.and_then(|it| it.registered.as_mut()) {
+                it.aliases.retain(|alias| alias.as_str() != name);
+                it.info.name.take_if(|it| it == name);
+            }
+        }
     }
 
     fn unindex(&mut self, (touched, due): (Seq, Option<Timestamp>), place: &Key) {
@@ -227,6 +253,9 @@ impl Sessions {
             self.primaries.remove(project);
         } else if let Some(names) = self.names.get_mut(project) {
             names.retain(|_, of| of != key);
+            if names.is_empty() {
+                self.names.remove(project);
+            }
         }
     }
 
