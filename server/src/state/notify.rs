@@ -337,7 +337,8 @@ impl Batch<'_> {
             Some(session) => self.state.called(&draft.project, session),
             None => from.clone(),
         };
-        let named = draft.explicit_kind && name.as_str() != InboxName::UNKNOWN;
+        let is_known = || self.state.session(&draft.project, &name).is_some();
+        let named = draft.explicit_kind && (name.as_str() != InboxName::UNKNOWN || is_known());
         let state = draft.kind.session_state().filter(|_| named)?;
         Some((name, state))
     }
