@@ -392,8 +392,8 @@ impl Telling<'_, '_> {
             return self.say(Kind::Waiting, msg, |said| said.key = Some(WAITING));
         }
         let msg = texts::with_excerpt(&format!("Agent {name} is waiting for input"), text);
-        if turn.stopped || turn.signalled {
-            // Recorded: the stop or the signal of this turn said more.
+        if turn.stopped || turn.signalled || turn.fails_from.is_some() {
+            // Recorded: the stop, the signal or the failure of this turn said more.
             return self.say(Kind::Waiting, msg, |said| {
                 (said.tells_state, said.recorded) = (false, true);
             });
