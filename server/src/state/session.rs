@@ -74,7 +74,7 @@ pub(super) struct TurnState {
     /// Background work that ran at the last stop.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) tasks: Vec<String>,
-    /// Stopped with background work: it waits from then on.
+    /// Stopped with background work or workers at work: it waits from then on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) waits_from: Option<Timestamp>,
     /// The model failed: it is an error from then on, and why.
@@ -184,7 +184,7 @@ impl Session {
                 self.turn.stopped = true;
                 self.turn.tasks.clone_from(tasks);
                 let works = self.state == Some(SessionState::Working);
-                if works && !tasks.is_empty() && !silent {
+                if works && !silent {
                     self.turn.waits_from = Some(at.plus_millis(PATIENCE_MS));
                 } else if works && *silent {
                     self.state = self.turn.before.or(Some(SessionState::Waiting));
