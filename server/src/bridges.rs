@@ -26,7 +26,7 @@ pub enum Verdict {
 pub async fn submit(hub: &Hub, item: SpoolItem) -> Verdict {
     let body = match &item.said {
         Spooled::Post(body) => body.get(),
-        Spooled::Hook(hook) => return verdict(hooks::spooled(hub, hook).await),
+        Spooled::Hook(hook) => return verdict(hooks::spooled(hub, &item.key, hook).await),
     };
     let post: Post = match serde_json::from_str(body) {
         Ok(post) => post,

@@ -267,6 +267,27 @@ impl Presence {
         self.doors.remove(project);
     }
 
+    /// Who reads what has changed in a project: waiters of a session that reads other inboxes now have to come again.
+    pub fn rearrange(&mut self, state: &State, project: &ProjectName) {
+        let moved = |waiter: &&Waiter| {
+            let spec = &waiter.spec;
+            let session = spec
+                .session
+                .as_ref()
+                .filter(|_| spec.own && spec.project == *project);
+            session.is_some_and(|session| {
+                let mut inboxes = state.inboxes_of(project, &state.called(project, session));
+                inboxes.sort();
+                inboxes != spec.inboxes
+            })
+        };
+        let moved = self.waiters.values().filter(moved);
+        let ids: Vec<WaiterId> = moved.map(|waiter| waiter.id).collect();
+        for id in ids {
+            self.dismiss(id, Outcome::Empty);
+        }
+    }
+
     /// Takes a waiter away and tells it why.
     fn dismiss(&mut self, id: WaiterId, outcome: Outcome) {
         if let Some(waiter) = self.take(id) {

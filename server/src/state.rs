@@ -88,7 +88,7 @@ impl State {
                 delta_ms: *delta_ms,
                 at: now,
             })],
-            Command::Hook(hook) => self.decide_hook(hook, now, leased)?,
+            Command::Hook(hook) => return self.decide_hook_once(hook, now, leased),
             command => return self.decide_for_session(command, now, leased),
         };
         Ok(Decision::Records(records))

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 
-use hub_protocol::{InboxName, InboxTouched, ProjectName, Seq};
+use hub_protocol::{InboxName, InboxTouched, ProjectName, Seq, SessionState};
 use tokio::sync::{oneshot, watch};
 
 use crate::clock::Now;
@@ -17,7 +17,7 @@ use crate::journal::{Entry, Health, JournalError};
 use crate::log::{Event, Log};
 use crate::metrics::Metrics;
 use crate::presence::{Batch, Outcome, Presence, WaitSpec};
-use crate::record::{How, Notified, Record, Settled, Target};
+use crate::record::{How, Notified, PrimaryTaken, Record, SessionSet, Settled, Target};
 use crate::state::State;
 
 /// Requests in one commit: enough to fill a sync, few enough to answer the first one soon.
@@ -181,6 +181,7 @@ impl Writer {
         {
             (spec.project, spec.session) = (project, Some(key));
         }
+        spec.own = spec.inboxes.is_empty() && spec.session.is_some();
         let called = |name: &InboxName| self.state.called(&spec.project, name);
         let session = spec.session.as_ref().map(called);
         let mut inboxes: Vec<InboxName> = match (&session, spec.inboxes.is_empty()) {
@@ -350,7 +351,14 @@ impl Writer {
                 self.presence.returned(&self.state, place, &it.ids, now);
                 0
             }
-            Record::TurnNoted(_) | Record::SessionGone(_) => {
+            Record::SessionSet(SessionSet { project, .. })
+            | Record::PrimaryTaken(PrimaryTaken { project, .. }) => {
+                self.presence.rearrange(&self.state, project);
+                0
+            }
+            Record::TurnNoted(_) => self.presence.session_changed(&self.state, now),
+            Record::SessionGone(it) => {
+                self.presence.rearrange(&self.state, &it.project);
                 self.presence.session_changed(&self.state, now)
             }
             Record::Reset(reset) => {
@@ -374,7 +382,10 @@ impl Writer {
                 now,
             ));
         }
-        if route.session.is_some() {
+        if let Some((_, state)) = &route.session {
+            if *state == SessionState::Ended {
+                self.presence.rearrange(&self.state, &route.project);
+            }
             woken += self.presence.session_changed(&self.state, now);
         }
         self.metrics.wakes.inc_by(woken.into());

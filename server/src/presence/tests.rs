@@ -52,6 +52,7 @@ fn spec(inboxes: &[&str]) -> WaitSpec {
         name: None,
         session: None,
         way: None,
+        own: false,
         room: super::MAX_BYTES,
         filter: Filter::default(),
         barrier: None,

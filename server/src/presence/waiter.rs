@@ -20,8 +20,10 @@ pub(super) struct WaiterId(pub(super) u64);
 pub struct WaitSpec {
     /// The project of the inboxes.
     pub project: ProjectName,
-    /// The inboxes, each once; none: those of its session.
+    /// The inboxes, each once.
     pub inboxes: Vec<InboxName>,
+    /// Whether these are whatever its session reads.
+    pub own: bool,
     /// Who waits: the same name replaces its own dead connection.
     pub name: Option<String>,
     /// The agent session that it wakes.

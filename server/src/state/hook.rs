@@ -8,8 +8,8 @@ use super::notify::person;
 use super::session::{Due, Session};
 use super::settle::settled;
 use super::{Leased, State, texts};
-use crate::command::{Happened, Hook, Refusal};
-use crate::record::{Beginner, How, InboxClosed, Record, Turn, TurnNoted};
+use crate::command::{Decision, Happened, Hook, Refusal};
+use crate::record::{Beginner, How, InboxClosed, KeyUsed, Record, Turn, TurnNoted};
 
 /// Keys of what a session's next step withdraws: it was settled where it was asked.
 const WAITING: &str = "hook:waiting";
@@ -51,7 +51,34 @@ struct Telling<'a, 'b> {
 }
 
 impl State {
-    pub(super) fn decide_hook(
+    /// Takes an event in once: a hub that answers late is told again.
+    pub(super) fn decide_hook_once(
+        &self,
+        hook: &Hook,
+        now: Timestamp,
+        leased: &Leased<'_>,
+    ) -> Result<Decision, Refusal> {
+        let Some(once) = &hook.once else {
+            return Ok(Decision::Records(self.decide_hook(hook, now, leased)?));
+        };
+        if let Some(ids) = self.keys.made_by(once, now)? {
+            return Ok(Decision::Repeat(ids));
+        }
+        let mut records = self.decide_hook(hook, now, leased)?;
+        if !records.is_empty() {
+            let notified = |record: &&Record| matches!(record, Record::Notified(_));
+            let count = records.iter().filter(notified).count();
+            records.push(Record::KeyUsed(KeyUsed {
+                key: once.key.clone(),
+                digest: once.digest.clone(),
+                ids: (self.head + 1..).take(count).collect(),
+                at: now,
+            }));
+        }
+        Ok(Decision::Records(records))
+    }
+
+    fn decide_hook(
         &self,
         hook: &Hook,
         now: Timestamp,

@@ -32,6 +32,7 @@ impl Place {
             state: parts.state,
             reload: parts.reload,
             leases: LeaseKey::new(b"secret"),
+            rules: crate::hub::Rules::default(),
             limits: WakeLimits {
                 per_sender_per_minute: 6,
                 per_hour: 60,
