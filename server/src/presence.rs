@@ -178,6 +178,10 @@ impl Presence {
         if spec.barrier.is_some() {
             self.barriers.insert(id);
         }
+        if let Some(session) = &spec.session {
+            self.company
+                .waits_on(&(spec.project.clone(), session.clone()));
+        }
         let waiter = Waiter::new(id, spec, reply, now);
         self.due.insert((waiter.due, Due::Waiter(id)));
         self.waiters.insert(id, waiter);
@@ -209,6 +213,20 @@ impl Presence {
             self.release_leases_of(state, name, now);
         }
         None
+    }
+
+    /// Sessions became others by name or by role: who waits for one where it does not read any more asks again.
+    pub fn sessions_moved(&mut self, state: &State) {
+        let moved = |waiter: &&Waiter| waiter.has_moved(state);
+        let ids: Vec<WaiterId> = self
+            .waiters
+            .values()
+            .filter(moved)
+            .map(|it| it.id)
+            .collect();
+        for id in ids {
+            self.dismiss(id, Outcome::Empty);
+        }
     }
 
     /// Items stopped being pending: nobody holds them any more.

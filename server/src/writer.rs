@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 
-use hub_protocol::{InboxName, InboxTouched, ProjectName, Seq};
+use hub_protocol::{InboxName, InboxTouched, ProjectName, Seq, SessionState};
 use tokio::sync::{oneshot, watch};
 
 use crate::clock::Now;
@@ -190,6 +190,7 @@ impl Writer {
         };
         inboxes.sort();
         inboxes.dedup();
+        spec.own |= session.is_some() && spec.inboxes.is_empty();
         (spec.session, spec.inboxes) = (session, inboxes);
         spec
     }
@@ -350,9 +351,15 @@ impl Writer {
                 self.presence.returned(&self.state, place, &it.ids, now);
                 0
             }
-            Record::TurnNoted(_) | Record::SessionGone(_) => {
+            Record::SessionSet(_) | Record::PrimaryTaken(_) => {
+                self.presence.sessions_moved(&self.state);
+                0
+            }
+            Record::SessionGone(_) => {
+                self.presence.sessions_moved(&self.state);
                 self.presence.session_changed(&self.state, now)
             }
+            Record::TurnNoted(_) => self.presence.session_changed(&self.state, now),
             Record::Reset(reset) => {
                 self.presence.dismiss_project(&reset.project);
                 0
@@ -374,7 +381,10 @@ impl Writer {
                 now,
             ));
         }
-        if route.session.is_some() {
+        if let Some((_, state)) = &route.session {
+            if *state == SessionState::Ended {
+                self.presence.sessions_moved(&self.state);
+            }
             woken += self.presence.session_changed(&self.state, now);
         }
         self.metrics.wakes.inc_by(woken.into());

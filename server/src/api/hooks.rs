@@ -161,6 +161,7 @@ impl<'a> Telling<'a> {
         WaitSpec {
             project: self.project(),
             inboxes: Vec::new(),
+            own: false,
             name: Some(format!("hook:{}", self.event.id)),
             session: Some(self.session()),
             way: Some(Way::Hook),

@@ -135,6 +135,7 @@ fn spec(params: WaitParams, log: &Log) -> Result<WaitSpec, ApiError> {
         },
         project: params.project,
         inboxes,
+        own: false,
         name: params.name,
         session: params.session,
         way: params.way,

@@ -49,6 +49,7 @@ fn spec(inboxes: &[&str]) -> WaitSpec {
     WaitSpec {
         project: ProjectName::default(),
         inboxes: inboxes.iter().map(|inbox| name(inbox)).collect(),
+        own: false,
         name: None,
         session: None,
         way: None,
