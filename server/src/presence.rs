@@ -178,6 +178,10 @@ impl Presence {
         if spec.barrier.is_some() {
             self.barriers.insert(id);
         }
+        if let Some(session) = &spec.session {
+            self.company
+                .waits_on(&(spec.project.clone(), session.clone()));
+        }
         let waiter = Waiter::new(id, spec, reply, now);
         self.due.insert((waiter.due, Due::Waiter(id)));
         self.waiters.insert(id, waiter);
@@ -209,6 +213,20 @@ impl Presence {
             self.release_leases_of(state, name, now);
         }
         None
+    }
+
+    /// Sessions became others by name or by role: who waits for one where it does not read any more asks again.
+    pub fn sessions_moved(&mut self, state: &State) {
+        let moved = |waiter: &&Waiter| waiter.has_moved(state);
+        let ids: Vec<WaiterId> = self
+            .waiters
+            .values()
+            .filter(moved)
+            .map(|it| it.id)
+            .collect();
+        for id in ids {
+            self.dismiss(id, Outcome::Empty);
+        }
     }
 
     /// Items stopped being pending: nobody holds them any more.
@@ -265,27 +283,6 @@ impl Presence {
             self.dismiss(id, Outcome::Empty);
         }
         self.doors.remove(project);
-    }
-
-    /// Who reads what has changed in a project: waiters of a session that reads other inboxes now have to come again.
-    pub fn rearrange(&mut self, state: &State, project: &ProjectName) {
-        let moved = |waiter: &&Waiter| {
-            let spec = &waiter.spec;
-            let session = spec
-                .session
-                .as_ref()
-                .filter(|_| spec.own && spec.project == *project);
-            session.is_some_and(|session| {
-                let mut inboxes = state.inboxes_of(project, &state.called(project, session));
-                inboxes.sort();
-                inboxes != spec.inboxes
-            })
-        };
-        let moved = self.waiters.values().filter(moved);
-        let ids: Vec<WaiterId> = moved.map(|waiter| waiter.id).collect();
-        for id in ids {
-            self.dismiss(id, Outcome::Empty);
-        }
     }
 
     /// Takes a waiter away and tells it why.

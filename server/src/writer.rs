@@ -17,7 +17,7 @@ use crate::journal::{Entry, Health, JournalError};
 use crate::log::{Event, Log};
 use crate::metrics::Metrics;
 use crate::presence::{Batch, Outcome, Presence, WaitSpec};
-use crate::record::{How, Notified, PrimaryTaken, Record, SessionSet, Settled, Target};
+use crate::record::{How, Notified, Record, Settled, Target};
 use crate::state::State;
 
 /// Requests in one commit: enough to fill a sync, few enough to answer the first one soon.
@@ -351,16 +351,15 @@ impl Writer {
                 self.presence.returned(&self.state, place, &it.ids, now);
                 0
             }
-            Record::SessionSet(SessionSet { project, .. })
-            | Record::PrimaryTaken(PrimaryTaken { project, .. }) => {
-                self.presence.rearrange(&self.state, project);
+            Record::SessionSet(_) | Record::PrimaryTaken(_) => {
+                self.presence.sessions_moved(&self.state);
                 0
             }
-            Record::TurnNoted(_) => self.presence.session_changed(&self.state, now),
-            Record::SessionGone(it) => {
-                self.presence.rearrange(&self.state, &it.project);
+            Record::SessionGone(_) => {
+                self.presence.sessions_moved(&self.state);
                 self.presence.session_changed(&self.state, now)
             }
+            Record::TurnNoted(_) => self.presence.session_changed(&self.state, now),
             Record::Reset(reset) => {
                 self.presence.dismiss_project(&reset.project);
                 0
@@ -384,7 +383,7 @@ impl Writer {
         }
         if let Some((_, state)) = &route.session {
             if *state == SessionState::Ended {
-                self.presence.rearrange(&self.state, &route.project);
+                self.presence.sessions_moved(&self.state);
             }
             woken += self.presence.session_changed(&self.state, now);
         }

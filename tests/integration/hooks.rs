@@ -148,7 +148,8 @@ async fn a_cleared_session_keeps_its_inbox_under_both_ids() {
     let end = json!({ "hook_event_name": "SessionEnd", "reason": "clear" });
     hook(&client, process, "old", end).await;
     let start = json!({ "hook_event_name": "SessionStart", "source": "clear" });
-    let told = hook(&client, process, "new", start).await;
+    hook(&client, process, "new", start).await;
+    let told = hook(&client, process, "new", prompt("go on")).await;
     assert!(context(&told).contains("before"), "{told}");
     client.notify(json!({ "msg": "after", "to": "new" })).await;
     let told = hook(&client, process, "new", named("PostToolUse")).await;

@@ -23,7 +23,7 @@ pub(super) fn hear(payload: &Map<String, Value>) -> Result<Event, NotAnEvent> {
     }
     event.carries = matches!(
         name,
-        "UserPromptSubmit" | "PostToolUse" | "PostToolUseFailure" | "SessionStart"
+        "UserPromptSubmit" | "PostToolUse" | "PostToolUseFailure"
     ) || name == "Stop" && !flag(payload, "stop_hook_active");
     event.decides = name == "PermissionRequest";
     event.happened = match name {

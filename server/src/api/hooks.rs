@@ -175,7 +175,7 @@ impl<'a> Telling<'a> {
         WaitSpec {
             project: self.project(),
             inboxes: Vec::new(),
-            own: true,
+            own: false,
             name: Some(format!("hook:{}", self.event.id)),
             session: Some(self.session()),
             way: Some(Way::Hook),

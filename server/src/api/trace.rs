@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
-use hub_protocol::{InboxName, ProjectName, Seq, Timestamp};
+use hub_protocol::{InboxName, ProjectName, Seq, Timestamp, Way};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
@@ -39,6 +39,8 @@ struct Step {
     inbox: Option<InboxName>,
     #[serde(skip_serializing_if = "Option::is_none")]
     by: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    way: Option<Way>,
 }
 
 /// Where a notification went, who holds it, and how it was settled.
@@ -111,7 +113,10 @@ fn of_record(seq: Seq, record: &Record, id: Seq) -> Vec<Step> {
         }
         Record::Emitted(it) if it.ids.contains(&id) => {
             let place = Some((it.project.clone(), it.inbox.clone()));
-            vec![step(seq, it.at, "emitted", place, it.by.clone())]
+            vec![Step {
+                way: Some(it.way),
+                ..step(seq, it.at, "emitted", place, it.by.clone())
+            }]
         }
         Record::Returned(it) if it.ids.contains(&id) => {
             let place = Some((it.project.clone(), it.inbox.clone()));
@@ -153,6 +158,7 @@ fn step(
         project,
         inbox,
         by,
+        way: None,
     }
 }
 
@@ -166,6 +172,7 @@ async fn leases(hub: &Hub, id: Seq) -> Result<Vec<Step>, ApiError> {
         project: Some(project),
         inbox: Some(inbox),
         by,
+        way: None,
     };
     Ok(holders.into_iter().map(of).collect())
 }

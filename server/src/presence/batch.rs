@@ -171,7 +171,7 @@ impl Presence {
             batch.items.push(Offered {
                 id: item.seq,
                 location,
-                redelivered: self.was_returned(spec, item.seq),
+                redelivered: !item.tried.is_empty() || self.was_returned(spec, item.seq),
             });
             for (inbox, ids) in &mut batch.lease {
                 if inboxes.contains(&&*inbox) {

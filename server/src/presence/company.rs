@@ -40,6 +40,11 @@ impl Company {
         self.timeouts.insert(place, now);
     }
 
+    /// A session's waiter is there: one that ran out of time before it only asked again.
+    pub(super) fn waits_on(&mut self, place: &Place) {
+        self.timeouts.remove(place);
+    }
+
     /// Whether a turn that begins now is what a waiter's timeout began; each timeout begins one.
     pub fn take_timeout(&mut self, place: &Place, now: Instant) -> bool {
         let at = self.timeouts.remove(place);

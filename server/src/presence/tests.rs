@@ -49,10 +49,10 @@ fn spec(inboxes: &[&str]) -> WaitSpec {
     WaitSpec {
         project: ProjectName::default(),
         inboxes: inboxes.iter().map(|inbox| name(inbox)).collect(),
+        own: false,
         name: None,
         session: None,
         way: None,
-        own: false,
         room: super::MAX_BYTES,
         filter: Filter::default(),
         barrier: None,

@@ -8,6 +8,7 @@ use tokio::sync::oneshot;
 use super::{Barrier, Batch};
 use crate::clock::Now;
 use crate::filter::Filter;
+use crate::state::State;
 
 /// However busy an inbox is, a lull is not waited for longer than this.
 const LONGEST_SETTLE: Duration = Duration::from_secs(5);
@@ -22,7 +23,7 @@ pub struct WaitSpec {
     pub project: ProjectName,
     /// The inboxes, each once.
     pub inboxes: Vec<InboxName>,
-    /// Whether these are whatever its session reads.
+    /// Whether its inboxes are those of its session, whichever these are by and by.
     pub own: bool,
     /// Who waits: the same name replaces its own dead connection.
     pub name: Option<String>,
@@ -110,6 +111,20 @@ impl Waiter {
             way: self.spec.way,
             since: self.since,
         }
+    }
+
+    /// Whether its session reads other inboxes by now, or is another.
+    pub(super) fn has_moved(&self, state: &State) -> bool {
+        let spec = &self.spec;
+        let Some(session) = spec.session.as_ref().filter(|_| spec.own) else {
+            return false;
+        };
+        let (project, key) = state
+            .session_with_id(session)
+            .unwrap_or_else(|| (spec.project.clone(), session.clone()));
+        let mut inboxes = state.inboxes_of(&project, &key);
+        inboxes.sort();
+        project != spec.project || inboxes != spec.inboxes
     }
 
     pub(super) fn is_settling(&self) -> bool {
