@@ -3,25 +3,21 @@
 mod dry_run;
 
 use std::io::Read;
-use std::time::SystemTime;
 
 use hub_protocol::{
-    InboxName, InboxTouched, Kind, MAX_ITEM_BYTES, Post, Priority, ProjectName, Published, Seq,
-    SpoolItem, Spooled, Timestamp,
+    InboxName, Kind, MAX_ITEM_BYTES, Post, Priority, ProjectName, Published, Seq, Timestamp,
 };
 use serde_json::Value;
-use serde_json::value::RawValue;
 
-use super::hook;
+use super::listen::Listener;
+use super::publish::{notes, publish, send_spooled};
 use crate::env::Sourced;
 use crate::error::{Error, Exit};
 use crate::here::Here;
-use crate::hub::{Hub, Path, Request, parse};
+use crate::hub::parse;
 use crate::out::{println, say};
-use crate::random;
-use crate::sender::sender;
+use crate::sender::{caller, sender};
 use crate::span::Span;
-use crate::spool::Spool;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -32,6 +28,7 @@ Examples:
   hubctl notify --to reviewer --type testing --title \"Login form\" \"please try it\"
   git log -1 --format=%B | hubctl notify --type progress -
   hubctl notify --key build --ttl 1h --data '{\"exit\":1}' --type error \"the build failed\"
+  hubctl notify --to worker-1 --listen \"please fix the login form\"
   hubctl notify --dry-run \"who am I?\"")]
 /// What to say, and to whom.
 pub(crate) struct Args {
@@ -74,6 +71,9 @@ pub(crate) struct Args {
     /// Whose state this changes [default: the sender]
     #[arg(long, value_name = "ID")]
     session: Option<InboxName>,
+    /// Be told of the next stop of the session that --to names
+    #[arg(long, requires = "to")]
+    listen: bool,
     /// Print what would be sent, and which rule gave each value
     #[arg(long)]
     dry_run: bool,
@@ -82,7 +82,8 @@ pub(crate) struct Args {
     json: bool,
 }
 
-fn json(text: &str) -> Result<Value, String> {
+/// Any JSON, as an argument.
+pub(super) fn json(text: &str) -> Result<Value, String> {
     serde_json::from_str(text).map_err(|error| format!("not JSON: {error}"))
 }
 
@@ -96,30 +97,54 @@ struct Draft {
 }
 
 pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
-    let draft = draft(args, here, Timestamp::now())?;
+    let draft = draft(args, here, Timestamp::now()).await?;
     if args.dry_run {
         return dry_run::show(&draft, args.json);
     }
-    // The key is there before the first attempt: whatever becomes of it, no repeat is stored twice.
-    let key = random::key(SystemTime::now())?;
-    let body = body(&draft.post)?;
-    match publish(here, &key, &body).await {
-        Ok((hub, answer)) => {
-            tell(&answer, args.json)?;
-            if hub.is_remote() {
-                send_spooled(&hub, &spool(here)).await;
-            }
-        }
-        Err(error) if error.is_passing() => {
-            keep(here, &SpoolItem::new(key, Spooled::Post(body)), &error)?;
-        }
-        Err(error) => return Err(error),
+    if args.listen {
+        listen(&draft, here).await?;
+    }
+    if let Some((hub, answer)) = publish(here, &draft.post).await? {
+        tell(&answer, args.json)?;
+        send_spooled(here, &hub).await;
     }
     Ok(Exit::DONE)
 }
 
-fn draft(args: &Args, here: &Here, now: Timestamp) -> Result<Draft, Error> {
-    let from = sender(&here.env, args.from.as_ref())?;
+/// Makes the sender hear of the next stop of whom it speaks to: before it speaks, so that no stop is missed.
+async fn listen(draft: &Draft, here: &Here) -> Result<(), Error> {
+    // The parser demands --to.
+    let Some(target) = &draft.post.to else {
+        return Ok(());
+    };
+    let caller = match draft.from.value.as_str() {
+        InboxName::UNKNOWN => caller(&here.env, None)?,
+        _ => draft.from.value.clone(),
+    };
+    let listener = Listener {
+        target,
+        caller: &caller,
+        project: &draft.project.value,
+        within: None,
+        fresh: true,
+    };
+    let put = match here.hub() {
+        Ok(hub) => listener.put(&hub).await,
+        Err(error) => Err(error),
+    };
+    match put {
+        Ok(_) => Ok(()),
+        // What is said is kept; a listener that begins later would be of no use.
+        Err(error) if error.is_passing() => {
+            say(format!("{caller} does not listen to {target}: {error}"));
+            Ok(())
+        }
+        Err(error) => Err(error),
+    }
+}
+
+async fn draft(args: &Args, here: &Here, now: Timestamp) -> Result<Draft, Error> {
+    let from = sender(here, args.from.as_ref()).await?;
     let project = here.project(args.project.as_ref())?;
     let parent = match &args.parent {
         Some(parent) => Some(Sourced::new(parent.clone(), "--parent")),
@@ -151,7 +176,8 @@ fn draft(args: &Args, here: &Here, now: Timestamp) -> Result<Draft, Error> {
     })
 }
 
-fn text(message: &[String]) -> Result<String, Error> {
+/// The words of a message as one text; `-` alone reads it from stdin.
+pub(super) fn text(message: &[String]) -> Result<String, Error> {
     let text = if message == ["-"] {
         let mut text = String::new();
         // One byte more than can be sent is enough to know that it is too much.
@@ -172,55 +198,13 @@ fn text(message: &[String]) -> Result<String, Error> {
     Ok(text)
 }
 
-fn body(post: &Post) -> Result<Box<RawValue>, Error> {
-    let body = serde_json::value::to_raw_value(post).map_err(anyhow::Error::from)?;
-    if body.get().len() > MAX_ITEM_BYTES {
-        return Err(Error::Failed(anyhow::anyhow!(
-            "the notification has {} bytes as JSON; at most {MAX_ITEM_BYTES} are taken",
-            body.get().len()
-        )));
-    }
-    Ok(body)
-}
-
-async fn publish(here: &Here, key: &str, body: &RawValue) -> Result<(Hub, String), Error> {
-    let hub = here.hub()?;
-    let answer = hub.text(&request(key, body)).await?;
-    Ok((hub, answer))
-}
-
-fn request(key: &str, body: &RawValue) -> Request {
-    Request::post(Path::new("/notify"), body.get()).header("idempotency-key", key)
-}
-
 fn tell(answer: &str, json: bool) -> Result<(), Error> {
     let published: Published = parse(answer)?;
-    for inbox in &published.inboxes {
-        if let Some(note) = creation_note(inbox) {
-            say(note);
-        }
-    }
-    if let Some(hint) = &published.hint {
-        say(hint);
-    }
+    notes(&published);
     if json {
         return println(crate::text::json_line(answer));
     }
     println(summary(&published))
-}
-
-fn creation_note(inbox: &InboxTouched) -> Option<String> {
-    let expected = [InboxName::PRIMARY, InboxName::PERSON].contains(&inbox.name.as_str());
-    if !inbox.created || expected {
-        return None;
-    }
-    Some(match &inbox.nearest {
-        Some(nearest) => format!(
-            "'{}' is a new inbox; the nearest known one is '{nearest}'",
-            inbox.name
-        ),
-        None => format!("'{}' is a new inbox", inbox.name),
-    })
 }
 
 fn summary(published: &Published) -> String {
@@ -238,50 +222,5 @@ fn summary(published: &Published) -> String {
         0 => format!("{} {whereto}", published.id),
         1 => format!("{} {whereto}; 1 waiter woken", published.id),
         woken => format!("{} {whereto}; {woken} waiters woken", published.id),
-    }
-}
-
-fn spool(here: &Here) -> Spool {
-    Spool::of(&here.settings.state_dir.value)
-}
-
-fn keep(here: &Here, item: &SpoolItem, why: &Error) -> Result<(), Error> {
-    if let Err(error) = spool(here).keep(item) {
-        say(why);
-        say(format!("not kept either: {error:#}"));
-        return Err(Error::Unreachable(crate::error::Unreachable {
-            connected: false,
-            reason: "the notification is lost".into(),
-        }));
-    }
-    say(format!(
-        "{why}; kept in the spool as {}, the hub takes it in when it runs",
-        item.key
-    ));
-    Ok(())
-}
-
-/// Sends what this machine kept while the hub was away: a hub on another machine cannot see the files.
-async fn send_spooled(hub: &Hub, spool: &Spool) {
-    for item in spool.items() {
-        let request = match &item.said {
-            Spooled::Post(body) => request(&item.key, body),
-            Spooled::Hook(hook) => hook::spooled(&item.key, hook),
-        };
-        let sent = hub.text(&request).await;
-        let done = match sent {
-            Ok(_) => spool.remove(&item.key).map_err(anyhow::Error::from),
-            Err(error) if error.is_passing() => return,
-            Err(error) => {
-                say(format!(
-                    "what was spooled as {} is refused: {error}",
-                    item.key
-                ));
-                spool.reject(&item.key)
-            }
-        };
-        if let Err(error) = done {
-            say(format!("spool: {error:#}"));
-        }
     }
 }
