@@ -5,8 +5,9 @@ use std::ffi::OsString;
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    ack, clear, completions, config, down, history, hook, hooks, inboxes, instructions, notify,
-    run, status, stream, trace, up, wait, watch,
+    ack, answer, ask, claim, clear, completions, config, doctor, down, expect, history, hook,
+    hooks, inboxes, instructions, listen, look, notify, primary, questions, reset, run, sessions,
+    status, stream, trace, unlisten, up, wait, wake_test, watch, withdraw,
 };
 use crate::settings::Place;
 
@@ -50,6 +51,29 @@ pub(crate) enum Command {
     Run(run::Args),
     /// Forward what is written into a status file
     Watch(watch::Args),
+    /// Ask somebody, and perhaps wait for the answer
+    Ask(ask::Args),
+    /// The questions that wait for an answer
+    Questions(questions::Args),
+    /// Answer a question
+    Answer(answer::Args),
+    /// Say that you are on a question
+    #[command(visible_alias = "acknowledge")]
+    Claim(claim::Args),
+    /// Take a question back
+    Withdraw(withdraw::Args),
+    /// The agents' sessions, and what they do
+    Sessions(sessions::Args),
+    /// One session in detail
+    Look(look::Args),
+    /// Who the primary session is, or make it this one
+    Primary(primary::Args),
+    /// Be told of the next stop of a session
+    Listen(listen::Args),
+    /// Not be told of it
+    Unlisten(unlisten::Args),
+    /// Be told of a stop, or that none came in time
+    Expect(expect::Args),
     /// What was said
     History(history::Args),
     /// Say that notifications were read
@@ -60,6 +84,12 @@ pub(crate) enum Command {
     Inboxes(inboxes::Args),
     /// Whether the hub runs and somebody waits
     Status(status::Args),
+    /// Whether everything works, and what to do where it does not
+    Doctor(doctor::Args),
+    /// Try whether a session is woken
+    WakeTest(wake_test::Args),
+    /// Empty a project
+    Reset(reset::Args),
     /// Start the hub in the background
     Up(up::Args),
     /// Stop the hub

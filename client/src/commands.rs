@@ -1,23 +1,37 @@
 //! The subcommands, one file each.
 
 pub(crate) mod ack;
+pub(crate) mod answer;
+pub(crate) mod ask;
+pub(crate) mod claim;
 pub(crate) mod clear;
 pub(crate) mod completions;
 pub(crate) mod config;
+pub(crate) mod doctor;
 pub(crate) mod down;
+pub(crate) mod expect;
 pub(crate) mod history;
 pub(crate) mod hook;
 pub(crate) mod hooks;
 pub(crate) mod inboxes;
 pub(crate) mod instructions;
+pub(crate) mod listen;
+pub(crate) mod look;
 pub(crate) mod notify;
+pub(crate) mod primary;
+pub(crate) mod questions;
+pub(crate) mod reset;
 pub(crate) mod run;
+pub(crate) mod sessions;
 pub(crate) mod status;
 pub(crate) mod stream;
 pub(crate) mod trace;
+pub(crate) mod unlisten;
 pub(crate) mod up;
 pub(crate) mod wait;
+pub(crate) mod wake_test;
 pub(crate) mod watch;
+pub(crate) mod withdraw;
 
 use crate::args::{Cli, Command};
 use crate::error::{Error, Exit};
@@ -29,6 +43,20 @@ pub(crate) async fn run(cli: Cli) -> Result<Exit, Error> {
     match &cli.command {
         Command::Notify(args) => notify::run(args, &here()?).await,
         Command::Clear(args) => clear::run(args, &here()?).await,
+        Command::Ask(args) => ask::run(args, &here()?).await,
+        Command::Questions(args) => questions::run(args, &here()?).await,
+        Command::Answer(args) => answer::run(args, &here()?).await,
+        Command::Claim(args) => claim::run(args, &here()?).await,
+        Command::Withdraw(args) => withdraw::run(args, &here()?).await,
+        Command::Sessions(args) => sessions::run(args, &here()?).await,
+        Command::Look(args) => look::run(args, &here()?).await,
+        Command::Primary(args) => primary::run(args, &here()?).await,
+        Command::Listen(args) => listen::run(args, &here()?).await,
+        Command::Unlisten(args) => unlisten::run(args, &here()?).await,
+        Command::Expect(args) => expect::run(args, &here()?).await,
+        Command::Doctor(args) => doctor::run(args, &here()?).await,
+        Command::WakeTest(args) => wake_test::run(args, &here()?).await,
+        Command::Reset(args) => reset::run(args, &here()?).await,
         Command::Wait(args) => wait::run(args, &here()?).await,
         Command::Stream(args) => stream::run(args, &here()?).await,
         Command::Run(args) => run::run(args, &here()?).await,
@@ -46,7 +74,7 @@ pub(crate) async fn run(cli: Cli) -> Result<Exit, Error> {
         Command::Status(args) => status::run(args, &here()?).await,
         Command::Up(args) => up::run(args, &here()?).await,
         Command::Down(args) => down::run(args, &here()?).await,
-        Command::Config(args) => config::run(args, &here()?),
+        Command::Config(args) => config::run(args, &here()?).await,
         Command::Completions(args) => completions::run(args),
     }
 }

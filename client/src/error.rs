@@ -85,6 +85,9 @@ impl fmt::Display for Error {
             Self::Refused(problem) => {
                 let detail = problem.detail.as_ref().unwrap_or(&problem.title);
                 f.write_str(&line(detail))?;
+                if let Some(nearest) = problem.more.get("nearest").and_then(|it| it.as_str()) {
+                    write!(f, "; did you mean '{}'?", line(nearest))?;
+                }
                 match &problem.hint {
                     Some(hint) => write!(f, " ({})", line(hint)),
                     None => Ok(()),

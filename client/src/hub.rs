@@ -227,6 +227,11 @@ impl Hub {
     }
 }
 
+/// Whether the token in `path` is there, and ours alone.
+pub(crate) fn check_token(path: &FilePath) -> Result<(), Error> {
+    Token::read(path).map(drop)
+}
+
 /// A body of the hub, parsed.
 pub(crate) fn parse<T: DeserializeOwned>(text: &str) -> Result<T, Error> {
     serde_json::from_str(text)

@@ -1,11 +1,13 @@
 //! `hubctl`: says things to the hub, and waits for what others say.
 
+mod age;
 mod agent;
 mod args;
 mod backoff;
 mod commands;
 mod env;
 mod error;
+mod fields;
 mod filter;
 mod git;
 mod here;
@@ -15,15 +17,19 @@ mod parent;
 mod process;
 mod project;
 mod publish;
+mod question;
 mod random;
+mod scope;
 mod seat;
 mod sender;
+mod session;
 mod settings;
 mod shell;
 mod span;
 mod spool;
 mod sse;
 mod status_file;
+mod table;
 mod text;
 
 use std::process::ExitCode;

@@ -53,11 +53,10 @@ pub(crate) fn agent(env: &Env, variable: Option<&str>) -> Option<Process> {
         Some((pid, Stat::of(pid)?))
     });
     let (pid, stat) = named.or_else(starter)?;
-    let boot_id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok();
     Some(Process {
         pid,
         started: Some(stat.started),
-        boot_id: boot_id.map(|id| id.trim().to_owned()),
+        boot_id: boot_id(),
     })
 }
 
@@ -69,6 +68,42 @@ pub(crate) fn agent(env: &Env, variable: Option<&str>) -> Option<Process> {
         started: None,
         boot_id: None,
     })
+}
+
+/// The processes that this one comes from, the nearest first, up to the first of all.
+#[cfg(target_os = "linux")]
+pub(crate) fn ancestors() -> Vec<Process> {
+    let boot_id = boot_id();
+    let mut found = Vec::new();
+    let mut next = getppid().map(|pid| pid.as_raw_nonzero().get().cast_unsigned());
+    while let Some(pid) = next.filter(|pid| *pid > 1) {
+        let Some(stat) = Stat::of(pid) else { break };
+        found.push(Process {
+            pid,
+            started: Some(stat.started),
+            boot_id: boot_id.clone(),
+        });
+        next = Some(stat.parent);
+    }
+    found
+}
+
+/// For systems that do not tell.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn ancestors() -> Vec<Process> {
+    Vec::new()
+}
+
+#[cfg(target_os = "linux")]
+fn boot_id() -> Option<String> {
+    let id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+    Some(id.trim().to_owned())
+}
+
+/// This machine's name.
+pub(crate) fn host() -> String {
+    let name = rustix::system::uname();
+    name.nodename().to_string_lossy().into_owned()
 }
 
 /// The first ancestor that is no shell: agents run their hooks by `sh -c`, and that shell ends with the hook.

@@ -2,7 +2,7 @@
 
 use std::time::SystemTime;
 
-use hub_protocol::{MAX_ITEM_BYTES, Post, SpoolItem, Spooled};
+use hub_protocol::{InboxName, InboxTouched, MAX_ITEM_BYTES, Post, Published, SpoolItem, Spooled};
 use serde_json::value::RawValue;
 
 use crate::commands::hook;
@@ -28,7 +28,8 @@ pub(crate) enum Attempt {
 pub(crate) struct Sent {
     /// What the hub answered.
     pub answer: String,
-    hub: Hub,
+    /// The hub that has it.
+    pub hub: Hub,
 }
 
 /// Said, and not heard yet.
@@ -130,6 +131,32 @@ impl Unsent {
         ));
         Ok(())
     }
+}
+
+/// Says on stderr what about the inboxes might not be meant.
+pub(crate) fn notes(published: &Published) {
+    for inbox in &published.inboxes {
+        if let Some(note) = creation_note(inbox) {
+            say(note);
+        }
+    }
+    if let Some(hint) = &published.hint {
+        say(hint);
+    }
+}
+
+fn creation_note(inbox: &InboxTouched) -> Option<String> {
+    let expected = [InboxName::PRIMARY, InboxName::PERSON].contains(&inbox.name.as_str());
+    if !inbox.created || expected {
+        return None;
+    }
+    Some(match &inbox.nearest {
+        Some(nearest) => format!(
+            "'{}' is a new inbox; the nearest known one is '{nearest}'",
+            inbox.name
+        ),
+        None => format!("'{}' is a new inbox", inbox.name),
+    })
 }
 
 fn body(post: &Post) -> Result<Box<RawValue>, Error> {

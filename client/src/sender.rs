@@ -1,10 +1,15 @@
 //! Who speaks, and which inboxes are theirs.
 
+mod registered;
+
 use hub_protocol::InboxName;
 
 use crate::env::{Env, Sourced};
 use crate::error::Error;
 use crate::git::Repository;
+use crate::here::Here;
+
+use self::registered::registered;
 
 /// The variables in which agents tell their session's id to what they start.
 const AGENT_VARIABLES: [&str; 3] = [
@@ -39,23 +44,47 @@ pub(crate) fn session(env: &Env) -> Result<Option<Sourced<InboxName>>, Error> {
         .find_map(|name| env.parsed(name).ok().flatten()))
 }
 
-/// The sender by the first rule that gives one: given, the agent session, the linked worktree's name, `unknown`.
-// The live session that is an ancestor process, and the one session whose worktree holds the working directory, come
-// between the last two once the hub keeps sessions.
-pub(crate) fn sender(env: &Env, given: Option<&InboxName>) -> Result<Sourced<InboxName>, Error> {
-    if let Some(given) = given {
-        return Ok(Sourced::new(given.clone(), "--from"));
+/// The sender by the first rule that gives one: given, the agent session, the live session that is an ancestor process,
+/// the one session in this worktree, the linked worktree's name, `unknown`. Only who has no name by the first two asks
+/// the hub.
+pub(crate) async fn sender(
+    here: &Here,
+    given: Option<&InboxName>,
+) -> Result<Sourced<InboxName>, Error> {
+    if let Some(found) = named(&here.env, given)? {
+        return Ok(found);
     }
-    if let Some(session) = session(env)? {
-        return Ok(session);
+    if let Some(found) = registered(here).await {
+        return Ok(found);
     }
-    let worktree = Repository::discover(&env.cwd)
+    Ok(placed(&here.env))
+}
+
+/// The sender that is given, or that the environment names.
+fn named(env: &Env, given: Option<&InboxName>) -> Result<Option<Sourced<InboxName>>, Error> {
+    match given {
+        Some(given) => Ok(Some(Sourced::new(given.clone(), "--from"))),
+        None => session(env),
+    }
+}
+
+/// The sender that the directory names.
+fn placed(env: &Env) -> Sourced<InboxName> {
+    Repository::discover(&env.cwd)
         .and_then(|found| found.linked_worktree()?.parse().ok())
-        .map(|name| Sourced::new(name, "linked worktree"));
-    match worktree {
-        Some(found) => Ok(found),
-        None => Ok(Sourced::new(unknown(), "nothing says who")),
+        .map_or_else(
+            || Sourced::new(unknown(), "nothing says who"),
+            |name| Sourced::new(name, "linked worktree"),
+        )
+}
+
+/// Who is told of a session's stop: given, this session, or `primary` outside any agent.
+pub(crate) fn caller(env: &Env, given: Option<&InboxName>) -> Result<InboxName, Error> {
+    if let Some(given) = given {
+        return Ok(given.clone());
     }
+    let own = session(env)?.map(|found| found.value);
+    Ok(own.unwrap_or_else(InboxName::primary))
 }
 
 fn unknown() -> InboxName {
@@ -102,11 +131,20 @@ mod tests {
     fn each_rule_of_the_sender_has_its_place() {
         let both = env(&[("HUB_SESSION", "mine"), ("CLAUDE_CODE_SESSION_ID", "0b1c")]);
         let given = "given".parse().unwrap();
-        assert_eq!(sender(&both, Some(&given)).unwrap().source, "--from");
-        assert_eq!(sender(&both, None).unwrap().source, "HUB_SESSION");
+        let rule = |env: &Env, given| named(env, given).unwrap().unwrap().source;
+        assert_eq!(rule(&both, Some(&given)), "--from");
+        assert_eq!(rule(&both, None), "HUB_SESSION");
         let agent = env(&[("CLAUDE_CODE_SESSION_ID", "0b1c")]);
-        assert_eq!(sender(&agent, None).unwrap().value.as_str(), "0b1c");
-        assert_eq!(sender(&env(&[]), None).unwrap().value.as_str(), "unknown");
+        assert_eq!(rule(&agent, None), "CLAUDE_CODE_SESSION_ID");
+        assert!(named(&env(&[]), None).unwrap().is_none());
+        assert_eq!(placed(&env(&[])).value.as_str(), "unknown");
+    }
+
+    #[test]
+    fn a_session_listens_for_itself_and_a_terminal_for_the_primary() {
+        let told = |vars: &[(&str, &str)]| caller(&env(vars), None).unwrap();
+        assert_eq!(told(&[("HUB_SESSION", "w")]).as_str(), "w");
+        assert_eq!(told(&[]).as_str(), "primary");
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! A hub of its own for each test, and hubctl calls that know no other.
 
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -133,6 +134,29 @@ impl Place {
             .iter()
             .filter_map(|it| it["waiter"]["as"].as_str().map(str::to_owned))
             .collect()
+    }
+
+    /// Makes a session of the project `default` known, with what `info` says of it.
+    pub(crate) fn register(&self, session: &str, info: &Value) {
+        let body = info.to_string();
+        let mut hub = UnixStream::connect(self.state().join("hub.sock")).expect("a hub");
+        let head = format!(
+            "PUT /sessions/{session} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-length: {}\r\n\r\n",
+            body.len()
+        );
+        hub.write_all((head + &body).as_bytes())
+            .expect("it is read");
+        let mut answer = String::new();
+        hub.read_to_string(&mut answer).expect("an answer");
+        assert!(answer.starts_with("HTTP/1.1 20"), "{answer}");
+    }
+
+    /// The session `name` of the project `default`.
+    pub(crate) fn session(&self, name: &str) -> Value {
+        self.hubctl(&["look", name, "--project", "default", "--json"])
+            .run()
+            .json()["session"]
+            .clone()
     }
 
     /// The inbox `name` of the project `default`.

@@ -46,7 +46,7 @@ struct Withdrawn {
 }
 
 pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
-    let request = Request::new(Method::DELETE, path(args, here)?);
+    let request = Request::new(Method::DELETE, path(args, here).await?);
     let answer = here.hub()?.text(&request).await?;
     if args.json {
         println(json_line(&answer))?;
@@ -61,7 +61,7 @@ pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
     Ok(Exit::DONE)
 }
 
-fn path(args: &Args, here: &Here) -> Result<Path, Error> {
+async fn path(args: &Args, here: &Here) -> Result<Path, Error> {
     let path = Path::new("/notifications");
     let Some(key) = &args.key else {
         // The argument group demands one of the two.
@@ -70,7 +70,7 @@ fn path(args: &Args, here: &Here) -> Result<Path, Error> {
     let from = if args.from_anyone {
         None
     } else {
-        Some(sender(&here.env, args.from.as_ref())?.value)
+        Some(sender(here, args.from.as_ref()).await?.value)
     };
     let project = here.project(args.project.as_ref())?.value;
     Ok(path

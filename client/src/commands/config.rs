@@ -28,8 +28,8 @@ struct Setting {
     source: &'static str,
 }
 
-pub(crate) fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
-    let settings = collect(here)?;
+pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
+    let settings = collect(here).await?;
     if args.json {
         let all: Map<_, _> = settings
             .iter()
@@ -54,7 +54,7 @@ pub(crate) fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
     Ok(Exit::DONE)
 }
 
-fn collect(here: &Here) -> Result<Vec<Setting>, Error> {
+async fn collect(here: &Here) -> Result<Vec<Setting>, Error> {
     let setting = |name, value: String, source| Setting {
         name,
         value,
@@ -66,7 +66,7 @@ fn collect(here: &Here) -> Result<Vec<Setting>, Error> {
         Address::Socket(_) => "socket",
         Address::Url(_) => "url",
     };
-    let from = sender(&here.env, None)?;
+    let from = sender(here, None).await?;
     let project = here.project(None)?;
     let inboxes = here.inboxes(&[])?;
     let names: Vec<&str> = inboxes.value.iter().map(InboxName::as_str).collect();

@@ -91,10 +91,18 @@ fn path(args: &Args, here: &Here) -> Result<Path, Error> {
 }
 
 fn shown(args: &Args, json: &str) -> String {
-    // A field that a newer hub adds is no reason to show nothing.
+    if args.json {
+        return json_line(json).into_owned();
+    }
+    row(json, args.filter.spans_projects())
+}
+
+/// A notification as a line for people.
+pub(super) fn row(json: &str, with_project: bool) -> String {
+    // A form that a newer hub has is no reason to show nothing.
     match serde_json::from_str::<Row>(json) {
-        Ok(row) if !args.json => row.describe(args.filter.spans_projects()),
-        _ => json_line(json).into_owned(),
+        Ok(row) => row.describe(with_project),
+        Err(_) => json_line(json).into_owned(),
     }
 }
 

@@ -22,7 +22,7 @@ use self::change::{Change, installing, uninstalling};
 use self::file::SettingsFile;
 use self::own::Caller;
 use self::scheme::{Scope, files, left_to_do};
-use self::status::{Found, State};
+pub(super) use self::status::{Found, State};
 use crate::agent::Agent;
 use crate::error::{Error, Exit};
 use crate::git::Repository;
@@ -153,6 +153,13 @@ pub(crate) fn run(args: &Args, place: &Place, here: &Here) -> Result<Exit, Error
         Action::Status(args) => status(args, here),
         Action::Print(args) => show(args, place, here),
     }
+}
+
+/// How it stands in each file of each agent.
+pub(super) fn everywhere(here: &Here) -> Result<Vec<Found>, Error> {
+    let (workspace, program) = (workspace(None, here), program(here)?);
+    let look = |agent| status::look(agent, &here.env, &workspace, &program);
+    Ok(Agent::ALL.into_iter().flat_map(look).collect())
 }
 
 fn install(args: &InstallArgs, place: &Place, here: &Here) -> Result<Exit, Error> {

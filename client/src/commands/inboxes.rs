@@ -7,6 +7,7 @@ use crate::error::{Error, Exit};
 use crate::here::Here;
 use crate::hub::{Hub, Path, Request, parse};
 use crate::out::println;
+use crate::scope::Scope;
 use crate::seat::Seat;
 use crate::text::{json_line, line};
 
@@ -17,12 +18,8 @@ Examples:
   hubctl inboxes --all-projects --json")]
 /// Which.
 pub(crate) struct Args {
-    /// The project [default: as for notify]
-    #[arg(long, value_name = "P")]
-    project: Option<ProjectName>,
-    /// Of every project
-    #[arg(long, conflicts_with = "project")]
-    all_projects: bool,
+    #[command(flatten)]
+    scope: Scope,
     /// Print the hub's answer as JSON
     #[arg(long)]
     json: bool,
@@ -48,18 +45,14 @@ pub(super) struct Inbox {
 }
 
 pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
-    let project = if args.all_projects {
-        None
-    } else {
-        Some(here.project(args.project.as_ref())?.value)
-    };
+    let project = args.scope.project(here)?;
     let answer = fetch(&here.hub()?, project.as_ref()).await?;
     if args.json {
         println(json_line(&answer))?;
         return Ok(Exit::DONE);
     }
     for inbox in read(&answer)? {
-        let place = if args.all_projects {
+        let place = if args.scope.all_projects {
             format!("  in {}", line(&inbox.project))
         } else {
             String::new()

@@ -5,18 +5,18 @@ mod dry_run;
 use std::io::Read;
 
 use hub_protocol::{
-    InboxName, InboxTouched, Kind, MAX_ITEM_BYTES, Post, Priority, ProjectName, Published, Seq,
-    Timestamp,
+    InboxName, Kind, MAX_ITEM_BYTES, Post, Priority, ProjectName, Published, Seq, Timestamp,
 };
 use serde_json::Value;
 
+use super::listen::Listener;
 use crate::env::Sourced;
 use crate::error::{Error, Exit};
 use crate::here::Here;
 use crate::hub::parse;
 use crate::out::{println, say};
-use crate::publish::{Attempt, publish};
-use crate::sender::sender;
+use crate::publish::{Attempt, notes, publish};
+use crate::sender::{caller, sender};
 use crate::span::Span;
 
 #[derive(Debug, clap::Args)]
@@ -30,6 +30,7 @@ Examples:
   hubctl notify --to reviewer --type testing --title \"Login form\" \"please try it\"
   git log -1 --format=%B | hubctl notify --type progress -
   hubctl notify --key build --ttl 1h --data '{\"exit\":1}' --type error \"the build failed\"
+  hubctl notify --to worker-1 --listen \"please fix the login form\"
   hubctl notify --dry-run \"who am I?\"")]
 /// What to say, and to whom.
 pub(crate) struct Args {
@@ -72,6 +73,9 @@ pub(crate) struct Args {
     /// Whose state this changes [default: the sender]
     #[arg(long, value_name = "ID")]
     session: Option<InboxName>,
+    /// Be told of the next stop of the session that --to names
+    #[arg(long, requires = "to")]
+    listen: bool,
     /// Print what would be sent, and which rule gave each value
     #[arg(long)]
     dry_run: bool,
@@ -80,7 +84,8 @@ pub(crate) struct Args {
     json: bool,
 }
 
-fn json(text: &str) -> Result<Value, String> {
+/// Any JSON, as an argument.
+pub(super) fn json(text: &str) -> Result<Value, String> {
     serde_json::from_str(text).map_err(|error| format!("not JSON: {error}"))
 }
 
@@ -94,9 +99,12 @@ struct Draft {
 }
 
 pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
-    let draft = draft(args, here, Timestamp::now())?;
+    let draft = draft(args, here, Timestamp::now()).await?;
     if args.dry_run {
         return dry_run::show(&draft, args.json);
+    }
+    if args.listen {
+        listen(&draft, here).await?;
     }
     match publish(here, &draft.post).await? {
         Attempt::Sent(sent) => {
@@ -108,8 +116,40 @@ pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
     Ok(Exit::DONE)
 }
 
-fn draft(args: &Args, here: &Here, now: Timestamp) -> Result<Draft, Error> {
-    let from = sender(&here.env, args.from.as_ref())?;
+/// Makes the sender hear of the next stop of whom it speaks to: before it speaks, so that no stop is missed.
+async fn listen(draft: &Draft, here: &Here) -> Result<(), Error> {
+    // The parser demands --to.
+    let Some(target) = &draft.post.to else {
+        return Ok(());
+    };
+    let caller = match draft.from.value.as_str() {
+        InboxName::UNKNOWN => caller(&here.env, None)?,
+        _ => draft.from.value.clone(),
+    };
+    let listener = Listener {
+        target,
+        caller: &caller,
+        project: &draft.project.value,
+        within: None,
+        fresh: true,
+    };
+    let put = match here.hub() {
+        Ok(hub) => listener.put(&hub).await,
+        Err(error) => Err(error),
+    };
+    match put {
+        Ok(_) => Ok(()),
+        // What is said is kept; a listener that begins later would be of no use.
+        Err(error) if error.is_passing() => {
+            say(format!("{caller} does not listen to {target}: {error}"));
+            Ok(())
+        }
+        Err(error) => Err(error),
+    }
+}
+
+async fn draft(args: &Args, here: &Here, now: Timestamp) -> Result<Draft, Error> {
+    let from = sender(here, args.from.as_ref()).await?;
     let project = here.project(args.project.as_ref())?;
     let parent = match &args.parent {
         Some(parent) => Some(Sourced::new(parent.clone(), "--parent")),
@@ -141,7 +181,8 @@ fn draft(args: &Args, here: &Here, now: Timestamp) -> Result<Draft, Error> {
     })
 }
 
-fn text(message: &[String]) -> Result<String, Error> {
+/// The words of a message as one text; `-` alone reads it from stdin.
+pub(super) fn text(message: &[String]) -> Result<String, Error> {
     let text = if message == ["-"] {
         let mut text = String::new();
         // One byte more than can be sent is enough to know that it is too much.
@@ -164,32 +205,11 @@ fn text(message: &[String]) -> Result<String, Error> {
 
 fn tell(answer: &str, json: bool) -> Result<(), Error> {
     let published: Published = parse(answer)?;
-    for inbox in &published.inboxes {
-        if let Some(note) = creation_note(inbox) {
-            say(note);
-        }
-    }
-    if let Some(hint) = &published.hint {
-        say(hint);
-    }
+    notes(&published);
     if json {
         return println(crate::text::json_line(answer));
     }
     println(summary(&published))
-}
-
-fn creation_note(inbox: &InboxTouched) -> Option<String> {
-    let expected = [InboxName::PRIMARY, InboxName::PERSON].contains(&inbox.name.as_str());
-    if !inbox.created || expected {
-        return None;
-    }
-    Some(match &inbox.nearest {
-        Some(nearest) => format!(
-            "'{}' is a new inbox; the nearest known one is '{nearest}'",
-            inbox.name
-        ),
-        None => format!("'{}' is a new inbox", inbox.name),
-    })
 }
 
 fn summary(published: &Published) -> String {

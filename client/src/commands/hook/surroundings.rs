@@ -58,7 +58,7 @@ impl Surroundings {
         let var = |name: &str| env.var(name).and_then(|value| value.to_str());
         let name_of = |name: &str| var(name)?.parse::<InboxName>().ok();
         let given = given_session(env).ok().flatten();
-        let process = self.process.as_ref();
+        let agent = self.process.as_ref();
         Path::new("/hooks")
             .segment(args.agent)
             .with("project", &self.project)
@@ -67,10 +67,10 @@ impl Surroundings {
             .maybe("role", var("HUB_ROLE"))
             .maybe("name", self.name())
             .maybe("main", self.is_main())
-            .with("host", rustix::system::uname().nodename().to_string_lossy())
-            .maybe("pid", process.map(|process| process.pid))
-            .maybe("started", process.and_then(|process| process.started))
-            .maybe("boot_id", process.and_then(|it| it.boot_id.as_ref()))
+            .with("host", process::host())
+            .maybe("pid", agent.map(|process| process.pid))
+            .maybe("started", agent.and_then(|process| process.started))
+            .maybe("boot_id", agent.and_then(|it| it.boot_id.as_ref()))
             .maybe("pane", var("TMUX_PANE"))
             .maybe("entrypoint", var("CLAUDE_CODE_ENTRYPOINT"))
             .with("rewake", args.rewake && !is_headless(env))

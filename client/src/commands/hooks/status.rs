@@ -15,7 +15,7 @@ use crate::env::Env;
 
 /// How it stands in one file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum State {
+pub(in crate::commands) enum State {
     /// Nothing of ours.
     Absent,
     /// As this hubctl would install it.
@@ -28,19 +28,19 @@ pub(super) enum State {
 
 /// What is found in one file.
 #[derive(Debug)]
-pub(super) struct Found {
-    pub(super) agent: &'static str,
-    pub(super) scope: &'static str,
-    pub(super) path: PathBuf,
-    pub(super) state: State,
+pub(in crate::commands) struct Found {
+    pub(in crate::commands) agent: &'static str,
+    pub(in crate::commands) scope: &'static str,
+    pub(in crate::commands) path: PathBuf,
+    pub(in crate::commands) state: State,
     /// The hubctl that is called.
-    pub(super) hubctl: Option<String>,
+    pub(in crate::commands) hubctl: Option<String>,
     /// Whether the session is woken by itself.
-    pub(super) rewake: bool,
+    pub(in crate::commands) rewake: bool,
     /// Whether an event has it twice in this file, or another file has it too: each hook would be told twice.
-    pub(super) duplicate: bool,
+    pub(in crate::commands) duplicate: bool,
     /// What is wrong.
-    pub(super) problem: Option<String>,
+    pub(in crate::commands) problem: Option<String>,
 }
 
 /// How it stands in each file of `agent`.

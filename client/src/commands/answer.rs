@@ -1,0 +1,79 @@
+//! `hubctl answer`: answer a question.
+
+use hub_protocol::Seq;
+use serde_json::Value;
+
+use super::notify::text;
+use crate::error::{Error, Exit};
+use crate::fields::list;
+use crate::here::Here;
+use crate::hub::{Hub, Request};
+use crate::out::println;
+use crate::question::{act, by, path};
+use crate::text::{json_line, line};
+
+#[derive(Debug, clap::Args)]
+#[command(group = clap::ArgGroup::new("what").required(true).args(["answer", "option"]))]
+#[command(after_help = "\
+An approval is answered with allow, or with deny and perhaps a reason, in a terminal outside any agent. Whoever is first
+decides: a second answer is refused, and says what the first one was.
+
+Examples:
+  hubctl answer 41 \"use postgres\"
+  hubctl answer 41 --option 2
+  hubctl answer 42 allow
+  hubctl answer 42 \"deny: not on main\"")]
+/// Which, and what.
+pub(crate) struct Args {
+    /// The question
+    #[arg(value_name = "ID")]
+    id: Seq,
+    /// The answer; `-` reads it from stdin
+    #[arg(value_name = "TEXT")]
+    answer: Vec<String>,
+    /// One of the answers that the question offers, by its number or its text
+    #[arg(long, value_name = "N")]
+    option: Option<String>,
+    /// Print the question as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
+    let hub = here.hub()?;
+    let answer = match &args.option {
+        Some(option) => offered(&hub, args.id, option).await?,
+        None => text(&args.answer)?,
+    };
+    let mut body = by(here)?;
+    body["answer"] = answer.as_str().into();
+    let Some(question) = act(&hub, args.id, "answer", &body).await? else {
+        return Ok(Exit::REFUSED);
+    };
+    if args.json {
+        println(json_line(&question))?;
+    } else {
+        println(format_args!("answered {}: {}", args.id, line(&answer)))?;
+    }
+    Ok(Exit::DONE)
+}
+
+/// The option that is meant: by its text, or by its number as `hubctl questions` counts.
+async fn offered(hub: &Hub, id: Seq, option: &str) -> Result<String, Error> {
+    let question: Value = hub.json(&Request::get(path(id))).await?;
+    let options: Vec<&str> = list(&question, "options")
+        .iter()
+        .filter_map(Value::as_str)
+        .collect();
+    let numbered = || options.get(option.parse::<usize>().ok()?.checked_sub(1)?);
+    match options.iter().find(|it| **it == option).or_else(numbered) {
+        Some(found) => Ok((*found).to_owned()),
+        None if options.is_empty() => Err(Error::Usage(format!(
+            "question {id} offers no options: answer it with a text"
+        ))),
+        None => Err(Error::Usage(format!(
+            "question {id} has no option '{option}'; it offers: {}",
+            options.join(", ")
+        ))),
+    }
+}

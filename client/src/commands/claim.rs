@@ -1,0 +1,42 @@
+//! `hubctl claim`: say that you are on a question.
+
+use hub_protocol::Seq;
+
+use crate::error::{Error, Exit};
+use crate::here::Here;
+use crate::out::println;
+use crate::question::{act, by};
+use crate::text::json_line;
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Others see that somebody is on it; the answer is still to come.
+
+Examples:
+  hubctl claim 41
+  hubctl acknowledge 41")]
+/// Which.
+pub(crate) struct Args {
+    /// The question
+    #[arg(value_name = "ID")]
+    id: Seq,
+    /// Print the question as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
+    let (hub, body) = (here.hub()?, by(here)?);
+    let Some(question) = act(&hub, args.id, "claim", &body).await? else {
+        return Ok(Exit::REFUSED);
+    };
+    if args.json {
+        println(json_line(&question))?;
+    } else {
+        let id = args.id;
+        println(format_args!(
+            "claimed {id}; answer: hubctl answer {id} \"…\""
+        ))?;
+    }
+    Ok(Exit::DONE)
+}

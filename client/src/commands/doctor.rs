@@ -1,0 +1,68 @@
+//! `hubctl doctor`: whether everything works, and what to do where it does not.
+
+mod finding;
+mod hooks;
+mod hub;
+mod machine;
+mod wakes;
+
+use hub_protocol::ProjectName;
+use serde_json::json;
+
+use self::finding::Finding;
+use crate::error::{Error, Exit};
+use crate::here::Here;
+use crate::out::println;
+use crate::session::sessions;
+use crate::text::{json_line, line};
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Each line is ok, warn or PROBLEM, and what to do is below it. Exits 1 when there is a problem. `hubctl wake-test` shows
+that a session is woken in fact; `hubd doctor` looks into the log of a hub that is not running.
+
+Examples:
+  hubctl doctor
+  hubctl doctor --json")]
+/// For which project.
+pub(crate) struct Args {
+    /// The project [default: as for notify]
+    #[arg(long, value_name = "P")]
+    project: Option<ProjectName>,
+    /// Print it as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
+    let found = look(args, here).await?;
+    if args.json {
+        let findings: Vec<_> = found.iter().map(Finding::json).collect();
+        println(json_line(&json!({ "findings": findings }).to_string()))?;
+    } else {
+        for finding in &found {
+            println(format_args!("{:8} {}", finding.level, line(&finding.what)))?;
+            if let Some(todo) = &finding.todo {
+                println(format_args!("{:8} -> {}", "", line(todo)))?;
+            }
+        }
+    }
+    Ok(if found.iter().any(Finding::is_problem) {
+        Exit::REFUSED
+    } else {
+        Exit::DONE
+    })
+}
+
+async fn look(args: &Args, here: &Here) -> Result<Vec<Finding>, Error> {
+    let project = here.project(args.project.as_ref())?.value;
+    let (mut found, hub) = hub::look(here).await;
+    found.extend(machine::look(here, hub.is_some()));
+    let Some(hub) = hub else {
+        found.extend(hooks::look(here, None)?);
+        return Ok(found);
+    };
+    found.extend(hooks::look(here, Some(&sessions(&hub, None, true).await?))?);
+    found.extend(wakes::look(here, &hub, &project).await?);
+    Ok(found)
+}

@@ -1,0 +1,91 @@
+//! Whether agents' hooks are installed, once, and fire.
+
+use hub_protocol::Timestamp;
+use serde_json::Value;
+
+use super::finding::Finding;
+use crate::age::age;
+use crate::commands::hooks::{Found, State, everywhere};
+use crate::error::Error;
+use crate::fields::text;
+use crate::here::Here;
+use crate::session::who;
+
+/// What is found, in the light of all sessions that the hub knows, if it answers.
+pub(super) fn look(here: &Here, sessions: Option<&[Value]>) -> Result<Vec<Finding>, Error> {
+    let mut found = Vec::new();
+    let all = everywhere(here)?;
+    let installed: Vec<&Found> = all.iter().filter(|it| it.state != State::Absent).collect();
+    if installed.is_empty() {
+        found.push(Finding::warn(
+            "no agent's hooks are installed here",
+            "hubctl hooks install claude (or codex, gemini, opencode)",
+        ));
+    }
+    for it in &installed {
+        found.push(stands(it));
+        if let Some(twice) = duplicate(it) {
+            found.push(twice);
+        }
+    }
+    let mut agents: Vec<&str> = installed.iter().map(|it| it.agent).collect();
+    agents.dedup();
+    if let Some(sessions) = sessions {
+        found.extend(agents.into_iter().map(|agent| fires(agent, sessions)));
+    }
+    Ok(found)
+}
+
+/// How it stands in one file.
+fn stands(it: &Found) -> Finding {
+    let place = format!("{} hooks in {}", it.agent, it.path.display());
+    let again = format!("hubctl hooks install {} --{}", it.agent, it.scope);
+    match (it.state, &it.problem) {
+        (State::Malformed, problem) => Finding::problem(
+            format!("{place}: {}", problem.as_deref().unwrap_or("malformed")),
+            "mend the file: the agent may not read it either",
+        ),
+        (_, Some(problem)) => Finding::problem(format!("{place}: {problem}"), again),
+        (State::Outdated, None) => Finding::warn(
+            format!("{place} are not as this hubctl installs them"),
+            again,
+        ),
+        _ if it.rewake => Finding::ok(format!("{place} are installed, and wake idle sessions")),
+        _ => Finding::ok(format!("{place} are installed")),
+    }
+}
+
+/// Two installations that both fire tell each hook twice.
+fn duplicate(it: &Found) -> Option<Finding> {
+    it.duplicate.then(|| {
+        Finding::problem(
+            format!(
+                "{} hooks are installed twice; one is in {}",
+                it.agent,
+                it.path.display()
+            ),
+            format!(
+                "keep one: hubctl hooks uninstall {} --{}",
+                it.agent, it.scope
+            ),
+        )
+    })
+}
+
+/// Whether a session of this agent was ever heard of.
+fn fires(agent: &str, sessions: &[Value]) -> Finding {
+    let own = sessions.iter().filter(|it| text(it, "agent") == agent);
+    match own.max_by_key(|it| text(it, "last_seen")) {
+        Some(session) => Finding::ok(format!(
+            "{agent} hooks fire: session {} was heard of {} ago",
+            who(session),
+            age(text(session, "last_seen"), Timestamp::now())
+        )),
+        None => Finding::warn(
+            format!("{agent} hooks are installed, and the hub has not heard of any session of it"),
+            format!(
+                "restart the sessions that run; `hubctl hooks status {agent}` says where they are"
+            ),
+        ),
+    }
+}

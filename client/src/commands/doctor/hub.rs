@@ -1,0 +1,184 @@
+//! Whether the hub is there, is ours, and agrees with this client.
+
+use std::net::{SocketAddr, TcpStream};
+use std::time::Duration;
+
+use hub_protocol::Timestamp;
+use serde_json::Value;
+
+use super::finding::Finding;
+use crate::env::Sourced;
+use crate::error::Error;
+use crate::fields::text;
+use crate::here::Here;
+use crate::hub::{Hub, PATIENCE, Path, Request, check_token};
+use crate::random::random_hex;
+use crate::settings::{Address, Settings};
+
+/// Clocks that differ by more, in milliseconds, make ages and deadlines wrong.
+const DRIFT: i64 = 5_000;
+
+/// Where a hub listens that was not told otherwise.
+const USUAL: &str = "127.0.0.1:4782";
+
+/// What was found, and the hub if it answers.
+pub(super) async fn look(here: &Here) -> (Vec<Finding>, Option<Hub>) {
+    let mut found = vec![token(&here.settings)];
+    let answered = match here.hub() {
+        Ok(hub) => {
+            let ready = Request::get(Path::new("/readyz"));
+            let answer = hub.send(&ready, PATIENCE).await;
+            answer.map(|answer| (hub, answer))
+        }
+        Err(error) => Err(error),
+    };
+    let place = &here.settings.address.value;
+    let (hub, answer) = match answered {
+        Ok(answered) => answered,
+        Err(error) => {
+            let todo = match &error {
+                Error::Unreachable(_) => {
+                    "start it: hubctl up; from a sandbox, allow its socket (hubctl config says where it is looked for)"
+                }
+                _ => "correct what is named; `hubctl config` says where each setting comes from",
+            };
+            found.push(Finding::problem(error.to_string(), todo));
+            return (found, None);
+        }
+    };
+    found.push(Finding::ok(format!("the hub answers at {place}")));
+    let date = answer.headers().get("date").and_then(|it| it.to_str().ok());
+    found.extend(date.and_then(clock));
+    found.push(version(&hub).await);
+    if !hub.is_remote() {
+        found.extend(tcp(here).await);
+    }
+    (found, Some(hub))
+}
+
+fn token(settings: &Settings) -> Finding {
+    let path = settings.token_file.value.display();
+    match check_token(&settings.token_file.value) {
+        Ok(()) => Finding::ok(format!("the token {path} is yours alone")),
+        Err(error @ Error::Unreachable(_)) => Finding::warn(
+            error.to_string(),
+            "a hub makes it when it first runs: hubctl up",
+        ),
+        Err(error) => Finding::problem(
+            error.to_string(),
+            format!("chmod 600 {path}; if others have read it, remove it and restart the hub"),
+        ),
+    }
+}
+
+async fn version(hub: &Hub) -> Finding {
+    let ours = env!("CARGO_PKG_VERSION");
+    let asked = async {
+        let path = Path::new("/hello").with("nonce", random_hex()?);
+        hub.json::<Value>(&Request::get(path)).await
+    };
+    match asked.await {
+        Ok(hello) if text(&hello, "version") == ours => {
+            Finding::ok(format!("hub and hubctl are version {ours}"))
+        }
+        Ok(hello) => Finding::warn(
+            format!(
+                "the hub is version {}, hubctl is {ours}",
+                text(&hello, "version")
+            ),
+            "install the same version of both, then: hubctl down && hubctl up",
+        ),
+        Err(error) => Finding::problem(error.to_string(), "restart it: hubctl down && hubctl up"),
+    }
+}
+
+/// Whether what listens on the usual port proves to be this hub; nothing where nobody listens there.
+async fn tcp(here: &Here) -> Option<Finding> {
+    let listen = here.env.var("HUB_LISTEN").and_then(|it| it.to_str());
+    let address: SocketAddr = listen.unwrap_or(USUAL).parse().ok()?;
+    TcpStream::connect_timeout(&address, Duration::from_millis(500)).ok()?;
+    let url = format!("http://{address}");
+    let settings = Settings {
+        state_dir: here.settings.state_dir.clone(),
+        address: Sourced::new(Address::Url(url.parse().ok()?), "doctor"),
+        token_file: here.settings.token_file.clone(),
+    };
+    let hub = Hub::open(&settings).ok()?;
+    let healthy = Request::get(Path::new("/healthz"));
+    Some(match hub.text(&healthy).await {
+        Ok(_) => Finding::ok(format!(
+            "the hub proves over TCP, at {url}, that it knows the token"
+        )),
+        Err(error) => Finding::warn(
+            error.to_string(),
+            format!(
+                "what is sent to {url} does not reach this hub: see `listen` in hubd --print-config"
+            ),
+        ),
+    })
+}
+
+/// What an HTTP date says of the hub's clock; nothing where it is no date.
+fn clock(date: &str) -> Option<Finding> {
+    let theirs = http_date(date)?.as_millis();
+    // The date has whole seconds.
+    let off = Timestamp::now().as_millis() - theirs - 500;
+    if off.abs() <= DRIFT {
+        return Some(Finding::ok("the hub's clock agrees with this one"));
+    }
+    Some(Finding::warn(
+        format!(
+            "the hub's clock and this one differ by {} s",
+            off.abs() / 1000
+        ),
+        "set both clocks by the network (NTP): ages and deadlines are wrong until then",
+    ))
+}
+
+/// An `IMF-fixdate` (RFC 9110, 5.6.7), such as `Sun, 06 Nov 1994 08:49:37 GMT`.
+fn http_date(text: &str) -> Option<Timestamp> {
+    const MONTHS: &str = "JanFebMarAprMayJunJulAugSepOctNovDec";
+    let mut words = text.split_whitespace().skip(1);
+    let (day, month, year, time) = (words.next()?, words.next()?, words.next()?, words.next()?);
+    let month = MONTHS.find(month)? / 3 + 1;
+    format!("{year}-{month:02}-{day}T{time}Z").parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_http_date_is_a_time() {
+        let found = http_date("Sun, 06 Nov 1994 08:49:37 GMT").unwrap();
+        assert_eq!(found.to_string(), "1994-11-06T08:49:37.000Z");
+        assert_eq!(http_date("yesterday"), None);
+    }
+
+    #[test]
+    fn a_clock_that_is_off_is_told() {
+        let now = Timestamp::now();
+        assert!(
+            clock("Sun, 06 Nov 1994 08:49:37 GMT")
+                .unwrap()
+                .todo
+                .is_some()
+        );
+        assert!(clock(&as_http(now)).unwrap().todo.is_none());
+    }
+
+    fn as_http(at: Timestamp) -> String {
+        let text = at.to_string();
+        let months = [
+            "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+        ];
+        let month: usize = text[5..7].parse().unwrap();
+        format!(
+            "Day, {} {} {} {} GMT",
+            &text[8..10],
+            months[month - 1],
+            &text[..4],
+            &text[11..19]
+        )
+    }
+}

@@ -1,0 +1,106 @@
+//! What this machine has for the hub: room, a spool, a status file.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use hub_protocol::Timestamp;
+
+use super::finding::Finding;
+use crate::here::Here;
+
+/// Below this the hub soon stores nothing more.
+const TOO_LITTLE: u64 = 64 << 20;
+/// Below this a person should know.
+const LITTLE: u64 = 1 << 30;
+
+pub(super) fn look(here: &Here, hub_is_up: bool) -> Vec<Finding> {
+    let state_dir = &here.settings.state_dir.value;
+    let mut found = Vec::new();
+    found.extend(room(state_dir));
+    found.extend(spool(state_dir, hub_is_up));
+    found.extend(rejected(state_dir));
+    if let Some(file) = here.env.path("HUB_STATUS_FILE") {
+        found.push(status_file(&file));
+    }
+    found
+}
+
+fn room(state_dir: &Path) -> Option<Finding> {
+    let stat = rustix::fs::statvfs(state_dir).ok()?;
+    let free = stat.f_bavail.saturating_mul(stat.f_frsize);
+    let what = format!("{} MiB are free in {}", free >> 20, state_dir.display());
+    Some(match free {
+        ..TOO_LITTLE => Finding::problem(what, "make room: the hub will store nothing more"),
+        TOO_LITTLE..LITTLE => {
+            Finding::warn(what, "make room before the hub can store nothing more")
+        }
+        _ => Finding::ok(what),
+    })
+}
+
+/// What waits in the spool. Its files are named by the time at which they were made.
+fn spool(state_dir: &Path, hub_is_up: bool) -> Option<Finding> {
+    let names = files(&state_dir.join("spool"));
+    let Some(oldest) = names.iter().min() else {
+        return hub_is_up.then(|| Finding::ok("nothing waits in the spool"));
+    };
+    let nanos = oldest.get(..16).map(|hex| i64::from_str_radix(hex, 16));
+    let since = match nanos {
+        Some(Ok(nanos)) => Timestamp::from_millis(nanos / 1_000_000).to_string(),
+        _ => "an unknown time".into(),
+    };
+    let count = names.len();
+    Some(if hub_is_up {
+        Finding::problem(
+            format!("{count} wait in the spool since {since}, and the hub does not take them in"),
+            "if this is still so in a minute, read the hub's log; is it another hub's state directory?",
+        )
+    } else {
+        Finding::warn(
+            format!("the hub was down since {since}: {count} wait in the spool"),
+            "nothing is lost: the hub takes them in when it runs (hubctl up)",
+        )
+    })
+}
+
+fn rejected(state_dir: &Path) -> Option<Finding> {
+    let dir = state_dir.join("spool/rejected");
+    let count = files(&dir).len();
+    (count > 0).then(|| {
+        Finding::warn(
+            format!("the hub refused {count} spooled notifications"),
+            format!("look at them and remove them: {}", dir.display()),
+        )
+    })
+}
+
+fn files(dir: &Path) -> Vec<String> {
+    let entries = fs::read_dir(dir).into_iter().flatten().flatten();
+    entries
+        .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file()))
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .filter(|name| !name.starts_with('.'))
+        .collect()
+}
+
+/// Whether the hub would read the file that this session writes its state to.
+fn status_file(file: &Path) -> Finding {
+    let shown = file.display();
+    let bad = |why: &str| {
+        Finding::problem(
+            format!("the status file {shown} {why}: the hub ignores it"),
+            "let HUB_STATUS_FILE name a plain file of your own",
+        )
+    };
+    match fs::symlink_metadata(file) {
+        Ok(meta) if !meta.is_file() => bad("is no plain file"),
+        Ok(meta) if meta.uid() != rustix::process::geteuid().as_raw() => bad("is somebody else's"),
+        Ok(_) if fs::read(file).is_err() => bad("cannot be read"),
+        Ok(_) => Finding::ok(format!("the status file {shown} can be read")),
+        Err(_) if file.parent().is_some_and(Path::is_dir) => {
+            Finding::ok(format!("the status file {shown} is not written yet"))
+        }
+        Err(_) => bad("lies in no directory"),
+    }
+}

@@ -1,0 +1,68 @@
+//! Whether this session and the primary would be woken.
+
+use hub_protocol::{InboxName, ProjectName};
+use serde_json::Value;
+
+use super::finding::Finding;
+use crate::commands::inboxes;
+use crate::error::Error;
+use crate::here::Here;
+use crate::hub::Hub;
+use crate::sender;
+use crate::session::{primary, session, waiter, who};
+
+pub(super) async fn look(
+    here: &Here,
+    hub: &Hub,
+    project: &ProjectName,
+) -> Result<Vec<Finding>, Error> {
+    let mut found = Vec::new();
+    if let Some(own) = sender::session(&here.env)? {
+        found.push(own_session(hub, &own.value, project).await?);
+    }
+    found.push(primary_session(hub, project).await?);
+    Ok(found)
+}
+
+async fn own_session(hub: &Hub, own: &InboxName, project: &ProjectName) -> Result<Finding, Error> {
+    match session(hub, own, project).await {
+        Ok(session) => Ok(woken("this session", &session)),
+        Err(Error::Refused(problem)) if problem.code == "unknown_session" => Ok(Finding::warn(
+            format!("the hub has not heard of this session, {own}"),
+            "if its agent's hooks are installed, restart it; without hooks, `hubctl wait` still works",
+        )),
+        Err(error) => Err(error),
+    }
+}
+
+async fn primary_session(hub: &Hub, project: &ProjectName) -> Result<Finding, Error> {
+    if let Some(session) = primary(hub, project).await? {
+        return Ok(woken("the primary", &session));
+    }
+    let known = inboxes::read(&inboxes::fetch(hub, Some(project)).await?)?;
+    let waits = known
+        .iter()
+        .any(|it| it.name == InboxName::PRIMARY && it.waiter.is_some());
+    if waits {
+        return Ok(Finding::ok(format!(
+            "somebody waits at the inbox primary of {project}"
+        )));
+    }
+    Ok(Finding::warn(
+        format!("no session is the primary of {project}, and nobody waits at its inbox"),
+        "hubctl primary --take NAME, or hubctl wait outside any agent",
+    ))
+}
+
+/// Whether something wakes a session.
+fn woken(which: &str, session: &Value) -> Finding {
+    let who = who(session);
+    match waiter(session) {
+        "none" => Finding::warn(
+            format!("nothing wakes {which}, {who}"),
+            "Claude Code: hubctl hooks install claude, then restart it; others: run `hubctl wait` in its background; \
+             then hubctl wake-test",
+        ),
+        way => Finding::ok(format!("{which}, {who}, has a waiter ({way})")),
+    }
+}

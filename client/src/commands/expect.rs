@@ -1,0 +1,51 @@
+//! `hubctl expect`: be told of a stop, or that none came in time.
+
+use hub_protocol::{InboxName, ProjectName};
+
+use super::listen::{Listener, show};
+use crate::error::{Error, Exit};
+use crate::here::Here;
+use crate::sender::caller;
+use crate::span::Span;
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Whoever is expected need not be known yet: a job of cron, a session that is still to start. Only what comes from now on
+counts.
+
+Examples:
+  hubctl expect nightly-backup --within 2h
+  hubctl expect worker-1 --within 10m --as reviewer")]
+/// Whom, and by when.
+pub(crate) struct Args {
+    /// The session or sender
+    #[arg(value_name = "NAME")]
+    name: InboxName,
+    /// The time it has: seconds, or 90s, 10m, 2h, 7d
+    #[arg(long, value_name = "SPAN")]
+    within: Span,
+    /// Who is told [default: this session; primary outside any agent]
+    #[arg(long = "as", value_name = "CALLER")]
+    caller: Option<InboxName>,
+    /// The project [default: as for notify]
+    #[arg(long, value_name = "P")]
+    project: Option<ProjectName>,
+    /// Print the hub's answer as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
+    let project = here.project(args.project.as_ref())?.value;
+    let caller = caller(&here.env, args.caller.as_ref())?;
+    let listener = Listener {
+        target: &args.name,
+        caller: &caller,
+        project: &project,
+        within: Some(args.within),
+        fresh: true,
+    };
+    let answer = listener.put(&here.hub()?).await?;
+    show(&answer, &caller, args.json)?;
+    Ok(Exit::DONE)
+}

@@ -1,0 +1,123 @@
+//! `hubctl listen`: be told of the next stop of other sessions.
+
+use hub_protocol::{InboxName, ProjectName};
+use reqwest::Method;
+use serde_json::Value;
+
+use crate::error::{Error, Exit};
+use crate::fields::{flag, text};
+use crate::here::Here;
+use crate::hub::{Hub, Path, Request, parse};
+use crate::out::{println, say};
+use crate::sender::caller;
+use crate::span::Span;
+use crate::text::{json_line, line};
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+A listener is used up by the first stop: done, waiting, a question, an error, the end. Whoever has stopped already is
+told of at once, unless --fresh asks for a stop that is still to come. With --within something comes in any case.
+
+Examples:
+  hubctl listen worker-1 worker-2
+  hubctl listen worker-1 --fresh --within 10m
+  hubctl listen worker-1 --as reviewer")]
+/// To whom.
+pub(crate) struct Args {
+    /// The sessions: a name, an id, or a unique beginning of one
+    #[arg(required = true, value_name = "TARGET")]
+    targets: Vec<InboxName>,
+    /// Who is told [default: this session; primary outside any agent]
+    #[arg(long = "as", value_name = "CALLER")]
+    caller: Option<InboxName>,
+    /// Tell it too if nothing came in this time: seconds, or 90s, 10m, 2h, 7d
+    #[arg(long, value_name = "SPAN")]
+    within: Option<Span>,
+    /// Only a stop that is still to come
+    #[arg(long)]
+    fresh: bool,
+    /// The project [default: as for notify]
+    #[arg(long, value_name = "P")]
+    project: Option<ProjectName>,
+    /// Print the hub's answers as lines of JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// A listener to be.
+pub(super) struct Listener<'a> {
+    pub(super) target: &'a InboxName,
+    pub(super) caller: &'a InboxName,
+    pub(super) project: &'a ProjectName,
+    pub(super) within: Option<Span>,
+    pub(super) fresh: bool,
+}
+
+pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
+    let project = here.project(args.project.as_ref())?.value;
+    let caller = caller(&here.env, args.caller.as_ref())?;
+    let hub = here.hub()?;
+    let mut exit = Exit::DONE;
+    for target in &args.targets {
+        let listener = Listener {
+            target,
+            caller: &caller,
+            project: &project,
+            within: args.within,
+            fresh: args.fresh,
+        };
+        match listener.put(&hub).await {
+            Ok(answer) => show(&answer, &caller, args.json)?,
+            // One bad name is no reason to leave the others out.
+            Err(error @ Error::Refused(_)) => {
+                say(&error);
+                exit = error.exit();
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(exit)
+}
+
+impl Listener<'_> {
+    /// Makes it; the hub's answer.
+    pub(super) async fn put(&self, hub: &Hub) -> Result<String, Error> {
+        let path = path(self.target, self.caller, self.project)
+            .maybe("within", self.within.map(|span| span.0.as_secs()))
+            .maybe("fresh", self.fresh.then_some(true));
+        hub.text(&Request::new(Method::PUT, path)).await
+    }
+}
+
+/// The path of a listener.
+pub(super) fn path(target: &InboxName, caller: &InboxName, project: &ProjectName) -> Path {
+    Path::new("/sessions")
+        .segment(target)
+        .segment("listeners")
+        .segment(caller)
+        .with("project", project)
+}
+
+/// Prints what became of a listener.
+pub(super) fn show(answer: &str, caller: &InboxName, json: bool) -> Result<(), Error> {
+    if json {
+        return println(json_line(answer));
+    }
+    let it: Value = parse(answer)?;
+    let target = line(text(&it, "target"));
+    let doing = match text(&it, "state") {
+        "" => String::new(),
+        state => format!(" (now {})", line(state)),
+    };
+    if flag(&it, "fired") {
+        println(format_args!(
+            "{target} has stopped already{doing}: {caller} is told at once"
+        ))
+    } else if flag(&it, "created") {
+        println(format_args!("{caller} is told when {target}{doing} stops"))
+    } else {
+        println(format_args!(
+            "{caller} listens to {target}{doing} already; nothing changed"
+        ))
+    }
+}

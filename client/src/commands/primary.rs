@@ -1,0 +1,80 @@
+//! `hubctl primary`: the session that the person talks to.
+
+use hub_protocol::{InboxName, ProjectName, Timestamp};
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use crate::error::{Error, Exit};
+use crate::here::Here;
+use crate::hub::{Path, Request};
+use crate::out::println;
+use crate::sender::session;
+use crate::session::{primary, state, who};
+use crate::text::json_line;
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+The primary reads the inbox `primary` besides its own. It is the session that took the role, or that was started with
+HUB_ROLE=primary, or else the first in the project's main worktree that is nobody's worker.
+
+Examples:
+  hubctl primary
+  hubctl primary --take
+  hubctl primary --take worker-1")]
+/// Who is it, or is to be.
+pub(crate) struct Args {
+    /// Make this session the primary, or TARGET
+    #[arg(long)]
+    take: bool,
+    /// The session: its name, an id, or a unique beginning of one
+    #[arg(value_name = "TARGET", requires = "take")]
+    target: Option<InboxName>,
+    /// The project [default: as for notify]
+    #[arg(long, value_name = "P")]
+    project: Option<ProjectName>,
+    /// Print it as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
+    let project = here.project(args.project.as_ref())?.value;
+    let hub = here.hub()?;
+    let found = if args.take {
+        let path = Path::new("/sessions")
+            .segment(target(args, here)?)
+            .segment("primary")
+            .with("project", &project);
+        let taken: Value = hub.json(&Request::new(Method::POST, path)).await?;
+        Some(taken)
+    } else {
+        primary(&hub, &project).await?
+    };
+    if args.json {
+        println(json_line(&json!({"primary": found}).to_string()))?;
+        return Ok(Exit::DONE);
+    }
+    match found {
+        Some(it) => println(format_args!(
+            "{} is the primary of {project}: {}",
+            who(&it),
+            state(&it, Timestamp::now())
+        ))?,
+        None => println(format_args!(
+            "no session is the primary of {project}; `hubctl primary --take NAME` makes one"
+        ))?,
+    }
+    Ok(Exit::DONE)
+}
+
+fn target(args: &Args, here: &Here) -> Result<InboxName, Error> {
+    if let Some(target) = &args.target {
+        return Ok(target.clone());
+    }
+    let own = session(&here.env)?.map(|found| found.value);
+    own.ok_or_else(|| {
+        Error::Usage(
+            "this is no agent's session: name the one that is meant, see hubctl sessions".into(),
+        )
+    })
+}

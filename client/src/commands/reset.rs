@@ -1,0 +1,137 @@
+//! `hubctl reset`: empty a project.
+
+mod files;
+
+use std::io::{IsTerminal, Write};
+
+use hub_protocol::{ProjectName, Seq};
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use self::files::{spooled, status_files};
+use super::clear::numbers;
+use crate::error::{Error, Exit};
+use crate::fields::{list, number};
+use crate::here::{Here, newest};
+use crate::hub::{Hub, Path, Request};
+use crate::out::println;
+use crate::session::sessions;
+use crate::spool::Spool;
+use crate::text::{json_line, line};
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Ends the project's waiters, withdraws its questions, drops what is pending, and forgets its sessions and listeners; the
+project's spooled notifications and status files on this machine go too. The history stays, unless --history says
+otherwise. Other projects are left alone.
+
+Examples:
+  hubctl reset
+  hubctl reset --project /src/app --history --yes")]
+/// Which, and how much.
+pub(crate) struct Args {
+    /// The project [default: as for notify]
+    #[arg(long, value_name = "P")]
+    project: Option<ProjectName>,
+    /// Drop what was said, too
+    #[arg(long)]
+    history: bool,
+    /// Do not ask
+    #[arg(long)]
+    yes: bool,
+    /// Print what was dropped as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
+    let project = here.project(args.project.as_ref())?.value;
+    if !args.yes && !agreed(&project)? {
+        return Ok(Exit::REFUSED);
+    }
+    let hub = here.hub()?;
+    let known = sessions(&hub, Some(&project), true).await?;
+    let head = newest(&hub).await?;
+    let dropped = empty(&hub, &project, args.history).await?;
+    let mut files = status_files(here, &project, &known);
+    let spool = Spool::of(&here.settings.state_dir.value);
+    let keys = spooled(&spool, &project);
+    for key in &keys {
+        spool.remove(key)?;
+    }
+    files.retain(|file| std::fs::remove_file(file).is_ok());
+    if args.json {
+        let all = json!({"project": project, "dropped": dropped, "sessions": known.len(),
+            "spooled": keys.len(), "status_files": files});
+        println(json_line(&all.to_string()))?;
+    } else {
+        println(format_args!("{project} is empty"))?;
+        println(format_args!("sessions forgotten: {}", known.len()))?;
+        println(format_args!("notifications dropped: {}", ids(&dropped)))?;
+        println(format_args!("spooled and not sent: {}", keys.len()))?;
+        for file in &files {
+            let file = file.display().to_string();
+            println(format_args!("removed: {}", line(&file)))?;
+        }
+    }
+    if args.history && still_told(&hub, &project, head).await? {
+        return Err(anyhow::anyhow!(
+            "this hub cannot drop history: what was said is still there, until retention drops it"
+        )
+        .into());
+    }
+    Ok(Exit::DONE)
+}
+
+/// Asks whoever sits there.
+fn agreed(project: &ProjectName) -> Result<bool, Error> {
+    let stdin = std::io::stdin();
+    if !stdin.is_terminal() {
+        return Err(Error::Usage(format!(
+            "this would empty {project}, and there is no terminal to ask on: say --yes if you mean it"
+        )));
+    }
+    eprint!(
+        "Empty {project}: its waiters, questions, sessions, listeners and everything pending? [y/N] "
+    );
+    std::io::stderr().flush()?;
+    let mut answer = String::new();
+    stdin.read_line(&mut answer)?;
+    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
+}
+
+/// Has the hub empty the project; what it dropped.
+async fn empty(hub: &Hub, project: &ProjectName, history: bool) -> Result<Vec<Seq>, Error> {
+    let path = Path::new("/projects").segment(project).segment("reset");
+    let path = path.maybe("history", history.then_some(true));
+    let answer: Value = match hub.json(&Request::new(Method::POST, path)).await {
+        Err(Error::Refused(problem)) if history && problem.status == 422 => {
+            return Err(anyhow::anyhow!(
+                "this hub cannot drop history, and nothing was done: try without --history"
+            )
+            .into());
+        }
+        answer => answer?,
+    };
+    let dropped = list(&answer, "dropped").iter();
+    Ok(dropped.filter_map(Value::as_u64).collect())
+}
+
+/// Whether the history still has something up to `head`.
+async fn still_told(hub: &Hub, project: &ProjectName, head: Seq) -> Result<bool, Error> {
+    let path = Path::new("/notifications")
+        .with("project", project)
+        .with("before", head + 1)
+        .with("limit", 1);
+    let page: Value = hub.json(&Request::get(path)).await?;
+    let mut found = list(&page, "notifications").iter();
+    Ok(found.any(|it| number(it, "id") <= head))
+}
+
+fn ids(dropped: &[Seq]) -> String {
+    match dropped.len() {
+        0 => "none".into(),
+        1..=20 => numbers(dropped),
+        many => many.to_string(),
+    }
+}

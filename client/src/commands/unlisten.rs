@@ -1,0 +1,54 @@
+//! `hubctl unlisten`: not be told of other sessions' stops.
+
+use hub_protocol::{InboxName, ProjectName};
+use reqwest::Method;
+use serde_json::Value;
+
+use super::listen::path;
+use crate::error::{Error, Exit};
+use crate::fields::flag;
+use crate::here::Here;
+use crate::hub::{Request, parse};
+use crate::out::println;
+use crate::sender::caller;
+use crate::text::json_line;
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  hubctl unlisten worker-1
+  hubctl unlisten worker-1 worker-2 --as reviewer")]
+/// To whom.
+pub(crate) struct Args {
+    /// The sessions, as for listen
+    #[arg(required = true, value_name = "TARGET")]
+    targets: Vec<InboxName>,
+    /// Who is not told [default: this session; primary outside any agent]
+    #[arg(long = "as", value_name = "CALLER")]
+    caller: Option<InboxName>,
+    /// The project [default: as for notify]
+    #[arg(long, value_name = "P")]
+    project: Option<ProjectName>,
+    /// Print the hub's answers as lines of JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
+    let project = here.project(args.project.as_ref())?.value;
+    let caller = caller(&here.env, args.caller.as_ref())?;
+    let hub = here.hub()?;
+    for target in &args.targets {
+        let request = Request::new(Method::DELETE, path(target, &caller, &project));
+        let answer = hub.text(&request).await?;
+        if args.json {
+            println(json_line(&answer))?;
+            continue;
+        }
+        let answer: Value = parse(&answer)?;
+        let removed = flag(&answer, "removed");
+        let what = if removed { "no longer" } else { "not anyhow" };
+        println(format_args!("{caller} listens to {target} {what}"))?;
+    }
+    Ok(Exit::DONE)
+}
