@@ -4,6 +4,8 @@ use hub_protocol::{InboxName, Kind, Priority, ProjectName};
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 
+use super::model::Pair;
+
 /// One thing that happens.
 #[derive(Debug, Clone)]
 pub(crate) enum Action {
@@ -38,7 +40,19 @@ pub(crate) enum Action {
     /// Time passes, in milliseconds.
     Pass(i64),
     Tick,
+    /// The clock sleeps until something is due, and does it.
+    Due,
     ClockMoved(i64),
+    /// Somebody answers what may be a question.
+    Answer(Index, InboxName, bool),
+    Listen {
+        pair: Pair,
+        within_ms: Option<i64>,
+        fresh: bool,
+    },
+    Unlisten(Pair),
+    Claim(Index, InboxName),
+    WithdrawQuestion(Index, InboxName),
     /// What was committed is durable, and answered.
     Sync,
     /// Power is lost: so is what was not durable, and every lease.
@@ -92,6 +106,14 @@ fn action() -> impl Strategy<Value = Action> {
         2 => (any::<Index>(), any::<bool>()).prop_map(|(below, evict)| Action::Trim { below, evict }),
         3 => select(vec![1, SECOND, 10 * SECOND, HOUR, 25 * HOUR]).prop_map(Action::Pass),
         3 => Just(Action::Tick),
+        2 => Just(Action::Due),
+        6 => (pair(), prop::option::of(select(vec![1, SECOND, HOUR])), any::<bool>())
+            .prop_map(|(pair, within_ms, fresh)| Action::Listen { pair, within_ms, fresh }),
+        1 => pair().prop_map(Action::Unlisten),
+        4 => (any::<Index>(), sender(), any::<bool>())
+            .prop_map(|(pick, by, may)| Action::Answer(pick, by, may)),
+        2 => (any::<Index>(), sender()).prop_map(|(pick, by)| Action::Claim(pick, by)),
+        1 => (any::<Index>(), sender()).prop_map(|(pick, by)| Action::WithdrawQuestion(pick, by)),
         1 => select(vec![-25 * HOUR, -90 * SECOND, 90 * SECOND, 365 * 24 * HOUR])
             .prop_map(Action::ClockMoved),
         6 => Just(Action::Sync),
@@ -158,6 +180,10 @@ fn inbox() -> impl Strategy<Value = InboxName> {
 
 fn sender() -> impl Strategy<Value = InboxName> {
     name(&["primary", "w1", "w1", "w2", "ci", "unknown"])
+}
+
+fn pair() -> impl Strategy<Value = Pair> {
+    (project(), sender(), sender())
 }
 
 fn target() -> impl Strategy<Value = InboxName> {

@@ -1,9 +1,14 @@
 //! The fold takes in whatever a log may hold, also what it would never have decided.
 
-use hub_protocol::{InboxName, Kind, Priority, ProjectName, Seq, SessionState, Timestamp};
+use hub_protocol::{
+    InboxName, Kind, Priority, ProjectName, QuestionState, Seq, SessionInfo, SessionState,
+    Timestamp, Way,
+};
 use hubd::record::{
-    Carried, ClockMoved, How, InboxClosed, KeyUsed, Notified, Record, Reset, Route, Seen, Settled,
-    Target, Trimmed,
+    Beginner, Carried, ClockMoved, Emitted, Escalated, How, InboxClosed, KeyUsed, ListenerEnd,
+    ListenerRemoved, ListenerSet, Notified, PrimaryTaken, QuestionClaimed, QuestionSettled, Record,
+    Reset, Returned, Route, Seen, SessionGone, SessionSet, Settled, Target, Trimmed, Turn,
+    TurnNoted,
 };
 use hubd::state::State;
 use proptest::prelude::*;
@@ -12,6 +17,142 @@ use proptest::sample::select;
 use super::property::config;
 
 fn record() -> impl Strategy<Value = Record> {
+    prop_oneof![
+        4 => about_inboxes(),
+        2 => about_sessions(),
+        1 => about_listeners(),
+        1 => about_questions(),
+        1 => about_receipts(),
+    ]
+}
+
+fn about_sessions() -> impl Strategy<Value = Record> {
+    prop_oneof![
+        2 => (place(), info(), prop::option::of(inbox()), any::<bool>(), any::<i64>()).prop_map(
+            |((project, session), info, alias, hooks, at)| {
+                let at = time(at);
+                Record::SessionSet(SessionSet { project, session, info, alias, hooks, at })
+            }
+        ),
+        2 => (place(), turn(), any::<i64>()).prop_map(|((project, session), turn, at)| {
+            let (evidence, at) = ("Test hook".into(), time(at));
+            Record::TurnNoted(TurnNoted { project, session, turn, evidence, at })
+        }),
+        1 => (place(), any::<i64>()).prop_map(|((project, session), at)| {
+            Record::SessionGone(SessionGone { project, session, at: time(at) })
+        }),
+        1 => place().prop_map(|(project, session)| {
+            Record::PrimaryTaken(PrimaryTaken { project, session, at: time(0) })
+        }),
+    ]
+}
+
+fn info() -> impl Strategy<Value = SessionInfo> {
+    let name = prop::option::of(select(vec!["a", "b", "c"]));
+    (name, prop::option::of(inbox())).prop_map(|(name, parent)| SessionInfo {
+        name: name.map(str::to_owned),
+        parent,
+        ..SessionInfo::default()
+    })
+}
+
+fn turn() -> impl Strategy<Value = Turn> {
+    let by = select(vec![
+        Beginner::Person,
+        Beginner::Wake,
+        Beginner::Timeout,
+        Beginner::Agent,
+    ]);
+    let tasks = prop::collection::vec(Just("b1".to_owned()), 0..2);
+    prop_oneof![
+        by.prop_map(|by| Turn::Began { by }),
+        (tasks, any::<bool>()).prop_map(|(tasks, silent)| Turn::Stopped { tasks, silent }),
+        Just("rate_limit".to_owned()).prop_map(|reason| Turn::Failed { reason }),
+    ]
+}
+
+fn about_listeners() -> impl Strategy<Value = Record> {
+    let why = prop_oneof![
+        id().prop_map(|cause| ListenerEnd::Fired { cause }),
+        select(vec![
+            ListenerEnd::Late,
+            ListenerEnd::Removed,
+            ListenerEnd::CallerEnded
+        ]),
+    ];
+    prop_oneof![
+        (place(), inbox(), prop::option::of(any::<i64>())).prop_map(
+            |((project, target), caller, until)| {
+                let (until, at) = (until.map(time), time(0));
+                Record::ListenerSet(ListenerSet {
+                    project,
+                    target,
+                    caller,
+                    until,
+                    at,
+                })
+            }
+        ),
+        (place(), inbox(), why).prop_map(|((project, target), caller, why)| {
+            let at = time(0);
+            Record::ListenerRemoved(ListenerRemoved {
+                project,
+                target,
+                caller,
+                why,
+                at,
+            })
+        }),
+    ]
+}
+
+fn about_questions() -> impl Strategy<Value = Record> {
+    use QuestionState::{Answered, Claimed, Expired, Open, Superseded, Withdrawn};
+    let state = select(vec![
+        Open, Claimed, Answered, Withdrawn, Superseded, Expired,
+    ]);
+    prop_oneof![
+        id().prop_map(|id| {
+            Record::QuestionClaimed(QuestionClaimed {
+                id,
+                by: "a".into(),
+                at: time(0),
+            })
+        }),
+        (id(), state, prop::option::of(id())).prop_map(|(id, state, answer)| {
+            let (by, at) = (answer.map(|_| "a".into()), time(0));
+            Record::QuestionSettled(QuestionSettled {
+                id,
+                state,
+                by,
+                answer,
+                at,
+            })
+        }),
+    ]
+}
+
+fn about_receipts() -> impl Strategy<Value = Record> {
+    let way = select(vec![Way::Rewake, Way::Wait, Way::Hook]);
+    prop_oneof![
+        2 => (place(), ids(), way, any::<i64>()).prop_map(|((project, inbox), ids, way, at)| {
+            let at = time(at);
+            Record::Emitted(Emitted { project, inbox, ids, way, by: None, at })
+        }),
+        2 => (place(), ids(), any::<i64>()).prop_map(|((project, inbox), ids, at)| {
+            Record::Returned(Returned { project, inbox, ids, at: time(at) })
+        }),
+        1 => (place(), ids()).prop_map(|((project, inbox), ids)| {
+            Record::Escalated(Escalated { project, inbox, ids, at: time(0) })
+        }),
+    ]
+}
+
+fn place() -> impl Strategy<Value = (ProjectName, InboxName)> {
+    (project(), inbox())
+}
+
+fn about_inboxes() -> impl Strategy<Value = Record> {
     prop_oneof![
         4 => route().prop_map(|route| Record::Notified(Notified { route, json: "{}".into() })),
         2 => (ids(), prop::option::of((project(), inbox())), how()).prop_map(|(ids, inbox, how)| {
@@ -34,16 +175,25 @@ fn record() -> impl Strategy<Value = Record> {
 fn route() -> impl Strategy<Value = Route> {
     let target = (inbox(), any::<bool>()).prop_map(|(inbox, wakes)| Target { inbox, wakes });
     let targets = prop::collection::vec(target, 0..3);
-    (project(), inbox(), targets, any::<bool>(), any::<i64>()).prop_map(
-        |(project, from, targets, keyed, expires_at)| Route {
+    let kind = select(vec![
+        Kind::Error,
+        Kind::Question,
+        Kind::Approval,
+        Kind::Ended,
+    ]);
+    (place(), kind, targets, any::<bool>(), any::<i64>()).prop_map(
+        |((project, from), kind, targets, keyed, expires_at)| Route {
             project,
-            kind: Kind::Error,
+            kind,
             priority: if keyed { Priority::High } else { Priority::Low },
             ts: time(0),
             expires_at: time(expires_at),
             targets,
             key: keyed.then(|| "key".into()),
-            session: Some((from.clone(), SessionState::Error)),
+            session: Some((
+                from.clone(),
+                kind.session_state().unwrap_or(SessionState::Error),
+            )),
             from,
             hops: 0,
         },
@@ -81,15 +231,21 @@ proptest! {
     fn whatever_the_log_holds_is_taken_in(records in prop::collection::vec(record(), 0..24)) {
         let mut state = State::default();
         for (seq, record) in (1..).zip(&records) {
+            let (kind, payload) = record.encode();
+            prop_assert_eq!(&Record::decode(kind, &payload).unwrap(), record);
             state.apply(seq, record);
             let snapshot = serde_json::to_vec(&state).unwrap();
-            prop_assert_eq!(&serde_json::from_slice::<State>(&snapshot).unwrap(), &state);
+            let read: State = serde_json::from_slice(&snapshot).unwrap();
+            prop_assert_eq!(&read, &state);
+            prop_assert_eq!(read.next_deadline(), state.next_deadline());
         }
         for project in ["p", "q"] {
             let project = project.parse().unwrap();
             state.apply(state.head() + 1, &Record::Reset(Reset { project, at: time(0) }));
         }
         prop_assert_eq!(state.inboxes(None).count(), 0);
+        prop_assert_eq!(state.sessions(None).count(), 0);
+        prop_assert_eq!(state.questions(true).len(), 0);
         prop_assert_eq!(state.next_deadline(), None);
         prop_assert_eq!(state.pending_below(Seq::MAX), []);
     }

@@ -30,11 +30,22 @@ impl Driver {
         for ((project, session), told) in &self.model.sessions {
             assert_eq!(self.state.session_state(project, session), Some(*told));
         }
-        let pending = self.model.notes.iter().filter(|note| note.is_pending());
-        let deadline = pending.map(|note| note.expires_at).min();
-        // An open question has a deadline of its own.
-        let next = self.state.next_deadline();
-        assert!(deadline.is_none_or(|at| next.is_some_and(|next| next <= at)));
+        for ((project, target, caller), until) in &self.model.listeners {
+            let mut open = self.state.listeners(project, target);
+            let same = open.any(|(who, it)| who == caller && it.until == *until);
+            assert!(same, "{caller} listens to {target} until {until:?}");
+        }
+        let mut callers = self.model.sessions.keys().chain(&self.model.inboxes);
+        assert!(callers.all(|(project, target)| {
+            let known = self.model.listeners.keys();
+            let known = known.filter(|(of, to, _)| (of, to) == (project, target));
+            self.state.listeners(project, target).count() == known.count()
+        }));
+        let asked = self.state.questions(true).into_iter();
+        let asked = asked.map(|(id, it)| (id, it.state, it.expires_at));
+        let known = self.model.questions.iter();
+        assert!(asked.eq(known.map(|(id, it)| (*id, it.state, it.expires_at))));
+        assert_eq!(self.state.next_deadline(), self.model.next_deadline());
         assert_eq!(self.state.trimmed_below(), self.model.kept_from);
         assert_eq!(self.state.retention_paused_until(), self.model.paused_until);
     }
@@ -61,7 +72,10 @@ impl Driver {
             assert!(same, "{item:?} is not {note:?}");
             let lost_ack = (project.clone(), inbox.clone(), item.seq);
             assert!(!self.durable.acks.contains(&lost_ack), "{item:?} was acked");
-            self.check_json(item, note.location);
+            // The texts of what the hub says by itself are held to by name.
+            if !draft.tail.is_empty() {
+                self.check_json(item, note.location);
+            }
         }
     }
 

@@ -12,6 +12,9 @@ use proptest::sample::Index;
 use super::action::{Action, Said};
 use super::model::{Leases, Model};
 
+mod listeners;
+mod questions;
+
 pub(crate) struct Driver {
     pub(super) state: State,
     pub(super) model: Model,
@@ -95,9 +98,11 @@ impl Driver {
                 });
             }
             Action::Trim { below, evict } => self.trim(*below, *evict),
-            Action::Tick => {
-                self.model.tick(self.now);
-                self.must(&Command::Tick);
+            Action::Tick => self.tick(),
+            Action::Due => {
+                let due = self.state.next_deadline();
+                self.now = due.map_or(self.now, |due| due.max(self.now));
+                self.tick();
             }
             Action::ClockMoved(delta_ms) => {
                 self.now = self.now.plus_millis(*delta_ms);
@@ -106,8 +111,15 @@ impl Driver {
                     delta_ms: *delta_ms,
                 });
             }
-            other => unreachable!("{other:?} is done elsewhere"),
+            other => self.listen(other),
         }
+    }
+
+    fn tick(&mut self) {
+        self.model.tick(self.state.head(), self.now);
+        self.must(&Command::Tick);
+        let next = self.state.next_deadline();
+        assert!(next.is_none_or(|next| next > self.now), "it ticks for ever");
     }
 
     fn notify(&mut self, said: &[Said], once: Option<(&str, &str)>) {
@@ -116,6 +128,10 @@ impl Driver {
             key: key.into(),
             digest: digest.into(),
         });
+        self.publish(drafts, once);
+    }
+
+    fn publish(&mut self, drafts: Vec<Draft>, once: Option<Once>) {
         let expected = self.model.notify(
             self.state.head(),
             &drafts,

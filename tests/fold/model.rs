@@ -7,6 +7,12 @@ use hubd::command::{Draft, Once, Refusal};
 use hubd::record::How;
 use hubd::state::Status;
 
+mod listeners;
+mod questions;
+
+pub(crate) use listeners::Pair;
+use questions::Question;
+
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 
 pub(crate) type Leases = BTreeSet<(ProjectName, InboxName, Seq)>;
@@ -16,6 +22,11 @@ pub(crate) struct Model {
     pub(crate) notes: Vec<Note>,
     pub(crate) inboxes: BTreeSet<(ProjectName, InboxName)>,
     pub(crate) sessions: BTreeMap<(ProjectName, InboxName), (SessionState, Seq)>,
+    pub(crate) questions: BTreeMap<Seq, Question>,
+    /// Until when something must have come, if the listener says so.
+    pub(crate) listeners: BTreeMap<Pair, Option<Timestamp>>,
+    /// What each pair fired for last.
+    fired: BTreeMap<Pair, Seq>,
     pub(crate) seen: BTreeSet<Seq>,
     pub(crate) kept_from: Seq,
     pub(crate) paused_until: Option<Timestamp>,
@@ -103,6 +114,10 @@ impl Model {
         for (id, draft) in ids.iter().zip(drafts) {
             after.say(*id, draft, now, leases)?;
         }
+        let mut next = head + 1 + drafts.len() as Seq;
+        for (id, draft) in ids.iter().zip(drafts) {
+            after.tell_listeners((*id, draft), &mut next, now);
+        }
         if let Some(once) = once {
             // What was forgotten stays so, even if the clock goes back unannounced.
             after.keys.retain(|used| used.at.plus_millis(DAY_MS) > now);
@@ -135,10 +150,16 @@ impl Model {
         if draft.expires_at <= now {
             return Err(Refusal::ExpiredAlready);
         }
-        if draft.kind == Kind::Answer {
-            return Err(Refusal::NoSuchQuestion);
-        }
-        let targets = self.targets(draft);
+        let targets = match draft.kind {
+            Kind::Answer => {
+                let asker = self.answer(draft)?;
+                match &draft.to {
+                    Some(_) => self.targets(draft),
+                    None => BTreeMap::from([(asker, true)]),
+                }
+            }
+            _ => self.targets(draft),
+        };
         let mut priority = draft.priority;
         for note in &mut self.notes {
             let same = draft.key.is_some()
@@ -153,6 +174,7 @@ impl Model {
                 }
             }
         }
+        self.asks(id, draft);
         let silent = draft.quiet || draft.hops > 8 || priority == Priority::Low;
         let places = targets.into_iter().map(|(inbox, wakes)| Place {
             inbox,
@@ -234,6 +256,7 @@ impl Model {
     }
 
     pub(crate) fn withdraw(&mut self, ids: &[Seq]) {
+        self.withdraw_questions(ids);
         for note in self.mut_notes(|note| ids.contains(&note.id)) {
             note.settle(None, How::Withdrawn);
         }
@@ -245,13 +268,14 @@ impl Model {
         from: Option<&InboxName>,
         key: &str,
     ) {
-        for note in self.mut_notes(|note| {
-            note.draft.project == *project
+        let pending = self.notes.iter().filter(|note| {
+            note.is_pending()
+                && note.draft.project == *project
                 && note.draft.key.as_deref() == Some(key)
                 && from.is_none_or(|from| *from == note.draft.from)
-        }) {
-            note.settle(None, How::Withdrawn);
-        }
+        });
+        let ids: Vec<Seq> = pending.map(|note| note.id).collect();
+        self.withdraw(&ids);
     }
 
     pub(crate) fn close(&mut self, project: &ProjectName, inbox: &InboxName) {
@@ -264,12 +288,17 @@ impl Model {
     pub(crate) fn reset(&mut self, project: &ProjectName) {
         self.inboxes.retain(|(of, _)| of != project);
         self.sessions.retain(|(of, _), _| of != project);
+        self.questions.retain(|_, it| it.project != *project);
+        self.listeners.retain(|(of, ..), _| of != project);
+        self.fired.retain(|(of, ..), _| of != project);
         for note in self.mut_notes(|note| note.draft.project == *project) {
             note.settle(None, How::Dropped);
         }
     }
 
-    pub(crate) fn tick(&mut self, now: Timestamp) {
+    pub(crate) fn tick(&mut self, head: Seq, now: Timestamp) {
+        self.late_listeners(head, now);
+        self.expire_questions(now);
         for note in self.mut_notes(|note| note.expires_at <= now) {
             note.settle(None, How::Expired);
         }
@@ -279,6 +308,12 @@ impl Model {
         for note in self.mut_notes(Note::is_pending) {
             note.expires_at = note.expires_at.plus_millis(delta_ms);
         }
+        for until in self.listeners.values_mut().flatten() {
+            *until = until.plus_millis(delta_ms);
+        }
+        for it in self.questions.values_mut().filter(|it| it.is_open()) {
+            it.expires_at = it.expires_at.plus_millis(delta_ms);
+        }
         for used in &mut self.keys {
             used.at = used.at.plus_millis(delta_ms);
         }
@@ -287,6 +322,7 @@ impl Model {
 
     pub(crate) fn trim(&mut self, below: Seq, carried: &[Seq]) {
         self.kept_from = below;
+        self.questions.retain(|id, it| *id >= below || it.is_open());
         for note in self.mut_notes(|note| note.location < below && !carried.contains(&note.id)) {
             note.settle(None, How::Evicted);
         }
@@ -300,6 +336,15 @@ impl Model {
 
     fn mut_notes(&mut self, which: impl Fn(&Note) -> bool) -> impl Iterator<Item = &mut Note> {
         self.notes.iter_mut().filter(move |note| which(note))
+    }
+
+    /// When something is due.
+    pub(crate) fn next_deadline(&self) -> Option<Timestamp> {
+        let pending = self.notes.iter().filter(|note| note.is_pending());
+        let open = self.questions.values().filter(|it| it.is_open());
+        let times = pending.map(|note| note.expires_at);
+        let until = self.listeners.values().copied().flatten();
+        times.chain(open.map(|it| it.expires_at)).chain(until).min()
     }
 
     /// What an inbox offers, in order.

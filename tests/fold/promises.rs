@@ -6,18 +6,26 @@ use hubd::record::Record;
 use hubd::state::{Inbox, Item, State};
 
 mod acks;
+mod agents;
 mod caps;
 mod collapse;
 mod expiry;
 mod formats;
+mod hooks;
 mod idempotency;
 mod inboxes;
+mod listeners;
+mod questions;
+mod receipts;
+mod registry;
 mod retention;
 mod routing;
 mod seen;
 mod sessions;
 
-const HOUR: i64 = 3_600_000;
+const SECOND: i64 = 1000;
+const MINUTE: i64 = 60 * SECOND;
+const HOUR: i64 = 60 * MINUTE;
 const DAY: i64 = 24 * HOUR;
 
 /// A fold whose clock stands still, and which keeps what it decided.
@@ -69,6 +77,25 @@ impl Hub {
             items: vec![(name(inbox), ids.to_vec())],
             by: None,
         })
+    }
+
+    /// The clock does what is due next.
+    fn tick(&mut self) -> Vec<Record> {
+        let due = self.state.next_deadline().expect("nothing is due");
+        self.now = self.now.max(due);
+        let records = self.run(&Command::Tick);
+        let next = self.state.next_deadline();
+        assert!(next.is_none_or(|next| next > self.now), "it ticks for ever");
+        records
+    }
+
+    /// The hub starts again from a snapshot.
+    fn restart(&mut self) {
+        let snapshot = serde_json::to_vec(&self.state).unwrap();
+        let state: State = serde_json::from_slice(&snapshot).unwrap();
+        assert_eq!(state, self.state);
+        assert_eq!(state.next_deadline(), self.state.next_deadline());
+        self.state = state;
     }
 
     fn pass(&mut self, ms: i64) {

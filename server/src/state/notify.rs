@@ -261,30 +261,27 @@ impl Batch<'_> {
         let Some(key) = &draft.key else {
             return draft.priority;
         };
-        let mut priority = draft.priority;
+        let places = targets.iter().map(|target| Place {
+            project: draft.project.clone(),
+            inbox: target.inbox.clone(),
+            from: from.clone(),
+            key: key.clone(),
+        });
+        let places: Vec<_> = places.map(|place| (self.replaced(&place), place)).collect();
+        let replaced = places.iter().flat_map(|(replaced, _)| replaced);
+        let priority = replaced.fold(draft.priority, |most, (_, of)| most.min(*of));
         self.supersede_question(draft, from, key, id);
-        let mut places = Vec::with_capacity(targets.len());
-        for target in targets {
-            let place = Place {
-                project: draft.project.clone(),
-                inbox: target.inbox.clone(),
-                from: from.clone(),
-                key: key.clone(),
-            };
-            let replaced = self.replaced(&place);
-            priority = replaced
-                .iter()
-                .fold(priority, |most, (_, of)| most.min(*of));
+        for (replaced, place) in places {
+            // A question that is settled is out of every inbox already.
+            let replaced = replaced.into_iter().map(|(seq, _)| seq);
+            let replaced = replaced.filter(|seq| !self.answered.contains(seq));
             self.after.extend(settled(
-                replaced.into_iter().map(|(seq, _)| seq).collect(),
+                replaced.collect(),
                 Some((&place.project, &place.inbox)),
                 How::Superseded,
                 Some(&id.to_string()),
                 self.now,
             ));
-            places.push(place);
-        }
-        for place in places {
             self.keyed.insert(place, (id, priority));
         }
         priority
@@ -306,17 +303,23 @@ impl Batch<'_> {
                 let superseded = QuestionState::Superseded;
                 let settle = settled_question(old, superseded, None, Some(id), self.now);
                 self.after.push(settle);
-                let by = id.to_string();
-                let taken = settled(vec![old], None, How::Superseded, Some(&by), self.now);
-                self.after.extend(taken);
+                if old > self.state.head || self.state.inboxes.is_pending(old) {
+                    let by = id.to_string();
+                    let taken = settled(vec![old], None, How::Superseded, Some(&by), self.now);
+                    self.after.extend(taken);
+                }
             }
         }
     }
 
     /// What is pending in this place and not leased: what a reader holds is left alone.
     fn replaced(&self, place: &Place) -> Vec<(Seq, Priority)> {
+        let settled = |seq: Seq| self.answered.contains(&seq);
         if let Some(earlier) = self.keyed.get(place) {
-            return vec![*earlier];
+            return vec![*earlier]
+                .into_iter()
+                .filter(|(seq, _)| !settled(*seq))
+                .collect();
         }
         let Some(inbox) = self.state.inboxes.get(&place.project, &place.inbox) else {
             return Vec::new();
@@ -326,7 +329,7 @@ impl Batch<'_> {
             .iter()
             .filter(|&&seq| !(self.leased)(&place.project, &place.inbox, seq))
             .filter_map(|&seq| inbox.get(seq))
-            .filter(|item| item.emitted.is_none())
+            .filter(|item| item.emitted.is_none() && !settled(item.seq))
             .map(|item| (item.seq, item.priority))
             .collect()
     }

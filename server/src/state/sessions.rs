@@ -232,6 +232,9 @@ impl Sessions {
         for name in aliases.chain(it.info.name.clone()) {
             names.insert(name, key.clone());
         }
+        if names.is_empty() {
+            self.names.remove(project);
+        }
     }
 
     fn forget_oldest(&mut self) {

@@ -1,7 +1,11 @@
-//! Sessions, as their notifications tell.
+//! Sessions: what they say, who they are, and when they are over.
 
 use hub_protocol::SessionState;
+use hubd::command::Happened;
+use hubd::record::Beginner;
 
+use super::agents::{asks, prompt, stop, stop_with, told};
+use super::registry::{found, named, primary, take_primary};
 use super::*;
 
 fn state_of(hub: &Hub, session: &str) -> Option<(SessionState, Seq)> {
@@ -56,4 +60,113 @@ fn the_ten_thousand_sessions_that_spoke_last_are_known() {
     assert!(state_of(&hub, "w0").is_some());
     assert_eq!(state_of(&hub, "w1"), None);
     assert!(state_of(&hub, "w2").is_some());
+}
+
+#[test]
+fn an_inbox_is_closed_a_day_after_the_end_of_its_session() {
+    let mut hub = Hub::new();
+    hub.hook("w1", Happened::Started);
+    hub.say(sent("ci", "w1"));
+    hub.hook("w1", Happened::Ended);
+    hub.say(sent("ci", "w1"));
+    hub.restart();
+    hub.pass(DAY - 1);
+    assert_eq!(hub.run(&Command::Tick), []);
+    assert_eq!(hub.state.next_deadline(), Some(noon().plus_millis(DAY)));
+    hub.tick();
+    hub.restart();
+    assert_eq!(hub.state.inbox(&project(), &name("w1")), None);
+    assert_eq!(found(&hub, "w1"), None);
+}
+
+#[test]
+fn what_is_due_for_a_session_moves_with_the_clock() {
+    for (event, due) in [
+        (Happened::Ended, DAY),
+        (stop_with("", &["b1"]), 10 * MINUTE),
+        (super::agents::failed("overloaded", false), 10 * MINUTE),
+    ] {
+        let mut hub = Hub::new();
+        hub.worker("w1", "w1");
+        hub.hook("w1", prompt(Beginner::Wake));
+        hub.hook("w1", event);
+        hub.ack("primary", &[hub.state.head()]);
+        hub.pass(HOUR);
+        hub.run(&Command::ClockMoved { delta_ms: HOUR });
+        let at = noon().plus_millis(HOUR + due);
+        assert_eq!(hub.state.next_deadline(), Some(at));
+        hub.restart();
+        assert!(!hub.tick().is_empty());
+    }
+}
+
+#[test]
+fn a_session_that_comes_back_keeps_its_inbox() {
+    let mut hub = Hub::new();
+    hub.hook("w1", Happened::Ended);
+    hub.hook("w1", Happened::Started);
+    assert_eq!(hub.state_of("w1"), None);
+    assert_eq!(
+        hub.state
+            .session(&project(), &name("w1"))
+            .map(|it| it.is_alive()),
+        Some(true)
+    );
+    hub.pass(2 * DAY);
+    hub.run(&Command::Tick);
+    assert_eq!(found(&hub, "w1").as_deref(), Some("w1"));
+}
+
+#[test]
+fn who_dies_unfinished_is_one_error() {
+    for unfinished in [prompt(Beginner::Wake), asks("?")] {
+        let mut hub = Hub::new();
+        hub.worker("w1", "lead");
+        hub.hook("w1", unfinished);
+        assert_eq!(told(&hub.end("w1", true)), ["error lead! primary!"]);
+        let text = "Agent w1 died unfinished: its process is gone";
+        assert_eq!(hub.last_msg(), text);
+        assert_eq!(hub.end("w1", true), []);
+        let session = hub.state.session(&project(), &name("w1")).unwrap();
+        assert!(session.gone && !session.is_alive());
+        assert!(hub.state.questions(false).is_empty());
+    }
+}
+
+#[test]
+fn who_dies_after_its_turn_ended() {
+    let mut hub = Hub::new();
+    hub.worker("w1", "lead");
+    hub.hook("w1", prompt(Beginner::Wake));
+    hub.hook("w1", stop("done"));
+    assert_eq!(told(&hub.end("w1", true)), ["ended lead primary"]);
+    assert_eq!(hub.end("w1", false), []);
+}
+
+#[test]
+fn who_spoke_and_is_no_session_is_a_source() {
+    let mut hub = Hub::new();
+    hub.say(sent("ci", "w1"));
+    hub.say(said("w1", Kind::Progress));
+    let sources = hub.state.sources(None);
+    let sources: Vec<_> = sources
+        .iter()
+        .map(|it| (it.name.as_str(), it.last))
+        .collect();
+    assert_eq!(sources, [("ci", 1)]);
+}
+
+#[test]
+fn a_reset_forgets_sessions_roles_names_and_sources() {
+    let mut hub = Hub::new();
+    hub.hook_of("s1", named("fix"), Happened::Started);
+    hub.run(&take_primary("s1"));
+    hub.hook("s1", prompt(Beginner::Wake));
+    hub.hook("s1", stop_with("", &["b1"]));
+    hub.say(sent("ci", "s1"));
+    hub.run(&Command::Reset { project: project() });
+    hub.restart();
+    assert_eq!((primary(&hub), found(&hub, "fix")), (None, None));
+    assert!(hub.state.sources(None).is_empty());
+    assert_eq!(hub.state.next_deadline(), None);
 }

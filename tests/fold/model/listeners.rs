@@ -1,0 +1,133 @@
+//! Listeners of the naive model.
+
+use bytes::Bytes;
+use hub_protocol::{InboxName, Kind, Priority, ProjectName, Seq, SessionState, Timestamp};
+use hubd::command::{Draft, Refusal};
+
+use super::{DAY_MS, Leases, Model};
+
+/// Project, target, caller.
+pub(crate) type Pair = (ProjectName, InboxName, InboxName);
+
+/// What the hub says by itself; its text is not the model's.
+fn hub_says(project: &ProjectName, from: &InboxName, to: &InboxName, kind: Kind) -> Draft {
+    Draft {
+        project: project.clone(),
+        from: from.clone(),
+        kind,
+        explicit_kind: false,
+        to: Some(to.clone()),
+        parent: None,
+        session: None,
+        priority: Priority::Normal,
+        key: None,
+        reply_to: None,
+        may_approve: false,
+        hops: 0,
+        ts: Timestamp::default(),
+        expires_at: Timestamp::default(),
+        quiet: false,
+        recorded: false,
+        tail: Bytes::new(),
+    }
+}
+
+impl Model {
+    fn hub_says(&mut self, id: Seq, draft: Draft, now: Timestamp) {
+        let draft = Draft {
+            ts: now,
+            expires_at: now.plus_millis(7 * DAY_MS),
+            ..draft
+        };
+        let said = self.say(id, &draft, now, &Leases::new());
+        said.expect("the hub may say it");
+    }
+
+    /// Whether the target is known or is waited for; the listener fires at once where it has stopped.
+    pub(crate) fn listen(
+        &mut self,
+        head: Seq,
+        pair: &Pair,
+        within_ms: Option<i64>,
+        fresh: bool,
+        now: Timestamp,
+    ) -> bool {
+        let (project, target, caller) = pair;
+        let known = self.sessions.get(&(project.clone(), target.clone()));
+        if target == caller || known.is_none() && within_ms.is_none() {
+            return false;
+        }
+        if self.listeners.contains_key(pair) {
+            return true;
+        }
+        let since = self.fired.get(pair).copied().unwrap_or(0);
+        let stopped = known
+            .copied()
+            .filter(|(state, cause)| *state != SessionState::Working && *cause > since && !fresh);
+        let Some((state, cause)) = stopped else {
+            let until = within_ms.map(|ms| now.plus_millis(ms));
+            self.listeners.insert(pair.clone(), until);
+            return true;
+        };
+        let asks = self.questions.get(&cause).is_some_and(|it| it.is_open());
+        let kind = match state {
+            SessionState::Blocked if asks => Kind::Message,
+            SessionState::Error => Kind::Error,
+            _ => Kind::Complete,
+        };
+        self.fired.insert(pair.clone(), cause);
+        self.hub_says(head + 1, hub_says(project, target, caller, kind), now);
+        true
+    }
+
+    /// Tells whoever listens to the sender of a notification, by numbers from `next` on.
+    pub(super) fn tell_listeners(
+        &mut self,
+        (id, draft): (Seq, &Draft),
+        next: &mut Seq,
+        now: Timestamp,
+    ) {
+        let session = draft.session.as_ref().unwrap_or(&draft.from).clone();
+        let says = draft.explicit_kind && session.as_str() != "unknown";
+        if !says || matches!(draft.kind, Kind::Progress | Kind::Message | Kind::Answer) {
+            return;
+        }
+        let note = self
+            .notes
+            .iter()
+            .find(|note| note.id == id)
+            .expect("it was said");
+        let reached: Vec<InboxName> = note.places.iter().map(|it| it.inbox.clone()).collect();
+        let to = |(project, target, _): &&Pair| *project == draft.project && *target == session;
+        let pairs: Vec<Pair> = self.listeners.keys().filter(to).cloned().collect();
+        for pair in pairs {
+            self.listeners.remove(&pair);
+            self.fired.insert(pair.clone(), id);
+            if !reached.contains(&pair.2) {
+                let asks = matches!(draft.kind, Kind::Question | Kind::Approval);
+                let kind = if asks { Kind::Message } else { draft.kind };
+                self.hub_says(*next, hub_says(&pair.0, &pair.1, &pair.2, kind), now);
+                *next += 1;
+            }
+        }
+        if draft.kind == Kind::Ended {
+            self.listeners
+                .retain(|(project, _, caller), _| (project, caller) != (&draft.project, &session));
+        }
+    }
+
+    /// Says what did not come in time, by numbers from `head + 1` on.
+    pub(super) fn late_listeners(&mut self, head: Seq, now: Timestamp) {
+        let late = self
+            .listeners
+            .iter()
+            .filter_map(|(pair, until)| Some(((*until)?, pair.clone())));
+        let mut late: Vec<(Timestamp, Pair)> = late.filter(|(until, _)| *until <= now).collect();
+        late.sort();
+        for (id, (_, pair)) in (head + 1..).zip(late) {
+            self.listeners.remove(&pair);
+            let hub = "hub".parse().unwrap();
+            self.hub_says(id, hub_says(&pair.0, &hub, &pair.2, Kind::Error), now);
+        }
+    }
+}

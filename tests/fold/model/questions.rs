@@ -1,0 +1,120 @@
+//! Questions of the naive model.
+
+use hub_protocol::{InboxName, Kind, ProjectName, QuestionState, Seq, Timestamp};
+use hubd::command::{Draft, Refusal};
+use hubd::record::How;
+
+use super::Model;
+
+#[derive(Debug, Clone)]
+pub(crate) struct Question {
+    pub(crate) project: ProjectName,
+    from: InboxName,
+    kind: Kind,
+    key: Option<String>,
+    pub(crate) expires_at: Timestamp,
+    pub(crate) state: QuestionState,
+}
+
+impl Question {
+    pub(crate) fn is_open(&self) -> bool {
+        !self.state.is_final()
+    }
+}
+
+impl Model {
+    /// Whose answer this is, after the question is settled by it.
+    pub(super) fn answer(&mut self, draft: &Draft) -> Result<InboxName, Refusal> {
+        let id = draft.reply_to.ok_or(Refusal::NoSuchQuestion)?;
+        let question = self.open_question(id)?;
+        if question.from == draft.from {
+            return Err(Refusal::NotYours("nobody answers their own question"));
+        }
+        let asker = question.from.clone();
+        let session = (question.project.clone(), draft.from.clone());
+        let approval = question.kind == Kind::Approval;
+        if approval && self.sessions.contains_key(&session) && !draft.may_approve {
+            return Err(Refusal::NotYours(
+                "an approval is given by a person: on the dashboard, or in a terminal outside any agent",
+            ));
+        }
+        self.settle_question(id, QuestionState::Answered, How::Answered);
+        Ok(asker)
+    }
+
+    /// A question takes the place of an open one of its sender with its key.
+    pub(super) fn asks(&mut self, id: Seq, draft: &Draft) {
+        if !matches!(draft.kind, Kind::Question | Kind::Approval) {
+            return;
+        }
+        let question = Question {
+            project: draft.project.clone(),
+            from: draft.from.clone(),
+            kind: draft.kind,
+            key: draft.key.clone(),
+            expires_at: draft.expires_at,
+            state: QuestionState::Open,
+        };
+        let same = |it: &Question| {
+            it.is_open()
+                && it.key.is_some()
+                && (&it.project, &it.from, &it.key)
+                    == (&question.project, &question.from, &question.key)
+        };
+        for old in self.questions_that(same) {
+            self.settle_question(old, QuestionState::Superseded, How::Superseded);
+        }
+        self.questions.insert(id, question);
+    }
+
+    pub(crate) fn claim(&mut self, id: Seq, by: &InboxName) -> Result<(), Refusal> {
+        let question = self.open_question(id)?;
+        if question.from == *by {
+            return Err(Refusal::NotYours("nobody claims their own question"));
+        }
+        question.state = QuestionState::Claimed;
+        Ok(())
+    }
+
+    pub(crate) fn withdraw_question(&mut self, id: Seq) -> Result<(), Refusal> {
+        self.open_question(id)?;
+        self.settle_question(id, QuestionState::Withdrawn, How::Withdrawn);
+        Ok(())
+    }
+
+    pub(super) fn expire_questions(&mut self, now: Timestamp) {
+        for id in self.questions_that(|it| it.is_open() && it.expires_at <= now) {
+            self.settle_question(id, QuestionState::Expired, How::Expired);
+        }
+    }
+
+    /// Withdraws those of these that are open.
+    pub(super) fn withdraw_questions(&mut self, ids: &[Seq]) {
+        for id in ids {
+            if let Ok(question) = self.open_question(*id) {
+                question.state = QuestionState::Withdrawn;
+            }
+        }
+    }
+
+    fn open_question(&mut self, id: Seq) -> Result<&mut Question, Refusal> {
+        let question = self.questions.get_mut(&id).ok_or(Refusal::NoSuchQuestion)?;
+        if question.is_open() {
+            return Ok(question);
+        }
+        let state = question.state;
+        Err(Refusal::QuestionSettled { id, state })
+    }
+
+    fn settle_question(&mut self, id: Seq, state: QuestionState, how: How) {
+        self.questions.entry(id).and_modify(|it| it.state = state);
+        for note in self.mut_notes(|note| note.id == id) {
+            note.settle(None, how);
+        }
+    }
+
+    fn questions_that(&self, which: impl Fn(&Question) -> bool) -> Vec<Seq> {
+        let found = self.questions.iter().filter(|(_, it)| which(it));
+        found.map(|(id, _)| *id).collect()
+    }
+}

@@ -1,0 +1,328 @@
+//! Listeners: a session is told of another's next stop, once.
+
+use hub_protocol::SessionInfo;
+use hubd::command::Happened;
+use hubd::record::{Beginner, ListenerEnd};
+
+use super::agents::{asks, prompt, stop, told};
+use super::*;
+
+impl Hub {
+    fn listen(&mut self, caller: &str, target: &str) -> Vec<Record> {
+        self.ask(&listen(caller, target, None, false)).unwrap()
+    }
+
+    fn listeners(&self, target: &str) -> usize {
+        self.state.listeners(&project(), &name(target)).count()
+    }
+
+    /// Ends of listeners.
+    fn ends(records: &[Record]) -> Vec<ListenerEnd> {
+        let ends = records.iter().filter_map(|record| match record {
+            Record::ListenerRemoved(it) => Some(it.why),
+            _ => None,
+        });
+        ends.collect()
+    }
+}
+
+fn listen(caller: &str, target: &str, within_ms: Option<i64>, fresh: bool) -> Command {
+    Command::Listen {
+        project: project(),
+        target: name(target),
+        caller: name(caller),
+        within_ms,
+        fresh,
+    }
+}
+
+/// `a` listens to `w1`, which works.
+fn listening() -> Hub {
+    let mut hub = Hub::new();
+    hub.hook("a", prompt(Beginner::Wake));
+    hub.hook("w1", prompt(Beginner::Wake));
+    assert!(told(&hub.listen("a", "w1")).is_empty());
+    hub
+}
+
+#[test]
+fn a_stop_tells_who_listens_with_cause_and_is_the_last() {
+    let mut hub = listening();
+    let records = hub.hook("w1", stop("done"));
+    assert_eq!(told(&records), ["complete primary!", "complete a!"]);
+    let cause = hub.pending("primary")[0];
+    assert_eq!(Hub::ends(&records), [ListenerEnd::Fired { cause }]);
+    assert_eq!(
+        hub.last_msg(),
+        "Session w1 finished its turn. Look: hubctl look w1"
+    );
+    assert!(hub.json(cause + 1).contains(&format!(r#""cause":{cause}"#)));
+    hub.hook("w1", prompt(Beginner::Wake));
+    assert_eq!(told(&hub.hook("w1", stop("done"))), ["complete primary!"]);
+}
+
+#[test]
+fn two_stops_of_one_request_fire_once() {
+    let mut hub = listening();
+    let twice = vec![said("w1", Kind::Error), said("w1", Kind::Complete)];
+    let records = hub.run(&notify(twice));
+    assert_eq!(told(&records)[2..], ["error a!"]);
+    assert_eq!(Hub::ends(&records).len(), 1);
+}
+
+#[test]
+fn each_stop_fires_and_nothing_else_does() {
+    for kind in [
+        Kind::Complete,
+        Kind::Waiting,
+        Kind::Testing,
+        Kind::Question,
+        Kind::Approval,
+        Kind::Error,
+        Kind::Ended,
+    ] {
+        let mut hub = listening();
+        hub.say(said("w1", kind));
+        assert_eq!(hub.listeners("w1"), 0, "{kind}");
+    }
+    let mut hub = listening();
+    hub.say(said("w1", Kind::Progress));
+    hub.say(said("w1", Kind::Message));
+    hub.say(Draft {
+        explicit_kind: false,
+        ..said("w1", Kind::Complete)
+    });
+    assert_eq!(hub.listeners("w1"), 1);
+    assert!(told(&hub.end("w1", true)).contains(&"error a!".into()));
+}
+
+#[test]
+fn a_question_says_how_to_answer_it_and_asks_nothing_itself() {
+    let mut hub = listening();
+    hub.hook("w1", asks("Which?"));
+    let id = hub.state.questions(false)[0].0;
+    let begin = "Session w1 needs input: Agent w1 asks: Which?";
+    let end = format!("Answer: hubctl answer {id} \"…\"");
+    assert!(hub.last_msg().starts_with(begin) && hub.last_msg().ends_with(&end));
+    assert_eq!(hub.state.questions(true).len(), 1);
+}
+
+#[test]
+fn a_text_names_host_and_title() {
+    let mut hub = listening();
+    let info = SessionInfo {
+        host: Some("box".into()),
+        title: Some("Fix it".into()),
+        ..SessionInfo::default()
+    };
+    hub.run(&Command::Register {
+        project: project(),
+        session: name("w1"),
+        info,
+    });
+    hub.hook("w1", stop("done"));
+    let text = "Session w1 on box \"Fix it\" finished its turn. Look: hubctl look w1";
+    assert_eq!(hub.last_msg(), text);
+}
+
+#[test]
+fn it_fires_at_once_where_the_target_stopped_since_the_pair_fired() {
+    let mut hub = listening();
+    hub.hook("w1", stop("done"));
+    assert!(
+        told(&hub.listen("a", "w1")).is_empty(),
+        "this stop was told"
+    );
+    hub.run(&Command::Unlisten {
+        project: project(),
+        target: name("w1"),
+        caller: name("a"),
+    });
+    hub.hook("w1", prompt(Beginner::Wake));
+    hub.hook("w1", stop("done"));
+    assert_eq!(told(&hub.listen("a", "w1")), ["complete a!"]);
+    assert_eq!(hub.listeners("w1"), 0);
+    assert_eq!(told(&hub.listen("b", "w1")), ["complete b!"]);
+}
+
+#[test]
+fn a_turn_that_says_nothing_is_no_stop_to_be_told_of() {
+    let mut hub = listening();
+    hub.hook("w1", stop("done"));
+    hub.hook("w1", prompt(Beginner::Timeout));
+    hub.hook("w1", stop("nothing new"));
+    assert!(told(&hub.listen("a", "w1")).is_empty());
+    assert_eq!(hub.listeners("w1"), 1);
+}
+
+#[test]
+fn it_says_at_once_that_input_is_needed() {
+    let mut hub = Hub::new();
+    hub.hook("w1", asks("Which?"));
+    let id = hub.state.questions(false)[0].0;
+    assert_eq!(told(&hub.listen("a", "w1")), ["message a!"]);
+    let text = format!("Session w1 needs input. Answer: hubctl answer {id} \"…\"");
+    assert_eq!(hub.last_msg(), text);
+}
+
+#[test]
+fn a_fresh_listener_waits_for_a_stop_to_come() {
+    let mut hub = Hub::new();
+    hub.say(said("w1", Kind::Complete));
+    assert!(told(&hub.run(&listen("a", "w1", None, true))).is_empty());
+    hub.say(said("w1", Kind::Complete));
+    assert_eq!(hub.reached(), ["a!", "primary!"]);
+}
+
+#[test]
+fn setting_it_again_changes_nothing() {
+    let mut hub = listening();
+    assert_eq!(hub.listen("a", "w1"), []);
+}
+
+#[test]
+fn taking_it_back_is_never_an_error() {
+    let mut hub = listening();
+    let unlisten = Command::Unlisten {
+        project: project(),
+        target: name("w1"),
+        caller: name("a"),
+    };
+    assert_eq!(Hub::ends(&hub.run(&unlisten)), [ListenerEnd::Removed]);
+    assert_eq!(hub.run(&unlisten), []);
+    assert_eq!(told(&hub.hook("w1", stop("done"))), ["complete primary!"]);
+}
+
+#[test]
+fn nobody_listens_to_themselves_or_to_nobody() {
+    let mut hub = listening();
+    assert_eq!(
+        hub.ask(&listen("a", "a", None, false)),
+        Err(Refusal::OwnListener)
+    );
+    let refusal = hub.ask(&listen("a", "w2", None, false)).unwrap_err();
+    assert!(
+        matches!(
+            refusal,
+            Refusal::UnknownSession {
+                nearest: Some(_),
+                ..
+            }
+        ),
+        "{refusal}"
+    );
+}
+
+#[test]
+fn nothing_in_time_is_said_once() {
+    let mut hub = Hub::new();
+    hub.run(&listen("a", "later", Some(10 * MINUTE), false));
+    hub.restart();
+    assert_eq!(
+        hub.state.next_deadline(),
+        Some(noon().plus_millis(10 * MINUTE))
+    );
+    let records = hub.tick();
+    assert_eq!(told(&records), ["error a!"]);
+    assert_eq!(Hub::ends(&records), [ListenerEnd::Late]);
+    let text = "Expected later within 10 min, nothing came. Look: hubctl look later";
+    assert_eq!(hub.last_msg(), text);
+    assert_eq!(hub.state_of("later"), None);
+}
+
+#[test]
+fn a_stop_in_time_ends_the_timer() {
+    let mut hub = Hub::new();
+    hub.run(&listen("a", "w1", Some(30 * SECOND), false));
+    hub.say(said("w1", Kind::Complete));
+    assert_eq!(hub.listeners("w1"), 0);
+    assert_eq!(hub.reached(), ["a!", "primary!"]);
+    hub.pass(MINUTE);
+    assert_eq!(hub.run(&Command::Tick), []);
+}
+
+#[test]
+fn a_stop_and_the_timer_at_the_same_time_are_told_once() {
+    let mut hub = listening();
+    hub.run(&listen("b", "w1", Some(10 * MINUTE), false));
+    hub.hook("w1", super::agents::failed("overloaded", false));
+    let records = hub.tick();
+    assert_eq!(told(&records), ["error primary!", "error a!", "error b!"]);
+    assert_eq!(Hub::ends(&records).len(), 2);
+}
+
+#[test]
+fn the_timer_says_how_long_it_was_whatever_the_clock_did() {
+    let mut hub = Hub::new();
+    hub.run(&listen("a", "later", Some(90 * SECOND), false));
+    hub.pass(DAY);
+    hub.run(&Command::ClockMoved { delta_ms: DAY });
+    let due = noon().plus_millis(DAY + 90 * SECOND);
+    assert_eq!(hub.state.next_deadline(), Some(due));
+    hub.tick();
+    assert!(hub.last_msg().starts_with("Expected later within 90 s"));
+}
+
+#[test]
+fn who_gets_the_notification_anyway_gets_no_second_text() {
+    let mut hub = Hub::new();
+    hub.worker("w1", "lead");
+    hub.hook("lead", Happened::Started);
+    hub.listen("lead", "w1");
+    hub.hook("w1", prompt(Beginner::Wake));
+    let records = hub.hook("w1", stop("done"));
+    assert_eq!(told(&records), ["complete lead! primary!"]);
+    assert_eq!(hub.listeners("w1"), 0);
+}
+
+#[test]
+fn the_primary_gets_what_its_second_inbox_gets() {
+    let mut hub = Hub::new();
+    hub.chosen("boss");
+    hub.hook("w1", prompt(Beginner::Wake));
+    hub.listen("boss", "w1");
+    assert_eq!(told(&hub.hook("w1", stop("done"))), ["complete primary!"]);
+    assert_eq!(hub.listeners("w1"), 0);
+}
+
+#[test]
+fn it_ends_with_its_caller_once() {
+    type End = fn(&mut Hub) -> Vec<Record>;
+    let ends: [End; 4] = [
+        |hub| hub.hook("a", Happened::Ended),
+        |hub| hub.end("a", false),
+        |hub| hub.end("a", true),
+        |hub| {
+            hub.run(&notify(vec![
+                said("a", Kind::Ended),
+                said("w1", Kind::Complete),
+            ]))
+        },
+    ];
+    for end in ends {
+        let mut hub = listening();
+        let records = end(&mut hub);
+        assert_eq!(Hub::ends(&records), [ListenerEnd::CallerEnded]);
+        assert_eq!(hub.listeners("w1"), 0);
+        hub.say(said("w1", Kind::Complete));
+        assert!(hub.pending("a").is_empty());
+    }
+}
+
+#[test]
+fn it_survives_a_restart_and_so_does_what_it_fired_for() {
+    let mut hub = listening();
+    hub.restart();
+    assert!(told(&hub.hook("w1", stop("done"))).contains(&"complete a!".into()));
+    hub.restart();
+    assert!(told(&hub.listen("a", "w1")).is_empty());
+}
+
+#[test]
+fn a_reset_forgets_it() {
+    let mut hub = listening();
+    hub.run(&listen("b", "w1", Some(MINUTE), false));
+    hub.run(&Command::Reset { project: project() });
+    assert_eq!(hub.listeners("w1"), 0);
+    assert_eq!(hub.state.next_deadline(), None);
+}

@@ -1,0 +1,293 @@
+//! Questions: asked once, answered once.
+
+use hub_protocol::QuestionState;
+use hubd::record::QuestionSettled;
+use hubd::state::Status;
+
+use super::*;
+
+fn answer(from: &str, id: Seq) -> Draft {
+    Draft {
+        reply_to: Some(id),
+        ..said(from, Kind::Answer)
+    }
+}
+
+fn keyed(from: &str, to: Option<&str>) -> Draft {
+    Draft {
+        key: Some("which".into()),
+        to: to.map(name),
+        ..said(from, Kind::Question)
+    }
+}
+
+fn claim(id: Seq, by: &str) -> Command {
+    let by = name(by);
+    Command::Claim { id, by }
+}
+
+fn withdraw(id: Seq, by: &str) -> Command {
+    let by = name(by);
+    Command::WithdrawQuestion { id, by }
+}
+
+impl Hub {
+    fn asked(&self, id: Seq) -> (QuestionState, Option<&str>, Option<Seq>) {
+        let question = self.state.question(id).expect("a question");
+        (question.state, question.by.as_deref(), question.answer)
+    }
+
+    fn answer(&mut self, from: &str, id: Seq) -> Result<Vec<Record>, Refusal> {
+        self.ask(&notify(vec![answer(from, id)]))
+    }
+}
+
+/// How often records settle a question.
+fn settles(records: &[Record]) -> usize {
+    let settles = |it: &&Record| matches!(it, Record::QuestionSettled(_));
+    records.iter().filter(settles).count()
+}
+
+#[test]
+fn a_question_is_open_then_claimed_then_answered() {
+    let mut hub = Hub::new();
+    let id = hub.say(said("w1", Kind::Question));
+    assert_eq!(hub.asked(id), (QuestionState::Open, None, None));
+    hub.run(&claim(id, "lead"));
+    assert_eq!(hub.asked(id), (QuestionState::Claimed, Some("lead"), None));
+    assert_eq!(hub.run(&claim(id, "lead")), []);
+    let records = hub.answer("lead", id).unwrap();
+    assert_eq!(super::agents::told(&records), ["answer w1!"]);
+    let by = Some("lead");
+    assert_eq!(hub.asked(id), (QuestionState::Answered, by, Some(id + 2)));
+    assert!(hub.state.questions(false).is_empty());
+    assert_eq!(hub.state.questions(true).len(), 1);
+}
+
+#[test]
+fn whoever_claimed_it_another_may_answer() {
+    let mut hub = Hub::new();
+    let id = hub.say(said("w1", Kind::Question));
+    hub.run(&claim(id, "lead"));
+    hub.answer("person", id).unwrap();
+    assert_eq!(hub.asked(id).1, Some("person"));
+}
+
+#[test]
+fn after_a_final_state_everything_is_refused_with_the_winner() {
+    let mut hub = Hub::new();
+    let id = hub.say(said("w1", Kind::Question));
+    hub.answer("lead", id).unwrap();
+    let state = QuestionState::Answered;
+    let settled = Err(Refusal::QuestionSettled { id, state });
+    assert_eq!(hub.answer("person", id), settled);
+    assert_eq!(hub.ask(&claim(id, "person")), settled);
+    assert_eq!(hub.ask(&withdraw(id, "w1")), settled);
+    assert_eq!(hub.asked(id).1, Some("lead"));
+}
+
+#[test]
+fn two_answers_in_one_request_are_refused() {
+    let mut hub = Hub::new();
+    let id = hub.say(said("w1", Kind::Question));
+    let twice = vec![answer("lead", id), answer("person", id)];
+    let refusal = hub.ask(&notify(twice)).unwrap_err();
+    assert!(
+        matches!(refusal, Refusal::QuestionSettled { .. }),
+        "{refusal}"
+    );
+    assert_eq!(hub.asked(id).0, QuestionState::Open);
+}
+
+#[test]
+fn an_answer_must_name_an_open_question() {
+    let mut hub = Hub::new();
+    let id = hub.say(said("w1", Kind::Complete));
+    for draft in [said("lead", Kind::Answer), answer("lead", id)] {
+        assert_eq!(hub.ask(&notify(vec![draft])), Err(Refusal::NoSuchQuestion));
+    }
+    hub.say(Draft {
+        reply_to: Some(id),
+        ..sent("lead", "w1")
+    });
+}
+
+#[test]
+fn an_answer_from_another_project_would_not_reach_who_asked() {
+    let mut hub = Hub::new();
+    let id = hub.say(said("w1", Kind::Question));
+    let elsewhere = Draft {
+        project: "/src/other".parse().unwrap(),
+        ..answer("lead", id)
+    };
+    assert_eq!(
+        hub.ask(&notify(vec![elsewhere])),
+        Err(Refusal::NoSuchQuestion)
+    );
+}
+
+#[test]
+fn no_session_answers_or_claims_its_own_by_whatever_name() {
+    let mut hub = Hub::new();
+    let info = hub_protocol::SessionInfo {
+        name: Some("short".into()),
+        ..hub_protocol::SessionInfo::default()
+    };
+    hub.hook_of("w1", info, hubd::command::Happened::Started);
+    let id = hub.say(said("w1", Kind::Question));
+    for who in ["w1", "short"] {
+        assert!(matches!(hub.answer(who, id), Err(Refusal::NotYours(_))));
+        let refusal = hub.ask(&claim(id, who));
+        assert!(matches!(refusal, Err(Refusal::NotYours(_))));
+    }
+}
+
+#[test]
+fn only_a_person_approves_unless_agents_may() {
+    let mut hub = Hub::new();
+    let id = hub.say(said("w1", Kind::Approval));
+    hub.chosen("boss");
+    assert!(matches!(hub.answer("boss", id), Err(Refusal::NotYours(_))));
+    let allowed = Draft {
+        may_approve: true,
+        ..answer("boss", id)
+    };
+    hub.run(&notify(vec![allowed]));
+    let id = hub.say(said("w1", Kind::Approval));
+    hub.answer("person", id).unwrap();
+}
+
+#[test]
+fn a_settled_question_leaves_every_inbox() {
+    let mut hub = Hub::new();
+    let id = hub.say(said("w1", Kind::Approval));
+    hub.answer("person", id).unwrap();
+    assert_eq!(hub.reached(), ["w1!"]);
+    assert_eq!(hub.state.status(id, true), Status::Answered);
+    let id = hub.say(said("w1", Kind::Approval));
+    hub.run(&withdraw(id, "w1"));
+    assert_eq!(hub.asked(id).0, QuestionState::Withdrawn);
+    assert_eq!(hub.state.status(id, true), Status::Withdrawn);
+}
+
+#[test]
+fn a_question_is_withdrawn_with_its_notification_once() {
+    let mut hub = Hub::new();
+    let id = hub.say(said("w1", Kind::Question));
+    let ids = vec![id, id];
+    assert_eq!(settles(&hub.run(&Command::Withdraw { ids })), 1);
+    assert_eq!(hub.asked(id).0, QuestionState::Withdrawn);
+    let id = hub.say(Draft {
+        kind: Kind::Approval,
+        ..keyed("w1", None)
+    });
+    let by_key = Command::WithdrawKey {
+        project: project(),
+        from: None,
+        key: "which".into(),
+    };
+    assert_eq!(settles(&hub.run(&by_key)), 1, "it was in two inboxes");
+    assert_eq!(hub.asked(id).0, QuestionState::Withdrawn);
+}
+
+#[test]
+fn a_newer_one_with_its_key_supersedes_it_even_when_it_was_read() {
+    let mut hub = Hub::new();
+    let old = hub.say(keyed("w1", None));
+    hub.ack("primary", &[old]);
+    let new = hub.state.head() + 1;
+    let records = hub.run(&notify(vec![keyed("w1", None)]));
+    let superseded = QuestionSettled {
+        id: old,
+        state: QuestionState::Superseded,
+        by: None,
+        answer: Some(new),
+        at: noon(),
+    };
+    assert_eq!(records[1..], [Record::QuestionSettled(superseded)]);
+    assert_eq!(hub.state.questions(false)[0].0, new);
+}
+
+#[test]
+fn what_is_superseded_is_offered_nowhere() {
+    let mut hub = Hub::new();
+    let old = hub.say(keyed("w1", Some("w2")));
+    hub.say(keyed("w1", Some("w3")));
+    assert_eq!(hub.reached(), ["w3!"]);
+    assert_eq!(hub.state.status(old, true), Status::Superseded);
+    let held = hub.pending("w3")[0];
+    hub.leased = vec![held];
+    hub.say(keyed("w1", Some("w3")));
+    assert_eq!(hub.pending("w3").len(), 1);
+}
+
+#[test]
+fn it_is_superseded_in_the_request_that_asked_it() {
+    let mut hub = Hub::new();
+    let records = hub.run(&notify(vec![keyed("w1", None), keyed("w1", Some("w2"))]));
+    assert_eq!(settles(&records), 1);
+    assert_eq!(hub.asked(1).0, QuestionState::Superseded);
+    assert_eq!(hub.reached(), ["w2!"]);
+    assert_eq!(hub.state.questions(false).len(), 1);
+}
+
+#[test]
+fn a_message_with_its_key_leaves_the_question() {
+    let mut hub = Hub::new();
+    let id = hub.say(keyed("w1", None));
+    hub.say(Draft {
+        kind: Kind::Message,
+        ..keyed("w1", None)
+    });
+    assert_eq!(hub.asked(id).0, QuestionState::Open);
+}
+
+#[test]
+fn it_expires_at_its_time_read_or_not() {
+    let mut hub = Hub::new();
+    let read = hub.say(said("w1", Kind::Question));
+    let unread = hub.say(said("w2", Kind::Question));
+    hub.ack("primary", &[read]);
+    hub.restart();
+    assert_eq!(hub.state.next_deadline(), Some(noon().plus_millis(7 * DAY)));
+    assert_eq!(settles(&hub.tick()), 2);
+    assert_eq!(hub.asked(read).0, QuestionState::Expired);
+    assert_eq!(hub.asked(unread).0, QuestionState::Expired);
+    assert_eq!(hub.state.next_deadline(), None);
+}
+
+#[test]
+fn it_keeps_its_time_when_the_clock_jumps() {
+    let mut hub = Hub::new();
+    let id = hub.say(said("w1", Kind::Question));
+    hub.ack("primary", &[id]);
+    hub.pass(365 * DAY);
+    let delta_ms = 365 * DAY;
+    hub.run(&Command::ClockMoved { delta_ms });
+    assert_eq!(hub.run(&Command::Tick), []);
+    assert_eq!(hub.asked(id).0, QuestionState::Open);
+}
+
+#[test]
+fn an_open_one_outlives_its_place_in_the_log() {
+    let mut hub = Hub::new();
+    let (open, settled) = (
+        hub.say(said("w1", Kind::Question)),
+        hub.say(said("w1", Kind::Question)),
+    );
+    hub.run(&withdraw(settled, "w1"));
+    let below = hub.state.head() + 1;
+    let carried = vec![(open, "{}".into())];
+    hub.run(&Command::Trim { below, carried });
+    assert_eq!(hub.asked(open).0, QuestionState::Open);
+    assert_eq!(hub.state.question(settled), None);
+}
+
+#[test]
+fn a_reset_forgets_it() {
+    let mut hub = Hub::new();
+    let id = hub.say(said("w1", Kind::Question));
+    hub.run(&Command::Reset { project: project() });
+    assert_eq!(hub.state.question(id), None);
+    assert_eq!(hub.state.next_deadline(), None);
+}

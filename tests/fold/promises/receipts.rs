@@ -1,0 +1,226 @@
+//! Receipts: what a session's reader has shown is proved by the session's next hook event, or offered again.
+
+use hub_protocol::Way;
+use hubd::command::Happened;
+use hubd::record::{Beginner, How};
+use hubd::state::Status;
+
+use super::agents::{asks, failed, idle, permission, prompt, stop, told};
+use super::*;
+
+impl Hub {
+    /// The session's reader shows these of its own inbox.
+    fn show(&mut self, session: &str, inbox: &str, ids: &[Seq], way: Way) -> Vec<Record> {
+        self.run(&Command::Ack {
+            project: project(),
+            items: vec![(name(inbox), ids.to_vec())],
+            by: Some("reader".into()),
+            shown: Some((name(session), way)),
+        })
+    }
+
+    fn offered(&self, inbox: &str) -> Vec<Seq> {
+        let inbox = self.state.inbox(&project(), &name(inbox));
+        let items = inbox.into_iter().flat_map(Inbox::offerable);
+        items.map(|item| item.seq).collect()
+    }
+}
+
+/// `w1` is idle, and its waiter has shown it what `ci` said.
+fn shown() -> (Hub, Seq) {
+    let mut hub = Hub::new();
+    hub.hook("w1", Happened::Started);
+    let id = hub.say(sent("ci", "w1"));
+    let records = hub.show("w1", "w1", &[id], Way::Rewake);
+    assert!(matches!(&records[..], [Record::Emitted(it)] if it.ids == [id]));
+    (hub, id)
+}
+
+#[test]
+fn what_is_shown_is_not_offered_and_not_acked() {
+    let (mut hub, id) = shown();
+    assert!(hub.offered("w1").is_empty());
+    assert_eq!(hub.state.status(id, true), Status::Pending);
+    assert_eq!(hub.show("w1", "w1", &[id], Way::Rewake), []);
+}
+
+#[test]
+fn the_next_hook_event_is_the_proof() {
+    for event in [
+        Happened::Started,
+        prompt(Beginner::Wake),
+        Happened::Worked,
+        stop("done"),
+        failed("overloaded", false),
+        asks("?"),
+        Happened::Seen,
+    ] {
+        let (mut hub, id) = shown();
+        hub.restart();
+        let records = hub.hook("w1", event.clone());
+        let proof = |it: &Record| match it {
+            Record::Settled(it) => it.ids == [id] && it.how == How::Acked,
+            _ => false,
+        };
+        assert!(records.iter().any(proof), "{event:?}");
+        assert_eq!(hub.state.status(id, true), Status::Acked);
+    }
+}
+
+#[test]
+fn what_comes_without_a_look_at_it_proves_nothing() {
+    for event in [idle(), permission(), Happened::Ended] {
+        let (mut hub, id) = shown();
+        hub.hook("w1", event.clone());
+        assert_eq!(hub.state.status(id, true), Status::Pending, "{event:?}");
+    }
+}
+
+#[test]
+fn an_event_of_another_session_proves_nothing() {
+    let (mut hub, id) = shown();
+    hub.hook("w2", Happened::Worked);
+    assert_eq!(hub.state.status(id, true), Status::Pending);
+}
+
+#[test]
+fn without_proof_it_is_offered_again_in_another_way() {
+    let (mut hub, id) = shown();
+    let due = noon().plus_millis(MINUTE);
+    assert_eq!(hub.state.next_deadline(), Some(due));
+    hub.restart();
+    let records = hub.tick();
+    assert!(matches!(&records[..], [Record::Returned(it)] if it.ids == [id]));
+    assert_eq!(hub.offered("w1"), [id]);
+    assert_eq!(hub.items("w1")[0].tried, [Way::Rewake]);
+}
+
+#[test]
+fn a_session_that_works_has_time_for_its_proof() {
+    let (mut hub, id) = shown();
+    hub.say(said("w1", Kind::Progress));
+    assert!(hub.state.next_deadline() > Some(noon().plus_millis(HOUR)));
+    hub.pass(HOUR);
+    assert_eq!(hub.run(&Command::Tick), []);
+    hub.say(said("w1", Kind::Complete));
+    assert!(matches!(&hub.tick()[..], [Record::Returned(_)]));
+    assert_eq!(hub.offered("w1"), [id]);
+}
+
+#[test]
+fn after_another_minute_the_person_is_told_once() {
+    let (mut hub, id) = shown();
+    hub.tick();
+    assert_eq!(
+        hub.state.next_deadline(),
+        Some(noon().plus_millis(2 * MINUTE))
+    );
+    hub.restart();
+    let records = hub.tick();
+    assert_eq!(told(&records), ["message person!"]);
+    assert!(matches!(&records[1], Record::Escalated(it) if it.ids == [id]));
+    assert!(hub.last_msg().contains("1 notifications in inbox 'w1'"));
+    assert_eq!(hub.offered("w1"), [id]);
+    assert!(hub.state.next_deadline() > Some(noon().plus_millis(HOUR)));
+    hub.show("w1", "w1", &[id], Way::Wait);
+    assert!(matches!(&hub.tick()[..], [Record::Returned(_)]));
+    hub.restart();
+    assert!(hub.state.next_deadline() > Some(noon().plus_millis(HOUR)));
+    assert_eq!(hub.items("w1")[0].tried, [Way::Rewake, Way::Wait]);
+}
+
+#[test]
+fn shown_in_another_way_it_is_proved_and_nobody_is_told() {
+    let (mut hub, id) = shown();
+    hub.tick();
+    hub.show("w1", "w1", &[id], Way::Hook);
+    hub.hook("w1", Happened::Worked);
+    assert_eq!(hub.state.status(id, true), Status::Acked);
+    assert_eq!(hub.state.next_deadline(), None);
+}
+
+#[test]
+fn the_primary_proves_both_its_inboxes() {
+    let mut hub = Hub::new();
+    hub.chosen("boss");
+    let id = hub.say(said("w1", Kind::Complete));
+    hub.show("boss", "primary", &[id], Way::Wait);
+    assert!(hub.offered("primary").is_empty());
+    assert_eq!(hub.state.status(id, true), Status::Pending);
+    hub.hook("boss", Happened::Seen);
+    assert_eq!(hub.state.status(id, true), Status::Acked);
+}
+
+#[test]
+fn what_no_session_with_hooks_reads_is_acked_at_once() {
+    let mut hub = Hub::new();
+    hub.hook("w1", Happened::Started);
+    hub.run(&Command::Register {
+        project: project(),
+        session: name("plain"),
+        info: hub_protocol::SessionInfo::default(),
+    });
+    for (session, inbox) in [
+        ("w1", "w2"),
+        ("w1", "primary"),
+        ("plain", "plain"),
+        ("x", "x"),
+    ] {
+        let id = hub.say(sent("ci", inbox));
+        hub.show(session, inbox, &[id], Way::Wait);
+        assert_eq!(
+            hub.state.status(id, true),
+            Status::Acked,
+            "{session} {inbox}"
+        );
+    }
+}
+
+#[test]
+fn a_plain_ack_settles_what_was_shown() {
+    let (mut hub, id) = shown();
+    hub.ack("w1", &[id]);
+    assert_eq!(hub.state.status(id, true), Status::Acked);
+    assert_eq!(hub.state.next_deadline(), None);
+}
+
+#[test]
+fn what_was_shown_is_not_superseded() {
+    let mut hub = Hub::new();
+    hub.hook("w1", Happened::Started);
+    let keyed = || Draft {
+        key: Some("build".into()),
+        ..sent("ci", "w1")
+    };
+    let old = hub.say(keyed());
+    hub.show("w1", "w1", &[old], Way::Wait);
+    let new = hub.say(keyed());
+    assert_eq!(hub.pending("w1"), [old, new]);
+}
+
+#[test]
+fn what_expires_or_is_withdrawn_needs_no_proof() {
+    let (mut hub, id) = shown();
+    hub.run(&Command::Withdraw { ids: vec![id] });
+    assert_eq!(hub.state.next_deadline(), None);
+}
+
+#[test]
+fn both_minutes_move_with_the_clock() {
+    let (mut hub, _) = shown();
+    for _ in 0..2 {
+        let due = hub.state.next_deadline().unwrap();
+        hub.pass(HOUR);
+        hub.run(&Command::ClockMoved { delta_ms: HOUR });
+        assert_eq!(hub.state.next_deadline(), Some(due.plus_millis(HOUR)));
+        hub.restart();
+        hub.tick();
+    }
+}
+
+#[test]
+fn a_reset_forgets_it() {
+    let (mut hub, _) = shown();
+    hub.run(&Command::Reset { project: project() });
+    assert_eq!(hub.state.next_deadline(), None);
+}
