@@ -25,7 +25,8 @@ fn a_squatter_on_the_port_gets_no_token_and_the_message_is_kept() {
     let place = Place::with_hub();
     let squatter = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", squatter.local_addr().unwrap());
-    let call = place.hubctl(&["--url", &url, "notify", "secret"]).spawn();
+    let args = ["--url", &url, "notify", "--from", "ci", "secret"];
+    let call = place.hubctl(&args).spawn();
     let mut asked = String::new();
     let (mut connection, _) = squatter.accept().unwrap();
     let mut buffer = [0; 4096];

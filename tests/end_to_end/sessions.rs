@@ -26,10 +26,8 @@ fn the_table_shows_state_with_evidence_waiter_pending_and_the_primary() {
         row.unwrap_or_else(|| panic!("{table}")).to_owned()
     };
     assert!(row("lead").starts_with('*'), "{table}");
-    assert!(
-        row("lead").contains("none     1  ") || row("lead").contains(" 1 "),
-        "{table}"
-    );
+    let lead = row("lead");
+    assert!(lead.contains("  none    1  "), "{table}");
     for part in ["complete (", " s ago)", "live", "lead", "/src/w1"] {
         assert!(row("w1").contains(part), "{part}: {table}");
     }
@@ -64,7 +62,6 @@ fn a_look_shows_everything_and_changes_nothing() {
     let shown = place.hubctl(&["look", "w"]).run().ok().stdout;
     for part in [
         "blocked (",
-        "on\n",
         "/src/w1",
         "tmux select-window -t '%7'",
         "[1] a",
@@ -72,7 +69,7 @@ fn a_look_shows_everything_and_changes_nothing() {
         "step 6",
         "step 3",
     ] {
-        assert!(part == "on\n" || shown.contains(part), "{part}: {shown}");
+        assert!(shown.contains(part), "{part}: {shown}");
     }
     assert!(!shown.contains("step 2"), "only the last five: {shown}");
     let after = place.hubctl(&["sessions", "--json"]).run().json();

@@ -117,8 +117,9 @@ fn facts(session: &Value, now: Timestamp) -> Vec<(&'static str, String)> {
     }
     let pane = text(session, "pane");
     if !pane.is_empty() {
-        let pane = quoted(&line(pane));
-        let go = format!("tmux select-window -t {pane} && tmux select-pane -t {pane}");
+        let pane = line(pane);
+        let at = quoted(&pane);
+        let go = format!("tmux select-window -t {at} && tmux select-pane -t {at}");
         facts.push(("pane", format!("{pane}; to go there: {go}")));
     }
     let seen = text(session, "last_seen");

@@ -60,8 +60,8 @@ fn token(settings: &Settings) -> Finding {
     let path = settings.token_file.value.display();
     match check_token(&settings.token_file.value) {
         Ok(()) => Finding::ok(format!("the token {path} is yours alone")),
-        Err(error @ Error::Unreachable(_)) => Finding::warn(
-            error.to_string(),
+        Err(Error::Unreachable(_)) => Finding::warn(
+            format!("there is no token at {path}"),
             "a hub makes it when it first runs: hubctl up",
         ),
         Err(error) => Finding::problem(
