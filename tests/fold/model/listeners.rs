@@ -2,9 +2,9 @@
 
 use bytes::Bytes;
 use hub_protocol::{InboxName, Kind, Priority, ProjectName, Seq, SessionState, Timestamp};
-use hubd::command::{Draft, Refusal};
+use hubd::command::Draft;
 
-use super::{DAY_MS, Leases, Model};
+use super::{DAY_MS, Leases, Model, Question};
 
 /// Project, target, caller.
 pub(crate) type Pair = (ProjectName, InboxName, InboxName);
@@ -69,7 +69,7 @@ impl Model {
             self.listeners.insert(pair.clone(), until);
             return true;
         };
-        let asks = self.questions.get(&cause).is_some_and(|it| it.is_open());
+        let asks = self.questions.get(&cause).is_some_and(Question::is_open);
         let kind = match state {
             SessionState::Blocked if asks => Kind::Message,
             SessionState::Error => Kind::Error,

@@ -109,7 +109,7 @@ fn a_session_that_comes_back_keeps_its_inbox() {
     assert_eq!(
         hub.state
             .session(&project(), &name("w1"))
-            .map(|it| it.is_alive()),
+            .map(hubd::state::Session::is_alive),
         Some(true)
     );
     hub.pass(2 * DAY);
