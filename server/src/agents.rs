@@ -27,7 +27,7 @@ pub enum Agent {
     Codex,
     /// Gemini CLI.
     Gemini,
-    /// OpenCode.
+    /// `OpenCode`.
     OpenCode,
     /// Copilot CLI; experimental.
     Copilot,

@@ -10,6 +10,7 @@ mod hook;
 pub use hook::{Happened, Hook};
 
 /// What is asked of the fold.
+#[allow(clippy::large_enum_variant)] // one at a time, and moved once
 #[derive(Debug, Clone)]
 pub enum Command {
     /// Store notifications, all or none.
@@ -145,6 +146,7 @@ pub enum Command {
 }
 
 /// A notification before it has a number.
+#[allow(clippy::struct_excessive_bools)] // each says one thing
 #[derive(Debug, Clone)]
 pub struct Draft {
     /// The project.

@@ -174,7 +174,7 @@ impl Hub {
     ) -> Result<T, Rejected> {
         let (reply, answer) = oneshot::channel();
         let ask = move |state: &State, presence: &mut Presence| {
-            drop(reply.send(question(state, presence)))
+            drop(reply.send(question(state, presence)));
         };
         self.ask(Ask::Query(Box::new(ask)))?;
         answer.await.map_err(|_| Rejected::ShuttingDown)

@@ -11,6 +11,7 @@ use crate::record::{ClockMoved, How, Notified, Record};
 
 mod batch;
 mod collapse;
+mod due;
 mod expiry;
 mod hook;
 mod idempotency;
@@ -128,7 +129,7 @@ impl State {
                 fresh,
             } => {
                 let pair = pair(project, target, caller);
-                self.decide_listen(pair, *within_ms, *fresh, now, leased)?
+                self.decide_listen(&pair, *within_ms, *fresh, now, leased)?
             }
             Command::Unlisten {
                 project,

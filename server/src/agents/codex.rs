@@ -31,9 +31,8 @@ pub(super) fn hear(payload: &Map<String, Value>) -> Result<Event, NotAnEvent> {
 /// Its schemas refuse fields that they do not know, and Stop can only go on with a prompt.
 pub(super) fn reply(event: &Event, words: Words) -> Option<Value> {
     match (event.name.as_str(), words.context) {
-        ("agent-turn-complete", _) => None,
         ("Stop", Some(context)) => Some(json!({ "decision": "block", "reason": context })),
-        ("PostToolUseFailure", _) => None,
+        ("agent-turn-complete" | "PostToolUseFailure", _) => None,
         (_, context) => claude::reply(event, Words { context, ..words }),
     }
 }

@@ -24,9 +24,9 @@ pub fn text(it: &Situation<'_>) -> String {
     } else {
         text.push_str(WORKER);
         if let Some(parent) = it.parent {
-            text.push_str(&format!(
-                " You work for {parent}, who is told when you stop."
-            ));
+            text.push_str(" You work for ");
+            text.push_str(parent);
+            text.push_str(", who is told when you stop.");
         }
     }
     text.push_str(ANYBODY);

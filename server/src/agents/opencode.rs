@@ -1,4 +1,4 @@
-//! OpenCode: our plugin there passes the agent's events on as they are, with the directory.
+//! `OpenCode`: our plugin there passes the agent's events on as they are, with the directory.
 
 use serde_json::{Map, Value, json};
 

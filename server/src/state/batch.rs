@@ -173,7 +173,12 @@ impl<'a> Batch<'a> {
                     self.now,
                 ));
             } else {
-                self.fire(pair, stop.id, stop.kind, texts::msg_of(&stop.tail))?;
+                self.fire(
+                    pair,
+                    stop.id,
+                    stop.kind,
+                    texts::msg_of(&stop.tail).as_deref(),
+                )?;
             }
         }
         if stop.kind == Kind::Ended {
@@ -203,7 +208,7 @@ impl<'a> Batch<'a> {
         pair: &Pair,
         cause: Seq,
         kind: Kind,
-        msg: Option<String>,
+        msg: Option<&str>,
     ) -> Result<(), Refusal> {
         self.fired.insert(pair.clone());
         self.also(removed(pair, ListenerEnd::Fired { cause }, self.now));
@@ -214,7 +219,7 @@ impl<'a> Batch<'a> {
             from: &pair.target,
             to: Some(&pair.caller),
             kind: if asks { Kind::Message } else { kind },
-            msg: texts::stopped(&pair.target, session, kind, cause, msg.as_deref()),
+            msg: texts::stopped(&pair.target, session, kind, cause, msg),
             data: Some(serde_json::json!({ "listener": true, "cause": cause })),
             reply_to: None,
             key: None,

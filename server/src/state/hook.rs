@@ -4,12 +4,11 @@ use hub_protocol::{InboxName, Kind, ProjectName, QuestionState, SessionState, Ti
 use serde_json::{Value, json};
 
 use super::batch::{Batch, Said};
-use super::notify::person;
-use super::session::{Due, Session};
+use super::session::Session;
 use super::settle::settled;
 use super::{Leased, State, texts};
 use crate::command::{Decision, Happened, Hook, Refusal};
-use crate::record::{Beginner, How, InboxClosed, KeyUsed, Record, Turn, TurnNoted};
+use crate::record::{Beginner, How, KeyUsed, Record, Turn, TurnNoted};
 
 /// Keys of what a session's next step withdraws: it was settled where it was asked.
 const WAITING: &str = "hook:waiting";
@@ -143,99 +142,6 @@ impl State {
             .after
             .extend(settled(waiting, None, How::Withdrawn, by, now));
     }
-
-    /// What is due for sessions: background work that takes long, models that do not come back, inboxes of the past,
-    /// deliveries that nothing proved, listeners that nothing came for.
-    pub(super) fn due_sessions(&self, now: Timestamp, leased: &Leased<'_>) -> Vec<Record> {
-        let mut batch = Batch::new(self, now, leased);
-        for ((project, key), due) in self.sessions.due(now) {
-            let place = (project, key);
-            let name = texts::name(key, self.session(project, key));
-            let said = match due {
-                Due::Waits => Said::of(place, Kind::Waiting, self.still_busy(place)),
-                Due::Fails(reason) => {
-                    Said::of(place, Kind::Error, format!("Agent {name} failed: {reason}"))
-                }
-                Due::InboxCloses => {
-                    self.close_inbox(&mut batch, place);
-                    continue;
-                }
-            };
-            batch.say_in_any_case(said);
-        }
-        for (pair, listener) in self.late(now) {
-            // What was due at the same time told its caller already.
-            if batch.has_fired(pair) {
-                continue;
-            }
-            batch.also(super::listener::removed(
-                pair,
-                crate::record::ListenerEnd::Late,
-                now,
-            ));
-            let within = listener
-                .until
-                .map_or(0, |until| until.as_millis() - listener.since.as_millis());
-            let within = texts::duration(within);
-            let name = texts::name(&pair.target, self.session(&pair.project, &pair.target));
-            let hub = "hub".parse().expect("a constant name");
-            let msg =
-                format!("Expected {name} within {within}, nothing came. Look: hubctl look {name}");
-            batch.say_in_any_case(Said {
-                to: Some(&pair.caller),
-                tells_state: false,
-                ..Said::of((&pair.project, &hub), Kind::Error, msg)
-            });
-        }
-        self.due_receipts(&mut batch);
-        batch.finish()
-    }
-
-    /// What is said of a session that stopped while something of its own still runs.
-    fn still_busy(&self, (project, key): (&ProjectName, &InboxName)) -> String {
-        let session = self.session(project, key);
-        let tasks = session.map_or(0, |it| it.turn.tasks.len());
-        let name = texts::name(key, session);
-        match self.sessions.busy_workers(project, key) {
-            0 => format!("Agent {name} stopped, {tasks} tasks still run"),
-            workers => {
-                format!("Agent {name} stopped, {tasks} tasks and {workers} workers still run")
-            }
-        }
-    }
-
-    fn due_receipts(&self, batch: &mut Batch<'_>) {
-        let (returned, lost) = self.unproven(batch.now);
-        batch.after.extend(returned);
-        for (project, inbox, ids) in lost {
-            let hub = "hub".parse().expect("a constant name");
-            let name = texts::name(&inbox, self.session(&project, &inbox));
-            let msg = format!(
-                "{} notifications in inbox '{name}' reach nobody: its session was not woken by them",
-                ids.len()
-            );
-            let to = person();
-            batch.say_in_any_case(Said {
-                to: Some(&to),
-                tells_state: false,
-                ..Said::of((&project, &hub), Kind::Message, msg)
-            });
-            batch.also(Record::Escalated(crate::record::Escalated {
-                project,
-                inbox,
-                ids,
-                at: batch.now,
-            }));
-        }
-    }
-
-    fn close_inbox(&self, batch: &mut Batch<'_>, (project, key): (&ProjectName, &InboxName)) {
-        batch.also(Record::InboxClosed(InboxClosed {
-            project: project.clone(),
-            inbox: key.clone(),
-            at: batch.now,
-        }));
-    }
 }
 
 impl Telling<'_, '_> {
@@ -255,7 +161,10 @@ impl Telling<'_, '_> {
         match happened {
             Happened::Started | Happened::Seen => Ok(()),
             Happened::Prompt { by, text } => self.began(*by, text),
-            Happened::Worked => self.worked(),
+            Happened::Worked => {
+                self.worked();
+                Ok(())
+            }
             Happened::Stopped {
                 text,
                 tasks,
@@ -321,21 +230,18 @@ impl Telling<'_, '_> {
         Ok(())
     }
 
-    fn worked(&mut self) -> Result<(), Refusal> {
+    fn worked(&mut self) {
         let waits = |it: &Session| it.turn.waits_from.is_some() || it.turn.fails_from.is_some();
         if self.state_is(SessionState::Working) && !self.session().is_some_and(waits) {
-            return Ok(());
+            return;
         }
         self.state
             .withdraw_stale(self.batch, (self.project, self.key));
         let by = self
             .session()
-            .map_or(Beginner::Agent, |it| match it.turn.stopped {
-                true => Beginner::Agent,
-                false => it.turn.by,
-            });
+            .filter(|it| !it.turn.stopped)
+            .map_or(Beginner::Agent, |it| it.turn.by);
         self.note(Turn::Began { by });
-        Ok(())
     }
 
     fn stopped(&mut self, text: &str, tasks: &[String]) -> Result<(), Refusal> {

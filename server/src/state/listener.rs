@@ -142,7 +142,7 @@ impl State {
 
     pub(super) fn decide_listen(
         &self,
-        pair: Pair,
+        pair: &Pair,
         within_ms: Option<i64>,
         fresh: bool,
         now: Timestamp,
@@ -155,7 +155,7 @@ impl State {
         if target.is_none() && within_ms.is_none() {
             return Err(self.unknown_session(&pair.project, &pair.target));
         }
-        if self.listeners.get(&pair).is_some() {
+        if self.listeners.get(pair).is_some() {
             return Ok(Vec::new());
         }
         let until = within_ms.map(|within| now.plus_millis(within));
@@ -166,7 +166,7 @@ impl State {
             until,
             at: now,
         });
-        let since = self.listeners.fired.get(&pair).copied().unwrap_or(0);
+        let since = self.listeners.fired.get(pair).copied().unwrap_or(0);
         let stopped = target
             .filter(|it| it.state.is_some_and(has_stopped) && !fresh)
             .map(|it| (it.last.unwrap_or(it.seq), it.state))
@@ -181,7 +181,7 @@ impl State {
         };
         let mut batch = Batch::new(self, now, leased);
         batch.also(set);
-        batch.fire(&pair, cause, kind, None)?;
+        batch.fire(pair, cause, kind, None)?;
         Ok(batch.finish())
     }
 

@@ -80,9 +80,10 @@ impl Batch<'_> {
         if draft.kind == Kind::Answer {
             self.answer(draft, &from, id)?;
         }
-        let mut targets = match draft.recorded {
-            true => Vec::new(),
-            false => self.targets(draft, &from),
+        let mut targets = if draft.recorded {
+            Vec::new()
+        } else {
+            self.targets(draft, &from)
         };
         for target in &targets {
             self.open(project, &target.inbox)?;

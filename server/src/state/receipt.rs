@@ -53,6 +53,9 @@ impl Receipts {
     }
 }
 
+/// What reaches nobody: the inbox, and the notifications in it.
+type Undelivered = (ProjectName, InboxName, Vec<Seq>);
+
 /// What was overdue at `now`.
 fn overdue(open: &BTreeSet<(Timestamp, Seq)>, now: Timestamp) -> Vec<Seq> {
     let mut ids: Vec<Seq> = open
@@ -137,10 +140,7 @@ impl State {
     }
 
     /// Deliveries that nothing proved in time are offered again; those that found no other way either, by their ids.
-    pub(super) fn unproven(
-        &self,
-        now: Timestamp,
-    ) -> (Vec<Record>, Vec<(ProjectName, InboxName, Vec<Seq>)>) {
+    pub(super) fn unproven(&self, now: Timestamp) -> (Vec<Record>, Vec<Undelivered>) {
         let (mut returned, mut lost) = (Vec::new(), Vec::new());
         for (project, name, inbox) in self.inboxes.unproven() {
             let ids = overdue(&inbox.emitted().emitted, now);

@@ -119,7 +119,7 @@ impl State {
         let alias = alias.filter(|alias| {
             *alias != key && !registered.is_some_and(|it| it.aliases.contains(alias))
         });
-        let is_news = registered.is_none_or(|it| it.hooks < hooks)
+        let is_news = registered.is_none_or(|it| !it.hooks && hooks)
             || known.is_some_and(|it| !it.is_alive())
             || alias.is_some()
             || info != blank;

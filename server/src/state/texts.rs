@@ -63,10 +63,10 @@ pub(super) fn stopped(
     let title = info.and_then(|it| it.title.as_ref());
     let mut who = format!("Session {name}");
     if let Some(host) = host {
-        who.push_str(&format!(" on {host}"));
+        who = format!("{who} on {host}");
     }
     if let Some(title) = title {
-        who.push_str(&format!(" \"{title}\""));
+        who = format!("{who} \"{title}\"");
     }
     let said = msg.map(excerpt).unwrap_or_default();
     match kind {

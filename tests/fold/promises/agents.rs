@@ -24,6 +24,7 @@ impl Hub {
             id: name(id),
             info,
             happened,
+            once: None,
             event: "Test".into(),
         })))
     }

@@ -170,6 +170,7 @@ fn an_agents_id_means_the_session_that_had_it_last() {
             id: name("uuid"),
             info: SessionInfo::default(),
             happened: Happened::Started,
+            once: None,
             event: "Test".into(),
         })))
     };

@@ -147,7 +147,7 @@ async fn an_ack_of_what_was_never_given_changes_nothing() {
         ("known and foreign", json!({ "ids": [id, elsewhere] }), 404, "unknown_notification"),
         ("nothing", json!({}), 422, "invalid"),
         ("empty", json!({ "ids": [] }), 422, "invalid"),
-        ("both", json!({ "ids": [id], "lease": "x" }), 422, "invalid"),
+        ("both", json!({ "ids": [id], "lease": "x" }), 422, "forged_lease"),
         ("up to", json!({ "upto": id }), 422, "invalid"),
         ("forged", json!({ "lease": "eyJlIjoi.AAAA" }), 422, "forged_lease"),
     ];
