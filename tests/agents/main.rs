@@ -6,6 +6,7 @@ mod codex;
 mod gemini;
 mod payloads;
 mod replies;
+mod rewake;
 mod support;
 mod tui;
 mod wakes;
