@@ -11,3 +11,4 @@ mod rewake;
 mod support;
 mod tui;
 mod wakes;
+mod workers;
