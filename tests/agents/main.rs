@@ -5,6 +5,7 @@
 mod background;
 mod codex;
 mod gemini;
+mod outage;
 mod payloads;
 mod replies;
 mod rewake;
