@@ -2,6 +2,7 @@
 //!
 //! `tests/run` downloads them to `target/agents`; `HUB_TEST_CLAUDE` names another Claude Code.
 
+mod answers;
 mod background;
 mod codex;
 mod gemini;
