@@ -3,7 +3,8 @@
 use std::time::Instant;
 
 use hub_harness::Model;
-use hub_harness::model::turns;
+use hub_harness::model::{Reply, rules, turns};
+use serde_json::json;
 
 use crate::support::{Central, Desk, median, signal};
 
@@ -78,4 +79,30 @@ fn exit_leaves_no_waiter_behind() {
     claude.exit();
     desk.until_only_tmux();
     central.said("Agent main ended");
+}
+
+#[test]
+fn what_comes_during_a_turn_is_told_once() {
+    let desk = Desk::new();
+    let hooks = desk.hooks(&["UserPromptSubmit", "PostToolUse", "Stop"]);
+    let mut settings = hooks.settings();
+    settings["permissions"]["allow"] = json!(["Bash"]);
+    desk.settings(&settings);
+    let central = Central::new(&desk);
+    central.install(&[]);
+    let go_on = desk.path("go-on");
+    let works = format!("until [ -e {} ]; do sleep 0.05; done", go_on.display());
+    let script = [("Work", Reply::bash(&works))];
+    let claude = desk.claude(Model::start(rules(script))).start();
+    central.waiter("primary", "rewake");
+    claude.say("Work");
+    claude.model.until_told("Work");
+    let id = central.tell("primary", "tester", "news in between");
+    central.step(id, "emitted");
+    std::fs::write(&go_on, "").expect("a file");
+    claude.model.until_told("news in between");
+    central.step(id, "acked");
+    hooks.first("Stop");
+    central.waiter("primary", "rewake");
+    assert_eq!(claude.model.told("news in between").len(), 1);
 }
