@@ -6,7 +6,7 @@ use clap::{Parser, Subcommand};
 
 use crate::commands::{
     ack, clear, completions, config, down, history, hook, hooks, inboxes, instructions, notify,
-    status, stream, trace, up, wait,
+    run, status, stream, trace, up, wait, watch,
 };
 use crate::settings::Place;
 
@@ -20,7 +20,7 @@ use crate::settings::Place;
 )]
 #[command(after_help = "\
 Exit codes: 0 done, timed out, or held by this session's own waiter; 1 refused; 3 hub unreachable;
-4 inbox held by another; 5 no live waiter (status); 64 wrong usage.
+4 inbox held by another; 5 no live waiter (status); 64 wrong usage; run: as the command.
 
 Examples:
   hubctl up
@@ -46,6 +46,10 @@ pub(crate) enum Command {
     Wait(wait::Args),
     /// Print everything as it comes, or run a command for each
     Stream(stream::Args),
+    /// Run a command as a session, and say how it ended
+    Run(run::Args),
+    /// Forward what is written into a status file
+    Watch(watch::Args),
     /// What was said
     History(history::Args),
     /// Say that notifications were read

@@ -11,11 +11,13 @@ pub(crate) mod hooks;
 pub(crate) mod inboxes;
 pub(crate) mod instructions;
 pub(crate) mod notify;
+pub(crate) mod run;
 pub(crate) mod status;
 pub(crate) mod stream;
 pub(crate) mod trace;
 pub(crate) mod up;
 pub(crate) mod wait;
+pub(crate) mod watch;
 
 use crate::args::{Cli, Command};
 use crate::error::{Error, Exit};
@@ -29,6 +31,8 @@ pub(crate) async fn run(cli: Cli) -> Result<Exit, Error> {
         Command::Clear(args) => clear::run(args, &here()?).await,
         Command::Wait(args) => wait::run(args, &here()?).await,
         Command::Stream(args) => stream::run(args, &here()?).await,
+        Command::Run(args) => run::run(args, &here()?).await,
+        Command::Watch(args) => watch::run(args, &here()?).await,
         Command::History(args) => history::run(args, &here()?).await,
         Command::Hook(args) => {
             hook::run(args, &cli.place).await;

@@ -43,6 +43,8 @@ pub(crate) enum Error {
     Refused(Box<Problem>),
     /// The hub did not answer.
     Unreachable(Unreachable),
+    /// This process may not connect to anything: a sandbox, or somebody else's socket.
+    Blocked(String),
     /// This machine said no.
     Failed(anyhow::Error),
 }
@@ -62,14 +64,14 @@ impl Error {
         match self {
             Self::Usage(_) => Exit::USAGE,
             Self::Refused(_) | Self::Failed(_) => Exit::REFUSED,
-            Self::Unreachable(_) => Exit::UNREACHABLE,
+            Self::Unreachable(_) | Self::Blocked(_) => Exit::UNREACHABLE,
         }
     }
 
     /// Whether the same request may succeed later: the hub is down, late, or failing.
     pub(crate) fn is_passing(&self) -> bool {
         match self {
-            Self::Unreachable(_) => true,
+            Self::Unreachable(_) | Self::Blocked(_) => true,
             Self::Refused(problem) => problem.status >= 500 || problem.status == 408,
             Self::Usage(_) | Self::Failed(_) => false,
         }
@@ -89,6 +91,9 @@ impl fmt::Display for Error {
                 }
             }
             Self::Unreachable(it) => write!(f, "the hub cannot be reached: {}", line(&it.reason)),
+            Self::Blocked(reason) => {
+                write!(f, "connecting to the hub is blocked: {}", line(reason))
+            }
             Self::Failed(error) => f.write_str(&line(&format!("{error:#}"))),
         }
     }

@@ -70,9 +70,17 @@ impl Request {
 
     /// `POST path` with a JSON body.
     pub(crate) fn post(path: Path, json: impl Into<String>) -> Self {
-        let mut request = Self::new(Method::POST, path);
-        request.body = Some(json.into());
-        request.header("content-type", "application/json")
+        Self::new(Method::POST, path).json(json)
+    }
+
+    /// `PUT path` with a JSON body.
+    pub(crate) fn put(path: Path, json: impl Into<String>) -> Self {
+        Self::new(Method::PUT, path).json(json)
+    }
+
+    fn json(mut self, json: impl Into<String>) -> Self {
+        self.body = Some(json.into());
+        self.header("content-type", "application/json")
     }
 
     /// With this header.
@@ -242,8 +250,8 @@ fn check_owner(socket: &FilePath) -> Result<(), Error> {
 
 async fn refused(response: Response) -> Error {
     let status = response.status();
-    let problem = match response.bytes().await {
-        Ok(body) => serde_json::from_slice(&body).ok(),
+    let problem = match response.text().await {
+        Ok(body) => serde_json::from_str(&body).ok(),
         Err(_) => None,
     };
     Error::Refused(Box::new(problem.unwrap_or_else(|| Problem {
@@ -268,6 +276,11 @@ pub(crate) fn unreachable(error: &reqwest::Error) -> Error {
     let mut cause: &dyn std::error::Error = error;
     while let Some(inner) = cause.source() {
         cause = inner;
+    }
+    let io = cause.downcast_ref::<std::io::Error>();
+    if error.is_connect() && io.is_some_and(|io| io.kind() == std::io::ErrorKind::PermissionDenied)
+    {
+        return Error::Blocked(cause.to_string());
     }
     Error::Unreachable(Unreachable {
         connected: !error.is_connect(),

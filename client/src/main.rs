@@ -14,6 +14,7 @@ mod out;
 mod parent;
 mod process;
 mod project;
+mod publish;
 mod random;
 mod seat;
 mod sender;
@@ -22,6 +23,7 @@ mod shell;
 mod span;
 mod spool;
 mod sse;
+mod status_file;
 mod text;
 
 use std::process::ExitCode;

@@ -4,6 +4,7 @@ use std::fmt;
 
 use hub_protocol::{InboxName, Problem, ProjectName};
 use serde::Deserialize;
+use serde_json::Value;
 
 use crate::error::Error;
 use crate::hub::{Hub, Path, Request};
@@ -25,8 +26,7 @@ pub(crate) struct Seat {
 impl Seat {
     /// The holder that a refusal names.
     pub(crate) fn of(problem: &Problem) -> Option<Self> {
-        let holder = problem.more.get("holder")?.clone();
-        serde_json::from_value(holder).ok()
+        serde_json::from_str(&problem.more.get("holder")?.to_string()).ok()
     }
 
     /// Whether this holder wakes the session that `session` names now: an id may be an alias since a `/clear`.
@@ -45,15 +45,9 @@ impl Seat {
         let path = Path::new("/sessions")
             .segment(ours)
             .with("project", project);
-        let known: Result<Known, Error> = hub.json(&Request::get(path)).await;
-        known.is_ok_and(|known| known.id == *theirs)
+        let known: Result<Value, Error> = hub.json(&Request::get(path)).await;
+        known.is_ok_and(|known| known["id"] == theirs.as_str())
     }
-}
-
-/// What is read of a [`hub_protocol::Session`].
-#[derive(Deserialize)]
-struct Known {
-    id: String,
 }
 
 impl fmt::Display for Seat {

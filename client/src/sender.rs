@@ -13,9 +13,24 @@ const AGENT_VARIABLES: [&str; 3] = [
     "GEMINI_SESSION_ID",
 ];
 
+/// The process of the agent that `HUB_SESSION` was set for.
+pub(crate) const SESSION_AGENT: &str = "HUB_SESSION_PID";
+
+/// `HUB_SESSION`, unless it was set for an agent above the one that this process belongs to.
+pub(crate) fn given_session(env: &Env) -> Result<Option<Sourced<InboxName>>, Error> {
+    let foreign = match (env.var(SESSION_AGENT), env.var("CLAUDE_PID")) {
+        (Some(of), Some(agent)) => of != agent,
+        _ => false,
+    };
+    if foreign {
+        return Ok(None);
+    }
+    env.parsed("HUB_SESSION")
+}
+
 /// The agent session that this process belongs to: `HUB_SESSION`, or the agent's own variable.
 pub(crate) fn session(env: &Env) -> Result<Option<Sourced<InboxName>>, Error> {
-    if let Some(found) = env.parsed("HUB_SESSION")? {
+    if let Some(found) = given_session(env)? {
         return Ok(Some(found));
     }
     // An agent's own variable may hold anything in its next version: what is no name is passed over.
@@ -92,6 +107,24 @@ mod tests {
         let agent = env(&[("CLAUDE_CODE_SESSION_ID", "0b1c")]);
         assert_eq!(sender(&agent, None).unwrap().value.as_str(), "0b1c");
         assert_eq!(sender(&env(&[]), None).unwrap().value.as_str(), "unknown");
+    }
+
+    #[test]
+    fn an_agent_that_another_agent_started_is_not_that_one() {
+        let vars = [
+            ("HUB_SESSION", "outer"),
+            ("HUB_SESSION_PID", "1"),
+            ("CLAUDE_CODE_SESSION_ID", "inner"),
+            ("CLAUDE_PID", "2"),
+        ];
+        assert_eq!(
+            session(&env(&vars)).unwrap().unwrap().value.as_str(),
+            "inner"
+        );
+        assert_eq!(
+            session(&env(&vars[..3])).unwrap().unwrap().value.as_str(),
+            "outer"
+        );
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::for_model;
 
@@ -59,15 +59,13 @@ fn fits(text: &str, line: &str) -> bool {
     text.len() + line.len() + POINTER <= MAX_BYTES
 }
 
+fn read(json: &str) -> Value {
+    serde_json::from_str(json).unwrap_or_default()
+}
+
 /// A notification that is too long, with the beginning of its text and where the rest is.
 fn beginning(json: &str) -> String {
-    let whole: Value = serde_json::from_str(json).unwrap_or_default();
-    let mut short = json!({});
-    for field in ["id", "ts", "from", "type", "priority", "reply_to"] {
-        if let Some(value) = whole.get(field) {
-            short[field] = value.clone();
-        }
-    }
+    let whole = read(json);
     let msg = whole["msg"].as_str().unwrap_or_default();
     let mut cut = String::new();
     let mut room = BEGINNING;
@@ -83,14 +81,26 @@ fn beginning(json: &str) -> String {
     if cut.len() < msg.len() {
         cut.push('…');
     }
-    short["msg"] = cut.into();
-    short["cut"] = format!("all of it: hubctl trace {} --json", whole["id"]).into();
-    short.to_string()
+    let mut short = String::from("{");
+    for field in ["id", "ts", "from", "type", "priority", "reply_to"] {
+        if let Some(value) = whole.get(field) {
+            // Writing to a String cannot fail.
+            let _ = write!(short, "\"{field}\":{value},");
+        }
+    }
+    let msg = Value::from(cut);
+    let id = &whole["id"];
+    let _ = write!(
+        short,
+        "\"msg\":{msg},\"cut\":\"all of it: hubctl trace {id} --json\"}}"
+    );
+    short
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
 
     fn framed(messages: &[&str], remaining: u64) -> Framed {
         let numbered = messages.iter().enumerate();

@@ -13,6 +13,7 @@ mod problem;
 mod question;
 mod session;
 mod spool;
+mod status;
 mod text;
 mod timestamp;
 mod wait;
@@ -30,6 +31,7 @@ pub use session::{
     Listener, Listening, Process, Session, SessionInfo, ShownInfo, Source, Unlistened,
 };
 pub use spool::{SpoolError, SpoolItem, Spooled, SpooledHook};
+pub use status::{StatusError, StatusLine};
 pub use text::for_model;
 pub use timestamp::Timestamp;
 pub use wait::{Acked, BarrierReport, WaitReply, Way, WhyWoken};

@@ -1,9 +1,8 @@
 //! Notifications that were said while the hub was down, as files.
 
+use serde::de::Error as _;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-
-use crate::Timestamp;
 
 /// One file in `STATE_DIR/spool`, named by its key: a request that could not be made.
 #[derive(Debug, Clone, Serialize)]
@@ -32,8 +31,8 @@ pub struct SpooledHook {
     pub agent: String,
     /// The query, encoded, without the question mark.
     pub query: String,
-    /// When the event was.
-    pub ts: Timestamp,
+    /// When the event was, in milliseconds since 1970: a number, so that no client has to read dates.
+    pub ts: i64,
     /// The body.
     pub body: Box<RawValue>,
 }
@@ -96,7 +95,8 @@ impl SpoolItem {
 
     /// Reads the file `name` with these `bytes`.
     pub fn parse(name: &str, bytes: &[u8]) -> Result<Self, SpoolError> {
-        let file: File = serde_json::from_slice(bytes)?;
+        let text = std::str::from_utf8(bytes).map_err(serde_json::Error::custom)?;
+        let file: File = serde_json::from_str(text)?;
         if file.v != Self::VERSION {
             return Err(SpoolError::Unsupported(file.v));
         }
@@ -137,7 +137,7 @@ mod tests {
         let hook = SpooledHook {
             agent: "claude".into(),
             query: "project=%2Fsrc&pid=7".into(),
-            ts: Timestamp::from_millis(1_800_000_000_042),
+            ts: 1_800_000_000_042,
             body: raw(body),
         };
         let item = SpoolItem::new("k1".into(), Spooled::Hook(hook));
@@ -147,7 +147,7 @@ mod tests {
         };
         assert_eq!(read.body.get(), body);
         assert_eq!(read.query, "project=%2Fsrc&pid=7");
-        assert_eq!(read.ts.as_millis(), 1_800_000_000_042);
+        assert_eq!(read.ts, 1_800_000_000_042);
     }
 
     #[test]
@@ -159,7 +159,7 @@ mod tests {
         assert!(SpoolItem::parse("k1", &file.as_bytes()[..9]).is_err());
         for neither in [
             r#"{"v":1,"key":"k1"}"#,
-            r#"{"v":1,"key":"k1","post":{},"hook":{"agent":"a","query":"","ts":"2026-11-21T21:46:08.042Z","body":{}}}"#,
+            r#"{"v":1,"key":"k1","post":{},"hook":{"agent":"a","query":"","ts":1,"body":{}}}"#,
         ] {
             let error = SpoolItem::parse("k1", neither.as_bytes()).unwrap_err();
             assert!(matches!(error, SpoolError::Ambiguous), "{error}");

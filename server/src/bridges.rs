@@ -7,28 +7,44 @@ use crate::command::{Command, Once};
 use crate::draft::{self, Context};
 use crate::hub::Hub;
 
-pub mod processes;
+pub mod local_sessions;
 pub mod spool;
+pub mod status_files;
 
-use spool::Verdict;
+/// What became of a notification that a bridge submitted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Verdict {
+    /// It is durable, now or since an earlier attempt.
+    Stored,
+    /// It will never be taken, for this reason.
+    Refused(String),
+    /// Not now: it is to be offered again.
+    Later,
+}
 
 /// Takes a spooled notification in, as if its request had come now.
 pub async fn submit(hub: &Hub, item: SpoolItem) -> Verdict {
     let body = match &item.said {
         Spooled::Post(body) => body.get(),
-        Spooled::Hook(hook) => return verdict(hooks::spooled(hub, hook).await),
+        Spooled::Hook(hook) => return verdict(hooks::spooled(hub, &item.key, hook).await),
     };
     let post: Post = match serde_json::from_str(body) {
         Ok(post) => post,
         Err(error) => return Verdict::Refused(error.to_string()),
     };
-    let draft = match draft::prepare(post, &Context::spooled(hub)) {
+    let once = Once::new(&item.key, body.as_bytes());
+    store(hub, post, &Context::spooled(hub), once).await
+}
+
+/// Stores `post`, once.
+async fn store(hub: &Hub, post: Post, context: &Context<'_>, once: Once) -> Verdict {
+    let draft = match draft::prepare(post, context) {
         Ok(draft) => draft,
         Err(draft::InvalidPost::Storage(_)) => return Verdict::Later,
         Err(error) => return Verdict::Refused(error.to_string()),
     };
-    let once = Some(Once::new(&item.key, body.as_bytes()));
     let drafts = vec![draft];
+    let once = Some(once);
     let done = hub.submit(Command::Notify { drafts, once }).await;
     verdict(done.map(drop).map_err(ApiError::from))
 }

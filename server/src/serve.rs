@@ -8,6 +8,7 @@ use anyhow::Context as _;
 use tokio_util::sync::CancellationToken;
 
 use crate::bridges::spool::Spool;
+use crate::bridges::status_files::StatusFiles;
 use crate::config::{Backend, Config, LogFormat};
 use crate::guard::{self, Guard};
 use crate::hub::{Hub, Parts, Rules};
@@ -66,6 +67,9 @@ async fn run(
     let spool = Spool::open(&dir.spool())?;
     let submit = async |item| bridges::submit(&hub, item).await;
     spool.take_in(&submit).await?;
+    dir.make_status()?;
+    // Whoever learns of a worktree tells this handle.
+    let (status_files, status_bridge) = StatusFiles::open(dir.path());
     let sockets = Sockets::bind(config.listen, dir)?;
     let app = guard::protect(
         api::router(hub.clone(), token.clone()),
@@ -75,8 +79,12 @@ async fn run(
     announce(sockets.port())?;
     stop_on_signal(shutdown.clone())?;
     let served = sockets.serve(app, &config.limits, shutdown.clone());
-    let processes = bridges::processes::watch(&hub, &shutdown);
-    let (served, (), ()) = tokio::join!(served, spool.watch(&submit, &shutdown), processes);
+    let (served, (), (), ()) = tokio::join!(
+        served,
+        spool.watch(&submit, &shutdown),
+        status_bridge.run(&hub, &shutdown),
+        bridges::local_sessions::watch(&hub, &status_files, &shutdown),
+    );
     served?;
     clock.await?;
     tokio::task::spawn_blocking(move || {

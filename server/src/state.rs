@@ -88,7 +88,7 @@ impl State {
                 delta_ms: *delta_ms,
                 at: now,
             })],
-            Command::Hook(hook) => self.decide_hook(hook, now, leased)?,
+            Command::Hook(hook) => return self.decide_hook_once(hook, now, leased),
             command => return self.decide_for_session(command, now, leased),
         };
         Ok(Decision::Records(records))
@@ -246,6 +246,22 @@ impl State {
         let key = self.sessions.resolve(project, name.as_str())?;
         let session = self.sessions.get(project, key)?;
         Some((session.state?, session.seq))
+    }
+
+    /// When a session said its last state, and when it last said that it works.
+    pub fn session_times(
+        &self,
+        project: &ProjectName,
+        name: &InboxName,
+    ) -> Option<(Timestamp, Option<Timestamp>)> {
+        let key = self.sessions.resolve(project, name.as_str())?;
+        let session = self.sessions.get(project, key)?;
+        Some((session.ts, session.worked))
+    }
+
+    /// The project in which a session of this name was last heard of.
+    pub fn session_project(&self, name: &InboxName) -> Option<&ProjectName> {
+        self.sessions.project_of(name)
     }
 
     /// Whether the person marked this notification.

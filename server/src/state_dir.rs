@@ -61,24 +61,7 @@ pub enum StateDirError {
 impl StateDir {
     /// Creates the directory if it does not exist, checks that it is ours alone, and locks it.
     pub fn open(path: &Path) -> Result<Self, StateDirError> {
-        DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(path)
-            .map_err(failed("create", path))?;
-        // A trailing slash would follow a symbolic link in spite of O_NOFOLLOW.
-        let path: PathBuf = path.components().collect();
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let dir = rustix::fs::open(&path, flags, Mode::empty()).map_err(|errno| match errno {
-            Errno::LOOP | Errno::NOTDIR => distrust(&path, "is a symbolic link or no directory"),
-            errno => failed("open", &path)(errno.into()),
-        })?;
-        let stat = rustix::fs::fstat(&dir).map_err(|errno| failed("stat", &path)(errno.into()))?;
-        check(&path, &stat, 0o022)?;
-        if mode(&stat) != 0o700 {
-            rustix::fs::fchmod(&dir, Mode::RWXU)
-                .map_err(|errno| failed("chmod", &path)(errno.into()))?;
-        }
+        let path = own_directory(path)?;
         let lock = lock(&path)?;
         Ok(Self { path, _lock: lock })
     }
@@ -103,6 +86,11 @@ impl StateDir {
         self.path.join("spool")
     }
 
+    /// Makes the directory where sessions tell their state in files, if it does not exist.
+    pub fn make_status(&self) -> Result<(), StateDirError> {
+        own_directory(&self.path.join("status")).map(drop)
+    }
+
     /// The token: made once, read and checked on later starts. `auth.header` follows it.
     pub fn token(&self) -> Result<Token, StateDirError> {
         let path = self.path.join("token");
@@ -121,6 +109,29 @@ impl StateDir {
         }
         Ok(token)
     }
+}
+
+/// The directory `path`, made if it does not exist, ours and closed to others.
+fn own_directory(path: &Path) -> Result<PathBuf, StateDirError> {
+    DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(path)
+        .map_err(failed("create", path))?;
+    // A trailing slash would follow a symbolic link in spite of O_NOFOLLOW.
+    let path: PathBuf = path.components().collect();
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let dir = rustix::fs::open(&path, flags, Mode::empty()).map_err(|errno| match errno {
+        Errno::LOOP | Errno::NOTDIR => distrust(&path, "is a symbolic link or no directory"),
+        errno => failed("open", &path)(errno.into()),
+    })?;
+    let stat = rustix::fs::fstat(&dir).map_err(|errno| failed("stat", &path)(errno.into()))?;
+    check(&path, &stat, 0o022)?;
+    if mode(&stat) != 0o700 {
+        rustix::fs::fchmod(&dir, Mode::RWXU)
+            .map_err(|errno| failed("chmod", &path)(errno.into()))?;
+    }
+    Ok(path)
 }
 
 /// Takes the directory's lock, or tells who has it.
@@ -274,6 +285,8 @@ mod tests {
         let dir = StateDir::open(&path).unwrap();
         dir.token().unwrap();
         assert_eq!(permissions(&path), 0o700);
+        dir.make_status().unwrap();
+        assert_eq!(permissions(&path.join("status")), 0o700);
         for file in ["token", "auth.header", "lock"] {
             assert_eq!(permissions(&path.join(file)), 0o600, "{file}");
         }

@@ -181,6 +181,7 @@ impl Writer {
         {
             (spec.project, spec.session) = (project, Some(key));
         }
+        spec.own = spec.inboxes.is_empty() && spec.session.is_some();
         let called = |name: &InboxName| self.state.called(&spec.project, name);
         let session = spec.session.as_ref().map(called);
         let mut inboxes: Vec<InboxName> = match (&session, spec.inboxes.is_empty()) {
@@ -190,7 +191,6 @@ impl Writer {
         };
         inboxes.sort();
         inboxes.dedup();
-        spec.own |= session.is_some() && spec.inboxes.is_empty();
         (spec.session, spec.inboxes) = (session, inboxes);
         spec
     }

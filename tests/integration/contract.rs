@@ -11,6 +11,8 @@ async fn every_operation_is_exercised_and_keeps_the_contract() {
     receive(&client).await;
     look_back(&client).await;
     take_back(&client).await;
+    know_sessions(&client).await;
+    ask_and_answer(&client).await;
     ask_the_hub(&client).await;
     assert_eq!(hub.contract().unexercised(), Vec::<String>::new());
 }
@@ -56,7 +58,7 @@ async fn receive(client: &Client) {
     ack.send().await.expect(200);
     client.get("/wait?timeout=0").send().await.expect(204);
     let mut events = client
-        .events("?since=0&kinds=notification,delivery,seen,presence")
+        .events("?since=0&kinds=notification,delivery,seen,session,listener,question,presence")
         .await;
     client.put("/notifications/1/seen").send().await.expect(200);
     for name in ["presence", "notification", "delivery", "seen"] {
@@ -114,6 +116,84 @@ async fn take_back(client: &Client) {
         .await;
     let reset = client.post("/projects/%2Fa%20b/reset").send().await;
     assert_eq!(reset.expect(200).json(), json!({ "dropped": [id] }));
+}
+
+async fn know_sessions(client: &Client) {
+    let info = json!({
+        "name": "login", "agent": "run", "host": "mill", "cwd": "/r", "parent": "boss", "role": "worker",
+        "main_worktree": false, "process": { "pid": 1 }, "pane": "%7", "title": "t", "metadata": { "a": 1 },
+    });
+    let mut events = client.events("?kinds=session,listener").await;
+    client
+        .put("/sessions/0b1c")
+        .json(&info)
+        .send()
+        .await
+        .expect(201);
+    events.next_of("session").await;
+    client.get("/sessions").send().await.expect(200);
+    client.get("/sessions/login").send().await.expect(200);
+    client
+        .put("/sessions/login/listeners/boss")
+        .send()
+        .await
+        .expect(201);
+    events.next_of("listener").await;
+    client.get("/sessions/login").send().await.expect(200);
+    client
+        .delete("/sessions/login/listeners/boss")
+        .send()
+        .await
+        .expect(200);
+    client
+        .post("/sessions/login/primary")
+        .send()
+        .await
+        .expect(200);
+    client.get("/sources").send().await.expect(200);
+    client.delete("/sessions/login").send().await.expect(200);
+    let hook = json!({ "hook_event_name": "SessionStart", "session_id": "s1" });
+    client
+        .post("/hooks/claude")
+        .json(&hook)
+        .send()
+        .await
+        .expect(200);
+    let hook = json!({ "hook_event_name": "PostToolUse", "session_id": "s1" });
+    client
+        .post("/hooks/claude")
+        .json(&hook)
+        .send()
+        .await
+        .expect(204);
+}
+
+async fn ask_and_answer(client: &Client) {
+    let ask =
+        || client.notify(json!({ "msg": "?", "type": "question", "from": "s2", "options": ["a"] }));
+    let mut events = client.events("?kinds=question").await;
+    let id = ask().await;
+    client.get("/questions").send().await.expect(200);
+    client
+        .get(&format!("/questions/{id}"))
+        .send()
+        .await
+        .expect(200);
+    let claim = client
+        .post(&format!("/questions/{id}/claim"))
+        .json(&json!({}));
+    claim.send().await.expect(200);
+    events.next_of("question").await;
+    let answer = client
+        .post(&format!("/questions/{id}/answer"))
+        .json(&json!({ "answer": "a" }));
+    answer.send().await.expect(201);
+    events.next_of("question").await;
+    let id = ask().await;
+    let withdraw = client
+        .post(&format!("/questions/{id}/withdraw"))
+        .json(&json!({ "by": "s2" }));
+    withdraw.send().await.expect(200);
 }
 
 async fn ask_the_hub(client: &Client) {

@@ -199,7 +199,7 @@ async fn the_last_batch_is_acknowledged_with_the_next_wait() {
 #[tokio::test]
 async fn a_second_waiter_is_refused_and_told_who_waits() {
     let hub = Hub::builder().memory().start();
-    let wait = waiting(&hub, "timeout=20&as=first&session=boss").await;
+    let wait = waiting(&hub, "inbox=primary&timeout=20&as=first&session=boss").await;
     let held = hub
         .client()
         .get("/wait?timeout=20&as=second")

@@ -5,5 +5,8 @@ mod contract;
 mod delivery;
 mod events;
 mod guard;
+mod hooks;
 mod limits;
 mod secrets;
+mod sessions;
+mod status_files;

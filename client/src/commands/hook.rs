@@ -16,7 +16,7 @@ use serde::de::IgnoredAny;
 use serde_json::json;
 
 use self::budget::Budget;
-use self::payload::Payload;
+pub(crate) use self::payload::Payload;
 use self::surroundings::Surroundings;
 pub(crate) use self::surroundings::{is_headless, project_repository};
 use crate::agent::Agent;
@@ -152,7 +152,7 @@ impl Hook<'_> {
         let hook = SpooledHook {
             agent: self.agent.name().into(),
             query: self.path.query().into(),
-            ts: self.ts,
+            ts: self.ts.as_millis(),
             body: self.payload.raw(),
         };
         let item = SpoolItem::new(self.key.clone(), Spooled::Hook(hook));
@@ -166,7 +166,7 @@ impl Hook<'_> {
 }
 
 /// The request that brings a spooled hook to a hub on another machine; its answer is read by nobody.
-pub(super) fn spooled(key: &str, hook: &SpooledHook) -> Request {
+pub(crate) fn spooled(key: &str, hook: &SpooledHook) -> Request {
     let path = Path::with_query("/hooks", &hook.agent, &hook.query);
     Request::post(path, hook.body.get()).header("idempotency-key", key)
 }

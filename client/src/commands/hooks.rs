@@ -210,8 +210,8 @@ fn status(args: &StatusArgs, here: &Here) -> Result<Exit, Error> {
         .flat_map(|agent| status::look(agent, &here.env, &workspace, &program))
         .collect();
     if args.json {
-        let json = serde_json::to_string(&found).map_err(anyhow::Error::from)?;
-        println(json_line(&format!("{{\"hooks\":{json}}}")))?;
+        let all: Vec<_> = found.iter().map(Found::json).collect();
+        println(json_line(&serde_json::json!({ "hooks": all }).to_string()))?;
         return Ok(Exit::DONE);
     }
     for one in &found {

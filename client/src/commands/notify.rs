@@ -3,29 +3,27 @@
 mod dry_run;
 
 use std::io::Read;
-use std::time::SystemTime;
 
 use hub_protocol::{
     InboxName, InboxTouched, Kind, MAX_ITEM_BYTES, Post, Priority, ProjectName, Published, Seq,
-    SpoolItem, Spooled, Timestamp,
+    Timestamp,
 };
 use serde_json::Value;
-use serde_json::value::RawValue;
 
-use super::hook;
 use crate::env::Sourced;
 use crate::error::{Error, Exit};
 use crate::here::Here;
-use crate::hub::{Hub, Path, Request, parse};
+use crate::hub::parse;
 use crate::out::{println, say};
-use crate::random;
+use crate::publish::{Attempt, publish};
 use crate::sender::sender;
 use crate::span::Span;
-use crate::spool::Spool;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 When the hub is down the notification is kept in the state directory, and the hub takes it in when it starts.
+Where a sandbox blocks sockets, a state (complete, question, testing, error, progress) is written into the
+session's status file instead: $HUB_STATUS_FILE, or .hub/status/SESSION in the worktree.
 
 Examples:
   hubctl notify \"backup done\"
@@ -100,20 +98,12 @@ pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
     if args.dry_run {
         return dry_run::show(&draft, args.json);
     }
-    // The key is there before the first attempt: whatever becomes of it, no repeat is stored twice.
-    let key = random::key(SystemTime::now())?;
-    let body = body(&draft.post)?;
-    match publish(here, &key, &body).await {
-        Ok((hub, answer)) => {
-            tell(&answer, args.json)?;
-            if hub.is_remote() {
-                send_spooled(&hub, &spool(here)).await;
-            }
+    match publish(here, &draft.post).await? {
+        Attempt::Sent(sent) => {
+            tell(&sent.answer, args.json)?;
+            sent.send_spooled(here).await;
         }
-        Err(error) if error.is_passing() => {
-            keep(here, &SpoolItem::new(key, Spooled::Post(body)), &error)?;
-        }
-        Err(error) => return Err(error),
+        Attempt::Unsent(unsent) => unsent.leave(here, &draft.post)?,
     }
     Ok(Exit::DONE)
 }
@@ -172,27 +162,6 @@ fn text(message: &[String]) -> Result<String, Error> {
     Ok(text)
 }
 
-fn body(post: &Post) -> Result<Box<RawValue>, Error> {
-    let body = serde_json::value::to_raw_value(post).map_err(anyhow::Error::from)?;
-    if body.get().len() > MAX_ITEM_BYTES {
-        return Err(Error::Failed(anyhow::anyhow!(
-            "the notification has {} bytes as JSON; at most {MAX_ITEM_BYTES} are taken",
-            body.get().len()
-        )));
-    }
-    Ok(body)
-}
-
-async fn publish(here: &Here, key: &str, body: &RawValue) -> Result<(Hub, String), Error> {
-    let hub = here.hub()?;
-    let answer = hub.text(&request(key, body)).await?;
-    Ok((hub, answer))
-}
-
-fn request(key: &str, body: &RawValue) -> Request {
-    Request::post(Path::new("/notify"), body.get()).header("idempotency-key", key)
-}
-
 fn tell(answer: &str, json: bool) -> Result<(), Error> {
     let published: Published = parse(answer)?;
     for inbox in &published.inboxes {
@@ -238,50 +207,5 @@ fn summary(published: &Published) -> String {
         0 => format!("{} {whereto}", published.id),
         1 => format!("{} {whereto}; 1 waiter woken", published.id),
         woken => format!("{} {whereto}; {woken} waiters woken", published.id),
-    }
-}
-
-fn spool(here: &Here) -> Spool {
-    Spool::of(&here.settings.state_dir.value)
-}
-
-fn keep(here: &Here, item: &SpoolItem, why: &Error) -> Result<(), Error> {
-    if let Err(error) = spool(here).keep(item) {
-        say(why);
-        say(format!("not kept either: {error:#}"));
-        return Err(Error::Unreachable(crate::error::Unreachable {
-            connected: false,
-            reason: "the notification is lost".into(),
-        }));
-    }
-    say(format!(
-        "{why}; kept in the spool as {}, the hub takes it in when it runs",
-        item.key
-    ));
-    Ok(())
-}
-
-/// Sends what this machine kept while the hub was away: a hub on another machine cannot see the files.
-async fn send_spooled(hub: &Hub, spool: &Spool) {
-    for item in spool.items() {
-        let request = match &item.said {
-            Spooled::Post(body) => request(&item.key, body),
-            Spooled::Hook(hook) => hook::spooled(&item.key, hook),
-        };
-        let sent = hub.text(&request).await;
-        let done = match sent {
-            Ok(_) => spool.remove(&item.key).map_err(anyhow::Error::from),
-            Err(error) if error.is_passing() => return,
-            Err(error) => {
-                say(format!(
-                    "what was spooled as {} is refused: {error}",
-                    item.key
-                ));
-                spool.reject(&item.key)
-            }
-        };
-        if let Err(error) = done {
-            say(format!("spool: {error:#}"));
-        }
     }
 }

@@ -12,7 +12,10 @@ struct Hello {
 
 /// Whether `body` holds HMAC-SHA256(token, nonce ‖ address); compared in constant time.
 pub(super) fn holds(token: &[u8], body: &[u8], nonce: &str, address: &str) -> bool {
-    let Ok(hello) = serde_json::from_slice::<Hello>(body) else {
+    let Some(hello) = std::str::from_utf8(body)
+        .ok()
+        .and_then(|text| serde_json::from_str::<Hello>(text).ok())
+    else {
         return false;
     };
     let (Some(proof), Ok(mut mac)) = (unhex(&hello.proof), Hmac::<Sha256>::new_from_slice(token))

@@ -13,15 +13,10 @@ pub(super) fn hear(payload: &Map<String, Value>) -> Result<Event, NotAnEvent> {
         .get("properties")
         .and_then(Value::as_object)
         .unwrap_or(&empty);
-    let id = session(properties, "sessionID").or_else(|_| {
-        let info = properties
-            .get("info")
-            .and_then(Value::as_object)
-            .unwrap_or(&empty);
-        session(info, "id").map_err(|_| NotAnEvent::Session("properties.sessionID"))
-    })?;
+    let id = session(payload, "session_id").or_else(|_| session(properties, "sessionID"))?;
     let mut event = event(payload, id, name);
-    event.carries = matches!(name, "session.idle" | "tool.execute.after");
+    // A prompt is all that it can be told.
+    event.carries = name == "session.idle";
     event.happened = match name {
         "session.created" => Happened::Started,
         "chat.message" => Happened::Prompt {
@@ -30,9 +25,14 @@ pub(super) fn hear(payload: &Map<String, Value>) -> Result<Event, NotAnEvent> {
         },
         "tool.execute.after" => Happened::Worked,
         "session.idle" => Happened::Stopped {
-            text: text(properties, "text").to_owned(),
+            text: text(payload, "last_assistant_message").to_owned(),
             tasks: Vec::new(),
             goes_on: false,
+        },
+        "question.asked" => Happened::Asks {
+            text: text(properties, "title").to_owned(),
+            options: Vec::new(),
+            data: json!({ "question": properties }),
         },
         "permission.asked" | "permission.updated" => Happened::Permission {
             text: text(properties, "title").to_owned(),

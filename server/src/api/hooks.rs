@@ -15,10 +15,10 @@ use serde_json::{Map, Value};
 
 use super::params::{self, Params, Part};
 use super::payload::Payload;
-use super::{ApiError, Code, questions, wait};
+use super::{ApiError, Code, notify, questions, wait};
 use crate::agents::instructions::{self, Situation};
 use crate::agents::{Agent, Event, Words};
-use crate::command::{Command, Happened, Hook};
+use crate::command::{Command, Happened, Hook, Once};
 use crate::filter::Filter;
 use crate::hub::Hub;
 use crate::presence::{Batch, WaitSpec};
@@ -58,21 +58,25 @@ pub(super) async fn hook(
     State(hub): State<Hub>,
     Part(agent): Part<String>,
     Params(params): Params<HookParams>,
+    headers: HeaderMap,
     payload: Payload,
 ) -> Result<Response, ApiError> {
+    let once = notify::once(&headers, agent.as_bytes())?;
     let payload: Map<String, Value> = payload.json()?;
-    Telling::new(&hub, &agent, params, &payload)?.answer().await
+    Telling::new(&hub, &agent, params, &payload, once)?
+        .answer()
+        .await
 }
 
-/// Takes an event in that was said while the hub was down. Nobody waits for an answer. A repeat says nothing new: the
-/// turn that it tells of is over already.
-pub(crate) async fn spooled(hub: &Hub, spooled: &SpooledHook) -> Result<(), ApiError> {
+/// Takes an event in that was said while the hub was down. Nobody waits for an answer.
+pub(crate) async fn spooled(hub: &Hub, key: &str, spooled: &SpooledHook) -> Result<(), ApiError> {
+    let once = Some(Once::new(key, spooled.agent.as_bytes()));
     let uri = format!("/?{}", spooled.query).parse();
     let uri: Uri = uri.map_err(|error: InvalidUri| ApiError::invalid(error))?;
     let query = Query::<HookParams>::try_from_uri(&uri);
     let Query(params) = query.map_err(|error| ApiError::invalid(error.body_text()))?;
     let payload = serde_json::from_str(spooled.body.get()).map_err(ApiError::invalid)?;
-    let telling = Telling::new(hub, &spooled.agent, params, &payload)?;
+    let telling = Telling::new(hub, &spooled.agent, params, &payload, once)?;
     telling.take_in(false).await.map(drop)
 }
 
@@ -82,6 +86,8 @@ struct Telling<'a> {
     agent: Agent,
     params: HookParams,
     event: Event,
+    /// Under which key it is told again. The same event may come with another text: it was cut.
+    once: Option<Once>,
 }
 
 /// What is known of a session when its event was taken in.
@@ -99,6 +105,7 @@ impl<'a> Telling<'a> {
         agent: &str,
         params: HookParams,
         payload: &Map<String, Value>,
+        once: Option<Once>,
     ) -> Result<Self, ApiError> {
         let unknown = |error| ApiError::new(Code::UnknownAgent, error);
         let agent: Agent = agent.parse().map_err(unknown)?;
@@ -108,22 +115,29 @@ impl<'a> Telling<'a> {
             agent,
             params,
             event,
+            once,
         })
     }
 
     async fn answer(self) -> Result<Response, ApiError> {
-        let mut batch = match self.event.carries && !self.event.subagent {
-            true => self.hub.take(self.wanted()).await?,
-            false => None,
-        };
+        let starts = self.event.happened == Happened::Started;
+        let carries = self.event.carries && !self.event.subagent;
+        let mut batch = None;
+        if carries && !starts {
+            batch = self.hub.take(self.wanted()).await?;
+        }
         let asked = self.take_in(batch.is_some()).await?;
+        // What a session goes by is known once it began.
+        if carries && starts {
+            batch = self.hub.take(self.wanted()).await?;
+        }
         let mut words = Words::default();
         if self.event.decides && self.hub.rules().approvals {
             words.decision = self.decision(asked).await?;
         }
         let mut lines = Vec::new();
         let known = self.known().await?;
-        if self.event.happened == Happened::Started && !self.event.subagent {
+        if starts && !self.event.subagent {
             lines.push(instructions::text(&Situation {
                 name: &known.name,
                 primary: known.primary,
@@ -199,6 +213,7 @@ impl<'a> Telling<'a> {
             info: self.info(),
             happened,
             event: self.event.name.clone(),
+            once: self.once.clone(),
         };
         let done = self.hub.submit(Command::Hook(Box::new(hook))).await?;
         Ok(done.ids)

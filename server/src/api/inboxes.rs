@@ -108,7 +108,8 @@ pub(super) async fn close(
     }))
 }
 
-/// Settles what a reader has: exactly what its lease covers, or exactly the numbers it names.
+/// Settles what a reader has: exactly what its lease covers, or exactly the numbers it names; with both, those of the
+/// lease, and the others are offered again at once.
 pub(super) async fn ack(
     State(hub): State<Hub>,
     Part(inbox): Part<InboxName>,
@@ -118,6 +119,7 @@ pub(super) async fn ack(
     let body: AckBody = payload.json()?;
     let acked = match (body.lease, body.ids) {
         (Some(lease), None) => wait::acknowledge(&hub, &lease).await?,
+        (Some(lease), Some(ids)) => wait::acknowledge_some(&hub, &lease, &ids).await?,
         (None, Some(ids)) => {
             let ids = routed(&hub, &project, &inbox, ids).await?;
             let command = Command::Ack {
@@ -128,7 +130,7 @@ pub(super) async fn ack(
             };
             hub.submit(command).await?.settled
         }
-        _ => return Err(ApiError::invalid("give either lease or ids")),
+        (None, None) => return Err(ApiError::invalid("give lease or ids")),
     };
     Ok(Json(Acked { acked }))
 }

@@ -192,7 +192,8 @@ where
     .transpose()
 }
 
-fn once(headers: &HeaderMap, body: &[u8]) -> Result<Option<Once>, ApiError> {
+/// The Idempotency-Key of a request, and what it was used for.
+pub(super) fn once(headers: &HeaderMap, body: &[u8]) -> Result<Option<Once>, ApiError> {
     let mut keys = headers.get_all("idempotency-key").iter();
     let Some(key) = keys.next() else {
         return Ok(None);

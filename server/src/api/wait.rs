@@ -11,6 +11,7 @@ use serde::Deserialize;
 
 use super::params::{self, Params};
 use super::{ApiError, Code};
+use crate::clock::Now;
 use crate::command::Command;
 use crate::filter::Filter;
 use crate::hub::Hub;
@@ -64,6 +65,9 @@ pub(super) async fn wait(
     let _permit = hub.stream_permit()?;
     let lease = params.ack.take().filter(|lease| !lease.is_empty());
     let spec = spec(params, hub.log())?;
+    if spec.way == Some(Way::Rewake) {
+        demand_session(&hub, &spec).await?;
+    }
     if let Some(lease) = lease {
         acknowledge(&hub, &lease).await?;
     }
@@ -83,10 +87,38 @@ pub(super) async fn wait(
 
 /// Settles what a lease covers. Doing it twice is fine.
 pub(super) async fn acknowledge(hub: &Hub, lease: &str) -> Result<Vec<Seq>, ApiError> {
-    let claim = hub
-        .leases()
-        .verify(lease, hub.log().epoch())
-        .map_err(|error| ApiError::new(Code::ForgedLease, error))?;
+    let claim = verified(hub, lease)?;
+    settle(hub, claim).await
+}
+
+/// Settles some of what a lease covers, and gives the rest back.
+pub(super) async fn acknowledge_some(
+    hub: &Hub,
+    lease: &str,
+    ids: &[Seq],
+) -> Result<Vec<Seq>, ApiError> {
+    let mut claim = verified(hub, lease)?;
+    let mut rest = claim.clone();
+    for (_, covered) in &mut claim.items {
+        covered.retain(|id| ids.contains(id));
+    }
+    for (_, covered) in &mut rest.items {
+        covered.retain(|id| !ids.contains(id));
+    }
+    let settled = settle(hub, claim).await?;
+    let give_back = hub.query(move |state, presence| {
+        presence.give_back(state, &rest.project, &rest.items, Now::read());
+    });
+    give_back.await?;
+    Ok(settled)
+}
+
+fn verified(hub: &Hub, lease: &str) -> Result<Claim, ApiError> {
+    let claim = hub.leases().verify(lease, hub.log().epoch());
+    claim.map_err(|error| ApiError::new(Code::ForgedLease, error))
+}
+
+async fn settle(hub: &Hub, claim: Claim) -> Result<Vec<Seq>, ApiError> {
     let command = Command::Ack {
         project: claim.project,
         items: claim.items,
@@ -94,6 +126,19 @@ pub(super) async fn acknowledge(hub: &Hub, lease: &str) -> Result<Vec<Seq>, ApiE
         shown: claim.shown,
     };
     Ok(hub.submit(command).await?.settled)
+}
+
+/// A waiter of a session's own hooks may come before the session itself is told: it has to come again.
+async fn demand_session(hub: &Hub, spec: &WaitSpec) -> Result<(), ApiError> {
+    let Some(session) = spec.session.clone() else {
+        return Err(ApiError::invalid("way=rewake is for a session"));
+    };
+    let project = spec.project.clone();
+    let known = hub.query(move |state, _| match state.session_with_id(&session) {
+        Some(_) => Ok(()),
+        None => state.find_session(&project, &session).map(drop),
+    });
+    Ok(known.await??)
 }
 
 fn spec(params: WaitParams, log: &Log) -> Result<WaitSpec, ApiError> {

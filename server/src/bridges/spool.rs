@@ -17,6 +17,8 @@ use rustix::fs::OFlags;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
+use super::Verdict;
+
 /// The largest file that can be an item: the largest notification, and room for what JSON escapes.
 const MAX_FILE_BYTES: u64 = 1024 * 1024;
 
@@ -25,17 +27,6 @@ const RETRY: Duration = Duration::from_secs(1);
 
 /// How often to look without having been told: a system may drop events, or have no watches left.
 const LOOK: Duration = Duration::from_secs(30);
-
-/// What became of an item that was submitted.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Verdict {
-    /// It is durable, now or since an earlier attempt.
-    Stored,
-    /// It will never be taken, for this reason.
-    Refused(String),
-    /// Not now: it stays, and so does everything after it.
-    Later,
-}
 
 /// What one look at the spool came to.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -3,6 +3,7 @@
 use hub_protocol::{InboxName, ProjectName, SessionInfo};
 use serde_json::Value;
 
+use super::Once;
 use crate::record::Beginner;
 
 /// One event of an agent's session.
@@ -20,6 +21,8 @@ pub struct Hook {
     pub happened: Happened,
     /// The event's own name, for people.
     pub event: String,
+    /// Take it in once for this key.
+    pub once: Option<Once>,
 }
 
 /// What happened in a session.

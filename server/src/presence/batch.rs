@@ -260,6 +260,24 @@ impl Presence {
         }
     }
 
+    /// What a reader has no room for is offered to the next one, as if it had never been leased.
+    pub fn give_back(
+        &mut self,
+        state: &State,
+        project: &ProjectName,
+        items: &[(InboxName, Vec<Seq>)],
+        now: Now,
+    ) {
+        for (inbox, ids) in items {
+            let door = self.door_mut(project, inbox);
+            door.leased.retain(|id, _| !ids.contains(id));
+            if let Some(waiter) = door.waiter {
+                self.consider(state, waiter, now);
+            }
+            self.forget_idle(project, inbox);
+        }
+    }
+
     /// A reader that asks again has lost what it was given and did not acknowledge.
     pub(super) fn release_leases_of(&mut self, state: &State, name: &str, now: Now) {
         let of_reader =

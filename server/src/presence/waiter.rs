@@ -21,7 +21,7 @@ pub(super) struct WaiterId(pub(super) u64);
 pub struct WaitSpec {
     /// The project of the inboxes.
     pub project: ProjectName,
-    /// The inboxes, each once; none: those of its session.
+    /// The inboxes, each once.
     pub inboxes: Vec<InboxName>,
     /// Whether its inboxes are those of its session, whichever these are by and by.
     pub own: bool,

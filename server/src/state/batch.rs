@@ -30,6 +30,9 @@ pub(super) struct Batch<'a> {
     pub(super) sessions: BTreeMap<(ProjectName, InboxName), SessionState>,
     /// Questions that this command settles.
     pub(super) answered: BTreeSet<Seq>,
+    /// Questions that this command asks under a key.
+    pub(super) asked: HashMap<(ProjectName, InboxName, String), Seq>,
+    /// Listeners that it uses up.
     fired: BTreeSet<Pair>,
 }
 
@@ -73,6 +76,7 @@ impl<'a> Batch<'a> {
             keyed: HashMap::new(),
             sessions: BTreeMap::new(),
             answered: BTreeSet::new(),
+            asked: HashMap::new(),
             fired: BTreeSet::new(),
         }
     }
@@ -173,10 +177,24 @@ impl<'a> Batch<'a> {
             }
         }
         if stop.kind == Kind::Ended {
-            self.after
-                .extend(state.orphaned(&stop.project, &stop.session, self.now));
+            self.orphan(&stop.project, &stop.session);
         }
         Ok(())
+    }
+
+    /// Removes the listeners that end with their caller, each once.
+    pub(super) fn orphan(&mut self, project: &ProjectName, caller: &InboxName) {
+        let state = self.state;
+        for pair in state.listeners.of_caller(project, caller) {
+            if self.fired.insert(pair.clone()) {
+                self.also(removed(pair, ListenerEnd::CallerEnded, self.now));
+            }
+        }
+    }
+
+    /// Whether this command uses a listener up.
+    pub(super) fn has_fired(&self, pair: &Pair) -> bool {
+        self.fired.contains(pair)
     }
 
     /// Uses a listener up, and tells its caller.

@@ -8,8 +8,8 @@ use super::notify::person;
 use super::session::{Due, Session};
 use super::settle::settled;
 use super::{Leased, State, texts};
-use crate::command::{Happened, Hook, Refusal};
-use crate::record::{Beginner, How, InboxClosed, Record, Turn, TurnNoted};
+use crate::command::{Decision, Happened, Hook, Refusal};
+use crate::record::{Beginner, How, InboxClosed, KeyUsed, Record, Turn, TurnNoted};
 
 /// Keys of what a session's next step withdraws: it was settled where it was asked.
 const WAITING: &str = "hook:waiting";
@@ -51,7 +51,34 @@ struct Telling<'a, 'b> {
 }
 
 impl State {
-    pub(super) fn decide_hook(
+    /// Takes an event in once: a hub that answers late is told again.
+    pub(super) fn decide_hook_once(
+        &self,
+        hook: &Hook,
+        now: Timestamp,
+        leased: &Leased<'_>,
+    ) -> Result<Decision, Refusal> {
+        let Some(once) = &hook.once else {
+            return Ok(Decision::Records(self.decide_hook(hook, now, leased)?));
+        };
+        if let Some(ids) = self.keys.made_by(once, now)? {
+            return Ok(Decision::Repeat(ids));
+        }
+        let mut records = self.decide_hook(hook, now, leased)?;
+        if !records.is_empty() {
+            let notified = |record: &&Record| matches!(record, Record::Notified(_));
+            let count = records.iter().filter(notified).count();
+            records.push(Record::KeyUsed(KeyUsed {
+                key: once.key.clone(),
+                digest: once.digest.clone(),
+                ids: (self.head + 1..).take(count).collect(),
+                at: now,
+            }));
+        }
+        Ok(Decision::Records(records))
+    }
+
+    fn decide_hook(
         &self,
         hook: &Hook,
         now: Timestamp,
@@ -125,16 +152,7 @@ impl State {
             let place = (project, key);
             let name = texts::name(key, self.session(project, key));
             let said = match due {
-                Due::Waits => {
-                    let tasks = self
-                        .session(project, key)
-                        .map_or(0, |it| it.turn.tasks.len());
-                    Said::of(
-                        place,
-                        Kind::Waiting,
-                        format!("Agent {name} stopped, {tasks} tasks still run"),
-                    )
-                }
+                Due::Waits => Said::of(place, Kind::Waiting, self.still_busy(place)),
                 Due::Fails(reason) => {
                     Said::of(place, Kind::Error, format!("Agent {name} failed: {reason}"))
                 }
@@ -146,20 +164,23 @@ impl State {
             batch.say_in_any_case(said);
         }
         for (pair, listener) in self.late(now) {
+            // What was due at the same time told its caller already.
+            if batch.has_fired(pair) {
+                continue;
+            }
             batch.also(super::listener::removed(
                 pair,
                 crate::record::ListenerEnd::Late,
                 now,
             ));
-            let minutes = listener
+            let within = listener
                 .until
-                .map_or(0, |until| until.as_millis() - listener.since.as_millis())
-                / 60_000;
+                .map_or(0, |until| until.as_millis() - listener.since.as_millis());
+            let within = texts::duration(within);
             let name = texts::name(&pair.target, self.session(&pair.project, &pair.target));
             let hub = "hub".parse().expect("a constant name");
-            let msg = format!(
-                "Expected {name} within {minutes} min, nothing came. Look: hubctl look {name}"
-            );
+            let msg =
+                format!("Expected {name} within {within}, nothing came. Look: hubctl look {name}");
             batch.say_in_any_case(Said {
                 to: Some(&pair.caller),
                 tells_state: false,
@@ -168,6 +189,19 @@ impl State {
         }
         self.due_receipts(&mut batch);
         batch.finish()
+    }
+
+    /// What is said of a session that stopped while something of its own still runs.
+    fn still_busy(&self, (project, key): (&ProjectName, &InboxName)) -> String {
+        let session = self.session(project, key);
+        let tasks = session.map_or(0, |it| it.turn.tasks.len());
+        let name = texts::name(key, session);
+        match self.sessions.busy_workers(project, key) {
+            0 => format!("Agent {name} stopped, {tasks} tasks still run"),
+            workers => {
+                format!("Agent {name} stopped, {tasks} tasks and {workers} workers still run")
+            }
+        }
     }
 
     fn due_receipts(&self, batch: &mut Batch<'_>) {
@@ -320,10 +354,7 @@ impl Telling<'_, '_> {
             .iter()
             .filter(|task| !turn.tasks.contains(task))
             .collect();
-        let workers = self.state.sessions.workers(self.project, self.key);
-        let busy = workers
-            .filter(|(_, it)| it.state == Some(SessionState::Working))
-            .count();
+        let busy = self.state.sessions.busy_workers(self.project, self.key);
         if silent {
         } else if !fresh.is_empty() || busy > 0 {
             let what = format!("{} tasks and {busy} workers still run", fresh.len());
@@ -384,18 +415,12 @@ impl Telling<'_, '_> {
         let name = self.name();
         let turn = self.session().map(|it| it.turn.clone()).unwrap_or_default();
         if turn.waits_from.is_some() {
-            let tasks = turn.tasks.len();
-            return self.say(
-                Kind::Waiting,
-                format!("Agent {name} stopped, {tasks} tasks still run"),
-                |said| {
-                    said.key = Some(WAITING);
-                },
-            );
+            let msg = self.state.still_busy((self.project, self.key));
+            return self.say(Kind::Waiting, msg, |said| said.key = Some(WAITING));
         }
         let msg = texts::with_excerpt(&format!("Agent {name} is waiting for input"), text);
-        if turn.stopped || turn.signalled {
-            // Recorded: the stop or the signal of this turn said more.
+        if turn.stopped || turn.signalled || turn.fails_from.is_some() {
+            // Recorded: the stop, the signal or the failure of this turn said more.
             return self.say(Kind::Waiting, msg, |said| {
                 (said.tells_state, said.recorded) = (false, true);
             });

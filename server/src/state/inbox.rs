@@ -44,6 +44,9 @@ pub struct Item {
     /// When nothing had proved that it arrived, until somebody was told.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub returned: Option<Timestamp>,
+    /// Whether the person was told that it reaches nobody.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub told: bool,
 }
 
 /// What is pending in one inbox. Whatever was routed here and is not pending is settled.

@@ -105,6 +105,7 @@ impl Inboxes {
                 emitted: None,
                 tried: Vec::new(),
                 returned: None,
+                told: false,
             };
             self.put_item(&route.project, &target.inbox, item);
         }

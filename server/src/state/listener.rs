@@ -61,7 +61,8 @@ impl Listeners {
         self.open.iter().filter(of)
     }
 
-    fn of_caller<'a>(
+    /// What a session listens to.
+    pub(super) fn of_caller<'a>(
         &'a self,
         project: &'a ProjectName,
         caller: &'a InboxName,
@@ -109,12 +110,12 @@ impl Listeners {
 
     pub(super) fn shift(&mut self, delta_ms: i64) {
         for (pair, mut listener) in std::mem::take(&mut self.open) {
+            listener.since = listener.since.plus_millis(delta_ms);
             listener.until = listener.until.map(|until| until.plus_millis(delta_ms));
             self.open.insert(pair, listener);
         }
-        let old = std::mem::take(&mut self.due);
-        let moved = |(at, pair): (Timestamp, Pair)| (at.plus_millis(delta_ms), pair);
-        self.due = old.into_iter().map(moved).collect();
+        let due = |(pair, it): (&Pair, &Listener)| Some((it.until?, pair.clone()));
+        self.due = self.open.iter().filter_map(due).collect();
     }
 }
 
@@ -167,14 +168,20 @@ impl State {
         });
         let since = self.listeners.fired.get(&pair).copied().unwrap_or(0);
         let stopped = target
-            .filter(|it| it.state.is_some_and(has_stopped) && it.seq > since && !fresh)
-            .map(|it| it.last.unwrap_or(it.seq));
-        let Some(cause) = stopped else {
+            .filter(|it| it.state.is_some_and(has_stopped) && !fresh)
+            .map(|it| (it.last.unwrap_or(it.seq), it.state))
+            .filter(|(cause, _)| *cause > since);
+        let Some((cause, state)) = stopped else {
             return Ok(vec![set]);
+        };
+        let kind = match state {
+            Some(SessionState::Blocked) if self.open_question(cause).is_ok() => Kind::Question,
+            Some(SessionState::Error) => Kind::Error,
+            _ => Kind::Complete,
         };
         let mut batch = Batch::new(self, now, leased);
         batch.also(set);
-        batch.fire(&pair, cause, Kind::Complete, None)?;
+        batch.fire(&pair, cause, kind, None)?;
         Ok(batch.finish())
     }
 
@@ -182,17 +189,6 @@ impl State {
         let open = self.listeners.get(pair).is_some();
         let removed = open.then(|| removed(pair, ListenerEnd::Removed, now));
         removed.into_iter().collect()
-    }
-
-    /// The listeners that end with their caller.
-    pub(super) fn orphaned(
-        &self,
-        project: &ProjectName,
-        caller: &InboxName,
-        now: Timestamp,
-    ) -> Vec<Record> {
-        let end = |pair| removed(pair, ListenerEnd::CallerEnded, now);
-        self.listeners.of_caller(project, caller).map(end).collect()
     }
 
     /// The listeners that nothing came for in time.

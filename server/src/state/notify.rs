@@ -290,21 +290,25 @@ impl Batch<'_> {
         priority
     }
 
-    /// A question that was read but not answered is replaced as well.
+    /// A question that was read but not answered is replaced as well, and offered nowhere any more.
     fn supersede_question(&mut self, draft: &Draft, from: &InboxName, key: &str, id: Seq) {
         if !matches!(draft.kind, Kind::Question | Kind::Approval) {
             return;
         }
+        let place = (draft.project.clone(), from.clone(), key.to_owned());
         let same = self.state.questions.of(&draft.project, from);
-        let replaced: Vec<Seq> = same
+        let replaced = same
             .filter(|(_, question)| question.key.as_deref() == Some(key))
-            .map(|(id, _)| id)
-            .collect();
+            .map(|(id, _)| id);
+        let replaced: Vec<Seq> = replaced.chain(self.asked.insert(place, id)).collect();
         for old in replaced {
             if self.answered.insert(old) {
                 let superseded = QuestionState::Superseded;
                 let settle = settled_question(old, superseded, None, Some(id), self.now);
                 self.after.push(settle);
+                let by = id.to_string();
+                let taken = settled(vec![old], None, How::Superseded, Some(&by), self.now);
+                self.after.extend(taken);
             }
         }
     }
@@ -333,7 +337,8 @@ impl Batch<'_> {
             Some(session) => self.state.called(&draft.project, session),
             None => from.clone(),
         };
-        let named = draft.explicit_kind && name.as_str() != InboxName::UNKNOWN;
+        let is_known = || self.state.session(&draft.project, &name).is_some();
+        let named = draft.explicit_kind && (name.as_str() != InboxName::UNKNOWN || is_known());
         let state = draft.kind.session_state().filter(|_| named)?;
         Some((name, state))
     }

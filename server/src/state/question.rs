@@ -143,6 +143,10 @@ impl State {
     ) -> Result<&Question, Refusal> {
         let id = draft.reply_to.ok_or(Refusal::NoSuchQuestion)?;
         let question = self.open_question(id)?;
+        // An answer reaches an inbox of its own project.
+        if question.project != draft.project {
+            return Err(Refusal::NoSuchQuestion);
+        }
         if question.from == *from {
             return Err(Refusal::NotYours("nobody answers their own question"));
         }
@@ -162,6 +166,7 @@ impl State {
         now: Timestamp,
     ) -> Result<Vec<Record>, Refusal> {
         let question = self.open_question(id)?;
+        let by = &self.called(&question.project, by);
         if question.from == *by {
             return Err(Refusal::NotYours("nobody claims their own question"));
         }
@@ -213,6 +218,7 @@ impl State {
         let open = |id: &&Seq| self.open_question(**id).is_ok();
         let withdrawn = QuestionState::Withdrawn;
         let settle = |id: &Seq| settled_question(*id, withdrawn, None, None, at);
+        let ids: BTreeSet<Seq> = ids.iter().copied().collect();
         ids.iter().filter(open).map(settle).collect()
     }
 

@@ -193,14 +193,14 @@ impl State {
                 {
                     item.tried.push(way);
                 }
-                item.returned = Some(it.at);
+                item.returned = (!item.told).then_some(it.at);
             });
         }
     }
 
     pub(super) fn apply_escalated(&mut self, it: &Escalated) {
         for &id in &it.ids {
-            let change = |item: &mut Item| item.returned = None;
+            let change = |item: &mut Item| (item.returned, item.told) = (None, true);
             self.inboxes.deliver(&it.project, &it.inbox, id, change);
         }
     }

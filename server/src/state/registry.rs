@@ -32,8 +32,7 @@ impl State {
 
     /// Whether a session has workers at work.
     pub fn has_busy_workers(&self, project: &ProjectName, key: &InboxName) -> bool {
-        let mut workers = self.sessions.workers(project, key);
-        workers.any(|(_, it)| it.state == Some(SessionState::Working))
+        self.sessions.busy_workers(project, key) > 0
     }
 
     /// The first id of the session that is called so, or the name itself.
@@ -156,7 +155,12 @@ impl State {
         let base = if base.is_empty() { "session" } else { base };
         let numbered = (2..).map(|n| format!("{base}-{n}"));
         let mut names = std::iter::once(base.to_owned()).chain(numbered);
-        let free = names.find(|name| !self.sessions.is_taken(project, name, key));
+        let is_inbox = |name: &str| {
+            let inbox = name.parse().ok().filter(|it| it != key);
+            inbox.is_some_and(|it| self.inboxes.get(project, &it).is_some())
+        };
+        let taken = |name: &str| self.sessions.is_taken(project, name, key) || is_inbox(name);
+        let free = names.find(|name| !taken(name));
         free.expect("there is a number for each session")
     }
 
@@ -222,7 +226,7 @@ impl State {
     /// What ends with a session: its listeners, and the dialogs that nobody can answer any more.
     pub(super) fn leave(&self, batch: &mut Batch<'_>, (project, key): (&ProjectName, &InboxName)) {
         self.withdraw_stale(batch, (project, key));
-        batch.after.extend(self.orphaned(project, key, batch.now));
+        batch.orphan(project, key);
     }
 
     pub(super) fn apply_gone(&mut self, seq: u64, it: &SessionGone) {

@@ -29,6 +29,9 @@ pub struct Session {
     /// What is known of it, if it was ever registered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub registered: Option<Registered>,
+    /// When it last said that it works, in this state or an earlier one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub worked: Option<Timestamp>,
     /// When it was over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub over: Option<Timestamp>,
@@ -71,7 +74,7 @@ pub(super) struct TurnState {
     /// Background work that ran at the last stop.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) tasks: Vec<String>,
-    /// Stopped with background work: it waits from then on.
+    /// Stopped with background work or workers at work: it waits from then on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) waits_from: Option<Timestamp>,
     /// The model failed: it is an error from then on, and why.
@@ -131,7 +134,9 @@ impl Session {
         what.clone_into(&mut self.evidence);
         self.turn.signalled = state != SessionState::Working;
         self.turn.fails_from = None;
-        if state != SessionState::Working {
+        if state == SessionState::Working {
+            self.worked = Some(ts);
+        } else {
             self.turn.waits_from = None;
         }
         if state == SessionState::Ended {
@@ -173,12 +178,13 @@ impl Session {
                     ..TurnState::default()
                 };
                 (self.state, self.seq, self.ts) = (Some(SessionState::Working), seq, at);
+                self.worked = Some(at);
             }
             Turn::Stopped { tasks, silent } => {
                 self.turn.stopped = true;
                 self.turn.tasks.clone_from(tasks);
                 let works = self.state == Some(SessionState::Working);
-                if works && !tasks.is_empty() && !silent {
+                if works && !silent {
                     self.turn.waits_from = Some(at.plus_millis(PATIENCE_MS));
                 } else if works && *silent {
                     self.state = self.turn.before.or(Some(SessionState::Waiting));

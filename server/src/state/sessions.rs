@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use hub_protocol::{InboxName, Process, ProjectName, Seq, Timestamp};
+use hub_protocol::{InboxName, Process, ProjectName, Seq, SessionState, Timestamp};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::session::{Due, Key, Session};
@@ -82,13 +82,24 @@ impl Sessions {
         self.projects.iter().find_map(of)
     }
 
+    /// The project in which a session of this name was last heard of.
+    pub(super) fn project_of(&self, name: &InboxName) -> Option<&ProjectName> {
+        let found = self.projects.keys().filter_map(|project| {
+            let key = self.resolve(project, name.as_str())?;
+            Some((self.get(project, key)?.touched, project))
+        });
+        found.max().map(|(_, project)| project)
+    }
+
     /// The live session of this process.
     pub(super) fn with_process(&self, process: &Process) -> Option<Key> {
         let same = |session: &Session| {
             session.is_alive() && session.info().and_then(|it| it.process.as_ref()) == Some(process)
         };
+        // Who was resumed in another's process is heard of last.
         self.iter(None)
-            .find(|(_, _, session)| same(session))
+            .filter(|(_, _, session)| same(session))
+            .max_by_key(|(_, _, session)| session.touched)
             .map(|(project, key, _)| (project.clone(), key.clone()))
     }
 
@@ -122,7 +133,15 @@ impl Sessions {
             .filter(move |(_, session)| session.parent().is_some_and(&is_parent))
     }
 
-    /// Whether a short name is another session's, or an inbox's that is no session's.
+    /// How many of its workers are at work.
+    pub(super) fn busy_workers(&self, project: &ProjectName, key: &InboxName) -> usize {
+        let workers = self.workers(project, key);
+        workers
+            .filter(|(_, it)| it.state == Some(SessionState::Working))
+            .count()
+    }
+
+    /// Whether a short name is another session's, or means something else.
     pub(super) fn is_taken(&self, project: &ProjectName, name: &str, key: &InboxName) -> bool {
         let reserved = ["primary", "person", "all", "unknown", "hub"].contains(&name);
         reserved || self.resolve(project, name).is_some_and(|of| of != key)
@@ -159,8 +178,32 @@ impl Sessions {
     /// Takes in what a session told of itself.
     pub(super) fn set(&mut self, seq: Seq, record: &SessionSet) {
         let set = |session: &mut Session| session.set(seq, record);
+        self.take_names(record);
         self.change(&record.project, &record.session, seq, set);
         self.index_names(&record.project, &record.session);
+    }
+
+    /// A name or an id means one session: whoever has it last. So does an agent's session that goes on under another
+    /// name.
+    fn take_names(&mut self, record: &SessionSet) {
+        let (project, key) = (&record.project, &record.session);
+        let Some(names) = self.names.get_mut(project) else {
+            return;
+        };
+        if record.info.name.is_some() {
+            let known = self.projects.get(project).and_then(|it| it.get(key));
+            let old = known.and_then(Session::name);
+            old.map(|old| names.remove(old));
+        }
+        let alias = record.alias.as_ref().map(InboxName::as_str);
+        for name in alias.into_iter().chain(record.info.name.as_deref()) {
+            let of = names.remove(name).filter(|of| of != key);
+            let other = of.and_then(|of| self.projects.get_mut(project)?.get_mut(&of));
+            if let Some(it) = other.and_then(|it| it.registered.as_mut()) {
+                it.aliases.retain(|alias| alias.as_str() != name);
+                it.info.name.take_if(|it| it == name);
+            }
+        }
     }
 
     fn unindex(&mut self, (touched, due): (Seq, Option<Timestamp>), place: &Key) {
@@ -219,6 +262,9 @@ impl Sessions {
             self.primaries.remove(project);
         } else if let Some(names) = self.names.get_mut(project) {
             names.retain(|_, of| of != key);
+            if names.is_empty() {
+                self.names.remove(project);
+            }
         }
     }
 
@@ -252,14 +298,15 @@ impl Sessions {
 
     /// Moves every deadline.
     pub(super) fn shift(&mut self, delta_ms: i64) {
-        for session in self.projects.values_mut().flat_map(BTreeMap::values_mut) {
-            session.shift(delta_ms);
+        self.due.clear();
+        for (project, sessions) in &mut self.projects {
+            for (key, session) in sessions {
+                session.shift(delta_ms);
+                if let Some((at, _)) = session.due() {
+                    self.due.insert((at, (project.clone(), key.clone())));
+                }
+            }
         }
-        let old = std::mem::take(&mut self.due);
-        self.due = old
-            .into_iter()
-            .map(|(at, key)| (at.plus_millis(delta_ms), key))
-            .collect();
     }
 }
 

@@ -31,6 +31,14 @@ pub(super) fn with_excerpt(head: &str, text: &str) -> String {
     }
 }
 
+/// A length of time that somebody asked for.
+pub(super) fn duration(millis: i64) -> String {
+    match millis / 1000 {
+        seconds if seconds % 60 == 0 && seconds > 0 => format!("{} min", seconds / 60),
+        seconds => format!("{seconds} s"),
+    }
+}
+
 /// The text of a notification that is on its way.
 pub(super) fn msg_of(tail: &Bytes) -> Option<String> {
     #[derive(Deserialize)]
@@ -62,9 +70,10 @@ pub(super) fn stopped(
     }
     let said = msg.map(excerpt).unwrap_or_default();
     match kind {
-        Kind::Question | Kind::Approval => {
-            format!("{who} needs input: {said} Answer: hubctl answer {cause} \"…\"")
-        }
+        Kind::Question | Kind::Approval => format!(
+            "{}. Answer: hubctl answer {cause} \"…\"",
+            with_excerpt(&format!("{who} needs input"), &said)
+        ),
         Kind::Error => format!(
             "{} Look: hubctl look {name}",
             with_excerpt(&format!("{who} failed"), &said)

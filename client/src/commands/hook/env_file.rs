@@ -2,14 +2,15 @@
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;
-use std::path::PathBuf;
 
 use hub_protocol::InboxName;
 
 use super::payload::Payload;
 use super::surroundings::Surroundings;
 use crate::here::Here;
+use crate::sender;
 use crate::shell::quoted;
+use crate::status_file;
 
 /// Adds who and where the session is, and its status file. What is set already, there or in the environment, stays.
 pub(super) fn extend(here: &Here, payload: &Payload, surroundings: &Surroundings) {
@@ -46,21 +47,16 @@ fn variables(
     surroundings: &Surroundings,
 ) -> Vec<(&'static str, String)> {
     let mut all = vec![("HUB_PROJECT", surroundings.project.to_string())];
-    let given = here.env.var("HUB_SESSION").and_then(|it| it.to_str());
-    let session = given.or(payload.text("session_id"));
-    if let Some(session) = session.and_then(|it| it.parse::<InboxName>().ok()) {
+    let given = sender::given_session(&here.env).ok().flatten();
+    let own = || payload.text("session_id")?.parse::<InboxName>().ok();
+    if let Some(session) = given.map(|it| it.value).or_else(own) {
         all.push(("HUB_SESSION", session.to_string()));
-        let file = status_file(here, surroundings, &session);
-        all.extend(file.to_str().map(|file| ("HUB_STATUS_FILE", file.into())));
+        // An agent that is started from this session's commands is another session.
+        let agent = here.env.var("CLAUDE_PID").and_then(|it| it.to_str());
+        all.extend(agent.map(|pid| (sender::SESSION_AGENT, pid.to_owned())));
+        let file = status_file::prepare(here, &session).ok();
+        let file = file.as_ref().and_then(|file| file.to_str());
+        all.extend(file.map(|file| ("HUB_STATUS_FILE", file.into())));
     }
     all
-}
-
-/// In the worktree where there is one: an agent's sandbox lets it write there.
-fn status_file(here: &Here, surroundings: &Surroundings, session: &InboxName) -> PathBuf {
-    let dir = match surroundings.worktree() {
-        Some(worktree) => worktree.join(".hub/status"),
-        None => here.settings.state_dir.value.join("status"),
-    };
-    dir.join(session.as_str())
 }

@@ -12,6 +12,7 @@ use crate::git::Repository;
 use crate::hub::Path;
 use crate::process;
 use crate::project::project_at_once;
+use crate::sender::given_session;
 
 /// Where an agent's session is.
 #[derive(Debug)]
@@ -35,11 +36,6 @@ impl Surroundings {
         }
     }
 
-    /// The worktree of the working directory.
-    pub(super) fn worktree(&self) -> Option<&FilePath> {
-        self.repository.as_ref()?.worktree.as_deref()
-    }
-
     /// A short name to suggest: the linked worktree's, or the branch's.
     fn name(&self) -> Option<InboxName> {
         let repository = self.repository.as_ref()?;
@@ -61,11 +57,12 @@ impl Surroundings {
     pub(super) fn path(&self, env: &Env, args: &Args) -> Path {
         let var = |name: &str| env.var(name).and_then(|value| value.to_str());
         let name_of = |name: &str| var(name)?.parse::<InboxName>().ok();
+        let given = given_session(env).ok().flatten();
         let process = self.process.as_ref();
         Path::new("/hooks")
             .segment(args.agent)
             .with("project", &self.project)
-            .maybe("session", name_of("HUB_SESSION"))
+            .maybe("session", given.map(|it| it.value))
             .maybe("parent", name_of("HUB_PARENT"))
             .maybe("role", var("HUB_ROLE"))
             .maybe("name", self.name())

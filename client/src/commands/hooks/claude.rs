@@ -1,7 +1,7 @@
 //! Claude Code: `settings.json`, with the hooks that wake a session.
 
 use super::own::Caller;
-use super::scheme::{Entry, Files, Plan, Shape, group, handler};
+use super::scheme::{Files, Plan, Shape, entries, group, handler};
 use super::tree::Node;
 use crate::agent::Agent;
 use crate::here::Here;
@@ -15,26 +15,30 @@ pub(super) const FILES: Files = Files {
     local: Some(".claude/settings.local.json"),
 };
 
-/// The events, with their matchers.
-const EVENTS: [(&str, Option<&str>); 11] = [
-    ("SessionStart", None),
-    ("SessionEnd", None),
-    ("UserPromptSubmit", None),
-    (
-        "PreToolUse",
-        Some("AskUserQuestion|EnterPlanMode|ExitPlanMode"),
-    ),
-    ("PostToolUse", None),
-    ("PostToolUseFailure", None),
-    ("PermissionRequest", None),
-    (
-        "Notification",
-        Some("idle_prompt|permission_prompt|agent_needs_input|elicitation_dialog"),
-    ),
-    ("Stop", None),
-    ("StopFailure", None),
-    ("SubagentStop", None),
+const EVENTS: [&str; 11] = [
+    "SessionStart",
+    "SessionEnd",
+    "UserPromptSubmit",
+    "PreToolUse",
+    "PostToolUse",
+    "PostToolUseFailure",
+    "PermissionRequest",
+    "Notification",
+    "Stop",
+    "StopFailure",
+    "SubagentStop",
 ];
+
+/// Of what happens at an event, what is told.
+fn matcher(event: &str) -> Option<&'static str> {
+    match event {
+        "PreToolUse" => Some("AskUserQuestion|EnterPlanMode|ExitPlanMode"),
+        "Notification" => {
+            Some("idle_prompt|permission_prompt|agent_needs_input|elicitation_dialog")
+        }
+        _ => None,
+    }
+}
 
 /// Seconds; a hook ends long before.
 const TIMEOUT: u32 = 30;
@@ -47,7 +51,7 @@ const REWAKE_TIMEOUT: u32 = 86_400;
 
 pub(super) fn plan(caller: &Caller) -> Plan {
     let command = caller.hook(Agent::Claude);
-    let entries = EVENTS.map(|(event, matcher)| {
+    let node = |event| {
         let timeout = match event {
             "PermissionRequest" => PERMISSION_TIMEOUT,
             _ => TIMEOUT,
@@ -56,14 +60,11 @@ pub(super) fn plan(caller: &Caller) -> Plan {
         if caller.rewake && ["SessionStart", "Stop"].contains(&event) {
             handlers.push(rewake(caller));
         }
-        Entry {
-            event,
-            node: group(matcher, handlers),
-        }
-    });
+        group(matcher(event), handlers)
+    };
     Plan {
         shape: Shape::Grouped,
-        entries: entries.into(),
+        entries: entries(&EVENTS, &node),
         allow: &["Bash(hubctl wait:*)"],
         version: None,
     }

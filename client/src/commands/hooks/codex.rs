@@ -1,7 +1,7 @@
 //! Codex CLI: `hooks.json`.
 
 use super::own::Caller;
-use super::scheme::{Entry, Files, Plan, Shape, group, handler};
+use super::scheme::{Files, Plan, Shape, entries, group, handler};
 use crate::agent::Agent;
 use crate::here::Here;
 use crate::settings::Address;
@@ -27,16 +27,13 @@ const EVENTS: [&str; 8] = [
 
 pub(super) fn plan(caller: &Caller) -> Plan {
     let command = caller.hook(Agent::Codex);
-    let entries = EVENTS.map(|event| {
+    let node = |event| {
         let timeout = if event == "PermissionRequest" { 90 } else { 30 };
-        Entry {
-            event,
-            node: group(None, vec![handler(&command, timeout)]),
-        }
-    });
+        group(None, vec![handler(&command, timeout)])
+    };
     Plan {
         shape: Shape::Grouped,
-        entries: entries.into(),
+        entries: entries(&EVENTS, &node),
         allow: &[],
         version: None,
     }

@@ -2,7 +2,7 @@
 //! so the command does.
 
 use super::own::Caller;
-use super::scheme::{Entry, Files, Plan, Shape};
+use super::scheme::{Files, Plan, Shape, entries};
 use super::tree::Node;
 use crate::agent::Agent;
 
@@ -26,17 +26,16 @@ const EVENTS: [&str; 7] = [
 
 pub(super) fn plan(caller: &Caller) -> Plan {
     let command = caller.hook(Agent::Copilot);
-    let entries = EVENTS.map(|event| Entry {
-        event,
-        node: Node::object_of([
+    let node = |event: &str| {
+        Node::object_of([
             ("type", Node::of(&"command")),
             ("bash", Node::of(&format!("{command} --event {event}"))),
             ("timeoutSec", Node::of(&30)),
-        ]),
-    });
+        ])
+    };
     Plan {
         shape: Shape::Flat("bash"),
-        entries: entries.into(),
+        entries: entries(&EVENTS, &node),
         allow: &[],
         version: Some(1),
     }

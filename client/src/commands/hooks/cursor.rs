@@ -1,7 +1,7 @@
 //! Cursor (experimental): `hooks.json`.
 
 use super::own::Caller;
-use super::scheme::{Entry, Files, Plan, Shape};
+use super::scheme::{Files, Plan, Shape, entries};
 use super::tree::Node;
 use crate::agent::Agent;
 
@@ -17,13 +17,10 @@ const EVENTS: [&str; 4] = ["sessionStart", "sessionEnd", "beforeSubmitPrompt", "
 
 pub(super) fn plan(caller: &Caller) -> Plan {
     let command = caller.hook(Agent::Cursor);
-    let entries = EVENTS.map(|event| Entry {
-        event,
-        node: Node::object_of([("command", Node::of(&command))]),
-    });
+    let node = |_: &str| Node::object_of([("command", Node::of(&command))]);
     Plan {
         shape: Shape::Flat("command"),
-        entries: entries.into(),
+        entries: entries(&EVENTS, &node),
         allow: &[],
         version: Some(1),
     }

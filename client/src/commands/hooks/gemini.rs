@@ -1,7 +1,7 @@
 //! Gemini CLI: `settings.json`; timeouts in milliseconds.
 
 use super::own::Caller;
-use super::scheme::{Entry, Files, Plan, Shape, group};
+use super::scheme::{Files, Plan, Shape, entries, group};
 use super::tree::Node;
 use crate::agent::Agent;
 
@@ -26,21 +26,18 @@ const TIMEOUT_MS: u32 = 30_000;
 
 pub(super) fn plan(caller: &Caller) -> Plan {
     let command = caller.hook(Agent::Gemini);
-    let entries = EVENTS.map(|event| {
+    let node = |_| {
         let handler = Node::object_of([
             ("name", Node::of(&"hub")),
             ("type", Node::of(&"command")),
             ("command", Node::of(&command)),
             ("timeout", Node::of(&TIMEOUT_MS)),
         ]);
-        Entry {
-            event,
-            node: group(None, vec![handler]),
-        }
-    });
+        group(None, vec![handler])
+    };
     Plan {
         shape: Shape::Grouped,
-        entries: entries.into(),
+        entries: entries(&EVENTS, &node),
         allow: &[],
         version: None,
     }

@@ -140,6 +140,15 @@ pub(super) fn left_to_do(agent: Agent, here: &Here) -> Vec<String> {
     }
 }
 
+/// An entry for each of `events`, as `node` makes it.
+pub(super) fn entries(events: &[&'static str], node: &dyn Fn(&'static str) -> Node) -> Vec<Entry> {
+    let entry = |&event| Entry {
+        event,
+        node: node(event),
+    };
+    events.iter().map(entry).collect()
+}
+
 /// A command handler in a group of its own, as Claude Code, Codex and Gemini have it.
 pub(super) fn group(matcher: Option<&str>, handlers: Vec<Node>) -> Node {
     let mut members = Vec::new();

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use serde::Serialize;
+use serde_json::{Value, json};
 
 use super::change::{Change, installing};
 use super::file::SettingsFile;
@@ -14,8 +14,7 @@ use crate::agent::Agent;
 use crate::env::Env;
 
 /// How it stands in one file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum State {
     /// Nothing of ours.
     Absent,
@@ -28,21 +27,19 @@ pub(super) enum State {
 }
 
 /// What is found in one file.
-#[derive(Debug, Serialize)]
+#[derive(Debug)]
 pub(super) struct Found {
     pub(super) agent: &'static str,
     pub(super) scope: &'static str,
     pub(super) path: PathBuf,
     pub(super) state: State,
     /// The hubctl that is called.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) hubctl: Option<String>,
     /// Whether the session is woken by itself.
     pub(super) rewake: bool,
     /// Whether an event has it twice in this file, or another file has it too: each hook would be told twice.
     pub(super) duplicate: bool,
     /// What is wrong.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) problem: Option<String>,
 }
 
@@ -79,7 +76,32 @@ fn look_at(agent: Agent, scope: Scope, path: PathBuf, program: &str) -> Found {
     found
 }
 
+impl State {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Absent => "absent",
+            Self::Installed => "installed",
+            Self::Outdated => "outdated",
+            Self::Malformed => "malformed",
+        }
+    }
+}
+
 impl Found {
+    /// This, for a script.
+    pub(super) fn json(&self) -> Value {
+        json!({
+            "agent": self.agent,
+            "scope": self.scope,
+            "path": self.path.display().to_string(),
+            "state": self.state.name(),
+            "hubctl": self.hubctl,
+            "rewake": self.rewake,
+            "duplicate": self.duplicate,
+            "problem": self.problem,
+        })
+    }
+
     fn fill(&mut self, agent: Agent, program: &str) -> Result<(), String> {
         let file = SettingsFile::read(&self.path).map_err(|error| format!("{error:#}"))?;
         let own = own(&file, agent)?;

@@ -5,14 +5,13 @@ use std::io::{self, Write};
 use std::time::Duration;
 
 use hub_protocol::{Framed, InboxName, Problem, ProjectName, Seq};
-use serde::Deserialize;
 use tokio::time::Instant;
 
 use super::acknowledgement::Acknowledgement;
 use super::identity::waiter_name;
 use super::waiter::{Batch, GRACE, INSTANT, LONGEST_POLL};
 use crate::backoff::Backoff;
-use crate::commands::hook::{is_headless, project_repository, read_stdin};
+use crate::commands::hook::{Payload, is_headless, project_repository, read_stdin};
 use crate::error::{Error, Exit};
 use crate::here::Here;
 use crate::hub::{Hub, Path, Request, parse};
@@ -26,21 +25,14 @@ const LONGEST: Duration = Duration::from_secs(86_000);
 /// For a lull of so many milliseconds once something came.
 const SETTLE: u64 = 200;
 
-/// What is read of the hook's JSON.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Told {
-    session_id: Option<String>,
-    cwd: Option<String>,
-}
-
 /// Waits until something comes for the session, or its agent ends. Whatever goes wrong, the session is left alone.
 pub(super) async fn run(here: &Here) -> Exit {
     let told = read_stdin().unwrap_or_default();
     if is_headless(&here.env) {
         return Exit::DONE;
     }
-    let Some(rewake) = Rewake::new(here, &serde_json::from_slice(&told).unwrap_or_default()) else {
+    let payload = Payload::parse(&told, None);
+    let Some(rewake) = Rewake::new(here, payload.as_ref()) else {
         return Exit::DONE;
     };
     tokio::select! {
@@ -58,10 +50,11 @@ struct Rewake<'a> {
 }
 
 impl<'a> Rewake<'a> {
-    fn new(here: &'a Here, told: &Told) -> Option<Self> {
-        let given = told.session_id.as_ref().and_then(|id| id.parse().ok());
+    fn new(here: &'a Here, payload: Option<&Payload>) -> Option<Self> {
+        let told = |name: &str| payload?.text(name);
+        let given = told("session_id").and_then(|id| id.parse().ok());
         let session = given.or_else(|| Some(crate::sender::session(&here.env).ok()??.value))?;
-        let repository = project_repository(&here.env, told.cwd.as_deref());
+        let repository = project_repository(&here.env, told("cwd"));
         Some(Self {
             project: project_at_once(&here.env, repository.as_ref()).value,
             name: format!("rewake:{}", waiter_name(Some(&session))),
@@ -147,11 +140,9 @@ impl<'a> Rewake<'a> {
 
 /// The numbers of notifications.
 fn ids(notifications: &[&str]) -> Vec<Seq> {
-    #[derive(Deserialize)]
-    struct Numbered {
-        id: Seq,
-    }
+    let read =
+        |json: &&str| -> serde_json::Value { serde_json::from_str(json).unwrap_or_default() };
     // The hub numbers every notification.
-    let id = |json: &&str| serde_json::from_str(json).map(|it: Numbered| it.id).ok();
+    let id = |json: &&str| -> Option<Seq> { read(json)["id"].as_u64() };
     notifications.iter().filter_map(id).collect()
 }

@@ -1,22 +1,27 @@
-//! Sessions' processes: when one of this machine is gone, the hub is told.
+//! Sessions of this machine: when the process of one is gone, the hub is told; the worktree of each has status files.
 //!
 //! A number alone is given again to another process; with the time of its start and the boot it is not.
 
+use std::collections::HashSet;
+use std::path::Path;
 use std::time::Duration;
 
 use hub_protocol::{InboxName, Process, ProjectName};
 use tokio::time::MissedTickBehavior;
 use tokio_util::sync::CancellationToken;
 
+use super::status_files::StatusFiles;
 use crate::command::Command;
 use crate::hub::Hub;
+use crate::state::Session;
 
 /// How often to look.
 const LOOK: Duration = Duration::from_secs(2);
 
-/// Looks after the processes of live sessions until `shutdown`.
-pub async fn watch(hub: &Hub, shutdown: &CancellationToken) {
-    let Some(boot_id) = boot_id() else { return };
+/// Looks after live sessions until `shutdown`.
+pub async fn watch(hub: &Hub, status_files: &StatusFiles, shutdown: &CancellationToken) {
+    let boot_id = boot_id();
+    let mut watched = HashSet::new();
     let mut looks = tokio::time::interval(LOOK);
     looks.set_missed_tick_behavior(MissedTickBehavior::Skip);
     loop {
@@ -24,30 +29,57 @@ pub async fn watch(hub: &Hub, shutdown: &CancellationToken) {
             () = shutdown.cancelled() => return,
             _ = looks.tick() => {}
         }
-        for (project, session, process) in processes(hub).await {
-            if !is_gone(&process, &boot_id) {
-                continue;
+        for session in local_sessions(hub).await {
+            let worktree = session.cwd.map(|cwd| (session.project.clone(), cwd));
+            if let Some((project, cwd)) = worktree.filter(|it| watched.insert(it.clone())) {
+                status_files.watch_worktree(&project, Path::new(&cwd));
             }
-            let command = Command::End {
-                project,
-                session,
-                gone: true,
-            };
-            if let Err(error) = hub.submit(command).await {
-                tracing::warn!(%error, "a session whose process is gone could not be ended");
+            let process = session.process.zip(boot_id.as_deref());
+            if process.is_some_and(|(process, boot_id)| is_gone(&process, boot_id)) {
+                end(hub, session.project, session.key).await;
             }
         }
     }
 }
 
-async fn processes(hub: &Hub) -> Vec<(ProjectName, InboxName, Process)> {
-    let found = hub.query(|state, _| {
+async fn end(hub: &Hub, project: ProjectName, session: InboxName) {
+    let command = Command::End {
+        project,
+        session,
+        gone: true,
+    };
+    if let Err(error) = hub.submit(command).await {
+        tracing::warn!(%error, "a session whose process is gone could not be ended");
+    }
+}
+
+/// A live session of this machine.
+struct Local {
+    project: ProjectName,
+    key: InboxName,
+    cwd: Option<String>,
+    process: Option<Process>,
+}
+
+/// A session that does not say where it runs may run here: its process tells.
+async fn local_sessions(hub: &Hub) -> Vec<Local> {
+    let host = rustix::system::uname()
+        .nodename()
+        .to_string_lossy()
+        .into_owned();
+    let found = hub.query(move |state, _| {
         let alive = state.sessions(None).filter(|(_, _, it)| it.is_alive());
-        let process = |(project, key, it): (&ProjectName, &InboxName, &crate::state::Session)| {
-            let process = it.info()?.process.clone()?;
-            Some((project.clone(), key.clone(), process))
+        let local = |(project, key, it): (&ProjectName, &InboxName, &Session)| {
+            let info = it.info()?;
+            let elsewhere = info.host.as_ref().is_some_and(|it| *it != host);
+            (!elsewhere).then(|| Local {
+                project: project.clone(),
+                key: key.clone(),
+                cwd: info.cwd.clone(),
+                process: info.process.clone(),
+            })
         };
-        alive.filter_map(process).collect()
+        alive.filter_map(local).collect()
     });
     found.await.unwrap_or_default()
 }

@@ -1,0 +1,240 @@
+//! `hubctl watch`: forward what sessions write into status files.
+
+mod changes;
+mod file;
+
+use std::collections::BTreeMap;
+use std::path::{Path as FilePath, PathBuf};
+use std::time::Duration;
+
+use hub_protocol::{InboxName, Kind, Post, ProjectName, Published, Seq, StatusLine};
+use serde::Deserialize;
+use serde_json::json;
+
+use self::changes::Changes;
+use self::file::{File, Look};
+use crate::error::{Error, Exit};
+use crate::here::Here;
+use crate::hub::{Hub, Path, Request, parse};
+use crate::out::say;
+use crate::publish::{Attempt, publish_once};
+
+/// How long after a change to look: of what is written in a hurry the last counts.
+const DEBOUNCE: Duration = Duration::from_millis(100);
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+A status file's first line is `STATE message`, with one of completed, needs_input, needs_testing, error, working. It is
+forwarded when it changes; the same line counts again once the session has worked. What the file says at the start is
+forwarded too, unless it was within the last day. The hub itself watches status/ in its state directory, and .hub/status
+in the worktrees of its sessions: this is for files elsewhere.
+
+Examples:
+  hubctl watch ~/build/status --session build
+  hubctl watch /mnt/box/status            # each file is named by its session
+  hubctl watch --once ./status/w1")]
+/// What to watch, and for whom.
+pub(crate) struct Args {
+    /// A status file, or a directory of them
+    #[arg(value_name = "FILE|DIR")]
+    path: PathBuf,
+    /// The session that speaks [default: the file's name]
+    #[arg(long, value_name = "ID")]
+    session: Option<InboxName>,
+    /// The project [default: as for notify]
+    #[arg(long, value_name = "P")]
+    project: Option<ProjectName>,
+    /// Forward what is there, and end; exit 1 if a file could not be read
+    #[arg(long)]
+    once: bool,
+}
+
+struct Watch<'a> {
+    args: &'a Args,
+    here: &'a Here,
+    project: ProjectName,
+    path: PathBuf,
+    files: BTreeMap<PathBuf, File>,
+}
+
+pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
+    let path = here.env.absolute(&args.path);
+    let mut watch = Watch {
+        args,
+        here,
+        project: here.project(args.project.as_ref())?.value,
+        path,
+        files: BTreeMap::new(),
+    };
+    let mut changes = Changes::of(watch.directory()?);
+    loop {
+        let settled = watch.look().await?;
+        if !settled {
+            tokio::time::sleep(DEBOUNCE).await;
+        } else if args.once {
+            let ignored = watch.files.values().any(File::is_ignored);
+            return Ok(if ignored { Exit::REFUSED } else { Exit::DONE });
+        } else {
+            changes.next().await;
+            tokio::time::sleep(DEBOUNCE).await;
+        }
+    }
+}
+
+impl Watch<'_> {
+    /// The directory in which things change; a file may come later, unless it is wanted at once.
+    fn directory(&self) -> Result<&FilePath, Error> {
+        let missing = |path: &FilePath| {
+            let path = path.display();
+            Error::Failed(anyhow::anyhow!("{path} does not exist"))
+        };
+        if self.path.is_dir() {
+            return Ok(&self.path);
+        }
+        if self.args.once && self.path.symlink_metadata().is_err() {
+            return Err(missing(&self.path));
+        }
+        match self.path.parent() {
+            Some(parent) if parent.is_dir() => Ok(parent),
+            _ => Err(missing(&self.path)),
+        }
+    }
+
+    /// Looks at every file; tells whether nothing is being written or has to be tried again.
+    async fn look(&mut self) -> Result<bool, Error> {
+        let mut settled = true;
+        for path in self.paths() {
+            let mut file = self.files.remove(&path).unwrap_or_default();
+            settled &= self.look_at(&mut file, &path).await;
+            self.files.insert(path, file);
+        }
+        Ok(settled)
+    }
+
+    fn paths(&self) -> Vec<PathBuf> {
+        let Ok(entries) = std::fs::read_dir(&self.path) else {
+            return vec![self.path.clone()];
+        };
+        let hidden = |path: &PathBuf| {
+            let name = path.file_name().unwrap_or_default();
+            name.as_encoded_bytes().starts_with(b".")
+        };
+        let mut paths: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
+        paths.retain(|path| !hidden(path));
+        paths.sort();
+        paths
+    }
+
+    async fn look_at(&self, file: &mut File, path: &FilePath) -> bool {
+        let session = match self.session(path) {
+            Ok(session) => session,
+            Err(error) => {
+                file.ignore(path, &error);
+                return true;
+            }
+        };
+        match file.look(path) {
+            Look::Same => true,
+            Look::Unfinished => false,
+            Look::Line(line) => {
+                let news = match file.told() {
+                    Some((told, id)) if *told == line => self.has_worked(&session, &line, id).await,
+                    _ => true,
+                };
+                if news {
+                    self.forward(file, path, (session, line)).await;
+                }
+                true
+            }
+        }
+    }
+
+    fn session(&self, path: &FilePath) -> Result<InboxName, Error> {
+        if let Some(session) = &self.args.session {
+            return Ok(session.clone());
+        }
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        name.parse()
+            .map_err(|error| Error::Usage(format!("{error}; --session names it")))
+    }
+
+    /// Says what a session wrote; what cannot be sent is spooled.
+    async fn forward(
+        &self,
+        file: &mut File,
+        path: &FilePath,
+        (session, line): (InboxName, StatusLine),
+    ) {
+        let what = format!("{session}: {}: {}", line.kind, line.msg);
+        let post = Post {
+            msg: line.msg.clone(),
+            from: Some(session),
+            kind: Some(line.kind),
+            project: Some(self.project.clone()),
+            data: Some(json!({"via": "status_file"})),
+            ts: file.written(),
+            ..Post::default()
+        };
+        match self.send(&post, file.key(path, &post)).await {
+            Ok(id) => {
+                let stored = id.map_or("spooled".into(), |id| format!("stored as {id}"));
+                say(format!("{what} ({stored})"));
+                file.tell(line, id);
+            }
+            Err(error) => file.ignore(path, &error),
+        }
+    }
+
+    /// Sends `post` under `key`; gives its number unless it was spooled.
+    async fn send(&self, post: &Post, key: String) -> Result<Option<Seq>, Error> {
+        match publish_once(self.here, key, post).await? {
+            Attempt::Sent(sent) => {
+                let published: Published = parse(&sent.answer)?;
+                sent.send_spooled(self.here).await;
+                Ok(Some(published.id))
+            }
+            Attempt::Unsent(unsent) => unsent.keep(self.here).map(|()| None),
+        }
+    }
+
+    /// Whether `session` has worked since its line was told as `id`; true where nobody knows.
+    async fn has_worked(&self, session: &InboxName, line: &StatusLine, id: Option<Seq>) -> bool {
+        let Some(id) = id else { return true };
+        let types = if line.kind == Kind::Progress {
+            // Work that goes on is no news, unless something else was said in between.
+            "complete,waiting,question,approval,testing,error,ended"
+        } else {
+            "progress"
+        };
+        let Ok(hub) = self.here.hub() else {
+            return true;
+        };
+        let path = Path::new("/notifications")
+            .with("project", &self.project)
+            .with("from", session)
+            .with("types", types)
+            .with("after", id)
+            .with("limit", 1);
+        let said: Result<Page, Error> = hub.json(&Request::get(path)).await;
+        let has_said = said.map_or(true, |page| !page.notifications.is_empty());
+        has_said || line.kind != Kind::Progress && is_working(&hub, session, &self.project).await
+    }
+}
+
+#[derive(Deserialize)]
+struct Page {
+    notifications: Vec<serde::de::IgnoredAny>,
+}
+
+/// Whether the hub knows of `session` that it works: an agent's hooks may tell without a notification.
+async fn is_working(hub: &Hub, session: &InboxName, project: &ProjectName) -> bool {
+    #[derive(Deserialize)]
+    struct State {
+        state: Option<hub_protocol::SessionState>,
+    }
+    let path = Path::new("/sessions")
+        .segment(session)
+        .with("project", project);
+    let known: Result<State, Error> = hub.json(&Request::get(path)).await;
+    known.is_ok_and(|it| it.state == Some(hub_protocol::SessionState::Working))
+}

@@ -1,0 +1,301 @@
+//! Sessions, listeners and questions over HTTP.
+
+use hub_harness::{Client, Hub};
+use serde_json::{Value, json};
+
+async fn sessions(client: &Client) -> Vec<Value> {
+    let list = client.get("/sessions?all=true").send().await;
+    list.expect(200).json()["sessions"]
+        .as_array()
+        .expect("a list")
+        .clone()
+}
+
+async fn state(client: &Client, session: &str, kind: &str) -> u64 {
+    client
+        .notify(json!({ "msg": "x", "from": session, "type": kind }))
+        .await
+}
+
+async fn register(client: &Client, id: &str, info: Value) -> Value {
+    let put = client.put(&format!("/sessions/{id}")).json(&info);
+    put.send().await.expect(201).json()
+}
+
+async fn drain(client: &Client, inbox: &str) -> Vec<Value> {
+    let path = format!("/wait?inbox={inbox}&timeout=0");
+    let answer = client.get(&path).send().await;
+    if answer.status == 204 {
+        return Vec::new();
+    }
+    let batch = answer.expect(200).json();
+    let lease = json!({ "lease": batch["lease"] });
+    let ack = client.post(&format!("/inboxes/{inbox}/ack")).json(&lease);
+    ack.send().await.expect(200);
+    batch["notifications"].as_array().expect("a list").clone()
+}
+
+#[tokio::test]
+async fn a_session_is_found_by_id_name_and_beginning_and_a_near_name_is_told() {
+    let hub = Hub::builder().memory().start();
+    let client = hub.client();
+    let made = register(&client, "0b1c2d", json!({ "name": "login form" })).await;
+    assert_eq!(made["name"], "login-form");
+    register(&client, "77aa", json!({ "name": "login-form" })).await;
+    for name in ["0b1c2d", "0b1", "login-form"] {
+        let found = client.get(&format!("/sessions/{name}")).send().await;
+        assert_eq!(found.expect(200).json()["id"], "0b1c2d", "{name}");
+    }
+    let second = client.get("/sessions/login-form-2").send().await;
+    assert_eq!(second.expect(200).json()["id"], "77aa");
+    let slip = client.get("/sessions/login-from").send().await;
+    assert_eq!(slip.expect(404).json()["nearest"], "login-form");
+    let known = client.put("/sessions/77aa").json(&json!({ "title": "t" }));
+    assert_eq!(known.send().await.expect(200).json()["title"], "t");
+}
+
+#[tokio::test]
+async fn what_is_sent_to_a_sessions_name_is_in_its_inbox() {
+    let hub = Hub::builder().memory().start();
+    let client = hub.client();
+    register(&client, "0b1c", json!({ "name": "login" })).await;
+    client.notify(json!({ "msg": "hi", "to": "login" })).await;
+    let got = client.get("/wait?session=0b1c&timeout=0").send().await;
+    assert_eq!(got.expect(200).json()["notifications"][0]["msg"], "hi");
+}
+
+#[tokio::test]
+async fn a_listener_fires_once_and_a_repeat_is_no_error() {
+    let hub = Hub::builder().memory().start();
+    let client = hub.client();
+    state(&client, "worker", "progress").await;
+    let path = "/sessions/worker/listeners/manager";
+    let first = client.put(path).send().await.expect(201).json();
+    assert_eq!(
+        (&first["created"], &first["fired"]),
+        (&json!(true), &json!(false))
+    );
+    let again = client.put(path).send().await.expect(200).json();
+    assert_eq!(again["created"], false);
+    let cause = state(&client, "worker", "complete").await;
+    state(&client, "worker", "progress").await;
+    state(&client, "worker", "complete").await;
+    let told = drain(&client, "manager").await;
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert_eq!(told[0]["data"]["cause"], cause);
+    let removed = client.delete(path).send().await.expect(200).json();
+    assert_eq!(removed["removed"], false);
+}
+
+#[tokio::test]
+async fn nobody_listens_to_a_stranger_or_to_oneself() {
+    let hub = Hub::builder().memory().start();
+    let client = hub.client();
+    let stranger = client.put("/sessions/nobody/listeners/me").send().await;
+    assert_eq!(stranger.expect(404).json()["code"], "unknown_session");
+    state(&client, "me", "progress").await;
+    let own = client.put("/sessions/me/listeners/me").send().await;
+    assert_eq!(own.expect(422).json()["code"], "invalid");
+    let later = client
+        .put("/sessions/nobody/listeners/me?within=60")
+        .send()
+        .await;
+    assert_eq!(later.expect(201).json()["created"], true);
+}
+
+#[tokio::test]
+async fn a_question_is_answered_once_and_the_asker_gets_it() {
+    let hub = Hub::builder().memory().start();
+    let client = hub.client();
+    let ask =
+        json!({ "msg": "Port?", "from": "worker", "type": "question", "options": ["1", "2"] });
+    let id = client.notify(ask).await;
+    let open = client.get("/questions").send().await.expect(200).json();
+    assert_eq!(open["questions"][0]["id"], id);
+    let claim = client
+        .post(&format!("/questions/{id}/claim"))
+        .json(&json!({ "by": "me" }));
+    assert_eq!(claim.send().await.expect(200).json()["state"], "claimed");
+    let own = json!({ "answer": "1", "session": "worker" });
+    let own = client.post(&format!("/questions/{id}/answer")).json(&own);
+    assert_eq!(own.send().await.expect(403).json()["code"], "not_yours");
+    let answer = || {
+        client
+            .post(&format!("/questions/{id}/answer"))
+            .json(&json!({ "answer": "2" }))
+    };
+    let answered = answer().send().await.expect(201).json();
+    assert_eq!(
+        (&answered["state"], &answered["answer"]),
+        (&json!("answered"), &json!("2"))
+    );
+    let late = answer().send().await.expect(409).json();
+    assert_eq!(
+        (&late["question"], &late["state"]),
+        (&json!(id), &json!("answered"))
+    );
+    let got = drain(&client, "worker").await;
+    assert_eq!(
+        (&got[0]["type"], &got[0]["reply_to"]),
+        (&json!("answer"), &json!(id))
+    );
+    assert!(
+        drain(&client, "primary").await.is_empty(),
+        "it is settled everywhere"
+    );
+}
+
+#[tokio::test]
+async fn whoever_waits_for_an_answer_gets_it_as_it_comes() {
+    let hub = Hub::builder().memory().start();
+    let client = hub.client();
+    let id = client
+        .notify(json!({ "msg": "?", "from": "worker", "type": "question" }))
+        .await;
+    let waits = {
+        let client = hub.client();
+        let path = format!("/questions/{id}?timeout=60");
+        tokio::spawn(async move { client.get(&path).send().await.expect(200).json() })
+    };
+    let answer = json!({ "msg": "yes", "from": "boss", "type": "answer", "reply_to": id });
+    client.notify(answer).await;
+    let question = waits.await.expect("an answer");
+    assert_eq!(
+        (&question["answer"], &question["by"]),
+        (&json!("yes"), &json!("boss"))
+    );
+    let withdraw = client
+        .post(&format!("/questions/{id}/withdraw"))
+        .json(&json!({}));
+    withdraw.send().await.expect(409);
+}
+
+#[tokio::test]
+async fn an_approval_is_a_persons_to_give() {
+    let hub = Hub::builder().memory().start();
+    let client = hub.client();
+    let ask = json!({ "msg": "rm -rf build?", "from": "worker", "type": "approval" });
+    let id = client.notify(ask).await;
+    state(&client, "other", "progress").await;
+    let path = format!("/questions/{id}/answer");
+    let agent = client
+        .post(&path)
+        .json(&json!({ "answer": "allow", "session": "other" }));
+    agent.send().await.expect(403);
+    let person = client.post(&path).json(&json!({ "answer": "allow" }));
+    person.send().await.expect(201);
+}
+
+#[tokio::test]
+async fn a_question_can_be_taken_back() {
+    let hub = Hub::builder().memory().start();
+    let client = hub.client();
+    let id = client
+        .notify(json!({ "msg": "?", "from": "worker", "type": "question" }))
+        .await;
+    let withdraw = client
+        .post(&format!("/questions/{id}/withdraw"))
+        .json(&json!({}));
+    assert_eq!(
+        withdraw.send().await.expect(200).json()["state"],
+        "withdrawn"
+    );
+    let open = client.get("/questions").send().await.expect(200).json();
+    assert_eq!(open["questions"], json!([]));
+    let all = client
+        .get("/questions?state=all")
+        .send()
+        .await
+        .expect(200)
+        .json();
+    assert_eq!(all["questions"][0]["state"], "withdrawn");
+}
+
+#[tokio::test]
+async fn whoever_takes_the_role_reads_primary_and_is_not_told_its_own() {
+    let hub = Hub::builder().memory().start();
+    let client = hub.client();
+    register(&client, "boss", json!({})).await;
+    let taken = client.post("/sessions/boss/primary").send().await;
+    assert_eq!(taken.expect(200).json()["primary"], true);
+    client.notify(json!({ "msg": "own", "from": "boss" })).await;
+    client
+        .notify(json!({ "msg": "theirs", "from": "worker" }))
+        .await;
+    let got = client
+        .get("/wait?session=boss&timeout=0")
+        .send()
+        .await
+        .expect(200)
+        .json();
+    let texts: Vec<&Value> = got["notifications"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|it| &it["msg"])
+        .collect();
+    assert_eq!(texts, ["theirs"]);
+}
+
+#[tokio::test]
+async fn a_session_ends_and_senders_that_are_none_are_sources() {
+    let hub = Hub::builder().memory().start();
+    let client = hub.client();
+    register(&client, "run-1", json!({ "agent": "run" })).await;
+    let ended = client
+        .delete("/sessions/run-1")
+        .send()
+        .await
+        .expect(200)
+        .json();
+    assert_eq!(ended["state"], "ended");
+    assert_eq!(sessions(&client).await.len(), 1);
+    let alive = client.get("/sessions").send().await.expect(200).json();
+    assert_eq!(alive["sessions"], json!([]));
+    client
+        .notify(json!({ "msg": "backup done", "from": "cron" }))
+        .await;
+    let sources = client.get("/sources").send().await.expect(200).json();
+    assert_eq!(sources["sources"][0]["name"], "cron");
+}
+
+#[tokio::test]
+async fn a_process_that_dies_at_work_is_one_error() {
+    let hub = Hub::start();
+    let client = hub.client();
+    let mut child = std::process::Command::new("sleep")
+        .arg("600")
+        .spawn()
+        .expect("sleep");
+    let stat = std::fs::read_to_string(format!("/proc/{}/stat", child.id())).expect("its stat");
+    let fields = stat.rsplit_once(')').expect("a name").1;
+    let started: u64 = fields
+        .split_whitespace()
+        .nth(19)
+        .expect("a field")
+        .parse()
+        .expect("a number");
+    let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").expect("a boot id");
+    let process = json!({ "pid": child.id(), "started": started, "boot_id": boot.trim() });
+    register(&client, "run-1", json!({ "process": process })).await;
+    state(&client, "run-1", "progress").await;
+    let waits = {
+        let client = hub.client();
+        let path = "/wait?types=error&timeout=60";
+        tokio::spawn(async move { client.get(path).send().await.expect(200).json() })
+    };
+    child.kill().expect("kill");
+    child.wait().expect("reap");
+    let told = waits.await.expect("an answer");
+    assert_eq!(told["notifications"][0]["from"], "run-1");
+    let gone = client
+        .get("/sessions/run-1")
+        .send()
+        .await
+        .expect(200)
+        .json();
+    assert_eq!(
+        (&gone["gone"], &gone["state"]),
+        (&json!(true), &json!("error"))
+    );
+}

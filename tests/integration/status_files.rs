@@ -1,0 +1,228 @@
+//! Status files: what counts, what counts again, and what is ignored.
+
+use std::fs;
+use std::os::unix::fs::{chown, symlink};
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use hub_harness::{DEADLINE, Hub};
+use serde_json::{Value, json};
+
+fn path(hub: &Hub, session: &str) -> PathBuf {
+    hub.state_dir().join("status").join(session)
+}
+
+fn write(hub: &Hub, session: &str, text: impl AsRef<[u8]>) {
+    fs::write(path(hub, session), text).expect("a status file");
+}
+
+/// What was said, oldest first.
+async fn said(hub: &Hub) -> Vec<Value> {
+    let answer = hub.client().get("/notifications?after=0&limit=500");
+    let page = answer.send().await.expect(200).json();
+    page["notifications"].as_array().expect("a list").clone()
+}
+
+/// The messages of `session`, once `last` was said by `by`.
+async fn messages(hub: &Hub, session: &str, (by, last): (&str, &str)) -> Vec<String> {
+    let give_up = Instant::now() + DEADLINE;
+    loop {
+        let said = said(hub).await;
+        if said.iter().any(|it| it["from"] == by && it["msg"] == last) {
+            let own = said.iter().filter(|it| it["from"] == session);
+            return own.map(|it| it["msg"].as_str().unwrap().into()).collect();
+        }
+        assert!(
+            Instant::now() < give_up,
+            "{by} never said '{last}': {said:?}"
+        );
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+/// The messages of `session` after everything that was written before was looked at.
+async fn settled(hub: &Hub, session: &str, mark: &str) -> Vec<String> {
+    // A look goes through the names in their order.
+    write(hub, "zz", format!("completed {mark}\n"));
+    messages(hub, session, ("zz", mark)).await
+}
+
+async fn works(hub: &Hub, session: &str) {
+    let post = json!({ "from": session, "type": "working", "msg": "next" });
+    hub.client().notify(post).await;
+}
+
+#[tokio::test]
+async fn every_state_becomes_its_type_also_when_all_are_written_at_once() {
+    let hub = Hub::builder().memory().start();
+    let lines = [
+        ("a", "completed Implemented the login feature", "complete"),
+        ("b", "needs_input Which port?", "question"),
+        ("c", "needs_testing", "testing"),
+        ("d", "error Build failed", "error"),
+        ("e", "working", "progress"),
+    ];
+    for (session, line, _) in lines {
+        write(&hub, session, format!("{line}\nand more\n"));
+    }
+    messages(&hub, "e", ("e", "working")).await;
+    let said = said(&hub).await;
+    assert_eq!(said.len(), lines.len());
+    for ((session, line, kind), it) in lines.iter().zip(said) {
+        assert_eq!((&it["from"], &it["type"]), (&json!(session), &json!(kind)));
+        let msg = line
+            .split_once(' ')
+            .map_or(line.replace('_', " "), |(_, msg)| msg.into());
+        assert_eq!(it["msg"], msg);
+        assert_eq!(it["data"], json!({ "via": "status_file" }));
+        assert_eq!(it["project"], "default");
+    }
+}
+
+#[tokio::test]
+async fn a_known_session_speaks_in_its_project() {
+    let hub = Hub::builder().memory().start();
+    let post = json!({ "from": "w1", "project": "app", "type": "working", "msg": "x" });
+    hub.client().notify(post).await;
+    write(&hub, "w1", "completed done\n");
+    messages(&hub, "w1", ("w1", "done")).await;
+    assert_eq!(said(&hub).await[1]["project"], "app");
+}
+
+#[tokio::test]
+async fn only_a_change_counts_and_the_same_again_once_the_session_has_worked() {
+    let hub = Hub::builder().memory().start();
+    write(&hub, "w1", "completed one\n");
+    assert_eq!(settled(&hub, "w1", "1").await, ["one"]);
+    write(&hub, "w1", "completed one\nwith more below\n");
+    assert_eq!(settled(&hub, "w1", "2").await, ["one"]);
+    works(&hub, "w1").await;
+    assert_eq!(settled(&hub, "w1", "3").await, ["one", "next"], "no write");
+    let idle = json!({ "from": "w1", "type": "waiting", "msg": "idle" });
+    hub.client().notify(idle).await;
+    write(&hub, "w1", "completed one\n");
+    assert_eq!(
+        settled(&hub, "w1", "4").await,
+        ["one", "next", "idle", "one"]
+    );
+    write(&hub, "w1", "error two\n");
+    assert_eq!(settled(&hub, "w1", "5").await[4..], ["two"]);
+    write(&hub, "w1", "completed one\n");
+    assert_eq!(settled(&hub, "w1", "6").await[4..], ["two", "one"]);
+}
+
+#[tokio::test]
+async fn a_restart_repeats_nothing_and_finds_what_was_written_meanwhile() {
+    let mut hub = Hub::start();
+    for session in ["same", "again", "other", "later"] {
+        write(&hub, session, "completed one\n");
+    }
+    settled(&hub, "same", "1").await;
+    works(&hub, "later").await;
+    hub.kill_9();
+    write(&hub, "again", "completed one\n");
+    write(&hub, "other", "error two\n");
+    write(&hub, "new", "needs_input three\n");
+    hub.start_again();
+    assert_eq!(settled(&hub, "same", "2").await, ["one"]);
+    assert_eq!(settled(&hub, "again", "2").await, ["one"]);
+    assert_eq!(settled(&hub, "other", "2").await, ["one", "two"]);
+    assert_eq!(settled(&hub, "new", "2").await, ["three"]);
+    assert_eq!(settled(&hub, "later", "2").await, ["one", "next"]);
+    write(&hub, "later", "completed one\n");
+    assert_eq!(settled(&hub, "later", "3").await, ["one", "next", "one"]);
+}
+
+#[tokio::test]
+async fn a_line_counts_when_it_is_written_to_its_end() {
+    let hub = Hub::builder().memory().start();
+    let line = "needs_input Should I?";
+    for end in 0..=line.len() {
+        write(&hub, "w1", &line[..end]);
+        // The pace of a slow writer: several looks fall into it.
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    let own = messages(&hub, "w1", ("w1", "Should I?")).await;
+    assert_eq!(own, ["Should I?"], "also without a line feed");
+}
+
+#[tokio::test]
+async fn of_two_quick_writes_the_last_counts() {
+    let hub = Hub::builder().memory().start();
+    // Without an end the first is not taken before the second is there, however slow this machine is.
+    write(&hub, "w1", "working");
+    write(&hub, "w1", "completed both\n");
+    write(&hub, "w2", "completed too\n");
+    assert_eq!(messages(&hub, "w1", ("w1", "both")).await, ["both"]);
+    assert_eq!(messages(&hub, "w2", ("w2", "too")).await, ["too"]);
+}
+
+#[tokio::test]
+async fn what_tells_no_state_is_ignored_with_one_line_in_the_log() {
+    let hub = Hub::builder().memory().start();
+    let bad = [
+        ("empty", Vec::new(), "is empty"),
+        ("large", vec![b'\n'; 65_537], "more than 65536 bytes"),
+        (
+            "long",
+            format!("error {}\n", "x".repeat(8192)).into(),
+            "more than 8192 bytes",
+        ),
+        ("binary", b"error \xff\xfe\n".to_vec(), "UTF-8"),
+        ("garbage", b"all is well\n".to_vec(), "no state"),
+        ("no name", b"completed\n".to_vec(), "invalid name"),
+        ("all", b"completed\n".to_vec(), "not a sender"),
+    ];
+    for round in ["1", "2"] {
+        for (name, content, _) in &bad {
+            write(&hub, name, content);
+        }
+        // Without an end, it is told as late as what may still be being written.
+        write(&hub, "zzz", format!("completed {round}"));
+        messages(&hub, "zzz", ("zzz", round)).await;
+    }
+    assert_eq!(said(&hub).await.len(), 2);
+    for (name, _, why) in bad {
+        assert_ignored(&hub, name, why);
+    }
+}
+
+#[tokio::test]
+async fn what_is_no_file_of_ours_is_ignored_with_one_line_in_the_log() {
+    let hub = Hub::builder().memory().start();
+    let real = hub.scratch().join("real");
+    fs::write(&real, "completed elsewhere\n").unwrap();
+    symlink(&real, path(&hub, "link")).unwrap();
+    fs::create_dir(path(&hub, "directory")).unwrap();
+    let fifo = std::process::Command::new("mkfifo")
+        .arg(path(&hub, "pipe"))
+        .status();
+    assert!(fifo.unwrap().success());
+    let mut bad = vec![
+        ("link", "symbolic link"),
+        ("directory", "no regular file"),
+        ("pipe", "no regular file"),
+    ];
+    if rustix::process::geteuid().is_root() {
+        // By renaming: it must not be ours at any time.
+        let draft = path(&hub, ".foreign");
+        fs::write(&draft, "completed by another\n").unwrap();
+        chown(&draft, Some(65_534), None).unwrap();
+        fs::rename(&draft, path(&hub, "foreign")).unwrap();
+        bad.push(("foreign", "belongs to user 65534"));
+    }
+    settled(&hub, "zz", "1").await;
+    settled(&hub, "zz", "2").await;
+    assert_eq!(said(&hub).await.len(), 2);
+    for (name, why) in bad {
+        assert_ignored(&hub, name, why);
+    }
+}
+
+#[track_caller]
+fn assert_ignored(hub: &Hub, name: &str, why: &str) {
+    let (log, file) = (hub.log(), format!("status/{name} "));
+    let lines: Vec<&str> = log.lines().filter(|line| line.contains(&file)).collect();
+    assert_eq!(lines.len(), 1, "{name}: {log}");
+    assert!(lines[0].contains(why), "{name}: {}", lines[0]);
+}
