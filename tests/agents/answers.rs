@@ -98,3 +98,21 @@ async fn open_question(client: &Client) -> u64 {
         tokio::task::yield_now().await;
     }
 }
+
+#[tokio::test(flavor = "current_thread")]
+async fn a_stop_is_no_new_turn_for_what_only_rides_along() {
+    let hub = Hub::start();
+    let client = hub.client();
+    let start = json!({"hook_event_name": "SessionStart", "session_id": "s1"});
+    let stop = json!({"hook_event_name": "Stop", "session_id": "s1"});
+    answer(&client, &start).await;
+    let say = |msg: &str, priority: &str| json!({"from": "tester", "to": "s1", "type": "message", "msg": msg, "priority": priority});
+    client.notify(say("by the way", "low")).await;
+    assert_eq!(answer(&client, &stop).await, None);
+    client.notify(say("look at this", "normal")).await;
+    let told = answer(&client, &stop).await.expect("a reply").to_string();
+    assert!(
+        told.contains("by the way") && told.contains("look at this"),
+        "{told}"
+    );
+}
