@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use hub_harness::{Client, Hub};
 use serde_json::{Value, json};
 
-use crate::support::assert_valid_reply;
+use crate::support::{assert_valid_replies, assert_valid_reply};
 
 /// Every payload of Claude Code as it was recorded, by its file's name.
 fn recorded() -> Vec<(String, Value)> {
@@ -35,7 +35,7 @@ async fn answer(client: &Client, payload: &Value) -> Option<Value> {
 async fn to_every_recorded_payload_with_something_pending() {
     let hub = Hub::start();
     let client = hub.client();
-    let mut carrying = Vec::new();
+    let (mut replies, mut carrying) = (Vec::new(), Vec::new());
     for (file, payload) in recorded() {
         let event = payload["hook_event_name"].as_str().expect("an event");
         // A payload that ends the session comes between others: each finds it begun.
@@ -47,11 +47,12 @@ async fn to_every_recorded_payload_with_something_pending() {
         let Some(reply) = answer(&client, &payload).await else {
             continue;
         };
-        assert_valid_reply(event, &reply);
         if reply.to_string().contains("some news") {
             carrying.push(file);
         }
+        replies.push((event.to_owned(), reply));
     }
+    assert_valid_replies(&replies);
     let expected = [
         "PostToolUse.AskUserQuestion.json",
         "PostToolUse.Bash.json",

@@ -13,4 +13,6 @@ pub(crate) use claude::{Builder, Claude};
 pub(crate) use desk::Desk;
 pub(crate) use fixture::assert_as_recorded;
 pub(crate) use hooks::Hooks;
-pub(crate) use types::{assert_valid_inputs, assert_valid_reply, is_valid_reply};
+pub(crate) use types::{
+    assert_valid_inputs, assert_valid_replies, assert_valid_reply, is_valid_reply,
+};
