@@ -234,22 +234,23 @@ async fn the_primary_with_workers_at_work_is_warned_once_a_turn_where_nothing_wa
     );
 }
 
-/// A rewake hook and the hook that tells of the start run side by side: the waiter may be there first.
 #[tokio::test]
-async fn a_waiter_that_comes_before_its_session_is_known_asks_again() {
+async fn the_waiter_of_a_session_that_takes_the_role_asks_again() {
     let hub = Hub::builder().memory().start();
     let client = hub.client();
+    hook(&client, "main=false", "boss", named("SessionStart")).await;
     let mut presence = client.events("?kinds=presence").await;
     let waits = client.get("/wait?session=boss&way=rewake&timeout=50");
-    let early = tokio::spawn(async move { waits.send().await });
+    let before = tokio::spawn(async move { waits.send().await });
     presence.until_waiting("boss").await;
-    hook(&client, "main=true", "boss", named("SessionStart")).await;
-    let early = tokio::time::timeout(hub_harness::DEADLINE, early).await;
-    let early = early.expect("it ends at once").expect("an answer");
-    assert_eq!(early.status, 204);
+    let taken = client.post("/sessions/boss/primary").send().await;
+    taken.expect(200);
+    let before = tokio::time::timeout(hub_harness::DEADLINE, before).await;
+    let before = before.expect("it ends at once").expect("an answer");
+    assert_eq!(before.status, 204);
     let waits = client.get("/wait?session=boss&way=rewake&timeout=50");
-    let again = tokio::spawn(async move { waits.send().await });
+    let after = tokio::spawn(async move { waits.send().await });
     presence.until_waiting("primary").await;
     client.notify(json!({ "from": "ci", "msg": "done" })).await;
-    again.await.expect("an answer").expect(200);
+    after.await.expect("an answer").expect(200);
 }
