@@ -16,10 +16,10 @@ use crate::here::Here;
 /// The directory of the hub at the top of a worktree, as git's list of exclusions has it.
 const EXCLUDED: &str = ".hub/";
 
-/// The status file of `session`, in a directory that is there: in the worktree of the working directory, where
+/// The status file of `session`, in a directory that is there: in the worktree of the directory `cwd`, where
 /// sandboxes let agents write, else in the state directory.
-pub(crate) fn prepare(here: &Here, session: &InboxName) -> anyhow::Result<PathBuf> {
-    if let Some(repository) = Repository::discover(&here.env.cwd)
+pub(crate) fn prepare(here: &Here, cwd: &Path, session: &InboxName) -> anyhow::Result<PathBuf> {
+    if let Some(repository) = Repository::discover(cwd)
         && let Some(top) = &repository.worktree
     {
         let dir = top.join(EXCLUDED).join("status");
@@ -42,7 +42,7 @@ pub(crate) fn tell(here: &Here, post: &Post) -> Option<anyhow::Result<PathBuf>> 
         return None;
     }
     let line = StatusLine::of(post.kind.unwrap_or(Kind::Complete), &post.msg)?;
-    let told = given(here, session).map_or_else(|| prepare(here, session), Ok);
+    let told = given(here, session).map_or_else(|| prepare(here, &here.env.cwd, session), Ok);
     Some(told.and_then(|path| {
         write(&path, &line).with_context(|| path.display().to_string())?;
         Ok(path)

@@ -2,10 +2,15 @@
 //!
 //! `tests/run` downloads them to `target/agents`; `HUB_TEST_CLAUDE` names another Claude Code.
 
+mod answers;
+mod background;
 mod codex;
 mod gemini;
+mod outage;
 mod payloads;
 mod replies;
+mod rewake;
 mod support;
 mod tui;
 mod wakes;
+mod workers;

@@ -233,3 +233,24 @@ async fn the_primary_with_workers_at_work_is_warned_once_a_turn_where_nothing_wa
         Value::Null
     );
 }
+
+#[tokio::test]
+async fn the_waiter_of_a_session_that_takes_the_role_asks_again() {
+    let hub = Hub::builder().memory().start();
+    let client = hub.client();
+    hook(&client, "main=false", "boss", named("SessionStart")).await;
+    let mut presence = client.events("?kinds=presence").await;
+    let waits = client.get("/wait?session=boss&way=rewake&timeout=50");
+    let before = tokio::spawn(async move { waits.send().await });
+    presence.until_waiting("boss").await;
+    let taken = client.post("/sessions/boss/primary").send().await;
+    taken.expect(200);
+    let before = tokio::time::timeout(hub_harness::DEADLINE, before).await;
+    let before = before.expect("it ends at once").expect("an answer");
+    assert_eq!(before.status, 204);
+    let waits = client.get("/wait?session=boss&way=rewake&timeout=50");
+    let after = tokio::spawn(async move { waits.send().await });
+    presence.until_waiting("primary").await;
+    client.notify(json!({ "from": "ci", "msg": "done" })).await;
+    after.await.expect("an answer").expect(200);
+}

@@ -105,7 +105,7 @@ impl Job {
             Some(session) => session.clone(),
             None => named_by(Path::new(&args.command[0])),
         };
-        let status_file = status_file::prepare(here, &session)
+        let status_file = status_file::prepare(here, &here.env.cwd, &session)
             .inspect_err(|error| say(format!("no status file: {error:#}")))
             .ok();
         Ok(Self {

@@ -23,6 +23,7 @@ use crate::filter::Filter;
 use crate::hub::Hub;
 use crate::presence::{Batch, WaitSpec};
 use crate::record::Beginner;
+use crate::state::Inbox;
 
 /// A permission that is asked for is held as long; then the agent's own dialog comes.
 const HOLD: Duration = Duration::from_secs(60);
@@ -123,7 +124,7 @@ impl<'a> Telling<'a> {
         let starts = self.event.happened == Happened::Started;
         let carries = self.event.carries && !self.event.subagent;
         let mut batch = None;
-        if carries && !starts {
+        if carries && !starts && self.is_worth_it().await? {
             batch = self.hub.take(self.wanted()).await?;
         }
         let asked = self.take_in(batch.is_some()).await?;
@@ -187,6 +188,25 @@ impl<'a> Telling<'a> {
             drain: true,
             takeover: false,
         }
+    }
+
+    /// Whether what is pending may be told now. At a stop it begins another turn, as a wake does, so that what only rides
+    /// along waits for something that wakes.
+    async fn is_worth_it(&self) -> Result<bool, ApiError> {
+        if !matches!(self.event.happened, Happened::Stopped { .. }) {
+            return Ok(true);
+        }
+        let (project, session) = (self.project(), self.session());
+        let wakes = self.hub.query(move |state, presence| {
+            let place = state.session_with_id(&session);
+            let (project, key) = place.unwrap_or((project, session));
+            state.inboxes_of(&project, &key).iter().any(|name| {
+                let inbox = state.inbox(&project, name).into_iter();
+                let mut items = inbox.flat_map(Inbox::offerable);
+                items.any(|item| item.wakes && !presence.is_leased(&project, name, item.seq))
+            })
+        });
+        Ok(wakes.await?)
     }
 
     /// Takes the event into the log, as far as it is news; the notifications that it made.

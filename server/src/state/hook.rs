@@ -100,12 +100,8 @@ impl State {
         {
             batch.also(set);
         }
-        if !matches!(
-            hook.happened,
-            Happened::Idle { .. } | Happened::Ended | Happened::Permission { .. }
-        ) {
-            batch.after.extend(self.resumed(&project, &key, now));
-        }
+        let proved = self.resumed((&project, &key), &hook.happened, now);
+        batch.after.extend(proved);
         let mut telling = Telling {
             state: self,
             batch: &mut batch,

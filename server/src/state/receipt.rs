@@ -8,7 +8,8 @@ use super::State;
 use super::inbox::{Inbox, Item};
 use super::session::Session;
 use super::settle::settled;
-use crate::record::{Emitted, Escalated, How, Record, Returned};
+use crate::command::Happened;
+use crate::record::{Beginner, Emitted, Escalated, How, Record, Returned};
 
 /// How long a proof may take while the session is idle, and how long another way may take after that, in milliseconds.
 const PROOF_MS: i64 = 60 * 1000;
@@ -55,6 +56,17 @@ impl Receipts {
 
 /// What reaches nobody: the inbox, and the notifications in it.
 type Undelivered = (ProjectName, InboxName, Vec<Seq>);
+
+/// Whether a session's event proves what was shown to it in this way. Some events come without a look at it. A waiter's
+/// exit is told to the session as a prompt of its own, in the middle of a turn as well: where something else comes, the
+/// waiter may have died before it could wake anybody.
+fn is_proof(event: &Happened, way: Way) -> bool {
+    match event {
+        Happened::Idle { .. } | Happened::Ended | Happened::Permission { .. } => false,
+        Happened::Prompt { by, .. } => way != Way::Rewake || *by != Beginner::Person,
+        _ => way != Way::Rewake,
+    }
+}
 
 /// What was overdue at `now`.
 fn overdue(open: &BTreeSet<(Timestamp, Seq)>, now: Timestamp) -> Vec<Seq> {
@@ -121,13 +133,16 @@ impl State {
     /// A session's hook event proves what its readers have shown.
     pub(super) fn resumed(
         &self,
-        project: &ProjectName,
-        session: &InboxName,
+        (project, session): (&ProjectName, &InboxName),
+        event: &Happened,
         now: Timestamp,
     ) -> Vec<Record> {
         let inboxes = self.inboxes_of(project, session);
         let open = inboxes.iter().filter_map(|name| {
-            let shown = self.inboxes.get(project, name)?.emitted().shown();
+            let inbox = self.inboxes.get(project, name)?;
+            let way = |id: &Seq| Some(inbox.get(*id)?.emitted?.1);
+            let mut shown = inbox.emitted().shown();
+            shown.retain(|id| way(id).is_some_and(|way| is_proof(event, way)));
             Some(settled(
                 shown,
                 Some((project, name)),

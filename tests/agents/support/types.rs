@@ -14,6 +14,12 @@ pub(crate) fn assert_valid_reply(event: &str, reply: &Value) {
         .unwrap_or_else(|wrong| panic!("not a reply to {event}: {wrong}"));
 }
 
+/// [`assert_valid_reply`] for many at once, each with its event.
+pub(crate) fn assert_valid_replies(replies: &[(String, Value)]) {
+    let case = |(event, reply): &(String, Value)| json!({"type": "SyncHookJSONOutput", "event": event, "value": reply});
+    check(&replies.iter().map(case).collect()).unwrap_or_else(|wrong| panic!("{wrong}"));
+}
+
 /// Whether [`assert_valid_reply`] would pass.
 pub(crate) fn is_valid_reply(event: &str, reply: &Value) -> bool {
     check(&json!([{"type": "SyncHookJSONOutput", "event": event, "value": reply}])).is_ok()

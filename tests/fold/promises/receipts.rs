@@ -28,10 +28,15 @@ impl Hub {
 
 /// `w1` is idle, and its waiter has shown it what `ci` said.
 fn shown() -> (Hub, Seq) {
+    shown_by(Way::Rewake)
+}
+
+/// The same, in some way.
+fn shown_by(way: Way) -> (Hub, Seq) {
     let mut hub = Hub::new();
     hub.hook("w1", Happened::Started);
     let id = hub.say(sent("ci", "w1"));
-    let records = hub.show("w1", "w1", &[id], Way::Rewake);
+    let records = hub.show("w1", "w1", &[id], way);
     assert!(matches!(&records[..], [Record::Emitted(it)] if it.ids == [id]));
     (hub, id)
 }
@@ -55,7 +60,7 @@ fn the_next_hook_event_is_the_proof() {
         asks("?"),
         Happened::Seen,
     ] {
-        let (mut hub, id) = shown();
+        let (mut hub, id) = shown_by(Way::Wait);
         hub.restart();
         let records = hub.hook("w1", event.clone());
         let proof = |it: &Record| match it {
@@ -65,6 +70,17 @@ fn the_next_hook_event_is_the_proof() {
         assert!(records.iter().any(proof), "{event:?}");
         assert_eq!(hub.state.status(id, true), Status::Acked);
     }
+}
+
+#[test]
+fn a_rewake_is_proved_by_the_prompt_that_it_is() {
+    let (mut hub, id) = shown();
+    for event in [Happened::Worked, stop("done"), prompt(Beginner::Person)] {
+        hub.hook("w1", event.clone());
+        assert_eq!(hub.state.status(id, true), Status::Pending, "{event:?}");
+    }
+    hub.hook("w1", prompt(Beginner::Wake));
+    assert_eq!(hub.state.status(id, true), Status::Acked);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::io::Write;
 use hub_protocol::InboxName;
 
 use super::payload::Payload;
-use super::surroundings::Surroundings;
+use super::surroundings::{Surroundings, directory};
 use crate::here::Here;
 use crate::sender;
 use crate::shell::quoted;
@@ -54,7 +54,8 @@ fn variables(
         // An agent that is started from this session's commands is another session.
         let agent = here.env.var("CLAUDE_PID").and_then(|it| it.to_str());
         all.extend(agent.map(|pid| (sender::SESSION_AGENT, pid.to_owned())));
-        let file = status_file::prepare(here, &session).ok();
+        let file =
+            status_file::prepare(here, &directory(&here.env, payload.text("cwd")), &session).ok();
         let file = file.as_ref().and_then(|file| file.to_str());
         all.extend(file.map(|file| ("HUB_STATUS_FILE", file.into())));
     }

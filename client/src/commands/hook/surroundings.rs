@@ -93,7 +93,7 @@ pub(crate) fn project_repository(env: &Env, cwd: Option<&str>) -> Option<Reposit
 }
 
 /// The session's working directory: as the payload says, or else this process's.
-fn directory(env: &Env, cwd: Option<&str>) -> PathBuf {
+pub(super) fn directory(env: &Env, cwd: Option<&str>) -> PathBuf {
     match cwd.map(FilePath::new).filter(|cwd| cwd.is_absolute()) {
         Some(cwd) => cwd.to_owned(),
         None => env.cwd.clone(),

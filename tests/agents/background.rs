@@ -1,0 +1,89 @@
+//! Sessions without rewake hooks: the model keeps `hubctl wait` running in the background.
+
+use std::process::Command;
+use std::time::Instant;
+
+use hub_harness::Model;
+use hub_harness::model::{Reply, Request};
+use serde_json::json;
+
+use crate::support::{Central, Desk, median};
+
+/// A model that does as the hub's instructions say: waits in the background, reads what came, waits again.
+fn waits(request: &Request) -> Reply {
+    if let Some(file) = output_file(request) {
+        return Reply::tool("Read", json!({"file_path": file}));
+    }
+    if request.tells("Wait for news") + request.tells("\"msg\":") > 0 {
+        return Reply::bash_in_background("hubctl wait");
+    }
+    Reply::text("ok")
+}
+
+/// Where a background task that ended has written to.
+fn output_file(request: &Request) -> Option<String> {
+    let told = request
+        .news
+        .iter()
+        .find(|text| text.contains("<task-notification>"))?;
+    let (_, rest) = told.split_once("<output-file>")?;
+    Some(rest.split_once("</output-file>")?.0.to_owned())
+}
+
+#[test]
+fn what_curl_posts_ends_the_wait_and_is_read_once() {
+    let desk = Desk::new();
+    let central = Central::new(&desk);
+    central.install(&["--no-rewake"]);
+    let claude = desk.claude(Model::start(waits)).start();
+    claude.say("Wait for news");
+    central.waiter("primary", "wait");
+    let socket = central.hub.socket().display().to_string();
+    let post = json!({
+        "from": "nightly", "type": "error", "msg": "the nightly build broke",
+        "project": central.project(),
+    });
+    let posted = Command::new("curl")
+        .args(["--silent", "--fail", "--unix-socket", &socket])
+        .args(["--data", &post.to_string(), "http://localhost/notify"])
+        .output()
+        .expect("curl starts: install it");
+    assert!(posted.status.success(), "{posted:?}");
+
+    claude.model.until_told("the nightly build broke");
+    let id = central.said("the nightly build broke");
+    assert_eq!(central.step(id, "acked")["by"], "resumed");
+    assert_eq!(central.step(id, "emitted")["way"], "wait");
+    central.waiter("primary", "wait");
+    assert_eq!(claude.model.told("the nightly build broke").len(), 1);
+}
+
+#[test]
+fn twenty_waits_in_a_row_bring_each_notification_in_one_request() {
+    let desk = Desk::new();
+    let central = Central::new(&desk);
+    central.install(&["--no-rewake"]);
+    let claude = desk.claude(Model::start(waits)).start();
+    claude.say("Wait for news");
+    let mut took = Vec::new();
+    let texts: Vec<String> = (1..=20).map(|n| format!("news number {n}.")).collect();
+    for (n, text) in texts.iter().enumerate() {
+        central.waiter("primary", "wait");
+        let before = claude.model.told("<task-notification>").len();
+        let posted = Instant::now();
+        central.tell("primary", &format!("sender-{n}"), text);
+        let woken = claude.model.until("it is woken", |requests| {
+            let mut wakes = requests
+                .iter()
+                .filter(|it| it.tells("<task-notification>") > 0);
+            wakes.nth(before).cloned()
+        });
+        took.push(woken.at.duration_since(posted));
+        claude.model.until_told(text);
+    }
+    central.waiter("primary", "wait");
+    for text in &texts {
+        assert_eq!(claude.model.told(text).len(), 1, "{text}");
+    }
+    println!("POST to the next request, wait: {:?}", median(took));
+}
