@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 
-use hub_protocol::{InboxName, InboxTouched, ProjectName, Seq, SessionState};
+use hub_protocol::{InboxName, InboxTouched, ProjectName, Seq};
 use tokio::sync::{oneshot, watch};
 
 use crate::clock::Now;
@@ -17,8 +17,10 @@ use crate::journal::{Entry, Health, JournalError};
 use crate::log::{Event, Log};
 use crate::metrics::Metrics;
 use crate::presence::{Batch, Outcome, Presence, WaitSpec};
-use crate::record::{How, Notified, Record, Settled, Target};
+use crate::record::{Notified, Record};
 use crate::state::State;
+
+mod wake;
 
 /// Requests in one commit: enough to fill a sync, few enough to answer the first one soon.
 const MAX_BATCH: usize = 1024;
@@ -333,91 +335,6 @@ impl Writer {
             self.presence.tick(&self.state, now);
         }
         let _ = command.reply.send(verdict);
-    }
-
-    fn wake(&mut self, seq: Seq, record: &Record, now: Now) -> u32 {
-        match record {
-            Record::Notified(notified) => self.wake_for(seq, notified, now),
-            Record::Settled(settled) => {
-                self.forget_leases(settled);
-                0
-            }
-            Record::Emitted(it) => {
-                self.presence.settled(&it.project, &it.inbox, &it.ids);
-                0
-            }
-            Record::Returned(it) => {
-                let place = (&it.project, &it.inbox);
-                self.presence.returned(&self.state, place, &it.ids, now);
-                0
-            }
-            Record::SessionSet(_) | Record::PrimaryTaken(_) => {
-                self.presence.sessions_moved(&self.state);
-                0
-            }
-            Record::SessionGone(_) => {
-                self.presence.sessions_moved(&self.state);
-                self.presence.session_changed(&self.state, now)
-            }
-            Record::TurnNoted(_) => self.presence.session_changed(&self.state, now),
-            Record::Reset(reset) => {
-                self.presence.dismiss_project(&reset.project);
-                0
-            }
-            _ => 0,
-        }
-    }
-
-    fn wake_for(&mut self, seq: Seq, notified: &Notified, now: Now) -> u32 {
-        self.metrics.notifications.inc();
-        let route = &notified.route;
-        let mut woken = 0;
-        for target in &route.targets {
-            woken += u32::from(self.presence.arrived(
-                &self.state,
-                &route.project,
-                &target.inbox,
-                seq,
-                now,
-            ));
-        }
-        if let Some((_, state)) = &route.session {
-            if *state == SessionState::Ended {
-                self.presence.sessions_moved(&self.state);
-            }
-            woken += self.presence.session_changed(&self.state, now);
-        }
-        self.metrics.wakes.inc_by(woken.into());
-        woken
-    }
-
-    fn forget_leases(&mut self, settled: &Settled) {
-        if settled.how == How::Evicted {
-            self.metrics.evicted.inc_by(settled.ids.len() as u64);
-        }
-        match &settled.inbox {
-            Some((project, inbox)) => self.presence.settled(project, inbox, &settled.ids),
-            None => self.presence.settled_everywhere(&settled.ids),
-        }
-    }
-
-    /// A misaddressed message must be loud: nobody waits where it went, but somebody of that name waits elsewhere.
-    fn hint(&self, record: &Record) -> Option<String> {
-        let Record::Notified(Notified { route, .. }) = record else {
-            return None;
-        };
-        for Target { inbox, .. } in &route.targets {
-            if self.presence.holder(&route.project, inbox).is_some() {
-                continue;
-            }
-            if let Some(project) = self.presence.waits_elsewhere(&route.project, inbox) {
-                return Some(format!(
-                    "nobody waits at '{inbox}' in project '{}', but somebody does in project '{project}': pass that project to reach them",
-                    route.project
-                ));
-            }
-        }
-        None
     }
 
     /// Tells the clock when something is due next.
