@@ -49,8 +49,11 @@ pub struct State {
     inboxes: inboxes::Inboxes,
     keys: idempotency::Keys,
     sessions: sessions::Sessions,
+    #[serde(default)]
     listeners: listener::Listeners,
+    #[serde(default)]
     questions: question::Questions,
+    #[serde(default)]
     sources: source::Sources,
     seen: ranges::Ranges,
     outcomes: outcome::Outcomes,

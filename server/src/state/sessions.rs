@@ -29,9 +29,14 @@ pub(super) struct Sessions {
 
 /// What of it is stored.
 #[derive(Serialize, Deserialize)]
-struct Stored<P, N> {
-    sessions: P,
-    primaries: N,
+#[serde(untagged)]
+enum Stored<P, N> {
+    Whole {
+        sessions: P,
+        primaries: N,
+    },
+    /// As it was before sessions were registered.
+    Before(P),
 }
 
 impl Sessions {
@@ -315,7 +320,7 @@ impl Sessions {
 
 impl Serialize for Sessions {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        Stored {
+        Stored::Whole {
             sessions: &self.projects,
             primaries: &self.primaries,
         }
@@ -325,12 +330,18 @@ impl Serialize for Sessions {
 
 impl<'de> Deserialize<'de> for Sessions {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let stored = Stored::<Projects, BTreeMap<_, _>>::deserialize(deserializer)?;
+        let (projects, primaries) = match Stored::<Projects, _>::deserialize(deserializer)? {
+            Stored::Whole {
+                sessions,
+                primaries,
+            } => (sessions, primaries),
+            Stored::Before(sessions) => (sessions, BTreeMap::new()),
+        };
         let mut sessions = Self {
-            primaries: stored.primaries,
+            primaries,
             ..Self::default()
         };
-        for (project, known) in stored.sessions {
+        for (project, known) in projects {
             for (key, session) in known {
                 let touched = session.touched.max(session.seq);
                 sessions.change(&project, &key, touched, |it| *it = session);

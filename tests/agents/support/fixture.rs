@@ -57,7 +57,7 @@ fn neutral(desk: &Desk, payload: &Value) -> Value {
     // Claude Code names directories after paths, with dashes.
     for (name, neutral) in [
         ("home", "/home/user"),
-        ("project", "/work/project"),
+        ("project", "/src/project"),
         ("tmp", "/tmp"),
     ] {
         let path = desk.path(name).display().to_string();
