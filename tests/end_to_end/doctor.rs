@@ -82,7 +82,7 @@ fn hooks_fire_once_a_session_was_heard_of_and_two_installations_are_a_problem() 
 }
 
 fn hook(place: &Place, event: &str) -> Call {
-    let hook = value!({"hook_event_name": event, "session_id": "s1", "cwd": "/", "prompt": "x"});
+    let hook = value!({"hook_event_name": event, "session_id": "s1", "cwd": "/", "prompt": "<task-notification>"});
     let call = place.hubctl(&["hook", "claude", "--rewake"]);
     call.stdin(hook.to_string()).env("HUB_SESSION", "s1")
 }
