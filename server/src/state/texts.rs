@@ -70,10 +70,15 @@ pub(super) fn stopped(
     }
     let said = msg.map(excerpt).unwrap_or_default();
     match kind {
-        Kind::Question | Kind::Approval => format!(
-            "{}. Answer: hubctl answer {cause} \"…\"",
-            with_excerpt(&format!("{who} needs input"), &said)
-        ),
+        Kind::Question | Kind::Approval => {
+            let asked = with_excerpt(&format!("{who} needs input"), &said);
+            let stop = if asked.ends_with(char::is_alphanumeric) {
+                "."
+            } else {
+                ""
+            };
+            format!("{asked}{stop} Answer: hubctl answer {cause} \"…\"")
+        }
         Kind::Error => format!(
             "{} Look: hubctl look {name}",
             with_excerpt(&format!("{who} failed"), &said)

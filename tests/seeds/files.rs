@@ -1,0 +1,53 @@
+//! Lines of a status file.
+
+use std::fs;
+
+use hub_harness::Hub;
+
+#[tokio::test]
+async fn each_line_of_the_protocol_is_what_it_says() {
+    for (line, kind, msg) in [
+        (
+            "completed Implemented the login feature\n",
+            "complete",
+            "Implemented the login feature",
+        ),
+        (
+            "needs_input Should I delete these 5 files?\n",
+            "question",
+            "Should I delete these 5 files?",
+        ),
+        (
+            "error Build failed - missing dependency\n",
+            "error",
+            "Build failed - missing dependency",
+        ),
+        ("completed Done\n", "complete", "Done"),
+    ] {
+        let hub = Hub::builder().memory().start();
+        fs::write(hub.state_dir().join("status/session-1"), line).expect("a status file");
+        let got = hub
+            .client()
+            .get("/wait?timeout=60")
+            .send()
+            .await
+            .expect(200)
+            .json();
+        let got = &got["notifications"][0];
+        assert_eq!(
+            (&got["type"], &got["msg"], &got["from"]),
+            (&kind.into(), &msg.into(), &"session-1".into()),
+            "{line}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn working_alone_is_recorded_and_wakes_nobody() {
+    let hub = Hub::builder().memory().start();
+    let mut events = hub.client().events("?kinds=notification").await;
+    fs::write(hub.state_dir().join("status/session-1"), "working\n").expect("a status file");
+    let event = events.next_of("notification").await;
+    assert_eq!(event.data["type"], "progress");
+    hub.client().get("/wait?timeout=0").send().await.expect(204);
+}

@@ -1,0 +1,102 @@
+//! Listeners for the stop of another session.
+
+use hub_harness::{Client, Hub};
+use serde_json::json;
+
+use super::{drain, texts};
+
+const WORKER: &str = "worker-session-123";
+const CALLERS: [&str; 2] = ["master-session-456", "master-session-789"];
+
+async fn says(client: &Client, kind: &str, msg: &str) -> u64 {
+    client
+        .notify(json!({ "from": WORKER, "type": kind, "msg": msg }))
+        .await
+}
+
+async fn listen(client: &Client, caller: &str) -> bool {
+    let path = format!("/sessions/{WORKER}/listeners/{caller}");
+    let put = client.put(&path).send().await;
+    let created = put.status == 201;
+    assert_eq!(put.json()["created"], created);
+    created
+}
+
+#[tokio::test]
+async fn many_may_listen_each_once_and_a_duplicate_is_ignored() {
+    let hub = Hub::builder().memory().start();
+    let client = hub.client();
+    says(&client, "progress", "at work").await;
+    for caller in CALLERS {
+        assert!(listen(&client, caller).await);
+        assert!(!listen(&client, caller).await, "a pair has one listener");
+    }
+    says(&client, "stop", "done").await;
+    for caller in CALLERS {
+        let text = format!("Session {WORKER} finished its turn. Look: hubctl look {WORKER}");
+        assert_eq!(texts(&drain(&client, caller).await), [text.as_str()]);
+    }
+}
+
+#[tokio::test]
+async fn two_stops_at_once_fire_a_listener_once() {
+    let hub = Hub::builder().memory().start();
+    let client = hub.client();
+    says(&client, "progress", "at work").await;
+    listen(&client, CALLERS[0]).await;
+    tokio::join!(says(&client, "stop", "one"), says(&client, "stop", "two"));
+    assert_eq!(drain(&client, CALLERS[0]).await.len(), 1);
+}
+
+#[tokio::test]
+async fn a_request_for_input_is_told_with_how_to_answer() {
+    let hub = Hub::builder().memory().start();
+    let client = hub.client();
+    says(&client, "progress", "at work").await;
+    listen(&client, CALLERS[0]).await;
+    let id = says(&client, "input_request", "Which branch?").await;
+    let text =
+        format!("Session {WORKER} needs input: Which branch? Answer: hubctl answer {id} \"…\"");
+    assert_eq!(texts(&drain(&client, CALLERS[0]).await), [text.as_str()]);
+}
+
+#[tokio::test]
+async fn who_unsubscribes_hears_nothing_and_the_worker_goes_on() {
+    let hub = Hub::builder().memory().start();
+    let client = hub.client();
+    says(&client, "progress", "at work").await;
+    listen(&client, CALLERS[0]).await;
+    let path = format!("/sessions/{WORKER}/listeners/{}", CALLERS[0]);
+    for removed in [true, false] {
+        let answer = client.delete(&path).send().await.expect(200).json();
+        assert_eq!(answer["removed"], removed);
+    }
+    says(&client, "stop", "done").await;
+    assert!(drain(&client, CALLERS[0]).await.is_empty());
+}
+
+#[tokio::test]
+async fn a_caller_that_ends_during_a_stop_corrupts_nothing() {
+    let hub = Hub::builder().memory().start();
+    let client = hub.client();
+    says(&client, "progress", "at work").await;
+    listen(&client, CALLERS[0]).await;
+    client
+        .put(&format!("/sessions/{}", CALLERS[0]))
+        .json(&json!({}))
+        .send()
+        .await
+        .expect(201);
+    let path = format!("/sessions/{}", CALLERS[0]);
+    let end = client.delete(&path).send();
+    let (_, ended) = tokio::join!(says(&client, "stop", "done"), end);
+    ended.expect(200);
+    let told = drain(&client, CALLERS[0]).await;
+    assert!(told.len() <= 1, "{told:?}");
+    says(&client, "progress", "again").await;
+    says(&client, "stop", "done").await;
+    assert!(
+        drain(&client, CALLERS[0]).await.is_empty(),
+        "it went with its caller"
+    );
+}
