@@ -27,9 +27,7 @@ pub use notification::{MAX_ITEM_BYTES, Notification, Post, Published, PublishedB
 pub use priority::{Priority, UnknownPriority};
 pub use problem::Problem;
 pub use question::{AnswerPost, ByPost, Question, QuestionState};
-pub use session::{
-    Listener, Listening, Process, Session, SessionInfo, ShownInfo, Source, Unlistened,
-};
+pub use session::{Listener, Listening, Process, Session, SessionInfo, Source, Unlistened};
 pub use spool::{SpoolError, SpoolItem, Spooled, SpooledHook};
 pub use status::{StatusError, StatusLine};
 pub use text::for_model;

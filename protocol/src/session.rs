@@ -59,7 +59,7 @@ pub struct SessionInfo {
 }
 
 /// A session as it is shown.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Session {
     /// What it is called for good; its inbox has this name.
     pub id: InboxName,
@@ -70,9 +70,9 @@ pub struct Session {
     pub name: String,
     /// The project.
     pub project: ProjectName,
-    /// What is known of it.
+    /// What it told of itself, but for the name that it would like.
     #[serde(flatten)]
-    pub info: ShownInfo,
+    pub info: SessionInfo,
     /// Whether it is the project's primary.
     pub primary: bool,
     /// What it is doing; absent until it said so.
@@ -104,35 +104,6 @@ pub struct Session {
     /// Who listens for its next stop.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub listeners: Vec<Listener>,
-}
-
-/// The parts of [`SessionInfo`] that are shown as they were said.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct ShownInfo {
-    /// What runs.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub agent: Option<String>,
-    /// The machine.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub host: Option<String>,
-    /// Its working directory.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cwd: Option<String>,
-    /// Whose worker it is.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub parent: Option<InboxName>,
-    /// Its process.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub process: Option<Process>,
-    /// Its tmux pane.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub pane: Option<String>,
-    /// What it is about.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub title: Option<String>,
-    /// Anything a program added.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub metadata: Option<Value>,
 }
 
 /// Somebody who is told of a session's next stop.

@@ -255,6 +255,12 @@ pub enum Refusal {
     /// A session cannot listen for itself.
     #[error("a session cannot listen for its own stop")]
     OwnListener,
+    /// A cap on listeners is reached.
+    #[error("the hub has {cap} listeners already")]
+    TooManyListeners {
+        /// The cap.
+        cap: usize,
+    },
     /// The question is settled already.
     #[error("question {id} is {} already", state_name(*state))]
     QuestionSettled {

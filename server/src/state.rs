@@ -37,7 +37,7 @@ pub use inbox::{Inbox, Item};
 pub use listener::Listener;
 pub use outcome::Status;
 pub use question::Question;
-pub use session::{Registered, Session};
+pub use session::{Key, Registered, Session};
 
 /// Whether a reader holds this item of this inbox now. Leases are presence, so they come from outside.
 pub type Leased<'a> = dyn Fn(&ProjectName, &InboxName, Seq) -> bool + 'a;
@@ -107,8 +107,8 @@ impl State {
     ) -> Result<Decision, Refusal> {
         let pair = |project: &ProjectName, target, caller| listener::Pair {
             project: project.clone(),
-            target: self.called(project, target),
-            caller: self.called(project, caller),
+            target: self.called(project, target).clone(),
+            caller: self.called(project, caller).clone(),
         };
         let records = match command {
             Command::Register {

@@ -177,14 +177,12 @@ impl Writer {
 
     /// Names as the fold knows them: a session's own inboxes, and ids that are other names of a session.
     fn placed(&self, mut spec: WaitSpec) -> WaitSpec {
-        if let Some(session) = &spec.session
-            && let Some((project, key)) = self.state.session_with_id(session)
-            && spec.inboxes.is_empty()
-        {
+        spec.own = spec.inboxes.is_empty() && spec.session.is_some();
+        if let Some(session) = spec.session.take_if(|_| spec.own) {
+            let (project, key) = self.state.place(spec.project, session);
             (spec.project, spec.session) = (project, Some(key));
         }
-        spec.own = spec.inboxes.is_empty() && spec.session.is_some();
-        let called = |name: &InboxName| self.state.called(&spec.project, name);
+        let called = |name: &InboxName| self.state.called(&spec.project, name).clone();
         let session = spec.session.as_ref().map(called);
         let mut inboxes: Vec<InboxName> = match (&session, spec.inboxes.is_empty()) {
             (Some(session), true) => self.state.inboxes_of(&spec.project, session),
@@ -205,6 +203,10 @@ impl Writer {
         events: &mut Vec<Arc<Event>>,
         now: Now,
     ) -> Decided {
+        if let Command::Hook(hook) = command {
+            let (place, _) = self.state.place_of(hook);
+            self.presence.company().note(place, now.wall);
+        }
         let begin = events.len();
         let verdict = match self
             .admit(command)

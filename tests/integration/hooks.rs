@@ -254,3 +254,21 @@ async fn the_waiter_of_a_session_that_takes_the_role_asks_again() {
     client.notify(json!({ "from": "ci", "msg": "done" })).await;
     after.await.expect("an answer").expect(200);
 }
+
+#[tokio::test]
+async fn what_is_too_large_for_a_notification_is_cut_from_it_and_the_rest_is_said() {
+    let hub = Hub::builder().memory().start();
+    let client = hub.client();
+    hook(&client, "", "w1", named("SessionStart")).await;
+    let request = json!({
+        "hook_event_name": "PermissionRequest",
+        "tool_name": "Write",
+        "tool_input": { "content": "x".repeat(900_000) },
+    });
+    hook(&client, "", "w1", request).await;
+    let asked = client.get("/notifications?types=approval").send().await;
+    let asked = asked.expect(200);
+    assert!(asked.body.len() < 64 * 1024, "{} bytes", asked.body.len());
+    let asked = &asked.json()["notifications"][0];
+    assert!(asked["data"]["cut"].is_string(), "{asked}");
+}

@@ -65,6 +65,31 @@ async fn what_is_sent_to_a_sessions_name_is_in_its_inbox() {
 }
 
 #[tokio::test]
+async fn a_short_name_means_the_session_of_its_own_project() {
+    let hub = Hub::builder().memory().start();
+    let client = hub.client();
+    for project in ["a", "b"] {
+        let put = client
+            .put(&format!("/sessions/id-{project}?project={project}"))
+            .json(&json!({ "name": "make" }));
+        put.send().await.expect(201);
+        let msg = format!("for {project}");
+        client
+            .notify(json!({ "msg": msg, "to": "make", "project": project }))
+            .await;
+    }
+    for project in ["b", "a"] {
+        let path = format!("/wait?session=make&project={project}&timeout=0");
+        let got = client.get(&path).send().await.expect(200).json();
+        assert_eq!(
+            got["notifications"][0]["msg"],
+            format!("for {project}"),
+            "{got}"
+        );
+    }
+}
+
+#[tokio::test]
 async fn a_listener_fires_once_and_a_repeat_is_no_error() {
     let hub = Hub::builder().memory().start();
     let client = hub.client();

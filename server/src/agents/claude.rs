@@ -41,7 +41,10 @@ pub(super) fn hear(payload: &Map<String, Value>) -> Result<Event, NotAnEvent> {
         "StopFailure" => {
             let reason = text(payload, "error");
             Happened::Failed {
-                reason: if reason.is_empty() { "unknown" } else { reason }.to_owned(),
+                reason: match reason {
+                    "" => "unknown".to_owned(),
+                    reason => reason.chars().take(200).collect(),
+                },
                 for_good: FOR_GOOD.contains(&reason),
             }
         }
@@ -71,11 +74,9 @@ fn tasks(payload: &Map<String, Value>) -> Vec<String> {
         let command = field(task, "command").unwrap_or_default();
         status.is_none_or(|status| status == "running") && !command.contains("hubctl wait")
     };
-    let tasks = tasks.into_iter().flatten().filter(runs);
-    tasks
-        .filter_map(|task| field(task, "id"))
-        .take(64)
-        .collect()
+    let ids = tasks.into_iter().flatten().filter(runs);
+    let ids = ids.filter_map(|task| field(task, "id"));
+    ids.filter(|id| id.len() <= 64).take(64).collect()
 }
 
 fn asks(payload: &Map<String, Value>) -> Happened {

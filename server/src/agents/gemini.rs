@@ -9,7 +9,7 @@ use crate::record::Beginner;
 pub(super) fn hear(payload: &Map<String, Value>) -> Result<Event, NotAnEvent> {
     let name = text(payload, "hook_event_name");
     let mut event = event(payload, session(payload, "session_id")?, name);
-    event.carries = matches!(name, "BeforeAgent" | "AfterTool" | "SessionStart")
+    event.carries = matches!(name, "BeforeAgent" | "AfterTool")
         || name == "AfterAgent" && !flag(payload, "stop_hook_active");
     event.happened = match name {
         "SessionStart" => Happened::Started,

@@ -71,6 +71,8 @@ pub enum Code {
     NotYours,
     /// A cap on inboxes is reached.
     TooManyInboxes,
+    /// A cap on listeners is reached.
+    TooManyListeners,
     /// A lease that this hub never gave.
     ForgedLease,
     /// The writer's queue is full.
@@ -106,7 +108,7 @@ const fn entry(status: u16, code: &'static str, title: &'static str, hint: &'sta
 
 impl Code {
     /// Every code, in the order of the table.
-    pub const ALL: [Self; 32] = [
+    pub const ALL: [Self; 33] = [
         Self::Malformed,
         Self::MalformedCursor,
         Self::WrongHost,
@@ -132,6 +134,7 @@ impl Code {
         Self::QuestionSettled,
         Self::NotYours,
         Self::TooManyInboxes,
+        Self::TooManyListeners,
         Self::ForgedLease,
         Self::Busy,
         Self::NotReady,
@@ -194,6 +197,8 @@ impl Code {
                 "let a person answer it: on the dashboard, or with hubctl answer in a terminal outside any agent"),
             Self::TooManyInboxes => entry(409, "too_many_inboxes", "too many inboxes",
                 "remove some with DELETE /inboxes/{inbox}"),
+            Self::TooManyListeners => entry(409, "too_many_listeners", "too many listeners",
+                "remove some with DELETE /sessions/{target}/listeners/{caller}; GET /sessions shows them"),
             Self::ForgedLease => entry(422, "forged_lease", "not a lease of this hub",
                 "use the lease exactly as GET /wait gave it, or acknowledge ids"),
             Self::Busy => entry(503, "busy", "the hub is busy",
@@ -330,6 +335,7 @@ impl From<Refusal> for ApiError {
         let code = match &refusal {
             Refusal::KeyReused => Code::KeyReused,
             Refusal::TooManyInboxes { .. } => Code::TooManyInboxes,
+            Refusal::TooManyListeners { .. } => Code::TooManyListeners,
             Refusal::UnknownInbox { .. } => Code::UnknownInbox,
             Refusal::UnknownId(_) => Code::UnknownNotification,
             Refusal::NoSuchQuestion => Code::NoSuchQuestion,

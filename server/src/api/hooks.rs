@@ -31,6 +31,9 @@ const HOLD: Duration = Duration::from_secs(60);
 /// Bytes of what rides along: what an agent shows its model without putting it into a file.
 const ROOM: usize = 9_000;
 
+/// Bytes of a path that can be one: PATH_MAX of Linux.
+const MAX_PATH: usize = 4096;
+
 const LEASE: HeaderName = HeaderName::from_static("hub-lease");
 const INBOX: HeaderName = HeaderName::from_static("hub-inbox");
 
@@ -121,24 +124,24 @@ impl<'a> Telling<'a> {
     }
 
     async fn answer(self) -> Result<Response, ApiError> {
-        let starts = self.event.happened == Happened::Started;
+        let starts = self.event.happened == Happened::Started && !self.event.subagent;
+        let stops = matches!(self.event.happened, Happened::Stopped { .. });
         let carries = self.event.carries && !self.event.subagent;
         let mut batch = None;
-        if carries && !starts && self.is_worth_it().await? {
+        if carries && !starts && (!stops || self.something_wakes().await?) {
             batch = self.hub.take(self.wanted()).await?;
         }
         let asked = self.take_in(batch.is_some()).await?;
-        // What a session goes by is known once it began.
-        if carries && starts {
-            batch = self.hub.take(self.wanted()).await?;
-        }
         let mut words = Words::default();
         if self.event.decides && self.hub.rules().approvals {
             words.decision = self.decision(asked).await?;
         }
         let mut lines = Vec::new();
-        let known = self.known().await?;
-        if starts && !self.event.subagent {
+        let known = match starts || carries {
+            true => Some(self.known().await?),
+            false => None,
+        };
+        if let Some(known) = known.as_ref().filter(|_| starts) {
             lines.push(instructions::text(&Situation {
                 name: &known.name,
                 primary: known.primary,
@@ -149,7 +152,7 @@ impl<'a> Telling<'a> {
         if let Some(batch) = &mut batch {
             lines.push(self.text(batch).await?);
         }
-        if known.warn && self.event.carries && self.event.name != "Stop" {
+        if carries && !stops && known.is_some_and(|known| known.warn) {
             lines.push(WARNING.to_owned());
         }
         words.context = (!lines.is_empty()).then(|| lines.join("\n"));
@@ -190,16 +193,12 @@ impl<'a> Telling<'a> {
         }
     }
 
-    /// Whether what is pending may be told now. At a stop it begins another turn, as a wake does, so that what only rides
-    /// along waits for something that wakes.
-    async fn is_worth_it(&self) -> Result<bool, ApiError> {
-        if !matches!(self.event.happened, Happened::Stopped { .. }) {
-            return Ok(true);
-        }
+    /// Whether something is pending that wakes. What is told at a stop begins another turn, as a wake does, so that what
+    /// only rides along waits for that.
+    async fn something_wakes(&self) -> Result<bool, ApiError> {
         let (project, session) = (self.project(), self.session());
         let wakes = self.hub.query(move |state, presence| {
-            let place = state.session_with_id(&session);
-            let (project, key) = place.unwrap_or((project, session));
+            let (project, key) = state.place(project, session);
             state.inboxes_of(&project, &key).iter().any(|name| {
                 let inbox = state.inbox(&project, name).into_iter();
                 let mut items = inbox.flat_map(Inbox::offerable);
@@ -217,15 +216,6 @@ impl<'a> Telling<'a> {
             Happened::Prompt { by, .. } => *by = self.beginner(*by, goes_on).await?,
             _ => {}
         }
-        let (place, at) = (
-            (self.project(), self.session()),
-            hub_protocol::Timestamp::now(),
-        );
-        let note = self.hub.query(move |state, presence| {
-            let place = state.session_with_id(&place.1).unwrap_or(place);
-            presence.company().note(place, at);
-        });
-        note.await?;
         let hook = Hook {
             project: self.project(),
             given: self.params.session.clone(),
@@ -249,8 +239,7 @@ impl<'a> Telling<'a> {
         }
         let (project, session) = (self.project(), self.session());
         let echo = self.hub.query(move |state, presence| {
-            let place = state.session_with_id(&session);
-            let place = place.unwrap_or((project, session));
+            let place = state.place(project, session);
             presence.company().take_timeout(&place, Instant::now())
         });
         Ok(if echo.await? { Beginner::Timeout } else { by })
@@ -263,7 +252,7 @@ impl<'a> Telling<'a> {
             name: given.or_else(|| params.name.clone()),
             agent: Some(self.agent.as_str().into()),
             host: params.host.clone(),
-            cwd: self.event.cwd.clone(),
+            cwd: self.event.cwd.clone().filter(|cwd| cwd.len() <= MAX_PATH),
             parent: params.parent.clone(),
             role: params.role.clone(),
             main_worktree: params.main,
@@ -282,12 +271,11 @@ impl<'a> Telling<'a> {
         let (project, session) = (self.project(), self.session());
         let new_turn = matches!(self.event.happened, Happened::Prompt { .. });
         let known = self.hub.query(move |state, presence| {
-            let place = state.session_with_id(&session);
-            let (project, key) = place.unwrap_or((project, session));
+            let (project, key) = state.place(project, session);
             let session = state.session(&project, &key);
             let called = |name: &InboxName| {
                 let key = state.called(&project, name);
-                let session = state.session(&project, &key);
+                let session = state.session(&project, key);
                 session
                     .and_then(|it| it.name())
                     .unwrap_or(key.as_str())

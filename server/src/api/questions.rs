@@ -135,12 +135,7 @@ pub(super) async fn claim(
     Part(id): Part<Seq>,
     payload: Payload,
 ) -> Result<Json<Question>, ApiError> {
-    let body: ByPost = payload.json()?;
-    let by = who(body.session, body.by);
-    known(&hub, id).await?;
-    hub.submit(Command::Claim { id, by }).await?;
-    let claimed = known(&hub, id).await?;
-    Ok(Json(shown(&hub, id, claimed).await?))
+    change(&hub, id, &payload, |by| Command::Claim { id, by }).await
 }
 
 /// Takes a question back.
@@ -149,12 +144,25 @@ pub(super) async fn withdraw(
     Part(id): Part<Seq>,
     payload: Payload,
 ) -> Result<Json<Question>, ApiError> {
+    change(&hub, id, &payload, |by| Command::WithdrawQuestion {
+        id,
+        by,
+    })
+    .await
+}
+
+/// Does what somebody asks about a question, and shows it as it is then.
+async fn change(
+    hub: &Hub,
+    id: Seq,
+    payload: &Payload,
+    command: impl FnOnce(InboxName) -> Command,
+) -> Result<Json<Question>, ApiError> {
     let body: ByPost = payload.json()?;
-    let by = who(body.session, body.by);
-    known(&hub, id).await?;
-    hub.submit(Command::WithdrawQuestion { id, by }).await?;
-    let withdrawn = known(&hub, id).await?;
-    Ok(Json(shown(&hub, id, withdrawn).await?))
+    known(hub, id).await?;
+    hub.submit(command(who(body.session, body.by))).await?;
+    let changed = known(hub, id).await?;
+    Ok(Json(shown(hub, id, changed).await?))
 }
 
 fn who(session: Option<InboxName>, by: Option<InboxName>) -> InboxName {

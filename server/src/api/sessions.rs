@@ -4,15 +4,15 @@ use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use hub_protocol::{
-    InboxName, Listener, Listening, ProjectName, Session, SessionInfo, SessionState, ShownInfo,
-    Source, Timestamp, Unlistened,
+    InboxName, Listener, Listening, ProjectName, Session, SessionInfo, SessionState, Source,
+    Timestamp, Unlistened,
 };
 use serde::{Deserialize, Serialize};
 
-use super::ApiError;
 use super::params::{Params, Part, ProjectParam};
 use super::payload::Payload;
-use crate::command::Command;
+use super::{ApiError, Code};
+use crate::command::{Command, Refusal};
 use crate::hub::Hub;
 use crate::presence::Presence;
 use crate::state::{Inbox, Session as Known, State as Fold};
@@ -84,19 +84,12 @@ pub(super) async fn get(
 /// A session as it stands.
 async fn find(hub: &Hub, project: ProjectName, name: InboxName) -> Result<Session, ApiError> {
     let found = hub.query(move |state, presence| {
-        let (project, key) = match state.session_with_id(&name) {
-            Some(place) => place,
-            None => (project.clone(), state.find_session(&project, &name)?),
-        };
+        let (project, key) = state.find_session(&project, &name)?;
         let session = state.session(&project, &key);
-        let session = session.ok_or(crate::command::Refusal::UnknownSession {
-            project: project.clone(),
-            name,
-            nearest: None,
-        })?;
-        Ok::<_, crate::command::Refusal>(shown(state, presence, (&project, &key), session))
+        Ok::<_, Refusal>(session.map(|it| shown(state, presence, (&project, &key), it)))
     });
-    Ok(found.await??)
+    // Whatever is found is known.
+    found.await??.ok_or(Code::Internal.into())
 }
 
 /// Makes a session known, or more of it.
@@ -110,7 +103,7 @@ pub(super) async fn register(
     check(&info)?;
     let (of, id) = (project.clone(), session.clone());
     let known = hub
-        .query(move |state, _| state.session(&of, &state.called(&of, &id)).is_some())
+        .query(move |state, _| state.session(&of, state.called(&of, &id)).is_some())
         .await?;
     let command = Command::Register {
         project: project.clone(),
@@ -136,7 +129,9 @@ fn check(info: &SessionInfo) -> Result<(), ApiError> {
         &info.pane,
         &info.title,
     ];
-    let long = texts.into_iter().flatten().any(|text| text.len() > 4096);
+    let boot_id = info.process.as_ref().map(|it| &it.boot_id);
+    let texts = texts.into_iter().chain(boot_id).flatten();
+    let long = texts.into_iter().any(|text| text.len() > 4096);
     let metadata = info.metadata.as_ref().map_or(0, |it| it.to_string().len());
     if long || metadata > 16 * 1024 {
         return Err(ApiError::invalid(
@@ -225,7 +220,7 @@ async fn target_of(
     let project = project.clone();
     let found = hub.query(move |state, _| match state.find_session(&project, &name) {
         Err(_) if may_be_new => Ok(name),
-        found => found,
+        found => found.map(|(_, key)| key),
     });
     Ok(found.await??)
 }
@@ -238,9 +233,7 @@ fn listening(
     caller: &InboxName,
 ) -> (bool, Option<SessionState>) {
     let caller = state.called(project, caller);
-    let open = state
-        .listeners(project, target)
-        .any(|(by, _)| *by == caller);
+    let open = state.listeners(project, target).any(|(by, _)| by == caller);
     let doing = state.session(project, target).and_then(|it| it.state);
     (open, doing)
 }
@@ -303,16 +296,7 @@ fn shown(
             .unwrap_or_default(),
         name: session.name().unwrap_or(key.as_str()).to_owned(),
         project: project.clone(),
-        info: ShownInfo {
-            agent: info.agent,
-            host: info.host,
-            cwd: info.cwd,
-            parent: info.parent,
-            process: info.process,
-            pane: info.pane,
-            title: info.title,
-            metadata: info.metadata,
-        },
+        info: SessionInfo { name: None, ..info },
         primary: state.primary(project) == Some(key),
         state: session.state,
         evidence: (!session.evidence.is_empty()).then(|| session.evidence.clone()),

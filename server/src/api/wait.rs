@@ -134,10 +134,7 @@ async fn demand_session(hub: &Hub, spec: &WaitSpec) -> Result<(), ApiError> {
         return Err(ApiError::invalid("way=rewake is for a session"));
     };
     let project = spec.project.clone();
-    let known = hub.query(move |state, _| match state.session_with_id(&session) {
-        Some(_) => Ok(()),
-        None => state.find_session(&project, &session).map(drop),
-    });
+    let known = hub.query(move |state, _| state.find_session(&project, &session).map(drop));
     Ok(known.await??)
 }
 

@@ -18,6 +18,9 @@ use crate::record::{ListenerEnd, Record};
 /// What the hub says by itself stops being offered after this, in milliseconds.
 const TTL_MS: i64 = 7 * 24 * 3600 * 1000;
 
+/// Bytes of JSON that the hub passes on beside a text of its own.
+const MAX_DATA: usize = 16 * 1024;
+
 /// Records on their way: notifications first, so that their numbers are known, then what follows from them.
 pub(super) struct Batch<'a> {
     pub(super) state: &'a State,
@@ -125,7 +128,7 @@ impl<'a> Batch<'a> {
             project: said.project.clone(),
             priority: Priority::default(),
             title: None,
-            data: said.data,
+            data: said.data.map(bounded),
             session: None,
             parent: None,
             key: said.key.map(str::to_owned),
@@ -238,4 +241,13 @@ impl<'a> Batch<'a> {
         records.extend(self.after);
         records
     }
+}
+
+/// What an agent says of itself may be as large as a request; what is too large for a notification is left out.
+fn bounded(data: Value) -> Value {
+    let size = data.to_string().len();
+    if size <= MAX_DATA {
+        return data;
+    }
+    serde_json::json!({ "cut": format!("{size} bytes") })
 }

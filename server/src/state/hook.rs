@@ -291,7 +291,7 @@ impl Telling<'_, '_> {
             _ if waits => (Kind::Waiting, format!("Agent {name} is waiting for input")),
             (Some(parent), _) => {
                 let parent = self.state.called(self.project, parent);
-                let parent = texts::name(&parent, self.state.session(self.project, &parent));
+                let parent = texts::name(parent, self.state.session(self.project, parent));
                 (
                     Kind::Complete,
                     format!("Agent {name} completed (worker of {parent})"),

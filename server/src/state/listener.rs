@@ -10,6 +10,8 @@ use super::{Leased, State};
 use crate::command::Refusal;
 use crate::record::{ListenerEnd, ListenerRemoved, ListenerSet, Record};
 
+/// The most open listeners.
+const MAX_OPEN: usize = 1_000;
 /// The most pairs whose last firing is remembered; the oldest is forgotten first.
 const MAX_FIRED: usize = 10_000;
 
@@ -129,6 +131,11 @@ fn has_stopped(state: SessionState) -> bool {
 }
 
 impl State {
+    /// Whether anybody listens to anybody.
+    pub(super) fn somebody_listens(&self) -> bool {
+        !self.listeners.open.is_empty()
+    }
+
     /// Who listens to a session.
     pub fn listeners<'a>(
         &'a self,
@@ -157,6 +164,9 @@ impl State {
         }
         if self.listeners.get(pair).is_some() {
             return Ok(Vec::new());
+        }
+        if self.listeners.open.len() >= MAX_OPEN {
+            return Err(Refusal::TooManyListeners { cap: MAX_OPEN });
         }
         let until = within_ms.map(|within| now.plus_millis(within));
         let set = Record::ListenerSet(ListenerSet {

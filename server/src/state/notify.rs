@@ -75,7 +75,7 @@ impl Batch<'_> {
             return Err(Refusal::ExpiredAlready);
         }
         let project = &draft.project;
-        let from = self.state.called(project, &draft.from);
+        let from = self.state.called(project, &draft.from).clone();
         let id = self.next_id();
         if draft.kind == Kind::Answer {
             self.answer(draft, &from, id)?;
@@ -105,7 +105,7 @@ impl Batch<'_> {
         }
         let stop = session
             .as_ref()
-            .filter(|_| is_stop(draft.kind))
+            .filter(|_| is_stop(draft.kind) && self.state.somebody_listens())
             .map(|(session, _)| Stop {
                 id,
                 project: project.clone(),
@@ -157,17 +157,17 @@ impl Batch<'_> {
         let mut targets: Vec<Target> = Vec::with_capacity(2);
         let project = &draft.project;
         let is_primary = self.state.primary(project) == Some(from);
-        let mut add = |inbox: InboxName, wakes: bool| {
-            let inbox = self.state.called(project, &inbox);
-            let own = inbox == *from;
+        let mut add = |inbox: &InboxName, wakes: bool| {
+            let inbox = self.state.called(project, inbox);
+            let own = inbox == from;
             let to_primary = inbox.as_str() == InboxName::PRIMARY;
             // What the primary says never comes back to it; a note to oneself does not wake.
             if to_primary && (own || is_primary) || inbox.as_str() == InboxName::ALL {
                 return;
             }
-            if targets.iter().all(|target| target.inbox != inbox) {
+            if targets.iter().all(|target| target.inbox != *inbox) {
                 targets.push(Target {
-                    inbox,
+                    inbox: inbox.clone(),
                     wakes: wakes && !own,
                 });
             }
@@ -175,38 +175,38 @@ impl Batch<'_> {
         let wakes = !matches!(draft.kind, Kind::Progress | Kind::Ended);
         match &draft.to {
             Some(all) if all.as_str() == InboxName::ALL => {
-                for inbox in self.everybody(project, from) {
+                for inbox in &self.everybody(project, from) {
                     add(inbox, wakes);
                 }
             }
-            Some(to) => add(to.clone(), wakes),
+            Some(to) => add(to, wakes),
             None if draft.kind == Kind::Progress => {}
             None if draft.kind == Kind::Answer => {
                 let asked = draft.reply_to.and_then(|id| self.state.question(id));
                 if let Some(question) = asked {
-                    add(question.from.clone(), wakes);
+                    add(&question.from, wakes);
                 }
             }
             None => {
                 let approval = draft.kind == Kind::Approval;
                 if approval {
-                    add(person(), wakes);
+                    add(&person(), wakes);
                 }
                 if let Some(parent) = self.parent(draft, from) {
                     add(parent, wakes && !approval);
                 }
-                add(InboxName::primary(), wakes && !approval);
+                add(&InboxName::primary(), wakes && !approval);
             }
         }
         targets
     }
 
     /// Whose worker the sender is. The primary reads its own inbox and `primary`: it is told once.
-    fn parent(&self, draft: &Draft, from: &InboxName) -> Option<InboxName> {
+    fn parent<'b>(&'b self, draft: &'b Draft, from: &InboxName) -> Option<&'b InboxName> {
         let known = || self.state.session(&draft.project, from)?.parent();
         let parent = draft.parent.as_ref().or_else(known)?;
         let parent = self.state.called(&draft.project, parent);
-        let told = parent == *from || self.state.primary(&draft.project) == Some(&parent);
+        let told = parent == from || self.state.primary(&draft.project) == Some(parent);
         (!told).then_some(parent)
     }
 
@@ -338,7 +338,7 @@ impl Batch<'_> {
     /// The session whose state a draft changes. A sender that nobody named is no session.
     fn session_change(&self, draft: &Draft, from: &InboxName) -> Option<(InboxName, SessionState)> {
         let name = match &draft.session {
-            Some(session) => self.state.called(&draft.project, session),
+            Some(session) => self.state.called(&draft.project, session).clone(),
             None => from.clone(),
         };
         let is_known = || self.state.session(&draft.project, &name).is_some();

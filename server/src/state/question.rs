@@ -166,7 +166,7 @@ impl State {
         now: Timestamp,
     ) -> Result<Vec<Record>, Refusal> {
         let question = self.open_question(id)?;
-        let by = &self.called(&question.project, by);
+        let by = self.called(&question.project, by);
         if question.from == *by {
             return Err(Refusal::NotYours("nobody claims their own question"));
         }

@@ -36,24 +36,29 @@ impl State {
     }
 
     /// The first id of the session that is called so, or the name itself.
-    pub fn called(&self, project: &ProjectName, name: &InboxName) -> InboxName {
-        let found = self.sessions.resolve(project, name.as_str());
-        found.unwrap_or(name).clone()
+    pub fn called<'a>(&'a self, project: &ProjectName, name: &'a InboxName) -> &'a InboxName {
+        self.sessions
+            .resolve(project, name.as_str())
+            .unwrap_or(name)
     }
 
-    /// The registered session with this id, in whichever project it is.
-    pub fn session_with_id(&self, id: &InboxName) -> Option<(ProjectName, InboxName)> {
-        self.sessions.with_id(id)
+    /// The session that is called so in this project, or else the agent's session with this id in any.
+    pub fn known_place(&self, project: &ProjectName, name: &InboxName) -> Option<Key> {
+        let here = self.sessions.resolve(project, name.as_str());
+        let here = here.map(|key| (project.clone(), key.clone()));
+        here.or_else(|| self.sessions.with_id(name))
+    }
+
+    /// [`State::known_place`], or the name itself.
+    pub fn place(&self, project: ProjectName, name: InboxName) -> Key {
+        let known = self.known_place(&project, &name);
+        known.unwrap_or((project, name))
     }
 
     /// Finds a session by id, alias, short name, or a prefix of one of these that fits no other.
-    pub fn find_session(
-        &self,
-        project: &ProjectName,
-        name: &InboxName,
-    ) -> Result<InboxName, Refusal> {
-        if let Some(key) = self.sessions.resolve(project, name.as_str()) {
-            return Ok(key.clone());
+    pub fn find_session(&self, project: &ProjectName, name: &InboxName) -> Result<Key, Refusal> {
+        if let Some(place) = self.known_place(project, name) {
+            return Ok(place);
         }
         let begins = |key: &InboxName, session: &Session| {
             let mut aliases = session.registered.iter().flat_map(|it| &it.aliases);
@@ -68,7 +73,7 @@ impl State {
             .iter(Some(project))
             .filter(|(_, key, session)| begins(key, session));
         match (found.next(), found.next()) {
-            (Some((_, key, _)), None) => Ok(key.clone()),
+            (Some((_, key, _)), None) => Ok((project.clone(), key.clone())),
             _ => Err(self.unknown_session(project, name)),
         }
     }
@@ -94,7 +99,7 @@ impl State {
         now: Timestamp,
     ) -> Vec<Record> {
         let key = self.called(project, session);
-        let set = self.set_session((project, &key), info, None, false, now);
+        let set = self.set_session((project, key), info, None, false, now);
         set.into_iter().collect()
     }
 
@@ -170,12 +175,12 @@ impl State {
         session: &InboxName,
         now: Timestamp,
     ) -> Result<Vec<Record>, Refusal> {
-        let key = self.find_session(project, session)?;
-        if self.primary(project) == Some(&key) {
+        let (project, key) = self.find_session(project, session)?;
+        if self.primary(&project) == Some(&key) {
             return Ok(Vec::new());
         }
         Ok(vec![Record::PrimaryTaken(PrimaryTaken {
-            project: project.clone(),
+            project,
             session: key,
             at: now,
         })])
@@ -190,8 +195,8 @@ impl State {
         now: Timestamp,
         leased: &Leased<'_>,
     ) -> Result<Vec<Record>, Refusal> {
-        let key = self.find_session(project, session)?;
-        let Some(known) = self.session(project, &key).filter(|it| it.is_alive()) else {
+        let (project, key) = &self.find_session(project, session)?;
+        let Some(known) = self.session(project, key).filter(|it| it.is_alive()) else {
             return Ok(Vec::new());
         };
         let mut batch = Batch::new(self, now, leased);
@@ -199,7 +204,7 @@ impl State {
             known.state,
             Some(SessionState::Working | SessionState::Blocked)
         );
-        let name = texts::name(&key, Some(known));
+        let name = texts::name(key, Some(known));
         let (kind, msg) = match (gone, unfinished) {
             (true, true) => (
                 Kind::Error,
@@ -211,8 +216,8 @@ impl State {
             ),
             (false, _) => (Kind::Ended, format!("Agent {name} ended")),
         };
-        batch.say(Said::of((project, &key), kind, msg))?;
-        self.leave(&mut batch, (project, &key));
+        batch.say(Said::of((project, key), kind, msg))?;
+        self.leave(&mut batch, (project, key));
         if gone {
             batch.also(Record::SessionGone(SessionGone {
                 project: project.clone(),
@@ -238,27 +243,17 @@ impl State {
     }
 
     /// Where a session's hook belongs: its project, its first id, and whether its id is another by now.
-    pub(super) fn place_of(&self, hook: &crate::command::Hook) -> (Key, Option<InboxName>) {
+    pub fn place_of(&self, hook: &crate::command::Hook) -> (Key, Option<InboxName>) {
         let alias = |key: &InboxName| (*key != hook.id).then(|| hook.id.clone());
-        if let Some(given) = &hook.given {
-            let key = self.called(&hook.project, given);
-            let alias = alias(&key);
-            return ((hook.project.clone(), key), alias);
-        }
-        let known = self.sessions.with_id(&hook.id).or_else(|| {
-            let process = hook
-                .info
-                .process
-                .as_ref()
-                .filter(|it| it.started.is_some())?;
+        let name = hook.given.as_ref().unwrap_or(&hook.id);
+        let of_process = || {
+            let process = hook.info.process.as_ref();
+            let process = process.filter(|it| it.started.is_some() && hook.given.is_none())?;
             self.sessions.with_process(process)
-        });
-        match known {
-            Some((project, key)) => {
-                let alias = alias(&key);
-                ((project, key), alias)
-            }
-            None => ((hook.project.clone(), hook.id.clone()), None),
-        }
+        };
+        let known = self.known_place(&hook.project, name).or_else(of_process);
+        let (project, key) = known.unwrap_or_else(|| (hook.project.clone(), name.clone()));
+        let alias = alias(&key);
+        ((project, key), alias)
     }
 }

@@ -267,4 +267,4 @@ pub(super) fn news(known: &SessionInfo, said: &SessionInfo) -> SessionInfo {
 }
 
 /// A session's place: its project and its first id.
-pub(super) type Key = (ProjectName, InboxName);
+pub type Key = (ProjectName, InboxName);

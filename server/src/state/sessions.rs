@@ -13,7 +13,7 @@ const MAX_SESSIONS: usize = 10_000;
 
 type Projects = BTreeMap<ProjectName, BTreeMap<InboxName, Session>>;
 
-/// The sessions that were registered or said what they do, and three indexes over them.
+/// The sessions that were registered or said what they do, and four indexes over them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Sessions {
     projects: Projects,
@@ -23,8 +23,37 @@ pub(super) struct Sessions {
     /// Oldest first.
     order: BTreeMap<Seq, BTreeSet<Key>>,
     due: BTreeSet<(Timestamp, Key)>,
+    /// Live sessions that would be primary, best first.
+    leaders: BTreeMap<ProjectName, BTreeSet<(Rank, InboxName)>>,
     /// Aliases and short names of registered sessions.
     names: HashMap<ProjectName, HashMap<String, InboxName>>,
+}
+
+/// How a session ranks among those that would be primary: chosen ones before others, then whoever came first.
+type Rank = (bool, Seq);
+
+/// By what a session is found.
+struct Indexed {
+    touched: Seq,
+    due: Option<Timestamp>,
+    rank: Option<Rank>,
+}
+
+impl Indexed {
+    fn of(session: &Session) -> Self {
+        Self {
+            touched: session.touched,
+            due: session.due().map(|(at, _)| at),
+            rank: rank(session),
+        }
+    }
+}
+
+fn rank(session: &Session) -> Option<Rank> {
+    let it = session.registered.as_ref().filter(|_| session.is_alive())?;
+    let chosen = it.info.role.as_deref() == Some(InboxName::PRIMARY);
+    let first = it.info.main_worktree == Some(true) && it.info.parent.is_none() && it.hooks;
+    (chosen || first).then_some((!chosen, it.seq))
 }
 
 /// What of it is stored.
@@ -74,17 +103,16 @@ impl Sessions {
         self.names.get(project)?.get(name)
     }
 
-    /// The registered session with this id, in whichever project it is.
+    /// The agent's session with this id, in whichever project it is: agents give ids that nobody else has. A name means
+    /// something in its own project only.
     pub(super) fn with_id(&self, id: &InboxName) -> Option<Key> {
-        let of = |(project, sessions): (&ProjectName, &BTreeMap<InboxName, Session>)| {
-            let own = sessions
-                .get(id)
-                .filter(|it| it.registered.is_some())
-                .map(|_| id);
-            let key = own.or_else(|| self.names.get(project)?.get(id.as_str()))?;
-            Some((project.clone(), key.clone()))
+        let of = |project: &ProjectName| {
+            let key = self.resolve(project, id.as_str())?;
+            let it = self.get(project, key)?.registered.as_ref()?;
+            let is_id = key == id || it.aliases.contains(id);
+            (it.hooks && is_id).then(|| (project.clone(), key.clone()))
         };
-        self.projects.iter().find_map(of)
+        self.projects.keys().find_map(of)
     }
 
     /// The project in which a session of this name was last heard of.
@@ -115,16 +143,8 @@ impl Sessions {
         if let Some(taken) = self.primaries.get(project).filter(alive) {
             return Some(taken);
         }
-        let rank = |session: &Session| {
-            let it = session.registered.as_ref()?;
-            let chosen = it.info.role.as_deref() == Some(InboxName::PRIMARY);
-            let first = it.info.main_worktree == Some(true) && it.info.parent.is_none() && it.hooks;
-            (chosen || first).then_some((!chosen, it.seq))
-        };
-        self.alive(project)
-            .filter_map(|(key, session)| Some((rank(session)?, key)))
-            .min()
-            .map(|(_, key)| key)
+        let best = self.leaders.get(project)?.first();
+        best.map(|(_, key)| key)
     }
 
     /// Live sessions whose parent this is.
@@ -168,15 +188,12 @@ impl Sessions {
         let sessions = self.projects.entry(project.clone()).or_default();
         self.count += usize::from(!sessions.contains_key(key));
         let session = sessions.entry(key.clone()).or_default();
-        let before = (session.touched, session.due().map(|(at, _)| at));
+        let before = Indexed::of(session);
         change(session);
         session.touched = seq;
-        let after = session.due().map(|(at, _)| at);
+        let after = Indexed::of(session);
         self.unindex(before, &place);
-        self.order.entry(seq).or_default().insert(place.clone());
-        if let Some(at) = after {
-            self.due.insert((at, place));
-        }
+        self.index(after, place);
         self.forget_oldest();
     }
 
@@ -211,15 +228,34 @@ impl Sessions {
         }
     }
 
-    fn unindex(&mut self, (touched, due): (Seq, Option<Timestamp>), place: &Key) {
-        if let Some(places) = self.order.get_mut(&touched) {
+    fn index(&mut self, it: Indexed, place: Key) {
+        if let Some(rank) = it.rank {
+            let leaders = self.leaders.entry(place.0.clone()).or_default();
+            leaders.insert((rank, place.1.clone()));
+        }
+        if let Some(at) = it.due {
+            self.due.insert((at, place.clone()));
+        }
+        self.order.entry(it.touched).or_default().insert(place);
+    }
+
+    fn unindex(&mut self, it: Indexed, place: &Key) {
+        if let Some(places) = self.order.get_mut(&it.touched) {
             places.remove(place);
             if places.is_empty() {
-                self.order.remove(&touched);
+                self.order.remove(&it.touched);
             }
         }
-        if let Some(at) = due {
+        if let Some(at) = it.due {
             self.due.remove(&(at, place.clone()));
+        }
+        if let Some(rank) = it.rank
+            && let Some(leaders) = self.leaders.get_mut(&place.0)
+        {
+            leaders.remove(&(rank, place.1.clone()));
+            if leaders.is_empty() {
+                self.leaders.remove(&place.0);
+            }
         }
     }
 
@@ -261,8 +297,7 @@ impl Sessions {
         };
         if let Some(session) = sessions.remove(key) {
             self.count -= 1;
-            let before = (session.touched, session.due().map(|(at, _)| at));
-            self.unindex(before, &(project.clone(), key.clone()));
+            self.unindex(Indexed::of(&session), &(project.clone(), key.clone()));
         }
         if self.projects.get(project).is_some_and(BTreeMap::is_empty) {
             self.projects.remove(project);

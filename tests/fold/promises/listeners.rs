@@ -326,3 +326,20 @@ fn a_reset_forgets_it() {
     assert_eq!(hub.listeners("w1"), 0);
     assert_eq!(hub.state.next_deadline(), None);
 }
+
+#[test]
+fn there_are_a_thousand_listeners_at_most() {
+    let mut hub = Hub::new();
+    let pair = |n: u32| {
+        let (caller, target) = (format!("caller-{}", n % 40), format!("w{n}"));
+        listen(&caller, &target, Some(60_000), true)
+    };
+    for n in 0..1000 {
+        hub.run(&pair(n));
+    }
+    let refused = Err(Refusal::TooManyListeners { cap: 1000 });
+    assert_eq!(hub.ask(&pair(1000)), refused);
+    assert_eq!(hub.run(&pair(7)), [], "it is there");
+    hub.hook("w7", stop("done"));
+    hub.run(&pair(1000));
+}

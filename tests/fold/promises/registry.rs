@@ -39,7 +39,7 @@ pub(super) fn take_primary(session: &str) -> Command {
 /// The first id of the session that is found under a name.
 pub(super) fn found(hub: &Hub, text: &str) -> Option<String> {
     let found = hub.state.find_session(&project(), &name(text));
-    found.ok().map(|key| key.to_string())
+    found.ok().map(|(_, key)| key.to_string())
 }
 
 pub(super) fn primary(hub: &Hub) -> Option<&str> {
@@ -129,7 +129,7 @@ fn another_id_of_the_same_process_is_the_same_session() {
     });
     hub.hook_of("new", process(7), Happened::Started);
     hub.restart();
-    assert_eq!(hub.state.called(&project(), &name("new")), name("old"));
+    assert_eq!(hub.state.called(&project(), &name("new")), &name("old"));
     let after = hub.say(sent("ci", "new"));
     assert_eq!(hub.pending("old"), [waiting, after]);
     let own = Draft {
