@@ -31,7 +31,7 @@ const HOLD: Duration = Duration::from_secs(60);
 /// Bytes of what rides along: what an agent shows its model without putting it into a file.
 const ROOM: usize = 9_000;
 
-/// Bytes of a path that can be one: PATH_MAX of Linux.
+/// Bytes of a path that can be one: `PATH_MAX` of Linux.
 const MAX_PATH: usize = 4096;
 
 const LEASE: HeaderName = HeaderName::from_static("hub-lease");
@@ -137,9 +137,10 @@ impl<'a> Telling<'a> {
             words.decision = self.decision(asked).await?;
         }
         let mut lines = Vec::new();
-        let known = match starts || carries {
-            true => Some(self.known().await?),
-            false => None,
+        let known = if starts || carries {
+            Some(self.known().await?)
+        } else {
+            None
         };
         if let Some(known) = known.as_ref().filter(|_| starts) {
             lines.push(instructions::text(&Situation {

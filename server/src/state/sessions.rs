@@ -33,6 +33,7 @@ pub(super) struct Sessions {
 type Rank = (bool, Seq);
 
 /// By what a session is found.
+#[derive(Clone, Copy)]
 struct Indexed {
     touched: Seq,
     due: Option<Timestamp>,
