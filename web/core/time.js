@@ -1,0 +1,123 @@
+/** Times as people read them: how long ago, and exactly when. */
+
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+/** How a `<time>` shows its distance from now. @typedef {'age'|'ago'|'left'} Form */
+
+/**
+ * How long, in the largest unit of which there is one at least; never more than was.
+ *
+ * @param {number} ms
+ * @returns {string} '12 s', '4 min', '3 h', '2 d'
+ */
+export function age(ms) {
+  const span = Math.max(0, ms);
+  if (span < MINUTE) return `${Math.floor(span / SECOND)} s`;
+  if (span < HOUR) return `${Math.floor(span / MINUTE)} min`;
+  if (span < DAY) return `${Math.floor(span / HOUR)} h`;
+  return `${Math.floor(span / DAY)} d`;
+}
+
+/**
+ * The exact time, in the reader's zone, with the zone's name.
+ *
+ * @param {string|number} ts RFC 3339, or ms
+ * @param {string} [zone] IANA name, the reader's own when absent
+ * @returns {string} 'Sun, 22 Nov 2026, 05:10:34 GMT+1', or '' for what is no time
+ */
+export function absolute(ts, zone) {
+  const at = new Date(ts);
+  return Number.isNaN(at.getTime()) ? '' : format(zone).format(at);
+}
+
+/** @type {Map<string|undefined, Intl.DateTimeFormat>} Making one costs more than using it a hundred times. */
+const formats = new Map();
+
+/** @param {string} [zone] */
+function format(zone) {
+  let made = formats.get(zone);
+  if (!made) {
+    made = new Intl.DateTimeFormat('en-GB', {
+      weekday: 'short', day: 'numeric', month: 'short', year: 'numeric',
+      hour: '2-digit', minute: '2-digit', second: '2-digit', timeZoneName: 'short', timeZone: zone,
+    });
+    formats.set(zone, made);
+  }
+  return made;
+}
+
+/**
+ * The text of a time as seen from `now`.
+ *
+ * @param {string|number} ts
+ * @param {number} now ms
+ * @param {Form} [form] 'age': '4 min', 'ago': '4 min ago', 'left': '4 min left' or 'due'
+ * @returns {string}
+ */
+export function relative(ts, now, form = 'age') {
+  const at = new Date(ts).getTime();
+  if (Number.isNaN(at)) return '';
+  if (form === 'left') return at > now ? `${age(at - now)} left` : 'due';
+  return form === 'ago' ? `${age(now - at)} ago` : age(now - at);
+}
+
+/**
+ * A `<time>` that says how long ago and ticks, with the exact time on hover.
+ *
+ * @param {string|number} ts RFC 3339, or ms
+ * @param {() => number} now the hub's clock: `() => store.now()`
+ * @param {Form} [form]
+ * @returns {HTMLTimeElement}
+ */
+export function timeElement(ts, now, form = 'age') {
+  const element = document.createElement('time');
+  element.dataset.form = form;
+  tickBy(now);
+  return setTime(element, ts);
+}
+
+/**
+ * Makes a `<time>` of {@link timeElement} show another time.
+ *
+ * @param {HTMLTimeElement} element
+ * @param {string|number} ts
+ * @returns {HTMLTimeElement}
+ */
+export function setTime(element, ts) {
+  const at = new Date(ts);
+  const iso = Number.isNaN(at.getTime()) ? '' : at.toISOString();
+  if (element.dataset.ts !== iso) {
+    element.dataset.ts = iso;
+    element.dateTime = iso;
+    element.title = absolute(ts);
+  }
+  show(element);
+  return element;
+}
+
+/** @type {(() => number)|undefined} */
+let clock;
+
+/** @param {() => number} now */
+function tickBy(now) {
+  if (!clock) {
+    setInterval(tick, SECOND);
+    document.addEventListener('visibilitychange', tick);
+  }
+  clock = now;
+}
+
+/** Updates every relative time on the page; one timer does it for all of them. */
+export function tick() {
+  if (document.hidden) return;
+  for (const element of document.querySelectorAll('time[data-ts]')) show(/** @type {HTMLTimeElement} */ (element));
+}
+
+/** @param {HTMLTimeElement} element */
+function show(element) {
+  const text = relative(element.dataset.ts ?? '', (clock ?? Date.now)(), /** @type {Form} */ (element.dataset.form));
+  if (element.textContent !== text) element.textContent = text;
+}
