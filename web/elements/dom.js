@@ -1,0 +1,102 @@
+/** Builds elements. Text is always text: nothing that came from outside is ever parsed as HTML. */
+
+/** @typedef {Node|string|number|null|undefined|false} Child */
+
+/**
+ * An element with properties and children. `class`, `data-*`, `aria-*`, `role`, `for`, `href`, `title`… become
+ * attributes; `on…` functions become listeners; what is null, undefined or false is left out.
+ *
+ * @template {keyof HTMLElementTagNameMap} T
+ * @param {T} tag
+ * @param {Record<string, any>} [props]
+ * @param {...(Child|Child[])} children
+ * @returns {HTMLElementTagNameMap[T]}
+ */
+export function h(tag, props = {}, ...children) {
+  const element = document.createElement(tag);
+  set(element, props);
+  element.append(...nodes(children));
+  return element;
+}
+
+/**
+ * As {@link h}, for SVG.
+ *
+ * @param {string} tag
+ * @param {Record<string, any>} [props]
+ * @param {...(Child|Child[])} children
+ * @returns {SVGElement}
+ */
+export function svg(tag, props = {}, ...children) {
+  const element = document.createElementNS('http://www.w3.org/2000/svg', tag);
+  set(element, props);
+  element.append(...nodes(children));
+  return element;
+}
+
+/**
+ * Sets properties as {@link h} does.
+ *
+ * @param {Element} element
+ * @param {Record<string, any>} props
+ */
+export function set(element, props) {
+  for (const [name, value] of Object.entries(props)) {
+    if (value === null || value === undefined || value === false) continue;
+    if (name.startsWith('on') && typeof value === 'function') {
+      element.addEventListener(name.slice(2), value);
+    } else if (value === true) {
+      element.setAttribute(name, '');
+    } else if (['value', 'checked', 'store', 'session', 'question', 'item'].includes(name)) {
+      Object.assign(element, { [name]: value });
+    } else {
+      element.setAttribute(name, String(value));
+    }
+  }
+}
+
+/**
+ * Makes `parent` hold exactly one element for each item, in this order, keeping what is there already: so focus, selection
+ * and what somebody types survive an update.
+ *
+ * @template T
+ * @template {HTMLElement} E
+ * @param {HTMLElement} parent
+ * @param {T[]} items
+ * @param {(item: T) => string} key
+ * @param {(item: T) => E} create
+ * @param {(element: E, item: T) => void} update
+ */
+export function keyed(parent, items, key, create, update) {
+  const old = new Map([...parent.children].map((child) => [/** @type {HTMLElement} */ (child).dataset.key, /** @type {E} */ (child)]));
+  /** @type {Element|null} */
+  let next = parent.firstElementChild;
+  for (const item of items) {
+    const name = key(item);
+    let element = old.get(name);
+    if (element) {
+      old.delete(name);
+    } else {
+      element = create(item);
+      element.dataset.key = name;
+    }
+    update(element, item);
+    if (element === next) {
+      next = next.nextElementSibling;
+    } else {
+      parent.insertBefore(element, next);
+    }
+  }
+  for (const element of old.values()) element.remove();
+}
+
+/**
+ * @param {(Child|Child[])[]} children
+ * @returns {(Node|string)[]}
+ */
+function nodes(children) {
+  return children
+    .flat()
+    .filter((child) => child !== null && child !== undefined && child !== false)
+    .map((child) => (typeof child === 'number' ? String(child) : /** @type {Node|string} */ (child)));
+}

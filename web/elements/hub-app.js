@@ -1,0 +1,130 @@
+/** The page's frame: its views, its dialogs, and the keys that work everywhere. */
+
+import './hub-connection.js';
+import './hub-empty.js';
+import './hub-feed.js';
+import './hub-help.js';
+import './hub-needs-you.js';
+import './hub-sessions.js';
+import './hub-settings.js';
+import './hub-stats.js';
+import './hub-toast.js';
+import { h } from './dom.js';
+import { needs } from '../core/needs.js';
+
+/** The views; on a narrow page one at a time. */
+const VIEWS = /** @type {const} */ ([
+  { name: 'needs', title: 'Needs you', tag: 'hub-needs-you' },
+  { name: 'sessions', title: 'Sessions', tag: 'hub-sessions' },
+  { name: 'feed', title: 'Feed', tag: 'hub-feed' },
+  { name: 'stats', title: 'Pictures', tag: 'hub-stats' },
+]);
+
+export class HubApp extends HTMLElement {
+  /** @type {import('../hub/store.js').Store|null} */
+  store = null;
+  #stops = [() => {}];
+  #keys = (/** @type {KeyboardEvent} */ event) => this.#key(event);
+
+  connectedCallback() {
+    const store = this.store;
+    if (!store) return;
+    const [needsYou, sessions, feed, pictures] = VIEWS.map((view) => this.#section(view));
+    this.replaceChildren(
+      h('a', { class: 'skip', href: '#main' }, 'Skip to what needs you'),
+      h(
+        'header',
+        {},
+        h('h1', {}, 'hub'),
+        h('nav', { 'aria-label': 'Views' }, ...VIEWS.map((view) => this.#tab(view))),
+        h('hub-connection', { store }),
+        h('button', { class: 'quiet', 'aria-keyshortcuts': ',', title: 'Settings (,)', onclick: () => this.#dialog('hub-settings') }, 'Settings'),
+        h('button', { class: 'quiet', 'aria-keyshortcuts': '?', title: 'Help (?)', onclick: () => this.#dialog('hub-help') }, 'Help'),
+      ),
+      h(
+        'main',
+        { id: 'main', tabindex: '-1' },
+        h('hub-empty', { store }),
+        h('div', { class: 'side' }, needsYou, sessions, pictures),
+        feed,
+      ),
+      h('hub-settings', { store }),
+      h('hub-help', { store }),
+      h('hub-toast', { store }),
+    );
+    this.#show('needs', false);
+    this.#stops = [
+      store.watch(['questions', 'sessions', 'feed'], () => this.#count()),
+      store.watch(['connection', 'feed'], () => this.toggleAttribute('data-ready', store.ready)),
+    ];
+    document.addEventListener('keydown', this.#keys);
+  }
+
+  disconnectedCallback() {
+    for (const stop of this.#stops) stop();
+    document.removeEventListener('keydown', this.#keys);
+  }
+
+  /** @param {typeof VIEWS[number]} view */
+  #tab({ name, title }) {
+    return h('button', { class: 'quiet', 'data-view': name, onclick: () => this.#show(name) }, title, h('span', { class: 'count' }));
+  }
+
+  /** @param {typeof VIEWS[number]} view */
+  #section({ name, title, tag }) {
+    const heading = h('h2', { id: `view-${name}`, tabindex: '-1' }, title);
+    return h('section', { 'data-view': name, 'aria-labelledby': heading.id }, heading, h(/** @type {any} */ (tag), { store: this.store }));
+  }
+
+  /** How many need the person, where it is seen on a narrow page. */
+  #count() {
+    if (!this.store) return;
+    const count = needs(this.store).length;
+    const badge = this.querySelector('nav [data-view=needs] .count');
+    if (badge) badge.textContent = count > 0 ? ` ${count}` : '';
+  }
+
+  /**
+   * @param {string} name
+   * @param {boolean} [focus]
+   */
+  #show(name, focus = true) {
+    this.dataset.view = name;
+    for (const tab of this.querySelectorAll('nav button')) {
+      tab.setAttribute('aria-pressed', String(/** @type {HTMLElement} */ (tab).dataset.view === name));
+    }
+    if (!focus) return;
+    const section = this.querySelector(`section[data-view=${name}]`);
+    const heading = /** @type {HTMLElement|null} */ (section?.querySelector('h2'));
+    const first = /** @type {HTMLElement|null} */ (section?.querySelector('[tabindex="0"]'));
+    (first ?? heading)?.focus();
+  }
+
+  /** @param {string} tag */
+  #dialog(tag) {
+    const dialog = /** @type {(HTMLElement & {open: () => void})|null} */ (this.querySelector(tag));
+    dialog?.open();
+  }
+
+  /** @param {KeyboardEvent} event */
+  #key(event) {
+    const target = /** @type {HTMLElement} */ (event.target);
+    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (target.closest('input, textarea, select, [contenteditable], dialog')) return;
+    const view = VIEWS['1234'.indexOf(event.key)];
+    if (view) this.#show(view.name);
+    else if (event.key === '?') this.#dialog('hub-help');
+    else if (event.key === ',') this.#dialog('hub-settings');
+    else if (event.key === 'u') /** @type {import('./hub-toast.js').HubToast|null} */ (this.querySelector('hub-toast'))?.undo();
+    else if (event.key === '/') this.#search();
+    else return;
+    event.preventDefault();
+  }
+
+  #search() {
+    this.#show('feed', false);
+    /** @type {HTMLElement|null} */ (this.querySelector('hub-filters input[type=search]'))?.focus();
+  }
+}
+
+customElements.define('hub-app', HubApp);

@@ -1,0 +1,50 @@
+/** Whether what is on the page is true now. */
+
+import { h } from './dom.js';
+
+const WORDS = {
+  connecting: 'connecting',
+  live: 'live',
+  retrying: 'not connected',
+  'signed-out': 'signed out',
+  stopped: 'stopped',
+};
+
+export class HubConnection extends HTMLElement {
+  /** @type {import('../hub/store.js').Store|null} */
+  store = null;
+  #stop = () => {};
+  #timer = 0;
+
+  connectedCallback() {
+    this.setAttribute('role', 'status');
+    this.#stop = this.store?.watch(['connection'], () => this.#render()) ?? this.#stop;
+    this.#timer = window.setInterval(() => this.store?.connection.state === 'retrying' && this.#detail(), 1000);
+  }
+
+  disconnectedCallback() {
+    this.#stop();
+    clearInterval(this.#timer);
+  }
+
+  #render() {
+    const connection = this.store?.connection;
+    if (!connection) return;
+    this.dataset.state = connection.state;
+    this.replaceChildren(h('span', { class: 'dot', 'aria-hidden': 'true' }), h('span', {}, WORDS[connection.state]), h('span', { class: 'detail', 'aria-hidden': 'true' }));
+    this.title = connection.reason ?? `${WORDS[connection.state]} since ${new Date(connection.since).toLocaleTimeString()}`;
+    this.#detail();
+  }
+
+  /** The countdown is for the eye only: nobody wants to hear it. */
+  #detail() {
+    const { state, retryAt, since } = this.store?.connection ?? {};
+    const detail = this.querySelector('.detail');
+    if (!detail || !since) return;
+    const seconds = Math.max(0, Math.round(((retryAt ?? 0) - Date.now()) / 1000));
+    const next = seconds > 0 ? `again in ${seconds} s` : 'trying';
+    detail.textContent = state === 'retrying' ? ` since ${new Date(since).toLocaleTimeString()}, ${next}` : '';
+  }
+}
+
+customElements.define('hub-connection', HubConnection);

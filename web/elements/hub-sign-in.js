@@ -1,0 +1,61 @@
+/** What to do when the browser has no session, or none that counts. */
+
+import { copyable } from './copyable.js';
+import { h } from './dom.js';
+
+const CODE_USED = 'The link was used already, or is older than 30 seconds.';
+
+export class HubSignIn extends HTMLElement {
+  reason = '';
+
+  /**
+   * After a refusal.
+   *
+   * @param {import('../hub/api.js').Problem} problem
+   */
+  static because(problem) {
+    const page = new HubSignIn();
+    page.reason = problem.code === 'bad_code' ? CODE_USED : `${problem.message}${problem.hint ? ` (${problem.hint})` : ''}.`;
+    return page;
+  }
+
+  static expired() {
+    const page = new HubSignIn();
+    page.reason = 'The session is over: it lasts for 12 hours, and ends when its hub gets another token.';
+    return page;
+  }
+
+  connectedCallback() {
+    document.title = 'hub: not signed in';
+    const port = location.port || '80';
+    this.replaceChildren(
+      h(
+        'main',
+        {},
+        h('h1', {}, 'hub'),
+        this.reason && h('p', { class: 'reason', role: 'alert' }, this.reason),
+        h('p', {}, 'To get in, run this in a terminal on the machine where the hub runs:'),
+        copyable('hubctl dashboard'),
+        h('p', {}, 'It opens this page with a code that works once. Without a browser there, it prints the link:'),
+        copyable('hubctl dashboard --print'),
+        h(
+          'details',
+          {},
+          h('summary', {}, 'The hub runs on another machine'),
+          h('p', {}, 'Forward its port under the same number, then open the printed link here:'),
+          copyable(`ssh -L ${port}:127.0.0.1:${port} HOST hubctl dashboard --print`),
+          h(
+            'p',
+            {},
+            `A link with another port than this page's (${port}) is refused (421 wrong host): the hub answers only to its `,
+            'own address. Use the port that the hub listens on at both ends, or name the address that you use in ',
+            h('code', {}, 'allowed_hosts'),
+            ' of the hub’s settings.',
+          ),
+        ),
+      ),
+    );
+  }
+}
+
+customElements.define('hub-sign-in', HubSignIn);

@@ -1,0 +1,68 @@
+/** What is said in passing, the newest last, with a way to undo it. */
+
+import { h } from './dom.js';
+
+/** How long a text stays, in ms; a refusal stays until it is closed. */
+const STAYS = 10_000;
+const MOST = 3;
+
+export class HubToast extends HTMLElement {
+  /** @type {import('../hub/store.js').Store|null} */
+  store = null;
+  /** @type {(() => void)|null} */
+  #undo = null;
+  #on = (/** @type {Event} */ event) => this.#show(/** @type {CustomEvent<import('../hub/store.js').Toast>} */ (event).detail);
+
+  connectedCallback() {
+    this.setAttribute('role', 'log');
+    this.setAttribute('aria-label', 'Messages');
+    this.store?.addEventListener('toast', this.#on);
+  }
+
+  disconnectedCallback() {
+    this.store?.removeEventListener('toast', this.#on);
+  }
+
+  /** Undoes what was last said to be undoable. */
+  undo() {
+    this.#undo?.();
+  }
+
+  /** @param {import('../hub/store.js').Toast} toast */
+  #show({ text, undo, problem }) {
+    const close = () => {
+      line.remove();
+      if (this.#undo === back) this.#undo = null;
+    };
+    const back = undo
+      ? () => {
+          close();
+          undo();
+        }
+      : null;
+    const line = h(
+      'p',
+      { class: problem ? 'toast refused' : 'toast' },
+      h('span', {}, text, problem?.hint && h('span', { class: 'muted' }, ` ${problem.hint}`)),
+      back && h('button', { onclick: back }, 'Undo'),
+      h('button', { class: 'quiet', 'aria-label': 'Close', onclick: close }, '×'),
+    );
+    if (back) this.#undo = back;
+    this.append(line);
+    while (this.children.length > MOST) this.firstElementChild?.remove();
+    if (!problem) this.#fade(line, close);
+  }
+
+  /**
+   * Closes it after a while, but not under the pointer or the focus.
+   *
+   * @param {HTMLElement} line
+   * @param {() => void} close
+   */
+  #fade(line, close) {
+    const late = () => (line.matches(':hover, :focus-within') ? setTimeout(late, STAYS) : close());
+    setTimeout(late, STAYS);
+  }
+}
+
+customElements.define('hub-toast', HubToast);

@@ -1,0 +1,228 @@
+/** What the page knows of the hub: loaded once, then kept by events. Elements render from here, and hold nothing twice. */
+
+import { Feed } from '../core/feed.js';
+import { query } from '../core/filter.js';
+import { Problem } from './api.js';
+import { Live } from './live.js';
+
+/**
+ * @typedef {import('../core/types.js').Notification} Notification
+ * @typedef {import('../core/types.js').Session} Session
+ * @typedef {import('../core/types.js').Question} Question
+ * @typedef {import('../core/types.js').Holder} Holder
+ * @typedef {import('../core/types.js').Preferences} Preferences
+ * @typedef {import('../core/types.js').Connection} Connection
+ * @typedef {import('../core/filter.js').Filter} Filter
+ * @typedef {'sessions'|'questions'|'feed'|'waiters'|'preferences'|'connection'|'about'} Part
+ *
+ * @typedef {object} About What the hub says of itself, `GET /hub`.
+ * @property {string} version
+ * @property {string} state_dir
+ * @property {string} host
+ * @property {string} now
+ * @property {string} epoch
+ * @property {number} head
+ *
+ * @typedef {object} Toast
+ * @property {string} text
+ * @property {() => void} [undo]
+ * @property {Problem} [problem]
+ */
+
+/** Notifications that are loaded at first, and with each page of older ones. */
+const PAGE = 200;
+
+export class Store extends EventTarget {
+  /** @type {Map<string, Session>} by `project/id` */
+  sessions = new Map();
+  /** @type {Map<number, Question>} */
+  questions = new Map();
+  feed = new Feed();
+  /** @type {Map<string, Holder>} by `project/inbox` */
+  waiters = new Map();
+  /** @type {Preferences} */
+  preferences = { quiet: null, mutes: [], notify: [], sound: [] };
+  /** @type {Connection} */
+  connection = { state: 'connecting', since: Date.now() };
+  /** @type {About|null} */
+  about = null;
+  /** Whether everything was loaded once. */
+  ready = false;
+  /** Whether this tab reads the stream for all. */
+  leads = false;
+
+  /** @type {Set<Part>} */
+  #changed = new Set();
+  #ahead = 0;
+  /** Where the next older page begins, by the query of a filter; null at the log's beginning. @type {Map<string, number|null>} */
+  #older = new Map();
+  /** @type {Map<string, Promise<boolean>>} */
+  #loading = new Map();
+
+  /**
+   * @param {import('./api.js').Api} api
+   * @param {import('./tabs.js').Tabs} tabs
+   */
+  constructor(api, tabs) {
+    super();
+    this.api = api;
+    this.live = new Live(this, tabs);
+  }
+
+  /** The hub's clock, in ms since 1970. */
+  now() {
+    return Date.now() + this.#ahead;
+  }
+
+  /** Says that parts changed; readers are told once a frame. @param {...Part} parts */
+  touch(...parts) {
+    const first = this.#changed.size === 0;
+    for (const part of parts) this.#changed.add(part);
+    if (!first || parts.length === 0) return;
+    // A hidden page has no frames, but a title.
+    if (document.hidden) setTimeout(() => this.#tell());
+    else requestAnimationFrame(() => this.#tell());
+  }
+
+  #tell() {
+    const parts = this.#changed;
+    this.#changed = new Set();
+    this.dispatchEvent(new CustomEvent('change', { detail: { parts } }));
+  }
+
+  /**
+   * Calls `reader` now and whenever one of these parts changed.
+   *
+   * @param {Part[]} parts
+   * @param {() => void} reader
+   * @returns {() => void} stops it
+   */
+  watch(parts, reader) {
+    const on = (/** @type {Event} */ event) => {
+      const changed = /** @type {CustomEvent<{parts: Set<Part>}>} */ (event).detail.parts;
+      if (parts.some((part) => changed.has(part))) reader();
+    };
+    this.addEventListener('change', on);
+    reader();
+    return () => this.removeEventListener('change', on);
+  }
+
+  /** @param {Omit<Connection, 'since'>} connection */
+  connected(connection) {
+    const same = connection.state === this.connection.state;
+    this.connection = { since: same ? this.connection.since : Date.now(), ...connection };
+    this.touch('connection');
+  }
+
+  /** Asks what the hub is, and where its log stands. */
+  async ask() {
+    /** @type {About} */
+    const about = await this.api.get('/hub');
+    const ahead = Date.parse(about.now) - Date.now();
+    this.#ahead = Math.abs(ahead) > 1000 ? ahead : 0;
+    this.about = about;
+    this.touch('about');
+    return about;
+  }
+
+  /** Loads everything anew. */
+  async load() {
+    const [sessions, questions, history, preferences] = await Promise.all([
+      this.api.get('/sessions'),
+      this.api.get('/questions'),
+      this.api.get(`/notifications?limit=${PAGE}`),
+      this.api.get('/preferences'),
+    ]);
+    this.feed.reset();
+    this.feed.add(history.notifications);
+    this.#older = new Map([['', history.next ?? null]]);
+    this.preferences = preferences;
+    this.setSessions(sessions.sessions);
+    this.questions = new Map(questions.questions.map((/** @type {Question} */ it) => [it.id, it]));
+    this.ready = true;
+    this.touch('sessions', 'questions', 'feed', 'preferences');
+  }
+
+  /** @param {Session[]} sessions */
+  setSessions(sessions) {
+    this.sessions = new Map(sessions.map((it) => [`${it.project}/${it.id}`, it]));
+    this.touch('sessions');
+  }
+
+  /**
+   * One more page of older notifications into the feed. With a filter the hub searches, and others may be left out between.
+   *
+   * @param {Filter} [filter]
+   * @returns {Promise<boolean>} whether there may be more
+   */
+  loadOlder(filter) {
+    const search = filter ? query(filter) : new URLSearchParams();
+    const key = search.toString();
+    const running = this.#loading.get(key) ?? this.#page(search, key).finally(() => this.#loading.delete(key));
+    this.#loading.set(key, running);
+    return running;
+  }
+
+  /**
+   * @param {URLSearchParams} search
+   * @param {string} key
+   */
+  async #page(search, key) {
+    const before = this.#older.get(key);
+    if (before === null) return false;
+    const page = new URLSearchParams(search);
+    page.set('limit', String(PAGE));
+    if (before !== undefined) page.set('before', String(before));
+    const { notifications, next } = await this.api.get(`/notifications?${page}`);
+    this.feed.add(notifications);
+    this.#older.set(key, next ?? null);
+    this.touch('feed');
+    return next !== undefined;
+  }
+
+  /**
+   * A question as the hub has it now.
+   *
+   * @param {number} id
+   */
+  async refreshQuestion(id) {
+    const question = await this.api.get(`/questions/${id}`);
+    this.questions.set(id, question);
+    this.touch('questions');
+  }
+
+  /** @param {Preferences} preferences */
+  async savePreferences(preferences) {
+    this.preferences = await this.api.put('/preferences', preferences);
+    this.touch('preferences');
+  }
+
+  /**
+   * Says something in passing, with a way to undo it.
+   *
+   * @param {string} text
+   * @param {Omit<Toast, 'text'>} [more]
+   */
+  toast(text, more = {}) {
+    /** @type {CustomEvent<Toast>} */
+    const event = new CustomEvent('toast', { detail: { text, ...more } });
+    this.dispatchEvent(event);
+  }
+
+  /**
+   * Does what may be refused, and says so if it is.
+   *
+   * @param {() => Promise<unknown>} doing
+   * @returns {Promise<boolean>} whether it was done
+   */
+  async attempt(doing) {
+    try {
+      await doing();
+      return true;
+    } catch (error) {
+      if (!(error instanceof Problem)) throw error;
+      this.toast(error.message, { problem: error });
+      return false;
+    }
+  }
+}

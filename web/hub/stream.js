@@ -1,0 +1,116 @@
+/** The event stream, read by fetch (EventSource can send no token), resumed where it broke off. */
+
+import { EventParser } from '../core/sse.js';
+import { Problem } from './api.js';
+
+/** @typedef {import('../core/sse.js').ServerEvent} ServerEvent */
+
+const KINDS = 'notification,question,session,listener,delivery,seen,presence,preferences';
+/** The hub sends something each 15 s; after this much silence, in ms, the connection is dead. */
+const SILENCE = 40_000;
+/** The longest pause before another attempt, in ms. */
+const LONGEST = 10_000;
+/** A connection that lasted so long, in ms, was a good one: after it, another is tried at once. */
+const LASTING = 2_000;
+
+export class Stream {
+  #attempts = 0;
+  #retry = 1000;
+  /** @type {AbortController|null} */
+  #stop = null;
+  /** @type {(() => void)|null} */
+  #hurry = null;
+
+  /**
+   * @param {import('./api.js').Api} api
+   * @param {object} on
+   * @param {(events: ServerEvent[]) => void} on.events
+   * @param {(connection: {state: 'connecting'|'live'|'retrying', retryAt?: number, reason?: string}) => void} on.connection
+   */
+  constructor(api, on) {
+    this.api = api;
+    this.on = on;
+  }
+
+  /**
+   * Reads until it is stopped.
+   *
+   * @param {() => string} cursor where to begin: asked before each attempt
+   */
+  async run(cursor) {
+    const stop = new AbortController();
+    this.#stop = stop;
+    this.on.connection({ state: 'connecting' });
+    while (!stop.signal.aborted) {
+      let reason = 'the connection broke';
+      try {
+        await this.#read(cursor(), stop.signal);
+      } catch (error) {
+        if (stop.signal.aborted) return;
+        if (error instanceof Problem) reason = error.message;
+        if (error instanceof Problem && error.status === 401) return;
+      }
+      if (stop.signal.aborted) return;
+      await this.#pause(reason);
+    }
+  }
+
+  /** Tries at once. */
+  hurry() {
+    this.#hurry?.();
+  }
+
+  stop() {
+    this.#stop?.abort();
+    this.#hurry?.();
+  }
+
+  /**
+   * @param {string} cursor
+   * @param {AbortSignal} stop
+   */
+  async #read(cursor, stop) {
+    const connection = new AbortController();
+    const dead = () => connection.abort();
+    stop.addEventListener('abort', dead);
+    let silence = setTimeout(dead, SILENCE);
+    let since = Infinity;
+    try {
+      const headers = { 'last-event-id': cursor, accept: 'text/event-stream' };
+      const response = await this.api.stream(`/events?kinds=${KINDS}`, headers, connection.signal);
+      const reader = /** @type {ReadableStream<Uint8Array>} */ (response.body).getReader();
+      const text = new TextDecoder();
+      const parser = new EventParser();
+      since = Date.now();
+      this.on.connection({ state: 'live' });
+      for (;;) {
+        const { done, value } = await reader.read();
+        if (done) return;
+        clearTimeout(silence);
+        silence = setTimeout(dead, SILENCE);
+        const events = parser.push(text.decode(value, { stream: true }));
+        this.#retry = parser.retry ?? this.#retry;
+        if (events.length > 0) this.on.events(events);
+      }
+    } finally {
+      clearTimeout(silence);
+      stop.removeEventListener('abort', dead);
+      if (Date.now() - since > LASTING) this.#attempts = 0;
+    }
+  }
+
+  /** @param {string} reason */
+  async #pause(reason) {
+    const ms = Math.min(LONGEST, this.#attempts === 0 ? 100 : this.#retry * 1.5 ** (this.#attempts - 1));
+    this.#attempts += 1;
+    this.on.connection({ state: 'retrying', retryAt: Date.now() + ms, reason });
+    await new Promise((resolve) => {
+      const timer = setTimeout(resolve, ms);
+      this.#hurry = () => {
+        clearTimeout(timer);
+        resolve(undefined);
+      };
+    });
+    this.#hurry = null;
+  }
+}

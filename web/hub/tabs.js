@@ -1,0 +1,51 @@
+/** What the tabs of one browser tell each other: the session, and the events of the one stream that they share. */
+
+/**
+ * @typedef {import('../core/sse.js').ServerEvent} ServerEvent
+ * @typedef {import('../core/types.js').Connection} Connection
+ * @typedef {import('./login.js').Login} Login
+ *
+ * @typedef {{kind: 'login-wanted'} | {kind: 'login', login: Login} | {kind: 'signed-out'}
+ *   | {kind: 'events', events: ServerEvent[]} | {kind: 'connection', connection: Connection}
+ *   | {kind: 'hello'}} Message
+ */
+
+export class Tabs {
+  #channel = new BroadcastChannel('hub');
+  /** @type {Set<(message: Message) => void>} */
+  #readers = new Set();
+
+  constructor() {
+    this.#channel.onmessage = ({ data }) => {
+      for (const reader of this.#readers) reader(data);
+    };
+  }
+
+  /** @param {Message} message */
+  tell(message) {
+    this.#channel.postMessage(message);
+  }
+
+  /**
+   * @param {(message: Message) => void} reader
+   * @returns {() => void} stops it
+   */
+  hear(reader) {
+    this.#readers.add(reader);
+    return () => this.#readers.delete(reader);
+  }
+
+  /**
+   * Calls `lead` once this tab is the one that reads the stream: at once, or when the leading tab is closed.
+   *
+   * @param {() => void} lead
+   * @param {AbortSignal} signal
+   */
+  candidate(lead, signal) {
+    const held = () => {
+      lead();
+      return new Promise((resolve) => signal.addEventListener('abort', () => resolve(undefined)));
+    };
+    navigator.locks.request('hub-stream', { signal }, held).catch(() => {});
+  }
+}
