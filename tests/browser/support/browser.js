@@ -1,0 +1,183 @@
+/** A real Chromium: one a test file, a context a test, and everything that a page complains about fails the test. */
+
+import { readFileSync } from 'node:fs';
+
+import { atEnd, until, DEADLINE } from './test.js';
+import { browserOptions, tool, toolFile } from './tools.js';
+
+/** @typedef {import('playwright-core').Browser} Browser */
+/** @typedef {import('playwright-core').BrowserContext} BrowserContext */
+/** @typedef {import('playwright-core').Page} Page */
+/** @typedef {import('./hub.js').Hub} Hub */
+
+/**
+ * @typedef {object} Opening
+ * @property {BrowserContext} [context] another tab of the same browser profile
+ * @property {number} [width]
+ * @property {number} [height]
+ * @property {'light' | 'dark'} [colorScheme]
+ * @property {'reduce' | 'no-preference'} [reducedMotion]
+ * @property {string} [path] of the page, with its query, `/` when absent
+ * @property {boolean} [signIn] false: opens the page as it is, without a code
+ * @property {boolean} [live] false: does not wait until the connection is live
+ * @property {Partial<import('playwright-core').BrowserContextOptions>} [options] more of the context, as `permissions`
+ */
+
+/** @type {Promise<Browser> | undefined} */
+let shared;
+
+/** What pages complained about, and what they may. @type {WeakMap<BrowserContext, {said: string[], allowed: RegExp[]}>} */
+const complaints = new WeakMap();
+
+/**
+ * The file's browser, started when first asked for, closed when the process ends. Tests use {@link openDashboard} or
+ * {@link newContext}.
+ *
+ * @returns {Promise<Browser>}
+ */
+export function browser() {
+  shared ??= tool('playwright-core').chromium.launch({ ...browserOptions(), timeout: 60_000 });
+  return /** @type {Promise<Browser>} */ (shared);
+}
+
+/** Closes the file's browser. */
+export async function closeBrowser() {
+  if (shared) await (await shared).close();
+}
+
+/**
+ * A browser profile of its own, closed when the test ends, which then fails if a page of it complained.
+ *
+ * @param {Partial<import('playwright-core').BrowserContextOptions>} [options]
+ * @returns {Promise<BrowserContext>}
+ */
+export async function newContext(options = {}) {
+  const context = await (await browser()).newContext(options);
+  context.setDefaultTimeout(DEADLINE);
+  const book = { said: /** @type {string[]} */ ([]), allowed: /** @type {RegExp[]} */ ([]) };
+  complaints.set(context, book);
+  await context.addInitScript(tellViolations);
+  context.on('console', (message) => {
+    if (message.type() === 'error') book.said.push(`console: ${message.text()} (${message.location().url})`);
+  });
+  context.on('weberror', (error) => book.said.push(`uncaught: ${error.error().stack ?? error.error()}`));
+  context.on('dialog', (dialog) => {
+    book.said.push(`dialog: ${dialog.message()}`);
+    dialog.dismiss().catch(() => {});
+  });
+  atEnd(async () => {
+    await context.close();
+    const errors = book.said.filter((said) => !book.allowed.some((allowed) => allowed.test(said)));
+    if (errors.length) throw new Error(`the page complained:\n  ${[...new Set(errors)].join('\n  ')}`);
+  });
+  return context;
+}
+
+/**
+ * Signs in as `hubctl dashboard` does, by a code in the fragment, and waits until the connection is live.
+ *
+ * @param {Hub} hub
+ * @param {Opening} [opening]
+ * @returns {Promise<Page>}
+ */
+export async function openDashboard(hub, opening = {}) {
+  const { width = 1280, height = 900, colorScheme = 'light', reducedMotion = 'no-preference', options = {} } = opening;
+  const viewport = { width, height };
+  const context = opening.context ?? (await newContext({ viewport, colorScheme, reducedMotion, ...options }));
+  const page = await context.newPage();
+  if (opening.context && opening.width) await page.setViewportSize(viewport);
+  const fragment = opening.signIn === false ? '' : `#code=${(await hub.code()).code}`;
+  await page.goto(hub.url + (opening.path ?? '/') + fragment);
+  if (opening.live !== false) await live(page);
+  return page;
+}
+
+/**
+ * Waits until the page says that its connection is live.
+ *
+ * @param {Page} page
+ * @param {number} [deadline] ms
+ */
+export async function live(page, deadline = DEADLINE) {
+  const state = () => page.evaluate(() => document.querySelector('hub-connection')?.getAttribute('data-state'));
+  await until(async () => (await state()) === 'live', { what: 'hub-connection is live', deadline });
+}
+
+/**
+ * Lets the pages of this profile say what matches, without failing the test: a test that kills the hub expects that a
+ * request fails.
+ *
+ * @param {Page | BrowserContext} where
+ * @param {...RegExp} allowed
+ */
+export function allow(where, ...allowed) {
+  bookOf(where).allowed.push(...allowed);
+}
+
+/** What Chromium says of requests to a hub that is down. */
+export const HUB_DOWN = /ERR_CONNECTION_REFUSED|ERR_CONNECTION_RESET|ERR_EMPTY_RESPONSE|ERR_INCOMPLETE_CHUNKED_ENCODING/;
+
+/**
+ * What the pages complained about until now.
+ *
+ * @param {Page | BrowserContext} where
+ */
+export function complained(where) {
+  return [...bookOf(where).said];
+}
+
+/** @param {Page | BrowserContext} where */
+function bookOf(where) {
+  const context = 'context' in where ? where.context() : where;
+  const book = complaints.get(context);
+  if (!book) throw new Error('not a page of this support library');
+  return book;
+}
+
+/**
+ * Fails with each thing that keeps people from using the page, as axe-core sees it.
+ *
+ * @param {Page} page
+ * @param {{within?: string, disable?: string[]}} [options] only inside this selector; rules to leave out
+ */
+export async function axe(page, { within, disable = [] } = {}) {
+  await page.evaluate(readFileSync(toolFile('axe-core/axe.min.js'), 'utf8') + ';undefined');
+  const found = await page.evaluate(
+    async ([root, rules]) => {
+      const off = Object.fromEntries(rules.map((rule) => [rule, { enabled: false }]));
+      // Without preload: it would fetch and insert style sheets, which the page's CSP refuses.
+      // @ts-expect-error axe is there since the line above
+      const result = await globalThis.axe.run(root ?? document, { rules: off, preload: false, resultTypes: ['violations'] });
+      return result.violations.map((/** @type {any} */ one) => ({
+        rule: `${one.id} (${one.impact}): ${one.help}`,
+        nodes: one.nodes.map((/** @type {any} */ node) => `${node.target.join(' ')}: ${node.failureSummary}`),
+      }));
+    },
+    /** @type {[string | undefined, string[]]} */ ([within, disable]),
+  );
+  if (found.length === 0) return;
+  const lines = found.map((/** @type {any} */ one) => `${one.rule}\n    ${one.nodes.slice(0, 5).join('\n    ')}`);
+  throw new Error(`axe found:\n  ${lines.join('\n  ')}`);
+}
+
+/**
+ * The ids that the feed shows, in its order; those inside collapsed rows too.
+ *
+ * @param {Page} page
+ * @returns {Promise<number[]>}
+ */
+export function feedIds(page) {
+  return page.evaluate(() =>
+    [...document.querySelectorAll('hub-feed hub-row')].flatMap((row) => {
+      const { ids, id } = /** @type {HTMLElement} */ (row).dataset;
+      return (ids ?? id ?? '').split(/[\s,]+/).filter(Boolean).map(Number);
+    }),
+  );
+}
+
+/** Says what the content security policy refused; Chromium's own line does not always come. */
+function tellViolations() {
+  document.addEventListener('securitypolicyviolation', (event) => {
+    console.error(`CSP: ${event.violatedDirective} refused ${event.blockedURI} at ${event.sourceFile}:${event.lineNumber} ${event.sample}`);
+  });
+}

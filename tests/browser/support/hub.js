@@ -1,0 +1,272 @@
+/** A real hubd, started and ended by its process id. */
+
+import { spawn } from 'node:child_process';
+import { createWriteStream, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import http from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+
+import { atEnd, DEADLINE } from './test.js';
+import { binary, found } from './tools.js';
+
+/** @typedef {{args?: string[], env?: Record<string, string>, memory?: boolean}} HubOptions */
+/** @typedef {{status: number, headers: http.IncomingHttpHeaders, text: string, json: any}} Answer */
+
+/** Hubs that run: whatever way this process ends, they go. @type {Set<import('node:child_process').ChildProcess>} */
+const running = new Set();
+process.on('exit', () => running.forEach((child) => child.kill('SIGKILL')));
+
+/**
+ * Starts a hub on a port and in a directory of its own; it is killed, and the directory removed, when the test ends.
+ *
+ * @param {HubOptions} [options] more arguments and environment; `memory`: a log that a restart empties
+ * @returns {Promise<Hub>}
+ */
+export async function startHub(options = {}) {
+  const hub = new Hub(options);
+  atEnd(() => hub.remove());
+  await hub.launch();
+  return hub;
+}
+
+/** A running hub. */
+export class Hub {
+  /** It stays the same over restarts. */
+  port = 0;
+  /** @type {import('node:child_process').ChildProcess | undefined} */
+  #child;
+  #options;
+  #states = 0;
+
+  /** @param {HubOptions} options */
+  constructor(options) {
+    this.#options = options;
+    /** A directory that is removed with the hub. */
+    this.dir = mkdtempSync(join(tmpdir(), 'hub-browser-'));
+  }
+
+  /** `http://127.0.0.1:PORT`, the dashboard's origin. */
+  get url() {
+    return `http://127.0.0.1:${this.port}`;
+  }
+
+  /** The state directory. */
+  get stateDir() {
+    return join(this.dir, `state${this.#states || ''}`);
+  }
+
+  /** The hub's token. */
+  get token() {
+    return readFileSync(join(this.stateDir, 'token'), 'utf8').trimEnd();
+  }
+
+  /** Everything it has logged, over restarts. */
+  get log() {
+    return readFileSync(join(this.dir, 'stderr'), 'utf8');
+  }
+
+  /** Its process. */
+  get pid() {
+    return this.#alive().pid;
+  }
+
+  /**
+   * Publishes: a text, an object or an array of objects (one commit).
+   *
+   * @param {string | object} body
+   * @param {Record<string, string | number>} [params] the query: type, from, project …
+   * @returns {Promise<{id: number, ids: number[]}>} `ids` also for one
+   */
+  async post(body, params = {}) {
+    const { json } = await this.call('POST', `/notify?${query(params)}`, body);
+    return { ...json, ids: json.ids ?? [json.id] };
+  }
+
+  /**
+   * What GET answers; throws on anything but 2xx.
+   *
+   * @param {string} path with its query
+   * @returns {Promise<any>} JSON, or text where it is none
+   */
+  async get(path) {
+    const answer = await this.call('GET', path);
+    return answer.json ?? answer.text;
+  }
+
+  /**
+   * An agent's hook, as `hubctl hook` brings it.
+   *
+   * @param {string} agent
+   * @param {object} payload
+   * @param {Record<string, string | number | boolean>} [params] session, project, name, pane, host, pid …
+   */
+  async hook(agent, payload, params = {}) {
+    return (await this.call('POST', `/hooks/${agent}?${query(params)}`, payload)).json;
+  }
+
+  /**
+   * A request with the hub's token; throws on anything but 2xx.
+   *
+   * @param {string} method
+   * @param {string} path
+   * @param {unknown} [body] text as it is, anything else as JSON
+   * @param {Record<string, string>} [headers]
+   */
+  async call(method, path, body, headers = {}) {
+    const answer = await this.ask(method, path, body, { authorization: `Bearer ${this.token}`, ...headers });
+    if (answer.status >= 300) throw new Error(`${method} ${path}: ${answer.status} ${answer.text}`);
+    return answer;
+  }
+
+  /**
+   * A request as it is, without a token; any status is an answer.
+   *
+   * @param {string} method
+   * @param {string} path
+   * @param {unknown} [body]
+   * @param {Record<string, string>} [headers]
+   * @returns {Promise<Answer>}
+   */
+  ask(method, path, body, headers = {}) {
+    const text = body === undefined ? undefined : typeof body === 'string' ? body : JSON.stringify(body);
+    const length = text === undefined ? {} : { 'content-length': String(Buffer.byteLength(text)) };
+    return new Promise((resolve, reject) => {
+      // A connection each: one kept from before a restart would fail.
+      const options = { host: '127.0.0.1', port: this.port, method, path, agent: false, headers: { ...length, ...headers } };
+      const request = http.request(options, (response) => {
+        /** @type {Buffer[]} */
+        const parts = [];
+        response.on('data', (part) => parts.push(part));
+        response.on('error', reject);
+        response.on('end', () => {
+          const text = Buffer.concat(parts).toString();
+          resolve({ status: response.statusCode ?? 0, headers: response.headers, text, json: parsed(response, text) });
+        });
+      });
+      request.on('error', reject);
+      request.end(text);
+    });
+  }
+
+  /** A new sign-in code, as `hubctl dashboard` gets one. @returns {Promise<{code: string, url: string, expires_at: string}>} */
+  async code() {
+    return (await this.call('POST', '/login/code', {})).json;
+  }
+
+  /** All ids of the log, oldest first. @returns {Promise<number[]>} */
+  async ids() {
+    /** @type {number[]} */
+    const ids = [];
+    for (let after = 0; ; ) {
+      const page = await this.get(`/notifications?limit=500&after=${after}`);
+      ids.push(...page.notifications.map((/** @type {{id: number}} */ one) => one.id));
+      if (page.next === undefined) return ids;
+      after = page.next;
+    }
+  }
+
+  /** How many event streams are open. */
+  async streams() {
+    const line = /^\S*streams(?:\{\})? (\d+)$/m.exec(await this.get('/metrics'));
+    if (!line) throw new Error('/metrics does not tell the open streams');
+    return Number(line[1]);
+  }
+
+  /** Kills it (SIGKILL), and waits until it is gone. */
+  kill() {
+    return this.#end('SIGKILL');
+  }
+
+  /** Asks it to end (SIGTERM), and waits until it has. */
+  stop() {
+    return this.#end('SIGTERM');
+  }
+
+  /**
+   * Starts it again, on the same port and state directory, ending it first if it runs.
+   *
+   * @param {{fresh?: boolean}} [options] `fresh`: with an empty state directory, so another epoch and token
+   */
+  async restart({ fresh = false } = {}) {
+    if (this.#child) await this.stop();
+    if (fresh) this.#states += 1;
+    await this.launch();
+  }
+
+  /** Starts it, and waits until it is ready. */
+  async launch() {
+    if (this.#child) throw new Error('the hub runs already');
+    const { args = [], env = {}, memory = false } = this.#options;
+    const own = ['--listen', `127.0.0.1:${this.port}`, '--state-dir', this.stateDir];
+    const words = [binary('hubd'), ...own, ...(memory ? ['--set', 'journal=memory'] : []), ...args];
+    // Nothing may outlive a test that is killed itself.
+    const setpriv = found('setpriv');
+    if (setpriv) words.unshift(setpriv, '--pdeathsig', 'KILL');
+    const child = spawn(words[0] ?? '', words.slice(1), {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      // Nothing of the person who runs the tests may decide how they end.
+      env: { PATH: process.env.PATH, HOME: this.dir, ...env },
+    });
+    this.#child = child;
+    running.add(child);
+    child.once('exit', () => running.delete(child));
+    child.stderr?.pipe(createWriteStream(join(this.dir, 'stderr'), { flags: 'a' }));
+    this.port = await this.#ready(child);
+  }
+
+  /** Ends it and removes its directory. */
+  async remove() {
+    if (this.#child) await this.kill();
+    rmSync(this.dir, { recursive: true, force: true });
+  }
+
+  /**
+   * The port of the line that says that it is ready.
+   *
+   * @param {import('node:child_process').ChildProcess} child
+   * @returns {Promise<number>}
+   */
+  #ready(child) {
+    return new Promise((resolve, reject) => {
+      const late = setTimeout(() => reject(new Error('hubd neither got ready nor ended')), DEADLINE);
+      child.once('error', reject);
+      child.once('close', (code, signal) => reject(new Error(`hubd ended with ${code ?? signal}: ${this.log}`)));
+      if (!child.stdout) return;
+      createInterface({ input: child.stdout }).on('line', (line) => {
+        const port = /^hubd listening on http:\/\/127\.0\.0\.1:(\d+)/.exec(line)?.[1];
+        if (!port) return;
+        clearTimeout(late);
+        resolve(Number(port));
+      });
+    });
+  }
+
+  /** @param {NodeJS.Signals} signal */
+  async #end(signal) {
+    const child = this.#alive();
+    this.#child = undefined;
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    const gone = new Promise((resolve) => child.once('exit', resolve));
+    child.kill(signal);
+    await gone;
+  }
+
+  #alive() {
+    if (!this.#child) throw new Error('the hub does not run');
+    return this.#child;
+  }
+}
+
+/** @param {Record<string, string | number | boolean>} params */
+function query(params) {
+  return new URLSearchParams(Object.entries(params).map(([name, value]) => [name, String(value)])).toString();
+}
+
+/**
+ * @param {http.IncomingMessage} response
+ * @param {string} text
+ */
+function parsed(response, text) {
+  return /\bjson\b/.test(response.headers['content-type'] ?? '') ? JSON.parse(text) : undefined;
+}

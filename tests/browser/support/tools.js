@@ -1,0 +1,81 @@
+/** Where things are: the tools that tests/run installs, the hub's binaries, the browser. */
+
+import { accessSync, constants, existsSync, statSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { delimiter, dirname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+/** The repository. */
+export const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), '../../..');
+
+/** Where builds and tools go. */
+export const TARGET = resolve(ROOT, process.env.CARGO_TARGET_DIR ?? 'target');
+
+/** Chromium refuses to be its own sandbox for root, and so does a container without user namespaces. */
+const IS_ROOT = process.getuid?.() === 0;
+
+/**
+ * A package of target/web-tools.
+ *
+ * @param {string} name
+ * @returns {any}
+ */
+export function tool(name) {
+  const tools = join(TARGET, 'web-tools');
+  if (!existsSync(join(tools, 'node_modules', name))) {
+    throw new Error(`${name} is not in ${tools}: tests/run installs it (HUB_TEST_SKIP leaves out suites you do not need)`);
+  }
+  return createRequire(join(tools, 'package.json'))(name);
+}
+
+/**
+ * The text of a file of a package of target/web-tools.
+ *
+ * @param {string} name
+ * @returns {string} its path
+ */
+export function toolFile(name) {
+  return join(TARGET, 'web-tools', 'node_modules', name);
+}
+
+/**
+ * A binary of this build: $HUB_BIN_DIR, else the debug build.
+ *
+ * @param {string} name
+ */
+export function binary(name) {
+  const path = join(process.env.HUB_BIN_DIR ?? join(TARGET, 'debug'), name);
+  if (!existsSync(path)) throw new Error(`${path} is not built: run cargo build --bin ${name}, or set HUB_BIN_DIR`);
+  return path;
+}
+
+/** How to start the browser that is installed; none is ever downloaded. */
+export function browserOptions() {
+  const executablePath = process.env.HUB_CHROMIUM ?? found('chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable');
+  if (!executablePath) throw new Error('no chromium: apt-get install chromium, or set HUB_CHROMIUM to one');
+  return { executablePath, args: IS_ROOT ? ['--no-sandbox'] : [] };
+}
+
+/**
+ * The first of these programs on PATH.
+ *
+ * @param {string[]} names
+ */
+export function found(...names) {
+  const dirs = (process.env.PATH ?? '').split(delimiter);
+  for (const name of names) {
+    const path = dirs.map((dir) => join(dir, name)).find(isProgram);
+    if (path) return path;
+  }
+  return undefined;
+}
+
+/** @param {string} path */
+function isProgram(path) {
+  try {
+    accessSync(path, constants.X_OK);
+    return statSync(path).isFile();
+  } catch {
+    return false;
+  }
+}
