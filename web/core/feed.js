@@ -1,0 +1,273 @@
+/**
+ * What was said, newest first: arrivals, pages of history in any order, and what became of each. Pure: no clock, no I/O.
+ *
+ * The hub's log is long, so the feed knows for which part it is complete: arrivals come without gaps, and `page` says how
+ * far down a page of history went, for everything or for what a filter chooses. Rows never show beyond that, so what is
+ * left out between is never mistaken for "nothing was said".
+ */
+
+import { query, same, tidy } from './filter.js';
+import { Newest } from './newest.js';
+import { Rows } from './rows.js';
+
+/**
+ * @typedef {import('./types.js').Notification} Notification
+ * @typedef {import('./filter.js').Filter} Filter
+ * @typedef {import('./rows.js').Row} Row
+ *
+ * @typedef {object} Seen as the event `seen`
+ * @property {number[]} [ids]
+ * @property {number|null} [up_to] and every one up to this
+ * @property {boolean} seen
+ *
+ * @typedef {object} Delivery as the event `delivery`
+ * @property {number[]} ids
+ * @property {string} state
+ * @property {string} [inbox]
+ * @property {string} [by]
+ * @property {string} [at]
+ */
+
+/** Filters whose rows are kept up to date; more are made anew when somebody returns to them. */
+const KEPT_VIEWS = 4;
+
+/** What a delivery makes of a notification; others leave it as it is. @type {Record<string, string>} */
+const STATUS = {
+  returned: 'pending',
+  acked: 'acked',
+  expired: 'expired',
+  evicted: 'evicted',
+  superseded: 'superseded',
+  withdrawn: 'withdrawn',
+  dropped: 'dropped',
+  answered: 'answered',
+};
+
+export class Feed {
+  /** @type {Newest<Notification>} */
+  #all = new Newest();
+  /** @type {Map<number, Notification>} */
+  #byId = new Map();
+  #unseen = 0;
+  /** How far down it is complete, by the hub's query of a filter; 0 is the log's beginning. @type {Map<string, number>} */
+  #floors = new Map();
+  /** The most recently used last. @type {Rows[]} */
+  #views = [];
+
+  /** Rises with every change. */
+  version = 0;
+
+  get size() {
+    return this.#all.length;
+  }
+
+  /** How many of those loaded the person has not seen. */
+  get unseen() {
+    return this.#unseen;
+  }
+
+  /** The highest id, 0 if empty. */
+  get newest() {
+    return this.#all.first?.id ?? 0;
+  }
+
+  /** The lowest id, 0 if empty. */
+  get oldest() {
+    return this.#all.last?.id ?? 0;
+  }
+
+  /** @param {number} id */
+  get(id) {
+    return this.#byId.get(id);
+  }
+
+  /** From the newest to the oldest. @returns {Iterator<Notification>} */
+  [Symbol.iterator]() {
+    return this.#all[Symbol.iterator]();
+  }
+
+  /**
+   * Takes notifications in any order; what is known already is only brought up to date.
+   *
+   * @param {Notification[]} notifications
+   * @returns {Notification[]} those that were not known
+   */
+  add(notifications) {
+    const head = this.newest;
+    const added = notifications.filter((notification) => this.#take(notification));
+    added.sort((one, other) => other.id - one.id);
+    const rising = added.filter(({ id }) => id > head).reverse();
+    const others = added.slice(rising.length);
+    // Each end grows outwards, which moves nothing.
+    for (const notification of [...rising, ...others]) this.#all.add(notification);
+    this.#follow(rising, others);
+    this.version += 1;
+    return added;
+  }
+
+  /**
+   * Takes a page of `GET /notifications`, which went from `place(filter).before` down to `next`.
+   *
+   * @param {Filter} filter
+   * @param {{notifications: Notification[], next?: number}} page
+   */
+  page(filter, { notifications, next }) {
+    const asked = query(filter).toString();
+    // Until now everything that came by was shown, from wherever it was.
+    if (!this.#floors.has('')) this.#renewAll();
+    this.#floors.set(asked, next ?? 0);
+    return this.add(notifications);
+  }
+
+  /**
+   * Where the next older page of a filter begins, and whether there is none.
+   *
+   * @param {Filter} [filter]
+   * @returns {{before: number|undefined, end: boolean}}
+   */
+  place(filter = {}) {
+    const floors = [this.#floors.get(''), this.#floors.get(query(filter).toString())];
+    const known = floors.filter((floor) => floor !== undefined);
+    const before = known.length > 0 ? Math.min(...known) : undefined;
+    return { before, end: before === 0 };
+  }
+
+  /**
+   * Marks what the person has seen, or has not.
+   *
+   * @param {Seen} mark
+   * @returns {number[]} those whose mark changed, newest first
+   */
+  markSeen({ ids = [], up_to, seen }) {
+    const marked = new Set(ids);
+    /** @type {number[]} */
+    const changed = [];
+    const mark = (/** @type {Notification|undefined} */ notification) => {
+      if (!notification || Boolean(notification.seen) === seen) return;
+      notification.seen = seen;
+      changed.push(notification.id);
+    };
+    if (up_to) {
+      for (let index = this.#all.find(up_to); index < this.size; index += 1) mark(this.#all.at(index));
+    }
+    for (const id of marked) mark(this.#byId.get(id));
+    this.#unseen += seen ? -changed.length : changed.length;
+    if (changed.length > 0) this.version += 1;
+    return changed.sort((one, other) => other - one);
+  }
+
+  /**
+   * What became of notifications in an inbox, or everywhere.
+   *
+   * @param {Delivery} delivery
+   */
+  delivery({ ids, state }) {
+    const status = STATUS[state];
+    if (!status) return;
+    for (const id of ids) {
+      const notification = this.#byId.get(id);
+      if (notification) notification.status = status;
+    }
+    this.version += 1;
+  }
+
+  /** @param {number[]} ids */
+  remove(ids) {
+    for (const id of ids) {
+      const notification = this.#byId.get(id);
+      if (!notification) continue;
+      this.#byId.delete(id);
+      this.#all.remove(this.#all.find(id));
+      if (!notification.seen) this.#unseen -= 1;
+    }
+    this.#renewAll();
+    this.version += 1;
+  }
+
+  /** Forgets everything: the log is another one, or was not read for too long. */
+  reset() {
+    this.#all = new Newest();
+    this.#byId = new Map();
+    this.#unseen = 0;
+    this.#floors = new Map();
+    this.#views = [];
+    this.version += 1;
+  }
+
+  /**
+   * What a filter chooses, as rows. Kept up to date as long as it is one of the last few asked for. With `unseen`, a row
+   * that is marked meanwhile stays, until {@link renew}.
+   *
+   * @param {Filter} [filter]
+   * @returns {Rows}
+   */
+  rows(filter = {}) {
+    const wanted = tidy(filter);
+    const index = this.#views.findIndex((view) => same(view.filter, wanted));
+    const kept = index >= 0 ? this.#views.splice(index, 1)[0] : undefined;
+    const view = kept && !kept.stale ? kept : new Rows(wanted);
+    this.#views.push(view);
+    if (this.#views.length > KEPT_VIEWS) this.#views.shift();
+    this.#extend(view);
+    return view;
+  }
+
+  /** Makes the rows of a filter anew when they are asked for next. @param {Filter} filter */
+  renew(filter) {
+    for (const view of this.#views) view.stale ||= same(view.filter, filter);
+    this.version += 1;
+  }
+
+  #renewAll() {
+    for (const view of this.#views) view.stale = true;
+  }
+
+  /**
+   * @param {Notification} notification
+   * @returns {boolean} whether it was not known
+   */
+  #take(notification) {
+    const known = this.#byId.get(notification.id);
+    if (!known) {
+      this.#byId.set(notification.id, notification);
+      if (!notification.seen) this.#unseen += 1;
+      return true;
+    }
+    // History tells what became of it, the stream does not.
+    if (notification.status !== undefined) known.status = notification.status;
+    if (notification.seen !== undefined) this.markSeen({ ids: [known.id], seen: notification.seen });
+    return false;
+  }
+
+  /**
+   * @param {Notification[]} rising newer than all before, oldest first
+   * @param {Notification[]} others
+   */
+  #follow(rising, others) {
+    for (const view of this.#views) {
+      view.stale ||= others.some(({ id }) => id > view.floor);
+      if (!view.stale) for (const notification of rising) view.newer(notification);
+    }
+  }
+
+  /** Goes on with a view downwards, as far as is known without gaps. @param {Rows} view */
+  #extend(view) {
+    const floor = this.place(view.filter).before ?? 0;
+    if (view.floor <= floor) return;
+    for (let index = this.#below(view.floor); index < this.size; index += 1) {
+      const notification = /** @type {Notification} */ (this.#all.at(index));
+      if (notification.id < floor) break;
+      view.older(notification);
+    }
+    if (floor > 0) view.floor = floor;
+  }
+
+  /**
+   * The index of the first notification below a place.
+   *
+   * @param {number} id
+   */
+  #below(id) {
+    return id === Infinity ? 0 : this.#all.find(id - 1);
+  }
+}

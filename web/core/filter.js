@@ -1,0 +1,131 @@
+/** What is shown of the feed: as the page's address, as the hub's query, and as a test. */
+
+import { KINDS, PRIORITIES } from './types.js';
+
+/**
+ * @typedef {import('./types.js').Notification} Notification
+ * @typedef {import('./types.js').Kind} Kind
+ * @typedef {import('./types.js').Priority} Priority
+ *
+ * @typedef {object} Filter An absent part chooses all.
+ * @property {Kind[]} [types] in the order of KINDS
+ * @property {Priority} [priority] at least
+ * @property {string} [project]
+ * @property {string} [session]
+ * @property {string} [q] text in sender, title or message, whatever the case
+ * @property {boolean} [unseen]
+ */
+
+/**
+ * The filter in the page's address; what is malformed there chooses all.
+ *
+ * @param {URLSearchParams} search
+ * @returns {Filter}
+ */
+export function parse(search) {
+  const named = (search.get('types') ?? '').split(',');
+  const types = KINDS.filter((kind) => named.includes(kind));
+  return tidy({
+    types,
+    priority: PRIORITIES.find((priority) => priority === search.get('priority')),
+    project: search.get('project') ?? undefined,
+    session: search.get('session') ?? undefined,
+    q: search.get('q') ?? undefined,
+    unseen: search.has('unseen'),
+  });
+}
+
+/**
+ * A filter in its one form: without the parts that choose all.
+ *
+ * @param {Filter} filter
+ * @returns {Filter}
+ */
+export function tidy({ types = [], priority, project, session, q = '', unseen }) {
+  const chosen = KINDS.filter((kind) => types.includes(kind));
+  return {
+    ...(chosen.length > 0 && chosen.length < KINDS.length && { types: chosen }),
+    ...(priority && priority !== 'low' && { priority }),
+    ...(project && { project }),
+    ...(session && { session }),
+    ...(q.trim() && { q: q.trim() }),
+    ...(unseen && { unseen }),
+  };
+}
+
+/**
+ * The page's address with this filter; what else is in it stays.
+ *
+ * @param {Filter} filter
+ * @param {URLSearchParams} search
+ * @returns {URLSearchParams}
+ */
+export function write(filter, search) {
+  const { types, ...others } = tidy(filter);
+  const written = new URLSearchParams(search);
+  for (const name of ['types', 'priority', 'project', 'session', 'q', 'unseen']) written.delete(name);
+  if (types) written.set('types', types.join(','));
+  for (const [name, value] of Object.entries(others)) written.set(name, value === true ? '1' : value);
+  return written;
+}
+
+/**
+ * What the hub is asked for, `GET /notifications`; it does not search by mark, so `unseen` is left to {@link matches}.
+ *
+ * @param {Filter} filter
+ * @returns {URLSearchParams}
+ */
+export function query(filter) {
+  const { types, priority, project, session, q } = tidy(filter);
+  const asked = new URLSearchParams();
+  if (types) asked.set('types', types.join(','));
+  if (priority) asked.set('min_priority', priority);
+  if (project) asked.set('project', project);
+  if (session) asked.set('session', session);
+  if (q) asked.set('q', q);
+  return asked;
+}
+
+/**
+ * @param {Filter} filter
+ * @returns {boolean} whether it chooses everything
+ */
+export function isOpen(filter) {
+  return Object.keys(tidy(filter)).length === 0;
+}
+
+/**
+ * @param {Filter} one
+ * @param {Filter} other
+ * @returns {boolean}
+ */
+export function same(one, other) {
+  return JSON.stringify(tidy(one)) === JSON.stringify(tidy(other));
+}
+
+/**
+ * Whether a filter chooses a notification, as the hub would decide.
+ *
+ * @param {Filter} filter tidy
+ * @param {Notification} notification
+ * @returns {boolean}
+ */
+export function matches(filter, notification) {
+  const { types, priority, project, session, q, unseen } = filter;
+  return (
+    (!types || types.includes(notification.type)) &&
+    (!priority || PRIORITIES.indexOf(notification.priority) <= PRIORITIES.indexOf(priority)) &&
+    (!project || notification.project === project) &&
+    (!session || (notification.session ?? notification.from) === session) &&
+    (!unseen || !notification.seen) &&
+    (!q || says(notification, q.toLowerCase()))
+  );
+}
+
+/**
+ * @param {Notification} notification
+ * @param {string} text in lower case
+ */
+function says({ from, title, msg }, text) {
+  return [msg, title, from].some((part) => part !== undefined && part.toLowerCase().includes(text));
+}

@@ -1,0 +1,201 @@
+/**
+ * The feed as rows, newest first: repeats are one row, and what has the same key is one row too, where its newest is.
+ * Kept by increments, so that one arrival costs the same in a long feed as in a short one.
+ */
+
+import { matches } from './filter.js';
+import { Newest } from './newest.js';
+
+/**
+ * @typedef {import('./types.js').Notification} Notification
+ * @typedef {import('./filter.js').Filter} Filter
+ *
+ * @typedef {object} Row
+ * @property {number} id of its newest
+ * @property {Notification[]} items newest first; never empty
+ * @property {string} [key] what its items share, if they replace each other; else they are repeats
+ */
+
+export class Rows {
+  /** @type {Newest<Row>} */
+  #rows = new Newest();
+  /** Rows whose items replace each other. @type {Map<string, Row>} */
+  #keyed = new Map();
+
+  /** The highest id that was looked at. */
+  head = -Infinity;
+  /** Everything down to this id was looked at. */
+  floor = Infinity;
+  /** Whether it must be made anew. */
+  stale = false;
+
+  /** @param {Filter} filter tidy */
+  constructor(filter) {
+    this.filter = filter;
+  }
+
+  get length() {
+    return this.#rows.length;
+  }
+
+  /**
+   * @param {number} index 0 is the newest
+   * @returns {Row|undefined}
+   */
+  at(index) {
+    return this.#rows.at(index);
+  }
+
+  /**
+   * The index of the row that holds a notification, or would.
+   *
+   * @param {Notification} notification
+   * @returns {number} -1 if no row does
+   */
+  indexOf(notification) {
+    const key = keyOf(notification);
+    const row = key === undefined ? this.#spanning(notification.id) : this.#keyed.get(key);
+    return row?.items.some((item) => item.id === notification.id) ? this.#rows.find(row.id) : -1;
+  }
+
+  /**
+   * The first row at or below a place.
+   *
+   * @param {number} id
+   * @returns {number}
+   */
+  below(id) {
+    return this.#rows.find(id);
+  }
+
+  /**
+   * The repeats around a place: the last row that begins at or above it.
+   *
+   * @param {number} id
+   */
+  #spanning(id) {
+    const index = this.#rows.find(id);
+    if (this.#rows.at(index)?.id === id) return this.#rows.at(index);
+    for (let above = index - 1; above >= 0; above -= 1) {
+      const row = this.#rows.at(above);
+      if (row && row.key === undefined) return row;
+    }
+    return undefined;
+  }
+
+  /**
+   * Takes a notification that is newer than all.
+   *
+   * @param {Notification} notification
+   */
+  newer(notification) {
+    this.head = notification.id;
+    if (this.floor === Infinity) this.floor = notification.id;
+    if (!matches(this.filter, notification)) return;
+    const key = keyOf(notification);
+    const first = this.#rows.first;
+    if (key !== undefined) this.#replace(key, notification);
+    else if (first && repeats(first, notification)) this.#prepend(first, notification);
+    else this.#rows.add({ id: notification.id, items: [notification] });
+  }
+
+  /**
+   * Takes a notification that is older than all.
+   *
+   * @param {Notification} notification
+   */
+  older(notification) {
+    this.floor = notification.id;
+    if (this.head === -Infinity) this.head = notification.id;
+    if (!matches(this.filter, notification)) return;
+    const key = keyOf(notification);
+    const last = this.#rows.last;
+    const replaced = key !== undefined && this.#keyed.get(key);
+    if (replaced) replaced.items.push(notification);
+    else if (key !== undefined) this.#open(key, [notification]);
+    else if (last && repeats(last, notification)) last.items.push(notification);
+    else this.#rows.add({ id: notification.id, items: [notification] });
+  }
+
+  /**
+   * @param {string} key
+   * @param {Notification} notification
+   */
+  #replace(key, notification) {
+    const row = this.#keyed.get(key);
+    const index = row ? this.#rows.find(row.id) : -1;
+    if (!row) {
+      this.#open(key, [notification]);
+    } else if (index === 0) {
+      this.#prepend(row, notification);
+    } else {
+      this.#rows.remove(index);
+      this.#join(index);
+      row.items.unshift(notification);
+      this.#open(key, row.items);
+    }
+  }
+
+  /**
+   * @param {string} key
+   * @param {Notification[]} items
+   */
+  #open(key, items) {
+    const row = { id: items[0].id, items, key };
+    this.#keyed.set(key, row);
+    this.#rows.add(row);
+  }
+
+  /**
+   * @param {Row} row the first
+   * @param {Notification} notification
+   */
+  #prepend(row, notification) {
+    row.items.unshift(notification);
+    row.id = notification.id;
+  }
+
+  /**
+   * Makes one row of two that repeat each other since what lay between went away.
+   *
+   * @param {number} index of the second
+   */
+  #join(index) {
+    const above = this.#rows.at(index - 1);
+    const below = this.#rows.at(index);
+    if (!above || !below || below.key !== undefined || !repeats(above, below.items[0])) return;
+    above.items = above.items.concat(below.items);
+    this.#rows.remove(index);
+  }
+
+  /** From the newest to the oldest. @returns {Iterator<Row>} */
+  [Symbol.iterator]() {
+    return this.#rows[Symbol.iterator]();
+  }
+}
+
+/**
+ * @param {Notification} notification
+ * @returns {string|undefined} the same for those that replace each other
+ */
+function keyOf({ key, project, from, to }) {
+  return key === undefined ? undefined : JSON.stringify([key, project, from, to]);
+}
+
+/**
+ * Whether a notification says again what a row says.
+ *
+ * @param {Row} row
+ * @param {Notification} notification
+ */
+function repeats(row, notification) {
+  const said = row.items[0];
+  return (
+    row.key === undefined &&
+    notification.key === undefined &&
+    said.msg === notification.msg &&
+    said.from === notification.from &&
+    said.type === notification.type &&
+    said.project === notification.project
+  );
+}
