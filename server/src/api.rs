@@ -6,12 +6,14 @@ use axum::routing::{delete, get, post, put};
 use crate::hub::Hub;
 use crate::secret::Token;
 
+mod assets;
 pub mod error;
 mod events;
 pub mod hello;
 mod history;
 pub(crate) mod hooks;
 mod inboxes;
+mod login;
 mod notify;
 mod params;
 pub mod payload;
@@ -24,9 +26,12 @@ mod wait;
 
 pub use error::{ApiError, Code};
 
-/// Every route of the hub.
-pub fn router(hub: Hub, token: Token) -> Router {
+/// Every route of the hub, which is reached at `port`.
+pub fn router(hub: Hub, token: Token, port: u16) -> Router {
+    let desk = login::Desk::new(token.clone(), port);
     Router::new()
+        .route("/", get(assets::page))
+        .route("/assets/{*path}", get(assets::asset))
         .route("/notify", post(notify::notify))
         .route("/wait", get(wait::wait))
         .route("/events", get(events::events))
@@ -73,4 +78,6 @@ pub fn router(hub: Hub, token: Token) -> Router {
         .route("/openapi.yaml", get(probes::openapi))
         .with_state(hub)
         .route("/hello", get(hello::hello).with_state(token))
+        .route("/login", post(login::login).with_state(desk.clone()))
+        .route("/login/code", post(login::code).with_state(desk))
 }

@@ -19,6 +19,8 @@ use tower::{Layer as _, ServiceExt as _};
 use tower_http::catch_panic::{CatchPanic, CatchPanicLayer, ResponseForPanic};
 
 use crate::api::error::{ApiError, Code, PROBLEM_JSON};
+use crate::clock::Now;
+use crate::login::{NoSession, Session};
 use crate::net::Peer;
 use crate::secret::Token;
 
@@ -54,8 +56,8 @@ pub fn protect(routes: Router, guard: Guard) -> Guarded {
 impl Guarded {
     /// Answers one request. A plain call: as a layer the guard would cost every request a boxed future and a clone of
     /// all routes.
-    pub async fn answer(self, request: Request) -> Response {
-        let mut response = match self.guard.admit(&request) {
+    pub async fn answer(self, mut request: Request) -> Response {
+        let mut response = match self.guard.admit(&mut request) {
             Ok(()) => match self.routes.oneshot(request).await {
                 Ok(response) => as_problem(response.map(Body::new)),
                 Err(never) => match never {},
@@ -81,8 +83,8 @@ impl Guard {
         }
     }
 
-    /// Lets the request pass, or says why not.
-    fn admit(&self, request: &Request) -> Result<(), ApiError> {
+    /// Lets the request pass, or says why not. One of a dashboard's session is marked as such.
+    fn admit(&self, request: &mut Request) -> Result<(), ApiError> {
         if !request.uri().path().starts_with('/') {
             return Err(ApiError::new(
                 Code::Malformed,
@@ -98,7 +100,10 @@ impl Guard {
                 if is_public(request.method(), request.uri().path()) {
                     return Ok(());
                 }
-                self.check_token(headers)
+                if let Some(session) = self.check_token(headers)? {
+                    request.extensions_mut().insert(session);
+                }
+                Ok(())
             }
             None => Err(Code::WrongHost.into()),
         }
@@ -144,18 +149,25 @@ impl Guard {
                 .any(|name| name.eq_ignore_ascii_case(host))
     }
 
-    fn check_token(&self, headers: &HeaderMap) -> Result<(), ApiError> {
+    /// The hub's token passes, and a token of a dashboard's session, which is told.
+    fn check_token(&self, headers: &HeaderMap) -> Result<Option<Session>, ApiError> {
         let Field::One(value) = Field::of(headers, &AUTHORIZATION) else {
             return Err(Code::Unauthorized.into());
         };
-        match value.split_once(' ') {
-            Some((scheme, token))
-                if scheme.eq_ignore_ascii_case("bearer")
-                    && self.token.matches(token.as_bytes()) =>
-            {
-                Ok(())
-            }
-            _ => Err(Code::Unauthorized.into()),
+        let (scheme, token) = value.split_once(' ').unwrap_or_default();
+        if !scheme.eq_ignore_ascii_case("bearer") {
+            return Err(Code::Unauthorized.into());
+        }
+        if self.token.matches(token.as_bytes()) {
+            return Ok(None);
+        }
+        match Session::read(token, &self.token, Now::read()) {
+            Ok(session) => Ok(Some(session)),
+            Err(NoSession::Forged) => Err(Code::Unauthorized.into()),
+            Err(NoSession::Over) => Err(ApiError::new(
+                Code::Unauthorized,
+                "the dashboard's session is over; run hubctl dashboard again",
+            )),
         }
     }
 }

@@ -14,6 +14,7 @@ pub mod hub;
 pub mod journal;
 pub mod lease;
 pub mod log;
+pub mod login;
 pub mod maintain;
 pub mod metrics;
 pub mod net;

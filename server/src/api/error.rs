@@ -31,6 +31,10 @@ pub enum Code {
     ForeignOrigin,
     /// No token, or a wrong one.
     Unauthorized,
+    /// A code for signing in that opens nothing, or no longer.
+    BadCode,
+    /// Something that a dashboard's session may not do.
+    NeedsToken,
     /// No such path.
     NotFound,
     /// The path does not know the method.
@@ -108,12 +112,14 @@ const fn entry(status: u16, code: &'static str, title: &'static str, hint: &'sta
 
 impl Code {
     /// Every code, in the order of the table.
-    pub const ALL: [Self; 33] = [
+    pub const ALL: [Self; 35] = [
         Self::Malformed,
         Self::MalformedCursor,
         Self::WrongHost,
         Self::ForeignOrigin,
         Self::Unauthorized,
+        Self::BadCode,
+        Self::NeedsToken,
         Self::NotFound,
         Self::MethodNotAllowed,
         Self::Timeout,
@@ -157,6 +163,10 @@ impl Code {
                 "use the hub's own dashboard, or a client that is no web page"),
             Self::Unauthorized => entry(401, "unauthorized", "a token is needed",
                 "send Authorization: Bearer TOKEN (curl -H @STATE_DIR/auth.header), or use the Unix socket"),
+            Self::BadCode => entry(401, "bad_code", "this code opens nothing, or no longer",
+                "run hubctl dashboard again: a code works once, and for 30 seconds"),
+            Self::NeedsToken => entry(403, "needs_token", "a dashboard's session may not do this",
+                "run hubctl dashboard where the hub runs, or use the hub's token or its Unix socket"),
             Self::NotFound => entry(404, "not_found", "no such path",
                 "see /openapi.yaml for the paths"),
             Self::MethodNotAllowed => entry(405, "method_not_allowed", "the path does not know this method",
@@ -318,7 +328,7 @@ impl IntoResponse for ApiError {
         let headers = response.headers_mut();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(PROBLEM_JSON));
         match code {
-            Code::Unauthorized => {
+            Code::Unauthorized | Code::BadCode => {
                 headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
             }
             Code::Busy | Code::NotReady | Code::TooManyConnections => {

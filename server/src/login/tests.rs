@@ -1,0 +1,92 @@
+use super::*;
+
+const DAY_ONE: i64 = 1_700_000_000;
+
+fn key() -> Token {
+    "5".repeat(64).parse().unwrap()
+}
+
+fn at(seconds: i64) -> Now {
+    Now {
+        wall: Timestamp::from_millis(seconds * 1000),
+        mono: Instant::now(),
+    }
+}
+
+#[test]
+fn a_code_opens_once() {
+    let (codes, now) = (Codes::default(), Instant::now());
+    let code = codes.issue(now).unwrap();
+    assert!(codes.redeem(&code, now));
+    assert!(!codes.redeem(&code, now));
+}
+
+#[test]
+fn a_code_ends_after_thirty_seconds() {
+    let (codes, now) = (Codes::default(), Instant::now());
+    let late = codes.issue(now).unwrap();
+    let in_time = codes.issue(now).unwrap();
+    assert!(codes.redeem(
+        &in_time,
+        now + CODE_LIFE.checked_sub(Duration::from_millis(1)).unwrap()
+    ));
+    assert!(!codes.redeem(&late, now + CODE_LIFE));
+}
+
+#[test]
+fn no_other_text_is_a_code() {
+    let (codes, now) = (Codes::default(), Instant::now());
+    let code = codes.issue(now).unwrap();
+    for wrong in ["", "0", &code[1..], &code.to_uppercase(), &"0".repeat(32)] {
+        assert!(!codes.redeem(wrong, now) || *wrong == code, "{wrong}");
+    }
+    assert!(
+        codes.redeem(&code, now),
+        "a wrong guess costs the right one nothing"
+    );
+}
+
+#[test]
+fn the_oldest_code_makes_room() {
+    let (codes, now) = (Codes::default(), Instant::now());
+    let all: Vec<_> = (0..=MAX_CODES).map(|_| codes.issue(now).unwrap()).collect();
+    assert!(!codes.redeem(&all[0], now));
+    assert!(all[1..].iter().all(|code| codes.redeem(code, now)));
+}
+
+#[test]
+fn a_session_lasts_twelve_hours() {
+    let session = Session::begin(at(DAY_ONE));
+    let token = session.token(&key());
+    let end = DAY_ONE + 12 * 60 * 60;
+    assert_eq!(session.ends(), Timestamp::from_millis(end * 1000));
+    assert_eq!(Session::read(&token, &key(), at(DAY_ONE)), Ok(session));
+    assert_eq!(Session::read(&token, &key(), at(end - 1)), Ok(session));
+    assert_eq!(Session::read(&token, &key(), at(end)), Err(NoSession::Over));
+}
+
+#[test]
+fn nobody_else_makes_a_session() {
+    let token = Session::begin(at(DAY_ONE)).token(&key());
+    let (ends, proof) = token.split_once('.').unwrap();
+    let other: Token = "6".repeat(64).parse().unwrap();
+    let longer = format!("{}.{proof}", ends.parse::<i64>().unwrap() + 1);
+    let hello = hex(&key().hmac(&[ends.as_bytes()]));
+    for forged in [
+        longer,
+        format!("0{ends}.{proof}"),
+        format!("+{ends}.{proof}"),
+        format!("{ends}.{}", proof.to_uppercase()),
+        format!("{ends}.{}", &proof[1..]),
+        format!("{ends}."),
+        format!("{ends}.{proof}.{proof}"),
+        format!(".{proof}"),
+        format!("{ends}.{hello}"),
+        proof.to_owned(),
+        Session::begin(at(DAY_ONE)).token(&other),
+        String::new(),
+    ] {
+        let read = Session::read(&forged, &key(), at(DAY_ONE));
+        assert_eq!(read, Err(NoSession::Forged), "{forged}");
+    }
+}
