@@ -65,7 +65,7 @@ export function write(filter, search) {
   const written = new URLSearchParams(search);
   for (const name of ['types', 'priority', 'project', 'session', 'q', 'unseen']) written.delete(name);
   if (types) written.set('types', types.join(','));
-  for (const [name, value] of Object.entries(others)) written.set(name, value === true ? '1' : value);
+  for (const [name, value] of Object.entries(others)) written.set(name, value === true ? '1' : String(value));
   return written;
 }
 

@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { isOpen, matches, parse, query, same, tidy, write } from '../../web/core/filter.js';
+
+/** @typedef {import('../../web/core/filter.js').Filter} Filter */
+
+/** @type {Filter} */
+const FULL = { types: ['error', 'waiting'], priority: 'high', project: '/src/a b', session: 'login', q: 'disk & "x"', unseen: true };
+
+/** @type {import('../../web/core/types.js').Notification} */
+const SAID = {
+  id: 1, ts: '', expires_at: '', from: 'Worker', type: 'error', msg: 'Disk full', title: 'Backup', project: 'p', priority: 'high',
+};
+
+test('a filter survives the address', () => {
+  assert.deepEqual(parse(write(FULL, new URLSearchParams())), FULL);
+  assert.deepEqual(parse(new URLSearchParams(write(FULL, new URLSearchParams()).toString())), FULL);
+});
+
+test('what else is in the address stays', () => {
+  const written = write({ q: 'a' }, new URLSearchParams('id=4&types=error&unseen=1'));
+  assert.equal(written.toString(), 'id=4&q=a');
+});
+
+test('a malformed address chooses all', () => {
+  assert.deepEqual(parse(new URLSearchParams('types=nonsense,&priority=huge&q=%20&project=')), {});
+  assert.ok(isOpen(parse(new URLSearchParams('types=nonsense'))));
+});
+
+test('all types, and the lowest priority, are no filter', () => {
+  const all = /** @type {Filter['types']} */ (
+    ['question', 'approval', 'error', 'waiting', 'testing', 'complete', 'message', 'answer', 'progress', 'ended']);
+  assert.deepEqual(tidy({ types: all, priority: 'low', q: '  ' }), {});
+  assert.ok(same({ types: ['waiting', 'error'] }, { types: ['error', 'waiting'], q: '' }));
+  assert.ok(!same({ types: ['waiting'] }, { types: ['error'] }));
+});
+
+test('the hub is asked by its own names, and not for marks', () => {
+  assert.equal(query(FULL).toString(), 'types=error%2Cwaiting&min_priority=high&project=%2Fsrc%2Fa+b&session=login&q=disk+%26+%22x%22');
+  assert.equal(query({ unseen: true }).toString(), '');
+});
+
+test('each part of a filter chooses, as the hub does', () => {
+  /** @type {[Filter, boolean][]} */
+  const cases = [
+    [{}, true],
+    [{ types: ['error'] }, true],
+    [{ types: ['message'] }, false],
+    [{ priority: 'normal' }, true],
+    [{ priority: 'urgent' }, false],
+    [{ project: 'p' }, true],
+    [{ project: 'q' }, false],
+    [{ session: 'Worker' }, true],
+    [{ session: 'other' }, false],
+    [{ q: 'DISK' }, true],
+    [{ q: 'back' }, true],
+    [{ q: 'worker' }, true],
+    [{ q: 'p2' }, false],
+    [{ unseen: true }, true],
+    [{ types: ['error'], q: 'none' }, false],
+  ];
+  for (const [filter, chosen] of cases) assert.equal(matches(filter, SAID), chosen, JSON.stringify(filter));
+  assert.equal(matches({ unseen: true }, { ...SAID, seen: true }), false);
+});
+
+test('a session is the one it is about, else the sender', () => {
+  const about = { ...SAID, session: 'login' };
+  assert.ok(matches({ session: 'login' }, about));
+  assert.ok(!matches({ session: 'Worker' }, about));
+});
