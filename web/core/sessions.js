@@ -1,0 +1,219 @@
+/** Sessions as they are shown: by project, workers under their parent, each with what it does and how one knows. */
+
+/**
+ * @typedef {import('./types.js').Session} Session
+ * @typedef {import('./types.js').Holder} Holder
+ * @typedef {{session: Session, workers: Node[]}} Node
+ * @typedef {{project: string, title: string, count: number, nodes: Node[]}} Group
+ */
+
+const collator = new Intl.Collator('en', { numeric: true, sensitivity: 'base' });
+
+/**
+ * Whether a session is over: it ended, or its process died.
+ *
+ * @param {Pick<Session, 'state'|'gone'>} session
+ */
+export function isOver({ state, gone }) {
+  return gone || state === 'ended';
+}
+
+/**
+ * The session of a project that is called so: by its id, another id or its short name.
+ *
+ * @param {Iterable<Session>} sessions
+ * @returns {(project: string, name: string) => Session|undefined}
+ */
+export function finder(sessions) {
+  /** @type {Map<string, Session>} */
+  const byName = new Map();
+  for (const session of sessions) {
+    for (const name of [session.name, ...(session.aliases ?? []), session.id]) {
+      const place = `${session.project}/${name}`;
+      if (name === session.id || !byName.has(place)) byName.set(place, session);
+    }
+  }
+  return (project, name) => byName.get(`${project}/${name}`);
+}
+
+/**
+ * Those that are not over, by project; the order does not change with what they do, so that nothing jumps: the primary
+ * first, then by name.
+ *
+ * @param {Iterable<Session>} sessions
+ * @returns {Group[]}
+ */
+export function groups(sessions) {
+  /** @type {Map<string, Session[]>} */
+  const byProject = new Map();
+  for (const session of sessions) {
+    if (isOver(session)) continue;
+    const others = byProject.get(session.project);
+    if (others) others.push(session);
+    else byProject.set(session.project, [session]);
+  }
+  const titles = shortPaths(byProject.keys());
+  const found = [...byProject].map(([project, members]) => ({
+    project,
+    title: titles.get(project) ?? project,
+    count: members.length,
+    nodes: tree(members),
+  }));
+  return found.sort((a, b) => collator.compare(a.title, b.title) || collator.compare(a.project, b.project));
+}
+
+/**
+ * @param {Session[]} members of one project
+ * @returns {Node[]}
+ */
+function tree(members) {
+  const find = finder(members);
+  const nodes = new Map(members.map((session) => [session, /** @type {Node} */ ({ session, workers: [] })]));
+  /** @type {Node[]} */
+  const roots = [];
+  for (const node of nodes.values()) {
+    const parent = parentOf(node.session, find);
+    const above = parent && nodes.get(parent);
+    if (above && !isUnder(parent, node.session, find)) above.workers.push(node);
+    else roots.push(node);
+  }
+  for (const list of [roots, ...[...nodes.values()].map(({ workers }) => workers)]) list.sort(byRank);
+  return roots;
+}
+
+/**
+ * @param {Session} session
+ * @param {(project: string, name: string) => Session|undefined} find
+ */
+function parentOf(session, find) {
+  return session.parent ? find(session.project, session.parent) : undefined;
+}
+
+/**
+ * Whether `session` is below `other`, or is it: what two say of each other may go round in a circle.
+ *
+ * @param {Session} session
+ * @param {Session} other
+ * @param {(project: string, name: string) => Session|undefined} find
+ */
+function isUnder(session, other, find) {
+  const met = new Set();
+  for (let at = /** @type {Session|undefined} */ (session); at && !met.has(at); at = parentOf(at, find)) {
+    if (at === other) return true;
+    met.add(at);
+  }
+  return false;
+}
+
+/**
+ * @param {Node} a
+ * @param {Node} b
+ */
+function byRank(a, b) {
+  return (
+    Number(b.session.primary) - Number(a.session.primary) ||
+    collator.compare(a.session.name, b.session.name) ||
+    collator.compare(a.session.id, b.session.id)
+  );
+}
+
+/**
+ * Those that are over, the latest first.
+ *
+ * @param {Iterable<Session>} sessions
+ * @returns {Session[]}
+ */
+export function ended(sessions) {
+  const at = (/** @type {Session} */ it) => Date.parse(it.since ?? it.last_seen ?? '') || 0;
+  return [...sessions].filter(isOver).sort((a, b) => at(b) - at(a));
+}
+
+/**
+ * Each path by as many of its last parts as tell it from the others.
+ *
+ * @param {Iterable<string>} paths
+ * @returns {Map<string, string>}
+ */
+export function shortPaths(paths) {
+  const all = [...new Set(paths)];
+  const tails = (/** @type {string} */ path, /** @type {number} */ count) => path.split('/').filter(Boolean).slice(-count).join('/');
+  return new Map(
+    all.map((path) => {
+      for (let count = 1; count <= path.split('/').length; count++) {
+        const tail = tails(path, count);
+        if (tail && all.every((other) => other === path || tails(other, count) !== tail)) return [path, tail];
+      }
+      return [path, path];
+    }),
+  );
+}
+
+/** @typedef {{state: string, text: string}} Shown */
+
+/**
+ * What a session does, in a word.
+ *
+ * @param {Session} session
+ * @returns {Shown}
+ */
+export function stateOf(session) {
+  if (session.gone) return { state: 'gone', text: 'gone' };
+  if (session.silent) return { state: 'silent', text: 'silent' };
+  if (!session.state) return { state: 'ended', text: 'nothing said yet' };
+  return { state: session.state, text: session.state };
+}
+
+/** What the hub knows of how a session can be woken. @type {Record<'live'|'stale'|'none', {text: string, means: string}>} */
+const WAKE = {
+  live: { text: 'waiter live', means: 'Somebody waits at its inbox now: a message wakes it at once.' },
+  stale: { text: 'waiter stale', means: 'Nobody waits at its inbox now, but somebody did, or its hooks are live: a message comes with its next step.' },
+  none: { text: 'no waiter', means: 'Nobody has waited at its inbox: a message lies there until somebody looks.' },
+};
+
+/**
+ * Whether a session can be woken, and how one knows.
+ *
+ * @param {Pick<Session, 'wake'|'waiter'>} session
+ * @param {Holder} [holder] who waits at its inbox
+ * @returns {{wake: 'live'|'stale'|'none', text: string, means: string}}
+ */
+export function wakeOf(session, holder) {
+  const waiter = holder ?? session.waiter;
+  const wake = session.wake ?? (waiter ? 'live' : 'none');
+  const way = wake === 'live' && waiter?.way ? ` By ${waiter.way}.` : '';
+  return { wake, text: WAKE[wake].text, means: WAKE[wake].means + way };
+}
+
+/**
+ * The text of a notification in one line, without the name that stands beside it.
+ *
+ * @param {string} msg
+ * @param {string} name
+ */
+export function oneLine(msg, name) {
+  const line = msg.replace(/\s+/g, ' ').trim();
+  for (const title of ['Agent', 'Manager']) {
+    const head = `${title} ${name} `;
+    if (line.startsWith(head)) return line.slice(head.length);
+  }
+  return line;
+}
+
+/** In which order states are counted. */
+const COUNTED = ['working', 'silent', 'waiting', 'blocked', 'error', 'complete'];
+
+/**
+ * What runs, in a sentence: '3 work, 1 waits.'
+ *
+ * @param {Iterable<Session>} sessions
+ */
+export function summary(sessions) {
+  /** @type {Map<string, number>} */
+  const counts = new Map();
+  for (const session of sessions) {
+    const { state } = stateOf(session);
+    if (!isOver(session)) counts.set(state, (counts.get(state) ?? 0) + 1);
+  }
+  const said = COUNTED.filter((state) => counts.has(state)).map((state) => `${counts.get(state)} ${state}`);
+  return said.length > 0 ? `${said.join(', ')}.` : 'No agent runs.';
+}

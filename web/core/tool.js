@@ -1,0 +1,107 @@
+/** What an agent wants to do, whole and as it is: a person approves what they read here. */
+
+/**
+ * @typedef {{name: string, text: string}} Part
+ * @typedef {{tool: string, parts: Part[]}} Request
+ * @typedef {{text: string, hidden: boolean}} Piece
+ */
+
+/** What tells most, first. */
+const FIRST = ['command', 'cmd', 'file_path', 'filePath', 'path', 'url', 'pattern', 'description', 'prompt'];
+const TOOL = ['tool_name', 'tool', 'toolName', 'type'];
+const INPUT = ['tool_input', 'input', 'args', 'arguments'];
+
+/**
+ * What is asked for, from the data of an approval: each agent's own form, or anything else; nothing is left out.
+ *
+ * @param {unknown} data
+ * @returns {Request|null}
+ */
+export function requestOf(data) {
+  const all = unwrap(data);
+  if (all === null) return null;
+  if (!isObject(all)) return { tool: '', parts: [{ name: '', text: textOf(all) }] };
+  const { tool, input, rest } = dissect(all);
+  const parts = input === undefined ? [] : isObject(input) ? partsOf(input) : [{ name: '', text: textOf(input) }];
+  parts.push(...partsOf(rest));
+  return tool || parts.length > 0 ? { tool, parts } : null;
+}
+
+/**
+ * What a hook put around it is the hub's own: `{via, event, request}`, and opencode's `{permission}`.
+ *
+ * @param {unknown} data
+ * @returns {unknown} null if there is nothing
+ */
+function unwrap(data) {
+  let all = data ?? null;
+  if (isObject(all) && all.via === 'hook') all = all.request ?? null;
+  if (isObject(all) && isObject(all.permission) && Object.keys(all).length === 1) all = all.permission;
+  return all;
+}
+
+/** @param {Record<string, unknown>} all */
+function dissect(all) {
+  const rest = { ...all };
+  const toolKey = TOOL.find((key) => typeof rest[key] === 'string');
+  const inputKey = INPUT.find((key) => rest[key] !== undefined && rest[key] !== null);
+  const tool = toolKey ? String(rest[toolKey]) : '';
+  const input = inputKey ? rest[inputKey] : undefined;
+  if (toolKey) delete rest[toolKey];
+  if (inputKey) delete rest[inputKey];
+  return { tool, input, rest };
+}
+
+/**
+ * @param {Record<string, unknown>} object
+ * @returns {Part[]}
+ */
+function partsOf(object) {
+  const rank = (/** @type {string} */ name) => (FIRST.includes(name) ? FIRST.indexOf(name) : FIRST.length);
+  const names = Object.keys(object).filter((name) => object[name] !== undefined && object[name] !== null);
+  return names.sort((a, b) => rank(a) - rank(b)).map((name) => ({ name, text: textOf(object[name]) }));
+}
+
+/** @param {unknown} value */
+function textOf(value) {
+  return typeof value === 'string' ? value : JSON.stringify(value, null, 2);
+}
+
+/**
+ * @param {unknown} it
+ * @returns {it is Record<string, unknown>}
+ */
+function isObject(it) {
+  return typeof it === 'object' && it !== null && !Array.isArray(it);
+}
+
+/**
+ * Characters that are not seen, or that make others be seen elsewhere: controls but for tab and line feed, direction,
+ * zero width, separators, tags. A command that holds them is not what it looks like.
+ */
+const HIDDEN =
+  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\u{e0000}-\u{e0fff}]/gu;
+
+/**
+ * A text in pieces, with what is hidden in it made visible by its code point.
+ *
+ * @param {string} text
+ * @returns {Piece[]}
+ */
+export function pieces(text) {
+  /** @type {Piece[]} */
+  const found = [];
+  let end = 0;
+  for (const match of text.matchAll(HIDDEN)) {
+    if (match.index > end) found.push({ text: text.slice(end, match.index), hidden: false });
+    found.push({ text: codePoint(match[0]), hidden: true });
+    end = match.index + match[0].length;
+  }
+  if (end < text.length) found.push({ text: text.slice(end), hidden: false });
+  return found;
+}
+
+/** @param {string} char */
+function codePoint(char) {
+  return `U+${(char.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`;
+}
