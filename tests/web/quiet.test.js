@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+
+import { deserves, isMuted, isQuiet, minuteOfDay, minutes } from '../../web/core/quiet.js';
+
+const NIGHT = { quiet: { from: '22:00', to: '07:00', zone: 'Europe/Berlin' } };
+const said = { project: '/src/shop', from: 'api', session: 's-1', priority: /** @type {const} */ ('normal') };
+const at = Date.parse;
+
+test('hours over midnight are quiet on both sides of it, and no longer', () => {
+  // Berlin is at UTC+1 in winter.
+  const cases = /** @type {[string, boolean][]} */ ([
+    ['2026-01-10T20:59:59Z', false], ['2026-01-10T21:00:00Z', true], ['2026-01-10T23:00:00Z', true],
+    ['2026-01-11T05:59:59Z', true], ['2026-01-11T06:00:00Z', false], ['2026-01-11T12:00:00Z', false],
+  ]);
+  for (const [time, quiet] of cases) assert.equal(isQuiet(NIGHT, at(time)), quiet, time);
+});
+
+test('hours within a day are quiet from their first minute until before their last', () => {
+  const lunch = { quiet: { from: '12:30', to: '13:00', zone: 'Asia/Kathmandu' } };
+  const cases = /** @type {[string, boolean][]} */ ([
+    ['2026-01-10T06:44:59Z', false], ['2026-01-10T06:45:00Z', true], ['2026-01-10T07:14:59Z', true], ['2026-01-10T07:15:00Z', false],
+  ]);
+  for (const [time, quiet] of cases) assert.equal(isQuiet(lunch, at(time)), quiet, time);
+});
+
+test('quiet hours keep to the wall clock when summer time begins and ends', () => {
+  // On 29 March 2026 Berlin goes to UTC+2 at 01:00 UTC, on 25 October back to UTC+1.
+  assert.equal(isQuiet(NIGHT, at('2026-03-29T05:00:00Z')), false, '07:00 in summer');
+  assert.equal(isQuiet(NIGHT, at('2026-03-29T04:59:00Z')), true, '06:59 in summer');
+  assert.equal(isQuiet(NIGHT, at('2026-03-28T05:00:00Z')), true, '06:00 in winter');
+  assert.equal(isQuiet(NIGHT, at('2026-10-25T05:00:00Z')), true, '06:00 in winter');
+  assert.equal(isQuiet(NIGHT, at('2026-10-24T05:00:00Z')), false, '07:00 in summer');
+});
+
+test('an hour that a change to summer time leaves out silences nothing, one that comes twice is quiet twice', () => {
+  const gap = { quiet: { from: '02:00', to: '03:00', zone: 'Europe/Berlin' } };
+  for (let time = at('2026-03-28T23:30:00Z'); time < at('2026-03-29T10:00:00Z'); time += 600_000) assert.equal(isQuiet(gap, time), false);
+  assert.equal(isQuiet(gap, at('2026-10-25T00:30:00Z')), true, '02:30 in summer');
+  assert.equal(isQuiet(gap, at('2026-10-25T01:30:00Z')), true, '02:30 in winter');
+  assert.equal(isQuiet(gap, at('2026-10-25T02:00:00Z')), false);
+});
+
+test('without quiet hours, with equal ends, or with what cannot be understood, nothing is quiet', () => {
+  const now = at('2026-01-10T23:00:00Z');
+  assert.equal(isQuiet({ quiet: null }, now), false);
+  for (const change of [{ from: '07:00' }, { zone: 'Europe/Atlantis' }, { from: '25:00' }, { to: 'soon' }]) {
+    assert.equal(isQuiet({ quiet: { ...NIGHT.quiet, ...change } }, now), false, JSON.stringify(change));
+  }
+});
+
+test('the clock of a zone is told in minutes, midnight being none', () => {
+  assert.equal(minuteOfDay('Europe/Berlin', at('2026-01-09T23:00:00Z')), 0);
+  assert.equal(minuteOfDay('Asia/Kolkata', at('2026-01-10T00:00:00Z')), 330);
+  assert.equal(minuteOfDay('No/Where', 0), null);
+  assert.deepEqual(['00:00', '23:59', '24:00', '7:00', ''].map(minutes), [0, 1439, null, null, null]);
+});
+
+test('a mute holds for its project or its session, until its end', () => {
+  const now = at('2026-01-10T12:00:00Z');
+  /** @param {import('../../web/core/types.js').Mute} mute */
+  const muted = (mute) => isMuted({ mutes: [mute] }, said, now);
+  assert.equal(muted({ project: '/src/shop' }), true);
+  assert.equal(muted({ project: '/src/other' }), false);
+  assert.equal(muted({ project: '/src/shop', session: 's-1' }), true);
+  assert.equal(muted({ project: '/src/shop', session: 'api' }), true);
+  assert.equal(muted({ project: '/src/shop', session: 's-2' }), false);
+  assert.equal(muted({ project: '/src/shop', until: '2026-01-10T12:00:01Z' }), true);
+  assert.equal(muted({ project: '/src/shop', until: '2026-01-10T12:00:00Z' }), false);
+});
+
+test('urgent passes quiet hours and mutes, nothing else does', () => {
+  const night = at('2026-01-10T23:00:00Z');
+  const noon = at('2026-01-10T12:00:00Z');
+  const mutes = [{ project: '/src/shop' }];
+  assert.equal(deserves({ ...NIGHT, mutes: [] }, said, noon), true);
+  assert.equal(deserves({ ...NIGHT, mutes: [] }, said, night), false);
+  assert.equal(deserves({ quiet: null, mutes }, said, noon), false);
+  assert.equal(deserves({ ...NIGHT, mutes }, { ...said, priority: 'high' }, night), false);
+  assert.equal(deserves({ ...NIGHT, mutes }, { ...said, priority: 'urgent' }, night), true);
+});

@@ -1,0 +1,94 @@
+/** When the person wants peace: quiet hours and mutes, and what passes them. */
+
+/** @typedef {import('./types.js').Preferences} Preferences */
+/** @typedef {import('./types.js').Notification} Notification */
+/** @typedef {import('./types.js').Quiet} Quiet */
+/** @typedef {import('./types.js').Mute} Mute */
+
+/** @type {Map<string, Intl.DateTimeFormat|null>} */
+const clocks = new Map();
+
+/**
+ * The wall clock of a zone, in minutes since midnight; null for a zone that this browser does not know.
+ *
+ * @param {string} zone IANA name
+ * @param {number} now ms
+ * @returns {number|null}
+ */
+export function minuteOfDay(zone, now) {
+  let clock = clocks.get(zone);
+  if (clock === undefined) {
+    try {
+      clock = new Intl.DateTimeFormat('en-GB', { timeZone: zone, hour: '2-digit', minute: '2-digit', hourCycle: 'h23' });
+    } catch {
+      clock = null;
+    }
+    clocks.set(zone, clock);
+  }
+  return clock && minutes(clock.format(now));
+}
+
+/**
+ * `HH:MM` as minutes since midnight; null for anything else.
+ *
+ * @param {string} text
+ * @returns {number|null}
+ */
+export function minutes(text) {
+  const match = /^([01]\d|2[0-3]):([0-5]\d)$/.exec(text);
+  return match ? Number(match[1]) * 60 + Number(match[2]) : null;
+}
+
+/**
+ * Whether these are quiet hours: from `from` on, until before `to`, by the wall clock of the zone, so that a change to
+ * summer time moves nothing. Equal ends are no hours at all. What cannot be understood silences nothing.
+ *
+ * @param {Pick<Preferences, 'quiet'>} preferences
+ * @param {number} now ms
+ */
+export function isQuiet(preferences, now) {
+  const quiet = preferences.quiet;
+  if (!quiet) return false;
+  const at = minuteOfDay(quiet.zone, now);
+  const from = minutes(quiet.from);
+  const to = minutes(quiet.to);
+  if (at === null || from === null || to === null) return false;
+  return from <= to ? from <= at && at < to : from <= at || at < to;
+}
+
+/**
+ * Whether a mute still counts. One whose end cannot be read has ended.
+ *
+ * @param {Mute} mute
+ * @param {number} now ms
+ */
+export function isLive(mute, now) {
+  return mute.until === undefined || mute.until === null || now < Date.parse(mute.until);
+}
+
+/**
+ * Whether the person has muted the notification's project, or its session there.
+ *
+ * @param {Pick<Preferences, 'mutes'>} preferences
+ * @param {Pick<Notification, 'project'|'from'|'session'>} notification
+ * @param {number} now ms
+ */
+export function isMuted(preferences, notification, now) {
+  return preferences.mutes.some(
+    (mute) =>
+      mute.project === notification.project &&
+      (!mute.session || mute.session === notification.session || mute.session === notification.from) &&
+      isLive(mute, now),
+  );
+}
+
+/**
+ * Whether the notification may disturb the person now. `urgent` always may.
+ *
+ * @param {Pick<Preferences, 'quiet'|'mutes'>} preferences
+ * @param {Pick<Notification, 'project'|'from'|'session'|'priority'>} notification
+ * @param {number} now ms
+ */
+export function deserves(preferences, notification, now) {
+  return notification.priority === 'urgent' || !(isQuiet(preferences, now) || isMuted(preferences, notification, now));
+}

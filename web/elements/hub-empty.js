@@ -1,0 +1,61 @@
+/** What a hub shows that nobody has told anything: how to, with this hub's own paths. */
+
+import { h } from './dom.js';
+import { copyable } from './copyable.js';
+import { cronLine, firstCurl } from '../core/first.js';
+
+export class HubEmpty extends HTMLElement {
+  /** @type {import('../hub/store.js').Store|null} */
+  store = null;
+  #stop = () => {};
+
+  connectedCallback() {
+    this.hidden = true;
+    this.#stop = this.store?.watch(['feed', 'sessions', 'questions', 'about'], () => this.#render()) ?? this.#stop;
+  }
+
+  disconnectedCallback() {
+    this.#stop();
+  }
+
+  #render() {
+    const { store } = this;
+    if (!store) return;
+    this.hidden = !store.ready || store.feed.size > 0 || store.sessions.size > 0 || store.questions.size > 0;
+    if (this.hidden) {
+      this.replaceChildren();
+    } else if (!this.firstChild) {
+      this.append(this.#lesson());
+    }
+  }
+
+  #lesson() {
+    const hub = { origin: location.origin, stateDir: this.store?.about?.state_dir ?? null };
+    return h(
+      'section',
+      { class: 'lesson', 'aria-labelledby': 'lesson-title' },
+      h('h2', { id: 'lesson-title' }, 'Nobody has said anything yet'),
+      h('p', { class: 'lead' }, 'Whatever runs on this machine can speak here, and you see it at once. Three ways to begin:'),
+      h(
+        'ol',
+        {},
+        step('Say something', 'Paste this into a terminal. It appears on this page.', firstCurl(hub), 'Copy the curl command'),
+        step('Hear of a job', 'A line of ', cronLine(hub), 'Copy the cron line', h('code', {}, 'crontab -e'), '. Replace ', h('code', {}, 'backup'), ' by what runs for long.'),
+        step('Hear of your agents', 'Their hooks tell when they ask, wait, fail or are done.', 'hubctl hooks install claude', 'Copy the hooks command', ' Also ', h('code', {}, 'codex'), ', ', h('code', {}, 'gemini'), ' and ', h('code', {}, 'opencode'), '.'),
+      ),
+    );
+  }
+}
+
+/**
+ * @param {string} name
+ * @param {string} text
+ * @param {string} command
+ * @param {string} label
+ * @param {...(string|Node)} more
+ */
+function step(name, text, command, label, ...more) {
+  return h('li', {}, h('h3', {}, name), h('p', {}, text, ...more), copyable(command, label));
+}
+
+customElements.define('hub-empty', HubEmpty);

@@ -1,0 +1,269 @@
+/** What the person wants to be told, and when. The hub keeps it: it holds in every browser. */
+
+import { h, keyed } from './dom.js';
+import { closeButton } from './hub-help.js';
+import { NAMES } from '../core/attend.js';
+import { isLive, isQuiet, minuteOfDay } from '../core/quiet.js';
+import { absolute } from '../core/time.js';
+import { KINDS } from '../core/types.js';
+import { askPermission, permission, play } from '../hub/attention.js';
+import { Problem } from '../hub/api.js';
+
+/**
+ * @typedef {import('../core/types.js').Preferences} Preferences
+ * @typedef {import('../core/types.js').Kind} Kind
+ * @typedef {import('../core/types.js').Mute} Mute
+ */
+
+/** The hours that are offered first. */
+const NIGHT = { from: '22:00', to: '07:00' };
+
+/** What the types are good for, where the name alone does not tell. @type {Partial<Record<Kind, string>>} */
+const MEANS = {
+  question: 'an agent asks you',
+  approval: 'an agent wants permission',
+  error: 'something failed, or a session died',
+  waiting: 'an agent waits for its next task',
+  testing: 'something wants to be tried out',
+  complete: 'a task is done',
+};
+
+export class HubSettings extends HTMLElement {
+  /** @type {import('../hub/store.js').Store|null} */
+  store = null;
+  /** @type {HTMLDialogElement|null} */
+  #dialog = null;
+  /** What is being saved, in order. */
+  #saving = Promise.resolve();
+  #stop = () => {};
+  #timer = 0;
+
+  #saved = h('p', { class: 'saved', role: 'status' });
+  #wrong = h('p', { class: 'wrong', role: 'alert' });
+  #browser = h('div', { class: 'browser' });
+  #mutes = h('ul', { class: 'mutes' });
+  #unmuted = h('p', { class: 'muted' }, 'Nothing is muted. A session is muted from its card, and stays silent unless it is urgent.');
+  #on = h('input', { type: 'checkbox', id: 'quiet-on', onchange: () => this.#saveQuiet() });
+  #from = h('input', { type: 'time', id: 'quiet-from', required: true, onchange: () => this.#saveQuiet() });
+  #to = h('input', { type: 'time', id: 'quiet-to', required: true, onchange: () => this.#saveQuiet() });
+  #zone = h('input', { type: 'text', id: 'quiet-zone', list: 'zones', required: true, spellcheck: 'false', autocomplete: 'off', onchange: () => this.#saveQuiet() });
+  #hours = h('p', { class: 'hours muted' });
+  #quietWrong = h('p', { class: 'wrong', role: 'alert' });
+
+  disconnectedCallback() {
+    this.#closed();
+  }
+
+  /** Shows it; the focus returns to where it was when it is closed. */
+  open() {
+    const dialog = this.#build();
+    if (dialog.open) return;
+    this.#saved.textContent = '';
+    this.#stop = this.store?.watch(['preferences'], () => this.#render()) ?? this.#stop;
+    this.#timer = window.setInterval(() => this.#tellHours(), 10_000);
+    dialog.showModal();
+  }
+
+  #closed() {
+    this.#stop();
+    this.#stop = () => {};
+    clearInterval(this.#timer);
+  }
+
+  #build() {
+    if (this.#dialog) return this.#dialog;
+    this.#dialog = h(
+      'dialog',
+      { class: 'settings', 'aria-labelledby': 'settings-title', onclose: () => this.#closed() },
+      h('header', {}, h('h2', { id: 'settings-title' }, 'Settings'), this.#saved, closeButton(() => this.#dialog?.close())),
+      this.#wrong,
+      h('section', { 'aria-labelledby': 'settings-tell' }, h('h3', { id: 'settings-tell' }, 'Tell me'), this.#browser, this.#types(), this.#sounds()),
+      this.#quietHours(),
+      h('section', { 'aria-labelledby': 'settings-mutes' }, h('h3', { id: 'settings-mutes' }, 'Muted'), this.#mutes, this.#unmuted),
+    );
+    this.append(this.#dialog);
+    return this.#dialog;
+  }
+
+  /** One row a type, one column a way. */
+  #types() {
+    const head = h('tr', {}, h('td', {}), h('th', { scope: 'col' }, 'Notification'), h('th', { scope: 'col' }, 'Sound'));
+    const row = (/** @type {Kind} */ kind) =>
+      h(
+        'tr',
+        {},
+        h('th', { scope: 'row' }, NAMES[kind], MEANS[kind] && h('span', { class: 'muted' }, ` ${MEANS[kind]}`)),
+        h('td', {}, this.#box(kind, 'notify')),
+        h('td', {}, this.#box(kind, 'sound')),
+      );
+    return h('table', { class: 'types' }, h('thead', {}, head), h('tbody', {}, ...KINDS.map(row)));
+  }
+
+  /**
+   * @param {Kind} kind
+   * @param {'notify'|'sound'} way
+   */
+  #box(kind, way) {
+    const label = `${NAMES[kind]}: ${way === 'notify' ? 'browser notification' : 'sound'}`;
+    const box = h('input', { type: 'checkbox', 'aria-label': label, 'data-kind': kind, 'data-way': way });
+    box.addEventListener('change', async () => {
+      this.#save((now) => ({ ...now, [way]: KINDS.filter((it) => (it === kind ? box.checked : now[way].includes(it))) }));
+      if (box.checked && way === 'sound') play(kind);
+      if (box.checked && way === 'notify') await askPermission();
+      this.#tellBrowser();
+    });
+    return h('label', {}, box);
+  }
+
+  #sounds() {
+    const heard = h('span', { role: 'status' });
+    const test = async () => {
+      heard.textContent = (await play('question')) ? '' : 'The browser keeps this page silent: allow sound for it.';
+    };
+    return h('p', { class: 'test' }, h('button', { type: 'button', onclick: test }, 'Test the sound'), heard);
+  }
+
+  #quietHours() {
+    const zones = Intl.supportedValuesOf('timeZone').map((zone) => h('option', { value: zone }));
+    return h(
+      'section',
+      { 'aria-labelledby': 'settings-quiet' },
+      h('h3', { id: 'settings-quiet' }, 'Quiet hours'),
+      h('p', {}, h('label', {}, this.#on, ' No notification and no sound, unless it is urgent')),
+      h(
+        'div',
+        { class: 'fields' },
+        h('label', {}, h('span', {}, 'From'), this.#from),
+        h('label', {}, h('span', {}, 'To'), this.#to),
+        h('label', { class: 'zone' }, h('span', {}, 'Time zone'), this.#zone),
+        h('datalist', { id: 'zones' }, ...zones),
+      ),
+      this.#quietWrong,
+      this.#hours,
+    );
+  }
+
+  #render() {
+    const { store } = this;
+    if (!store) return;
+    const { quiet, mutes } = store.preferences;
+    for (const box of this.querySelectorAll('input[data-kind]')) {
+      const { kind, way } = /** @type {HTMLInputElement} */ (box).dataset;
+      /** @type {HTMLInputElement} */ (box).checked = store.preferences[/** @type {'notify'|'sound'} */ (way)].includes(/** @type {Kind} */ (kind));
+    }
+    this.#on.checked = quiet !== null;
+    for (const field of [this.#from, this.#to, this.#zone]) field.disabled = quiet === null;
+    const hours = quiet ?? { from: this.#from.value || NIGHT.from, to: this.#to.value || NIGHT.to, zone: this.#zone.value || ownZone() };
+    fill(this.#from, hours.from);
+    fill(this.#to, hours.to);
+    fill(this.#zone, hours.zone);
+    this.#tellHours();
+    this.#tellBrowser();
+    const live = mutes.filter((mute) => isLive(mute, store.now()));
+    keyed(this.#mutes, live, keyOfMute, (mute) => this.#mute(mute), () => {});
+    this.#unmuted.hidden = live.length > 0;
+  }
+
+  /** @param {Mute} mute */
+  #mute(mute) {
+    const what = mute.session ? `${mute.session} in ${mute.project}` : `all of ${mute.project}`;
+    const remove = () => this.#save((now) => ({ ...now, mutes: now.mutes.filter((it) => keyOfMute(it) !== keyOfMute(mute)) }));
+    return h(
+      'li',
+      {},
+      h('span', { class: 'what' }, what),
+      h('span', { class: 'muted' }, mute.until ? `until ${absolute(mute.until)}` : 'until you unmute it'),
+      h('button', { type: 'button', 'aria-label': `Unmute ${what}`, onclick: remove }, 'Unmute'),
+    );
+  }
+
+  /** Says what the hours mean now, by the zone's clock. */
+  #tellHours() {
+    const { store } = this;
+    const quiet = store?.preferences.quiet;
+    const minute = store && quiet ? minuteOfDay(quiet.zone, store.now()) : null;
+    if (!store || !quiet || minute === null) {
+      this.#hours.textContent = '';
+      return;
+    }
+    const clock = `${String(Math.floor(minute / 60)).padStart(2, '0')}:${String(minute % 60).padStart(2, '0')}`;
+    const now = isQuiet(store.preferences, store.now()) ? `quiet until ${quiet.to}` : `quiet from ${quiet.from}`;
+    this.#hours.textContent = quiet.from === quiet.to ? 'From and to are the same: no hour is quiet.' : `It is ${clock} there: ${now}.`;
+  }
+
+  /** Says what the browser lets this page do, and what to do about it. */
+  #tellBrowser() {
+    const wanted = (this.store?.preferences.notify.length ?? 0) > 0;
+    const state = permission();
+    const allow = h('button', { type: 'button', onclick: async () => (await askPermission(), this.#tellBrowser()) }, 'Allow notifications');
+    const text = {
+      granted: '',
+      default: wanted ? 'This browser has not been asked yet.' : '',
+      denied: 'This browser shows no notifications of this page. Click the icon left of the address, allow notifications, then reload the page.',
+      missing: 'This browser has no notifications. The title and the icon still count what needs you.',
+    }[state];
+    this.#browser.dataset.state = state;
+    this.#browser.replaceChildren(...(text ? [h('p', {}, text), ...(state === 'default' ? [allow] : [])] : []));
+  }
+
+  /** Saves the quiet hours once they are whole. */
+  #saveQuiet() {
+    for (const field of [this.#from, this.#to, this.#zone]) field.disabled = !this.#on.checked;
+    this.#quietWrong.textContent = '';
+    const quiet = { from: this.#from.value, to: this.#to.value, zone: this.#zone.value.trim() };
+    if (this.#on.checked && (!quiet.from || !quiet.to)) {
+      this.#quietWrong.textContent = 'Give both times: the hours are not saved yet.';
+    } else if (this.#on.checked && minuteOfDay(quiet.zone, 0) === null) {
+      this.#quietWrong.textContent = `“${quiet.zone}” is no time zone: take one of the list, such as ${ownZone()}.`;
+    } else {
+      this.#save((now) => ({ ...now, quiet: this.#on.checked ? quiet : null }), this.#quietWrong);
+    }
+  }
+
+  /**
+   * Saves a change, after those before it, and says that it did, or what was wrong.
+   *
+   * @param {(now: Preferences) => Preferences} change
+   * @param {HTMLElement} [where]
+   */
+  #save(change, where = this.#wrong) {
+    const { store } = this;
+    if (!store) return;
+    this.#saved.textContent = 'Saving…';
+    this.#saving = this.#saving.then(async () => {
+      try {
+        await store.savePreferences(change(store.preferences));
+        where.textContent = '';
+        this.#saved.textContent = 'Saved';
+      } catch (error) {
+        this.#saved.textContent = '';
+        if (!(error instanceof Problem)) throw error;
+        where.textContent = `Not saved: ${error.message}. ${error.hint}`;
+        // What the hub does not have is not shown as if it had.
+        if (where === this.#wrong) this.#render();
+      }
+    });
+  }
+}
+
+/** The browser's own zone. */
+function ownZone() {
+  return Intl.DateTimeFormat().resolvedOptions().timeZone;
+}
+
+/**
+ * Shows what the hub has, but not under the person's fingers.
+ *
+ * @param {HTMLInputElement} field
+ * @param {string} value
+ */
+function fill(field, value) {
+  if (document.activeElement !== field) field.value = value;
+}
+
+/** @param {Mute} mute */
+function keyOfMute({ project, session, until }) {
+  return JSON.stringify([project, session ?? null, until ?? null]);
+}
+
+customElements.define('hub-settings', HubSettings);

@@ -1,0 +1,279 @@
+/** The pictures as SVG, each with its text alternative. What is drawn where is the matter of core/chart.js. */
+
+import { h, svg } from './dom.js';
+import { duration, everyMinute, logScale, plural, spread, stack, tellRate, tellWakes, times, totals } from '../core/chart.js';
+
+/** @typedef {import('../core/types.js').Stats} Stats */
+/** @typedef {import('../core/chart.js').Minute} Minute */
+
+const RATE = { height: 168, left: 28, top: 10, bottom: 22 };
+const WAKES = { height: 104, left: 46, right: 52, top: 8, bottom: 8 };
+const ROW = 22;
+/** px that a label of an axis needs. */
+const LABEL = 14;
+
+const clock = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' });
+
+/**
+ * A time of day by the reader's clock.
+ *
+ * @param {number|string} at
+ */
+export function timeOfDay(at) {
+  return clock.format(new Date(at));
+}
+
+/**
+ * Notifications a minute by type: stacked bars, the types' totals as their labels, and a line that reads out a minute.
+ *
+ * @param {Stats} stats
+ * @param {number} width px
+ * @returns {HTMLElement}
+ */
+export function rate(stats, width) {
+  const minutes = everyMinute(stats);
+  const all = totals(minutes);
+  const count = all.reduce((sum, one) => sum + one.count, 0);
+  const readout = h('p', { class: 'readout', 'aria-hidden': 'true' });
+  const picture = bars(minutes, width);
+  const rest = `${plural(count, 'notification')} in the last ${minutes.length} minutes`;
+  readout.textContent = rest;
+  readMinutes(picture, minutes, width, (minute) => (readout.textContent = minute ? spoken(minute) : rest));
+  return h(
+    'figure',
+    { class: 'picture rate' },
+    h('figcaption', {}, h('h3', {}, 'Notifications a minute'), readout),
+    h('div', { class: 'canvas' }, picture, count === 0 && h('p', { class: 'nothing' }, 'Nothing was said in this hour.')),
+    h('ul', { class: 'totals' }, ...all.map((one) => total(one, picture))),
+    minuteTable(minutes.filter((minute) => minute.total)),
+  );
+}
+
+/** @param {Minute} minute */
+function spoken({ at, counts, total }) {
+  const kinds = Object.entries(counts).map(([kind, count]) => `${count} ${kind}`);
+  return `${timeOfDay(at)}  ${total === 0 ? 'nothing' : kinds.join(', ')}`;
+}
+
+/**
+ * @param {Minute[]} minutes
+ * @param {number} width
+ */
+function bars(minutes, width) {
+  const box = { left: RATE.left, right: width, top: RATE.top, bottom: RATE.height - RATE.bottom };
+  const { bars, grid } = stack(minutes, box);
+  const labels = times(minutes, box, (at) => new Date(at).getMinutes());
+  return canvas(
+    { width, height: RATE.height, label: tellRate(minutes, timeOfDay) },
+    grid.map(({ value, y }) => [
+      svg('line', { class: value ? 'grid' : 'base', x1: box.left, x2: box.right, y1: crisp(y), y2: crisp(y) }),
+      svg('text', { class: 'tick', x: box.left - 6, y: y + 4, 'text-anchor': 'end' }, value),
+    ]),
+    labels.map(({ at, x }) => svg('text', { class: 'tick', x, y: RATE.height - 6, 'text-anchor': 'middle' }, timeOfDay(at))),
+    svg('rect', { class: 'cursor', y: box.top, height: box.bottom - box.top, width: 0 }),
+    bars.flatMap(({ x, width, segments }) =>
+      segments.map(({ kind, y, height }) => svg('rect', { class: 'bar', 'data-kind': kind, x, y, width, height: Math.max(1, height - 1) })),
+    ),
+  );
+}
+
+/**
+ * Reads out the minute under the pointer.
+ *
+ * @param {SVGElement} picture
+ * @param {Minute[]} minutes
+ * @param {number} width
+ * @param {(minute: Minute|null) => void} read
+ */
+function readMinutes(picture, minutes, width, read) {
+  const slot = (width - RATE.left) / Math.max(1, minutes.length);
+  const cursor = picture.querySelector('.cursor');
+  const move = (/** @type {PointerEvent} */ event) => {
+    const x = event.clientX - picture.getBoundingClientRect().left - RATE.left;
+    const index = Math.floor(x / slot);
+    const minute = minutes[index] ?? null;
+    cursor?.setAttribute('x', String(Math.round(RATE.left + index * slot) - 1));
+    cursor?.setAttribute('width', String(minute ? Math.ceil(slot) : 0));
+    read(minute);
+  };
+  picture.addEventListener('pointermove', move);
+  picture.addEventListener('pointerdown', move);
+  picture.addEventListener('pointerleave', () => {
+    cursor?.setAttribute('width', '0');
+    read(null);
+  });
+}
+
+/**
+ * The label of a type: its name and how often it was said. Under the pointer only its bars stay strong.
+ *
+ * @param {{kind: string, count: number}} total
+ * @param {SVGElement} picture
+ */
+function total({ kind, count }, picture) {
+  const only = (/** @type {boolean} */ on) => {
+    picture.classList.toggle('only', on);
+    for (const bar of picture.querySelectorAll('.bar')) bar.classList.toggle('lit', on && bar.getAttribute('data-kind') === kind);
+  };
+  return h(
+    'li',
+    { onpointerenter: () => only(true), onpointerleave: () => only(false) },
+    h('span', { class: 'swatch', 'data-kind': kind }),
+    `${kind} `,
+    h('b', {}, count),
+  );
+}
+
+/** @param {Minute[]} minutes */
+function minuteTable(minutes) {
+  if (minutes.length === 0) return null;
+  const rows = minutes.map(({ at, counts }) =>
+    h('tr', {}, h('th', { scope: 'row' }, timeOfDay(at)), h('td', {}, Object.entries(counts).map(([kind, count]) => `${count} ${kind}`).join(', '))),
+  );
+  const head = h('tr', {}, h('th', { scope: 'col' }, 'Minute'), h('th', { scope: 'col' }, 'Notifications'));
+  return h('div', { class: 'visually-hidden' }, h('table', {}, h('caption', {}, 'Notifications a minute'), h('thead', {}, head), h('tbody', {}, ...rows)));
+}
+
+/**
+ * How long each agent's questions waited for their answers: a table whose middle column is drawn.
+ *
+ * @param {Stats} stats
+ * @param {number} width px of the drawn column
+ * @returns {HTMLElement}
+ */
+export function answers(stats, width) {
+  const rows = [...stats.answers].sort((a, b) => b.median_ms - a.median_ms);
+  const scale = logScale(rows.flatMap(({ median_ms, p90_ms }) => [median_ms, p90_ms]), 5, width - 5);
+  return h(
+    'figure',
+    { class: 'picture answers' },
+    h('figcaption', {}, h('h3', {}, 'Time to answer'), h('p', { class: 'readout' }, rows.length > 0 && 'by who asked')),
+    rows.length === 0
+      ? h('p', { class: 'nothing' }, 'No question was answered yet. Here it will show how long each agent waited.')
+      : h(
+          'table',
+          {},
+          h(
+            'thead',
+            {},
+            h(
+              'tr',
+              {},
+              h('th', { scope: 'col' }, 'Agent'),
+              h('td', { 'aria-hidden': 'true' }, scaleHead(scale.ticks, width)),
+              h('th', { scope: 'col', class: 'number' }, 'Median'),
+              h('th', { scope: 'col', class: 'number' }, '90 %'),
+              h('th', { scope: 'col', class: 'number' }, h('abbr', { title: 'How many answers' }, 'n')),
+            ),
+          ),
+          h('tbody', {}, ...rows.map((row) => answerRow(row, scale, width))),
+        ),
+  );
+}
+
+/**
+ * @param {{ms: number, at: number}[]} ticks
+ * @param {number} width
+ */
+function scaleHead(ticks, width) {
+  const ends = ticks.length > 1 ? [ticks[0], ticks[ticks.length - 1]] : ticks;
+  return canvas(
+    { width, height: LABEL },
+    ends.map(({ ms, at }, index) =>
+      svg('text', { class: 'tick', x: index ? Math.min(at + 5, width) : Math.max(at - 5, 0), y: 11, 'text-anchor': index ? 'end' : 'start' }, duration(ms)),
+    ),
+  );
+}
+
+/**
+ * @param {Stats['answers'][number]} row
+ * @param {ReturnType<typeof logScale>} scale
+ * @param {number} width
+ */
+function answerRow({ agent, count, median_ms, p90_ms }, scale, width) {
+  const middle = ROW / 2;
+  const picture = canvas(
+    { width, height: ROW },
+    scale.ticks.map(({ at }) => svg('line', { class: 'grid', x1: crisp(at), x2: crisp(at), y1: 0, y2: ROW })),
+    svg('line', { class: 'range', x1: scale.at(median_ms), x2: scale.at(p90_ms), y1: middle, y2: middle }),
+    svg('line', { class: 'end', x1: scale.at(p90_ms), x2: scale.at(p90_ms), y1: middle - 5, y2: middle + 5 }),
+    svg('circle', { class: 'dot', cx: scale.at(median_ms), cy: middle, r: 4 }),
+  );
+  return h(
+    'tr',
+    {},
+    h('th', { scope: 'row', title: agent }, agent),
+    h('td', { 'aria-hidden': 'true' }, picture),
+    h('td', { class: 'number' }, duration(median_ms)),
+    h('td', { class: 'number' }, duration(p90_ms)),
+    h('td', { class: 'number muted' }, count),
+  );
+}
+
+/**
+ * How long the last wakes took: a dot each, in order, with the median and the ninetieth percentile as lines.
+ *
+ * @param {Stats} stats
+ * @param {number} width px
+ * @returns {HTMLElement}
+ */
+export function wakes(stats, width) {
+  const { wakes } = stats;
+  const caption = h('figcaption', {}, h('h3', {}, 'Wake latency'), h('p', { class: 'readout' }, wakes.count > 0 && plural(wakes.count, 'wake')));
+  if (wakes.count === 0 || wakes.median_ms === null || wakes.p90_ms === null) {
+    const nothing = 'Nobody was woken yet. Here it will show how long a notification takes to a waiting agent.';
+    return h('figure', { class: 'picture wakes' }, caption, h('p', { class: 'nothing' }, nothing));
+  }
+  return h('figure', { class: 'picture wakes' }, caption, h('div', { class: 'canvas' }, strip(wakes, wakes.median_ms, wakes.p90_ms, width)));
+}
+
+/**
+ * @param {Stats['wakes']} wakes
+ * @param {number} median
+ * @param {number} p90
+ * @param {number} width
+ */
+function strip(wakes, median, p90, width) {
+  const { recent } = wakes;
+  const box = { left: WAKES.left, right: width - WAKES.right, top: WAKES.top, bottom: WAKES.height - WAKES.bottom };
+  const scale = logScale([median, p90, ...recent.map(({ ms }) => ms)], box.bottom, box.top);
+  const slot = (box.right - box.left) / Math.max(recent.length, 12);
+  const [high, low] = spread([scale.at(p90), scale.at(median)], LABEL, box.top, box.bottom);
+  /** @param {string} name @param {number} ms @param {number} label */
+  const level = (name, ms, label) => [
+    svg('line', { class: name === '90 %' ? 'level p90' : 'level', x1: box.left, x2: box.right, y1: scale.at(ms), y2: scale.at(ms) }),
+    svg('text', { class: 'name', x: box.right + 6, y: label + 4 }, name),
+  ];
+  return canvas(
+    { width, height: WAKES.height, label: tellWakes(wakes) },
+    scale.ticks.map(({ ms, at }) => [
+      svg('line', { class: 'grid', x1: box.left, x2: box.right, y1: crisp(at), y2: crisp(at) }),
+      svg('text', { class: 'tick', x: box.left - 6, y: at + 4, 'text-anchor': 'end' }, duration(ms)),
+    ]),
+    level('90 %', p90, high),
+    level('median', median, low),
+    recent.map(({ at, ms }, index) =>
+      svg('circle', { class: 'dot', cx: box.right - (recent.length - index - 0.5) * slot, cy: scale.at(ms), r: 2.5 }, svg('title', {}, `${timeOfDay(at)}: ${duration(ms)}`)),
+    ),
+  );
+}
+
+/**
+ * A drawing of this size; without a label it is decoration beside text that says the same.
+ *
+ * @param {{width: number, height: number, label?: string}} size
+ * @param {...any} children
+ */
+function canvas({ width, height, label }, ...children) {
+  const props = label ? { role: 'img', 'aria-label': label } : { 'aria-hidden': 'true' };
+  return svg('svg', { width, height, viewBox: `0 0 ${width} ${height}`, ...props }, ...children.flat(Infinity));
+}
+
+/**
+ * Where a line of one pixel is sharp.
+ *
+ * @param {number} at
+ */
+function crisp(at) {
+  return Math.round(at) - 0.5;
+}
