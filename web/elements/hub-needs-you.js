@@ -1,0 +1,159 @@
+/** Who needs the person now, oldest first. */
+
+import './hub-question.js';
+import './hub-trouble.js';
+import { copy } from './copyable.js';
+import { h, keyed } from './dom.js';
+import { needs, settlement } from '../core/needs.js';
+import { shortPaths, summary } from '../core/sessions.js';
+import { Past } from '../hub/past.js';
+
+/**
+ * @typedef {import('../core/needs.js').Need} Need
+ * @typedef {import('./hub-question.js').HubQuestion} HubQuestion
+ * @typedef {import('./hub-trouble.js').HubTrouble} HubTrouble
+ */
+
+/** After what is above an item went away, a click in flight was meant for another one, for so long, in ms. */
+const STRAY = 350;
+/** How long the page says what was settled elsewhere, in ms. */
+const SAID = 15_000;
+
+export class HubNeedsYou extends HTMLElement {
+  /** @type {import('../hub/store.js').Store|null} */
+  store = null;
+  #list = h('div', { class: 'needs', role: 'list' });
+  #calm = h('p', { class: 'calm', tabindex: '-1', hidden: true });
+  #settled = h('div', { class: 'settled', role: 'status' });
+  #news = h('p', { class: 'visually-hidden', role: 'status' });
+  /** What is shown now. @type {Need[]|null} */
+  #shown = null;
+  #moved = -Infinity;
+  #stop = () => {};
+
+  connectedCallback() {
+    const store = this.store;
+    if (!store) return;
+    if (!this.firstChild) {
+      this.append(this.#settled, this.#news, this.#list, this.#calm);
+      this.#list.addEventListener('click', (event) => this.#guard(event), { capture: true });
+    }
+    Past.of(store);
+    this.#stop = store.watch(['questions', 'sessions', 'feed', 'preferences', 'about'], () => this.#render());
+  }
+
+  disconnectedCallback() {
+    this.#stop();
+  }
+
+  #render() {
+    const { store } = this;
+    if (!store?.ready) return;
+    const now = needs(store);
+    const before = this.#shown ?? now;
+    const left = before.filter(({ key }) => !now.some((need) => need.key === key));
+    this.#told(now, before, left);
+    const heir = left.length > 0 ? this.#heir(now, before) : null;
+    if (left.length > 0) this.#moved = performance.now();
+    this.#update(now);
+    heir?.();
+    this.#shown = now;
+  }
+
+  /** @param {Need[]} now */
+  #update(now) {
+    const { store } = this;
+    if (!store) return;
+    const places = shortPaths(now.map(({ project }) => project));
+    const keys = new Set(now.map(({ key }) => key));
+    // Before the others are put in order: what is moved loses the focus.
+    for (const item of [...this.#list.children]) if (!keys.has(/** @type {HTMLElement} */ (item).dataset.key ?? '')) item.remove();
+    keyed(this.#list, now, ({ key }) => key, (need) => this.#item(need), (item, need) => item.show(need, places.get(need.project) ?? need.project));
+    this.#calm.hidden = now.length > 0;
+    if (now.length === 0) this.#calm.replaceChildren(h('strong', {}, 'Nobody needs you.'), ` ${summary(store.sessions.values())}`);
+  }
+
+  /**
+   * @param {Need} need
+   * @returns {HubQuestion|HubTrouble}
+   */
+  #item(need) {
+    const tag = need.question ? 'hub-question' : 'hub-trouble';
+    const item = /** @type {HubQuestion|HubTrouble} */ (document.createElement(tag));
+    item.store = this.store;
+    item.role = 'listitem';
+    item.tabIndex = -1;
+    item.dataset.kind = need.kind;
+    if (need.question) item.dataset.id = String(need.question.id);
+    return item;
+  }
+
+  /**
+   * Where the focus goes if it was in what leaves: to what follows, else to what is before, else to the calm sentence.
+   *
+   * @param {Need[]} now
+   * @param {Need[]} before
+   */
+  #heir(now, before) {
+    const item = /** @type {HTMLElement|null} */ (document.activeElement?.closest('[role=listitem][data-kind]'));
+    if (!item || !this.#list.contains(item)) return null;
+    const at = before.findIndex(({ key }) => key === item.dataset.key);
+    const stays = (/** @type {Need} */ { key }) => now.some((need) => need.key === key);
+    if (at < 0 || stays(before[at])) return null;
+    const next = before.slice(at).find(stays) ?? before.slice(0, at).findLast(stays);
+    return () => (next ? this.#find(next.key) ?? this.#calm : this.#calm).focus();
+  }
+
+  /** @param {string} key */
+  #find(key) {
+    return /** @type {HTMLElement|undefined} */ ([...this.#list.children].find((child) => /** @type {HTMLElement} */ (child).dataset.key === key));
+  }
+
+  /**
+   * Says what came, and who settled what left.
+   *
+   * @param {Need[]} now
+   * @param {Need[]} before
+   * @param {Need[]} left
+   */
+  #told(now, before, left) {
+    const come = now.filter(({ key }) => !before.some((need) => need.key === key));
+    if (come.length > 0) this.#news.textContent = come.map(({ name, kind }) => `${name}: ${kind}.`).join(' ');
+    for (const { question, name, key } of left) {
+      const item = /** @type {HubQuestion|undefined} */ (this.#find(key));
+      if (!question || item?.own) continue;
+      this.#tell(settlement(name, this.store?.questions.get(question.id)), item?.draft.trim() ?? '');
+    }
+  }
+
+  /**
+   * @param {string} text
+   * @param {string} draft what the person had begun to answer: it is not lost
+   */
+  #tell(text, draft) {
+    const close = () => line.remove();
+    const line = h(
+      'p',
+      {},
+      h('span', {}, text),
+      draft && h('button', { class: 'small', title: draft, onclick: () => copy(draft) }, 'Copy what you typed'),
+      h('button', { class: 'quiet small', 'aria-label': 'Close', onclick: close }, '×'),
+    );
+    this.#settled.append(line);
+    while (this.#settled.children.length > 3) this.#settled.firstElementChild?.remove();
+    if (!draft) setTimeout(close, SAID);
+  }
+
+  /**
+   * Stops a click of the pointer that was aimed at something else a moment ago.
+   *
+   * @param {MouseEvent} event
+   */
+  #guard(event) {
+    if (event.detail === 0 || performance.now() - this.#moved > STRAY) return;
+    event.preventDefault();
+    event.stopPropagation();
+  }
+}
+
+customElements.define('hub-needs-you', HubNeedsYou);

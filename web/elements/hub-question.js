@@ -1,0 +1,210 @@
+/** A question or an approval: what is asked, and the way to settle it. */
+
+import './hub-where.js';
+import { h } from './dom.js';
+import { once, plain, refusal, refuse, say, sends, stateBadge } from './parts.js';
+import { wayToLook, waysThere, waysToAnswer } from '../core/commands.js';
+import { setTime, timeElement } from '../core/time.js';
+import { requestOf } from '../core/tool.js';
+import { Problem } from '../hub/api.js';
+
+/**
+ * @typedef {import('../core/needs.js').Need} Need
+ * @typedef {import('../core/types.js').Question} Question
+ * @typedef {import('./hub-where.js').HubWhere} HubWhere
+ */
+
+export class HubQuestion extends HTMLElement {
+  /** @type {import('../hub/store.js').Store|null} */
+  store = null;
+  /** Whether this page settles it: then nobody needs to be told. */
+  own = false;
+  /** @type {Need|null} */
+  #need = null;
+  #head = h('header');
+  #text = h('p', { class: 'text' });
+  #claimed = h('p', { class: 'muted', hidden: true });
+  #answers = h('div', { class: 'answers', role: 'group', 'aria-label': 'Answer' });
+  #field = h('textarea', { rows: 1 });
+  #elsewhere = h('div', { class: 'elsewhere', hidden: true });
+  #where = /** @type {HubWhere} */ (document.createElement('hub-where'));
+  #withdraw = h('button', { class: 'quiet small' }, 'Withdraw');
+  #refused = refusal();
+
+  /** What somebody has typed and not sent. */
+  get draft() {
+    return this.#field.value;
+  }
+
+  /**
+   * @param {Need} need
+   * @param {string} place the project, short
+   */
+  show(need, place) {
+    const question = need.question;
+    if (!question) return;
+    if (!this.#need) this.#build(need, question);
+    this.#need = need;
+    this.querySelector('.project')?.replaceChildren(place);
+    setTime(/** @type {HTMLTimeElement} */ (this.#head.lastElementChild), need.ts);
+    say(this.#text, need.text);
+    this.#claimed.hidden = question.state !== 'claimed';
+    say(this.#claimed, `${question.by ?? 'Somebody'} is on it.`);
+    this.#deliver(need, question);
+  }
+
+  /**
+   * Buttons only where the answer reaches whoever asked.
+   *
+   * @param {Need} need
+   * @param {Question} question
+   */
+  #deliver({ session, name, project }, question) {
+    const reaches = question.deliverable !== false;
+    this.#answers.hidden = !reaches;
+    this.#elsewhere.hidden = reaches;
+    if (reaches) return;
+    const where = question.where ?? session ?? {};
+    const ways = [...waysThere(where, this.store?.about?.host), ...(session ? [wayToLook(name, project)] : []), ...waysToAnswer(question)];
+    this.#where.show(where, ways);
+  }
+
+  /**
+   * @param {Need} need
+   * @param {Question} question
+   */
+  #build({ kind, name, project, ts }, question) {
+    const store = this.store;
+    const title = h('h3', { id: `need-${question.id}` }, name);
+    this.setAttribute('aria-labelledby', title.id);
+    this.#head.append(
+      stateBadge({ state: kind, text: kind }),
+      title,
+      h('span', { class: 'project', title: project }),
+      timeElement(ts, () => store?.now() ?? Date.now()),
+    );
+    this.#withdraw.addEventListener('click', () => this.#confirm());
+    this.#withdraw.addEventListener('blur', () => this.#relax());
+    const request = kind === 'approval' ? this.#request(question) : null;
+    if (kind === 'approval') this.#approval();
+    else this.#question(question);
+    this.#elsewhere.append(h('p', {}, why(question)), this.#where);
+    this.replaceChildren(
+      this.#head, this.#text, ...(request ? [request] : []), this.#claimed, this.#answers, this.#elsewhere,
+      h('footer', {}, this.#refused, this.#withdraw),
+    );
+  }
+
+  /**
+   * The real thing that is to be approved, whole.
+   *
+   * @param {Question} question
+   */
+  #request({ data }) {
+    const request = requestOf(data);
+    if (!request) return null;
+    // It says the same, cut short.
+    this.#text.classList.add('visually-hidden');
+    const what = request.tool || 'Request';
+    return h(
+      'div',
+      { class: 'request' },
+      request.tool && h('p', { class: 'tool' }, 'wants to use ', h('code', {}, ...plain(request.tool))),
+      ...request.parts.map(({ name, text }) =>
+        h(
+          'div',
+          { class: 'part' },
+          name && h('span', { class: 'name' }, ...plain(name)),
+          h('pre', { tabindex: '0', role: 'region', 'aria-label': `${what} ${name}`.trim() }, ...plain(text)),
+        ),
+      ),
+    );
+  }
+
+  /** @param {Question} question */
+  #question({ options = [] }) {
+    const send = () => this.#free();
+    this.#field.ariaLabel = options.length > 0 ? 'Another answer' : 'Answer';
+    this.#field.placeholder = options.length > 0 ? 'Another answer …' : 'Answer …';
+    this.#field.setAttribute('aria-keyshortcuts', 'Control+Enter');
+    sends(this.#field, send);
+    this.#answers.append(
+      ...(options.length > 0 ? [h('div', { class: 'options' }, ...options.map((option) => h('button', { onclick: () => this.#answer(option) }, option)))] : []),
+      h('div', { class: 'free' }, this.#field, h('button', { class: options.length > 0 ? '' : 'primary', title: 'Answer (Ctrl+Enter)', onclick: send }, 'Answer')),
+    );
+  }
+
+  #approval() {
+    this.#field.ariaLabel = 'Reason';
+    this.#field.placeholder = 'Reason, if you like …';
+    this.#answers.append(
+      h(
+        'div',
+        { class: 'free' },
+        this.#field,
+        h('button', { onclick: () => this.#decide('deny') }, 'Deny'),
+        h('button', { class: 'primary', onclick: () => this.#decide('allow') }, 'Approve'),
+      ),
+    );
+  }
+
+  #free() {
+    const answer = this.#field.value.trim();
+    if (answer) this.#answer(answer);
+    else this.#field.focus();
+  }
+
+  /** @param {'allow'|'deny'} word */
+  #decide(word) {
+    const reason = this.#field.value.trim();
+    this.#answer(reason ? `${word}: ${reason}` : word);
+  }
+
+  /** @param {string} answer */
+  #answer(answer) {
+    this.#settle('answer', { answer });
+  }
+
+  /** It cannot be undone: so it takes two presses. */
+  #confirm() {
+    if (this.#withdraw.dataset.sure) return this.#settle('withdraw', {});
+    this.#withdraw.dataset.sure = 'true';
+    say(this.#withdraw, 'Withdraw it for good?');
+  }
+
+  #relax() {
+    delete this.#withdraw.dataset.sure;
+    say(this.#withdraw, 'Withdraw');
+  }
+
+  /**
+   * @param {'answer'|'withdraw'} how
+   * @param {{answer?: string}} body
+   */
+  #settle(how, body) {
+    const { store } = this;
+    const id = this.#need?.question?.id;
+    if (!store || id === undefined) return;
+    once(this, async () => {
+      try {
+        this.own = true;
+        store.questions.set(id, await store.api.post(`/questions/${id}/${how}`, body));
+        store.touch('questions');
+      } catch (error) {
+        if (!(error instanceof Problem)) throw error;
+        this.own = false;
+        refuse(this.#refused, error);
+        if (error.status === 409) store.refreshQuestion(id).catch(() => {});
+      }
+    });
+  }
+}
+
+/** @param {Question} question */
+function why({ type }) {
+  return type === 'approval'
+    ? 'An answer from here would not reach it: answer the dialog in its own terminal.'
+    : 'An answer from here would not reach it: answer where it runs.';
+}
+
+customElements.define('hub-question', HubQuestion);

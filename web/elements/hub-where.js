@@ -1,0 +1,32 @@
+/** Where a session runs, and the commands that lead there. */
+
+import { copyable } from './copyable.js';
+import { h } from './dom.js';
+
+/**
+ * @typedef {import('../core/types.js').Place} Place
+ * @typedef {import('../core/commands.js').Command} Command
+ */
+
+export class HubWhere extends HTMLElement {
+  #shown = '';
+
+  /**
+   * @param {Place} place
+   * @param {Command[]} commands
+   */
+  show(place, commands) {
+    // What somebody just copies or selects stays.
+    const now = JSON.stringify([place, commands]);
+    if (now === this.#shown) return;
+    this.#shown = now;
+    const { host, cwd, pane } = place;
+    const facts = [['Host', host], ['Directory', cwd], ['Pane', pane]].filter(([, value]) => value);
+    this.replaceChildren(
+      facts.length > 0 ? h('dl', {}, ...facts.map(([name, value]) => h('div', {}, h('dt', {}, name), h('dd', {}, value)))) : '',
+      ...commands.map(({ what, line }) => h('div', { class: 'way' }, h('span', {}, what), copyable(line, `Copy: ${what}`))),
+    );
+  }
+}
+
+customElements.define('hub-where', HubWhere);

@@ -1,0 +1,164 @@
+/** What lies outside the live parts of the page: sessions that are over, and old notifications that somebody points at. */
+
+import { Problem } from './api.js';
+import { isOver } from '../core/sessions.js';
+
+/**
+ * @typedef {import('../core/types.js').Session} Session
+ * @typedef {import('../core/types.js').Notification} Notification
+ * @typedef {import('./store.js').Store} Store
+ */
+
+/** At most so many are asked for at once: the browser has six connections, and the person's own calls go first. */
+const AT_ONCE = 2;
+/** So many old notifications are kept. */
+const KEPT = 2000;
+
+export class Past {
+  /** Sessions that are over, by `project/id`. @type {Map<string, Session>} */
+  sessions = new Map();
+  /** null is one that the hub does not have any more. @type {Map<number, Notification|null>} */
+  #found = new Map();
+  /** @type {Set<number>} */
+  #wanted = new Set();
+  #asking = 0;
+  /** @type {Map<string, Session>} */
+  #alive = new Map();
+  #loaded = false;
+
+  /**
+   * The past of a store, which has one.
+   *
+   * @param {Store} store
+   * @returns {Past}
+   */
+  static of(store) {
+    const known = /** @type {Store & {past?: Past}} */ (store);
+    return (known.past ??= new Past(store));
+  }
+
+  /** @param {Store} store */
+  constructor(store) {
+    this.store = store;
+    const stop = store.watch(['sessions'], () => this.#compare());
+    store.live.ended.addEventListener('abort', stop);
+    store.addEventListener('settled', (event) => this.#again(/** @type {CustomEvent<{ids: number[]}>} */ (event).detail.ids));
+  }
+
+  /**
+   * A notification, from the feed or from history; undefined until it has come, null if it is no longer kept.
+   *
+   * @param {number} id
+   * @returns {Notification|null|undefined}
+   */
+  notification(id) {
+    const known = this.store.feed.get(id) ?? this.#found.get(id);
+    if (known === undefined && this.store.ready) {
+      this.#wanted.add(id);
+      this.#ask();
+    }
+    return known;
+  }
+
+  /**
+   * The person's mark on a notification, for now and at the hub.
+   *
+   * @param {number} id
+   * @param {boolean} seen
+   */
+  async mark(id, seen) {
+    const path = `/notifications/${id}/seen`;
+    await (seen ? this.store.api.put(path) : this.store.api.delete(path));
+    const old = this.#found.get(id);
+    if (old) this.#found.set(id, { ...old, seen });
+    this.store.feed.markSeen({ ids: [id], seen });
+    this.store.touch('feed');
+  }
+
+  /** What was alive and is not listed any more is over: it is asked for once. */
+  #compare() {
+    const { store } = this;
+    if (!store.ready) return;
+    if (!this.#loaded) this.#load();
+    for (const [place, session] of this.#alive) {
+      if (!store.sessions.has(place)) this.#over(session);
+    }
+    for (const place of store.sessions.keys()) this.sessions.delete(place);
+    this.#alive = new Map(store.sessions);
+  }
+
+  async #load() {
+    this.#loaded = true;
+    await this.#quietly(async () => {
+      const { sessions } = await this.store.api.get('/sessions?all=true');
+      for (const session of sessions) this.#keep(session);
+    });
+  }
+
+  /** @param {Session} session */
+  async #over({ id, project }) {
+    await this.#quietly(async () => {
+      this.#keep(await this.store.api.get(`/sessions/${encodeURIComponent(id)}?project=${encodeURIComponent(project)}`));
+    });
+  }
+
+  /** @param {Session} session */
+  #keep(session) {
+    const place = `${session.project}/${session.id}`;
+    if (!isOver(session) || this.store.sessions.has(place)) return;
+    this.sessions.set(place, session);
+    this.store.touch('sessions');
+  }
+
+  /** Marks may have changed. @param {number[]} ids */
+  #again(ids) {
+    for (const id of ids) if (this.#found.delete(id)) this.notification(id);
+  }
+
+  async #ask() {
+    if (this.#asking >= AT_ONCE) return;
+    const [id] = this.#wanted;
+    if (id === undefined) return;
+    this.#asking += 1;
+    this.#wanted.delete(id);
+    await this.#quietly(async () => this.#keepFound(id, await this.#get(id)));
+    this.#asking -= 1;
+    this.#ask();
+  }
+
+  /** @param {number} id */
+  async #get(id) {
+    try {
+      return await this.store.api.get(`/notifications/${id}`);
+    } catch (error) {
+      if (error instanceof Problem && error.status === 404) return null;
+      throw error;
+    }
+  }
+
+  /**
+   * @param {number} id
+   * @param {Notification|null} notification
+   */
+  #keepFound(id, notification) {
+    this.#found.set(id, notification);
+    for (const old of this.#found.keys()) {
+      if (this.#found.size <= KEPT) break;
+      this.#found.delete(old);
+    }
+    this.store.touch('feed');
+  }
+
+  /**
+   * The connection's state says that the hub is away; the next change asks again.
+   *
+   * @param {() => Promise<void>} doing
+   */
+  async #quietly(doing) {
+    try {
+      await doing();
+    } catch (error) {
+      if (!(error instanceof Problem)) throw error;
+    }
+  }
+}
