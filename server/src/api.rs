@@ -1,11 +1,14 @@
 //! The HTTP API: the router as a table of contents. One file a resource; openapi.yaml is the contract.
 
+use std::path::Path;
+
 use axum::Router;
 use axum::routing::{delete, get, post, put};
 
 use crate::hub::Hub;
 use crate::secret::Token;
 
+mod about;
 mod assets;
 pub mod error;
 mod events;
@@ -26,9 +29,13 @@ mod wait;
 
 pub use error::{ApiError, Code};
 
-/// Every route of the hub, which is reached at `port`.
-pub fn router(hub: Hub, token: Token, port: u16) -> Router {
+/// Every route of the hub, which is reached at `port` and keeps its files in `state_dir`.
+pub fn router(hub: Hub, token: Token, port: u16, state_dir: &Path) -> Router {
     let desk = login::Desk::new(token.clone(), port);
+    let place = about::Place {
+        hub: hub.clone(),
+        state_dir: state_dir.into(),
+    };
     Router::new()
         .route("/", get(assets::page))
         .route("/assets/{*path}", get(assets::asset))
@@ -77,6 +84,7 @@ pub fn router(hub: Hub, token: Token, port: u16) -> Router {
         .route("/metrics", get(probes::metrics))
         .route("/openapi.yaml", get(probes::openapi))
         .with_state(hub)
+        .route("/hub", get(about::about).with_state(place))
         .route("/hello", get(hello::hello).with_state(token))
         .route("/login", post(login::login).with_state(desk.clone()))
         .route("/login/code", post(login::code).with_state(desk))

@@ -72,7 +72,7 @@ async fn run(
     let (status_files, status_bridge) = StatusFiles::open(dir.path());
     let sockets = Sockets::bind(config.listen, dir)?;
     let app = guard::protect(
-        api::router(hub.clone(), token.clone(), sockets.port()),
+        api::router(hub.clone(), token.clone(), sockets.port(), dir.path()),
         Guard::new(token, &config.allowed_hosts),
     );
     let clock = tokio::spawn(clock::run(hub.clone(), shutdown.clone()));

@@ -43,7 +43,7 @@ impl InProcess {
             streams: 64,
             shutdown: CancellationToken::new(),
         });
-        let app = api::router(hub.clone(), Token::generate().unwrap(), 0);
+        let app = api::router(hub.clone(), Token::generate().unwrap(), 0, "".as_ref());
         Self { hub, app, writer }
     }
 
