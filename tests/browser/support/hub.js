@@ -1,7 +1,7 @@
 /** A real hubd, started and ended by its process id. */
 
 import { spawn } from 'node:child_process';
-import { createWriteStream, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { copyFileSync, createWriteStream, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import http from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -186,11 +186,17 @@ export class Hub {
   /**
    * Starts it again, on the same port and state directory, ending it first if it runs.
    *
-   * @param {{fresh?: boolean}} [options] `fresh`: with an empty state directory, so another epoch and token
+   * @param {{fresh?: 'log' | 'all'}} [options] with another `log`, so another epoch; or without anything of before, so
+   *   another token too
    */
-  async restart({ fresh = false } = {}) {
+  async restart({ fresh } = {}) {
     if (this.#child) await this.stop();
-    if (fresh) this.#states += 1;
+    const token = join(this.stateDir, 'token');
+    if (fresh) {
+      this.#states += 1;
+      mkdirSync(this.stateDir, { mode: 0o700 });
+    }
+    if (fresh === 'log') copyFileSync(token, join(this.stateDir, 'token'));
     await this.launch();
   }
 

@@ -1,0 +1,167 @@
+/** A page of another port gets nothing, text stays text, and every answer says what a page may do. */
+
+import assert from 'node:assert/strict';
+import { readdirSync } from 'node:fs';
+import http from 'node:http';
+import { join } from 'node:path';
+
+import { attack } from './support/attack.js';
+import { allow, atEnd, complained, openDashboard, ROOT, startHub, test } from './support/index.js';
+
+/** What a page of the hub may do: its own scripts, styles and hub. */
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "manifest-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+  "trusted-types 'none'",
+].join('; ');
+
+/** @typedef {import('./support/hub.js').Hub} Hub */
+
+test('the page and each file of it say what they may do, and are of the type that they say', async () => {
+  const hub = await startHub();
+  const files = /** @type {string[]} */ (readdirSync(join(ROOT, 'web'), { recursive: true }))
+    .map(String)
+    .filter((name) => /\.(js|css|html|svg)$/.test(name));
+  assert.ok(files.length > 20);
+  const types = { js: 'text/javascript; charset=utf-8', css: 'text/css; charset=utf-8', html: 'text/html; charset=utf-8', svg: 'image/svg+xml' };
+  for (const path of ['/', ...files.map((name) => `/assets/${name}`)]) {
+    const { status, headers } = await hub.ask('GET', path);
+    assert.equal(status, 200, path);
+    assert.equal(headers['content-security-policy'], POLICY, path);
+    assert.equal(headers['content-type'], types[/** @type {keyof types} */ (path.split('.')[1] ?? 'html')], path);
+    assert.equal(headers['x-content-type-options'], 'nosniff', path);
+    assert.equal(headers['cross-origin-resource-policy'], 'same-origin', path);
+    assert.equal(headers['cross-origin-opener-policy'], 'same-origin', path);
+    assert.equal(headers['referrer-policy'], 'no-referrer', path);
+    assert.equal(headers['access-control-allow-origin'], undefined, path);
+    assert.equal(headers['set-cookie'], undefined, path);
+  }
+});
+
+test('nothing outside the dashboard is served with it', async () => {
+  const hub = await startHub();
+  for (const path of ['/assets/', '/assets/..', '/assets/../openapi.yaml', '/assets/%2e%2e/Cargo.toml', '/assets/..%2fCargo.toml', '/assets/%00', '/assets/style', '/favicon.ico', '/index.html', '/assets//etc/passwd']) {
+    const { status, text } = await hub.ask('GET', path);
+    assert.ok(status >= 400 && status < 500, `${path}: ${status}`);
+    assert.doesNotMatch(text, /<html|\[package\]|openapi:/, path);
+  }
+});
+
+test('the policy holds in the browser: a page of the hub cannot make code of text', async () => {
+  const hub = await startHub();
+  const page = await openDashboard(hub);
+  allow(page, /./);
+  const ways = await page.evaluate(async () => {
+    const element = document.createElement('div');
+    const script = document.createElement('script');
+    /** @type {Record<string, () => unknown>} */
+    const tries = {
+      innerHTML: () => (element.innerHTML = '<img src=x>'),
+      outerHTML: () => (document.body.appendChild(document.createElement('i')).outerHTML = '<b>x</b>'),
+      insertAdjacentHTML: () => element.insertAdjacentHTML('beforeend', '<b>x</b>'),
+      'document.write': () => document.write('<b>x</b>'),
+      'script text': () => (script.text = 'window.__xss = 1'),
+      'script src': () => (script.src = '/assets/main.js'),
+      srcdoc: () => (document.createElement('iframe').srcdoc = '<b>x</b>'),
+      DOMParser: () => new DOMParser().parseFromString('<b>x</b>', 'text/html'),
+      'a policy': () => /** @type {any} */ (window).trustedTypes.createPolicy('mine', {}),
+    };
+    const worked = Object.keys(tries).filter((name) => {
+      try {
+        tries[name]?.();
+        return true;
+      } catch {
+        return false;
+      }
+    });
+    const button = document.body.appendChild(document.createElement('button'));
+    button.setAttribute('style', 'color: rgb(1, 2, 3)');
+    if (getComputedStyle(button).color === 'rgb(1, 2, 3)') worked.push('style attribute');
+    button.remove();
+    for (const url of ['http://127.0.0.1:9/', 'https://xss.invalid/', 'data:text/plain,x', 'blob:x']) {
+      if (await fetch(url, { mode: 'no-cors' }).then(() => true, () => false)) worked.push(url);
+    }
+    return worked;
+  });
+  assert.deepEqual(ways, []);
+  assert.ok(complained(page).some((said) => said.startsWith('CSP: connect-src')));
+});
+
+test('a page of another port gets nothing from the hub, and stores nothing in it', async () => {
+  const hub = await startHub();
+  const { id } = await hub.post('a secret of the hub', { from: 'worker' });
+  const dashboard = await openDashboard(hub);
+  const before = await state(hub);
+  for (const host of ['127.0.0.1', 'localhost']) {
+    const page = await dashboard.context().newPage();
+    allow(page, /./);
+    await page.goto(`http://${host}:${await elsewhere()}/`);
+    const got = await page.evaluate(attack, { hub: hub.url, id, token: hub.token });
+    assert.deepEqual(got, []);
+    for (const frame of page.frames().slice(1)) {
+      assert.doesNotMatch(await frame.content().catch(() => ''), /hub-sign-in|hub-app|a secret/, frame.url());
+    }
+    assert.deepEqual(await page.context().cookies(), []);
+  }
+  assert.deepEqual(await state(hub), before);
+  assert.equal(await hub.streams(), 1, 'only the dashboard listens');
+  assert.equal(await dashboard.locator('hub-app').count(), 1);
+});
+
+test('a page of another port that opens the dashboard can neither look into it nor lead it', async () => {
+  const hub = await startHub();
+  const dashboard = await openDashboard(hub);
+  const page = await dashboard.context().newPage();
+  allow(page, /./);
+  await page.goto(`http://127.0.0.1:${await elsewhere()}/`);
+  const opened = page.context().waitForEvent('page');
+  await page.evaluate((url) => {
+    /** @type {any} */ (window).w = window.open(`${url}/`);
+  }, hub.url);
+  const tab = await opened;
+  await tab.locator('hub-app').waitFor();
+  assert.equal(await tab.evaluate(() => window.opener), null);
+  const seen = await page.evaluate(() => {
+    const { w } = /** @type {any} */ (window);
+    const of = (/** @type {() => unknown} */ look) => {
+      try {
+        return look();
+      } catch {
+        return undefined;
+      }
+    };
+    w.postMessage({ kind: 'login', login: { token: 'mine', expires_at: '2099-01-01T00:00:00.000Z' } }, '*');
+    return [of(() => w.document.title), of(() => w.sessionStorage.length), of(() => w.location.href)];
+  });
+  assert.deepEqual(seen, [undefined, undefined, undefined]);
+  assert.equal(await page.evaluate(() => /** @type {any} */ (window).w.closed), true, 'the two are in groups of their own');
+});
+
+/** What the hub holds. @param {Hub} hub */
+async function state(hub) {
+  const [notifications, sessions, questions, inboxes] = await Promise.all(
+    ['/notifications', '/sessions?all=true', '/questions?state=all', '/inboxes'].map((path) => hub.get(path)),
+  );
+  return { notifications, sessions, questions, inboxes };
+}
+
+/** A server on another port, whose pages may do whatever pages may. @returns {Promise<number>} its port */
+async function elsewhere() {
+  const server = http.createServer((_, response) => {
+    response.writeHead(200, { 'content-type': 'text/html' }).end('<!doctype html><title>another</title><body>');
+  });
+  await new Promise((resolve) => server.listen(0, () => resolve(undefined)));
+  atEnd(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  return /** @type {import('node:net').AddressInfo} */ (server.address()).port;
+}

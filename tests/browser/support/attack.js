@@ -1,0 +1,122 @@
+/** What a page that is none of the hub tries. */
+
+/**
+ * Runs in a page of another port: tries every way to the hub, and says which told it anything.
+ *
+ * @param {{hub: string, id: number, token: string}} about
+ */
+export async function attack({ hub, id, token }) {
+  /** @type {string[]} */
+  const got = [];
+  const text = JSON.stringify({ msg: 'from elsewhere' });
+  const reads = ['/', '/notifications', '/sessions', '/events', '/hub', '/metrics', '/openapi.yaml', '/hello?nonce=00112233445566778899aabbccddeeff', '/healthz', '/assets/main.js'];
+  const known = { authorization: `Bearer ${token}` };
+  /** @type {[string, string, RequestInit][]} */
+  const requests = [
+    ...reads.map((path) => /** @type {[string, string, RequestInit]} */ (['read', path, { credentials: 'include' }])),
+    // Even with the token: a page that somehow knows it is still a page of somebody else.
+    ...reads.map((path) => /** @type {[string, string, RequestInit]} */ (['read with the token', path, { headers: known }])),
+    ['text', '/notify', { method: 'POST', body: 'from elsewhere' }],
+    ['json', '/notify', { method: 'POST', body: text, headers: { 'content-type': 'application/json' } }],
+    ['json with the token', '/notify', { method: 'POST', body: text, headers: { ...known, 'content-type': 'application/json' } }],
+    ['form', '/notify', { method: 'POST', body: new URLSearchParams({ msg: 'from elsewhere' }) }],
+    ['multipart', '/notify', { method: 'POST', body: new FormData() }],
+    ['seen', `/notifications/${id}/seen`, { method: 'PUT', headers: known }],
+    ['withdraw', `/notifications/${id}`, { method: 'DELETE', headers: known }],
+    ['login', '/login', { method: 'POST', body: '{"code":"x"}' }],
+    ['code', '/login/code', { method: 'POST', body: '{}', headers: known }],
+    ['hook', '/hooks/claude', { method: 'POST', body: '{"hook_event_name":"Stop","session_id":"x"}' }],
+  ];
+  for (const [name, path, init] of requests) {
+    await fetch(hub + path, init).then(
+      async (response) => got.push(`${name} ${path}: ${response.status} ${(await response.text()).slice(0, 40)}`),
+      () => {},
+    );
+    // Without reading: it must not be done either.
+    const { headers: _, ...plain } = init;
+    await fetch(hub + path, { ...plain, mode: 'no-cors', ...(init.method === 'PUT' || init.method === 'DELETE' ? { method: 'POST' } : {}) }).catch(() => {});
+  }
+  navigator.sendBeacon(`${hub}/notify`, 'from elsewhere');
+  const request = new XMLHttpRequest();
+  const sent = new Promise((resolve) => (request.onloadend = resolve));
+  request.open('POST', `${hub}/notify`);
+  request.withCredentials = true;
+  request.send('from elsewhere');
+  await sent;
+  if (request.status) got.push(`XMLHttpRequest: ${request.status}`);
+  for (const path of ['/events', '/events?since=0']) {
+    const source = new EventSource(hub + path, { withCredentials: true });
+    await new Promise((resolve) => {
+      source.onerror = resolve;
+      source.onopen = () => resolve(got.push(`EventSource ${path}`));
+    });
+    source.close();
+  }
+  for (const path of ['/', '/events', '/notify']) {
+    const socket = new WebSocket(hub.replace('http', 'ws') + path);
+    await new Promise((resolve) => {
+      socket.onerror = resolve;
+      socket.onopen = () => resolve(got.push(`WebSocket ${path}`));
+    });
+  }
+  for (const [tag, property, path] of [
+    ['img', 'src', '/assets/icon.svg'],
+    ['img', 'src', '/'],
+    ['script', 'src', '/assets/main.js'],
+    ['script', 'src', '/notifications'],
+    ['link', 'href', '/assets/style/base.css'],
+    ['video', 'src', '/events'],
+    ['object', 'data', '/'],
+    ['embed', 'src', '/'],
+  ]) {
+    const element = document.createElement(tag ?? '');
+    if (tag === 'link') element.setAttribute('rel', 'stylesheet');
+    const done = new Promise((resolve) => {
+      element.onerror = resolve;
+      element.onload = () => resolve(got.push(`<${tag}> ${path}`));
+      // What cannot be shown at all may say nothing.
+      if (tag === 'object' || tag === 'embed') setTimeout(resolve, 1000);
+    });
+    element.setAttribute(property ?? '', hub + path);
+    document.body.append(element);
+    await done;
+  }
+  await import(`${hub}/assets/core/time.js`).then(() => got.push('import'), () => {});
+  for (const path of ['/', '/assets/index.html', '/notifications', '/healthz']) {
+    const frame = document.createElement('iframe');
+    const loaded = new Promise((resolve) => (frame.onload = resolve));
+    frame.src = hub + path;
+    document.body.append(frame);
+    await loaded;
+    try {
+      if (frame.contentDocument?.body?.innerText) got.push(`iframe ${path}`);
+    } catch {
+      // The browser shows an error page of its own there.
+    }
+  }
+  for (const enctype of ['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data']) {
+    for (const path of ['/notify?from=elsewhere', '/login', '/seen']) {
+      const frame = document.createElement('iframe');
+      frame.name = `${enctype} ${path}`;
+      document.body.append(frame);
+      const form = document.createElement('form');
+      Object.assign(form, { method: 'POST', action: hub + path, enctype, target: frame.name });
+      const input = document.createElement('input');
+      Object.assign(input, { name: '{"msg":"from elsewhere","x":"', value: '"}' });
+      form.append(input);
+      document.body.append(form);
+      const loaded = new Promise((resolve) => (frame.onload = resolve));
+      form.submit();
+      await loaded;
+    }
+  }
+  const channel = new BroadcastChannel('hub');
+  const heard = new Promise((resolve) => {
+    channel.onmessage = ({ data }) => resolve(got.push(`BroadcastChannel: ${JSON.stringify(data).slice(0, 40)}`));
+    setTimeout(resolve, 400);
+  });
+  channel.postMessage({ kind: 'login-wanted' });
+  await heard;
+  if (Object.keys(sessionStorage).length) got.push('sessionStorage');
+  return got;
+}
