@@ -6,17 +6,17 @@
  * An element with properties and children. `class`, `data-*`, `aria-*`, `role`, `for`, `href`, `title`… become
  * attributes; `on…` functions become listeners; what is null, undefined or false is left out.
  *
- * @template {keyof HTMLElementTagNameMap} T
+ * @template {keyof HTMLElementTagNameMap | `hub-${string}`} T
  * @param {T} tag
  * @param {Record<string, any>} [props]
  * @param {...(Child|Child[])} children
- * @returns {HTMLElementTagNameMap[T]}
+ * @returns {T extends keyof HTMLElementTagNameMap ? HTMLElementTagNameMap[T] : HTMLElement}
  */
 export function h(tag, props = {}, ...children) {
   const element = document.createElement(tag);
   set(element, props);
   element.append(...nodes(children));
-  return element;
+  return /** @type {any} */ (element);
 }
 
 /**

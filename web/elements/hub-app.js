@@ -73,7 +73,7 @@ export class HubApp extends HTMLElement {
   /** @param {typeof VIEWS[number]} view */
   #section({ name, title, tag }) {
     const heading = h('h2', { id: `view-${name}`, tabindex: '-1' }, title);
-    return h('section', { 'data-view': name, 'aria-labelledby': heading.id }, heading, h(/** @type {any} */ (tag), { store: this.store }));
+    return h('section', { 'data-view': name, 'aria-labelledby': heading.id }, heading, h(tag, { store: this.store }));
   }
 
   /** How many need the person, where it is seen on a narrow page. */
