@@ -1,0 +1,50 @@
+/** Mutes a session, or lets it speak again. */
+
+import { h } from './dom.js';
+import { once } from './parts.js';
+import { SPANS, muted, muteOf, unmuted } from '../core/mutes.js';
+import { absolute } from '../core/time.js';
+
+/**
+ * @typedef {import('../core/types.js').Session} Session
+ * @typedef {import('../core/types.js').Preferences} Preferences
+ */
+
+export class HubMute extends HTMLElement {
+  /** @type {import('../hub/store.js').Store|null} */
+  store = null;
+  #shown = '';
+
+  /** @param {Session} session */
+  show(session) {
+    const { store } = this;
+    if (!store) return;
+    const mute = muteOf(store.preferences, session, store.now());
+    const now = JSON.stringify(mute ?? null);
+    if (now === this.#shown) return;
+    const focused = this.contains(document.activeElement);
+    this.#shown = now;
+    if (!mute) {
+      const buttons = SPANS.map(({ span, text }) =>
+        h('button', { class: 'small', onclick: () => this.#save(muted(store.preferences, session, span, store.now())) }, text),
+      );
+      this.replaceChildren(h('span', { id: `mute-${session.id}` }, 'Mute'), h('div', { role: 'group', 'aria-label': 'Mute' }, ...buttons));
+    } else {
+      const until = mute.until ? `until ${absolute(mute.until)}` : 'for good';
+      const own = mute.session !== undefined;
+      this.replaceChildren(
+        h('span', {}, own ? `Muted ${until}` : `Its project is muted ${until}: see Settings`),
+        own ? h('button', { class: 'small', onclick: () => this.#save(unmuted(store.preferences, session, store.now())) }, 'Unmute') : '',
+      );
+    }
+    if (focused) this.querySelector('button')?.focus();
+  }
+
+  /** @param {Preferences} preferences */
+  #save(preferences) {
+    const { store } = this;
+    if (store) once(this, async () => void (await store.attempt(() => store.savePreferences(preferences))));
+  }
+}
+
+customElements.define('hub-mute', HubMute);
