@@ -54,8 +54,6 @@ export class Store extends EventTarget {
   /** @type {Set<Part>} */
   #changed = new Set();
   #ahead = 0;
-  /** Where the next older page begins, by the query of a filter; null at the log's beginning. @type {Map<string, number|null>} */
-  #older = new Map();
   /** @type {Map<string, Promise<boolean>>} */
   #loading = new Map();
 
@@ -134,8 +132,7 @@ export class Store extends EventTarget {
       this.api.get('/preferences'),
     ]);
     this.feed.reset();
-    this.feed.add(history.notifications);
-    this.#older = new Map([['', history.next ?? null]]);
+    this.feed.page({}, history);
     this.preferences = preferences;
     this.setSessions(sessions.sessions);
     this.questions = new Map(questions.questions.map((/** @type {Question} */ it) => [it.id, it]));
@@ -155,29 +152,23 @@ export class Store extends EventTarget {
    * @param {Filter} [filter]
    * @returns {Promise<boolean>} whether there may be more
    */
-  loadOlder(filter) {
-    const search = filter ? query(filter) : new URLSearchParams();
-    const key = search.toString();
-    const running = this.#loading.get(key) ?? this.#page(search, key).finally(() => this.#loading.delete(key));
+  loadOlder(filter = {}) {
+    const key = query(filter).toString();
+    const running = this.#loading.get(key) ?? this.#page(filter).finally(() => this.#loading.delete(key));
     this.#loading.set(key, running);
     return running;
   }
 
-  /**
-   * @param {URLSearchParams} search
-   * @param {string} key
-   */
-  async #page(search, key) {
-    const before = this.#older.get(key);
-    if (before === null) return false;
-    const page = new URLSearchParams(search);
+  /** @param {Filter} filter */
+  async #page(filter) {
+    const { before, end } = this.feed.place(filter);
+    if (end) return false;
+    const page = query(filter);
     page.set('limit', String(PAGE));
     if (before !== undefined) page.set('before', String(before));
-    const { notifications, next } = await this.api.get(`/notifications?${page}`);
-    this.feed.add(notifications);
-    this.#older.set(key, next ?? null);
+    this.feed.page(filter, await this.api.get(`/notifications?${page}`));
     this.touch('feed');
-    return next !== undefined;
+    return !this.feed.place(filter).end;
   }
 
   /**
