@@ -69,14 +69,15 @@ export function set(element, props) {
  */
 export function keyed(parent, items, key, create, update) {
   const old = new Map([...parent.children].map((child) => [/** @type {HTMLElement} */ (child).dataset.key, /** @type {E} */ (child)]));
+  const names = new Set(items.map(key));
+  // First: an element that is moved to take the place of another loses the focus.
+  for (const [name, element] of old) if (!names.has(name ?? '')) element.remove();
   /** @type {Element|null} */
   let next = parent.firstElementChild;
   for (const item of items) {
     const name = key(item);
     let element = old.get(name);
-    if (element) {
-      old.delete(name);
-    } else {
+    if (!element) {
       element = create(item);
       element.dataset.key = name;
     }
@@ -87,7 +88,6 @@ export function keyed(parent, items, key, create, update) {
       parent.insertBefore(element, next);
     }
   }
-  for (const element of old.values()) element.remove();
 }
 
 /**

@@ -65,9 +65,6 @@ export class HubNeedsYou extends HTMLElement {
     const { store } = this;
     if (!store) return;
     const places = shortPaths(now.map(({ project }) => project));
-    const keys = new Set(now.map(({ key }) => key));
-    // Before the others are put in order: what is moved loses the focus.
-    for (const item of [...this.#list.children]) if (!keys.has(/** @type {HTMLElement} */ (item).dataset.key ?? '')) item.remove();
     keyed(this.#list, now, ({ key }) => key, (need) => this.#item(need), (item, need) => item.show(need, places.get(need.project) ?? need.project));
     this.#calm.hidden = now.length > 0;
     if (now.length === 0) this.#calm.replaceChildren(h('strong', {}, 'Nobody needs you.'), ` ${summary(store.sessions.values())}`);
