@@ -35,7 +35,7 @@ export function hasCode() {
 /** Takes the code out of the URL, so that it is neither shown nor in the history. */
 function takeCode() {
   if (!hasCode()) return null;
-  const code = decodeURIComponent(location.hash.slice('#code='.length));
+  const code = location.hash.slice('#code='.length);
   history.replaceState(history.state, '', location.pathname + location.search);
   return code;
 }
