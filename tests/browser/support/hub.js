@@ -1,7 +1,7 @@
 /** A real hubd, started and ended by its process id. */
 
 import { spawn } from 'node:child_process';
-import { copyFileSync, createWriteStream, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { closeSync, copyFileSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
 import http from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -209,15 +209,16 @@ export class Hub {
     // Nothing may outlive a test that is killed itself.
     const setpriv = found('setpriv');
     if (setpriv) words.unshift(setpriv, '--pdeathsig', 'KILL');
+    const log = openSync(join(this.dir, 'stderr'), 'a');
     const child = spawn(words[0] ?? '', words.slice(1), {
-      stdio: ['ignore', 'pipe', 'pipe'],
+      stdio: ['ignore', 'pipe', log],
       // Nothing of the person who runs the tests may decide how they end.
       env: { PATH: process.env.PATH, HOME: this.dir, ...env },
     });
     this.#child = child;
     running.add(child);
     child.once('exit', () => running.delete(child));
-    child.stderr?.pipe(createWriteStream(join(this.dir, 'stderr'), { flags: 'a' }));
+    closeSync(log);
     this.port = await this.#ready(child);
   }
 
