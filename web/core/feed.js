@@ -54,8 +54,15 @@ export class Feed {
   /** The most recently used last. @type {Rows[]} */
   #views = [];
 
+  /** How often something became of one. @type {WeakMap<Notification, number>} */
+  #moves = new WeakMap();
+  /** By what they reply to. @type {Map<number, Notification[]>} */
+  #replies = new Map();
+
   /** Rises with every change. */
   version = 0;
+  /** Rises with every reply that is taken. */
+  repliesVersion = 0;
 
   get size() {
     return this.#all.length;
@@ -79,6 +86,26 @@ export class Feed {
   /** @param {number} id */
   get(id) {
     return this.#byId.get(id);
+  }
+
+  /**
+   * What replies to one, among those loaded.
+   *
+   * @param {number} id
+   * @returns {Notification[]}
+   */
+  replies(id) {
+    return this.#replies.get(id) ?? [];
+  }
+
+  /**
+   * How often something became of one since it was loaded: its trace is longer now.
+   *
+   * @param {number} id
+   */
+  moves(id) {
+    const notification = this.#byId.get(id);
+    return (notification && this.#moves.get(notification)) ?? 0;
   }
 
   /** From the newest to the oldest. @returns {Iterator<Notification>} */
@@ -162,11 +189,11 @@ export class Feed {
    * @param {Delivery} delivery
    */
   delivery({ ids, state }) {
-    const status = STATUS[state];
-    if (!status) return;
     for (const id of ids) {
       const notification = this.#byId.get(id);
-      if (notification) notification.status = status;
+      if (!notification) continue;
+      notification.status = STATUS[state] ?? notification.status;
+      this.#moves.set(notification, this.moves(id) + 1);
     }
     this.version += 1;
   }
@@ -188,6 +215,7 @@ export class Feed {
   reset() {
     this.#all = new Newest();
     this.#byId = new Map();
+    this.#replies = new Map();
     this.#unseen = 0;
     this.#floors = new Map();
     this.#views = [];
@@ -231,12 +259,22 @@ export class Feed {
     if (!known) {
       this.#byId.set(notification.id, notification);
       if (!notification.seen) this.#unseen += 1;
+      this.#reply(notification);
       return true;
     }
     // History tells what became of it, the stream does not.
     if (notification.status !== undefined) known.status = notification.status;
     if (notification.seen !== undefined) this.markSeen({ ids: [known.id], seen: notification.seen });
     return false;
+  }
+
+  /** @param {Notification} notification */
+  #reply(notification) {
+    if (notification.reply_to === undefined) return;
+    const others = this.#replies.get(notification.reply_to);
+    if (others) others.push(notification);
+    else this.#replies.set(notification.reply_to, [notification]);
+    this.repliesVersion += 1;
   }
 
   /**

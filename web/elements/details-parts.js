@@ -1,0 +1,137 @@
+/** The parts of a notification's details. */
+
+import { copyable } from './copyable.js';
+import { h } from './dom.js';
+import { plain } from './parts.js';
+import { asCurl, asHubctl, describe, pretty } from '../core/said.js';
+import { absolute, timeElement } from '../core/time.js';
+
+/**
+ * @typedef {import('../core/types.js').Notification} Notification
+ * @typedef {import('../core/types.js').Step} Step
+ * @typedef {() => number} Now
+ * @typedef {import('./dom.js').Child} Child
+ */
+
+/** Data of more characters is folded. */
+const LONG = 1200;
+
+/**
+ * Who, where, when.
+ *
+ * @param {Notification} said
+ * @param {Now} now
+ * @param {(part: import('../core/filter.js').Filter) => void} narrow shows only such
+ */
+export function facts(said, now, narrow) {
+  const session = said.session ?? said.from;
+  const only = (/** @type {string} */ text, /** @type {import('../core/filter.js').Filter} */ part) =>
+    h('button', { class: 'link', title: 'Show only these', onclick: () => narrow(part) }, text);
+  /** @type {[string, Child|Child[]][]} */
+  const all = [
+    ['From', only(said.from, { session })],
+    ['About', session !== said.from && only(session, { session })],
+    ['To', said.to],
+    ['Worker of', said.parent],
+    ['Project', only(said.project, { project: said.project })],
+    ['Priority', said.priority !== 'normal' && said.priority],
+    ['Said', time(said.ts, now)],
+    ['Received', said.received && time(said.received, now)],
+    ['Expires', absolute(said.expires_at)],
+    ['Key', said.key],
+    ['Hops', said.hops],
+  ];
+  return h('dl', {}, ...all.filter(([, value]) => value).flatMap(([name, value]) => [h('dt', {}, name), h('dd', {}, value)]));
+}
+
+/**
+ * @param {string} ts
+ * @param {Now} now
+ */
+function time(ts, now) {
+  return [absolute(ts), h('span', { class: 'muted' }, ' · ', timeElement(ts, now, 'ago'))];
+}
+
+/** @param {Notification} said */
+export function options({ options: offered = [] }) {
+  return offered.length > 0 && h('ul', { class: 'options', 'aria-label': 'Options' }, ...offered.map((option) => h('li', {}, plain(option))));
+}
+
+/** @param {Notification} said */
+export function data({ data: added }) {
+  if (added === undefined) return null;
+  const text = pretty(added);
+  return h('details', { open: text.length <= LONG }, h('summary', {}, 'Data', h('span', { class: 'muted' }, ` ${size(text.length)}`)), h('pre', { tabindex: '0' }, text));
+}
+
+/** @param {number} characters */
+function size(characters) {
+  return characters < 1000 ? `${characters} characters` : `${(characters / 1000).toFixed(1)} k characters`;
+}
+
+/**
+ * @param {Notification} said
+ * @param {string} stateDir
+ */
+export function commands(said, stateDir) {
+  return h(
+    'details',
+    { class: 'commands' },
+    h('summary', {}, 'As a command'),
+    copyable(asHubctl(said), 'Copy the hubctl command'),
+    copyable(asCurl(said, location.origin, stateDir), 'Copy the curl command'),
+  );
+}
+
+/**
+ * Other notifications that belong to one, in a list.
+ *
+ * @param {string} title
+ * @param {Notification[]} list
+ * @param {number} current
+ * @param {Now} now
+ */
+export function related(title, list, current, now) {
+  if (list.length < 2) return null;
+  const line = (/** @type {Notification} */ one) =>
+    h(
+      'li',
+      { 'aria-current': one.id === current && 'true' },
+      h('a', { href: `?id=${one.id}`, 'data-id': one.id }, h('b', {}, one.from), ' ', short(one)),
+      timeElement(one.ts, now),
+    );
+  return h('section', {}, h('h3', {}, title), h('ol', { class: 'related' }, ...list.map(line)));
+}
+
+/** @param {Notification} said */
+function short({ title, msg }) {
+  return (title ?? msg).slice(0, 200);
+}
+
+/**
+ * What became of it, step by step.
+ *
+ * @param {Step[]} steps
+ */
+export function timeline(steps) {
+  const line = (/** @type {Step} */ step) => {
+    const { text, why } = describe(step);
+    return h(
+      'li',
+      { 'data-state': step.state },
+      h('span', { class: 'step' }, text, why && h('span', { class: 'muted' }, `; ${why}`)),
+      step.at ? h('time', { datetime: step.at, title: absolute(step.at) }, clock(step.at)) : h('span', { class: 'muted' }, 'now'),
+    );
+  };
+  return h('ol', { class: 'trace' }, ...steps.map(line));
+}
+
+const CLOCK = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', second: '2-digit' });
+const DAY = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' });
+
+/** @param {string} ts */
+function clock(ts) {
+  const at = new Date(ts);
+  const today = DAY.format(at) === DAY.format(new Date());
+  return today ? CLOCK.format(at) : `${DAY.format(at)} ${CLOCK.format(at)}`;
+}

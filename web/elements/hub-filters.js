@@ -1,0 +1,167 @@
+/** What is shown of the feed: the controls. It says `filter` when the person changes them, and keeps nothing itself. */
+
+import { h, set } from './dom.js';
+import { isOpen, tidy } from '../core/filter.js';
+import { KINDS } from '../core/types.js';
+
+/**
+ * @typedef {import('../core/filter.js').Filter} Filter
+ * @typedef {import('../core/types.js').Kind} Kind
+ * @typedef {import('../core/types.js').Priority} Priority
+ *
+ * @typedef {object} Change the detail of the event `filter`
+ * @property {Filter} filter
+ * @property {boolean} typing whether more of it follows at once
+ */
+
+export class HubFilters extends HTMLElement {
+  /** @type {Filter} */
+  #filter = {};
+  #search = h('input', {
+    type: 'search',
+    placeholder: 'Search',
+    'aria-label': 'Search sender, title and text',
+    'aria-keyshortcuts': '/',
+    autocomplete: 'off',
+    spellcheck: 'false',
+    oninput: () => this.#change({ q: this.#search.value }, true),
+  });
+  #types = KINDS.map((kind) =>
+    h('button', { class: 'chip', 'data-type': kind, 'aria-pressed': 'false', onclick: () => this.#toggle(kind) }, kind),
+  );
+  #priority = h(
+    'select',
+    { 'aria-label': 'Priority', onchange: () => this.#change({ priority: /** @type {Priority} */ (this.#priority.value) }) },
+    h('option', { value: '' }, 'Any priority'),
+    h('option', { value: 'normal' }, 'Normal and above'),
+    h('option', { value: 'high' }, 'High and urgent'),
+    h('option', { value: 'urgent' }, 'Urgent'),
+  );
+  #project = h('select', { 'aria-label': 'Project', onchange: () => this.#change({ project: this.#project.value }) });
+  #session = h('select', { 'aria-label': 'Session', onchange: () => this.#change({ session: this.#session.value }) });
+  #unseen = h('button', { class: 'chip', 'aria-pressed': 'false', onclick: () => this.#change({ unseen: !this.#filter.unseen }) }, 'Not seen');
+  #more = h('button', { class: 'quiet more', 'aria-expanded': 'false', onclick: () => this.#unfold() }, 'Filters');
+  #clear = h('button', { class: 'quiet clear', onclick: () => this.#emit({}, false) }, 'Clear');
+  /** @type {string} */
+  #offered = '';
+
+  connectedCallback() {
+    if (this.firstChild) return;
+    this.setAttribute('role', 'search');
+    this.setAttribute('aria-label', 'Feed');
+    this.append(
+      h('div', { class: 'line' }, this.#search, this.#unseen, this.#more, this.#clear),
+      h(
+        'div',
+        { class: 'folded' },
+        h('div', { class: 'chips', role: 'group', 'aria-label': 'Types' }, ...this.#types),
+        h('div', { class: 'selects' }, this.#priority, this.#project, this.#session),
+      ),
+    );
+    this.offer([], []);
+  }
+
+  /**
+   * Shows a filter; a text that is being typed stays as it is.
+   *
+   * @param {Filter} filter
+   */
+  show(filter) {
+    this.#filter = tidy(filter);
+    const { types = [], priority = '', project = '', session = '', q = '', unseen = false } = this.#filter;
+    if (this.#search.value.trim() !== q) this.#search.value = q;
+    for (const chip of this.#types) press(chip, types.includes(/** @type {Kind} */ (chip.dataset.type)));
+    press(this.#unseen, unseen);
+    this.#priority.value = priority;
+    choose(this.#project, project, project);
+    choose(this.#session, session, session);
+    const folded = types.length + Number(Boolean(priority)) + Number(Boolean(project)) + Number(Boolean(session));
+    this.#more.textContent = folded > 0 ? `Filters (${folded})` : 'Filters';
+    this.#clear.hidden = isOpen(this.#filter);
+    for (const select of [this.#priority, this.#project, this.#session]) select.toggleAttribute('data-set', select.value !== '');
+  }
+
+  /**
+   * What can be chosen.
+   *
+   * @param {string[]} projects
+   * @param {string[]} sessions
+   */
+  offer(projects, sessions) {
+    const offered = JSON.stringify([projects, sessions]);
+    if (offered === this.#offered) return;
+    this.#offered = offered;
+    fill(this.#project, 'Any project', projects);
+    fill(this.#session, 'Any session', sessions);
+    this.show(this.#filter);
+  }
+
+  /** @param {Kind} kind */
+  #toggle(kind) {
+    const { types = [] } = this.#filter;
+    this.#change({ types: types.includes(kind) ? types.filter((one) => one !== kind) : [...types, kind] });
+  }
+
+  #unfold() {
+    const open = this.toggleAttribute('data-open');
+    this.#more.setAttribute('aria-expanded', String(open));
+  }
+
+  /**
+   * @param {Filter} part
+   * @param {boolean} [typing]
+   */
+  #change(part, typing = false) {
+    this.#emit({ ...this.#filter, ...part }, typing);
+  }
+
+  /**
+   * @param {Filter} filter
+   * @param {boolean} typing
+   */
+  #emit(filter, typing) {
+    this.show(filter);
+    /** @type {CustomEvent<Change>} */
+    const event = new CustomEvent('filter', { detail: { filter: this.#filter, typing } });
+    this.dispatchEvent(event);
+  }
+}
+
+/**
+ * @param {HTMLElement} button
+ * @param {boolean} pressed
+ */
+function press(button, pressed) {
+  button.setAttribute('aria-pressed', String(pressed));
+}
+
+/**
+ * @param {HTMLSelectElement} select
+ * @param {string} any
+ * @param {string[]} names
+ */
+function fill(select, any, names) {
+  select.replaceChildren(h('option', { value: '' }, any), ...names.map((name) => h('option', { value: name, title: name }, short(name))));
+}
+
+/**
+ * Chooses what is perhaps not offered: a link may name what is long gone.
+ *
+ * @param {HTMLSelectElement} select
+ * @param {string} value
+ * @param {string} name
+ */
+function choose(select, value, name) {
+  if (value && ![...select.options].some((option) => option.value === value)) {
+    select.append(h('option', { value, title: name }, short(name)));
+  }
+  select.value = value;
+  set(select, { title: name || select.options[0].text });
+}
+
+/** @param {string} name */
+function short(name) {
+  return name.includes('/') ? name.split('/').filter(Boolean).slice(-2).join('/') : name;
+}
+
+customElements.define('hub-filters', HubFilters);

@@ -1,0 +1,111 @@
+/** The person's marks: one, several, or all, each with a way back to exactly what was before. */
+
+import { isOpen, matches, query, tidy } from '../core/filter.js';
+
+/**
+ * @typedef {import('./store.js').Store} Store
+ * @typedef {import('../core/filter.js').Filter} Filter
+ * @typedef {import('../core/types.js').Notification} Notification
+ */
+
+/** As many numbers as one request takes. */
+const BATCH = 1000;
+/** As many of the history as one request gives. */
+const PAGE = 500;
+
+/**
+ * Marks notifications, here at once and then at the hub; a refusal takes the mark back.
+ *
+ * @param {Store} store
+ * @param {number[]} ids
+ * @param {boolean} seen
+ * @returns {Promise<boolean>} whether the hub has it
+ */
+export async function mark(store, ids, seen) {
+  const changed = store.feed.markSeen({ ids, seen });
+  store.touch('feed');
+  const done = await store.attempt(() => post(store, ids, seen));
+  if (!done) {
+    store.feed.markSeen({ ids: changed, seen: !seen });
+    store.touch('feed');
+  }
+  return done;
+}
+
+/**
+ * Marks everything that a filter chooses, also what is not loaded, and offers to undo it.
+ *
+ * What is not loaded is looked through before it is marked: the hub does not say which marks a request changed, and an
+ * undo that guesses would lose what the person had not seen.
+ *
+ * @param {Store} store
+ * @param {Filter} filter
+ */
+export async function markAll(store, filter) {
+  const chosen = { ...tidy(filter), unseen: true };
+  const upTo = store.feed.newest;
+  const here = [...store.feed].filter((one) => matches(chosen, one)).map(({ id }) => id);
+  local(store, filter, here, true);
+  const older = { ids: /** @type {number[]} */ ([]), stopped: false, marked: false };
+  const done = store.attempt(async () => {
+    await lookThrough(store, chosen, older);
+    if (older.stopped) return;
+    older.marked = true;
+    if (isOpen({ ...chosen, unseen: false })) await store.api.post('/seen', { up_to: upTo, seen: true });
+    else await post(store, [...here, ...older.ids], true);
+  });
+  store.toast('Marked all seen.', {
+    undo: async () => {
+      older.stopped = true;
+      local(store, filter, here, false);
+      await done;
+      if (older.marked) await mark(store, [...here, ...older.ids], false);
+      local(store, filter, [], false);
+    },
+  });
+  if (!(await done)) local(store, filter, here, false);
+}
+
+/**
+ * @param {Store} store
+ * @param {Filter} filter whose rows are made anew
+ * @param {number[]} ids
+ * @param {boolean} seen
+ */
+function local(store, filter, ids, seen) {
+  store.feed.markSeen({ ids, seen });
+  store.feed.renew(filter);
+  store.touch('feed');
+}
+
+/**
+ * Finds what is unseen below what is loaded.
+ *
+ * @param {Store} store
+ * @param {Filter} chosen
+ * @param {{ids: number[], stopped: boolean}} found
+ */
+async function lookThrough(store, chosen, found) {
+  let { before, end } = store.feed.place(chosen);
+  while (!end && !found.stopped) {
+    const search = query(chosen);
+    search.set('limit', String(PAGE));
+    if (before !== undefined) search.set('before', String(before));
+    /** @type {{notifications: Notification[], next?: number}} */
+    const { notifications, next } = await store.api.get(`/notifications?${search}`);
+    found.ids.push(...notifications.filter(({ seen }) => !seen).map(({ id }) => id));
+    before = next;
+    end = next === undefined;
+  }
+}
+
+/**
+ * @param {Store} store
+ * @param {number[]} ids
+ * @param {boolean} seen
+ */
+async function post(store, ids, seen) {
+  for (let from = 0; from < ids.length; from += BATCH) {
+    await store.api.post('/seen', { ids: ids.slice(from, from + BATCH), seen });
+  }
+}
