@@ -89,14 +89,28 @@ test('labels that would touch are moved apart and stay inside', () => {
   assert.deepEqual(chart.spread([10, 60], 14, 0, 100), [10, 60]);
 });
 
-test('a duration takes at most two units', () => {
+test('a duration is told in one unit, with two digits at least', () => {
   const cases = /** @type {[number, string][]} */ ([
-    [0, '0 ms'], [41.4, '41 ms'], [999, '999 ms'], [999.7, '1 s'], [1240, '1.2 s'], [9960, '10 s'], [48_000, '48 s'], [60_000, '1 min'],
-    [80_000, '1 min 20 s'], [7_500_000, '2 h 5 min'], [273_600_000, '3 d 4 h'],
+    [0, '0 ms'], [41.4, '41 ms'], [999, '999 ms'], [999.7, '1 s'], [1240, '1.2 s'], [9960, '10 s'], [95_000, '95 s'], [310_000, '5.2 min'],
+    [1_900_000, '32 min'], [7_500_000, '2.1 h'], [273_600_000, '3.2 d'],
   ]);
-  for (const [ms, text] of cases) assert.equal(chart.duration(ms), text);
-  assert.equal(chart.clock(400), '0 s');
-  assert.equal(chart.clock(-5), '0 s');
+  for (const [ms, text] of cases) assert.equal(chart.brief(ms), text);
+});
+
+test('what ticks is told in whole seconds and at most two units', () => {
+  const cases = /** @type {[number, string][]} */ ([
+    [-5, '0 s'], [400, '0 s'], [48_000, '48 s'], [60_000, '1 min'], [80_000, '1 min 20 s'], [7_500_000, '2 h 5 min'], [273_600_000, '3 d 4 h'],
+  ]);
+  for (const [ms, text] of cases) assert.equal(chart.clock(ms), text);
+});
+
+test('an axis that is too short for its labels keeps its ends', () => {
+  /** @param {number[]} places @param {number} room */
+  const kept = (places, room) => chart.fitting(places.map((at) => ({ at })), room).map(({ at }) => at);
+  assert.deepEqual(kept([0, 30, 60, 90, 120], 42), [0, 60, 120]);
+  assert.deepEqual(kept([0, 30], 42), [0, 30]);
+  assert.deepEqual(kept([5], 42), [5]);
+  assert.deepEqual(kept([], 42), []);
 });
 
 test('the oldest open wait is that of the page where it knows better than the statistics', () => {

@@ -147,19 +147,47 @@ export function spread(wanted, room, top, bottom) {
   return placed;
 }
 
+/** Where the next unit begins to read better, ms, and the unit. @type {[number, number, string][]} */
+const UNITS = [
+  [999.5, 1, 'ms'],
+  [119_500, 1000, 's'],
+  [120 * MINUTE, MINUTE, 'min'],
+  [48 * 60 * MINUTE, 60 * MINUTE, 'h'],
+  [Infinity, 1440 * MINUTE, 'd'],
+];
+
 /**
- * A duration in at most two units: `41 ms`, `1.2 s`, `48 s`, `1 min 20 s`, `2 h 5 min`, `3 d 4 h`.
+ * A duration in one unit, with two digits at least: `41 ms`, `1.2 s`, `95 s`, `5.2 min`, `32 min`, `3.5 h`.
  *
  * @param {number} ms
  */
-export function duration(ms) {
-  if (ms < 999.5) return `${Math.round(ms)} ms`;
-  if (ms < 9950) return `${(ms / 1000).toFixed(1).replace('.0', '')} s`;
-  return clock(ms);
+export function brief(ms) {
+  const [, size, unit] = UNITS.find(([limit]) => ms < limit) ?? UNITS[UNITS.length - 1];
+  const value = ms / size;
+  return `${unit !== 'ms' && value < 9.95 ? value.toFixed(1).replace('.0', '') : Math.round(value)} ${unit}`;
 }
 
 /**
- * As {@link duration}, in whole seconds, for what ticks.
+ * Those labels of an axis that have room: its ends first, then what fits between.
+ *
+ * @template {{at: number}} T
+ * @param {T[]} labels ascending
+ * @param {number} room
+ * @returns {T[]}
+ */
+export function fitting(labels, room) {
+  const [first, last] = [labels[0], labels[labels.length - 1]];
+  /** @type {T[]} */
+  const kept = [];
+  for (const label of labels) {
+    const clear = label.at - (kept.at(-1)?.at ?? -Infinity) >= room;
+    if (label === first || label === last || (clear && last.at - label.at >= room)) kept.push(label);
+  }
+  return kept;
+}
+
+/**
+ * A duration in whole seconds and at most two units, for what ticks: `48 s`, `1 min 20 s`, `2 h 5 min`, `3 d 4 h`.
  *
  * @param {number} ms
  */
@@ -224,7 +252,7 @@ export function tellRate(minutes, time) {
  */
 export function tellWakes({ count, median_ms, p90_ms }) {
   if (count === 0 || median_ms === null || p90_ms === null) return 'Nobody was woken.';
-  return `${plural(count, 'wake')}: half took up to ${duration(median_ms)}, nine in ten up to ${duration(p90_ms)}.`;
+  return `${plural(count, 'wake')}: half took up to ${brief(median_ms)}, nine in ten up to ${brief(p90_ms)}.`;
 }
 
 /**

@@ -21,7 +21,7 @@ export class HubHelp extends HTMLElement {
     this.#dialog = h(
       'dialog',
       { class: 'help', 'aria-labelledby': 'help-title' },
-      h('header', {}, h('h2', { id: 'help-title' }, 'Help'), closeButton(() => this.#dialog?.close())),
+      h('header', {}, h('h2', { id: 'help-title', tabindex: '-1', autofocus: true }, 'Help'), closeButton(() => this.#dialog?.close())),
       h(
         'p',
         {},

@@ -18,14 +18,18 @@ import { Problem } from '../hub/api.js';
 /** The hours that are offered first. */
 const NIGHT = { from: '22:00', to: '07:00' };
 
-/** What the types are good for, where the name alone does not tell. @type {Partial<Record<Kind, string>>} */
-const MEANS = {
-  question: 'an agent asks you',
-  approval: 'an agent wants permission',
-  error: 'something failed, or a session died',
-  waiting: 'an agent waits for its next task',
-  testing: 'something wants to be tried out',
-  complete: 'a task is done',
+/** When somebody says something of a type. @type {Record<Kind, string>} */
+const WHEN = {
+  question: 'asks you',
+  approval: 'wants permission',
+  error: 'failed, or died',
+  waiting: 'waits for work',
+  testing: 'wants to be tried out',
+  complete: 'is done',
+  message: 'says something else',
+  answer: 'answers a question',
+  progress: 'tells how far it is',
+  ended: 'has ended',
 };
 
 export class HubSettings extends HTMLElement {
@@ -75,7 +79,7 @@ export class HubSettings extends HTMLElement {
     this.#dialog = h(
       'dialog',
       { class: 'settings', 'aria-labelledby': 'settings-title', onclose: () => this.#closed() },
-      h('header', {}, h('h2', { id: 'settings-title' }, 'Settings'), this.#saved, closeButton(() => this.#dialog?.close())),
+      h('header', {}, h('h2', { id: 'settings-title', tabindex: '-1', autofocus: true }, 'Settings'), this.#saved, closeButton(() => this.#dialog?.close())),
       this.#wrong,
       h('section', { 'aria-labelledby': 'settings-tell' }, h('h3', { id: 'settings-tell' }, 'Tell me'), this.#browser, this.#types(), this.#sounds()),
       this.#quietHours(),
@@ -87,12 +91,12 @@ export class HubSettings extends HTMLElement {
 
   /** One row a type, one column a way. */
   #types() {
-    const head = h('tr', {}, h('td', {}), h('th', { scope: 'col' }, 'Notification'), h('th', { scope: 'col' }, 'Sound'));
+    const head = h('tr', {}, h('th', { scope: 'col' }, 'When somebody …'), h('th', { scope: 'col' }, 'Notification'), h('th', { scope: 'col' }, 'Sound'));
     const row = (/** @type {Kind} */ kind) =>
       h(
         'tr',
         {},
-        h('th', { scope: 'row' }, NAMES[kind], MEANS[kind] && h('span', { class: 'muted' }, ` ${MEANS[kind]}`)),
+        h('th', { scope: 'row' }, NAMES[kind], h('span', { class: 'muted' }, ` ${WHEN[kind]}`)),
         h('td', {}, this.#box(kind, 'notify')),
         h('td', {}, this.#box(kind, 'sound')),
       );
@@ -129,7 +133,7 @@ export class HubSettings extends HTMLElement {
       'section',
       { 'aria-labelledby': 'settings-quiet' },
       h('h3', { id: 'settings-quiet' }, 'Quiet hours'),
-      h('p', {}, h('label', {}, this.#on, ' No notification and no sound, unless it is urgent')),
+      h('p', {}, h('label', { class: 'check' }, this.#on, 'No notification and no sound, unless it is urgent')),
       h(
         'div',
         { class: 'fields' },

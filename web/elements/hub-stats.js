@@ -1,9 +1,10 @@
 /** The pictures: how much is said, how long answers take, who waits longest, how fast agents wake. */
 
 import { h } from './dom.js';
-import { answers, rate, timeOfDay, wakes } from './pictures.js';
+import { answers, rate, since, timeOfDay, wakes } from './pictures.js';
 import { clock, oldestOpen } from '../core/chart.js';
-import { timeElement } from '../core/time.js';
+import { absolute } from '../core/time.js';
+import { showItem } from '../hub/attention.js';
 import { Problem } from '../hub/api.js';
 
 /** @typedef {import('../core/types.js').Stats} Stats */
@@ -103,14 +104,8 @@ export class HubStats extends HTMLElement {
     this.#wait.replaceChildren(
       caption,
       h('p', { class: 'big', role: 'timer', 'aria-label': 'The oldest open question waits', 'data-since': ts }),
-      h(
-        'p',
-        { class: 'who' },
-        question ? h('b', {}, question.from) : `question ${id}`,
-        ' since ',
-        timeElement(ts, () => store.now(), 'ago'),
-        question && h('span', { class: 'what' }, question.msg),
-      ),
+      h('p', { class: 'who' }, h('b', {}, question?.from ?? `question ${id}`), ' since ', h('time', { datetime: ts, title: absolute(ts) }, since(ts, store.now()))),
+      h('a', { class: 'what', href: `?id=${id}`, onclick: (/** @type {Event} */ event) => follow(event, id) }, question?.msg ?? 'Show the question'),
     );
     this.#tick();
   }
@@ -139,6 +134,15 @@ export class HubStats extends HTMLElement {
     else if (this.#stats?.partial) text = 'The log holds more than was counted: these numbers are of its newest part.';
     if (this.#said.textContent !== text) this.#said.textContent = text;
   }
+}
+
+/**
+ * @param {Event} event
+ * @param {number} id
+ */
+function follow(event, id) {
+  event.preventDefault();
+  showItem(id);
 }
 
 customElements.define('hub-stats', HubStats);

@@ -1,18 +1,19 @@
 /** The pictures as SVG, each with its text alternative. What is drawn where is the matter of core/chart.js. */
 
 import { h, svg } from './dom.js';
-import { duration, everyMinute, logScale, plural, spread, stack, tellRate, tellWakes, times, totals } from '../core/chart.js';
+import { brief, everyMinute, fitting, logScale, plural, spread, stack, tellRate, tellWakes, times, totals } from '../core/chart.js';
 
 /** @typedef {import('../core/types.js').Stats} Stats */
 /** @typedef {import('../core/chart.js').Minute} Minute */
 
 const RATE = { height: 168, left: 28, top: 10, bottom: 22 };
-const WAKES = { height: 104, left: 46, right: 52, top: 8, bottom: 8 };
+const WAKES = { height: 104, left: 50, right: 98, top: 8, bottom: 8 };
 const ROW = 22;
-/** px that a label of an axis needs. */
-const LABEL = 14;
+/** px that a label of an axis needs: its height, and its width. */
+const LABEL = { height: 14, width: 42 };
 
 const clock = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' });
+const day = new Intl.DateTimeFormat('en-GB', { weekday: 'short', day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit', hourCycle: 'h23' });
 
 /**
  * A time of day by the reader's clock.
@@ -21,6 +22,17 @@ const clock = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-dig
  */
 export function timeOfDay(at) {
   return clock.format(new Date(at));
+}
+
+/**
+ * A time of day, with its day if that is another.
+ *
+ * @param {string} ts
+ * @param {number} now ms
+ */
+export function since(ts, now) {
+  const at = new Date(ts);
+  return at.toDateString() === new Date(now).toDateString() ? clock.format(at) : day.format(at);
 }
 
 /**
@@ -36,7 +48,7 @@ export function rate(stats, width) {
   const count = all.reduce((sum, one) => sum + one.count, 0);
   const readout = h('p', { class: 'readout', 'aria-hidden': 'true' });
   const picture = bars(minutes, width);
-  const rest = `${plural(count, 'notification')} in the last ${minutes.length} minutes`;
+  const rest = count ? `${count.toLocaleString('en-GB')} in the last hour` : '';
   readout.textContent = rest;
   readMinutes(picture, minutes, width, (minute) => (readout.textContent = minute ? spoken(minute) : rest));
   return h(
@@ -52,7 +64,7 @@ export function rate(stats, width) {
 /** @param {Minute} minute */
 function spoken({ at, counts, total }) {
   const kinds = Object.entries(counts).map(([kind, count]) => `${count} ${kind}`);
-  return `${timeOfDay(at)}  ${total === 0 ? 'nothing' : kinds.join(', ')}`;
+  return `${timeOfDay(at)} · ${total === 0 ? 'nothing' : kinds.join(', ')}`;
 }
 
 /**
@@ -176,13 +188,21 @@ export function answers(stats, width) {
  * @param {number} width
  */
 function scaleHead(ticks, width) {
-  const ends = ticks.length > 1 ? [ticks[0], ticks[ticks.length - 1]] : ticks;
   return canvas(
-    { width, height: LABEL },
-    ends.map(({ ms, at }, index) =>
-      svg('text', { class: 'tick', x: index ? Math.min(at + 5, width) : Math.max(at - 5, 0), y: 11, 'text-anchor': index ? 'end' : 'start' }, duration(ms)),
-    ),
+    { width, height: LABEL.height },
+    fitting(ticks, LABEL.width).map(({ ms, at }) => svg('text', { class: 'tick', x: at, y: 11, 'text-anchor': anchor(at, width) }, brief(ms))),
   );
+}
+
+/**
+ * Keeps a label at an end of an axis inside.
+ *
+ * @param {number} at
+ * @param {number} width
+ */
+function anchor(at, width) {
+  if (at < LABEL.width / 2) return 'start';
+  return at > width - LABEL.width / 2 ? 'end' : 'middle';
 }
 
 /**
@@ -204,8 +224,8 @@ function answerRow({ agent, count, median_ms, p90_ms }, scale, width) {
     {},
     h('th', { scope: 'row', title: agent }, agent),
     h('td', { 'aria-hidden': 'true' }, picture),
-    h('td', { class: 'number' }, duration(median_ms)),
-    h('td', { class: 'number' }, duration(p90_ms)),
+    h('td', { class: 'number' }, brief(median_ms)),
+    h('td', { class: 'number' }, brief(p90_ms)),
     h('td', { class: 'number muted' }, count),
   );
 }
@@ -238,22 +258,22 @@ function strip(wakes, median, p90, width) {
   const box = { left: WAKES.left, right: width - WAKES.right, top: WAKES.top, bottom: WAKES.height - WAKES.bottom };
   const scale = logScale([median, p90, ...recent.map(({ ms }) => ms)], box.bottom, box.top);
   const slot = (box.right - box.left) / Math.max(recent.length, 12);
-  const [high, low] = spread([scale.at(p90), scale.at(median)], LABEL, box.top, box.bottom);
+  const [high, low] = spread([scale.at(p90), scale.at(median)], LABEL.height, box.top, box.bottom);
   /** @param {string} name @param {number} ms @param {number} label */
   const level = (name, ms, label) => [
     svg('line', { class: name === '90 %' ? 'level p90' : 'level', x1: box.left, x2: box.right, y1: scale.at(ms), y2: scale.at(ms) }),
-    svg('text', { class: 'name', x: box.right + 6, y: label + 4 }, name),
+    svg('text', { class: 'name', x: box.right + 8, y: label + 4 }, `${name} `, svg('tspan', { class: 'value' }, brief(ms))),
   ];
   return canvas(
     { width, height: WAKES.height, label: tellWakes(wakes) },
     scale.ticks.map(({ ms, at }) => [
       svg('line', { class: 'grid', x1: box.left, x2: box.right, y1: crisp(at), y2: crisp(at) }),
-      svg('text', { class: 'tick', x: box.left - 6, y: at + 4, 'text-anchor': 'end' }, duration(ms)),
+      svg('text', { class: 'tick', x: box.left - 6, y: at + 4, 'text-anchor': 'end' }, brief(ms)),
     ]),
     level('90 %', p90, high),
     level('median', median, low),
     recent.map(({ at, ms }, index) =>
-      svg('circle', { class: 'dot', cx: box.right - (recent.length - index - 0.5) * slot, cy: scale.at(ms), r: 2.5 }, svg('title', {}, `${timeOfDay(at)}: ${duration(ms)}`)),
+      svg('circle', { class: 'dot', cx: box.right - (recent.length - index - 0.5) * slot, cy: scale.at(ms), r: 2.5 }, svg('title', {}, `${timeOfDay(at)}: ${brief(ms)}`)),
     ),
   );
 }

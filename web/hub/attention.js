@@ -164,7 +164,7 @@ function point(shown, id) {
   shown.addEventListener('click', () => {
     window.focus();
     shown.close();
-    if (id !== null) open(id);
+    if (id !== null) showItem(id);
   });
 }
 
@@ -173,7 +173,7 @@ function point(shown, id) {
  *
  * @param {number} id
  */
-function open(id) {
+export function showItem(id) {
   const url = new URL(location.href);
   url.searchParams.set('id', String(id));
   history.pushState(null, '', url);
