@@ -20,6 +20,7 @@ mod login;
 mod notify;
 mod params;
 pub mod payload;
+mod preferences;
 mod probes;
 mod questions;
 mod seen;
@@ -77,6 +78,7 @@ pub fn router(hub: Hub, token: Token, port: u16, state_dir: &Path) -> Router {
         .route("/questions/{id}/answer", post(questions::answer))
         .route("/questions/{id}/claim", post(questions::claim))
         .route("/questions/{id}/withdraw", post(questions::withdraw))
+        .route("/preferences", get(preferences::get).put(preferences::put))
         .route("/hooks/{agent}", post(hooks::hook))
         .route("/projects/{project}/reset", post(inboxes::reset))
         .route("/healthz", get(probes::healthz))

@@ -2,7 +2,8 @@
 
 use bytes::Bytes;
 use hub_protocol::{
-    InboxName, Kind, Priority, ProjectName, QuestionState, Seq, SessionInfo, Timestamp, Way,
+    InboxName, Kind, Preferences, Priority, ProjectName, QuestionState, Seq, SessionInfo,
+    Timestamp, Way,
 };
 
 mod hook;
@@ -54,6 +55,8 @@ pub enum Command {
         /// Seen, or unseen again.
         seen: bool,
     },
+    /// Replace the person's preferences.
+    SetPreferences(Box<Preferences>),
     /// Remove an inbox and drop what is pending there.
     CloseInbox {
         /// The project.

@@ -8,11 +8,13 @@ use bytes::{BufMut, Bytes, BytesMut};
 use hub_protocol::{InboxName, ProjectName, Seq, Timestamp};
 use serde::{Deserialize, Serialize};
 
+mod preferences;
 mod question;
 mod receipt;
 mod route;
 mod session;
 
+pub use preferences::PreferencesSet;
 pub use question::{QuestionClaimed, QuestionSettled};
 pub use receipt::{Emitted, Escalated, Returned};
 pub use route::{Route, Target};
@@ -64,6 +66,8 @@ pub enum Record {
     Returned(Returned),
     /// The person was told of it.
     Escalated(Escalated),
+    /// The person wants something else.
+    PreferencesSet(PreferencesSet),
 }
 
 /// A notification and where it went.
@@ -218,7 +222,8 @@ pub enum DecodeError {
     },
 }
 
-/// The kind bytes of format 1: from 16 on sessions, from 32 listeners, from 48 questions, from 64 receipts.
+/// The kind bytes of format 1: from 16 on sessions, from 32 listeners, from 48 questions, from 64 receipts, from 80 the
+/// person's preferences.
 pub mod kinds {
     /// [`super::Record::Notified`].
     pub const NOTIFIED: u8 = 1;
@@ -260,6 +265,8 @@ pub mod kinds {
     pub const RETURNED: u8 = 65;
     /// [`super::Record::Escalated`].
     pub const ESCALATED: u8 = 66;
+    /// [`super::Record::PreferencesSet`].
+    pub const PREFERENCES_SET: u8 = 80;
 }
 
 impl Record {
@@ -289,6 +296,7 @@ impl Record {
             Self::Emitted(it) => (kinds::EMITTED, json(it).into()),
             Self::Returned(it) => (kinds::RETURNED, json(it).into()),
             Self::Escalated(it) => (kinds::ESCALATED, json(it).into()),
+            Self::PreferencesSet(it) => (kinds::PREFERENCES_SET, json(it).into()),
         }
     }
 
@@ -327,6 +335,7 @@ impl Record {
             kinds::EMITTED => Self::Emitted(parse(kind, payload)?),
             kinds::RETURNED => Self::Returned(parse(kind, payload)?),
             kinds::ESCALATED => Self::Escalated(parse(kind, payload)?),
+            kinds::PREFERENCES_SET => Self::PreferencesSet(parse(kind, payload)?),
             unknown => return Err(DecodeError::UnknownKind(unknown)),
         })
     }

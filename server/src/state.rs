@@ -3,7 +3,7 @@
 //! [`State::decide`] turns a command into records, [`State::apply`] takes a record in. Both are pure: no I/O, no clock.
 //! Serialised, a state holds facts only; its indexes are made again when it is read, so equal folds have equal bytes.
 
-use hub_protocol::{InboxName, ProjectName, Seq, SessionState, Timestamp};
+use hub_protocol::{InboxName, Preferences, ProjectName, Seq, SessionState, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::command::{Command, Decision, Refusal};
@@ -21,6 +21,7 @@ mod listener;
 mod nearest;
 mod notify;
 mod outcome;
+mod preferences;
 mod question;
 mod ranges;
 mod receipt;
@@ -57,6 +58,8 @@ pub struct State {
     sources: source::Sources,
     seen: ranges::Ranges,
     outcomes: outcome::Outcomes,
+    #[serde(default)]
+    preferences: Preferences,
     retention: retention::Retention,
 }
 
@@ -83,6 +86,7 @@ impl State {
             Command::WithdrawKey { project, from, key } => {
                 self.decide_withdraw_key(project, from.as_ref(), key, now)
             }
+            Command::SetPreferences(wanted) => self.decide_preferences(wanted, now),
             Command::Seen { ids, up_to, seen } => self.decide_seen(ids, *up_to, *seen, now)?,
             Command::CloseInbox { project, inbox } => self.decide_close(project, inbox, now)?,
             Command::Reset { project } => self.decide_reset(project, now),
@@ -188,6 +192,7 @@ impl State {
             Record::Emitted(it) => self.apply_emitted(it),
             Record::Returned(it) => self.apply_returned(it),
             Record::Escalated(it) => self.apply_escalated(it),
+            Record::PreferencesSet(it) => self.apply_preferences(it),
         }
     }
 

@@ -1,14 +1,14 @@
 //! The fold takes in whatever a log may hold, also what it would never have decided.
 
 use hub_protocol::{
-    InboxName, Kind, Priority, ProjectName, QuestionState, Seq, SessionInfo, SessionState,
-    Timestamp, Way,
+    InboxName, Kind, Mute, Preferences, Priority, ProjectName, QuestionState, Seq, SessionInfo,
+    SessionState, Timestamp, Way,
 };
 use hubd::record::{
     Beginner, Carried, ClockMoved, Emitted, Escalated, How, InboxClosed, KeyUsed, ListenerEnd,
-    ListenerRemoved, ListenerSet, Notified, PrimaryTaken, QuestionClaimed, QuestionSettled, Record,
-    Reset, Returned, Route, Seen, SessionGone, SessionSet, Settled, Target, Trimmed, Turn,
-    TurnNoted,
+    ListenerRemoved, ListenerSet, Notified, PreferencesSet, PrimaryTaken, QuestionClaimed,
+    QuestionSettled, Record, Reset, Returned, Route, Seen, SessionGone, SessionSet, Settled,
+    Target, Trimmed, Turn, TurnNoted,
 };
 use hubd::state::State;
 use proptest::prelude::*;
@@ -23,6 +23,7 @@ fn record() -> impl Strategy<Value = Record> {
         1 => about_listeners(),
         1 => about_questions(),
         1 => about_receipts(),
+        1 => preferences(),
     ]
 }
 
@@ -146,6 +147,26 @@ fn about_receipts() -> impl Strategy<Value = Record> {
             Record::Escalated(Escalated { project, inbox, ids, at: time(0) })
         }),
     ]
+}
+
+fn preferences() -> impl Strategy<Value = Record> {
+    let kind = select(vec![Kind::Error, Kind::Question]);
+    (prop::collection::btree_set(kind, 0..3), place()).prop_map(|(notify, (project, session))| {
+        let mute = Mute {
+            project,
+            session: Some(session),
+            until: None,
+        };
+        let preferences = Preferences {
+            mutes: vec![mute],
+            notify,
+            ..Preferences::default()
+        };
+        Record::PreferencesSet(PreferencesSet {
+            preferences,
+            at: time(0),
+        })
+    })
 }
 
 fn place() -> impl Strategy<Value = (ProjectName, InboxName)> {

@@ -15,6 +15,7 @@ mod hooks;
 mod idempotency;
 mod inboxes;
 mod listeners;
+mod preferences;
 mod questions;
 mod receipts;
 mod registry;

@@ -58,7 +58,7 @@ async fn receive(client: &Client) {
     ack.send().await.expect(200);
     client.get("/wait?timeout=0").send().await.expect(204);
     let mut events = client
-        .events("?since=0&kinds=notification,delivery,seen,session,listener,question,presence")
+        .events("?since=0&kinds=notification,delivery,seen,session,listener,question,presence,preferences")
         .await;
     client.put("/notifications/1/seen").send().await.expect(200);
     for name in ["presence", "notification", "delivery", "seen"] {
@@ -197,6 +197,9 @@ async fn ask_and_answer(client: &Client) {
 }
 
 async fn ask_the_hub(client: &Client) {
+    let preferences = client.get("/preferences").send().await.expect(200).json();
+    let put = client.put("/preferences").json(&preferences);
+    put.send().await.expect(200);
     for path in [
         "/healthz",
         "/readyz",

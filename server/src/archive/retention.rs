@@ -222,6 +222,7 @@ fn time_of(record: &Record) -> Option<Timestamp> {
         Record::Emitted(it) => Some(it.at),
         Record::Returned(it) => Some(it.at),
         Record::Escalated(it) => Some(it.at),
+        Record::PreferencesSet(it) => Some(it.at),
         Record::Carried(_) => None,
     }
 }

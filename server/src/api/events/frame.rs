@@ -22,6 +22,7 @@ pub(super) enum Watch {
     Listener,
     Question,
     Presence,
+    Preferences,
 }
 
 /// The kinds that a reader asked for, a bit each.
@@ -40,9 +41,10 @@ impl FromStr for Watch {
             "listener" => Self::Listener,
             "question" => Self::Question,
             "presence" => Self::Presence,
+            "preferences" => Self::Preferences,
             _ => {
                 return Err(format!(
-                    "unknown kind of event '{text}' (expected notification, delivery, seen, session, listener, question, presence)"
+                    "unknown kind of event '{text}' (expected notification, delivery, seen, session, listener, question, presence, preferences)"
                 ));
             }
         })
@@ -68,6 +70,7 @@ impl Kinds {
             Watch::Session,
             Watch::Listener,
             Watch::Question,
+            Watch::Preferences,
         ];
         beyond.into_iter().any(|it| self.has(it))
     }

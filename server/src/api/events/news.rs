@@ -16,6 +16,7 @@ pub(super) fn watch_of(kind: u8) -> Option<Watch> {
             Watch::Session
         }
         kinds::LISTENER_SET | kinds::LISTENER_REMOVED => Watch::Listener,
+        kinds::PREFERENCES_SET => Watch::Preferences,
         kinds::QUESTION_CLAIMED | kinds::QUESTION_SETTLED => Watch::Question,
         _ => return None,
     })
@@ -32,6 +33,7 @@ pub(super) fn of(record: &Record) -> Option<(&'static str, Value)> {
         Record::ListenerRemoved(it) => ("listener", told("removed", it)),
         Record::QuestionClaimed(it) => ("question", told("claimed", it)),
         Record::QuestionSettled(it) => ("question", told("settled", it)),
+        Record::PreferencesSet(it) => ("preferences", json!(it.preferences)),
         Record::Emitted(it) => ("delivery", delivery("emitted", it)),
         Record::Returned(it) => ("delivery", delivery("returned", it)),
         _ => return None,

@@ -1,0 +1,224 @@
+//! What the person wants to be told, and when.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{InboxName, Kind, ProjectName, Timestamp};
+
+/// The person's preferences, `GET` and `PUT /preferences`: one set for the hub. What is absent is empty.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Preferences {
+    /// When only what is urgent is told.
+    pub quiet: Option<Quiet>,
+    /// What is not told.
+    pub mutes: Vec<Mute>,
+    /// The types that a browser notification is shown for.
+    pub notify: BTreeSet<Kind>,
+    /// The types that are heard.
+    pub sound: BTreeSet<Kind>,
+}
+
+/// Quiet hours, every day. Where `to` is before `from`, they last over midnight.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Quiet {
+    /// When they begin.
+    pub from: TimeOfDay,
+    /// When they are over.
+    pub to: TimeOfDay,
+    /// Whose clock says so.
+    pub zone: Zone,
+}
+
+/// A project or one of its sessions that is not told, for good or until a time.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Mute {
+    /// The project.
+    pub project: ProjectName,
+    /// The session; every one when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<InboxName>,
+    /// Until when; readers ignore one that is over.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<Timestamp>,
+}
+
+/// A time of the day in whole minutes, `HH:MM` from `00:00` to `23:59`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct TimeOfDay {
+    hour: u8,
+    minute: u8,
+}
+
+/// No time of the day.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("'{0}' is not a time of the day (HH:MM, 00:00 to 23:59)")]
+pub struct InvalidTimeOfDay(String);
+
+impl FromStr for TimeOfDay {
+    type Err = InvalidTimeOfDay;
+
+    fn from_str(text: &str) -> Result<Self, InvalidTimeOfDay> {
+        let digit = |byte: u8| byte.is_ascii_digit().then(|| byte - b'0');
+        let parsed = match text.as_bytes() {
+            [h1, h2, b':', m1, m2] => digit(*h1)
+                .zip(digit(*h2))
+                .zip(digit(*m1).zip(digit(*m2)))
+                .map(|((h1, h2), (m1, m2))| (h1 * 10 + h2, m1 * 10 + m2)),
+            _ => None,
+        };
+        match parsed {
+            Some((hour, minute)) if hour < 24 && minute < 60 => Ok(Self { hour, minute }),
+            _ => Err(InvalidTimeOfDay(printable(text))),
+        }
+    }
+}
+
+impl TryFrom<String> for TimeOfDay {
+    type Error = InvalidTimeOfDay;
+
+    fn try_from(text: String) -> Result<Self, InvalidTimeOfDay> {
+        text.parse()
+    }
+}
+
+impl From<TimeOfDay> for String {
+    fn from(time: TimeOfDay) -> Self {
+        time.to_string()
+    }
+}
+
+impl fmt::Display for TimeOfDay {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:02}:{:02}", self.hour, self.minute)
+    }
+}
+
+/// What may be the name of a time zone: 1 to 64 of `A-Z a-z 0-9 / _ + -`. Whether there is one of that name, the time
+/// zone database knows.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Zone(Box<str>);
+
+/// Nothing that can be the name of a time zone.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "unknown time zone '{0}' (expected a name of the IANA time zone database, such as Europe/Berlin)"
+)]
+pub struct UnknownZone(String);
+
+impl Zone {
+    /// The name as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The error that says that the time zone database does not know it.
+    pub fn unknown(&self) -> UnknownZone {
+        UnknownZone(self.0.to_string())
+    }
+}
+
+impl FromStr for Zone {
+    type Err = UnknownZone;
+
+    fn from_str(text: &str) -> Result<Self, UnknownZone> {
+        let sound = |b: u8| b.is_ascii_alphanumeric() || b"/_+-".contains(&b);
+        if (1..=64).contains(&text.len()) && text.bytes().all(sound) {
+            Ok(Self(text.into()))
+        } else {
+            Err(UnknownZone(printable(text)))
+        }
+    }
+}
+
+impl TryFrom<String> for Zone {
+    type Error = UnknownZone;
+
+    fn try_from(text: String) -> Result<Self, UnknownZone> {
+        text.parse()
+    }
+}
+
+impl From<Zone> for String {
+    fn from(zone: Zone) -> Self {
+        zone.0.into()
+    }
+}
+
+/// The beginning of a text, fit to be shown.
+fn printable(text: &str) -> String {
+    text.chars()
+        .take(64)
+        .filter(|c| !crate::is_unprintable(*c))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_of_the_day_is_what_it_was() {
+        for text in ["00:00", "07:05", "23:59"] {
+            assert_eq!(text.parse::<TimeOfDay>().unwrap().to_string(), text);
+        }
+    }
+
+    #[test]
+    fn what_is_no_time_of_the_day_is_refused() {
+        for text in [
+            "", "7:00", "24:00", "12:60", "12.30", "12:3a", "12:30:00", "-1:00", "１2:0",
+        ] {
+            assert!(text.parse::<TimeOfDay>().is_err(), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_zone_leads_nowhere_else() {
+        for text in [
+            "",
+            "../etc/passwd",
+            "Europe/Ber lin",
+            "a\u{1b}b",
+            &"a".repeat(65),
+        ] {
+            assert!(text.parse::<Zone>().is_err(), "{text:?}");
+        }
+        for text in [
+            "UTC",
+            "Europe/Berlin",
+            "America/Port-au-Prince",
+            "Etc/GMT+1",
+        ] {
+            assert_eq!(text.parse::<Zone>().unwrap().as_str(), text);
+        }
+    }
+
+    #[test]
+    fn types_are_kept_once_in_the_order_of_the_table() {
+        let given = r#"{"notify":["error","needs_input","error","question"]}"#;
+        let preferences: Preferences = serde_json::from_str(given).unwrap();
+        let kinds: Vec<Kind> = preferences.notify.into_iter().collect();
+        assert_eq!(kinds, [Kind::Question, Kind::Error]);
+    }
+
+    #[test]
+    fn nothing_is_said_by_what_is_empty() {
+        let nothing = serde_json::to_string(&Preferences::default()).unwrap();
+        assert_eq!(
+            nothing,
+            r#"{"quiet":null,"mutes":[],"notify":[],"sound":[]}"#
+        );
+        assert_eq!(
+            serde_json::from_str::<Preferences>("{}").unwrap(),
+            Preferences::default()
+        );
+    }
+}

@@ -1,0 +1,62 @@
+//! The person's preferences.
+
+use hub_protocol::Preferences;
+use hubd::record::PreferencesSet;
+use serde_json::{Value, json};
+
+use super::*;
+
+fn wanted() -> Preferences {
+    let wanted = json!({
+        "quiet": { "from": "22:00", "to": "07:00", "zone": "Europe/Berlin" },
+        "mutes": [{ "project": "default", "session": "w1", "until": "2026-11-21T12:00:00.000Z" }],
+        "notify": ["question", "error"],
+        "sound": ["question"],
+    });
+    serde_json::from_value(wanted).unwrap()
+}
+
+fn set(wanted: Preferences) -> Command {
+    Command::SetPreferences(Box::new(wanted))
+}
+
+#[test]
+fn preferences_outlive_a_restart_and_the_reset_of_a_project() {
+    let mut hub = Hub::new();
+    assert_eq!(*hub.state.preferences(), Preferences::default());
+    hub.run(&set(wanted()));
+    hub.run(&Command::Reset { project: project() });
+    hub.restart();
+    assert_eq!(*hub.state.preferences(), wanted());
+}
+
+#[test]
+fn the_same_preferences_again_are_not_recorded() {
+    let mut hub = Hub::new();
+    assert_eq!(hub.run(&set(Preferences::default())), []);
+    assert_eq!(hub.run(&set(wanted())).len(), 1);
+    assert_eq!(hub.run(&set(wanted())), []);
+    assert_eq!(hub.run(&set(Preferences::default())).len(), 1);
+}
+
+#[test]
+fn a_snapshot_from_before_preferences_is_read() {
+    let mut hub = Hub::new();
+    hub.say(said("w1", Kind::Complete));
+    let mut snapshot: Value = serde_json::to_value(&hub.state).unwrap();
+    let fields = snapshot.as_object_mut().unwrap();
+    assert!(fields.remove("preferences").is_some());
+    let state: State = serde_json::from_value(snapshot).unwrap();
+    assert_eq!(state, hub.state);
+}
+
+#[test]
+fn preferences_have_the_bytes_of_format_1() {
+    let record = Record::PreferencesSet(PreferencesSet {
+        preferences: wanted(),
+        at: noon(),
+    });
+    let payload = r#"{"preferences":{"quiet":{"from":"22:00","to":"07:00","zone":"Europe/Berlin"},"mutes":[{"project":"default","session":"w1","until":"2026-11-21T12:00:00.000Z"}],"notify":["question","error"],"sound":["question"]},"at":"2026-11-21T12:00:00.000Z"}"#;
+    assert_eq!(record.encode(), (80, payload.into()));
+    assert_eq!(Record::decode(80, &payload.into()).unwrap(), record);
+}

@@ -1,0 +1,89 @@
+//! The person's preferences over HTTP.
+
+use hub_harness::{Client, Hub};
+use serde_json::{Value, json};
+
+fn wanted() -> Value {
+    json!({
+        "quiet": { "from": "22:00", "to": "07:00", "zone": "Europe/Berlin" },
+        "mutes": [{ "project": "/home/me/src/hub", "session": "w1", "until": "2026-11-23T08:00:00.000Z" }],
+        "notify": ["question", "approval"],
+        "sound": ["question"],
+    })
+}
+
+async fn preferences(client: &Client) -> Value {
+    let answer = client.get("/preferences").send().await;
+    answer.expect(200).json()
+}
+
+#[tokio::test]
+async fn preferences_are_empty_until_they_are_set_and_then_outlive_a_crash() {
+    let mut hub = Hub::start();
+    let client = hub.client();
+    let nothing = json!({ "quiet": null, "mutes": [], "notify": [], "sound": [] });
+    assert_eq!(preferences(&client).await, nothing);
+    let put = client.put("/preferences").json(&wanted()).send().await;
+    assert_eq!(put.expect(200).json(), wanted());
+    hub.kill_9();
+    hub.start_again();
+    assert_eq!(preferences(&hub.client()).await, wanted());
+    let put = hub.client().put("/preferences").json(&json!({}));
+    assert_eq!(put.send().await.expect(200).json(), nothing);
+}
+
+#[tokio::test]
+async fn whoever_watches_is_told_of_other_preferences_and_not_of_the_same_again() {
+    let hub = Hub::builder().memory().start();
+    let client = hub.client();
+    let mut events = client.events("?kinds=preferences").await;
+    for wanted in [wanted(), wanted(), json!({ "sound": ["error"] })] {
+        let put = client.put("/preferences").json(&wanted).send().await;
+        put.expect(200);
+    }
+    assert_eq!(events.next_of("preferences").await.data, wanted());
+    let next = events.next_of("preferences").await;
+    assert_eq!(next.data["sound"], json!(["error"]));
+}
+
+#[tokio::test]
+async fn a_zone_is_named_as_the_database_names_it() {
+    let hub = Hub::builder().memory().start();
+    let client = hub.client();
+    let quiet = json!({ "quiet": { "from": "22:00", "to": "07:00", "zone": "america/new_york" } });
+    let put = client.put("/preferences").json(&quiet).send().await;
+    let put = put.expect(200).json();
+    assert_eq!(put["quiet"]["zone"], "America/New_York");
+}
+
+#[tokio::test]
+async fn preferences_that_mean_nothing_are_refused_with_what_to_do() {
+    let hub = Hub::builder().memory().start();
+    let client = hub.client();
+    let quiet = |from, to, zone: &str| json!({ "quiet": { "from": from, "to": to, "zone": zone } });
+    let mutes = vec![json!({ "project": "p" }); 1001];
+    let large = vec![json!({ "project": "p".repeat(1000) }); 100];
+    #[rustfmt::skip]
+    let rows = [
+        (quiet("22:00", "07:00", "Europe/Atlantis"), "invalid", "such as Europe/Berlin"),
+        (quiet("22:00", "07:00", "Etc/Unknown"), "invalid", "such as Europe/Berlin"),
+        (quiet("22:00", "07:00", "../../etc/passwd"), "invalid", "such as Europe/Berlin"),
+        (quiet("24:00", "07:00", "UTC"), "invalid", "HH:MM"),
+        (quiet("7:00", "08:00", "UTC"), "invalid", "HH:MM"),
+        (quiet("07:00", "07:00", "UTC"), "invalid", "give null"),
+        (json!({ "notify": ["finished"] }), "unknown_type", "unknown type 'finished'"),
+        (json!({ "mutes": [{ "project": "" }] }), "invalid", "invalid project"),
+        (json!({ "mutes": [{ "project": "p", "until": "soon" }] }), "invalid", "RFC 3339"),
+        (json!({ "mutes": mutes }), "invalid", "1000 mutes"),
+        (json!({ "mutes": large }), "invalid", "65536 bytes"),
+        (json!({ "colour": "red" }), "invalid", "unknown field"),
+    ];
+    for (wanted, code, detail) in rows {
+        let put = client.put("/preferences").json(&wanted).send().await;
+        let problem = put.expect(422).json();
+        assert_eq!(problem["code"], code, "{problem}");
+        let told = problem["detail"].as_str().unwrap_or_default();
+        assert!(told.contains(detail), "{problem}");
+    }
+    assert_eq!(client.head().await, 0);
+}
