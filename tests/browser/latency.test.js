@@ -1,0 +1,170 @@
+/** How long it takes until a person sees it. The figures are printed; what is asserted is only that they are sane. */
+
+import assert from 'node:assert/strict';
+
+import { feedIds, newContext, openDashboard, startHub, test, until } from './support/index.js';
+
+/** @typedef {import('playwright-core').Page} Page */
+/** @typedef {import('./support/hub.js').Hub} Hub */
+
+const ROUNDS = 30;
+/** A thousand times what it takes; above it something is broken. */
+const SANE = 5000;
+
+for (const history of [0, 10_000]) {
+  test(`what is said is seen in a moment, with ${history} notifications in the history`, async (t) => {
+    const hub = await startHub();
+    await fill(hub, history);
+    const page = await openDashboard(hub);
+    const ahead = await clockOf(page);
+    /** @type {number[]} */
+    const took = [];
+    for (let round = 0; round < ROUNDS; round += 1) {
+      const text = `round ${round} of the measurement`;
+      const seen = page.evaluate(paintOf, text);
+      // The observer is there, and the page is at rest.
+      await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
+      const start = performance.now();
+      await hub.post({ msg: text, from: `worker-${round}`, type: 'message' });
+      took.push((await seen) - ahead - start);
+    }
+    const figures = summary(took);
+    print(t, `POST to pixels, history of ${history}: ${figures.text}`);
+    assert.ok(figures.median > 0 && figures.median < SANE, figures.text);
+  });
+}
+
+test('a question that is answered elsewhere goes in a moment', async (t) => {
+  const hub = await startHub();
+  const page = await openDashboard(hub);
+  const ahead = await clockOf(page);
+  /** @type {number[]} */
+  const took = [];
+  for (let round = 0; round < ROUNDS; round += 1) {
+    const { id } = await hub.post({ msg: `question ${round}`, from: `worker-${round}`, type: 'question', options: ['yes', 'no'] });
+    await page.locator(`hub-question[data-id="${id}"]`).waitFor();
+    const gone = page.evaluate(goneOf, `hub-question[data-id="${id}"]`);
+    await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
+    const start = performance.now();
+    await hub.call('POST', `/questions/${id}/answer`, { answer: 'yes' });
+    took.push((await gone) - ahead - start);
+  }
+  const figures = summary(took);
+  print(t, `answered elsewhere to gone here: ${figures.text}`);
+  assert.ok(figures.median > 0 && figures.median < SANE, figures.text);
+});
+
+for (const history of [0, 10_000]) {
+  test(`the page is there in a moment, with ${history} notifications in the history`, async (t) => {
+    const hub = await startHub();
+    await fill(hub, history);
+    /** @type {{paint: number, full: number}[]} */
+    const cold = [];
+    for (let round = 0; round < 5; round += 1) {
+      // A new profile has nothing in its cache.
+      const context = await newContext({ viewport: { width: 1280, height: 900 } });
+      await context.addInitScript(watchFirst);
+      const page = await openDashboard(hub, { context });
+      if (history) await until(async () => (await feedIds(page)).length > 10, { what: 'rows are shown' });
+      cold.push(await until(() => page.evaluate(firstOf), { what: 'the first paint' }));
+      await context.close();
+    }
+    const paint = summary(cold.map((one) => one.paint));
+    const full = summary(cold.map((one) => one.full));
+    print(t, `first paint, cold, history of ${history}: ${paint.text}; with what the hub knows: ${full.text}`);
+    assert.ok(full.median > 0 && full.median < SANE, full.text);
+  });
+}
+
+/** @param {Hub} hub @param {number} count */
+async function fill(hub, count) {
+  const types = ['message', 'progress', 'message', 'message'];
+  for (let first = 0; first < count; first += 500) {
+    const now = Date.now();
+    await hub.post(
+      Array.from({ length: Math.min(500, count - first) }, (_, n) => {
+        const at = first + n;
+        return { msg: `notification ${at} of many`, from: `worker-${at % 40}`, project: `/src/p${at % 5}`, type: types[at % 4], ts: new Date(now - (count - at) * 1000).toISOString() };
+      }),
+    );
+  }
+}
+
+/** How much the page's clock is ahead of this one's, in ms: by the call that took least. @param {Page} page */
+async function clockOf(page) {
+  let best = { took: Infinity, ahead: 0 };
+  for (let n = 0; n < 40; n += 1) {
+    const before = performance.now();
+    const there = await page.evaluate(() => performance.now());
+    const took = performance.now() - before;
+    if (took < best.took) best = { took, ahead: there - (before + took / 2) };
+  }
+  return best.ahead;
+}
+
+/** Runs in the page: when the frame with this text in the feed is drawn. @param {string} text @returns {Promise<number>} */
+function paintOf(text) {
+  return new Promise((resolve) => {
+    const feed = /** @type {Element} */ (document.querySelector('hub-feed'));
+    const observer = new MutationObserver(() => {
+      if (![...feed.querySelectorAll('hub-row')].slice(0, 5).some((row) => row.textContent?.includes(text))) return;
+      observer.disconnect();
+      drawn();
+    });
+    observer.observe(feed, { subtree: true, childList: true, characterData: true });
+    // A frame callback comes before its frame is drawn, a message after it.
+    function drawn() {
+      requestAnimationFrame(() => {
+        const { port1, port2 } = new MessageChannel();
+        port1.onmessage = () => resolve(performance.now());
+        port2.postMessage(null);
+      });
+    }
+  });
+}
+
+/** Runs in the page: when the frame without this element is drawn. @param {string} selector @returns {Promise<number>} */
+function goneOf(selector) {
+  return new Promise((resolve) => {
+    const observer = new MutationObserver(() => {
+      if (document.querySelector(selector)) return;
+      observer.disconnect();
+      requestAnimationFrame(() => {
+        const { port1, port2 } = new MessageChannel();
+        port1.onmessage = () => resolve(performance.now());
+        port2.postMessage(null);
+      });
+    });
+    observer.observe(document.body, { subtree: true, childList: true });
+  });
+}
+
+/** Runs in the page before it: notes when everything that the hub knows is there. */
+function watchFirst() {
+  const observer = new MutationObserver(() => {
+    if (!document.querySelector('hub-app[data-ready]')) return;
+    observer.disconnect();
+    requestAnimationFrame(() => setTimeout(() => (/** @type {any} */ (window).__full = performance.now())));
+  });
+  observer.observe(document, { subtree: true, childList: true, attributes: true, attributeFilter: ['data-ready'] });
+}
+
+/** Runs in the page: when something, and when everything was drawn first, in ms after its opening. */
+function firstOf() {
+  const paint = performance.getEntriesByName('first-contentful-paint')[0]?.startTime;
+  const full = /** @type {any} */ (window).__full;
+  return paint && full ? { paint, full } : null;
+}
+
+/** @param {number[]} times ms */
+function summary(times) {
+  const sorted = [...times].sort((a, b) => a - b);
+  const at = (/** @type {number} */ share) => sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? NaN;
+  const [median, late, worst] = [at(0.5), at(0.9), at(1)];
+  return { median, text: `median ${median.toFixed(1)} ms, p90 ${late.toFixed(1)} ms, worst ${worst.toFixed(1)} ms (${times.length})` };
+}
+
+/** @param {import('node:test').TestContext} t @param {string} text */
+function print(t, text) {
+  t.diagnostic(text);
+}

@@ -1,0 +1,130 @@
+/** Pictures of the dashboard into target/screens, for people to look at; and that nothing is cut off or too wide. */
+
+import assert from 'node:assert/strict';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { allow, axe, openDashboard, startHub, TARGET, test, until } from './support/index.js';
+import { world, WORLD_ARGS } from './support/world.js';
+
+/** @typedef {import('playwright-core').Page} Page */
+/** @typedef {import('./support/hub.js').Hub} Hub */
+
+const SCREENS = join(TARGET, 'screens');
+mkdirSync(SCREENS, { recursive: true });
+
+const LOOKS = /** @type {const} */ ([
+  { width: 1280, height: 900, colorScheme: 'light' },
+  { width: 1280, height: 900, colorScheme: 'dark' },
+  { width: 390, height: 844, colorScheme: 'light' },
+  { width: 390, height: 844, colorScheme: 'dark' },
+]);
+/** The keys of the views. */
+const VIEWS = { needs: '1', sessions: '2', feed: '3', pictures: '4' };
+
+for (const look of LOOKS) {
+  const name = `${look.width}-${look.colorScheme}`;
+
+  test(`a busy hub fits, ${name}`, async () => {
+    const hub = await startHub({ args: WORLD_ARGS });
+    await world(hub);
+    const page = await openDashboard(hub, look);
+    await until(async () => (await page.locator('hub-question').count()) === 3, { what: 'the questions are shown' });
+    await page.locator('hub-stats svg').first().waitFor({ state: 'attached' });
+    for (const [view, key] of Object.entries(VIEWS)) {
+      // On a wide page all are there at once.
+      if (look.width > 1000 && view !== 'needs') continue;
+      await page.keyboard.press(key);
+      await picture(page, `busy-${view}-${name}`);
+    }
+    await axe(page);
+    await details(hub, page, name);
+    await card(page, name);
+    for (const [dialog, key] of [['settings', ','], ['help', '?']]) {
+      await page.keyboard.press(key ?? '');
+      await page.locator('dialog[open]').waitFor();
+      await picture(page, `${dialog}-${name}`, 'dialog[open]');
+      await axe(page);
+      await page.keyboard.press('Escape');
+    }
+  });
+
+  test(`an empty hub and the sign-in page fit, ${name}`, async () => {
+    const hub = await startHub();
+    const page = await openDashboard(hub, look);
+    await page.locator('hub-app[data-ready]').waitFor();
+    await picture(page, `empty-${name}`);
+    await axe(page);
+    const stranger = await openDashboard(hub, { ...look, signIn: false, live: false });
+    await stranger.locator('hub-sign-in').waitFor();
+    await picture(stranger, `sign-in-${name}`);
+    await stranger.locator('summary').click();
+    await picture(stranger, `sign-in-elsewhere-${name}`);
+    allow(stranger, /status of 401/);
+    await stranger.goto(`${hub.url}/?again#code=00000000000000000000000000000000`);
+    await stranger.getByRole('alert').waitFor();
+    await picture(stranger, `sign-in-refused-${name}`);
+    await axe(stranger);
+  });
+}
+
+/** The details of what has data, options and a delivery. @param {Hub} hub @param {Page} page @param {string} name */
+async function details(hub, page, name) {
+  const { notifications } = await hub.get('/notifications?types=error&limit=1');
+  await page.keyboard.press(VIEWS.feed);
+  await page.evaluate((id) => {
+    history.pushState(null, '', `?id=${id}`);
+    dispatchEvent(new PopStateEvent('popstate'));
+  }, notifications[0].id);
+  await page.locator('hub-details').getByText('power_cut').first().waitFor();
+  await picture(page, `details-${name}`);
+  await axe(page);
+  await page.keyboard.press('Escape');
+}
+
+/** The card of a session, open. @param {Page} page @param {string} name */
+async function card(page, name) {
+  await page.keyboard.press(VIEWS.sessions);
+  const session = page.locator('hub-session[data-id="dashboard"]');
+  await session.getByRole('button', { name: 'dashboard' }).first().click();
+  await session.locator('textarea').first().waitFor();
+  await session.scrollIntoViewIfNeeded();
+  await picture(page, `session-${name}`);
+  await axe(page);
+}
+
+/** @param {Page} page @param {string} name @param {string} [within] */
+async function picture(page, name, within = 'body') {
+  await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
+  await page.screenshot({ path: join(SCREENS, `${name}.png`), animations: 'disabled' });
+  assert.deepEqual(await page.evaluate(misfits, within), [], name);
+}
+
+/** Runs in the page: what is wider than the page, and texts that are cut off without a sign that they are. @param {string} within */
+function misfits(within) {
+  /** @type {string[]} */
+  const found = [];
+  const { scrollWidth, clientWidth } = document.documentElement;
+  if (scrollWidth > clientWidth) found.push(`the page is ${scrollWidth - clientWidth} px too wide`);
+  const name = (/** @type {Element} */ element) => {
+    const [tag, by] = [element.localName, element.closest('[data-id], hub-app > *, section')?.localName];
+    return `<${tag} class="${element.className}"> in <${by}>: ${element.textContent?.trim().slice(0, 60)}`;
+  };
+  for (const element of document.querySelectorAll(`${within} *`)) {
+    if (!(element instanceof HTMLElement) || !element.checkVisibility({ visibilityProperty: true, opacityProperty: true })) continue;
+    const style = getComputedStyle(element);
+    if (element.closest('.visually-hidden, .skip, option, datalist')) continue;
+    const box = element.getBoundingClientRect();
+    const scrolls = /** @type {HTMLElement[]} */ ([]);
+    for (let at = element.parentElement; at; at = at.parentElement) if (/auto|scroll/.test(getComputedStyle(at).overflowX)) scrolls.push(at);
+    if (box.width > 0 && scrolls.length === 0 && (box.right > clientWidth + 1 || box.left < -1)) found.push(`outside: ${name(element)}`);
+    const cuts = /hidden|clip/.test(style.overflowX) && element.scrollWidth > element.clientWidth + 1;
+    const says = style.textOverflow === 'ellipsis' || style.webkitLineClamp !== 'none';
+    if (cuts && !says && element.textContent?.trim()) found.push(`cut off: ${name(element)}`);
+    const low = /hidden|clip/.test(style.overflowY) && element.scrollHeight > element.clientHeight + 3;
+    if (low && style.webkitLineClamp === 'none' && element.childElementCount === 0 && element.textContent?.trim()) found.push(`cut off below: ${name(element)}`);
+    // A control with words that do not fit in it.
+    if (element.localName === 'button' && element.scrollWidth > element.clientWidth + 1 && style.overflowX === 'visible') found.push(`too narrow: ${name(element)}`);
+  }
+  return [...new Set(found)].slice(0, 12);
+}
