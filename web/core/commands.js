@@ -28,10 +28,10 @@ export function quoted(word) {
 export function waysThere({ host, cwd, pane }, here) {
   /** @type {Command[]} */
   const ways = [];
-  if (host && here && host !== here) ways.push({ what: `Log in on ${host}`, line: `ssh ${quoted(host)}` });
-  if (pane) ways.push({ what: 'Go to its pane', line: `tmux select-window -t ${quoted(pane)} && tmux select-pane -t ${quoted(pane)}` });
+  if (host && here && host !== here) ways.push({ what: 'Log in', line: `ssh ${quoted(host)}` });
+  if (pane) ways.push({ what: 'Pane', line: `tmux select-window -t ${quoted(pane)} && tmux select-pane -t ${quoted(pane)}` });
   // A directory that begins with a dash is no option.
-  if (cwd) ways.push({ what: 'Go to its directory', line: `cd ${cwd.startsWith('-') ? '-- ' : ''}${quoted(cwd)}` });
+  if (cwd) ways.push({ what: 'Directory', line: `cd ${cwd.startsWith('-') ? '-- ' : ''}${quoted(cwd)}` });
   return ways;
 }
 

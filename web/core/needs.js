@@ -99,11 +99,11 @@ const WANTS = /^Agent .+? needs a permission(?:: ([^]*))?$/;
 /**
  * The text of a question, without what the page says in another place.
  *
- * @param {Pick<Question, 'type'|'msg'|'data'>} question
+ * @param {Pick<Notification, 'type'|'msg'|'data'>} question
  * @returns {string}
  */
 export function textOf({ type, msg, data }) {
-  if (data?.via !== 'hook') return msg;
+  if (data?.via !== 'hook' || (type !== 'approval' && type !== 'question')) return msg;
   const match = (type === 'approval' ? WANTS : ASKS).exec(msg);
   return match ? match[1] ?? 'It needs a permission.' : msg;
 }

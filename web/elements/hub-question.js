@@ -22,13 +22,14 @@ export class HubQuestion extends HTMLElement {
   /** @type {Need|null} */
   #need = null;
   #head = h('header');
+  #time = timeElement('', () => this.store?.now() ?? Date.now());
   #text = h('p', { class: 'text' });
   #claimed = h('p', { class: 'muted', hidden: true });
   #answers = h('div', { class: 'answers', role: 'group', 'aria-label': 'Answer' });
   #field = h('textarea', { rows: 1 });
   #elsewhere = h('div', { class: 'elsewhere', hidden: true });
   #where = /** @type {HubWhere} */ (document.createElement('hub-where'));
-  #withdraw = h('button', { class: 'quiet small' }, 'Withdraw');
+  #withdraw = h('button', { class: 'quiet small', title: 'Take the question back: nobody can answer it any more' }, 'Withdraw');
   #refused = refusal();
 
   /** What somebody has typed and not sent. */
@@ -46,7 +47,7 @@ export class HubQuestion extends HTMLElement {
     if (!this.#need) this.#build(need, question);
     this.#need = need;
     this.querySelector('.project')?.replaceChildren(place);
-    setTime(/** @type {HTMLTimeElement} */ (this.#head.lastElementChild), need.ts);
+    setTime(this.#time, need.ts);
     say(this.#text, need.text);
     this.#claimed.hidden = question.state !== 'claimed';
     say(this.#claimed, `${question.by ?? 'Somebody'} is on it.`);
@@ -73,15 +74,15 @@ export class HubQuestion extends HTMLElement {
    * @param {Need} need
    * @param {Question} question
    */
-  #build({ kind, name, project, ts }, question) {
-    const store = this.store;
+  #build({ kind, name, project }, question) {
     const title = h('h3', { id: `need-${question.id}` }, name);
     this.setAttribute('aria-labelledby', title.id);
     this.#head.append(
       stateBadge({ state: kind, text: kind }),
       title,
       h('span', { class: 'project', title: project }),
-      timeElement(ts, () => store?.now() ?? Date.now()),
+      this.#time,
+      this.#withdraw,
     );
     this.#withdraw.addEventListener('click', () => this.#confirm());
     this.#withdraw.addEventListener('blur', () => this.#relax());
@@ -90,8 +91,7 @@ export class HubQuestion extends HTMLElement {
     else this.#question(question);
     this.#elsewhere.append(h('p', {}, why(question)), this.#where);
     this.replaceChildren(
-      this.#head, this.#text, ...(request ? [request] : []), this.#claimed, this.#answers, this.#elsewhere,
-      h('footer', {}, this.#refused, this.#withdraw),
+      this.#head, this.#text, ...(request ? [request] : []), this.#claimed, this.#answers, this.#elsewhere, this.#refused,
     );
   }
 
@@ -113,7 +113,7 @@ export class HubQuestion extends HTMLElement {
       ...request.parts.map(({ name, text }) =>
         h(
           'div',
-          { class: 'part' },
+          { class: isShort(text) ? 'part short' : 'part' },
           name && h('span', { class: 'name' }, ...plain(name)),
           h('pre', { tabindex: '0', role: 'region', 'aria-label': `${what} ${name}`.trim() }, ...plain(text)),
         ),
@@ -169,7 +169,7 @@ export class HubQuestion extends HTMLElement {
   #confirm() {
     if (this.#withdraw.dataset.sure) return this.#settle('withdraw', {});
     this.#withdraw.dataset.sure = 'true';
-    say(this.#withdraw, 'Withdraw it for good?');
+    say(this.#withdraw, 'For good?');
   }
 
   #relax() {
@@ -198,6 +198,11 @@ export class HubQuestion extends HTMLElement {
       }
     });
   }
+}
+
+/** Whether it is read in a glance, beside its name. @param {string} text */
+function isShort(text) {
+  return text.length <= 32 && !text.includes('\n');
 }
 
 /** @param {Question} question */

@@ -7,6 +7,7 @@ import { h, keyed } from './dom.js';
 import { once, say, setState, stateBadge } from './parts.js';
 import { wayToLook, waysThere } from '../core/commands.js';
 import { muteOf } from '../core/mutes.js';
+import { textOf } from '../core/needs.js';
 import { progressOf } from '../core/progress.js';
 import { oneLine, stateOf, wakeOf } from '../core/sessions.js';
 import { setTime, timeElement } from '../core/time.js';
@@ -52,8 +53,8 @@ export class HubSession extends HTMLElement {
       h(
         'div',
         { class: 'card' },
-        h('div', { class: 'line' }, this.#name, this.#primary, this.#agent, this.#state),
-        h('div', { class: 'line facts' }, h('span', { class: 'told' }, this.#evidence, this.#since), this.#muted, this.#listening, this.#pending, this.#wake),
+        h('div', { class: 'line' }, this.#name, this.#primary, this.#agent, this.#wake, this.#state),
+        h('div', { class: 'line facts' }, h('span', { class: 'told' }, this.#evidence, this.#since), this.#muted, this.#listening, this.#pending),
         this.#last,
         this.#progress,
         this.#more,
@@ -97,7 +98,7 @@ export class HubSession extends HTMLElement {
    */
   #tell({ silent, evidence, since, last_seen: seen }) {
     const at = silent ? seen ?? since : since ?? seen;
-    say(this.#evidence, silent ? 'nothing heard for ' : evidence ? `${evidence}, ` : '');
+    say(this.#evidence, silent ? 'nothing heard for ' : evidence ? `${evidence}, ` : 'seen ');
     if (!at) return this.#since.replaceChildren();
     const time = this.#since.querySelector('time');
     const form = silent ? 'age' : 'ago';
@@ -130,7 +131,7 @@ export class HubSession extends HTMLElement {
     const { store } = this;
     if (!store) return;
     const told = last === undefined ? null : Past.of(store).notification(last);
-    const text = told ? oneLine(told.msg, name) : title ?? '';
+    const text = told ? oneLine(textOf(told), name) : title ?? '';
     say(this.#last, text);
     this.#last.title = told?.msg ?? '';
     this.#last.hidden = text === '';

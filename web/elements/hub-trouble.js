@@ -3,7 +3,7 @@
 import './hub-compose.js';
 import './hub-where.js';
 import { h } from './dom.js';
-import { plain, say, stateBadge } from './parts.js';
+import { plain, stateBadge } from './parts.js';
 import { wayToLook, waysThere } from '../core/commands.js';
 import { oneLine } from '../core/sessions.js';
 import { setTime, timeElement } from '../core/time.js';
@@ -12,6 +12,7 @@ import { Past } from '../hub/past.js';
 
 /**
  * @typedef {import('../core/needs.js').Need} Need
+ * @typedef {import('../core/types.js').Session} Session
  * @typedef {import('./hub-where.js').HubWhere} HubWhere
  */
 
@@ -22,7 +23,9 @@ export class HubTrouble extends HTMLElement {
   #need = null;
   #head = h('header');
   #text = h('p', { class: 'text' });
-  #more = h('div', { class: 'more', hidden: true });
+  #time = timeElement('', () => this.store?.now() ?? Date.now());
+  #compose = h('div', { class: 'more', hidden: true });
+  #where = h('div', { class: 'more', hidden: true });
 
   /** Trouble has no draft worth keeping when it is over: the card of its session has one. */
   get draft() {
@@ -37,24 +40,21 @@ export class HubTrouble extends HTMLElement {
     if (!this.#need) this.#build(need);
     this.#need = need;
     this.querySelector('.project')?.replaceChildren(place);
-    setTime(/** @type {HTMLTimeElement} */ (this.#head.lastElementChild), need.ts);
+    setTime(this.#time, need.ts);
     const text = textOf(need);
     if (this.#text.textContent !== text) this.#text.replaceChildren(...plain(text));
   }
 
   /** @param {Need} need */
-  #build({ key, kind, name, project, ts, session, notification }) {
-    const store = this.store;
+  #build({ key, kind, name, project, session, notification }) {
     const title = h('h3', { id: `need-${key.replace(/\W/g, '-')}` }, name);
     this.setAttribute('aria-labelledby', title.id);
     this.#head.append(
       stateBadge({ state: kind, text: kind }),
       title,
       h('span', { class: 'project', title: project }),
-      timeElement(ts, () => store?.now() ?? Date.now()),
+      this.#time,
     );
-    const open = h('button', { class: 'quiet small', 'aria-expanded': 'false' }, session && kind !== 'gone' ? 'Message, where it runs' : 'Where it ran');
-    open.addEventListener('click', () => this.#open(open));
     this.replaceChildren(
       this.#head,
       this.#text,
@@ -64,25 +64,39 @@ export class HubTrouble extends HTMLElement {
         kind === 'silent'
           ? h('button', { class: 'small', title: 'No notifications of it, and only its questions here', onclick: () => this.#mute() }, 'Mute for 1 h')
           : notification && h('button', { class: 'small', onclick: () => this.#seen(notification.id) }, 'Mark seen'),
-        session && open,
+        session && kind !== 'gone' && this.#opener('Message', this.#compose, () => h(/** @type {any} */ ('hub-compose'), { store: this.store, session })),
+        session && this.#opener(kind === 'gone' ? 'Where it ran' : 'Where it runs', this.#where, () => this.#place(session, project)),
       ),
-      this.#more,
+      this.#compose,
+      this.#where,
     );
   }
 
-  /** @param {HTMLButtonElement} button */
-  #open(button) {
-    const { session, name, project, kind } = this.#need ?? {};
-    if (!session || !name || !project) return;
-    if (!this.#more.firstChild) {
-      const where = /** @type {HubWhere} */ (document.createElement('hub-where'));
-      where.show(session, [...waysThere(session, this.store?.about?.host), wayToLook(name, project)]);
-      if (kind !== 'gone') this.#more.append(h(/** @type {any} */ ('hub-compose'), { store: this.store, session }));
-      this.#more.append(where);
-    }
-    this.#more.hidden = !this.#more.hidden;
-    button.ariaExpanded = String(!this.#more.hidden);
-    say(button, this.#more.hidden ? (kind === 'gone' ? 'Where it ran' : 'Message, where it runs') : 'Less');
+  /**
+   * A button that shows and hides something, which is made when it is first shown.
+   *
+   * @param {string} text
+   * @param {HTMLElement} what
+   * @param {() => HTMLElement} make
+   */
+  #opener(text, what, make) {
+    const button = h('button', { class: 'quiet small', 'aria-expanded': 'false' }, text);
+    button.addEventListener('click', () => {
+      if (!what.firstChild) what.append(make());
+      what.hidden = !what.hidden;
+      button.ariaExpanded = String(!what.hidden);
+    });
+    return button;
+  }
+
+  /**
+   * @param {Session} session
+   * @param {string} project
+   */
+  #place(session, project) {
+    const where = /** @type {HubWhere} */ (document.createElement('hub-where'));
+    where.show(session, [...waysThere(session, this.store?.about?.host), wayToLook(session.name, project)]);
+    return where;
   }
 
   /** @param {number} id */
@@ -110,9 +124,10 @@ export class HubTrouble extends HTMLElement {
 
 /** @param {Need} need */
 function textOf({ kind, text, name, session }) {
-  if (kind !== 'silent') return oneLine(text, name) === text ? text : upper(oneLine(text, name));
-  const last = text ? ` Its last word: ${oneLine(text, name)}` : '';
-  return `It works, and nothing was heard of it${session?.evidence ? ` since its ${session.evidence}` : ''}.${last}`;
+  const line = oneLine(text, name);
+  if (kind !== 'silent') return line === text ? text : upper(line);
+  const since = [line && `“${line}”`, session?.evidence && `(${session.evidence})`].filter(Boolean).join(' ');
+  return `At work, but not a word since ${since || 'it began'}.`;
 }
 
 /** @param {string} text */

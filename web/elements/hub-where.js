@@ -21,9 +21,9 @@ export class HubWhere extends HTMLElement {
     if (now === this.#shown) return;
     this.#shown = now;
     const { host, cwd, pane } = place;
-    const facts = [['Host', host], ['Directory', cwd], ['Pane', pane]].filter(([, value]) => value);
+    const facts = [['host', host], ['directory', cwd], ['pane', pane]].filter(([, value]) => value);
     this.replaceChildren(
-      facts.length > 0 ? h('dl', {}, ...facts.map(([name, value]) => h('div', {}, h('dt', {}, name), h('dd', {}, value)))) : '',
+      h('dl', {}, ...facts.map(([name, value]) => h('div', {}, h('dt', {}, name), h('dd', {}, value)))),
       ...commands.map(({ what, line }) => h('div', { class: 'way' }, h('span', {}, what), copyable(line, `Copy: ${what}`))),
     );
   }
