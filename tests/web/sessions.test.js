@@ -59,7 +59,7 @@ test('silent and gone tell more than the state', () => {
   assert.equal(stateOf(session({ id: 'a', state: 'working', silent: true })).state, 'silent');
   assert.equal(stateOf(session({ id: 'a', state: 'error', gone: true })).text, 'gone');
   assert.equal(stateOf(session({ id: 'a', state: 'blocked' })).text, 'blocked');
-  assert.equal(stateOf(session({ id: 'a' })).text, 'nothing said yet');
+  assert.equal(stateOf(session({ id: 'a' })).text, 'no word yet');
 });
 
 test('a waiter is live, stale or none, in words', () => {

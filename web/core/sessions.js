@@ -159,7 +159,7 @@ export function shortPaths(paths) {
 export function stateOf(session) {
   if (session.gone) return { state: 'gone', text: 'gone' };
   if (session.silent) return { state: 'silent', text: 'silent' };
-  if (!session.state) return { state: 'ended', text: 'nothing said yet' };
+  if (!session.state) return { state: 'ended', text: 'no word yet' };
   return { state: session.state, text: session.state };
 }
 

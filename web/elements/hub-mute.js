@@ -3,7 +3,7 @@
 import { h } from './dom.js';
 import { once } from './parts.js';
 import { SPANS, muted, muteOf, unmuted } from '../core/mutes.js';
-import { absolute } from '../core/time.js';
+import { timeElement } from '../core/time.js';
 
 /**
  * @typedef {import('../core/types.js').Session} Session
@@ -30,10 +30,10 @@ export class HubMute extends HTMLElement {
       );
       this.replaceChildren(h('span', { id: `mute-${session.id}` }, 'Mute'), h('div', { role: 'group', 'aria-label': 'Mute' }, ...buttons));
     } else {
-      const until = mute.until ? `until ${absolute(mute.until)}` : 'for good';
-      const own = mute.session !== undefined;
+      const left = mute.until ? [': ', timeElement(mute.until, () => store.now(), 'left')] : [' for good'];
+      const own = Boolean(mute.session);
       this.replaceChildren(
-        h('span', {}, own ? `Muted ${until}` : `Its project is muted ${until}: see Settings`),
+        h('span', {}, own ? 'Muted' : 'Its project is muted (see Settings)', ...left),
         own ? h('button', { class: 'small', onclick: () => this.#save(unmuted(store.preferences, session, store.now())) }, 'Unmute') : '',
       );
     }

@@ -5,7 +5,7 @@ import './hub-trouble.js';
 import { copy } from './copyable.js';
 import { h, keyed } from './dom.js';
 import { needs, settlement } from '../core/needs.js';
-import { shortPaths, summary } from '../core/sessions.js';
+import { finder, shortPaths, summary } from '../core/sessions.js';
 import { Past } from '../hub/past.js';
 
 /**
@@ -16,8 +16,10 @@ import { Past } from '../hub/past.js';
 
 /** After what is above an item went away, a click in flight was meant for another one, for so long, in ms. */
 const STRAY = 350;
-/** How long the page says what was settled elsewhere, in ms. */
-const SAID = 15_000;
+/** How long it waits for the text of an answer before it says that there is one, in ms. */
+const PATIENCE = 1000;
+
+/** @typedef {{name: string, id: number, busy: boolean, draft: string}} Left A question that left, and what the person did there. */
 
 export class HubNeedsYou extends HTMLElement {
   /** @type {import('../hub/store.js').Store|null} */
@@ -26,6 +28,8 @@ export class HubNeedsYou extends HTMLElement {
   #calm = h('p', { class: 'calm', tabindex: '-1', hidden: true });
   #settled = h('div', { class: 'settled', role: 'status' });
   #news = h('p', { class: 'visually-hidden', role: 'status' });
+  /** @type {Left[]} */
+  #untold = [];
   /** What is shown now. @type {Need[]|null} */
   #shown = null;
   #moved = -Infinity;
@@ -52,12 +56,13 @@ export class HubNeedsYou extends HTMLElement {
     const now = needs(store);
     const before = this.#shown ?? now;
     const left = before.filter(({ key }) => !now.some((need) => need.key === key));
-    this.#told(now, before, left);
+    this.#notice(now, before, left);
     const heir = left.length > 0 ? this.#heir(now, before) : null;
     if (left.length > 0) this.#moved = performance.now();
     this.#update(now);
     heir?.();
     this.#shown = now;
+    this.#tellAll(false);
   }
 
   /** @param {Need[]} now */
@@ -107,38 +112,59 @@ export class HubNeedsYou extends HTMLElement {
   }
 
   /**
-   * Says what came, and who settled what left.
+   * Notices what came, and what was settled elsewhere.
    *
    * @param {Need[]} now
    * @param {Need[]} before
    * @param {Need[]} left
    */
-  #told(now, before, left) {
+  #notice(now, before, left) {
     const come = now.filter(({ key }) => !before.some((need) => need.key === key));
     if (come.length > 0) this.#news.textContent = come.map(({ name, kind }) => `${name}: ${kind}.`).join(' ');
     for (const { question, name, key } of left) {
       const item = /** @type {HubQuestion|undefined} */ (this.#find(key));
       if (!question || item?.own) continue;
-      this.#tell(settlement(name, this.store?.questions.get(question.id)), item?.draft.trim() ?? '');
+      const busy = item?.contains(document.activeElement) ?? false;
+      this.#untold.push({ name, id: question.id, busy, draft: item?.draft.trim() ?? '' });
+      setTimeout(() => this.#tellAll(true), PATIENCE);
     }
   }
 
   /**
-   * @param {string} text
-   * @param {string} draft what the person had begun to answer: it is not lost
+   * Says who settled what: first it is known that a question is answered, then what the answer is.
+   *
+   * @param {boolean} late whether it is said without the answer
    */
-  #tell(text, draft) {
+  #tellAll(late) {
+    const { store } = this;
+    if (!store || this.#untold.length === 0) return;
+    const find = finder(store.sessions.values());
+    this.#untold = this.#untold.filter((left) => {
+      const question = store.questions.get(left.id);
+      if (!late && question?.state === 'answered' && question.answer === undefined) return true;
+      const by = question?.by && (find(question.project, question.by)?.name ?? question.by);
+      this.#tell(settlement(left.name, question && { ...question, by }), left);
+      return false;
+    });
+  }
+
+  /**
+   * Aloud; and before the eyes of whoever was about to answer.
+   *
+   * @param {string} text
+   * @param {Left} left
+   */
+  #tell(text, { busy, draft }) {
     const close = () => line.remove();
     const line = h(
       'p',
-      {},
+      { class: busy || draft ? '' : 'visually-hidden' },
       h('span', {}, text),
       draft && h('button', { class: 'small', title: draft, onclick: () => copy(draft) }, 'Copy what you typed'),
-      h('button', { class: 'quiet small', 'aria-label': 'Close', onclick: close }, '×'),
+      (busy || draft) && h('button', { class: 'quiet small', 'aria-label': 'Close', onclick: close }, '×'),
     );
     this.#settled.append(line);
     while (this.#settled.children.length > 3) this.#settled.firstElementChild?.remove();
-    if (!draft) setTimeout(close, SAID);
   }
 
   /**
