@@ -104,6 +104,11 @@ test('what ticks is told in whole seconds and at most two units', () => {
   for (const [ms, text] of cases) assert.equal(chart.clock(ms), text);
 });
 
+test('the ticks of durations are whole numbers of one unit', () => {
+  const { ticks } = chart.logScale([1, 14_400 * 60_000], 0, 1);
+  assert.deepEqual(ticks.map(({ ms }) => chart.tick(ms)), ['1 ms', '10 ms', '100 ms', '1 s', '10 s', '1 min', '10 min', '1 h', '10 h', '1 d', '10 d']);
+});
+
 test('an axis that is too short for its labels keeps its ends', () => {
   /** @param {number[]} places @param {number} room */
   const kept = (places, room) => chart.fitting(places.map((at) => ({ at })), room).map(({ at }) => at);

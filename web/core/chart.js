@@ -168,6 +168,15 @@ export function brief(ms) {
 }
 
 /**
+ * A tick of {@link logScale}: `100 ms`, `1 min`.
+ *
+ * @param {number} ms
+ */
+export function tick(ms) {
+  return ms < 1000 ? brief(ms) : clock(ms);
+}
+
+/**
  * Those labels of an axis that have room: its ends first, then what fits between.
  *
  * @template {{at: number}} T

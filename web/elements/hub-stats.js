@@ -3,6 +3,8 @@
 import { h } from './dom.js';
 import { answers, rate, since, timeOfDay, wakes } from './pictures.js';
 import { clock, oldestOpen } from '../core/chart.js';
+import { textOf } from '../core/needs.js';
+import { finder } from '../core/sessions.js';
 import { absolute } from '../core/time.js';
 import { showItem } from '../hub/attention.js';
 import { Problem } from '../hub/api.js';
@@ -13,9 +15,9 @@ const MINUTES = 60;
 /** The numbers are asked for so often, in ms, and after news this soon and no more often than that. */
 const EACH = 30_000;
 const SOON = 1_000;
-const SELDOM = 3_000;
-/** The share of the width that the drawn column of the answers takes, and what the others need, in px. */
-const COLUMN = { share: 0.32, least: 72 };
+const SELDOM = 4_000;
+/** The share of the width that the drawn column of the answers takes. */
+const COLUMN = 0.32;
 
 export class HubStats extends HTMLElement {
   /** @type {import('../hub/store.js').Store|null} */
@@ -101,11 +103,12 @@ export class HubStats extends HTMLElement {
       return;
     }
     const { id, ts, question } = oldest;
+    const name = question && (finder(store.sessions.values())(question.project, question.from)?.name ?? question.from);
     this.#wait.replaceChildren(
       caption,
       h('p', { class: 'big', role: 'timer', 'aria-label': 'The oldest open question waits', 'data-since': ts }),
-      h('p', { class: 'who' }, h('b', {}, question?.from ?? `question ${id}`), ' since ', h('time', { datetime: ts, title: absolute(ts) }, since(ts, store.now()))),
-      h('a', { class: 'what', href: `?id=${id}`, onclick: (/** @type {Event} */ event) => follow(event, id) }, question?.msg ?? 'Show the question'),
+      h('p', { class: 'who' }, h('b', {}, name ?? `question ${id}`), ' since ', h('time', { datetime: ts, title: absolute(ts) }, since(ts, store.now()))),
+      h('a', { class: 'what', href: `?id=${id}`, onclick: (/** @type {Event} */ event) => follow(event, id) }, question ? textOf(question) : 'Show the question'),
     );
     this.#tick();
   }
@@ -122,8 +125,7 @@ export class HubStats extends HTMLElement {
     const stats = this.#stats;
     this.#note();
     if (!stats || this.#width === 0) return;
-    const column = Math.max(COLUMN.least, Math.round(this.#width * COLUMN.share));
-    this.#drawn.replaceChildren(rate(stats, this.#width), answers(stats, column), wakes(stats, this.#width));
+    this.#drawn.replaceChildren(rate(stats, this.#width), answers(stats, Math.round(this.#width * COLUMN)), wakes(stats, this.#width));
   }
 
   /** Says when the numbers are not what they seem. */

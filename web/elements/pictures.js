@@ -1,7 +1,7 @@
 /** The pictures as SVG, each with its text alternative. What is drawn where is the matter of core/chart.js. */
 
 import { h, svg } from './dom.js';
-import { brief, everyMinute, fitting, logScale, plural, spread, stack, tellRate, tellWakes, times, totals } from '../core/chart.js';
+import { brief, everyMinute, fitting, logScale, plural, spread, stack, tellRate, tellWakes, tick, times, totals } from '../core/chart.js';
 
 /** @typedef {import('../core/types.js').Stats} Stats */
 /** @typedef {import('../core/chart.js').Minute} Minute */
@@ -62,9 +62,13 @@ export function rate(stats, width) {
 }
 
 /** @param {Minute} minute */
-function spoken({ at, counts, total }) {
-  const kinds = Object.entries(counts).map(([kind, count]) => `${count} ${kind}`);
-  return `${timeOfDay(at)} · ${total === 0 ? 'nothing' : kinds.join(', ')}`;
+function spoken(minute) {
+  return `${timeOfDay(minute.at)} · ${listed(minute) || 'nothing'}`;
+}
+
+/** @param {Minute} minute */
+function listed(minute) {
+  return totals([minute]).map(({ kind, count }) => `${count} ${kind}`).join(', ');
 }
 
 /**
@@ -139,9 +143,7 @@ function total({ kind, count }, picture) {
 /** @param {Minute[]} minutes */
 function minuteTable(minutes) {
   if (minutes.length === 0) return null;
-  const rows = minutes.map(({ at, counts }) =>
-    h('tr', {}, h('th', { scope: 'row' }, timeOfDay(at)), h('td', {}, Object.entries(counts).map(([kind, count]) => `${count} ${kind}`).join(', '))),
-  );
+  const rows = minutes.map((minute) => h('tr', {}, h('th', { scope: 'row' }, timeOfDay(minute.at)), h('td', {}, listed(minute))));
   const head = h('tr', {}, h('th', { scope: 'col' }, 'Minute'), h('th', { scope: 'col' }, 'Notifications'));
   return h('div', { class: 'visually-hidden' }, h('table', {}, h('caption', {}, 'Notifications a minute'), h('thead', {}, head), h('tbody', {}, ...rows)));
 }
@@ -190,7 +192,7 @@ export function answers(stats, width) {
 function scaleHead(ticks, width) {
   return canvas(
     { width, height: LABEL.height },
-    fitting(ticks, LABEL.width).map(({ ms, at }) => svg('text', { class: 'tick', x: at, y: 11, 'text-anchor': anchor(at, width) }, brief(ms))),
+    fitting(ticks, LABEL.width).map(({ ms, at }) => svg('text', { class: 'tick', x: at, y: 11, 'text-anchor': anchor(at, width) }, tick(ms))),
   );
 }
 
@@ -268,7 +270,7 @@ function strip(wakes, median, p90, width) {
     { width, height: WAKES.height, label: tellWakes(wakes) },
     scale.ticks.map(({ ms, at }) => [
       svg('line', { class: 'grid', x1: box.left, x2: box.right, y1: crisp(at), y2: crisp(at) }),
-      svg('text', { class: 'tick', x: box.left - 6, y: at + 4, 'text-anchor': 'end' }, brief(ms)),
+      svg('text', { class: 'tick', x: box.left - 6, y: at + 4, 'text-anchor': 'end' }, tick(ms)),
     ]),
     level('90 %', p90, high),
     level('median', median, low),

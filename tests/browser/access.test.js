@@ -1,0 +1,201 @@
+/** For everyone: by axe-core's rules, by keyboard alone, on a phone, in both themes, and without motion for who wants none. */
+
+import assert from 'node:assert/strict';
+
+import { axe, feedIds, openDashboard, startHub, test, until } from './support/index.js';
+import { world, WORLD_ARGS } from './support/world.js';
+
+/** @typedef {import('playwright-core').Page} Page */
+
+const LOOKS = /** @type {const} */ ([
+  { width: 1280, height: 800, colorScheme: 'light' },
+  { width: 1280, height: 800, colorScheme: 'dark' },
+  { width: 390, height: 844, colorScheme: 'light' },
+  { width: 390, height: 844, colorScheme: 'dark' },
+]);
+
+/** What has the focus, as the person hears it. @param {Page} page */
+function focused(page) {
+  return page.evaluate(() => {
+    const element = document.activeElement;
+    return `${element?.localName}: ${element?.getAttribute('aria-label') ?? element?.textContent?.trim().slice(0, 60) ?? ''}`;
+  });
+}
+
+/**
+ * Presses Tab until the focus is on what matches.
+ *
+ * @param {Page} page
+ * @param {string} selector
+ * @param {string} [text] in it
+ */
+async function tabTo(page, selector, text = '') {
+  /** @type {string[]} */
+  const passed = [];
+  for (let presses = 0; presses < 80; presses += 1) {
+    await page.keyboard.press('Tab');
+    const there = await page.evaluate(
+      ([wanted, words]) => Boolean(document.activeElement?.matches(wanted) && document.activeElement.textContent?.includes(words)),
+      /** @type {[string, string]} */ ([selector, text]),
+    );
+    if (there) return;
+    passed.push(await focused(page));
+  }
+  assert.fail(`Tab never reaches ${selector} ${text}: ${passed.join(', ')}`);
+}
+
+/** @param {Page} page */
+function activeMatches(page, /** @type {string} */ selector) {
+  return until(() => page.evaluate((wanted) => Boolean(document.activeElement?.closest(wanted)), selector), { what: `the focus is in ${selector}` });
+}
+
+for (const look of LOOKS) {
+  test(`each view and dialog can be used by everybody, ${look.width} px, ${look.colorScheme}`, async () => {
+    const hub = await startHub({ args: WORLD_ARGS });
+    await world(hub, 120);
+    await hub.call('PUT', '/preferences', { quiet: { from: '22:00', to: '07:00', zone: 'Europe/Berlin' }, mutes: [{ project: '/home/me/src/old', session: 'noisy' }], notify: ['question'], sound: [] });
+    const page = await openDashboard(hub, look);
+    await page.locator('hub-question').first().waitFor({ state: 'attached' });
+    for (const [view, tag] of [['1', 'hub-needs-you'], ['2', 'hub-sessions'], ['3', 'hub-feed'], ['4', 'hub-stats']]) {
+      await page.keyboard.press(view ?? '');
+      await until(() => page.locator(tag ?? '').isVisible(), { what: `${tag} is shown` });
+      if (tag === 'hub-stats') await page.locator('hub-stats svg[role=img]').first().waitFor();
+      await axe(page);
+      assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${tag} is not too wide`);
+    }
+    for (const [key, name] of [[',', 'Settings'], ['?', 'Help']]) {
+      await page.keyboard.press(key ?? '');
+      await page.getByRole('dialog', { name }).waitFor();
+      await axe(page);
+      const box = await page.getByRole('dialog', { name }).boundingBox();
+      assert.ok(box && box.x >= 0 && box.x + box.width <= look.width && box.y >= 0 && box.y + box.height <= look.height, `${name} fits`);
+      await page.keyboard.press('Escape');
+      await page.getByRole('dialog', { name }).waitFor({ state: 'hidden' });
+    }
+  });
+}
+
+test('a question is found and answered by keyboard alone', async () => {
+  const hub = await startHub();
+  const { id } = await hub.post({ from: 'api', type: 'question', msg: 'Which db?', options: ['postgres', 'sqlite'] });
+  const page = await openDashboard(hub);
+  await page.locator('hub-question').waitFor();
+  await page.keyboard.press('1');
+  await tabTo(page, 'hub-question button', 'sqlite');
+  await page.keyboard.press('Enter');
+  await until(async () => (await hub.get(`/questions/${id}`)).state === 'answered', { what: 'answered' });
+  assert.equal((await hub.get(`/questions/${id}`)).answer, 'sqlite');
+  await page.locator('hub-question').waitFor({ state: 'detached' });
+  assert.notEqual(await focused(page), 'body: ', 'the focus is not lost with what was answered');
+});
+
+test('the feed is read, opened, marked and undone by keyboard alone', async () => {
+  const hub = await startHub();
+  const { ids } = await hub.post(Array.from({ length: 5 }, (_, n) => ({ from: `agent-${n}`, type: 'complete', msg: `task ${n}` })));
+  const page = await openDashboard(hub);
+  await until(async () => (await feedIds(page)).length === 5, { what: 'five rows' });
+  const seen = async () => (await hub.get('/notifications')).notifications.filter((/** @type {any} */ one) => one.seen).map((/** @type {any} */ one) => one.id);
+  await page.keyboard.press('3');
+  await page.keyboard.press('j');
+  await page.keyboard.press('j');
+  const on = Number(await page.evaluate(() => /** @type {HTMLElement|null} */ (document.activeElement?.closest('hub-row'))?.dataset.id));
+  assert.ok(ids.includes(on), `on a row: ${await focused(page)}`);
+  await page.keyboard.press('e');
+  await until(async () => (await seen()).join() === String(on), { what: 'seen' });
+  await page.keyboard.press('e');
+  await until(async () => (await seen()).length === 0, { what: 'unseen' });
+  await page.keyboard.press('Enter');
+  await page.locator('hub-details').waitFor();
+  await activeMatches(page, 'hub-details');
+  await page.keyboard.press('Escape');
+  await page.locator('hub-details').waitFor({ state: 'hidden' });
+  await activeMatches(page, `hub-row[data-id="${on}"]`);
+  await page.keyboard.press('Shift+E');
+  await until(async () => (await seen()).length === 5, { what: 'all seen' });
+  await page.keyboard.press('u');
+  await until(async () => (await seen()).length < 5, { what: 'undone' });
+});
+
+test('the search is reached by its key and left by Escape', async () => {
+  const hub = await startHub();
+  await hub.post([{ from: 'a', msg: 'apples' }, { from: 'b', msg: 'pears' }]);
+  const page = await openDashboard(hub);
+  await until(async () => (await feedIds(page)).length === 2, { what: 'two rows' });
+  await page.keyboard.press('/');
+  await page.keyboard.type('pears');
+  await until(async () => (await feedIds(page)).length === 1, { what: 'one row' });
+  await page.keyboard.press('Escape');
+  await page.keyboard.press('?');
+  await page.getByRole('dialog', { name: 'Help' }).waitFor();
+});
+
+test('settings are changed by keyboard alone, and the focus returns', async () => {
+  const hub = await startHub();
+  const page = await openDashboard(hub);
+  await page.locator('hub-app[data-ready]').waitFor();
+  await tabTo(page, 'header button', 'Settings');
+  await page.keyboard.press('Enter');
+  await tabTo(page, 'input[data-kind=error][data-way=sound]');
+  await page.keyboard.press('Space');
+  await until(async () => (await hub.get('/preferences')).sound.join() === 'error', { what: 'kept' });
+  await page.keyboard.press('Escape');
+  await page.getByRole('dialog').waitFor({ state: 'hidden' });
+  assert.equal(await focused(page), 'button: Settings');
+});
+
+test('keys do nothing else in a field or a dialog than what they write', async () => {
+  const hub = await startHub();
+  const page = await openDashboard(hub);
+  await page.locator('hub-app[data-ready]').waitFor();
+  await page.keyboard.press('/');
+  await page.keyboard.type('?,1e');
+  assert.equal(await page.getByRole('dialog').count(), 0);
+  assert.equal(await page.locator('hub-filters input[type=search]').inputValue(), '?,1e');
+  await page.keyboard.press('Escape');
+  await page.keyboard.press('?');
+  await page.keyboard.press(',');
+  assert.equal(await page.getByRole('dialog').count(), 1);
+  assert.equal(await page.getByRole('dialog', { name: 'Help' }).count(), 1);
+});
+
+test('every key of the help is in the help', async () => {
+  const hub = await startHub();
+  const page = await openDashboard(hub);
+  await page.keyboard.press('?');
+  const dialog = page.getByRole('dialog', { name: 'Help' });
+  for (const key of ['?', '/', '1', '2', '3', '4', 'j', 'k', 'Enter', 'Esc', 'e', 'u', 'r', ',']) {
+    assert.ok((await dialog.locator('kbd').allInnerTexts()).includes(key), key);
+  }
+  assert.equal(await dialog.locator('a[href]').count(), 0, 'it leads nowhere else');
+});
+
+test('the first Tab offers to skip to what needs the person', async () => {
+  const hub = await startHub();
+  const page = await openDashboard(hub);
+  await page.locator('hub-app[data-ready]').waitFor();
+  await page.keyboard.press('Tab');
+  assert.match(await focused(page), /Skip to/);
+  await page.keyboard.press('Enter');
+  await activeMatches(page, 'main');
+});
+
+test('who wants no motion sees none', async () => {
+  const hub = await startHub({ args: WORLD_ARGS });
+  await world(hub, 60);
+  const page = await openDashboard(hub, { reducedMotion: 'reduce' });
+  await page.locator('hub-question').first().waitFor();
+  await hub.post({ from: 'ci', type: 'question', msg: 'And now?' });
+  await page.getByText('And now?').first().waitFor();
+  await page.keyboard.press(',');
+  const moving = await page.evaluate(() =>
+    [...document.querySelectorAll('*')].flatMap((element) =>
+      ['', '::before', '::after', '::backdrop'].flatMap((pseudo) => {
+        const { animationName, transitionDuration, scrollBehavior } = getComputedStyle(element, pseudo || null);
+        const moves = animationName !== 'none' || transitionDuration.split(',').some((time) => parseFloat(time) > 0) || scrollBehavior === 'smooth';
+        return moves ? [`${element.localName}.${element.className}${pseudo}`] : [];
+      }),
+    ),
+  );
+  assert.deepEqual(moving, []);
+  assert.deepEqual(await page.evaluate(() => document.getAnimations().length), 0);
+});

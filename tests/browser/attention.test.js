@@ -1,0 +1,301 @@
+/** The person is told outside the page what they asked to be told: once, while it holds, and not at night. */
+
+import assert from 'node:assert/strict';
+
+import { allow, axe, feedIds, HUB_DOWN, newContext, openDashboard, startHub, test, until, live } from './support/index.js';
+import { click, heard, record, shown, tags } from './support/recorded.js';
+
+/** @typedef {import('playwright-core').Page} Page */
+/** @typedef {import('./support/hub.js').Hub} Hub */
+
+const NOTHING = { quiet: null, mutes: [], notify: [], sound: [] };
+
+/**
+ * A hub with these preferences, and its dashboard in a browser that records.
+ *
+ * @param {object} preferences
+ */
+async function watched(preferences) {
+  const hub = await startHub();
+  await prefer(hub, preferences);
+  const context = await newContext();
+  await record(context);
+  return { hub, context, page: await openDashboard(hub, { context }) };
+}
+
+/** @param {Hub} hub @param {object} preferences */
+function prefer(hub, preferences) {
+  return hub.call('PUT', '/preferences', { ...NOTHING, ...preferences });
+}
+
+/** Quiet hours that hold now and for an hour, whenever the test runs. */
+function hoursAroundNow() {
+  const hour = new Date().getUTCHours();
+  const clock = (/** @type {number} */ at) => `${String((at + 24) % 24).padStart(2, '0')}:00`;
+  return { from: clock(hour - 1), to: clock(hour + 2), zone: 'UTC' };
+}
+
+/** @param {Page} page @param {...number} ids */
+function inFeed(page, ...ids) {
+  return until(async () => (await feedIds(page)).filter((id) => ids.includes(id)).length === ids.length, { what: `${ids} in the feed` });
+}
+
+/** @param {Page} page @param {...number} ids */
+function told(page, ...ids) {
+  return until(async () => (await tags(page)).join() === ids.join(), { what: `shown: ${ids}` });
+}
+
+test('nobody is told anything before they ask for it, not even what is urgent', async () => {
+  const { hub, page } = await watched({});
+  const { id } = await hub.post({ from: 'api', type: 'question', priority: 'urgent', msg: 'Which db?' });
+  await inFeed(page, id);
+  await page.getByRole('heading', { name: 'api' }).waitFor();
+  assert.deepEqual(await shown(page), []);
+  assert.deepEqual(await heard(page), []);
+});
+
+test('the types that were asked for are shown, saying who says what', async () => {
+  const { hub, page } = await watched({ notify: ['error'] });
+  await hub.post({ from: 'docs', type: 'complete', msg: 'done' });
+  const { id } = await hub.post({ from: 'ci', type: 'error', msg: 'main is red', project: '/src/shop' });
+  await told(page, id);
+  assert.deepEqual(await shown(page), [{ title: 'ci has an error, shop', body: 'main is red', tag: String(id), closed: false }]);
+});
+
+test('two tabs show it once', async () => {
+  const { hub, context, page } = await watched({ notify: ['error'] });
+  const second = await openDashboard(hub, { context });
+  const { id } = await hub.post({ from: 'ci', type: 'error', msg: 'main is red' });
+  await inFeed(page, id);
+  await inFeed(second, id);
+  await until(async () => (await tags(page)).length + (await tags(second)).length > 0, { what: 'shown' });
+  assert.deepEqual([...(await tags(page)), ...(await tags(second))], [id]);
+});
+
+test('the tab that goes on when the other is closed shows what comes then', async () => {
+  const { hub, context, page } = await watched({ notify: ['error'] });
+  const second = await openDashboard(hub, { context });
+  const before = await hub.post({ from: 'ci', type: 'error', msg: 'main is red' });
+  await inFeed(second, before.id);
+  await page.close();
+  await live(second);
+  const { id } = await hub.post({ from: 'ci', type: 'error', msg: 'red again' });
+  await told(second, id);
+});
+
+test('a reload shows and plays nothing again', async () => {
+  const { hub, page } = await watched({ notify: ['question'], sound: ['question'] });
+  const first = await hub.post({ from: 'api', type: 'question', msg: 'Which db?' });
+  await told(page, first.id);
+  await page.reload();
+  await live(page);
+  await inFeed(page, first.id);
+  assert.deepEqual([await shown(page), await heard(page)], [[], []]);
+  const second = await hub.post({ from: 'api', type: 'question', msg: 'Which port?' });
+  await told(page, second.id);
+});
+
+test('what was said while the hub could not be reached is told when it can, and only that', async () => {
+  const { hub, page } = await watched({ notify: ['error'] });
+  allow(page, HUB_DOWN);
+  const first = await hub.post({ from: 'ci', type: 'error', msg: 'one' });
+  await told(page, first.id);
+  await hub.kill();
+  await until(() => page.locator('hub-connection[data-state=retrying]').count(), { what: 'the page notices' });
+  await hub.launch();
+  const second = await hub.post({ from: 'ci', type: 'error', msg: 'two' });
+  await told(page, first.id, second.id);
+});
+
+test('it is closed when the question is answered elsewhere', async () => {
+  const { hub, page } = await watched({ notify: ['question'] });
+  const { id } = await hub.post({ from: 'api', type: 'question', msg: 'Which db?' });
+  await told(page, id);
+  await hub.call('POST', `/questions/${id}/answer`, { msg: 'sqlite' });
+  await until(async () => (await shown(page))[0]?.closed, { what: 'closed' });
+});
+
+test('it is closed when it is seen', async () => {
+  const { hub, page } = await watched({ notify: ['error', 'complete'] });
+  const [one, two] = [await hub.post({ from: 'ci', type: 'error', msg: 'red' }), await hub.post({ from: 'ci', type: 'complete', msg: 'green' })];
+  await told(page, one.id, two.id);
+  await hub.call('PUT', `/notifications/${one.id}/seen`);
+  await until(async () => (await shown(page))[0]?.closed, { what: 'closed' });
+  assert.equal((await shown(page))[1]?.closed, false);
+});
+
+test('it is closed when its page goes away, since nobody could close it then', async () => {
+  const { hub, page } = await watched({ notify: ['error'] });
+  const { id } = await hub.post({ from: 'ci', type: 'error', msg: 'red' });
+  await told(page, id);
+  const closed = page.evaluate(() => {
+    dispatchEvent(new PageTransitionEvent('pagehide'));
+    // @ts-expect-error the recorder's
+    return window.shown[0].closed;
+  });
+  assert.equal(await closed, true);
+});
+
+test('in quiet hours only what is urgent is told', async () => {
+  const { hub, page } = await watched({ notify: ['error'], sound: ['error'], quiet: hoursAroundNow() });
+  const usual = await hub.post({ from: 'ci', type: 'error', priority: 'high', msg: 'red' });
+  await inFeed(page, usual.id);
+  const urgent = await hub.post({ from: 'ci', type: 'error', priority: 'urgent', msg: 'on fire' });
+  await told(page, urgent.id);
+  assert.equal((await heard(page)).length, 2, 'one falling sound');
+});
+
+test('when quiet hours are changed the page obeys at once', async () => {
+  const { hub, page } = await watched({ notify: ['error'], quiet: hoursAroundNow() });
+  await inFeed(page, (await hub.post({ from: 'ci', type: 'error', msg: 'red' })).id);
+  await prefer(hub, { notify: ['error'] });
+  const { id } = await hub.post({ from: 'ci', type: 'error', msg: 'red again' });
+  await told(page, id);
+});
+
+test('of what is muted only what is urgent is told', async () => {
+  const { hub, page } = await watched({ notify: ['error'], mutes: [{ project: '/src/shop' }, { project: '/src/hub', session: 'noisy' }] });
+  const muted = [await hub.post({ from: 'ci', type: 'error', msg: 'a', project: '/src/shop' }), await hub.post({ from: 'noisy', type: 'error', msg: 'b', project: '/src/hub' })];
+  await inFeed(page, ...muted.map(({ id }) => id));
+  const other = await hub.post({ from: 'calm', type: 'error', msg: 'c', project: '/src/hub' });
+  const urgent = await hub.post({ from: 'noisy', type: 'error', msg: 'd', project: '/src/hub', priority: 'urgent' });
+  await told(page, other.id, urgent.id);
+});
+
+test('a burst is a few browser notifications, a count and one sound', async () => {
+  const { hub, page } = await watched({ notify: ['error'], sound: ['error'] });
+  await hub.post(Array.from({ length: 40 }, (_, n) => ({ from: 'ci', type: 'error', msg: `failure ${n}` })));
+  await until(async () => (await shown(page)).at(-1)?.tag === 'more', { what: 'the count' });
+  const all = await shown(page);
+  assert.ok(all.length <= 12, `${all.length} shown`);
+  assert.equal((await heard(page)).length, 2, 'one falling sound');
+});
+
+test('a click leads to the notification in the page', async () => {
+  const { hub, page } = await watched({ notify: ['error'] });
+  const { id } = await hub.post({ from: 'ci', type: 'error', msg: 'main is red, badly' });
+  await told(page, id);
+  await click(page, 0);
+  assert.equal(new URL(page.url()).searchParams.get('id'), String(id));
+  await page.locator('hub-details').getByText('main is red, badly').first().waitFor();
+  assert.equal((await shown(page))[0]?.closed, true);
+});
+
+test('title and icon count what needs the person, and say when nothing does', async () => {
+  const { hub, page } = await watched({});
+  const icon = () => page.locator('link[rel=icon]').getAttribute('href').then((href) => decodeURIComponent(href ?? ''));
+  await until(async () => (await page.title()) === 'hub', { what: 'a title without a count' });
+  assert.doesNotMatch(await icon(), /<text/);
+  const { ids } = await hub.post([{ from: 'a', type: 'question', msg: 'One?' }, { from: 'b', type: 'question', msg: 'Two?' }]);
+  await until(async () => (await page.title()) === '(2) hub', { what: 'a title with the count' });
+  assert.match(await icon(), />2<\/text>/);
+  for (const id of ids) await hub.call('POST', `/questions/${id}/answer`, { msg: 'yes' });
+  await until(async () => (await page.title()) === 'hub', { what: 'a title without a count' });
+  assert.doesNotMatch(await icon(), /<text/);
+});
+
+test('settings are kept by the hub, and hold in another browser', async () => {
+  const { hub, page } = await watched({});
+  await page.keyboard.press(',');
+  const dialog = page.getByRole('dialog', { name: 'Settings' });
+  await dialog.getByRole('checkbox', { name: 'Error: browser notification' }).check();
+  await dialog.getByRole('checkbox', { name: 'Question: sound' }).check();
+  await dialog.getByRole('checkbox', { name: /unless it is urgent/ }).check();
+  await dialog.getByLabel('From').fill('21:30');
+  await dialog.getByLabel('Time zone').fill('Asia/Tokyo');
+  await dialog.getByLabel('Time zone').press('Tab');
+  await until(async () => (await hub.get('/preferences')).quiet?.zone === 'Asia/Tokyo', { what: 'kept' });
+  assert.deepEqual(await hub.get('/preferences'), { quiet: { from: '21:30', to: '07:00', zone: 'Asia/Tokyo' }, mutes: [], notify: ['error'], sound: ['question'] });
+  await dialog.getByText('Saved', { exact: true }).waitFor();
+  const other = await openDashboard(hub);
+  await other.keyboard.press(',');
+  assert.equal(await other.getByRole('checkbox', { name: 'Error: browser notification' }).isChecked(), true);
+  assert.equal(await other.getByRole('checkbox', { name: 'Error: sound' }).isChecked(), false);
+  assert.equal(await other.getByLabel('From').inputValue(), '21:30');
+});
+
+test('changes in quick succession are all kept', async () => {
+  const { hub, page } = await watched({});
+  await page.keyboard.press(',');
+  for (const name of ['Question', 'Approval', 'Error', 'Complete']) {
+    await page.getByRole('checkbox', { name: `${name}: sound` }).click({ noWaitAfter: true });
+  }
+  await until(async () => (await hub.get('/preferences')).sound.join() === 'question,approval,error,complete', { what: 'all four' });
+});
+
+test('a time zone that is none is not saved, and the page says why', async () => {
+  const { hub, page } = await watched({});
+  await page.keyboard.press(',');
+  await page.getByRole('checkbox', { name: /unless it is urgent/ }).check();
+  await until(async () => (await hub.get('/preferences')).quiet, { what: 'quiet hours' });
+  const before = await hub.get('/preferences');
+  await page.getByLabel('Time zone').fill('Europe/Atlantis');
+  await page.getByLabel('Time zone').press('Enter');
+  await page.getByRole('alert').filter({ hasText: '“Europe/Atlantis” is no time zone' }).waitFor();
+  assert.deepEqual(await hub.get('/preferences'), before);
+  await axe(page);
+});
+
+test('what the hub did not take is not shown as if it had, and the page says what to do', async () => {
+  const { hub, page } = await watched({});
+  allow(page, HUB_DOWN);
+  await page.keyboard.press(',');
+  await hub.kill();
+  const box = page.getByRole('checkbox', { name: 'Error: sound' });
+  await box.click();
+  await page.getByRole('alert').filter({ hasText: 'Not saved: the hub does not answer' }).filter({ hasText: 'hubctl up' }).waitFor();
+  assert.equal(await box.isChecked(), false);
+});
+
+test('a mute is listed, and removed with one click', async () => {
+  const { hub, page } = await watched({ mutes: [{ project: '/src/shop' }, { project: '/src/hub', session: 'noisy' }] });
+  await page.keyboard.press(',');
+  await page.getByRole('button', { name: 'Unmute noisy in /src/hub' }).click();
+  await until(async () => (await hub.get('/preferences')).mutes.length === 1, { what: 'removed' });
+  assert.deepEqual((await hub.get('/preferences')).mutes, [{ project: '/src/shop' }]);
+  await page.getByRole('button', { name: 'Unmute noisy in /src/hub' }).waitFor({ state: 'detached' });
+});
+
+test('the browser is asked for permission by a click only', async () => {
+  const hub = await startHub();
+  await prefer(hub, { notify: ['error'] });
+  const context = await newContext();
+  await context.addInitScript(() => {
+    let permission = 'default';
+    Object.assign(window, { asked: 0 });
+    Object.defineProperty(Notification, 'permission', { get: () => permission });
+    Notification.requestPermission = async () => {
+      // @ts-expect-error counted here
+      window.asked += 1;
+      permission = 'granted';
+      return /** @type {'granted'} */ (permission);
+    };
+  });
+  const page = await openDashboard(hub, { context });
+  // @ts-expect-error counted above
+  const asked = () => page.evaluate(() => window.asked);
+  await inFeed(page, (await hub.post({ from: 'ci', type: 'error', msg: 'red' })).id);
+  await page.keyboard.press(',');
+  await page.getByText('This browser has not been asked yet.').waitFor();
+  assert.equal(await asked(), 0);
+  await page.getByRole('button', { name: 'Allow notifications' }).click();
+  await page.getByText('This browser has not been asked yet.').waitFor({ state: 'detached' });
+  assert.equal(await asked(), 1);
+});
+
+test('where the browser refuses notifications the settings say what to do', async () => {
+  const hub = await startHub();
+  const page = await openDashboard(hub);
+  assert.equal(await page.evaluate(() => Notification.permission), 'denied');
+  await page.keyboard.press(',');
+  await page.getByText(/icon left of the address, allow notifications/).waitFor();
+});
+
+test('the sound can be tried', async () => {
+  const { page } = await watched({});
+  await page.keyboard.press(',');
+  await page.getByRole('button', { name: 'Test the sound' }).click();
+  await until(async () => (await heard(page)).length === 2, { what: 'two rising tones' });
+  const [low = 0, high = 0] = await heard(page);
+  assert.ok(high > low);
+});

@@ -1,0 +1,79 @@
+/** A new hub teaches the first commands; they are real ones. */
+
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { axe, newContext, openDashboard, startHub, test, until } from './support/index.js';
+
+/** @typedef {import('playwright-core').Page} Page */
+
+/** @param {Page} page @param {string} name */
+function command(page, name) {
+  return page.locator('hub-empty li').filter({ has: page.getByRole('heading', { name }) }).locator('.copyable code').innerText();
+}
+
+/** @param {string} line @param {string} [path] */
+function shell(line, path = '') {
+  return execFileSync('sh', ['-c', line], { env: { PATH: `${path}:${process.env.PATH}`, HOME: '/nonexistent' }, encoding: 'utf8' });
+}
+
+test('the first curl works as it stands, and with it the lesson ends', async () => {
+  const hub = await startHub();
+  const page = await openDashboard(hub);
+  const line = await command(page, 'Say something');
+  shell(line);
+  await page.locator('hub-feed').getByText('backup done').first().waitFor();
+  await until(() => page.locator('hub-empty').isHidden(), { what: 'the lesson ends' });
+});
+
+test('the cron line works as cron runs it, also from a directory with odd letters', async () => {
+  const hub = await startHub();
+  hub.dir = join(hub.dir, "o'neil 100% $HOME");
+  mkdirSync(hub.dir);
+  await hub.restart({ fresh: 'all' });
+  const page = await openDashboard(hub);
+  const line = await command(page, 'Hear of a job');
+  const job = line.replace(/^0 3 \* \* \* /, '');
+  assert.notEqual(job, line);
+  assert.doesNotMatch(job, /(?<!\\)%/, 'cron ends the command at a bare per cent sign');
+  const backup = join(hub.dir, 'backup');
+  writeFileSync(backup, '#!/bin/sh\nexit 3\n');
+  chmodSync(backup, 0o755);
+  shell(job.replaceAll('\\%', '%'), hub.dir);
+  const { notifications: [said] } = await hub.get('/notifications?limit=1');
+  assert.deepEqual([said.from, said.msg], ['cron', 'backup ended with 3']);
+});
+
+test('a command is copied with one click', async () => {
+  const hub = await startHub();
+  const context = await newContext({ permissions: ['clipboard-read', 'clipboard-write'] });
+  const page = await openDashboard(hub, { context });
+  const line = await command(page, 'Say something');
+  await page.getByRole('button', { name: 'Copy the curl command' }).click();
+  assert.equal(await page.evaluate(() => navigator.clipboard.readText()), line);
+});
+
+test('a hub that has said something teaches nothing, not even while it loads', async () => {
+  const hub = await startHub();
+  await hub.post('hello');
+  const context = await newContext();
+  await context.addInitScript(() => {
+    new MutationObserver(() => {
+      if (document.querySelector('hub-empty .lesson')) Object.assign(window, { taught: true });
+    }).observe(document, { subtree: true, childList: true });
+  });
+  const page = await openDashboard(hub, { context });
+  await page.locator('hub-feed').getByText('hello').first().waitFor();
+  // @ts-expect-error set above
+  assert.equal(await page.evaluate(() => window.taught), undefined);
+});
+
+test('the lesson can be read by everybody, on a phone too', async () => {
+  const hub = await startHub();
+  const page = await openDashboard(hub, { width: 390, height: 844, colorScheme: 'dark' });
+  await page.getByRole('heading', { name: 'Nobody has said anything yet' }).waitFor();
+  await axe(page);
+  assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 390);
+});
