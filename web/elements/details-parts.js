@@ -20,10 +20,9 @@ const LONG = 1200;
  * Who, where, when.
  *
  * @param {Notification} said
- * @param {Now} now
  * @param {(part: import('../core/filter.js').Filter) => void} narrow shows only such
  */
-export function facts(said, now, narrow) {
+export function facts(said, narrow) {
   const session = said.session ?? said.from;
   const only = (/** @type {string} */ text, /** @type {import('../core/filter.js').Filter} */ part) =>
     h('button', { class: 'link', title: 'Show only these', onclick: () => narrow(part) }, text);
@@ -35,21 +34,13 @@ export function facts(said, now, narrow) {
     ['Worker of', said.parent],
     ['Project', only(said.project, { project: said.project })],
     ['Priority', said.priority !== 'normal' && said.priority],
-    ['Said', time(said.ts, now)],
-    ['Received', said.received && time(said.received, now)],
+    ['Said', absolute(said.ts)],
+    ['Received', said.received && absolute(said.received)],
     ['Expires', absolute(said.expires_at)],
     ['Key', said.key],
     ['Hops', said.hops],
   ];
   return h('dl', {}, ...all.filter(([, value]) => value).flatMap(([name, value]) => [h('dt', {}, name), h('dd', {}, value)]));
-}
-
-/**
- * @param {string} ts
- * @param {Now} now
- */
-function time(ts, now) {
-  return [absolute(ts), h('span', { class: 'muted' }, ' · ', timeElement(ts, now, 'ago'))];
 }
 
 /** @param {Notification} said */

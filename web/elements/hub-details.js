@@ -7,6 +7,7 @@ import { once, plain, say, sends, setState, stateBadge } from './parts.js';
 import { Problem } from '../hub/api.js';
 import { mark } from '../hub/marks.js';
 import { missing, thread } from '../core/said.js';
+import { timeElement } from '../core/time.js';
 
 /**
  * @typedef {import('../core/types.js').Notification} Notification
@@ -27,6 +28,7 @@ export class HubDetails extends HTMLElement {
   #badge = stateBadge({ state: '', text: '' });
   #heading = h('h3', { tabindex: '-1' });
   #number = h('span', { class: 'number muted' });
+  #time = h('span', {});
   #text = h('p', { class: 'text' });
   #options = h('div', {});
   #actions = h('div', { class: 'actions' });
@@ -49,6 +51,7 @@ export class HubDetails extends HTMLElement {
         h('button', { class: 'quiet back', onclick: close }, '‹ Feed'),
         this.#badge,
         this.#number,
+        this.#time,
         h('button', { class: 'quiet close', 'aria-label': 'Close', title: 'Close (Esc)', onclick: close }, '×'),
       ),
       h('div', { class: 'scroll' }, this.#heading, this.#body),
@@ -118,11 +121,12 @@ export class HubDetails extends HTMLElement {
     const now = () => store.now();
     setState(this.#badge, { state: said.type, text: said.type });
     say(this.#number, `#${said.id}${said.status ? ` · ${said.status}` : ''}`);
+    this.#time.replaceChildren(timeElement(said.ts, now, 'ago'));
     this.#heading.replaceChildren(...plain(said.title ?? `From ${said.from}`));
     this.#text.replaceChildren(...plain(said.msg));
     this.#options.replaceChildren(...some(options(said)));
     this.#actions.replaceChildren(...this.#buttons(said));
-    this.#facts.replaceChildren(facts(said, now, (part) => this.dispatchEvent(new CustomEvent('narrow', { detail: part }))));
+    this.#facts.replaceChildren(facts(said, (part) => this.dispatchEvent(new CustomEvent('narrow', { detail: part }))));
     const known = { get: (/** @type {number} */ id) => store.feed.get(id), replies: (/** @type {number} */ id) => store.feed.replies(id) };
     const all = thread(said, known);
     const title = this.#items[0]?.key === undefined ? 'Said again and again' : 'Earlier versions';

@@ -39,9 +39,9 @@ export class HubFilters extends HTMLElement {
   );
   #project = h('select', { 'aria-label': 'Project', onchange: () => this.#change({ project: this.#project.value }) });
   #session = h('select', { 'aria-label': 'Session', onchange: () => this.#change({ session: this.#session.value }) });
-  #unseen = h('button', { class: 'chip', 'aria-pressed': 'false', onclick: () => this.#change({ unseen: !this.#filter.unseen }) }, 'Not seen');
+  #unseen = h('button', { class: 'chip unseen', 'aria-pressed': 'false', onclick: () => this.#change({ unseen: !this.#filter.unseen }) }, 'Not seen');
   #more = h('button', { class: 'quiet more', 'aria-expanded': 'false', onclick: () => this.#unfold() }, 'Filters');
-  #clear = h('button', { class: 'quiet clear', onclick: () => this.#emit({}, false) }, 'Clear');
+  #clear = h('button', { class: 'chip clear', onclick: () => this.#emit({}, false) }, 'Clear');
   /** @type {string} */
   #offered = '';
 
@@ -50,13 +50,10 @@ export class HubFilters extends HTMLElement {
     this.setAttribute('role', 'search');
     this.setAttribute('aria-label', 'Feed');
     this.append(
-      h('div', { class: 'line' }, this.#search, this.#unseen, this.#more, this.#clear),
-      h(
-        'div',
-        { class: 'folded' },
-        h('div', { class: 'chips', role: 'group', 'aria-label': 'Types' }, ...this.#types),
-        h('div', { class: 'selects' }, this.#priority, this.#project, this.#session),
-      ),
+      this.#search,
+      this.#more,
+      h('div', { class: 'selects' }, this.#priority, this.#project, this.#session),
+      h('div', { class: 'chips', role: 'group', 'aria-label': 'Types and marks' }, ...this.#types, this.#unseen, this.#clear),
     );
     this.offer([], []);
   }

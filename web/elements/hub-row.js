@@ -30,11 +30,9 @@ export class HubRow extends HTMLElement {
   /** @type {HTMLTimeElement|null} */
   #time = null;
 
-  connectedCallback() {
-    if (this.firstChild) return;
+  #build() {
     this.setAttribute('role', 'article');
     this.append(this.#mark, this.#type, h('span', { class: 'who' }, this.#from, this.#project), this.#what, this.#flags);
-    if (this.#time) this.append(this.#time);
   }
 
   /**
@@ -44,6 +42,7 @@ export class HubRow extends HTMLElement {
   show(row, { index, setSize, open, now }) {
     const [said] = row.items;
     const unseen = row.items.some((item) => !item.seen);
+    if (!this.row) this.#build();
     this.row = row;
     this.#attributes(row, unseen, index, setSize);
     this.toggleAttribute('data-open', row.items.some((item) => item.id === open));
