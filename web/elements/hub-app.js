@@ -25,6 +25,8 @@ export class HubApp extends HTMLElement {
   store = null;
   #stops = [() => {}];
   #keys = (/** @type {KeyboardEvent} */ event) => this.#key(event);
+  /** An address that names a notification leads to the feed, where its details are. */
+  #address = () => new URLSearchParams(location.search).has('id') && this.#show('feed', false);
 
   connectedCallback() {
     const store = this.store;
@@ -53,6 +55,8 @@ export class HubApp extends HTMLElement {
       h('hub-toast', { store }),
     );
     this.#show('needs', false);
+    this.#address();
+    addEventListener('popstate', this.#address);
     this.#stops = [
       store.watch(['questions', 'sessions', 'feed'], () => this.#count()),
       store.watch(['connection', 'feed'], () => this.toggleAttribute('data-ready', store.ready)),
@@ -63,6 +67,7 @@ export class HubApp extends HTMLElement {
   disconnectedCallback() {
     for (const stop of this.#stops) stop();
     document.removeEventListener('keydown', this.#keys);
+    removeEventListener('popstate', this.#address);
   }
 
   /** @param {typeof VIEWS[number]} view */
