@@ -5,9 +5,9 @@ use std::ffi::OsString;
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    ack, answer, ask, claim, clear, completions, config, doctor, down, expect, history, hook,
-    hooks, inboxes, instructions, listen, look, notify, primary, questions, reset, run, sessions,
-    status, stream, trace, unlisten, up, wait, wake_test, watch, withdraw,
+    ack, answer, ask, claim, clear, completions, config, dashboard, doctor, down, expect, history,
+    hook, hooks, inboxes, instructions, listen, look, notify, primary, questions, reset, run,
+    sessions, status, stream, trace, unlisten, up, wait, wake_test, watch, withdraw,
 };
 use crate::settings::Place;
 
@@ -84,6 +84,8 @@ pub(crate) enum Command {
     Inboxes(inboxes::Args),
     /// Whether the hub runs and somebody waits
     Status(status::Args),
+    /// Open the dashboard in a browser, signed in
+    Dashboard(dashboard::Args),
     /// Whether everything works, and what to do where it does not
     Doctor(doctor::Args),
     /// Try whether a session is woken

@@ -7,6 +7,7 @@ pub(crate) mod claim;
 pub(crate) mod clear;
 pub(crate) mod completions;
 pub(crate) mod config;
+pub(crate) mod dashboard;
 pub(crate) mod doctor;
 pub(crate) mod down;
 pub(crate) mod expect;
@@ -55,6 +56,7 @@ pub(crate) async fn run(cli: Cli) -> Result<Exit, Error> {
         Command::Listen(args) => Box::pin(listen::run(args, &here()?)).await,
         Command::Unlisten(args) => Box::pin(unlisten::run(args, &here()?)).await,
         Command::Expect(args) => Box::pin(expect::run(args, &here()?)).await,
+        Command::Dashboard(args) => Box::pin(dashboard::run(args, &here()?)).await,
         Command::Doctor(args) => Box::pin(doctor::run(args, &here()?)).await,
         Command::WakeTest(args) => Box::pin(wake_test::run(args, &here()?)).await,
         Command::Reset(args) => Box::pin(reset::run(args, &here()?)).await,

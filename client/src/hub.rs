@@ -94,10 +94,7 @@ impl Request {
 impl Hub {
     /// The hub that `settings` name; an error where its socket or token cannot be trusted.
     pub(crate) fn open(settings: &Settings) -> Result<Self, Error> {
-        let client = Client::builder()
-            .no_proxy()
-            .redirect(reqwest::redirect::Policy::none())
-            .connect_timeout(CONNECT_PATIENCE);
+        let client = client();
         let (client, base, remote) = match &settings.address.value {
             Address::Socket(path) => {
                 check_owner(path)?;
@@ -129,6 +126,24 @@ impl Hub {
     /// Whether the hub is behind TCP, and so perhaps on another machine.
     pub(crate) fn is_remote(&self) -> bool {
         self.remote.is_some()
+    }
+
+    /// Whether this hub is what listens at `url`: both prove the same token for that address.
+    pub(crate) async fn is_at(&self, url: &HubUrl) -> bool {
+        if let Some(remote) = &self.remote {
+            return self.demand_proof(remote).await.is_ok();
+        }
+        let (Ok(nonce), Ok(http)) = (random_hex(), client().build()) else {
+            return false;
+        };
+        let path = Path::new("/hello").with("nonce", &nonce);
+        let call = http.get(format!("{}{path}", url.base));
+        let there = async { call.timeout(CONNECT_PATIENCE).send().await?.text().await };
+        let ours = Request::get(path).header("host", &url.authority);
+        match (self.text(&ours).await, there.await) {
+            (Ok(ours), Ok(there)) => ours == there,
+            _ => false,
+        }
     }
 
     /// The answer to `request` once its head is there, within `patience`; refusals are errors.
@@ -225,6 +240,14 @@ impl Hub {
     pub(crate) async fn json<T: DeserializeOwned>(&self, request: &Request) -> Result<T, Error> {
         parse(&self.text(request).await?)
     }
+}
+
+/// What asks a hub: it goes nowhere but where it was told to.
+fn client() -> reqwest::ClientBuilder {
+    Client::builder()
+        .no_proxy()
+        .redirect(reqwest::redirect::Policy::none())
+        .connect_timeout(CONNECT_PATIENCE)
 }
 
 /// Whether the token in `path` is there, and ours alone.

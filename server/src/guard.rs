@@ -7,7 +7,7 @@ use std::any::Any;
 use std::sync::Arc;
 
 use axum::Router;
-use axum::body::Body;
+use axum::body::{Body, HttpBody as _};
 use axum::extract::Request;
 use axum::http::header::{
     ALLOW, AUTHORIZATION, CACHE_CONTROL, CONTENT_TYPE, HOST, HeaderName, ORIGIN,
@@ -15,6 +15,7 @@ use axum::http::header::{
 };
 use axum::http::{HeaderMap, HeaderValue, Method, Uri};
 use axum::response::{IntoResponse, Response};
+use futures_util::StreamExt as _;
 use tower::{Layer as _, ServiceExt as _};
 use tower_http::catch_panic::{CatchPanic, CatchPanicLayer, ResponseForPanic};
 
@@ -57,11 +58,20 @@ impl Guarded {
     /// Answers one request. A plain call: as a layer the guard would cost every request a boxed future and a clone of
     /// all routes.
     pub async fn answer(self, mut request: Request) -> Response {
-        let mut response = match self.guard.admit(&mut request) {
-            Ok(()) => match self.routes.oneshot(request).await {
-                Ok(response) => as_problem(response.map(Body::new)),
-                Err(never) => match never {},
-            },
+        let mut response = match self.guard.admit(&request) {
+            Ok(session) => {
+                if let Some(session) = session {
+                    request.extensions_mut().insert(session);
+                }
+                let response = match self.routes.oneshot(request).await {
+                    Ok(response) => as_problem(response.map(Body::new)),
+                    Err(never) => match never {},
+                };
+                match session {
+                    Some(session) => end_with(session, response),
+                    None => response,
+                }
+            }
             Err(error) => error.into_response(),
         };
         let headers = response.headers_mut();
@@ -83,8 +93,8 @@ impl Guard {
         }
     }
 
-    /// Lets the request pass, or says why not. One of a dashboard's session is marked as such.
-    fn admit(&self, request: &mut Request) -> Result<(), ApiError> {
+    /// Lets the request pass, with the dashboard's session that made it, or says why not.
+    fn admit(&self, request: &Request) -> Result<Option<Session>, ApiError> {
         if !request.uri().path().starts_with('/') {
             return Err(ApiError::new(
                 Code::Malformed,
@@ -93,17 +103,14 @@ impl Guard {
         }
         let headers = request.headers();
         match request.extensions().get::<Peer>() {
-            Some(Peer::Unix) => check_origin(request, None),
+            Some(Peer::Unix) => check_origin(request, None).map(|()| None),
             Some(Peer::Tcp { local_port }) => {
                 let host = self.check_host(headers, request.uri(), *local_port)?;
                 check_origin(request, Some(host))?;
                 if is_public(request.method(), request.uri().path()) {
-                    return Ok(());
+                    return Ok(None);
                 }
-                if let Some(session) = self.check_token(headers)? {
-                    request.extensions_mut().insert(session);
-                }
-                Ok(())
+                self.check_token(headers)
             }
             None => Err(Code::WrongHost.into()),
         }
@@ -126,7 +133,11 @@ impl Guard {
         if self.is_ours(host, port) && self.is_ours(authority, port) {
             Ok(host)
         } else {
-            Err(Code::WrongHost.into())
+            // To a person whose forwarded port differs this is the whole answer.
+            Err(ApiError::new(
+                Code::WrongHost,
+                format!("this is http://127.0.0.1:{port}; forward it under the same port"),
+            ))
         }
     }
 
@@ -227,6 +238,15 @@ fn is_public(method: &Method, path: &str) -> bool {
         Method::POST => path == "/login",
         _ => false,
     }
+}
+
+/// Ends a stream with the session that it was opened in.
+fn end_with(session: Session, response: Response) -> Response {
+    if response.body().size_hint().exact().is_some() {
+        return response;
+    }
+    let end = tokio::time::sleep(session.left(Now::read()));
+    response.map(|body| Body::from_stream(body.into_data_stream().take_until(end)))
 }
 
 /// Gives errors that no handler made (404, 405, what extractors refuse) the form of the others.

@@ -110,6 +110,12 @@ impl Session {
         }
     }
 
+    /// How long it still lasts.
+    pub fn left(self, now: Now) -> Duration {
+        let left = self.ends * 1000 - now.wall.as_millis();
+        Duration::from_millis(left.max(0).cast_unsigned())
+    }
+
     /// When it ends.
     pub fn ends(self) -> Timestamp {
         Timestamp::from_millis(self.ends * 1000)

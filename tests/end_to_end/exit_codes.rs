@@ -42,8 +42,9 @@ fn a_broken_variable_is_64_and_named() {
 #[test]
 fn a_hub_that_is_not_there_is_3() {
     let place = Place::new();
-    let calls: [&[&str]; 7] = [
+    let calls: [&[&str]; 8] = [
         &["wait"],
+        &["dashboard"],
         &["stream"],
         &["history"],
         &["status"],
@@ -119,6 +120,7 @@ fn every_command_has_help_with_examples() {
         "hooks",
         "instructions",
         "config",
+        "dashboard",
         "completions",
     ];
     for command in commands {

@@ -1,6 +1,7 @@
 //! The real binaries, as people and agents use them.
 
 mod ask;
+mod dashboard;
 mod doctor;
 mod exit_codes;
 mod fake;

@@ -14,6 +14,7 @@ async fn every_operation_is_exercised_and_keeps_the_contract() {
     know_sessions(&client).await;
     ask_and_answer(&client).await;
     ask_the_hub(&client).await;
+    sign_in(&client).await;
     assert_eq!(hub.contract().unexercised(), Vec::<String>::new());
 }
 
@@ -210,6 +211,15 @@ async fn ask_the_hub(client: &Client) {
     }
     let contract = client.get("/openapi.yaml").send().await.expect(200);
     assert_eq!(contract.text(), include_str!("../../openapi.yaml"));
+}
+
+async fn sign_in(client: &Client) {
+    for path in ["/", "/assets/index.html"] {
+        client.get(path).send().await.expect(200);
+    }
+    let made = client.post("/login/code").send().await.expect(201).json();
+    let login = client.post("/login").json(&json!({ "code": made["code"] }));
+    login.send().await.expect(200);
 }
 
 #[tokio::test]

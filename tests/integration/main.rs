@@ -2,6 +2,7 @@
 
 mod bad_requests;
 mod contract;
+mod dashboard;
 mod delivery;
 mod events;
 mod guard;

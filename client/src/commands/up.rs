@@ -1,6 +1,6 @@
 //! `hubctl up`: start the hub in the background.
 
-mod detach;
+pub(super) mod detach;
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom};

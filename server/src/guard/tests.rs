@@ -1,5 +1,11 @@
-use axum::body::Body;
+use std::time::{Duration, Instant};
+
+use axum::Extension;
 use axum::routing::get;
+use futures_util::stream;
+use hub_protocol::Timestamp;
+
+use crate::login::SESSION_LIFE;
 
 use super::*;
 
@@ -13,9 +19,23 @@ fn app() -> Guarded {
     let routes = Router::new()
         .route("/", get(async || "page"))
         .route("/inboxes", get(async || "inboxes"))
+        .route("/assets/main.js", get(async || "script"))
+        .route("/caller", get(caller))
+        .route("/stream", get(stream))
         .route("/panic", get(panics))
         .route("/healthz", get(async || "ok"));
     protect(routes, Guard::new(token(), &["hub.example:443".into()]))
+}
+
+/// Whether a dashboard's session asks.
+async fn caller(session: Option<Extension<Session>>) -> &'static str {
+    session.map_or("token", |_| "session")
+}
+
+/// One byte, and then nothing, for ever.
+async fn stream() -> Body {
+    let first = stream::iter([Ok::<_, std::io::Error>("1")]);
+    Body::from_stream(first.chain(stream::pending()))
 }
 
 async fn panics() -> &'static str {
@@ -35,6 +55,17 @@ fn ask(method: &str, path: &str) -> Asked {
     Asked(request)
 }
 
+/// The token of a session that ends in `left` seconds.
+fn session(left: i64) -> String {
+    let life = SESSION_LIFE.as_secs().cast_signed();
+    let begun = Timestamp::now().plus_millis((left - life) * 1000);
+    let session = Session::begin(Now {
+        wall: begun,
+        mono: Instant::now(),
+    });
+    session.token(&token())
+}
+
 impl Asked {
     fn header(mut self, name: &'static str, value: &str) -> Self {
         self.0.headers_mut().append(name, value.parse().unwrap());
@@ -50,6 +81,11 @@ impl Asked {
         self.header("authorization", &bearer)
     }
 
+    /// With the token of a session that ends in `left` seconds.
+    fn session(self, left: i64) -> Self {
+        self.header("authorization", &format!("Bearer {}", session(left)))
+    }
+
     fn over_unix(mut self) -> Self {
         self.0.extensions_mut().insert(Peer::Unix);
         self
@@ -62,6 +98,11 @@ impl Asked {
     async fn status(self) -> u16 {
         self.response().await.status().as_u16()
     }
+}
+
+async fn text(response: Response) -> String {
+    let body = axum::body::to_bytes(response.into_body(), 4096);
+    String::from_utf8(body.await.unwrap().to_vec()).unwrap()
 }
 
 #[tokio::test]
@@ -162,6 +203,91 @@ async fn one_token_opens_and_nothing_else_does() {
 }
 
 #[tokio::test]
+async fn a_session_opens_until_it_ends_and_no_other_text_does() {
+    let good = session(60);
+    let (ends, proof) = good.split_once('.').unwrap();
+    let other_end = format!("{}.{proof}", ends.parse::<i64>().unwrap() + 1);
+    let forged = format!("{ends}.{}", "0".repeat(64));
+    let master_proof = format!("{ends}.{}", token().expose());
+    for (what, bearer, status) in [
+        ("valid", good.as_str(), 200),
+        ("expired", &session(0), 401),
+        ("long expired", &session(-86_400), 401),
+        ("forged", &forged, 401),
+        ("for another end", &other_end, 401),
+        ("the token as its proof", &master_proof, 401),
+        ("the end alone", ends, 401),
+        ("the proof alone", proof, 401),
+        ("cut", &good[..good.len() - 1], 401),
+        ("longer", &format!("{good}0"), 401),
+    ] {
+        let bearer = format!("Bearer {bearer}");
+        let asked = ask("GET", "/inboxes")
+            .host()
+            .header("authorization", &bearer);
+        assert_eq!(asked.status().await, status, "{what}");
+    }
+    let in_the_query = format!("/inboxes?token={good}");
+    assert_eq!(ask("GET", &in_the_query).host().status().await, 401);
+}
+
+#[tokio::test]
+async fn a_session_that_is_over_is_told_so() {
+    let over = ask("GET", "/inboxes").host().session(0).response().await;
+    assert!(text(over).await.contains("session is over"));
+    let forged = ask("GET", "/inboxes").host();
+    let forged = forged.header("authorization", "Bearer 1.0");
+    assert!(!text(forged.response().await).await.contains("over"));
+}
+
+#[tokio::test]
+async fn routes_know_a_session_from_the_token() {
+    let caller = || ask("GET", "/caller");
+    let by_session = caller().host().session(60).response().await;
+    assert_eq!(text(by_session).await, "session");
+    let by_token = caller().host().token().response().await;
+    assert_eq!(text(by_token).await, "token");
+    let on_the_socket = caller().over_unix().response().await;
+    assert_eq!(text(on_the_socket).await, "token");
+}
+
+#[tokio::test]
+async fn a_stream_ends_with_its_session() {
+    let stream = ask("GET", "/stream").host().session(1).response().await;
+    let read = tokio::time::timeout(Duration::from_secs(20), text(stream));
+    assert_eq!(read.await.expect("an end"), "1");
+}
+
+#[tokio::test]
+async fn the_dashboards_files_are_public_but_not_to_other_pages() {
+    let script = || ask("GET", "/assets/main.js").host();
+    assert_eq!(script().status().await, 200);
+    assert_eq!(ask("HEAD", "/assets/main.js").host().status().await, 200);
+    for site in ["same-site", "cross-site"] {
+        let other = script().header("sec-fetch-site", site);
+        assert_eq!(other.status().await, 403, "{site}");
+    }
+    let own = script().header("sec-fetch-site", "same-origin");
+    assert_eq!(own.status().await, 200);
+    assert_eq!(ask("GET", "/assets/main.js").status().await, 421);
+    assert_eq!(ask("POST", "/assets/main.js").host().status().await, 401);
+    assert_eq!(ask("GET", "/assets").host().status().await, 401);
+}
+
+#[tokio::test]
+async fn only_signing_in_itself_needs_no_token() {
+    for (method, path, status) in [
+        ("POST", "/login", 404),
+        ("GET", "/login", 401),
+        ("POST", "/login/", 401),
+        ("POST", "/login/code", 401),
+    ] {
+        let asked = ask(method, path).host();
+        assert_eq!(asked.status().await, status, "{method} {path}");
+    }
+}
+
+#[tokio::test]
 async fn the_checks_come_in_their_order() {
     let bad = || ask("DELETE", "/nowhere");
     assert_eq!(ask("GET", "*").status().await, 400);
@@ -206,10 +332,7 @@ async fn a_preflight_gets_no_cors_header() {
 async fn a_panic_is_an_error_that_shows_nothing() {
     let response = ask("GET", "/panic").host().token().response().await;
     assert_eq!(response.status(), 500);
-    let body = axum::body::to_bytes(response.into_body(), 4096)
-        .await
-        .unwrap();
-    let text = String::from_utf8(body.to_vec()).unwrap();
+    let text = text(response).await;
     assert!(
         text.contains("\"internal\"") && !text.contains("secret"),
         "{text}"

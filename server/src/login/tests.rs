@@ -37,8 +37,9 @@ fn a_code_ends_after_thirty_seconds() {
 fn no_other_text_is_a_code() {
     let (codes, now) = (Codes::default(), Instant::now());
     let code = codes.issue(now).unwrap();
-    for wrong in ["", "0", &code[1..], &code.to_uppercase(), &"0".repeat(32)] {
-        assert!(!codes.redeem(wrong, now) || *wrong == code, "{wrong}");
+    let longer = format!("{code}0");
+    for wrong in ["", "0", &code[1..], &longer, &"0".repeat(32)] {
+        assert!(!codes.redeem(wrong, now), "{wrong}");
     }
     assert!(
         codes.redeem(&code, now),
@@ -62,6 +63,8 @@ fn a_session_lasts_twelve_hours() {
     assert_eq!(session.ends(), Timestamp::from_millis(end * 1000));
     assert_eq!(Session::read(&token, &key(), at(DAY_ONE)), Ok(session));
     assert_eq!(Session::read(&token, &key(), at(end - 1)), Ok(session));
+    assert_eq!(session.left(at(end - 1)), Duration::from_secs(1));
+    assert_eq!(session.left(at(end + 1)), Duration::ZERO);
     assert_eq!(Session::read(&token, &key(), at(end)), Err(NoSession::Over));
 }
 

@@ -242,7 +242,13 @@ fn operations(document: &Value) -> Vec<Operation> {
     operations
 }
 
+/// Whether `path` is one of `template`'s. A last `{path}` stands for all that follows, slashes included.
 fn matches(template: &str, path: &str) -> bool {
+    if let Some(before) = template.strip_suffix("{path}") {
+        return path
+            .strip_prefix(before)
+            .is_some_and(|rest| !rest.is_empty());
+    }
     let (template, path) = (template.split('/'), path.split('/'));
     template.clone().count() == path.clone().count()
         && template

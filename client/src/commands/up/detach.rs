@@ -12,7 +12,11 @@ use std::process::{Child, Command, Stdio};
 use anyhow::Context;
 
 /// Starts `program` detached, with its output in `log`.
-pub(super) fn start(program: &Path, args: &[OsString], log: &File) -> anyhow::Result<Child> {
+pub(in crate::commands) fn start(
+    program: &Path,
+    args: &[OsString],
+    log: &File,
+) -> anyhow::Result<Child> {
     Command::new(std::env::current_exe()?)
         .args(["up", "--detached"])
         .arg(program)
