@@ -22,6 +22,7 @@ export class HubQuestion extends HTMLElement {
   /** @type {Need|null} */
   #need = null;
   #head = h('header');
+  #project = h('span', { class: 'project' });
   #time = timeElement('', () => this.store?.now() ?? Date.now());
   #text = h('p', { class: 'text' });
   #claimed = h('p', { class: 'muted', hidden: true });
@@ -46,7 +47,7 @@ export class HubQuestion extends HTMLElement {
     if (!question) return;
     if (!this.#need) this.#build(need, question);
     this.#need = need;
-    this.querySelector('.project')?.replaceChildren(place);
+    say(this.#project, place);
     setTime(this.#time, need.ts);
     say(this.#text, need.text);
     this.#claimed.hidden = question.state !== 'claimed';
@@ -77,10 +78,11 @@ export class HubQuestion extends HTMLElement {
   #build({ kind, name, project }, question) {
     const title = h('h3', { id: `need-${question.id}` }, name);
     this.setAttribute('aria-labelledby', title.id);
+    this.#project.title = project;
     this.#head.append(
       stateBadge({ state: kind, text: kind }),
       title,
-      h('span', { class: 'project', title: project }),
+      this.#project,
       this.#time,
       this.#withdraw,
     );

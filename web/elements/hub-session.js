@@ -4,7 +4,7 @@ import './hub-compose.js';
 import './hub-mute.js';
 import './hub-where.js';
 import { h, keyed } from './dom.js';
-import { once, say, setState, stateBadge } from './parts.js';
+import { once, put, say, setState, stateBadge } from './parts.js';
 import { wayToLook, waysThere } from '../core/commands.js';
 import { muteOf } from '../core/mutes.js';
 import { textOf } from '../core/needs.js';
@@ -68,9 +68,9 @@ export class HubSession extends HTMLElement {
     const { store } = this;
     if (!store) return;
     this.#session = session;
-    this.dataset.id = session.id;
+    if (this.dataset.id !== session.id) this.dataset.id = session.id;
     say(this.#name, session.name);
-    this.#name.title = session.title ?? session.id;
+    put(this.#name, 'title', session.title ?? session.id);
     this.#primary.hidden = !session.primary;
     say(this.#agent, session.agent ?? '');
     setState(this.#state, stateOf(session));
@@ -79,7 +79,7 @@ export class HubSession extends HTMLElement {
     this.#said(session);
     if (!this.#more.hidden) this.#update(session);
     this.#workers.hidden = workers.length === 0;
-    this.#workers.ariaLabel = `Workers of ${session.name}`;
+    put(this.#workers, 'ariaLabel', `Workers of ${session.name}`);
     keyed(this.#workers, workers, keyOf, () => HubSession.of(store), (element, worker) => element.show(worker));
   }
 
@@ -111,8 +111,8 @@ export class HubSession extends HTMLElement {
     const { store } = this;
     if (!store) return;
     const { wake, text, means } = wakeOf(session, store.waiters.get(`${session.project}/${session.id}`));
-    this.#wake.dataset.wake = wake;
-    this.#wake.title = means;
+    if (this.#wake.dataset.wake !== wake) this.#wake.dataset.wake = wake;
+    put(this.#wake, 'title', means);
     say(this.#wake, text);
     this.#pending.hidden = session.pending === 0;
     say(this.#pending, `${session.pending} pending`);
@@ -133,14 +133,14 @@ export class HubSession extends HTMLElement {
     const told = last === undefined ? null : Past.of(store).notification(last);
     const text = told ? oneLine(textOf(told), name) : title ?? '';
     say(this.#last, text);
-    this.#last.title = told?.msg ?? '';
+    put(this.#last, 'title', told?.msg ?? '');
     this.#last.hidden = text === '';
     const progress = progressOf(told);
     this.#progress.hidden = !progress;
     if (!progress) return;
-    this.#bar.max = progress.max;
-    this.#bar.value = progress.value;
-    this.#bar.ariaLabel = `Progress of ${name}`;
+    put(this.#bar, 'max', progress.max);
+    put(this.#bar, 'value', progress.value);
+    put(this.#bar, 'ariaLabel', `Progress of ${name}`);
     say(this.#percent, progress.text);
   }
 

@@ -2,7 +2,7 @@
 
 import { HubSession, keyOf } from './hub-session.js';
 import { h, keyed } from './dom.js';
-import { say, setState, stateBadge } from './parts.js';
+import { put, say, setState, stateBadge } from './parts.js';
 import { ended, groups, shortPaths, stateOf } from '../core/sessions.js';
 import { setTime, timeElement } from '../core/time.js';
 import { Past } from '../hub/past.js';
@@ -59,10 +59,10 @@ export class HubSessions extends HTMLElement {
     const { store } = this;
     const [header, list] = /** @type {any} */ (element.children);
     const [heading, counted] = header.children;
-    heading.title = project;
+    put(heading, 'title', project);
     say(heading, title);
     say(counted, count === 1 ? '1 session' : `${count} sessions`);
-    list.ariaLabel = `Sessions of ${title}`;
+    put(list, 'ariaLabel', `Sessions of ${title}`);
     if (store) keyed(list, nodes, keyOf, () => HubSession.of(store), (card, node) => card.show(node));
   }
 
@@ -107,7 +107,7 @@ export class HubSessions extends HTMLElement {
     const [name, project, state, time] = /** @type {any} */ (line.children);
     say(name, session.name);
     say(project, title);
-    project.title = session.project;
+    put(project, 'title', session.project);
     setState(state, stateOf(session));
     setTime(time, session.since ?? session.last_seen ?? '');
   }

@@ -3,7 +3,7 @@
 import './hub-compose.js';
 import './hub-where.js';
 import { h } from './dom.js';
-import { plain, stateBadge } from './parts.js';
+import { plain, say, stateBadge } from './parts.js';
 import { wayToLook, waysThere } from '../core/commands.js';
 import { oneLine } from '../core/sessions.js';
 import { setTime, timeElement } from '../core/time.js';
@@ -22,6 +22,7 @@ export class HubTrouble extends HTMLElement {
   /** @type {Need|null} */
   #need = null;
   #head = h('header');
+  #project = h('span', { class: 'project' });
   #text = h('p', { class: 'text' });
   #time = timeElement('', () => this.store?.now() ?? Date.now());
   #compose = h('div', { class: 'more', hidden: true });
@@ -39,7 +40,7 @@ export class HubTrouble extends HTMLElement {
   show(need, place) {
     if (!this.#need) this.#build(need);
     this.#need = need;
-    this.querySelector('.project')?.replaceChildren(place);
+    say(this.#project, place);
     setTime(this.#time, need.ts);
     const text = textOf(need);
     if (this.#text.textContent !== text) this.#text.replaceChildren(...plain(text));
@@ -49,10 +50,11 @@ export class HubTrouble extends HTMLElement {
   #build({ key, kind, name, project, session, notification }) {
     const title = h('h3', { id: `need-${key.replace(/\W/g, '-')}` }, name);
     this.setAttribute('aria-labelledby', title.id);
+    this.#project.title = project;
     this.#head.append(
       stateBadge({ state: kind, text: kind }),
       title,
-      h('span', { class: 'project', title: project }),
+      this.#project,
       this.#time,
     );
     this.replaceChildren(

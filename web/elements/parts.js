@@ -16,6 +16,19 @@ export function say(element, text) {
 }
 
 /**
+ * Sets a property that is also an attribute, only if it is another: the page is not laid out anew for nothing.
+ *
+ * @template {Element} E
+ * @template {keyof E} K
+ * @param {E} element
+ * @param {K} name
+ * @param {E[K]} value
+ */
+export function put(element, name, value) {
+  if (element[name] !== value) element[name] = value;
+}
+
+/**
  * A state: a word on its colour.
  *
  * @param {{state: string, text: string}} shown
@@ -31,7 +44,7 @@ export function stateBadge({ state, text }) {
  * @param {{state: string, text: string}} shown
  */
 export function setState(badge, { state, text }) {
-  badge.dataset.state = state;
+  if (badge.dataset.state !== state) badge.dataset.state = state;
   say(badge, text);
 }
 
