@@ -4,6 +4,7 @@ import './hub-question.js';
 import './hub-trouble.js';
 import { copy } from './copyable.js';
 import { h, keyed } from './dom.js';
+import { put } from './parts.js';
 import { needs, settlement } from '../core/needs.js';
 import { finder, shortPaths, summary } from '../core/sessions.js';
 import { Past } from '../hub/past.js';
@@ -71,7 +72,7 @@ export class HubNeedsYou extends HTMLElement {
     if (!store) return;
     const places = shortPaths(now.map(({ project }) => project));
     keyed(this.#list, now, ({ key }) => key, (need) => this.#item(need), (item, need) => item.show(need, places.get(need.project) ?? need.project));
-    this.#calm.hidden = now.length > 0;
+    put(this.#calm, 'hidden', now.length > 0);
     if (now.length === 0) this.#calm.replaceChildren(h('strong', {}, 'Nobody needs you.'), ` ${summary(store.sessions.values())}`);
   }
 
@@ -123,11 +124,17 @@ export class HubNeedsYou extends HTMLElement {
     if (come.length > 0) this.#news.textContent = come.map(({ name, kind }) => `${name}: ${kind}.`).join(' ');
     for (const { question, name, key } of left) {
       const item = /** @type {HubQuestion|undefined} */ (this.#find(key));
-      if (!question || item?.own) continue;
-      const busy = item?.contains(document.activeElement) ?? false;
-      this.#untold.push({ name, id: question.id, busy, draft: item?.draft.trim() ?? '' });
-      setTimeout(() => this.#tellAll(true), PATIENCE);
+      if (!question || !item) continue;
+      const left = { name, id: question.id, busy: item.contains(document.activeElement), draft: item.draft.trim() };
+      item.own.then((own) => own || this.#tellSoon(left));
     }
+  }
+
+  /** @param {Left} left */
+  #tellSoon(left) {
+    this.#untold.push(left);
+    this.#tellAll(false);
+    setTimeout(() => this.#tellAll(true), PATIENCE);
   }
 
   /**

@@ -2,7 +2,7 @@
 
 import './hub-where.js';
 import { h } from './dom.js';
-import { once, plain, refusal, refuse, say, sends, stateBadge } from './parts.js';
+import { once, plain, put, refusal, refuse, say, sends, stateBadge } from './parts.js';
 import { wayToLook, waysThere, waysToAnswer } from '../core/commands.js';
 import { setTime, timeElement } from '../core/time.js';
 import { requestOf } from '../core/tool.js';
@@ -17,8 +17,8 @@ import { Problem } from '../hub/api.js';
 export class HubQuestion extends HTMLElement {
   /** @type {import('../hub/store.js').Store|null} */
   store = null;
-  /** Whether this page settles it: then nobody needs to be told. */
-  own = false;
+  /** Whether this page settled it, once that is known: two may answer at the same moment. @type {Promise<boolean>} */
+  own = Promise.resolve(false);
   /** @type {Need|null} */
   #need = null;
   #head = h('header');
@@ -50,7 +50,7 @@ export class HubQuestion extends HTMLElement {
     say(this.#project, place);
     setTime(this.#time, need.ts);
     say(this.#text, need.text);
-    this.#claimed.hidden = question.state !== 'claimed';
+    put(this.#claimed, 'hidden', question.state !== 'claimed');
     say(this.#claimed, `${question.by ?? 'Somebody'} is on it.`);
     this.#deliver(need, question);
   }
@@ -63,8 +63,8 @@ export class HubQuestion extends HTMLElement {
    */
   #deliver({ session, name, project }, question) {
     const reaches = question.deliverable !== false;
-    this.#answers.hidden = !reaches;
-    this.#elsewhere.hidden = reaches;
+    put(this.#answers, 'hidden', !reaches);
+    put(this.#elsewhere, 'hidden', reaches);
     if (reaches) return;
     const where = question.where ?? session ?? {};
     const ways = [...waysThere(where, this.store?.about?.host), ...(session ? [wayToLook(name, project)] : []), ...waysToAnswer(question)];
@@ -188,17 +188,29 @@ export class HubQuestion extends HTMLElement {
     const id = this.#need?.question?.id;
     if (!store || id === undefined) return;
     once(this, async () => {
-      try {
-        this.own = true;
-        store.questions.set(id, await store.api.post(`/questions/${id}/${how}`, body));
-        store.touch('questions');
-      } catch (error) {
-        if (!(error instanceof Problem)) throw error;
-        this.own = false;
-        refuse(this.#refused, error);
-        if (error.status === 409) store.refreshQuestion(id).catch(() => {});
-      }
+      this.own = this.#post(store, id, how, body);
+      await this.own;
     });
+  }
+
+  /**
+   * @param {import('../hub/store.js').Store} store
+   * @param {number} id
+   * @param {string} how
+   * @param {{answer?: string}} body
+   * @returns {Promise<boolean>} whether the hub took it
+   */
+  async #post(store, id, how, body) {
+    try {
+      store.questions.set(id, await store.api.post(`/questions/${id}/${how}`, body));
+      store.touch('questions');
+      return true;
+    } catch (error) {
+      if (!(error instanceof Problem)) throw error;
+      refuse(this.#refused, error);
+      if (error.status === 409) store.refreshQuestion(id).catch(() => {});
+      return false;
+    }
   }
 }
 

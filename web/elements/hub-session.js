@@ -71,14 +71,14 @@ export class HubSession extends HTMLElement {
     if (this.dataset.id !== session.id) this.dataset.id = session.id;
     say(this.#name, session.name);
     put(this.#name, 'title', session.title ?? session.id);
-    this.#primary.hidden = !session.primary;
+    put(this.#primary, 'hidden', !session.primary);
     say(this.#agent, session.agent ?? '');
     setState(this.#state, stateOf(session));
     this.#tell(session);
     this.#facts(session);
     this.#said(session);
     if (!this.#more.hidden) this.#update(session);
-    this.#workers.hidden = workers.length === 0;
+    put(this.#workers, 'hidden', workers.length === 0);
     put(this.#workers, 'ariaLabel', `Workers of ${session.name}`);
     keyed(this.#workers, workers, keyOf, () => HubSession.of(store), (element, worker) => element.show(worker));
   }
@@ -114,12 +114,12 @@ export class HubSession extends HTMLElement {
     if (this.#wake.dataset.wake !== wake) this.#wake.dataset.wake = wake;
     put(this.#wake, 'title', means);
     say(this.#wake, text);
-    this.#pending.hidden = session.pending === 0;
+    put(this.#pending, 'hidden', session.pending === 0);
     say(this.#pending, `${session.pending} pending`);
     const listeners = session.listeners?.length ?? 0;
-    this.#listening.hidden = listeners === 0;
+    put(this.#listening, 'hidden', listeners === 0);
     say(this.#listening, listeners === 1 ? '1 listener' : `${listeners} listeners`);
-    this.#muted.hidden = !muteOf(store.preferences, session, store.now());
+    put(this.#muted, 'hidden', !muteOf(store.preferences, session, store.now()));
   }
 
   /**
@@ -134,9 +134,9 @@ export class HubSession extends HTMLElement {
     const text = told ? oneLine(textOf(told), name) : title ?? '';
     say(this.#last, text);
     put(this.#last, 'title', told?.msg ?? '');
-    this.#last.hidden = text === '';
+    put(this.#last, 'hidden', text === '');
     const progress = progressOf(told);
-    this.#progress.hidden = !progress;
+    put(this.#progress, 'hidden', !progress);
     if (!progress) return;
     put(this.#bar, 'max', progress.max);
     put(this.#bar, 'value', progress.value);
@@ -167,7 +167,7 @@ export class HubSession extends HTMLElement {
   #update(session) {
     const list = /** @type {HTMLElement} */ (this.#more.querySelector('.listeners'));
     const listeners = session.listeners ?? [];
-    list.hidden = listeners.length === 0;
+    put(list, 'hidden', listeners.length === 0);
     keyed(list, listeners, ({ caller, until }) => `${caller} ${until ?? ''}`, (listener) => this.#listener(listener), () => {});
     const compose = /** @type {import('./hub-compose.js').HubCompose} */ (this.#more.querySelector('hub-compose'));
     compose.session = session;

@@ -41,7 +41,7 @@ export class HubSessions extends HTMLElement {
     const { store } = this;
     if (!store?.ready) return;
     const found = groups(store.sessions.values());
-    this.#none.hidden = found.length > 0;
+    put(this.#none, 'hidden', found.length > 0);
     keyed(this.#groups, found, ({ project }) => project, () => this.#group(), (element, group) => this.#fill(element, group));
     this.#ended();
   }
@@ -70,7 +70,7 @@ export class HubSessions extends HTMLElement {
     const { store } = this;
     if (!store) return;
     const over = ended([...Past.of(store).sessions.values(), ...store.sessions.values()]);
-    this.#fold.hidden = over.length === 0;
+    put(this.#fold, 'hidden', over.length === 0);
     say(this.#count, `${over.length} ended`);
     if (!this.#fold.open) return;
     const shown = over.slice(0, SHOWN);

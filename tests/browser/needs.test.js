@@ -1,0 +1,293 @@
+/** Who needs the person: shown oldest first, settled there, and gone once it is settled anywhere. */
+
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { hostname } from 'node:os';
+
+import { allow, atEnd, openDashboard, startHub, test, until } from './support/index.js';
+
+/** @typedef {import('playwright-core').Page} Page */
+/** @typedef {import('./support/hub.js').Hub} Hub */
+
+const PROJECT = '/home/me/src/hub';
+/** From the event to the page, in ms. */
+const SOON = 200;
+
+const ago = (/** @type {number} */ minutes) => new Date(Date.now() - minutes * 60_000).toISOString();
+const of = (/** @type {Page} */ page, /** @type {number} */ id) => page.locator(`hub-question[data-id="${id}"]`);
+
+/** @param {Hub} hub @param {object} [more] */
+async function ask(hub, more = {}) {
+  const { id } = await hub.post({ project: PROJECT, from: 'login', type: 'question', msg: 'Which port?', ...more });
+  return id;
+}
+
+/** @param {Hub} hub @param {number} id */
+const stored = (hub, id) => hub.get(`/questions/${id}`);
+
+/**
+ * A permission that Claude Code asks for and waits for.
+ *
+ * @param {Hub} hub
+ * @param {object} input
+ * @param {string} [session]
+ */
+function permission(hub, input, session = 'search') {
+  const payload = { hook_event_name: 'PermissionRequest', session_id: session, cwd: PROJECT, tool_name: 'Bash', tool_input: input };
+  const answer = hub.hook('claude', payload, { project: PROJECT, name: session });
+  answer.catch(() => {});
+  return answer.then((reply) => reply.hookSpecificOutput.decision);
+}
+
+test('what is answered elsewhere is gone within 200 ms', async () => {
+  const hub = await startHub();
+  const page = await openDashboard(hub);
+  const times = [];
+  for (let n = 0; n < 5; n++) {
+    const id = await ask(hub);
+    await of(page, id).waitFor();
+    const gone = page.evaluate((id) => new Promise((resolve) => {
+      const look = () => document.querySelector(`hub-question[data-id="${id}"]`) || resolve(Date.now());
+      new MutationObserver(look).observe(document.body, { childList: true, subtree: true });
+    }), id);
+    await hub.call('POST', `/questions/${id}/answer`, { answer: '8080', by: 'lead' });
+    const answered = Date.now();
+    times.push(Number(await gone) - answered);
+  }
+  times.sort((a, b) => a - b);
+  assert.ok(Number(times[2]) <= SOON, `${times} ms`);
+});
+
+test('who answers is told that somebody else did, keeps the draft, and goes on with the next', async () => {
+  const hub = await startHub();
+  const first = await ask(hub, { ts: ago(2) });
+  const next = await ask(hub, { from: 'search', ts: ago(1) });
+  const page = await openDashboard(hub, { options: { permissions: ['clipboard-read', 'clipboard-write'] } });
+  await of(page, first).locator('textarea').fill('the system\'s own choice');
+  await hub.call('POST', `/questions/${first}/answer`, { answer: '8080', by: 'lead' });
+  await of(page, first).waitFor({ state: 'detached' });
+  await page.getByRole('status').filter({ hasText: 'login’s question was answered by lead: 8080' }).waitFor();
+  const focused = () => page.evaluate(() => /** @type {HTMLElement} */ (document.activeElement).dataset.id);
+  assert.equal(await focused(), String(next));
+  await page.getByRole('button', { name: 'Copy what you typed' }).click();
+  assert.equal(await page.evaluate(() => navigator.clipboard.readText()), 'the system\'s own choice');
+});
+
+test('a draft, its place and the focus survive what happens around it', async () => {
+  const hub = await startHub();
+  const old = await ask(hub, { ts: ago(3) });
+  const mine = await ask(hub, { from: 'search', ts: ago(2) });
+  const page = await openDashboard(hub);
+  const field = of(page, mine).locator('textarea');
+  await field.pressSequentially('half an ans');
+  await field.press('ArrowLeft');
+  await hub.call('POST', `/questions/${old}/withdraw`, {});
+  await of(page, old).waitFor({ state: 'detached' });
+  const late = await ask(hub, { from: 'ui', ts: ago(9) });
+  await of(page, late).waitFor();
+  await hub.call('POST', `/questions/${mine}/claim`, { by: 'lead' });
+  await of(page, mine).getByText('lead is on it.').waitFor();
+  await page.keyboard.type('W');
+  assert.equal(await field.inputValue(), 'half an anWs');
+});
+
+test('an option answers with one click', async () => {
+  const hub = await startHub();
+  const id = await ask(hub, { options: ['8080', 'Let the system choose'] });
+  const page = await openDashboard(hub);
+  await of(page, id).getByRole('button', { name: 'Let the system choose' }).click();
+  await of(page, id).waitFor({ state: 'detached' });
+  const { state, answer, by } = await stored(hub, id);
+  assert.deepEqual({ state, answer, by }, { state: 'answered', answer: 'Let the system choose', by: 'person' });
+  assert.equal(await page.getByText('was answered').count(), 0, 'who answers need not be told');
+});
+
+test('free text answers too, with Ctrl+Enter, in lines', async () => {
+  const hub = await startHub();
+  const id = await ask(hub);
+  const page = await openDashboard(hub);
+  const field = of(page, id).getByRole('textbox', { name: 'Answer' });
+  await field.fill('first\nsecond');
+  await field.press('Control+Enter');
+  await of(page, id).waitFor({ state: 'detached' });
+  assert.equal((await stored(hub, id)).answer, 'first\nsecond');
+  await page.getByText('Nobody needs you.').waitFor();
+});
+
+test('a permission shows the whole command, and approving it lets the agent go on', async () => {
+  const hub = await startHub({ args: ['--set', 'approvals=true'] });
+  const page = await openDashboard(hub);
+  const command = `find . -name '*.orig' -print0 |\n\txargs -0 rm -v # ${'x'.repeat(900)} end`;
+  const decision = permission(hub, { command, description: 'Remove leftovers', timeout: 5000 });
+  const item = page.locator('hub-question[data-kind="approval"]');
+  await item.getByRole('button', { name: 'Approve' }).waitFor();
+  assert.equal(await item.getByRole('region', { name: 'Bash command' }).textContent(), command);
+  assert.match(await item.innerText(), /Bash[^]*Remove leftovers[^]*5000/);
+  await item.getByRole('button', { name: 'Approve' }).click();
+  assert.deepEqual(await decision, { behavior: 'allow' });
+  await item.waitFor({ state: 'detached' });
+});
+
+test('a permission is denied with a reason, and the agent hears it', async () => {
+  const hub = await startHub({ args: ['--set', 'approvals=true'] });
+  const page = await openDashboard(hub);
+  const decision = permission(hub, { command: 'git push --force' });
+  const item = page.locator('hub-question[data-kind="approval"]');
+  await item.getByRole('textbox', { name: 'Reason' }).fill('not on main');
+  await item.getByRole('button', { name: 'Deny' }).click();
+  assert.deepEqual(await decision, { behavior: 'deny', message: 'not on main' });
+});
+
+test('a character that hides in a command is shown', async () => {
+  const hub = await startHub({ args: ['--set', 'approvals=true'] });
+  const page = await openDashboard(hub);
+  permission(hub, { command: 'rm \u202etxt.a\u200b' }).catch(() => {});
+  const shown = page.locator('hub-question .request pre');
+  await shown.waitFor();
+  assert.equal(await shown.textContent(), 'rm U+202Etxt.aU+200B');
+  assert.equal(await shown.locator('mark').count(), 2);
+});
+
+test('withdrawing takes two presses, and a change of mind none', async () => {
+  const hub = await startHub();
+  const id = await ask(hub);
+  const page = await openDashboard(hub);
+  const withdraw = of(page, id).locator('header button');
+  await withdraw.click();
+  await of(page, id).locator('textarea').focus();
+  assert.equal(await withdraw.innerText(), 'Withdraw');
+  await withdraw.click();
+  await of(page, id).getByRole('button', { name: 'For good?' }).click();
+  await of(page, id).waitFor({ state: 'detached' });
+  assert.equal((await stored(hub, id)).state, 'withdrawn');
+});
+
+test('where no answer of the hub arrives there are commands to copy, and no buttons to answer', async () => {
+  const hub = await startHub();
+  const input = { questions: [{ question: 'Which database?', options: [{ label: 'postgres' }, { label: 'sqlite' }] }] };
+  const payload = { hook_event_name: 'PreToolUse', session_id: 'plan', cwd: '/home/me/it\'s here', tool_name: 'AskUserQuestion', tool_input: input };
+  await hub.hook('claude', payload, { project: PROJECT, name: 'plan', host: 'mill', pane: '%7' });
+  const page = await openDashboard(hub);
+  const item = page.locator('hub-question');
+  await item.getByText('Which database?', { exact: true }).waitFor();
+  const lines = await item.locator('code').allInnerTexts();
+  const [{ id }] = (await hub.get('/questions')).questions;
+  assert.deepEqual(lines, [
+    'ssh mill', "tmux select-window -t '%7' && tmux select-pane -t '%7'", String.raw`cd '/home/me/it'\''s here'`,
+    `hubctl look plan --project ${PROJECT}`, `hubctl answer ${id} "…"`,
+  ]);
+  assert.match((await item.locator('dl').innerText()).replace(/\s+/g, ' '), /host mill directory \/home\/me\/it's here pane %7/);
+  assert.equal(await item.getByRole('textbox').count(), 0);
+  assert.deepEqual((await item.getByRole('button').allInnerTexts()).filter((text) => text !== 'Copy'), ['Withdraw']);
+});
+
+test('what the hub refuses is shown in place with what to do, and the draft stays', async () => {
+  const hub = await startHub();
+  const id = await ask(hub);
+  const page = await openDashboard(hub);
+  allow(page, /413/);
+  const long = 'x'.repeat(70_000);
+  await of(page, id).locator('textarea').fill(long);
+  await of(page, id).getByRole('button', { name: 'Answer' }).click();
+  const alert = of(page, id).getByRole('alert');
+  await alert.waitFor();
+  assert.match(await alert.innerText(), /70\d\d\d[^]*64 KiB/);
+  assert.equal(await of(page, id).locator('textarea').inputValue(), long);
+});
+
+test('whoever comes second by a moment is told who was first', async () => {
+  const hub = await startHub();
+  const id = await ask(hub);
+  const page = await openDashboard(hub);
+  allow(page, /409/);
+  await page.route(`**/questions/${id}/answer`, async (route) => {
+    await hub.call('POST', `/questions/${id}/answer`, { answer: '9090', by: 'lead' });
+    await route.continue();
+  });
+  await of(page, id).locator('textarea').fill('8080');
+  await of(page, id).getByRole('button', { name: 'Answer' }).click();
+  await page.getByRole('status').filter({ hasText: 'login’s question was answered by lead: 9090' }).waitFor();
+  assert.equal((await stored(hub, id)).answer, '9090');
+});
+
+test('an error stays until somebody has seen it, and seeing can be undone', async () => {
+  const hub = await startHub();
+  const { id } = await hub.post({ project: PROJECT, from: 'build', type: 'error', msg: 'Agent build failed: no space left' });
+  const page = await openDashboard(hub);
+  const item = page.locator('hub-trouble[data-kind="error"]');
+  await item.getByText('no space left').waitFor();
+  await item.getByRole('button', { name: 'Mark seen' }).click();
+  await page.getByText('Nobody needs you.').waitFor();
+  assert.equal((await hub.get(`/notifications/${id}`)).seen, true);
+  await page.getByRole('button', { name: 'Undo' }).click();
+  await item.waitFor();
+  assert.equal((await hub.get(`/notifications/${id}`)).seen, false);
+});
+
+test('an error is over when its session works again', async () => {
+  const hub = await startHub();
+  await hub.post({ project: PROJECT, from: 'build', type: 'error', msg: 'no space left' });
+  const page = await openDashboard(hub);
+  await page.locator('hub-trouble').waitFor();
+  await hub.post({ project: PROJECT, from: 'build', type: 'progress', msg: 'again' });
+  await page.getByText('Nobody needs you. 1 working.').waitFor();
+});
+
+test('an error of long ago is found, though the feed does not reach it', async () => {
+  const hub = await startHub();
+  await hub.post({ project: PROJECT, from: 'build', type: 'error', msg: 'no space left' });
+  await hub.post(Array.from({ length: 300 }, (_, n) => ({ from: 'cron', type: 'message', msg: `tick ${n}` })));
+  const page = await openDashboard(hub);
+  await page.locator('hub-trouble').getByText('no space left').waitFor();
+  await page.getByRole('button', { name: 'Mark seen' }).first().click();
+  await page.getByText('Nobody needs you.').waitFor();
+});
+
+test('a session that fell silent is there, with what it said last, and a message reaches it', async () => {
+  const hub = await startHub();
+  await hub.post({ project: PROJECT, from: 'slow', type: 'progress', msg: 'Counting sheep', ts: ago(25) });
+  const page = await openDashboard(hub);
+  const item = page.locator('hub-trouble[data-kind="silent"]');
+  await item.getByText('Counting sheep').waitFor();
+  assert.match(await item.locator('time').innerText(), /^2[56] min$/);
+  await item.getByRole('button', { name: 'Message' }).click();
+  await item.getByRole('textbox').fill('Still there?');
+  await item.getByRole('button', { name: 'Send' }).click();
+  await item.getByText('Sent; nobody was woken.').waitFor();
+  assert.equal((await hub.get('/notifications?limit=1')).notifications[0].to, 'slow');
+});
+
+test('a session that died at work is there until somebody has seen it, and among the ended', async () => {
+  const hub = await startHub();
+  const child = spawn('sleep', ['600'], { stdio: 'ignore' });
+  atEnd(() => child.kill('SIGKILL'));
+  const pid = await until(() => child.pid);
+  const started = Number(readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ')[19]);
+  const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
+  const payload = { hook_event_name: 'UserPromptSubmit', session_id: 'mortal', cwd: PROJECT, prompt: 'go' };
+  await hub.hook('claude', payload, { project: PROJECT, name: 'mortal', host: hostname(), pid, started, boot_id: boot });
+  const page = await openDashboard(hub);
+  await page.locator('hub-session[data-id="mortal"]').waitFor();
+  child.kill('SIGKILL');
+  const item = page.locator('hub-trouble[data-kind="gone"]');
+  await item.getByText('Died unfinished').waitFor();
+  assert.equal(await item.getByRole('button', { name: 'Message' }).count(), 0);
+  await page.locator('summary', { hasText: '1 ended' }).waitFor();
+  await item.getByRole('button', { name: 'Mark seen' }).click();
+  await page.getByText('Nobody needs you. No agent runs.').waitFor();
+  await page.reload();
+  await page.locator('summary', { hasText: '1 ended' }).waitFor();
+  await page.getByText('Nobody needs you. No agent runs.').waitFor();
+});
+
+test('whoever waits longest comes first', async () => {
+  const hub = await startHub();
+  await ask(hub, { from: 'third', ts: ago(1) });
+  await ask(hub, { from: 'first', ts: ago(90) });
+  await hub.post({ project: PROJECT, from: 'second', type: 'error', msg: 'no', ts: ago(30) });
+  const page = await openDashboard(hub);
+  await until(async () => (await page.locator('.needs h3').count()) === 3, { what: 'three needs' });
+  assert.deepEqual(await page.locator('.needs h3').allInnerTexts(), ['first', 'second', 'third']);
+  assert.deepEqual(await page.locator('.needs time').allInnerTexts(), ['1 h', '30 min', '1 min']);
+});
