@@ -111,7 +111,7 @@ test('it is closed when the question is answered elsewhere', async () => {
   const { hub, page } = await watched({ notify: ['question'] });
   const { id } = await hub.post({ from: 'api', type: 'question', msg: 'Which db?' });
   await told(page, id);
-  await hub.call('POST', `/questions/${id}/answer`, { msg: 'sqlite' });
+  await hub.call('POST', `/questions/${id}/answer`, { answer: 'sqlite' });
   await until(async () => (await shown(page))[0]?.closed, { what: 'closed' });
 });
 
@@ -189,7 +189,7 @@ test('title and icon count what needs the person, and say when nothing does', as
   const { ids } = await hub.post([{ from: 'a', type: 'question', msg: 'One?' }, { from: 'b', type: 'question', msg: 'Two?' }]);
   await until(async () => (await page.title()) === '(2) hub', { what: 'a title with the count' });
   assert.match(await icon(), />2<\/text>/);
-  for (const id of ids) await hub.call('POST', `/questions/${id}/answer`, { msg: 'yes' });
+  for (const id of ids) await hub.call('POST', `/questions/${id}/answer`, { answer: 'yes' });
   await until(async () => (await page.title()) === 'hub', { what: 'a title without a count' });
   assert.doesNotMatch(await icon(), /<text/);
 });
@@ -285,8 +285,9 @@ test('the browser is asked for permission by a click only', async () => {
 
 test('where the browser refuses notifications the settings say what to do', async () => {
   const hub = await startHub();
-  const page = await openDashboard(hub);
-  assert.equal(await page.evaluate(() => Notification.permission), 'denied');
+  const context = await newContext();
+  await context.addInitScript(() => Object.defineProperty(Notification, 'permission', { value: 'denied' }));
+  const page = await openDashboard(hub, { context });
   await page.keyboard.press(',');
   await page.getByText(/icon left of the address, allow notifications/).waitFor();
 });

@@ -62,9 +62,9 @@ test('the oldest open wait ticks, leads to its question, and ends with the answe
   await wait.getByRole('link', { name: 'Which db?' }).click();
   assert.equal(new URL(page.url()).searchParams.get('id'), String(id));
   await page.locator('hub-details').getByText('Which db?').first().waitFor();
-  await hub.call('POST', `/questions/${id}/answer`, { msg: 'sqlite' });
+  await hub.call('POST', `/questions/${id}/answer`, { answer: 'sqlite' });
   await wait.getByRole('link', { name: 'Which title?' }).waitFor();
-  await hub.call('POST', `/questions/${later.id}/answer`, { msg: 'Hub' });
+  await hub.call('POST', `/questions/${later.id}/answer`, { answer: 'Hub' });
   await wait.getByText('Nobody waits for an answer.').waitFor();
 });
 
@@ -74,7 +74,7 @@ test('how long answers took is told by who asked', async () => {
   const answers = picture(page, 'Time to answer');
   await answers.getByText('No question was answered yet.').waitFor();
   const { id } = await hub.post({ from: 'api', type: 'question', msg: 'Which db?' });
-  await hub.call('POST', `/questions/${id}/answer`, { msg: 'sqlite' });
+  await hub.call('POST', `/questions/${id}/answer`, { answer: 'sqlite' });
   const row = answers.getByRole('row').nth(1);
   await row.waitFor();
   const { answers: [told] } = await hub.get('/stats?minutes=60');
