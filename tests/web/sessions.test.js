@@ -69,8 +69,12 @@ test('a waiter is live, stale or none, in words', () => {
   assert.match(wakeOf({ wake: 'live', waiter: { since: '', way: 'rewake' } }).means, /rewake/);
 });
 
-test('a last message is one line, without the name beside it', () => {
-  assert.equal(oneLine('Agent login completed:\n  all  done', 'login'), 'completed: all done');
+test('a last message is one line, without the name and the state beside it', () => {
+  assert.equal(oneLine('Agent login completed:\n  all  done', 'login'), 'all done');
+  assert.equal(oneLine('Agent login completed (worker of lead): all done', 'login'), 'all done');
+  assert.equal(oneLine('Manager login completed its goal', 'login'), 'completed its goal');
+  assert.equal(oneLine('Agent login is waiting for input: Which?', 'login'), 'Which?');
+  assert.equal(oneLine('Agent login failed: billing_error', 'login'), 'failed: billing_error');
   assert.equal(oneLine('Agent login2 completed', 'login'), 'Agent login2 completed');
 });
 

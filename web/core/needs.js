@@ -30,6 +30,7 @@ import { muteOf } from './mutes.js';
  * @property {string} text
  * @property {Session} [session]
  * @property {Question} [question]
+ * @property {string} [title] of what tells the trouble
  * @property {Notification} [notification] what tells the trouble
  */
 
@@ -89,7 +90,7 @@ function troubleOf(session, known) {
     return { ...of, key: `silent ${project}/${id} ${ts}`, kind: 'silent', ts, text: told?.msg ?? '', notification: told ?? undefined };
   }
   if (session.state !== 'error' || told?.type !== 'error' || told.seen) return null;
-  return { ...of, key: `trouble ${told.id}`, kind: session.gone ? 'gone' : 'error', ts: told.ts, text: told.msg, notification: told };
+  return { ...of, key: `trouble ${told.id}`, kind: session.gone ? 'gone' : 'error', ts: told.ts, title: told.title, text: told.msg, notification: told };
 }
 
 /** What a hook's question says around the question: who asks is shown beside it. */

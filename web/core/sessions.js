@@ -184,8 +184,11 @@ export function wakeOf(session, holder) {
   return { wake, text: WAKE[wake].text, means: WAKE[wake].means + way };
 }
 
+/** What the hub says before an agent's own words, where the state says it too. */
+const SAYS = /^(?:completed(?: its goal| \(worker of [^)]*\))?|is waiting for input): (?=.)/;
+
 /**
- * The text of a notification in one line, without the name that stands beside it.
+ * The text of a notification in one line, without the name and the state that stand beside it.
  *
  * @param {string} msg
  * @param {string} name
@@ -194,7 +197,7 @@ export function oneLine(msg, name) {
   const line = msg.replace(/\s+/g, ' ').trim();
   for (const title of ['Agent', 'Manager']) {
     const head = `${title} ${name} `;
-    if (line.startsWith(head)) return line.slice(head.length);
+    if (line.startsWith(head)) return line.slice(head.length).replace(SAYS, '');
   }
   return line;
 }

@@ -2,7 +2,7 @@
 
 import './hub-where.js';
 import { h } from './dom.js';
-import { once, plain, put, refusal, refuse, say, sends, stateBadge } from './parts.js';
+import { long, once, plain, put, refusal, refuse, say, sends, stateBadge } from './parts.js';
 import { wayToLook, waysThere, waysToAnswer } from '../core/commands.js';
 import { setTime, timeElement } from '../core/time.js';
 import { requestOf } from '../core/tool.js';
@@ -49,6 +49,7 @@ export class HubQuestion extends HTMLElement {
     this.#need = need;
     say(this.#project, place);
     setTime(this.#time, need.ts);
+    if (this.#text.textContent !== need.text) long(this.#text, need.text);
     say(this.#text, need.text);
     put(this.#claimed, 'hidden', question.state !== 'claimed');
     say(this.#claimed, `${question.by ?? 'Somebody'} is on it.`);
@@ -106,7 +107,7 @@ export class HubQuestion extends HTMLElement {
     const request = requestOf(data);
     if (!request) return null;
     // It says the same, cut short.
-    this.#text.classList.add('visually-hidden');
+    this.#text.hidden = true;
     const what = request.tool || 'Request';
     return h(
       'div',
@@ -115,9 +116,9 @@ export class HubQuestion extends HTMLElement {
       ...request.parts.map(({ name, text }) =>
         h(
           'div',
-          { class: isShort(text) ? 'part short' : 'part' },
-          name && h('span', { class: 'name' }, ...plain(name)),
-          h('pre', { tabindex: '0', role: 'region', 'aria-label': `${what} ${name}`.trim() }, ...plain(text)),
+          { class: isShort(name, text) ? 'part short' : 'part' },
+          isCommand(name) ? '' : h('span', { class: 'name' }, ...plain(name)),
+          h('pre', isShort(name, text) ? {} : { tabindex: '0', role: 'region', 'aria-label': `${what} ${name}`.trim() }, ...plain(text)),
         ),
       ),
     );
@@ -144,8 +145,12 @@ export class HubQuestion extends HTMLElement {
         'div',
         { class: 'free' },
         this.#field,
-        h('button', { onclick: () => this.#decide('deny') }, 'Deny'),
-        h('button', { class: 'primary', onclick: () => this.#decide('allow') }, 'Approve'),
+        h(
+          'div',
+          {},
+          h('button', { onclick: () => this.#decide('deny') }, 'Deny'),
+          h('button', { class: 'primary', onclick: () => this.#decide('allow') }, 'Approve'),
+        ),
       ),
     );
   }
@@ -214,9 +219,14 @@ export class HubQuestion extends HTMLElement {
   }
 }
 
-/** Whether it is read in a glance, beside its name. @param {string} text */
-function isShort(text) {
-  return text.length <= 32 && !text.includes('\n');
+/** Whether it is what will be run: it needs no name. @param {string} name */
+function isCommand(name) {
+  return ['', 'command', 'cmd'].includes(name);
+}
+
+/** Whether it is read in a glance, beside its name. @param {string} name @param {string} text */
+function isShort(name, text) {
+  return !isCommand(name) && text.length <= 40 && !text.includes('\n');
 }
 
 /** @param {Question} question */

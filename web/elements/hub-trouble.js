@@ -3,7 +3,7 @@
 import './hub-compose.js';
 import './hub-where.js';
 import { h } from './dom.js';
-import { plain, say, stateBadge } from './parts.js';
+import { long, plain, say, stateBadge } from './parts.js';
 import { wayToLook, waysThere } from '../core/commands.js';
 import { oneLine } from '../core/sessions.js';
 import { setTime, timeElement } from '../core/time.js';
@@ -24,6 +24,7 @@ export class HubTrouble extends HTMLElement {
   #head = h('header');
   #project = h('span', { class: 'project' });
   #text = h('p', { class: 'text' });
+  #said = '';
   #time = timeElement('', () => this.store?.now() ?? Date.now());
   #compose = h('div', { class: 'more', hidden: true });
   #where = h('div', { class: 'more', hidden: true });
@@ -43,7 +44,10 @@ export class HubTrouble extends HTMLElement {
     say(this.#project, place);
     setTime(this.#time, need.ts);
     const text = textOf(need);
-    if (this.#text.textContent !== text) this.#text.replaceChildren(...plain(text));
+    if (this.#said === text) return;
+    this.#said = text;
+    long(this.#text, text);
+    this.#text.replaceChildren(...(need.title ? [h('strong', {}, ...plain(need.title)), '\n'] : []), ...plain(text));
   }
 
   /** @param {Need} need */

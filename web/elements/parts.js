@@ -59,6 +59,19 @@ export function plain(text) {
   );
 }
 
+/**
+ * Makes the place of a long text one that can be scrolled, by keyboard too.
+ *
+ * @param {HTMLElement} place
+ * @param {string} text
+ */
+export function long(place, text) {
+  const isLong = text.length > 600 || text.split('\n').length > 12;
+  place.classList.toggle('long', isLong);
+  if (isLong) place.tabIndex = 0;
+  else place.removeAttribute('tabindex');
+}
+
 /** A place for what the hub refused, said aloud when it comes. */
 export function refusal() {
   return h('p', { class: 'refused', role: 'alert', hidden: true });
