@@ -112,7 +112,8 @@ for (const [name, session] of /** @type {const} */ ([
     const context = await newContext();
     allow(context, REFUSED);
     const value = session(token);
-    await context.addInitScript(([key, text]) => sessionStorage.setItem(key, text), /** @type {[string, string]} */ ([KEY, typeof value === 'string' ? value : JSON.stringify(value)]));
+    // Before it is the hub's, the page is nobody's, and has no storage.
+    await context.addInitScript(([key, text]) => location.protocol === 'http:' && sessionStorage.setItem(key, text), /** @type {[string, string]} */ ([KEY, typeof value === 'string' ? value : JSON.stringify(value)]));
     const page = await openDashboard(hub, { context, signIn: false, live: false });
     assert.match(await signInPage(page), /hubctl dashboard/);
     assert.doesNotMatch(await page.content(), /a secret of the hub/);

@@ -56,7 +56,6 @@ export async function newContext(options = {}) {
   context.setDefaultTimeout(DEADLINE);
   const book = { said: /** @type {string[]} */ ([]), allowed: /** @type {RegExp[]} */ ([]) };
   complaints.set(context, book);
-  await context.addInitScript(tellViolations);
   context.on('console', (message) => {
     if (message.type() === 'error') book.said.push(`console: ${message.text()} (${message.location().url})`);
   });
@@ -161,23 +160,27 @@ export async function axe(page, { within, disable = [] } = {}) {
 }
 
 /**
- * The ids that the feed shows, in its order; those inside collapsed rows too.
+ * The ids that the feed shows, in its order, from its beginning to its end; those inside collapsed rows too.
  *
  * @param {Page} page
  * @returns {Promise<number[]>}
  */
 export function feedIds(page) {
-  return page.evaluate(() =>
-    [...document.querySelectorAll('hub-feed hub-row')].flatMap((row) => {
-      const { ids, id } = /** @type {HTMLElement} */ (row).dataset;
-      return (ids ?? id ?? '').split(/[\s,]+/).filter(Boolean).map(Number);
-    }),
-  );
-}
-
-/** Says what the content security policy refused; Chromium's own line does not always come. */
-function tellViolations() {
-  document.addEventListener('securitypolicyviolation', (event) => {
-    console.error(`CSP: ${event.violatedDirective} refused ${event.blockedURI} at ${event.sourceFile}:${event.lineNumber} ${event.sample}`);
+  return page.evaluate(async () => {
+    const scroller = /** @type {HTMLElement} */ (document.querySelector('hub-feed .scroller'));
+    const [from, frame] = [scroller.scrollTop, () => new Promise((resolve) => requestAnimationFrame(resolve))];
+    /** @type {Map<number, number[]>} */
+    const places = new Map();
+    // Only the rows in sight exist.
+    for (let top = 0; top === 0 || top < scroller.scrollHeight; top += Math.max(200, scroller.clientHeight / 2)) {
+      scroller.scrollTop = top;
+      await frame().then(frame);
+      for (const row of scroller.querySelectorAll('hub-row')) {
+        const { ids, id } = /** @type {HTMLElement} */ (row).dataset;
+        places.set(Number(row.getAttribute('aria-posinset')), (ids ?? id ?? '').split(' ').filter(Boolean).map(Number));
+      }
+    }
+    scroller.scrollTop = from;
+    return [...places].sort(([a], [b]) => a - b).flatMap(([, ids]) => ids);
   });
 }
