@@ -20,6 +20,9 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; i
     connect-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; \
     require-trusted-types-for 'script'; trusted-types 'none'";
 
+/// Who shares a group of windows with the page.
+const OPENER_POLICY: HeaderName = HeaderName::from_static("cross-origin-opener-policy");
+
 /// Half of a SHA-256 tells versions of a file apart.
 const TAG_BYTES: usize = 16;
 
@@ -40,8 +43,10 @@ fn answer(path: &str, headers: &HeaderMap) -> Result<Response, ApiError> {
     let (kind, file) = find(path).ok_or(Code::NotFound)?;
     let tag = format!("\"{}\"", hex(&file.metadata.sha256_hash()[..TAG_BYTES]));
     let known = is_known(&tag, headers);
-    let about: [(HeaderName, &str); 4] = [
+    let about: [(HeaderName, &str); 5] = [
         (CONTENT_SECURITY_POLICY, POLICY),
+        // A page that opened this one keeps no handle to it.
+        (OPENER_POLICY, "same-origin"),
         (REFERRER_POLICY, "no-referrer"),
         // Asked for each time, sent only when it has changed: an updated hub never meets a page of the old one.
         (CACHE_CONTROL, "no-cache"),
