@@ -149,6 +149,27 @@ test('a character that hides in a command is shown', async () => {
   assert.equal(await shown.locator('mark').count(), 2);
 });
 
+test('a click that was aimed at what has just gone does not hit what takes its place', async () => {
+  const hub = await startHub();
+  const first = await ask(hub, { ts: ago(3), options: ['yes'] });
+  const next = await ask(hub, { ts: ago(2), options: ['yes'], from: 'search' });
+  const page = await openDashboard(hub);
+  const late = await of(page, next).getByRole('button', { name: 'yes' }).elementHandle();
+  await page.evaluate(([button, id]) => {
+    const gone = () => document.querySelector(`hub-question[data-id="${id}"]`) || button?.dispatchEvent(new MouseEvent('click', { bubbles: true, detail: 1 }));
+    new MutationObserver(gone).observe(/** @type {Node} */ (document.querySelector('.needs')), { childList: true });
+  }, /** @type {const} */ ([late, first]));
+  await of(page, first).getByRole('button', { name: 'yes' }).click();
+  await of(page, first).waitFor({ state: 'detached' });
+  await until(async () => (await stored(hub, first)).state === 'answered');
+  assert.equal((await stored(hub, next)).state, 'open');
+  // A moment later a click is meant.
+  await until(async () => {
+    await of(page, next).getByRole('button', { name: 'yes' }).click({ timeout: 500 }).catch(() => {});
+    return (await stored(hub, next)).state === 'answered';
+  });
+});
+
 test('withdrawing takes two presses, and a change of mind none', async () => {
   const hub = await startHub();
   const id = await ask(hub);

@@ -42,17 +42,17 @@ import { muteOf } from './mutes.js';
  * @returns {Need[]}
  */
 export function needs(known) {
-  const sessions = [...known.sessions.values(), ...(known.past?.sessions.values() ?? [])];
-  const find = finder(sessions);
-  /** @type {Need[]} */
-  const found = [];
-  for (const question of known.questions.values()) {
-    if (isOpen(question)) found.push(asked(question, find(question.project, question.from)));
-  }
+  const open = [...known.questions.values()].filter(isOpen);
+  // Many sessions may be over: they are not indexed for a few questions.
+  const find = open.length > 0 ? finder(known.sessions.values()) : () => undefined;
+  const over = (/** @type {Question} */ { project, from }) => known.past?.sessions.get(`${project}/${from}`);
+  const found = open.map((question) => asked(question, find(question.project, question.from) ?? over(question)));
   const now = known.now();
-  for (const session of sessions) {
-    const trouble = troubleOf(session, known);
-    if (trouble && !muteOf(known.preferences, session, now)) found.push(trouble);
+  for (const sessions of [known.sessions, known.past?.sessions ?? new Map()]) {
+    for (const session of sessions.values()) {
+      const trouble = troubleOf(session, known);
+      if (trouble && !muteOf(known.preferences, session, now)) found.push(trouble);
+    }
   }
   return found.sort((a, b) => Date.parse(a.ts) - Date.parse(b.ts) || (a.key < b.key ? -1 : 1));
 }
@@ -83,13 +83,14 @@ function asked(question, session) {
  */
 function troubleOf(session, known) {
   const { id, project, name, since, last_seen: seen, last } = session;
+  if (!session.silent && session.state !== 'error') return null;
   const told = last === undefined ? null : known.feed.get(last) ?? known.past?.notification(last);
   const of = { project, name, session };
   if (session.silent && !isOver(session)) {
     const ts = seen ?? since ?? '';
     return { ...of, key: `silent ${project}/${id} ${ts}`, kind: 'silent', ts, text: told?.msg ?? '', notification: told ?? undefined };
   }
-  if (session.state !== 'error' || told?.type !== 'error' || told.seen) return null;
+  if (told?.type !== 'error' || told.seen) return null;
   return { ...of, key: `trouble ${told.id}`, kind: session.gone ? 'gone' : 'error', ts: told.ts, title: told.title, text: told.msg, notification: told };
 }
 

@@ -125,7 +125,8 @@ function byRank(a, b) {
  */
 export function ended(sessions) {
   const at = (/** @type {Session} */ it) => Date.parse(it.since ?? it.last_seen ?? '') || 0;
-  return [...sessions].filter(isOver).sort((a, b) => at(b) - at(a));
+  const over = [...sessions].filter(isOver).map((session) => ({ session, at: at(session) }));
+  return over.sort((a, b) => b.at - a.at).map(({ session }) => session);
 }
 
 /**

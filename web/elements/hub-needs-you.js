@@ -15,7 +15,7 @@ import { Past } from '../hub/past.js';
  * @typedef {import('./hub-trouble.js').HubTrouble} HubTrouble
  */
 
-/** After what is above an item went away, a click in flight was meant for another one, for so long, in ms. */
+/** After what was above an item went away, a click in flight was meant for another one, for so long, in ms. */
 const STRAY = 350;
 /** How long it waits for the text of an answer before it says that there is one, in ms. */
 const PATIENCE = 1000;
@@ -33,7 +33,8 @@ export class HubNeedsYou extends HTMLElement {
   #untold = [];
   /** What is shown now. @type {Need[]|null} */
   #shown = null;
-  #moved = -Infinity;
+  /** Items that moved up, and when. */
+  #moved = { keys: new Set(['']), at: -Infinity };
   #stop = () => {};
 
   connectedCallback() {
@@ -59,7 +60,7 @@ export class HubNeedsYou extends HTMLElement {
     const left = before.filter(({ key }) => !now.some((need) => need.key === key));
     this.#notice(now, before, left);
     const heir = left.length > 0 ? this.#heir(now, before) : null;
-    if (left.length > 0) this.#moved = performance.now();
+    if (left.length > 0) this.#moved = { keys: new Set(before.slice(before.indexOf(left[0])).map(({ key }) => key)), at: performance.now() };
     this.#update(now);
     heir?.();
     this.#shown = now;
@@ -180,7 +181,10 @@ export class HubNeedsYou extends HTMLElement {
    * @param {MouseEvent} event
    */
   #guard(event) {
-    if (event.detail === 0 || performance.now() - this.#moved > STRAY) return;
+    const item = /** @type {Element} */ (event.target).closest('[data-key]');
+    const { keys, at } = this.#moved;
+    // A key's click has no pointer that could have been elsewhere.
+    if (event.detail === 0 || performance.now() - at > STRAY || !keys.has(/** @type {HTMLElement|null} */ (item)?.dataset.key ?? '')) return;
     event.preventDefault();
     event.stopPropagation();
   }

@@ -3,7 +3,7 @@
 import { HubSession, keyOf } from './hub-session.js';
 import { h, keyed } from './dom.js';
 import { put, say, setState, stateBadge } from './parts.js';
-import { ended, groups, shortPaths, stateOf } from '../core/sessions.js';
+import { ended, groups, isOver, shortPaths, stateOf } from '../core/sessions.js';
 import { setTime, timeElement } from '../core/time.js';
 import { Past } from '../hub/past.js';
 
@@ -69,10 +69,12 @@ export class HubSessions extends HTMLElement {
   #ended() {
     const { store } = this;
     if (!store) return;
-    const over = ended([...Past.of(store).sessions.values(), ...store.sessions.values()]);
-    put(this.#fold, 'hidden', over.length === 0);
-    say(this.#count, `${over.length} ended`);
+    const all = [...Past.of(store).sessions.values(), ...store.sessions.values()];
+    const count = all.filter(isOver).length;
+    put(this.#fold, 'hidden', count === 0);
+    say(this.#count, `${count} ended`);
     if (!this.#fold.open) return;
+    const over = ended(all);
     const shown = over.slice(0, SHOWN);
     const titles = shortPaths(shown.map(({ project }) => project));
     keyed(
