@@ -227,16 +227,17 @@ export class Feed {
    * that is marked meanwhile stays, until {@link renew}.
    *
    * @param {Filter} [filter]
-   * @returns {Rows}
+   * @param {number} [most] notifications looked at in this call: a new filter in a long feed is a lot of work for one frame
+   * @returns {Rows} `partial`, if there was more to look at
    */
-  rows(filter = {}) {
+  rows(filter = {}, most = Infinity) {
     const wanted = tidy(filter);
     const index = this.#views.findIndex((view) => same(view.filter, wanted));
     const kept = index >= 0 ? this.#views.splice(index, 1)[0] : undefined;
     const view = kept && !kept.stale ? kept : new Rows(wanted);
     this.#views.push(view);
     if (this.#views.length > KEPT_VIEWS) this.#views.shift();
-    this.#extend(view);
+    this.#extend(view, most);
     return view;
   }
 
@@ -288,13 +289,22 @@ export class Feed {
     }
   }
 
-  /** Goes on with a view downwards, as far as is known without gaps. @param {Rows} view */
-  #extend(view) {
+  /**
+   * Goes on with a view downwards, as far as is known without gaps.
+   *
+   * @param {Rows} view
+   * @param {number} most
+   */
+  #extend(view, most) {
     const floor = this.place(view.filter).before ?? 0;
+    view.partial = false;
     if (view.floor <= floor) return;
-    for (let index = this.#below(view.floor); index < this.size; index += 1) {
+    const from = this.#below(view.floor);
+    for (let index = from; index < this.size; index += 1) {
       const notification = /** @type {Notification} */ (this.#all.at(index));
       if (notification.id < floor) break;
+      view.partial = index - from >= most;
+      if (view.partial) return;
       view.older(notification);
     }
     if (floor > 0) view.floor = floor;

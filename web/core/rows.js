@@ -26,6 +26,8 @@ export class Rows {
   head = -Infinity;
   /** Everything down to this id was looked at. */
   floor = Infinity;
+  /** Whether there is more to look at than was. */
+  partial = false;
   /** Whether it must be made anew. */
   stale = false;
 

@@ -25,6 +25,8 @@ export class HubDetails extends HTMLElement {
   #items = [];
   #moved = -1;
   #drawn = '';
+  /** What the hub was asked for; it is not asked again for what it does not have. @type {Set<number>} */
+  #asked = new Set();
   #badge = stateBadge({ state: '', text: '' });
   #heading = h('h3', { tabindex: '-1' });
   #number = h('span', { class: 'number muted' });
@@ -37,6 +39,7 @@ export class HubDetails extends HTMLElement {
   #around = h('div', { class: 'around' });
   #data = h('div', {});
   #trace = h('section', {});
+  #parts = [this.#options, this.#actions, this.#facts, this.#around, this.#data];
   #body = h('div', { class: 'body' }, this.#text, this.#options, this.#actions, this.#reply, this.#facts, this.#around, this.#data, this.#trace);
 
   connectedCallback() {
@@ -63,19 +66,26 @@ export class HubDetails extends HTMLElement {
    * @param {number} id 0 for nothing
    * @param {Notification[]} items of its row, newest first
    */
-  async show(id, items) {
+  show(id, items) {
     this.hidden = id === 0;
-    const other = id !== this.#id;
-    this.#id = id;
     this.#items = items;
-    if (!other || !id || !this.store) return;
+    if (id !== this.#id) {
+      this.#id = id;
+      this.#begin();
+    }
+    if (id && !this.#said) this.#fetch(id);
+    this.#refresh();
+  }
+
+  #begin() {
     this.#drawn = '';
+    this.#asked.clear();
     this.#moved = -1;
     this.#reply.hidden = true;
     this.#heading.parentElement?.scrollTo(0, 0);
-    this.#trace.replaceChildren();
-    this.refresh();
-    if (!this.store.feed.get(id)) await this.#fetch(id);
+    for (const part of [this.#heading, this.#time, this.#text, ...this.#parts, this.#trace]) part.replaceChildren();
+    say(this.#number, this.#id ? `#${this.#id}` : '');
+    setState(this.#badge, { state: '', text: '' });
   }
 
   /** Goes to the details' beginning. */
@@ -84,7 +94,7 @@ export class HubDetails extends HTMLElement {
   }
 
   /** Draws what changed. */
-  refresh() {
+  #refresh() {
     const said = this.#said;
     if (!said || !this.store) return;
     const { id, seen, status } = said;
@@ -240,18 +250,20 @@ export class HubDetails extends HTMLElement {
    */
   async #fetch(id, quietly = false) {
     const store = this.store;
+    if (this.#asked.has(id)) return;
+    this.#asked.add(id);
     try {
       store?.feed.add([await store.api.get(`/notifications/${id}`)]);
       store?.touch('feed');
       this.#drawn = '';
+      this.#asked.delete(id);
     } catch (error) {
       if (!(error instanceof Problem)) throw error;
       if (quietly || id !== this.#id) return;
       this.#heading.textContent = `#${id}: ${error.message}`;
       this.#text.textContent = error.hint;
-      for (const part of [this.#options, this.#actions, this.#facts, this.#around, this.#data]) part.replaceChildren();
+      for (const part of this.#parts) part.replaceChildren();
       setState(this.#badge, { state: 'ended', text: 'gone' });
-      say(this.#number, '');
     }
   }
 

@@ -21,6 +21,8 @@ import { Problem } from '../hub/api.js';
 const AHEAD = 30;
 /** Pages without a match in a row, until the person is asked whether to search on. */
 const BARREN = 10;
+/** Notifications looked at in a frame for a filter that is new: about 10 ms. */
+const SLICE = 20_000;
 /** A text is searched for when no letter came for so long, in ms. */
 const PAUSE = 120;
 
@@ -36,6 +38,10 @@ export class HubFeed extends HTMLElement {
   #failed = '';
   #others = true;
   #typing = 0;
+  #further = 0;
+  #partial = false;
+  /** Whose details were open, and so seen. */
+  #met = 0;
   #stop = new AbortController();
   #filters = /** @type {HubFilters} */ (h(/** @type {any} */ ('hub-filters'), { onfilter: (/** @type {CustomEvent<Change>} */ event) => this.#choose(event.detail) }));
   #details = /** @type {HubDetails} */ (h(/** @type {any} */ ('hub-details'), {
@@ -145,13 +151,16 @@ export class HubFeed extends HTMLElement {
   #show() {
     const store = this.store;
     if (!store) return;
-    const rows = store.feed.rows(this.#filter);
-    const setSize = store.feed.place(this.#filter).end ? rows.length : -1;
+    cancelAnimationFrame(this.#further);
+    const rows = store.feed.rows(this.#filter, SLICE);
+    this.#partial = rows.partial;
+    const setSize = !rows.partial && store.feed.place(this.#filter).end ? rows.length : -1;
     this.#list.show(rows, { now: () => store.now(), setSize, open: this.#open }, this.#others);
     this.#others = false;
     this.#all.disabled = store.feed.unseen === 0;
     this.#filters.offer(...choices(store));
-    this.#details.refresh();
+    this.#meet(store);
+    if (rows.partial) this.#further = requestAnimationFrame(() => this.#show());
   }
 
   /** After the list was drawn: are there others above, or others to load below? */
@@ -167,7 +176,8 @@ export class HubFeed extends HTMLElement {
     const store = this.store;
     if (!store?.ready) return this.#say('Loading…');
     const { end } = store.feed.place(this.#filter);
-    const none = store.feed.rows(this.#filter).length === 0;
+    const none = this.#list.count === 0;
+    if (this.#partial) return this.#say('Searching…');
     if (this.#failed) return this.#say(`Older ones could not be loaded: ${this.#failed}.`, 'Try again');
     if (end && none && isOpen(this.#filter)) return this.#say('Nothing was said yet.');
     if (end && none) return this.#say('Nothing matches.', 'Clear filters');
@@ -197,11 +207,11 @@ export class HubFeed extends HTMLElement {
     const store = this.store;
     if (!store || this.#loading) return;
     const filter = this.#filter;
-    const before = store.feed.rows(filter).length;
+    const before = this.#list.count;
     this.#loading = true;
     try {
       await store.loadOlder(filter);
-      if (filter === this.#filter) this.#barren = store.feed.rows(filter).length > before ? 0 : this.#barren + 1;
+      if (filter === this.#filter) this.#barren = store.feed.rows(filter, SLICE).length > before ? 0 : this.#barren + 1;
     } catch (error) {
       if (!(error instanceof Problem)) throw error;
       if (filter === this.#filter) this.#failed = error.message;
@@ -228,31 +238,41 @@ export class HubFeed extends HTMLElement {
    * @param {Row} row
    */
   #enter(row) {
-    this.#list.activate(this.store?.feed.rows(this.#filter).indexOf(row.items[0]) ?? 0, false);
+    this.#list.activate(this.#list.indexOf(row.items[0]), false);
     this.open(row.id);
     this.#details.enter();
   }
 
   /** @param {number} id */
   #detail(id) {
-    const store = this.store;
-    if (!store) return;
+    const had = this.#details.contains(document.activeElement);
+    if (id !== this.#open) this.#met = 0;
     this.#open = id;
     this.toggleAttribute('data-details', id > 0);
-    const had = this.#details.contains(document.activeElement);
-    const row = this.#rowOf(id);
-    this.#details.show(id, row?.items ?? []);
-    const unseen = row?.items.filter((item) => !item.seen).map((item) => item.id) ?? [];
-    if (unseen.length > 0) mark(store, unseen, true);
-    if (!id && had) this.#list.activate(Math.max(this.#list.activeIndex, 0), true);
     this.#show();
+    if (!id && had) this.#list.activate(Math.max(this.#list.activeIndex, 0), true);
+  }
+
+  /**
+   * Shows the details of what is open, which is seen by that; once, or it could not be marked otherwise.
+   *
+   * @param {import('../hub/store.js').Store} store
+   */
+  #meet(store) {
+    if (!store.ready) return;
+    const said = store.feed.get(this.#open);
+    const items = this.#rowOf(this.#open)?.items ?? (said ? [said] : []);
+    this.#details.show(this.#open, items);
+    if (items.length === 0 || this.#met === this.#open) return;
+    this.#met = this.#open;
+    const unseen = items.filter((item) => !item.seen).map((item) => item.id);
+    if (unseen.length > 0) mark(store, unseen, true);
   }
 
   /** @param {number} id */
   #rowOf(id) {
-    const rows = this.store?.feed.rows(this.#filter);
     const said = this.store?.feed.get(id);
-    return said && rows?.at(rows.indexOf(said));
+    return said && this.#list.at(this.#list.indexOf(said));
   }
 
   /** @param {Row} row */
@@ -285,7 +305,7 @@ export class HubFeed extends HTMLElement {
    */
   #act(action, event, target) {
     const arrow = event.key.startsWith('Arrow');
-    const row = this.store?.feed.rows(this.#filter).at(this.#list.activeIndex);
+    const row = this.#list.at(this.#list.activeIndex);
     if (action === 'close' && this.#open) this.open(0);
     else if (action === 'all-seen') this.#markAll();
     else if (action === 'reply' && this.#open) this.#details.reply();

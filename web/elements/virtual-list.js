@@ -14,14 +14,21 @@ import { HubRow } from './hub-row.js';
  * @property {number} open the id whose details are shown, 0 if none
  */
 
+/** Nobody scrolls any more when nothing moved for so long, in ms. */
+const REST = 150;
+
 export class VirtualList {
   /** @type {Rows|null} */
   #rows = null;
   /** @type {Map<Row, HubRow>} */
   #shown = new Map();
+  /** As they follow each other. @type {HubRow[]} */
+  #order = [];
+  #sorting = 0;
   #row = 44;
   #height = 0;
   #frame = 0;
+  #left = 0;
   /** The first row in sight, and where it was. @type {{item: Notification, index: number}|null} */
   #anchor = null;
   /** What is at or below it was in sight, or could be. */
@@ -58,8 +65,7 @@ export class VirtualList {
 
   /** How many rows are left below what is in sight. */
   get left() {
-    const { top, height, row, count } = this.#sight();
-    return count - Math.ceil((top + height) / row);
+    return this.#left;
   }
 
   /** The row that has the focus, or gets it. */
@@ -68,7 +74,24 @@ export class VirtualList {
   }
 
   get activeIndex() {
-    return this.#active && this.#rows ? this.#rows.indexOf(this.#active) : -1;
+    return this.#active ? this.indexOf(this.#active) : -1;
+  }
+
+  get count() {
+    return this.#rows?.length ?? 0;
+  }
+
+  /** @param {number} index */
+  at(index) {
+    return this.#rows?.at(index);
+  }
+
+  /**
+   * @param {Notification} notification
+   * @returns {number} -1 if no row shows it
+   */
+  indexOf(notification) {
+    return this.#rows?.indexOf(notification) ?? -1;
   }
 
   /**
@@ -142,7 +165,7 @@ export class VirtualList {
   }
 
   #sight() {
-    return { top: this.scroller.scrollTop, height: this.#height, row: this.#row, count: this.#rows?.length ?? 0 };
+    return { top: this.scroller.scrollTop, height: this.#height, row: this.#row, count: this.count };
   }
 
   /** @param {boolean} changed whether more than the place changed */
@@ -192,37 +215,63 @@ export class VirtualList {
     const index = Math.min(Math.floor(Math.max(sight.top, 0) / sight.row), rows.length - 1);
     const row = rows.at(index);
     this.#anchor = row ? { item: row.items[0], index } : null;
+    this.#left = sight.count - Math.ceil((sight.top + sight.height) / sight.row);
     if (sight.height > 0 && row) this.#known = Math.max(this.#known, row.id);
   }
 
   /**
    * @param {{first: number, last: number}} range
    * @param {Rows} rows
-   * @param {boolean} changed
+   * @param {boolean} changed whether the rows that are shown already say something else, too
    */
   #place({ first, last }, rows, changed) {
     const wanted = this.#wanted(first, last, rows);
     const free = [];
-    const kept = new Map();
+    /** @type {Map<Row, HubRow>} */
+    const shown = new Map();
     for (const [row, element] of this.#shown) {
-      if (wanted.has(row)) kept.set(row, element);
+      if (wanted.has(row)) shown.set(row, element);
       else free.push(element);
     }
-    // Before others are put in order: moving it would lose the focus.
+    for (const [row, index] of wanted) {
+      const old = shown.get(row);
+      const element = old ?? free.pop() ?? this.host.appendChild(new HubRow());
+      if (!old || changed) {
+        element.show(row, { index, ...this.#look });
+        element.style.transform = `translateY(${index * this.#row}px)`;
+      }
+      shown.set(row, element);
+    }
     for (const element of free) element.remove();
+    this.#shown = shown;
+    this.#order = [...wanted.keys()].map((row) => /** @type {HubRow} */ (shown.get(row)));
+    this.#stops();
+    if (changed) this.#sort();
+    else this.#sortLater();
+  }
+
+  /** While one scrolls, rows only change what they say; moving them in the document would cost more than all else. */
+  #sortLater() {
+    clearTimeout(this.#sorting);
+    this.#sorting = setTimeout(() => this.#sort(), REST);
+  }
+
+  /** Puts the rows in the document's order, in which they are read aloud. */
+  #sort() {
+    clearTimeout(this.#sorting);
+    const focused = document.activeElement?.closest('hub-row');
     /** @type {Element|null} */
     let next = this.host.firstElementChild;
-    for (const [row, index] of wanted) {
-      const old = kept.get(row);
-      const element = old ?? free.pop() ?? new HubRow();
-      if (!old || changed) element.show(row, { index, ...this.#look });
-      if (!old || changed) element.style.transform = `translateY(${index * this.#row}px)`;
+    for (const element of this.#order) {
+      // Moving what has the focus would lose it: rather those between go to the end.
+      while (element === focused && next && next !== element) {
+        const between = next;
+        next = between.nextElementSibling;
+        this.host.append(between);
+      }
       if (element === next) next = element.nextElementSibling;
       else this.host.insertBefore(element, next);
-      kept.set(row, element);
     }
-    this.#shown = kept;
-    this.#stops();
   }
 
   /**

@@ -1,0 +1,354 @@
+/** The feed: live, filtered, marked, collapsed, endless, and each notification in full. */
+
+import assert from 'node:assert/strict';
+
+import { allow, axe, feedIds, openDashboard, startHub, test, until } from './support/index.js';
+
+/** @param {import('playwright-core').Page} page @param {number} id */
+const row = (page, id) => page.locator(`hub-feed hub-row[data-id="${id}"]`);
+
+/** @param {import('playwright-core').Page} page */
+const search = (page) => page.evaluate(() => location.search);
+
+/** @param {import('playwright-core').Page} page @param {number[]} ids */
+const shows = (page, ids) =>
+  until(async () => JSON.stringify(await feedIds(page)) === JSON.stringify(ids), { what: `the feed shows ${ids}` });
+
+/**
+ * What `n` workers say.
+ *
+ * @param {number} n
+ * @param {(i: number) => object} [more]
+ */
+const many = (n, more = () => ({})) =>
+  Array.from({ length: n }, (_, i) => ({ msg: `step ${i}`, from: `worker-${i % 7}`, type: 'progress', ...more(i) }));
+
+/** @param {import('playwright-core').Page} page @param {number} top px */
+const scroll = (page, top) => page.evaluate((to) => document.querySelector('hub-feed .scroller')?.scrollTo(0, to), top);
+
+/** @param {import('./support/hub.js').Hub} hub @returns {Promise<number[]>} */
+async function unseen(hub) {
+  /** @type {number[]} */
+  const ids = [];
+  for (let after = 0; ; ) {
+    const page = await hub.get(`/notifications?limit=500&after=${after}`);
+    ids.push(...page.notifications.filter((/** @type {any} */ one) => !one.seen).map((/** @type {any} */ one) => one.id));
+    if (page.next === undefined) return ids;
+    after = page.next;
+  }
+}
+
+test('a filter is in the address: shared, gone back from, come back to', async () => {
+  const hub = await startHub();
+  const { ids } = await hub.post([
+    { msg: 'disk full', type: 'error', from: 'backup', priority: 'high' },
+    { msg: 'disk nearly full', type: 'message', from: 'backup' },
+    { msg: 'all tests pass', type: 'complete', from: 'worker', project: 'other' },
+  ]);
+  const [full, nearly, pass] = ids;
+  const page = await openDashboard(hub);
+  await shows(page, [pass, nearly, full]);
+  const filters = page.locator('hub-filters');
+
+  await filters.getByRole('button', { name: 'error' }).click();
+  await shows(page, [full]);
+  assert.equal(await search(page), '?types=error');
+  await filters.getByRole('button', { name: 'message' }).click();
+  await shows(page, [nearly, full]);
+  await filters.getByLabel('Priority').selectOption('high');
+  await shows(page, [full]);
+  assert.equal(await search(page), '?types=error%2Cmessage&priority=high');
+
+  await page.goBack();
+  await shows(page, [nearly, full]);
+  await page.goBack();
+  await page.goBack();
+  await shows(page, [pass, nearly, full]);
+  await page.goForward();
+  await shows(page, [full]);
+  await filters.getByRole('button', { name: 'Clear' }).click();
+  await shows(page, [pass, nearly, full]);
+
+  const shared = await openDashboard(hub, { path: '/?q=DISK&priority=normal&project=default' });
+  await shows(shared, [nearly, full]);
+  assert.equal(await shared.getByRole('searchbox').inputValue(), 'DISK');
+});
+
+test('typing a search is one step back, not one for each letter', async () => {
+  const hub = await startHub();
+  const { ids } = await hub.post([{ msg: 'apple' }, { msg: 'apricot' }]);
+  const page = await openDashboard(hub);
+  await shows(page, [...ids].reverse());
+  await page.keyboard.press('/');
+  const before = await page.evaluate(() => history.length);
+  await page.keyboard.type('apri', { delay: 30 });
+  await shows(page, [ids[1]]);
+  assert.equal(await search(page), '?q=apri');
+  assert.equal(await page.evaluate(() => history.length), before);
+});
+
+test('what is new comes in at the top, and moves nothing that is read further down', async () => {
+  const hub = await startHub();
+  const { ids } = await hub.post(many(100));
+  const page = await openDashboard(hub);
+  await row(page, ids[99] ?? 0).waitFor();
+  const first = await hub.post('at the top', { from: 'a' });
+  await row(page, first.id).waitFor();
+  assert.equal((await feedIds(page))[0], first.id);
+
+  await scroll(page, 1500);
+  const read = row(page, ids[60] ?? 0);
+  await read.waitFor();
+  const at = async () => (await read.boundingBox())?.y;
+  const before = await at();
+  const news = [];
+  for (let i = 0; i < 3; i += 1) news.push(await hub.post(`new ${i}`, { from: 'b' }));
+  const button = page.getByRole('button', { name: '3 new' });
+  await button.waitFor();
+  assert.equal(await at(), before);
+  await button.click();
+  await row(page, news[2]?.id ?? 0).waitFor();
+  await button.waitFor({ state: 'hidden' });
+  assert.equal(await page.evaluate(() => document.querySelector('hub-feed .scroller')?.scrollTop), 0);
+});
+
+test('scrolling down brings all older ones, to the beginning', async () => {
+  const hub = await startHub();
+  await hub.post(many(700));
+  const page = await openDashboard(hub);
+  const seen = new Set();
+  await until(async () => {
+    for (const id of await feedIds(page)) seen.add(id);
+    await page.evaluate(() => document.querySelector('hub-feed .scroller')?.scrollBy(0, 600));
+    return page.getByText('That is the beginning.').isVisible();
+  }, { what: 'the beginning', deadline: 60_000 });
+  for (const id of await feedIds(page)) seen.add(id);
+  assert.deepEqual([...seen].sort((one, other) => one - other), await hub.ids());
+});
+
+test('a search finds what is not loaded, and leaves no holes in the feed', async () => {
+  const hub = await startHub();
+  const { ids } = await hub.post(many(900, (i) => (i % 300 === 0 ? { msg: `needle ${i}`, from: 'sewer' } : {})));
+  const page = await openDashboard(hub);
+  await row(page, ids[899] ?? 0).waitFor();
+  await page.getByRole('searchbox').fill('NEEDLE');
+  await shows(page, [ids[600] ?? 0, ids[300] ?? 0, ids[0] ?? 0]);
+  await page.getByText('That is the beginning.').waitFor();
+  await page.getByRole('searchbox').fill('');
+  await row(page, ids[899] ?? 0).waitFor();
+  await scroll(page, 100_000);
+  const shown = await until(async () => {
+    const all = await feedIds(page);
+    return all.length > 10 && all.includes(ids[700] ?? 0) ? all : false;
+  }, { what: 'the end of the first page' });
+  for (const [index, id] of shown.slice(1).entries()) assert.ok((shown[index] ?? 0) - id <= 2, `${shown[index]} then ${id}`);
+});
+
+test('all are marked seen, also those not loaded, and the undo restores exactly what was not', async () => {
+  const hub = await startHub();
+  const { ids } = await hub.post(many(900));
+  const marked = ids.filter((_, i) => i % 3 === 0);
+  await hub.call('POST', '/seen', { ids: marked, seen: true });
+  const before = await unseen(hub);
+  assert.equal(before.length, 600);
+  const page = await openDashboard(hub);
+  await row(page, ids[899] ?? 0).waitFor();
+  await page.getByRole('button', { name: 'Mark all seen' }).click();
+  await until(async () => (await unseen(hub)).length === 0, { what: 'all are seen' });
+  assert.equal(await page.locator('hub-row[data-unseen]').count(), 0);
+  await page.getByRole('button', { name: 'Undo' }).click();
+  await until(async () => (await unseen(hub)).length === 600, { what: 'the marks are back' });
+  assert.deepEqual(await unseen(hub), before);
+  await row(page, ids[898] ?? 0).and(page.locator('[data-unseen]')).waitFor();
+  assert.equal(await row(page, ids[897] ?? 0).getAttribute('data-unseen'), null);
+});
+
+test('under a filter only what it shows is marked', async () => {
+  const hub = await startHub();
+  const { ids } = await hub.post([{ msg: 'a', type: 'error' }, { msg: 'b', type: 'complete' }]);
+  const page = await openDashboard(hub, { path: '/?types=error' });
+  await shows(page, [ids[0] ?? 0]);
+  await page.getByRole('button', { name: 'Mark all seen' }).click();
+  await until(async () => (await unseen(hub)).length === 1, { what: 'one is marked' });
+  assert.deepEqual(await unseen(hub), [ids[1]]);
+});
+
+test('repeats are one row that counts, and what comes between parts them', async () => {
+  const hub = await startHub();
+  const again = { msg: 'backup done', from: 'backup', type: 'message' };
+  const { ids } = await hub.post([again, again, { ...again, from: 'other' }, again]);
+  const page = await openDashboard(hub);
+  await shows(page, [ids[3], ids[2], ids[1], ids[0]].map(Number));
+  assert.equal(await page.locator('hub-feed hub-row').count(), 3);
+  assert.match(await row(page, ids[1] ?? 0).innerText(), /×2/);
+  const { id } = await hub.post(again);
+  await row(page, id).waitFor();
+  assert.match(await row(page, id).innerText(), /×2/);
+  assert.equal(await page.locator('hub-feed hub-row').count(), 3);
+});
+
+test('a newer one takes the place of an older one with its key, whose text is in the details', async () => {
+  const hub = await startHub();
+  const build = { key: 'build', from: 'ci', to: 'primary' };
+  await hub.post({ ...build, msg: 'building' });
+  await hub.post('something else', { from: 'other' });
+  const page = await openDashboard(hub);
+  await page.locator('hub-feed hub-row').nth(1).waitFor();
+  const { id } = await hub.post({ ...build, msg: 'build failed' });
+  await row(page, id).waitFor();
+  assert.equal(await page.locator('hub-feed hub-row').count(), 2);
+  assert.match(await row(page, id).innerText(), /updated ×1/);
+  await row(page, id).locator('.what').click();
+  const details = page.locator('hub-details');
+  await details.getByRole('link', { name: 'building' }).click();
+  await details.getByText('superseded').waitFor();
+  await details.getByText('Replaced').waitFor();
+});
+
+test('details show text, data, thread and delivery, and have an address', async () => {
+  const hub = await startHub();
+  const asked = await hub.post({ msg: 'line one\n  line two', title: 'A title', from: 'worker', to: 'primary', type: 'message', data: { exit: 1 } });
+  const said = await hub.post({ msg: 'understood', from: 'primary', to: 'worker', type: 'message', reply_to: asked.id });
+  const page = await openDashboard(hub);
+  await row(page, asked.id).locator('.what').click();
+  const details = page.locator('hub-details');
+  assert.equal(await search(page), `?id=${asked.id}`);
+  assert.equal(await details.locator('.text').innerText(), 'line one\n  line two');
+  assert.match(await details.locator('pre').innerText(), /"exit": 1/);
+  await details.getByText('Stored for primary').waitFor();
+  await until(async () => (await hub.get(`/notifications/${asked.id}`)).seen, { what: 'the mark' });
+
+  await hub.get('/wait?inbox=primary&timeout=0').then(({ lease }) => hub.call('POST', '/inboxes/primary/ack', { lease }));
+  await details.getByText('Taken up by primary').or(details.getByText('Given to primary')).first().waitFor();
+
+  await details.getByRole('link', { name: 'understood' }).click();
+  await details.locator('.text', { hasText: 'understood' }).waitFor();
+  assert.equal(await search(page), `?id=${said.id}`);
+  await page.goBack();
+  await details.locator('.text', { hasText: 'line one' }).waitFor();
+  await page.keyboard.press('Escape');
+  await details.waitFor({ state: 'hidden' });
+  assert.equal(await search(page), '');
+
+  const link = await openDashboard(hub, { path: `/?id=${said.id}` });
+  await link.locator('hub-details .text', { hasText: 'understood' }).waitFor();
+  await link.locator('hub-details').getByRole('link', { name: 'A title' }).waitFor();
+});
+
+test('a link to one that is far back shows it, and the feed is as it was', async () => {
+  const hub = await startHub();
+  const { ids } = await hub.post(many(600));
+  const page = await openDashboard(hub, { path: `/?id=${ids[3]}` });
+  await page.locator('hub-details .text', { hasText: 'step 3' }).waitFor();
+  await row(page, ids[599] ?? 0).waitFor();
+  assert.ok(!(await feedIds(page)).includes(ids[3] ?? 0));
+});
+
+test('a link to what is gone says so', async () => {
+  const hub = await startHub();
+  const page = await openDashboard(hub, { path: '/?id=12345' });
+  allow(page, /12345/);
+  await page.locator('hub-details').getByText('no such notification').waitFor();
+});
+
+test('the feed is used by keyboard alone', async () => {
+  const hub = await startHub();
+  const { ids } = await hub.post(many(50));
+  const page = await openDashboard(hub);
+  await row(page, ids[49] ?? 0).waitFor();
+  assert.equal(await page.locator('hub-row[tabindex="0"]').count(), 1);
+  const focused = () => page.evaluate(() => Number(document.activeElement?.closest('hub-row')?.getAttribute('data-id')));
+  await page.keyboard.press('j');
+  assert.equal(await focused(), ids[49]);
+  for (let i = 0; i < 30; i += 1) await page.keyboard.press('ArrowDown');
+  assert.equal(await focused(), ids[19]);
+  await page.keyboard.press('k');
+  assert.equal(await focused(), ids[20]);
+  assert.equal(await page.locator('hub-row:focus').getAttribute('aria-posinset'), '30');
+  await page.keyboard.press('e');
+  await until(async () => (await hub.get(`/notifications/${ids[20]}`)).seen, { what: 'e marks it' });
+  await page.keyboard.press('e');
+  await until(async () => !(await hub.get(`/notifications/${ids[20]}`)).seen, { what: 'e takes the mark back' });
+  await page.keyboard.press('Enter');
+  await page.locator('hub-details .text', { hasText: 'step 20' }).waitFor();
+  await page.keyboard.press('j');
+  await page.locator('hub-details .text', { hasText: 'step 19' }).waitFor();
+  await page.keyboard.press('Escape');
+  assert.equal(await focused(), ids[19]);
+  await hub.post('while the focus is on a row', { from: 'b' });
+  await page.getByRole('button', { name: '1 new' }).waitFor();
+  assert.equal(await focused(), ids[19]);
+});
+
+test('a reply and a withdrawal go out from the details', async () => {
+  const hub = await startHub();
+  const { id } = await hub.post({ msg: 'ready', from: 'worker', to: 'primary', type: 'message' });
+  const page = await openDashboard(hub, { path: `/?id=${id}` });
+  const details = page.locator('hub-details');
+  await details.getByText('Stored for primary').waitFor();
+  await page.keyboard.press('r');
+  await page.keyboard.type('then merge');
+  await page.keyboard.press('Control+Enter');
+  await details.getByRole('link', { name: 'then merge' }).waitFor();
+  const [reply] = (await hub.get('/notifications?limit=1')).notifications;
+  assert.deepEqual([reply.msg, reply.to, reply.from, reply.reply_to], ['then merge', 'worker', 'person', id]);
+  await details.getByRole('button', { name: 'Withdraw' }).click();
+  await details.getByRole('button', { name: 'Really withdraw' }).click();
+  await until(async () => (await hub.get(`/notifications/${id}`)).status === 'withdrawn', { what: 'it is withdrawn' });
+  await details.getByText('Withdrawn', { exact: false }).first().waitFor();
+});
+
+test('axe finds nothing in list, filters and details, wide and narrow', async () => {
+  const hub = await startHub();
+  const { ids } = await hub.post([
+    ...many(20),
+    { msg: 'which?', type: 'question', from: 'worker', options: ['a', 'b'], data: { a: 1 }, title: 'A question' },
+  ]);
+  for (const [width, height] of [[1280, 800], [390, 844]]) {
+    for (const colorScheme of /** @type {const} */ (['light', 'dark'])) {
+      const page = await openDashboard(hub, { width, height, colorScheme, path: '/?types=question,progress' });
+      if (width < 600) await page.getByRole('navigation', { name: 'Views' }).getByRole('button', { name: 'Feed' }).click();
+      await row(page, ids[20] ?? 0).waitFor();
+      await axe(page, { within: 'hub-feed' });
+      await row(page, ids[20] ?? 0).locator('.what').click();
+      await page.locator('hub-details .trace li').first().waitFor();
+      await axe(page, { within: 'hub-feed' });
+    }
+  }
+});
+
+test('a hundred thousand scroll: few rows at a time, and little work a frame', { timeout: 300_000 }, async () => {
+  const hub = await startHub();
+  for (let at = 0; at < 100; at += 1) await hub.post(many(1000, (i) => ({ msg: `${at}/${i}: ${'words and more words '.repeat(i % 9)}` })));
+  const page = await openDashboard(hub);
+  const size = await page.evaluate(async () => {
+    const { store } = /** @type {any} */ (document.querySelector('hub-app'));
+    for (let place = store.feed.place(); !place.end; place = store.feed.place()) {
+      store.feed.page({}, await store.api.get(`/notifications?limit=500&before=${place.before}`));
+    }
+    store.touch('feed');
+    return store.feed.size;
+  });
+  assert.equal(size, 100_000);
+  const devtools = await page.context().newCDPSession(page);
+  // Time of the thread, not of the clock: what else this machine does is not measured.
+  await devtools.send('Performance.enable', { timeDomain: 'threadTicks' });
+  const spent = async () => (await devtools.send('Performance.getMetrics')).metrics.find(({ name }) => name === 'TaskDuration')?.value ?? 0;
+  const before = await spent();
+  const frames = 200;
+  const most = await page.evaluate(async (count) => {
+    const scroller = /** @type {HTMLElement} */ (document.querySelector('hub-feed .scroller'));
+    let rows = 0;
+    for (let i = 0; i < count; i += 1) {
+      scroller.scrollTop += i % 10 === 0 ? scroller.scrollHeight / 21 : 120;
+      await new Promise(requestAnimationFrame);
+      rows = Math.max(rows, document.querySelectorAll('hub-feed hub-row').length);
+    }
+    return rows;
+  }, frames);
+  const perFrame = ((await spent()) - before) * 1000 / frames;
+  assert.ok(most <= 60, `${most} rows`);
+  assert.ok(perFrame < 16, `${perFrame} ms a frame`);
+  await scroll(page, 1e9);
+  await row(page, (await hub.ids())[0] ?? 0).waitFor();
+});
