@@ -220,7 +220,7 @@ test('changes in quick succession are all kept', async () => {
   for (const name of ['Question', 'Approval', 'Error', 'Complete']) {
     await page.getByRole('checkbox', { name: `${name}: sound` }).click({ noWaitAfter: true });
   }
-  await until(async () => (await hub.get('/preferences')).sound.join() === 'question,approval,error,complete', { what: 'all four' });
+  await until(async () => (await hub.get('/preferences')).sound.sort().join() === 'approval,complete,error,question', { what: 'all four' });
 });
 
 test('a time zone that is none is not saved, and the page says why', async () => {
@@ -234,6 +234,18 @@ test('a time zone that is none is not saved, and the page says why', async () =>
   await page.getByRole('alert').filter({ hasText: '“Europe/Atlantis” is no time zone' }).waitFor();
   assert.deepEqual(await hub.get('/preferences'), before);
   await axe(page);
+});
+
+test('hours that begin when they end are not saved, and the page says how to have none', async () => {
+  const { hub, page } = await watched({ quiet: hoursAroundNow() });
+  const before = await hub.get('/preferences');
+  await page.keyboard.press(',');
+  await page.getByLabel('From').fill(before.quiet.to);
+  await page.getByLabel('From').press('Tab');
+  await page.getByRole('alert').filter({ hasText: 'From and to are the same' }).waitFor();
+  assert.deepEqual(await hub.get('/preferences'), before);
+  await page.getByRole('checkbox', { name: /unless it is urgent/ }).uncheck();
+  await until(async () => (await hub.get('/preferences')).quiet === null, { what: 'none' });
 });
 
 test('what the hub did not take is not shown as if it had, and the page says what to do', async () => {

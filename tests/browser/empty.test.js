@@ -2,10 +2,11 @@
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { axe, newContext, openDashboard, startHub, test, until } from './support/index.js';
+import { Hub } from './support/hub.js';
+import { atEnd, axe, newContext, openDashboard, startHub, test, until } from './support/index.js';
 
 /** @typedef {import('playwright-core').Page} Page */
 
@@ -29,10 +30,13 @@ test('the first curl works as it stands, and with it the lesson ends', async () 
 });
 
 test('the cron line works as cron runs it, also from a directory with odd letters', async () => {
-  const hub = await startHub();
-  hub.dir = join(hub.dir, "o'neil 100% $HOME");
+  const hub = new Hub({});
+  const { dir } = hub;
+  atEnd(() => rmSync(dir, { recursive: true }));
+  hub.dir = join(dir, "o'neil 100% $HOME");
   mkdirSync(hub.dir);
-  await hub.restart({ fresh: 'all' });
+  atEnd(() => hub.remove());
+  await hub.launch();
   const page = await openDashboard(hub);
   const line = await command(page, 'Hear of a job');
   const job = line.replace(/^0 3 \* \* \* /, '');

@@ -192,7 +192,7 @@ export class HubSettings extends HTMLElement {
     }
     const clock = `${String(Math.floor(minute / 60)).padStart(2, '0')}:${String(minute % 60).padStart(2, '0')}`;
     const now = isQuiet(store.preferences, store.now()) ? `quiet until ${quiet.to}` : `quiet from ${quiet.from}`;
-    this.#hours.textContent = quiet.from === quiet.to ? 'From and to are the same: no hour is quiet.' : `It is ${clock} there: ${now}.`;
+    this.#hours.textContent = `It is ${clock} there: ${now}.`;
   }
 
   /** Says what the browser lets this page do, and what to do about it. */
@@ -217,6 +217,8 @@ export class HubSettings extends HTMLElement {
     const quiet = { from: this.#from.value, to: this.#to.value, zone: this.#zone.value.trim() };
     if (this.#on.checked && (!quiet.from || !quiet.to)) {
       this.#quietWrong.textContent = 'Give both times: the hours are not saved yet.';
+    } else if (this.#on.checked && quiet.from === quiet.to) {
+      this.#quietWrong.textContent = 'From and to are the same: the hours are not saved. For none, take the tick away.';
     } else if (this.#on.checked && minuteOfDay(quiet.zone, 0) === null) {
       this.#quietWrong.textContent = `“${quiet.zone}” is no time zone: take one of the list, such as ${ownZone()}.`;
     } else {
