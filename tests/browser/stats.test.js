@@ -68,7 +68,7 @@ test('the oldest open wait ticks, leads to its question, and ends with the answe
   await wait.getByText('Nobody waits for an answer.').waitFor();
 });
 
-test('how long answers took is told by who asked', async () => {
+test('how long answers took is told by agent', async () => {
   const hub = await startHub();
   const page = await openDashboard(hub);
   const answers = picture(page, 'Time to answer');
@@ -89,7 +89,7 @@ test('a wake is a dot, and its latency is told', async () => {
   const hub = await startHub();
   const page = await openDashboard(hub);
   const wakes = picture(page, 'Wake latency');
-  await wakes.getByText('Nobody was woken yet.').waitFor();
+  await wakes.getByText('Nobody was woken since the hub started.').waitFor();
   const woken = hub.get('/wait?inbox=primary&timeout=30');
   await until(async () => (await hub.get('/inboxes')).inboxes.some((/** @type {any} */ inbox) => inbox.waiter), { what: 'a waiter' });
   await hub.post({ from: 'api', msg: 'done' });
@@ -105,7 +105,7 @@ test('a hub in which nothing happened yet shows pictures that say so', async () 
   await page.getByText('Nobody waits for an answer.').waitFor();
   await page.getByText('Nothing was said in this hour.').waitFor();
   await page.getByText('No question was answered yet.').waitFor();
-  await page.getByText('Nobody was woken yet.').waitFor();
+  await page.getByText('Nobody was woken since the hub started.').waitFor();
   await axe(page, { within: 'hub-stats' });
 });
 

@@ -170,7 +170,7 @@ export class HubSettings extends HTMLElement {
 
   /** @param {Mute} mute */
   #mute(mute) {
-    const what = mute.session ? `${mute.session} in ${mute.project}` : `all of ${mute.project}`;
+    const what = mute.session ? `${this.#nameOf(mute)} in ${mute.project}` : `all of ${mute.project}`;
     const remove = () => this.#save((now) => ({ ...now, mutes: now.mutes.filter((it) => keyOfMute(it) !== keyOfMute(mute)) }));
     return h(
       'li',
@@ -179,6 +179,11 @@ export class HubSettings extends HTMLElement {
       h('span', { class: 'muted' }, mute.until ? `until ${absolute(mute.until)}` : 'until you unmute it'),
       h('button', { type: 'button', 'aria-label': `Unmute ${what}`, onclick: remove }, 'Unmute'),
     );
+  }
+
+  /** A mute names a session by its id. @param {Mute} mute */
+  #nameOf({ project, session }) {
+    return this.store?.sessions.get(`${project}/${session}`)?.name ?? session;
   }
 
   /** Says what the hours mean now, by the zone's clock. */

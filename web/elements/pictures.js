@@ -161,7 +161,7 @@ export function answers(stats, width) {
   return h(
     'figure',
     { class: 'picture answers' },
-    h('figcaption', {}, h('h3', {}, 'Time to answer'), h('p', { class: 'readout' }, rows.length > 0 && 'by who asked')),
+    h('figcaption', {}, h('h3', {}, 'Time to answer'), h('p', { class: 'readout' }, rows.length > 0 && 'by agent')),
     rows.length === 0
       ? h('p', { class: 'nothing' }, 'No question was answered yet. Here it will show how long each agent waited.')
       : h(
@@ -243,7 +243,7 @@ export function wakes(stats, width) {
   const { wakes } = stats;
   const caption = h('figcaption', {}, h('h3', {}, 'Wake latency'), h('p', { class: 'readout' }, wakes.count > 0 && plural(wakes.count, 'wake')));
   if (wakes.count === 0 || wakes.median_ms === null || wakes.p90_ms === null) {
-    const nothing = 'Nobody was woken yet. Here it will show how long a notification takes to a waiting agent.';
+    const nothing = 'Nobody was woken since the hub started. Here it will show how long a notification takes to a waiting agent.';
     return h('figure', { class: 'picture wakes' }, caption, h('p', { class: 'nothing' }, nothing));
   }
   return h('figure', { class: 'picture wakes' }, caption, h('div', { class: 'canvas' }, strip(wakes, wakes.median_ms, wakes.p90_ms, width)));
