@@ -8,6 +8,7 @@ mod guard;
 mod hooks;
 mod limits;
 mod preferences;
+mod questions;
 mod secrets;
 mod sessions;
 mod status_files;
