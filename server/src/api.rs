@@ -20,6 +20,7 @@ mod probes;
 mod questions;
 mod seen;
 mod sessions;
+mod stats;
 mod trace;
 mod wait;
 
@@ -67,6 +68,7 @@ pub fn router(hub: Hub, token: Token) -> Router {
         .route("/questions/{id}/claim", post(questions::claim))
         .route("/questions/{id}/withdraw", post(questions::withdraw))
         .route("/preferences", get(preferences::get).put(preferences::put))
+        .route("/stats", get(stats::stats))
         .route("/hooks/{agent}", post(hooks::hook))
         .route("/projects/{project}/reset", post(inboxes::reset))
         .route("/healthz", get(probes::healthz))

@@ -6,7 +6,7 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::time::Instant;
 
-use hub_protocol::{Holder, InboxName, ProjectName, Seq, WhyWoken};
+use hub_protocol::{Holder, InboxName, ProjectName, Seq, Timestamp, WhyWoken};
 use tokio::sync::{oneshot, watch};
 
 use crate::clock::Now;
@@ -16,6 +16,7 @@ mod barrier;
 mod batch;
 mod company;
 mod holds;
+mod latency;
 mod limits;
 #[cfg(test)]
 mod tests;
@@ -24,12 +25,14 @@ mod wake;
 
 pub use barrier::Barrier;
 pub use batch::{Batch, MAX_BYTES, Offered};
+pub use latency::WakeTime;
 pub use limits::WakeLimits;
 pub use waiter::{Outcome, WaitSpec};
 
 use batch::{Lease, LeaseId};
 use company::Company;
 use holds::Holds;
+use latency::Latencies;
 use limits::WakeLog;
 use waiter::{Waiter, WaiterId};
 
@@ -67,6 +70,7 @@ pub struct Presence {
     limits: WakeLimits,
     company: Company,
     holds: Holds,
+    latencies: Latencies,
     next_id: u64,
     /// Counts changes, for those who watch who is there.
     version: watch::Sender<u64>,
@@ -85,6 +89,7 @@ impl Presence {
             limits,
             company: Company::default(),
             holds: Holds::default(),
+            latencies: Latencies::default(),
             next_id: 0,
             version: watch::Sender::new(0),
         }
@@ -128,6 +133,16 @@ impl Presence {
         })
     }
 
+    /// Readers of an inbox have these: wakes come to their end.
+    pub fn read(&mut self, inbox: &InboxName, ids: &[Seq], now: Now) {
+        self.latencies.end(inbox, ids, now);
+    }
+
+    /// How long the wakes since `from` took, oldest first, and whether there may have been more.
+    pub fn wakes_since(&self, from: Timestamp) -> (Vec<WakeTime>, bool) {
+        self.latencies.since(from)
+    }
+
     /// A request is held until this question is settled, for as long as it keeps the other end.
     pub fn hold(&mut self, id: Seq, request: oneshot::Sender<()>) {
         self.holds.add(id, request);
@@ -158,11 +173,7 @@ impl Presence {
     }
 
     /// [`Presence::company`], to look at.
-    pub fn seen(
-        &self,
-        project: &ProjectName,
-        session: &InboxName,
-    ) -> Option<hub_protocol::Timestamp> {
+    pub fn seen(&self, project: &ProjectName, session: &InboxName) -> Option<Timestamp> {
         self.company.seen(project, session)
     }
 

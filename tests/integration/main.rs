@@ -11,4 +11,5 @@ mod preferences;
 mod questions;
 mod secrets;
 mod sessions;
+mod stats;
 mod status_files;
