@@ -21,6 +21,7 @@ mod questions;
 mod seen;
 mod sessions;
 mod stats;
+mod thread;
 mod trace;
 mod wait;
 

@@ -5,6 +5,7 @@ mod contract;
 mod delivery;
 mod events;
 mod guard;
+mod history;
 mod hooks;
 mod limits;
 mod preferences;
