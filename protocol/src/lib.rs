@@ -28,8 +28,8 @@ pub use notification::{MAX_ITEM_BYTES, Notification, Post, Published, PublishedB
 pub use preferences::{InvalidTimeOfDay, Mute, Preferences, Quiet, TimeOfDay, UnknownZone, Zone};
 pub use priority::{Priority, UnknownPriority};
 pub use problem::Problem;
-pub use question::{AnswerPost, ByPost, Question, QuestionState};
-pub use session::{Listener, Listening, Process, Session, SessionInfo, Source, Unlistened};
+pub use question::{AnswerPost, ByPost, Place, Question, QuestionState};
+pub use session::{Listener, Listening, Process, Session, SessionInfo, Source, Unlistened, Wake};
 pub use spool::{SpoolError, SpoolItem, Spooled, SpooledHook};
 pub use status::{StatusError, StatusLine};
 pub use text::for_model;

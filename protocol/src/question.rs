@@ -65,6 +65,25 @@ pub struct Question {
     /// What the asker added.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<Value>,
+    /// Whether an answer given to the hub reaches the asker, as things are. An answer that does not is kept all the same.
+    pub deliverable: bool,
+    /// Where the asker is, as far as it is known; only where an answer does not reach it.
+    #[serde(default, rename = "where", skip_serializing_if = "Option::is_none")]
+    pub place: Option<Place>,
+}
+
+/// Where an agent's session runs.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Place {
+    /// The machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
+    /// Its working directory.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<String>,
+    /// Its tmux pane.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pane: Option<String>,
 }
 
 /// An answer, `POST /questions/{id}/answer`.

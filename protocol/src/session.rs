@@ -101,9 +101,23 @@ pub struct Session {
     /// Who waits at its inbox.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waiter: Option<Holder>,
+    /// Whether something wakes it.
+    pub wake: Wake,
     /// Who listens for its next stop.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub listeners: Vec<Listener>,
+}
+
+/// Whether something wakes a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Wake {
+    /// Somebody waits at its inbox.
+    Live,
+    /// Nobody does now; somebody did since the hub started, or its hooks are live.
+    Stale,
+    /// Nobody does or did.
+    None,
 }
 
 /// Somebody who is told of a session's next stop.

@@ -25,6 +25,8 @@ mod probes;
 mod questions;
 mod seen;
 mod sessions;
+mod stats;
+mod thread;
 mod trace;
 mod wait;
 
@@ -79,6 +81,7 @@ pub fn router(hub: Hub, token: Token, port: u16, state_dir: &Path) -> Router {
         .route("/questions/{id}/claim", post(questions::claim))
         .route("/questions/{id}/withdraw", post(questions::withdraw))
         .route("/preferences", get(preferences::get).put(preferences::put))
+        .route("/stats", get(stats::stats))
         .route("/hooks/{agent}", post(hooks::hook))
         .route("/projects/{project}/reset", post(inboxes::reset))
         .route("/healthz", get(probes::healthz))

@@ -5,6 +5,7 @@ use std::sync::mpsc::{SyncSender, TrySendError};
 use std::thread::JoinHandle;
 use std::time::Instant;
 
+use hub_protocol::Seq;
 use prometheus_client::metrics::gauge::Gauge;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot, watch};
 use tokio_util::sync::CancellationToken;
@@ -26,7 +27,7 @@ struct Inner {
     queue: SyncSender<Ask>,
     log: Arc<Log>,
     due: watch::Receiver<Option<Instant>>,
-    presence: watch::Receiver<u64>,
+    presence: watch::Sender<u64>,
     leases: LeaseKey,
     rules: Rules,
     metrics: Arc<Metrics>,
@@ -44,6 +45,24 @@ pub struct StreamPermit {
 impl Drop for StreamPermit {
     fn drop(&mut self) {
         self.open.dec();
+    }
+}
+
+/// A request that is held, as presence tells it. Its fields are dropped in this order: nobody is told before it is so.
+#[must_use]
+pub struct Held {
+    _request: oneshot::Receiver<()>,
+    _leaving: Leaving,
+}
+
+/// Tells those who watch who is there that somebody left, also where a connection broke.
+struct Leaving(Option<watch::Sender<u64>>);
+
+impl Drop for Leaving {
+    fn drop(&mut self) {
+        if let Some(presence) = &self.0 {
+            presence.send_modify(|version| *version += 1);
+        }
     }
 }
 
@@ -114,7 +133,7 @@ impl Hub {
             queue,
             log: Arc::clone(&log),
             due,
-            presence: presence.subscribe(),
+            presence: presence.version(),
             leases: parts.leases,
             rules: parts.rules,
             metrics: Arc::clone(&metrics),
@@ -152,12 +171,34 @@ impl Hub {
 
     /// Waits as `spec` says. Dropping the future ends the wait.
     pub async fn wait(&self, spec: WaitSpec) -> Result<Outcome, Rejected> {
+        // Before the channel, so that it is dropped after it: whoever is told looks and finds nobody there.
+        let mut leaving = self.leaving();
         let (reply, answer) = oneshot::channel();
         self.ask(Ask::Wait { spec, reply })?;
         tokio::select! {
-            outcome = answer => outcome.map_err(|_| Rejected::ShuttingDown),
+            outcome = answer => {
+                // Whoever ended it has told.
+                leaving.0 = None;
+                outcome.map_err(|_| Rejected::ShuttingDown)
+            }
             () = self.0.shutdown.cancelled() => Err(Rejected::ShuttingDown),
         }
+    }
+
+    /// Says that this request is held until the question is settled, while what is answered is kept.
+    pub async fn hold(&self, id: Seq) -> Result<Held, Rejected> {
+        let (request, held) = oneshot::channel();
+        let held = Held {
+            _request: held,
+            _leaving: self.leaving(),
+        };
+        self.query(move |_, presence| presence.hold(id, request))
+            .await?;
+        Ok(held)
+    }
+
+    fn leaving(&self) -> Leaving {
+        Leaving(Some(self.0.presence.clone()))
     }
 
     /// Takes what is there for a session, beside whoever waits for it.
@@ -210,9 +251,9 @@ impl Hub {
         self.0.due.clone()
     }
 
-    /// Changes whenever a waiter comes or goes.
+    /// Changes whenever a waiter or a held request comes or goes.
     pub fn presence(&self) -> watch::Receiver<u64> {
-        self.0.presence.clone()
+        self.0.presence.subscribe()
     }
 
     /// What agents may do.

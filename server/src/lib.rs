@@ -24,5 +24,6 @@ pub mod secret;
 pub mod serve;
 pub mod state;
 pub mod state_dir;
+pub mod stats;
 pub mod storage;
 pub mod writer;

@@ -6,7 +6,7 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::time::Instant;
 
-use hub_protocol::{Holder, InboxName, ProjectName, Seq, WhyWoken};
+use hub_protocol::{Holder, InboxName, ProjectName, Seq, Timestamp, WhyWoken};
 use tokio::sync::{oneshot, watch};
 
 use crate::clock::Now;
@@ -15,6 +15,8 @@ use crate::state::State;
 mod barrier;
 mod batch;
 mod company;
+mod holds;
+mod latency;
 mod limits;
 #[cfg(test)]
 mod tests;
@@ -23,11 +25,14 @@ mod wake;
 
 pub use barrier::Barrier;
 pub use batch::{Batch, MAX_BYTES, Offered};
+pub use latency::WakeTime;
 pub use limits::WakeLimits;
 pub use waiter::{Outcome, WaitSpec};
 
 use batch::{Lease, LeaseId};
 use company::Company;
+use holds::Holds;
+use latency::Latencies;
 use limits::WakeLog;
 use waiter::{Waiter, WaiterId};
 
@@ -64,6 +69,8 @@ pub struct Presence {
     wakes: HashMap<(ProjectName, InboxName), WakeLog>,
     limits: WakeLimits,
     company: Company,
+    holds: Holds,
+    latencies: Latencies,
     next_id: u64,
     /// Counts changes, for those who watch who is there.
     version: watch::Sender<u64>,
@@ -81,14 +88,16 @@ impl Presence {
             wakes: HashMap::new(),
             limits,
             company: Company::default(),
+            holds: Holds::default(),
+            latencies: Latencies::default(),
             next_id: 0,
             version: watch::Sender::new(0),
         }
     }
 
-    /// Changes whenever a waiter comes or goes.
-    pub fn subscribe(&self) -> watch::Receiver<u64> {
-        self.version.subscribe()
+    /// Changes whenever a waiter or a held request comes or goes. Who breaks off says so here by itself.
+    pub fn version(&self) -> watch::Sender<u64> {
+        self.version.clone()
     }
 
     /// When something is due next.
@@ -124,6 +133,32 @@ impl Presence {
         })
     }
 
+    /// Readers of an inbox have these: wakes come to their end.
+    pub fn read(&mut self, inbox: &InboxName, ids: &[Seq], now: Now) {
+        self.latencies.end(inbox, ids, now);
+    }
+
+    /// How long the wakes since `from` took, oldest first, and whether there may have been more.
+    pub fn wakes_since(&self, from: Timestamp) -> (Vec<WakeTime>, bool) {
+        self.latencies.since(from)
+    }
+
+    /// A request is held until this question is settled, for as long as it keeps the other end.
+    pub fn hold(&mut self, id: Seq, request: oneshot::Sender<()>) {
+        self.holds.add(id, request);
+        self.changed();
+    }
+
+    /// Whether a request is held for the answer to this question.
+    pub fn is_held(&self, id: Seq) -> bool {
+        self.holds.contains(id)
+    }
+
+    /// The questions that requests are held for.
+    pub fn held(&self) -> BTreeSet<Seq> {
+        self.holds.ids()
+    }
+
     /// How many waiters there are.
     pub fn waiters(&self) -> usize {
         self.waiters
@@ -138,12 +173,13 @@ impl Presence {
     }
 
     /// [`Presence::company`], to look at.
-    pub fn seen(
-        &self,
-        project: &ProjectName,
-        session: &InboxName,
-    ) -> Option<hub_protocol::Timestamp> {
+    pub fn seen(&self, project: &ProjectName, session: &InboxName) -> Option<Timestamp> {
         self.company.seen(project, session)
+    }
+
+    /// Whether somebody waited at a session's inbox since the hub started.
+    pub fn waited(&self, project: &ProjectName, session: &InboxName) -> bool {
+        self.company.waited(project, session)
     }
 
     /// Whether a reader holds this item for the moment.
@@ -181,6 +217,10 @@ impl Presence {
         if let Some(session) = &spec.session {
             self.company
                 .waits_on(&(spec.project.clone(), session.clone()));
+        }
+        if !spec.drain {
+            self.company
+                .note_waiter(state, &spec.project, &spec.inboxes);
         }
         let waiter = Waiter::new(id, spec, reply, now);
         self.due.insert((waiter.due, Due::Waiter(id)));
@@ -256,7 +296,7 @@ impl Presence {
 
     /// Everything that is due: waits end, lulls are over, leases run out.
     pub fn tick(&mut self, state: &State, now: Now) {
-        self.company.forget_old(now);
+        self.company.forget_old(state, now);
         self.wakes.retain(|_, log| !log.is_over(now.mono));
         while let Some(&(at, due)) = self.due.first() {
             if at > now.mono {

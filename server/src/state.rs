@@ -37,7 +37,7 @@ mod texts;
 pub use inbox::{Inbox, Item};
 pub use listener::Listener;
 pub use outcome::Status;
-pub use question::Question;
+pub use question::{Question, Reach};
 pub use session::{Key, Registered, Session};
 
 /// Whether a reader holds this item of this inbox now. Leases are presence, so they come from outside.

@@ -201,6 +201,7 @@ async fn ask_the_hub(client: &Client) {
     let preferences = client.get("/preferences").send().await.expect(200).json();
     let put = client.put("/preferences").json(&preferences);
     put.send().await.expect(200);
+    client.get("/stats").send().await.expect(200);
     for path in [
         "/healthz",
         "/readyz",

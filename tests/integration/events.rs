@@ -160,20 +160,112 @@ async fn what_becomes_of_notifications_is_told_on_request() {
     );
 }
 
+/// The next delivery's state, numbers and inbox.
+async fn delivery(events: &mut Events) -> serde_json::Value {
+    let data = events.next_of("delivery").await.data;
+    assert!(data["at"].is_string(), "{data}");
+    json!([data["state"], data["ids"], data["inbox"]])
+}
+
+#[tokio::test]
+async fn each_end_of_a_delivery_is_told_with_its_numbers_and_its_inbox() {
+    let hub = Hub::builder().memory().start();
+    let client = hub.client();
+    let keyed = |msg| json!({ "msg": msg, "to": "w1", "key": "k" });
+    let mut events = client
+        .events("?kinds=delivery&project=default&inbox=w1")
+        .await;
+    let first = client.notify(keyed("old")).await;
+    let second = client.notify(keyed("new")).await;
+    assert_eq!(
+        delivery(&mut events).await,
+        json!(["superseded", [first], "w1"])
+    );
+    let withdraw = client.delete(&format!("/notifications/{second}")).send();
+    withdraw.await.expect(200);
+    assert_eq!(
+        delivery(&mut events).await,
+        json!(["withdrawn", [second], null])
+    );
+    let short = json!({ "msg": "x", "to": "w1", "ttl": 1 });
+    let third = client.notify(short).await;
+    assert_eq!(
+        delivery(&mut events).await,
+        json!(["expired", [third], null])
+    );
+    let asked = json!({ "msg": "?", "type": "question", "from": "w2", "to": "w1" });
+    let asked = client.notify(asked).await;
+    let answer = json!({ "answer": "yes" });
+    let answer = client
+        .post(&format!("/questions/{asked}/answer"))
+        .json(&answer);
+    answer.send().await.expect(201);
+    assert_eq!(
+        delivery(&mut events).await,
+        json!(["answered", [asked], null])
+    );
+    let fourth = client.notify(json!({ "msg": "x", "to": "w1" })).await;
+    client.delete("/inboxes/w1").send().await.expect(200);
+    assert_eq!(
+        delivery(&mut events).await,
+        json!(["dropped", [fourth], "w1"])
+    );
+}
+
+#[tokio::test]
+async fn what_a_session_is_shown_is_emitted_and_acked_by_its_next_event() {
+    let hub = Hub::builder().memory().start();
+    let client = hub.client();
+    let event = async |name: &str| {
+        let event = json!({ "hook_event_name": name, "session_id": "w1" });
+        client.post("/hooks/claude").json(&event).send().await
+    };
+    event("SessionStart").await.expect(200);
+    let mut events = client.events("?kinds=delivery").await;
+    let id = client.notify(json!({ "msg": "x", "to": "w1" })).await;
+    let wait = client
+        .get("/wait?session=w1&way=wait&as=me&timeout=0")
+        .send();
+    let lease = wait.await.expect(200).json()["lease"].clone();
+    let ack = client
+        .post("/inboxes/w1/ack")
+        .json(&json!({ "lease": lease }));
+    ack.send().await.expect(200);
+    let emitted = events.next_of("delivery").await.data;
+    assert_eq!(
+        (
+            &emitted["state"],
+            &emitted["ids"],
+            &emitted["inbox"],
+            &emitted["by"],
+            &emitted["way"]
+        ),
+        (
+            &json!("emitted"),
+            &json!([id]),
+            &json!("w1"),
+            &json!("me"),
+            &json!("wait")
+        )
+    );
+    event("PostToolUse").await.expect(204);
+    assert_eq!(delivery(&mut events).await, json!(["acked", [id], "w1"]));
+}
+
 #[tokio::test]
 async fn who_waits_is_told_whole_at_first_and_at_every_change() {
     let hub = Hub::builder().memory().start();
     let mut presence = hub.client().events("?kinds=presence").await;
     assert_eq!(
         presence.next_of("presence").await.data,
-        json!({ "waiters": [] })
+        json!({ "waiters": [], "held": [] })
     );
     let ask = hub.client().get("/wait?timeout=20&as=me&inbox=w1");
     let wait = tokio::spawn(async move { ask.send().await });
     presence.until_waiting("w1").await;
     hub.client().notify(json!({ "msg": "x", "to": "w1" })).await;
     wait.await.unwrap().expect(200);
-    while presence.next_of("presence").await.data != json!({ "waiters": [] }) {}
+    while presence.next_of("presence").await.data != json!({ "waiters": [], "held": [] }) {}
 }
 
 #[tokio::test]

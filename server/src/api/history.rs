@@ -11,7 +11,7 @@ use hub_protocol::{InboxName, Notification, ProjectName, Seq};
 use serde::{Deserialize, Serialize};
 
 use super::params::{self, FilterParams, Params, Part};
-use super::{ApiError, Code};
+use super::{ApiError, Code, thread};
 use crate::command::Command;
 use crate::filter::Filter;
 use crate::hub::Hub;
@@ -32,6 +32,7 @@ pub(super) struct HistoryParams {
     before: Option<Seq>,
     after: Option<Seq>,
     limit: Option<usize>,
+    thread: Option<Seq>,
     #[serde(flatten)]
     filter: FilterParams,
 }
@@ -59,9 +60,18 @@ pub(super) async fn list(
     if !(1..=MAX_LIMIT).contains(&limit) {
         return Err(ApiError::invalid(format!("limit is 1 to {MAX_LIMIT}")));
     }
+    let filter = Filter::from(params.filter);
+    if let Some(id) = params.thread {
+        let place = params.before.or(params.after).map(|_| ());
+        let other = place.or(params.q.map(|_| ())).or(params.status.map(|_| ()));
+        if other.is_some() || !filter.is_open() {
+            return Err(ApiError::invalid("thread goes with limit alone"));
+        }
+        return Ok(page(&thread::thread(&hub, id, limit).await?, None));
+    }
     let head = hub.log().head();
     let mut search = Search {
-        filter: params.filter.into(),
+        filter,
         text: params.q.map(|text| text.to_lowercase()),
         status: params.status,
         limit,
@@ -193,7 +203,7 @@ fn says(json: &[u8], text: &str) -> bool {
         .any(|part| part.to_lowercase().contains(text))
 }
 
-fn with_status(json: &[u8], status: Status, seen: bool) -> Vec<u8> {
+pub(super) fn with_status(json: &[u8], status: Status, seen: bool) -> Vec<u8> {
     let mut with = json[..json.len() - 1].to_vec();
     with.extend_from_slice(
         format!(",\"status\":\"{}\",\"seen\":{seen}}}", status.as_str()).as_bytes(),

@@ -349,6 +349,7 @@ impl<'a> Telling<'a> {
         let Some(&id) = asked.first() else {
             return Ok(None);
         };
+        let _held = self.hub.hold(id).await?;
         let question = questions::settled(self.hub, id, HOLD).await?;
         let Some(answer) = question
             .answer

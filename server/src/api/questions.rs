@@ -6,7 +6,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use hub_protocol::{
-    AnswerPost, ByPost, InboxName, Kind, Notification, Post, ProjectName, Question, Seq,
+    AnswerPost, ByPost, InboxName, Kind, Notification, Place, Post, ProjectName, Question, Seq,
 };
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
@@ -17,7 +17,8 @@ use super::{ApiError, Code};
 use crate::command::Command;
 use crate::draft::{self, Context};
 use crate::hub::Hub;
-use crate::state::Question as Known;
+use crate::presence::Presence;
+use crate::state::{Question as Asked, Reach, State as Fold};
 
 /// No question is waited for longer in one request, in seconds.
 const MAX_TIMEOUT: u64 = 3600;
@@ -45,6 +46,44 @@ pub(super) struct GetParams {
     timeout: u64,
 }
 
+/// A question, and whether an answer to it reaches whoever asked.
+struct Known {
+    asked: Asked,
+    deliverable: bool,
+    place: Option<Place>,
+}
+
+impl Known {
+    fn new(fold: &Fold, presence: &Presence, id: Seq, asked: &Asked) -> Self {
+        let deliverable = match fold.reach(asked) {
+            Reach::Inbox => true,
+            Reach::Request => presence.is_held(id),
+            Reach::Nowhere => false,
+        };
+        Self {
+            asked: asked.clone(),
+            deliverable,
+            place: if deliverable {
+                None
+            } else {
+                place(fold, asked)
+            },
+        }
+    }
+}
+
+/// Where the asker of a question is, as far as it told.
+fn place(fold: &Fold, asked: &Asked) -> Option<Place> {
+    let key = fold.called(&asked.project, &asked.from);
+    let info = fold.session(&asked.project, key)?.info()?;
+    let place = Place {
+        host: info.host.clone(),
+        cwd: info.cwd.clone(),
+        pane: info.pane.clone(),
+    };
+    (place != Place::default()).then_some(place)
+}
+
 #[derive(Debug, Serialize)]
 pub(super) struct Questions {
     questions: Vec<Question>,
@@ -55,10 +94,12 @@ pub(super) async fn list(
     State(hub): State<Hub>,
     Params(ListParams { project, state }): Params<ListParams>,
 ) -> Result<Json<Questions>, ApiError> {
-    let found = hub.query(move |fold, _| {
+    let found = hub.query(move |fold, presence| {
         let found = fold.questions(state == Which::All).into_iter();
         let found = found.filter(|(_, it)| project.as_ref().is_none_or(|of| *of == it.project));
-        found.map(|(id, it)| (id, it.clone())).collect::<Vec<_>>()
+        found
+            .map(|(id, it)| (id, Known::new(fold, presence, id, it)))
+            .collect::<Vec<_>>()
     });
     let mut questions = Vec::new();
     for (id, known) in found.await? {
@@ -87,7 +128,7 @@ pub(super) async fn settled(hub: &Hub, id: Seq, patience: Duration) -> Result<Qu
     let mut log = hub.log().subscribe();
     loop {
         let known = known(hub, id).await?;
-        if known.state.is_final() || patience.is_zero() {
+        if known.asked.state.is_final() || patience.is_zero() {
             return shown(hub, id, known).await;
         }
         tokio::select! {
@@ -100,7 +141,10 @@ pub(super) async fn settled(hub: &Hub, id: Seq, patience: Duration) -> Result<Qu
 
 async fn known(hub: &Hub, id: Seq) -> Result<Known, ApiError> {
     let known = hub
-        .query(move |state, _| state.question(id).cloned())
+        .query(move |fold, presence| {
+            let asked = fold.question(id)?;
+            Some(Known::new(fold, presence, id, asked))
+        })
         .await?;
     known.ok_or_else(|| ApiError::new(Code::UnknownNotification, format!("no question {id}")))
 }
@@ -117,7 +161,7 @@ pub(super) async fn answer(
         msg: body.answer,
         from: Some(who(body.session, body.by)),
         kind: Some(Kind::Answer),
-        project: Some(known.project),
+        project: Some(known.asked.project),
         data: body.data,
         reply_to: Some(id),
         ..Post::default()
@@ -125,7 +169,12 @@ pub(super) async fn answer(
     let draft = draft::prepare(post, &Context::new(&hub))?;
     let drafts = vec![draft];
     hub.submit(Command::Notify { drafts, once: None }).await?;
-    let answered = self::known(&hub, id).await?;
+    // Whether it reached the asker was decided when it was given: by now nothing may be held for it any more.
+    let answered = Known {
+        asked: self::known(&hub, id).await?.asked,
+        deliverable: known.deliverable,
+        place: known.place,
+    };
     Ok((StatusCode::CREATED, Json(shown(&hub, id, answered).await?)))
 }
 
@@ -172,25 +221,28 @@ fn who(session: Option<InboxName>, by: Option<InboxName>) -> InboxName {
 
 /// A question with its text and its answer's, from the log.
 async fn shown(hub: &Hub, id: Seq, known: Known) -> Result<Question, ApiError> {
-    let asked = notification(hub, id).await?;
-    let answer = match known.answer {
+    let said = notification(hub, id).await?;
+    let asked = known.asked;
+    let answer = match asked.answer {
         Some(answer) => notification(hub, answer).await.ok().map(|it| it.msg),
         None => None,
     };
     Ok(Question {
         id,
-        project: known.project,
-        from: known.from,
-        kind: known.kind,
-        ts: known.ts,
-        expires_at: known.expires_at,
-        state: known.state,
-        by: known.by,
-        answer_id: known.answer,
+        project: asked.project,
+        from: asked.from,
+        kind: asked.kind,
+        ts: asked.ts,
+        expires_at: asked.expires_at,
+        state: asked.state,
+        by: asked.by,
+        answer_id: asked.answer,
         answer,
-        msg: asked.msg,
-        options: asked.options,
-        data: asked.data,
+        msg: said.msg,
+        options: said.options,
+        data: said.data,
+        deliverable: known.deliverable,
+        place: known.place,
     })
 }
 

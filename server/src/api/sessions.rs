@@ -5,7 +5,7 @@ use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use hub_protocol::{
     InboxName, Listener, Listening, ProjectName, Session, SessionInfo, SessionState, Source,
-    Timestamp, Unlistened,
+    Timestamp, Unlistened, Wake,
 };
 use serde::{Deserialize, Serialize};
 
@@ -287,6 +287,13 @@ fn shown(
     let age = last_seen.map_or(0, |at| Timestamp::now().as_millis() - at.as_millis());
     let works = session.state == Some(SessionState::Working) && session.is_alive();
     let listeners = state.listeners(project, key);
+    let waiter = presence.holder(project, key);
+    let wake = match waiter {
+        Some(_) => Wake::Live,
+        None if !session.is_alive() => Wake::None,
+        None if session.has_hooks() || presence.waited(project, key) => Wake::Stale,
+        None => Wake::None,
+    };
     Session {
         id: key.clone(),
         aliases: session
@@ -306,7 +313,8 @@ fn shown(
         last_seen,
         last: session.last,
         pending: state.inbox(project, key).map_or(0, Inbox::len) as u64,
-        waiter: presence.holder(project, key),
+        waiter,
+        wake,
         listeners: listeners
             .map(|(caller, it)| Listener {
                 caller: caller.clone(),

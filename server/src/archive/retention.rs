@@ -197,34 +197,8 @@ impl Archivist {
 fn is_before(entry: &Entry, time: Timestamp, now: Timestamp) -> bool {
     let at = Record::decode(entry.kind, &entry.payload)
         .ok()
-        .and_then(|record| time_of(&record));
+        .and_then(|record| record.at());
     at.is_none_or(|at| at < time || millis_between(now, at) > DAY_MS)
-}
-
-fn time_of(record: &Record) -> Option<Timestamp> {
-    match record {
-        Record::Notified(it) => Some(it.route.ts),
-        Record::Settled(it) => Some(it.at),
-        Record::Seen(it) => Some(it.at),
-        Record::InboxClosed(it) => Some(it.at),
-        Record::KeyUsed(it) => Some(it.at),
-        Record::ClockMoved(it) => Some(it.at),
-        Record::Trimmed(it) => Some(it.at),
-        Record::Reset(it) => Some(it.at),
-        Record::SessionSet(it) => Some(it.at),
-        Record::TurnNoted(it) => Some(it.at),
-        Record::SessionGone(it) => Some(it.at),
-        Record::PrimaryTaken(it) => Some(it.at),
-        Record::ListenerSet(it) => Some(it.at),
-        Record::ListenerRemoved(it) => Some(it.at),
-        Record::QuestionClaimed(it) => Some(it.at),
-        Record::QuestionSettled(it) => Some(it.at),
-        Record::Emitted(it) => Some(it.at),
-        Record::Returned(it) => Some(it.at),
-        Record::Escalated(it) => Some(it.at),
-        Record::PreferencesSet(it) => Some(it.at),
-        Record::Carried(_) => None,
-    }
 }
 
 fn millis_between(from: Timestamp, to: Timestamp) -> i64 {

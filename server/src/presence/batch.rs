@@ -113,6 +113,12 @@ impl Presence {
             return;
         }
         let lease = self.lease(&waiter.spec, &batch, LEASE, now);
+        if let (WhyWoken::Arrived { id, .. }, Some(since)) = (&batch.why, waiter.woken) {
+            let of = batch.lease.iter().find(|(_, ids)| ids.contains(id));
+            if let Some((inbox, _)) = of {
+                self.latencies.begin(inbox, *id, since);
+            }
+        }
         if waiter.answer(Outcome::Batch(batch)).is_some() {
             self.release(state, lease, now);
         }
@@ -243,6 +249,7 @@ impl Presence {
         };
         self.due.remove(&(lease.until, Due::Lease(id)));
         for (inbox, ids) in &lease.items {
+            self.latencies.forget(inbox, ids);
             let door = self.door_mut(&lease.project, inbox);
             for seq in ids {
                 if door.leased.get(seq) == Some(&id) {
@@ -269,6 +276,7 @@ impl Presence {
         now: Now,
     ) {
         for (inbox, ids) in items {
+            self.latencies.forget(inbox, ids);
             let door = self.door_mut(project, inbox);
             door.leased.retain(|id, _| !ids.contains(id));
             if let Some(waiter) = door.waiter {

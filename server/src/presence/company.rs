@@ -1,11 +1,12 @@
 //! What is known of sessions for the moment: when each was last heard of, whose waiter ran out of time, who was warned.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
 
 use hub_protocol::{InboxName, ProjectName, Timestamp};
 
 use crate::clock::Now;
+use crate::state::State;
 
 /// A turn that begins so soon after a waiter's timeout was begun by it.
 const TIMEOUT_ECHO: Duration = Duration::from_secs(15);
@@ -22,6 +23,8 @@ pub struct Company {
     seen: HashMap<Place, Timestamp>,
     timeouts: HashMap<Place, Instant>,
     warned: HashMap<Place, Instant>,
+    /// Sessions that somebody waited for.
+    waited: HashSet<Place>,
 }
 
 impl Company {
@@ -45,6 +48,24 @@ impl Company {
         self.timeouts.remove(place);
     }
 
+    /// Somebody waits at these inboxes; only what is a session's is remembered.
+    pub(super) fn note_waiter(
+        &mut self,
+        state: &State,
+        project: &ProjectName,
+        inboxes: &[InboxName],
+    ) {
+        let sessions = inboxes
+            .iter()
+            .filter(|inbox| state.session(project, inbox).is_some());
+        self.waited
+            .extend(sessions.map(|inbox| (project.clone(), inbox.clone())));
+    }
+
+    pub(super) fn waited(&self, project: &ProjectName, session: &InboxName) -> bool {
+        self.waited.contains(&(project.clone(), session.clone()))
+    }
+
     /// Whether a turn that begins now is what a waiter's timeout began; each timeout begins one.
     pub fn take_timeout(&mut self, place: &Place, now: Instant) -> bool {
         let at = self.timeouts.remove(place);
@@ -61,7 +82,9 @@ impl Company {
         true
     }
 
-    pub(super) fn forget_old(&mut self, now: Now) {
+    pub(super) fn forget_old(&mut self, state: &State, now: Now) {
+        self.waited
+            .retain(|(project, session)| state.session(project, session).is_some());
         let oldest = now.wall.plus_millis(-KEPT_MS);
         self.seen.retain(|_, at| *at >= oldest);
         let fresh = |at: &mut Instant| now.mono.saturating_duration_since(*at) < WARN_AGAIN;

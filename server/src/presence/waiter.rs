@@ -72,6 +72,8 @@ pub(super) struct Waiter {
     /// When something happens to it next: its deadline, or the end of a lull or a limit.
     pub(super) due: Instant,
     since: Timestamp,
+    /// When what it was woken for came.
+    pub(super) woken: Option<Instant>,
     settling: Option<Settling>,
     reply: oneshot::Sender<Outcome>,
 }
@@ -94,6 +96,7 @@ impl Waiter {
             due: spec.deadline,
             spec,
             since: now.wall,
+            woken: None,
             settling: None,
             reply,
         }

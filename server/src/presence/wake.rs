@@ -128,6 +128,7 @@ impl Presence {
             return false;
         };
         let due = waiter.due;
+        waiter.woken.get_or_insert(now.mono);
         if waiter.settle(&why, now.mono) {
             let waiter_due = waiter.due;
             self.due.remove(&(due, Due::Waiter(id)));

@@ -12,8 +12,8 @@ use crate::record::{Beginner, How, KeyUsed, Record, Turn, TurnNoted};
 
 /// Keys of what a session's next step withdraws: it was settled where it was asked.
 const WAITING: &str = "hook:waiting";
-const PERMISSION: &str = "hook:permission";
-const DIALOG: &str = "hook:dialog";
+pub(super) const PERMISSION: &str = "hook:permission";
+pub(super) const DIALOG: &str = "hook:dialog";
 const STALE: [&str; 3] = [WAITING, PERMISSION, DIALOG];
 
 impl<'a> Said<'a> {

@@ -6,6 +6,7 @@ use hub_protocol::{InboxName, Kind, ProjectName, QuestionState, Seq, Timestamp};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::State;
+use super::hook::{DIALOG, PERMISSION};
 use super::settle::settled;
 use crate::command::{Draft, Refusal};
 use crate::record::{How, Notified, QuestionClaimed, QuestionSettled, Record};
@@ -34,6 +35,17 @@ pub struct Question {
     /// What answers it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<Seq>,
+}
+
+/// How an answer reaches whoever asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reach {
+    /// Through its inbox.
+    Inbox,
+    /// Only through a request of its hook, while that is held.
+    Request,
+    /// Not at all: it is asked in the agent's own terminal, or the asker is over.
+    Nowhere,
 }
 
 /// Every question that the log still holds.
@@ -123,6 +135,20 @@ impl State {
         let mut open: Vec<_> = self.questions.open().collect();
         open.sort_by_key(|(id, _)| *id);
         open
+    }
+
+    /// How an answer reaches whoever asked this.
+    pub fn reach(&self, question: &Question) -> Reach {
+        let asker = self.called(&question.project, &question.from);
+        let asker = self.session(&question.project, asker);
+        if asker.is_some_and(|it| !it.is_alive()) {
+            return Reach::Nowhere;
+        }
+        match question.key.as_deref() {
+            Some(DIALOG) => Reach::Nowhere,
+            Some(PERMISSION) => Reach::Request,
+            _ => Reach::Inbox,
+        }
     }
 
     /// An open question, or why nothing can be done with it.

@@ -12,10 +12,14 @@ impl Writer {
         match record {
             Record::Notified(notified) => self.wake_for(seq, notified, now),
             Record::Settled(settled) => {
+                if let (How::Acked, Some((_, inbox))) = (settled.how, &settled.inbox) {
+                    self.presence.read(inbox, &settled.ids, now);
+                }
                 self.forget_leases(settled);
                 0
             }
             Record::Emitted(it) => {
+                self.presence.read(&it.inbox, &it.ids, now);
                 self.presence.settled(&it.project, &it.inbox, &it.ids);
                 0
             }

@@ -2,8 +2,9 @@
 
 use hub_protocol::QuestionState;
 use hubd::record::QuestionSettled;
-use hubd::state::Status;
+use hubd::state::{Reach, Status};
 
+use super::agents::{asks, permission};
 use super::*;
 
 fn answer(from: &str, id: Seq) -> Draft {
@@ -35,6 +36,11 @@ impl Hub {
     fn asked(&self, id: Seq) -> (QuestionState, Option<&str>, Option<Seq>) {
         let question = self.state.question(id).expect("a question");
         (question.state, question.by.as_deref(), question.answer)
+    }
+
+    fn reach(&self, id: Seq) -> Reach {
+        self.state
+            .reach(self.state.question(id).expect("a question"))
     }
 
     fn answer(&mut self, from: &str, id: Seq) -> Result<Vec<Record>, Refusal> {
@@ -290,4 +296,26 @@ fn a_reset_forgets_it() {
     hub.run(&Command::Reset { project: project() });
     assert_eq!(hub.state.question(id), None);
     assert_eq!(hub.state.next_deadline(), None);
+}
+
+#[test]
+fn what_asks_through_an_inbox_is_reached_until_it_is_over() {
+    let mut hub = Hub::new();
+    let id = hub.say(said("w1", Kind::Question));
+    assert_eq!(hub.reach(id), Reach::Inbox);
+    let approval = hub.say(said("w1", Kind::Approval));
+    assert_eq!(hub.reach(approval), Reach::Inbox);
+    hub.say(said("w1", Kind::Ended));
+    assert_eq!(hub.reach(id), Reach::Nowhere);
+}
+
+#[test]
+fn a_dialog_is_reached_in_its_terminal_and_a_permission_through_its_request() {
+    let mut hub = Hub::new();
+    hub.hook("w1", asks("A or B?"));
+    let dialog = hub.state.questions(false)[0].0;
+    assert_eq!(hub.reach(dialog), Reach::Nowhere);
+    hub.hook("w2", permission());
+    let permission = hub.state.questions(false)[1].0;
+    assert_eq!(hub.reach(permission), Reach::Request);
 }

@@ -63,9 +63,10 @@ impl Kinds {
         self.0 & (1 << watch as u8) != 0
     }
 
-    /// Whether something else than notifications in inboxes may be wanted.
+    /// Whether something else than notifications in inboxes may be wanted. What settles everywhere touches no inbox.
     pub(super) fn reach_beyond_inboxes(self) -> bool {
         let beyond = [
+            Watch::Delivery,
             Watch::Seen,
             Watch::Session,
             Watch::Listener,
@@ -164,18 +165,21 @@ fn delivery(settled: &Settled) -> Delivery<'_> {
     }
 }
 
-/// Who waits where, whole. Without an id: it is not in the log, and a reconnecting reader gets it anew.
+/// Who waits where, and which questions requests are held for, whole. Without an id: it is not in the log, and a reconnecting reader gets it anew.
 pub(super) async fn presence(hub: &Hub) -> Option<Bytes> {
-    let waiters = hub
+    let (waiters, held) = hub
         .query(|_, presence| {
             let of = |(project, inbox, holder): (&ProjectName, &InboxName, _)| {
                 serde_json::json!({ "project": project, "inbox": inbox, "waiter": holder })
             };
-            presence.holders().map(of).collect::<Vec<_>>()
+            (
+                presence.holders().map(of).collect::<Vec<_>>(),
+                presence.held(),
+            )
         })
         .await
         .ok()?;
-    let data = serde_json::json!({ "waiters": waiters });
+    let data = serde_json::json!({ "waiters": waiters, "held": held });
     Some(format!("event: presence\ndata: {data}\n\n").into())
 }
 

@@ -1,0 +1,34 @@
+//! When a fact was so.
+
+use hub_protocol::Timestamp;
+
+use super::Record;
+
+impl Record {
+    /// When that was; a notification: when it was said. What is only written again tells no time.
+    pub fn at(&self) -> Option<Timestamp> {
+        match self {
+            Self::Notified(it) => Some(it.route.ts),
+            Self::Settled(it) => Some(it.at),
+            Self::Seen(it) => Some(it.at),
+            Self::InboxClosed(it) => Some(it.at),
+            Self::KeyUsed(it) => Some(it.at),
+            Self::ClockMoved(it) => Some(it.at),
+            Self::Trimmed(it) => Some(it.at),
+            Self::Reset(it) => Some(it.at),
+            Self::SessionSet(it) => Some(it.at),
+            Self::TurnNoted(it) => Some(it.at),
+            Self::SessionGone(it) => Some(it.at),
+            Self::PrimaryTaken(it) => Some(it.at),
+            Self::ListenerSet(it) => Some(it.at),
+            Self::ListenerRemoved(it) => Some(it.at),
+            Self::QuestionClaimed(it) => Some(it.at),
+            Self::QuestionSettled(it) => Some(it.at),
+            Self::Emitted(it) => Some(it.at),
+            Self::Returned(it) => Some(it.at),
+            Self::Escalated(it) => Some(it.at),
+            Self::PreferencesSet(it) => Some(it.at),
+            Self::Carried(_) => None,
+        }
+    }
+}

@@ -1,0 +1,210 @@
+//! Whether an answer reaches whoever asked, over HTTP.
+
+use hub_harness::{Client, Events, Hub};
+use serde_json::{Value, json};
+
+const PLACE: &str = "host=mill&pane=%257";
+
+/// Posts a hook event of session `w1`; what the agent is told.
+async fn hook(client: &Client, event: Value) -> Value {
+    let mut payload = json!({ "session_id": "w1", "cwd": "/r/w1" });
+    let all = payload.as_object_mut().expect("an object");
+    all.extend(event.as_object().expect("an object").clone());
+    let answer = client
+        .post(&format!("/hooks/claude?{PLACE}"))
+        .json(&payload);
+    let answer = answer.send().await;
+    if answer.status == 204 {
+        return Value::Null;
+    }
+    answer.expect(200).json()
+}
+
+fn permission() -> Value {
+    json!({ "hook_event_name": "PermissionRequest", "tool_name": "Bash", "tool_input": { "command": "make" } })
+}
+
+async fn open(client: &Client) -> Value {
+    let open = client.get("/questions").send().await.expect(200).json();
+    open["questions"][0].clone()
+}
+
+async fn answer(client: &Client, id: &Value, answer: &str) -> Value {
+    let path = format!("/questions/{id}/answer");
+    let answer = client.post(&path).json(&json!({ "answer": answer }));
+    answer.send().await.expect(201).json()
+}
+
+/// Reads presence until exactly these are held.
+async fn until_held(presence: &mut Events, held: Value) {
+    while presence.next_of("presence").await.data["held"] != held {}
+}
+
+#[tokio::test]
+async fn an_answer_reaches_who_asks_through_an_inbox() {
+    let hub = Hub::builder().memory().start();
+    let client = hub.client();
+    let id = client
+        .notify(json!({ "msg": "?", "from": "worker", "type": "question" }))
+        .await;
+    let asked = client.get(&format!("/questions/{id}")).send().await;
+    for question in [open(&client).await, asked.expect(200).json()] {
+        assert_eq!(question["deliverable"], true, "{question}");
+        assert_eq!(question.get("where"), None, "{question}");
+    }
+    let claim = client
+        .post(&format!("/questions/{id}/claim"))
+        .json(&json!({}));
+    assert_eq!(claim.send().await.expect(200).json()["deliverable"], true);
+    let answered = answer(&client, &json!(id), "yes").await;
+    assert_eq!(answered["deliverable"], true, "{answered}");
+}
+
+#[tokio::test]
+async fn a_dialog_in_the_agents_terminal_is_answered_there_and_it_is_told_where() {
+    let hub = Hub::builder().memory().set("approvals=true").start();
+    let client = hub.client();
+    for (tool, input) in [
+        (
+            "AskUserQuestion",
+            json!({ "questions": [{ "question": "A?", "options": [] }] }),
+        ),
+        ("EnterPlanMode", json!({})),
+        ("ExitPlanMode", json!({ "plan": "all" })),
+    ] {
+        let asks =
+            json!({ "hook_event_name": "PreToolUse", "tool_name": tool, "tool_input": input });
+        hook(&client, asks).await;
+        let question = open(&client).await;
+        assert_eq!(question["deliverable"], false, "{tool} {question}");
+        assert_eq!(
+            question["where"],
+            json!({ "host": "mill", "cwd": "/r/w1", "pane": "%7" })
+        );
+        let answered = answer(&client, &question["id"], "A").await;
+        assert_eq!(
+            (&answered["state"], &answered["deliverable"]),
+            (&json!("answered"), &json!(false))
+        );
+        hook(&client, json!({ "hook_event_name": "PostToolUse" })).await;
+    }
+}
+
+#[tokio::test]
+async fn a_permission_is_deliverable_while_its_request_is_held_and_no_longer() {
+    let hub = Hub::builder().memory().set("approvals=true").start();
+    let client = hub.client();
+    let mut presence = client.events("?kinds=presence").await;
+    until_held(&mut presence, json!([])).await;
+    let ask = {
+        let client = hub.client();
+        tokio::spawn(async move { hook(&client, permission()).await })
+    };
+    let asked = client.get("/wait?inbox=person&timeout=60").send().await;
+    let id = asked.expect(200).json()["notifications"][0]["id"].clone();
+    until_held(&mut presence, json!([id])).await;
+    let question = open(&client).await;
+    assert_eq!(question["deliverable"], true, "{question}");
+    // The agent's own dialog was answered, or the agent died.
+    ask.abort();
+    until_held(&mut presence, json!([])).await;
+    let question = open(&client).await;
+    assert_eq!(question["deliverable"], false, "{question}");
+    assert_eq!(question["where"]["cwd"], "/r/w1");
+}
+
+#[tokio::test]
+async fn the_answer_that_a_held_request_gets_says_that_it_reaches_it() {
+    let hub = Hub::builder().memory().set("approvals=true").start();
+    let client = hub.client();
+    let mut presence = client.events("?kinds=presence").await;
+    until_held(&mut presence, json!([])).await;
+    let ask = {
+        let client = hub.client();
+        tokio::spawn(async move { hook(&client, permission()).await })
+    };
+    let held = loop {
+        let held = presence.next_of("presence").await.data["held"].clone();
+        if held != json!([]) {
+            break held;
+        }
+    };
+    let answered = answer(&client, &held[0], "allow").await;
+    assert_eq!(answered["deliverable"], true, "{answered}");
+    let told = ask.await.expect("a reply");
+    assert_eq!(told["hookSpecificOutput"]["decision"]["behavior"], "allow");
+    until_held(&mut presence, json!([])).await;
+}
+
+#[tokio::test]
+async fn a_permission_that_is_not_held_is_given_in_the_terminal() {
+    let hub = Hub::builder().memory().start();
+    let client = hub.client();
+    hook(&client, permission()).await;
+    let question = open(&client).await;
+    assert_eq!(
+        (&question["type"], &question["deliverable"]),
+        (&json!("approval"), &json!(false))
+    );
+    assert_eq!(question["where"]["pane"], "%7");
+}
+
+#[tokio::test]
+async fn nobody_is_reached_who_is_over() {
+    let hub = Hub::builder().memory().start();
+    let client = hub.client();
+    let info = json!({ "host": "mill" });
+    client
+        .put("/sessions/worker")
+        .json(&info)
+        .send()
+        .await
+        .expect(201);
+    client
+        .notify(json!({ "msg": "?", "from": "worker", "type": "question" }))
+        .await;
+    assert_eq!(open(&client).await["deliverable"], true);
+    client.delete("/sessions/worker").send().await.expect(200);
+    let question = open(&client).await;
+    assert_eq!(
+        (&question["deliverable"], &question["where"]),
+        (&json!(false), &json!({ "host": "mill" }))
+    );
+}
+
+async fn wake(client: &Client, session: &str) -> Value {
+    let session = client.get(&format!("/sessions/{session}")).send().await;
+    session.expect(200).json()["wake"].clone()
+}
+
+#[tokio::test]
+async fn a_session_says_whether_something_wakes_it() {
+    let hub = Hub::builder().memory().start();
+    let client = hub.client();
+    client
+        .put("/sessions/w2")
+        .json(&json!({}))
+        .send()
+        .await
+        .expect(201);
+    assert_eq!(wake(&client, "w2").await, "none");
+    client
+        .get("/wait?inbox=w2&timeout=0")
+        .send()
+        .await
+        .expect(204);
+    assert_eq!(wake(&client, "w2").await, "none", "a look is no wait");
+    let mut presence = client.events("?kinds=presence").await;
+    let waits = hub.client().get("/wait?session=w2&timeout=60");
+    let waits = tokio::spawn(async move { waits.send().await });
+    presence.until_waiting("w2").await;
+    assert_eq!(wake(&client, "w2").await, "live");
+    // The connection breaks; nothing else happens.
+    waits.abort();
+    while presence.next_of("presence").await.data["waiters"] != json!([]) {}
+    assert_eq!(wake(&client, "w2").await, "stale");
+    client.delete("/sessions/w2").send().await.expect(200);
+    assert_eq!(wake(&client, "w2").await, "none");
+    hook(&client, json!({ "hook_event_name": "SessionStart" })).await;
+    assert_eq!(wake(&client, "w1").await, "stale", "its hooks are live");
+}

@@ -1,0 +1,136 @@
+//! Numbers of the last minutes.
+
+use hub_harness::{Client, Hub};
+use serde_json::{Value, json};
+
+async fn stats(client: &Client, query: &str) -> Value {
+    let stats = client.get(&format!("/stats{query}")).send().await;
+    stats.expect(200).json()
+}
+
+/// How many of a type were said in the window.
+fn count(stats: &Value, kind: &str) -> u64 {
+    let minutes = stats["minutes"].as_array().expect("a list");
+    let counts = minutes.iter().filter_map(|it| it["counts"][kind].as_u64());
+    counts.sum()
+}
+
+async fn ask(client: &Client, from: &str, kind: &str) -> u64 {
+    client
+        .notify(json!({ "msg": "?", "from": from, "type": kind }))
+        .await
+}
+
+async fn answer(client: &Client, id: u64) {
+    let answer = json!({ "answer": "allow" });
+    let answer = client
+        .post(&format!("/questions/{id}/answer"))
+        .json(&answer);
+    answer.send().await.expect(201);
+}
+
+#[tokio::test]
+async fn an_empty_hub_has_its_minutes_and_nothing_in_them() {
+    let hub = Hub::builder().memory().start();
+    let empty = stats(&hub.client(), "?minutes=3").await;
+    assert_eq!(empty["minutes"].as_array().expect("a list").len(), 3);
+    assert_eq!(empty["minutes"][0]["at"], empty["from"]);
+    let rest = json!([
+        empty["answers"],
+        empty["oldest_open"],
+        empty["wakes"],
+        empty["partial"]
+    ]);
+    let none = json!({ "count": 0, "median_ms": null, "p90_ms": null, "recent": [] });
+    assert_eq!(rest, json!([[], null, none, false]));
+}
+
+#[tokio::test]
+async fn what_was_said_is_counted_by_type_also_after_a_restart() {
+    let mut hub = Hub::start();
+    let lines: Vec<Value> = (0..1000)
+        .map(|_| json!({ "msg": "x", "type": "progress" }))
+        .collect();
+    // More than the memory holds and than one step back, so that the disk is read from a place of its own.
+    for _ in 0..5 {
+        hub.client()
+            .post("/notify")
+            .json(&lines)
+            .send()
+            .await
+            .expect(201);
+    }
+    hub.client().say("one").await;
+    let late = json!({ "msg": "x", "type": "error", "ts": "2026-02-17T14:30:05Z" });
+    hub.client().notify(late).await;
+    hub.restart();
+    let stats = stats(&hub.client(), "").await;
+    let counts = ["progress", "message", "error"].map(|kind| count(&stats, kind));
+    assert_eq!((counts, &stats["partial"]), ([5000, 1, 0], &json!(false)));
+}
+
+#[tokio::test]
+async fn answers_are_told_by_the_kind_of_agent_that_asked_and_the_oldest_open_one_stays() {
+    let hub = Hub::builder().memory().start();
+    let client = hub.client();
+    let info = json!({ "agent": "claude" });
+    client
+        .put("/sessions/w1")
+        .json(&info)
+        .send()
+        .await
+        .expect(201);
+    for (from, kind) in [("w1", "question"), ("w1", "approval"), ("ci", "question")] {
+        let id = ask(&client, from, kind).await;
+        answer(&client, id).await;
+    }
+    let oldest = ask(&client, "w1", "approval").await;
+    ask(&client, "ci", "question").await;
+    let stats = stats(&client, "").await;
+    let agents = stats["answers"].as_array().expect("a list").iter();
+    let agents: Vec<Value> = agents.map(|it| json!([it["agent"], it["count"]])).collect();
+    assert_eq!(json!(agents), json!([["claude", 2], ["unknown", 1]]));
+    assert_eq!(stats["oldest_open"]["id"], oldest);
+}
+
+#[tokio::test]
+async fn a_wake_is_one_where_somebody_waited_and_acknowledged() {
+    let hub = Hub::builder().memory().start();
+    let client = hub.client();
+    let mut presence = client.events("?kinds=presence").await;
+    let waits = hub.client().get("/wait?timeout=60&as=me");
+    let waits = tokio::spawn(async move { waits.send().await });
+    presence.until_waiting("primary").await;
+    client.say("woken").await;
+    let batch = waits.await.expect("an answer").expect(200).json();
+    assert_eq!(
+        stats(&client, "").await["wakes"]["count"],
+        0,
+        "it may have got lost"
+    );
+    let lease = json!({ "lease": batch["lease"] });
+    client
+        .post("/inboxes/primary/ack")
+        .json(&lease)
+        .send()
+        .await
+        .expect(200);
+    // Nobody waits for this one: however fast it is read, nobody was woken.
+    client.say("found").await;
+    let found = client
+        .get("/wait?timeout=0")
+        .send()
+        .await
+        .expect(200)
+        .json();
+    let lease = json!({ "lease": found["lease"] });
+    client
+        .post("/inboxes/primary/ack")
+        .json(&lease)
+        .send()
+        .await
+        .expect(200);
+    let wakes = stats(&client, "").await["wakes"].clone();
+    assert_eq!(wakes["count"], 1, "{wakes}");
+    assert_eq!(wakes["recent"][0]["ms"], wakes["median_ms"]);
+}
