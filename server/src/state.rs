@@ -13,6 +13,7 @@ mod batch;
 mod collapse;
 mod due;
 mod expiry;
+mod hidden;
 mod hook;
 mod idempotency;
 mod inbox;
@@ -58,6 +59,8 @@ pub struct State {
     seen: ranges::Ranges,
     outcomes: outcome::Outcomes,
     retention: retention::Retention,
+    #[serde(default)]
+    hidden: hidden::Hidden,
 }
 
 impl State {
@@ -85,7 +88,7 @@ impl State {
             }
             Command::Seen { ids, up_to, seen } => self.decide_seen(ids, *up_to, *seen, now)?,
             Command::CloseInbox { project, inbox } => self.decide_close(project, inbox, now)?,
-            Command::Reset { project } => self.decide_reset(project, now),
+            Command::Reset { project, history } => self.decide_reset(project, *history, now),
             Command::Trim { below, carried } => self.decide_trim(*below, carried, now),
             Command::Tick => self.decide_tick(now, leased),
             Command::ClockMoved { delta_ms } => vec![Record::ClockMoved(ClockMoved {
@@ -163,15 +166,7 @@ impl State {
             Record::ClockMoved(it) => self.apply_clock_moved(it),
             Record::Carried(it) => self.apply_carried(seq, it.id),
             Record::Trimmed(it) => self.apply_trimmed(it.below),
-            Record::Reset(it) => {
-                for id in self.inboxes.close_all(&it.project) {
-                    self.settle(id, How::Dropped);
-                }
-                self.sessions.forget_all(&it.project);
-                self.listeners.forget_all(&it.project);
-                self.questions.forget_all(&it.project);
-                self.sources.forget_all(&it.project);
-            }
+            Record::Reset(it) => self.apply_reset(seq, it),
             Record::SessionSet(it) => self.sessions.set(seq, it),
             Record::TurnNoted(it) => {
                 let note = |session: &mut Session| {

@@ -31,7 +31,8 @@ pub(crate) enum Action {
         seen: bool,
     },
     Close(ProjectName, InboxName),
-    Reset(ProjectName),
+    /// A project is emptied; so is what is told of it, if so said.
+    Reset(ProjectName, bool),
     /// The log loses its prefix; every other pending notification there is evicted, if so said.
     Trim {
         below: Index,
@@ -102,7 +103,7 @@ fn action() -> impl Strategy<Value = Action> {
         2 => (indexes(), prop::option::of(any::<Index>()), any::<bool>())
             .prop_map(|(ids, up_to, seen)| Action::Seen { ids, up_to, seen }),
         1 => (project(), inbox()).prop_map(|(p, i)| Action::Close(p, i)),
-        1 => project().prop_map(Action::Reset),
+        1 => (project(), any::<bool>()).prop_map(|(p, history)| Action::Reset(p, history)),
         2 => (any::<Index>(), any::<bool>()).prop_map(|(below, evict)| Action::Trim { below, evict }),
         3 => select(vec![1, SECOND, 10 * SECOND, HOUR, 25 * HOUR]).prop_map(Action::Pass),
         3 => Just(Action::Tick),

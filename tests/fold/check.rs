@@ -47,6 +47,12 @@ impl Driver {
         assert!(asked.eq(known.map(|(id, it)| (*id, it.state, it.expires_at))));
         assert_eq!(self.state.next_deadline(), self.model.next_deadline());
         assert_eq!(self.state.trimmed_below(), self.model.kept_from);
+        let hidden = self.model.hidden.iter();
+        assert!(
+            self.state
+                .hidden()
+                .eq(hidden.map(|(of, below)| (of, *below)))
+        );
         assert_eq!(self.state.retention_paused_until(), self.model.paused_until);
     }
 

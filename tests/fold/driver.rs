@@ -91,12 +91,7 @@ impl Driver {
             }
             Action::Seen { ids, up_to, seen } => self.mark(ids, *up_to, *seen),
             Action::Close(project, inbox) => self.close(project, inbox),
-            Action::Reset(project) => {
-                self.model.reset(project);
-                self.must(&Command::Reset {
-                    project: project.clone(),
-                });
-            }
+            Action::Reset(project, history) => self.reset(project, *history),
             Action::Trim { below, evict } => self.trim(*below, *evict),
             Action::Tick => self.tick(),
             Action::Due => {
@@ -112,6 +107,18 @@ impl Driver {
                 });
             }
             other => self.listen(other),
+        }
+    }
+
+    fn reset(&mut self, project: &ProjectName, history: bool) {
+        self.model.reset(project);
+        self.must(&Command::Reset {
+            project: project.clone(),
+            history,
+        });
+        if history {
+            let below = self.state.head();
+            self.model.hidden.insert(project.clone(), below);
         }
     }
 

@@ -29,6 +29,8 @@ pub(crate) struct Model {
     fired: BTreeMap<Pair, Seq>,
     pub(crate) seen: BTreeSet<Seq>,
     pub(crate) kept_from: Seq,
+    /// Below which nothing is shown of a project.
+    pub(crate) hidden: BTreeMap<ProjectName, Seq>,
     pub(crate) paused_until: Option<Timestamp>,
     keys: Vec<UsedKey>,
 }
@@ -322,6 +324,7 @@ impl Model {
 
     pub(crate) fn trim(&mut self, below: Seq, carried: &[Seq]) {
         self.kept_from = below;
+        self.hidden.retain(|_, hidden| *hidden > below);
         self.questions.retain(|id, it| *id >= below || it.is_open());
         for note in self.mut_notes(|note| note.location < below && !carried.contains(&note.id)) {
             note.settle(None, How::Evicted);

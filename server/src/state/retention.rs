@@ -74,6 +74,7 @@ impl State {
         self.outcomes.trim(below, &kept);
         self.seen.trim(below, &kept);
         self.questions.trim(below);
+        self.hidden.trim(below);
     }
 
     pub(super) fn apply_clock_moved(&mut self, record: &ClockMoved) {

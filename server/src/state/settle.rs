@@ -126,7 +126,12 @@ impl State {
         Ok(records)
     }
 
-    pub(super) fn decide_reset(&self, project: &ProjectName, now: Timestamp) -> Vec<Record> {
+    pub(super) fn decide_reset(
+        &self,
+        project: &ProjectName,
+        history: bool,
+        now: Timestamp,
+    ) -> Vec<Record> {
         let pending = self
             .inboxes
             .iter(Some(project))
@@ -136,9 +141,24 @@ impl State {
         let mut records = settled(pending, None, How::Dropped, None, now);
         records.push(Record::Reset(Reset {
             project: project.clone(),
+            history,
             at: now,
         }));
         records
+    }
+
+    pub(super) fn apply_reset(&mut self, seq: Seq, record: &Reset) {
+        let project = &record.project;
+        for id in self.inboxes.close_all(project) {
+            self.settle(id, How::Dropped);
+        }
+        self.sessions.forget_all(project);
+        self.listeners.forget_all(project);
+        self.questions.forget_all(project);
+        self.sources.forget_all(project);
+        if record.history {
+            self.hidden.hide(project, seq);
+        }
     }
 
     pub(super) fn apply_settled(&mut self, record: &Settled) {

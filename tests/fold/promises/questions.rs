@@ -287,7 +287,7 @@ fn an_open_one_outlives_its_place_in_the_log() {
 fn a_reset_forgets_it() {
     let mut hub = Hub::new();
     let id = hub.say(said("w1", Kind::Question));
-    hub.run(&Command::Reset { project: project() });
+    hub.run(&reset(false));
     assert_eq!(hub.state.question(id), None);
     assert_eq!(hub.state.next_deadline(), None);
 }
