@@ -111,7 +111,7 @@ impl Driver {
     }
 
     fn reset(&mut self, project: &ProjectName, history: bool) {
-        self.model.reset(project);
+        self.model.reset(project, history);
         self.must(&Command::Reset {
             project: project.clone(),
             history,

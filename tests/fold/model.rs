@@ -287,10 +287,10 @@ impl Model {
         }
     }
 
-    pub(crate) fn reset(&mut self, project: &ProjectName) {
+    pub(crate) fn reset(&mut self, project: &ProjectName, history: bool) {
         self.inboxes.retain(|(of, _)| of != project);
         self.sessions.retain(|(of, _), _| of != project);
-        self.questions.retain(|_, it| it.project != *project);
+        self.reset_questions(project, history);
         self.listeners.retain(|(of, ..), _| of != project);
         self.fired.retain(|(of, ..), _| of != project);
         for note in self.mut_notes(|note| note.draft.project == *project) {

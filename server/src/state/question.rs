@@ -98,6 +98,14 @@ impl Questions {
         self.open.retain(|(_, id)| self.all.contains_key(id));
     }
 
+    /// Leaves none of a project open.
+    pub(super) fn withdraw_all(&mut self, project: &ProjectName) {
+        let open = self.open().filter(|(_, it)| it.project == *project);
+        for id in open.map(|(id, _)| id).collect::<Vec<_>>() {
+            self.change(id, |it| it.state = QuestionState::Withdrawn);
+        }
+    }
+
     pub(super) fn shift(&mut self, delta_ms: i64) {
         self.open.clear();
         for (id, it) in &mut self.all {
@@ -220,6 +228,17 @@ impl State {
         let settle = |id: &Seq| settled_question(*id, withdrawn, None, None, at);
         let ids: BTreeSet<Seq> = ids.iter().copied().collect();
         ids.iter().filter(open).map(settle).collect()
+    }
+
+    /// The open questions of a project that is emptied; their notifications are dropped.
+    pub(super) fn withdrawn_with(&self, project: &ProjectName, at: Timestamp) -> Vec<Record> {
+        let open = self
+            .questions
+            .open()
+            .filter(|(_, it)| it.project == *project);
+        let withdrawn = QuestionState::Withdrawn;
+        open.map(|(id, _)| settled_question(id, withdrawn, None, None, at))
+            .collect()
     }
 
     /// Questions whose time is over.

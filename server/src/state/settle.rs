@@ -138,7 +138,8 @@ impl State {
             .flat_map(|(_, _, inbox)| inbox.pending())
             .map(|item| item.seq)
             .collect();
-        let mut records = settled(pending, None, How::Dropped, None, now);
+        let mut records = self.withdrawn_with(project, now);
+        records.extend(settled(pending, None, How::Dropped, None, now));
         records.push(Record::Reset(Reset {
             project: project.clone(),
             history,
@@ -154,10 +155,13 @@ impl State {
         }
         self.sessions.forget_all(project);
         self.listeners.forget_all(project);
-        self.questions.forget_all(project);
         self.sources.forget_all(project);
         if record.history {
+            self.questions.forget_all(project);
             self.hidden.hide(project, seq);
+        } else {
+            // Their own records say so, but in a log from before there were such.
+            self.questions.withdraw_all(project);
         }
     }
 

@@ -97,6 +97,20 @@ impl Model {
         }
     }
 
+    pub(super) fn reset_questions(&mut self, project: &ProjectName, history: bool) {
+        for it in self
+            .questions
+            .values_mut()
+            .filter(|it| it.project == *project)
+        {
+            if it.is_open() {
+                it.state = QuestionState::Withdrawn;
+            }
+        }
+        self.questions
+            .retain(|_, it| !history || it.project != *project);
+    }
+
     fn open_question(&mut self, id: Seq) -> Result<&mut Question, Refusal> {
         let question = self.questions.get_mut(&id).ok_or(Refusal::NoSuchQuestion)?;
         if question.is_open() {

@@ -284,10 +284,34 @@ fn an_open_one_outlives_its_place_in_the_log() {
 }
 
 #[test]
-fn a_reset_forgets_it() {
+fn a_reset_withdraws_what_is_open_with_a_record_each() {
+    let mut hub = Hub::new();
+    let read = hub.say(said("w1", Kind::Question));
+    let unread = hub.say(said("w2", Kind::Approval));
+    let answered = hub.say(said("w3", Kind::Question));
+    hub.answer("lead", answered).unwrap();
+    hub.ack("primary", &[read]);
+    assert_eq!(settles(&hub.run(&reset(false))), 2);
+    hub.restart();
+    for id in [read, unread] {
+        assert_eq!(hub.asked(id).0, QuestionState::Withdrawn);
+    }
+    assert_eq!(hub.asked(answered).0, QuestionState::Answered);
+    assert!(hub.state.questions(false).is_empty());
+    assert_eq!(hub.state.next_deadline(), None);
+    hub.run(&reset(true));
+    assert_eq!(hub.state.question(answered), None);
+}
+
+#[test]
+fn a_reset_from_before_there_were_records_of_it_leaves_none_open() {
     let mut hub = Hub::new();
     let id = hub.say(said("w1", Kind::Question));
-    hub.run(&reset(false));
-    assert_eq!(hub.state.question(id), None);
-    assert_eq!(hub.state.next_deadline(), None);
+    let Some(alone) = hub.run(&reset(false)).pop() else {
+        panic!("no record");
+    };
+    let mut old = Hub::new();
+    old.say(said("w1", Kind::Question));
+    old.state.apply(2, &alone);
+    assert_eq!(old.asked(id).0, QuestionState::Withdrawn);
 }
