@@ -279,22 +279,6 @@ impl State {
         }
     }
 
-    /// The record that holds the JSON of a pending notification: its own, or the one it was last carried to.
-    pub fn location(&self, id: Seq) -> Option<Seq> {
-        self.inboxes
-            .is_pending(id)
-            .then(|| self.retention.location(id))
-    }
-
-    /// Pending notifications whose JSON lies below `seq`, and where: what retention has to carry.
-    pub fn pending_below(&self, seq: Seq) -> Vec<(Seq, Seq)> {
-        self.inboxes
-            .pending_below(seq)
-            .map(|id| (id, self.retention.location(id)))
-            .filter(|(_, location)| *location < seq)
-            .collect()
-    }
-
     /// The first number that retention left in the log.
     pub fn trimmed_below(&self) -> Seq {
         self.retention.below

@@ -250,6 +250,6 @@ proptest! {
         prop_assert_eq!(state.sessions(None).count(), 0);
         prop_assert_eq!(state.questions(true).len(), 0);
         prop_assert_eq!(state.next_deadline(), None);
-        prop_assert_eq!(state.pending_below(Seq::MAX), []);
+        prop_assert_eq!(state.held_below(Seq::MAX), []);
     }
 }

@@ -24,8 +24,9 @@ impl Driver {
             assert_eq!(status, note.status(), "{note:?}");
             let seen = self.model.seen.contains(&id);
             assert_eq!(self.state.is_seen(id), seen, "{note:?}");
-            let location = note.is_pending().then_some(note.location);
+            let location = self.model.is_asked_for(note).then_some(note.location);
             assert_eq!(self.state.location(id), location, "{note:?}");
+            location.map(|location| self.stored_json(location));
         }
         for ((project, session), told) in &self.model.sessions {
             assert_eq!(self.state.session_state(project, session), Some(*told));

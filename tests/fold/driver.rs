@@ -245,7 +245,7 @@ impl Driver {
         }
         let carried: Vec<(Seq, Bytes)> = self
             .state
-            .pending_below(below)
+            .held_below(below)
             .into_iter()
             .filter(|(id, _)| !evict || id % 2 == 0)
             .map(|(id, location)| (id, self.stored_json(location)))

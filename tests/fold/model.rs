@@ -325,8 +325,15 @@ impl Model {
     pub(crate) fn trim(&mut self, below: Seq, carried: &[Seq]) {
         self.kept_from = below;
         self.hidden.retain(|_, hidden| *hidden > below);
-        self.questions.retain(|id, it| *id >= below || it.is_open());
-        for note in self.mut_notes(|note| note.location < below && !carried.contains(&note.id)) {
+        let lost = |note: &Note| note.location < below && !carried.contains(&note.id);
+        let ids: Vec<Seq> = self
+            .notes
+            .iter()
+            .filter(|it| lost(it))
+            .map(|it| it.id)
+            .collect();
+        self.questions.retain(|id, _| !ids.contains(id));
+        for note in self.mut_notes(lost) {
             note.settle(None, How::Evicted);
         }
     }
@@ -367,6 +374,11 @@ impl Model {
     pub(crate) fn in_log(&self) -> impl Iterator<Item = &Note> {
         self.notes
             .iter()
-            .filter(|note| note.id >= self.kept_from || note.is_pending())
+            .filter(|note| note.id >= self.kept_from || self.is_asked_for(note))
+    }
+
+    /// Whether its JSON is to be found wherever it is.
+    pub(crate) fn is_asked_for(&self, note: &Note) -> bool {
+        note.is_pending() || self.questions.contains_key(&note.id)
     }
 }

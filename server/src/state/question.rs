@@ -87,10 +87,22 @@ impl Questions {
         }
     }
 
-    /// Forgets what is settled and no longer in the log.
-    pub(super) fn trim(&mut self, below: Seq) {
+    /// The questions whose numbers are below `seq`, ascending.
+    pub(super) fn below(&self, seq: Seq) -> impl Iterator<Item = Seq> {
+        self.all.range(..seq).map(|(id, _)| *id)
+    }
+
+    /// [`Questions::below`] of those that are open.
+    pub(super) fn open_below(&self, seq: Seq) -> impl Iterator<Item = Seq> {
+        let below = self.all.range(..seq);
+        let open = below.filter(|(_, it)| !it.state.is_final());
+        open.map(|(id, _)| *id)
+    }
+
+    /// Forgets what is settled and whose text is no longer in the log.
+    pub(super) fn trim(&mut self, below: Seq, location: impl Fn(Seq) -> Seq) {
         self.all
-            .retain(|id, it| *id >= below || !it.state.is_final());
+            .retain(|id, it| !it.state.is_final() || location(*id) >= below);
     }
 
     pub(super) fn forget_all(&mut self, project: &ProjectName) {

@@ -158,6 +158,7 @@ impl State {
         self.sources.forget_all(project);
         if record.history {
             self.questions.forget_all(project);
+            self.forget_locations();
             self.hidden.hide(project, seq);
         } else {
             // Their own records say so, but in a log from before there were such.
@@ -180,8 +181,6 @@ impl State {
     /// Notes what became of a notification that was just taken out of an inbox.
     pub(super) fn settle(&mut self, id: Seq, how: How) {
         self.outcomes.note(id, how);
-        if !self.inboxes.is_pending(id) {
-            self.retention.forget(id);
-        }
+        self.forget_location(id);
     }
 }

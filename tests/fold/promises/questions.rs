@@ -4,6 +4,7 @@ use hub_protocol::QuestionState;
 use hubd::record::QuestionSettled;
 use hubd::state::Status;
 
+use super::retention::trim;
 use super::*;
 
 fn answer(from: &str, id: Seq) -> Draft {
@@ -269,18 +270,47 @@ fn it_keeps_its_time_when_the_clock_jumps() {
 }
 
 #[test]
-fn an_open_one_outlives_its_place_in_the_log() {
+fn one_that_was_read_keeps_its_text_until_it_is_settled_and_gone() {
     let mut hub = Hub::new();
     let (open, settled) = (
         hub.say(said("w1", Kind::Question)),
         hub.say(said("w1", Kind::Question)),
     );
+    hub.ack("primary", &[open]);
     hub.run(&withdraw(settled, "w1"));
     let below = hub.state.head() + 1;
-    let carried = vec![(open, "{}".into())];
-    hub.run(&Command::Trim { below, carried });
-    assert_eq!(hub.asked(open).0, QuestionState::Open);
+    assert_eq!(hub.state.held_below(below), [(open, open)]);
+    hub.run(&trim(below, &[open]));
     assert_eq!(hub.state.question(settled), None);
+    let carried = Some(below);
+    assert_eq!(hub.state.location(open), carried);
+    hub.restart();
+    hub.answer("lead", open).unwrap();
+    let answer = hub.asked(open).2.expect("an answer");
+    hub.ack("w1", &[answer]);
+    hub.restart();
+    assert_eq!(hub.state.location(open), carried);
+    assert!(answer > hub.state.trimmed_below(), "its answer is there");
+    hub.run(&trim(below + 1, &[]));
+    assert_eq!(hub.state.location(open), None);
+    assert_eq!(hub.state.question(open), None);
+}
+
+#[test]
+fn one_whose_text_is_evicted_is_settled_with_a_record() {
+    let mut hub = Hub::new();
+    let id = hub.say(said("w1", Kind::Question));
+    hub.ack("primary", &[id]);
+    let records = hub.run(&trim(hub.state.head() + 1, &[]));
+    let expired = QuestionSettled {
+        id,
+        state: QuestionState::Expired,
+        by: None,
+        answer: None,
+        at: noon(),
+    };
+    assert_eq!(records[0], Record::QuestionSettled(expired));
+    assert!(matches!(records[1..], [Record::Trimmed(_)]));
 }
 
 #[test]
