@@ -7,6 +7,7 @@ mod events;
 mod guard;
 mod hooks;
 mod limits;
+mod questions;
 mod secrets;
 mod sessions;
 mod status_files;

@@ -237,31 +237,6 @@ async fn a_question_can_be_taken_back() {
 }
 
 #[tokio::test]
-async fn a_reset_withdraws_what_is_asked_and_tells_who_waits_for_the_answer() {
-    let hub = Hub::builder().memory().start();
-    let client = hub.client();
-    let mut events = client.events("?kinds=question").await;
-    let id = state(&client, "w1", "question").await;
-    let path = format!("/questions/{id}?timeout=60");
-    let waiting = tokio::spawn({
-        let client = client.clone();
-        async move { client.get(&path).send().await }
-    });
-    client
-        .post("/projects/default/reset")
-        .send()
-        .await
-        .expect(200);
-    let told = events.next_of("question").await;
-    assert_eq!(
-        (&told.data["id"], &told.data["state"]),
-        (&json!(id), &json!("withdrawn"))
-    );
-    let answer = waiting.await.expect("an answer").expect(200).json();
-    assert_eq!(answer["state"], "withdrawn");
-}
-
-#[tokio::test]
 async fn whoever_takes_the_role_reads_primary_and_is_not_told_its_own() {
     let hub = Hub::builder().memory().start();
     let client = hub.client();
