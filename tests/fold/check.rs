@@ -28,9 +28,16 @@ impl Driver {
             assert_eq!(self.state.location(id), location, "{note:?}");
             location.map(|location| self.stored_json(location));
         }
-        for ((project, session), told) in &self.model.sessions {
-            assert_eq!(self.state.session_state(project, session), Some(*told));
+        for ((project, session), it) in &self.model.sessions {
+            let told = it.state.map(|state| (state, it.seq));
+            assert_eq!(
+                self.state.session_state(project, session),
+                told,
+                "{session}"
+            );
         }
+        let known = self.state.sessions(None).map(|(of, name, _)| (of, name));
+        assert!(known.eq(self.model.sessions.keys().map(|(of, name)| (of, name))));
         for ((project, target, caller), until) in &self.model.listeners {
             let mut open = self.state.listeners(project, target);
             let same = open.any(|(who, it)| who == caller && it.until == *until);
@@ -75,7 +82,9 @@ impl Driver {
                 && item.expires_at == note.expires_at
                 && item.wakes == place.wakes
                 && item.hops == draft.hops
-                && item.key == draft.key;
+                && item.key == draft.key
+                && (item.emitted, item.returned, item.told)
+                    == (place.emitted, place.returned, place.told);
             assert!(same, "{item:?} is not {note:?}");
             let lost_ack = (project.clone(), inbox.clone(), item.seq);
             assert!(!self.durable.acks.contains(&lost_ack), "{item:?} was acked");

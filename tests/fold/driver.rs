@@ -12,6 +12,7 @@ use proptest::sample::Index;
 use super::action::{Action, Said};
 use super::model::{Leases, Model};
 
+mod agents;
 mod listeners;
 mod questions;
 
@@ -106,7 +107,7 @@ impl Driver {
                     delta_ms: *delta_ms,
                 });
             }
-            other => self.listen(other),
+            other => self.agents(other),
         }
     }
 

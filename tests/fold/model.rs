@@ -2,14 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use hub_protocol::{InboxName, Kind, Priority, ProjectName, Seq, SessionState, Timestamp};
+use hub_protocol::{InboxName, Kind, Priority, ProjectName, Seq, Timestamp, Way};
 use hubd::command::{Draft, Once, Refusal};
 use hubd::record::How;
 use hubd::state::Status;
 
+mod agents;
 mod listeners;
 mod questions;
 
+pub(crate) use agents::{Key, Session};
 pub(crate) use listeners::Pair;
 use questions::Question;
 
@@ -21,7 +23,7 @@ pub(crate) type Leases = BTreeSet<(ProjectName, InboxName, Seq)>;
 pub(crate) struct Model {
     pub(crate) notes: Vec<Note>,
     pub(crate) inboxes: BTreeSet<(ProjectName, InboxName)>,
-    pub(crate) sessions: BTreeMap<(ProjectName, InboxName), (SessionState, Seq)>,
+    pub(crate) sessions: BTreeMap<Key, Session>,
     pub(crate) questions: BTreeMap<Seq, Question>,
     /// Until when something must have come, if the listener says so.
     pub(crate) listeners: BTreeMap<Pair, Option<Timestamp>>,
@@ -52,6 +54,12 @@ pub(crate) struct Place {
     pub(crate) inbox: InboxName,
     pub(crate) wakes: bool,
     pub(crate) pending: bool,
+    /// Since when its reader has shown it, and how.
+    pub(crate) emitted: Option<(Timestamp, Way)>,
+    /// Since when nothing proved that.
+    pub(crate) returned: Option<Timestamp>,
+    /// Whether the person was told so.
+    pub(crate) told: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -169,7 +177,9 @@ impl Model {
                     == (&draft.project, &draft.from, &draft.key);
             for (inbox, _) in targets.iter().filter(|_| same) {
                 let lease = (draft.project.clone(), inbox.clone(), note.id);
-                let pending = |place: &Place| place.pending && place.inbox == *inbox;
+                let pending = |place: &Place| {
+                    place.pending && place.inbox == *inbox && place.emitted.is_none()
+                };
                 if note.places.iter().any(pending) && !leases.contains(&lease) {
                     priority = priority.min(note.priority);
                     note.settle(Some(inbox), How::Superseded);
@@ -182,6 +192,9 @@ impl Model {
             inbox,
             wakes: wakes && !silent,
             pending: true,
+            emitted: None,
+            returned: None,
+            told: false,
         });
         let places: Vec<Place> = places.collect();
         for place in &places {
@@ -201,17 +214,6 @@ impl Model {
         Ok(())
     }
 
-    fn change_session(&mut self, id: Seq, draft: &Draft) {
-        let session = draft.session.clone().unwrap_or(draft.from.clone());
-        if let Some(state) = draft.kind.session_state()
-            && draft.explicit_kind
-            && session.as_str() != "unknown"
-        {
-            self.sessions
-                .insert((draft.project.clone(), session), (state, id));
-        }
-    }
-
     /// The table of types: who gets a draft, and whether it wakes there.
     fn targets(&self, draft: &Draft) -> BTreeMap<InboxName, bool> {
         let name = |text: &str| -> InboxName { text.parse().unwrap() };
@@ -221,8 +223,8 @@ impl Model {
         let mut targets = BTreeMap::new();
         match draft.to.as_ref().map(InboxName::as_str) {
             Some("all") => {
-                for ((project, session), (state, _)) in &self.sessions {
-                    if *project == draft.project && *state != SessionState::Ended {
+                for ((project, session), it) in &self.sessions {
+                    if *project == draft.project && it.over.is_none() {
                         targets.insert(session.clone(), wakes);
                     }
                 }
@@ -281,7 +283,9 @@ impl Model {
     }
 
     pub(crate) fn close(&mut self, project: &ProjectName, inbox: &InboxName) {
-        self.inboxes.remove(&(project.clone(), inbox.clone()));
+        let key = (project.clone(), inbox.clone());
+        self.inboxes.remove(&key);
+        self.forget_over(&key);
         for note in self.mut_notes(|note| note.draft.project == *project) {
             note.settle(Some(inbox), How::Dropped);
         }
@@ -299,7 +303,8 @@ impl Model {
     }
 
     pub(crate) fn tick(&mut self, head: Seq, now: Timestamp) {
-        self.late_listeners(head, now);
+        let next = self.late_listeners(head, now);
+        self.due_agents(next, now);
         self.expire_questions(now);
         for note in self.mut_notes(|note| note.expires_at <= now) {
             note.settle(None, How::Expired);
@@ -310,6 +315,7 @@ impl Model {
         for note in self.mut_notes(Note::is_pending) {
             note.expires_at = note.expires_at.plus_millis(delta_ms);
         }
+        self.shift_agents(delta_ms);
         for until in self.listeners.values_mut().flatten() {
             *until = until.plus_millis(delta_ms);
         }
@@ -354,7 +360,8 @@ impl Model {
         let open = self.questions.values().filter(|it| it.is_open());
         let times = pending.map(|note| note.expires_at);
         let until = self.listeners.values().copied().flatten();
-        times.chain(open.map(|it| it.expires_at)).chain(until).min()
+        let times = times.chain(open.map(|it| it.expires_at)).chain(until);
+        times.chain(self.next_of_agents()).min()
     }
 
     /// What an inbox offers, in order.

@@ -4,7 +4,7 @@ use hub_protocol::{InboxName, Kind, ProjectName, QuestionState, Seq, Timestamp};
 use hubd::command::{Draft, Refusal};
 use hubd::record::How;
 
-use super::Model;
+use super::{Key, Model};
 
 #[derive(Debug, Clone)]
 pub(crate) struct Question {
@@ -19,6 +19,10 @@ pub(crate) struct Question {
 impl Question {
     pub(crate) fn is_open(&self) -> bool {
         !self.state.is_final()
+    }
+
+    pub(super) fn is_from(&self, (project, from): &Key) -> bool {
+        (&self.project, &self.from) == (project, from)
     }
 }
 
@@ -127,7 +131,7 @@ impl Model {
         }
     }
 
-    fn questions_that(&self, which: impl Fn(&Question) -> bool) -> Vec<Seq> {
+    pub(super) fn questions_that(&self, which: impl Fn(&Question) -> bool) -> Vec<Seq> {
         let found = self.questions.iter().filter(|(_, it)| which(it));
         found.map(|(id, _)| *id).collect()
     }
