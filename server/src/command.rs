@@ -68,6 +68,8 @@ pub enum Command {
     Reset {
         /// The project.
         project: ProjectName,
+        /// And show nothing any more of what was said in it.
+        history: bool,
     },
     /// Drop the log's prefix.
     Trim {

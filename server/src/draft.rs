@@ -71,7 +71,7 @@ impl<'a> Context<'a> {
 /// Checks and completes a post.
 pub fn prepare(post: Post, context: &Context<'_>) -> Result<Draft, InvalidPost> {
     check(&post)?;
-    let explicit = post.kind.or_else(|| kind_in_data(&post));
+    let explicit = kind_of(&post);
     let kind = explicit.unwrap_or(Kind::Complete);
     let ts = said_at(&post, context.now)?;
     let said = if context.spooled { ts } else { context.now };
@@ -163,6 +163,11 @@ fn check(post: &Post) -> Result<(), InvalidPost> {
         return field("'all' is a target, not a sender");
     }
     Ok(())
+}
+
+/// The type that a post names.
+pub fn kind_of(post: &Post) -> Option<Kind> {
+    post.kind.or_else(|| kind_in_data(post))
 }
 
 /// Other tools put the type into the metadata; what is no type there is only data.

@@ -126,6 +126,9 @@ impl Hub {
     pub fn start(parts: Parts) -> (Self, JoinHandle<Result<(), JournalError>>) {
         let (queue, asks) = std::sync::mpsc::sync_channel(parts.queue);
         let log = Arc::new(Log::new(parts.journal));
+        for (project, below) in parts.state.hidden() {
+            log.hide(project, below);
+        }
         let metrics = Arc::new(Metrics::new());
         let presence = Presence::new(parts.limits);
         let (due_sender, due) = watch::channel(None);

@@ -13,6 +13,8 @@ use tokio::sync::watch;
 use crate::journal::{Entry, Journal, JournalError};
 use crate::record::{Notified, Record, notification_json};
 
+mod hidden;
+
 /// Events kept in memory: more than a burst that a live reader may fall behind by, at about 1 KiB each.
 const RING_EVENTS: usize = 4096;
 /// Bytes kept in memory, where events are large.
@@ -102,6 +104,7 @@ pub struct Log {
     ring: RwLock<Ring>,
     head: watch::Sender<Seq>,
     topics: Mutex<Topics>,
+    hidden: hidden::Hidden,
 }
 
 impl Log {
@@ -113,7 +116,18 @@ impl Log {
             ring: RwLock::default(),
             head,
             topics: Mutex::default(),
+            hidden: hidden::Hidden::default(),
         }
+    }
+
+    /// Shows nothing any more of what was said in a project before `below`.
+    pub fn hide(&self, project: &ProjectName, below: Seq) {
+        self.hidden.hide(project, below);
+    }
+
+    /// Whether this is a notification that no reader is shown any more.
+    pub fn hides(&self, event: &Event) -> bool {
+        self.hidden.has(event)
     }
 
     /// The identity of the journal.
@@ -161,6 +175,13 @@ impl Log {
         let Some(head) = events.last().map(|event| event.seq()) else {
             return;
         };
+        for event in events {
+            if let Some(Record::Reset(reset)) = event.record()
+                && reset.history
+            {
+                self.hide(&reset.project, event.seq());
+            }
+        }
         self.ring
             .write()
             .unwrap_or_else(PoisonError::into_inner)

@@ -204,6 +204,9 @@ pub struct Trimmed {
 pub struct Reset {
     /// The project.
     pub project: ProjectName,
+    /// What was said in it before this record is not shown any more.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub history: bool,
     /// When.
     pub at: Timestamp,
 }

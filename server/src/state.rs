@@ -13,6 +13,7 @@ mod batch;
 mod collapse;
 mod due;
 mod expiry;
+mod hidden;
 mod hook;
 mod idempotency;
 mod inbox;
@@ -61,6 +62,8 @@ pub struct State {
     #[serde(default)]
     preferences: Preferences,
     retention: retention::Retention,
+    #[serde(default)]
+    hidden: hidden::Hidden,
 }
 
 impl State {
@@ -89,7 +92,7 @@ impl State {
             Command::SetPreferences(wanted) => self.decide_preferences(wanted, now),
             Command::Seen { ids, up_to, seen } => self.decide_seen(ids, *up_to, *seen, now)?,
             Command::CloseInbox { project, inbox } => self.decide_close(project, inbox, now)?,
-            Command::Reset { project } => self.decide_reset(project, now),
+            Command::Reset { project, history } => self.decide_reset(project, *history, now),
             Command::Trim { below, carried } => self.decide_trim(*below, carried, now),
             Command::Tick => self.decide_tick(now, leased),
             Command::ClockMoved { delta_ms } => vec![Record::ClockMoved(ClockMoved {
@@ -167,15 +170,7 @@ impl State {
             Record::ClockMoved(it) => self.apply_clock_moved(it),
             Record::Carried(it) => self.apply_carried(seq, it.id),
             Record::Trimmed(it) => self.apply_trimmed(it.below),
-            Record::Reset(it) => {
-                for id in self.inboxes.close_all(&it.project) {
-                    self.settle(id, How::Dropped);
-                }
-                self.sessions.forget_all(&it.project);
-                self.listeners.forget_all(&it.project);
-                self.questions.forget_all(&it.project);
-                self.sources.forget_all(&it.project);
-            }
+            Record::Reset(it) => self.apply_reset(seq, it),
             Record::SessionSet(it) => self.sessions.set(seq, it),
             Record::TurnNoted(it) => {
                 let note = |session: &mut Session| {
@@ -287,22 +282,6 @@ impl State {
         } else {
             self.outcomes.get(id).unwrap_or(Status::Acked)
         }
-    }
-
-    /// The record that holds the JSON of a pending notification: its own, or the one it was last carried to.
-    pub fn location(&self, id: Seq) -> Option<Seq> {
-        self.inboxes
-            .is_pending(id)
-            .then(|| self.retention.location(id))
-    }
-
-    /// Pending notifications whose JSON lies below `seq`, and where: what retention has to carry.
-    pub fn pending_below(&self, seq: Seq) -> Vec<(Seq, Seq)> {
-        self.inboxes
-            .pending_below(seq)
-            .map(|id| (id, self.retention.location(id)))
-            .filter(|(_, location)| *location < seq)
-            .collect()
     }
 
     /// The first number that retention left in the log.

@@ -2,7 +2,7 @@
 
 use serde_json::json as value;
 
-use crate::fake::{Fake, http, ok};
+use crate::fake::{Fake, ok};
 use crate::support::Place;
 
 #[test]
@@ -77,17 +77,22 @@ fn without_a_terminal_and_a_yes_nothing_is_done() {
 }
 
 #[test]
-fn a_hub_that_cannot_drop_history_is_told() {
-    let place = Place::new();
-    let _fake = Fake::new(&place, |asked| match asked.line.as_str() {
-        line if line.starts_with("GET /sessions") => ok(r#"{"sessions":[]}"#),
-        line if line.starts_with("GET") => ok(r#"{"notifications":[]}"#),
-        _ => {
-            let invalid = value!({"status": 422, "code": "invalid", "title": "no"});
-            http("422 Unprocessable Entity", "", &invalid.to_string())
-        }
-    });
-    let done = place.hubctl(&["reset", "--yes", "--history"]).run();
-    assert_eq!(done.code, Some(1));
-    assert!(done.stderr.contains("cannot drop history"), "{done:?}");
+fn with_its_history_nothing_shows_what_was_said() {
+    let mut place = Place::with_hub();
+    let say = |place: &Place, args: &[&str]| {
+        let said = place.hubctl(&["notify", "--json", "--from", "ci"]);
+        said.args(args).run().json()["id"].to_string()
+    };
+    let id = say(&place, &["secret"]);
+    say(&place, &["--project", "other", "not ours"]);
+    place.hubctl(&["reset", "--yes"]).run().ok();
+    assert_eq!(place.said(), ["secret"]);
+    place.hubctl(&["reset", "--yes", "--history"]).run().ok();
+    say(&place, &["new"]);
+    place.kill();
+    place.start();
+    assert_eq!(place.said(), ["new"]);
+    assert_eq!(place.hubctl(&["trace", &id]).run().code, Some(1));
+    let other = ["history", "--project", "other", "--json"];
+    assert_eq!(place.hubctl(&other).run().messages(), ["not ours"]);
 }

@@ -1,6 +1,8 @@
 //! What may happen to a hub, at random.
 
-use hub_protocol::{InboxName, Kind, Priority, ProjectName};
+use hub_protocol::{InboxName, Kind, Priority, ProjectName, Way};
+use hubd::command::Happened;
+use hubd::record::Beginner;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 
@@ -31,7 +33,8 @@ pub(crate) enum Action {
         seen: bool,
     },
     Close(ProjectName, InboxName),
-    Reset(ProjectName),
+    /// A project is emptied; so is what is told of it, if so said.
+    Reset(ProjectName, bool),
     /// The log loses its prefix; every other pending notification there is evicted, if so said.
     Trim {
         below: Index,
@@ -51,6 +54,10 @@ pub(crate) enum Action {
         fresh: bool,
     },
     Unlisten(Pair),
+    /// An agent's hook tells.
+    Hook(InboxName, Happened),
+    /// The reader of a session shows what it leased.
+    Show(InboxName, Way),
     Claim(Index, InboxName),
     WithdrawQuestion(Index, InboxName),
     /// What was committed is durable, and answered.
@@ -102,9 +109,9 @@ fn action() -> impl Strategy<Value = Action> {
         2 => (indexes(), prop::option::of(any::<Index>()), any::<bool>())
             .prop_map(|(ids, up_to, seen)| Action::Seen { ids, up_to, seen }),
         1 => (project(), inbox()).prop_map(|(p, i)| Action::Close(p, i)),
-        1 => project().prop_map(Action::Reset),
+        1 => (project(), any::<bool>()).prop_map(|(p, history)| Action::Reset(p, history)),
         2 => (any::<Index>(), any::<bool>()).prop_map(|(below, evict)| Action::Trim { below, evict }),
-        3 => select(vec![1, SECOND, 10 * SECOND, HOUR, 25 * HOUR]).prop_map(Action::Pass),
+        3 => select(vec![1, SECOND, 10 * SECOND, 61 * SECOND, HOUR, 25 * HOUR]).prop_map(Action::Pass),
         3 => Just(Action::Tick),
         2 => Just(Action::Due),
         6 => (pair(), prop::option::of(select(vec![1, SECOND, HOUR])), any::<bool>())
@@ -113,6 +120,9 @@ fn action() -> impl Strategy<Value = Action> {
         4 => (any::<Index>(), sender(), any::<bool>())
             .prop_map(|(pick, by, may)| Action::Answer(pick, by, may)),
         2 => (any::<Index>(), sender()).prop_map(|(pick, by)| Action::Claim(pick, by)),
+        8 => (agent(), happened()).prop_map(|(id, happened)| Action::Hook(id, happened)),
+        4 => (agent(), select(vec![Way::Rewake, Way::Wait, Way::Hook]))
+            .prop_map(|(id, way)| Action::Show(id, way)),
         1 => (any::<Index>(), sender()).prop_map(|(pick, by)| Action::WithdrawQuestion(pick, by)),
         1 => select(vec![-25 * HOUR, -90 * SECOND, 90 * SECOND, 365 * 24 * HOUR])
             .prop_map(Action::ClockMoved),
@@ -180,6 +190,29 @@ fn inbox() -> impl Strategy<Value = InboxName> {
 
 fn sender() -> impl Strategy<Value = InboxName> {
     name(&["primary", "w1", "w1", "w2", "ci", "unknown"])
+}
+
+fn agent() -> impl Strategy<Value = InboxName> {
+    name(&["w1", "w2"])
+}
+
+fn happened() -> impl Strategy<Value = Happened> {
+    use Beginner::{Person, Timeout, Wake};
+    let prompt = |by| Happened::Prompt {
+        by,
+        text: "go".into(),
+    };
+    let stopped = Happened::Stopped {
+        text: "Done.".into(),
+        tasks: Vec::new(),
+        goes_on: false,
+    };
+    let (started, worked, ended) = (Happened::Started, Happened::Worked, Happened::Ended);
+    prop_oneof![
+        3 => select(vec![Person, Wake, Timeout]).prop_map(prompt),
+        3 => select(vec![started, worked, stopped]),
+        1 => Just(ended),
+    ]
 }
 
 fn pair() -> impl Strategy<Value = Pair> {

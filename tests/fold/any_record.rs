@@ -189,7 +189,9 @@ fn about_inboxes() -> impl Strategy<Value = Record> {
         1 => any::<i64>().prop_map(|delta_ms| Record::ClockMoved(ClockMoved { delta_ms, at: time(0) })),
         1 => id().prop_map(|id| Record::Carried(Carried { id, json: "{}".into() })),
         1 => id().prop_map(|below| Record::Trimmed(Trimmed { below, at: time(0) })),
-        1 => project().prop_map(|project| Record::Reset(Reset { project, at: time(0) })),
+        1 => (project(), any::<bool>()).prop_map(|(project, history)| {
+            Record::Reset(Reset { project, history, at: time(0) })
+        }),
     ]
 }
 
@@ -262,12 +264,13 @@ proptest! {
         }
         for project in ["p", "q"] {
             let project = project.parse().unwrap();
-            state.apply(state.head() + 1, &Record::Reset(Reset { project, at: time(0) }));
+            let reset = Reset { project, history: true, at: time(0) };
+            state.apply(state.head() + 1, &Record::Reset(reset));
         }
         prop_assert_eq!(state.inboxes(None).count(), 0);
         prop_assert_eq!(state.sessions(None).count(), 0);
         prop_assert_eq!(state.questions(true).len(), 0);
         prop_assert_eq!(state.next_deadline(), None);
-        prop_assert_eq!(state.pending_below(Seq::MAX), []);
+        prop_assert_eq!(state.held_below(Seq::MAX), []);
     }
 }

@@ -24,12 +24,20 @@ impl Driver {
             assert_eq!(status, note.status(), "{note:?}");
             let seen = self.model.seen.contains(&id);
             assert_eq!(self.state.is_seen(id), seen, "{note:?}");
-            let location = note.is_pending().then_some(note.location);
+            let location = self.model.is_asked_for(note).then_some(note.location);
             assert_eq!(self.state.location(id), location, "{note:?}");
+            location.map(|location| self.stored_json(location));
         }
-        for ((project, session), told) in &self.model.sessions {
-            assert_eq!(self.state.session_state(project, session), Some(*told));
+        for ((project, session), it) in &self.model.sessions {
+            let told = it.state.map(|state| (state, it.seq));
+            assert_eq!(
+                self.state.session_state(project, session),
+                told,
+                "{session}"
+            );
         }
+        let known = self.state.sessions(None).map(|(of, name, _)| (of, name));
+        assert!(known.eq(self.model.sessions.keys().map(|(of, name)| (of, name))));
         for ((project, target, caller), until) in &self.model.listeners {
             let mut open = self.state.listeners(project, target);
             let same = open.any(|(who, it)| who == caller && it.until == *until);
@@ -47,6 +55,12 @@ impl Driver {
         assert!(asked.eq(known.map(|(id, it)| (*id, it.state, it.expires_at))));
         assert_eq!(self.state.next_deadline(), self.model.next_deadline());
         assert_eq!(self.state.trimmed_below(), self.model.kept_from);
+        let hidden = self.model.hidden.iter();
+        assert!(
+            self.state
+                .hidden()
+                .eq(hidden.map(|(of, below)| (of, *below)))
+        );
         assert_eq!(self.state.retention_paused_until(), self.model.paused_until);
     }
 
@@ -68,7 +82,9 @@ impl Driver {
                 && item.expires_at == note.expires_at
                 && item.wakes == place.wakes
                 && item.hops == draft.hops
-                && item.key == draft.key;
+                && item.key == draft.key
+                && (item.emitted, item.returned, item.told)
+                    == (place.emitted, place.returned, place.told);
             assert!(same, "{item:?} is not {note:?}");
             let lost_ack = (project.clone(), inbox.clone(), item.seq);
             assert!(!self.durable.acks.contains(&lost_ack), "{item:?} was acked");

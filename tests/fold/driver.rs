@@ -12,6 +12,7 @@ use proptest::sample::Index;
 use super::action::{Action, Said};
 use super::model::{Leases, Model};
 
+mod agents;
 mod listeners;
 mod questions;
 
@@ -91,12 +92,7 @@ impl Driver {
             }
             Action::Seen { ids, up_to, seen } => self.mark(ids, *up_to, *seen),
             Action::Close(project, inbox) => self.close(project, inbox),
-            Action::Reset(project) => {
-                self.model.reset(project);
-                self.must(&Command::Reset {
-                    project: project.clone(),
-                });
-            }
+            Action::Reset(project, history) => self.reset(project, *history),
             Action::Trim { below, evict } => self.trim(*below, *evict),
             Action::Tick => self.tick(),
             Action::Due => {
@@ -111,7 +107,19 @@ impl Driver {
                     delta_ms: *delta_ms,
                 });
             }
-            other => self.listen(other),
+            other => self.agents(other),
+        }
+    }
+
+    fn reset(&mut self, project: &ProjectName, history: bool) {
+        self.model.reset(project, history);
+        self.must(&Command::Reset {
+            project: project.clone(),
+            history,
+        });
+        if history {
+            let below = self.state.head();
+            self.model.hidden.insert(project.clone(), below);
         }
     }
 
@@ -238,7 +246,7 @@ impl Driver {
         }
         let carried: Vec<(Seq, Bytes)> = self
             .state
-            .pending_below(below)
+            .held_below(below)
             .into_iter()
             .filter(|(id, _)| !evict || id % 2 == 0)
             .map(|(id, location)| (id, self.stored_json(location)))

@@ -2,14 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use hub_protocol::{InboxName, Kind, Priority, ProjectName, Seq, SessionState, Timestamp};
+use hub_protocol::{InboxName, Kind, Priority, ProjectName, Seq, Timestamp, Way};
 use hubd::command::{Draft, Once, Refusal};
 use hubd::record::How;
 use hubd::state::Status;
 
+mod agents;
 mod listeners;
 mod questions;
 
+pub(crate) use agents::{Key, Session};
 pub(crate) use listeners::Pair;
 use questions::Question;
 
@@ -21,7 +23,7 @@ pub(crate) type Leases = BTreeSet<(ProjectName, InboxName, Seq)>;
 pub(crate) struct Model {
     pub(crate) notes: Vec<Note>,
     pub(crate) inboxes: BTreeSet<(ProjectName, InboxName)>,
-    pub(crate) sessions: BTreeMap<(ProjectName, InboxName), (SessionState, Seq)>,
+    pub(crate) sessions: BTreeMap<Key, Session>,
     pub(crate) questions: BTreeMap<Seq, Question>,
     /// Until when something must have come, if the listener says so.
     pub(crate) listeners: BTreeMap<Pair, Option<Timestamp>>,
@@ -29,6 +31,8 @@ pub(crate) struct Model {
     fired: BTreeMap<Pair, Seq>,
     pub(crate) seen: BTreeSet<Seq>,
     pub(crate) kept_from: Seq,
+    /// Below which nothing is shown of a project.
+    pub(crate) hidden: BTreeMap<ProjectName, Seq>,
     pub(crate) paused_until: Option<Timestamp>,
     keys: Vec<UsedKey>,
 }
@@ -50,6 +54,12 @@ pub(crate) struct Place {
     pub(crate) inbox: InboxName,
     pub(crate) wakes: bool,
     pub(crate) pending: bool,
+    /// Since when its reader has shown it, and how.
+    pub(crate) emitted: Option<(Timestamp, Way)>,
+    /// Since when nothing proved that.
+    pub(crate) returned: Option<Timestamp>,
+    /// Whether the person was told so.
+    pub(crate) told: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -167,7 +177,9 @@ impl Model {
                     == (&draft.project, &draft.from, &draft.key);
             for (inbox, _) in targets.iter().filter(|_| same) {
                 let lease = (draft.project.clone(), inbox.clone(), note.id);
-                let pending = |place: &Place| place.pending && place.inbox == *inbox;
+                let pending = |place: &Place| {
+                    place.pending && place.inbox == *inbox && place.emitted.is_none()
+                };
                 if note.places.iter().any(pending) && !leases.contains(&lease) {
                     priority = priority.min(note.priority);
                     note.settle(Some(inbox), How::Superseded);
@@ -180,6 +192,9 @@ impl Model {
             inbox,
             wakes: wakes && !silent,
             pending: true,
+            emitted: None,
+            returned: None,
+            told: false,
         });
         let places: Vec<Place> = places.collect();
         for place in &places {
@@ -199,17 +214,6 @@ impl Model {
         Ok(())
     }
 
-    fn change_session(&mut self, id: Seq, draft: &Draft) {
-        let session = draft.session.clone().unwrap_or(draft.from.clone());
-        if let Some(state) = draft.kind.session_state()
-            && draft.explicit_kind
-            && session.as_str() != "unknown"
-        {
-            self.sessions
-                .insert((draft.project.clone(), session), (state, id));
-        }
-    }
-
     /// The table of types: who gets a draft, and whether it wakes there.
     fn targets(&self, draft: &Draft) -> BTreeMap<InboxName, bool> {
         let name = |text: &str| -> InboxName { text.parse().unwrap() };
@@ -219,8 +223,8 @@ impl Model {
         let mut targets = BTreeMap::new();
         match draft.to.as_ref().map(InboxName::as_str) {
             Some("all") => {
-                for ((project, session), (state, _)) in &self.sessions {
-                    if *project == draft.project && *state != SessionState::Ended {
+                for ((project, session), it) in &self.sessions {
+                    if *project == draft.project && it.over.is_none() {
                         targets.insert(session.clone(), wakes);
                     }
                 }
@@ -279,16 +283,18 @@ impl Model {
     }
 
     pub(crate) fn close(&mut self, project: &ProjectName, inbox: &InboxName) {
-        self.inboxes.remove(&(project.clone(), inbox.clone()));
+        let key = (project.clone(), inbox.clone());
+        self.inboxes.remove(&key);
+        self.forget_over(&key);
         for note in self.mut_notes(|note| note.draft.project == *project) {
             note.settle(Some(inbox), How::Dropped);
         }
     }
 
-    pub(crate) fn reset(&mut self, project: &ProjectName) {
+    pub(crate) fn reset(&mut self, project: &ProjectName, history: bool) {
         self.inboxes.retain(|(of, _)| of != project);
         self.sessions.retain(|(of, _), _| of != project);
-        self.questions.retain(|_, it| it.project != *project);
+        self.reset_questions(project, history);
         self.listeners.retain(|(of, ..), _| of != project);
         self.fired.retain(|(of, ..), _| of != project);
         for note in self.mut_notes(|note| note.draft.project == *project) {
@@ -297,7 +303,8 @@ impl Model {
     }
 
     pub(crate) fn tick(&mut self, head: Seq, now: Timestamp) {
-        self.late_listeners(head, now);
+        let next = self.late_listeners(head, now);
+        self.due_agents(next, now);
         self.expire_questions(now);
         for note in self.mut_notes(|note| note.expires_at <= now) {
             note.settle(None, How::Expired);
@@ -308,6 +315,7 @@ impl Model {
         for note in self.mut_notes(Note::is_pending) {
             note.expires_at = note.expires_at.plus_millis(delta_ms);
         }
+        self.shift_agents(delta_ms);
         for until in self.listeners.values_mut().flatten() {
             *until = until.plus_millis(delta_ms);
         }
@@ -322,8 +330,16 @@ impl Model {
 
     pub(crate) fn trim(&mut self, below: Seq, carried: &[Seq]) {
         self.kept_from = below;
-        self.questions.retain(|id, it| *id >= below || it.is_open());
-        for note in self.mut_notes(|note| note.location < below && !carried.contains(&note.id)) {
+        self.hidden.retain(|_, hidden| *hidden > below);
+        let lost = |note: &Note| note.location < below && !carried.contains(&note.id);
+        let ids: Vec<Seq> = self
+            .notes
+            .iter()
+            .filter(|it| lost(it))
+            .map(|it| it.id)
+            .collect();
+        self.questions.retain(|id, _| !ids.contains(id));
+        for note in self.mut_notes(lost) {
             note.settle(None, How::Evicted);
         }
     }
@@ -344,7 +360,8 @@ impl Model {
         let open = self.questions.values().filter(|it| it.is_open());
         let times = pending.map(|note| note.expires_at);
         let until = self.listeners.values().copied().flatten();
-        times.chain(open.map(|it| it.expires_at)).chain(until).min()
+        let times = times.chain(open.map(|it| it.expires_at)).chain(until);
+        times.chain(self.next_of_agents()).min()
     }
 
     /// What an inbox offers, in order.
@@ -364,6 +381,11 @@ impl Model {
     pub(crate) fn in_log(&self) -> impl Iterator<Item = &Note> {
         self.notes
             .iter()
-            .filter(|note| note.id >= self.kept_from || note.is_pending())
+            .filter(|note| note.id >= self.kept_from || self.is_asked_for(note))
+    }
+
+    /// Whether its JSON is to be found wherever it is.
+    pub(crate) fn is_asked_for(&self, note: &Note) -> bool {
+        note.is_pending() || self.questions.contains_key(&note.id)
     }
 }

@@ -150,6 +150,11 @@ fn notify(drafts: Vec<Draft>) -> Command {
     Command::Notify { drafts, once: None }
 }
 
+fn reset(history: bool) -> Command {
+    let project = project();
+    Command::Reset { project, history }
+}
+
 fn once(key: &str, digest: &str) -> Once {
     Once {
         key: key.into(),

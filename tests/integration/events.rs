@@ -74,6 +74,43 @@ async fn a_place_that_does_not_exist_here_is_reset_and_goes_on_live() {
 }
 
 #[tokio::test]
+async fn after_a_reset_with_its_history_no_reader_shows_what_was_said() {
+    let mut hub = Hub::start();
+    let say = async |hub: &Hub, project: &str, kind: &str, msg: &str| {
+        let post = json!({ "project": project, "type": kind, "msg": msg, "from": "w1" });
+        hub.client().notify(post).await
+    };
+    let secret = say(&hub, "/a", "complete", "secret").await;
+    let asked = say(&hub, "/a", "question", "which?").await;
+    say(&hub, "/b", "complete", "not ours").await;
+    let reset = hub.client().post("/projects/%2Fa/reset?history=true");
+    assert_eq!(
+        reset.send().await.expect(200).json()["dropped"],
+        json!([secret, asked])
+    );
+    say(&hub, "/a", "complete", "new").await;
+    for _ in 0..2 {
+        let client = hub.client();
+        let mut all = client.events("?since=0").await;
+        assert_eq!(texts(&mut all, 2).await, ["not ours", "new"]);
+        let history = client.get("/notifications?project=%2Fa").send().await;
+        let told = history.expect(200).json()["notifications"].clone();
+        assert_eq!(told.as_array().expect("a list").len(), 1, "{told}");
+        for gone in [
+            format!("/notifications/{secret}"),
+            format!("/notifications/{secret}/trace"),
+            format!("/questions/{asked}"),
+        ] {
+            client.get(&gone).send().await.expect(404);
+        }
+        let asked = client.get("/questions?state=all").send().await;
+        assert_eq!(asked.expect(200).json()["questions"], json!([]));
+        hub.kill_9();
+        hub.start_again();
+    }
+}
+
+#[tokio::test]
 async fn a_malformed_since_is_an_error() {
     let hub = Hub::builder().memory().start();
     for query in ["since=x", "since=-1", "since=1&since=2", "since="] {

@@ -324,3 +324,36 @@ async fn a_process_that_dies_at_work_is_one_error() {
         (&json!(true), &json!("error"))
     );
 }
+
+#[tokio::test]
+async fn a_process_of_an_earlier_boot_of_this_machine_is_gone() {
+    let mut hub = Hub::start();
+    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").expect("a name");
+    let process =
+        json!({ "pid": 1, "started": 1, "boot_id": "00000000-0000-0000-0000-000000000000" });
+    let client = hub.client();
+    for (id, host) in [
+        ("away", Some("elsewhere")),
+        ("nowhere", None),
+        ("here", Some(host.trim())),
+    ] {
+        state(&client, id, "progress").await;
+        let info = json!({ "process": process, "host": host });
+        let put = client.put(&format!("/sessions/{id}")).json(&info);
+        put.send().await;
+    }
+    hub.kill_9();
+    hub.start_again();
+    let client = hub.client();
+    let told = client.get("/wait?types=error&timeout=60").send().await;
+    let told = told.expect(200).json()["notifications"].clone();
+    assert_eq!((&told[0]["from"], &told[1]), (&json!("here"), &Value::Null));
+    let alive = client.get("/sessions").send().await.expect(200).json();
+    let alive: Vec<&Value> = alive["sessions"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|it| &it["id"])
+        .collect();
+    assert_eq!(alive, ["away", "nowhere"]);
+}

@@ -23,6 +23,8 @@ async fn each_line_of_the_protocol_is_what_it_says() {
             "Build failed - missing dependency",
         ),
         ("completed Done\n", "complete", "Done"),
+        ("needs_testing message\n", "testing", "message"),
+        ("completed\n", "complete", "completed"),
     ] {
         let hub = Hub::builder().memory().start();
         fs::write(hub.state_dir().join("status/session-1"), line).expect("a status file");
@@ -50,4 +52,25 @@ async fn working_alone_is_recorded_and_wakes_nobody() {
     let event = events.next_of("notification").await;
     assert_eq!(event.data["type"], "progress");
     hub.client().get("/wait?timeout=0").send().await.expect(204);
+}
+
+#[tokio::test]
+async fn what_is_no_state_is_ignored_and_the_rest_goes_on() {
+    let hub = Hub::builder().memory().start();
+    let status = hub.state_dir().join("status");
+    for (session, line) in [
+        ("session-1", "STATE message\n"),
+        ("session-2", ""),
+        ("session-3", "__SCHMUX_SIGNAL__completed Done__END__\n"),
+        ("session-4", "--<[schmux:completed:Done]>--\n"),
+        ("session-5", "completed Done\n"),
+    ] {
+        fs::write(status.join(session), line).expect("a status file");
+    }
+    let got = hub.client().get("/wait?timeout=60").send().await;
+    let got = got.expect(200).json()["notifications"].clone();
+    assert_eq!(
+        (&got[0]["from"], got.as_array().map(Vec::len)),
+        (&"session-5".into(), Some(1))
+    );
 }

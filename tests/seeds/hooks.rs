@@ -1,7 +1,7 @@
 //! Notification hooks: idle and permission prompts, and nothing else.
 
 use hub_harness::Hub;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::drain;
 
@@ -74,4 +74,115 @@ async fn idle_then_a_nudge_then_complete() {
         .await
         .expect(204);
     assert_eq!(drain(&client, "primary").await[0]["type"], "complete");
+}
+
+/// Posts an event of a session; what the agent is told.
+async fn event(hub: &Hub, query: &str, session: &str, payload: Value) -> String {
+    let mut all = json!({ "session_id": session, "transcript_path": "/path/to/transcript.jsonl",
+        "cwd": "/path/to/workspace", "permission_mode": "default" });
+    let fields = all.as_object_mut().expect("an object");
+    fields.extend(payload.as_object().expect("an object").clone());
+    let hook = hub.client().post(&format!("/hooks/claude?{query}"));
+    let answer = hook.json(&all).send().await;
+    assert!(answer.status < 300, "{}", answer.text());
+    answer.text()
+}
+
+fn named(event: &str) -> Value {
+    json!({ "hook_event_name": event })
+}
+
+fn prompt() -> Value {
+    json!({ "hook_event_name": "UserPromptSubmit", "prompt": "build the feature" })
+}
+
+fn stop(text: &str) -> Value {
+    json!({ "hook_event_name": "Stop", "last_assistant_message": text, "stop_hook_active": false })
+}
+
+#[tokio::test]
+async fn a_dialog_before_it_is_shown_is_a_question() {
+    for (tool, input, text) in [
+        (
+            "AskUserQuestion",
+            json!({ "questions": [{ "question": "Which db?", "options": [{ "label": "sqlite" }] }] }),
+            "Agent abc123 asks: Which db?",
+        ),
+        (
+            "EnterPlanMode",
+            json!({}),
+            "Agent abc123 asks: May I plan this first?",
+        ),
+    ] {
+        let hub = Hub::builder().memory().start();
+        let payload =
+            json!({ "hook_event_name": "PreToolUse", "tool_name": tool, "tool_input": input });
+        event(&hub, "", "abc123", payload).await;
+        let got = drain(&hub.client(), "primary").await;
+        assert_eq!(got[0]["type"], "question");
+        let msg = got[0]["msg"].as_str().expect("a text");
+        assert!(msg.starts_with(text), "{msg}");
+    }
+}
+
+#[tokio::test]
+async fn a_stop_says_what_its_agent_is_to_the_others() {
+    let hub = Hub::builder().memory().start();
+    for (query, id) in [
+        ("name=worker&parent=manager", "worker"),
+        ("name=manager", "manager"),
+        ("name=asks&parent=manager", "asks"),
+    ] {
+        event(&hub, query, id, named("SessionStart")).await;
+        event(&hub, query, id, prompt()).await;
+    }
+    event(&hub, "", "worker", stop("")).await;
+    event(&hub, "", "asks", stop("Which port?")).await;
+    let told = event(&hub, "", "manager", stop("")).await;
+    assert!(
+        told.contains("Agent worker completed"),
+        "it goes on: {told}"
+    );
+    event(&hub, "", "manager", stop("")).await;
+    let got = drain(&hub.client(), "primary").await;
+    let told: Vec<_> = got.iter().map(|it| (&it["type"], &it["msg"])).collect();
+    let (complete, waiting) = (json!("complete"), json!("waiting"));
+    assert_eq!(
+        told,
+        [
+            (
+                &complete,
+                &json!("Agent worker completed (worker of manager)")
+            ),
+            (
+                &waiting,
+                &json!("Agent asks is waiting for input: Which port?")
+            ),
+            (&complete, &json!("Manager manager completed its goal")),
+        ]
+    );
+}
+
+#[tokio::test]
+async fn what_passes_by_itself_makes_no_noise() {
+    let hub = Hub::builder().memory().start();
+    event(&hub, "", "abc123", prompt()).await;
+    let limited = json!({ "hook_event_name": "StopFailure", "error": "rate_limit" });
+    for payload in [named("PreCompact"), named("PostToolUse"), limited] {
+        event(&hub, "", "abc123", payload).await;
+    }
+    assert!(drain(&hub.client(), "primary").await.is_empty());
+}
+
+#[tokio::test]
+async fn the_primary_is_told_to_wait_at_its_start_and_reminded_while_nobody_does() {
+    let hub = Hub::builder().memory().start();
+    let told = event(&hub, "main=true", "primary-1", named("SessionStart")).await;
+    assert!(told.contains("hubctl wait"), "{told}");
+    event(&hub, "parent=primary-1", "worker-1", prompt()).await;
+    event(&hub, "main=true", "primary-1", prompt()).await;
+    let again = json!({ "hook_event_name": "UserPromptSubmit", "prompt": "and now?" });
+    let reminded = event(&hub, "main=true", "primary-1", again).await;
+    assert!(reminded.contains("hubctl wait"), "{reminded}");
+    assert!(reminded.contains("run_in_background: true"), "{reminded}");
 }

@@ -100,3 +100,51 @@ async fn a_caller_that_ends_during_a_stop_corrupts_nothing() {
         "it went with its caller"
     );
 }
+
+#[tokio::test]
+async fn the_text_names_the_computer_and_the_title() {
+    let hub = Hub::builder().memory().start();
+    let client = hub.client();
+    let info = json!({ "host": "local", "title": "build feature" });
+    let put = client.put(&format!("/sessions/{WORKER}")).json(&info);
+    put.send().await.expect(201);
+    let who = format!("Session {WORKER} on local \"build feature\"");
+    for (kind, end) in [
+        (
+            "stop",
+            format!("finished its turn. Look: hubctl look {WORKER}"),
+        ),
+        ("input_request", "needs input: Which branch?".to_owned()),
+    ] {
+        says(&client, "progress", "at work").await;
+        listen(&client, CALLERS[0]).await;
+        says(&client, kind, "Which branch?").await;
+        let told = drain(&client, CALLERS[0]).await;
+        let text = texts(&told)[0];
+        assert!(text.starts_with(&format!("{who} {end}")), "{text}");
+    }
+}
+
+#[tokio::test]
+async fn the_stop_hook_of_the_target_tells_four_callers_and_again_none() {
+    let hub = Hub::builder().memory().start();
+    let client = hub.client();
+    let hook = async |event: &str| {
+        let payload = json!({ "session_id": WORKER, "hook_event_name": event, "prompt": "go",
+            "last_assistant_message": "Done.", "stop_hook_active": false });
+        let answer = client.post("/hooks/claude").json(&payload).send().await;
+        assert!(answer.status < 300, "{}", answer.text());
+    };
+    let callers = ["a", "b", "c", "d"];
+    hook("UserPromptSubmit").await;
+    for caller in callers {
+        listen(&client, caller).await;
+    }
+    for told in [1, 0] {
+        hook("Stop").await;
+        for caller in callers {
+            assert_eq!(drain(&client, caller).await.len(), told, "{caller}");
+        }
+        hook("UserPromptSubmit").await;
+    }
+}

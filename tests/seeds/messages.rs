@@ -134,3 +134,161 @@ async fn feedback_from_an_editor_goes_to_all() {
         assert_eq!(got[0]["from"], "emacs", "{inbox}");
     }
 }
+
+#[tokio::test]
+async fn each_notice_of_a_stop_hook_reaches_the_primary_and_wakes_it() {
+    let hub = Hub::builder().memory().start();
+    for (from, kind, msg) in [
+        (
+            "agent-abc123",
+            "complete",
+            "Agent agent-abc123 completed (worker of agent-def456)",
+        ),
+        (
+            "agent-def456",
+            "complete",
+            "Manager agent-def456 completed its goal",
+        ),
+        (
+            "agent-abc123",
+            "waiting",
+            "Agent agent-abc123 is waiting for input",
+        ),
+        ("agent-def456", "waiting", "Manager agent-def456 is waiting"),
+        (
+            "agent-abc123",
+            "question",
+            "Agent agent-abc123 asks: Should I refactor the auth module?",
+        ),
+        ("test-agent", "complete", "Test message"),
+        ("system", "complete", "hello world"),
+    ] {
+        let client = hub.client();
+        let waits = tokio::spawn(async move { client.get("/wait?timeout=60").send().await });
+        let line =
+            json!({ "ts": "2026-02-17T14:30:05-0600", "from": from, "type": kind, "msg": msg });
+        post(&hub, line.to_string()).await;
+        let got = waits.await.expect("an answer").expect(200).json();
+        let lease = json!({ "lease": got["lease"] });
+        let ack = hub.client().post("/inboxes/primary/ack").json(&lease);
+        ack.send().await.expect(200);
+        let got = &got["notifications"][0];
+        assert_eq!(
+            (&got["from"], &got["type"], &got["msg"]),
+            (&json!(from), &json!(kind), &json!(msg))
+        );
+    }
+}
+
+#[tokio::test]
+async fn what_is_transient_is_no_type() {
+    let hub = Hub::builder().memory().start();
+    for kind in [
+        "running",
+        "unknown",
+        "creating",
+        "compacting",
+        "rate_limited",
+        "stuck",
+    ] {
+        let said = hub.client().post(&format!("/notify?type={kind}"));
+        let refused = said.body("x").send().await.expect(422);
+        assert_eq!(refused.code(), "unknown_type", "{kind}");
+    }
+    assert!(drain(&hub.client(), "primary").await.is_empty());
+}
+
+#[tokio::test]
+async fn what_is_sent_to_an_agent_is_in_its_inbox_and_nowhere_else() {
+    let hub = Hub::builder().memory().start();
+    let client = hub.client();
+    for (to, msg) in [
+        (
+            "agent-def456",
+            "[hook]: Your subtask agent-abc123 just completed",
+        ),
+        (
+            "agent-def456",
+            "[hook]: Your subtask agent-abc123 is now waiting for input",
+        ),
+        ("agent-abc123", "feedback"),
+        ("agent-abc123", "instructions"),
+        ("agent-abc123", "answer"),
+    ] {
+        let send = json!({ "to": to, "type": "message", "msg": msg });
+        post(&hub, send.to_string()).await;
+        assert_eq!(texts(&drain(&client, to).await), [msg]);
+    }
+    assert!(drain(&client, "primary").await.is_empty());
+}
+
+#[tokio::test]
+async fn feedback_without_a_target_is_for_the_primary_with_its_priority() {
+    let hub = Hub::builder().memory().start();
+    let client = hub.client();
+    for (priority, metadata) in [
+        ("high", json!({ "context": "code_review" })),
+        ("normal", Value::Null),
+        ("urgent", Value::Null),
+        ("low", Value::Null),
+    ] {
+        let row = json!({
+            "source": "emacs",
+            "priority": priority,
+            "message": "Focus on error handling in the authentication flow",
+            "metadata": metadata
+        });
+        post(&hub, row.to_string()).await;
+        let got = drain(&client, "primary").await;
+        assert_eq!(
+            (
+                &got[0]["from"],
+                &got[0]["priority"],
+                &got[0]["data"]["context"]
+            ),
+            (&json!("emacs"), &json!(priority), &metadata["context"])
+        );
+    }
+    let sources = client.get("/sources").send().await.expect(200).json();
+    let emacs = &sources["sources"][0];
+    assert!(
+        emacs["name"] == "emacs" && emacs["last_seen"].is_string(),
+        "{emacs}"
+    );
+}
+
+#[tokio::test]
+async fn a_row_is_pending_then_acknowledged_or_it_expires() {
+    let hub = Hub::builder().memory().start();
+    let client = hub.client();
+    let status = async |id: &Value| {
+        let one = client.get(&format!("/notifications/{id}")).send().await;
+        one.expect(200).json()["status"].clone()
+    };
+    let row = |expires_at: &str| {
+        json!({
+            "source": "claude_code",
+            "target": "claude_desktop",
+            "message": "soon over",
+            "expires_at": expires_at
+        })
+    };
+    let over = client.post("/notify").json(&row("2026-02-17T14:30:05Z"));
+    over.send().await.expect(422);
+    let in_an_hour =
+        json!({ "source": "claude_code", "target": "claude_desktop", "message": "x", "ttl": 1 });
+    let late = post(&hub, in_an_hour.to_string()).await["id"].clone();
+    let read = post(&hub, row("2027-01-01T00:00:00Z").to_string()).await["id"].clone();
+    assert_eq!(status(&read).await, "pending");
+    let mut settled = client
+        .events(&format!("?kinds=delivery&since={late}"))
+        .await;
+    let expired = settled.next_of("delivery").await;
+    assert_eq!(
+        (&expired.data["ids"][0], &expired.data["state"]),
+        (&late, &json!("expired"))
+    );
+    assert_eq!(drain(&client, "claude_desktop").await.len(), 1);
+    assert_eq!(status(&read).await, "acked");
+    assert_eq!(status(&late).await, "expired");
+}

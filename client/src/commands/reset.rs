@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 use self::files::{spooled, status_files};
 use super::clear::numbers;
 use crate::error::{Error, Exit};
-use crate::fields::{list, number};
-use crate::here::{Here, newest};
+use crate::fields::list;
+use crate::here::Here;
 use crate::hub::{Hub, Path, Request};
 use crate::out::println;
 use crate::session::sessions;
@@ -23,7 +23,8 @@ use crate::text::{json_line, line};
 #[command(after_help = "\
 Ends the project's waiters, withdraws its questions, drops what is pending, and forgets its sessions and listeners; the
 project's spooled notifications and status files on this machine go too. The history stays, unless --history says
-otherwise. Other projects are left alone.
+otherwise: then nothing shows any more what was said in the project until now. Its bytes stay in the hub's log until
+retention drops them, and `hubd export` still writes them. Other projects are left alone.
 
 Examples:
   hubctl reset
@@ -33,7 +34,7 @@ pub(crate) struct Args {
     /// The project [default: as for notify]
     #[arg(long, value_name = "P")]
     project: Option<ProjectName>,
-    /// Drop what was said, too
+    /// Show nothing any more of what was said, too
     #[arg(long)]
     history: bool,
     /// Do not ask
@@ -51,7 +52,6 @@ pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
     }
     let hub = here.hub()?;
     let known = sessions(&hub, Some(&project), true).await?;
-    let head = newest(&hub).await?;
     let dropped = empty(&hub, &project, args.history).await?;
     let mut files = status_files(here, &project, &known);
     let spool = Spool::of(&here.settings.state_dir.value);
@@ -73,12 +73,6 @@ pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
             let file = file.display().to_string();
             println(format_args!("removed: {}", line(&file)))?;
         }
-    }
-    if args.history && still_told(&hub, &project, head).await? {
-        return Err(anyhow::anyhow!(
-            "this hub cannot drop history: what was said is still there, until retention drops it"
-        )
-        .into());
     }
     Ok(Exit::DONE)
 }
@@ -104,28 +98,9 @@ fn agreed(project: &ProjectName) -> Result<bool, Error> {
 async fn empty(hub: &Hub, project: &ProjectName, history: bool) -> Result<Vec<Seq>, Error> {
     let path = Path::new("/projects").segment(project).segment("reset");
     let path = path.maybe("history", history.then_some(true));
-    let answer: Value = match hub.json(&Request::new(Method::POST, path)).await {
-        Err(Error::Refused(problem)) if history && problem.status == 422 => {
-            return Err(anyhow::anyhow!(
-                "this hub cannot drop history, and nothing was done: try without --history"
-            )
-            .into());
-        }
-        answer => answer?,
-    };
+    let answer: Value = hub.json(&Request::new(Method::POST, path)).await?;
     let dropped = list(&answer, "dropped").iter();
     Ok(dropped.filter_map(Value::as_u64).collect())
-}
-
-/// Whether the history still has something up to `head`.
-async fn still_told(hub: &Hub, project: &ProjectName, head: Seq) -> Result<bool, Error> {
-    let path = Path::new("/notifications")
-        .with("project", project)
-        .with("before", head + 1)
-        .with("limit", 1);
-    let page: Value = hub.json(&Request::get(path)).await?;
-    let mut found = list(&page, "notifications").iter();
-    Ok(found.any(|it| number(it, "id") <= head))
 }
 
 fn ids(dropped: &[Seq]) -> String {

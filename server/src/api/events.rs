@@ -257,7 +257,7 @@ impl Reader {
     }
 
     fn frame<'a>(&self, event: &'a Event, epoch: Epoch) -> Option<&'a Bytes> {
-        if !self.kinds.want(event, &self.filter) {
+        if !self.kinds.want(event, &self.filter) || self.hub.log().hides(event) {
             return None;
         }
         event.frame(|event| frame::of(event, epoch))

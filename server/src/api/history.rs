@@ -141,7 +141,8 @@ impl Search {
                 let Some(last) = events.last() else { break };
                 cursor = last.seq();
                 let inside = events.into_iter().filter(|event| event.seq() < to);
-                found.extend(inside.filter(|event| wanted(event, &filter, text.as_deref())));
+                let shown = inside.filter(|event| !log.hides(event));
+                found.extend(shown.filter(|event| wanted(event, &filter, text.as_deref())));
             }
             Ok(found)
         })
@@ -252,6 +253,11 @@ pub(super) async fn find(hub: &Hub, id: Seq) -> Result<(axum::body::Bytes, bool)
         .query(move |state, _| is_kept(state, id).then(|| place(state)))
         .await?;
     let event = params::stored(hub.log(), location.unwrap_or(0)).await?;
+    let shown = |event: &Arc<Event>| {
+        let is_it = event.seq() != id || event.notified().is_some();
+        is_it && !hub.log().hides(event)
+    };
+    let event = event.filter(shown);
     let json = event.as_ref().and_then(|event| event.json());
     let json = json
         .ok_or_else(|| ApiError::new(Code::UnknownNotification, format!("no notification {id}")))?;

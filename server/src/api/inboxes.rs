@@ -170,12 +170,22 @@ async fn routed(
     Ok(ids)
 }
 
-/// Empties a project: ends its waiters, drops what is pending, forgets what its sessions said.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ResetParams {
+    #[serde(default)]
+    history: bool,
+}
+
+/// Empties a project: ends its waiters, drops what is pending, forgets what its sessions said, and with `history` shows
+/// nothing any more of what was said in it.
 pub(super) async fn reset(
     State(hub): State<Hub>,
     Part(project): Part<ProjectName>,
+    Params(ResetParams { history }): Params<ResetParams>,
 ) -> Result<Json<Dropped>, ApiError> {
-    let mut dropped = hub.submit(Command::Reset { project }).await?.settled;
+    let reset = Command::Reset { project, history };
+    let mut dropped = hub.submit(reset).await?.settled;
     // One that was pending in two inboxes was dropped in both.
     dropped.sort_unstable();
     dropped.dedup();

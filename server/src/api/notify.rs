@@ -1,10 +1,12 @@
 //! `POST /notify`: somebody says something.
 
+use std::collections::HashMap;
+
 use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
-use hub_protocol::{Kind, Post, ProjectName, Published, PublishedBatch};
+use hub_protocol::{Kind, Post, ProjectName, Published, PublishedBatch, Seq};
 use serde::Deserialize;
 
 use super::params::Params;
@@ -54,10 +56,11 @@ pub(super) async fn notify(
     let once = once(&headers, &bytes)?;
     let posts = parse(params, &headers, &bytes)?;
     let single = matches!(posts, Posts::One(_));
-    let posts = match posts {
+    let mut posts = match posts {
         Posts::One(post) => vec![*post],
         Posts::Batch(posts) => posts,
     };
+    place_answers(&hub, &mut posts).await?;
     let context = Context::new(&hub);
     let drafts: Vec<_> = posts
         .into_iter()
@@ -69,6 +72,29 @@ pub(super) async fn notify(
         .unwrap_or_default();
     let done = hub.submit(Command::Notify { drafts, once }).await?;
     Ok(answer(single, project, done))
+}
+
+/// An answer that names no project belongs to that of its question.
+async fn place_answers(hub: &Hub, posts: &mut [Post]) -> Result<(), ApiError> {
+    let is_answer = |post: &&mut Post| draft::kind_of(post) == Some(Kind::Answer);
+    let answers = posts.iter_mut().filter(is_answer);
+    let answers = answers.filter(|post| post.project.is_none());
+    let mut answers: Vec<(Seq, &mut Post)> = answers
+        .filter_map(|post| Some((post.reply_to?, post)))
+        .collect();
+    if answers.is_empty() {
+        return Ok(());
+    }
+    let ids: Vec<Seq> = answers.iter().map(|(id, _)| *id).collect();
+    let asked = hub.query(move |state, _| {
+        let project = |id| Some((id, state.question(id)?.project.clone()));
+        ids.into_iter().filter_map(project).collect()
+    });
+    let asked: HashMap<Seq, ProjectName> = asked.await?;
+    for (id, post) in &mut answers {
+        post.project = asked.get(id).cloned();
+    }
+    Ok(())
 }
 
 fn answer(single: bool, project: ProjectName, done: Done) -> Response {

@@ -251,6 +251,7 @@ async fn notification(hub: &Hub, id: Seq) -> Result<Notification, ApiError> {
         .query(move |state, _| state.location(id).unwrap_or(id))
         .await?;
     let stored = params::stored(hub.log(), location).await?;
+    let stored = stored.filter(|event| !hub.log().hides(event));
     let json = stored.and_then(|event| event.json());
     let json = json.ok_or(Code::UnknownNotification)?;
     serde_json::from_slice(&json).map_err(|error| ApiError::failed(Code::Internal, &error))

@@ -154,7 +154,7 @@ impl Archivist {
             .is_some_and(|until| now < until)
     }
 
-    /// What is still pending below the bound, the newest first in line.
+    /// What is still pending or to be answered below the bound, the newest first in line.
     fn carried(&self, plan: &Plan) -> Result<Vec<(Seq, Bytes)>, RecoverError> {
         let mut left = plan.carry_bytes;
         let mut carried = Vec::new();
@@ -162,7 +162,7 @@ impl Archivist {
             .parts
             .recovered
             .state
-            .pending_below(plan.below)
+            .held_below(plan.below)
             .into_iter()
             .rev()
         {

@@ -182,6 +182,20 @@ fn what_is_old_is_dropped_and_what_is_pending_carried() {
 }
 
 #[test]
+fn the_text_of_an_open_question_is_carried_though_it_was_read() {
+    let mut hub = hub(SnapshotsDue::default(), Retention::default());
+    let mut question = said(NOW - 31 * DAY);
+    if let Record::Notified(it) = &mut question {
+        it.route.kind = Kind::Question;
+    }
+    hub.append(&[question, said(NOW - 31 * DAY), settled(1..=2), said(NOW)]);
+    hub.archivist.round().unwrap();
+    assert_eq!(hub.obey(), (3, vec![1]));
+    hub.archivist.round().unwrap();
+    assert_eq!(hub.recovered().unwrap().location(1), Some(5));
+}
+
+#[test]
 fn blocks_go_only_when_two_snapshots_do_without_them() {
     let mut hub = hub(SnapshotsDue::default(), Retention::default());
     hub.append(&vec![said(NOW - 31 * DAY); 10]);

@@ -1,6 +1,7 @@
 //! Sessions of this machine: when the process of one is gone, the hub is told; the worktree of each has status files.
 //!
-//! A number alone is given again to another process; with the time of its start and the boot it is not.
+//! A number alone is given again to another process; with the time of its start and the boot it is not. No process
+//! outlives its machine's boot.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -35,7 +36,8 @@ pub async fn watch(hub: &Hub, status_files: &StatusFiles, shutdown: &Cancellatio
                 status_files.watch_worktree(&project, Path::new(&cwd));
             }
             let process = session.process.zip(boot_id.as_deref());
-            if process.is_some_and(|(process, boot_id)| is_gone(&process, boot_id)) {
+            let is_here = session.is_here;
+            if process.is_some_and(|(process, boot_id)| is_gone(&process, boot_id, is_here)) {
                 end(hub, session.project, session.key).await;
             }
         }
@@ -59,6 +61,8 @@ struct Local {
     key: InboxName,
     cwd: Option<String>,
     process: Option<Process>,
+    /// Whether it says that this is its machine.
+    is_here: bool,
 }
 
 /// A session that does not say where it runs may run here: its process tells.
@@ -77,6 +81,7 @@ async fn local_sessions(hub: &Hub) -> Vec<Local> {
                 key: key.clone(),
                 cwd: info.cwd.clone(),
                 process: info.process.clone(),
+                is_here: info.host.is_some(),
             })
         };
         alive.filter_map(local).collect()
@@ -85,13 +90,16 @@ async fn local_sessions(hub: &Hub) -> Vec<Local> {
 }
 
 /// Whether a process of this machine is no more. Of another machine's nothing is known, nor of one that says too
-/// little; after a reboot of this machine all of its processes are gone, and those of another look the same, so that
-/// counts for nothing.
-fn is_gone(process: &Process, boot_id: &str) -> bool {
-    let (Some(started), Some(boot)) = (process.started, process.boot_id.as_deref()) else {
-        return false;
-    };
-    boot == boot_id && start_of(process.pid) != Some(started)
+/// little. One of another boot was here before a reboot, and is gone, if its session says that it was here: those of
+/// another machine look the same.
+fn is_gone(process: &Process, boot_id: &str, is_here: bool) -> bool {
+    match process.boot_id.as_deref() {
+        Some(boot) if boot == boot_id => process
+            .started
+            .is_some_and(|started| start_of(process.pid) != Some(started)),
+        Some(_) => is_here,
+        None => false,
+    }
 }
 
 #[cfg(target_os = "linux")]
@@ -136,9 +144,10 @@ mod tests {
         };
         let boot = boot_id().unwrap();
         let started = start_of(std::process::id()).unwrap();
-        assert!(!is_gone(&own(Some(started)), &boot));
-        assert!(is_gone(&own(Some(started + 1)), &boot));
-        assert!(!is_gone(&own(None), &boot), "it said too little");
-        assert!(!is_gone(&own(Some(started + 1)), "another boot"));
+        assert!(!is_gone(&own(Some(started)), &boot, true));
+        assert!(is_gone(&own(Some(started + 1)), &boot, false));
+        assert!(!is_gone(&own(None), &boot, true), "it said too little");
+        assert!(is_gone(&own(Some(started)), "another boot", true));
+        assert!(!is_gone(&own(Some(started)), "another boot", false));
     }
 }

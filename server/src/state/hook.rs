@@ -86,15 +86,16 @@ impl State {
         let ((project, key), alias) = self.place_of(hook);
         let mut batch = Batch::new(self, now, leased);
         let known = self.session(&project, &key);
+        // The last words of a session's hooks begin nothing.
+        let ends = hook.happened == Happened::Ended;
+        if ends && known.is_some_and(|it| !it.is_alive()) {
+            return Ok(Vec::new());
+        }
         let begins = hook.happened == Happened::Started
             || known.is_none_or(|it| !it.has_hooks())
             || alias.is_some();
-        // A session that is over is not begun again by the last words of its hooks.
-        let over = known.is_some_and(|it| !it.is_alive()) && hook.happened == Happened::Ended;
-        if over {
-            return Ok(Vec::new());
-        }
         if begins
+            && !ends
             && let Some(set) =
                 self.set_session((&project, &key), &hook.info, alias.as_ref(), true, now)
         {

@@ -99,15 +99,35 @@ impl Questions {
         }
     }
 
-    /// Forgets what is settled and no longer in the log.
-    pub(super) fn trim(&mut self, below: Seq) {
+    /// The questions whose numbers are below `seq`, ascending.
+    pub(super) fn below(&self, seq: Seq) -> impl Iterator<Item = Seq> {
+        self.all.range(..seq).map(|(id, _)| *id)
+    }
+
+    /// [`Questions::below`] of those that are open.
+    pub(super) fn open_below(&self, seq: Seq) -> impl Iterator<Item = Seq> {
+        let below = self.all.range(..seq);
+        let open = below.filter(|(_, it)| !it.state.is_final());
+        open.map(|(id, _)| *id)
+    }
+
+    /// Forgets what is settled and whose text is no longer in the log.
+    pub(super) fn trim(&mut self, below: Seq, location: impl Fn(Seq) -> Seq) {
         self.all
-            .retain(|id, it| *id >= below || !it.state.is_final());
+            .retain(|id, it| !it.state.is_final() || location(*id) >= below);
     }
 
     pub(super) fn forget_all(&mut self, project: &ProjectName) {
         self.all.retain(|_, it| it.project != *project);
         self.open.retain(|(_, id)| self.all.contains_key(id));
+    }
+
+    /// Leaves none of a project open.
+    pub(super) fn withdraw_all(&mut self, project: &ProjectName) {
+        let open = self.open().filter(|(_, it)| it.project == *project);
+        for id in open.map(|(id, _)| id).collect::<Vec<_>>() {
+            self.change(id, |it| it.state = QuestionState::Withdrawn);
+        }
     }
 
     pub(super) fn shift(&mut self, delta_ms: i64) {
@@ -246,6 +266,17 @@ impl State {
         let settle = |id: &Seq| settled_question(*id, withdrawn, None, None, at);
         let ids: BTreeSet<Seq> = ids.iter().copied().collect();
         ids.iter().filter(open).map(settle).collect()
+    }
+
+    /// The open questions of a project that is emptied; their notifications are dropped.
+    pub(super) fn withdrawn_with(&self, project: &ProjectName, at: Timestamp) -> Vec<Record> {
+        let open = self
+            .questions
+            .open()
+            .filter(|(_, it)| it.project == *project);
+        let withdrawn = QuestionState::Withdrawn;
+        open.map(|(id, _)| settled_question(id, withdrawn, None, None, at))
+            .collect()
     }
 
     /// Questions whose time is over.

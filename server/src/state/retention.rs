@@ -1,12 +1,13 @@
-//! Retention: the log loses its prefix; what is pending there is carried to the head, or evicted.
+//! Retention: the log loses its prefix; what is pending there, or to be answered, is carried to the head, or evicted.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use bytes::Bytes;
-use hub_protocol::{Seq, Timestamp};
+use hub_protocol::{QuestionState, Seq, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::State;
+use super::question::settled_question;
 use super::settle::settled;
 use crate::record::{Carried, ClockMoved, How, Record, Trimmed};
 
@@ -25,16 +26,49 @@ pub(super) struct Retention {
 }
 
 impl Retention {
-    pub(super) fn location(&self, id: Seq) -> Seq {
+    fn location(&self, id: Seq) -> Seq {
         self.carried.get(&id).copied().unwrap_or(id)
-    }
-
-    pub(super) fn forget(&mut self, id: Seq) {
-        self.carried.remove(&id);
     }
 }
 
 impl State {
+    /// The record that holds the JSON of a notification that is pending, or of a question: its own, or the one it was
+    /// last carried to.
+    pub fn location(&self, id: Seq) -> Option<Seq> {
+        let location = self.retention.location(id);
+        (self.is_asked_for(id) && location >= self.retention.below).then_some(location)
+    }
+
+    /// Pending notifications and open questions whose JSON lies below `seq`, and where: what retention has to carry.
+    pub fn held_below(&self, seq: Seq) -> Vec<(Seq, Seq)> {
+        let pending = self.inboxes.pending_below(seq);
+        let held: BTreeSet<Seq> = pending.chain(self.questions.open_below(seq)).collect();
+        let located = held
+            .into_iter()
+            .filter_map(|id| Some((id, self.location(id)?)));
+        located.filter(|(_, location)| *location < seq).collect()
+    }
+
+    /// Whether the JSON of a notification may be asked for when its own place is gone: a question is shown with its
+    /// answer as well.
+    fn is_asked_for(&self, id: Seq) -> bool {
+        self.inboxes.is_pending(id) || self.questions.get(id).is_some()
+    }
+
+    /// Forgets where the JSON is of what was just settled, unless somebody may still ask for it.
+    pub(super) fn forget_location(&mut self, id: Seq) {
+        if !self.is_asked_for(id) {
+            self.retention.carried.remove(&id);
+        }
+    }
+
+    /// [`State::forget_location`] of everything.
+    pub(super) fn forget_locations(&mut self) {
+        let (inboxes, questions) = (&self.inboxes, &self.questions);
+        let is_asked_for = |id: Seq| inboxes.is_pending(id) || questions.get(id).is_some();
+        self.retention.carried.retain(|id, _| is_asked_for(*id));
+    }
+
     pub(super) fn decide_trim(
         &self,
         below: Seq,
@@ -48,7 +82,7 @@ impl State {
         let carried: HashMap<Seq, &Bytes> = carried.iter().map(|(id, json)| (*id, json)).collect();
         let mut records = Vec::new();
         let mut evicted = Vec::new();
-        for (id, _) in self.pending_below(below) {
+        for (id, _) in self.held_below(below) {
             match carried.get(&id) {
                 Some(&json) => records.push(Record::Carried(Carried {
                     id,
@@ -57,23 +91,34 @@ impl State {
                 None => evicted.push(id),
             }
         }
+        // A question without its text cannot be answered any more.
+        let unread = |id: &&Seq| self.open_question(**id).is_ok();
+        let expired = evicted.iter().filter(unread);
+        let expired =
+            expired.map(|id| settled_question(*id, QuestionState::Expired, None, None, now));
+        records.extend(expired);
+        evicted.retain(|id| self.inboxes.is_pending(*id));
         records.extend(settled(evicted, None, How::Evicted, None, now));
         records.push(Record::Trimmed(Trimmed { below, at: now }));
         records
     }
 
     pub(super) fn apply_carried(&mut self, seq: Seq, id: Seq) {
-        if self.inboxes.is_pending(id) {
+        if self.is_asked_for(id) {
             self.retention.carried.insert(id, seq);
         }
     }
 
     pub(super) fn apply_trimmed(&mut self, below: Seq) {
         self.retention.below = self.retention.below.max(below);
-        let kept: Vec<Seq> = self.inboxes.pending_below(below).collect();
+        let retention = &self.retention;
+        self.questions.trim(below, |id| retention.location(id));
+        self.forget_locations();
+        let pending = self.inboxes.pending_below(below);
+        let kept: Vec<Seq> = pending.chain(self.questions.below(below)).collect();
         self.outcomes.trim(below, &kept);
         self.seen.trim(below, &kept);
-        self.questions.trim(below);
+        self.hidden.trim(below);
     }
 
     pub(super) fn apply_clock_moved(&mut self, record: &ClockMoved) {

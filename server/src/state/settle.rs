@@ -126,19 +126,44 @@ impl State {
         Ok(records)
     }
 
-    pub(super) fn decide_reset(&self, project: &ProjectName, now: Timestamp) -> Vec<Record> {
+    pub(super) fn decide_reset(
+        &self,
+        project: &ProjectName,
+        history: bool,
+        now: Timestamp,
+    ) -> Vec<Record> {
         let pending = self
             .inboxes
             .iter(Some(project))
             .flat_map(|(_, _, inbox)| inbox.pending())
             .map(|item| item.seq)
             .collect();
-        let mut records = settled(pending, None, How::Dropped, None, now);
+        let mut records = self.withdrawn_with(project, now);
+        records.extend(settled(pending, None, How::Dropped, None, now));
         records.push(Record::Reset(Reset {
             project: project.clone(),
+            history,
             at: now,
         }));
         records
+    }
+
+    pub(super) fn apply_reset(&mut self, seq: Seq, record: &Reset) {
+        let project = &record.project;
+        for id in self.inboxes.close_all(project) {
+            self.settle(id, How::Dropped);
+        }
+        self.sessions.forget_all(project);
+        self.listeners.forget_all(project);
+        self.sources.forget_all(project);
+        if record.history {
+            self.questions.forget_all(project);
+            self.forget_locations();
+            self.hidden.hide(project, seq);
+        } else {
+            // Their own records say so, but in a log from before there were such.
+            self.questions.withdraw_all(project);
+        }
     }
 
     pub(super) fn apply_settled(&mut self, record: &Settled) {
@@ -156,8 +181,6 @@ impl State {
     /// Notes what became of a notification that was just taken out of an inbox.
     pub(super) fn settle(&mut self, id: Seq, how: How) {
         self.outcomes.note(id, how);
-        if !self.inboxes.is_pending(id) {
-            self.retention.forget(id);
-        }
+        self.forget_location(id);
     }
 }

@@ -10,7 +10,12 @@ use super::{DAY_MS, Leases, Model, Question};
 pub(crate) type Pair = (ProjectName, InboxName, InboxName);
 
 /// What the hub says by itself; its text is not the model's.
-fn hub_says(project: &ProjectName, from: &InboxName, to: &InboxName, kind: Kind) -> Draft {
+pub(super) fn hub_says(
+    project: &ProjectName,
+    from: &InboxName,
+    to: &InboxName,
+    kind: Kind,
+) -> Draft {
     Draft {
         project: project.clone(),
         from: from.clone(),
@@ -33,7 +38,7 @@ fn hub_says(project: &ProjectName, from: &InboxName, to: &InboxName, kind: Kind)
 }
 
 impl Model {
-    fn hub_says(&mut self, id: Seq, draft: Draft, now: Timestamp) {
+    pub(super) fn hub_says(&mut self, id: Seq, draft: Draft, now: Timestamp) {
         let draft = Draft {
             ts: now,
             expires_at: now.plus_millis(7 * DAY_MS),
@@ -61,8 +66,8 @@ impl Model {
             return true;
         }
         let since = self.fired.get(pair).copied().unwrap_or(0);
-        let stopped = known
-            .copied()
+        let stopped = known.and_then(|it| Some((it.state?, it.last.unwrap_or(it.seq))));
+        let stopped = stopped
             .filter(|(state, cause)| *state != SessionState::Working && *cause > since && !fresh);
         let Some((state, cause)) = stopped else {
             let until = within_ms.map(|ms| now.plus_millis(ms));
@@ -116,18 +121,20 @@ impl Model {
         }
     }
 
-    /// Says what did not come in time, by numbers from `head + 1` on.
-    pub(super) fn late_listeners(&mut self, head: Seq, now: Timestamp) {
+    /// Says what did not come in time, by numbers from `head + 1` on; the number that comes next.
+    pub(super) fn late_listeners(&mut self, head: Seq, now: Timestamp) -> Seq {
         let late = self
             .listeners
             .iter()
             .filter_map(|(pair, until)| Some(((*until)?, pair.clone())));
         let mut late: Vec<(Timestamp, Pair)> = late.filter(|(until, _)| *until <= now).collect();
         late.sort();
+        let next = head + 1 + late.len() as Seq;
         for (id, (_, pair)) in (head + 1..).zip(late) {
             self.listeners.remove(&pair);
             let hub = "hub".parse().unwrap();
             self.hub_says(id, hub_says(&pair.0, &hub, &pair.2, Kind::Error), now);
         }
+        next
     }
 }

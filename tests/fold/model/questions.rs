@@ -4,7 +4,7 @@ use hub_protocol::{InboxName, Kind, ProjectName, QuestionState, Seq, Timestamp};
 use hubd::command::{Draft, Refusal};
 use hubd::record::How;
 
-use super::Model;
+use super::{Key, Model};
 
 #[derive(Debug, Clone)]
 pub(crate) struct Question {
@@ -19,6 +19,10 @@ pub(crate) struct Question {
 impl Question {
     pub(crate) fn is_open(&self) -> bool {
         !self.state.is_final()
+    }
+
+    pub(super) fn is_from(&self, (project, from): &Key) -> bool {
+        (&self.project, &self.from) == (project, from)
     }
 }
 
@@ -97,6 +101,20 @@ impl Model {
         }
     }
 
+    pub(super) fn reset_questions(&mut self, project: &ProjectName, history: bool) {
+        for it in self
+            .questions
+            .values_mut()
+            .filter(|it| it.project == *project)
+        {
+            if it.is_open() {
+                it.state = QuestionState::Withdrawn;
+            }
+        }
+        self.questions
+            .retain(|_, it| !history || it.project != *project);
+    }
+
     fn open_question(&mut self, id: Seq) -> Result<&mut Question, Refusal> {
         let question = self.questions.get_mut(&id).ok_or(Refusal::NoSuchQuestion)?;
         if question.is_open() {
@@ -113,7 +131,7 @@ impl Model {
         }
     }
 
-    fn questions_that(&self, which: impl Fn(&Question) -> bool) -> Vec<Seq> {
+    pub(super) fn questions_that(&self, which: impl Fn(&Question) -> bool) -> Vec<Seq> {
         let found = self.questions.iter().filter(|(_, it)| which(it));
         found.map(|(id, _)| *id).collect()
     }

@@ -58,7 +58,8 @@ fn records() -> Vec<(Record, u8, Vec<u8>)> {
             framed("7", r#"{"id":7}"#),
         ),
         (Record::Trimmed(Trimmed { below: 9, at }), 8, json(TRIMMED)),
-        (Record::Reset(Reset { project, at }), 9, json(RESET)),
+        (reset(project.clone(), false), 9, json(RESET)),
+        (reset(project, true), 9, json(RESET_HISTORY)),
     ]
 }
 
@@ -70,6 +71,17 @@ const KEY_USED: &str = r#"{"key":"k","digest":"00ff","ids":[1],"at":"2026-11-21T
 const CLOCK_MOVED: &str = r#"{"delta_ms":-5,"at":"2026-11-21T12:00:00.000Z"}"#;
 const TRIMMED: &str = r#"{"below":9,"at":"2026-11-21T12:00:00.000Z"}"#;
 const RESET: &str = r#"{"project":"default","at":"2026-11-21T12:00:00.000Z"}"#;
+const RESET_HISTORY: &str =
+    r#"{"project":"default","history":true,"at":"2026-11-21T12:00:00.000Z"}"#;
+
+fn reset(project: ProjectName, history: bool) -> Record {
+    let at = noon();
+    Record::Reset(Reset {
+        project,
+        history,
+        at,
+    })
+}
 
 fn notified() -> Record {
     let target = Target {
@@ -110,6 +122,16 @@ fn every_record_of_format_1_is_read() {
     for (record, kind, payload) in records() {
         assert_eq!(Record::decode(kind, &payload.into()).unwrap(), record);
     }
+}
+
+#[test]
+fn a_snapshot_from_before_history_could_be_hidden_is_read() {
+    let mut hub = Hub::new();
+    hub.say(said("w1", Kind::Complete));
+    let mut old = serde_json::to_value(&hub.state).unwrap();
+    old.as_object_mut().unwrap().remove("hidden").unwrap();
+    let read: State = serde_json::from_value(old).unwrap();
+    assert_eq!(read, hub.state);
 }
 
 #[test]

@@ -357,3 +357,11 @@ fn a_session_that_is_called_unknown_comes_to_rest() {
     hub.hook("unknown", stop_with("wait", &["b1"]));
     assert_eq!(told(&hub.tick()), ["waiting primary!"]);
 }
+
+#[test]
+fn a_session_whose_end_is_the_first_that_is_heard_of_it_is_over() {
+    let mut hub = Hub::new();
+    hub.hook("w1", Happened::Ended);
+    let session = hub.state.session(&project(), &name("w1")).unwrap();
+    assert!(!session.is_alive());
+}

@@ -78,10 +78,29 @@ fn a_reset_empties_one_project() {
         project: other.clone(),
         ..said("w1", Kind::Complete)
     });
-    hub.run(&Command::Reset { project: project() });
+    hub.run(&reset(false));
     assert_eq!(hub.state.status(here, true), Status::Dropped);
     assert_eq!(hub.state.status(there, true), Status::Pending);
     assert_eq!(hub.state.inboxes(None).count(), 1);
     assert_eq!(hub.state.session_state(&project(), &name("w1")), None);
     assert!(hub.state.session_state(&other, &name("w1")).is_some());
+}
+
+#[test]
+fn a_reset_with_its_history_hides_what_was_said_until_retention_drops_it() {
+    let mut hub = Hub::new();
+    hub.say(said("w1", Kind::Complete));
+    hub.run(&reset(false));
+    assert_eq!(hub.state.hidden().count(), 0);
+    hub.run(&reset(true));
+    let at = hub.state.head();
+    hub.say(said("w1", Kind::Complete));
+    hub.restart();
+    let hidden: Vec<_> = hub.state.hidden().collect();
+    assert_eq!(hidden, [(&project(), at)]);
+    for (below, hidden) in [(at - 1, 1), (at, 0)] {
+        let carried = Vec::new();
+        hub.run(&Command::Trim { below, carried });
+        assert_eq!(hub.state.hidden().count(), hidden);
+    }
 }

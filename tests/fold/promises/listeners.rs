@@ -322,7 +322,7 @@ fn it_survives_a_restart_and_so_does_what_it_fired_for() {
 fn a_reset_forgets_it() {
     let mut hub = listening();
     hub.run(&listen("b", "w1", Some(MINUTE), false));
-    hub.run(&Command::Reset { project: project() });
+    hub.run(&reset(false));
     assert_eq!(hub.listeners("w1"), 0);
     assert_eq!(hub.state.next_deadline(), None);
 }

@@ -5,6 +5,7 @@ use hubd::record::QuestionSettled;
 use hubd::state::{Reach, Status};
 
 use super::agents::{asks, permission};
+use super::retention::trim;
 use super::*;
 
 fn answer(from: &str, id: Seq) -> Draft {
@@ -275,27 +276,80 @@ fn it_keeps_its_time_when_the_clock_jumps() {
 }
 
 #[test]
-fn an_open_one_outlives_its_place_in_the_log() {
+fn one_that_was_read_keeps_its_text_until_it_is_settled_and_gone() {
     let mut hub = Hub::new();
     let (open, settled) = (
         hub.say(said("w1", Kind::Question)),
         hub.say(said("w1", Kind::Question)),
     );
+    hub.ack("primary", &[open]);
     hub.run(&withdraw(settled, "w1"));
     let below = hub.state.head() + 1;
-    let carried = vec![(open, "{}".into())];
-    hub.run(&Command::Trim { below, carried });
-    assert_eq!(hub.asked(open).0, QuestionState::Open);
+    assert_eq!(hub.state.held_below(below), [(open, open)]);
+    hub.run(&trim(below, &[open]));
     assert_eq!(hub.state.question(settled), None);
+    let carried = Some(below);
+    assert_eq!(hub.state.location(open), carried);
+    hub.restart();
+    hub.answer("lead", open).unwrap();
+    let answer = hub.asked(open).2.expect("an answer");
+    hub.ack("w1", &[answer]);
+    hub.restart();
+    assert_eq!(hub.state.location(open), carried);
+    assert!(answer > hub.state.trimmed_below(), "its answer is there");
+    hub.run(&trim(below + 1, &[]));
+    assert_eq!(hub.state.location(open), None);
+    assert_eq!(hub.state.question(open), None);
 }
 
 #[test]
-fn a_reset_forgets_it() {
+fn one_whose_text_is_evicted_is_settled_with_a_record() {
     let mut hub = Hub::new();
     let id = hub.say(said("w1", Kind::Question));
-    hub.run(&Command::Reset { project: project() });
-    assert_eq!(hub.state.question(id), None);
+    hub.ack("primary", &[id]);
+    let records = hub.run(&trim(hub.state.head() + 1, &[]));
+    let expired = QuestionSettled {
+        id,
+        state: QuestionState::Expired,
+        by: None,
+        answer: None,
+        at: noon(),
+    };
+    assert_eq!(records[0], Record::QuestionSettled(expired));
+    assert!(matches!(records[1..], [Record::Trimmed(_)]));
+}
+
+#[test]
+fn a_reset_withdraws_what_is_open_with_a_record_each() {
+    let mut hub = Hub::new();
+    let read = hub.say(said("w1", Kind::Question));
+    let unread = hub.say(said("w2", Kind::Approval));
+    let answered = hub.say(said("w3", Kind::Question));
+    hub.answer("lead", answered).unwrap();
+    hub.ack("primary", &[read]);
+    assert_eq!(settles(&hub.run(&reset(false))), 2);
+    hub.restart();
+    for id in [read, unread] {
+        assert_eq!(hub.asked(id).0, QuestionState::Withdrawn);
+    }
+    assert_eq!(hub.asked(answered).0, QuestionState::Answered);
+    assert!(hub.state.questions(false).is_empty());
     assert_eq!(hub.state.next_deadline(), None);
+    hub.run(&reset(true));
+    assert_eq!(hub.state.question(answered), None);
+}
+
+#[test]
+fn a_reset_from_before_there_were_records_of_it_leaves_none_open() {
+    let mut hub = Hub::new();
+    let id = hub.say(said("w1", Kind::Question));
+    let Some(alone) = hub.run(&reset(false)).pop() else {
+        panic!("no record");
+    };
+    let mut old = Hub::new();
+    old.say(said("w1", Kind::Question));
+    old.state.apply(2, &alone);
+    assert_eq!(old.asked(id).0, QuestionState::Withdrawn);
 }
 
 #[test]

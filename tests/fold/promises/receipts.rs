@@ -237,6 +237,6 @@ fn both_minutes_move_with_the_clock() {
 #[test]
 fn a_reset_forgets_it() {
     let (mut hub, _) = shown();
-    hub.run(&Command::Reset { project: project() });
+    hub.run(&reset(false));
     assert_eq!(hub.state.next_deadline(), None);
 }

@@ -6,7 +6,7 @@ use hubd::state::Status;
 
 use super::*;
 
-fn trim(below: Seq, carried: &[Seq]) -> Command {
+pub(super) fn trim(below: Seq, carried: &[Seq]) -> Command {
     let json = |id| Bytes::from(format!("{{\"id\":{id}}}"));
     Command::Trim {
         below,
@@ -20,7 +20,7 @@ fn what_is_pending_is_carried_to_the_head() {
     let id = hub.say(said("w1", Kind::Complete));
     let acked = hub.say(said("w1", Kind::Complete));
     hub.ack("primary", &[acked]);
-    assert_eq!(hub.state.pending_below(3), [(id, id)]);
+    assert_eq!(hub.state.held_below(3), [(id, id)]);
     let records = hub.run(&trim(3, &[id]));
     let carried = Carried {
         id,
@@ -35,7 +35,7 @@ fn what_is_pending_is_carried_to_the_head() {
         [Record::Carried(carried), Record::Trimmed(trimmed)]
     );
     assert_eq!(hub.state.location(id), Some(4));
-    assert_eq!(hub.state.pending_below(4), []);
+    assert_eq!(hub.state.held_below(4), []);
     assert_eq!(hub.pending("primary"), [id]);
 }
 
@@ -44,7 +44,7 @@ fn what_was_carried_once_is_carried_again() {
     let mut hub = Hub::new();
     let id = hub.say(said("w1", Kind::Complete));
     hub.run(&trim(2, &[id]));
-    assert_eq!(hub.state.pending_below(4), [(id, 2)]);
+    assert_eq!(hub.state.held_below(4), [(id, 2)]);
     hub.run(&trim(4, &[id]));
     assert_eq!(hub.state.location(id), Some(4));
 }

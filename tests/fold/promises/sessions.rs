@@ -164,7 +164,7 @@ fn a_reset_forgets_sessions_roles_names_and_sources() {
     hub.hook("s1", prompt(Beginner::Wake));
     hub.hook("s1", stop_with("", &["b1"]));
     hub.say(sent("ci", "s1"));
-    hub.run(&Command::Reset { project: project() });
+    hub.run(&reset(false));
     hub.restart();
     assert_eq!((primary(&hub), found(&hub, "fix")), (None, None));
     assert!(hub.state.sources(None).is_empty());

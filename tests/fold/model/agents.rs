@@ -1,0 +1,251 @@
+//! Agents' sessions of the naive model: their turns by their hooks, and what was shown to them.
+
+use hub_protocol::{InboxName, Kind, ProjectName, Seq, SessionState, Timestamp, Way};
+use hubd::command::{Draft, Happened};
+use hubd::record::Beginner;
+
+use super::listeners::hub_says;
+use super::{DAY_MS, Model, Place};
+
+const PROOF_MS: i64 = 60 * 1000;
+
+pub(crate) type Key = (ProjectName, InboxName);
+
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Session {
+    pub(crate) state: Option<SessionState>,
+    /// The record that told it.
+    pub(crate) seq: Seq,
+    /// Its last notification.
+    pub(super) last: Option<Seq>,
+    pub(super) over: Option<Timestamp>,
+    /// Whether its hooks were ever heard: then it is registered.
+    hooks: bool,
+    by: Beginner,
+    signalled: bool,
+    stopped: bool,
+    /// The state before the turn.
+    before: Option<SessionState>,
+}
+
+impl Session {
+    fn proves(&self) -> bool {
+        self.hooks && self.over.is_none()
+    }
+
+    fn works(&self) -> bool {
+        self.state == Some(SessionState::Working)
+    }
+
+    fn begin(&mut self, by: Beginner) {
+        let before = self.state.filter(|_| !self.works()).or(self.before);
+        (self.by, self.before) = (by, before);
+        (self.signalled, self.stopped) = (false, false);
+        self.state = Some(SessionState::Working);
+    }
+}
+
+impl Place {
+    /// When it is overdue that this was shown, and when that nothing else showed it.
+    fn overdue(&self) -> (Option<Timestamp>, Option<Timestamp>) {
+        let after = |at: Timestamp| at.plus_millis(PROOF_MS);
+        match self.emitted.filter(|_| self.pending) {
+            Some((at, _)) => (Some(after(at)), None),
+            None => (None, self.returned.filter(|_| self.pending).map(after)),
+        }
+    }
+}
+
+impl Model {
+    pub(super) fn change_session(&mut self, id: Seq, draft: &Draft) {
+        let session = draft.session.clone().unwrap_or(draft.from.clone());
+        if let Some(state) = draft.kind.session_state()
+            && draft.explicit_kind
+            && session.as_str() != "unknown"
+        {
+            let key = (draft.project.clone(), session);
+            let it = self.sessions.entry(key).or_default();
+            (it.state, it.seq, it.last) = (Some(state), id, Some(id));
+            it.signalled = state != SessionState::Working;
+            it.over = (state == SessionState::Ended).then_some(draft.ts);
+        }
+    }
+
+    /// A hook tells; whether the last record of it tells the session's state. `id` is the number of what it says.
+    pub(crate) fn hook(&mut self, id: Seq, key: &Key, happened: &Happened, now: Timestamp) -> bool {
+        let known = self.sessions.get(key).cloned();
+        let ends = *happened == Happened::Ended;
+        if ends && known.as_ref().is_some_and(|it| it.over.is_some()) {
+            return false;
+        }
+        let live = known.as_ref().is_some_and(Session::proves);
+        self.prove(key, happened);
+        let before = known.unwrap_or_default();
+        let asked = self.questions_that(|it| it.is_open() && it.is_from(key));
+        let silent = before.signalled
+            || before.stopped
+            || !asked.is_empty()
+            || before.by == Beginner::Timeout && before.works();
+        match happened {
+            Happened::Prompt { by, .. } if *by != Beginner::Timeout => {
+                self.agent_says(id, key, Kind::Progress, false, now);
+            }
+            Happened::Stopped { .. } if !silent => {
+                let quiet = before.by == Beginner::Person && before.works();
+                self.agent_says(id, key, Kind::Complete, quiet, now);
+            }
+            Happened::Ended => self.agent_says(id, key, Kind::Ended, false, now),
+            _ => {}
+        }
+        let it = self.sessions.entry(key.clone()).or_default();
+        if !ends && !live {
+            it.hooks = true;
+            it.state = it.state.filter(|_| it.over.is_none());
+            it.over = None;
+        }
+        match happened {
+            Happened::Prompt { by, .. } => it.begin(*by),
+            Happened::Worked if before.works() => return false,
+            Happened::Worked if before.stopped => it.begin(Beginner::Agent),
+            Happened::Worked if before.seq == 0 => it.begin(Beginner::Agent),
+            Happened::Worked => it.begin(before.by),
+            Happened::Stopped { .. } => {
+                it.stopped = true;
+                if !(silent && it.works()) {
+                    return false;
+                }
+                it.state = it.before.or(Some(SessionState::Waiting));
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    fn agent_says(&mut self, id: Seq, key: &Key, kind: Kind, quiet: bool, now: Timestamp) {
+        let draft = Draft {
+            to: None,
+            explicit_kind: true,
+            quiet,
+            ..hub_says(&key.0, &key.1, &key.1, kind)
+        };
+        self.hub_says(id, draft.clone(), now);
+        self.tell_listeners((id, &draft), &mut (id + 1), now);
+    }
+
+    /// A session's reader shows what it has; whether only a hook can prove that it arrived.
+    pub(crate) fn show(&mut self, key: &Key, ids: &[Seq], way: Way, now: Timestamp) -> bool {
+        if !self.sessions.get(key).is_some_and(Session::proves) {
+            self.ack(&key.0, &key.1, ids);
+            return false;
+        }
+        for (_, place) in self.places_of(key, |id| ids.contains(&id)) {
+            place.emitted = place.emitted.or(Some((now, way)));
+        }
+        true
+    }
+
+    fn prove(&mut self, key: &Key, happened: &Happened) {
+        let proves = |way: Way| match happened {
+            Happened::Ended => false,
+            Happened::Prompt { by, .. } => way != Way::Rewake || *by != Beginner::Person,
+            _ => way != Way::Rewake,
+        };
+        for (_, place) in self.places_of(key, |_| true) {
+            place.pending &= !place.emitted.is_some_and(|(_, way)| proves(way));
+        }
+    }
+
+    /// What is pending in an inbox.
+    fn places_of(
+        &mut self,
+        (project, inbox): &Key,
+        which: impl Fn(Seq) -> bool,
+    ) -> impl Iterator<Item = (Seq, &mut Place)> {
+        let here = self.mut_notes(move |note| note.draft.project == *project && which(note.id));
+        let places = here.flat_map(|note| note.places.iter_mut().map(|place| (note.id, place)));
+        places.filter(move |(_, place)| place.pending && place.inbox == *inbox)
+    }
+
+    fn is_idle(&self, key: &Key) -> bool {
+        !self.sessions.get(key).is_some_and(Session::works)
+    }
+
+    /// What nothing proved is offered again, or told to the person by numbers from `next` on; the inboxes of those that
+    /// ended a day ago are closed.
+    pub(super) fn due_agents(&mut self, next: Seq, now: Timestamp) {
+        let over = |at: Option<Timestamp>| at.is_some_and(|at| at <= now);
+        let mut keys: Vec<Key> = self.inboxes.iter().cloned().collect();
+        keys.retain(|key| {
+            self.places_of(key, |_| true)
+                .any(|(_, it)| over(it.overdue().1))
+        });
+        for (id, key) in (next..).zip(&keys) {
+            let (hub, person) = ("hub".parse().unwrap(), "person".parse().unwrap());
+            let draft = hub_says(&key.0, &hub, &person, Kind::Message);
+            self.hub_says(id, draft, now);
+        }
+        let closes: Vec<Key> = self
+            .ends()
+            .filter(|(at, _)| *at <= now)
+            .map(|(_, key)| key.clone())
+            .collect();
+        for (project, inbox) in closes {
+            self.close(&project, &inbox);
+        }
+        let inboxes: Vec<Key> = self.inboxes.iter().cloned().collect();
+        for key in &inboxes {
+            let idle = self.is_idle(key);
+            for (_, place) in self.places_of(key, |_| true) {
+                let (emitted, returned) = place.overdue();
+                if over(returned) {
+                    (place.returned, place.told) = (None, true);
+                } else if over(emitted) && idle {
+                    place.emitted = None;
+                    place.returned = Some(now).filter(|_| !place.told);
+                }
+            }
+        }
+    }
+
+    /// When the inboxes of ended sessions are closed.
+    fn ends(&self) -> impl Iterator<Item = (Timestamp, &Key)> {
+        let hooked = self.sessions.iter().filter(|(_, it)| it.hooks);
+        hooked.filter_map(|(key, it)| Some((it.over?.plus_millis(DAY_MS), key)))
+    }
+
+    pub(super) fn next_of_agents(&self) -> Option<Timestamp> {
+        let places = self.notes.iter().flat_map(|note| {
+            let project = &note.draft.project;
+            note.places.iter().map(move |place| (project, place))
+        });
+        let due = places.filter_map(|(project, place)| {
+            let (emitted, returned) = place.overdue();
+            let key = (project.clone(), place.inbox.clone());
+            emitted.filter(|_| self.is_idle(&key)).or(returned)
+        });
+        due.chain(self.ends().map(|(at, _)| at)).min()
+    }
+
+    pub(super) fn shift_agents(&mut self, delta_ms: i64) {
+        for it in self.sessions.values_mut() {
+            it.over = it.over.map(|at| at.plus_millis(delta_ms));
+        }
+        for place in self.notes.iter_mut().flat_map(|note| &mut note.places) {
+            place.emitted = place
+                .emitted
+                .map(|(at, way)| (at.plus_millis(delta_ms), way));
+            place.returned = place.returned.map(|at| at.plus_millis(delta_ms));
+        }
+    }
+
+    /// Forgets a session that is over with its inbox.
+    pub(super) fn forget_over(&mut self, key: &Key) {
+        if self
+            .sessions
+            .get(key)
+            .is_some_and(|it| it.hooks && it.over.is_some())
+        {
+            self.sessions.remove(key);
+        }
+    }
+}
