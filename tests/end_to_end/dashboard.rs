@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use serde_json::Value;
 
 use crate::fake::Fake;
-use crate::support::{Call, Done, Place, json};
+use crate::support::{Call, Done, Place, json, until};
 
 /// A desktop: a screen, and an `xdg-open` that notes what it is given and then does `rest`.
 fn desktop(place: &Place, args: &[&str], rest: &str) -> Call {
@@ -35,8 +35,15 @@ fn bare(place: &Place, args: &[&str]) -> Call {
     without.iter().fold(call, |call, name| call.env(name, ""))
 }
 
-/// The process that was the browser, and its arguments; empty if there was none.
-fn opened(place: &Place) -> Vec<String> {
+/// The process that is the browser, and its one argument, once it is there.
+fn browser(place: &Place) -> (u32, String) {
+    until("a browser is opened", || !was_opened(place).is_empty());
+    let [pid, url] = was_opened(place).try_into().expect("one argument");
+    (pid.parse().expect("a process"), url)
+}
+
+/// What the browser noted; empty if there was none.
+fn was_opened(place: &Place) -> Vec<String> {
     let note = fs::read_to_string(place.path("note")).unwrap_or_default();
     note.lines().map(str::to_owned).collect()
 }
@@ -71,7 +78,7 @@ fn link(done: &Done) -> &str {
 fn a_browser_is_given_a_link_that_signs_in() {
     let place = Place::with_hub();
     let done = desktop(&place, &[], "").run().ok();
-    let [_, url] = opened(&place).try_into().expect("one argument");
+    let (_, url) = browser(&place);
     assert_eq!(sign_in(&place, &url).0, "200");
     assert_eq!(sign_in(&place, &url).1["code"], "bad_code");
     assert_eq!(done.stdout, "");
@@ -84,7 +91,7 @@ fn over_tcp_the_link_leads_to_where_the_hub_was_reached() {
     let place = Place::with_hub();
     let named = place.url().replace("127.0.0.1", "localhost");
     desktop(&place, &["--url", &named], "").run().ok();
-    let [_, url] = opened(&place).try_into().expect("one argument");
+    let (_, url) = browser(&place);
     assert!(url.starts_with(&format!("{named}/#code=")), "{url}");
     let token = fs::read_to_string(place.state().join("token")).unwrap();
     assert!(!url.contains(token.trim()));
@@ -94,8 +101,8 @@ fn over_tcp_the_link_leads_to_where_the_hub_was_reached() {
 #[test]
 fn a_browser_that_runs_on_is_on_its_own() {
     let place = Place::with_hub();
-    desktop(&place, &[], "exec sleep 600").run().ok();
-    let browser: u32 = opened(&place)[0].parse().unwrap();
+    desktop(&place, &[], "exec sleep 60").run().ok();
+    let (browser, _) = browser(&place);
     let stat = fs::read_to_string(format!("/proc/{browser}/stat")).expect("it runs");
     let (_, fields) = stat.rsplit_once(')').unwrap();
     let session: u32 = fields.split_whitespace().nth(3).unwrap().parse().unwrap();
@@ -125,7 +132,7 @@ fn over_ssh_it_tells_how_to_forward_the_port() {
     let forward = format!("ssh -L {port}:127.0.0.1:{port} ");
     assert!(done.stderr.contains(&forward), "{}", done.stderr);
     assert_eq!(sign_in(&place, link(&done)).0, "200");
-    assert!(opened(&place).is_empty());
+    assert!(was_opened(&place).is_empty());
 }
 
 #[test]
@@ -133,7 +140,7 @@ fn to_print_is_to_open_nothing() {
     let place = Place::with_hub();
     let done = desktop(&place, &["--print"], "").run().ok();
     assert_eq!(sign_in(&place, link(&done)).0, "200");
-    assert!(opened(&place).is_empty());
+    assert!(was_opened(&place).is_empty());
 }
 
 #[test]
@@ -194,5 +201,5 @@ fn a_code_is_shown_to_no_other_hub() {
     );
     assert!(done.stderr.contains("ssh -L"), "{}", done.stderr);
     assert_eq!(link(&done), format!("{}/#code=c0de", other.url()));
-    assert!(opened(&place).is_empty());
+    assert!(was_opened(&place).is_empty());
 }

@@ -21,7 +21,7 @@ use crate::settings::{Address, HubUrl};
 use crate::text::{json_line, line};
 
 /// A launcher that has not failed by now has a browser: some run until it is closed.
-const LAUNCH: Duration = Duration::from_secs(1);
+const LAUNCH: Duration = Duration::from_secs(2);
 /// How often to look whether the launcher has ended.
 const LOOK: Duration = Duration::from_millis(20);
 
