@@ -12,6 +12,7 @@ import { Problem } from '../hub/api.js';
 /**
  * @typedef {import('../core/filter.js').Filter} Filter
  * @typedef {import('../core/rows.js').Row} Row
+ * @typedef {import('../core/types.js').Notification} Notification
  * @typedef {import('./hub-details.js').HubDetails} HubDetails
  * @typedef {import('./hub-filters.js').HubFilters} HubFilters
  * @typedef {import('./hub-filters.js').Change} Change
@@ -48,13 +49,21 @@ export class HubFeed extends HTMLElement {
     hidden: true,
     onclose: () => this.open(0),
     onfollow: (/** @type {CustomEvent<number>} */ event) => this.open(event.detail),
-    onnarrow: (/** @type {CustomEvent<Filter>} */ event) => this.#narrow(event.detail),
+    onnarrow: (/** @type {CustomEvent<Filter>} */ event) => this.#only(event.detail),
   }));
   #fresh = h('button', { class: 'fresh', hidden: true, onclick: () => this.#list.toTop() });
   #all = h('button', { class: 'quiet all-seen', 'aria-keyshortcuts': 'Shift+E', onclick: () => this.#markAll() }, 'Mark all seen');
   #host = h('div', { class: 'rows', role: 'feed', 'aria-label': 'Notifications' });
   #foot = h('p', { class: 'foot', role: 'status' });
   #scroller = h('div', { class: 'scroller' }, this.#host, this.#foot);
+  #main = h(
+    'div',
+    { class: 'main' },
+    h('div', { class: 'controls' }, this.#filters, this.#all),
+    h('div', { class: 'list' }, this.#fresh, this.#scroller),
+  );
+  /** Where the details cover the page. */
+  #narrow = matchMedia('(width < 60rem)');
   #list = new VirtualList(this.#scroller, this.#host, () => this.#moved());
 
   connectedCallback() {
@@ -63,18 +72,11 @@ export class HubFeed extends HTMLElement {
     this.#stop = new AbortController();
     const { signal } = this.#stop;
     this.#details.store = store;
-    this.replaceChildren(
-      h(
-        'div',
-        { class: 'main' },
-        h('div', { class: 'controls' }, this.#filters, this.#all),
-        h('div', { class: 'list' }, this.#fresh, this.#scroller),
-      ),
-      this.#details,
-    );
+    this.replaceChildren(this.#main, this.#details);
     this.#host.addEventListener('click', (event) => this.#clicked(event), { signal });
     addEventListener('popstate', () => this.#read(), { signal });
     document.addEventListener('keydown', (event) => this.#key(event), { signal });
+    this.#narrow.addEventListener('change', () => this.#cover(), { signal });
     this.#read();
     signal.addEventListener('abort', store.watch(['feed', 'sessions'], () => this.#show()));
   }
@@ -131,10 +133,10 @@ export class HubFeed extends HTMLElement {
   }
 
   /** Shows only such, and shows it: on a narrow page the details lie above. @param {Filter} filter */
-  #narrow(filter) {
+  #only(filter) {
     this.#filters.show(filter);
     this.#choose({ filter, typing: false });
-    if (getComputedStyle(this.#details).position === 'fixed') this.open(0, 'replace');
+    if (this.#narrow.matches) this.open(0, 'replace');
   }
 
   /**
@@ -228,7 +230,7 @@ export class HubFeed extends HTMLElement {
     const row = /** @type {import('./hub-row.js').HubRow|null} */ (target.closest('hub-row'))?.row;
     if (!row || mouse.ctrlKey || mouse.metaKey || mouse.shiftKey) return;
     event.preventDefault();
-    if (target.closest('.mark')) this.#toggleSeen(row);
+    if (target.closest('.mark')) this.#toggleSeen(row.items);
     else this.#enter(row);
   }
 
@@ -249,8 +251,13 @@ export class HubFeed extends HTMLElement {
     if (id !== this.#open) this.#met = 0;
     this.#open = id;
     this.toggleAttribute('data-details', id > 0);
+    this.#cover();
     this.#show();
     if (!id && had) this.#list.activate(Math.max(this.#list.activeIndex, 0), true);
+  }
+
+  #cover() {
+    this.#main.inert = this.#open > 0 && this.#narrow.matches;
   }
 
   /**
@@ -260,8 +267,7 @@ export class HubFeed extends HTMLElement {
    */
   #meet(store) {
     if (!store.ready) return;
-    const said = store.feed.get(this.#open);
-    const items = this.#rowOf(this.#open)?.items ?? (said ? [said] : []);
+    const items = this.#opened;
     this.#details.show(this.#open, items);
     if (items.length === 0 || this.#met === this.#open) return;
     this.#met = this.#open;
@@ -269,16 +275,17 @@ export class HubFeed extends HTMLElement {
     if (unseen.length > 0) mark(store, unseen, true);
   }
 
-  /** @param {number} id */
-  #rowOf(id) {
-    const said = this.store?.feed.get(id);
-    return said && this.#list.at(this.#list.indexOf(said));
+  /** What the details show, with the others of its row. @returns {Notification[]} */
+  get #opened() {
+    const said = this.store?.feed.get(this.#open);
+    if (!said) return [];
+    return this.#list.at(this.#list.indexOf(said))?.items ?? [said];
   }
 
-  /** @param {Row} row */
-  #toggleSeen(row) {
-    const unseen = row.items.filter((item) => !item.seen);
-    const ids = (unseen.length > 0 ? unseen : row.items.slice(0, 1)).map((item) => item.id);
+  /** @param {Notification[]} items of a row */
+  #toggleSeen(items) {
+    const unseen = items.filter((item) => !item.seen);
+    const ids = (unseen.length > 0 ? unseen : items.slice(0, 1)).map((item) => item.id);
     if (this.store) mark(this.store, ids, unseen.length > 0);
   }
 
@@ -306,6 +313,7 @@ export class HubFeed extends HTMLElement {
   #act(action, event, target) {
     const arrow = event.key.startsWith('Arrow');
     const row = this.#list.at(this.#list.activeIndex);
+    const opened = this.#open ? this.#opened : undefined;
     if (action === 'close' && this.#open) this.open(0);
     else if (action === 'all-seen') this.#markAll();
     else if (action === 'reply' && this.#open) this.#details.reply();
@@ -313,7 +321,7 @@ export class HubFeed extends HTMLElement {
       if (arrow && !this.#list.focused) return false;
       this.#step(action === 'down' ? 1 : -1);
     } else if (action === 'open' && row && target.matches('hub-row')) this.#enter(row);
-    else if (action === 'seen' && row) this.#toggleSeen(row);
+    else if (action === 'seen' && (opened ?? row)) this.#toggleSeen(opened ?? row?.items ?? []);
     else return false;
     return true;
   }

@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { MOST, drawn, kept, revealed } from '../../web/core/virtual.js';
+
+const SIGHT = { top: 0, height: 440, row: 44, count: 100_000 };
+
+test('what is in sight is drawn, and a little beyond', () => {
+  assert.deepEqual(drawn(SIGHT), { first: 0, last: 19 });
+  const { first, last } = drawn({ ...SIGHT, top: 44_010 });
+  assert.ok(first < 1000 && last > 1011);
+  assert.ok(first > 980 && last < 1030);
+});
+
+test('never more than a few rows are drawn, however high the page', () => {
+  for (let height = 0; height < 10_000; height += 37) {
+    for (const top of [0, 1, 44_000, 4_399_999]) {
+      const { first, last } = drawn({ ...SIGHT, top, height });
+      assert.ok(last - first <= MOST, `${height} ${top}`);
+    }
+  }
+});
+
+test('every row in sight is drawn, at each place', () => {
+  for (let top = 0; top < 4000; top += 13) {
+    const { first, last } = drawn({ ...SIGHT, top });
+    assert.ok(first * 44 <= top && last * 44 >= Math.min(top + 440, 4_400_000), `${top}`);
+  }
+});
+
+test('nothing is drawn of an empty list, nor beyond an end', () => {
+  assert.deepEqual(drawn({ ...SIGHT, count: 0 }), { first: 0, last: 0 });
+  assert.deepEqual(drawn({ ...SIGHT, count: 3 }), { first: 0, last: 3 });
+  assert.deepEqual(drawn({ ...SIGHT, top: -50, count: 3 }), { first: 0, last: 3 });
+  assert.equal(drawn({ ...SIGHT, top: 9e9 }).last, SIGHT.count);
+});
+
+test('a row is brought into sight by the least movement', () => {
+  assert.equal(revealed({ ...SIGHT, top: 440 }, 12), 440);
+  assert.equal(revealed({ ...SIGHT, top: 440 }, 5), 220);
+  assert.equal(revealed({ ...SIGHT, top: 440 }, 30), 31 * 44 - 440);
+  assert.equal(revealed({ ...SIGHT, top: 440 }, -1), 0);
+});
+
+test('what is read stays in place when rows come in above it', () => {
+  assert.equal(kept(1000, 44, 22, 25, false), 1000 + 3 * 44);
+  assert.equal(kept(1000, 44, 22, 21, false), 1000 - 44);
+});
+
+test('at the top the newest come in, unless a row there is read', () => {
+  assert.equal(kept(0, 44, 0, 3, false), 0);
+  assert.equal(kept(0, 44, 0, 3, true), 132);
+});
