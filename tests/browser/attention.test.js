@@ -124,6 +124,24 @@ test('it is closed when it is seen', async () => {
   assert.equal((await shown(page))[1]?.closed, false);
 });
 
+test('all are closed when all are seen', async () => {
+  const { hub, page } = await watched({ notify: ['error', 'question'] });
+  const [one, two] = [await hub.post({ from: 'ci', type: 'error', msg: 'red' }), await hub.post({ from: 'api', type: 'question', msg: 'Which db?' })];
+  await told(page, one.id, two.id);
+  await hub.call('POST', '/seen', { up_to: two.id, seen: true });
+  await until(async () => (await shown(page)).every(({ closed }) => closed), { what: 'closed' });
+});
+
+test('it is closed when another takes its place', async () => {
+  const { hub, page } = await watched({ notify: ['error'] });
+  const one = await hub.post({ from: 'ci', type: 'error', msg: '1 failed', key: 'main' });
+  await told(page, one.id);
+  const two = await hub.post({ from: 'ci', type: 'error', msg: '2 failed', key: 'main' });
+  await told(page, one.id, two.id);
+  await until(async () => (await shown(page))[0]?.closed, { what: 'closed' });
+  assert.equal((await shown(page))[1]?.closed, false);
+});
+
 test('it is closed when its page goes away, since nobody could close it then', async () => {
   const { hub, page } = await watched({ notify: ['error'] });
   const { id } = await hub.post({ from: 'ci', type: 'error', msg: 'red' });
@@ -166,6 +184,7 @@ test('a burst is a few browser notifications, a count and one sound', async () =
   const { hub, page } = await watched({ notify: ['error'], sound: ['error'] });
   await hub.post(Array.from({ length: 40 }, (_, n) => ({ from: 'ci', type: 'error', msg: `failure ${n}` })));
   await until(async () => (await shown(page)).at(-1)?.tag === 'more', { what: 'the count' });
+  await inFeed(page, ...(await Promise.all(['a', 'b', 'c'].map((from) => hub.post({ from, type: 'error', msg: 'red' })))).map(({ id }) => id));
   const all = await shown(page);
   assert.ok(all.length <= 12, `${all.length} shown`);
   assert.equal((await heard(page)).length, 2, 'one falling sound');
@@ -217,9 +236,13 @@ test('settings are kept by the hub, and hold in another browser', async () => {
 test('changes in quick succession are all kept', async () => {
   const { hub, page } = await watched({});
   await page.keyboard.press(',');
-  for (const name of ['Question', 'Approval', 'Error', 'Complete']) {
-    await page.getByRole('checkbox', { name: `${name}: sound` }).click({ noWaitAfter: true });
-  }
+  await page.getByRole('checkbox', { name: 'Question: sound' }).waitFor();
+  // Faster than the hub can answer.
+  await page.evaluate(() => {
+    for (const kind of ['question', 'approval', 'error', 'complete']) {
+      /** @type {HTMLElement|null} */ (document.querySelector(`input[data-way=sound][data-kind=${kind}]`))?.click();
+    }
+  });
   await until(async () => (await hub.get('/preferences')).sound.sort().join() === 'approval,complete,error,question', { what: 'all four' });
 });
 
@@ -266,6 +289,7 @@ test('a mute is listed, and removed with one click', async () => {
   await until(async () => (await hub.get('/preferences')).mutes.length === 1, { what: 'removed' });
   assert.deepEqual((await hub.get('/preferences')).mutes, [{ project: '/src/shop' }]);
   await page.getByRole('button', { name: 'Unmute noisy in /src/hub' }).waitFor({ state: 'detached' });
+  await until(() => page.evaluate(() => document.activeElement?.getAttribute('aria-label') === 'Unmute all of /src/shop'), { what: 'the focus goes on' });
 });
 
 test('the browser is asked for permission by a click only', async () => {

@@ -39,6 +39,7 @@ export class HubSettings extends HTMLElement {
   #dialog = null;
   /** What is being saved, in order. */
   #saving = Promise.resolve();
+  #pending = 0;
   #stop = () => {};
   #timer = 0;
 
@@ -111,9 +112,10 @@ export class HubSettings extends HTMLElement {
     const label = `${NAMES[kind]}: ${way === 'notify' ? 'browser notification' : 'sound'}`;
     const box = h('input', { type: 'checkbox', 'aria-label': label, 'data-kind': kind, 'data-way': way });
     box.addEventListener('change', async () => {
-      this.#save((now) => ({ ...now, [way]: KINDS.filter((it) => (it === kind ? box.checked : now[way].includes(it))) }));
-      if (box.checked && way === 'sound') play(kind);
-      if (box.checked && way === 'notify') await askPermission();
+      const on = box.checked;
+      this.#save((now) => ({ ...now, [way]: KINDS.filter((it) => (it === kind ? on : now[way].includes(it))) }));
+      if (on && way === 'sound') play(kind);
+      if (on && way === 'notify') await askPermission();
       this.#tellBrowser();
     });
     return h('label', {}, box);
@@ -149,7 +151,8 @@ export class HubSettings extends HTMLElement {
 
   #render() {
     const { store } = this;
-    if (!store) return;
+    // What the person has just chosen is not undone by what was saved before.
+    if (!store || this.#pending > 0) return;
     const { quiet, mutes } = store.preferences;
     for (const box of this.querySelectorAll('input[data-kind]')) {
       const { kind, way } = /** @type {HTMLInputElement} */ (box).dataset;
@@ -164,7 +167,10 @@ export class HubSettings extends HTMLElement {
     this.#tellHours();
     this.#tellBrowser();
     const live = mutes.filter((mute) => isLive(mute, store.now()));
+    const had = this.#mutes.contains(document.activeElement);
     keyed(this.#mutes, live, keyOfMute, (mute) => this.#mute(mute), () => {});
+    // The focus is not lost with what was unmuted.
+    if (had && !this.#mutes.contains(document.activeElement)) (this.#mutes.querySelector('button') ?? this.querySelector('h2'))?.focus();
     this.#unmuted.hidden = live.length > 0;
   }
 
@@ -241,18 +247,22 @@ export class HubSettings extends HTMLElement {
     const { store } = this;
     if (!store) return;
     this.#saved.textContent = 'Saving…';
+    const quiet = this.#on.checked;
+    this.#pending += 1;
     this.#saving = this.#saving.then(async () => {
+      let refused = '';
       try {
         await store.savePreferences(change(store.preferences));
-        where.textContent = '';
-        this.#saved.textContent = 'Saved';
       } catch (error) {
-        this.#saved.textContent = '';
         if (!(error instanceof Problem)) throw error;
-        where.textContent = `Not saved: ${error.message}. ${error.hint}`;
-        // What the hub does not have is not shown as if it had.
-        if (where === this.#wrong) this.#render();
+        refused = `Not saved: ${error.message}. ${error.hint}`;
+      } finally {
+        this.#pending -= 1;
       }
+      where.textContent = refused;
+      this.#saved.textContent = refused ? '' : 'Saved';
+      // What the hub does not have is not shown as if it had; only hours can be corrected where they stand.
+      if (!refused || where === this.#wrong || !quiet) this.#render();
     });
   }
 }
