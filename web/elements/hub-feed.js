@@ -159,6 +159,8 @@ export class HubFeed extends HTMLElement {
     const setSize = !rows.partial && store.feed.place(this.#filter).end ? rows.length : -1;
     this.#list.show(rows, { now: () => store.now(), setSize, open: this.#open }, this.#others);
     this.#others = false;
+    // A feed has articles; without any it is none.
+    this.#host.role = rows.length > 0 ? 'feed' : 'group';
     this.#all.disabled = store.feed.unseen === 0;
     this.#filters.offer(...choices(store));
     this.#meet(store);
