@@ -117,6 +117,18 @@ test('a page of another port gets nothing from the hub, and stores nothing in it
   assert.equal(await dashboard.locator('hub-app').count(), 1);
 });
 
+test('the same tries get a lot where nothing keeps them away: in a page of the hub, without a policy', async () => {
+  const hub = await startHub();
+  const { id } = await hub.post('a secret of the hub', { from: 'worker' });
+  const dashboard = await openDashboard(hub);
+  const page = await dashboard.context().newPage();
+  allow(page, /./);
+  await page.goto(`${hub.url}/healthz`);
+  const got = (await page.evaluate(attack, { hub: hub.url, id, token: hub.token })).join('\n');
+  for (const way of [/read with the token \/notifications: 200/, /json with the token \/notify: 201/, /read \/: 200/, /XMLHttpRequest/, /<img> /, /<script> /, /<link> /, /import/, /iframe/, /BroadcastChannel: .*token/]) assert.match(got, way);
+  assert.ok((await hub.ids()).length > 1);
+});
+
 test('a page of another port that opens the dashboard can neither look into it nor lead it', async () => {
   const hub = await startHub();
   const dashboard = await openDashboard(hub);
