@@ -62,9 +62,8 @@ pub(super) async fn list(
     }
     let filter = Filter::from(params.filter);
     if let Some(id) = params.thread {
-        let place = params.before.or(params.after).map(|_| ());
-        let other = place.or(params.q.map(|_| ())).or(params.status.map(|_| ()));
-        if other.is_some() || !filter.is_open() {
+        let place = params.before.is_some() || params.after.is_some();
+        if place || params.q.is_some() || params.status.is_some() || !filter.is_open() {
             return Err(ApiError::invalid("thread goes with limit alone"));
         }
         return Ok(page(&thread::thread(&hub, id, limit).await?, None));
