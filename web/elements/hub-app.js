@@ -101,7 +101,8 @@ export class HubApp extends HTMLElement {
     if (!focus) return;
     const section = this.querySelector(`section[data-view=${name}]`);
     const heading = /** @type {HTMLElement|null} */ (section?.querySelector('h2'));
-    const first = /** @type {HTMLElement|null} */ (section?.querySelector('[tabindex="0"]'));
+    // What is next in a list of things to do, or to read; else the view's name, from where Tab goes on.
+    const first = /** @type {HTMLElement|null} */ (section?.querySelector('[role=listitem][tabindex="-1"], hub-row[tabindex="0"]'));
     (first ?? heading)?.focus();
   }
 

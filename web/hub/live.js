@@ -22,6 +22,8 @@ export class Live {
   #held = [];
   /** Approvals that hooks hold now. @type {Set<number>} */
   #holds = new Set();
+  /** Approvals that a hook waits for now. @type {Set<number>} */
+  #heldByHooks = new Set();
   #refreshed = 0;
   #refreshing = false;
   #stop = new AbortController();
@@ -180,7 +182,7 @@ export class Live {
     } else if (event === 'session' || event === 'listener') {
       this.#refreshSessions();
     } else if (event === 'presence') {
-      this.#presence(body.waiters);
+      this.#presence(body);
       this.#decidable(body.held ?? []);
     } else if (event === 'preferences') {
       store.preferences = body.preferences ?? body;
@@ -215,11 +217,17 @@ export class Live {
     this.store.dispatchEvent(new CustomEvent('settled', { detail: { ids } }));
   }
 
-  /** @param {{project: string, inbox: string, waiter: import('../core/types.js').Holder}[]} waiters */
-  #presence(waiters) {
+  /** @param {{waiters: {project: string, inbox: string, waiter: import('../core/types.js').Holder}[], held?: number[]}} presence */
+  #presence({ waiters, held = [] }) {
     this.store.waiters = new Map(waiters.map((it) => [`${it.project}/${it.inbox}`, it.waiter]));
     this.store.touch('waiters');
     this.#refreshSessions();
+    // Whether an approval can be given from here changes with who holds it.
+    const before = this.#heldByHooks;
+    this.#heldByHooks = new Set(held);
+    for (const id of new Set([...held, ...before])) {
+      if (before.has(id) !== this.#heldByHooks.has(id)) this.#question(id);
+    }
   }
 
   /**

@@ -25,7 +25,7 @@ fn preferences_outlive_a_restart_and_the_reset_of_a_project() {
     let mut hub = Hub::new();
     assert_eq!(*hub.state.preferences(), Preferences::default());
     hub.run(&set(wanted()));
-    hub.run(&Command::Reset { project: project() });
+    hub.run(&reset(false));
     hub.restart();
     assert_eq!(*hub.state.preferences(), wanted());
 }
