@@ -143,7 +143,7 @@ export function mood(kinds, connection) {
 }
 
 /** The fills have 3:1 on light and dark tab strips, and 4.5:1 under white. */
-const FILLS = { calm: '#1a56b8', asks: '#b35400', error: '#c62c24', away: '#76706a' };
+const FILLS = { calm: '#3f76d8', asks: '#b35400', error: '#c62c24', away: '#76706a' };
 
 /**
  * The page's icon with the count on it, as a URL: a hub while nothing is there, else a number on the colour of the worst.
