@@ -238,7 +238,7 @@ test('details show text, data, thread and delivery, and have an address', async 
   assert.equal(await details.locator('.text').innerText(), 'line one\n  line two');
   assert.match(await details.locator('pre').innerText(), /"exit": 1/);
   await details.getByText('Stored for primary').waitFor();
-  await until(async () => (await hub.get(`/notifications/${asked.id}`)).seen, { what: 'the mark' });
+  await details.getByText('Marked seen').waitFor();
 
   await hub.get('/wait?inbox=primary&timeout=0').then(({ lease }) => hub.call('POST', '/inboxes/primary/ack', { lease }));
   await details.getByText('Taken up by primary').or(details.getByText('Given to primary')).first().waitFor();

@@ -177,9 +177,12 @@ export class Feed {
     if (up_to) {
       for (let index = this.#all.find(up_to); index < this.size; index += 1) mark(this.#all.at(index));
     }
-    for (const id of marked) mark(this.#byId.get(id));
+    for (const id of marked) {
+      mark(this.#byId.get(id));
+      this.#move(id);
+    }
     this.#unseen += seen ? -changed.length : changed.length;
-    if (changed.length > 0) this.version += 1;
+    this.version += 1;
     return changed.sort((one, other) => other - one);
   }
 
@@ -191,9 +194,8 @@ export class Feed {
   delivery({ ids, state }) {
     for (const id of ids) {
       const notification = this.#byId.get(id);
-      if (!notification) continue;
-      notification.status = STATUS[state] ?? notification.status;
-      this.#moves.set(notification, this.moves(id) + 1);
+      if (notification) notification.status = STATUS[state] ?? notification.status;
+      this.#move(id);
     }
     this.version += 1;
   }
@@ -267,6 +269,12 @@ export class Feed {
     if (notification.status !== undefined) known.status = notification.status;
     if (notification.seen !== undefined) this.markSeen({ ids: [known.id], seen: notification.seen });
     return false;
+  }
+
+  /** @param {number} id */
+  #move(id) {
+    const notification = this.#byId.get(id);
+    if (notification) this.#moves.set(notification, this.moves(id) + 1);
   }
 
   /** @param {Notification} notification */
