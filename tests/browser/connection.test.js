@@ -143,6 +143,28 @@ test('a tab that is opened while much is said has all of it, once', async () => 
   for (const page of [first, second]) await feedIsTheLog(hub, page);
 });
 
+test('what is said while a tab loads is there when it has loaded', async () => {
+  const hub = await startHub();
+  const first = await openDashboard(hub, TALL);
+  await publish(hub, 'before', 3);
+  let answered = () => {};
+  let go = () => {};
+  const loading = new Promise((resolve) => (answered = () => resolve(undefined)));
+  const gate = new Promise((resolve) => (go = () => resolve(undefined)));
+  await first.context().route('**/notifications?*', async (route) => {
+    const response = await route.fetch();
+    answered();
+    await gate;
+    await route.fulfill({ response });
+  });
+  const second = await openDashboard(hub, { context: first.context(), signIn: false, live: false, ...TALL });
+  await loading;
+  await publish(hub, 'meanwhile', 5);
+  await feedIsTheLog(hub, first);
+  go();
+  await feedIsTheLog(hub, second);
+});
+
 test('every tab says that the hub is away, and comes back', async () => {
   const hub = await startHub();
   const first = await openDashboard(hub, TALL);
