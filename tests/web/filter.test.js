@@ -31,6 +31,7 @@ test('all types, and the lowest priority, are no filter', () => {
   const all = /** @type {Filter['types']} */ (
     ['question', 'approval', 'error', 'waiting', 'testing', 'complete', 'message', 'answer', 'progress', 'ended']);
   assert.deepEqual(tidy({ types: all, priority: 'low', q: '  ' }), {});
+  assert.equal(write({ types: all, priority: 'low', q: ' ' }, new URLSearchParams('q=a')).toString(), '');
   assert.ok(same({ types: ['waiting', 'error'] }, { types: ['error', 'waiting'], q: '' }));
   assert.ok(!same({ types: ['waiting'] }, { types: ['error'] }));
 });

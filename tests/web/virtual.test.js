@@ -16,6 +16,7 @@ test('never more than a few rows are drawn, however high the page', () => {
     for (const top of [0, 1, 44_000, 4_399_999]) {
       const { first, last } = drawn({ ...SIGHT, top, height });
       assert.ok(last - first <= MOST, `${height} ${top}`);
+      assert.ok(first * 44 <= top, `the first in sight at ${height} ${top}`);
     }
   }
 });

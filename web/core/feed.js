@@ -59,8 +59,6 @@ export class Feed {
   /** By what they reply to. @type {Map<number, Notification[]>} */
   #replies = new Map();
 
-  /** Rises with every change. */
-  version = 0;
   /** Rises with every reply that is taken. */
   repliesVersion = 0;
 
@@ -128,7 +126,6 @@ export class Feed {
     // Each end grows outwards, which moves nothing.
     for (const notification of [...rising, ...others]) this.#all.add(notification);
     this.#follow(rising, others);
-    this.version += 1;
     return added;
   }
 
@@ -182,7 +179,6 @@ export class Feed {
       this.#move(id);
     }
     this.#unseen += seen ? -changed.length : changed.length;
-    this.version += 1;
     return changed.sort((one, other) => other - one);
   }
 
@@ -197,7 +193,6 @@ export class Feed {
       if (notification) notification.status = STATUS[state] ?? notification.status;
       this.#move(id);
     }
-    this.version += 1;
   }
 
   /** @param {number[]} ids */
@@ -210,7 +205,6 @@ export class Feed {
       if (!notification.seen) this.#unseen -= 1;
     }
     this.#renewAll();
-    this.version += 1;
   }
 
   /** Forgets everything: the log is another one, or was not read for too long. */
@@ -221,7 +215,6 @@ export class Feed {
     this.#unseen = 0;
     this.#floors = new Map();
     this.#views = [];
-    this.version += 1;
   }
 
   /**
@@ -246,7 +239,6 @@ export class Feed {
   /** Makes the rows of a filter anew when they are asked for next. @param {Filter} filter */
   renew(filter) {
     for (const view of this.#views) view.stale ||= same(view.filter, filter);
-    this.version += 1;
   }
 
   #renewAll() {
