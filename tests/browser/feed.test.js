@@ -302,6 +302,22 @@ test('the feed is used by keyboard alone', async () => {
   assert.equal(await focused(), ids[19]);
 });
 
+test('the focus stays on its row when that is scrolled out of sight', async () => {
+  const hub = await startHub();
+  const { ids } = await hub.post(many(190));
+  const page = await openDashboard(hub);
+  await row(page, ids[189] ?? 0).waitFor();
+  await page.keyboard.press('j');
+  for (let i = 0; i < 3; i += 1) await page.keyboard.press('j');
+  await scroll(page, 5000);
+  await row(page, ids[60] ?? 0).waitFor();
+  const focused = () => page.evaluate(() => Number(document.activeElement?.closest('hub-row')?.getAttribute('data-id')));
+  assert.equal(await focused(), ids[186]);
+  await page.keyboard.press('j');
+  assert.equal(await focused(), ids[185]);
+  assert.ok(await row(page, ids[185] ?? 0).isVisible());
+});
+
 test('a reply and a withdrawal go out from the details', async () => {
   const hub = await startHub();
   const { id } = await hub.post({ msg: 'ready', from: 'worker', to: 'primary', type: 'message' });
