@@ -261,7 +261,7 @@ test('an error of long ago is found, though the feed does not reach it', async (
   await hub.post(Array.from({ length: 300 }, (_, n) => ({ from: 'cron', type: 'message', msg: `tick ${n}` })));
   const page = await openDashboard(hub);
   await page.locator('hub-trouble').getByText('no space left').waitFor();
-  await page.getByRole('button', { name: 'Mark seen' }).click();
+  await page.locator('hub-trouble').getByRole('button', { name: 'Mark seen' }).click();
   await page.getByText('Nobody needs you.').waitFor();
   await page.getByRole('button', { name: 'Undo' }).click();
   await page.locator('hub-trouble').getByText('no space left').waitFor();
