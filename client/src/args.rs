@@ -36,6 +36,36 @@ pub(crate) struct Cli {
     pub command: Command,
 }
 
+/// The command line of a hook alone: it comes at every step of every agent, and to build the tree of all commands costs
+/// more than the rest of it.
+#[derive(Debug, Parser)]
+#[command(name = "hubctl")]
+struct HookCli {
+    #[command(flatten)]
+    place: Place,
+    #[command(subcommand)]
+    command: HookCommand,
+}
+
+#[derive(Debug, Subcommand)]
+enum HookCommand {
+    Hook(hook::Args),
+}
+
+impl Cli {
+    /// What `args` (with the program's name) say; help and errors are those of the whole tree.
+    pub(crate) fn read(args: impl Iterator<Item = OsString> + Clone) -> Result<Self, clap::Error> {
+        if is_hook(args.clone().skip(1))
+            && let Ok(HookCli { place, command }) = HookCli::try_parse_from(args.clone())
+        {
+            let HookCommand::Hook(args) = command;
+            let command = Command::Hook(args);
+            return Ok(Self { place, command });
+        }
+        Self::try_parse_from(args)
+    }
+}
+
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
@@ -146,5 +176,22 @@ mod tests {
     #[test]
     fn the_command_line_is_sound() {
         <Cli as clap::CommandFactory>::command().debug_assert();
+        <HookCli as clap::CommandFactory>::command().debug_assert();
+    }
+
+    #[test]
+    fn a_hook_is_read_as_the_whole_tree_reads_it() {
+        for line in [
+            "hubctl hook claude",
+            "hubctl hook --rewake claude",
+            "hubctl --state-dir d hook codex {} --event e --socket s",
+            "hubctl hook nobody",
+            "hubctl hook claude --help",
+            "hubctl --version hook",
+        ] {
+            let args = || line.split_whitespace().map(OsString::from);
+            let (read, whole) = (Cli::read(args()), Cli::try_parse_from(args()));
+            assert_eq!(format!("{read:?}"), format!("{whole:?}"), "{line}");
+        }
     }
 }

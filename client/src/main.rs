@@ -34,8 +34,6 @@ mod text;
 
 use std::process::ExitCode;
 
-use clap::Parser;
-
 use crate::args::{Cli, is_hook};
 use crate::error::{Error, Exit};
 
@@ -52,7 +50,8 @@ fn main() -> ExitCode {
 }
 
 fn hubctl() -> Exit {
-    let cli = match Cli::try_parse() {
+    let args: Vec<_> = std::env::args_os().collect();
+    let cli = match Cli::read(args.into_iter()) {
         Ok(cli) => cli,
         Err(error) => {
             let _ = error.print();

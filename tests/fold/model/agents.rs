@@ -80,6 +80,7 @@ impl Model {
         }
         let live = known.as_ref().is_some_and(Session::proves);
         self.prove(key, happened);
+        let is_new = known.is_none();
         let before = known.unwrap_or_default();
         let asked = self.questions_that(|it| it.is_open() && it.is_from(key));
         let silent = before.signalled
@@ -106,8 +107,7 @@ impl Model {
         match happened {
             Happened::Prompt { by, .. } => it.begin(*by),
             Happened::Worked if before.works() => return false,
-            Happened::Worked if before.stopped => it.begin(Beginner::Agent),
-            Happened::Worked if before.seq == 0 => it.begin(Beginner::Agent),
+            Happened::Worked if is_new || before.stopped => it.begin(Beginner::Agent),
             Happened::Worked => it.begin(before.by),
             Happened::Stopped { .. } => {
                 it.stopped = true;

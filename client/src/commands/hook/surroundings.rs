@@ -27,11 +27,15 @@ pub(super) struct Surroundings {
 impl Surroundings {
     /// Those of the hook that says `payload`.
     pub(super) fn of(env: &Env, agent: Agent, payload: &Payload) -> Self {
-        let cwd = payload.text("cwd");
-        let project = project_at_once(env, project_repository(env, cwd).as_ref()).value;
+        let here = directory(env, payload.text("cwd"));
+        let repository = Repository::discover(&here);
+        let project = match env.path("CLAUDE_PROJECT_DIR").filter(|dir| *dir != here) {
+            Some(dir) => project_at_once(env, Repository::discover(&dir).as_ref()),
+            None => project_at_once(env, repository.as_ref()),
+        };
         Self {
-            project,
-            repository: Repository::discover(&directory(env, cwd)),
+            project: project.value,
+            repository,
             process: process::agent(env, agent.pid_variable()),
         }
     }
