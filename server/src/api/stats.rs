@@ -104,6 +104,7 @@ fn read(log: &Log, mut tally: Tally) -> Result<(Tally, bool), JournalError> {
         let Some(last) = events.last() else { break };
         cursor = last.seq();
         let counted = events.iter().filter(|event| Tally::counts(event.kind()));
+        let counted = counted.filter(|event| !log.hides(event));
         for record in counted.filter_map(|event| event.record()) {
             tally.take(record);
         }
