@@ -3,7 +3,7 @@
 /** No more rows than this are ever drawn. */
 export const MOST = 60;
 /** Rows drawn beyond each edge, for the frames until the next drawing. */
-const BEYOND = 8;
+export const BEYOND = 8;
 
 /**
  * @typedef {object} Sight
@@ -17,11 +17,12 @@ const BEYOND = 8;
  * The rows to draw.
  *
  * @param {Sight} sight
+ * @param {number} [most] rows beyond each edge
  * @returns {{first: number, last: number}} `last` is not drawn
  */
-export function drawn({ top, height, row, count }) {
+export function drawn({ top, height, row, count }, most = BEYOND) {
   const seen = Math.min(Math.ceil(height / row) + 1, MOST);
-  const beyond = Math.min(BEYOND, Math.floor((MOST - seen) / 2));
+  const beyond = Math.min(most, Math.floor((MOST - seen) / 2));
   const at = Math.floor(Math.max(top, 0) / row);
   const first = clamp(at - beyond, 0, count);
   return { first, last: clamp(at + seen + beyond, first, count) };

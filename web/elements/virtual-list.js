@@ -1,6 +1,6 @@
 /** Draws the rows of a long list that are in sight, once a frame at most, and keeps in place what is being read. */
 
-import { drawn, kept, revealed } from '../core/virtual.js';
+import { BEYOND, drawn, kept, revealed } from '../core/virtual.js';
 import { HubRow } from './hub-row.js';
 
 /**
@@ -29,6 +29,10 @@ export class VirtualList {
   #height = 0;
   #frame = 0;
   #left = 0;
+  /** Where it was at the last drawing, in px. */
+  #top = 0;
+  /** Whether it was far from there at the one before. */
+  #flew = false;
   /** The first row in sight, and where it was. @type {{item: Notification, index: number}|null} */
   #anchor = null;
   /** What is at or below it was in sight, or could be. */
@@ -181,7 +185,10 @@ export class VirtualList {
       sight.top = this.#hold(sight, rows, focused && this.activeIndex > 0);
     }
     this.#note(sight, rows);
-    this.#place(drawn(sight), rows, changed);
+    // Where one flies through, nothing stays long enough to be scrolled to: what is beyond comes at rest.
+    this.#flew = !changed && Math.abs(sight.top - this.#top) > sight.height;
+    this.#top = sight.top;
+    this.#place(drawn(sight, this.#flew ? 1 : BEYOND), rows, changed);
     this.moved();
   }
 
@@ -253,7 +260,7 @@ export class VirtualList {
   /** While one scrolls, rows only change what they say; moving them in the document would cost more than all else. */
   #sortLater() {
     clearTimeout(this.#sorting);
-    this.#sorting = setTimeout(() => this.#sort(), REST);
+    this.#sorting = setTimeout(() => (this.#flew ? this.#draw(false) : this.#sort()), REST);
   }
 
   /** Puts the rows in the document's order, in which they are read aloud. */
