@@ -196,9 +196,10 @@ test('where no answer of the hub arrives there are commands to copy, and no butt
   const [{ id }] = (await hub.get('/questions')).questions;
   assert.deepEqual(lines, [
     'ssh mill', "tmux select-window -t '%7' && tmux select-pane -t '%7'", String.raw`cd '/home/me/it'\''s here'`,
-    `hubctl look plan --project ${PROJECT}`, `hubctl answer ${id} "…"`,
+    `hubctl answer ${id} "…"`,
   ]);
   assert.match((await item.locator('dl').innerText()).replace(/\s+/g, ' '), /host mill directory \/home\/me\/it's here pane %7/);
+  assert.deepEqual(await item.getByRole('listitem').allInnerTexts(), ['postgres', 'sqlite'], 'what it offers can be read');
   assert.equal(await item.getByRole('textbox').count(), 0);
   assert.deepEqual((await item.getByRole('button').allInnerTexts()).filter((text) => text !== 'Copy'), ['Withdraw']);
 });

@@ -3,7 +3,8 @@
 import './hub-where.js';
 import { h } from './dom.js';
 import { long, once, plain, put, refusal, refuse, say, sends, stateBadge } from './parts.js';
-import { wayToLook, waysThere, waysToAnswer } from '../core/commands.js';
+import { waysThere, waysToAnswer } from '../core/commands.js';
+import { isOver } from '../core/sessions.js';
 import { setTime, timeElement } from '../core/time.js';
 import { requestOf } from '../core/tool.js';
 import { Problem } from '../hub/api.js';
@@ -29,6 +30,7 @@ export class HubQuestion extends HTMLElement {
   #answers = h('div', { class: 'answers', role: 'group', 'aria-label': 'Answer' });
   #field = h('textarea', { rows: 1 });
   #elsewhere = h('div', { class: 'elsewhere', hidden: true });
+  #why = h('p');
   #where = /** @type {HubWhere} */ (document.createElement('hub-where'));
   #withdraw = h('button', { class: 'quiet small', title: 'Take the question back: nobody can answer it any more' }, 'Withdraw');
   #refused = refusal();
@@ -62,14 +64,14 @@ export class HubQuestion extends HTMLElement {
    * @param {Need} need
    * @param {Question} question
    */
-  #deliver({ session, name, project }, question) {
+  #deliver({ session }, question) {
     const reaches = question.deliverable !== false;
     put(this.#answers, 'hidden', !reaches);
     put(this.#elsewhere, 'hidden', reaches);
     if (reaches) return;
     const where = question.where ?? session ?? {};
-    const ways = [...waysThere(where, this.store?.about?.host), ...(session ? [wayToLook(name, project)] : []), ...waysToAnswer(question)];
-    this.#where.show(where, ways);
+    say(this.#why, why(question, session));
+    this.#where.show(where, [...waysThere(where, this.store?.about?.host), ...waysToAnswer(question)]);
   }
 
   /**
@@ -92,7 +94,12 @@ export class HubQuestion extends HTMLElement {
     const request = kind === 'approval' ? this.#request(question) : null;
     if (kind === 'approval') this.#approval();
     else this.#question(question);
-    this.#elsewhere.append(h('p', {}, why(question)), this.#where);
+    const offered = question.options ?? [];
+    this.#elsewhere.append(
+      offered.length > 0 ? h('ul', { class: 'offered', 'aria-label': 'Offered answers' }, ...offered.map((option) => h('li', {}, option))) : '',
+      this.#why,
+      this.#where,
+    );
     this.replaceChildren(
       this.#head, this.#text, ...(request ? [request] : []), this.#claimed, this.#answers, this.#elsewhere, this.#refused,
     );
@@ -229,11 +236,15 @@ function isShort(name, text) {
   return !isCommand(name) && text.length <= 40 && !text.includes('\n');
 }
 
-/** @param {Question} question */
-function why({ type }) {
-  return type === 'approval'
-    ? 'An answer from here would not reach it: answer the dialog in its own terminal.'
-    : 'An answer from here would not reach it: answer where it runs.';
+/**
+ * Why there are no buttons.
+ *
+ * @param {Question} question
+ * @param {Need['session']} session
+ */
+function why({ type }, session) {
+  if (session && isOver(session)) return 'Who asked has ended: nobody hears an answer.';
+  return type === 'approval' ? 'It waits for an answer in its own terminal:' : 'It waits for an answer where it runs:';
 }
 
 customElements.define('hub-question', HubQuestion);
