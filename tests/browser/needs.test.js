@@ -139,6 +139,20 @@ test('a permission is denied with a reason, and the agent hears it', async () =>
   assert.deepEqual(await decision, { behavior: 'deny', message: 'not on main' });
 });
 
+test('a permission that no hook waits for any more loses its buttons', async () => {
+  const hub = await startHub({ args: ['--set', 'approvals=true'] });
+  const page = await openDashboard(hub);
+  const stop = new AbortController();
+  const payload = { hook_event_name: 'PermissionRequest', session_id: 'search', cwd: PROJECT, tool_name: 'Bash', tool_input: { command: 'make' } };
+  const headers = { authorization: `Bearer ${hub.token}`, 'content-type': 'application/json' };
+  fetch(`${hub.url}/hooks/claude?name=search`, { method: 'POST', headers, body: JSON.stringify(payload), signal: stop.signal }).catch(() => {});
+  const item = page.locator('hub-question');
+  await item.getByRole('button', { name: 'Approve', exact: true }).waitFor();
+  stop.abort();
+  await item.getByText('It waits for an answer in its own terminal:').waitFor();
+  assert.equal(await item.getByRole('button', { name: 'Approve', exact: true }).count(), 0);
+});
+
 test('a character that hides in a command is shown', async () => {
   const hub = await startHub({ args: ['--set', 'approvals=true'] });
   const page = await openDashboard(hub);
