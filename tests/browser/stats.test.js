@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 
-import { allow, axe, HUB_DOWN, openDashboard, startHub, test, until } from './support/index.js';
+import { allow, axe, HUB_DOWN, newContext, openDashboard, startHub, test, until } from './support/index.js';
 
 /** @typedef {import('playwright-core').Page} Page */
 
@@ -57,6 +57,8 @@ test('the oldest open wait ticks, leads to its question, and ends with the answe
   const wait = picture(page, 'Oldest open wait');
   const big = wait.getByRole('timer');
   await until(async () => /^2 min/.test(await big.innerText()), { what: 'two minutes' });
+  // From here on no number comes from the hub: it ticks by itself.
+  await page.route('**/stats?*', () => {});
   const first = await big.innerText();
   await until(async () => (await big.innerText()) !== first, { what: 'a tick' });
   await wait.getByRole('link', { name: 'Which db?' }).click();
@@ -111,12 +113,17 @@ test('a hub in which nothing happened yet shows pictures that say so', async () 
 
 test('nobody asks for numbers that nobody sees', async () => {
   const hub = await startHub();
-  const page = await openDashboard(hub, { width: 390, height: 844 });
+  const context = await newContext({ viewport: { width: 390, height: 844 } });
+  await context.clock.install();
+  const page = await openDashboard(hub, { context });
   let asked = 0;
   page.on('request', (request) => (asked += Number(request.url().includes('/stats'))));
   const { id } = await hub.post({ from: 'api', type: 'question', msg: 'Which db?' });
   await until(async () => (await page.title()) === '(1) hub', { what: 'it arrived' });
   assert.ok(id > 0);
+  // Longer than any pause between two questions for numbers.
+  await page.clock.fastForward(35_000);
+  await page.evaluate(() => fetch('/healthz').then((response) => response.text()));
   assert.equal(asked, 0);
   await page.keyboard.press('4');
   await picture(page, 'Notifications a minute').getByText('question 1').waitFor();
