@@ -236,14 +236,19 @@ export class Hub {
    */
   #ready(child) {
     return new Promise((resolve, reject) => {
+      const ended = (/** @type {number | null} */ code, /** @type {string | null} */ signal) => {
+        clearTimeout(late);
+        reject(new Error(`hubd ended with ${code ?? signal}: ${this.log}`));
+      };
       const late = setTimeout(() => reject(new Error('hubd neither got ready nor ended')), DEADLINE);
       child.once('error', reject);
-      child.once('close', (code, signal) => reject(new Error(`hubd ended with ${code ?? signal}: ${this.log}`)));
+      child.once('close', ended);
       if (!child.stdout) return;
       createInterface({ input: child.stdout }).on('line', (line) => {
         const port = /^hubd listening on http:\/\/127\.0\.0\.1:(\d+)/.exec(line)?.[1];
         if (!port) return;
         clearTimeout(late);
+        child.off('close', ended);
         resolve(Number(port));
       });
     });
