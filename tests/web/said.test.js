@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { test } from 'node:test';
-import { asCurl, asHubctl, describe, missing, pretty, thread } from '../../web/core/said.js';
+import { asCurl, asHubctl, describe, pretty, thread } from '../../web/core/said.js';
 
 /** @typedef {import('../../web/core/types.js').Notification} Notification */
 
@@ -28,13 +28,8 @@ test('a thread is the whole exchange, from wherever one looks at it', () => {
   for (const id of [1, 2, 3, 4]) {
     const found = thread(/** @type {Notification} */ (known(all).get(id)), known(all));
     assert.deepEqual(found.map((one) => one.id), [1, 2, 3, 4]);
-    assert.equal(missing(found), undefined);
   }
   assert.deepEqual(thread(said(5), known(all)).map((one) => one.id), [5]);
-});
-
-test('what a thread lacks is named', () => {
-  assert.equal(missing(thread(said(3, 2), known([said(3, 2)]))), 2);
 });
 
 test('a circle of replies ends', () => {

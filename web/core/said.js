@@ -75,17 +75,6 @@ export function thread(said, known) {
 }
 
 /**
- * The number that a thread goes back to, if it is not known.
- *
- * @param {Notification[]} thread oldest first
- * @returns {number|undefined}
- */
-export function missing(thread) {
-  const ids = new Set(thread.map(({ id }) => id));
-  return thread.map(({ reply_to }) => reply_to).find((id) => id !== undefined && !ids.has(id));
-}
-
-/**
  * A command that says the same again.
  *
  * @param {Notification} said

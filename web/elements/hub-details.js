@@ -6,7 +6,7 @@ import { h } from './dom.js';
 import { once, plain, say, sends, setState, stateBadge } from './parts.js';
 import { Problem } from '../hub/api.js';
 import { mark } from '../hub/marks.js';
-import { missing, thread } from '../core/said.js';
+import { thread } from '../core/said.js';
 import { timeElement } from '../core/time.js';
 
 /**
@@ -25,8 +25,8 @@ export class HubDetails extends HTMLElement {
   #items = [];
   #moved = -1;
   #drawn = '';
-  /** What the hub was asked for; it is not asked again for what it does not have. @type {Set<number>} */
-  #asked = new Set();
+  /** Whose thread was asked for. */
+  #fetched = 0;
   #badge = stateBadge({ state: '', text: '' });
   #heading = h('h3', { tabindex: '-1' });
   #number = h('span', { class: 'number muted' });
@@ -73,13 +73,12 @@ export class HubDetails extends HTMLElement {
       this.#id = id;
       this.#begin();
     }
-    if (id && !this.#said) this.#fetch(id);
+    if (id && this.store?.ready && this.#fetched !== id) this.#fetch(id);
     this.#refresh();
   }
 
   #begin() {
     this.#drawn = '';
-    this.#asked.clear();
     this.#moved = -1;
     this.#reply.hidden = true;
     this.#heading.parentElement?.scrollTo(0, 0);
@@ -144,8 +143,6 @@ export class HubDetails extends HTMLElement {
       ...some(related('Thread', all, said.id, now), related(title, this.#items.slice(0, 100), said.id, now)),
     );
     this.#data.replaceChildren(...some(data(said), commands(said, store.about?.state_dir ?? '$STATE_DIR')));
-    const further = missing(all);
-    if (further !== undefined) this.#fetch(further, true);
   }
 
   /** @param {Notification} said */
@@ -245,21 +242,20 @@ export class HubDetails extends HTMLElement {
   }
 
   /**
+   * Asks for the whole exchange: it may be further back than the feed.
+   *
    * @param {number} id
-   * @param {boolean} [quietly] it is only wanted around another
    */
-  async #fetch(id, quietly = false) {
+  async #fetch(id) {
     const store = this.store;
-    if (this.#asked.has(id)) return;
-    this.#asked.add(id);
+    this.#fetched = id;
     try {
-      store?.feed.add([await store.api.get(`/notifications/${id}`)]);
+      const page = await store?.api.get(`/notifications?thread=${id}`);
+      store?.feed.add(page.notifications);
       store?.touch('feed');
-      this.#drawn = '';
-      this.#asked.delete(id);
     } catch (error) {
       if (!(error instanceof Problem)) throw error;
-      if (quietly || id !== this.#id) return;
+      if (id !== this.#id || this.#said) return;
       this.#heading.textContent = `#${id}: ${error.message}`;
       this.#text.textContent = error.hint;
       for (const part of this.#parts) part.replaceChildren();
