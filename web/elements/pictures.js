@@ -160,7 +160,7 @@ export function answers(stats, width) {
   const scale = logScale(rows.flatMap(({ median_ms, p90_ms }) => [median_ms, p90_ms]), 5, width - 5);
   return h(
     'figure',
-    { class: 'picture answers' },
+    { class: 'picture answered' },
     h('figcaption', {}, h('h3', {}, 'Time to answer'), h('p', { class: 'readout' }, rows.length > 0 && 'by agent')),
     rows.length === 0
       ? h('p', { class: 'nothing' }, 'No question was answered yet. Here it will show how long each agent waited.')
