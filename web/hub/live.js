@@ -20,8 +20,6 @@ export class Live {
   #cursor = '';
   /** What came while the page was being loaded. @type {ServerEvent[]|null} */
   #held = [];
-  /** Approvals that hooks hold now. @type {Set<number>} */
-  #holds = new Set();
   /** Approvals that a hook waits for now. @type {Set<number>} */
   #heldByHooks = new Set();
   #refreshed = 0;
@@ -119,7 +117,7 @@ export class Live {
       const slash = place.lastIndexOf('/');
       return { project: place.slice(0, slash), inbox: place.slice(slash + 1), waiter };
     });
-    this.tabs.tell({ kind: 'events', events: [{ event: 'presence', data: JSON.stringify({ waiters, held: [...this.#holds] }) }] });
+    this.tabs.tell({ kind: 'events', events: [{ event: 'presence', data: JSON.stringify({ waiters, held: [...this.#heldByHooks] }) }] });
   }
 
   /** @param {ServerEvent[]} events */
@@ -183,7 +181,6 @@ export class Live {
       this.#refreshSessions();
     } else if (event === 'presence') {
       this.#presence(body);
-      this.#decidable(body.held ?? []);
     } else if (event === 'preferences') {
       store.preferences = body.preferences ?? body;
       store.touch('preferences');
@@ -242,19 +239,6 @@ export class Live {
         : `Notifications ${from} to ${to} are no longer kept: this page was loaded anew.`,
     );
     await this.#begin();
-  }
-
-  /**
-   * An answer reaches an approval only while a hook holds it, which has no event of its own.
-   *
-   * @param {number[]} held
-   */
-  #decidable(held) {
-    const now = new Set(held);
-    for (const id of new Set([...now, ...this.#holds])) {
-      if (now.has(id) !== this.#holds.has(id)) this.#question(id);
-    }
-    this.#holds = now;
   }
 
   /** Asks for the sessions soon, and not again for a while. */
