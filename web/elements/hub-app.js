@@ -10,6 +10,8 @@ import './hub-settings.js';
 import './hub-stats.js';
 import './hub-toast.js';
 import { h } from './dom.js';
+import { isOpen, parse } from '../core/filter.js';
+import { actionOf } from '../core/keys.js';
 import { needs } from '../core/needs.js';
 
 /** The views; on a narrow page one at a time. */
@@ -25,8 +27,11 @@ export class HubApp extends HTMLElement {
   store = null;
   #stops = [() => {}];
   #keys = (/** @type {KeyboardEvent} */ event) => this.#key(event);
-  /** An address that names a notification leads to the feed, where its details are. */
-  #address = () => new URLSearchParams(location.search).has('id') && this.#show('feed', false);
+  /** An address that names a notification, or what is shown of the feed, leads there. */
+  #address = () => {
+    const search = new URLSearchParams(location.search);
+    if (search.has('id') || !isOpen(parse(search))) this.#show('feed', false);
+  };
 
   connectedCallback() {
     const store = this.store;
@@ -77,16 +82,18 @@ export class HubApp extends HTMLElement {
 
   /** @param {typeof VIEWS[number]} view */
   #section({ name, title, tag }) {
-    const heading = h('h2', { id: `view-${name}`, tabindex: '-1' }, title);
+    const heading = h('h2', { id: `view-${name}`, tabindex: '-1' }, title, h('span', { class: 'count' }));
     return h('section', { 'data-view': name, 'aria-labelledby': heading.id }, heading, h(tag, { store: this.store }));
   }
 
-  /** How many need the person, where it is seen on a narrow page. */
+  /** How many need the person. */
   #count() {
     if (!this.store) return;
     const count = needs(this.store).length;
-    const badge = this.querySelector('nav [data-view=needs] .count');
-    if (badge) badge.textContent = count > 0 ? ` ${count}` : '';
+    const text = count > 0 ? ` ${count}` : '';
+    for (const badge of this.querySelectorAll('[data-view=needs] > .count, #view-needs > .count')) {
+      if (badge.textContent !== text) badge.textContent = text;
+    }
   }
 
   /**
@@ -115,14 +122,12 @@ export class HubApp extends HTMLElement {
   /** @param {KeyboardEvent} event */
   #key(event) {
     const target = /** @type {HTMLElement} */ (event.target);
-    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
-    if (target.closest('input, textarea, select, [contenteditable], dialog')) return;
-    const view = VIEWS['1234'.indexOf(event.key)];
-    if (view) this.#show(view.name);
-    else if (event.key === '?') this.#dialog('hub-help');
-    else if (event.key === ',') this.#dialog('hub-settings');
-    else if (event.key === 'u') /** @type {import('./hub-toast.js').HubToast|null} */ (this.querySelector('hub-toast'))?.undo();
-    else if (event.key === '/') this.#search();
+    if (event.defaultPrevented || target.closest('dialog')) return;
+    const action = actionOf(event, target.closest('input, textarea, select, [contenteditable]') !== null);
+    if (VIEWS.some(({ name }) => name === action)) this.#show(/** @type {string} */ (action));
+    else if (action === 'help' || action === 'settings') this.#dialog(`hub-${action}`);
+    else if (action === 'undo') /** @type {import('./hub-toast.js').HubToast|null} */ (this.querySelector('hub-toast'))?.undo();
+    else if (action === 'search') this.#search();
     else return;
     event.preventDefault();
   }

@@ -7,7 +7,6 @@ import { h, keyed } from './dom.js';
 import { put } from './parts.js';
 import { needs, settlement } from '../core/needs.js';
 import { finder, shortPaths, summary } from '../core/sessions.js';
-import { Past } from '../hub/past.js';
 
 /**
  * @typedef {import('../core/needs.js').Need} Need
@@ -44,7 +43,6 @@ export class HubNeedsYou extends HTMLElement {
       this.append(this.#settled, this.#news, this.#list, this.#calm);
       this.#list.addEventListener('click', (event) => this.#guard(event), { capture: true });
     }
-    Past.of(store);
     this.#stop = store.watch(['questions', 'sessions', 'feed', 'preferences', 'about'], () => this.#render());
   }
 

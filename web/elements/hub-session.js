@@ -11,7 +11,6 @@ import { textOf } from '../core/needs.js';
 import { progressOf } from '../core/progress.js';
 import { oneLine, stateOf, wakeOf } from '../core/sessions.js';
 import { setTime, timeElement } from '../core/time.js';
-import { Past } from '../hub/past.js';
 
 /**
  * @typedef {import('../core/types.js').Session} Session
@@ -130,7 +129,7 @@ export class HubSession extends HTMLElement {
   #said({ last, name, title }) {
     const { store } = this;
     if (!store) return;
-    const told = last === undefined ? null : Past.of(store).notification(last);
+    const told = last === undefined ? null : store.past.notification(last);
     const text = told ? oneLine(textOf(told), name) : title ?? '';
     say(this.#last, text);
     put(this.#last, 'title', told?.msg ?? '');

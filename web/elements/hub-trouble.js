@@ -8,7 +8,6 @@ import { wayToLook, waysThere } from '../core/commands.js';
 import { oneLine } from '../core/sessions.js';
 import { setTime, timeElement } from '../core/time.js';
 import { muted } from '../core/mutes.js';
-import { Past } from '../hub/past.js';
 
 /**
  * @typedef {import('../core/needs.js').Need} Need
@@ -111,8 +110,8 @@ export class HubTrouble extends HTMLElement {
     if (!store) return;
     const name = this.#need?.name ?? '';
     store.attempt(async () => {
-      await Past.of(store).mark(id, true);
-      store.toast(`${name}’s error is marked as seen.`, { undo: () => store.attempt(() => Past.of(store).mark(id, false)) });
+      await store.past.mark(id, true);
+      store.toast(`${name}’s error is marked as seen.`, { undo: () => store.attempt(() => store.past.mark(id, false)) });
     });
   }
 

@@ -26,17 +26,6 @@ export class Past {
   #alive = new Map();
   #loaded = false;
 
-  /**
-   * The past of a store, which has one.
-   *
-   * @param {Store} store
-   * @returns {Past}
-   */
-  static of(store) {
-    const known = /** @type {Store & {past?: Past}} */ (store);
-    return (known.past ??= new Past(store));
-  }
-
   /** @param {Store} store */
   constructor(store) {
     this.store = store;

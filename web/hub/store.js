@@ -4,6 +4,7 @@ import { Feed } from '../core/feed.js';
 import { query } from '../core/filter.js';
 import { Problem } from './api.js';
 import { Live } from './live.js';
+import { Past } from './past.js';
 
 /**
  * @typedef {import('../core/types.js').Notification} Notification
@@ -65,6 +66,7 @@ export class Store extends EventTarget {
     super();
     this.api = api;
     this.live = new Live(this, tabs);
+    this.past = new Past(this);
   }
 
   /** The hub's clock, in ms since 1970. */
