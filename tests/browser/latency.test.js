@@ -102,7 +102,7 @@ async function clockOf(page) {
   return best.ahead;
 }
 
-/** Runs in the page: when the frame with this text in the feed is drawn. @param {string} text @returns {Promise<number>} */
+/** Runs in the page: when the frame with this text in the feed is drawn, or at most the next one. @param {string} text @returns {Promise<number>} */
 function paintOf(text) {
   return new Promise((resolve) => {
     const feed = /** @type {Element} */ (document.querySelector('hub-feed'));
@@ -123,7 +123,7 @@ function paintOf(text) {
   });
 }
 
-/** Runs in the page: when the frame without this element is drawn. @param {string} selector @returns {Promise<number>} */
+/** Runs in the page: when the frame without this element is drawn, or at most the next one. @param {string} selector @returns {Promise<number>} */
 function goneOf(selector) {
   return new Promise((resolve) => {
     const observer = new MutationObserver(() => {
