@@ -63,7 +63,9 @@ pub(super) async fn code(
     let reply = CodeReply {
         url: format!("http://127.0.0.1:{}/#code={code}", desk.port),
         code,
-        expires_at: now.wall.plus_millis(CODE_LIFE.as_millis() as i64),
+        expires_at: now
+            .wall
+            .plus_millis(1000 * CODE_LIFE.as_secs().cast_signed()),
     };
     Ok((StatusCode::CREATED, Json(reply)))
 }
