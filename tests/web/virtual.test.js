@@ -11,8 +11,8 @@ test('what is in sight is drawn, and a little beyond', () => {
   assert.ok(first > 980 && last < 1030);
 });
 
-test('never more than a few rows are drawn, however high the page', () => {
-  for (let height = 0; height < 10_000; height += 37) {
+test('never more than some rows are drawn, however high the page', () => {
+  for (let height = 0; height < 40_000; height += 137) {
     for (const top of [0, 1, 44_000, 4_399_999]) {
       const { first, last } = drawn({ ...SIGHT, top, height });
       assert.ok(last - first <= MOST, `${height} ${top}`);
@@ -21,10 +21,12 @@ test('never more than a few rows are drawn, however high the page', () => {
   }
 });
 
-test('every row in sight is drawn, at each place', () => {
-  for (let top = 0; top < 4000; top += 13) {
-    const { first, last } = drawn({ ...SIGHT, top });
-    assert.ok(first * 44 <= top && last * 44 >= Math.min(top + 440, 4_400_000), `${top}`);
+test('every row in sight is drawn, at each place, also on a high screen', () => {
+  for (const height of [440, 3840, 7680]) {
+    for (let top = 0; top < 4000; top += 13) {
+      const { first, last } = drawn({ ...SIGHT, top, height });
+      assert.ok(first * 44 <= top && last * 44 >= Math.min(top + height, 4_400_000), `${top} of ${height}`);
+    }
   }
 });
 

@@ -1,7 +1,7 @@
 /** Which rows of a long list are in sight. Every row has the same height, so no row is ever measured. */
 
-/** No more rows than this are ever drawn. */
-export const MOST = 60;
+/** No more rows than this are ever drawn: what the highest screens show, and the end of a page that grew by mistake. */
+export const MOST = 240;
 /** Rows drawn beyond each edge, for the frames until the next drawing. */
 export const BEYOND = 8;
 
