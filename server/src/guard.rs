@@ -25,6 +25,8 @@ use crate::login::{NoSession, Session};
 use crate::net::Peer;
 use crate::secret::Token;
 
+mod elsewhere;
+
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 const SEC_FETCH_MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
 const SEC_FETCH_DEST: HeaderName = HeaderName::from_static("sec-fetch-dest");
@@ -72,7 +74,9 @@ impl Guarded {
                     None => response,
                 }
             }
-            Err(error) => error.into_response(),
+            Err(error) => {
+                elsewhere::page(&request, &error).unwrap_or_else(|| error.into_response())
+            }
         };
         let headers = response.headers_mut();
         headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));

@@ -207,6 +207,7 @@ async fn ask_the_hub(client: &Client) {
         "/readyz",
         "/metrics",
         "/hello?nonce=0011223344556677",
+        "/hub",
     ] {
         client.get(path).send().await.expect(200);
     }

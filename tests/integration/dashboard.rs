@@ -245,3 +245,38 @@ async fn neither_a_code_nor_a_session_is_logged() {
     assert!(log.contains("stopping"), "the test itself works: {log}");
     assert!(!log.contains(&code) && !log.contains(session), "{log}");
 }
+
+#[tokio::test]
+async fn a_page_that_begins_with_where_the_log_stands_misses_nothing() {
+    let hub = Hub::start();
+    let client = hub.client();
+    client.notify(json!({ "msg": "before" })).await;
+    let about = client.get("/hub").send().await.expect(200).json();
+    let id = client.notify(json!({ "msg": "after" })).await;
+    let cursor = format!(
+        "{}-{}",
+        about["epoch"].as_str().expect("text"),
+        about["head"]
+    );
+    let mut events = client.events(&format!("?since={cursor}")).await;
+    assert_eq!(events.next_of("notification").await.data["id"], id);
+    let dir = about["state_dir"].as_str().expect("a path");
+    assert!(Path::new(dir).join("auth.header").exists(), "{dir}");
+}
+
+#[tokio::test]
+async fn a_person_at_another_address_reads_where_the_hub_is_and_a_program_a_problem() {
+    let hub = Hub::builder().memory().start();
+    let at_wrong_port = |accept: &str| {
+        let request = hub.stranger().get("/").header("host", "localhost:1");
+        request.header("accept", accept).send()
+    };
+    let page = at_wrong_port("text/html,application/xhtml+xml,*/*;q=0.8").await;
+    let page = page.expect(421);
+    assert!(page.text().starts_with("<!doctype html>"));
+    let port = hub.port();
+    let forward = format!("ssh -L {port}:127.0.0.1:{port} HOST hubctl dashboard --print");
+    assert!(page.text().contains(&forward), "{}", page.text());
+    let problem = at_wrong_port("*/*").await.expect(421);
+    assert_eq!(problem.json()["code"], "wrong_host");
+}
