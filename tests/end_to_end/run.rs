@@ -103,9 +103,10 @@ fn signals_reach_the_command_and_its_end_is_ours() {
         ("HUP", Signal::HUP),
         ("INT", Signal::INT),
     ] {
-        // Without a terminal, from which the command would have its SIGINT already.
+        // Without a terminal, from which the command would have its SIGINT already; and heeding what nohup, or a shell's
+        // background, lets its programs ignore: no trap undoes that.
         let script = format!(
-            "exec setsid hubctl run --session w1 -- \
+            "exec setsid env --default-signal hubctl run --session w1 -- \
              sh -c 'trap \"exit 7\" {name}; echo ready; while :; do sleep 0.02; done'"
         );
         let mut running = place.sh(&script).spawn();
