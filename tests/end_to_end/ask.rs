@@ -133,3 +133,29 @@ fn an_option_that_is_not_offered_is_refused() {
     let done = place.hubctl(&["answer", &id, "--option", "1"]).run().ok();
     assert_eq!(done.stdout, format!("answered {id}: 1\n"));
 }
+
+#[test]
+fn an_answer_that_reaches_nobody_is_said_to() {
+    let place = Place::with_hub();
+    let asks = r#"{"session_id":"w1","cwd":"/r/w1","hook_event_name":"PreToolUse","tool_name":"AskUserQuestion",
+        "tool_input":{"questions":[{"question":"Which db?","options":[{"label":"postgres"}]}]}}"#;
+    place.hubctl(&["hook", "claude"]).stdin(asks).run().ok();
+    let open = place
+        .hubctl(&["questions", "--all-projects", "--json"])
+        .run()
+        .ok();
+    let id = open.json()["questions"][0]["id"].to_string();
+    let done = place.hubctl(&["answer", &id, "postgres"]).run().ok();
+    let said = "who asked does not get it from the hub: answer where it runs";
+    assert!(
+        done.stderr.contains(said) && done.stderr.contains("/r/w1"),
+        "{done:?}"
+    );
+    let id = place
+        .hubctl(&["ask", "--from", "w2", "Why?"])
+        .run()
+        .ok()
+        .stdout;
+    let done = place.hubctl(&["answer", id.trim(), "because"]).run().ok();
+    assert_eq!(done.stderr, "", "{done:?}");
+}

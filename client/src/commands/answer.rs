@@ -5,10 +5,10 @@ use serde_json::Value;
 
 use super::notify::text;
 use crate::error::{Error, Exit};
-use crate::fields::list;
+use crate::fields::{flag, list, text as text_of};
 use crate::here::Here;
 use crate::hub::{Hub, Request};
-use crate::out::println;
+use crate::out::{println, say};
 use crate::question::{act, by, path};
 use crate::text::{json_line, line};
 
@@ -55,7 +55,25 @@ pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
     } else {
         println(format_args!("answered {}: {}", args.id, line(&answer)))?;
     }
+    let question = serde_json::from_str(&question).unwrap_or_default();
+    if !flag(&question, "deliverable") {
+        say(format_args!(
+            "who asked does not get it from the hub: answer where it runs, {}",
+            place(&question)
+        ));
+    }
     Ok(Exit::DONE)
+}
+
+/// Where the asker runs, as far as that is known.
+fn place(question: &Value) -> String {
+    let known = |name| Some(text_of(question.get("where")?, name)).filter(|it| !it.is_empty());
+    let parts = ["host", "cwd", "pane"].into_iter().filter_map(known);
+    let place: Vec<_> = parts.map(line).collect();
+    if place.is_empty() {
+        return "which is not known here".into();
+    }
+    place.join(" ")
 }
 
 /// The option that is meant: by its text, or by its number as `hubctl questions` counts.
