@@ -14,6 +14,8 @@ const TIMEOUT_ECHO: Duration = Duration::from_secs(15);
 const WARN_AGAIN: Duration = Duration::from_secs(600);
 /// What is older says nothing any more, in milliseconds.
 const KEPT_MS: i64 = 24 * 3600 * 1000;
+/// How often that is looked for: it costs a look at everybody, and something is due many times a second.
+const FORGET_EVERY: Duration = Duration::from_secs(60);
 
 type Place = (ProjectName, InboxName);
 
@@ -25,6 +27,7 @@ pub struct Company {
     warned: HashMap<Place, Instant>,
     /// Sessions that somebody waited for.
     waited: HashSet<Place>,
+    forgot: Option<Instant>,
 }
 
 impl Company {
@@ -83,6 +86,11 @@ impl Company {
     }
 
     pub(super) fn forget_old(&mut self, state: &State, now: Now) {
+        let recent = |at| now.mono.saturating_duration_since(at) < FORGET_EVERY;
+        if self.forgot.is_some_and(recent) {
+            return;
+        }
+        self.forgot = Some(now.mono);
         self.waited
             .retain(|(project, session)| state.session(project, session).is_some());
         let oldest = now.wall.plus_millis(-KEPT_MS);
