@@ -186,7 +186,7 @@ test('a port that is forwarded under another number is refused with what to do',
   const response = await page.goto(`http://127.0.0.1:${port}/`);
   assert.equal(response?.status(), 421);
   const text = await page.evaluate(() => document.body.innerText);
-  assert.match(text, new RegExp(`ssh -L ${hub.port}:127\\.0\\.0\\.1:${hub.port} HOST`));
+  assert.match(text, new RegExp(`ssh -t -L ${hub.port}:127\\.0\\.0\\.1:${hub.port} HOST`));
   assert.match(text, /allowed_hosts/);
 });
 
@@ -195,7 +195,7 @@ test('the sign-in page says how to forward the port of a hub that is elsewhere',
   const page = await openDashboard(hub, { signIn: false, live: false });
   await page.getByText('another machine').click();
   const text = await signInPage(page);
-  assert.match(text, new RegExp(`ssh -L ${hub.port}:127\\.0\\.0\\.1:${hub.port}`));
+  assert.match(text, new RegExp(`ssh -t -L ${hub.port}:127\\.0\\.0\\.1:${hub.port}`));
   assert.match(text, /421/);
   assert.match(text, /allowed_hosts/);
 });

@@ -275,7 +275,8 @@ async fn a_person_at_another_address_reads_where_the_hub_is_and_a_program_a_prob
     let page = page.expect(421);
     assert!(page.text().starts_with("<!doctype html>"));
     let port = hub.port();
-    let forward = format!("ssh -L {port}:127.0.0.1:{port} HOST hubctl dashboard --print");
+    let forward =
+        format!("ssh -t -L {port}:127.0.0.1:{port} HOST 'hubctl dashboard --print; exec $SHELL'");
     assert!(page.text().contains(&forward), "{}", page.text());
     let problem = at_wrong_port("*/*").await.expect(421);
     assert_eq!(problem.json()["code"], "wrong_host");

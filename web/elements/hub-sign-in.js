@@ -43,7 +43,7 @@ export class HubSignIn extends HTMLElement {
           {},
           h('summary', {}, 'The hub runs on another machine'),
           h('p', {}, 'Forward its port under the same number, then open the printed link here:'),
-          copyable(`ssh -L ${port}:127.0.0.1:${port} HOST hubctl dashboard --print`),
+          copyable(`ssh -t -L ${port}:127.0.0.1:${port} HOST 'hubctl dashboard --print; exec $SHELL'`),
           h(
             'p',
             {},

@@ -36,7 +36,7 @@ fn text(port: u16) -> String {
 <title>hub: another address</title>
 <h1>This hub answers at http://127.0.0.1:{port} only</h1>
 <p>Is it on another machine? Forward its port under the same number, and open the link that this prints:</p>
-<pre>ssh -L {port}:127.0.0.1:{port} HOST hubctl dashboard --print</pre>
+<pre>ssh -t -L {port}:127.0.0.1:{port} HOST 'hubctl dashboard --print; exec $SHELL'</pre>
 <p>Does it have another name on purpose (a tunnel)? Put the name into <code>allowed_hosts</code> of its settings.</p>
 </html>
 "
