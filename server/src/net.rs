@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
 
 use crate::config::{Limits, Listen};
 use crate::guard::Guarded;
@@ -22,6 +21,7 @@ mod connection;
 mod descriptors;
 mod io_guard;
 mod slots;
+mod stream;
 
 /// How a request came; an extension of every request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,6 +68,9 @@ pub enum BindError {
 /// How often a free port is looked for that is free on both loopback addresses.
 const TRIES: u32 = 16;
 
+/// Connections that may wait to be accepted: as many readers may come back at once after a restart.
+const BACKLOG: i32 = 4096;
+
 impl Sockets {
     /// Binds 127.0.0.1 and, where there is IPv6, `[::1]` on one port, and the socket of a directory that we hold.
     pub fn bind(listen: Listen, dir: &StateDir) -> Result<Self, BindError> {
@@ -99,20 +102,18 @@ impl Sockets {
         shutdown: CancellationToken,
     ) -> io::Result<()> {
         descriptors::raise(limits);
-        let cut = CancellationToken::new();
-        let server = Arc::new(Server::new(app, limits, shutdown.clone(), cut.clone()));
-        let connections = TaskTracker::new();
+        let server = Arc::new(Server::new(app, limits, shutdown.clone()));
+        let connections = &server.connections;
         let tcp = Slots::new(limits.connections);
         for listener in self.tcp {
             listener.set_nonblocking(true)?;
             let listener = tokio::net::TcpListener::from_std(listener)?;
-            let accepting = accept::run(listener, tcp.clone(), server.clone(), connections.clone());
-            connections.spawn(accepting);
+            connections.spawn(accept::run(listener, tcp.clone(), server.clone()));
         }
         self.unix.set_nonblocking(true)?;
         let listener = tokio::net::UnixListener::from_std(self.unix)?;
         let unix = Slots::new(limits.connections);
-        connections.spawn(accept::run(listener, unix, server, connections.clone()));
+        connections.spawn(accept::run(listener, unix, server.clone()));
 
         shutdown.cancelled().await;
         connections.close();
@@ -121,7 +122,7 @@ impl Sockets {
             .is_err()
         {
             tracing::warn!(open = connections.len(), "cutting open connections");
-            cut.cancel();
+            server.cut.cancel();
             connections.wait().await;
         }
         let _ = std::fs::remove_file(&self.path);
@@ -145,7 +146,12 @@ fn bind_tcp(port: u16) -> Result<(u16, Vec<TcpListener>), BindError> {
 }
 
 fn bind_one(address: SocketAddr) -> Result<TcpListener, BindError> {
-    TcpListener::bind(address).map_err(|source| BindError::Tcp { address, source })
+    let bind = || {
+        let listener = TcpListener::bind(address)?;
+        rustix::net::listen(&listener, BACKLOG)?;
+        Ok(listener)
+    };
+    bind().map_err(|source| BindError::Tcp { address, source })
 }
 
 fn no_ipv6(error: &io::Error) -> bool {
@@ -162,6 +168,7 @@ fn bind_unix(path: &Path) -> io::Result<UnixListener> {
         std::fs::remove_file(path)?;
     }
     let listener = UnixListener::bind(path)?;
+    rustix::net::listen(&listener, BACKLOG)?;
     // Until here the directory keeps others out.
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))?;
     Ok(listener)

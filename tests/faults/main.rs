@@ -1,3 +1,4 @@
 //! A real hub under faults.
 
+mod disk;
 mod kill;

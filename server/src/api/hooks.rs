@@ -65,7 +65,7 @@ pub(super) async fn hook(
     headers: HeaderMap,
     payload: Payload,
 ) -> Result<Response, ApiError> {
-    let once = notify::once(&headers, agent.as_bytes())?;
+    let once = notify::once_key(&headers)?.map(|key| Once::new(&key, agent.as_bytes()));
     let payload: Map<String, Value> = payload.json()?;
     Telling::new(&hub, &agent, params, &payload, once)?
         .answer()

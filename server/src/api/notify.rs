@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 
 use axum::Json;
-use axum::extract::State;
+use axum::extract::{FromRequest as _, Request, State};
+use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use hub_protocol::{Kind, Post, ProjectName, Published, PublishedBatch, Seq};
@@ -50,11 +51,13 @@ enum Posts {
 pub(super) async fn notify(
     State(hub): State<Hub>,
     Params(params): Params<TextParams>,
-    headers: HeaderMap,
-    Payload(bytes): Payload,
+    request: Request,
 ) -> Result<Response, ApiError> {
-    let once = once(&headers, &bytes)?;
-    let posts = parse(params, &headers, &bytes)?;
+    // Looked at in place: as an extractor of its own the headers would be cloned for every notification.
+    let (key, ndjson) = (once_key(request.headers())?, is_ndjson(request.headers()));
+    let Payload(bytes) = Payload::from_request(request, &()).await?;
+    let once = key.map(|key| Once::new(&key, &bytes));
+    let posts = parse(params, ndjson, &bytes)?;
     let single = matches!(posts, Posts::One(_));
     let mut posts = match posts {
         Posts::One(post) => vec![*post],
@@ -135,10 +138,13 @@ fn answer(single: bool, project: ProjectName, done: Done) -> Response {
     }
 }
 
-fn parse(params: TextParams, headers: &HeaderMap, bytes: &[u8]) -> Result<Posts, ApiError> {
-    let ndjson = headers
-        .get("content-type")
-        .is_some_and(|kind| kind.as_bytes().starts_with(b"application/x-ndjson"));
+fn is_ndjson(headers: &HeaderMap) -> bool {
+    headers
+        .get(CONTENT_TYPE)
+        .is_some_and(|kind| kind.as_bytes().starts_with(b"application/x-ndjson"))
+}
+
+fn parse(params: TextParams, ndjson: bool, bytes: &[u8]) -> Result<Posts, ApiError> {
     match bytes.iter().find(|byte| !byte.is_ascii_whitespace()) {
         None => Err(ApiError::invalid(
             "the body is empty: send a text, or JSON with msg",
@@ -218,8 +224,8 @@ where
     .transpose()
 }
 
-/// The Idempotency-Key of a request, and what it was used for.
-pub(super) fn once(headers: &HeaderMap, body: &[u8]) -> Result<Option<Once>, ApiError> {
+/// The Idempotency-Key of a request.
+pub(super) fn once_key(headers: &HeaderMap) -> Result<Option<String>, ApiError> {
     let mut keys = headers.get_all("idempotency-key").iter();
     let Some(key) = keys.next() else {
         return Ok(None);
@@ -229,7 +235,7 @@ pub(super) fn once(headers: &HeaderMap, body: &[u8]) -> Result<Option<Once>, Api
         .ok()
         .filter(|key| !key.trim().is_empty() && key.len() <= MAX_KEY);
     match (key, keys.next()) {
-        (Some(key), None) => Ok(Some(Once::new(key, body))),
+        (Some(key), None) => Ok(Some(key.to_owned())),
         _ => Err(ApiError::invalid(format!(
             "Idempotency-Key must be one header of 1 to {MAX_KEY} visible characters"
         ))),

@@ -33,9 +33,6 @@ mod rescue;
 mod space;
 mod store;
 mod trim;
-#[cfg(target_os = "linux")]
-#[allow(unsafe_code)] // an exported symbol
-mod unsynced;
 mod verify;
 
 pub use files::Files;

@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, UnixListener};
-use tokio_util::task::TaskTracker;
 
 use super::Peer;
 use super::connection::Server;
@@ -52,18 +51,14 @@ impl Listener for UnixListener {
 }
 
 /// Serves what connects, until shutdown.
-pub(super) async fn run<L: Listener>(
-    listener: L,
-    slots: Slots,
-    server: Arc<Server>,
-    connections: TaskTracker,
-) {
+pub(super) async fn run<L: Listener>(listener: L, slots: Slots, server: Arc<Server>) {
     let accepting = async {
         loop {
             match listener.next().await {
                 Ok((stream, peer)) => {
                     let slot = slots.take().await;
-                    connections.spawn(server.clone().converse(stream, peer, slot));
+                    let conversation = server.clone().converse(stream, peer, slot);
+                    server.connections.spawn(conversation);
                 }
                 Err(error) if of_one_connection(&error) => {
                     tracing::debug!(%error, "a connection ended before it began");

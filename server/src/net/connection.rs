@@ -4,6 +4,7 @@ use std::convert::Infallible;
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
 use axum::body::Body;
@@ -16,16 +17,18 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
 use super::Peer;
 use super::body::{Answer, Timed};
 use super::io_guard::IoGuard;
 use super::slots::{Busy, Line, Slot};
+use super::stream::{Exit, Stream};
 use crate::api::error::{ApiError, Code};
 use crate::config::Limits;
 use crate::guard::Guarded;
 
-/// The largest header. It is also the buffer of an idle reader, so it decides what ten thousand of them cost.
+/// The largest header. It is also the buffer of a waiter, so it decides what ten thousand of them cost.
 const HEADER_BYTES: usize = 8192;
 
 /// What a refused client may still send until the connection is closed: closing with unread bytes would reset it, and
@@ -40,18 +43,22 @@ pub(super) struct Server {
     body_timeout: Duration,
     write_timeout: Duration,
     pub(super) shutdown: CancellationToken,
-    cut: CancellationToken,
+    /// Ends what did not end by itself.
+    pub(super) cut: CancellationToken,
+    pub(super) connections: TaskTracker,
 }
 
-type Answering = Pin<Box<dyn Future<Output = Result<Response<Answer>, Infallible>> + Send>>;
+type Answering<'a> =
+    Pin<Box<dyn Future<Output = Result<Response<Answer>, Infallible>> + Send + 'a>>;
+
+/// How the conversation over a connection ends.
+enum End {
+    Closed(Result<(), hyper::Error>),
+    Stream(Response<Answer>),
+}
 
 impl Server {
-    pub(super) fn new(
-        app: Guarded,
-        limits: &Limits,
-        shutdown: CancellationToken,
-        cut: CancellationToken,
-    ) -> Self {
+    pub(super) fn new(app: Guarded, limits: &Limits, shutdown: CancellationToken) -> Self {
         let mut http = http1::Builder::new();
         http.timer(TokioTimer::new())
             .header_read_timeout(limits.header_timeout())
@@ -62,70 +69,90 @@ impl Server {
             body_timeout: limits.body_timeout(),
             write_timeout: limits.write_timeout(),
             shutdown,
-            cut,
+            cut: CancellationToken::new(),
+            connections: TaskTracker::new(),
         }
     }
 
-    /// Answers the requests of one connection until it ends, is evicted, or shutdown cuts it.
+    /// Answers the requests of one connection until it ends, becomes a stream, is evicted, or shutdown cuts it.
     pub(super) async fn converse<S>(self: Arc<Self>, stream: S, peer: Peer, slot: Slot)
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
-        tokio::select! {
-            () = self.answer_all(stream, peer, slot.line()) => {}
-            () = self.cut.cancelled() => {}
+        let answering = self.answer_all(stream, peer, slot.line());
+        let stream = self.cut.run_until_cancelled(answering).await.flatten();
+        if let Some(stream) = stream {
+            // A task of its own, without the room that a conversation takes.
+            let cut = self.cut.clone();
+            self.connections.spawn(stream.run(cut, slot));
         }
     }
 
-    async fn answer_all<S>(&self, stream: S, peer: Peer, line: &Line)
+    async fn answer_all<S>(&self, stream: S, peer: Peer, line: &Line) -> Option<Stream<S>>
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
         let io = TokioIo::new(IoGuard::new(stream, self.write_timeout, line.clone()));
+        let exit = Exit::default();
         let service = service_fn(|request: Request<Incoming>| {
             let coded = request.headers().contains_key(TRANSFER_ENCODING);
             if line.take_two_lengths() && coded {
                 return refuse(line.occupy());
             }
-            self.answer(request, peer, line)
+            self.answer(request, peer, line, &exit)
         });
         let mut connection = self.http.serve_connection(io, service);
-        let ended = tokio::select! {
-            ended = poll_fn(|cx| connection.poll_without_shutdown(cx)) => ended,
-            // Nothing is under way: there is nothing to say, and somebody waits for the place.
-            () = line.evicted() => return,
-            () = self.shutdown.cancelled() => {
-                Pin::new(&mut connection).graceful_shutdown();
-                poll_fn(|cx| connection.poll_without_shutdown(cx)).await
+        let mut ending = false;
+        let end = loop {
+            tokio::select! {
+                end = poll_fn(|cx| {
+                    let polled = connection.poll_without_shutdown(cx);
+                    exit.take().map_or(polled.map(End::Closed), |answer| Poll::Ready(End::Stream(answer)))
+                }) => break end,
+                // Nothing is under way: there is nothing to say, and somebody waits for the place.
+                () = line.evicted() => return None,
+                () = self.shutdown.cancelled(), if !ending => {
+                    ending = true;
+                    Pin::new(&mut connection).graceful_shutdown();
+                }
             }
         };
-        // Boxed, so that an idle reader does not hold the room for its end.
-        let closing = {
-            let parts = connection.into_parts();
-            let io = parts.io.into_inner();
-            let complaint = ended
-                .err()
-                // Who leaves while being answered wants no answer; it would be a wrong one besides.
-                .filter(|_| !line.is_busy())
-                .and_then(|error| complaint(&error, &io, &parts.read_buf));
-            Box::pin(close(io, complaint))
+        let parts = connection.into_parts();
+        let io = parts.io.into_inner();
+        let ended = match end {
+            End::Stream(answer) => return Some(Stream::new(io, answer)),
+            End::Closed(ended) => ended,
         };
-        closing.await;
+        let complaint = ended
+            .err()
+            // Who leaves while being answered wants no answer; it would be a wrong one besides.
+            .filter(|_| !line.is_busy())
+            .and_then(|error| complaint(&error, &io, &parts.read_buf));
+        // Boxed, so that an idle connection does not hold the room for its end.
+        Box::pin(close(io, complaint)).await;
+        None
     }
 
-    fn answer(&self, request: Request<Incoming>, peer: Peer, line: &Line) -> Answering {
+    fn answer<'a>(
+        &self,
+        request: Request<Incoming>,
+        peer: Peer,
+        line: &Line,
+        exit: &'a Exit,
+    ) -> Answering<'a> {
         let busy = line.occupy();
         let mut request = request.map(|body| Body::new(Timed::new(body, self.body_timeout)));
         request.extensions_mut().insert(peer);
         let answering = self.app.clone().answer(request);
         Box::pin(async move {
             let response = answering.await;
-            Ok(response.map(|body| Answer { body, _busy: busy }))
+            let response = response.map(|body| Answer { body, _busy: busy });
+            Ok(exit.unless_endless(response).await)
         })
     }
 }
 
-fn refuse(busy: Busy) -> Answering {
+fn refuse(busy: Busy) -> Answering<'static> {
     let detail = "a request has Content-Length or Transfer-Encoding, not both";
     let response = ApiError::new(Code::Malformed, detail).into_response();
     let response = response.map(|body| Answer { body, _busy: busy });

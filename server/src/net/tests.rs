@@ -1,10 +1,14 @@
+use std::convert::Infallible;
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
 
+use axum::body::Body;
 use axum::extract::RawQuery;
+use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, post};
 use axum::{Extension, Router};
+use futures_util::{Stream, StreamExt as _, stream};
 use tempfile::TempDir;
 use tokio::task::JoinHandle;
 
@@ -23,6 +27,14 @@ struct Running {
     token: String,
     shutdown: CancellationToken,
     serving: JoinHandle<io::Result<()>>,
+}
+
+/// More than a socket takes while nobody reads.
+const FLOOD: &str = include_str!("tests.rs");
+
+/// An answer of which nobody knows how long it is.
+fn endless(texts: impl Stream<Item = &'static str> + Send + 'static) -> Response {
+    Body::from_stream(texts.map(Ok::<_, Infallible>)).into_response()
 }
 
 fn limits(change: impl FnOnce(&mut Limits)) -> Limits {
@@ -55,7 +67,13 @@ fn start(limits: Limits) -> Running {
                 "ended"
             }),
         )
-        .route("/large", get(async || vec![b'x'; 64 << 20]));
+        .route("/large", get(async || vec![b'x'; 64 << 20]))
+        .route(
+            "/once",
+            get(async || endless(stream::once(async { "first" }))),
+        )
+        .route("/silent", get(async || endless(stream::pending())))
+        .route("/flood", get(async || endless(stream::repeat(FLOOD))));
     let app = protect(routes, Guard::new(token.clone(), &[]));
     let sockets = Sockets::bind("127.0.0.1:0".parse().unwrap(), &state).unwrap();
     let port = sockets.port();
@@ -291,6 +309,55 @@ async fn a_reader_that_takes_nothing_is_dropped() {
     let request = hub.head("GET /peer") + "Connection: close\r\n\r\n";
     assert_eq!(status(&hub.says(request).await), "200");
     drop(stalled);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stream_is_as_long_as_its_connection() {
+    let hub = start(limits(|_| ()));
+    let request = hub.head("GET /once") + "\r\nGET /peer HTTP/1.1\r\n\r\n";
+    let answer = hub.says(request).await;
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    assert_eq!(body, "first", "{head}");
+    for header in ["connection: close", "date: ", "cache-control: no-store"] {
+        assert!(head.contains(header), "{head}");
+    }
+    assert!(!head.contains("transfer-encoding"), "{head}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stream_ends_with_its_reader_whatever_that_said_before() {
+    let hub = start(limits(|limits| limits.connections = Positive::MIN));
+    let mut reader = hub.tcp();
+    write!(reader, "{}\r\n", hub.head("GET /silent")).unwrap();
+    reader.peek(&mut [0]).unwrap();
+    reader.write_all(&[b'x'; 1000]).unwrap();
+    drop(reader);
+    let request = hub.head("GET /peer") + "Connection: close\r\n\r\n";
+    assert_eq!(status(&hub.says(request).await), "200");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_reader_that_takes_nothing_of_a_stream_is_dropped() {
+    let hub = start(limits(|limits| {
+        limits.write_seconds = Positive::MIN;
+        limits.connections = Positive::MIN;
+    }));
+    let mut stalled = hub.tcp();
+    write!(stalled, "{}\r\n", hub.head("GET /flood")).unwrap();
+    stalled.peek(&mut [0]).unwrap();
+    let request = hub.head("GET /peer") + "Connection: close\r\n\r\n";
+    assert_eq!(status(&hub.says(request).await), "200");
+    drop(stalled);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stream_that_does_not_end_at_shutdown_is_cut() {
+    let hub = start(limits(|limits| limits.shutdown_seconds = Positive::MIN));
+    let mut reader = hub.tcp();
+    write!(reader, "{}\r\n", hub.head("GET /silent")).unwrap();
+    reader.peek(&mut [0]).unwrap();
+    hub.shutdown.cancel();
+    hub.serving.await.unwrap().unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -38,26 +38,6 @@ fn every_answer_comes_after_an_fdatasync_that_began_after_its_write() {
     assert_eq!(answers, 40);
 }
 
-#[test]
-fn a_commit_waits_for_the_disk_once() {
-    let dir = tempfile::tempdir().unwrap();
-    let (state, traces) = (dir.path().join("state"), dir.path().join("traces"));
-    fs::create_dir(&traces).unwrap();
-    let to = traces.join("trace").display().to_string();
-    let trace = ["-ff", "-o", &to, "-e", "trace=fdatasync,sync_file_range"];
-    Writer {
-        trace: trace.map(String::from).to_vec(),
-        ..Writer::new(&state, 40)
-    }
-    .run();
-    let files = fs::read_dir(&traces).unwrap();
-    let calls: String = files
-        .map(|file| fs::read_to_string(file.unwrap().path()).unwrap())
-        .collect();
-    assert!(calls.matches("fdatasync(").count() >= 40, "{calls}");
-    assert_eq!(calls.matches("sync_file_range(").count(), 0, "{calls}");
-}
-
 /// Publishes while a system call fails, then opens without the failure.
 fn after_failure(inject: &str) {
     let dir = tempfile::tempdir().unwrap();

@@ -1,0 +1,117 @@
+//! A stream leaves hyper behind: once its head is written, an answer without an end is bytes until somebody closes.
+//!
+//! A reader that waits for hours then keeps no parser and no buffers for requests that it will never send, and an event
+//! costs it one write.
+
+use std::fmt::Write as _;
+use std::future::poll_fn;
+use std::io;
+use std::pin::Pin;
+use std::sync::{Mutex, PoisonError};
+use std::task::{Context, Poll, ready};
+
+use axum::http::{Response, response};
+use bytes::Bytes;
+use http_body::Body as _;
+use jiff::Timestamp;
+use jiff::fmt::rfc2822::DateTimePrinter;
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, ReadBuf};
+use tokio_util::sync::CancellationToken;
+
+use super::body::Answer;
+use super::io_guard::IoGuard;
+use super::slots::Slot;
+
+/// What a reader says on its stream is thrown away, so many bytes at a time.
+const NOISE_BYTES: usize = 256;
+
+/// Where a request leaves an answer without an end, for its connection to take over. Answers before it are written by
+/// then, but to a client that asks for a stream while it takes nothing of what it asked for before.
+#[derive(Default)]
+pub(super) struct Exit(Mutex<Option<Response<Answer>>>);
+
+impl Exit {
+    /// Gives the answer back if it is none without an end; else never returns.
+    pub(super) async fn unless_endless(&self, answer: Response<Answer>) -> Response<Answer> {
+        if answer.body().size_hint().exact().is_some() {
+            return answer;
+        }
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(answer);
+        std::future::pending().await
+    }
+
+    pub(super) fn take(&self) -> Option<Response<Answer>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+/// The rest of a connection that became a stream.
+pub(super) struct Stream<S> {
+    io: IoGuard<S>,
+    head: Bytes,
+    body: Answer,
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin> Stream<S> {
+    /// What is left to say to `io`: all of `answer`. Its end is the connection's.
+    pub(super) fn new(io: IoGuard<S>, answer: Response<Answer>) -> Self {
+        let (parts, body) = answer.into_parts();
+        let head = head(&parts);
+        Self { io, head, body }
+    }
+
+    /// Writes until either side has enough, or `cut`. Holds its place among the connections as long.
+    pub(super) async fn run(mut self, cut: CancellationToken, _slot: Slot) {
+        if let Some(Err(error)) = cut.run_until_cancelled(self.pump()).await {
+            tracing::debug!(%error, "a stream's reader is gone");
+        }
+    }
+
+    async fn pump(&mut self) -> io::Result<()> {
+        let mut bytes = std::mem::take(&mut self.head);
+        loop {
+            self.io.write_all(&bytes).await?;
+            match poll_fn(|cx| self.poll_next(cx)).await {
+                Some(next) => bytes = next,
+                None => return self.io.shutdown().await,
+            }
+        }
+    }
+
+    /// What comes next; `None` when the stream is over or its reader has closed.
+    fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
+        if self.poll_closed(cx).is_ready() {
+            return Poll::Ready(None);
+        }
+        let frame = ready!(Pin::new(&mut self.body).poll_frame(cx));
+        Poll::Ready(frame.and_then(|frame| frame.ok()?.into_data().ok()))
+    }
+
+    fn poll_closed(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let mut noise = [0; NOISE_BYTES];
+        loop {
+            let mut noise = ReadBuf::new(&mut noise);
+            match ready!(Pin::new(&mut self.io).poll_read(cx, &mut noise)) {
+                Ok(()) if !noise.filled().is_empty() => {}
+                _ => return Poll::Ready(()),
+            }
+        }
+    }
+}
+
+/// An answer's head (RFC 9112) that says that the body ends with the connection.
+fn head(parts: &response::Parts) -> Bytes {
+    let mut head = format!("HTTP/1.1 {}\r\nconnection: close\r\n", parts.status);
+    if let Ok(date) = DateTimePrinter::new().timestamp_to_rfc9110_string(&Timestamp::now()) {
+        let _ = write!(head, "date: {date}\r\n");
+    }
+    let mut head = head.into_bytes();
+    for (name, value) in &parts.headers {
+        head.extend_from_slice(name.as_str().as_bytes());
+        head.extend_from_slice(b": ");
+        head.extend_from_slice(value.as_bytes());
+        head.extend_from_slice(b"\r\n");
+    }
+    head.extend_from_slice(b"\r\n");
+    head.into()
+}
