@@ -10,7 +10,7 @@ use crate::target::Kind;
 
 const EXAMPLES: &str = "\
 Build what is measured first, then run everything (about five minutes):
-  cargo build --release -p hubd && cargo build --release -p hubctl
+  cargo build --release -p hubd && cargo build --profile small -p hubctl
   cargo run --release -p hub-bench
 
 Only some rows, or a quick look:

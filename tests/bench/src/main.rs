@@ -91,8 +91,8 @@ fn measure(args: &Args) -> Result<()> {
     };
     bench.place.running().end_on_signal(dir.path().to_owned())?;
     if args.subject == Kind::Hubd {
-        bench.place.binary("hubd")?;
-        bench.place.binary("hubctl")?;
+        bench.place.hubd()?;
+        bench.place.hubctl()?;
     }
     let machine = machine::describe(dir.path())?;
     bench.progress.say(&machine);

@@ -14,8 +14,8 @@ use crate::system;
 use crate::table::{Bound, Row};
 use crate::target::{Kind, Server};
 
-/// A megabyte.
-const MB: f64 = 1e6;
+/// A mebibyte.
+const MIB: f64 = 1_048_576.0;
 
 /// How a client reaches the hub.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,15 +53,15 @@ pub(crate) fn rows(bench: &Bench) -> Result<Vec<Row>> {
 
 #[allow(clippy::cast_precision_loss)] // a few million bytes
 fn size(hubctl: &Path) -> Result<Row> {
-    let size = std::fs::metadata(hubctl)?.len() as f64 / MB;
-    Ok(Row::fixed("hubctl binary", "MB", size, "MB", 2.0)
+    let size = std::fs::metadata(hubctl)?.len() as f64 / MIB;
+    Ok(Row::fixed("hubctl binary", "MiB", size, "MiB", 2.0)
         .must(Bound::AtMost(1.0))
         .aim(Bound::AtMost(0.75)))
 }
 
 impl Programs {
     fn new(bench: &Bench) -> Result<Self> {
-        let hubctl = bench.place.binary("hubctl")?;
+        let hubctl = bench.place.hubctl()?;
         let hub = bench.start(Kind::Hubd)?;
         let cwd = hub.file("work");
         let git = system::program("git")?;

@@ -67,15 +67,15 @@ impl Place {
         &self.running
     }
 
-    /// The path of a binary that was built before.
-    pub(crate) fn binary(&self, name: &str) -> Result<PathBuf> {
-        let path = self.bin.join(name);
-        ensure!(
-            path.exists(),
-            "no {name} in {}; build both with: cargo build --release -p hubd && cargo build --release -p hubctl",
-            self.bin.display()
-        );
-        Ok(path)
+    /// The hub that was built before.
+    pub(crate) fn hubd(&self) -> Result<PathBuf> {
+        built(self.bin.join("hubd"), "cargo build --release -p hubd")
+    }
+
+    /// The client that was built before, as it is shipped.
+    pub(crate) fn hubctl(&self) -> Result<PathBuf> {
+        let shipped = self.bin.with_file_name("small").join("hubctl");
+        built(shipped, "cargo build --profile small -p hubctl")
     }
 
     /// Starts a server and waits until it listens.
@@ -144,7 +144,7 @@ impl Place {
 
     fn command(&self, kind: Kind, state: &Path) -> Result<Command> {
         if kind == Kind::Hubd {
-            let mut command = Command::new(self.binary("hubd")?);
+            let mut command = Command::new(self.hubd()?);
             command
                 .args(["--listen", "127.0.0.1:0", "--state-dir"])
                 .arg(state)
@@ -164,6 +164,11 @@ impl Place {
             .arg(state);
         Ok(command)
     }
+}
+
+fn built(path: PathBuf, how: &str) -> Result<PathBuf> {
+    ensure!(path.exists(), "no {}; build it with: {how}", path.display());
+    Ok(path)
 }
 
 impl Server {
