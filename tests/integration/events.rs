@@ -305,6 +305,19 @@ async fn who_waits_is_told_whole_at_first_and_at_every_change() {
     while presence.next_of("presence").await.data != json!({ "waiters": [], "held": [] }) {}
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stream_that_says_nothing_says_that_it_lives() {
+    let hub = Hub::builder().memory().start();
+    let mut reader = hub.raw();
+    let head = reader.head("GET", "/events");
+    reader.send(format!("{head}\r\n"));
+    assert_eq!(reader.answer().expect("an answer").status, 200);
+    assert!(reader.line().expect("a preface").starts_with("retry: "));
+    for comment in ["", ":", ""] {
+        assert_eq!(reader.line().as_deref(), Some(comment));
+    }
+}
+
 #[tokio::test]
 async fn streams_end_when_the_hub_stops() {
     let mut hub = Hub::builder().memory().start();

@@ -13,7 +13,6 @@ use futures_util::{Stream, stream};
 use hub_protocol::{Cursor, Epoch, Seq};
 use serde::Deserialize;
 use tokio::sync::watch;
-use tokio::time::{Instant, Sleep};
 use tokio_util::sync::WaitForCancellationFutureOwned;
 
 use super::params::{self, FilterParams, Params};
@@ -25,8 +24,10 @@ use crate::log::{Event, Log};
 
 mod frame;
 mod news;
+mod silence;
 
 use frame::{Kinds, Watch};
+use silence::Silence;
 
 /// A comment is sent after this much silence, so that both sides notice a dead connection.
 const HEARTBEAT: Duration = Duration::from_secs(15);
@@ -62,8 +63,7 @@ pub(super) async fn events(
         presence_due: kinds.has(frame::Watch::Presence),
         preface: Some(start.preface(hub.log().epoch())),
         cursor: start.cursor(),
-        spoke: Instant::now(),
-        silence: Box::pin(tokio::time::sleep(HEARTBEAT)),
+        silence: Silence::new(HEARTBEAT),
         shutdown: Box::pin(hub.shutdown().clone().cancelled_owned()),
         hub,
         filter,
@@ -145,9 +145,7 @@ struct Reader {
     presence: Option<watch::Receiver<u64>>,
     presence_due: bool,
     preface: Option<Bytes>,
-    spoke: Instant,
-    /// One timer for all events: it is set anew when it is over, not when something was said.
-    silence: Pin<Box<Sleep>>,
+    silence: Silence,
     shutdown: Pin<Box<WaitForCancellationFutureOwned>>,
     _permit: StreamPermit,
 }
@@ -155,7 +153,7 @@ struct Reader {
 fn chunks(reader: Reader) -> impl Stream<Item = Result<Bytes, Infallible>> {
     stream::unfold(reader, |mut reader| async move {
         let chunk = reader.next().await?;
-        reader.spoke = Instant::now();
+        reader.silence.end();
         Some((Ok(chunk), reader))
     })
 }
@@ -224,20 +222,11 @@ impl Reader {
                 changed.ok().map(|()| None)
             }
             () = self.shutdown.as_mut() => None,
-            () = self.silence.as_mut() => Some(self.heartbeat()),
+            () = self.silence.is_over() => {
+                self.skip_what_did_not_touch();
+                Some(Some(Bytes::from_static(b":\n\n")))
+            }
         }
-    }
-
-    /// A comment, if nothing was said since the timer was set.
-    fn heartbeat(&mut self) -> Option<Bytes> {
-        let (now, due) = (Instant::now(), self.spoke + HEARTBEAT);
-        if due > now {
-            self.silence.as_mut().reset(due);
-            return None;
-        }
-        self.silence.as_mut().reset(now + HEARTBEAT);
-        self.skip_what_did_not_touch();
-        Some(Bytes::from_static(b":\n\n"))
     }
 
     /// Whatever is durable and did not wake this reader is not for it: it need not be read later.

@@ -54,7 +54,7 @@ impl Raw {
 
     /// The next answer; `None` if the hub hangs up without one. Panics if it breaks the contract.
     pub fn answer(&mut self) -> Option<Answer> {
-        let head = self.read_head()?;
+        let head = self.read_to(b"\r\n\r\n")?;
         let mut lines = head.split("\r\n");
         let status = lines.next()?.split(' ').nth(1)?.parse().ok()?;
         let headers: HeaderMap = lines.filter_map(header).collect();
@@ -82,21 +82,27 @@ impl Raw {
         })
     }
 
+    /// The next line, of what has no end; `None` if the hub hangs up.
+    pub fn line(&mut self) -> Option<String> {
+        let line = self.read_to(b"\n")?;
+        Some(line.trim_end_matches('\n').to_owned())
+    }
+
     /// Whether the hub hangs up without another word.
     pub fn is_hung_up(&mut self) -> bool {
         matches!(self.stream.read(&mut [0]), Ok(0) | Err(_))
     }
 
-    fn read_head(&mut self) -> Option<String> {
-        let mut head = Vec::new();
+    fn read_to(&mut self, end: &[u8]) -> Option<String> {
+        let mut text = Vec::new();
         let mut byte = [0];
-        while !head.ends_with(b"\r\n\r\n") {
+        while !text.ends_with(end) {
             match self.stream.read(&mut byte) {
-                Ok(1) => head.push(byte[0]),
+                Ok(1) => text.push(byte[0]),
                 _ => return None,
             }
         }
-        Some(String::from_utf8_lossy(&head).into_owned())
+        Some(String::from_utf8_lossy(&text).into_owned())
     }
 }
 
