@@ -44,6 +44,27 @@ async fn a_reconnecting_reader_gets_what_it_missed_also_over_a_restart() {
     );
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_thousand_readers_that_come_back_at_once_miss_nothing() {
+    let mut hub = Hub::start();
+    say_all(&hub, &["before"]).await;
+    hub.kill_9();
+    hub.start_again();
+    let readers = (0..1000).map(|_| {
+        let client = hub.client();
+        tokio::spawn(async move {
+            let mut events = client.events("?since=0").await;
+            assert_eq!(texts(&mut events, 1).await, ["before"]);
+            events
+        })
+    });
+    let readers = futures_util::future::try_join_all(readers).await;
+    say_all(&hub, &["after"]).await;
+    for mut events in readers.expect("no reader panics") {
+        assert_eq!(texts(&mut events, 1).await, ["after"]);
+    }
+}
+
 #[tokio::test]
 async fn a_new_reader_gets_only_what_comes_and_one_from_zero_gets_all() {
     let hub = Hub::builder().memory().start();

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc;
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Resource, Signal, getrlimit, kill_process, setrlimit};
 use tempfile::TempDir;
 
 use crate::{Client, Contract, DEADLINE, Raw};
@@ -236,6 +236,7 @@ impl Hub {
 
     fn launch(&mut self) -> Result<(), NotStarted> {
         assert!(self.child.is_none(), "the hub runs already");
+        raise_open_files();
         let stderr = std::fs::OpenOptions::new()
             .append(true)
             .create(true)
@@ -290,6 +291,13 @@ impl Drop for Hub {
             eprintln!("--- what hubd logged:\n{}", self.log());
         }
     }
+}
+
+/// Lets this test have as many connections as it may: some systems begin with fewer than a thousand readers need.
+fn raise_open_files() {
+    let mut limit = getrlimit(Resource::Nofile);
+    limit.current = limit.maximum;
+    let _ = setrlimit(Resource::Nofile, limit);
 }
 
 /// The port of the line that says that the hub is ready; `None` if it ends before.

@@ -1,5 +1,6 @@
 //! The events on the wire, and who wants which.
 
+use std::io::Write as _;
 use std::str::FromStr;
 
 use axum::body::Bytes;
@@ -200,10 +201,13 @@ pub(super) fn corrupt(epoch: Epoch, from: Seq, to: Seq) -> String {
     )
 }
 
+/// Room for what is around an event's data, so that a frame is made in one piece.
+const HEAD_BYTES: usize = 80;
+
 /// JSON holds no raw line ends, so that data is one line.
 fn frame(epoch: Epoch, seq: Seq, event: &str, data: &[u8]) -> Bytes {
-    let mut frame = format!("id: {epoch}-{seq}\nevent: {event}\ndata: ").into_bytes();
-    frame.reserve_exact(data.len() + 2);
+    let mut frame = Vec::with_capacity(HEAD_BYTES + data.len());
+    let _ = write!(frame, "id: {epoch}-{seq}\nevent: {event}\ndata: ");
     frame.extend_from_slice(data);
     frame.extend_from_slice(b"\n\n");
     frame.into()
