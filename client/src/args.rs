@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use clap::{Parser, Subcommand};
+use clap::{Args, FromArgMatches as _, Parser, Subcommand};
 
 use crate::commands::{
     ack, answer, ask, claim, clear, completions, config, dashboard, doctor, down, expect, history,
@@ -36,33 +36,34 @@ pub(crate) struct Cli {
     pub command: Command,
 }
 
-/// The command line of a hook alone: it comes at every step of every agent, and to build the tree of all commands costs
-/// more than the rest of it.
-#[derive(Debug, Parser)]
-#[command(name = "hubctl")]
-struct HookCli {
-    #[command(flatten)]
-    place: Place,
-    #[command(subcommand)]
-    command: HookCommand,
-}
-
-#[derive(Debug, Subcommand)]
-enum HookCommand {
-    Hook(hook::Args),
-}
-
 impl Cli {
     /// What `args` (with the program's name) say; help and errors are those of the whole tree.
     pub(crate) fn read(args: impl Iterator<Item = OsString> + Clone) -> Result<Self, clap::Error> {
-        if is_hook(args.clone().skip(1))
-            && let Ok(HookCli { place, command }) = HookCli::try_parse_from(args.clone())
-        {
-            let HookCommand::Hook(args) = command;
-            let command = Command::Hook(args);
-            return Ok(Self { place, command });
-        }
-        Self::try_parse_from(args)
+        // These come at every step of every agent, and to build the tree of all commands costs more than the rest of them.
+        let frequent = match command_of(args.clone().skip(1)).as_deref() {
+            Some("hook") => Self::read_only("hook", Command::Hook, args.clone()),
+            Some("notify") => Self::read_only("notify", Command::Notify, args.clone()),
+            Some("wait") => Self::read_only("wait", Command::Wait, args.clone()),
+            _ => return Self::try_parse_from(args),
+        };
+        frequent.or_else(|_| Self::try_parse_from(args))
+    }
+
+    /// The same with a tree of one command.
+    fn read_only<A: Args>(
+        name: &'static str,
+        command: impl FnOnce(A) -> Command,
+        args: impl Iterator<Item = OsString>,
+    ) -> Result<Self, clap::Error> {
+        let tree = Place::augment_args(clap::Command::new("hubctl"))
+            .subcommand_required(true)
+            .subcommand(A::augment_args(clap::Command::new(name)));
+        let matches = tree.try_get_matches_from(args)?;
+        let of_command = matches.subcommand_matches(name).unwrap_or(&matches);
+        Ok(Self {
+            place: Place::from_arg_matches(&matches)?,
+            command: command(A::from_arg_matches(of_command)?),
+        })
     }
 }
 
@@ -141,15 +142,19 @@ pub(crate) enum Command {
 /// Whether `args` (without the program's name) ask for `hook`, however wrongly: a hook must not harm its agent, not even
 /// by an exit code.
 pub(crate) fn is_hook(args: impl Iterator<Item = OsString>) -> bool {
-    let mut args = args;
+    command_of(args).as_deref() == Some("hook")
+}
+
+/// The word in `args` (without the program's name) that stands where the command does.
+fn command_of(mut args: impl Iterator<Item = OsString>) -> Option<String> {
     while let Some(arg) = args.next() {
-        match arg.to_str() {
-            Some("--url" | "--socket" | "--state-dir" | "--token-file") => drop(args.next()),
-            Some(option) if option.starts_with('-') => {}
-            command => return command == Some("hook"),
+        match arg.to_str()? {
+            "--url" | "--socket" | "--state-dir" | "--token-file" => drop(args.next()),
+            option if option.starts_with('-') => {}
+            command => return Some(command.to_owned()),
         }
     }
-    false
+    None
 }
 
 #[cfg(test)]
@@ -176,12 +181,19 @@ mod tests {
     #[test]
     fn the_command_line_is_sound() {
         <Cli as clap::CommandFactory>::command().debug_assert();
-        <HookCli as clap::CommandFactory>::command().debug_assert();
     }
 
     #[test]
-    fn a_hook_is_read_as_the_whole_tree_reads_it() {
+    fn what_is_frequent_is_read_as_the_whole_tree_reads_it() {
         for line in [
+            "hubctl notify --from w1 --to a,b --type error -- -x y",
+            "hubctl --url http://h notify --key k --token-file t --json done",
+            "hubctl notify",
+            "hubctl notify --frmo w1 x",
+            "hubctl notify -h",
+            "hubctl wait --inbox a,b --settle 5 --timeout 1 --socket s",
+            "hubctl wait --all w1,w2 --count 2 extra",
+            "hubctl wait --version",
             "hubctl hook claude",
             "hubctl hook --rewake claude",
             "hubctl --state-dir d hook codex {} --event e --socket s",
