@@ -59,7 +59,8 @@ impl Cli {
             .subcommand_required(true)
             .subcommand(A::augment_args(clap::Command::new(name)));
         let matches = tree.try_get_matches_from(args)?;
-        let of_command = matches.subcommand_matches(name).unwrap_or(&matches);
+        let of_command = matches.subcommand_matches(name);
+        let of_command = of_command.expect("it is required, and the only one");
         Ok(Self {
             place: Place::from_arg_matches(&matches)?,
             command: command(A::from_arg_matches(of_command)?),

@@ -25,8 +25,8 @@ use super::slots::Slot;
 /// What a reader says on its stream is thrown away, so many bytes at a time.
 const NOISE_BYTES: usize = 256;
 
-/// Where a request leaves an answer without an end, for its connection to take over. Answers before it are written by
-/// then, but to a client that asks for a stream while it takes nothing of what it asked for before.
+/// Where a request leaves an answer without an end, for its connection to take over. All answers before it are written by
+/// then: hyper begins with a request when the last answer is flushed.
 #[derive(Default)]
 pub(super) struct Exit(Mutex<Option<Response<Answer>>>);
 

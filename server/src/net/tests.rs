@@ -29,9 +29,6 @@ struct Running {
     serving: JoinHandle<io::Result<()>>,
 }
 
-/// More than a socket takes while nobody reads.
-const FLOOD: &str = include_str!("tests.rs");
-
 /// An answer of which nobody knows how long it is.
 fn endless(texts: impl Stream<Item = &'static str> + Send + 'static) -> Response {
     Body::from_stream(texts.map(Ok::<_, Infallible>)).into_response()
@@ -73,7 +70,7 @@ fn start(limits: Limits) -> Running {
             get(async || endless(stream::once(async { "first" }))),
         )
         .route("/silent", get(async || endless(stream::pending())))
-        .route("/flood", get(async || endless(stream::repeat(FLOOD))));
+        .route("/flood", get(async || endless(stream::repeat("flood"))));
     let app = protect(routes, Guard::new(token.clone(), &[]));
     let sockets = Sockets::bind("127.0.0.1:0".parse().unwrap(), &state).unwrap();
     let port = sockets.port();
@@ -303,12 +300,13 @@ async fn a_reader_that_takes_nothing_is_dropped() {
         limits.write_seconds = Positive::MIN;
         limits.connections = Positive::MIN;
     }));
-    let mut stalled = hub.tcp();
-    write!(stalled, "{}\r\n", hub.head("GET /large")).unwrap();
-    stalled.peek(&mut [0]).unwrap();
-    let request = hub.head("GET /peer") + "Connection: close\r\n\r\n";
-    assert_eq!(status(&hub.says(request).await), "200");
-    drop(stalled);
+    for path in ["/large", "/flood"] {
+        let mut stalled = hub.tcp();
+        write!(stalled, "{}\r\n", hub.head(&format!("GET {path}"))).unwrap();
+        stalled.peek(&mut [0]).unwrap();
+        let request = hub.head("GET /peer") + "Connection: close\r\n\r\n";
+        assert_eq!(status(&hub.says(request).await), "200", "{path}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -325,6 +323,16 @@ async fn a_stream_is_as_long_as_its_connection() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_stream_that_was_asked_for_early_comes_after_all_that_was_asked_for_before() {
+    let hub = start(limits(|_| ()));
+    let requests = hub.head("GET /large") + "\r\n" + &hub.head("GET /once") + "\r\n";
+    let answers = hub.says(requests).await;
+    let (_, large) = answers.split_once("\r\n\r\n").unwrap();
+    assert_eq!(large.find(|letter| letter != 'x'), Some(64 << 20));
+    assert!(large.ends_with("\r\n\r\nfirst"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_stream_ends_with_its_reader_whatever_that_said_before() {
     let hub = start(limits(|limits| limits.connections = Positive::MIN));
     let mut reader = hub.tcp();
@@ -334,20 +342,6 @@ async fn a_stream_ends_with_its_reader_whatever_that_said_before() {
     drop(reader);
     let request = hub.head("GET /peer") + "Connection: close\r\n\r\n";
     assert_eq!(status(&hub.says(request).await), "200");
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_reader_that_takes_nothing_of_a_stream_is_dropped() {
-    let hub = start(limits(|limits| {
-        limits.write_seconds = Positive::MIN;
-        limits.connections = Positive::MIN;
-    }));
-    let mut stalled = hub.tcp();
-    write!(stalled, "{}\r\n", hub.head("GET /flood")).unwrap();
-    stalled.peek(&mut [0]).unwrap();
-    let request = hub.head("GET /peer") + "Connection: close\r\n\r\n";
-    assert_eq!(status(&hub.says(request).await), "200");
-    drop(stalled);
 }
 
 #[tokio::test(flavor = "multi_thread")]
