@@ -284,11 +284,11 @@ impl Archivist {
         self.retain()
     }
 
-    /// A snapshot is as large as what is pending: one that is larger than what came since is not worth it yet.
+    /// A snapshot is as large as what is pending: one that is not much smaller than what came since is not worth it yet.
     fn is_due(&self) -> bool {
         let due = &self.parts.due;
         let much = self.records_since >= due.records || self.bytes_since >= due.bytes;
-        much && self.bytes_since >= self.saved_bytes
+        much && self.bytes_since >= 2 * self.saved_bytes
     }
 
     /// The last round: what the next start need not read again is saved.
@@ -313,13 +313,15 @@ impl Archivist {
     }
 
     fn save(&mut self) -> Result<(), RecoverError> {
-        let payload = serde_json::to_vec(&self.parts.recovered.state).map_err(io::Error::from);
-        let saved = payload.and_then(|payload| {
-            let seq = self.parts.recovered.seq;
-            self.parts.snapshots.save(seq, &payload)?;
-            Ok(payload.len() as u64)
-        });
-        self.saved_bytes = saved.map_err(SnapshotError::Io)?;
+        let recovered = &self.parts.recovered;
+        // About as much as last time: a buffer that grows is copied again and again.
+        let likely = self.saved_bytes + self.saved_bytes / 2;
+        let mut payload = Vec::with_capacity(usize::try_from(likely).unwrap_or(0));
+        let saved = serde_json::to_writer(&mut payload, &recovered.state)
+            .map_err(io::Error::from)
+            .and_then(|()| self.parts.snapshots.save(recovered.seq, &payload));
+        saved.map_err(SnapshotError::Io)?;
+        self.saved_bytes = payload.len() as u64;
         (self.records_since, self.bytes_since) = (0, 0);
         Ok(())
     }

@@ -8,6 +8,7 @@ use bytes::Bytes;
 use hub_protocol::{Epoch, Seq};
 
 pub mod block;
+pub mod disk;
 pub mod durable;
 pub mod epoch;
 pub mod memory;
@@ -111,4 +112,13 @@ pub trait Journal: Send + Sync + 'static {
 
     /// Makes what it keeps about itself durable. Appends after this are an error.
     fn close(&self) -> Result<(), JournalError>;
+}
+
+/// Numbering is the caller's part, and a hole would break the log for good.
+fn assert_numbered(entries: &[Entry], next: Seq) {
+    let numbered = entries.iter().zip(next..);
+    assert!(
+        { numbered }.all(|(entry, seq)| entry.seq == seq),
+        "entries are numbered from {next} without holes"
+    );
 }

@@ -9,7 +9,8 @@ use indicatif::{ProgressBar, ProgressStyle};
 use sha2::{Digest, Sha256};
 
 use crate::journal::Journal;
-use crate::journal::sled::{Files, Options, SledJournal};
+use crate::journal::disk::DiskJournal;
+use crate::journal::sled::{Files, Options};
 use crate::journal::snapshot::Snapshots;
 use crate::state::State;
 
@@ -91,15 +92,15 @@ fn open(path: &Path) -> anyhow::Result<(std::fs::File, u64)> {
 }
 
 /// The journal that is there; none is made.
-fn open_journal(state_dir: &Path) -> anyhow::Result<SledJournal> {
+fn open_journal(state_dir: &Path) -> anyhow::Result<DiskJournal> {
     let files = Files::new(state_dir);
     if !files.epoch().exists() && !files.journal().exists() {
         anyhow::bail!("there is no journal in {}", state_dir.display());
     }
-    Ok(SledJournal::open(state_dir, Options::default())?)
+    Ok(DiskJournal::open(state_dir, Options::default())?)
 }
 
-fn snapshots(state_dir: &Path, journal: &SledJournal) -> Snapshots {
+fn snapshots(state_dir: &Path, journal: &dyn Journal) -> Snapshots {
     Snapshots::new(&Files::new(state_dir).snapshots(), journal.epoch())
 }
 

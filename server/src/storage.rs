@@ -8,8 +8,9 @@ use hub_protocol::{Epoch, Timestamp};
 use crate::archive::{self, Archive, RecoverError, Recovered, Retention, SnapshotsDue};
 use crate::config::Config;
 use crate::hub::Hub;
+use crate::journal::disk::DiskJournal;
 use crate::journal::memory::MemoryJournal;
-use crate::journal::sled::{Files, Options, SledJournal};
+use crate::journal::sled::{Files, Options};
 use crate::journal::snapshot::Snapshots;
 use crate::journal::{Journal, JournalError};
 use crate::state::State;
@@ -53,7 +54,7 @@ pub fn memory() -> anyhow::Result<Storage> {
 
 /// A hub that keeps everything in its state directory.
 pub fn sled(dir: &Path, config: &Config) -> anyhow::Result<Storage> {
-    let journal: Arc<dyn Journal> = Arc::new(SledJournal::open(dir, Options::default())?);
+    let journal: Arc<dyn Journal> = Arc::new(DiskJournal::open(dir, Options::default())?);
     let snapshots = move |journal: &dyn Journal, files: &Files| {
         Snapshots::new(&files.snapshots(), journal.epoch())
     };

@@ -172,7 +172,15 @@ impl Writer {
             }
         }
         self.announce_due(now);
-        Ok(())
+        self.storage_lives()
+    }
+
+    /// An error where the storage failed beside a commit: it is no use until the next start.
+    fn storage_lives(&self) -> Result<(), JournalError> {
+        match self.log.journal().health() {
+            Health::Failed(reason) => Err(std::io::Error::other(reason).into()),
+            _ => Ok(()),
+        }
     }
 
     /// Names as the fold knows them: a session's own inboxes, and ids that are other names of a session.

@@ -30,6 +30,7 @@ use super::Entry;
 mod walk;
 
 pub use walk::Walk;
+pub(super) use walk::entries;
 
 /// The newest format this build reads and the one it writes.
 pub const VERSION: u8 = 1;
@@ -309,7 +310,8 @@ fn grown(last: &Block, entries: &[Entry]) -> Block {
     }
 }
 
-fn put(body: &mut Vec<u8>, entry: &Entry) {
+/// Adds `entry` as it lies in a block: kind, length, payload.
+pub(super) fn put(body: &mut Vec<u8>, entry: &Entry) {
     body.put_u8(entry.kind);
     body.put_u32_le(u32::try_from(entry.payload.len()).expect("an entry is below 4 GiB"));
     body.put_slice(&entry.payload);

@@ -5,8 +5,8 @@ use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
 
-/// Puts `bytes` at `path`: written beside it, synced, renamed, and the directory synced. Mode 0600.
-pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+/// Puts `parts`, one after another, at `path`: written beside it, synced, renamed, and the directory synced. Mode 0600.
+pub fn replace(path: &Path, parts: &[&[u8]]) -> io::Result<()> {
     let beside = path.with_extension("tmp");
     let mut file = fs::OpenOptions::new()
         .write(true)
@@ -14,7 +14,9 @@ pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
         .truncate(true)
         .mode(0o600)
         .open(&beside)?;
-    file.write_all(bytes)?;
+    for part in parts {
+        file.write_all(part)?;
+    }
     file.sync_all()?;
     fs::rename(&beside, path)?;
     sync_parent(path)

@@ -15,14 +15,17 @@ use serde::{Deserialize, Serialize};
 
 use super::durable;
 
-/// The newest format of the epoch file and of what it describes.
-pub const FORMAT: u32 = 1;
+/// The newest format of the epoch file and of what it describes: what the store does not hold yet is in a write-ahead
+/// log beside it.
+pub const FORMAT: u32 = 2;
+/// The format in which everything is in the store.
+const WITHOUT_LOG: u32 = 1;
 const SLOT: usize = 4096;
 
 /// What a journal must contain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Anchor {
-    /// [`FORMAT`].
+    /// [`FORMAT`], or one before.
     pub format: u32,
     /// Rises with every write of the file.
     pub writes: u64,
@@ -44,7 +47,7 @@ impl Anchor {
     /// Of an empty journal whose first record will be `first`.
     pub fn empty(epoch: Epoch, first: Seq, chain: u32) -> Self {
         Self {
-            format: FORMAT,
+            format: WITHOUT_LOG,
             writes: 0,
             epoch,
             synced: first - 1,
@@ -53,6 +56,11 @@ impl Anchor {
             first_chain: chain,
             bytes: 0,
         }
+    }
+
+    /// Whether there must be a write-ahead log.
+    pub fn has_log(&self) -> bool {
+        self.format > WITHOUT_LOG
     }
 
     fn line(&self) -> Vec<u8> {
@@ -101,7 +109,7 @@ impl EpochFile {
     /// Writes a new file, durably, in place of any before.
     pub fn create(path: &Path, anchor: Anchor) -> io::Result<Self> {
         let line = anchor.line();
-        durable::replace(path, &[&line[..], &line[..]].concat())?;
+        durable::replace(path, &[&line, &line])?;
         Self::open(path, anchor)
     }
 

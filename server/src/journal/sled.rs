@@ -21,10 +21,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use hub_protocol::{Epoch, Seq};
 
 use super::block::{self, Tail};
-use super::epoch::EpochFile;
+use super::epoch::{EpochFile, FORMAT};
 use super::{Entry, Health, Journal, JournalError};
 use crate::record::kinds;
 
+mod fences;
 mod files;
 mod keeper;
 mod open;
@@ -35,40 +36,16 @@ mod store;
 mod trim;
 mod verify;
 
+pub use fences::Fences;
 pub use files::Files;
 pub use open::{OpenError, Options, Origin};
 pub use rescue::{Rescued, adopt};
 pub use space::free_bytes;
+pub(super) use space::release_reserve;
 
 use keeper::Keeper;
 use space::Space;
 use store::Store;
-
-/// What protects the journal. All on, but in tests that show what each is for.
-#[doc(hidden)]
-#[derive(Debug, Clone, Copy)]
-#[allow(clippy::struct_excessive_bools)] // each is a switch of its own
-pub struct Fences {
-    /// `fdatasync` after sled's flush.
-    pub fdatasync: bool,
-    /// Syncs within large commits and removals.
-    pub paced: bool,
-    /// Each block must chain to the one before.
-    pub chain: bool,
-    /// The journal must contain what the epoch file says.
-    pub epoch: bool,
-}
-
-impl Default for Fences {
-    fn default() -> Self {
-        Self {
-            fdatasync: true,
-            paced: true,
-            chain: true,
-            epoch: true,
-        }
-    }
-}
 
 /// A journal in a directory.
 #[derive(Debug)]
@@ -134,6 +111,60 @@ impl SledJournal {
         }
     }
 
+    /// The last entry, and the chain after it.
+    pub(super) fn end(&self) -> (Seq, u32) {
+        let writer = self.shared.writer();
+        (writer.tail.head, writer.tail.chain)
+    }
+
+    /// Whether entries that it does not hold yet may be in a write-ahead log.
+    pub(super) fn has_log(&self) -> bool {
+        self.shared.epoch_file.last().has_log()
+    }
+
+    /// Writes down that there is a write-ahead log from now on: without it the journal is not opened again.
+    pub(super) fn begin_log(&self) -> std::io::Result<()> {
+        self.shared
+            .epoch_file
+            .update(|anchor| anchor.format = FORMAT)
+    }
+
+    /// Whether `entries` may be written now: what is new needs room above the floor.
+    pub(super) fn admit(&self, entries: &[Entry]) -> Result<(), JournalError> {
+        self.shared.admit(entries)
+    }
+
+    /// Stores entries that were admitted as one commit, with the room that is kept for a full disk where it must be.
+    pub(super) fn store(&self, entries: &[Entry]) -> Result<(), JournalError> {
+        match self.store_once(entries) {
+            Err(JournalError::Full) => self.store_once(entries),
+            result => result,
+        }
+    }
+
+    fn store_once(&self, entries: &[Entry]) -> Result<(), JournalError> {
+        let Some(last) = entries.last() else {
+            return Ok(());
+        };
+        let mut writer = self.shared.writer();
+        if writer.closed {
+            return Err(std::io::Error::other("the journal is closed").into());
+        }
+        super::assert_numbered(entries, writer.tail.next());
+        self.shared.restore_if_closed(&writer)?;
+        self.shared.commit(&mut writer, entries, last.seq)
+    }
+
+    /// Puts the journal out of use after a failed write beside it, unless the disk is full.
+    pub(super) fn failed(&self, error: std::io::Error) -> JournalError {
+        let error = store::io_error(error);
+        match error {
+            JournalError::Full => self.shared.space.release(),
+            _ => self.shared.fail(&error),
+        }
+        error
+    }
+
     /// Leaves out the numbers up to and including `seq`: the next entry is `seq + 1`. It must be appended before
     /// anything is read above the head.
     pub(crate) fn skip_to(&self, seq: Seq) {
@@ -157,18 +188,12 @@ impl Journal for SledJournal {
     }
 
     fn append(&self, entries: &[Entry]) -> Result<(), JournalError> {
-        let Some(last) = entries.last() else {
-            return Ok(());
-        };
-        let mut writer = self.shared.writer();
-        self.shared.admit(&writer, entries)?;
-        self.shared.restore_if_closed(&writer)?;
-        match self.shared.commit(&mut writer, entries, last.seq) {
-            // What makes room, or tells that something was read, may use the reserve; a publish may not.
-            Err(JournalError::Full) if !is_publish(entries) => {
-                self.shared.commit(&mut writer, entries, last.seq)
-            }
-            result => result,
+        self.admit(entries)?;
+        // What makes room, or tells that something was read, may use the reserve; a publish may not.
+        if is_publish(entries) {
+            self.store_once(entries)
+        } else {
+            self.store(entries)
         }
     }
 
@@ -294,11 +319,7 @@ impl Shared {
         self.mark()
     }
 
-    /// Whether these entries may be written now.
-    fn admit(&self, writer: &Writer, entries: &[Entry]) -> Result<(), JournalError> {
-        if writer.closed {
-            return Err(std::io::Error::other("the journal is closed").into());
-        }
+    fn admit(&self, entries: &[Entry]) -> Result<(), JournalError> {
         match self.fault() {
             Some(Health::Corrupt { at, reason }) => {
                 return Err(JournalError::Corrupt { at, reason });
@@ -306,15 +327,6 @@ impl Shared {
             Some(Health::Failed(reason)) => return Err(std::io::Error::other(reason).into()),
             _ => {}
         }
-        let numbered = entries
-            .iter()
-            .zip(writer.tail.next()..)
-            .all(|(entry, seq)| entry.seq == seq);
-        assert!(
-            numbered,
-            "entries are numbered from {} without holes",
-            writer.tail.next()
-        );
         assert!(
             entries
                 .iter()

@@ -85,7 +85,7 @@ impl Snapshots {
     pub fn save(&self, seq: Seq, payload: &[u8]) -> io::Result<()> {
         durable::private_dir(&self.dir)?;
         let file = self.dir.join(format!("{seq:020}.{EXTENSION}"));
-        durable::replace(&file, &encode(self.epoch, seq, payload))?;
+        durable::replace(&file, &[&header(self.epoch, seq, payload), payload])?;
         for (_, old) in list(&self.dir)?.into_iter().skip(KEPT) {
             fs::remove_file(old)?;
         }
@@ -165,15 +165,14 @@ pub fn read(path: &Path) -> Result<Snapshot, SnapshotError> {
     decode(path, &bytes)
 }
 
-fn encode(epoch: Epoch, seq: Seq, payload: &[u8]) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(HEADER + payload.len());
+fn header(epoch: Epoch, seq: Seq, payload: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(HEADER);
     bytes.put_slice(MAGIC);
     bytes.put_u32_le(VERSION);
     bytes.put_u64_le(epoch.0);
     bytes.put_u64_le(seq);
     bytes.put_u64_le(payload.len() as u64);
     bytes.put_u32_le(crc32c::crc32c_append(crc32c::crc32c(&bytes), payload));
-    bytes.put_slice(payload);
     bytes
 }
 

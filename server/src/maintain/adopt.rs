@@ -6,8 +6,8 @@ use std::path::Path;
 use hub_protocol::{Seq, Timestamp};
 
 use super::snapshots;
-use crate::journal::sled::{self, Files, Options, SledJournal};
-use crate::journal::{Entry, Journal, snapshot};
+use crate::journal::sled::{Files, Options};
+use crate::journal::{Entry, Journal, disk, snapshot};
 use crate::record::{ClockMoved, Record};
 use crate::state::State;
 
@@ -22,9 +22,7 @@ pub(super) fn adopt(state_dir: &Path, out: &mut impl Write) -> anyhow::Result<()
         "{} does not exist",
         state_dir.display()
     );
-    let options = Options::default();
-    let rescued = sled::adopt(&files, options.fences)?;
-    let journal = SledJournal::open(state_dir, options)?;
+    let (journal, rescued) = disk::adopt(state_dir, Options::default())?;
     if rescued.first > 1 && !snapshot::exist_in(&files.snapshots()) {
         let nothing = serde_json::to_vec(&State::default())?;
         snapshots(state_dir, &journal).save(rescued.first - 1, &nothing)?;

@@ -8,8 +8,9 @@ use std::path::Path;
 use super::{bar, hash};
 use crate::archive::recover;
 use crate::journal::Journal;
+use crate::journal::disk::DiskJournal;
 use crate::journal::epoch::EpochFile;
-use crate::journal::sled::{Files, OpenError, Options, SledJournal, free_bytes};
+use crate::journal::sled::{Files, OpenError, Options, free_bytes};
 use crate::journal::snapshot::{self, Snapshots};
 
 /// What was found, one line each.
@@ -120,7 +121,7 @@ fn journal(files: &Files, report: &mut Report<impl Write>) -> io::Result<()> {
             "look at the disk (dmesg, smartctl), then start hubd",
         );
     }
-    match SledJournal::open(&files.root, Options::default()) {
+    match DiskJournal::open(&files.root, Options::default()) {
         Ok(journal) => contents(files, &journal, report),
         Err(error @ OpenError::Locked) => {
             report.problem(&error.to_string(), "then run `hubd doctor` again")
@@ -134,7 +135,7 @@ fn journal(files: &Files, report: &mut Report<impl Write>) -> io::Result<()> {
 
 fn contents(
     files: &Files,
-    journal: &SledJournal,
+    journal: &DiskJournal,
     report: &mut Report<impl Write>,
 ) -> io::Result<()> {
     let (earliest, head) = (journal.earliest(), journal.head());

@@ -10,8 +10,8 @@ fn quiet() -> Options {
     Options::default()
 }
 
-fn filled(dir: &Path, records: u64) -> SledJournal {
-    let journal = SledJournal::open(dir, quiet()).unwrap();
+fn filled(dir: &Path, records: u64) -> DiskJournal {
+    let journal = DiskJournal::open(dir, quiet()).unwrap();
     for id in 1..=records {
         append(
             &journal,
@@ -26,7 +26,13 @@ fn filled(dir: &Path, records: u64) -> SledJournal {
     journal
 }
 
-fn append(journal: &SledJournal, record: &Record) {
+/// With everything in the store, which is what can be trimmed.
+fn reopened(journal: DiskJournal, dir: &Path) -> DiskJournal {
+    drop(journal);
+    DiskJournal::open(dir, quiet()).unwrap()
+}
+
+fn append(journal: &DiskJournal, record: &Record) {
     let (kind, payload) = record.encode();
     journal
         .append(&[Entry {
@@ -38,7 +44,7 @@ fn append(journal: &SledJournal, record: &Record) {
 }
 
 fn folded(dir: &Path) -> (Seq, State) {
-    let journal = SledJournal::open(dir, quiet()).unwrap();
+    let journal = DiskJournal::open(dir, quiet()).unwrap();
     let state = recover(&journal, &snapshots(dir, &journal)).unwrap().state;
     (journal.head(), state)
 }
@@ -60,7 +66,7 @@ fn an_import_gives_an_equal_fold() {
 #[test]
 fn a_trimmed_log_is_exported_with_the_fold_it_builds_on() {
     let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    let journal = filled(from.path(), 90);
+    let journal = reopened(filled(from.path(), 90), from.path());
     let state = recover(&journal, &snapshots(from.path(), &journal))
         .unwrap()
         .state;
@@ -131,7 +137,7 @@ fn an_adopted_journal_goes_on_far_above_under_a_new_epoch() {
     drop(journal);
     let (_, before) = folded(dir.path());
     adopt::adopt(dir.path(), &mut io::sink()).unwrap();
-    let journal = SledJournal::open(dir.path(), quiet()).unwrap();
+    let journal = DiskJournal::open(dir.path(), quiet()).unwrap();
     assert_ne!(journal.epoch(), epoch);
     assert_eq!(journal.head(), 1_000_040);
     assert_eq!(
@@ -178,7 +184,7 @@ fn the_doctor_says_what_to_do() {
 #[test]
 fn an_adopted_journal_that_lost_its_snapshots_goes_on_without_them() {
     let dir = tempfile::tempdir().unwrap();
-    let journal = filled(dir.path(), 90);
+    let journal = reopened(filled(dir.path(), 90), dir.path());
     journal.trim(80).unwrap();
     drop(journal);
     adopt::adopt(dir.path(), &mut io::sink()).unwrap();

@@ -4,16 +4,19 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use hubd::journal::sled::{Fences, Options, SledJournal};
+use hubd::journal::disk::DiskJournal;
+use hubd::journal::sled::{Fences, OpenError, Options, SledJournal};
 use hubd::journal::{Journal, JournalError};
 
-use super::{expected, publish};
+use super::{expected, options, publish};
 
 const DIR: &str = "HUB_TEST_JOURNAL";
 const COUNT: &str = "HUB_TEST_COUNT";
 const CHURN: &str = "HUB_TEST_CHURN";
 const UNPACED: &str = "HUB_TEST_UNPACED";
 const UNSYNCED: &str = "HUB_TEST_UNSYNCED";
+const UNSYNCED_LOG: &str = "HUB_TEST_UNSYNCED_LOG";
+const STORE: &str = "HUB_TEST_STORE";
 
 /// A writer that is run under strace.
 pub(super) struct Writer {
@@ -27,6 +30,8 @@ pub(super) struct Writer {
     pub(super) fences: Fences,
     /// In large commits, and keeping only the newest.
     pub(super) churn: bool,
+    /// Without the write-ahead log in front of the store.
+    pub(super) store_only: bool,
 }
 
 impl Writer {
@@ -37,6 +42,7 @@ impl Writer {
             count,
             fences: Fences::default(),
             churn: false,
+            store_only: false,
         }
     }
 
@@ -70,6 +76,12 @@ impl Writer {
         if !self.fences.paced {
             command.env(UNPACED, "1");
         }
+        if !self.fences.log_sync {
+            command.env(UNSYNCED_LOG, "1");
+        }
+        if self.store_only {
+            command.env(STORE, "1");
+        }
         if self.churn {
             command.env(CHURN, "1");
         }
@@ -96,11 +108,12 @@ fn publishes() {
     let fences = Fences {
         fdatasync: std::env::var_os(UNSYNCED).is_none(),
         paced: std::env::var_os(UNPACED).is_none(),
+        log_sync: std::env::var_os(UNSYNCED_LOG).is_none(),
         ..Fences::default()
     };
     let options = Options {
         fences,
-        ..Options::default()
+        ..options()
     };
     // Standard output itself: the harness would collect lines.
     let mut out = std::fs::OpenOptions::new()
@@ -108,16 +121,16 @@ fn publishes() {
         .open("/dev/stdout")
         .unwrap();
     out.write_all(b"\n").unwrap();
-    let journal = match SledJournal::open(Path::new(&dir), options) {
+    let journal = match open(Path::new(&dir), options) {
         Ok(journal) => journal,
         Err(error) => return writeln!(out, "refused {error}").unwrap(),
     };
     let churn = std::env::var_os(CHURN).is_some();
     while journal.head() < count {
         let written = if churn {
-            churned(&journal)
+            churned(&*journal)
         } else {
-            publish(&journal).map(drop)
+            publish(&*journal).map(drop)
         };
         match written {
             Ok(()) => out
@@ -135,8 +148,16 @@ fn publishes() {
     std::process::exit(0);
 }
 
+fn open(dir: &Path, options: Options) -> Result<Box<dyn Journal>, OpenError> {
+    Ok(if std::env::var_os(STORE).is_some() {
+        Box::new(SledJournal::open(dir, options)?)
+    } else {
+        Box::new(DiskJournal::open(dir, options)?)
+    })
+}
+
 /// One commit of 2000 records, some 4 MB, and only these are kept.
-fn churned(journal: &SledJournal) -> Result<(), JournalError> {
+fn churned(journal: &dyn Journal) -> Result<(), JournalError> {
     let head = journal.head();
     let entries: Vec<_> = expected(head + 2000).split_off(usize::try_from(head).unwrap());
     journal.append(&entries)?;

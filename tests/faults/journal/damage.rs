@@ -152,7 +152,7 @@ fn a_newer_format_is_refused_by_name() {
     let path = dir.path().join("epoch");
     let text = fs::read_to_string(&path)
         .unwrap()
-        .replace("\"format\":1", "\"format\":9");
+        .replace("\"format\":2", "\"format\":9");
     let slots = text.lines().filter_map(|line| {
         let (json, _) = line.trim().rsplit_once(' ')?;
         Some(format!(

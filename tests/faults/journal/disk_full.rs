@@ -5,10 +5,11 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::process::Command;
 
-use hubd::journal::sled::{Options, SledJournal};
+use hubd::journal::disk::DiskJournal;
+use hubd::journal::sled::Options;
 use hubd::journal::{Health, Journal, JournalError};
 
-use super::{acknowledge, all, expected, publish};
+use super::{acknowledge, all, copy, expected, open, publish};
 
 /// A file system of a few MiB; unmounted when dropped.
 struct SmallDisk {
@@ -36,8 +37,8 @@ impl SmallDisk {
         self.dir.path().join("state")
     }
 
-    fn open(&self) -> SledJournal {
-        SledJournal::open(&self.state(), options()).unwrap()
+    fn open(&self) -> DiskJournal {
+        DiskJournal::open(&self.state(), options()).unwrap()
     }
 
     /// Takes all the room there is.
@@ -69,7 +70,7 @@ fn options() -> Options {
     Options {
         reserve_bytes: 4 << 20,
         floor_bytes: 2 << 20,
-        ..Options::default()
+        ..super::options()
     }
 }
 
@@ -130,7 +131,7 @@ fn room_is_noticed_without_a_restart() {
 #[test]
 fn a_commit_that_did_not_fit_left_nothing() {
     let disk = SmallDisk::new(24);
-    let journal = SledJournal::open(
+    let journal = DiskJournal::open(
         &disk.state(),
         Options {
             floor_bytes: 0,
@@ -142,6 +143,43 @@ fn a_commit_that_did_not_fit_left_nothing() {
     assert_eq!(all(&journal).unwrap(), expected(head));
     drop(journal);
     assert_eq!(all(&disk.open()).unwrap(), expected(head));
+}
+
+#[test]
+fn what_the_store_has_no_room_for_stays_in_the_log() {
+    let disk = SmallDisk::new(24);
+    let options = Options {
+        reserve_bytes: 0,
+        ..options()
+    };
+    let journal = DiskJournal::open(&disk.state(), options).unwrap();
+    for _ in 0..50 {
+        publish(&journal).unwrap();
+    }
+    disk.fill();
+    let refused = loop {
+        if let Err(error) = acknowledge(&journal) {
+            break error;
+        }
+    };
+    assert!(matches!(refused, JournalError::Full), "{refused}");
+    let head = usize::try_from(journal.head()).unwrap();
+    // What a kill would leave now, where there is room.
+    let elsewhere = tempfile::tempdir().unwrap();
+    copy(&disk.state(), elsewhere.path());
+    let stored = all(&open(elsewhere.path()).unwrap()).unwrap();
+    assert_eq!((stored.len(), &stored[..50]), (head, &expected(50)[..]));
+    disk.make_room();
+    until(|| acknowledge(&journal).is_ok());
+    assert_eq!(all(&journal).unwrap()[..head], stored);
+}
+
+fn until(mut done: impl FnMut() -> bool) {
+    let begun = std::time::Instant::now();
+    while !done() {
+        assert!(begun.elapsed() < std::time::Duration::from_secs(20));
+        std::thread::yield_now();
+    }
 }
 
 #[test]

@@ -13,7 +13,8 @@ use std::path::Path;
 
 use bytes::Bytes;
 use hub_protocol::Seq;
-use hubd::journal::sled::{OpenError, Options, SledJournal};
+use hubd::journal::disk::DiskJournal;
+use hubd::journal::sled::{OpenError, Options};
 use hubd::journal::{Entry, Journal, JournalError};
 use hubd::record::kinds;
 
@@ -52,8 +53,16 @@ fn acknowledge(journal: &dyn Journal) -> Result<(), JournalError> {
     journal.append(&[entry(journal.head() + 1, kinds::SETTLED, 60)])
 }
 
-fn open(dir: &Path) -> Result<SledJournal, OpenError> {
-    SledJournal::open(dir, Options::default())
+/// With a write-ahead log that a few records fill.
+fn options() -> Options {
+    Options {
+        log_bytes: 64 << 10,
+        ..Options::default()
+    }
+}
+
+fn open(dir: &Path) -> Result<DiskJournal, OpenError> {
+    DiskJournal::open(dir, options())
 }
 
 /// A closed journal of `count` records.

@@ -85,6 +85,15 @@ fn what_was_answered_survives_a_disk_that_writes_in_any_order() {
 }
 
 #[test]
+fn the_store_alone_survives_a_disk_that_writes_in_any_order() {
+    let alone = |it| Writer {
+        store_only: true,
+        ..it
+    };
+    assert_eq!(cuts(alone, 7, coin()).lost, 0);
+}
+
+#[test]
 fn large_commits_and_retention_survive_a_disk_that_writes_in_any_order() {
     let cuts = cuts(|it| it.churning(4000), 40, coin());
     assert_eq!(cuts.lost, 0);
@@ -100,6 +109,7 @@ fn without_syncs_within_a_large_commit_a_power_cut_loses_what_was_answered() {
     let cuts = cuts(
         |it| Writer {
             fences,
+            store_only: true,
             ..it.churning(4000)
         },
         5,
@@ -108,14 +118,34 @@ fn without_syncs_within_a_large_commit_a_power_cut_loses_what_was_answered() {
     assert!(cuts.lost > 0);
 }
 
+/// Removed fence: what was only written to the write-ahead log is not durable.
+#[test]
+fn without_fdatasync_of_the_log_a_power_cut_loses_what_was_answered() {
+    let fences = Fences {
+        log_sync: false,
+        ..Fences::default()
+    };
+    let cuts = cuts(|it| Writer { fences, ..it }, usize::MAX, || false);
+    assert_eq!(cuts.made, RECORDS);
+    assert!(cuts.lost > 0);
+}
+
 /// Removed fence: sled's own flush is not durable.
 #[test]
-fn without_fdatasync_a_power_cut_loses_what_was_answered() {
+fn without_fdatasync_of_the_store_a_power_cut_loses_what_was_answered() {
     let fences = Fences {
         fdatasync: false,
         ..Fences::default()
     };
-    let cuts = cuts(|it| Writer { fences, ..it }, usize::MAX, || false);
+    let cuts = cuts(
+        |it| Writer {
+            fences,
+            store_only: true,
+            ..it
+        },
+        usize::MAX,
+        || false,
+    );
     assert_eq!(cuts.made, RECORDS);
     assert!(cuts.lost > 0);
 }

@@ -51,7 +51,7 @@ impl Walk {
         if block.part > 0 || block.is_cut() {
             return self.take_part(block);
         }
-        entries(block)
+        entries(&block.body, block.first, block.entries.into())
     }
 
     /// Whether the last commit that was walked is complete.
@@ -112,24 +112,29 @@ impl Walk {
     }
 }
 
-fn entries(block: &Block) -> Result<Vec<Entry>, Defect> {
-    let mut found = Vec::with_capacity(block.entries.into());
+/// The `count` entries that `body` consists of, numbered from `first`.
+pub(in crate::journal) fn entries(
+    body: &Bytes,
+    first: Seq,
+    count: usize,
+) -> Result<Vec<Entry>, Defect> {
+    let mut found = Vec::with_capacity(count);
     let mut at = 0;
-    for seq in (block.first..).take(block.entries.into()) {
-        let rest = &block.body[at..];
+    for seq in (first..).take(count) {
+        let rest = &body[at..];
         let length = entry_len(rest).ok_or(Defect::Broken("an entry is cut short"))?;
         let end = at + ENTRY_HEADER + length;
-        if end > block.body.len() {
+        if end > body.len() {
             return Err(Defect::Broken("an entry is cut short"));
         }
         found.push(Entry {
             seq,
             kind: rest[0],
-            payload: block.body.slice(at + ENTRY_HEADER..end),
+            payload: body.slice(at + ENTRY_HEADER..end),
         });
         at = end;
     }
-    if at != block.body.len() {
+    if at != body.len() {
         return Err(Defect::Broken("a block is longer than its entries"));
     }
     Ok(found)

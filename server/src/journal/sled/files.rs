@@ -32,6 +32,11 @@ impl Files {
         self.journal().join("conf")
     }
 
+    /// Commits on their way to sled.
+    pub fn wal(&self) -> PathBuf {
+        self.root.join("wal")
+    }
+
     /// What the journal must contain.
     pub fn epoch(&self) -> PathBuf {
         self.root.join("epoch")

@@ -25,6 +25,8 @@ pub struct Options {
     pub reserve_bytes: u64,
     /// Bytes of free disk below which publishes are refused.
     pub floor_bytes: u64,
+    /// Bytes of the write-ahead log in front of it.
+    pub log_bytes: u64,
     /// What a new journal begins with; a random epoch and record 1 when absent.
     pub origin: Option<Origin>,
     /// For tests.
@@ -38,6 +40,8 @@ impl Default for Options {
         Self {
             reserve_bytes: 8 << 20,
             floor_bytes: 4 << 20,
+            // A quarter of a second of the fastest publishers in each half.
+            log_bytes: 4 << 20,
             origin: None,
             fences: Fences::default(),
         }
@@ -96,6 +100,12 @@ pub enum OpenError {
         "the file 'epoch' is missing or broken: put it back, or run `hubd adopt` to go on with what the journal holds"
     )]
     NoEpoch,
+    /// What was stored last may have been in the write-ahead log only, and that is gone.
+    #[error(
+        "the file 'wal' is missing, and what was stored last may have been only there: put it back, or run `hubd adopt` \
+         to go on with what the journal holds"
+    )]
+    NoLog,
     /// Written by a newer build.
     #[error(
         "the journal has format {found}; this version of hubd reads up to {known}: install a newer one"

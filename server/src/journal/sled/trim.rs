@@ -115,7 +115,7 @@ impl Shared {
         tracing::error!(%error, "the journal failed");
         let marked = crate::journal::durable::replace(
             &self.files.suspect(),
-            format!("{error}\n").as_bytes(),
+            &[error.to_string().as_bytes(), b"\n"],
         );
         if let Err(error) = marked {
             tracing::error!(%error, "the failure could not be noted for the next start");

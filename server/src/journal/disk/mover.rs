@@ -1,0 +1,58 @@
+//! The thread that brings commits from the write-ahead log into the store.
+
+use std::io;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+
+use super::Shared;
+use super::pending::Stuck;
+use crate::journal::JournalError;
+
+/// The thread; it moves what is left and ends with this.
+#[derive(Debug)]
+pub(super) struct Mover {
+    shared: Arc<Shared>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl Mover {
+    pub(super) fn start(shared: &Arc<Shared>) -> io::Result<Self> {
+        let moving = Arc::clone(shared);
+        let thread = thread::Builder::new()
+            .name("journal-mover".into())
+            .spawn(move || run(&moving))?;
+        Ok(Self {
+            shared: Arc::clone(shared),
+            thread: Mutex::new(Some(thread)),
+        })
+    }
+
+    /// Waits until all that can be moved is.
+    pub(super) fn end(&self) {
+        self.shared.pending.end();
+        let thread = self
+            .thread
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        if let Some(thread) = thread {
+            let _ = thread.join();
+        }
+    }
+}
+
+fn run(shared: &Shared) {
+    while let Some(batch) = shared.pending.next() {
+        let stuck = match shared.store.store(&batch.entries) {
+            Ok(()) => {
+                shared.pending.forget(batch.commits);
+                continue;
+            }
+            Err(JournalError::Full) => Stuck::Full,
+            Err(_) => Stuck::Failed,
+        };
+        if !shared.pending.stuck(stuck) {
+            return;
+        }
+    }
+}

@@ -1,0 +1,251 @@
+use std::fs;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+use tempfile::TempDir;
+
+use super::*;
+use crate::record::kinds;
+
+/// A log that a few records fill.
+const SMALL: u64 = 16 * 1024;
+
+fn options() -> Options {
+    Options {
+        reserve_bytes: 0,
+        floor_bytes: 0,
+        log_bytes: SMALL,
+        ..Options::default()
+    }
+}
+
+fn open(dir: &TempDir) -> DiskJournal {
+    DiskJournal::open(dir.path(), options()).unwrap()
+}
+
+fn entries(first: Seq, sizes: &[usize]) -> Vec<Entry> {
+    let numbered = sizes.iter().zip(first..);
+    let entry = |(size, seq): (&usize, Seq)| Entry {
+        seq,
+        kind: kinds::NOTIFIED,
+        payload: vec![u8::try_from(seq % 251).unwrap(); *size].into(),
+    };
+    numbered.map(entry).collect()
+}
+
+fn append(journal: &DiskJournal, sizes: &[usize]) -> Vec<Entry> {
+    let entries = entries(journal.head() + 1, sizes);
+    journal.append(&entries).unwrap();
+    entries
+}
+
+fn all(journal: &DiskJournal) -> Vec<Entry> {
+    let (mut found, mut at) = (Vec::new(), journal.earliest());
+    while at <= journal.head() {
+        found.extend(journal.read(at, 10_000).unwrap());
+        at = found.last().unwrap().seq + 1;
+    }
+    found
+}
+
+/// What a kill would leave: the files as they are now, elsewhere.
+fn killed(dir: &TempDir) -> TempDir {
+    let left = tempfile::tempdir().unwrap();
+    fs::create_dir(left.path().join("journal")).unwrap();
+    for file in ["epoch", "wal", "journal/db", "journal/conf"] {
+        fs::copy(dir.path().join(file), left.path().join(file)).unwrap();
+    }
+    left
+}
+
+/// As a journal whose store gets nothing: it opens with `entries` in the log only.
+fn with_log(commits: &[Vec<Entry>]) -> TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    let journal = open(&dir);
+    let epoch = journal.epoch();
+    drop(journal);
+    let (mut log, mut chain) = (Vec::new(), 0);
+    for commit in commits {
+        let (frame, after) = frame::encode(epoch, chain, commit);
+        log.extend_from_slice(&frame);
+        chain = after;
+    }
+    log.resize(usize::try_from(SMALL).unwrap(), 0);
+    fs::write(dir.path().join("wal"), log).unwrap();
+    dir
+}
+
+fn sizes() -> impl Strategy<Value = Vec<Vec<usize>>> {
+    let size = prop_oneof![6 => 1..400_usize, 2 => 400..4200_usize, 1 => 4200..20_000_usize];
+    vec(vec(size, 1..5), 1..30)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn every_record_is_readable_from_every_cursor(commits in sizes(), max in 0..20_000_usize) {
+        let dir = tempfile::tempdir().unwrap();
+        let journal = open(&dir);
+        let stored: Vec<_> = commits.iter().flat_map(|sizes| append(&journal, sizes)).collect();
+        for from in 1..=journal.head() {
+            let found = journal.read(from, max).unwrap();
+            let rest = &stored[usize::try_from(from).unwrap() - 1..];
+            prop_assert!(!found.is_empty());
+            prop_assert_eq!(&found[..], &rest[..found.len()]);
+        }
+        drop(journal);
+        prop_assert_eq!(all(&open(&dir)), stored);
+    }
+
+    #[test]
+    fn what_was_appended_is_there_after_a_kill(commits in sizes()) {
+        let dir = tempfile::tempdir().unwrap();
+        let journal = open(&dir);
+        let stored: Vec<_> = commits.iter().flat_map(|sizes| append(&journal, sizes)).collect();
+        // The mover rests: what it has not moved waits for more, or for a second.
+        journal.shared.pending.wait_for_all().unwrap();
+        let more = append(&journal, &[100, 30, 700]);
+        let left = killed(&dir);
+        let journal = open(&left);
+        prop_assert_eq!(all(&journal), [&stored[..], &more].concat());
+        append(&journal, &[10]);
+    }
+}
+
+#[test]
+fn what_only_the_log_holds_is_taken_in_and_brought_to_the_store() {
+    let commits = [
+        entries(1, &[10, 20]),
+        entries(3, &[500]),
+        entries(4, &[1, 1]),
+    ];
+    let dir = with_log(&commits);
+    let journal = open(&dir);
+    assert_eq!(all(&journal), commits.concat());
+    drop(journal);
+    let store = SledJournal::open(dir.path(), options()).unwrap();
+    assert_eq!(store.read(1, 10_000).unwrap(), commits.concat());
+}
+
+#[test]
+fn a_commit_cut_short_was_never_answered_and_is_not_there() {
+    let whole = entries(1, &[10, 20]);
+    let dir = with_log(&[whole.clone(), entries(3, &[500, 500])]);
+    let mut log = fs::read(dir.path().join("wal")).unwrap();
+    log[600] ^= 1;
+    fs::write(dir.path().join("wal"), log).unwrap();
+    let journal = open(&dir);
+    assert_eq!(all(&journal), whole);
+    // Its place is taken by the next one.
+    append(&journal, &[7]);
+    drop(journal);
+    assert_eq!(open(&dir).head(), 3);
+}
+
+#[test]
+fn a_break_before_something_sound_is_refused() {
+    let dir = with_log(&[entries(1, &[10]), entries(2, &[500]), entries(3, &[10])]);
+    let mut log = fs::read(dir.path().join("wal")).unwrap();
+    log[300] ^= 1;
+    fs::write(dir.path().join("wal"), log).unwrap();
+    let error = DiskJournal::open(dir.path(), options()).unwrap_err();
+    assert!(matches!(error, OpenError::Broken { at: 2, .. }), "{error}");
+}
+
+#[test]
+fn a_log_that_does_not_chain_to_the_store_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let journal = open(&dir);
+    append(&journal, &[10]);
+    drop(journal);
+    let other = with_log(&[entries(1, &[99]), entries(2, &[10])]);
+    let mut log = fs::read(other.path().join("wal")).unwrap();
+    let epoch = fs::read(dir.path().join("wal")).unwrap()[8..16].to_vec();
+    // The first frame's record is in the store already; the second is not of this journal.
+    let second = 36 + 5 + 99;
+    for at in [0, second] {
+        log[at + 8..at + 16].copy_from_slice(&epoch);
+    }
+    fs::write(dir.path().join("wal"), &log).unwrap();
+    // Its checksum covers the identity.
+    assert_eq!(open(&dir).head(), 1);
+    let (frame, _) = frame::encode(open(&dir).epoch(), 77, &entries(2, &[10]));
+    log[..frame.len()].copy_from_slice(&frame);
+    fs::write(dir.path().join("wal"), &log).unwrap();
+    let error = DiskJournal::open(dir.path(), options()).unwrap_err();
+    assert!(matches!(error, OpenError::Broken { at: 2, .. }), "{error}");
+}
+
+#[test]
+fn a_missing_log_is_refused_until_the_journal_is_adopted() {
+    let dir = tempfile::tempdir().unwrap();
+    let journal = open(&dir);
+    let stored = append(&journal, &[10, 20]);
+    drop(journal);
+    fs::remove_file(dir.path().join("wal")).unwrap();
+    let error = DiskJournal::open(dir.path(), options()).unwrap_err();
+    assert!(matches!(error, OpenError::NoLog), "{error}");
+    let (store, rescued) = adopt(dir.path(), options()).unwrap();
+    assert_eq!((rescued.head, rescued.broken), (2, None));
+    drop(store);
+    assert_eq!(all(&open(&dir)), stored);
+}
+
+#[test]
+fn what_only_the_log_holds_is_adopted() {
+    let commits = [entries(1, &[10, 20]), entries(3, &[500])];
+    let dir = with_log(&commits);
+    fs::remove_file(dir.path().join("epoch")).unwrap();
+    let (store, rescued) = adopt(dir.path(), options()).unwrap();
+    assert_eq!((rescued.head, rescued.used), (3, 3));
+    drop(store);
+    assert!(!dir.path().join("wal").exists());
+    assert_eq!(all(&open(&dir)), commits.concat());
+}
+
+#[test]
+fn a_commit_larger_than_the_log_goes_to_the_store() {
+    let dir = tempfile::tempdir().unwrap();
+    let journal = open(&dir);
+    let mut stored = append(&journal, &[10]);
+    stored.extend(append(&journal, &[3000; 20]));
+    stored.extend(append(&journal, &[10]));
+    drop(journal);
+    assert_eq!(all(&open(&dir)), stored);
+}
+
+#[test]
+fn a_little_is_in_the_store_after_a_while() {
+    let dir = tempfile::tempdir().unwrap();
+    let journal = open(&dir);
+    append(&journal, &[10]);
+    let begun = Instant::now();
+    while journal.shared.store.head() == 0 {
+        assert!(begun.elapsed() < Duration::from_secs(20), "it stays");
+        thread::yield_now();
+    }
+    assert_eq!(all(&journal), entries(1, &[10]));
+}
+
+#[test]
+fn a_closed_journal_takes_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let journal = open(&dir);
+    journal.close().unwrap();
+    let refused = journal.append(&entries(1, &[1]));
+    assert!(matches!(refused, Err(JournalError::Io(_))));
+}
+
+#[test]
+fn what_is_trimmed_is_gone_and_the_rest_is_there() {
+    let dir = tempfile::tempdir().unwrap();
+    let journal = open(&dir);
+    let stored: Vec<_> = (0..40).flat_map(|_| append(&journal, &[3000])).collect();
+    journal.trim(30).unwrap();
+    assert!((2..=30).contains(&journal.earliest()));
+    let skipped = usize::try_from(journal.earliest() - 1).unwrap();
+    assert_eq!(all(&journal), &stored[skipped..]);
+}
