@@ -15,15 +15,22 @@ pub fn adopt(dir: &Path, options: Options) -> Result<(SledJournal, Rescued), Ope
     let files = Files::new(dir);
     let mut rescued = sled::adopt(&files, options.fences)?;
     let store = SledJournal::open(dir, options)?;
-    let bytes = match fs::read(files.wal()) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
-        bytes => bytes?,
+    let log = match fs::read(files.wal()) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Bytes::new(),
+        Err(error) => {
+            let why = || format!("the file 'wal' cannot be read: {error}");
+            rescued.broken.get_or_insert_with(why);
+            Bytes::new()
+        }
+        Ok(bytes) => bytes.into(),
     };
-    for Left { frame, .. } in wal::above(rescued.head, &Bytes::from(bytes)) {
+    for Left { frame, .. } in wal::above(rescued.head, &log) {
         rescued.used = rescued.used.max(frame.last());
-        if rescued.broken.is_none() && (frame.first() - 1, frame.chain) == store.end() {
+        if rescued.broken.is_none() && frame.follows(store.end()) {
             store.store(&frame.entries)?;
             rescued.head = frame.last();
+        } else {
+            rescued.broken.get_or_insert_with(|| wal::GAP.into());
         }
     }
     wal::put_away(&files)?;

@@ -106,6 +106,11 @@ impl Frame {
         self.entries[0].seq
     }
 
+    /// Whether it goes on behind the entry `head`, after which the chain is `chain`.
+    pub(super) fn follows(&self, (head, chain): (Seq, u32)) -> bool {
+        (self.first(), self.chain) == (head + 1, chain)
+    }
+
     /// The number of its last entry.
     pub(super) fn last(&self) -> Seq {
         self.entries[self.entries.len() - 1].seq

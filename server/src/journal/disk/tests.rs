@@ -207,6 +207,17 @@ fn what_only_the_log_holds_is_adopted() {
 }
 
 #[test]
+fn what_lies_behind_a_break_in_the_log_is_not_adopted_and_its_numbers_are_not_given_again() {
+    let dir = with_log(&[entries(1, &[10]), entries(2, &[500]), entries(3, &[10])]);
+    let mut log = fs::read(dir.path().join("wal")).unwrap();
+    log[300] ^= 1;
+    fs::write(dir.path().join("wal"), log).unwrap();
+    let (_, rescued) = adopt(dir.path(), options()).unwrap();
+    assert_eq!((rescued.head, rescued.used), (1, 3));
+    assert_eq!(rescued.broken.as_deref(), Some(wal::GAP));
+}
+
+#[test]
 fn a_commit_larger_than_the_log_goes_to_the_store() {
     let dir = tempfile::tempdir().unwrap();
     let journal = open(&dir);

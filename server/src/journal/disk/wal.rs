@@ -14,6 +14,9 @@ use super::frame::{self, Frame};
 use crate::journal::durable;
 use crate::journal::sled::{Files, OpenError};
 
+/// What is wrong with a log that holds newer commits, but not the next one.
+pub(super) const GAP: &str = "the file 'wal' does not go on where the journal ends";
+
 /// One of the two halves.
 pub(super) type Half = usize;
 
@@ -74,11 +77,11 @@ pub(super) fn above(head: Seq, bytes: &Bytes) -> Vec<Left> {
     left
 }
 
-/// Reads what the log holds above `head`, where the chain is `chain`, and opens it to go on behind that.
+/// Reads what the log holds behind the store's `end`, its last entry and the chain there, and opens it to go on.
 pub(super) fn open(
     files: &Files,
     epoch: Epoch,
-    (head, chain): (Seq, u32),
+    end: (Seq, u32),
     wanted: u64,
     sync: bool,
 ) -> Result<(Wal, Vec<Left>), OpenError> {
@@ -88,12 +91,12 @@ pub(super) fn open(
     };
     if bytes.len() as u64 != wanted {
         let reason = format!("the file 'wal' has {} bytes, not {wanted}", bytes.len());
-        let at = head + 1;
+        let at = end.0 + 1;
         return Err(OpenError::Broken { at, reason });
     }
-    let mut left = above(head, &bytes);
+    let mut left = above(end.0, &bytes);
     left.retain(|left| left.frame.epoch == epoch);
-    check(&left, head, chain)?;
+    check(&left, end)?;
     if !left.is_empty() {
         // After a failed sync the page cache may show what is not on the disk: it is written again, elsewhere.
         durable::replace(&files.wal(), &[&bytes])?;
@@ -118,14 +121,13 @@ pub(super) fn open(
 }
 
 /// Whether `left` goes on where the store ends.
-fn check(left: &[Left], mut head: Seq, mut chain: u32) -> Result<(), OpenError> {
+fn check(left: &[Left], mut end: (Seq, u32)) -> Result<(), OpenError> {
     for Left { frame, .. } in left {
-        if frame.first() != head + 1 || frame.chain != chain {
-            let reason = "the file 'wal' does not go on where the journal ends".into();
-            let at = head + 1;
+        if !frame.follows(end) {
+            let (at, reason) = (end.0 + 1, GAP.into());
             return Err(OpenError::Broken { at, reason });
         }
-        (head, chain) = (frame.last(), frame.chain_after);
+        end = (frame.last(), frame.chain_after);
     }
     Ok(())
 }
