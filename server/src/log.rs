@@ -71,6 +71,12 @@ impl Event {
 
     /// The notification's immutable JSON, without decoding the rest.
     pub fn json(&self) -> Option<Bytes> {
+        let json = notification_json(self.entry.kind, &self.entry.payload)?;
+        Some(self.entry.payload.slice_ref(json))
+    }
+
+    /// [`Self::json`], to look at.
+    pub fn json_bytes(&self) -> Option<&[u8]> {
         notification_json(self.entry.kind, &self.entry.payload)
     }
 

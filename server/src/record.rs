@@ -264,8 +264,8 @@ impl Record {
             kinds::NOTIFIED => {
                 let (route, json) = unframed(kind, payload)?;
                 Self::Notified(Notified {
-                    route: parse(kind, &route)?,
-                    json,
+                    route: parse(kind, route)?,
+                    json: payload.slice_ref(json),
                 })
             }
             kinds::SETTLED => Self::Settled(parse(kind, payload)?),
@@ -276,8 +276,8 @@ impl Record {
             kinds::CARRIED => {
                 let (id, json) = unframed(kind, payload)?;
                 Self::Carried(Carried {
-                    id: parse(kind, &id)?,
-                    json,
+                    id: parse(kind, id)?,
+                    json: payload.slice_ref(json),
                 })
             }
             kinds::TRIMMED => Self::Trimmed(parse(kind, payload)?),
@@ -316,8 +316,8 @@ impl Record {
     }
 }
 
-/// The notification's JSON in an entry's payload, without a copy; `None` where the kind carries none.
-pub fn notification_json(kind: u8, payload: &Bytes) -> Option<Bytes> {
+/// The notification's JSON in an entry's payload; `None` where the kind carries none.
+pub fn notification_json(kind: u8, payload: &[u8]) -> Option<&[u8]> {
     if kind != kinds::NOTIFIED && kind != kinds::CARRIED {
         return None;
     }
@@ -344,15 +344,12 @@ fn framed(head: &[u8], json: &[u8]) -> Bytes {
     payload.freeze()
 }
 
-fn unframed(kind: u8, payload: &Bytes) -> Result<(Bytes, Bytes), DecodeError> {
+fn unframed(kind: u8, payload: &[u8]) -> Result<(&[u8], &[u8]), DecodeError> {
     let broken = || DecodeError::Broken {
         kind,
         reason: "cut short".into(),
     };
     let (length, rest) = payload.split_first_chunk::<4>().ok_or_else(broken)?;
     let length = u32::from_le_bytes(*length) as usize;
-    if rest.len() < length {
-        return Err(broken());
-    }
-    Ok((payload.slice(4..4 + length), payload.slice(4 + length..)))
+    rest.split_at_checked(length).ok_or_else(broken)
 }

@@ -168,7 +168,7 @@ impl Reader {
             if std::mem::take(&mut self.presence_due) {
                 return frame::presence(&self.hub).await;
             }
-            let events = match self.read().await {
+            let (events, shared) = match self.read().await {
                 Ok(events) => events,
                 Err(JournalError::Corrupt { .. }) => return Some(self.skip_corruption()),
                 Err(error) => {
@@ -182,19 +182,21 @@ impl Reader {
                 }
                 continue;
             }
-            if let Some(chunk) = self.chunk(&events) {
+            if let Some(chunk) = self.chunk(&events, shared) {
                 return Some(chunk);
             }
         }
     }
 
-    async fn read(&self) -> Result<Vec<Arc<Event>>, JournalError> {
+    /// What comes next, and whether other readers have the same events in hand.
+    async fn read(&self) -> Result<(Vec<Arc<Event>>, bool), JournalError> {
         if let Some(events) = self.hub.log().recent(self.cursor, CHUNK_EVENTS) {
-            return Ok(events);
+            return Ok((events, true));
         }
         let (log, cursor) = (Arc::clone(self.hub.log()), self.cursor);
         let read = tokio::task::spawn_blocking(move || log.read(cursor, CHUNK_BYTES));
-        read.await.map_err(std::io::Error::other)?
+        let events = read.await.map_err(std::io::Error::other)??;
+        Ok((events, false))
     }
 
     /// What cannot be read is said, and what comes after the head goes on.
@@ -237,13 +239,14 @@ impl Reader {
         }
     }
 
-    fn chunk(&mut self, events: &[Arc<Event>]) -> Option<Bytes> {
+    fn chunk(&mut self, events: &[Arc<Event>], shared: bool) -> Option<Bytes> {
         let epoch = self.hub.log().epoch();
         if let [event] = events
             && event.seq() == self.cursor + 1
         {
             self.cursor = event.seq();
-            return self.frame(event, epoch).cloned();
+            let frame = self.wants(event).then(|| shared_frame(event, epoch));
+            return frame.flatten().cloned();
         }
         let mut chunk = Vec::new();
         for event in events {
@@ -253,7 +256,12 @@ impl Reader {
                 );
             }
             self.cursor = event.seq();
-            if let Some(frame) = self.frame(event, epoch) {
+            if !self.wants(event) {
+                continue;
+            }
+            if !shared {
+                frame::write(&mut chunk, event, epoch);
+            } else if let Some(frame) = shared_frame(event, epoch) {
                 chunk.extend_from_slice(frame);
             }
             if chunk.len() > CHUNK_BYTES {
@@ -263,10 +271,12 @@ impl Reader {
         (!chunk.is_empty()).then(|| chunk.into())
     }
 
-    fn frame<'a>(&self, event: &'a Event, epoch: Epoch) -> Option<&'a Bytes> {
-        if !self.kinds.want(event, &self.filter) || self.hub.log().hides(event) {
-            return None;
-        }
-        event.frame(|event| frame::of(event, epoch))
+    fn wants(&self, event: &Event) -> bool {
+        self.kinds.want(event, &self.filter) && !self.hub.log().hides(event)
     }
+}
+
+/// The frame of an event that other readers get as well.
+fn shared_frame(event: &Event, epoch: Epoch) -> Option<&Bytes> {
+    event.frame(|event| frame::of(event, epoch))
 }

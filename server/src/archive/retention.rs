@@ -184,7 +184,10 @@ impl Archivist {
     fn json_at(&self, location: Seq) -> Result<Bytes, RecoverError> {
         let found = self.parts.journal.read(location, 1)?;
         let entry = found.first().filter(|entry| entry.seq == location);
-        let json = entry.and_then(|entry| notification_json(entry.kind, &entry.payload));
+        let json = entry.and_then(|entry| {
+            let json = notification_json(entry.kind, &entry.payload)?;
+            Some(entry.payload.slice_ref(json))
+        });
         let missing = || JournalError::Corrupt {
             at: location,
             reason: "a pending notification is missing".into(),

@@ -115,28 +115,32 @@ fn concerns(filter: &Filter, event: &Event) -> bool {
 
 /// The frame of an event, the same for every reader.
 pub(super) fn of(event: &Event, epoch: Epoch) -> Option<Bytes> {
-    if let Some(json) = event.json() {
-        return Some(frame(epoch, event.seq(), "notification", &json));
+    let mut frame = Vec::with_capacity(HEAD_BYTES + event.entry().payload.len());
+    write(&mut frame, event, epoch);
+    (!frame.is_empty()).then(|| frame.into())
+}
+
+/// Adds the frame of an event to `out`; nothing where there is none.
+pub(super) fn write(out: &mut Vec<u8>, event: &Event, epoch: Epoch) {
+    let mut put = |name, data: &[u8]| put(out, epoch, event.seq(), name, data);
+    if let Some(json) = event.json_bytes() {
+        return put("notification", json);
     }
-    match event.record()? {
-        Record::Settled(settled) => Some(frame(
-            epoch,
-            event.seq(),
-            "delivery",
-            &json(&delivery(settled)),
-        )),
-        Record::Seen(Seen {
+    match event.record() {
+        Some(Record::Settled(settled)) => put("delivery", &json(&delivery(settled))),
+        Some(Record::Seen(Seen {
             ids,
             up_to,
             seen,
             at,
-        }) => {
+        })) => {
             let data = serde_json::json!({ "ids": ids, "up_to": up_to, "seen": seen, "at": at });
-            Some(frame(epoch, event.seq(), "seen", &json(&data)))
+            put("seen", &json(&data));
         }
         record => {
-            let (name, data) = news::of(record)?;
-            Some(frame(epoch, event.seq(), name, &json(&data)))
+            if let Some((name, data)) = record.and_then(news::of) {
+                put(name, &json(&data));
+            }
         }
     }
 }
@@ -205,12 +209,10 @@ pub(super) fn corrupt(epoch: Epoch, from: Seq, to: Seq) -> String {
 const HEAD_BYTES: usize = 80;
 
 /// JSON holds no raw line ends, so that data is one line.
-fn frame(epoch: Epoch, seq: Seq, event: &str, data: &[u8]) -> Bytes {
-    let mut frame = Vec::with_capacity(HEAD_BYTES + data.len());
-    let _ = write!(frame, "id: {epoch}-{seq}\nevent: {event}\ndata: ");
-    frame.extend_from_slice(data);
-    frame.extend_from_slice(b"\n\n");
-    frame.into()
+fn put(out: &mut Vec<u8>, epoch: Epoch, seq: Seq, event: &str, data: &[u8]) {
+    let _ = write!(out, "id: {epoch}-{seq}\nevent: {event}\ndata: ");
+    out.extend_from_slice(data);
+    out.extend_from_slice(b"\n\n");
 }
 
 fn json(value: &impl Serialize) -> Vec<u8> {
