@@ -344,8 +344,7 @@ impl Driver {
     pub(super) fn stored_json(&self, location: Seq) -> Bytes {
         assert!(location >= self.model.kept_from, "it is no longer stored");
         let (kind, payload) = &self.log[usize::try_from(location).unwrap() - 1];
-        let json = notification_json(*kind, payload).expect("no JSON is stored there");
-        payload.slice_ref(json)
+        payload.slice_ref(notification_json(*kind, payload).expect("no JSON is stored there"))
     }
 }
 

@@ -48,7 +48,7 @@ struct Shared {
 #[derive(Debug)]
 struct Writer {
     wal: Wal,
-    head: Seq,
+    /// The chain after the head.
     chain: u32,
     closed: bool,
 }
@@ -70,7 +70,6 @@ impl DiskJournal {
             head: AtomicU64::new(head),
             writer: Mutex::new(Writer {
                 wal,
-                head,
                 chain,
                 closed: false,
             }),
@@ -132,9 +131,8 @@ impl Shared {
             self.pending.wait_for_all()?;
             self.store.append(entries)?;
         }
-        writer.head += entries.len() as u64;
         writer.chain = chain;
-        self.head.store(writer.head, Ordering::Release);
+        self.head.fetch_add(entries.len() as u64, Ordering::Release);
         Ok(())
     }
 }
@@ -160,7 +158,7 @@ impl Journal for DiskJournal {
         if writer.closed {
             return Err(io::Error::other("the journal is closed").into());
         }
-        super::assert_numbered(entries, writer.head + 1);
+        super::assert_numbered(entries, self.head() + 1);
         self.shared.store.admit(entries)?;
         self.shared.append(&mut writer, entries)
     }

@@ -22,6 +22,14 @@ pub fn replace(path: &Path, parts: &[&[u8]]) -> io::Result<()> {
     sync_parent(path)
 }
 
+/// Opens the file at `path`, which is no link, to be written in place.
+pub fn open_in_place(path: &Path) -> io::Result<File> {
+    fs::OpenOptions::new()
+        .write(true)
+        .custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed())
+        .open(path)
+}
+
 /// Makes the names in a directory durable.
 pub fn sync_dir(dir: &Path) -> io::Result<()> {
     File::open(dir)?.sync_all()

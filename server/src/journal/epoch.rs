@@ -6,7 +6,7 @@
 
 use std::fs::{self, File};
 use std::io;
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
@@ -115,10 +115,7 @@ impl EpochFile {
 
     /// Opens the file that says `anchor`.
     pub fn open(path: &Path, anchor: Anchor) -> io::Result<Self> {
-        let file = fs::OpenOptions::new()
-            .write(true)
-            .custom_flags(libc_nofollow())
-            .open(path)?;
+        let file = durable::open_in_place(path)?;
         Ok(Self {
             file,
             last: Mutex::new(anchor),
@@ -145,10 +142,6 @@ impl EpochFile {
         *last = next;
         Ok(())
     }
-}
-
-fn libc_nofollow() -> i32 {
-    rustix::fs::OFlags::NOFOLLOW.bits().cast_signed()
 }
 
 #[cfg(test)]

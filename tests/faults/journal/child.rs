@@ -4,7 +4,9 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+use hub_protocol::Seq;
 use hubd::journal::disk::DiskJournal;
+use hubd::journal::epoch::EpochFile;
 use hubd::journal::sled::{Fences, OpenError, Options, SledJournal};
 use hubd::journal::{Journal, JournalError};
 
@@ -17,6 +19,7 @@ const UNPACED: &str = "HUB_TEST_UNPACED";
 const UNSYNCED: &str = "HUB_TEST_UNSYNCED";
 const UNSYNCED_LOG: &str = "HUB_TEST_UNSYNCED_LOG";
 const STORE: &str = "HUB_TEST_STORE";
+const RESTING: &str = "HUB_TEST_RESTING";
 
 /// A writer that is run under strace.
 pub(super) struct Writer {
@@ -32,6 +35,8 @@ pub(super) struct Writer {
     pub(super) churn: bool,
     /// Without the write-ahead log in front of the store.
     pub(super) store_only: bool,
+    /// Not killed before the store has everything.
+    pub(super) resting: bool,
 }
 
 impl Writer {
@@ -43,6 +48,7 @@ impl Writer {
             fences: Fences::default(),
             churn: false,
             store_only: false,
+            resting: false,
         }
     }
 
@@ -81,6 +87,9 @@ impl Writer {
         }
         if self.store_only {
             command.env(STORE, "1");
+        }
+        if self.resting {
+            command.env(RESTING, "1");
         }
         if self.churn {
             command.env(CHURN, "1");
@@ -144,8 +153,19 @@ fn publishes() {
             }
         }
     }
+    if std::env::var_os(RESTING).is_some() {
+        while in_store(Path::new(&dir)) < count {
+            std::thread::yield_now();
+        }
+    }
     // A kill, not an end: nothing is closed.
     std::process::exit(0);
+}
+
+/// The last record that the store says to have.
+fn in_store(dir: &Path) -> Seq {
+    let anchor = EpochFile::read(&dir.join("epoch")).unwrap();
+    anchor.expect("a journal was opened").synced
 }
 
 fn open(dir: &Path, options: Options) -> Result<Box<dyn Journal>, OpenError> {

@@ -13,7 +13,7 @@ use crate::journal::{Entry, JournalError, block};
 /// Bytes of entries that are worth a flush of the store; just below what it flushes at once.
 const WORTH: usize = 28 * 1024;
 /// What is worth less waits no longer than this, so that the epoch file is never far behind.
-pub(super) const PATIENCE: Duration = Duration::from_secs(1);
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// The queue between the writer and the mover; readers look into it.
 #[derive(Debug, Default)]

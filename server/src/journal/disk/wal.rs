@@ -5,7 +5,7 @@
 
 use std::fs::{self, File};
 use std::io;
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::os::unix::fs::FileExt;
 
 use bytes::Bytes;
 use hub_protocol::{Epoch, Seq};
@@ -107,12 +107,8 @@ pub(super) fn open(
             half: last.half,
             offset: last.end,
         });
-    let file = fs::OpenOptions::new()
-        .write(true)
-        .custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed())
-        .open(files.wal())?;
     let wal = Wal {
-        file,
+        file: durable::open_in_place(&files.wal())?,
         half_bytes: wanted / 2,
         next,
         sync,

@@ -165,6 +165,9 @@ pub(super) fn open(dir: &Path, options: Options) -> Result<Shared, OpenError> {
         })
     };
     let end = checked.unwrap_or_else(panicked)?;
+    // What a killed process wrote may be in the page cache only, and counts as stored from here on. sled syncs as it
+    // opens where its last segment is not full, which is nearly always, and by chance.
+    store.sync()?;
     let epoch_file = EpochFile::open(&files.epoch(), anchor)?;
     let shared = Shared {
         epoch: anchor.epoch,
