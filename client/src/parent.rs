@@ -21,8 +21,8 @@ enum Watched {
     Parent(Pid),
 }
 
-/// Returns when the agent's process, or else the parent, is gone; never if there was none when this began (a waiter
-/// detached by `setsid -f` or a shell that has already ended belongs to nobody).
+/// Returns when the agent's process, or else the parent, is gone; never if there was none when this began: a waiter
+/// detached by `setsid -f`, or by a shell that has already ended, belongs to nobody.
 pub(crate) async fn ended(env: &Env) {
     match watched(env) {
         Some(watched) => gone(watched).await,
@@ -43,8 +43,25 @@ fn watched(env: &Env) -> Option<Watched> {
     });
     match agent {
         Some(pid) => Some(Watched::Agent(pid)),
-        None => getppid().map(Watched::Parent),
+        None => parent().map(Watched::Parent),
     }
+}
+
+fn parent() -> Option<Pid> {
+    loop {
+        let parent = getppid()?;
+        let launched = is_launcher(parent);
+        // One that has ended meanwhile has left its number to nobody, or to somebody else.
+        if getppid() == Some(parent) {
+            return (!launched).then_some(parent);
+        }
+    }
+}
+
+/// Whether the process is a `setsid`, which ends as soon as it has started us: that may be after we have looked.
+fn is_launcher(pid: Pid) -> bool {
+    let name = std::fs::read(format!("/proc/{pid}/comm"));
+    name.is_ok_and(|name| name.trim_ascii() == b"setsid")
 }
 
 fn is_alive(pid: Pid) -> bool {

@@ -136,6 +136,22 @@ fn a_waiter_detached_on_purpose_outlives_the_shell() {
 }
 
 #[test]
+fn a_waiter_does_not_end_with_a_launcher_that_ends_late() {
+    let place = Place::with_hub();
+    // It stands for the one that starts its child before it has ended itself.
+    let launcher =
+        "ln -s \"$(command -v sh)\" setsid; exec ./setsid -c 'hubctl wait > out & read line'";
+    let mut launcher = place.sh(launcher).spawn();
+    until("it is there", || !place.waiters().is_empty());
+    launcher.child().kill().unwrap();
+    launcher.child().wait().unwrap();
+    place.hubctl(&["notify", "x"]).run().ok();
+    until("it is woken", || {
+        std::fs::read_to_string(place.path("work/out")).is_ok_and(|out| out.contains("\"x\""))
+    });
+}
+
+#[test]
 fn a_killed_waiter_frees_its_inbox_and_loses_nothing() {
     let place = Place::with_hub();
     drop(place.waiter(place.hubctl(&["wait"])));

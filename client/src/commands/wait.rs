@@ -19,7 +19,7 @@ use crate::span::Span;
 #[command(after_help = "\
 Prints one JSON object a line on stdout, acknowledges them once they are flushed, and ends. At the timeout it
 says so on stderr and exits 0. While the hub restarts it keeps its place and its deadline. It ends with the
-agent's process (CLAUDE_PID), or else with its parent process: start it with `setsid -f` to outlive both.
+agent's process (CLAUDE_PID); where there is none with its parent process, unless `setsid -f` has detached it.
 With --rewake it is the hook that wakes an idle session by itself; `hubctl hooks install claude` installs it.
 SIGINT and SIGTERM end it as usual (130 and 143 in a shell); what it had not printed stays pending.
 
