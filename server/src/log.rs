@@ -3,16 +3,18 @@
 //! Readers hold a cursor, never a queue. What was written lately is served from a ring of shared events, the rest from
 //! the journal, so a slow reader costs no memory and loses nothing.
 
-use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
+use std::collections::VecDeque;
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use bytes::Bytes;
-use hub_protocol::{Epoch, InboxName, ProjectName, Seq};
+use hub_protocol::{Epoch, ProjectName, Seq};
 use tokio::sync::watch;
 
 use crate::journal::{Entry, Journal, JournalError};
 use crate::record::{Notified, Record, notification_json};
+use fanout::{Choose, Fanout, Subscription, Topic};
 
+pub mod fanout;
 mod hidden;
 
 /// Events kept in memory: more than a burst that a live reader may fall behind by, at about 1 KiB each.
@@ -102,14 +104,12 @@ struct Ring {
     bytes: usize,
 }
 
-type Topics = HashMap<ProjectName, HashMap<InboxName, watch::Sender<Seq>>>;
-
 /// The log as its readers see it.
 pub struct Log {
     journal: Arc<dyn Journal>,
     ring: RwLock<Ring>,
     head: watch::Sender<Seq>,
-    topics: Mutex<Topics>,
+    fanout: Fanout,
     hidden: hidden::Hidden,
 }
 
@@ -121,7 +121,7 @@ impl Log {
             journal,
             ring: RwLock::default(),
             head,
-            topics: Mutex::default(),
+            fanout: Fanout::default(),
             hidden: hidden::Hidden::default(),
         }
     }
@@ -161,19 +161,9 @@ impl Log {
         self.head.subscribe()
     }
 
-    /// Wakes whenever this inbox was touched, and for nothing else.
-    pub fn subscribe_inbox(
-        &self,
-        project: &ProjectName,
-        inbox: &InboxName,
-    ) -> watch::Receiver<Seq> {
-        let mut topics = self.topics.lock().unwrap_or_else(PoisonError::into_inner);
-        let project = topics.entry(project.clone()).or_default();
-        project.retain(|_, topic| topic.receiver_count() > 0);
-        let topic = project
-            .entry(inbox.clone())
-            .or_insert_with(|| watch::Sender::new(self.head()));
-        topic.subscribe()
+    /// A place for a stream: what is new is written for it.
+    pub fn join(self: &Arc<Self>, topic: Topic, choose: Choose) -> Subscription {
+        self.fanout.join(self, topic, choose)
     }
 
     /// Shows a durable commit to the readers, and wakes them.
@@ -192,25 +182,8 @@ impl Log {
             .write()
             .unwrap_or_else(PoisonError::into_inner)
             .push(events);
-        self.wake_topics(events);
         self.head.send_replace(head);
-    }
-
-    fn wake_topics(&self, events: &[Arc<Event>]) {
-        let topics = self.topics.lock().unwrap_or_else(PoisonError::into_inner);
-        if topics.is_empty() {
-            return;
-        }
-        for event in events {
-            let Some(record) = event.record() else {
-                continue;
-            };
-            for (project, inbox) in record.touches() {
-                if let Some(topic) = topics.get(project).and_then(|inboxes| inboxes.get(inbox)) {
-                    topic.send_replace(event.seq());
-                }
-            }
-        }
+        self.fanout.wake();
     }
 
     /// Up to `max` recent events after `after`, without touching the disk; `None` when that is further back.

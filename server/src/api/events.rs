@@ -20,6 +20,7 @@ use super::{ApiError, Code};
 use crate::filter::Filter;
 use crate::hub::{Hub, StreamPermit};
 use crate::journal::JournalError;
+use crate::log::fanout::{Subscription, Taken, Topic};
 use crate::log::{Event, Log};
 
 mod frame;
@@ -56,7 +57,9 @@ pub(super) async fn events(
     let filter = Filter::from(params.filter);
     let since = params.since.as_deref().map(str::parse).transpose();
     let since = since.map_err(|error| ApiError::new(Code::MalformedCursor, error))?;
-    let wake = subscribe(hub.log(), &filter, kinds);
+    let wanted = Arc::new(Wanted { kinds, filter });
+    let place = wanted.join(hub.log());
+    let outlet = place.outlet();
     let start = Start::find(hub.log(), headers.get("last-event-id"), since);
     let reader = Reader {
         presence: kinds.has(frame::Watch::Presence).then(|| hub.presence()),
@@ -66,12 +69,12 @@ pub(super) async fn events(
         silence: Silence::new(HEARTBEAT),
         shutdown: Box::pin(hub.shutdown().clone().cancelled_owned()),
         hub,
-        filter,
-        kinds,
-        wake,
+        wanted,
+        place,
         _permit: permit,
     };
     let mut response = Response::new(Body::from_stream(chunks(reader)));
+    response.extensions_mut().insert(outlet);
     let headers = response.headers_mut();
     headers.insert(
         header::CONTENT_TYPE,
@@ -81,13 +84,36 @@ pub(super) async fn events(
     Ok(response)
 }
 
-/// Only a reader whose inbox was touched is woken, where it is about one inbox alone.
-fn subscribe(log: &Log, filter: &Filter, kinds: Kinds) -> watch::Receiver<Seq> {
-    match (&filter.project, &filter.inbox) {
-        (Some(project), Some(inbox)) if !kinds.reach_beyond_inboxes() => {
-            log.subscribe_inbox(project, inbox)
+/// What a reader asked for.
+#[derive(Debug)]
+struct Wanted {
+    kinds: Kinds,
+    filter: Filter,
+}
+
+impl Wanted {
+    fn has(&self, log: &Log, event: &Event) -> bool {
+        self.kinds.want(event, &self.filter) && !log.hides(event)
+    }
+
+    fn topic(&self) -> Topic {
+        match (&self.filter.project, &self.filter.inbox) {
+            (Some(project), Some(inbox)) if !self.kinds.reach_beyond_inboxes() => {
+                Topic::Inbox(project.clone(), inbox.clone())
+            }
+            _ => Topic::Everything,
         }
-        _ => log.subscribe(),
+    }
+
+    fn join(self: &Arc<Self>, log: &Arc<Log>) -> Subscription {
+        let wanted = Arc::clone(self);
+        log.join(
+            self.topic(),
+            Box::new(move |log, event| {
+                let wanted = wanted.has(log, event);
+                wanted.then(|| shared_frame(event, log.epoch()))?
+            }),
+        )
     }
 }
 
@@ -138,10 +164,9 @@ impl Start {
 /// A reader is a place in the log, whatever it has not read yet.
 struct Reader {
     hub: Hub,
-    filter: Filter,
-    kinds: Kinds,
+    wanted: Arc<Wanted>,
     cursor: Seq,
-    wake: watch::Receiver<Seq>,
+    place: Subscription,
     presence: Option<watch::Receiver<u64>>,
     presence_due: bool,
     preface: Option<Bytes>,
@@ -207,36 +232,41 @@ impl Reader {
         gap.into()
     }
 
-    /// Waits until there may be something new. Some(comment) after a long silence; `None` at shutdown.
+    /// Waits until there is something to send, or may be something to read. `None` at shutdown.
     async fn idle(&mut self) -> Option<Option<Bytes>> {
+        if let Err(taken) = self.place.park(self.cursor) {
+            return Some(self.come_back(taken));
+        }
         let presence = async {
             match &mut self.presence {
                 Some(presence) => presence.changed().await,
                 None => std::future::pending().await,
             }
         };
-        tokio::select! {
-            // What comes most often first: a thousand readers may be woken at once.
+        let silent = tokio::select! {
             biased;
-            changed = self.wake.changed() => changed.ok().map(|()| None),
+            () = self.place.called() => false,
             changed = presence => {
+                changed.ok()?;
                 self.presence_due = true;
-                changed.ok().map(|()| None)
+                false
             }
-            () = self.shutdown.as_mut() => None,
-            () = self.silence.is_over() => {
-                self.skip_what_did_not_touch();
-                Some(Some(Bytes::from_static(b":\n\n")))
-            }
-        }
+            () = self.shutdown.as_mut() => return None,
+            () = self.silence.is_over() => true,
+        };
+        let taken = self.place.take();
+        let silent = silent && taken.wrote.is_none();
+        let comment = || Bytes::from_static(b":\n\n");
+        Some(self.come_back(taken).or_else(|| silent.then(comment)))
     }
 
-    /// Whatever is durable and did not wake this reader is not for it: it need not be read later.
-    fn skip_what_did_not_touch(&mut self) {
-        let head = self.hub.log().head();
-        if !self.wake.has_changed().unwrap_or(true) {
-            self.cursor = self.cursor.max(head);
+    /// Goes on from where the fan-out has brought this reader; what it could not write.
+    fn come_back(&mut self, taken: Taken) -> Option<Bytes> {
+        self.cursor = self.cursor.max(taken.cursor);
+        if let Some(wrote) = taken.wrote {
+            self.silence.end_at(wrote);
         }
+        (!taken.rest.is_empty()).then_some(taken.rest)
     }
 
     fn chunk(&mut self, events: &[Arc<Event>], shared: bool) -> Option<Bytes> {
@@ -245,8 +275,8 @@ impl Reader {
             && event.seq() == self.cursor + 1
         {
             self.cursor = event.seq();
-            let frame = self.wants(event).then(|| shared_frame(event, epoch));
-            return frame.flatten().cloned();
+            let wanted = self.wanted.has(self.hub.log(), event);
+            return wanted.then(|| shared_frame(event, epoch))?.cloned();
         }
         let mut chunk = Vec::new();
         for event in events {
@@ -256,7 +286,7 @@ impl Reader {
                 );
             }
             self.cursor = event.seq();
-            if !self.wants(event) {
+            if !self.wanted.has(self.hub.log(), event) {
                 continue;
             }
             if !shared {
@@ -269,10 +299,6 @@ impl Reader {
             }
         }
         (!chunk.is_empty()).then(|| chunk.into())
-    }
-
-    fn wants(&self, event: &Event) -> bool {
-        self.kinds.want(event, &self.filter) && !self.hub.log().hides(event)
     }
 }
 

@@ -5,7 +5,7 @@
 use std::future::Future;
 use std::io::{self, IoSlice};
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
@@ -105,6 +105,20 @@ fn bare_answer(bytes: &[u8]) -> Option<u16> {
         return None;
     }
     std::str::from_utf8(rest.get(..3)?).ok()?.parse().ok()
+}
+
+impl<S: AsyncWrite + Unpin> IoGuard<S> {
+    /// Writes what there is room for now; how many bytes that was. An error is left to the next who writes.
+    pub(super) fn offer(&mut self, bytes: &[u8]) -> usize {
+        if self.stalled.is_some() {
+            return 0;
+        }
+        let mut nobody = Context::from_waker(Waker::noop());
+        match Pin::new(&mut self.stream).poll_write(&mut nobody, bytes) {
+            Poll::Ready(written) => written.unwrap_or(0),
+            Poll::Pending => 0,
+        }
+    }
 }
 
 impl<S: AsyncRead + Unpin> AsyncRead for IoGuard<S> {

@@ -1,26 +1,27 @@
 //! A stream leaves hyper behind: once its head is written, an answer without an end is bytes until somebody closes.
 //!
 //! A reader that waits for hours then keeps no parser and no buffers for requests that it will never send, and an event
-//! costs it one write.
+//! costs it one write, which the fan-out does while the task sleeps.
 
 use std::fmt::Write as _;
 use std::future::poll_fn;
 use std::io;
 use std::pin::Pin;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, ready};
 
 use axum::http::{Response, response};
-use bytes::Bytes;
+use bytes::{Buf as _, Bytes};
 use http_body::Body as _;
 use jiff::Timestamp;
 use jiff::fmt::rfc2822::DateTimePrinter;
-use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, ReadBuf};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_util::sync::CancellationToken;
 
 use super::body::Answer;
 use super::io_guard::IoGuard;
 use super::slots::Slot;
+use crate::log::fanout::{Outlet, Sink};
 
 /// What a reader says on its stream is thrown away, so many bytes at a time.
 const NOISE_BYTES: usize = 256;
@@ -47,17 +48,36 @@ impl Exit {
 
 /// The rest of a connection that became a stream.
 pub(super) struct Stream<S> {
-    io: IoGuard<S>,
+    wire: Arc<Wire<S>>,
     head: Bytes,
     body: Answer,
 }
 
-impl<S: AsyncRead + AsyncWrite + Unpin> Stream<S> {
+/// What a stream's task writes to, and while that is parked the fan-out.
+struct Wire<S>(Mutex<IoGuard<S>>);
+
+impl<S> Wire<S> {
+    fn lock(&self) -> MutexGuard<'_, IoGuard<S>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<S: AsyncWrite + Unpin + Send> Sink for Wire<S> {
+    fn offer(&self, bytes: &[u8]) -> usize {
+        self.lock().offer(bytes)
+    }
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin + Send + 'static> Stream<S> {
     /// What is left to say to `io`: all of `answer`. Its end is the connection's.
     pub(super) fn new(io: IoGuard<S>, answer: Response<Answer>) -> Self {
         let (parts, body) = answer.into_parts();
+        let wire = Arc::new(Wire(Mutex::new(io)));
+        if let Some(outlet) = parts.extensions.get::<Outlet>() {
+            outlet.connect(wire.clone());
+        }
         let head = head(&parts);
-        Self { io, head, body }
+        Self { wire, head, body }
     }
 
     /// Writes until either side has enough, or `cut`. Holds its place among the connections as long.
@@ -70,10 +90,18 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Stream<S> {
     async fn pump(&mut self) -> io::Result<()> {
         let mut bytes = std::mem::take(&mut self.head);
         loop {
-            self.io.write_all(&bytes).await?;
+            while !bytes.is_empty() {
+                let written = poll_fn(|cx| Pin::new(&mut *self.wire.lock()).poll_write(cx, &bytes));
+                match written.await? {
+                    0 => return Err(io::ErrorKind::WriteZero.into()),
+                    count => bytes.advance(count),
+                }
+            }
             match poll_fn(|cx| self.poll_next(cx)).await {
                 Some(next) => bytes = next,
-                None => return self.io.shutdown().await,
+                None => {
+                    return poll_fn(|cx| Pin::new(&mut *self.wire.lock()).poll_shutdown(cx)).await;
+                }
             }
         }
     }
@@ -91,7 +119,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Stream<S> {
         let mut noise = [0; NOISE_BYTES];
         loop {
             let mut noise = ReadBuf::new(&mut noise);
-            match ready!(Pin::new(&mut self.io).poll_read(cx, &mut noise)) {
+            match ready!(Pin::new(&mut *self.wire.lock()).poll_read(cx, &mut noise)) {
                 Ok(()) if !noise.filled().is_empty() => {}
                 _ => return Poll::Ready(()),
             }
@@ -115,3 +143,6 @@ fn head(parts: &response::Parts) -> Bytes {
     head.extend_from_slice(b"\r\n");
     head.into()
 }
+
+#[cfg(test)]
+mod tests;

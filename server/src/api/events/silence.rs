@@ -24,7 +24,12 @@ impl Silence {
 
     /// Something was said.
     pub(super) fn end(&mut self) {
-        self.since = Instant::now();
+        self.end_at(Instant::now());
+    }
+
+    /// Something was said at that time.
+    pub(super) fn end_at(&mut self, at: Instant) {
+        self.since = at;
     }
 
     /// Waits until nothing was said for the limit. May be dropped and called again.

@@ -1,0 +1,298 @@
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use hub_protocol::{Epoch, Timestamp};
+
+use super::*;
+use crate::journal::Entry;
+use crate::journal::memory::MemoryJournal;
+use crate::record::{InboxClosed, Record};
+
+/// Takes at most so many bytes of what it is offered.
+struct Pipe {
+    got: Mutex<Vec<u8>>,
+    room: AtomicUsize,
+}
+
+impl Pipe {
+    fn with_room(room: usize) -> Arc<Self> {
+        Arc::new(Self {
+            got: Mutex::default(),
+            room: room.into(),
+        })
+    }
+
+    fn write(&self, bytes: &[u8]) {
+        self.got.lock().unwrap().extend_from_slice(bytes);
+    }
+
+    fn got(&self) -> String {
+        String::from_utf8(self.got.lock().unwrap().clone()).unwrap()
+    }
+
+    async fn until(&self, expected: &str) {
+        let there = async {
+            while self.got() != expected {
+                tokio::task::yield_now().await;
+            }
+        };
+        let limit = Duration::from_secs(60);
+        let done = tokio::time::timeout(limit, there).await;
+        done.unwrap_or_else(|_| panic!("{} instead of {expected}", self.got()));
+    }
+}
+
+impl Sink for Pipe {
+    fn offer(&self, bytes: &[u8]) -> usize {
+        let room = self.room.load(Ordering::Relaxed).min(bytes.len());
+        self.write(&bytes[..room]);
+        room
+    }
+}
+
+fn log() -> Arc<Log> {
+    Arc::new(Log::new(Arc::new(MemoryJournal::new(Epoch(7)))))
+}
+
+fn inbox(name: &str) -> Topic {
+    Topic::Inbox(ProjectName::default(), name.parse().unwrap())
+}
+
+/// One commit: an event in each of these inboxes.
+fn say(log: &Log, inboxes: &[&str]) {
+    let event = |(name, seq): (&&str, Seq)| {
+        let (project, inbox) = (ProjectName::default(), name.parse().unwrap());
+        let at = Timestamp::from_millis(0);
+        let record = Record::InboxClosed(InboxClosed { project, inbox, at });
+        let (kind, payload) = record.encode();
+        Arc::new(Event::new(Entry { seq, kind, payload }, record))
+    };
+    let events: Vec<_> = inboxes.iter().zip(log.head() + 1..).map(event).collect();
+    log.publish(&events);
+}
+
+fn frame(event: &Event) -> Option<&Bytes> {
+    event.frame(|event| Some(format!("{} ", event.seq()).into()))
+}
+
+/// Everything, or what touches one inbox.
+fn choose(topic: Topic) -> Choose {
+    Box::new(move |_, event| {
+        let mut touched = event.record()?.touches();
+        let wanted = match &topic {
+            Topic::Everything => true,
+            Topic::Inbox(project, inbox) => touched.any(|it| it == (project, inbox)),
+        };
+        wanted.then(|| frame(event))?
+    })
+}
+
+fn join(log: &Arc<Log>, topic: Topic, pipe: &Arc<Pipe>) -> Subscription {
+    let place = log.join(topic.clone(), choose(topic));
+    place.outlet().connect(pipe.clone());
+    place
+}
+
+#[tokio::test]
+async fn what_comes_is_written_for_who_is_parked() {
+    let (log, pipe) = (log(), Pipe::with_room(100));
+    let place = join(&log, Topic::Everything, &pipe);
+    place.park(0).unwrap();
+    say(&log, &["a", "b"]);
+    pipe.until("1 2 ").await;
+    say(&log, &["a"]);
+    pipe.until("1 2 3 ").await;
+    let taken = place.take();
+    assert_eq!((taken.cursor, taken.rest), (3, Bytes::new()));
+    assert!(taken.wrote.is_some());
+    say(&log, &["a"]);
+    let last = join(&log, Topic::Everything, &Pipe::with_room(0));
+    last.park(4).unwrap();
+    say(&log, &["a"]);
+    last.called().await;
+    assert_eq!(pipe.got(), "1 2 3 ", "nothing is written for who is away");
+}
+
+#[tokio::test]
+async fn who_is_behind_may_not_park() {
+    let (log, pipe) = (log(), Pipe::with_room(100));
+    say(&log, &["a"]);
+    let place = join(&log, Topic::Everything, &pipe);
+    assert_eq!(place.park(0).unwrap_err().cursor, 0);
+    place.park(1).unwrap();
+}
+
+#[tokio::test]
+async fn what_finds_no_room_is_left_to_the_task() {
+    let (log, pipe) = (log(), Pipe::with_room(3));
+    let place = join(&log, Topic::Everything, &pipe);
+    place.park(0).unwrap();
+    say(&log, &["a", "b"]);
+    place.called().await;
+    let taken = place.take();
+    assert_eq!((taken.cursor, &taken.rest[..]), (2, &b" "[..]));
+    assert_eq!(pipe.got(), "1 2");
+}
+
+#[tokio::test]
+async fn who_has_no_connection_yet_is_called() {
+    let log = log();
+    let place = log.join(Topic::Everything, choose(Topic::Everything));
+    place.park(0).unwrap();
+    say(&log, &["a"]);
+    place.called().await;
+    let taken = place.take();
+    assert_eq!((taken.cursor, &taken.rest[..]), (1, &b"1 "[..]));
+}
+
+#[tokio::test]
+async fn what_is_long_is_left_to_the_task() {
+    let (log, pipe) = (log(), Pipe::with_room(usize::MAX));
+    let choose: Choose = Box::new(|_, event| event.frame(|_| Some(vec![b'x'; 65 << 10].into())));
+    let place = log.join(Topic::Everything, choose);
+    place.outlet().connect(pipe.clone());
+    place.park(0).unwrap();
+    say(&log, &["a"]);
+    place.called().await;
+    assert_eq!(place.take(), Taken::default());
+    assert_eq!(pipe.got(), "");
+}
+
+#[tokio::test]
+async fn what_does_not_touch_an_inbox_is_not_offered_to_who_is_about_that() {
+    let (log, pipe) = (log(), Pipe::with_room(100));
+    let offered = Arc::new(AtomicUsize::new(0));
+    let counter = Arc::clone(&offered);
+    let choose: Choose = Box::new(move |_, event| {
+        counter.fetch_add(1, Ordering::Relaxed);
+        frame(event)
+    });
+    let place = log.join(inbox("a"), choose);
+    place.outlet().connect(pipe.clone());
+    place.park(0).unwrap();
+    let all = join(&log, Topic::Everything, &Pipe::with_room(0));
+    all.park(0).unwrap();
+    say(&log, &["b"; 10]);
+    all.called().await;
+    say(&log, &["a"]);
+    pipe.until("11 ").await;
+    assert_eq!(offered.load(Ordering::Relaxed), 1);
+    say(&log, &["b"]);
+    while place.deliverer.seen() < 12 {
+        tokio::task::yield_now().await;
+    }
+    // Nor need it be read later.
+    assert_eq!(place.take().cursor, 12);
+}
+
+#[tokio::test]
+async fn who_is_further_behind_than_the_memory_reaches_reads_by_itself() {
+    let (log, pipe) = (log(), Pipe::with_room(0));
+    let place = join(&log, Topic::Everything, &pipe);
+    place.park(0).unwrap();
+    // More at once than is kept in memory: the first of them are gone when the thread looks.
+    say(&log, &vec!["a"; 5000]);
+    place.called().await;
+    assert_eq!(place.take(), Taken::default());
+}
+
+#[tokio::test]
+async fn an_event_that_cannot_be_shown_is_left_to_the_task_and_the_next_is_written() {
+    let (log, pipe) = (log(), Pipe::with_room(100));
+    let choose: Choose = Box::new(|_, event| {
+        assert!(event.seq() != 1, "on purpose");
+        frame(event)
+    });
+    let place = log.join(Topic::Everything, choose);
+    place.outlet().connect(pipe.clone());
+    place.park(0).unwrap();
+    say(&log, &["a"]);
+    place.called().await;
+    assert_eq!(place.take(), Taken::default());
+    place.park(1).unwrap();
+    say(&log, &["a"]);
+    pipe.until("2 ").await;
+}
+
+#[test]
+fn the_thread_ends_with_the_log() {
+    let log = log();
+    let place = join(&log, Topic::Everything, &Pipe::with_room(0));
+    let deliverer = Arc::downgrade(&place.deliverer);
+    drop((log, place));
+    let begun = std::time::Instant::now();
+    while deliverer.upgrade().is_some() {
+        assert!(
+            begun.elapsed() < Duration::from_secs(60),
+            "the thread lives on"
+        );
+        std::thread::yield_now();
+    }
+}
+
+/// A stream as its task runs it, over a pipe whose room changes all the time, until it has been sent `expected`.
+async fn read(log: Arc<Log>, topic: Topic, mut dice: u64, expected: Arc<str>) {
+    let pipe = Pipe::with_room(0);
+    let choose = choose(topic.clone());
+    let place = join(&log, topic, &pipe);
+    let mut cursor = 0;
+    while pipe.got() != *expected {
+        dice = dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        let room = usize::try_from(dice >> 60).unwrap() * 4;
+        pipe.room.store(room, Ordering::Relaxed);
+        let events = log.recent(cursor, 256).unwrap();
+        for event in &events {
+            cursor = event.seq();
+            if let Some(frame) = choose(&log, event) {
+                pipe.write(frame);
+            }
+        }
+        if !events.is_empty() || pipe.got() == *expected {
+            continue;
+        }
+        let taken = match place.park(cursor) {
+            Ok(()) => {
+                // Some tasks come back by themselves, as for a comment.
+                let patience = Duration::from_millis(dice >> 61);
+                let _ = tokio::time::timeout(patience, place.called()).await;
+                place.take()
+            }
+            Err(taken) => taken,
+        };
+        cursor = cursor.max(taken.cursor);
+        pipe.write(&taken.rest);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn everybody_gets_everything_once_and_in_order_whoever_writes_it() {
+    const COMMITS: usize = 1000;
+    let log = log();
+    let (mut all, mut some) = (String::new(), String::new());
+    let sizes = (1..=4).cycle().take(COMMITS);
+    let commits: Vec<&[&str]> = sizes.map(|size| &["a", "b", "a", "a"][..size]).collect();
+    for (inbox, seq) in commits.iter().copied().flatten().zip(1..) {
+        let frame = format!("{seq} ");
+        all.push_str(&frame);
+        some.push_str(if *inbox == "a" { &frame } else { "" });
+    }
+    let (all, some): (Arc<str>, Arc<str>) = (all.into(), some.into());
+    let readers: Vec<_> = (0..100)
+        .map(|n| match n % 2 {
+            0 => tokio::spawn(read(log.clone(), Topic::Everything, n, all.clone())),
+            _ => tokio::spawn(read(log.clone(), inbox("a"), n, some.clone())),
+        })
+        .collect();
+    let publisher = tokio::task::spawn_blocking(move || {
+        for commit in commits {
+            say(&log, commit);
+            std::thread::yield_now();
+        }
+    });
+    publisher.await.unwrap();
+    for reader in readers {
+        let done = tokio::time::timeout(Duration::from_secs(60), reader).await;
+        done.expect("a stream lost something").unwrap();
+    }
+}

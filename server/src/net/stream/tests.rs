@@ -1,0 +1,63 @@
+use std::convert::Infallible;
+use std::time::Duration;
+
+use axum::body::Body;
+use futures_util::stream;
+use hub_protocol::{Epoch, ProjectName, Timestamp};
+use tokio::io::AsyncReadExt as _;
+
+use super::super::slots::Slots;
+use super::*;
+use crate::config::Positive;
+use crate::journal::Entry;
+use crate::journal::memory::MemoryJournal;
+use crate::log::fanout::{Choose, Topic};
+use crate::log::{Event, Log};
+use crate::record::{InboxClosed, Record};
+
+fn event() -> Arc<Event> {
+    let record = Record::InboxClosed(InboxClosed {
+        project: ProjectName::default(),
+        inbox: "a".parse().unwrap(),
+        at: Timestamp::from_millis(0),
+    });
+    let (kind, payload) = record.encode();
+    let entry = Entry {
+        seq: 1,
+        kind,
+        payload,
+    };
+    Arc::new(Event::new(entry, record))
+}
+
+#[tokio::test]
+async fn while_a_stream_waits_the_fan_out_writes_to_its_connection() {
+    let log = Arc::new(Log::new(Arc::new(MemoryJournal::new(Epoch(7)))));
+    let choose: Choose = Box::new(|_, event| event.frame(|_| Some(Bytes::from_static(b"news"))));
+    let place = log.join(Topic::Everything, choose);
+    let slot = Slots::new(Positive::MIN).take().await;
+    let (ours, mut reader) = tokio::io::duplex(1 << 10);
+    let io = IoGuard::new(ours, Duration::from_secs(60), slot.line().clone());
+    let never = stream::pending::<Result<Bytes, Infallible>>();
+    let mut answer = Response::new(Answer {
+        body: Body::from_stream(never),
+        _busy: slot.line().occupy(),
+    });
+    answer.extensions_mut().insert(place.outlet());
+    let cut = CancellationToken::new();
+    let running = tokio::spawn(Stream::new(io, answer).run(cut.clone(), slot));
+    let mut head = Vec::new();
+    while !head.ends_with(b"\r\n\r\n") {
+        head.push(reader.read_u8().await.unwrap());
+    }
+    place.park(0).unwrap();
+    log.publish(&[event()]);
+    let mut news = [0; 4];
+    reader.read_exact(&mut news).await.unwrap();
+    assert_eq!(&news, b"news");
+    drop(place);
+    cut.cancel();
+    running.await.unwrap();
+    let rest = reader.read(&mut news).await.unwrap();
+    assert_eq!(rest, 0, "who has left the fan-out holds no connection");
+}
