@@ -8,6 +8,7 @@ use std::time::Duration;
 use rustix::process::{Pid, getppid, test_kill_process};
 
 use crate::env::Env;
+use crate::process;
 
 /// The variables in which agents tell their own process id.
 const AGENT_VARIABLES: [&str; 1] = ["CLAUDE_PID"];
@@ -60,8 +61,7 @@ fn parent() -> Option<Pid> {
 
 /// Whether the process is a `setsid`, which ends as soon as it has started us: that may be after we have looked.
 fn is_launcher(pid: Pid) -> bool {
-    let name = std::fs::read(format!("/proc/{pid}/comm"));
-    name.is_ok_and(|name| name.trim_ascii() == b"setsid")
+    process::name(pid.as_raw_pid().cast_unsigned()).is_some_and(|name| name == "setsid")
 }
 
 fn is_alive(pid: Pid) -> bool {

@@ -44,6 +44,17 @@ pub(crate) fn started(_pid: u32) -> Option<u64> {
     None
 }
 
+/// What the program is called that the process `pid` runs, if the system tells.
+#[cfg(target_os = "linux")]
+pub(crate) fn name(pid: u32) -> Option<String> {
+    Stat::of(pid).map(|stat| stat.name)
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn name(_pid: u32) -> Option<String> {
+    None
+}
+
 /// The agent whose hook this process is: the one that `variable` names, or else whoever started it.
 #[cfg(target_os = "linux")]
 pub(crate) fn agent(env: &Env, variable: Option<&str>) -> Option<Process> {

@@ -94,14 +94,14 @@ impl Deliverer {
 
     fn run(&self, log: &Weak<Log>) {
         while let Some(log) = log.upgrade() {
-            let head = log.head();
-            if head <= self.seen() {
+            let (head, seen) = (log.head(), self.seen());
+            if head <= seen {
                 drop(log);
                 std::thread::park();
                 continue;
             }
             // Where an event cannot be shown, each stream's task comes to that by itself, and the others go on.
-            let advanced = catch_unwind(AssertUnwindSafe(|| self.advance(&log)));
+            let advanced = catch_unwind(AssertUnwindSafe(|| self.advance(&log, seen, head)));
             let seen = advanced.ok().flatten().unwrap_or_else(|| {
                 self.call_all();
                 head
@@ -111,8 +111,10 @@ impl Deliverer {
     }
 
     /// Offers the next events to the members. The last of them; `None` where memory does not reach so far back.
-    fn advance(&self, log: &Log) -> Option<Seq> {
-        let events = log.recent(self.seen(), BATCH_EVENTS)?;
+    fn advance(&self, log: &Log, seen: Seq, head: Seq) -> Option<Seq> {
+        // Not beyond the head, though memory may be: who parks knows the head, and would miss what lies between.
+        let count = usize::try_from(head - seen).unwrap_or(BATCH_EVENTS);
+        let events = log.recent(seen, count.min(BATCH_EVENTS))?;
         let last = events.last()?.seq();
         let mut batch = Batch {
             events: &events,

@@ -51,7 +51,7 @@ impl Sink for Pipe {
     }
 }
 
-fn log() -> Arc<Log> {
+pub(crate) fn log() -> Arc<Log> {
     Arc::new(Log::new(Arc::new(MemoryJournal::new(Epoch(7)))))
 }
 
@@ -59,8 +59,8 @@ fn inbox(name: &str) -> Topic {
     Topic::Inbox(ProjectName::default(), name.parse().unwrap())
 }
 
-/// One commit: an event in each of these inboxes.
-fn say(log: &Log, inboxes: &[&str]) {
+/// A commit: an event in each of these inboxes.
+fn events(log: &Log, inboxes: &[&str]) -> Vec<Arc<Event>> {
     let event = |(name, seq): (&&str, Seq)| {
         let (project, inbox) = (ProjectName::default(), name.parse().unwrap());
         let at = Timestamp::from_millis(0);
@@ -68,8 +68,11 @@ fn say(log: &Log, inboxes: &[&str]) {
         let (kind, payload) = record.encode();
         Arc::new(Event::new(Entry { seq, kind, payload }, record))
     };
-    let events: Vec<_> = inboxes.iter().zip(log.head() + 1..).map(event).collect();
-    log.publish(&events);
+    inboxes.iter().zip(log.head() + 1..).map(event).collect()
+}
+
+pub(crate) fn say(log: &Log, inboxes: &[&str]) {
+    log.publish(&events(log, inboxes));
 }
 
 fn frame(event: &Event) -> Option<&Bytes> {
@@ -94,11 +97,17 @@ fn join(log: &Arc<Log>, topic: Topic, pipe: &Arc<Pipe>) -> Subscription {
     place
 }
 
-#[tokio::test]
-async fn what_comes_is_written_for_who_is_parked() {
-    let (log, pipe) = (log(), Pipe::with_room(100));
+/// A stream that is parked at the begin of a log.
+fn parked(room: usize) -> (Arc<Log>, Arc<Pipe>, Subscription) {
+    let (log, pipe) = (log(), Pipe::with_room(room));
     let place = join(&log, Topic::Everything, &pipe);
     place.park(0).unwrap();
+    (log, pipe, place)
+}
+
+#[tokio::test]
+async fn what_comes_is_written_for_who_is_parked() {
+    let (log, pipe, place) = parked(100);
     say(&log, &["a", "b"]);
     pipe.until("1 2 ").await;
     say(&log, &["a"]);
@@ -124,10 +133,29 @@ async fn who_is_behind_may_not_park() {
 }
 
 #[tokio::test]
-async fn what_finds_no_room_is_left_to_the_task() {
-    let (log, pipe) = (log(), Pipe::with_room(3));
+async fn who_parks_before_the_head_has_moved_gets_what_memory_has_already() {
+    let (log, pipe) = (log(), Pipe::with_room(100));
     let place = join(&log, Topic::Everything, &pipe);
-    place.park(0).unwrap();
+    // The writer between two commits: memory has both, the head is at the first.
+    log.ring.write().unwrap().push(&events(&log, &["a", "a"]));
+    log.head.send_replace(1);
+    log.fanout.wake();
+    while place.deliverer.seen() < 1 {
+        tokio::task::yield_now().await;
+    }
+    place.park(1).unwrap();
+    log.head.send_replace(2);
+    log.fanout.wake();
+    pipe.until("2 ").await;
+    // Who has read memory to its end is not behind.
+    place.take();
+    log.ring.write().unwrap().push(&events(&log, &["a"]));
+    place.park(3).unwrap();
+}
+
+#[tokio::test]
+async fn what_finds_no_room_is_left_to_the_task() {
+    let (log, pipe, place) = parked(3);
     say(&log, &["a", "b"]);
     place.called().await;
     let taken = place.take();
@@ -188,9 +216,7 @@ async fn what_does_not_touch_an_inbox_is_not_offered_to_who_is_about_that() {
 
 #[tokio::test]
 async fn who_is_further_behind_than_the_memory_reaches_reads_by_itself() {
-    let (log, pipe) = (log(), Pipe::with_room(0));
-    let place = join(&log, Topic::Everything, &pipe);
-    place.park(0).unwrap();
+    let (log, _, place) = parked(0);
     // More at once than is kept in memory: the first of them are gone when the thread looks.
     say(&log, &vec!["a"; 5000]);
     place.called().await;

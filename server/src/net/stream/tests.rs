@@ -3,36 +3,17 @@ use std::time::Duration;
 
 use axum::body::Body;
 use futures_util::stream;
-use hub_protocol::{Epoch, ProjectName, Timestamp};
 use tokio::io::AsyncReadExt as _;
 
 use super::super::slots::Slots;
 use super::*;
 use crate::config::Positive;
-use crate::journal::Entry;
-use crate::journal::memory::MemoryJournal;
+use crate::log::fanout::tests::{log, say};
 use crate::log::fanout::{Choose, Topic};
-use crate::log::{Event, Log};
-use crate::record::{InboxClosed, Record};
-
-fn event() -> Arc<Event> {
-    let record = Record::InboxClosed(InboxClosed {
-        project: ProjectName::default(),
-        inbox: "a".parse().unwrap(),
-        at: Timestamp::from_millis(0),
-    });
-    let (kind, payload) = record.encode();
-    let entry = Entry {
-        seq: 1,
-        kind,
-        payload,
-    };
-    Arc::new(Event::new(entry, record))
-}
 
 #[tokio::test]
 async fn while_a_stream_waits_the_fan_out_writes_to_its_connection() {
-    let log = Arc::new(Log::new(Arc::new(MemoryJournal::new(Epoch(7)))));
+    let log = log();
     let choose: Choose = Box::new(|_, event| event.frame(|_| Some(Bytes::from_static(b"news"))));
     let place = log.join(Topic::Everything, choose);
     let slot = Slots::new(Positive::MIN).take().await;
@@ -51,7 +32,7 @@ async fn while_a_stream_waits_the_fan_out_writes_to_its_connection() {
         head.push(reader.read_u8().await.unwrap());
     }
     place.park(0).unwrap();
-    log.publish(&[event()]);
+    say(&log, &["a"]);
     let mut news = [0; 4];
     reader.read_exact(&mut news).await.unwrap();
     assert_eq!(&news, b"news");
