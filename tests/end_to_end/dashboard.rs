@@ -3,7 +3,6 @@
 use std::fs;
 use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
 use serde_json::Value;
@@ -20,9 +19,8 @@ fn desktop(place: &Place, args: &[&str], rest: &str) -> Call {
         "#!/bin/sh\nprintf '%s\\n' $$ \"$@\" >{0}.new\nPATH=/bin:/usr/bin\nmv {0}.new {0}\n{rest}\n",
         note.display()
     );
-    let program = bin.join("xdg-open");
-    fs::write(&program, script).unwrap();
-    fs::set_permissions(program, fs::Permissions::from_mode(0o755)).unwrap();
+    fs::write(place.path("script"), script).unwrap();
+    place.install(&place.path("script"), "bin/xdg-open");
     bare(place, args)
         .env("DISPLAY", ":0")
         .env("PATH", bin.to_str().unwrap())

@@ -26,8 +26,7 @@ fn blocked(place: &Place, args: &[&str]) -> Call {
     mode(&place.path("."), 0o755);
     chown(&work, Some(NOBODY), None).unwrap();
     // The build directory may be closed to others.
-    let hubctl = place.path("hubctl");
-    fs::copy(env!("CARGO_BIN_EXE_hubctl"), &hubctl).unwrap();
+    let hubctl = place.install(Path::new(env!("CARGO_BIN_EXE_hubctl")), "hubctl");
     let script = format!(
         "exec setpriv --reuid={NOBODY} --regid={NOBODY} --clear-groups {} \"$@\"",
         hubctl.display()

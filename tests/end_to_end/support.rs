@@ -46,6 +46,17 @@ impl Place {
             .join(name)
     }
 
+    /// A copy of the file `from`, to be run as `name`.
+    ///
+    /// Another process writes it: a test beside this one may start a child at any instant, which for a moment holds
+    /// open whatever this process does, and what somebody may write can't be run (`ETXTBSY`).
+    pub(crate) fn install(&self, from: &Path, name: &str) -> PathBuf {
+        let to = self.path(name);
+        let install = Command::new("install").arg(from).arg(&to).status();
+        assert!(install.expect("coreutils").success(), "{}", to.display());
+        to
+    }
+
     /// The hub's state directory.
     pub(crate) fn state(&self) -> PathBuf {
         self.path("state")
