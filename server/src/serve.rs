@@ -69,7 +69,9 @@ async fn run(
     spool.take_in(&submit).await?;
     dir.make_status()?;
     // Whoever learns of a worktree tells this handle.
-    let (status_files, status_bridge) = StatusFiles::open(dir.path());
+    let (status_files, mut status_bridge) = StatusFiles::open(dir.path());
+    // Who writes a file and speaks right after has found the hub listening.
+    status_bridge.take_in(&hub).await;
     let sockets = Sockets::bind(config.listen, dir)?;
     let app = guard::protect(
         api::router(hub.clone(), token.clone(), sockets.port(), dir.path()),

@@ -81,11 +81,13 @@ impl StatusFiles {
 }
 
 impl Bridge {
+    /// Takes in what is there. A line that is written after this is news, whatever its session says meanwhile.
+    pub async fn take_in(&mut self, hub: &Hub) {
+        self.look(hub).await;
+    }
+
     /// Takes in what is there and what comes, until `shutdown`.
     pub async fn run(mut self, hub: &Hub, shutdown: &CancellationToken) {
-        while let Ok((project, dir)) = self.found.try_recv() {
-            self.add(project, &dir);
-        }
         loop {
             let pause = self.look(hub).await;
             tokio::select! {
@@ -112,6 +114,9 @@ impl Bridge {
 
     /// Looks at every file, and tells when to look again.
     async fn look(&mut self, hub: &Hub) -> Duration {
+        while let Ok((project, dir)) = self.found.try_recv() {
+            self.add(project, &dir);
+        }
         let mut pause = LOOK;
         let mut gone = Vec::new();
         for (at, folder) in self.folders.iter_mut().enumerate() {

@@ -4,9 +4,12 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::sync::Arc;
 
-use hub_protocol::Notification;
+use hub_protocol::{Kind, Notification, Post};
 
 use super::*;
+use crate::bridges::{Verdict, store};
+use crate::command::Once;
+use crate::draft::Context;
 use crate::hub::Parts;
 use crate::lease::LeaseKey;
 use crate::presence::WakeLimits;
@@ -67,7 +70,8 @@ impl Place {
                 if said.len() >= count {
                     break said;
                 }
-                head.changed().await.unwrap();
+                let more = tokio::time::timeout(Duration::from_secs(20), head.changed());
+                more.await.expect("something more is said").unwrap();
             };
             shutdown.cancel();
             said
@@ -118,6 +122,28 @@ async fn worktrees_named_before_the_start_are_read_at_the_start() {
     let said = place.said(1, async |_, _| {}).await;
     assert_eq!(said.len(), 1);
     assert_eq!(said[0].msg, "one");
+}
+
+#[tokio::test]
+async fn what_is_written_after_the_first_look_is_news_whatever_else_is_said_until_the_next() {
+    let mut place = Place::new();
+    place.bridge.take_in(&place.hub).await;
+    write(
+        &place.dir.path().join("state/status/w1"),
+        "needs_input Which port?\n",
+    );
+    let post = Post {
+        msg: "done".into(),
+        from: Some("w1".parse().unwrap()),
+        kind: Some(Kind::Complete),
+        ..Post::default()
+    };
+    let once = Once::new("done", b"done");
+    let context = Context::new(&place.hub);
+    let stored = store(&place.hub, post, &context, once).await;
+    assert_eq!(stored, Verdict::Stored);
+    let said = place.said(2, async |_, _| {}).await;
+    assert_eq!(said[1].msg, "Which port?");
 }
 
 #[tokio::test]
