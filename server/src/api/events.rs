@@ -227,15 +227,14 @@ impl Reader {
     /// What cannot be read is said, and what comes after the head goes on.
     fn skip_corruption(&mut self) -> Bytes {
         let log = self.hub.log();
-        let gap = frame::corrupt(log.epoch(), self.cursor + 1, log.head());
-        self.cursor = log.head();
-        gap.into()
+        let after = std::mem::replace(&mut self.cursor, log.head());
+        frame::corrupt(log.epoch(), after + 1, self.cursor).into()
     }
 
     /// Waits until there is something to send, or may be something to read. `None` at shutdown.
     async fn idle(&mut self) -> Option<Option<Bytes>> {
-        if let Err(taken) = self.place.park(self.cursor) {
-            return Some(self.come_back(taken));
+        if !self.place.park(self.cursor) {
+            return Some(None);
         }
         let presence = async {
             match &mut self.presence {

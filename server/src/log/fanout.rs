@@ -101,15 +101,9 @@ impl Subscription {
     }
 
     /// From now on events after `cursor` are written for the stream, until [`Self::take`]. All bytes before them must be
-    /// written. Refused where there is something after `cursor` already.
-    pub fn park(&self, cursor: Seq) -> Result<(), Taken> {
-        self.subscriber.park(cursor);
-        // What comes after this look finds the stream parked. (Who read from memory may be ahead of the head.)
-        if self.log.head() <= cursor {
-            Ok(())
-        } else {
-            Err(self.subscriber.take(cursor))
-        }
+    /// written. `false`, and nothing changed, where there is something after `cursor` already.
+    pub fn park(&self, cursor: Seq) -> bool {
+        self.subscriber.park(cursor, || self.log.head())
     }
 
     /// Waits until the stream has to go on by itself. May be dropped and called again.

@@ -52,11 +52,19 @@ impl Subscriber {
         let _ = self.sink.set(sink);
     }
 
-    pub(super) fn park(&self, cursor: Seq) {
-        *self.place() = Place::Parked {
-            cursor,
-            wrote: None,
-        };
+    /// Parks the stream at `cursor`, unless `head` is beyond. Looked at under the lock: who has passed this stream by with
+    /// what comes after `cursor` moved the head before, and who comes later finds it parked.
+    pub(super) fn park(&self, cursor: Seq, head: impl FnOnce() -> Seq) -> bool {
+        let mut place = self.place();
+        // Who read from memory may be ahead of the head.
+        let up_to_date = head() <= cursor;
+        if up_to_date {
+            *place = Place::Parked {
+                cursor,
+                wrote: None,
+            };
+        }
+        up_to_date
     }
 
     pub(super) async fn called(&self) {

@@ -101,7 +101,7 @@ fn join(log: &Arc<Log>, topic: Topic, pipe: &Arc<Pipe>) -> Subscription {
 fn parked(room: usize) -> (Arc<Log>, Arc<Pipe>, Subscription) {
     let (log, pipe) = (log(), Pipe::with_room(room));
     let place = join(&log, Topic::Everything, &pipe);
-    place.park(0).unwrap();
+    assert!(place.park(0));
     (log, pipe, place)
 }
 
@@ -117,7 +117,7 @@ async fn what_comes_is_written_for_who_is_parked() {
     assert!(taken.wrote.is_some());
     say(&log, &["a"]);
     let last = join(&log, Topic::Everything, &Pipe::with_room(0));
-    last.park(4).unwrap();
+    assert!(last.park(4));
     say(&log, &["a"]);
     last.called().await;
     assert_eq!(pipe.got(), "1 2 3 ", "nothing is written for who is away");
@@ -128,8 +128,48 @@ async fn who_is_behind_may_not_park() {
     let (log, pipe) = (log(), Pipe::with_room(100));
     say(&log, &["a"]);
     let place = join(&log, Topic::Everything, &pipe);
-    assert_eq!(place.park(0).unwrap_err().cursor, 0);
-    place.park(1).unwrap();
+    assert!(!place.park(0));
+    assert!(place.park(1));
+}
+
+/// A stream that was away for the first event, and what happens while it looks whether it may park: the next one comes,
+/// and the fan-out has all the time it wants.
+fn away_for_the_first(cursor: Seq) -> (Arc<Log>, Arc<Pipe>, Subscription, bool) {
+    let (log, pipe) = (log(), Pipe::with_room(100));
+    let place = join(&log, Topic::Everything, &pipe);
+    let passed = |seq, limit| {
+        let begun = std::time::Instant::now();
+        while place.deliverer.seen() < seq && begun.elapsed() < limit {
+            std::thread::yield_now();
+        }
+    };
+    say(&log, &["a"]);
+    passed(1, Duration::from_secs(60));
+    let parks = place.subscriber.park(cursor, || {
+        let head = log.head();
+        say(&log, &["a"]);
+        passed(2, Duration::from_millis(200));
+        head
+    });
+    (log, pipe, place, parks)
+}
+
+#[tokio::test]
+async fn who_is_behind_is_not_written_to_while_that_is_found_out() {
+    let (log, pipe, place, parks) = away_for_the_first(0);
+    assert!(!parks);
+    while place.deliverer.seen() < 2 {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(pipe.got(), "", "the second, and the first is lost");
+    drop(log);
+}
+
+#[tokio::test]
+async fn what_comes_while_a_stream_parks_is_written() {
+    let (_log, pipe, _place, parks) = away_for_the_first(1);
+    assert!(parks);
+    pipe.until("2 ").await;
 }
 
 #[tokio::test]
@@ -143,14 +183,14 @@ async fn who_parks_before_the_head_has_moved_gets_what_memory_has_already() {
     while place.deliverer.seen() < 1 {
         tokio::task::yield_now().await;
     }
-    place.park(1).unwrap();
+    assert!(place.park(1));
     log.head.send_replace(2);
     log.fanout.wake();
     pipe.until("2 ").await;
     // Who has read memory to its end is not behind.
     place.take();
     log.ring.write().unwrap().push(&events(&log, &["a"]));
-    place.park(3).unwrap();
+    assert!(place.park(3));
 }
 
 #[tokio::test]
@@ -167,7 +207,7 @@ async fn what_finds_no_room_is_left_to_the_task() {
 async fn who_has_no_connection_yet_is_called() {
     let log = log();
     let place = log.join(Topic::Everything, choose(Topic::Everything));
-    place.park(0).unwrap();
+    assert!(place.park(0));
     say(&log, &["a"]);
     place.called().await;
     let taken = place.take();
@@ -180,7 +220,7 @@ async fn what_is_long_is_left_to_the_task() {
     let choose: Choose = Box::new(|_, event| event.frame(|_| Some(vec![b'x'; 65 << 10].into())));
     let place = log.join(Topic::Everything, choose);
     place.outlet().connect(pipe.clone());
-    place.park(0).unwrap();
+    assert!(place.park(0));
     say(&log, &["a"]);
     place.called().await;
     assert_eq!(place.take(), Taken::default());
@@ -198,9 +238,9 @@ async fn what_does_not_touch_an_inbox_is_not_offered_to_who_is_about_that() {
     });
     let place = log.join(inbox("a"), choose);
     place.outlet().connect(pipe.clone());
-    place.park(0).unwrap();
+    assert!(place.park(0));
     let all = join(&log, Topic::Everything, &Pipe::with_room(0));
-    all.park(0).unwrap();
+    assert!(all.park(0));
     say(&log, &["b"; 10]);
     all.called().await;
     say(&log, &["a"]);
@@ -232,11 +272,11 @@ async fn an_event_that_cannot_be_shown_is_left_to_the_task_and_the_next_is_writt
     });
     let place = log.join(Topic::Everything, choose);
     place.outlet().connect(pipe.clone());
-    place.park(0).unwrap();
+    assert!(place.park(0));
     say(&log, &["a"]);
     place.called().await;
     assert_eq!(place.take(), Taken::default());
-    place.park(1).unwrap();
+    assert!(place.park(1));
     say(&log, &["a"]);
     pipe.until("2 ").await;
 }
@@ -277,15 +317,13 @@ async fn read(log: Arc<Log>, topic: Topic, mut dice: u64, expected: Arc<str>) {
         if !events.is_empty() || pipe.got() == *expected {
             continue;
         }
-        let taken = match place.park(cursor) {
-            Ok(()) => {
-                // Some tasks come back by themselves, as for a comment.
-                let patience = Duration::from_millis(dice >> 61);
-                let _ = tokio::time::timeout(patience, place.called()).await;
-                place.take()
-            }
-            Err(taken) => taken,
-        };
+        if !place.park(cursor) {
+            continue;
+        }
+        // Some tasks come back by themselves, as for a comment.
+        let patience = Duration::from_millis(dice >> 61);
+        let _ = tokio::time::timeout(patience, place.called()).await;
+        let taken = place.take();
         cursor = cursor.max(taken.cursor);
         pipe.write(&taken.rest);
     }
