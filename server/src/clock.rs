@@ -29,6 +29,8 @@ impl Now {
 
 /// Clocks are compared at least this often: timers stand still while the machine is suspended.
 const LONGEST_SLEEP: Duration = Duration::from_secs(30);
+/// How long to wait before a writer that could not listen is told again.
+const RETRY: Duration = Duration::from_secs(1);
 /// Below this, wall and boot clock only drift; above, somebody moved one of them.
 const JUMP_MS: i64 = 60_000;
 
@@ -52,7 +54,9 @@ pub async fn run(hub: Hub, shutdown: CancellationToken) {
                     offset += moved;
                     let _ = hub.submit(Command::ClockMoved { delta_ms: moved }).await;
                 }
-                let _ = hub.submit(Command::Tick).await;
+                if hub.submit(Command::Tick).await.is_err() {
+                    let _ = shutdown.run_until_cancelled(tokio::time::sleep(RETRY)).await;
+                }
             }
         }
     }

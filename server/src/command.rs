@@ -6,6 +6,8 @@ use hub_protocol::{
     Timestamp, Way,
 };
 
+use crate::record::Record;
+
 mod hook;
 
 pub use hook::{Happened, Hook};
@@ -215,9 +217,17 @@ impl Once {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Decision {
     /// These records, to be committed together; none where nothing changes.
-    Records(Vec<crate::record::Record>),
+    Records(Vec<Record>),
     /// It was done before, and made these.
     Repeat(Vec<Seq>),
+}
+
+impl Decision {
+    /// Whether it says something, which takes room in the log until somebody has read it.
+    pub fn speaks(&self) -> bool {
+        let says = |record: &Record| matches!(record, Record::Notified(_));
+        matches!(self, Self::Records(records) if records.iter().any(says))
+    }
 }
 
 /// Why the fold says no. Nothing has changed.

@@ -3,8 +3,8 @@
 //! It lives in the writer thread and is lost at a restart by design: waiters come back, and what was leased and never
 //! acknowledged is offered again.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
-use std::time::Instant;
+use std::collections::{BTreeSet, HashMap};
+use std::time::{Duration, Instant};
 
 use hub_protocol::{Holder, InboxName, ProjectName, Seq, Timestamp, WhyWoken};
 use tokio::sync::{oneshot, watch};
@@ -15,6 +15,7 @@ use crate::state::State;
 mod barrier;
 mod batch;
 mod company;
+mod door;
 mod holds;
 mod latency;
 mod limits;
@@ -31,25 +32,14 @@ pub use waiter::{Outcome, WaitSpec};
 
 use batch::{Lease, LeaseId};
 use company::Company;
+use door::Door;
 use holds::Holds;
 use latency::Latencies;
 use limits::WakeLog;
 use waiter::{Waiter, WaiterId};
 
-/// What happens at one inbox's door.
-#[derive(Debug, Default)]
-struct Door {
-    waiter: Option<WaiterId>,
-    leased: HashMap<Seq, LeaseId>,
-    /// Offered once, never acknowledged: the next offer says so.
-    returned: HashSet<Seq>,
-}
-
-impl Door {
-    fn is_idle(&self) -> bool {
-        self.waiter.is_none() && self.leased.is_empty() && self.returned.is_empty()
-    }
-}
+/// How often those who broke off are looked for.
+const SWEEP: Duration = Duration::from_secs(30);
 
 /// A moment at which presence changes by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -72,6 +62,7 @@ pub struct Presence {
     holds: Holds,
     latencies: Latencies,
     next_id: u64,
+    swept: Instant,
     /// Counts changes, for those who watch who is there.
     version: watch::Sender<u64>,
 }
@@ -91,6 +82,7 @@ impl Presence {
             holds: Holds::default(),
             latencies: Latencies::default(),
             next_id: 0,
+            swept: Instant::now(),
             version: watch::Sender::new(0),
         }
     }
@@ -235,6 +227,7 @@ impl Presence {
 
     /// Ends whoever must make room for `spec`; answers with the holder if that may not be.
     fn make_room(&mut self, state: &State, spec: &WaitSpec, now: Now) -> Option<Outcome> {
+        let mut others = BTreeSet::new();
         for inbox in &spec.inboxes {
             let Some(id) = self.door(&spec.project, inbox).and_then(|door| door.waiter) else {
                 continue;
@@ -247,6 +240,9 @@ impl Presence {
                     holder: holder.holder(),
                 });
             }
+            others.insert(id);
+        }
+        for id in others {
             self.dismiss(id, Outcome::TakenOver);
         }
         if let Some(name) = &spec.name {
@@ -269,35 +265,11 @@ impl Presence {
         }
     }
 
-    /// Items stopped being pending: nobody holds them any more.
-    pub fn settled(&mut self, project: &ProjectName, inbox: &InboxName, ids: &[Seq]) {
-        let Some(door) = self
-            .doors
-            .get_mut(project)
-            .and_then(|inboxes| inboxes.get_mut(inbox))
-        else {
-            return;
-        };
-        for id in ids {
-            door.leased.remove(id);
-            door.returned.remove(id);
-        }
-    }
-
-    /// Items stopped being pending wherever they were.
-    pub fn settled_everywhere(&mut self, ids: &[Seq]) {
-        for door in self.doors.values_mut().flat_map(HashMap::values_mut) {
-            for id in ids {
-                door.leased.remove(id);
-                door.returned.remove(id);
-            }
-        }
-    }
-
     /// Everything that is due: waits end, lulls are over, leases run out.
     pub fn tick(&mut self, state: &State, now: Now) {
         self.company.forget_old(state, now);
         self.wakes.retain(|_, log| !log.is_over(now.mono));
+        self.sweep(now.mono);
         while let Some(&(at, due)) = self.due.first() {
             if at > now.mono {
                 return;
@@ -307,6 +279,19 @@ impl Presence {
                 Due::Waiter(id) => self.waiter_due(state, id, now),
                 Due::Lease(id) => self.release(state, id, now),
             }
+        }
+    }
+
+    /// Forgets those who broke off, which would keep their room until their deadline.
+    fn sweep(&mut self, now: Instant) {
+        if now.saturating_duration_since(self.swept) < SWEEP {
+            return;
+        }
+        self.swept = now;
+        let gone = self.waiters.values().filter(|it| !it.is_connected());
+        let gone: Vec<WaiterId> = gone.map(|it| it.id).collect();
+        for id in gone {
+            self.dismiss(id, Outcome::TakenOver);
         }
     }
 
@@ -347,42 +332,7 @@ impl Presence {
         Some(waiter)
     }
 
-    /// Whoever may name inboxes must not make the hub remember each of them.
-    fn forget_idle(&mut self, project: &ProjectName, inbox: &InboxName) {
-        let Some(inboxes) = self.doors.get_mut(project) else {
-            return;
-        };
-        if inboxes.get(inbox).is_some_and(Door::is_idle) {
-            inboxes.remove(inbox);
-        }
-        if inboxes.is_empty() {
-            self.doors.remove(project);
-        }
-    }
-
     fn changed(&self) {
         self.version.send_modify(|version| *version += 1);
-    }
-
-    fn door(&self, project: &ProjectName, inbox: &InboxName) -> Option<&Door> {
-        self.doors.get(project)?.get(inbox)
-    }
-
-    fn door_mut(&mut self, project: &ProjectName, inbox: &InboxName) -> &mut Door {
-        if !self
-            .doors
-            .get(project)
-            .is_some_and(|inboxes| inboxes.contains_key(inbox))
-        {
-            self.doors
-                .entry(project.clone())
-                .or_default()
-                .entry(inbox.clone())
-                .or_default();
-        }
-        self.doors
-            .get_mut(project)
-            .and_then(|inboxes| inboxes.get_mut(inbox))
-            .expect("the door was just made")
     }
 }

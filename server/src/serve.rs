@@ -80,7 +80,12 @@ async fn run(
     let clock = tokio::spawn(clock::run(hub.clone(), shutdown.clone()));
     announce(sockets.port())?;
     stop_on_signal(shutdown.clone())?;
-    let served = sockets.serve(app, &config.limits, shutdown.clone());
+    let served = async {
+        let served = sockets.serve(app, &config.limits, shutdown.clone()).await;
+        // Without sockets nobody can end the hub but we.
+        shutdown.cancel();
+        served
+    };
     let (served, (), (), ()) = tokio::join!(
         served,
         spool.watch(&submit, &shutdown),
@@ -153,8 +158,8 @@ fn stop_on_signal(shutdown: CancellationToken) -> std::io::Result<()> {
             _ = terminate.recv() => {}
             _ = interrupt.recv() => {}
         }
-        tracing::info!("stopping");
         shutdown.cancel();
+        tracing::info!("stopping");
     });
     Ok(())
 }
@@ -164,6 +169,8 @@ fn start_log(config: &Config) -> anyhow::Result<()> {
     let log = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)
+        // It would be said on stderr, in vain and with a panic, where nobody reads that any more.
+        .log_internal_errors(false)
         .with_ansi(false);
     match config.log.format {
         LogFormat::Text => log.init(),

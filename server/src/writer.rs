@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 
-use hub_protocol::{InboxName, InboxTouched, ProjectName, Seq};
+use hub_protocol::{InboxName, InboxTouched, ProjectName};
 use tokio::sync::{oneshot, watch};
 
 use crate::clock::Now;
@@ -16,11 +16,14 @@ use crate::hub::Rejected;
 use crate::journal::{Entry, Health, JournalError};
 use crate::log::{Event, Log};
 use crate::metrics::Metrics;
-use crate::presence::{Batch, Outcome, Presence, WaitSpec};
+use crate::presence::{Presence, WaitSpec};
 use crate::record::{Notified, Record};
 use crate::state::State;
 
+mod ask;
 mod wake;
+
+pub use ask::{Ask, Done, Question};
 
 /// Requests in one commit: enough to fill a sync, few enough to answer the first one soon.
 const MAX_BATCH: usize = 1024;
@@ -28,57 +31,11 @@ const MAX_BATCH: usize = 1024;
 /// Wall and monotonic clock are read one after the other: the same deadline differs by less than this.
 const CLOCK_GRAIN: Duration = Duration::from_millis(1);
 
+/// How long what has to be said waits for room on a full disk until it is tried again.
+const FULL_RETRY: Duration = Duration::from_secs(1);
+
 /// Folds the journal again.
 pub type Reload = Box<dyn FnMut() -> Result<State, JournalError> + Send>;
-
-/// Looks at what is committed and at who is there.
-pub type Question = Box<dyn FnOnce(&State, &mut Presence) + Send>;
-
-/// What is asked of the writer.
-pub enum Ask {
-    /// Change something.
-    Command {
-        /// What.
-        command: Command,
-        /// Where the answer goes.
-        reply: oneshot::Sender<Result<Done, Rejected>>,
-    },
-    /// Wait for something.
-    Wait {
-        /// For what.
-        spec: WaitSpec,
-        /// Where the answer goes.
-        reply: oneshot::Sender<Outcome>,
-    },
-    /// Take what is there for a session, beside whoever waits for it.
-    Take {
-        /// What is wanted.
-        spec: WaitSpec,
-        /// Where the answer goes.
-        reply: oneshot::Sender<Option<Batch>>,
-    },
-    /// Look at something.
-    Query(Question),
-    /// Finish and end.
-    Stop,
-}
-
-/// What a command did.
-#[derive(Debug, Default)]
-pub struct Done {
-    /// Notifications it made, or made the first time.
-    pub ids: Vec<Seq>,
-    /// Whether it was done before.
-    pub repeated: bool,
-    /// Inboxes it put something into.
-    pub inboxes: Vec<InboxTouched>,
-    /// Waiters whose condition it met.
-    pub woken: u32,
-    /// Notifications that stopped being pending by it.
-    pub settled: Vec<Seq>,
-    /// What the sender may want to know.
-    pub hint: Option<String>,
-}
 
 /// A command that was decided, on its way to being durable.
 struct Decided {
@@ -155,7 +112,7 @@ impl Writer {
                     self.conclude(command, &events, now);
                 }
             }
-            Err(error) => self.reject(decided, error)?,
+            Err(error) => self.reject(decided, error, now)?,
         }
         for ask in later {
             match ask {
@@ -260,7 +217,20 @@ impl Writer {
         let leased = |project: &ProjectName, inbox: &InboxName, id| {
             self.presence.is_leased(project, inbox, id)
         };
-        Ok(self.state.decide(command, now.wall, &leased)?)
+        let decision = self.state.decide(command, now.wall, &leased)?;
+        let new = !matches!(command, Command::Notify { .. }) && decision.speaks();
+        if !new || !self.is_full() {
+            return Ok(decision);
+        }
+        // The journal refuses commits that say something, and with them whatever else is in them.
+        match command {
+            Command::Tick => Ok(Decision::Records(self.state.expired(now.wall))),
+            _ => Err(Rejected::Full),
+        }
+    }
+
+    fn is_full(&self) -> bool {
+        matches!(self.log.journal().health(), Health::Full)
     }
 
     fn take_in(&mut self, record: Record, done: &mut Done, events: &mut Vec<Arc<Event>>) {
@@ -309,10 +279,16 @@ impl Writer {
     }
 
     /// Nothing of this commit is true: everybody is told, and the fold goes back to what is stored.
-    fn reject(&mut self, decided: Vec<Decided>, error: JournalError) -> Result<(), JournalError> {
+    fn reject(
+        &mut self,
+        decided: Vec<Decided>,
+        error: JournalError,
+        now: Now,
+    ) -> Result<(), JournalError> {
         self.metrics.storage_errors.inc();
         tracing::error!(%error, "a commit could not be stored");
         let full = matches!(error, JournalError::Full);
+        let ticks = decided.iter().any(|command| command.ticks);
         for command in decided {
             let rejected = if full {
                 Rejected::Full
@@ -326,6 +302,10 @@ impl Writer {
         }
         // The numbers of this commit are given again. Nobody holds one: leases follow commits.
         self.state = (self.reload)()?;
+        if ticks {
+            // Waits and leases end also where nothing can be stored.
+            self.presence.tick(&self.state, now);
+        }
         Ok(())
     }
 
@@ -351,7 +331,12 @@ impl Writer {
     fn announce_due(&self, now: Now) {
         let wall = self.state.next_deadline().map(|at| {
             let millis = at.as_millis().saturating_sub(now.wall.as_millis());
-            now.mono + Duration::from_millis(millis.try_into().unwrap_or(0))
+            let at = now.mono + Duration::from_millis(millis.try_into().unwrap_or(0));
+            if self.is_full() {
+                at.max(now.mono + FULL_RETRY)
+            } else {
+                at
+            }
         });
         let next = [wall, self.presence.next_deadline()]
             .into_iter()

@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use hub_protocol::{Epoch, Seq};
 use hubd::journal::memory::MemoryJournal;
-use hubd::journal::{Entry, Journal, JournalError};
+use hubd::journal::{Entry, Health, Journal, JournalError};
+use hubd::record::kinds;
 
 /// Which call fails, and how.
 #[derive(Debug, Clone, Copy)]
@@ -24,6 +25,8 @@ pub(crate) enum Fault {
         /// Whether a failed write is there all the same.
         stored: bool,
     },
+    /// No room for anything new, until healed.
+    Low,
     /// Every read finds something else than was written.
     Corrupt,
 }
@@ -49,9 +52,13 @@ impl Faulty {
         self.calls.load(Ordering::SeqCst)
     }
 
-    /// From now on nothing can be read.
-    pub(crate) fn corrupt(&self) {
-        *self.fault.lock().unwrap() = Some(Fault::Corrupt);
+    /// From now on this is the fault.
+    pub(crate) fn breaks(&self, fault: Fault) {
+        *self.fault.lock().unwrap() = Some(fault);
+    }
+
+    fn is_low(&self) -> bool {
+        matches!(*self.fault.lock().unwrap(), Some(Fault::Low))
     }
 
     pub(crate) fn heal(&self) {
@@ -85,6 +92,9 @@ impl Journal for Faulty {
     }
 
     fn append(&self, entries: &[Entry]) -> Result<(), JournalError> {
+        if self.is_low() && entries.iter().any(|entry| entry.kind == kinds::NOTIFIED) {
+            return Err(JournalError::Full);
+        }
         match self.turn() {
             Some((error, stored)) => {
                 if stored {
@@ -115,6 +125,14 @@ impl Journal for Faulty {
 
     fn bytes(&self) -> u64 {
         self.inner.bytes()
+    }
+
+    fn health(&self) -> Health {
+        if self.is_low() {
+            Health::Full
+        } else {
+            Health::Sound
+        }
     }
 
     fn close(&self) -> Result<(), JournalError> {

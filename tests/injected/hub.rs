@@ -7,13 +7,13 @@ use axum::Router;
 use axum::body::Body;
 use axum::http::Request;
 use http_body_util::BodyExt as _;
-use hubd::api;
 use hubd::hub::{Hub, Parts};
 use hubd::journal::{Journal, JournalError};
 use hubd::lease::LeaseKey;
 use hubd::presence::WakeLimits;
 use hubd::secret::Token;
 use hubd::storage::fold;
+use hubd::{api, clock};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt as _;
@@ -58,6 +58,11 @@ impl InProcess {
             .await
     }
 
+    pub(crate) async fn put(&self, uri: &str) -> (u16, Value) {
+        self.call(Request::put(uri).body(Body::empty()).unwrap())
+            .await
+    }
+
     pub(crate) async fn post(&self, uri: &str, body: &Value) -> (u16, Value) {
         self.call(
             Request::post(uri)
@@ -84,6 +89,16 @@ impl InProcess {
             text.push_str(std::str::from_utf8(frame.data_ref().unwrap()).unwrap());
         }
         text
+    }
+
+    /// Has the clock run, until aborted.
+    pub(crate) fn clock(&self) -> tokio::task::JoinHandle<()> {
+        tokio::spawn(clock::run(self.hub.clone(), CancellationToken::new()))
+    }
+
+    /// Commits that the journal refused.
+    pub(crate) fn storage_errors(&self) -> u64 {
+        self.hub.metrics().storage_errors.get()
     }
 
     /// Ends the writer, whatever it says.

@@ -3,6 +3,8 @@
 mod faulty;
 mod hub;
 
+use std::time::Duration;
+
 use faulty::{Fault, Faulty};
 use hub::InProcess;
 use serde_json::{Value, json};
@@ -177,6 +179,33 @@ async fn after_a_full_disk_the_same_hub_goes_on() {
 }
 
 #[tokio::test]
+async fn on_a_full_disk_waits_and_acknowledgements_go_on_and_what_is_due_is_said_later() {
+    let journal = Faulty::new(None);
+    let hub = InProcess::start(journal.clone());
+    let clock = hub.clock();
+    hub.publish("k", "read me").await;
+    let (_, first) = hub.get("/wait?timeout=0").await;
+    let listens = "/sessions/w1/listeners/boss?within=1";
+    assert_eq!(hub.put(listens).await.0, 201);
+    journal.breaks(Fault::Low);
+    // Longer than what is expected within a second.
+    let waited = hub.get("/wait?inbox=elsewhere&timeout=2");
+    let waited = tokio::time::timeout(Duration::from_secs(20), waited).await;
+    assert_eq!(waited.expect("a wait ends").0, 204);
+    assert_eq!(hub.publish("k2", "no room").await.0, 507);
+    let lease = json!({ "lease": first["lease"] });
+    let (status, acked) = hub.post("/inboxes/primary/ack", &lease).await;
+    assert_eq!((status, &acked["acked"]), (200, &json!([1])));
+    assert_eq!(hub.storage_errors(), 0, "nothing was tried in vain");
+    journal.heal();
+    let (_, late) = hub.get("/wait?inbox=boss&timeout=20").await;
+    let said = texts(&late).join("");
+    assert!(said.contains("Expected w1 within"), "{late}");
+    clock.abort();
+    hub.stop();
+}
+
+#[tokio::test]
 async fn a_reader_is_told_what_cannot_be_read() {
     let journal = Faulty::new(None);
     let hub = InProcess::start(journal.clone());
@@ -184,7 +213,7 @@ async fn a_reader_is_told_what_cannot_be_read() {
     hub.stop();
     // After a restart nothing is in memory: the reader depends on the disk.
     let hub = InProcess::start(journal.clone());
-    journal.corrupt();
+    journal.breaks(Fault::Corrupt);
     let text = hub
         .first_events("/events?since=0", "\"reason\":\"corrupt\"")
         .await;

@@ -1,6 +1,6 @@
 //! Slow, silent and many: nobody keeps others out, and nothing grows without a bound.
 
-use hub_harness::Hub;
+use hub_harness::{Hub, until};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_request_that_comes_too_slowly_is_ended() {
@@ -114,6 +114,18 @@ fn resident_kib(pid: u32) -> u64 {
     number
         .and_then(|number| number.parse().ok())
         .expect("a size")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hub_whose_log_nobody_reads_any_more_goes_on_and_ends_when_told() {
+    let deaf = ["bash", "-c", r#"exec "$0" "$@" 2> >(exec true)"#];
+    let mut hub = Hub::builder().under(&deaf).start();
+    let spool = hub.state_dir().join("spool");
+    std::fs::create_dir(spool.join("no-item")).expect("a directory");
+    let aside = spool.join("rejected/no-item");
+    until("it is set aside, and logged", || aside.exists());
+    hub.client().say("still here").await;
+    assert!(hub.stop().success());
 }
 
 #[tokio::test(flavor = "multi_thread")]

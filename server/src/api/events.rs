@@ -38,6 +38,7 @@ const CHUNK_EVENTS: usize = 256;
 const CHUNK_BYTES: usize = 64 << 10;
 
 #[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(super) struct EventParams {
     since: Option<String>,
     #[serde(default, deserialize_with = "params::list")]

@@ -26,6 +26,7 @@ const MAX_SCAN: u64 = 50_000;
 const STEP: u64 = 2_048;
 
 #[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(super) struct HistoryParams {
     q: Option<String>,
     status: Option<Status>,

@@ -151,14 +151,14 @@ fn parse(params: TextParams, ndjson: bool, bytes: &[u8]) -> Result<Posts, ApiErr
         )),
         Some(b'[') => {
             let posts: Vec<Post> =
-                serde_json::from_slice(bytes).map_err(|error| payload::bad_json(&error))?;
+                serde_json::from_slice(bytes).map_err(|error| not_json(&error))?;
             bounded(posts).map(Posts::Batch)
         }
         Some(b'{') => {
             let lines = serde_json::Deserializer::from_slice(bytes).into_iter::<Post>();
             let mut posts: Vec<Post> = lines
                 .collect::<Result<_, _>>()
-                .map_err(|error| payload::bad_json(&error))?;
+                .map_err(|error| not_json(&error))?;
             if posts.len() == 1 && !ndjson {
                 return Ok(Posts::One(Box::new(posts.remove(0))));
             }
@@ -166,6 +166,16 @@ fn parse(params: TextParams, ndjson: bool, bytes: &[u8]) -> Result<Posts, ApiErr
         }
         Some(_) => text(params, bytes).map(Box::new).map(Posts::One),
     }
+}
+
+/// A text may begin like JSON: who sent one is told how to send it.
+fn not_json(error: &serde_json::Error) -> ApiError {
+    let told = payload::bad_json(error);
+    if error.is_data() {
+        return told;
+    }
+    let text = r#"what begins with { or [ is read as JSON: send such a text as {"msg": "..."}"#;
+    ApiError::new(told.code(), format!("{error}; {text}"))
 }
 
 fn bounded(posts: Vec<Post>) -> Result<Vec<Post>, ApiError> {

@@ -1,6 +1,6 @@
 //! What a waiter is given, and the lease on it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use hub_protocol::{BarrierReport, InboxName, ProjectName, Seq, Way, WhyWoken};
@@ -257,13 +257,25 @@ impl Presence {
                     door.returned.insert(*seq);
                 }
             }
-            if let Some(waiter) = self
-                .door(&lease.project, inbox)
-                .and_then(|door| door.waiter)
-            {
-                self.consider(state, waiter, now);
-            }
-            self.forget_idle(&lease.project, inbox);
+        }
+        self.offer_again(state, &lease.project, &lease.items, now);
+    }
+
+    /// Items are free in all of their inboxes: whoever waits there may take them, and acknowledges them everywhere.
+    fn offer_again(
+        &mut self,
+        state: &State,
+        project: &ProjectName,
+        items: &[(InboxName, Vec<Seq>)],
+        now: Now,
+    ) {
+        let waiter_at = |(inbox, _): &(InboxName, _)| self.door(project, inbox)?.waiter;
+        let waiters: BTreeSet<WaiterId> = items.iter().filter_map(waiter_at).collect();
+        for waiter in waiters {
+            self.consider(state, waiter, now);
+        }
+        for (inbox, _) in items {
+            self.forget_idle(project, inbox);
         }
     }
 
@@ -279,11 +291,8 @@ impl Presence {
             self.latencies.forget(inbox, ids);
             let door = self.door_mut(project, inbox);
             door.leased.retain(|id, _| !ids.contains(id));
-            if let Some(waiter) = door.waiter {
-                self.consider(state, waiter, now);
-            }
-            self.forget_idle(project, inbox);
         }
+        self.offer_again(state, project, items, now);
     }
 
     /// A reader that asks again has lost what it was given and did not acknowledge.

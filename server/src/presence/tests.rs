@@ -26,6 +26,7 @@ struct Place {
 
 /// What is said, in few words.
 struct Say {
+    /// Or several, with commas.
     inbox: &'static str,
     from: &'static str,
     kind: Kind,
@@ -88,7 +89,11 @@ impl Place {
 
     fn say(&mut self, say: &Say) -> bool {
         let seq = self.state.head() + 1;
-        let inbox = name(say.inbox);
+        let inboxes: Vec<InboxName> = say.inbox.split(',').map(name).collect();
+        let target = |inbox: &InboxName| Target {
+            inbox: inbox.clone(),
+            wakes: say.wakes,
+        };
         let route = Route {
             project: ProjectName::default(),
             from: name(say.from),
@@ -96,10 +101,7 @@ impl Place {
             priority: say.priority,
             ts: self.now.wall,
             expires_at: self.now.wall.plus_millis(86_400_000),
-            targets: vec![Target {
-                inbox: inbox.clone(),
-                wakes: say.wakes,
-            }],
+            targets: inboxes.iter().map(target).collect(),
             key: None,
             session: say
                 .kind
@@ -111,9 +113,11 @@ impl Place {
         self.state
             .apply(seq, &Record::Notified(Notified { route, json }));
         let project = ProjectName::default();
-        let woken = self
-            .presence
-            .arrived(&self.state, &project, &inbox, seq, self.now);
+        let mut woken = false;
+        for inbox in &inboxes {
+            let (state, now) = (&self.state, self.now);
+            woken |= self.presence.arrived(state, &project, inbox, seq, now);
+        }
         woken | (self.presence.session_changed(&self.state, self.now) > 0)
     }
 
@@ -245,6 +249,48 @@ fn a_reader_that_asks_again_gets_what_it_lost() {
     batch(&mut place.wait(named("me")));
     let again = batch(&mut place.wait(named("me")));
     assert!(again.items[0].redelivered);
+}
+
+#[test]
+fn what_returns_is_offered_with_all_of_its_inboxes() {
+    let mut place = Place::new();
+    place.say(&Say {
+        inbox: "primary,w1",
+        ..DONE
+    });
+    let both = spec(&["primary", "w1"]);
+    batch(&mut place.wait(both.clone()));
+    let mut second = place.wait(both);
+    place.pass(Duration::from_secs(31));
+    let again = batch(&mut second);
+    let lease = [(name("primary"), vec![1]), (name("w1"), vec![1])];
+    assert_eq!(again.lease, lease);
+}
+
+#[test]
+fn nothing_is_remembered_of_who_broke_off_nor_of_what_was_read_in_the_end() {
+    let mut place = Place::new();
+    drop(place.wait(spec(&["w9"])));
+    place.say(&DONE);
+    batch(&mut place.wait(spec(&["primary"])));
+    place.pass(Duration::from_secs(31));
+    place.ack(&[1]);
+    assert!(place.presence.waiters.is_empty());
+    assert!(place.presence.doors.is_empty());
+}
+
+#[test]
+fn who_is_refused_at_one_inbox_keeps_the_wait_at_another() {
+    let mut place = Place::new();
+    let at = |who: &str, inboxes: &[&str]| WaitSpec {
+        name: Some(who.into()),
+        ..spec(inboxes)
+    };
+    let mut mine = place.wait(at("me", &["a"]));
+    let mut theirs = place.wait(at("other", &["b"]));
+    let refused = place.wait(at("me", &["a", "b"])).try_recv();
+    assert!(matches!(refused, Ok(Outcome::Held { .. })));
+    assert!(waits(&mut mine) && waits(&mut theirs));
 }
 
 #[test]

@@ -151,9 +151,15 @@ impl Waiter {
         self.settling.as_ref().map(|settling| settling.why.clone())
     }
 
-    /// Looks again at `until`, when a limit is over.
+    /// Looks again at `until`, when a limit is over, or before if another is.
     pub(super) fn hold_until(&mut self, until: Instant) {
-        self.due = until.min(self.spec.deadline);
+        self.due = self.due.min(until);
+    }
+
+    /// Waits as if nothing had come.
+    pub(super) fn wait_on(&mut self) {
+        (self.settling, self.woken) = (None, None);
+        self.due = self.spec.deadline;
     }
 
     /// Ends the wait. Gives the outcome back if nobody listens any more.

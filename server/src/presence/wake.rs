@@ -1,5 +1,7 @@
 //! When a waiter is woken: its condition is looked at when something arrives, returns, settles or is due.
 
+use std::time::Instant;
+
 use hub_protocol::{InboxName, ProjectName, Seq, WhyWoken};
 
 use super::waiter::{Outcome, WaiterId};
@@ -44,7 +46,10 @@ impl Presence {
             from: item.from.clone(),
             kind: item.kind,
         };
-        self.trigger(state, waiter_id, item, why, now)
+        if self.admitted(waiter_id, [item], now).is_none() {
+            return false;
+        }
+        self.settle_or_finish(state, waiter_id, why, now)
     }
 
     /// What was shown by a reader is offered again: whoever waits there may take it.
@@ -83,44 +88,49 @@ impl Presence {
             };
             return self.settle_or_finish(state, id, why, now);
         }
-        let Some(item) = self.available(state, &waiter.spec).find(|item| item.wakes) else {
+        // Without a limit the first of them decides.
+        let some = waiter.spec.session.as_ref().map_or(1, |_| usize::MAX);
+        let available = self.available(state, &waiter.spec);
+        let waking: Vec<&Item> = available.filter(|item| item.wakes).take(some).collect();
+        let Some(seq) = self.admitted(id, waking, now) else {
             return false;
         };
-        let why = if self.was_returned(&waiter.spec, item.seq) {
-            WhyWoken::Returned
-        } else {
-            WhyWoken::Pending
+        let why = match self.waiters.get(&id) {
+            Some(waiter) if self.was_returned(&waiter.spec, seq) => WhyWoken::Returned,
+            _ => WhyWoken::Pending,
         };
-        self.trigger(state, id, item, why, now)
+        self.settle_or_finish(state, id, why, now)
     }
 
-    /// `item` meets the waiter's condition, unless the waiter is an agent that this sender has woken enough.
-    fn trigger(
+    /// The first of `items` that may wake the waiter: an agent is not woken by a sender who did so enough, and looks
+    /// again when the first of them may.
+    fn admitted<'a>(
         &mut self,
-        state: &State,
         id: WaiterId,
-        item: &Item,
-        why: WhyWoken,
+        items: impl IntoIterator<Item = &'a Item>,
         now: Now,
-    ) -> bool {
-        let Some(waiter) = self.waiters.get_mut(&id) else {
-            return false;
+    ) -> Option<Seq> {
+        let mut items = items.into_iter();
+        let waiter = self.waiters.get_mut(&id)?;
+        let session = match &waiter.spec.session {
+            Some(session) if !waiter.is_settling() => session,
+            _ => return items.next().map(|item| item.seq),
         };
-        if let Some(session) = &waiter.spec.session
-            && !waiter.is_settling()
-        {
-            let log = self
-                .wakes
-                .entry((waiter.spec.project.clone(), session.clone()))
-                .or_default();
-            if let Err(until) = log.admit(&self.limits, item, now.mono) {
-                self.due.remove(&(waiter.due, Due::Waiter(id)));
-                waiter.hold_until(until);
-                self.due.insert((waiter.due, Due::Waiter(id)));
-                return false;
+        let log = self
+            .wakes
+            .entry((waiter.spec.project.clone(), session.clone()))
+            .or_default();
+        let mut again: Option<Instant> = None;
+        for item in items {
+            match log.admit(&self.limits, item, now.mono) {
+                Ok(()) => return Some(item.seq),
+                Err(until) => again = Some(again.map_or(until, |at| at.min(until))),
             }
         }
-        self.settle_or_finish(state, id, why, now)
+        self.due.remove(&(waiter.due, Due::Waiter(id)));
+        waiter.hold_until(again?);
+        self.due.insert((waiter.due, Due::Waiter(id)));
+        None
     }
 
     fn settle_or_finish(&mut self, state: &State, id: WaiterId, why: WhyWoken, now: Now) -> bool {
@@ -147,8 +157,15 @@ impl Presence {
             return self.dismiss(id, Outcome::TakenOver);
         }
         if let Some(why) = waiter.settled() {
-            return self.finish(state, id, why, now);
+            let waits = waiter.spec.barrier.is_none() && now.mono < waiter.spec.deadline;
+            let waiter = &self.waiters[&id];
+            if !waits || self.available(state, &waiter.spec).next().is_some() {
+                return self.finish(state, id, why, now);
+            }
         }
+        let Some(waiter) = self.waiters.get_mut(&id) else {
+            return;
+        };
         if now.mono >= waiter.spec.deadline {
             if waiter.spec.barrier.is_some() {
                 return self.finish(state, id, WhyWoken::Timeout, now);
@@ -159,7 +176,7 @@ impl Presence {
             }
             return self.dismiss(id, Outcome::Empty);
         }
-        waiter.due = waiter.spec.deadline;
+        waiter.wait_on();
         self.due.insert((waiter.due, Due::Waiter(id)));
         self.consider(state, id, now);
     }

@@ -41,9 +41,15 @@ impl Deadlines {
 
 impl State {
     pub(super) fn decide_tick(&self, now: Timestamp, leased: &Leased<'_>) -> Vec<Record> {
-        let due = self.inboxes.due(now).take(AT_ONCE).collect();
         let mut records = self.due_sessions(now, leased);
-        records.extend(settled(due, None, How::Expired, None, now));
+        records.extend(self.expired(now));
+        records
+    }
+
+    /// What ends because its time is over. Nothing is said by it.
+    pub fn expired(&self, now: Timestamp) -> Vec<Record> {
+        let due = self.inboxes.due(now).take(AT_ONCE).collect();
+        let mut records = settled(due, None, How::Expired, None, now);
         records.extend(self.expired_questions(now));
         records
     }

@@ -37,6 +37,10 @@ impl Writer {
                 self.presence.session_changed(&self.state, now)
             }
             Record::TurnNoted(_) => self.presence.session_changed(&self.state, now),
+            Record::InboxClosed(it) => {
+                self.presence.closed(&it.project, &it.inbox);
+                0
+            }
             Record::Reset(reset) => {
                 self.presence.dismiss_project(&reset.project);
                 0

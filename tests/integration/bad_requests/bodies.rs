@@ -66,5 +66,8 @@ async fn a_body_that_is_no_notification_is_told_why() {
         let post = hub.client().post("/notify").body(body.to_vec());
         assert_told(what, &post.send().await, *status, code);
     }
+    let like_json = hub.client().post("/notify").body("[WARN] disk full");
+    let told = like_json.send().await.expect(400).json()["detail"].to_string();
+    assert!(told.contains("send such a text as"), "{told}");
     assert_eq!(hub.client().head().await, 0);
 }

@@ -103,6 +103,8 @@ async fn what_breaks_a_rule_of_the_contract_is_told_why() {
         ("GET", "/wait?since=x", 400, "malformed_cursor"),
         ("GET", "/wait?since=1&since=2", 400, "malformed_cursor"),
         ("GET", "/wait?ack=forged.lease", 422, "forged_lease"),
+        ("GET", "/events?inbx=w1", 422, "invalid"),
+        ("GET", "/notifications?inbx=w1", 422, "invalid"),
         ("GET", "/events?since=x", 400, "malformed_cursor"),
         ("GET", "/events?since=", 400, "malformed_cursor"),
         ("GET", "/events?since=1&since=2", 400, "malformed_cursor"),

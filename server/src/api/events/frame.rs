@@ -99,18 +99,15 @@ fn takes(filter: &Filter, event: &Event) -> bool {
 
 /// What settled everywhere concerns everybody.
 fn concerns(filter: &Filter, event: &Event) -> bool {
-    let Some(Record::Settled(Settled {
-        inbox: Some((project, inbox)),
-        ..
-    })) = event.record()
-    else {
+    let Some(record) = event.record() else {
         return true;
     };
-    filter
-        .project
-        .as_ref()
-        .is_none_or(|wanted| wanted == project)
-        && filter.inbox.as_ref().is_none_or(|wanted| wanted == inbox)
+    let wanted = |(project, inbox): (&ProjectName, &InboxName)| {
+        let named = (filter.project.as_ref(), filter.inbox.as_ref());
+        named.0.is_none_or(|it| it == project) && named.1.is_none_or(|it| it == inbox)
+    };
+    let mut touched = record.touches().peekable();
+    touched.peek().is_none() || touched.any(wanted)
 }
 
 /// The frame of an event, the same for every reader.
@@ -217,4 +214,59 @@ fn put(out: &mut Vec<u8>, epoch: Epoch, seq: Seq, event: &str, data: &[u8]) {
 
 fn json(value: &impl Serialize) -> Vec<u8> {
     serde_json::to_vec(value).expect("an event is JSON")
+}
+
+#[cfg(test)]
+mod tests {
+    use hub_protocol::Way;
+
+    use super::*;
+    use crate::journal::Entry;
+    use crate::record::Emitted;
+
+    fn event(record: Record) -> Event {
+        let (kind, payload) = record.encode();
+        let seq = 1;
+        Event::new(Entry { seq, kind, payload }, record)
+    }
+
+    fn settled(inbox: Option<(ProjectName, InboxName)>) -> Event {
+        let (ids, how, by, at) = (vec![1], How::Acked, None, Timestamp::default());
+        let record = Settled {
+            ids,
+            inbox,
+            how,
+            by,
+            at,
+        };
+        event(Record::Settled(record))
+    }
+
+    fn emitted(project: ProjectName, inbox: InboxName) -> Event {
+        event(Record::Emitted(Emitted {
+            project,
+            inbox,
+            ids: vec![1],
+            way: Way::Wait,
+            by: None,
+            at: Timestamp::default(),
+        }))
+    }
+
+    #[test]
+    fn who_asks_for_one_inbox_is_told_of_deliveries_there_and_of_those_everywhere() {
+        let (project, a): (ProjectName, InboxName) = (ProjectName::default(), "a".parse().unwrap());
+        let kinds = Kinds::from(Some(vec![Watch::Delivery]));
+        for wanted in ["a", "b"] {
+            let filter = Filter {
+                inbox: Some(wanted.parse().unwrap()),
+                ..Filter::default()
+            };
+            let here = settled(Some((project.clone(), a.clone())));
+            assert_eq!(kinds.want(&here, &filter), wanted == "a");
+            let here = emitted(project.clone(), a.clone());
+            assert_eq!(kinds.want(&here, &filter), wanted == "a");
+            assert!(kinds.want(&settled(None), &filter));
+        }
+    }
 }

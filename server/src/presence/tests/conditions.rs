@@ -110,17 +110,72 @@ fn at_the_timeout_what_is_pending_behind_a_barrier_comes() {
 
 #[test]
 fn an_agent_is_woken_so_often_by_one_sender_and_loses_nothing() {
+    let mut place = woken_enough();
+    let mut answer = place.wait(agent());
+    assert!(!place.say(&DONE), "the third within a minute");
+    assert!(waits(&mut answer));
+    place.pass(Duration::from_secs(61));
+    assert_eq!(batch(&mut answer).items.len(), 1);
+}
+
+/// An agent that `w1` has just woken as often as it may.
+fn woken_enough() -> Place {
     let mut place = Place::new();
     for _ in 0..2 {
         let mut answer = place.wait(agent());
         assert!(place.say(&DONE));
         place.ack(&ids(&batch(&mut answer)));
     }
+    place
+}
+
+#[test]
+fn a_limited_sender_holds_up_nobody_else() {
+    for other in [
+        Say { from: "w2", ..DONE },
+        Say {
+            kind: Kind::Question,
+            ..DONE
+        },
+    ] {
+        let mut place = woken_enough();
+        place.say(&DONE);
+        place.say(&other);
+        let batch = batch(&mut place.wait(agent()));
+        assert_eq!(ids(&batch), [5, 6], "the first rides along");
+    }
+}
+
+#[test]
+fn an_agent_looks_again_when_the_first_of_its_senders_may_wake_it() {
+    let mut place = woken_enough();
+    place.pass(Duration::from_secs(30));
+    let late = Say { from: "w2", ..DONE };
+    for _ in 0..2 {
+        let mut answer = place.wait(agent());
+        assert!(place.say(&late));
+        place.ack(&ids(&batch(&mut answer)));
+    }
     let mut answer = place.wait(agent());
-    assert!(!place.say(&DONE), "the third within a minute");
+    assert!(!place.say(&DONE) && !place.say(&late));
+    place.pass(Duration::from_secs(31));
+    assert_eq!(ids(&batch(&mut answer)), [9, 10]);
+}
+
+#[test]
+fn a_settling_waiter_waits_on_when_another_has_read_what_it_was_woken_for() {
+    let mut place = Place::new();
+    let mut answer = place.wait(WaitSpec {
+        settle: Duration::from_secs(1),
+        ..spec(&["primary"])
+    });
+    place.say(&DONE);
+    place.ack(&[1]);
+    place.pass(Duration::from_secs(2));
     assert!(waits(&mut answer));
-    place.pass(Duration::from_secs(61));
-    assert_eq!(batch(&mut answer).items.len(), 1);
+    place.say(&DONE);
+    place.pass(Duration::from_secs(1));
+    assert_eq!(ids(&batch(&mut answer)), [3]);
 }
 
 #[test]

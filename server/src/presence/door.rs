@@ -1,0 +1,100 @@
+//! What happens at one inbox's door.
+
+use std::collections::{HashMap, HashSet};
+
+use hub_protocol::{InboxName, ProjectName, Seq};
+
+use super::Presence;
+use super::batch::LeaseId;
+use super::waiter::WaiterId;
+
+/// Who waits there, and what readers hold for the moment.
+#[derive(Debug, Default)]
+pub(super) struct Door {
+    pub(super) waiter: Option<WaiterId>,
+    pub(super) leased: HashMap<Seq, LeaseId>,
+    /// Offered once, never acknowledged: the next offer says so.
+    pub(super) returned: HashSet<Seq>,
+}
+
+impl Door {
+    pub(super) fn is_idle(&self) -> bool {
+        self.waiter.is_none() && self.leased.is_empty() && self.returned.is_empty()
+    }
+
+    pub(super) fn forget(&mut self, ids: &[Seq]) {
+        for id in ids {
+            self.leased.remove(id);
+            self.returned.remove(id);
+        }
+    }
+}
+
+impl Presence {
+    /// Items stopped being pending: nobody holds them any more.
+    pub fn settled(&mut self, project: &ProjectName, inbox: &InboxName, ids: &[Seq]) {
+        let Some(door) = self
+            .doors
+            .get_mut(project)
+            .and_then(|inboxes| inboxes.get_mut(inbox))
+        else {
+            return;
+        };
+        door.forget(ids);
+        self.forget_idle(project, inbox);
+    }
+
+    /// Items stopped being pending wherever they were.
+    pub fn settled_everywhere(&mut self, ids: &[Seq]) {
+        for inboxes in self.doors.values_mut() {
+            inboxes.retain(|_, door| {
+                door.forget(ids);
+                !door.is_idle()
+            });
+        }
+        self.doors.retain(|_, inboxes| !inboxes.is_empty());
+    }
+
+    /// An inbox was closed: nobody reads what was in it.
+    pub fn closed(&mut self, project: &ProjectName, inbox: &InboxName) {
+        let door = self.door_mut(project, inbox);
+        door.leased.clear();
+        door.returned.clear();
+        self.forget_idle(project, inbox);
+    }
+
+    /// Whoever may name inboxes must not make the hub remember each of them.
+    pub(super) fn forget_idle(&mut self, project: &ProjectName, inbox: &InboxName) {
+        let Some(inboxes) = self.doors.get_mut(project) else {
+            return;
+        };
+        if inboxes.get(inbox).is_some_and(Door::is_idle) {
+            inboxes.remove(inbox);
+        }
+        if inboxes.is_empty() {
+            self.doors.remove(project);
+        }
+    }
+
+    pub(super) fn door(&self, project: &ProjectName, inbox: &InboxName) -> Option<&Door> {
+        self.doors.get(project)?.get(inbox)
+    }
+
+    pub(super) fn door_mut(&mut self, project: &ProjectName, inbox: &InboxName) -> &mut Door {
+        if !self
+            .doors
+            .get(project)
+            .is_some_and(|inboxes| inboxes.contains_key(inbox))
+        {
+            self.doors
+                .entry(project.clone())
+                .or_default()
+                .entry(inbox.clone())
+                .or_default();
+        }
+        self.doors
+            .get_mut(project)
+            .and_then(|inboxes| inboxes.get_mut(inbox))
+            .expect("the door was just made")
+    }
+}
