@@ -3,11 +3,16 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 
 use crate::config::Positive;
+
+/// When to look again for a connection without a request: whoever has one now may soon have none, and whoever makes way
+/// takes a moment to go.
+const AGAIN: Duration = Duration::from_secs(1);
 
 /// Room for connections of one kind. When it is full, the oldest connection without a request makes way: silence
 /// cannot keep a request out.
@@ -55,13 +60,7 @@ impl Slots {
 
     /// A place, as soon as there is one.
     pub(super) async fn take(&self) -> Slot {
-        let room = if let Ok(room) = self.room.clone().try_acquire_owned() {
-            room
-        } else {
-            self.evict();
-            let room = self.room.clone().acquire_owned().await;
-            room.expect("the semaphore is never closed")
-        };
+        let room = self.room().await;
         let mut open = lock(&self.open);
         open.last += 1;
         let (id, line) = (open.last, Line::default());
@@ -72,6 +71,19 @@ impl Slots {
             line,
             open: self.open.clone(),
             _room: room,
+        }
+    }
+
+    async fn room(&self) -> OwnedSemaphorePermit {
+        if let Ok(room) = self.room.clone().try_acquire_owned() {
+            return room;
+        }
+        loop {
+            self.evict();
+            let next = self.room.clone().acquire_owned();
+            if let Ok(room) = tokio::time::timeout(AGAIN, next).await {
+                return room.expect("the semaphore is never closed");
+            }
         }
     }
 
@@ -158,5 +170,22 @@ mod tests {
         }
         drop(silent);
         newcomer.await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn who_falls_silent_while_somebody_waits_for_room_makes_way() {
+        let slots = Slots::new(Positive::new(1).unwrap());
+        let only = slots.take().await;
+        let busy = only.line().occupy();
+        let waiting = slots.take();
+        let silence = async {
+            tokio::task::yield_now().await;
+            drop(busy);
+            only.line().evicted().await;
+            drop(only);
+        };
+        let both = async { tokio::join!(waiting, silence) };
+        let made = tokio::time::timeout(Duration::from_secs(20), both).await;
+        made.expect("room is made");
     }
 }
