@@ -4,8 +4,8 @@
 //! Two slots of 4,096 bytes, each one line: a JSON object, a space, the CRC-32C of the object in hexadecimal. They are
 //! written in turn and in place, so a torn write leaves the other, and a full disk does not matter.
 
-use std::fs::{self, File};
-use std::io;
+use std::fs::File;
+use std::io::{self, Read as _};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
@@ -86,13 +86,16 @@ pub struct EpochFile {
 }
 
 impl EpochFile {
-    /// What the file at `path` says; `None` where there is no file, `InvalidData` where no slot is sound.
+    /// What the file at `path` says; `None` where there is no file, `InvalidData` where no slot is sound. It is made
+    /// durable first: what a killed process wrote may be in the page cache only, and whoever reads it relies on it.
     pub fn read(path: &Path) -> io::Result<Option<Anchor>> {
-        let bytes = match fs::read(path) {
-            Ok(bytes) => bytes,
+        let mut file = match File::open(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(error),
+            file => file?,
         };
+        file.sync_data()?;
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes)?;
         let newest = bytes
             .chunks(SLOT)
             .filter_map(Anchor::parse)
@@ -146,6 +149,8 @@ impl EpochFile {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     fn anchor(synced: Seq) -> Anchor {

@@ -38,6 +38,26 @@ fn every_answer_comes_after_an_fdatasync_that_began_after_its_write() {
     assert_eq!(answers, 40);
 }
 
+#[test]
+fn what_the_epoch_file_says_is_durable_before_it_is_believed() {
+    let dir = tempfile::tempdir().unwrap();
+    let (state, traces) = (dir.path().join("state"), dir.path().join("traces"));
+    fs::create_dir(&traces).unwrap();
+    super::filled(&state, 5);
+    Writer {
+        trace: trace::arguments(&traces),
+        ..Writer::new(&state, 10)
+    }
+    .run();
+    let first = trace::read(&traces)
+        .into_iter()
+        .find_map(|call| match call.what {
+            What::Write(path, ..) | What::Sync(path) if path.starts_with(&state) => Some(path),
+            _ => None,
+        });
+    assert_eq!(first, Some(state.join("epoch")));
+}
+
 /// More than any writer here comes to.
 const MANY: u64 = 3000;
 
