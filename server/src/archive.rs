@@ -13,7 +13,7 @@ use hub_protocol::{Seq, Timestamp};
 
 use crate::command::Command;
 use crate::journal::snapshot::{SnapshotError, Snapshots};
-use crate::journal::{Entry, Journal, JournalError};
+use crate::journal::{Entry, Health, Journal, JournalError};
 use crate::record::{DecodeError, Record};
 use crate::state::State;
 
@@ -313,6 +313,10 @@ impl Archivist {
     }
 
     fn save(&mut self) -> Result<(), RecoverError> {
+        // The room that is left is for acknowledgements: without a snapshot the next start only reads more of the log.
+        if self.parts.journal.health() == Health::Full {
+            return Ok(());
+        }
         let recovered = &self.parts.recovered;
         // About as much as last time: a buffer that grows is copied again and again.
         let likely = self.saved_bytes + self.saved_bytes / 2;

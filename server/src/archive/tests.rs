@@ -279,6 +279,58 @@ fn one_trim_at_a_time_is_asked_for() {
 }
 
 #[test]
+fn on_a_full_disk_nothing_is_saved() {
+    for (health, saved) in [(Health::Sound, 3), (Health::Full, 0)] {
+        let mut hub = hub(SnapshotsDue::default(), Retention::default());
+        hub.append(&vec![said(NOW); 3]);
+        hub.archivist.parts.journal = Arc::new(Ailing(hub.journal.clone(), health));
+        hub.archivist.finish().unwrap();
+        assert_eq!(snapshot::newest_seq(hub.dir.path()), saved);
+    }
+}
+
+/// A journal that says how it is.
+struct Ailing(Arc<MemoryJournal>, Health);
+
+impl Journal for Ailing {
+    fn health(&self) -> Health {
+        self.1.clone()
+    }
+
+    fn epoch(&self) -> Epoch {
+        self.0.epoch()
+    }
+
+    fn head(&self) -> Seq {
+        self.0.head()
+    }
+
+    fn earliest(&self) -> Seq {
+        self.0.earliest()
+    }
+
+    fn append(&self, entries: &[Entry]) -> Result<(), JournalError> {
+        self.0.append(entries)
+    }
+
+    fn read(&self, from: Seq, max_bytes: usize) -> Result<Vec<Entry>, JournalError> {
+        self.0.read(from, max_bytes)
+    }
+
+    fn trim(&self, below: Seq) -> Result<(), JournalError> {
+        self.0.trim(below)
+    }
+
+    fn bytes(&self) -> u64 {
+        self.0.bytes()
+    }
+
+    fn close(&self) -> Result<(), JournalError> {
+        self.0.close()
+    }
+}
+
+#[test]
 fn the_thread_saves_what_it_read_when_it_ends() {
     let hub = hub(SnapshotsDue::default(), Retention::default());
     hub.append(&vec![said(NOW); 3]);

@@ -170,14 +170,23 @@ fn a_newer_format_is_refused_by_name() {
 fn stray_files_do_not_matter() {
     let dir = tempfile::tempdir().unwrap();
     filled(dir.path(), 40);
-    for stray in [
+    fs::create_dir(dir.path().join("snapshots")).unwrap();
+    let cut_short = [
         "journal/snap.00000000000FF000.generating",
         "epoch.tmp",
-        "notes.txt",
-    ] {
+        "snapshots/00000000000000000030.tmp",
+    ];
+    for stray in cut_short.into_iter().chain(["notes.txt"]) {
         fs::write(dir.path().join(stray), b"half of some").unwrap();
     }
     assert_eq!(all(&open(dir.path()).unwrap()).unwrap(), expected(40));
+    // What was never finished does not take room for ever.
+    assert!(
+        !cut_short
+            .iter()
+            .any(|stray| dir.path().join(stray).exists())
+    );
+    assert!(dir.path().join("notes.txt").exists());
 }
 
 #[test]

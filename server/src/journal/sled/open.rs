@@ -145,6 +145,8 @@ pub(super) fn open(dir: &Path, options: Options) -> Result<Shared, OpenError> {
     let files = Files::new(dir);
     durable::private_dir(dir)?;
     let lock = lock(&files)?;
+    durable::clear_unfinished(&files.root)?;
+    durable::clear_unfinished(&files.snapshots())?;
     if files.suspect().exists() {
         rescue::replace_suspect(&files, options.fences)?;
     }
@@ -254,16 +256,7 @@ fn forget(path: &Path) -> io::Result<()> {
 /// Makes the directory for its owner only, and takes away what sled stumbles over.
 pub(super) fn prepare(journal: &Path) -> io::Result<()> {
     durable::private_dir(journal)?;
-    for entry in fs::read_dir(journal)? {
-        let path = entry?.path();
-        if path
-            .extension()
-            .is_some_and(|extension| extension == "generating")
-        {
-            fs::remove_file(path)?;
-        }
-    }
-    Ok(())
+    durable::clear(journal, "generating")
 }
 
 pub(super) fn sled_error(error: ::sled::Error) -> OpenError {
