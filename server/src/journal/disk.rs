@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use hub_protocol::{Epoch, Seq};
 
-use super::sled::{Files, OpenError, Options, Origin, SledJournal, release_reserve};
+use super::sled::{Files, OpenError, Options, Origin, SledJournal};
 use super::{Entry, Health, Journal, JournalError};
 
 mod adopt;
@@ -105,7 +105,7 @@ fn open_log(
     };
     match begin() {
         Err(OpenError::Full) => {
-            release_reserve(files);
+            store.release_reserve();
             begin()
         }
         result => result,
@@ -124,7 +124,7 @@ impl Shared {
                 self.pending.wait_for_half(place.half)?;
             }
             let written = writer.wal.write(place, &frame);
-            written.map_err(|error| self.store.failed(error))?;
+            written.inspect_err(|error| self.store.failed(error))?;
             self.pending.push(place.half, entries.to_vec());
         } else {
             // It is larger than the log: nothing would be gained.

@@ -41,7 +41,7 @@ pub use files::Files;
 pub use open::{OpenError, Options, Origin};
 pub use rescue::{Rescued, adopt};
 pub use space::free_bytes;
-pub(super) use space::release_reserve;
+pub(super) use store::io_error;
 
 use keeper::Keeper;
 use space::Space;
@@ -155,14 +155,17 @@ impl SledJournal {
         self.shared.commit(&mut writer, entries, last.seq)
     }
 
-    /// Puts the journal out of use after a failed write beside it, unless the disk is full.
-    pub(super) fn failed(&self, error: std::io::Error) -> JournalError {
-        let error = store::io_error(error);
+    /// Deals with a failed write beside it: a full disk gets the reserve, anything else puts the journal out of use.
+    pub(super) fn failed(&self, error: &JournalError) {
         match error {
             JournalError::Full => self.shared.space.release(),
-            _ => self.shared.fail(&error),
+            _ => self.shared.fail(error),
         }
-        error
+    }
+
+    /// Gives back what is kept for a full disk, until there is room again.
+    pub(super) fn release_reserve(&self) {
+        self.shared.space.release();
     }
 
     /// Leaves out the numbers up to and including `seq`: the next entry is `seq + 1`. It must be appended before

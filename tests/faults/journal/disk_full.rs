@@ -6,8 +6,9 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use hubd::journal::disk::DiskJournal;
-use hubd::journal::sled::Options;
-use hubd::journal::{Health, Journal, JournalError};
+use hubd::journal::sled::{Options, SledJournal};
+use hubd::journal::{Entry, Health, Journal, JournalError};
+use hubd::record::kinds;
 
 use super::{acknowledge, all, copy, expected, open, publish};
 
@@ -43,9 +44,16 @@ impl SmallDisk {
 
     /// Takes all the room there is.
     fn fill(&self) {
+        self.fill_but(0);
+    }
+
+    /// Takes all the room there is but so many bytes.
+    fn fill_but(&self, room: u64) {
         let mut ballast = File::create(self.ballast()).unwrap();
         let chunk = vec![1; 4096];
         while ballast.write_all(&chunk).is_ok() {}
+        let taken = ballast.metadata().unwrap().len();
+        ballast.set_len(taken - room).unwrap();
     }
 
     fn ballast(&self) -> PathBuf {
@@ -172,6 +180,48 @@ fn what_the_store_has_no_room_for_stays_in_the_log() {
     disk.make_room();
     until(|| acknowledge(&journal).is_ok());
     assert_eq!(all(&journal).unwrap()[..head], stored);
+}
+
+/// What was written of it goes on, in the room it did not get, with the bytes that it would have written there.
+#[test]
+fn a_commit_that_fits_into_the_log_in_part_is_not_there_after_a_restart() {
+    let disk = SmallDisk::new(24);
+    drop(disk.open());
+    // As on a file system where what is written again takes room of its own.
+    let log = disk.state().join("wal");
+    let size = fs::metadata(&log).unwrap().len();
+    File::create(&log).unwrap().set_len(size).unwrap();
+    let journal = disk.open();
+    disk.fill_but(4096);
+    let refused = journal.append(&[Entry {
+        seq: 1,
+        kind: kinds::SETTLED,
+        payload: vec![0; 8000].into(),
+    }]);
+    assert!(matches!(refused, Err(JournalError::Full)), "{refused:?}");
+    let elsewhere = tempfile::tempdir().unwrap();
+    copy(&disk.state(), elsewhere.path());
+    assert_eq!(open(elsewhere.path()).unwrap().head(), 0);
+    acknowledge(&journal).unwrap();
+    assert_eq!(journal.head(), 1);
+}
+
+#[test]
+fn the_reserve_that_made_room_for_the_log_is_taken_back() {
+    let disk = SmallDisk::new(24);
+    let options = Options {
+        floor_bytes: 0,
+        log_bytes: 3 << 20,
+        ..options()
+    };
+    drop(SledJournal::open(&disk.state(), options).unwrap());
+    disk.fill_but(2 << 20);
+    let journal = DiskJournal::open(&disk.state(), options).unwrap();
+    let reserve = disk.state().join("reserve");
+    assert!(!reserve.exists());
+    disk.make_room();
+    assert_eq!(journal.health(), Health::Sound);
+    assert_eq!(fs::metadata(reserve).unwrap().len(), options.reserve_bytes);
 }
 
 fn until(mut done: impl FnMut() -> bool) {

@@ -105,6 +105,16 @@ fn a_sync_that_failed_once_is_not_tried_again() {
 }
 
 #[test]
+fn a_failed_sync_is_no_full_disk() {
+    after_failure("wal", "inject=fdatasync:error=ENOSPC:when=25");
+}
+
+#[test]
+fn a_failed_sync_of_the_store_is_no_full_disk() {
+    after_failure("journal/db", "inject=fdatasync:error=ENOSPC:when=3+");
+}
+
+#[test]
 fn a_failed_write_stops_everything_and_the_next_start_copies_what_is_sound() {
     after_failure("wal", "inject=pwrite64:error=EIO:when=5+");
 }

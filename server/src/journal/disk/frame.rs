@@ -19,7 +19,7 @@ use memchr::memmem;
 
 use crate::journal::{Entry, block};
 
-const MAGIC: [u8; 4] = [0xFF, 0xFE, 0xFD, 0xFC];
+pub(super) const MAGIC: [u8; 4] = [0xFF, 0xFE, 0xFD, 0xFC];
 const HEADER: usize = 36;
 
 /// A commit that was read, and whose checksum is right.

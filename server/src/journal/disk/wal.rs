@@ -11,8 +11,8 @@ use bytes::Bytes;
 use hub_protocol::{Epoch, Seq};
 
 use super::frame::{self, Frame};
-use crate::journal::durable;
-use crate::journal::sled::{Files, OpenError};
+use crate::journal::sled::{Files, OpenError, io_error};
+use crate::journal::{JournalError, durable};
 
 /// What is wrong with a log that holds newer commits, but not the next one.
 pub(super) const GAP: &str = "the file 'wal' does not go on where the journal ends";
@@ -142,11 +142,21 @@ impl Wal {
         Some((Place { half, offset: 0 }, true))
     }
 
-    /// Writes `frame` to its place, durably.
-    pub(super) fn write(&mut self, place: Place, frame: &[u8]) -> io::Result<()> {
+    /// Writes `frame` to its place, durably. Where the disk is full nothing is left of it; after any other error it may
+    /// be there.
+    pub(super) fn write(&mut self, place: Place, frame: &[u8]) -> Result<(), JournalError> {
         let offset = place.half as u64 * self.half_bytes + place.offset;
-        self.file.write_all_at(frame, offset)?;
+        if let Err(error) = self.file.write_all_at(frame, offset) {
+            let error = io_error(error);
+            if matches!(error, JournalError::Full) {
+                // The place may hold the same end from an earlier turn: with it the beginning would be the frame.
+                self.file.write_all_at(&[0; frame::MAGIC.len()], offset)?;
+                self.file.sync_data()?;
+            }
+            return Err(error);
+        }
         if self.sync {
+            // Never a full disk: the frame is in the page cache, and may be on the disk.
             self.file.sync_data()?;
         }
         self.next = Place {

@@ -5,8 +5,6 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::Files;
-
 /// Bytes of disk that a byte of a commit may need at once: sled rewrites pages as it goes.
 const AMPLIFICATION: u64 = 4;
 
@@ -80,11 +78,6 @@ impl Space {
         }
         true
     }
-}
-
-/// Gives back what is kept for a full disk, until there is room again.
-pub(in crate::journal) fn release_reserve(files: &Files) {
-    release(&files.reserve());
 }
 
 /// Gives back what the reserve file at `path` holds.

@@ -70,7 +70,7 @@ pub(super) fn write_error(error: sled::Error) -> JournalError {
 }
 
 /// What a failed system call means.
-pub(super) fn io_error(error: io::Error) -> JournalError {
+pub(in crate::journal) fn io_error(error: io::Error) -> JournalError {
     use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
     match error.kind() {
         StorageFull | QuotaExceeded | FileTooLarge => JournalError::Full,
@@ -132,7 +132,8 @@ impl Store {
     pub(super) fn sync(&self) -> Result<(), JournalError> {
         self.db.flush().map_err(write_error)?;
         if self.fdatasync {
-            self.file.sync_data().map_err(io_error)?;
+            // Never a full disk: the page cache may show now what is not on the disk.
+            self.file.sync_data()?;
         }
         Ok(())
     }
