@@ -219,6 +219,42 @@ fn a_break_met_by_a_reader_is_remembered() {
     ));
 }
 
+/// Bytes of the entries that are kept.
+fn kept(journal: &SledJournal) -> u64 {
+    let all = all(journal);
+    all.iter()
+        .map(|entry| block::stored_len(entry) as u64)
+        .sum()
+}
+
+#[test]
+fn what_a_failed_trim_left_is_dropped_and_not_counted_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let journal = open(dir.path());
+    append(&journal, &[3000; 200]);
+    let blocks = |store: &Store| -> Vec<_> {
+        let blocks = store.blocks(block::key(0, 0));
+        blocks.map(|found| found.unwrap().1.encode()).collect()
+    };
+    let before = journal.shared.with_store(|store| Ok(blocks(store)));
+    journal.trim(190).unwrap();
+    let earliest = journal.earliest();
+    assert!(earliest > 1);
+    journal
+        .shared
+        .with_store(|store| {
+            let left = before?.into_iter();
+            left.filter(|(key, _)| block::seq_of(*key) < earliest)
+                .try_for_each(|(key, value)| store.insert(key, value))
+        })
+        .unwrap();
+    journal.trim(190).unwrap();
+    assert!(journal.earliest() > earliest);
+    assert_eq!(journal.bytes(), kept(&journal));
+    let first = journal.shared.with_store(|store| Ok(blocks(store)[0].0));
+    assert_eq!(block::seq_of(first.unwrap()), journal.earliest());
+}
+
 #[test]
 fn numbers_may_be_left_out_once() {
     let dir = tempfile::tempdir().unwrap();

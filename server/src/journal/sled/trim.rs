@@ -31,7 +31,8 @@ impl Shared {
             return Ok(());
         }
         self.restore_if_closed(&self.writer())?;
-        let Some(prefix) = self.with_store(|store| prefix(store, below.min(self.head())))? else {
+        let (earliest, below) = (self.earliest(), below.min(self.head()));
+        let Some(prefix) = self.with_store(|store| prefix(store, earliest, below))? else {
             return Ok(());
         };
         self.anchor_at(&prefix).map_err(store::io_error)?;
@@ -60,7 +61,9 @@ impl Shared {
             anchor.first_chain = prefix.chain;
             anchor.bytes = anchor.bytes.saturating_sub(prefix.bytes);
         })?;
-        self.bytes.fetch_sub(prefix.bytes, Ordering::Relaxed);
+        let bytes = self.bytes.load(Ordering::Relaxed);
+        self.bytes
+            .store(bytes.saturating_sub(prefix.bytes), Ordering::Relaxed);
         Ok(())
     }
 
@@ -124,7 +127,9 @@ impl Shared {
     }
 }
 
-fn prefix(store: &Store, below: Seq) -> Result<Option<Prefix>, JournalError> {
+/// What to drop below `below`. What lies below `earliest` was left by a trim that failed: it is dropped too, and was
+/// counted then.
+fn prefix(store: &Store, earliest: Seq, below: Seq) -> Result<Option<Prefix>, JournalError> {
     let mut prefix = Prefix {
         keys: Vec::new(),
         bytes: 0,
@@ -136,13 +141,17 @@ fn prefix(store: &Store, below: Seq) -> Result<Option<Prefix>, JournalError> {
         return Ok(None);
     };
     let keep = store.start_of(below)?;
+    let mut counted = 0;
     for block in store.blocks(first) {
         let (key, block) = block.map_err(fault)?;
-        if key == keep || (prefix.keys.len() >= BLOCKS_PER_CALL && block.part == 0) {
+        if key == keep || (counted >= BLOCKS_PER_CALL && block.part == 0) {
             (prefix.first, prefix.chain) = (block.first, block.chain);
             return Ok(Some(prefix).filter(|prefix| !prefix.keys.is_empty()));
         }
-        prefix.bytes += block.body_len();
+        if block.first >= earliest {
+            prefix.bytes += block.body_len();
+            counted += 1;
+        }
         prefix.keys.push(key);
     }
     Err(store::corrupt(below, store::Fault::missing()))
