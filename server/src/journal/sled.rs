@@ -151,7 +151,7 @@ impl SledJournal {
             return Err(std::io::Error::other("the journal is closed").into());
         }
         super::assert_numbered(entries, writer.tail.next());
-        self.shared.restore_if_closed(&writer)?;
+        self.shared.ready(&writer)?;
         self.shared.commit(&mut writer, entries, last.seq)
     }
 
@@ -257,7 +257,8 @@ impl Shared {
     ) -> Result<T, JournalError> {
         let store = self.store.read().unwrap_or_else(PoisonError::into_inner);
         let closed = || std::io::Error::other("the journal is closed");
-        act(store.as_ref().ok_or_else(closed)?)
+        let store = store.as_ref().ok_or_else(closed)?;
+        store::caught(|| act(store))
     }
 
     fn head(&self) -> Seq {
@@ -291,9 +292,12 @@ impl Shared {
         }
     }
 
-    /// Writes down what is durable by now.
+    /// Writes down what is durable by now; after a failure nobody knows.
     fn mark(&self) -> Result<(), JournalError> {
         let writer = self.writer();
+        if self.is_failed() {
+            return Ok(());
+        }
         let (synced, chain) = (writer.tail.head, writer.tail.chain);
         let bytes = self.bytes.load(Ordering::Relaxed);
         drop(writer);
@@ -313,23 +317,33 @@ impl Shared {
         drop(writer);
         let mut slot = self.store.write().unwrap_or_else(PoisonError::into_inner);
         let store = slot.take();
-        if matches!(self.fault(), Some(Health::Failed(_))) {
+        if self.is_failed() {
             // sled would sync once more as it is dropped, and what that says is no longer to be trusted.
             std::mem::forget(store);
             return Ok(());
         }
-        drop(store);
+        let dropped = store::caught(|| {
+            drop(store);
+            Ok(())
+        });
+        dropped.inspect_err(|error| self.fail(error))?;
         self.mark()
     }
 
-    fn admit(&self, entries: &[Entry]) -> Result<(), JournalError> {
+    fn is_failed(&self) -> bool {
+        matches!(self.fault(), Some(Health::Failed(_)))
+    }
+
+    fn refuse_after_fault(&self) -> Result<(), JournalError> {
         match self.fault() {
-            Some(Health::Corrupt { at, reason }) => {
-                return Err(JournalError::Corrupt { at, reason });
-            }
-            Some(Health::Failed(reason)) => return Err(std::io::Error::other(reason).into()),
-            _ => {}
+            Some(Health::Corrupt { at, reason }) => Err(JournalError::Corrupt { at, reason }),
+            Some(Health::Failed(reason)) => Err(std::io::Error::other(reason).into()),
+            _ => Ok(()),
         }
+    }
+
+    fn admit(&self, entries: &[Entry]) -> Result<(), JournalError> {
+        self.refuse_after_fault()?;
         assert!(
             entries
                 .iter()

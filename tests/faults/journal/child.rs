@@ -19,7 +19,16 @@ const UNPACED: &str = "HUB_TEST_UNPACED";
 const UNSYNCED: &str = "HUB_TEST_UNSYNCED";
 const UNSYNCED_LOG: &str = "HUB_TEST_UNSYNCED_LOG";
 const STORE: &str = "HUB_TEST_STORE";
-const RESTING: &str = "HUB_TEST_RESTING";
+const END: &str = "HUB_TEST_END";
+
+/// How a writer ends.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum End {
+    Killed,
+    /// Killed when the store has everything.
+    KilledAtRest,
+    Closed,
+}
 
 /// A writer that is run under strace.
 pub(super) struct Writer {
@@ -35,8 +44,8 @@ pub(super) struct Writer {
     pub(super) churn: bool,
     /// Without the write-ahead log in front of the store.
     pub(super) store_only: bool,
-    /// Not killed before the store has everything.
-    pub(super) resting: bool,
+    /// How it ends.
+    pub(super) end: End,
 }
 
 impl Writer {
@@ -48,7 +57,7 @@ impl Writer {
             fences: Fences::default(),
             churn: false,
             store_only: false,
-            resting: false,
+            end: End::Killed,
         }
     }
 
@@ -75,7 +84,8 @@ impl Writer {
         ]);
         command
             .env(DIR, &self.dir)
-            .env(COUNT, self.count.to_string());
+            .env(COUNT, self.count.to_string())
+            .env(END, format!("{:?}", self.end));
         if !self.fences.fdatasync {
             command.env(UNSYNCED, "1");
         }
@@ -87,9 +97,6 @@ impl Writer {
         }
         if self.store_only {
             command.env(STORE, "1");
-        }
-        if self.resting {
-            command.env(RESTING, "1");
         }
         if self.churn {
             command.env(CHURN, "1");
@@ -153,12 +160,16 @@ fn publishes() {
             }
         }
     }
-    if std::env::var_os(RESTING).is_some() {
-        while in_store(Path::new(&dir)) < count {
-            std::thread::yield_now();
+    match std::env::var(END).unwrap().as_str() {
+        "KilledAtRest" => {
+            while in_store(Path::new(&dir)) < count {
+                std::thread::yield_now();
+            }
         }
+        "Closed" => writeln!(out, "closed {:?}", journal.close()).unwrap(),
+        _ => {}
     }
-    // A kill, not an end: nothing is closed.
+    // A kill, not an end: nothing more is closed.
     std::process::exit(0);
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use hubd::journal::Journal;
 use hubd::journal::sled::Fences;
 
-use super::child::Writer;
+use super::child::{End, Writer};
 use super::trace::{self, Disk, What};
 use super::{all, expected, open};
 
@@ -62,7 +62,7 @@ fn what_a_killed_hub_left_unsynced_survives_a_power_cut_after_the_next_start() {
             fdatasync: false,
             ..Fences::default()
         },
-        resting: true,
+        end: End::KilledAtRest,
         ..Writer::new(&state, BEFORE)
     };
     killed.run();

@@ -4,7 +4,7 @@ use std::fs;
 
 use hubd::journal::{Health, Journal};
 
-use super::child::{Writer, stored};
+use super::child::{End, Writer, stored};
 use super::trace::{self, What};
 use super::{all, expected, open, publish};
 
@@ -129,6 +129,34 @@ fn what_was_answered_survives_a_store_that_cannot_be_synced() {
 fn what_was_answered_survives_a_store_that_cannot_be_written() {
     // strace counts the calls of each thread; sled writes on several.
     after_failure("journal/db", "inject=pwrite64:error=EIO:when=3+");
+}
+
+/// sled syncs once more as it is closed, and panics where that fails.
+#[test]
+fn a_store_that_cannot_be_synced_as_it_is_closed_is_copied_at_the_next_start() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = dir.path().join("journal/db").display().to_string();
+    let inject = "inject=fsync:error=EIO";
+    let trace = [
+        "-o",
+        "/dev/null",
+        "-P",
+        &store,
+        "-e",
+        "trace=fsync",
+        "-e",
+        inject,
+    ];
+    let output = Writer {
+        trace: trace.map(String::from).to_vec(),
+        end: End::Closed,
+        ..Writer::new(dir.path(), 20)
+    }
+    .run();
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(text.contains("stored 20\nclosed Err("), "{text}");
+    assert!(dir.path().join("suspect").exists());
+    assert_eq!(all(&open(dir.path()).unwrap()).unwrap(), expected(20));
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! The thread that brings commits from the write-ahead log into the store.
 
 use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 
@@ -43,13 +44,20 @@ impl Mover {
 
 fn run(shared: &Shared) {
     while let Some(batch) = shared.pending.next() {
-        let stuck = match shared.store.store(&batch.entries) {
-            Ok(()) => {
+        // Whoever waits for room would wait for ever for a thread that panicked.
+        let stored = catch_unwind(AssertUnwindSafe(|| shared.store.store(&batch.entries)));
+        let stuck = match stored {
+            Ok(Ok(())) => {
                 shared.pending.forget(batch.commits);
                 continue;
             }
-            Err(JournalError::Full) => Stuck::Full,
-            Err(_) => Stuck::Failed,
+            Ok(Err(JournalError::Full)) => Stuck::Full,
+            Ok(Err(_)) => Stuck::Failed,
+            Err(_) => {
+                let panicked = io::Error::other("the mover of the journal panicked");
+                shared.store.failed(&panicked.into());
+                Stuck::Failed
+            }
         };
         if !shared.pending.stuck(stuck) {
             return;

@@ -1,4 +1,5 @@
 use std::fs;
+use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -239,6 +240,22 @@ fn a_little_is_in_the_store_after_a_while() {
         thread::yield_now();
     }
     assert_eq!(all(&journal), entries(1, &[10]));
+}
+
+#[test]
+fn a_mover_that_panics_keeps_nobody_waiting() {
+    let dir = tempfile::tempdir().unwrap();
+    let journal = open(&dir);
+    let shared = Arc::clone(&journal.shared);
+    // No commit of this number can come next.
+    shared.pending.push(0, entries(7, &[10]));
+    let (waited, answer) = mpsc::channel();
+    thread::spawn(move || waited.send(shared.pending.wait_for_half(0)));
+    let waited = answer.recv_timeout(Duration::from_secs(20));
+    assert!(waited.expect("it waits for ever").is_err());
+    assert!(matches!(journal.health(), Health::Failed(_)));
+    let refused = journal.append(&entries(1, &[1]));
+    assert!(matches!(refused, Err(JournalError::Io(_))));
 }
 
 #[test]

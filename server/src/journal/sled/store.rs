@@ -30,6 +30,12 @@ pub(super) struct Store {
     fdatasync: bool,
 }
 
+/// Runs what calls sled, which may panic on what it does not expect; that is an error here.
+pub(super) fn caught<T>(act: impl FnOnce() -> Result<T, JournalError>) -> Result<T, JournalError> {
+    let panicked = |_| Err(io::Error::other("sled panicked").into());
+    catch_unwind(AssertUnwindSafe(act)).unwrap_or_else(panicked)
+}
+
 /// Why a value could not be read.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Fault {

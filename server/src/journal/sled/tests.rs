@@ -219,6 +219,43 @@ fn a_break_met_by_a_reader_is_remembered() {
     ));
 }
 
+#[test]
+fn a_panic_of_sled_is_an_error() {
+    let dir = tempfile::tempdir().unwrap();
+    let journal = open(dir.path());
+    let called: Result<(), _> = journal.shared.with_store(|_| panic!("as sled does"));
+    assert!(matches!(called, Err(JournalError::Io(_))));
+}
+
+#[test]
+fn a_store_that_cannot_be_opened_again_is_out_of_use() {
+    let dir = tempfile::tempdir().unwrap();
+    let journal = open(dir.path());
+    // As after a full disk, where the store could not be opened again at once.
+    drop(journal.shared.store.write().unwrap().take());
+    std::fs::remove_dir_all(dir.path().join("journal")).unwrap();
+    std::fs::write(dir.path().join("journal"), b"").unwrap();
+    let refused = journal.store(&[entry(1, 1)]);
+    assert!(matches!(refused, Err(JournalError::Io(_))));
+    assert!(matches!(journal.health(), Health::Failed(_)));
+}
+
+#[test]
+fn after_a_failure_nothing_is_written() {
+    let dir = tempfile::tempdir().unwrap();
+    let journal = open(dir.path());
+    drop(journal.keeper.lock().unwrap().take());
+    append(&journal, &[3000; 40]);
+    let failure = std::io::Error::other("a write failed").into();
+    journal.failed(&failure);
+    assert!(journal.store(&[entry(41, 1)]).is_err());
+    assert!(journal.trim(30).is_err());
+    journal.shared.mark().unwrap();
+    let anchor = EpochFile::read(&dir.path().join("epoch")).unwrap().unwrap();
+    assert_eq!((anchor.first, anchor.synced), (1, 0));
+    assert_eq!((journal.earliest(), journal.head()), (1, 40));
+}
+
 /// Bytes of the entries that are kept.
 fn kept(journal: &SledJournal) -> u64 {
     let all = all(journal);

@@ -1,7 +1,6 @@
 //! Dropping the log's prefix, and putting the store right after a failed write.
 
 use std::io;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 
@@ -30,7 +29,7 @@ impl Shared {
         if below <= self.earliest() {
             return Ok(());
         }
-        self.restore_if_closed(&self.writer())?;
+        self.ready(&self.writer())?;
         let (earliest, below) = (self.earliest(), below.min(self.head()));
         let Some(prefix) = self.with_store(|store| prefix(store, earliest, below))? else {
             return Ok(());
@@ -39,6 +38,7 @@ impl Shared {
         self.earliest.store(prefix.first, Ordering::Release);
         for keys in prefix.keys.chunks(self.removals_per_sync()) {
             let writer = self.writer();
+            self.ready(&writer)?;
             if let Err(error) = self.with_store(|store| remove(store, keys)) {
                 return Err(self.failed(&writer, error));
             }
@@ -74,30 +74,37 @@ impl Shared {
             return error;
         }
         self.space.release();
-        match self.restore(&writer.tail) {
-            Ok(()) | Err(JournalError::Full) => JournalError::Full,
-            Err(error) => {
-                self.fail(&error);
-                error
-            }
-        }
+        self.restore(&writer.tail).err().unwrap_or(error)
     }
 
-    /// Opens sled again, which refuses everything after a full disk, and takes out what was not committed.
-    pub(super) fn restore(&self, tail: &Tail) -> Result<(), JournalError> {
+    /// Opens sled again, which refuses everything after a full disk, and takes out what was not committed. Where more
+    /// than room is missing for that, the journal is out of use.
+    fn restore(&self, tail: &Tail) -> Result<(), JournalError> {
         let mut slot = self.store.write().unwrap_or_else(PoisonError::into_inner);
         // sled syncs as it is dropped and panics where that fails.
         let old = slot.take();
-        let _ = catch_unwind(AssertUnwindSafe(|| drop(old)));
-        let store = Store::open(&self.files.journal(), self.options.fences.fdatasync)
-            .map_err(store::write_error)?;
-        undo(&store, tail)?;
-        *slot = Some(store);
+        let _ = store::caught(|| {
+            drop(old);
+            Ok(())
+        });
+        let opened = store::caught(|| {
+            let store = Store::open(&self.files.journal(), self.options.fences.fdatasync)
+                .map_err(store::write_error)?;
+            undo(&store, tail)?;
+            Ok(store)
+        });
+        if let Err(error) = &opened
+            && !matches!(error, JournalError::Full)
+        {
+            self.fail(error);
+        }
+        *slot = Some(opened?);
         Ok(())
     }
 
-    /// Opens the store that could not be opened again before.
-    pub(super) fn restore_if_closed(&self, writer: &Writer) -> Result<(), JournalError> {
+    /// Makes ready to write: after a fault nothing is written, and a store that could not be opened again before is.
+    pub(super) fn ready(&self, writer: &Writer) -> Result<(), JournalError> {
+        self.refuse_after_fault()?;
         if writer.closed {
             return Ok(());
         }
