@@ -15,6 +15,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use hub_protocol::{Epoch, Seq};
 
 use super::sled::{Files, OpenError, Options, Origin, SledJournal};
+use super::snapshot::Snapshots;
 use super::{Entry, Health, Journal, JournalError};
 
 mod adopt;
@@ -57,12 +58,18 @@ impl DiskJournal {
     /// Opens the journal in the state directory `dir`, or makes one where there is none, as [`SledJournal::open`] does.
     pub fn open(dir: &Path, options: Options) -> Result<Self, OpenError> {
         let store = SledJournal::open(dir, options)?;
-        let (wal, left) = open_log(&Files::new(dir), &store, options)?;
+        let files = Files::new(dir);
+        let (wal, left) = open_log(&files, &store, options)?;
         let (mut head, mut chain) = store.end();
         let pending = Pending::default();
         for Left { half, frame, .. } in left {
             (head, chain) = (frame.last(), frame.chain_after);
             pending.push(half, frame.entries);
+        }
+        // Snapshots hold what is durable only, so this is no commit cut short: what was stored last is lost.
+        let snapshots = Snapshots::new(&files.snapshots(), store.epoch());
+        if let Some(synced) = snapshots.above(head)? {
+            return Err(OpenError::Behind { head, synced });
         }
         let shared = Arc::new(Shared {
             store,

@@ -108,6 +108,14 @@ impl Snapshots {
         Ok(found)
     }
 
+    /// The last record of the newest sound snapshot of more than `head`: proof that there was more.
+    pub fn above(&self, head: Seq) -> io::Result<Option<Seq>> {
+        let named = list(&self.dir)?.into_iter().filter(|(seq, _)| *seq > head);
+        let mut sound = named.filter_map(|(_, path)| read(&path).ok());
+        let more = sound.find(|found| found.epoch == self.epoch && found.seq > head);
+        Ok(more.map(|found| found.seq))
+    }
+
     /// The last record of the oldest snapshot kept; absent while fewer than two are.
     pub fn oldest_seq(&self) -> io::Result<Option<Seq>> {
         Ok(list(&self.dir)?.get(KEPT - 1).map(|(seq, _)| *seq))

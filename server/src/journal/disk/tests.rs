@@ -8,6 +8,7 @@ use proptest::prelude::*;
 use tempfile::TempDir;
 
 use super::*;
+use crate::journal::epoch::EpochFile;
 use crate::record::kinds;
 
 /// A log that a few records fill.
@@ -256,6 +257,32 @@ fn a_mover_that_panics_keeps_nobody_waiting() {
     assert!(matches!(journal.health(), Health::Failed(_)));
     let refused = journal.append(&entries(1, &[1]));
     assert!(matches!(refused, Err(JournalError::Io(_))));
+}
+
+#[test]
+fn a_snapshot_of_more_than_the_journal_holds_is_proof_of_a_loss() {
+    for lost in [false, true] {
+        let dir = with_log(&[entries(1, &[10]), entries(2, &[500])]);
+        let own = EpochFile::read(&dir.path().join("epoch")).unwrap();
+        for (epoch, seq) in [(own.unwrap().epoch, 2), (Epoch(77), 9)] {
+            let snapshots = Snapshots::new(&dir.path().join("snapshots"), epoch);
+            snapshots.save(seq, b"{}").unwrap();
+        }
+        if !lost {
+            assert_eq!(open(&dir).head(), 2);
+            continue;
+        }
+        let mut log = fs::read(dir.path().join("wal")).unwrap();
+        log[300] ^= 1;
+        fs::write(dir.path().join("wal"), log).unwrap();
+        let error = DiskJournal::open(dir.path(), options()).unwrap_err();
+        let behind = matches!(error, OpenError::Behind { head: 1, synced: 2 });
+        assert!(behind, "{error}");
+        let (store, rescued) = adopt(dir.path(), options()).unwrap();
+        assert!(rescued.head == 1 && rescued.used >= 2, "{rescued:?}");
+        drop(store);
+        assert_eq!(all(&open(&dir)), entries(1, &[10]));
+    }
 }
 
 #[test]
