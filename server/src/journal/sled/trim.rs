@@ -61,9 +61,10 @@ impl Shared {
             anchor.first_chain = prefix.chain;
             anchor.bytes = anchor.bytes.saturating_sub(prefix.bytes);
         })?;
-        let bytes = self.bytes.load(Ordering::Relaxed);
-        self.bytes
-            .store(bytes.saturating_sub(prefix.bytes), Ordering::Relaxed);
+        let less = |bytes: u64| Some(bytes.saturating_sub(prefix.bytes));
+        let _ = self
+            .bytes
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
         Ok(())
     }
 
