@@ -1,7 +1,11 @@
 //! Waiting: what a waiter prints, and when it ends.
 
 use std::io::BufRead;
+use std::sync::atomic::{AtomicBool, Ordering};
 
+use serde_json::json as value;
+
+use crate::fake::{Fake, ok};
 use crate::support::{Place, json, until};
 
 #[test]
@@ -187,6 +191,54 @@ fn who_has_not_finished_is_named_at_the_timeout() {
         "{}",
         done.stderr
     );
+}
+
+/// What a hub answers a waiter with a barrier.
+fn batch(msg: &str, lease: &str, reason: &str) -> String {
+    let reply = value!({"notifications": [{"id": 1, "msg": msg}], "lease": lease, "remaining": 0,
+        "why_woken": {"reason": reason}});
+    ok(&reply.to_string())
+}
+
+#[test]
+fn a_barrier_is_waited_for_in_one_request() {
+    let place = Place::new();
+    let fake = Fake::new(&place, |asked| match asked.line.as_str() {
+        line if line.starts_with("GET /wait") => batch("x", "l1", "barrier"),
+        _ => ok("{\"acked\":[1]}"),
+    });
+    for barrier in [["--all", "w1,w2"], ["--count", "2"]] {
+        let before = fake.asked().len();
+        let call = place.hubctl(&["wait", "--timeout", "1h"]).args(&barrier);
+        call.run().ok();
+        let line = fake.asked()[before].line.clone();
+        let (_, asked) = line.split_once("&timeout=").unwrap();
+        let seconds: u64 = asked.split_once('&').unwrap().0.parse().unwrap();
+        // A machine that is busy may take a while to ask.
+        assert!((3000..=3600).contains(&seconds), "{line}");
+    }
+}
+
+#[test]
+fn a_barrier_longer_than_any_request_is_waited_for_in_several() {
+    let place = Place::new();
+    let asked_before = AtomicBool::new(false);
+    let fake = Fake::new(&place, move |asked| {
+        if !asked.line.starts_with("GET /wait") {
+            return ok("{\"acked\":[1]}");
+        }
+        if asked_before.swap(true, Ordering::Relaxed) {
+            batch("both", "l2", "barrier")
+        } else {
+            batch("one", "l1", "timeout")
+        }
+    });
+    let args = ["wait", "--all", "w1,w2", "--timeout", "2d"];
+    assert_eq!(place.hubctl(&args).run().ok().messages(), ["both"]);
+    let asked = fake.asked();
+    assert_eq!(asked.len(), 3, "{asked:?}");
+    assert!(asked[0].line.contains("&timeout=86400&"), "{asked:?}");
+    assert_eq!(json(&asked[2].body)["lease"], "l2");
 }
 
 #[test]

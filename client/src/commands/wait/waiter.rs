@@ -23,6 +23,10 @@ use crate::text::json_line;
 /// The longest single request; the deadline may lie behind many of them.
 pub(super) const LONGEST_POLL: Duration = Duration::from_secs(600);
 
+/// The same with `--all` or `--count`, the most that a hub allows: at a request's end it leases what is pending, whatever
+/// the barrier says.
+const LONGEST_BARRIER: Duration = Duration::from_secs(86_400);
+
 /// How much later than asked a hub may answer before its connection counts as dead.
 pub(super) const GRACE: Duration = Duration::from_secs(15);
 
@@ -57,6 +61,13 @@ pub(super) struct Batch {
     why_woken: Why,
     #[serde(default)]
     barrier: Option<BarrierReport>,
+}
+
+impl Batch {
+    /// Whether it is only what was there when its request's time was over.
+    fn is_late(&self) -> bool {
+        self.why_woken.reason == "timeout"
+    }
 }
 
 /// Why a wait ended; a reason that a newer hub has is no error.
@@ -103,8 +114,7 @@ impl Waiter {
             self.acknowledge(&reply.lease).await;
             tell(&reply);
             if !self.args.keep {
-                let late = reply.why_woken.reason == "timeout";
-                return Ok(if late {
+                return Ok(if reply.is_late() {
                     Exit(self.args.timeout_code)
                 } else {
                     Exit::DONE
@@ -152,7 +162,7 @@ impl Waiter {
             self.since = Some(newest(&self.hub).await?);
         }
         // Whole seconds, rounded up: a hub that answered early would be asked again and again.
-        let left = self.left().min(LONGEST_POLL);
+        let left = self.left().min(self.longest_poll());
         let seconds = left.as_secs() + u64::from(left.subsec_nanos() > 0);
         let request = Request::get(self.path(seconds));
         let answer = self
@@ -168,7 +178,18 @@ impl Waiter {
         if answer.is_empty() {
             return Ok(None);
         }
-        parse(&answer).map(Some)
+        let reply: Batch = parse(&answer)?;
+        // What ends early is not acknowledged: the next request gets it again.
+        let early = reply.is_late() && !self.left().is_zero();
+        Ok((!early).then_some(reply))
+    }
+
+    fn longest_poll(&self) -> Duration {
+        if self.args.all.is_empty() && self.args.count.is_none() {
+            LONGEST_POLL
+        } else {
+            LONGEST_BARRIER
+        }
     }
 
     fn path(&self, seconds: u64) -> Path {
