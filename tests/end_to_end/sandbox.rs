@@ -3,6 +3,7 @@
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use crate::support::{Call, Place};
 
@@ -88,4 +89,14 @@ fn what_a_state_cannot_tell_is_spooled() {
     }
     assert_eq!(fs::read_dir(mine.join("spool")).unwrap().count(), 2);
     assert!(!place.path("work/.hub").exists());
+}
+
+#[test]
+fn a_waiter_says_that_it_is_blocked_and_does_not_sit_out_its_time() {
+    let place = Place::with_hub();
+    let started = Instant::now();
+    let done = blocked(&place, &["wait", "--timeout", "60"]).run();
+    assert_eq!(done.code, Some(3), "{done:?}");
+    assert!(done.stderr.contains("is blocked"), "{}", done.stderr);
+    assert!(started.elapsed() < Duration::from_secs(40), "{done:?}");
 }

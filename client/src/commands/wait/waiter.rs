@@ -172,6 +172,8 @@ impl Waiter {
         match &answer {
             Ok(_) => self.was_there = true,
             Err(Error::Unreachable(failure)) => self.was_there |= failure.connected,
+            // Nothing that has kept us from asking tells of a hub.
+            Err(Error::Blocked(_)) => {}
             Err(error) => self.was_there |= error.is_passing(),
         }
         let answer = answer?;
