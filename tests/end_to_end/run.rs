@@ -60,6 +60,20 @@ fn a_command_that_succeeds_is_told_under_its_own_name() {
 }
 
 #[test]
+fn an_agent_is_the_session_that_it_runs_as_also_where_another_agent_runs_it() {
+    let place = Place::new();
+    let script = "CLAUDE_PID=2 CLAUDE_CODE_SESSION_ID=inner hubctl notify --dry-run --json x";
+    let run = format!("hubctl run --session w1 -- sh -c '{script}'");
+    let outer = place
+        .sh(&run)
+        .env("HUB_SESSION", "outer")
+        .env("HUB_SESSION_PID", "1")
+        .env("CLAUDE_PID", "1");
+    let shown = outer.run().ok().json();
+    assert_eq!(shown["record"]["from"], "w1", "{shown}");
+}
+
+#[test]
 fn what_the_command_writes_into_its_status_file_is_said() {
     let place = Place::with_hub();
     let script =

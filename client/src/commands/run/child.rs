@@ -12,6 +12,7 @@ use super::Job;
 use super::signals::Signals;
 use super::tail::Tail;
 use crate::error::Error;
+use crate::sender::SESSION_AGENT;
 
 /// How long to wait for the rest of stderr: whatever the command left running may hold it open for ever.
 const REST: Duration = Duration::from_millis(200);
@@ -44,6 +45,8 @@ impl Child {
         start
             .args(&command[1..])
             .env("HUB_SESSION", job.session.as_str())
+            // Whichever agent the command is or starts first: the session is given to it.
+            .env_remove(SESSION_AGENT)
             .env("HUB_PROJECT", job.project.as_str())
             .env_remove("HUB_STATUS_FILE")
             .envs(job.status_file.iter().map(|path| ("HUB_STATUS_FILE", path)));
