@@ -21,13 +21,17 @@ const AGENT_VARIABLES: [&str; 3] = [
 /// The process of the agent that `HUB_SESSION` was set for.
 pub(crate) const SESSION_AGENT: &str = "HUB_SESSION_PID";
 
-/// `HUB_SESSION`, unless it was set for an agent above the one that this process belongs to.
-pub(crate) fn given_session(env: &Env) -> Result<Option<Sourced<InboxName>>, Error> {
-    let foreign = match (env.var(SESSION_AGENT), env.var("CLAUDE_PID")) {
+/// Whether `HUB_SESSION`, and what goes with it, was set for an agent above the one that this process belongs to.
+pub(crate) fn is_foreign(env: &Env) -> bool {
+    match (env.var(SESSION_AGENT), env.var("CLAUDE_PID")) {
         (Some(of), Some(agent)) => of != agent,
         _ => false,
-    };
-    if foreign {
+    }
+}
+
+/// `HUB_SESSION`, unless it is foreign.
+pub(crate) fn given_session(env: &Env) -> Result<Option<Sourced<InboxName>>, Error> {
+    if is_foreign(env) {
         return Ok(None);
     }
     env.parsed("HUB_SESSION")

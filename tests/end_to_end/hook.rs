@@ -302,3 +302,36 @@ fn what_is_set_already_is_left_alone_and_outside_of_git_the_status_is_the_hubs()
         )
     );
 }
+
+#[test]
+fn what_belongs_to_the_agent_above_is_set_anew() {
+    let place = Place::new();
+    let start = value!({"hook_event_name": "SessionStart", "session_id": "inner", "cwd": place.path("work")});
+    let exported = |of: &str| {
+        let file = place.path(&format!("env{of}"));
+        place
+            .hubctl(&["hook", "claude"])
+            .env("CLAUDE_ENV_FILE", file.to_str().unwrap())
+            .env("CLAUDE_PID", "2")
+            .env("HUB_PROJECT", "app")
+            .env("HUB_SESSION", "outer")
+            .env("HUB_STATUS_FILE", "/outer")
+            .env("HUB_SESSION_PID", of)
+            .stdin(start.to_string())
+            .run()
+            .ok();
+        std::fs::read_to_string(&file).unwrap_or_default()
+    };
+    let status = place.state().join("status/inner");
+    assert_eq!(
+        exported("1"),
+        format!(
+            "export HUB_PROJECT=app\nexport HUB_SESSION=inner\nexport HUB_SESSION_PID=2\n\
+             export HUB_STATUS_FILE={}\n",
+            status.display()
+        )
+    );
+    // Of this very agent, and given to whichever agent comes first.
+    assert_eq!(exported("2"), "");
+    assert_eq!(exported(""), "export HUB_SESSION_PID=2\n");
+}

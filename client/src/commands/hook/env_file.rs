@@ -12,18 +12,19 @@ use crate::sender;
 use crate::shell::quoted;
 use crate::status_file;
 
-/// Adds who and where the session is, and its status file. What is set already, there or in the environment, stays.
+/// Adds who and where the session is, and its status file. What is set already, there or in the environment, stays,
+/// but for what the environment has from the agent above.
 pub(super) fn extend(here: &Here, payload: &Payload, surroundings: &Surroundings) {
     let Some(file) = here.env.path("CLAUDE_ENV_FILE") else {
         return;
     };
     let present = fs::read_to_string(&file).unwrap_or_default();
+    let inherits = !sender::is_foreign(&here.env);
     let mut lines = String::new();
     for (name, value) in variables(here, payload, surroundings) {
         let export = format!("export {name}=");
-        let is_set =
-            here.env.var(name).is_some() || present.lines().any(|line| line.starts_with(&export));
-        if !is_set {
+        let is_set = inherits && here.env.var(name).is_some();
+        if !is_set && !present.lines().any(|line| line.starts_with(&export)) {
             lines.extend([export.as_str(), quoted(&value).as_str(), "\n"]);
         }
     }
