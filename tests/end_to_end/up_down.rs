@@ -1,5 +1,10 @@
 //! The hub in the background.
 
+use std::fs::{self, File};
+
+use rustix::fs::{FlockOperation, flock};
+
+use crate::fake::{Fake, ok};
 use crate::support::{Place, until};
 
 #[test]
@@ -35,6 +40,24 @@ fn a_hub_that_cannot_start_says_why() {
     let done = place.hubctl(&["up", "--listen", "nonsense"]).run();
     assert_eq!(done.code, Some(1));
     assert!(done.stderr.contains("nonsense"), "{}", done.stderr);
+}
+
+#[test]
+fn up_waits_for_the_hub_that_was_started_first() {
+    let place = Place::new();
+    fs::create_dir(place.state()).unwrap();
+    let lock = File::create(place.state().join("lock")).unwrap();
+    flock(&lock, FlockOperation::LockExclusive).unwrap();
+    let mut up = place.hubctl(&["up", "--listen", "127.0.0.1:0"]).spawn();
+    let pid = up.child().id();
+    let children = format!("/proc/{pid}/task/{pid}/children");
+    until("its own hub has ended", || {
+        let said = fs::read_to_string(place.state().join("hubd.log")).unwrap_or_default();
+        !said.is_empty() && fs::read_to_string(&children).unwrap_or_default().is_empty()
+    });
+    // The other one is ready only now.
+    let _hub = Fake::new(&place, |_| ok("{}"));
+    up.end().ok();
 }
 
 #[test]

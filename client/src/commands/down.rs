@@ -60,23 +60,28 @@ pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
 
 /// The lock file and the process that holds it; `None` when no hub runs.
 fn holder(state_dir: &Path) -> anyhow::Result<Option<(File, Pid)>> {
+    let Some(mut lock) = held_lock(state_dir)? else {
+        return Ok(None);
+    };
+    let mut text = String::new();
+    lock.read_to_string(&mut text)?;
+    let pid = text.trim().parse().ok().and_then(Pid::from_raw);
+    let pid = pid.filter(|pid| pid.as_raw_nonzero().get() > 1);
+    let pid = pid.with_context(|| format!("{}/lock names no process", state_dir.display()))?;
+    Ok(Some((lock, pid)))
+}
+
+/// The lock file, if a hub holds its lock, ready or not.
+pub(super) fn held_lock(state_dir: &Path) -> anyhow::Result<Option<File>> {
     let path = state_dir.join("lock");
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let mut lock = match rustix::fs::open(&path, flags, Mode::empty()) {
+    let lock = match rustix::fs::open(&path, flags, Mode::empty()) {
         Ok(file) => File::from(file),
         Err(Errno::NOENT) => return Ok(None),
         Err(error) => return Err(error).context(path.display().to_string()),
     };
     // A file without a lock is left over: its number may be any process's by now.
-    if !is_held(&lock)? {
-        return Ok(None);
-    }
-    let mut text = String::new();
-    lock.read_to_string(&mut text)?;
-    let pid = text.trim().parse().ok().and_then(Pid::from_raw);
-    let pid = pid.filter(|pid| pid.as_raw_nonzero().get() > 1);
-    let pid = pid.with_context(|| format!("{} names no process", path.display()))?;
-    Ok(Some((lock, pid)))
+    Ok(is_held(&lock)?.then_some(lock))
 }
 
 /// Whether a hub holds the lock: the kernel frees it when its process is gone, however it ended.

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 use rustix::fs::OFlags;
 
+use super::down::held_lock;
 use crate::error::{Error, Exit};
 use crate::here::Here;
 use crate::hub::{Hub, Path, Request};
@@ -83,16 +84,14 @@ async fn wait_until_ready(
         if is_ready(state_dir, here).await {
             return Ok(());
         }
-        if let Some(status) = child.try_wait()? {
+        // A hub that another `up` started may have been first; then it is that one to wait for.
+        if let Some(status) = child.try_wait()?
+            && held_lock(state_dir)?.is_none()
+        {
             return Err(anyhow::anyhow!("hubd ended with {status}: {}", said()).into());
         }
         if Instant::now() >= until {
-            return Err(anyhow::anyhow!(
-                "hubd (process {}) is not ready yet: {}",
-                child.id(),
-                said()
-            )
-            .into());
+            return Err(anyhow::anyhow!("hubd is not ready yet: {}", said()).into());
         }
         tokio::time::sleep(LOOK).await;
     }
