@@ -21,7 +21,7 @@ use crate::settings::Place;
 )]
 #[command(after_help = "\
 Exit codes: 0 done, timed out, or held by this session's own waiter; 1 refused; 3 hub unreachable;
-4 inbox held by another; 5 no live waiter (status); 64 wrong usage; run: as the command.
+4 inbox held by another; 5 no live waiter (status); 64 wrong usage; 141 nobody reads on; run: as the command.
 
 Examples:
   hubctl up

@@ -26,6 +26,8 @@ impl Exit {
     pub(crate) const NO_WAITER: Self = Self(5);
     /// Wrong usage (`EX_USAGE`).
     pub(crate) const USAGE: Self = Self(64);
+    /// Nobody reads on: what a shell makes of SIGPIPE.
+    pub(crate) const UNREAD: Self = Self(141);
 }
 
 impl From<Exit> for ExitCode {
@@ -47,6 +49,8 @@ pub(crate) enum Error {
     Blocked(String),
     /// This machine said no.
     Failed(anyhow::Error),
+    /// Whoever read stdout has gone. Nobody is told.
+    Unread,
 }
 
 /// How the hub failed to answer.
@@ -65,6 +69,7 @@ impl Error {
             Self::Usage(_) => Exit::USAGE,
             Self::Refused(_) | Self::Failed(_) => Exit::REFUSED,
             Self::Unreachable(_) | Self::Blocked(_) => Exit::UNREACHABLE,
+            Self::Unread => Exit::UNREAD,
         }
     }
 
@@ -73,7 +78,7 @@ impl Error {
         match self {
             Self::Unreachable(_) | Self::Blocked(_) => true,
             Self::Refused(problem) => problem.status >= 500 || problem.status == 408,
-            Self::Usage(_) | Self::Failed(_) => false,
+            Self::Usage(_) | Self::Failed(_) | Self::Unread => false,
         }
     }
 }
@@ -98,6 +103,7 @@ impl fmt::Display for Error {
                 write!(f, "connecting to the hub is blocked: {}", line(reason))
             }
             Self::Failed(error) => f.write_str(&line(&format!("{error:#}"))),
+            Self::Unread => f.write_str("nobody reads on"),
         }
     }
 }

@@ -64,7 +64,9 @@ fn hubctl() -> Exit {
         }
     };
     run(cli).unwrap_or_else(|error| {
-        out::say(&error);
+        if !matches!(error, Error::Unread) {
+            out::say(&error);
+        }
         error.exit()
     })
 }

@@ -10,13 +10,28 @@ use std::os::fd::{AsFd, BorrowedFd};
 
 use crate::error::Error;
 
-/// Writes `text` to stdout and flushes it: when this returns, whoever reads stdout can have it.
+/// Writes `text` to stdout and flushes it. A reader that has gone has had enough (`| head`): that ends a command as it
+/// ends others, silently and with SIGPIPE's exit code, which says neither that all was printed nor that anything failed.
 pub(crate) fn print(text: &str) -> Result<(), Error> {
+    write(text).map_err(|error| match error.kind() {
+        io::ErrorKind::BrokenPipe => Error::Unread,
+        _ => failed(&error),
+    })
+}
+
+/// The same for what is acknowledged: when this returns, whoever reads stdout can have it. That nobody does is an error.
+pub(crate) fn hand_over(text: &str) -> Result<(), Error> {
+    write(text).map_err(|error| failed(&error))
+}
+
+fn write(text: &str) -> io::Result<()> {
     let mut stdout = io::stdout().lock();
-    stdout
-        .write_all(text.as_bytes())
-        .and_then(|()| stdout.flush())
-        .map_err(|error| anyhow::anyhow!("stdout: {error}").into())
+    stdout.write_all(text.as_bytes())?;
+    stdout.flush()
+}
+
+fn failed(error: &io::Error) -> Error {
+    anyhow::anyhow!("stdout: {error}").into()
 }
 
 /// Writes `text` and a line feed to stdout, and flushes it.

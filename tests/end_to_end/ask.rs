@@ -1,6 +1,6 @@
 //! Questions and answers.
 
-use serde_json::json as value;
+use serde_json::{Value, json as value};
 
 use crate::support::{Call, Place, until};
 
@@ -21,6 +21,16 @@ fn asked(place: &Place, args: &[&str]) -> String {
     w1(place, args).run().ok().stdout.trim().to_owned()
 }
 
+/// The open question, once it is asked.
+fn open(place: &Place) -> Value {
+    let mut open = Value::Null;
+    until("it is asked", || {
+        open = place.hubctl(&["questions", "--json"]).run().json()["questions"][0].clone();
+        !open.is_null()
+    });
+    open
+}
+
 fn pending(place: &Place, session: &str) -> u64 {
     place.session(session)["pending"].as_u64().unwrap()
 }
@@ -39,11 +49,7 @@ fn whoever_waits_for_the_answer_gets_it_and_it_comes_once() {
         "sqlite",
     ];
     let asker = w1(&place, &args).spawn();
-    let mut open = value!(null);
-    until("it is asked", || {
-        open = place.hubctl(&["questions", "--json"]).run().json()["questions"][0].clone();
-        !open.is_null()
-    });
+    let open = open(&place);
     assert_eq!(open["from"], "w1");
     let listed = place.hubctl(&["questions"]).run().ok().stdout;
     assert!(
@@ -55,6 +61,19 @@ fn whoever_waits_for_the_answer_gets_it_and_it_comes_once() {
     let done = asker.end().ok();
     assert_eq!(done.stdout, "sqlite\n");
     assert_eq!(pending(&place, "w1"), 0, "it is acknowledged");
+}
+
+#[test]
+fn an_answer_that_nobody_reads_any_more_stays_pending() {
+    let place = place();
+    for json in ["--json", "--"] {
+        let mut asker = w1(&place, &["ask", "--wait", "60", json, "Why?"]).spawn();
+        drop(asker.stdout());
+        let id = open(&place)["id"].to_string();
+        place.hubctl(&["answer", &id, "because"]).run().ok();
+        assert_eq!(asker.end().code, Some(1));
+    }
+    assert_eq!(pending(&place, "w1"), 2);
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! Exit codes mean something, and are never 2.
 
+use std::io::Read;
+
 use crate::support::Place;
 
 #[test]
@@ -99,6 +101,20 @@ fn nobody_waiting_is_5_and_somebody_is_0() {
     assert_eq!(place.hubctl(&["status"]).run().code, Some(5));
     let _waiter = place.waiter(place.hubctl(&["wait"]));
     place.hubctl(&["status"]).run().ok();
+}
+
+#[test]
+fn a_listing_that_nobody_reads_on_ends_silently_as_by_sigpipe() {
+    let place = Place::with_hub();
+    // More than a pipe holds.
+    for _ in 0..3 {
+        let said = place.hubctl(&["notify", "-"]).stdin("x".repeat(60_000));
+        said.run().ok();
+    }
+    let mut history = place.hubctl(&["history", "--json", "--after", "0"]).spawn();
+    history.stdout().read_exact(&mut [0]).unwrap();
+    let done = history.end();
+    assert_eq!((done.code, &*done.stderr), (Some(141), ""));
 }
 
 #[test]

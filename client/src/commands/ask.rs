@@ -13,7 +13,7 @@ use crate::error::{Error, Exit};
 use crate::fields::{number, text};
 use crate::here::Here;
 use crate::hub::{Hub, PATIENCE, Path, Request, parse};
-use crate::out::{demand_stdout, println, say};
+use crate::out::{demand_stdout, hand_over, println, say};
 use crate::parent;
 use crate::publish::{Attempt, notes, publish};
 use crate::question::{outcome, path};
@@ -157,7 +157,7 @@ async fn settled(hub: &Hub, id: Seq, patience: Duration) -> Result<Value, Error>
 async fn tell(hub: &Hub, question: &Value, json: bool) -> Result<Exit, Error> {
     let state = text(question, "state");
     if json {
-        println(json_line(&question.to_string()))?;
+        hand_over(&(json_line(&question.to_string()) + "\n"))?;
     }
     if matches!(state, "open" | "claimed") {
         say(format!(
@@ -173,7 +173,7 @@ async fn tell(hub: &Hub, question: &Value, json: bool) -> Result<Exit, Error> {
     if !json {
         // Lines stay lines.
         let lines = text(question, "answer").lines();
-        println(lines.map(line).collect::<Vec<_>>().join("\n"))?;
+        hand_over(&(lines.map(line).collect::<Vec<_>>().join("\n") + "\n"))?;
     }
     let inbox = Path::new("/inboxes").segment(text(question, "from"));
     let path = inbox

@@ -14,7 +14,7 @@ use crate::backoff::Backoff;
 use crate::error::{Error, Exit};
 use crate::here::{Here, newest};
 use crate::hub::{Hub, Path, Request, parse};
-use crate::out::{print, say};
+use crate::out::{hand_over, say};
 use crate::seat::Seat;
 use crate::sender::session;
 use crate::shell::quoted;
@@ -110,7 +110,7 @@ impl Waiter {
                 Err(Error::Refused(problem)) => return self.turned_away(*problem).await,
                 Err(error) => return Err(error),
             };
-            print(&lines(&reply))?;
+            hand_over(&lines(&reply))?;
             self.acknowledge(&reply.lease).await;
             tell(&reply);
             if !self.args.keep {
