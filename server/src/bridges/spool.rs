@@ -14,6 +14,7 @@ use std::time::Duration;
 use hub_protocol::SpoolItem;
 use notify::{RecursiveMode, Watcher};
 use rustix::fs::OFlags;
+use rustix::io::Errno;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
@@ -59,6 +60,23 @@ enum Unreadable {
     Io(#[from] io::Error),
 }
 
+impl Unreadable {
+    /// What becomes of such a file: only what is wrong with itself counts against it, not a machine in need.
+    fn verdict(&self) -> Verdict {
+        if let Self::Io(error) = self
+            && !matches!(
+                Errno::from_io_error(error),
+                // A link, a file that is closed to us, a socket.
+                Some(Errno::LOOP | Errno::ACCESS | Errno::PERM | Errno::NXIO)
+            )
+        {
+            tracing::warn!(%error, "a spooled notification cannot be read now");
+            return Verdict::Later;
+        }
+        Verdict::Refused(self.to_string())
+    }
+}
+
 impl Spool {
     /// The spool in `dir`, made if it does not exist; `dir` lies in a directory that is ours alone.
     pub fn open(dir: &Path) -> io::Result<Self> {
@@ -74,29 +92,33 @@ impl Spool {
     }
 
     /// Submits every item, oldest first, until one has to wait; what is stored is unlinked, what is refused or
-    /// unreadable is moved to `rejected`.
+    /// unreadable is moved to `rejected`. What cannot be taken away holds nobody up: it is looked at again, and its key
+    /// tells whether it was stored.
     pub async fn take_in(&self, submit: &impl AsyncFn(SpoolItem) -> Verdict) -> io::Result<Taken> {
         let mut taken = Taken::default();
         for name in self.names()? {
             let verdict = match self.read(&name) {
                 Ok(item) => submit(item).await,
                 Err(Unreadable::Io(error)) if error.kind() == io::ErrorKind::NotFound => continue,
-                Err(unreadable) => Verdict::Refused(unreadable.to_string()),
+                Err(unreadable) => unreadable.verdict(),
             };
-            match verdict {
+            let gone = match verdict {
                 Verdict::Stored => {
-                    self.unlink(&name)?;
                     taken.stored += 1;
+                    self.unlink(&name)
                 }
                 Verdict::Refused(reason) => {
                     tracing::warn!(file = ?name, reason, "a spooled notification is set aside");
-                    fs::rename(self.dir.join(&name), self.rejected.join(&name))?;
-                    taken.rejected += 1;
+                    fs::rename(self.dir.join(&name), self.rejected.join(&name))
+                        .map(|()| taken.rejected += 1)
                 }
                 Verdict::Later => {
                     taken.left = true;
                     break;
                 }
+            };
+            if let Err(error) = gone {
+                tracing::warn!(file = ?name, %error, "it cannot be taken out of the spool");
             }
         }
         Ok(taken)
@@ -275,6 +297,30 @@ mod tests {
         for name in ["a", "broken", "renamed", "link", "directory"] {
             let aside = place.file("rejected").join(name);
             assert!(aside.symlink_metadata().is_ok(), "{name}");
+        }
+    }
+
+    #[tokio::test]
+    async fn what_cannot_be_set_aside_holds_nobody_up() {
+        let place = Place::new();
+        fs::create_dir(place.file("0old")).unwrap();
+        fs::create_dir(place.file("rejected/0old")).unwrap();
+        place.write("rejected/0old/x", "");
+        place.item("1");
+        let taken = place.take_in(Verdict::Stored).await;
+        assert_eq!((taken.stored, taken.rejected), (1, 0));
+        assert!(place.file("0old").exists() && !place.file("1").exists());
+    }
+
+    #[test]
+    fn a_machine_in_need_is_no_reason_to_set_a_file_aside() {
+        let verdict = |errno: Errno| Unreadable::Io(errno.into()).verdict();
+        for passing in [Errno::MFILE, Errno::NFILE, Errno::IO, Errno::NOMEM] {
+            assert_eq!(verdict(passing), Verdict::Later, "{passing}");
+        }
+        for lasting in [Errno::LOOP, Errno::ACCESS, Errno::NXIO] {
+            let verdict = verdict(lasting);
+            assert!(matches!(verdict, Verdict::Refused(_)), "{lasting}");
         }
     }
 
