@@ -58,6 +58,22 @@ fn what_comes_wakes_the_session_with_its_text() {
 }
 
 #[test]
+fn it_may_be_told_where_the_hub_is_and_nothing_about_the_wait() {
+    let place = Place::new();
+    let elsewhere = Place::new();
+    let fake = Fake::new(&elsewhere, |asked| match asked.line.as_str() {
+        line if line.starts_with("GET /wait") => batch(&["x"]),
+        _ => ok("{\"acked\":[1]}"),
+    });
+    let state = elsewhere.state();
+    let args = ["--state-dir", state.to_str().unwrap()];
+    assert_eq!(rewake(&place).args(&args).run().code, Some(2));
+    fake.first("GET /wait");
+    let done = rewake(&place).args(&["--timeout", "5"]).run();
+    assert_eq!(done.code, Some(64), "{done:?}");
+}
+
+#[test]
 fn of_too_much_only_what_was_shown_is_acknowledged() {
     let place = Place::new();
     let long = "x".repeat(4000);

@@ -68,12 +68,29 @@ pub(crate) struct Args {
     keep: bool,
     /// As an `asyncRewake` hook of Claude Code: reads its JSON from stdin, waits as long as the session lives, prints on
     /// stderr, and exits 2
-    #[arg(long, exclusive = true)]
+    #[arg(long, conflicts_with_all = OF_A_WAIT)]
     rewake: bool,
     /// The exit code at the timeout
     #[arg(long, value_name = "N", default_value_t = 0)]
     timeout_code: u8,
 }
+
+/// What `--rewake` decides by itself.
+const OF_A_WAIT: [&str; 13] = [
+    "inbox",
+    "project",
+    "timeout",
+    "types",
+    "from",
+    "min_priority",
+    "settle",
+    "all",
+    "count",
+    "new",
+    "takeover",
+    "keep",
+    "timeout_code",
+];
 
 pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
     if args.rewake {
@@ -86,5 +103,18 @@ pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
         ended = waiter.run() => ended,
         // Whoever would read the exit code is gone.
         () = parent::ended(&here.env) => Ok(Exit::DONE),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rewake_takes_no_option_of_a_wait() {
+        let wait = <Args as clap::Args>::augment_args(clap::Command::new("wait"));
+        let options = wait.get_arguments().map(|it| it.get_id().as_str());
+        let others: Vec<_> = options.filter(|id| *id != "rewake").collect();
+        assert_eq!(others, OF_A_WAIT);
     }
 }
