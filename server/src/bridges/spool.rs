@@ -66,8 +66,8 @@ impl Unreadable {
         if let Self::Io(error) = self
             && !matches!(
                 Errno::from_io_error(error),
-                // A link, a file that is closed to us, a socket.
-                Some(Errno::LOOP | Errno::ACCESS | Errno::PERM | Errno::NXIO)
+                // A link, a file that is closed to us, a socket, a bad place on the disk.
+                Some(Errno::LOOP | Errno::ACCESS | Errno::PERM | Errno::NXIO | Errno::IO)
             )
         {
             tracing::warn!(%error, "a spooled notification cannot be read now");
@@ -315,10 +315,10 @@ mod tests {
     #[test]
     fn a_machine_in_need_is_no_reason_to_set_a_file_aside() {
         let verdict = |errno: Errno| Unreadable::Io(errno.into()).verdict();
-        for passing in [Errno::MFILE, Errno::NFILE, Errno::IO, Errno::NOMEM] {
+        for passing in [Errno::MFILE, Errno::NFILE, Errno::NOMEM] {
             assert_eq!(verdict(passing), Verdict::Later, "{passing}");
         }
-        for lasting in [Errno::LOOP, Errno::ACCESS, Errno::NXIO] {
+        for lasting in [Errno::LOOP, Errno::ACCESS, Errno::NXIO, Errno::IO] {
             let verdict = verdict(lasting);
             assert!(matches!(verdict, Verdict::Refused(_)), "{lasting}");
         }
