@@ -50,7 +50,8 @@ pub enum Maintenance {
     #[command(after_help = "Examples:\n  \
         hubd adopt\n\n\
         Readers are told that their place is gone, and numbers go on far above those that were ever used.\n\
-        The journal of before is kept in 'journal.replaced'.")]
+        What was there before is kept in 'journal.replaced', 'snapshots.replaced', 'wal.replaced' and 'epoch.replaced';\n\
+        where these are there already, in 'journal.replaced.2' and so on. Cut short anywhere, it can be run again.")]
     Adopt,
 }
 
@@ -94,7 +95,7 @@ fn open(path: &Path) -> anyhow::Result<(std::fs::File, u64)> {
 /// The journal that is there; none is made.
 fn open_journal(state_dir: &Path) -> anyhow::Result<DiskJournal> {
     let files = Files::new(state_dir);
-    if !files.epoch().exists() && !files.journal().exists() {
+    if files.are_missing() {
         anyhow::bail!("there is no journal in {}", state_dir.display());
     }
     Ok(DiskJournal::open(state_dir, Options::default())?)

@@ -12,7 +12,8 @@
 //!   of a million records with 20 MB kept, its file stayed between 38 and 43 MB.
 //! - What must be there is written down outside of sled, see [`super::epoch`], and compared at open.
 //!
-//! Files in the state directory: `journal/` (sled's), `epoch`, `reserve`, `journal.lock`, and `suspect` after a failed write.
+//! Files in the state directory: `journal/` (sled's), `epoch`, `reserve`, `journal.lock`, `suspect` after a failed write,
+//! and `*.replaced` for what was put aside.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -28,6 +29,7 @@ use crate::record::kinds;
 mod fences;
 mod files;
 mod keeper;
+mod making;
 mod open;
 mod read;
 mod rescue;
@@ -38,8 +40,12 @@ mod verify;
 
 pub use fences::Fences;
 pub use files::Files;
+pub(super) use making::put_aside;
+pub use making::{Lock, Making};
+pub(super) use open::random_epoch;
 pub use open::{OpenError, Options, Origin};
-pub use rescue::{Rescued, adopt};
+pub use rescue::Rescued;
+pub(super) use rescue::{Copied, copy_verified, known_used};
 pub use space::free_bytes;
 pub(super) use store::io_error;
 

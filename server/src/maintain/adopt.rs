@@ -5,37 +5,19 @@ use std::path::Path;
 
 use hub_protocol::{Seq, Timestamp};
 
-use super::snapshots;
-use crate::journal::sled::{Files, Options};
-use crate::journal::{Entry, Journal, disk, snapshot};
+use crate::journal::sled::{Lock, Making, Options, Rescued};
+use crate::journal::snapshot::{self, Snapshots};
+use crate::journal::{Entry, Journal, disk};
 use crate::record::{ClockMoved, Record};
 use crate::state::State;
 
-/// How far above the last number that may have been used the next one lies.
-const GAP: Seq = 1_000_000;
-
 /// Gives what the journal in `state_dir` still holds a new identity.
 pub(super) fn adopt(state_dir: &Path, out: &mut impl Write) -> anyhow::Result<()> {
-    let files = Files::new(state_dir);
-    anyhow::ensure!(
-        files.root.exists(),
-        "{} does not exist",
-        state_dir.display()
-    );
-    let (journal, rescued) = disk::adopt(state_dir, Options::default())?;
-    if rescued.first > 1 && !snapshot::exist_in(&files.snapshots()) {
-        let nothing = serde_json::to_vec(&State::default())?;
-        snapshots(state_dir, &journal).save(rescued.first - 1, &nothing)?;
-        writeln!(
-            out,
-            "no snapshot was left: what was pending before record {} is forgotten",
-            rescued.first
-        )?;
-    }
-    let seq = rescued.used + GAP;
-    journal.skip_to(seq - 1);
-    journal.append(&[marker(seq)])?;
-    journal.close()?;
+    anyhow::ensure!(state_dir.exists(), "{} does not exist", state_dir.display());
+    let lock = Lock::take(state_dir)?;
+    let making = Making::begin(&lock)?;
+    let rescued = make(&making, out)?;
+    let replaced = making.put_in_place()?;
     match (&rescued.broken, rescued.head < rescued.first) {
         (_, true) => writeln!(out, "nothing could be saved")?,
         (Some(reason), _) => writeln!(
@@ -51,11 +33,38 @@ pub(super) fn adopt(state_dir: &Path, out: &mut impl Write) -> anyhow::Result<()
     }
     writeln!(
         out,
-        "numbers go on at {seq}, the new epoch is {}",
+        "numbers go on at {}, the new epoch is {}",
+        rescued.next(),
         rescued.epoch
     )?;
-    writeln!(out, "what was there before is in {}", rescued.old.display())?;
+    for path in replaced {
+        writeln!(out, "what was there before is in {}", path.display())?;
+    }
     Ok(())
+}
+
+/// All of the new journal, its first record included: whoever opens it never numbers on from what was saved.
+pub(super) fn make(making: &Making<'_>, out: &mut impl Write) -> anyhow::Result<Rescued> {
+    // It is gone again before anything is published.
+    let options = Options {
+        reserve_bytes: 0,
+        ..Options::default()
+    };
+    let (journal, rescued) = disk::adopt(making, options)?;
+    let dir = making.files().snapshots();
+    if rescued.first > 1 && !snapshot::exist_in(&dir) {
+        let nothing = serde_json::to_vec(&State::default())?;
+        Snapshots::new(&dir, rescued.epoch).save(rescued.first - 1, &nothing)?;
+        writeln!(
+            out,
+            "no snapshot was left: what was pending before record {} is forgotten",
+            rescued.first
+        )?;
+    }
+    journal.skip_to(rescued.next() - 1);
+    journal.append(&[marker(rescued.next())])?;
+    journal.close()?;
+    Ok(rescued)
 }
 
 /// The first record under the new identity: no time has passed, but age is not to be trusted for a day.

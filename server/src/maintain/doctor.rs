@@ -37,8 +37,15 @@ pub(super) fn doctor(state_dir: &Path, out: &mut impl Write) -> anyhow::Result<(
     if files.root.exists() {
         permissions(&files, &mut report)?;
         space(&files, &mut report)?;
-        epoch(&files, &mut report)?;
-        journal(&files, &mut report)?;
+        if files.made().exists() {
+            report.problem(
+                "what `hubd adopt` or `hubd import` made is not all in place: it was cut short",
+                "start hubd, or run the command again: either puts the rest in place",
+            )?;
+        } else {
+            epoch(&files, &mut report)?;
+            journal(&files, &mut report)?;
+        }
     } else {
         let missing = format!("{} does not exist", state_dir.display());
         report.problem(&missing, "start hubd once, or pass --state-dir")?;
@@ -112,13 +119,13 @@ fn epoch(files: &Files, report: &mut Report<impl Write>) -> io::Result<()> {
 }
 
 fn journal(files: &Files, report: &mut Report<impl Write>) -> io::Result<()> {
-    if !files.journal().exists() && !files.epoch().exists() {
+    if files.are_missing() {
         return Ok(());
     }
     if files.suspect().exists() {
         return report.problem(
             "a write failed in the last run: the journal is verified and copied at the next start",
-            "look at the disk (dmesg, smartctl), then start hubd",
+            "look at the disk (dmesg, smartctl), then start hubd; if it cannot, run `hubd adopt`",
         );
     }
     match DiskJournal::open(&files.root, Options::default()) {

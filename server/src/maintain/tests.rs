@@ -6,6 +6,8 @@ use crate::journal::{Entry, snapshot};
 use crate::record::{Record, Seen};
 use hub_protocol::{Seq, Timestamp};
 
+mod adopt;
+
 fn quiet() -> Options {
     Options::default()
 }
@@ -13,17 +15,31 @@ fn quiet() -> Options {
 fn filled(dir: &Path, records: u64) -> DiskJournal {
     let journal = DiskJournal::open(dir, quiet()).unwrap();
     for id in 1..=records {
-        append(
-            &journal,
-            &Record::Seen(Seen {
-                ids: vec![id],
-                up_to: None,
-                seen: true,
-                at: Timestamp::from_millis(7),
-            }),
-        );
+        seen(&journal, id);
     }
     journal
+}
+
+fn seen(journal: &DiskJournal, id: u64) {
+    let record = Record::Seen(Seen {
+        ids: vec![id],
+        up_to: None,
+        seen: true,
+        at: Timestamp::from_millis(7),
+    });
+    append(journal, &record);
+}
+
+/// What a kill would leave, elsewhere.
+fn copy(from: &Path, to: &Path) {
+    if !from.is_dir() {
+        std::fs::copy(from, to).unwrap();
+        return;
+    }
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap().flatten() {
+        copy(&entry.path(), &to.join(entry.file_name()));
+    }
 }
 
 /// With everything in the store, which is what can be trimmed.
@@ -59,7 +75,7 @@ fn exported(dir: &Path) -> Vec<u8> {
 fn an_import_gives_an_equal_fold() {
     let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     drop(filled(from.path(), 40));
-    import::import(to.path(), &exported(from.path())[..], None).unwrap();
+    super::import::import(to.path(), &exported(from.path())[..], None).unwrap();
     assert_eq!(folded(to.path()), folded(from.path()));
 }
 
@@ -85,7 +101,7 @@ fn a_trimmed_log_is_exported_with_the_fold_it_builds_on() {
         }),
     );
     drop(journal);
-    import::import(to.path(), &exported(from.path())[..], None).unwrap();
+    super::import::import(to.path(), &exported(from.path())[..], None).unwrap();
     assert_eq!(folded(to.path()), folded(from.path()));
 }
 
@@ -101,7 +117,7 @@ fn an_export_cut_short_is_refused_and_leaves_nothing() {
             .flatten()
             .copied()
             .collect();
-        let error = import::import(to.path(), &cut[..], None).unwrap_err();
+        let error = super::import::import(to.path(), &cut[..], None).unwrap_err();
         assert!(error.to_string().contains("cut short"), "{error}");
         assert!(!Files::new(to.path()).journal().exists());
     }
@@ -111,7 +127,7 @@ fn an_export_cut_short_is_refused_and_leaves_nothing() {
 fn an_import_does_not_touch_a_journal_that_is_there() {
     let dir = tempfile::tempdir().unwrap();
     drop(filled(dir.path(), 3));
-    let error = import::import(dir.path(), &exported(dir.path())[..], None).unwrap_err();
+    let error = super::import::import(dir.path(), &exported(dir.path())[..], None).unwrap_err();
     assert!(error.to_string().contains("without a journal"), "{error}");
     assert_eq!(folded(dir.path()).0, 3);
 }
@@ -136,7 +152,7 @@ fn an_adopted_journal_goes_on_far_above_under_a_new_epoch() {
     let epoch = journal.epoch();
     drop(journal);
     let (_, before) = folded(dir.path());
-    adopt::adopt(dir.path(), &mut io::sink()).unwrap();
+    super::adopt::adopt(dir.path(), &mut io::sink()).unwrap();
     let journal = DiskJournal::open(dir.path(), quiet()).unwrap();
     assert_ne!(journal.epoch(), epoch);
     assert_eq!(journal.head(), 1_000_040);
@@ -187,7 +203,7 @@ fn an_adopted_journal_that_lost_its_snapshots_goes_on_without_them() {
     let journal = reopened(filled(dir.path(), 90), dir.path());
     journal.trim(80).unwrap();
     drop(journal);
-    adopt::adopt(dir.path(), &mut io::sink()).unwrap();
+    super::adopt::adopt(dir.path(), &mut io::sink()).unwrap();
     assert_eq!(folded(dir.path()).0, 1_000_090);
     assert!(snapshot::exist_in(&Files::new(dir.path()).snapshots()));
 }

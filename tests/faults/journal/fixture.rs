@@ -13,7 +13,7 @@ use super::{all, copy, open};
 /// 100 records and a snapshot of the first 60. In format 2 the last 40 are in the write-ahead log only.
 const FORMATS: [u32; 2] = [1, 2];
 
-fn fixture(format: u32) -> PathBuf {
+pub(super) fn fixture(format: u32) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../tests/fixtures/journal-v{format}"))
 }
 

@@ -1,5 +1,6 @@
 //! What may happen to a journal, and what it must do then.
 
+mod adopt;
 mod child;
 mod damage;
 mod disk_full;

@@ -164,9 +164,10 @@ fn a_copy_that_was_cut_short_is_made_again() {
     let dir = tempfile::tempdir().unwrap();
     super::filled(dir.path(), 30);
     fs::write(dir.path().join("suspect"), b"sync failed").unwrap();
-    fs::create_dir(dir.path().join("journal.fresh")).unwrap();
-    fs::write(dir.path().join("journal.fresh/db"), b"half").unwrap();
+    fs::create_dir_all(dir.path().join("journal.making/journal")).unwrap();
+    fs::write(dir.path().join("journal.making/journal/db"), b"half").unwrap();
     assert_eq!(all(&open(dir.path()).unwrap()).unwrap(), expected(30));
+    assert!(!dir.path().join("journal.making").exists());
 }
 
 #[test]
@@ -174,6 +175,24 @@ fn a_copy_that_was_not_put_in_place_is_put_there() {
     let dir = tempfile::tempdir().unwrap();
     super::filled(dir.path(), 30);
     fs::write(dir.path().join("suspect"), b"sync failed").unwrap();
-    fs::rename(dir.path().join("journal"), dir.path().join("journal.fresh")).unwrap();
+    let (place, made) = (dir.path().join("journal"), dir.path().join("journal.made"));
+    fs::create_dir(&made).unwrap();
+    fs::rename(place, made.join("journal")).unwrap();
     assert_eq!(all(&open(dir.path()).unwrap()).unwrap(), expected(30));
+    assert!(!made.exists() && !dir.path().join("suspect").exists());
+}
+
+#[test]
+fn without_a_journal_there_is_nothing_to_copy() {
+    let dir = tempfile::tempdir().unwrap();
+    super::filled(dir.path(), 30);
+    fs::write(dir.path().join("suspect"), b"sync failed").unwrap();
+    fs::remove_dir_all(dir.path().join("journal")).unwrap();
+    let error = open(dir.path()).unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .contains("put the directory 'journal' back"),
+        "{error}"
+    );
 }

@@ -2,19 +2,49 @@
 
 use std::fs;
 use std::io;
-use std::path::Path;
 
 use bytes::Bytes;
 
 use super::wal::{self, Left};
-use crate::journal::sled::{self, Files, OpenError, Options, Rescued, SledJournal};
+use crate::journal::durable;
+use crate::journal::epoch::EpochFile;
+use crate::journal::sled::{
+    Copied, Files, Making, OpenError, Options, Rescued, SledJournal, copy_verified, known_used,
+    random_epoch,
+};
+use crate::journal::snapshot::{self, Snapshots};
 
-/// Gives the journal in `dir` a new identity and keeps what can be verified, see [`sled::adopt`]. What only the
-/// write-ahead log held is in the store then.
-pub fn adopt(dir: &Path, options: Options) -> Result<(SledJournal, Rescued), OpenError> {
-    let files = Files::new(dir);
-    let mut rescued = sled::adopt(&files, options.fences)?;
-    let store = SledJournal::open(dir, options)?;
+/// Makes a journal with a new identity of what can be verified in the one that is there: in its store, its write-ahead
+/// log and its snapshots, which all stay as they are. The caller numbers on from [`Rescued::next`].
+pub fn adopt(making: &Making<'_>, options: Options) -> Result<(SledJournal, Rescued), OpenError> {
+    let files = making.replaces();
+    if files.are_put_aside()? {
+        return Err(OpenError::PutAside);
+    }
+    let copied = copy_verified(making, options.fences)?;
+    let mut rescued = Rescued {
+        epoch: random_epoch()?,
+        first: copied.first,
+        head: copied.head,
+        used: known_used(files)?.max(copied.head),
+        broken: copied.broken.clone(),
+    };
+    let commits = logged(files, &copied, &mut rescued);
+    if rescued.head == 0 {
+        (rescued.first, rescued.head) = (rescued.next(), rescued.next() - 1);
+    }
+    let anchor = copied.anchor(rescued.epoch, rescued.first);
+    EpochFile::create(&making.files().epoch(), anchor)?;
+    let store = SledJournal::open(&making.files().root, options)?;
+    for Left { frame, .. } in commits {
+        store.store(&frame.entries)?;
+    }
+    keep_snapshots(making, &rescued)?;
+    Ok((store, rescued))
+}
+
+/// The commits of the log that go on behind what was `copied`.
+fn logged(files: &Files, copied: &Copied, rescued: &mut Rescued) -> Vec<Left> {
     let log = match fs::read(files.wal()) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Bytes::new(),
         Err(error) => {
@@ -24,15 +54,36 @@ pub fn adopt(dir: &Path, options: Options) -> Result<(SledJournal, Rescued), Ope
         }
         Ok(bytes) => bytes.into(),
     };
-    for Left { frame, .. } in wal::above(rescued.head, &log) {
+    let mut left = wal::above(copied.head, &log);
+    let mut end = (copied.head, copied.chain);
+    left.retain(|Left { frame, .. }| {
         rescued.used = rescued.used.max(frame.last());
-        if rescued.broken.is_none() && frame.follows(store.end()) {
-            store.store(&frame.entries)?;
+        let follows = rescued.broken.is_none() && frame.follows(end);
+        if follows {
+            end = (frame.last(), frame.chain_after);
+            rescued.first = rescued.first.max(1);
             rescued.head = frame.last();
         } else {
             rescued.broken.get_or_insert_with(|| wal::GAP.into());
         }
+        follows
+    });
+    left
+}
+
+/// Snapshots of what was saved go on under the new identity; those that know more than the journal do not.
+fn keep_snapshots(making: &Making<'_>, rescued: &Rescued) -> io::Result<()> {
+    let dir = making.files().snapshots();
+    // One without any takes the place of the other as well.
+    durable::private_dir(&dir)?;
+    let snapshots = Snapshots::new(&dir, rescued.epoch);
+    for (_, path) in snapshot::list(&making.replaces().snapshots())?.iter().rev() {
+        match snapshot::read(path) {
+            Ok(it) if it.seq <= rescued.head && it.seq + 1 >= rescued.first => {
+                snapshots.save(it.seq, &it.payload)?;
+            }
+            _ => {}
+        }
     }
-    wal::put_away(&files)?;
-    Ok((store, rescued))
+    Ok(())
 }

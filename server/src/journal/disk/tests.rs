@@ -9,6 +9,7 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::journal::epoch::EpochFile;
+use crate::journal::sled::{Lock, Making, Rescued};
 use crate::record::kinds;
 
 /// A log that a few records fill.
@@ -77,6 +78,15 @@ fn with_log(commits: &[Vec<Entry>]) -> TempDir {
     log.resize(usize::try_from(SMALL).unwrap(), 0);
     fs::write(dir.path().join("wal"), log).unwrap();
     dir
+}
+
+fn adopted(dir: &Path) -> Rescued {
+    let lock = Lock::take(dir).unwrap();
+    let making = Making::begin(&lock).unwrap();
+    let (store, rescued) = adopt(&making, options()).unwrap();
+    drop(store);
+    making.put_in_place().unwrap();
+    rescued
 }
 
 fn sizes() -> impl Strategy<Value = Vec<Vec<usize>>> {
@@ -190,9 +200,8 @@ fn a_missing_log_is_refused_until_the_journal_is_adopted() {
     fs::remove_file(dir.path().join("wal")).unwrap();
     let error = DiskJournal::open(dir.path(), options()).unwrap_err();
     assert!(matches!(error, OpenError::NoLog), "{error}");
-    let (store, rescued) = adopt(dir.path(), options()).unwrap();
+    let rescued = adopted(dir.path());
     assert_eq!((rescued.head, rescued.broken), (2, None));
-    drop(store);
     assert_eq!(all(&open(&dir)), stored);
 }
 
@@ -201,9 +210,8 @@ fn what_only_the_log_holds_is_adopted() {
     let commits = [entries(1, &[10, 20]), entries(3, &[500])];
     let dir = with_log(&commits);
     fs::remove_file(dir.path().join("epoch")).unwrap();
-    let (store, rescued) = adopt(dir.path(), options()).unwrap();
+    let rescued = adopted(dir.path());
     assert_eq!((rescued.head, rescued.used), (3, 3));
-    drop(store);
     assert!(!dir.path().join("wal").exists());
     assert_eq!(all(&open(&dir)), commits.concat());
 }
@@ -214,7 +222,7 @@ fn what_lies_behind_a_break_in_the_log_is_not_adopted_and_its_numbers_are_not_gi
     let mut log = fs::read(dir.path().join("wal")).unwrap();
     log[300] ^= 1;
     fs::write(dir.path().join("wal"), log).unwrap();
-    let (_, rescued) = adopt(dir.path(), options()).unwrap();
+    let rescued = adopted(dir.path());
     assert_eq!((rescued.head, rescued.used), (1, 3));
     assert_eq!(rescued.broken.as_deref(), Some(wal::GAP));
 }
@@ -278,9 +286,8 @@ fn a_snapshot_of_more_than_the_journal_holds_is_proof_of_a_loss() {
         let error = DiskJournal::open(dir.path(), options()).unwrap_err();
         let behind = matches!(error, OpenError::Behind { head: 1, synced: 2 });
         assert!(behind, "{error}");
-        let (store, rescued) = adopt(dir.path(), options()).unwrap();
+        let rescued = adopted(dir.path());
         assert!(rescued.head == 1 && rescued.used >= 2, "{rescued:?}");
-        drop(store);
         assert_eq!(all(&open(&dir)), entries(1, &[10]));
     }
 }

@@ -11,7 +11,7 @@ use bytes::Bytes;
 use hub_protocol::{Epoch, Seq};
 
 use super::frame::{self, Frame};
-use crate::journal::sled::{Files, OpenError, io_error};
+use crate::journal::sled::{Files, OpenError, io_error, put_aside};
 use crate::journal::{JournalError, durable};
 
 /// What is wrong with a log that holds newer commits, but not the next one.
@@ -52,8 +52,8 @@ pub(super) fn create(files: &Files, bytes: u64) -> io::Result<()> {
 }
 
 /// Renames the log that is there, if there is one: it belongs to another journal.
-pub(super) fn put_away(files: &Files) -> io::Result<()> {
-    match fs::rename(files.wal(), files.wal().with_extension("replaced")) {
+fn put_away(files: &Files) -> io::Result<()> {
+    match put_aside(&files.wal()) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
         _ => Ok(()),
     }

@@ -1,16 +1,15 @@
 //! Opening: what must be there is there and chains, or the journal stays closed and says what to do.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io;
-use std::os::unix::fs::OpenOptionsExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Mutex, RwLock};
 
 use hub_protocol::{Epoch, Seq};
-use rustix::fs::{FlockOperation, flock};
 
+use super::making::{Lock, remove_file};
 use super::store::{self, REMOVALS_PER_SYNC, Store};
 use super::verify::{self, End};
 use super::{Fences, Files, Shared, Space, Writer, rescue, space, trim};
@@ -106,6 +105,12 @@ pub enum OpenError {
          to go on with what the journal holds"
     )]
     NoLog,
+    /// There is no journal but one whose place another took.
+    #[error(
+        "there is no journal, but one was put aside as 'journal.replaced': rename it to 'journal' and run `hubd adopt` to \
+         go on with what it holds, or move it elsewhere to begin anew"
+    )]
+    PutAside,
     /// Written by a newer build.
     #[error(
         "the journal has format {found}; this version of hubd reads up to {known}: install a newer one"
@@ -142,13 +147,12 @@ impl From<JournalError> for OpenError {
 }
 
 pub(super) fn open(dir: &Path, options: Options) -> Result<Shared, OpenError> {
-    let files = Files::new(dir);
-    durable::private_dir(dir)?;
-    let lock = lock(&files)?;
+    let lock = Lock::take(dir)?;
+    let files = lock.files().clone();
     durable::clear_unfinished(&files.root)?;
     durable::clear_unfinished(&files.snapshots())?;
-    if files.suspect().exists() {
-        rescue::replace_suspect(&files, options.fences)?;
+    if files.suspect().exists() && files.journal().exists() {
+        rescue::replace_suspect(&lock, options.fences)?;
     }
     let anchor = read_anchor(&files)?;
     let store = open_store(&files, anchor.as_ref(), options.fences)?;
@@ -186,25 +190,10 @@ pub(super) fn open(dir: &Path, options: Options) -> Result<Shared, OpenError> {
         epoch_file,
         options,
         files,
-        _lock: lock,
+        _lock: lock.into_file(),
     };
     shared.mark()?;
     Ok(shared)
-}
-
-/// Takes the state directory for this process.
-pub(super) fn lock(files: &Files) -> Result<File, OpenError> {
-    let file = File::options()
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .mode(0o600)
-        .open(files.lock())?;
-    match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-        Ok(()) => Ok(file),
-        Err(rustix::io::Errno::WOULDBLOCK) => Err(OpenError::Locked),
-        Err(error) => Err(OpenError::Io(error.into())),
-    }
 }
 
 /// What must be there, if anything was ever written down.
@@ -229,10 +218,13 @@ fn open_store(files: &Files, anchor: Option<&Anchor>, fences: Fences) -> Result<
             synced: anchor.synced,
         });
     }
+    if files.are_put_aside()? {
+        return Err(OpenError::PutAside);
+    }
     prepare(&files.journal())?;
     if anchor.is_none() {
         // What a cut first start left of sled's settings; sled writes them anew.
-        forget(&files.settings())?;
+        remove_file(&files.settings())?;
     }
     let open = || Store::open(&files.journal(), fences.fdatasync).map_err(sled_error);
     let store = match open() {
@@ -244,13 +236,6 @@ fn open_store(files: &Files, anchor: Option<&Anchor>, fences: Fences) -> Result<
     };
     durable::sync_dir(&files.root)?;
     Ok(store)
-}
-
-fn forget(path: &Path) -> io::Result<()> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => Ok(()),
-    }
 }
 
 /// Makes the directory for its owner only, and takes away what sled stumbles over.
@@ -292,7 +277,7 @@ fn begin(store: &Store, files: &Files, origin: Option<Origin>) -> Result<Anchor,
     Ok(anchor)
 }
 
-pub(super) fn random_epoch() -> Result<Epoch, OpenError> {
+pub(in crate::journal) fn random_epoch() -> Result<Epoch, OpenError> {
     let random =
         getrandom::u64().map_err(|error| OpenError::Io(io::Error::other(error.to_string())))?;
     Ok(Epoch(random))

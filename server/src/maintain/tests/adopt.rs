@@ -1,0 +1,221 @@
+use std::fs;
+
+use super::*;
+use crate::journal::sled::{Lock, Making, OpenError};
+use crate::maintain::adopt;
+
+fn adopted(dir: &Path) -> String {
+    let mut out = Vec::new();
+    adopt::adopt(dir, &mut out).unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+fn seqs(dir: &Path) -> Vec<Seq> {
+    let journal = DiskJournal::open(dir, quiet()).unwrap();
+    journal.scrub(drop).unwrap();
+    let (mut found, mut at) = (Vec::new(), journal.earliest());
+    while at <= journal.head() {
+        found.extend(journal.read(at, 1 << 16).unwrap().iter().map(|it| it.seq));
+        at = found.last().unwrap() + 1;
+    }
+    found
+}
+
+/// As killed with the records up to 40 in the store and those up to 45 in the log only, and without the epoch file.
+fn killed(dir: &Path) {
+    let hub = tempfile::tempdir().unwrap();
+    let journal = reopened(filled(hub.path(), 40), hub.path());
+    let snapshots = snapshots(hub.path(), &journal);
+    snapshots.save(20, br#"{"not":"read"}"#).unwrap();
+    for id in 41..=45 {
+        seen(&journal, id);
+    }
+    copy(hub.path(), dir);
+    fs::remove_file(Files::new(dir).epoch()).unwrap();
+}
+
+/// The bytes of all files named `name` in `dir`, or in what was put aside there.
+fn contents(dir: &Path, place: &str, file: &str) -> Vec<Vec<u8>> {
+    let entries = fs::read_dir(dir).unwrap().flatten();
+    let named = entries.filter(|entry| {
+        let name = entry.file_name().into_string().unwrap();
+        name == place || name.starts_with(&format!("{place}.replaced"))
+    });
+    named
+        .filter_map(|entry| fs::read(entry.path().join(file)).ok())
+        .collect()
+}
+
+const PARTS: [&str; 3] = ["journal", "snapshots", "epoch"];
+
+/// Takes back the last rename that put what was made in place, as a kill before it would leave it; whether there was one.
+fn step_back(dir: &Path) -> bool {
+    let made = dir.join("journal.made");
+    fs::create_dir_all(&made).unwrap();
+    for part in PARTS.iter().rev() {
+        let (place, aside) = (dir.join(part), dir.join(format!("{part}.replaced")));
+        if aside.exists() && !place.exists() {
+            fs::rename(aside, place).unwrap();
+            return true;
+        }
+        if !made.join(part).exists() {
+            fs::rename(place, made.join(part)).unwrap();
+            return true;
+        }
+    }
+    let log = dir.join("wal.replaced");
+    log.exists() && fs::rename(log, dir.join("wal")).is_ok()
+}
+
+#[test]
+fn an_adopt_cut_short_while_it_is_put_in_place_is_finished_by_whatever_comes_next() {
+    let dir = tempfile::tempdir().unwrap();
+    killed(dir.path());
+    let before = fs::read(dir.path().join("journal/db")).unwrap();
+    let saved: Vec<_> = (1..=45).chain([1_000_045]).collect();
+    adopted(dir.path());
+    let mut states = 0;
+    while step_back(dir.path()) {
+        states += 1;
+        let left = tempfile::tempdir().unwrap();
+        copy(dir.path(), left.path());
+        assert_eq!(seqs(left.path()), saved, "{states}: started");
+        let left = tempfile::tempdir().unwrap();
+        copy(dir.path(), left.path());
+        adopted(left.path());
+        let again: Vec<_> = saved.iter().copied().chain([2_000_045]).collect();
+        assert_eq!(seqs(left.path()), again, "{states}: adopted again");
+        let kept = contents(left.path(), "journal", "db");
+        assert!(kept.contains(&before), "{states}: the old store is gone");
+    }
+    // The log, the journal, the snapshots to and fro, and the epoch file, which was missing.
+    assert_eq!(states, 6);
+}
+
+#[test]
+fn an_adopt_cut_short_before_that_leaves_everything_as_it_was() {
+    let dir = tempfile::tempdir().unwrap();
+    killed(dir.path());
+    let lock = Lock::take(dir.path()).unwrap();
+    let making = Making::begin(&lock).unwrap();
+    adopt::make(&making, &mut io::sink()).unwrap();
+    let left = tempfile::tempdir().unwrap();
+    copy(dir.path(), left.path());
+    let error = DiskJournal::open(left.path(), quiet()).unwrap_err();
+    assert!(matches!(error, OpenError::NoEpoch), "{error}");
+    adopted(left.path());
+    let saved: Vec<_> = (1..=45).chain([1_000_045]).collect();
+    assert_eq!(seqs(left.path()), saved);
+    // One that fails leaves nothing beside.
+    drop(making);
+    assert!(!Files::new(dir.path()).making().exists());
+}
+
+#[test]
+fn whoever_adopts_has_the_directory_until_the_end() {
+    let dir = tempfile::tempdir().unwrap();
+    killed(dir.path());
+    let lock = Lock::take(dir.path()).unwrap();
+    let making = Making::begin(&lock).unwrap();
+    adopt::make(&making, &mut io::sink()).unwrap();
+    let error = DiskJournal::open(dir.path(), quiet()).unwrap_err();
+    assert!(matches!(error, OpenError::Locked), "{error}");
+    making.put_in_place().unwrap();
+    let error = DiskJournal::open(dir.path(), quiet()).unwrap_err();
+    assert!(matches!(error, OpenError::Locked), "{error}");
+}
+
+#[test]
+fn what_is_put_aside_never_takes_the_place_of_what_was_put_aside_before() {
+    let dir = tempfile::tempdir().unwrap();
+    killed(dir.path());
+    let before = fs::read(dir.path().join("journal/db")).unwrap();
+    let log = fs::read(dir.path().join("wal")).unwrap();
+    adopted(dir.path());
+    drop(DiskJournal::open(dir.path(), quiet()).unwrap());
+    let out = adopted(dir.path());
+    for name in ["journal", "snapshots", "wal", "epoch"] {
+        let aside = dir.path().join(format!("{name}.replaced"));
+        assert!(name == "epoch" || aside.exists(), "{name}");
+        let second = dir.path().join(format!("{name}.replaced.2"));
+        assert!(name == "epoch" || second.exists(), "{name}");
+        assert!(name == "epoch" || out.contains(second.to_str().unwrap()));
+    }
+    assert_eq!(
+        fs::read(dir.path().join("journal.replaced/db")).unwrap(),
+        before
+    );
+    assert_eq!(fs::read(dir.path().join("wal.replaced")).unwrap(), log);
+}
+
+#[test]
+fn a_snapshot_that_the_journal_does_not_reach_is_kept_aside() {
+    let dir = tempfile::tempdir().unwrap();
+    let journal = filled(dir.path(), 9);
+    let snapshots = snapshots(dir.path(), &journal);
+    snapshots.save(5, b"{}").unwrap();
+    snapshots.save(70, br#"{"all":"there was"}"#).unwrap();
+    drop(journal);
+    let name = "00000000000000000070.snapshot";
+    let before = fs::read(dir.path().join("snapshots").join(name)).unwrap();
+    adopted(dir.path());
+    assert_eq!(seqs(dir.path()).last(), Some(&1_000_070));
+    assert_eq!(contents(dir.path(), "snapshots", name), [before]);
+    let kept = snapshot::list(&Files::new(dir.path()).snapshots()).unwrap();
+    assert_eq!(kept.iter().map(|it| it.0).collect::<Vec<_>>(), [5]);
+}
+
+#[test]
+fn of_an_emptied_journal_the_numbers_are_kept() {
+    let dir = tempfile::tempdir().unwrap();
+    drop(reopened(filled(dir.path(), 40), dir.path()));
+    for emptied in [true, false] {
+        let left = tempfile::tempdir().unwrap();
+        copy(dir.path(), left.path());
+        let files = Files::new(left.path());
+        if emptied {
+            fs::write(files.db(), b"").unwrap();
+        } else {
+            fs::remove_dir_all(files.journal()).unwrap();
+        }
+        fs::write(files.wal(), vec![0; 4 << 20]).unwrap();
+        assert!(adopted(left.path()).contains("nothing could be saved"));
+        assert_eq!(folded(left.path()).0, 1_000_040);
+        assert_eq!(seqs(left.path()), [1_000_040]);
+        let journal = DiskJournal::open(left.path(), quiet()).unwrap();
+        seen(&journal, 7);
+        drop(journal);
+        assert_eq!(seqs(left.path()), [1_000_040, 1_000_041]);
+        let (seq, state) = folded(left.path());
+        assert!(seq == 1_000_041 && state.is_seen(7) && !state.is_seen(8));
+    }
+}
+
+#[test]
+fn a_start_does_not_begin_anew_where_a_journal_was_put_aside() {
+    let dir = tempfile::tempdir().unwrap();
+    drop(filled(dir.path(), 40));
+    let files = Files::new(dir.path());
+    fs::rename(files.journal(), dir.path().join("journal.replaced.2")).unwrap();
+    fs::remove_file(files.epoch()).unwrap();
+    let error = DiskJournal::open(dir.path(), quiet()).unwrap_err();
+    assert!(matches!(error, OpenError::PutAside), "{error}");
+    let error = adopt::adopt(dir.path(), &mut io::sink()).unwrap_err();
+    assert!(error.to_string().contains("was put aside"), "{error}");
+    assert!(!files.journal().exists() && !files.epoch().exists());
+}
+
+#[test]
+fn the_complete_copy_of_an_earlier_build_is_put_in_place_first() {
+    let dir = tempfile::tempdir().unwrap();
+    drop(reopened(filled(dir.path(), 40), dir.path()));
+    let files = Files::new(dir.path());
+    copy(&files.journal(), &dir.path().join("journal.replaced"));
+    fs::rename(files.journal(), dir.path().join("journal.fresh")).unwrap();
+    fs::remove_file(files.epoch()).unwrap();
+    let error = DiskJournal::open(dir.path(), quiet()).unwrap_err();
+    assert!(matches!(error, OpenError::NoEpoch), "{error}");
+    adopted(dir.path());
+    let saved: Vec<_> = (1..=40).chain([1_000_040]).collect();
+    assert_eq!(seqs(dir.path()), saved);
+}

@@ -1,0 +1,143 @@
+//! `hubd adopt` on what is broken, and killed on its way.
+
+use std::env;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use hubd::journal::{Entry, Journal};
+use hubd::maintain::Maintenance;
+
+use super::fixture::fixture;
+use super::{all, copy, expected, filled, open, publish};
+
+const DIR: &str = "HUB_TEST_ADOPT";
+
+#[test]
+#[ignore = "the process that other tests start"]
+fn adopts() {
+    if let Some(dir) = env::var_os(DIR) {
+        Maintenance::Adopt.run(Path::new(&dir)).unwrap();
+    }
+}
+
+/// Adopts in a process of its own, to which strace does what `inject` says; whether it came to the end.
+fn adopt_under(dir: &Path, inject: &[&str]) -> bool {
+    let mut command = Command::new("strace");
+    command.args(["-f", "-o", "/dev/null"]).args(inject);
+    command.arg(env::current_exe().unwrap());
+    command.args(["--ignored", "--exact", "adopt::adopts"]);
+    command.env(DIR, dir).stdin(Stdio::null());
+    let output = command.output();
+    let output = output.expect("these tests need strace: install it (apt-get install strace)");
+    output.status.success()
+}
+
+/// What an adopted journal holds before the record with which it goes on, and that it goes on.
+fn adopted(dir: &Path) -> Vec<Entry> {
+    let journal = open(dir).unwrap();
+    journal.scrub(drop).unwrap();
+    let mut found = all(&journal).unwrap();
+    found.retain(|entry| entry.seq < 1_000_000);
+    publish(&journal).unwrap();
+    assert!(journal.head() > 1_000_000);
+    found
+}
+
+#[test]
+fn an_adopt_killed_at_any_rename_loses_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let (sound, killed) = (dir.path().join("sound"), dir.path().join("killed"));
+    copy(&fixture(2), &sound);
+    let stored = all(&open(&sound).unwrap()).unwrap();
+    assert_eq!(stored.len(), 100);
+    let mut renames = 0;
+    loop {
+        renames += 1;
+        copy(&fixture(2), &killed);
+        let inject = format!("inject=/^rename:signal=KILL:when={renames}");
+        if adopt_under(&killed, &["-e", "trace=/^rename", "-e", &inject]) {
+            break;
+        }
+        let left = dir.path().join("left");
+        copy(&killed, &left);
+        let started = all(&open(&left).unwrap()).unwrap();
+        assert_eq!(started[..100], stored, "started after rename {renames}");
+        fs::remove_dir_all(left).unwrap();
+        Maintenance::Adopt.run(&killed).unwrap();
+        assert_eq!(adopted(&killed), stored, "adopted after rename {renames}");
+        fs::remove_dir_all(&killed).unwrap();
+    }
+    // Of the directory itself, of the log, and two of each of the rest; others before.
+    assert!(renames > 8, "{renames}");
+}
+
+#[test]
+fn what_comes_before_an_unreadable_place_is_saved() {
+    let dir = tempfile::tempdir().unwrap();
+    let (sound, broken) = (dir.path().join("sound"), dir.path().join("broken"));
+    filled(&sound, 600);
+    let file = broken.join("journal/db").display().to_string();
+    let mut saved = Vec::new();
+    for when in [1, 40, 60, 80, 100, 120, 140, 160, 200, 240] {
+        copy(&sound, &broken);
+        let inject = format!("inject=pread64:error=EIO:when={when}+");
+        let trace = ["-P", &file, "-e", "trace=pread64", "-e", &inject];
+        assert!(adopt_under(&broken, &trace), "call {when}");
+        let found = adopted(&broken);
+        assert_eq!(found, expected(found.len() as u64), "call {when}");
+        saved.push(found.len());
+        fs::remove_dir_all(&broken).unwrap();
+    }
+    assert!(
+        saved.iter().any(|saved| (1..600).contains(saved)),
+        "{saved:?}"
+    );
+}
+
+/// Journals of 60 records with one bit flipped, each with its place.
+fn flipped(count: usize, mut look: impl FnMut(&Path, usize)) {
+    let dir = tempfile::tempdir().unwrap();
+    let (sound, broken) = (dir.path().join("sound"), dir.path().join("broken"));
+    filled(&sound, 60);
+    let bytes = fs::read(sound.join("journal/db")).unwrap();
+    for step in 0..count {
+        copy(&sound, &broken);
+        let at = bytes.len() * step / count + step % 7;
+        let mut bytes = bytes.clone();
+        bytes[at] ^= 1 << (step % 8);
+        fs::write(broken.join("journal/db"), bytes).unwrap();
+        look(&broken, at);
+        fs::remove_dir_all(&broken).unwrap();
+    }
+}
+
+#[test]
+fn whatever_bit_is_flipped_an_adopted_journal_opens_and_goes_on() {
+    let mut lost = 0;
+    flipped(60, |dir, at| {
+        Maintenance::Adopt.run(dir).unwrap();
+        let found = adopted(dir);
+        assert_eq!(found, expected(found.len() as u64), "byte {at}");
+        lost += u32::from(found.len() < 60);
+    });
+    assert!(lost > 5, "{lost} of 60 flips were seen");
+}
+
+#[test]
+fn a_suspect_journal_that_is_broken_is_not_replaced_by_a_part_of_it() {
+    let mut refused = 0;
+    flipped(60, |dir, at| {
+        fs::write(dir.join("suspect"), b"sync failed").unwrap();
+        match open(dir) {
+            Ok(journal) => assert_eq!(all(&journal).unwrap(), expected(60), "byte {at}"),
+            Err(error) => {
+                refused += 1;
+                assert!(error.to_string().contains("hubd adopt"), "{error}");
+                assert!(!dir.join("journal.replaced").exists(), "byte {at}");
+                assert!(dir.join("suspect").exists(), "byte {at}");
+            }
+        }
+    });
+    assert!(refused > 5, "{refused} of 60 flips were seen");
+}
