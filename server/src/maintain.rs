@@ -36,7 +36,8 @@ pub enum Maintenance {
     /// Fill a state directory that holds no journal yet from what `hubd export` wrote.
     #[command(after_help = "Examples:\n  \
         hubd --state-dir /new/place import hub.ndjson\n  \
-        zstd -dc hub.ndjson.zst | hubd --state-dir /new/place import")]
+        zstd -dc hub.ndjson.zst | hubd --state-dir /new/place import\n\n\
+        All of it is there at the end, or nothing.")]
     Import {
         /// The file to read; standard input when absent.
         file: Option<PathBuf>,

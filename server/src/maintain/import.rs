@@ -1,7 +1,6 @@
 //! `hubd import`.
 
-use std::fs;
-use std::io::{self, BufRead};
+use std::io::BufRead;
 use std::path::Path;
 
 use anyhow::{Context as _, ensure};
@@ -9,46 +8,42 @@ use anyhow::{Context as _, ensure};
 use super::lines::{Begin, FORMAT, Line};
 use super::{bar, hash, snapshots};
 use crate::archive::recover;
-use crate::journal::sled::{Files, Options, Origin, SledJournal};
+use crate::journal::sled::{Lock, Making, Options, Origin, SledJournal};
 use crate::journal::{Entry, Journal};
 
 /// Bytes of one commit.
 const COMMIT: usize = 256 * 1024;
 
-/// Fills `state_dir`, which has no journal, from the export `input` of `size` bytes. Undone where it fails.
+/// Fills `state_dir`, which has no journal, from the export `input` of `size` bytes: with all of it, or not at all.
 pub(super) fn import(
     state_dir: &Path,
     input: impl BufRead,
     size: Option<u64>,
 ) -> anyhow::Result<()> {
-    let files = Files::new(state_dir);
-    let taken = [files.journal(), files.epoch(), files.snapshots()]
-        .into_iter()
-        .find(|path| path.exists());
-    if let Some(path) = taken {
+    // From before the look until the end: no hub begins a journal there meanwhile.
+    let lock = Lock::take(state_dir)?;
+    let files = lock.files();
+    let taken = [
+        files.journal(),
+        files.epoch(),
+        files.snapshots(),
+        files.wal(),
+    ];
+    if let Some(path) = taken.iter().find(|path| path.exists()) {
         anyhow::bail!(
             "{} exists: import only into a state directory without a journal",
             path.display()
         );
     }
-    let imported = fill(state_dir, input, size);
-    if imported.is_err() {
-        remove(&files).context("what was imported so far could not be removed")?;
-    }
-    imported
+    let making = Making::begin(&lock)?;
+    let done = fill(&making.files().root, input, size)?;
+    making.put_in_place()?;
+    eprintln!("{done}");
+    Ok(())
 }
 
-fn remove(files: &Files) -> io::Result<()> {
-    let gone = |result: io::Result<()>| match result {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => Ok(()),
-    };
-    gone(fs::remove_dir_all(files.journal()))?;
-    gone(fs::remove_dir_all(files.snapshots()))?;
-    gone(fs::remove_file(files.epoch()))
-}
-
-fn fill(state_dir: &Path, mut input: impl BufRead, size: Option<u64>) -> anyhow::Result<()> {
+/// Gives what to say when it is in place.
+fn fill(dir: &Path, mut input: impl BufRead, size: Option<u64>) -> anyhow::Result<String> {
     let bar = bar(size.unwrap_or(0), "importing");
     let mut text = String::new();
     input.read_line(&mut text)?;
@@ -64,13 +59,15 @@ fn fill(state_dir: &Path, mut input: impl BufRead, size: Option<u64>) -> anyhow:
         chain: begin.chain,
     };
     let journal = SledJournal::open(
-        state_dir,
+        dir,
         Options {
             origin: Some(origin),
+            // It is gone again before anything is published.
+            reserve_bytes: 0,
             ..Options::default()
         },
     )?;
-    let snapshots = snapshots(state_dir, &journal);
+    let snapshots = snapshots(dir, &journal);
     let mut pending = Pending::default();
     let mut sha256 = None;
     for (number, text) in (2..).zip(input.lines()) {
@@ -99,11 +96,10 @@ fn fill(state_dir: &Path, mut input: impl BufRead, size: Option<u64>) -> anyhow:
     );
     journal.close()?;
     bar.finish_and_clear();
-    eprintln!(
+    Ok(format!(
         "imported records {} to {}, state {sha256}",
         begin.first, begin.head
-    );
-    Ok(())
+    ))
 }
 
 /// Records on their way into one commit.

@@ -7,6 +7,7 @@ use crate::record::{Record, Seen};
 use hub_protocol::{Seq, Timestamp};
 
 mod adopt;
+mod import;
 
 fn quiet() -> Options {
     Options::default()

@@ -1,0 +1,98 @@
+use std::fs;
+use std::io::{BufReader, Read};
+
+use super::*;
+use crate::journal::sled::OpenError;
+use crate::maintain::import;
+
+/// Looks at the state directory each time that more of an export is read.
+struct Watched<'a, F> {
+    export: &'a [u8],
+    look: F,
+}
+
+impl<F: FnMut()> Read for Watched<'_, F> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        (self.look)();
+        self.export.read(buffer)
+    }
+}
+
+fn import_watched(dir: &Path, export: &[u8], look: impl FnMut()) -> anyhow::Result<()> {
+    let input = BufReader::with_capacity(500, Watched { export, look });
+    import::import(dir, input, None)
+}
+
+#[test]
+fn no_hub_starts_where_an_import_waits_for_its_input() {
+    let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    drop(filled(from.path(), 40));
+    import_watched(to.path(), &exported(from.path()), || {
+        let hub = DiskJournal::open(to.path(), quiet());
+        assert!(matches!(hub, Err(OpenError::Locked)), "{hub:?}");
+    })
+    .unwrap();
+    assert_eq!(folded(to.path()), folded(from.path()));
+}
+
+#[test]
+fn an_import_where_a_hub_runs_is_refused_and_takes_nothing_away() {
+    let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    drop(filled(from.path(), 40));
+    let hub = filled(to.path(), 3);
+    let error = import::import(to.path(), &exported(from.path())[..], None).unwrap_err();
+    assert!(error.to_string().contains("in use by another"), "{error}");
+    drop(hub);
+    assert_eq!(folded(to.path()).0, 3);
+}
+
+#[test]
+fn a_killed_import_is_no_journal_and_can_be_run_again() {
+    let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    drop(filled(from.path(), 400));
+    let export = exported(from.path());
+    let mut killed = Vec::new();
+    import_watched(to.path(), &export, || {
+        if killed.len() < 12 {
+            let left = tempfile::tempdir().unwrap();
+            copy(to.path(), left.path());
+            killed.push(left);
+        }
+    })
+    .unwrap();
+    for left in killed {
+        assert!(Files::new(left.path()).are_missing());
+        import::import(left.path(), &export[..], None).unwrap();
+        assert_eq!(folded(left.path()), folded(from.path()));
+    }
+}
+
+#[test]
+fn an_import_cut_short_while_it_is_put_in_place_is_finished_by_the_next_start() {
+    let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    drop(filled(from.path(), 40));
+    import::import(to.path(), &exported(from.path())[..], None).unwrap();
+    let left = to.path().join("left");
+    for parts in [&["epoch"][..], &["epoch", "journal"]] {
+        let made = Files::new(&left).made();
+        fs::create_dir_all(&made).unwrap();
+        for part in ["epoch", "journal"] {
+            let place = if parts.contains(&part) { &made } else { &left };
+            copy(&to.path().join(part), &place.join(part));
+        }
+        assert_eq!(exported(&left), exported(from.path()));
+        assert!(!made.exists());
+        fs::remove_dir_all(&left).unwrap();
+    }
+}
+
+#[test]
+fn an_import_that_fails_leaves_nothing() {
+    let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    drop(filled(from.path(), 40));
+    let export = exported(from.path());
+    import::import(to.path(), &export[..export.len() / 2], None).unwrap_err();
+    let left: Vec<_> = fs::read_dir(to.path()).unwrap().flatten().collect();
+    let left: Vec<_> = left.iter().map(fs::DirEntry::file_name).collect();
+    assert_eq!(left, ["journal.lock"]);
+}
