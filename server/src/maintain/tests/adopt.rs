@@ -150,19 +150,24 @@ fn what_is_put_aside_never_takes_the_place_of_what_was_put_aside_before() {
 
 #[test]
 fn a_snapshot_that_the_journal_does_not_reach_is_kept_aside() {
-    let dir = tempfile::tempdir().unwrap();
-    let journal = filled(dir.path(), 9);
-    let snapshots = snapshots(dir.path(), &journal);
-    snapshots.save(5, b"{}").unwrap();
-    snapshots.save(70, br#"{"all":"there was"}"#).unwrap();
-    drop(journal);
-    let name = "00000000000000000070.snapshot";
-    let before = fs::read(dir.path().join("snapshots").join(name)).unwrap();
-    adopted(dir.path());
-    assert_eq!(seqs(dir.path()).last(), Some(&1_000_070));
-    assert_eq!(contents(dir.path(), "snapshots", name), [before]);
-    let kept = snapshot::list(&Files::new(dir.path()).snapshots()).unwrap();
-    assert_eq!(kept.iter().map(|it| it.0).collect::<Vec<_>>(), [5]);
+    for usable in [&[5][..], &[]] {
+        let dir = tempfile::tempdir().unwrap();
+        let journal = filled(dir.path(), 9);
+        let snapshots = snapshots(dir.path(), &journal);
+        for seq in usable {
+            snapshots.save(*seq, b"{}").unwrap();
+        }
+        snapshots.save(70, br#"{"all":"there was"}"#).unwrap();
+        drop(journal);
+        let name = "00000000000000000070.snapshot";
+        let before = fs::read(dir.path().join("snapshots").join(name)).unwrap();
+        adopted(dir.path());
+        assert_eq!(seqs(dir.path()).last(), Some(&1_000_070));
+        let aside = dir.path().join("snapshots.replaced").join(name);
+        assert_eq!(fs::read(aside).unwrap(), before);
+        let kept = snapshot::list(&Files::new(dir.path()).snapshots()).unwrap();
+        assert_eq!(kept.iter().map(|it| it.0).collect::<Vec<_>>(), usable);
+    }
 }
 
 #[test]
