@@ -199,6 +199,17 @@ fn the_doctor_says_what_to_do() {
 }
 
 #[test]
+fn the_doctor_tells_of_what_is_not_all_in_place() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::create_dir(Files::new(dir.path()).made()).unwrap();
+    let mut out = Vec::new();
+    assert!(doctor::doctor(dir.path(), &mut out).is_err());
+    let out = String::from_utf8(out).unwrap();
+    assert!(out.contains("it was cut short"), "{out}");
+    assert!(Files::new(dir.path()).made().exists());
+}
+
+#[test]
 fn an_adopted_journal_that_lost_its_snapshots_goes_on_without_them() {
     let dir = tempfile::tempdir().unwrap();
     let journal = reopened(filled(dir.path(), 90), dir.path());
