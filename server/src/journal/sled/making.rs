@@ -2,7 +2,7 @@
 //!
 //! It is made in `journal.making`, a state directory of its own. Renamed to `journal.made` it counts: what it holds then
 //! takes its place file by file, and what was there is put aside under a free name. Whoever takes the state directory
-//! next finishes that first, so it may be cut short anywhere. What is not renamed yet is nothing, and is made again.
+//! next finishes that first, so it may be cut short anywhere. What is not renamed yet is nothing, and is removed.
 
 use std::fs::{self, File};
 use std::io;
@@ -97,6 +97,8 @@ impl Drop for Making<'_> {
 }
 
 fn finish(files: &Files) -> io::Result<()> {
+    // Whoever made it is gone.
+    remove_all(&files.making())?;
     if is_there(&files.made())? {
         tracing::warn!("what was made by a run that was cut short is put in place");
         install(files)?;

@@ -1,6 +1,5 @@
 //! Opening: what must be there is there and chains, or the journal stays closed and says what to do.
 
-use std::fs;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;

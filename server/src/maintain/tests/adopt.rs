@@ -103,6 +103,7 @@ fn an_adopt_cut_short_before_that_leaves_everything_as_it_was() {
     copy(dir.path(), left.path());
     let error = DiskJournal::open(left.path(), quiet()).unwrap_err();
     assert!(matches!(error, OpenError::NoEpoch), "{error}");
+    assert!(!Files::new(left.path()).making().exists());
     adopted(left.path());
     let saved: Vec<_> = (1..=45).chain([1_000_045]).collect();
     assert_eq!(seqs(left.path()), saved);
