@@ -145,16 +145,14 @@ fn without_syncs_within_a_large_commit_a_power_cut_loses_what_was_answered() {
         paced: false,
         ..Fences::default()
     };
-    let cuts = cuts(
-        |it| Writer {
-            fences,
-            store_only: true,
-            ..it.churning(4000)
-        },
-        5,
-        coin(),
-    );
-    assert!(cuts.lost > 0);
+    let unpaced = |it: Writer| Writer {
+        fences,
+        store_only: true,
+        ..it.churning(4000)
+    };
+    // Which of sled's threads writes first is up to the machine: not every run loses something.
+    let loses = |_| cuts(unpaced, 5, coin()).lost > 0;
+    assert!((0..8).any(loses));
 }
 
 /// Removed fence: what was only written to the write-ahead log is not durable.
