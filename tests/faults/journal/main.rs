@@ -11,6 +11,7 @@ mod trace;
 
 use std::fs;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use hub_protocol::Seq;
@@ -18,6 +19,9 @@ use hubd::journal::disk::DiskJournal;
 use hubd::journal::sled::{OpenError, Options};
 use hubd::journal::{Entry, Journal, JournalError};
 use hubd::record::kinds;
+
+/// No process needs so long from its fork to its program.
+const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A record as the journal sees it: it looks at the kind only to tell publishes from the rest.
 fn entry(seq: Seq, kind: u8, size: usize) -> Entry {
@@ -62,8 +66,15 @@ fn options() -> Options {
     }
 }
 
+/// A process that another test starts meanwhile has the lock of before until it runs its program.
 fn open(dir: &Path) -> Result<DiskJournal, OpenError> {
-    DiskJournal::open(dir, options())
+    let begun = Instant::now();
+    loop {
+        match DiskJournal::open(dir, options()) {
+            Err(OpenError::Locked) if begun.elapsed() < PATIENCE => std::thread::yield_now(),
+            opened => return opened,
+        }
+    }
 }
 
 /// A closed journal of `count` records.
