@@ -332,8 +332,9 @@ impl Writer {
         let wall = self.state.next_deadline().map(|at| {
             let millis = at.as_millis().saturating_sub(now.wall.as_millis());
             let at = now.mono + Duration::from_millis(millis.try_into().unwrap_or(0));
-            if self.is_full() {
-                at.max(now.mono + FULL_RETRY)
+            let later = now.mono + FULL_RETRY;
+            if at < later && self.is_full() {
+                later
             } else {
                 at
             }

@@ -280,6 +280,18 @@ fn nothing_is_remembered_of_who_broke_off_nor_of_what_was_read_in_the_end() {
 }
 
 #[test]
+fn nothing_is_remembered_of_a_closed_inbox() {
+    let mut place = Place::new();
+    place.say(&DONE);
+    batch(&mut place.wait(spec(&["primary"])));
+    place.pass(Duration::from_secs(31));
+    let project = ProjectName::default();
+    assert!(!place.presence.doors.is_empty());
+    place.presence.closed(&project, &name("primary"));
+    assert!(place.presence.doors.is_empty());
+}
+
+#[test]
 fn who_is_refused_at_one_inbox_keeps_the_wait_at_another() {
     let mut place = Place::new();
     let at = |who: &str, inboxes: &[&str]| WaitSpec {

@@ -103,8 +103,8 @@ fn concerns(filter: &Filter, event: &Event) -> bool {
         return true;
     };
     let wanted = |(project, inbox): (&ProjectName, &InboxName)| {
-        let named = (filter.project.as_ref(), filter.inbox.as_ref());
-        named.0.is_none_or(|it| it == project) && named.1.is_none_or(|it| it == inbox)
+        filter.project.as_ref().is_none_or(|it| it == project)
+            && filter.inbox.as_ref().is_none_or(|it| it == inbox)
     };
     let mut touched = record.touches().peekable();
     touched.peek().is_none() || touched.any(wanted)
