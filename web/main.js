@@ -1,4 +1,4 @@
-/** The page: gets in, keeps a store, and shows it. */
+/** The page's entry point: signs in, creates the store, and shows it. */
 
 import { Api, Problem } from './hub/api.js';
 import { Attention } from './hub/attention.js';
@@ -15,8 +15,7 @@ const tabs = new Tabs();
 let store = null;
 
 tabs.hear((message) => {
-  const login = kept();
-  if (message.kind === 'login-wanted' && login) tabs.tell({ kind: 'login', login });
+  if (message.kind === 'login-wanted') share();
   if (message.kind === 'login' && !store) {
     keep(message.login);
     enter(message.login);
@@ -36,6 +35,17 @@ async function begin() {
   }
 }
 
+/** Sends the session to a new tab, after verifying the hub: while another program has the port, the tab is its page. */
+async function share() {
+  try {
+    await store?.api.prove();
+    const login = kept();
+    if (store && login) tabs.tell({ kind: 'login', login });
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error;
+  }
+}
+
 /** @param {Login} login */
 async function enter(login) {
   store?.live.stop();
@@ -43,9 +53,10 @@ async function enter(login) {
   api.token = login.token;
   const entered = new Store(api, tabs);
   store = entered;
-  const leave = () => store === entered && signOut(entered);
+  /** @param {Problem} [because] */
+  const leave = (because) => store === entered && signOut(entered, because);
   api.onSignedOut = leave;
-  const late = setTimeout(leave, Math.min(Date.parse(login.expires_at) - Date.now(), 2 ** 31 - 1));
+  const late = setTimeout(() => leave(), Math.min(Date.parse(login.expires_at) - Date.now(), 2 ** 31 - 1));
   entered.live.ended.addEventListener('abort', () => clearTimeout(late));
   const app = new HubApp();
   app.store = entered;
@@ -58,12 +69,16 @@ async function enter(login) {
   }
 }
 
-/** @param {Store} left */
-function signOut(left) {
+/**
+ * @param {Store} left
+ * @param {Problem} [because]
+ */
+function signOut(left, because) {
   left.live.stop();
   store = null;
   forget();
-  show(HubSignIn.expired());
+  const notProved = because?.code === 'not_the_hub' || because?.code === 'not_secure';
+  show(notProved ? HubSignIn.because(because) : HubSignIn.expired());
 }
 
 /** @param {HTMLElement} view */

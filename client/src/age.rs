@@ -1,8 +1,8 @@
-//! How long ago something was, as a person reads it.
+//! Formats the age of a timestamp for people.
 
 use hub_protocol::Timestamp;
 
-/// How long before `now` the RFC 3339 time `at` was, in whole units; a question mark for what is no time.
+/// Returns how long before `now` the RFC 3339 time `at` was, in whole units; `?` if `at` is not a time.
 pub(crate) fn age(at: &str, now: Timestamp) -> String {
     match at.parse::<Timestamp>() {
         Ok(at) => in_words((now.as_millis() - at.as_millis()).max(0) / 1000),
@@ -24,7 +24,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_age_is_told_in_the_unit_that_fits() {
+    fn an_age_is_shown_in_the_unit_that_fits() {
         for (seconds, words) in [
             (0, "0 s"),
             (59, "59 s"),

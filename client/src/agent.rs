@@ -20,7 +20,7 @@ pub(crate) enum Agent {
 }
 
 impl Agent {
-    /// All of them.
+    /// Every agent.
     pub(crate) const ALL: [Self; 6] = [
         Self::Claude,
         Self::Codex,
@@ -42,7 +42,8 @@ impl Agent {
         }
     }
 
-    /// The variable in which it tells its process id to its hooks. Another agent's would be inherited, and wrong.
+    /// The environment variable in which this agent passes its process id to its hooks. Another agent's variable may be
+    /// inherited, and would name the wrong process.
     pub(crate) fn pid_variable(self) -> Option<&'static str> {
         (self == Self::Claude).then_some("CLAUDE_PID")
     }

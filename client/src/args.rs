@@ -1,4 +1,4 @@
-//! The command line.
+//! The command line of `hubctl`.
 
 use std::ffi::OsString;
 
@@ -6,7 +6,7 @@ use clap::{Args, FromArgMatches as _, Parser, Subcommand};
 
 use crate::commands::{
     ack, answer, ask, claim, clear, completions, config, dashboard, doctor, down, expect, history,
-    hook, hooks, inboxes, instructions, listen, look, notify, primary, questions, reset, run,
+    hook, hooks, inboxes, instructions, listen, look, notify, primary, questions, reset, run, seen,
     sessions, status, stream, trace, unlisten, up, wait, wake_test, watch, withdraw,
 };
 use crate::settings::Place;
@@ -37,9 +37,10 @@ pub(crate) struct Cli {
 }
 
 impl Cli {
-    /// What `args` (with the program's name) say; help and errors are those of the whole tree.
+    /// Parses `args`, which begin with the program's name. Help and errors are those of the whole command tree.
     pub(crate) fn read(args: impl Iterator<Item = OsString> + Clone) -> Result<Self, clap::Error> {
-        // These come at every step of every agent, and to build the tree of all commands costs more than the rest of them.
+        // Agents run these commands at every step, and building the tree of all commands costs more than the rest of
+        // such a run.
         let frequent = match command_of(args.clone().skip(1)).as_deref() {
             Some("hook") => Self::read_only("hook", Command::Hook, args.clone()),
             Some("notify") => Self::read_only("notify", Command::Notify, args.clone()),
@@ -49,7 +50,7 @@ impl Cli {
         frequent.or_else(|_| Self::try_parse_from(args))
     }
 
-    /// The same with a tree of one command.
+    /// Parses `args` with a tree of this one command.
     fn read_only<A: Args>(
         name: &'static str,
         command: impl FnOnce(A) -> Command,
@@ -110,6 +111,8 @@ pub(crate) enum Command {
     History(history::Args),
     /// Say that notifications were read
     Ack(ack::Args),
+    /// Mark notifications as seen by the person
+    Seen(seen::Args),
     /// What became of a notification
     Trace(trace::Args),
     /// The inboxes, what is pending there, and who waits
@@ -140,13 +143,13 @@ pub(crate) enum Command {
     Completions(completions::Args),
 }
 
-/// Whether `args` (without the program's name) ask for `hook`, however wrongly: a hook must not harm its agent, not even
-/// by an exit code.
+/// Whether `args` (without the program's name) name the command `hook`, even if they are invalid. A hook must not harm
+/// its agent, not even by an exit code.
 pub(crate) fn is_hook(args: impl Iterator<Item = OsString>) -> bool {
     command_of(args).as_deref() == Some("hook")
 }
 
-/// The word in `args` (without the program's name) that stands where the command does.
+/// The first word in `args` (without the program's name) that is not an option or an option's value.
 fn command_of(mut args: impl Iterator<Item = OsString>) -> Option<String> {
     while let Some(arg) = args.next() {
         match arg.to_str()? {
@@ -163,7 +166,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_hook_is_known_behind_the_options_of_every_command() {
+    fn hook_is_recognised_behind_global_options() {
         let asked = |line: &str| is_hook(line.split_whitespace().map(OsString::from));
         for hook in [
             "hook",
@@ -180,12 +183,12 @@ mod tests {
     }
 
     #[test]
-    fn the_command_line_is_sound() {
+    fn claps_own_checks_accept_the_command_line() {
         <Cli as clap::CommandFactory>::command().debug_assert();
     }
 
     #[test]
-    fn what_is_frequent_is_read_as_the_whole_tree_reads_it() {
+    fn the_short_trees_parse_frequent_commands_as_the_whole_tree_does() {
         for line in [
             "hubctl notify --from w1 --to a,b --type error -- -x y",
             "hubctl --url http://h notify --key k --token-file t --json done",

@@ -1,8 +1,8 @@
-//! How long to wait before the next attempt.
+//! Pauses between attempts.
 
 use std::time::Duration;
 
-/// Pauses that double.
+/// Pauses that double from the first to the longest.
 #[derive(Debug)]
 pub(crate) struct Backoff {
     next: Duration,
@@ -11,7 +11,7 @@ pub(crate) struct Backoff {
 }
 
 impl Backoff {
-    /// Pauses from `first` to `longest`.
+    /// Returns pauses that begin with `first` and grow to `longest`.
     pub(crate) fn new(first: Duration, longest: Duration) -> Self {
         Self {
             next: first,
@@ -20,22 +20,22 @@ impl Backoff {
         }
     }
 
-    /// For a hub on this machine: 50 ms to a second.
+    /// Pauses for a hub on this machine: 50 ms to 1 s.
     pub(crate) fn local() -> Self {
         Self::new(Duration::from_millis(50), Duration::from_secs(1))
     }
 
-    /// For a waiter that nobody watches, and that nobody may notice: 250 ms to 5 s.
+    /// Pauses for a waiter in the background, which must use little processor time: 250 ms to 5 s.
     pub(crate) fn patient() -> Self {
         Self::new(Duration::from_millis(250), Duration::from_secs(5))
     }
 
-    /// It worked: begin again with the first.
+    /// Begins again with the first pause; called after a success.
     pub(crate) fn reset(&mut self) {
         self.next = self.first;
     }
 
-    /// Waits out the next pause.
+    /// Sleeps for the next pause.
     pub(crate) async fn pause(&mut self) {
         tokio::time::sleep(self.next).await;
         self.next = (self.next * 2).min(self.longest);

@@ -23,6 +23,7 @@ pub(crate) mod primary;
 pub(crate) mod questions;
 pub(crate) mod reset;
 pub(crate) mod run;
+pub(crate) mod seen;
 pub(crate) mod sessions;
 pub(crate) mod status;
 pub(crate) mod stream;
@@ -38,10 +39,10 @@ use crate::args::{Cli, Command};
 use crate::error::{Error, Exit};
 use crate::here::Here;
 
-/// Does what the command line says.
+/// Runs the command of a parsed command line.
 pub(crate) async fn run(cli: Cli) -> Result<Exit, Error> {
     let here = || Here::new(&cli.place);
-    // Boxed, so that the one future of all commands is not as large as the largest of them.
+    // Each future is boxed; otherwise the one future of all commands would be as large as the largest of them.
     match &cli.command {
         Command::Notify(args) => Box::pin(notify::run(args, &here()?)).await,
         Command::Clear(args) => Box::pin(clear::run(args, &here()?)).await,
@@ -72,12 +73,13 @@ pub(crate) async fn run(cli: Cli) -> Result<Exit, Error> {
         Command::Hooks(args) => hooks::run(args, &cli.place, &here()?),
         Command::Instructions(args) => instructions::run(args, &here()?),
         Command::Ack(args) => Box::pin(ack::run(args, &here()?)).await,
+        Command::Seen(args) => Box::pin(seen::run(args, &here()?)).await,
         Command::Trace(args) => Box::pin(trace::run(args, &here()?)).await,
         Command::Inboxes(args) => Box::pin(inboxes::run(args, &here()?)).await,
         Command::Status(args) => Box::pin(status::run(args, &here()?)).await,
         Command::Up(args) => Box::pin(up::run(args, &here()?)).await,
         Command::Down(args) => Box::pin(down::run(args, &here()?)).await,
         Command::Config(args) => Box::pin(config::run(args, &here()?)).await,
-        Command::Completions(args) => completions::run(args),
+        Command::Completions(args) => Box::pin(completions::run(args, &here()?)).await,
     }
 }

@@ -1,4 +1,4 @@
-//! What surrounds this process, taken once, so that every rule is a function of it.
+//! The environment of this process, read once, so that every rule is a function of it.
 
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
@@ -7,23 +7,23 @@ use std::str::FromStr;
 
 use crate::error::Error;
 
-/// A value and the rule that gave it.
+/// A value and its source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Sourced<T> {
     /// The value.
     pub value: T,
-    /// The rule, in words for a person.
+    /// The source in words for a person, such as `--project` or `HUB_PROJECT`.
     pub source: &'static str,
 }
 
 impl<T> Sourced<T> {
-    /// `value`, given by `source`.
+    /// Returns `value` with its `source`.
     pub(crate) fn new(value: T, source: &'static str) -> Self {
         Self { value, source }
     }
 }
 
-/// The environment variables, the working directory and the home directory.
+/// The environment of a process: its variables, the working directory and the home directory.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Env {
     vars: HashMap<OsString, OsString>,
@@ -34,7 +34,7 @@ pub(crate) struct Env {
 }
 
 impl Env {
-    /// This process's own.
+    /// Reads the environment of this process.
     pub(crate) fn here() -> Self {
         Self {
             vars: std::env::vars_os().collect(),
@@ -43,23 +43,23 @@ impl Env {
         }
     }
 
-    /// The variable `name`, unless it is empty.
+    /// The value of the variable `name`; an empty one counts as unset.
     pub(crate) fn var(&self, name: &str) -> Option<&OsStr> {
         let value = self.vars.get(OsStr::new(name))?;
         (!value.is_empty()).then_some(value)
     }
 
-    /// The variable `name` as a path, absolute.
+    /// The variable `name` as an absolute path.
     pub(crate) fn path(&self, name: &str) -> Option<PathBuf> {
         self.var(name).map(|path| self.absolute(Path::new(path)))
     }
 
-    /// `path` seen from the working directory.
+    /// Returns `path` as an absolute path, resolved from the working directory.
     pub(crate) fn absolute(&self, path: &Path) -> PathBuf {
         self.cwd.join(path)
     }
 
-    /// The variable `name`, parsed; an error names it.
+    /// Parses the variable `name`. An error names the variable.
     pub(crate) fn parsed<T>(&self, name: &'static str) -> Result<Option<Sourced<T>>, Error>
     where
         T: FromStr,
@@ -77,7 +77,7 @@ impl Env {
         }
     }
 
-    /// For tests: these variables in this directory, at home nowhere.
+    /// For tests: an environment with these variables in this directory, without a home directory.
     #[cfg(test)]
     pub(crate) fn of(cwd: &Path, vars: &[(&str, &str)]) -> Self {
         let vars = vars.iter().map(|(k, v)| (k.into(), v.into())).collect();

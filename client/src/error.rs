@@ -1,4 +1,4 @@
-//! How a command ends.
+//! Errors and exit codes of the commands.
 
 use std::fmt;
 use std::process::ExitCode;
@@ -7,26 +7,26 @@ use hub_protocol::Problem;
 
 use crate::text::line;
 
-/// A command's exit code; 2 is left to `hubctl wait --rewake`, for whose agent it means something.
+/// The exit code of a command. Only `hubctl wait --rewake` ends with 2, which wakes its agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Exit(pub u8);
 
 impl Exit {
-    /// Done, timed out, or held by this session's own waiter.
+    /// The command has done its work, it timed out, or this session's own waiter holds the inbox.
     pub(crate) const DONE: Self = Self(0);
-    /// Refused or failed.
+    /// The hub refused the request, or the command failed.
     pub(crate) const REFUSED: Self = Self(1);
-    /// As an `asyncRewake` hook: wake the agent with what is on stderr.
+    /// As an `asyncRewake` hook: the agent wakes and reads stderr.
     pub(crate) const REWAKE: Self = Self(2);
     /// The hub cannot be reached.
     pub(crate) const UNREACHABLE: Self = Self(3);
-    /// The inbox is held by another.
+    /// Another waiter holds the inbox.
     pub(crate) const HELD: Self = Self(4);
-    /// Nobody waits.
+    /// No waiter is connected.
     pub(crate) const NO_WAITER: Self = Self(5);
     /// Wrong usage (`EX_USAGE`).
     pub(crate) const USAGE: Self = Self(64);
-    /// Nobody reads on: what a shell makes of SIGPIPE.
+    /// The reader of stdout has closed it; the code that a shell reports for SIGPIPE.
     pub(crate) const UNREAD: Self = Self(141);
 }
 
@@ -36,34 +36,34 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// Why a command did not do what was asked.
+/// Why a command failed.
 #[derive(Debug)]
 pub(crate) enum Error {
-    /// What was asked makes no sense.
+    /// The arguments or the environment are invalid.
     Usage(String),
-    /// The hub said no.
+    /// The hub refused the request.
     Refused(Box<Problem>),
     /// The hub did not answer.
     Unreachable(Unreachable),
-    /// This process may not connect to anything: a sandbox, or somebody else's socket.
+    /// This process may not connect: it runs in a sandbox, or the socket belongs to another user.
     Blocked(String),
-    /// This machine said no.
+    /// An operation on this machine failed.
     Failed(anyhow::Error),
-    /// Whoever read stdout has gone. Nobody is told.
+    /// The reader of stdout has closed it. No message is printed.
     Unread,
 }
 
-/// How the hub failed to answer.
+/// Why the hub did not answer.
 #[derive(Debug)]
 pub(crate) struct Unreachable {
-    /// Whether something took the connection.
+    /// Whether the connection was accepted.
     pub connected: bool,
-    /// What went wrong.
+    /// The cause in words.
     pub reason: String,
 }
 
 impl Error {
-    /// The exit code that tells it.
+    /// The exit code of this error.
     pub(crate) fn exit(&self) -> Exit {
         match self {
             Self::Usage(_) => Exit::USAGE,
@@ -73,7 +73,7 @@ impl Error {
         }
     }
 
-    /// Whether the same request may succeed later: the hub is down, late, or failing.
+    /// Whether the same request may succeed later, because the hub is down, slow, or failing.
     pub(crate) fn is_passing(&self) -> bool {
         match self {
             Self::Unreachable(_) | Self::Blocked(_) => true,
@@ -93,12 +93,23 @@ impl fmt::Display for Error {
                 if let Some(nearest) = problem.more.get("nearest").and_then(|it| it.as_str()) {
                     write!(f, "; did you mean '{}'?", line(nearest))?;
                 }
-                match &problem.hint {
+                match hint(problem) {
                     Some(hint) => write!(f, " ({})", line(hint)),
                     None => Ok(()),
                 }
             }
-            Self::Unreachable(it) => write!(f, "the hub cannot be reached: {}", line(&it.reason)),
+            Self::Unreachable(it) => {
+                let todo = if it.connected {
+                    "shows what keeps it"
+                } else {
+                    "starts it"
+                };
+                let reason = line(&it.reason);
+                write!(
+                    f,
+                    "the hub cannot be reached: {reason} (`hubctl up` {todo})"
+                )
+            }
             Self::Blocked(reason) => {
                 write!(f, "connecting to the hub is blocked: {}", line(reason))
             }
@@ -106,6 +117,31 @@ impl fmt::Display for Error {
             Self::Unread => f.write_str("nobody reads on"),
         }
     }
+}
+
+/// The next step after a refusal, as commands of this program. The hub's own hint is used if it mentions no API call.
+fn hint(problem: &Problem) -> Option<&str> {
+    Some(match problem.code.as_str() {
+        "unknown_session" => "`hubctl sessions` lists them; --project names another project",
+        "unknown_inbox" => "`hubctl inboxes` lists them; --project names another project",
+        "unknown_notification" => "`hubctl history` lists what is kept; retention drops the oldest",
+        "question_settled" => "`hubctl questions --all` shows its answer",
+        "no_such_question" => "`hubctl questions` lists the open ones",
+        "too_many_inboxes" => "`hubctl reset` empties a project",
+        "too_many_listeners" => "`hubctl unlisten` removes one; `hubctl look` lists them",
+        "inbox_held" => "--takeover ends the other waiter",
+        "unauthorized" => "`hubctl config` shows which token is sent",
+        "busy" => "run it again in a second",
+        "not_ready" => "run it again in a second; if it lasts, run `hubctl doctor`",
+        "storage_failed" => "it may be stored: see `hubctl history`, and the hub's log",
+        "not_found" | "method_not_allowed" => "install the same version of hubd and hubctl",
+        _ => return problem.hint.as_deref().filter(|hint| !is_of_http(hint)),
+    })
+}
+
+/// Whether a hint mentions a path of the API or a header.
+fn is_of_http(hint: &str) -> bool {
+    hint.contains(" /") || hint.contains("-Key")
 }
 
 impl From<anyhow::Error> for Error {
@@ -117,5 +153,60 @@ impl From<anyhow::Error> for Error {
 impl From<std::io::Error> for Error {
     fn from(error: std::io::Error) -> Self {
         Self::Failed(error.into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each entry of the hub's table of errors: code, title and hint.
+    fn catalogue() -> Vec<[&'static str; 3]> {
+        let table = include_str!("../../server/src/api/error/catalogue.rs");
+        let entries = table.split("=> entry(").skip(1);
+        let texts = entries.map(|entry| {
+            let mut texts = entry.split('"').skip(1).step_by(2);
+            [(); 3].map(|()| texts.next().unwrap())
+        });
+        texts.collect()
+    }
+
+    #[test]
+    fn a_refusal_is_shown_without_calls_of_the_api() {
+        let all = catalogue();
+        assert!(all.len() > 30, "{all:?}");
+        for [code, title, hint] in all {
+            let problem = Problem {
+                status: 400,
+                code: code.into(),
+                title: title.into(),
+                detail: Some("what was wrong".into()),
+                hint: Some(hint.into()),
+                more: serde_json::Map::new(),
+            };
+            let shown = Error::Refused(problem.into()).to_string();
+            for http in [
+                "GET ",
+                "POST ",
+                "PUT ",
+                "DELETE ",
+                "/openapi",
+                "-Key",
+                "the detail",
+                "Bearer",
+                "reply_to",
+            ] {
+                assert!(!shown.contains(http), "{code}: {shown}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_error_about_an_unreachable_hub_names_hubctl_up() {
+        for connected in [false, true] {
+            let reason = "no answer".into();
+            let error = Error::Unreachable(Unreachable { connected, reason });
+            assert!(error.to_string().contains("`hubctl up`"), "{error}");
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! What of the log a reader wants; the same for what comes and for what was.
+//! The filters for reading the log, shared by the stream and the history.
 
 use clap::Args;
 use hub_protocol::{InboxName, Kind, Priority, ProjectName};
@@ -31,12 +31,12 @@ pub(crate) struct Filter {
 }
 
 impl Filter {
-    /// Whether notifications of several projects may come.
+    /// Whether the filter admits notifications of several projects.
     pub(crate) fn spans_projects(&self) -> bool {
         self.project.is_none()
     }
 
-    /// `path` with this filter in its query.
+    /// Returns `path` with this filter in its query.
     pub(crate) fn on(&self, path: Path, here: &Here) -> Result<Path, Error> {
         let project = match &self.project {
             Some(project) if project.as_str() == "." => Some(here.project(None)?.value),

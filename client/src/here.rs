@@ -1,4 +1,4 @@
-//! What every command starts from: the surroundings, and the hub that they name.
+//! The context of every command: the environment and the settings.
 
 use hub_protocol::{InboxName, ProjectName, Seq};
 use serde::Deserialize;
@@ -8,29 +8,29 @@ use crate::error::Error;
 use crate::hub::{Hub, Path, Request};
 use crate::settings::{Place, Settings};
 
-/// The surroundings of a command.
+/// The context of a command.
 #[derive(Debug)]
 pub(crate) struct Here {
     /// The environment.
     pub env: Env,
-    /// Where the hub is.
+    /// The settings for finding the hub.
     pub settings: Settings,
 }
 
 impl Here {
-    /// The surroundings of this process.
+    /// Reads the environment of this process, and resolves the settings from it and the flags.
     pub(crate) fn new(place: &Place) -> Result<Self, Error> {
         let env = Env::here();
         let settings = Settings::resolve(place, &env)?;
         Ok(Self { env, settings })
     }
 
-    /// The hub.
+    /// Opens the hub that the settings name.
     pub(crate) fn hub(&self) -> Result<Hub, Error> {
         Hub::open(&self.settings)
     }
 
-    /// The project, by its rule.
+    /// The project that the command concerns.
     pub(crate) fn project(
         &self,
         given: Option<&ProjectName>,
@@ -38,13 +38,21 @@ impl Here {
         crate::project::project(&self.env, given)
     }
 
-    /// The inboxes to read, by their rule.
-    pub(crate) fn inboxes(&self, given: &[InboxName]) -> Result<Sourced<Vec<InboxName>>, Error> {
-        crate::sender::inboxes(&self.env, given)
+    /// The inboxes to read. Only if none are given is this process's session looked up.
+    pub(crate) async fn inboxes(
+        &self,
+        given: &[InboxName],
+    ) -> Result<Sourced<Vec<InboxName>>, Error> {
+        let session = if given.is_empty() {
+            crate::sender::session(self).await?
+        } else {
+            None
+        };
+        Ok(crate::sender::inboxes(&self.env, given, session.as_ref()))
     }
 }
 
-/// The newest notification's number, 0 if there is none: a place in the log that means "from now on".
+/// The id of the newest notification, or 0: the position in the log that means "from now on".
 pub(crate) async fn newest(hub: &Hub) -> Result<Seq, Error> {
     #[derive(Deserialize)]
     struct Page {
@@ -65,7 +73,7 @@ pub(crate) async fn newest(hub: &Hub) -> Result<Seq, Error> {
         if let Some(newest) = page.notifications.first() {
             return Ok(newest.id);
         }
-        // One answer looks at so many records and no more.
+        // The hub searches only a limited number of records a request, so an empty page may have a next one.
         match page.next {
             Some(next) => before = Some(next),
             None => return Ok(0),

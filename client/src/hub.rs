@@ -1,41 +1,53 @@
-//! The hub, as this client talks to it.
+//! The client for the hub's API.
 
 mod path;
 mod proof;
+mod socket;
 mod token;
 
-use std::os::unix::fs::MetadataExt;
 use std::path::Path as FilePath;
 use std::time::Duration;
 
 use hub_protocol::Problem;
 use reqwest::header::{AUTHORIZATION, HeaderValue};
 use reqwest::{Client, Method, Response};
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 pub(crate) use self::path::Path;
+use self::socket::Socket;
 use self::token::Token;
 use crate::error::{Error, Unreachable};
 use crate::random::random_hex;
 use crate::settings::{Address, HubUrl, Settings};
+use crate::text::line;
 
-/// How long a hub may take to answer what it can answer at once; past it the hub counts as down.
+/// How long the hub may take for a request that it can answer at once; after that the hub counts as down.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
 
-/// How long a hub may take to take a connection.
+/// How long to wait for an optional answer while a person or a shell waits.
+pub(crate) const SOON: Duration = Duration::from_secs(1);
+
+/// How long connecting to the hub may take.
 const CONNECT_PATIENCE: Duration = Duration::from_secs(2);
 
-/// A hub and the way to it. Nothing is sent before the first request.
+/// A hub and the transport to it. Nothing is sent before the first request.
 #[derive(Debug)]
 pub(crate) struct Hub {
-    http: Client,
+    way: Way,
     base: String,
-    /// Where it is, for people.
+    /// The address, for messages to people.
     place: String,
-    remote: Option<Remote>,
 }
 
-/// A hub behind TCP: whoever listens there must prove that it has the token before it is shown.
+/// The transport to a hub. Each request first checks the identity of the server.
+#[derive(Debug)]
+enum Way {
+    Socket(Socket),
+    Tcp(Client, Remote),
+}
+
+/// A hub behind TCP. A server there must prove that it has the token before it is sent the token.
 #[derive(Debug)]
 struct Remote {
     url: HubUrl,
@@ -83,7 +95,7 @@ impl Request {
         self.header("content-type", "application/json")
     }
 
-    /// With this header.
+    /// Returns the request with this header.
     #[must_use]
     pub(crate) fn header(mut self, name: &'static str, value: impl Into<String>) -> Self {
         self.headers.push((name, value.into()));
@@ -92,18 +104,10 @@ impl Request {
 }
 
 impl Hub {
-    /// The hub that `settings` name; an error where its socket or token cannot be trusted.
+    /// Opens the hub that `settings` name. Over TCP, reads the token; it is an error if its file cannot be trusted.
     pub(crate) fn open(settings: &Settings) -> Result<Self, Error> {
-        let client = client();
-        let (client, base, remote) = match &settings.address.value {
-            Address::Socket(path) => {
-                check_owner(path)?;
-                (
-                    client.unix_socket(path.as_path()),
-                    "http://localhost".into(),
-                    None,
-                )
-            }
+        let (way, base) = match &settings.address.value {
+            Address::Socket(path) => (Way::Socket(Socket::new(path)), "http://localhost".into()),
             Address::Url(url) => {
                 let token = Token::read(&settings.token_file.value)?;
                 let remote = Remote {
@@ -111,27 +115,40 @@ impl Hub {
                     authorization: token.authorization()?,
                     token,
                 };
-                (client, url.base.clone(), Some(remote))
+                let http = client().build().map_err(anyhow::Error::from)?;
+                (Way::Tcp(http, remote), url.base.clone())
             }
         };
-        let http = client.build().map_err(anyhow::Error::from)?;
         Ok(Self {
-            http,
+            way,
             base,
             place: settings.address.value.to_string(),
-            remote,
         })
     }
 
-    /// Whether the hub is behind TCP, and so perhaps on another machine.
+    /// Whether the hub is reached over TCP, so that it may be on another machine.
     pub(crate) fn is_remote(&self) -> bool {
-        self.remote.is_some()
+        matches!(self.way, Way::Tcp(..))
     }
 
-    /// Whether this hub is what listens at `url`: both prove the same token for that address.
+    /// The URL at which this hub serves the dashboard and the API.
+    pub(crate) async fn url(&self, patience: Duration) -> Result<String, Error> {
+        #[derive(Deserialize)]
+        struct About {
+            url: String,
+        }
+        if self.is_remote() {
+            return Ok(self.base.clone());
+        }
+        let request = Request::get(Path::new("/hub"));
+        let About { url } = parse(&self.text_within(&request, patience).await?)?;
+        Ok(line(&url).into_owned())
+    }
+
+    /// Whether this hub listens at `url`: both must give the same proof of the token for that address.
     pub(crate) async fn is_at(&self, url: &HubUrl) -> bool {
-        if let Some(remote) = &self.remote {
-            return self.demand_proof(remote).await.is_ok();
+        if let Way::Tcp(http, remote) = &self.way {
+            return self.demand_proof(http, remote).await.is_ok();
         }
         let (Ok(nonce), Ok(http)) = (random_hex(), client().build()) else {
             return false;
@@ -146,13 +163,13 @@ impl Hub {
         }
     }
 
-    /// The answer to `request` once its head is there, within `patience`; refusals are errors.
+    /// Returns the answer to `request` as soon as its head has arrived, within `patience`. A refusal is an error.
     pub(crate) async fn send(
         &self,
         request: &Request,
         patience: Duration,
     ) -> Result<Response, Error> {
-        // reqwest's own timeout would cover the body too, which for a stream has no end.
+        // reqwest's own timeout would include the body, which never ends for a stream.
         match tokio::time::timeout(patience, self.exchange(request)).await {
             Ok(answer) => answer,
             Err(_) => Err(silent(patience)),
@@ -160,16 +177,20 @@ impl Hub {
     }
 
     async fn exchange(&self, request: &Request) -> Result<Response, Error> {
-        if let Some(remote) = &self.remote {
-            self.demand_proof(remote).await?;
-        }
+        let (http, authorization) = match &self.way {
+            Way::Socket(socket) => (socket.client().await.map_err(|it| self.placed(it))?, None),
+            Way::Tcp(http, remote) => {
+                self.demand_proof(http, remote).await?;
+                (http.clone(), Some(&remote.authorization))
+            }
+        };
         let url = format!("{}{}", self.base, request.path);
-        let mut call = self.http.request(request.method.clone(), url);
+        let mut call = http.request(request.method.clone(), url);
         for (name, value) in &request.headers {
             call = call.header(*name, value);
         }
-        if let Some(remote) = &self.remote {
-            call = call.header(AUTHORIZATION, remote.authorization.clone());
+        if let Some(authorization) = authorization {
+            call = call.header(AUTHORIZATION, authorization.clone());
         }
         if let Some(body) = &request.body {
             call = call.body(body.clone());
@@ -184,10 +205,10 @@ impl Hub {
         Err(refused(response).await)
     }
 
-    async fn demand_proof(&self, remote: &Remote) -> Result<(), Error> {
+    async fn demand_proof(&self, http: &Client, remote: &Remote) -> Result<(), Error> {
         let nonce = random_hex()?;
         let path = Path::new("/hello").with("nonce", &nonce);
-        let call = self.http.get(format!("{}{path}", self.base));
+        let call = http.get(format!("{}{path}", self.base));
         let answer = call
             .send()
             .await
@@ -199,17 +220,20 @@ impl Hub {
         {
             return Ok(());
         }
-        Err(Error::Unreachable(Unreachable {
-            connected: false,
-            reason: format!(
-                "what listens on {} is not the hub that this token belongs to",
-                remote.url.base
-            ),
-        }))
+        // Another hub, or another program: nothing is spooled for it.
+        Err(Error::Failed(anyhow::anyhow!(
+            "what listens on {} is not the hub that this token belongs to",
+            remote.url.base
+        )))
     }
 
     fn unreachable(&self, error: &reqwest::Error) -> Error {
-        match unreachable(error) {
+        self.placed(unreachable(error))
+    }
+
+    /// Adds the address to an error that says that no connection was made.
+    fn placed(&self, error: Error) -> Error {
+        match error {
             Error::Unreachable(failure) if !failure.connected => Error::Unreachable(Unreachable {
                 reason: format!("nothing listens at {} ({})", self.place, failure.reason),
                 ..failure
@@ -218,31 +242,35 @@ impl Hub {
         }
     }
 
-    /// The body of the answer to `request`.
+    /// Sends `request` and returns the body of the answer.
     pub(crate) async fn text(&self, request: &Request) -> Result<String, Error> {
         self.text_within(request, PATIENCE).await
     }
 
-    /// The body of the answer to `request`, whose head comes within `patience`.
+    /// Sends `request` and returns the body of the answer, whose head must arrive within `patience`.
     pub(crate) async fn text_within(
         &self,
         request: &Request,
         patience: Duration,
     ) -> Result<String, Error> {
-        let response = self.send(request, patience).await?;
-        match tokio::time::timeout(PATIENCE, response.text()).await {
-            Ok(text) => text.map_err(|error| unreachable(&error)),
-            Err(_) => Err(silent(PATIENCE)),
-        }
+        body(self.send(request, patience).await?).await
     }
 
-    /// The body of the answer to `request`, parsed.
+    /// Sends `request` and parses the body of the answer as JSON.
     pub(crate) async fn json<T: DeserializeOwned>(&self, request: &Request) -> Result<T, Error> {
         parse(&self.text(request).await?)
     }
 }
 
-/// What asks a hub: it goes nowhere but where it was told to.
+/// Reads the body of an answer whose head has arrived.
+pub(crate) async fn body(response: Response) -> Result<String, Error> {
+    match tokio::time::timeout(PATIENCE, response.text()).await {
+        Ok(text) => text.map_err(|error| unreachable(&error)),
+        Err(_) => Err(silent(PATIENCE)),
+    }
+}
+
+/// An HTTP client that uses no proxy and follows no redirect, so that requests reach only the given address.
 fn client() -> reqwest::ClientBuilder {
     Client::builder()
         .no_proxy()
@@ -250,30 +278,15 @@ fn client() -> reqwest::ClientBuilder {
         .connect_timeout(CONNECT_PATIENCE)
 }
 
-/// Whether the token in `path` is there, and ours alone.
+/// Checks that the token in `path` exists and that only this user can read it.
 pub(crate) fn check_token(path: &FilePath) -> Result<(), Error> {
     Token::read(path).map(drop)
 }
 
-/// A body of the hub, parsed.
+/// Parses a body of the hub as JSON.
 pub(crate) fn parse<T: DeserializeOwned>(text: &str) -> Result<T, Error> {
     serde_json::from_str(text)
         .map_err(|error| anyhow::anyhow!("the hub's answer is not understood: {error}").into())
-}
-
-/// A socket that somebody else made is somebody else's hub.
-fn check_owner(socket: &FilePath) -> Result<(), Error> {
-    match std::fs::metadata(socket) {
-        Ok(meta) if meta.uid() != rustix::process::geteuid().as_raw() => {
-            Err(Error::Failed(anyhow::anyhow!(
-                "{} belongs to user {}: not asking that hub",
-                socket.display(),
-                meta.uid()
-            )))
-        }
-        // What is not there, or cannot be looked at, cannot be connected to either.
-        _ => Ok(()),
-    }
 }
 
 async fn refused(response: Response) -> Error {
@@ -299,7 +312,18 @@ fn silent(patience: Duration) -> Error {
     })
 }
 
-/// What a failed exchange means; the innermost cause is the one that tells.
+/// Classifies an I/O error from connecting to a socket.
+fn unreachable_io(error: &std::io::Error) -> Error {
+    if error.kind() == std::io::ErrorKind::PermissionDenied {
+        return Error::Blocked(error.to_string());
+    }
+    Error::Unreachable(Unreachable {
+        connected: false,
+        reason: error.to_string(),
+    })
+}
+
+/// Classifies a failed exchange by its innermost cause.
 pub(crate) fn unreachable(error: &reqwest::Error) -> Error {
     let mut cause: &dyn std::error::Error = error;
     while let Some(inner) = cause.source() {

@@ -1,15 +1,15 @@
-//! `hubctl`: says things to the hub, and waits for what others say.
+//! `hubctl`: publishes notifications to the hub, and waits for those of others.
 
 mod age;
 mod agent;
 mod args;
 mod backoff;
+mod beneath;
 mod commands;
 mod env;
 mod error;
 mod fields;
 mod filter;
-mod git;
 mod here;
 mod hub;
 mod out;
@@ -32,10 +32,13 @@ mod status_file;
 mod table;
 mod text;
 
+use std::ffi::OsString;
+use std::io::Write as _;
 use std::process::ExitCode;
 
 use crate::args::{Cli, is_hook};
 use crate::error::{Error, Exit};
+use crate::text::line;
 
 fn main() -> ExitCode {
     let exit = hubctl();
@@ -43,7 +46,7 @@ fn main() -> ExitCode {
         return exit.into();
     }
     if exit == Exit::USAGE {
-        // The agent must not fail at writing what nobody wanted to read.
+        // Read stdin to the end; otherwise the agent's write to its hook would fail.
         let _ = commands::hook::read_stdin();
     }
     Exit::DONE.into()
@@ -54,13 +57,13 @@ fn hubctl() -> Exit {
     let cli = match Cli::read(args.into_iter()) {
         Ok(cli) => cli,
         Err(error) => {
-            let _ = error.print();
-            // Help and version are what was asked for. clap's own 2 would block an agent's turn in a hook.
-            return if error.use_stderr() {
-                Exit::USAGE
-            } else {
-                Exit::DONE
-            };
+            // clap prints help and version to stdout, and these are no errors. clap's own exit code 2 would block an
+            // agent's turn in a hook.
+            if error.use_stderr() {
+                complain(error);
+                return Exit::USAGE;
+            }
+            return error.print().map_or(Exit::UNREAD, |()| Exit::DONE);
         }
     };
     run(cli).unwrap_or_else(|error| {
@@ -69,6 +72,19 @@ fn hubctl() -> Exit {
         }
         error.exit()
     })
+}
+
+/// Prints the error about the arguments. clap repeats arguments as they came, so they are parsed again with terminal
+/// controls escaped.
+fn complain(error: clap::Error) {
+    let shown: Vec<OsString> = std::env::args_os()
+        .map(|arg| line(&arg.to_string_lossy()).into_owned().into())
+        .collect();
+    let error = Cli::read(shown.into_iter()).err().unwrap_or(error);
+    let mut stderr = std::io::stderr();
+    for text in error.render().to_string().lines() {
+        let _ = writeln!(stderr, "{}", line(text));
+    }
 }
 
 fn run(cli: Cli) -> Result<Exit, Error> {

@@ -1,7 +1,7 @@
-//! The process that a waiter waits for: when it ends, nobody is left to wake.
+//! The process that a waiter belongs to: when it ends, there is no session left to wake.
 //!
-//! That is the agent's process where its variable names it, else the parent. It is the parent *process* that counts:
-//! `PR_SET_PDEATHSIG` would fire when the thread that started us ends.
+//! This is the agent's process if its variable names it, else the parent process. It is not the parent thread, at whose
+//! end `PR_SET_PDEATHSIG` would fire.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use rustix::process::{Pid, getppid, test_kill_process};
 use crate::env::Env;
 use crate::process;
 
-/// The variables in which agents tell their own process id.
+/// The variables in which agents pass their own process id.
 const AGENT_VARIABLES: [&str; 1] = ["CLAUDE_PID"];
 
 /// A process to watch.
@@ -18,12 +18,12 @@ const AGENT_VARIABLES: [&str; 1] = ["CLAUDE_PID"];
 enum Watched {
     /// A process named by the environment.
     Agent(Pid),
-    /// Whoever started us.
+    /// The process that started this one.
     Parent(Pid),
 }
 
-/// Returns when the agent's process, or else the parent, is gone; never if there was none when this began: a waiter
-/// detached by `setsid -f`, or by a shell that has already ended, belongs to nobody.
+/// Returns when the agent's process, or else the parent, has ended. Never returns if there was none at the start: a
+/// waiter that was detached by `setsid -f`, or by a shell that has ended, belongs to no process.
 pub(crate) async fn ended(env: &Env) {
     match watched(env) {
         Some(watched) => gone(watched).await,
@@ -39,7 +39,7 @@ fn watched(env: &Env) -> Option<Watched> {
             .parse()
             .ok()
             .and_then(Pid::from_raw)?;
-        // A stale variable (an old tmux server keeps its environment) names nobody.
+        // A stale variable may name a process that has ended: an old tmux server keeps its environment.
         is_alive(pid).then_some(pid)
     });
     match agent {
@@ -52,20 +52,20 @@ fn parent() -> Option<Pid> {
     loop {
         let parent = getppid()?;
         let launched = is_launcher(parent);
-        // One that has ended meanwhile has left its number to nobody, or to somebody else.
+        // If the parent has ended meanwhile, its number is free or belongs to another process.
         if getppid() == Some(parent) {
             return (!launched).then_some(parent);
         }
     }
 }
 
-/// Whether the process is a `setsid`, which ends as soon as it has started us: that may be after we have looked.
+/// Whether the process is a `setsid`. It ends as soon as it has started this process, perhaps only after this check.
 fn is_launcher(pid: Pid) -> bool {
     process::name(pid.as_raw_pid().cast_unsigned()).is_some_and(|name| name == "setsid")
 }
 
 fn is_alive(pid: Pid) -> bool {
-    // Not permitted means that it lives, and is somebody else's.
+    // "Not permitted" means that the process lives and belongs to another user.
     !matches!(test_kill_process(pid), Err(rustix::io::Errno::SRCH))
 }
 
@@ -86,11 +86,11 @@ async fn gone(watched: Watched) {
     let Ok(pidfd) = pidfd_open(pid, PidfdFlags::empty()) else {
         return poll(watched).await;
     };
-    // It may have ended, and its number be another's, before the descriptor was there.
+    // The process may have ended, and its number been reused, before the descriptor was open.
     if is_over(watched) {
         return;
     }
-    // Its successor is unsafe code, for the sake of descriptors that close early; an owned one stays open.
+    // The function that replaces this one is unsafe, because descriptors may be closed early; an owned one stays open.
     #[allow(deprecated)]
     let end = AsyncFd::with_interest(pidfd, Interest::READABLE);
     match end {
@@ -104,7 +104,7 @@ async fn gone(watched: Watched) {
     poll(watched).await;
 }
 
-/// For systems without pidfd: a look a second.
+/// Checks once a second, for systems without pidfd.
 async fn poll(watched: Watched) {
     while !is_over(watched) {
         tokio::time::sleep(Duration::from_secs(1)).await;
@@ -118,7 +118,7 @@ mod tests {
     use std::process::{Child, Command, Stdio};
 
     fn sleeper() -> Child {
-        // `cat` ends when its stdin does.
+        // `cat` ends when its stdin is closed.
         Command::new("cat")
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn the_agents_own_process_goes_before_the_parent() {
+    fn the_agents_own_process_takes_precedence_over_the_parent() {
         let mut agent = sleeper();
         let found = watched(&env(agent.id()));
         assert_eq!(
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[tokio::test(flavor = "current_thread")]
-    async fn the_end_of_the_agent_is_seen() {
+    async fn the_end_of_the_agents_process_is_noticed() {
         let mut agent = sleeper();
         let env = env(agent.id());
         let seen = tokio::spawn(async move { ended(&env).await });

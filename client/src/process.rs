@@ -1,4 +1,4 @@
-//! What the system says of a process.
+//! Facts about processes, read from `/proc`.
 
 use hub_protocol::Process;
 #[cfg(target_os = "linux")]
@@ -6,12 +6,12 @@ use rustix::process::getppid;
 
 use crate::env::Env;
 
-/// The parts of `proc_pid_stat(5)` that are used here.
+/// The fields of `proc_pid_stat(5)` that are used here.
 #[cfg(target_os = "linux")]
 struct Stat {
     name: String,
     parent: u32,
-    /// In clock ticks since boot.
+    /// The start of the process in clock ticks since boot.
     started: u64,
 }
 
@@ -21,7 +21,8 @@ impl Stat {
         Self::parse(&std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
     }
 
-    /// The name may hold spaces and parentheses, and ends with the last one. What follows begins with field 3.
+    /// Parses a line of `/proc/PID/stat`. The name may contain spaces and parentheses, and ends at the last `)`; field
+    /// 3 follows.
     fn parse(stat: &str) -> Option<Self> {
         let (before, after) = stat.rsplit_once(')')?;
         let mut fields = after.split_whitespace();
@@ -33,7 +34,7 @@ impl Stat {
     }
 }
 
-/// When the process `pid` started, in the system's own unit, if it tells.
+/// When the process `pid` started, in clock ticks since boot; `None` if the system does not tell.
 #[cfg(target_os = "linux")]
 pub(crate) fn started(pid: u32) -> Option<u64> {
     Stat::of(pid).map(|stat| stat.started)
@@ -44,7 +45,24 @@ pub(crate) fn started(_pid: u32) -> Option<u64> {
     None
 }
 
-/// What the program is called that the process `pid` runs, if the system tells.
+/// The identity of this process.
+pub(crate) fn this() -> Process {
+    let pid = std::process::id();
+    Process {
+        pid,
+        started: started(pid),
+        boot_id: boot_id(),
+    }
+}
+
+/// Whether the process `pid` is stopped (SIGSTOP, Ctrl-Z, a debugger); `false` if the system does not tell.
+pub(crate) fn is_stopped(pid: u32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let state = stat.rsplit_once(") ").map(|(_, after)| after);
+    state.is_some_and(|state| state.starts_with(['T', 't']))
+}
+
+/// The name of the program that the process `pid` runs, if the system tells.
 #[cfg(target_os = "linux")]
 pub(crate) fn name(pid: u32) -> Option<String> {
     Stat::of(pid).map(|stat| stat.name)
@@ -55,12 +73,13 @@ pub(crate) fn name(_pid: u32) -> Option<String> {
     None
 }
 
-/// The agent whose hook this process is: the one that `variable` names, or else whoever started it.
+/// The process of the agent whose hook this process is: the one that `variable` names, or else the one that started the
+/// hook.
 #[cfg(target_os = "linux")]
 pub(crate) fn agent(env: &Env, variable: Option<&str>) -> Option<Process> {
     let named = variable.and_then(|name| {
         let pid: u32 = env.var(name)?.to_str()?.parse().ok()?;
-        // A stale variable (an old tmux server keeps its environment) names nobody.
+        // A stale variable may name a process that has ended: an old tmux server keeps its environment.
         Some((pid, Stat::of(pid)?))
     });
     let (pid, stat) = named.or_else(starter)?;
@@ -71,7 +90,7 @@ pub(crate) fn agent(env: &Env, variable: Option<&str>) -> Option<Process> {
     })
 }
 
-/// For systems that do not tell: the number alone, and only where it is the agent's for sure.
+/// For systems without `/proc`: the number alone, and only if the agent's own variable gives it.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn agent(env: &Env, variable: Option<&str>) -> Option<Process> {
     Some(Process {
@@ -81,7 +100,7 @@ pub(crate) fn agent(env: &Env, variable: Option<&str>) -> Option<Process> {
     })
 }
 
-/// The processes that this one comes from, the nearest first, up to the first of all.
+/// The ancestors of this process, the nearest first, without process 1.
 #[cfg(target_os = "linux")]
 pub(crate) fn ancestors() -> Vec<Process> {
     let boot_id = boot_id();
@@ -99,10 +118,25 @@ pub(crate) fn ancestors() -> Vec<Process> {
     found
 }
 
-/// For systems that do not tell.
+/// For systems without `/proc`: no ancestors.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn ancestors() -> Vec<Process> {
     Vec::new()
+}
+
+/// Whether the process `pid` was started with the variable `name` set to `value`; `None` if the system does not tell.
+#[cfg(target_os = "linux")]
+pub(crate) fn was_started_with(pid: &str, name: &str, value: &str) -> Option<bool> {
+    let pid: u32 = pid.parse().ok()?;
+    let environment = std::fs::read(format!("/proc/{pid}/environ")).ok()?;
+    let wanted = format!("{name}={value}");
+    let mut variables = environment.split(|byte| *byte == 0);
+    Some(variables.any(|variable| variable == wanted.as_bytes()))
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn was_started_with(_pid: &str, _name: &str, _value: &str) -> Option<bool> {
+    None
 }
 
 #[cfg(target_os = "linux")]
@@ -111,13 +145,18 @@ fn boot_id() -> Option<String> {
     Some(id.trim().to_owned())
 }
 
+#[cfg(not(target_os = "linux"))]
+fn boot_id() -> Option<String> {
+    None
+}
+
 /// This machine's name.
 pub(crate) fn host() -> String {
     let name = rustix::system::uname();
     name.nodename().to_string_lossy().into_owned()
 }
 
-/// The first ancestor that is no shell: agents run their hooks by `sh -c`, and that shell ends with the hook.
+/// The nearest ancestor that is not a shell. Agents run their hooks by `sh -c`, and that shell ends with the hook.
 #[cfg(target_os = "linux")]
 fn starter() -> Option<(u32, Stat)> {
     const SHELLS: [&str; 7] = ["sh", "bash", "dash", "zsh", "fish", "ash", "ksh"];
@@ -137,7 +176,7 @@ mod tests {
     use std::path::Path;
 
     #[test]
-    fn a_name_with_spaces_and_parentheses_is_no_trap() {
+    fn a_process_name_with_spaces_and_parentheses_is_parsed() {
         let stat = Stat::parse(
             "7 (a b) (c) S 3 7 7 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 1 0 4711 0 0 184467 0",
         );
@@ -149,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn the_variable_names_the_agent_and_a_stale_one_nobody() {
+    fn the_variable_names_the_agent_and_a_stale_one_is_ignored() {
         let me = std::process::id();
         let named = |pid: &str| agent(&Env::of(Path::new("/"), &[("PID", pid)]), Some("PID"));
         let found = named(&me.to_string()).unwrap();

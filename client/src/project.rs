@@ -1,17 +1,17 @@
-//! Which project a command is about.
+//! The rules that choose the project of a command.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 use hub_protocol::ProjectName;
+use hub_protocol::git::{self, Home, Repository, configured_project, read};
 
 use crate::env::{Env, Sourced};
 use crate::error::Error;
-use crate::git::{Home, Repository, each_setting};
 
-/// The project by the first rule that gives one: given, `HUB_PROJECT`, `git config hub.project`, the main worktree's
-/// real path (the shared git directory of a bare repository), `default`.
+/// The project, by the first rule that gives one: `given`, `HUB_PROJECT`, `git config hub.project`, the real path of
+/// the main worktree (the shared git directory of a bare repository), `default`.
 pub(crate) fn project(
     env: &Env,
     given: Option<&ProjectName>,
@@ -31,8 +31,8 @@ pub(crate) fn project(
         .unwrap_or_else(|| Sourced::new(ProjectName::default(), "default")))
 }
 
-/// The project of a process in `repository`, by the same rules without an error and without starting git: a `hub.project` in
-/// a file that the configuration includes is not seen, and what is no project is passed over.
+/// The project of a process in `repository`, by the same rules but without starting git. A `hub.project` in an included
+/// configuration file is not found, and an invalid project is skipped instead of being an error.
 pub(crate) fn project_at_once(env: &Env, repository: Option<&Repository>) -> Sourced<ProjectName> {
     if let Ok(Some(found)) = env.parsed("HUB_PROJECT") {
         return found;
@@ -44,33 +44,18 @@ pub(crate) fn project_at_once(env: &Env, repository: Option<&Repository>) -> Sou
         .unwrap_or_else(|| Sourced::new(ProjectName::default(), "default"))
 }
 
-/// `hub.project` as the files themselves say; the last word is the repository's own.
+/// `hub.project` in the configuration files themselves; the repository's own files win.
 fn configured_at_once(env: &Env, repository: Option<&Repository>) -> Option<ProjectName> {
-    // git reads the system's first, then XDG, then ~/.gitconfig: the order here turned round.
-    let mut files = other_config_files(env);
-    files.reverse();
-    files.extend(repository.into_iter().flat_map(Repository::config_files));
-    let mut found = None;
-    for text in files
-        .iter()
-        .filter_map(|file| fs::read_to_string(file).ok())
-    {
-        each_setting(&text, |section, name, value| {
-            if (section, name) == ("hub", "project") {
-                found = value.parse().ok();
-            }
-        });
-    }
-    found
+    let own = repository.into_iter().flat_map(Repository::config_files);
+    configured_project(other_config_files(env).into_iter().chain(own))
 }
 
 fn named_by(home: &Home) -> Option<Sourced<ProjectName>> {
-    let (path, source) = match home {
-        Home::MainWorktree(path) => (path, "main worktree"),
-        Home::CommonDir(path) => (path, "common git directory"),
+    let source = match home {
+        Home::MainWorktree(_) => "main worktree",
+        Home::CommonDir(_) => "common git directory",
     };
-    // A path that is no project name (control characters, not UTF-8) leaves the default, as outside of git.
-    Some(Sourced::new(path.to_str()?.parse().ok()?, source))
+    Some(Sourced::new(home.project()?, source))
 }
 
 fn git_config(env: &Env, repository: Option<&Repository>) -> Result<Option<ProjectName>, Error> {
@@ -93,12 +78,17 @@ fn git_config(env: &Env, repository: Option<&Repository>) -> Result<Option<Proje
     }
 }
 
-/// Whether `git config hub.project` could give anything: asking git costs more than everything else together.
+/// Whether `git config hub.project` could return a value. Starting git costs more than the rest of a command.
 fn may_be_configured(env: &Env, repository: Option<&Repository>) -> bool {
+    let own = repository.map(Repository::config_files);
+    // git would block for ever on a configuration file that is a pipe.
+    let is_special = |file: &PathBuf| fs::metadata(file).is_ok_and(|meta| !meta.is_file());
+    if own.iter().flatten().any(is_special) {
+        return false;
+    }
     if env.var("GIT_CONFIG_COUNT").is_some() || env.var("GIT_CONFIG_PARAMETERS").is_some() {
         return true;
     }
-    let own = repository.map(Repository::config_files);
     let others = other_config_files(env);
     own.iter()
         .flatten()
@@ -107,40 +97,23 @@ fn may_be_configured(env: &Env, repository: Option<&Repository>) -> bool {
 }
 
 fn other_config_files(env: &Env) -> Vec<PathBuf> {
-    let mut files = Vec::new();
-    if let Some(global) = env.path("GIT_CONFIG_GLOBAL") {
-        files.push(global);
-    } else {
-        files.extend(env.home.as_ref().map(|home| home.join(".gitconfig")));
-        let xdg = env.path("XDG_CONFIG_HOME");
-        let config = xdg.or_else(|| env.home.as_ref().map(|home| home.join(".config")));
-        files.extend(config.map(|dir| dir.join("git/config")));
-    }
-    match env.path("GIT_CONFIG_SYSTEM") {
-        Some(system) => files.push(system),
-        // Where git was built to look is known to git alone; these are the usual places.
-        None => files.extend(
-            ["/etc", "/usr/local/etc", "/opt/homebrew/etc"]
-                .map(|dir| Path::new(dir).join("gitconfig")),
-        ),
-    }
-    files
+    git::other_config_files(env.home.as_deref(), |name| env.path(name))
 }
 
-fn mentions_hub(file: &Path) -> bool {
-    let Ok(mut text) = fs::read(file) else {
+fn mentions_hub(file: &std::path::Path) -> bool {
+    let Ok(mut text) = read(file) else {
         return false;
     };
     text.make_ascii_lowercase();
-    let has = |word: &[u8]| text.windows(word.len()).any(|window| window == word);
-    has(b"[hub") || has(b"[include")
+    text.contains("[hub") || text.contains("[include")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::path::Path;
 
-    /// A repository by hand: git itself is only needed for its configuration.
+    /// A repository made by hand, because git itself is only needed to read its configuration.
     fn repository(config: &str) -> tempfile::TempDir {
         let dir = tempfile::tempdir().unwrap();
         for part in ["objects", "refs"] {
@@ -152,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_given_goes_first_then_the_variable() {
+    fn a_given_project_takes_precedence_over_the_variable() {
         let dir = repository("");
         let env = Env::of(dir.path(), &[("HUB_PROJECT", "by-variable")]);
         let given = "given".parse().unwrap();
@@ -165,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn git_config_goes_before_the_worktree() {
+    fn git_config_takes_precedence_over_the_worktree() {
         let dir = repository("[core]\n\tbare = false\n[hub]\n\tproject = configured\n");
         let found = project(&Env::of(dir.path(), &[]), None).unwrap();
         assert_eq!(
@@ -175,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn without_starting_git_the_project_is_the_same() {
+    fn the_rules_without_git_give_the_same_project() {
         let configs = [
             "",
             "[core]\n\tbare = false\n[hub]\n\tproject = configured\n",
@@ -203,14 +176,14 @@ mod tests {
     }
 
     #[test]
-    fn outside_of_git_the_project_is_default() {
+    fn the_project_outside_git_is_default() {
         let dir = tempfile::tempdir().unwrap();
         let found = project(&Env::of(dir.path(), &[]), None).unwrap();
         assert_eq!((found.value.as_str(), found.source), ("default", "default"));
     }
 
     #[test]
-    fn a_variable_that_is_no_project_is_named() {
+    fn an_error_names_the_variable_that_is_no_valid_project() {
         let dir = tempfile::tempdir().unwrap();
         let error =
             project(&Env::of(dir.path(), &[("HUB_PROJECT", "a\u{1b}b")]), None).unwrap_err();

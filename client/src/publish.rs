@@ -1,4 +1,4 @@
-//! The way of a notification out of this process: to the hub, or into the spool until a hub takes it.
+//! Sends notifications to the hub, or spools them until a hub accepts them.
 
 use std::time::SystemTime;
 
@@ -11,28 +11,29 @@ use crate::here::Here;
 use crate::hub::{Hub, Path, Request};
 use crate::out::say;
 use crate::random;
+use crate::sender::told;
 use crate::spool::Spool;
 use crate::status_file;
 
-/// What became of an attempt to say something.
+/// The result of an attempt to publish.
 #[derive(Debug)]
 pub(crate) enum Attempt {
-    /// The hub has it.
+    /// The hub has stored the notification.
     Sent(Sent),
-    /// The hub cannot take it now.
+    /// The hub cannot accept the notification now.
     Unsent(Unsent),
 }
 
-/// The hub has it.
+/// A notification that the hub has stored.
 #[derive(Debug)]
 pub(crate) struct Sent {
-    /// What the hub answered.
+    /// The body of the hub's answer.
     pub answer: String,
-    /// The hub that has it.
+    /// The hub that has stored it.
     pub hub: Hub,
 }
 
-/// Said, and not heard yet.
+/// A notification that the hub did not accept, and the reason.
 #[derive(Debug)]
 pub(crate) struct Unsent {
     item: SpoolItem,
@@ -41,11 +42,12 @@ pub(crate) struct Unsent {
 
 /// Sends `post` under a new key.
 pub(crate) async fn publish(here: &Here, post: &Post) -> Result<Attempt, Error> {
-    // The key is there before the first attempt: whatever becomes of it, no repeat is stored twice.
+    // The key is made before the first attempt, so that no later attempt is stored twice.
     publish_once(here, random::key(SystemTime::now())?, post).await
 }
 
-/// Sends `post` under `key`, which sorts by the time it was made: the hub stores it once.
+/// Sends `post` under `key`, so that the hub stores it once. Only a key that sorts by the time it was made may be
+/// spooled.
 pub(crate) async fn publish_once(here: &Here, key: String, post: &Post) -> Result<Attempt, Error> {
     let body = body(post)?;
     let sent = async {
@@ -63,48 +65,62 @@ pub(crate) async fn publish_once(here: &Here, key: String, post: &Post) -> Resul
     }
 }
 
-impl Sent {
-    /// Sends what this machine kept while the hub was away: a hub on another machine cannot see the files.
-    pub(crate) async fn send_spooled(&self, here: &Here) {
-        if !self.hub.is_remote() {
-            return;
-        }
-        let spool = spool(here);
-        for item in spool.items() {
-            let request = match &item.said {
-                Spooled::Post(body) => request(&item.key, body),
-                Spooled::Hook(hook) => hook::spooled(&item.key, hook),
-            };
-            let sent = self.hub.text(&request).await;
-            let done = match sent {
-                Ok(_) => spool.remove(&item.key).map_err(anyhow::Error::from),
-                Err(error) if error.is_passing() => return,
-                Err(error) => {
-                    say(format!(
-                        "what was spooled as {} is refused: {error}",
-                        item.key
-                    ));
-                    spool.reject(&item.key)
-                }
-            };
-            if let Err(error) = done {
-                say(format!("spool: {error:#}"));
+/// Sends the spooled requests for `hub`, which was just reached, unless that hub reads the spool itself.
+pub(crate) async fn send_spooled(hub: &Hub, here: &Here) {
+    let spool = Spool::of(&here.settings);
+    if spool.elsewhere().is_none() {
+        return;
+    }
+    spool.reached();
+    for item in spool.items() {
+        let request = match &item.said {
+            Spooled::Post(body) => request(&item.key, body),
+            Spooled::Hook(hook) => hook::spooled(&item.key, hook),
+        };
+        let sent = hub.text(&request).await;
+        let done = match sent {
+            Ok(_) => spool.remove(&item.key).map_err(anyhow::Error::from),
+            Err(error) if error.is_passing() => return,
+            Err(error) => {
+                say(format!(
+                    "what was spooled as {} is refused: {error}",
+                    item.key
+                ));
+                spool.reject(&item.key)
             }
+        };
+        if let Err(error) = done {
+            say(format!("spool: {error:#}"));
         }
     }
 }
 
 impl Unsent {
-    /// Leaves it where the hub finds it: in the session's status file where sockets are blocked, as then nothing but the
-    /// worktree can be written; else in the spool.
+    /// Returns the same notification under a new key.
+    pub(crate) fn anew(mut self) -> Result<Self, Error> {
+        self.item.key = random::key(SystemTime::now())?;
+        Ok(self)
+    }
+
+    /// Leaves the notification where the hub will find it. If sockets are blocked, that is the session's status file,
+    /// because then only the worktree is writable; else it is the spool. A hub elsewhere does not read the status files
+    /// of this machine.
     pub(crate) fn leave(&self, here: &Here, post: &Post) -> Result<(), Error> {
-        if !matches!(self.why, Error::Blocked(_)) {
+        let persons = post.from.as_ref().map(InboxName::as_str) == Some(InboxName::PERSON);
+        if persons && told(&here.env)?.is_some() {
+            return Err(Error::Usage(
+                "an agent cannot speak as 'person': give the session's own name".into(),
+            ));
+        }
+        if !matches!(self.why, Error::Blocked(_)) || !here.settings.is_own_hub() {
             return self.keep(here);
         }
         match status_file::tell(here, post) {
             Some(Ok(path)) => {
                 let (why, path) = (&self.why, path.display());
-                say(format!("{why}; written into {path}, where the hub looks"));
+                say(format!(
+                    "{why}; written into {path}, which the hub reads of sessions that it knows"
+                ));
                 Ok(())
             }
             Some(Err(error)) => {
@@ -115,9 +131,10 @@ impl Unsent {
         }
     }
 
-    /// Keeps it in the spool, and says so.
+    /// Writes the notification to the spool, and reports that on stderr.
     pub(crate) fn keep(&self, here: &Here) -> Result<(), Error> {
-        if let Err(error) = spool(here).keep(&self.item) {
+        let spool = Spool::of(&here.settings);
+        if let Err(error) = spool.keep(&self.item) {
             say(&self.why);
             say(format!("not kept either: {error:#}"));
             return Err(Error::Unreachable(Unreachable {
@@ -125,15 +142,18 @@ impl Unsent {
                 reason: "the notification is lost".into(),
             }));
         }
-        say(format!(
-            "{}; kept in the spool as {}, the hub takes it in when it runs",
-            self.why, self.item.key
-        ));
+        let (why, key) = (&self.why, &self.item.key);
+        say(match spool.elsewhere() {
+            None => format!("{why}; kept in the spool as {key}, the hub takes it in when it runs"),
+            Some(hub) => format!(
+                "{why}; kept in the spool as {key}, the next `hubctl notify` that reaches {hub} sends it"
+            ),
+        });
         Ok(())
     }
 }
 
-/// Says on stderr what about the inboxes might not be meant.
+/// Warns on stderr about inboxes that the sender may not have meant.
 pub(crate) fn notes(published: &Published) {
     for inbox in &published.inboxes {
         if let Some(note) = creation_note(inbox) {
@@ -147,7 +167,8 @@ pub(crate) fn notes(published: &Published) {
 
 fn creation_note(inbox: &InboxTouched) -> Option<String> {
     let expected = [InboxName::PRIMARY, InboxName::PERSON].contains(&inbox.name.as_str());
-    if !inbox.created || expected {
+    // The hub's own hint covers sessions that are over.
+    if !inbox.created || expected || inbox.session.is_some() || inbox.over {
         return None;
     }
     Some(match &inbox.nearest {
@@ -172,8 +193,4 @@ fn body(post: &Post) -> Result<Box<RawValue>, Error> {
 
 fn request(key: &str, body: &RawValue) -> Request {
     Request::post(Path::new("/notify"), body.get()).header("idempotency-key", key)
-}
-
-fn spool(here: &Here) -> Spool {
-    Spool::of(&here.settings.state_dir.value)
 }

@@ -1,4 +1,4 @@
-//! Questions as the hub shows them, and what can be done about them.
+//! Questions: requests about them, and how they are shown.
 
 use std::fmt::Write as _;
 
@@ -7,17 +7,17 @@ use serde_json::{Value, json};
 
 use crate::age::age;
 use crate::error::Error;
-use crate::fields::{list, number, text};
+use crate::fields::{list, number, sender_of, text};
 use crate::here::Here;
 use crate::hub::{Hub, Path, Request};
 use crate::out::say;
 use crate::sender::session;
 use crate::text::{cut, line};
 
-/// How much of a question's text fits a line.
-const WIDTH: usize = 160;
+/// How many characters of a question's text are shown on its line.
+pub(crate) const WIDTH: usize = 160;
 
-/// The request for the open questions of `project`, or of all; for all of them where `all` says so.
+/// The request for the open questions of `project` or of all projects; with `all`, for settled ones too.
 pub(crate) fn request(project: Option<&ProjectName>, all: bool) -> Request {
     let path = Path::new("/questions").maybe("project", project);
     Request::get(path.maybe("state", all.then_some("all")))
@@ -28,15 +28,16 @@ pub(crate) fn path(id: Seq) -> Path {
     Path::new("/questions").segment(id)
 }
 
-/// Who acts: this agent session, or the person.
-pub(crate) fn by(here: &Here) -> Result<Value, Error> {
-    Ok(match session(&here.env)? {
+/// The one who acts, as the body of a request: this agent session, or the person.
+pub(crate) async fn by(here: &Here) -> Result<Value, Error> {
+    Ok(match session(here).await? {
         Some(session) => json!({"session": session.value}),
         None => json!({"by": "person"}),
     })
 }
 
-/// Does `action` to the question `id`; the hub's answer. `None` where somebody was first, and that was said.
+/// Applies `action` to the question `id` and returns the hub's answer. Returns `None`, and reports the outcome, if the
+/// question was already settled.
 pub(crate) async fn act(
     hub: &Hub,
     id: Seq,
@@ -55,7 +56,7 @@ pub(crate) async fn act(
     }
 }
 
-/// What became of a question, in a sentence.
+/// The state of a question as a sentence.
 pub(crate) fn outcome(question: &Value) -> String {
     let (id, state) = (number(question, "id"), text(question, "state"));
     let by = match text(question, "by") {
@@ -68,7 +69,7 @@ pub(crate) fn outcome(question: &Value) -> String {
     }
 }
 
-/// A question as one line, with what it offers.
+/// A question as one line, with its options.
 pub(crate) fn describe(question: &Value, now: Timestamp) -> String {
     let kind = match text(question, "type") {
         "approval" => "asks for approval",
@@ -78,7 +79,7 @@ pub(crate) fn describe(question: &Value, now: Timestamp) -> String {
     let mut shown = format!(
         "{:>6}  {}  {kind} ({} ago): {}",
         number(question, "id"),
-        line(text(question, "from")),
+        line(sender_of(question)),
         age(text(question, "ts"), now),
         cut(&msg, WIDTH)
     );

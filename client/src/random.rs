@@ -1,4 +1,4 @@
-//! Chance.
+//! Random identifiers.
 
 use std::fmt::Write as _;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -10,7 +10,7 @@ pub(crate) fn random_hex() -> Result<String, Error> {
     hex_of::<16>()
 }
 
-/// A key that nobody else makes, and that sorts after those made before: nanoseconds, and 64 random bits.
+/// A unique key that sorts after those made before: the time in nanoseconds, then 64 random bits.
 pub(crate) fn key(now: SystemTime) -> Result<String, Error> {
     let since = now.duration_since(UNIX_EPOCH).unwrap_or_default();
     let nanos = u64::try_from(since.as_nanos()).unwrap_or(u64::MAX);

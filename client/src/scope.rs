@@ -1,4 +1,4 @@
-//! Which projects a list is about.
+//! The projects that a list covers.
 
 use clap::Args;
 use hub_protocol::ProjectName;
@@ -18,7 +18,7 @@ pub(crate) struct Scope {
 }
 
 impl Scope {
-    /// The project; `None` for all of them.
+    /// The project; `None` for all projects.
     pub(crate) fn project(&self, here: &Here) -> Result<Option<ProjectName>, Error> {
         if self.all_projects {
             return Ok(None);

@@ -1,4 +1,4 @@
-//! Who waits at an inbox, as a person reads it.
+//! The waiter at an inbox, as it is shown to people.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::error::Error;
 use crate::hub::{Hub, Path, Request};
 
-/// What is shown of a [`hub_protocol::Holder`]. Its time stays text: it is only printed.
+/// The fields of a [`hub_protocol::Holder`] that are shown. Its time stays text, because it is only printed.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Seat {
     #[serde(rename = "as", default)]
@@ -17,19 +17,23 @@ pub(crate) struct Seat {
     /// The agent session that the waiter wakes.
     #[serde(default)]
     pub session: Option<String>,
-    /// How it wakes it: `rewake` or `wait`.
+    /// The name of that session, if it differs from `session`.
+    #[serde(default)]
+    session_name: Option<String>,
+    /// How the waiter wakes the session: `rewake` or `wait`.
     #[serde(default)]
     pub way: Option<String>,
     since: String,
 }
 
 impl Seat {
-    /// The holder that a refusal names.
+    /// The holder of the inbox, from a refusal.
     pub(crate) fn of(problem: &Problem) -> Option<Self> {
         serde_json::from_str(&problem.more.get("holder")?.to_string()).ok()
     }
 
-    /// Whether this holder wakes the session that `session` names now: an id may be an alias since a `/clear`.
+    /// Whether this waiter wakes the session that `session` names. After a `/clear` that id may be an alias, so the hub
+    /// is asked.
     pub(crate) async fn wakes(
         &self,
         hub: &Hub,
@@ -52,10 +56,16 @@ impl Seat {
 
 impl fmt::Display for Seat {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name.as_deref().unwrap_or("a waiter without a name"))?;
-        match &self.session {
-            Some(session) => write!(f, " (session {session}, since {})", self.since),
-            None => write!(f, " (since {})", self.since),
+        let name = || self.name.as_deref().unwrap_or("a waiter without a name");
+        match self.session_name.as_ref().or(self.session.as_ref()) {
+            // A session's waiter has the name of a process, so its way is shown instead.
+            Some(session) => write!(
+                f,
+                "{} of {session}",
+                self.way.as_deref().unwrap_or_else(name)
+            )?,
+            None => f.write_str(name())?,
         }
+        write!(f, " (since {})", self.since)
     }
 }

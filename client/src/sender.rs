@@ -1,121 +1,111 @@
-//! Who speaks, and which inboxes are theirs.
+//! The identity that every command uses to send, ask, answer and wait.
 
+mod marks;
+mod outside;
 mod registered;
 
 use hub_protocol::InboxName;
 
 use crate::env::{Env, Sourced};
-use crate::error::Error;
-use crate::git::Repository;
+use crate::error::{Error, Unreachable};
 use crate::here::Here;
 
-use self::registered::registered;
+pub(crate) use self::marks::{SESSION_AGENT, given_session, inherits, is_given_to, mark};
+pub(crate) use self::outside::agent;
+pub(crate) use self::registered::ancestor;
 
-/// The variables in which agents tell their session's id to what they start.
+/// The variables in which agents pass their session's id to the processes that they start.
 const AGENT_VARIABLES: [&str; 3] = [
     "CLAUDE_CODE_SESSION_ID",
     "CODEX_THREAD_ID",
     "GEMINI_SESSION_ID",
 ];
 
-/// The process of the agent that `HUB_SESSION` was set for.
-pub(crate) const SESSION_AGENT: &str = "HUB_SESSION_PID";
-
-/// Whether `HUB_SESSION`, and what goes with it, was set for an agent above the one that this process belongs to.
-pub(crate) fn is_foreign(env: &Env) -> bool {
-    match (env.var(SESSION_AGENT), env.var("CLAUDE_PID")) {
-        (Some(of), Some(agent)) => of != agent,
-        _ => false,
-    }
-}
-
-/// `HUB_SESSION`, unless it is foreign.
-pub(crate) fn given_session(env: &Env) -> Result<Option<Sourced<InboxName>>, Error> {
-    if is_foreign(env) {
-        return Ok(None);
-    }
-    env.parsed("HUB_SESSION")
-}
-
-/// The agent session that this process belongs to: `HUB_SESSION`, or the agent's own variable.
-pub(crate) fn session(env: &Env) -> Result<Option<Sourced<InboxName>>, Error> {
+/// The agent session that the environment names: by `HUB_SESSION`, or by the agent's own variable.
+pub(crate) fn told(env: &Env) -> Result<Option<Sourced<InboxName>>, Error> {
     if let Some(found) = given_session(env)? {
         return Ok(Some(found));
     }
-    // An agent's own variable may hold anything in its next version: what is no name is passed over.
-    Ok(AGENT_VARIABLES
+    // The next version of an agent may change its variable, so a value that is not a session's name is ignored.
+    let mut own = AGENT_VARIABLES
         .into_iter()
-        .find_map(|name| env.parsed(name).ok().flatten()))
+        .filter_map(|name| env.parsed::<InboxName>(name).ok().flatten());
+    Ok(own.find(|found| !found.value.is_reserved()))
 }
 
-/// The sender by the first rule that gives one: given, the agent session, the live session that is an ancestor process,
-/// the one session in this worktree, the linked worktree's name, `unknown`. Only who has no name by the first two asks
-/// the hub.
+/// The agent session that this process belongs to, by the first rule that gives one: `HUB_SESSION`, the agent's own
+/// variable, the live session that is an ancestor process, the agent of the directory. The hub is asked only if the
+/// environment names no session. An error means that a hub is there and did not answer: this process may belong to an
+/// agent.
+pub(crate) async fn session(here: &Here) -> Result<Option<Sourced<InboxName>>, Error> {
+    if let Some(found) = told(&here.env)? {
+        return Ok(Some(found));
+    }
+    let found = match ancestor(here).await {
+        // Without a running hub there are no registered sessions.
+        Err(
+            Error::Blocked(_)
+            | Error::Unreachable(Unreachable {
+                connected: false, ..
+            }),
+        ) => None,
+        Err(error) if error.is_passing() => return Err(error),
+        // A refusal is ignored here, because the hub will refuse the command's own request too.
+        found => found.ok().flatten(),
+    };
+    Ok(found.or_else(|| agent(&here.env)))
+}
+
+/// The sender: `given`, this session, or the person outside any agent. `unknown` if the hub does not answer, because
+/// the notification will be spooled anyway.
 pub(crate) async fn sender(
     here: &Here,
     given: Option<&InboxName>,
 ) -> Result<Sourced<InboxName>, Error> {
-    if let Some(found) = named(&here.env, given)? {
-        return Ok(found);
+    if let Some(given) = given {
+        return Ok(Sourced::new(given.clone(), "--from"));
     }
-    if let Some(found) = registered(here).await {
-        return Ok(found);
-    }
-    Ok(placed(&here.env))
-}
-
-/// The sender that is given, or that the environment names.
-fn named(env: &Env, given: Option<&InboxName>) -> Result<Option<Sourced<InboxName>>, Error> {
-    match given {
-        Some(given) => Ok(Some(Sourced::new(given.clone(), "--from"))),
-        None => session(env),
+    match session(here).await {
+        Err(error) if error.is_passing() => Ok(outside::unknown()),
+        session => Ok(session?.unwrap_or_else(|| outside::person(&here.env))),
     }
 }
 
-/// The sender that the directory names.
-fn placed(env: &Env) -> Sourced<InboxName> {
-    Repository::discover(&env.cwd)
-        .and_then(|found| found.linked_worktree()?.parse().ok())
-        .map_or_else(
-            || Sourced::new(unknown(), "nothing says who"),
-            |name| Sourced::new(name, "linked worktree"),
-        )
+/// Whether `sender` is not a session: it is a person or `unknown`.
+pub(crate) fn is_outside(sender: &Sourced<InboxName>) -> bool {
+    outside::SOURCES.contains(&sender.source)
 }
 
-/// Who is told of a session's stop: given, this session, or `primary` outside any agent.
-pub(crate) fn caller(env: &Env, given: Option<&InboxName>) -> Result<InboxName, Error> {
+/// The session that is notified of another's stop: `given`, this session, or `primary` outside any agent.
+pub(crate) async fn caller(here: &Here, given: Option<&InboxName>) -> Result<InboxName, Error> {
     if let Some(given) = given {
         return Ok(given.clone());
     }
-    let own = session(env)?.map(|found| found.value);
+    let own = session(here).await?.map(|found| found.value);
     Ok(own.unwrap_or_else(InboxName::primary))
 }
 
-fn unknown() -> InboxName {
-    // A constant of the protocol, and a name by its rules.
-    InboxName::UNKNOWN.parse().expect("'unknown' is a name")
-}
-
-/// The inboxes that a reader here reads: what is given; a session's own, and `primary` too for the primary session;
+/// The inboxes to read: those that are `given`; in a session its own, and `primary` too for the primary session;
 /// `primary` outside any agent.
-pub(crate) fn inboxes(env: &Env, given: &[InboxName]) -> Result<Sourced<Vec<InboxName>>, Error> {
+pub(crate) fn inboxes(
+    env: &Env,
+    given: &[InboxName],
+    session: Option<&Sourced<InboxName>>,
+) -> Sourced<Vec<InboxName>> {
     if !given.is_empty() {
-        return Ok(Sourced::new(given.to_vec(), "--inbox"));
+        return Sourced::new(given.to_vec(), "--inbox");
     }
-    let Some(session) = session(env)? else {
-        return Ok(Sourced::new(
-            vec![InboxName::primary()],
-            "outside any agent",
-        ));
+    let Some(session) = session else {
+        return Sourced::new(vec![InboxName::primary()], "outside any agent");
     };
-    let own = session.value;
+    let own = session.value.clone();
     if env
         .var("HUB_ROLE")
         .is_some_and(|role| role == InboxName::PRIMARY)
     {
-        return Ok(Sourced::new(vec![InboxName::primary(), own], "HUB_ROLE"));
+        return Sourced::new(vec![InboxName::primary(), own], "HUB_ROLE");
     }
-    Ok(Sourced::new(vec![own], session.source))
+    Sourced::new(vec![own], session.source)
 }
 
 #[cfg(test)]
@@ -127,64 +117,40 @@ mod tests {
         Env::of(Path::new("/"), vars)
     }
 
-    fn shown(found: &Sourced<Vec<InboxName>>) -> Vec<&str> {
-        found.value.iter().map(InboxName::as_str).collect()
+    fn rule(vars: &[(&str, &str)]) -> Option<&'static str> {
+        Some(told(&env(vars)).unwrap()?.source)
     }
 
     #[test]
-    fn each_rule_of_the_sender_has_its_place() {
-        let both = env(&[("HUB_SESSION", "mine"), ("CLAUDE_CODE_SESSION_ID", "0b1c")]);
-        let given = "given".parse().unwrap();
-        let rule = |env: &Env, given| named(env, given).unwrap().unwrap().source;
-        assert_eq!(rule(&both, Some(&given)), "--from");
-        assert_eq!(rule(&both, None), "HUB_SESSION");
-        let agent = env(&[("CLAUDE_CODE_SESSION_ID", "0b1c")]);
-        assert_eq!(rule(&agent, None), "CLAUDE_CODE_SESSION_ID");
-        assert!(named(&env(&[]), None).unwrap().is_none());
-        assert_eq!(placed(&env(&[])).value.as_str(), "unknown");
+    fn hub_session_takes_precedence_over_the_agents_variable() {
+        let both = [("HUB_SESSION", "mine"), ("CLAUDE_CODE_SESSION_ID", "0b1c")];
+        assert_eq!(rule(&both), Some("HUB_SESSION"));
+        assert_eq!(rule(&both[1..]), Some("CLAUDE_CODE_SESSION_ID"));
+        assert_eq!(rule(&[]), None);
     }
 
     #[test]
-    fn a_session_listens_for_itself_and_a_terminal_for_the_primary() {
-        let told = |vars: &[(&str, &str)]| caller(&env(vars), None).unwrap();
-        assert_eq!(told(&[("HUB_SESSION", "w")]).as_str(), "w");
-        assert_eq!(told(&[]).as_str(), "primary");
+    fn a_session_reads_its_own_inbox_and_the_primary_session_both() {
+        let shown = |vars: &[(&str, &str)]| {
+            let env = env(vars);
+            let found = inboxes(&env, &[], told(&env).unwrap().as_ref()).value;
+            found.iter().map(ToString::to_string).collect::<Vec<_>>()
+        };
+        assert_eq!(shown(&[("HUB_SESSION", "w")]), ["w"]);
+        let primary = [("HUB_SESSION", "p"), ("HUB_ROLE", "primary")];
+        assert_eq!(shown(&primary), ["primary", "p"]);
+        assert_eq!(shown(&[]), ["primary"]);
     }
 
     #[test]
-    fn an_agent_that_another_agent_started_is_not_that_one() {
-        let vars = [
-            ("HUB_SESSION", "outer"),
-            ("HUB_SESSION_PID", "1"),
-            ("CLAUDE_CODE_SESSION_ID", "inner"),
-            ("CLAUDE_PID", "2"),
-        ];
-        assert_eq!(
-            session(&env(&vars)).unwrap().unwrap().value.as_str(),
-            "inner"
-        );
-        assert_eq!(
-            session(&env(&vars[..3])).unwrap().unwrap().value.as_str(),
-            "outer"
-        );
-    }
-
-    #[test]
-    fn a_session_reads_its_own_inbox_and_the_primary_one_both() {
-        let worker = env(&[("HUB_SESSION", "w")]);
-        assert_eq!(shown(&inboxes(&worker, &[]).unwrap()), ["w"]);
-        let primary = env(&[("HUB_SESSION", "p"), ("HUB_ROLE", "primary")]);
-        assert_eq!(shown(&inboxes(&primary, &[]).unwrap()), ["primary", "p"]);
-        assert_eq!(shown(&inboxes(&env(&[]), &[]).unwrap()), ["primary"]);
-    }
-
-    #[test]
-    fn an_agents_variable_that_is_no_name_is_passed_over_but_ours_is_refused() {
-        assert!(
-            session(&env(&[("CLAUDE_CODE_SESSION_ID", "a/b")]))
-                .unwrap()
-                .is_none()
-        );
-        assert!(session(&env(&[("HUB_SESSION", "a/b")])).is_err());
+    fn an_invalid_name_is_ignored_in_an_agents_variable_and_refused_in_ours() {
+        for bad in ["a/b", "person", "primary", "all"] {
+            assert_eq!(rule(&[("CLAUDE_CODE_SESSION_ID", bad)]), None, "{bad}");
+            let refused = told(&env(&[("HUB_SESSION", bad)])).unwrap_err();
+            assert!(
+                refused.to_string().starts_with("HUB_SESSION: "),
+                "{refused}"
+            );
+        }
     }
 }

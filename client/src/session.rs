@@ -1,4 +1,4 @@
-//! Sessions as the hub shows them, and as a person reads them.
+//! Sessions: requests for them, and how they are shown.
 
 use std::fmt::Display;
 
@@ -11,13 +11,13 @@ use crate::fields::{flag, list, text};
 use crate::hub::{Hub, Path, Request};
 use crate::text::line;
 
-/// The request for the sessions of `project`, or of all; with those that are over where `all` says so.
+/// The request for the sessions of `project` or of all projects; with `all`, ended ones too.
 pub(crate) fn request(project: Option<&ProjectName>, all: bool) -> Request {
     let path = Path::new("/sessions").maybe("project", project);
     Request::get(path.maybe("all", all.then_some(true)))
 }
 
-/// The sessions of `project`, or of all.
+/// The sessions of `project` or of all projects.
 pub(crate) async fn sessions(
     hub: &Hub,
     project: Option<&ProjectName>,
@@ -27,13 +27,13 @@ pub(crate) async fn sessions(
     Ok(list(&answer, "sessions").to_vec())
 }
 
-/// The path of the session that is called `target`, by a name, an id or its unique beginning.
+/// The path of the session `target`: a name, an id, or a unique prefix of an id.
 pub(crate) fn path(target: impl Display, project: &ProjectName) -> Path {
     let path = Path::new("/sessions").segment(target);
     path.with("project", project)
 }
 
-/// The session that is called `target`.
+/// The session `target`: a name, an id, or a unique prefix of an id.
 pub(crate) async fn session(
     hub: &Hub,
     target: impl Display,
@@ -48,7 +48,7 @@ pub(crate) async fn primary(hub: &Hub, project: &ProjectName) -> Result<Option<V
     Ok(all.into_iter().find(|it| flag(it, "primary")))
 }
 
-/// Its name, and its id where that is another.
+/// The session's name, and its id if that differs.
 pub(crate) fn who(session: &Value) -> String {
     let (name, id) = (text(session, "name"), text(session, "id"));
     if name == id {
@@ -58,7 +58,7 @@ pub(crate) fn who(session: &Value) -> String {
     }
 }
 
-/// What it does, and what tells so: `complete (Stop hook, 12 s ago)`.
+/// The session's state with its source and age: `complete (Stop hook, 12 s ago)`.
 pub(crate) fn state(session: &Value, now: Timestamp) -> String {
     let state = match text(session, "state") {
         _ if flag(session, "gone") => "gone",
@@ -78,7 +78,7 @@ pub(crate) fn state(session: &Value, now: Timestamp) -> String {
     format!("{}{silent} ({evidence}{age} ago)", line(state))
 }
 
-/// Whether somebody waits there, and how: `rewake`, `wait`, `live` or `none`.
+/// How the waiter at the session's inbox wakes it: `rewake`, `wait`, `live` if unknown, or `none` without a waiter.
 pub(crate) fn waiter(session: &Value) -> &str {
     match session.get("waiter") {
         None => "none",
@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_state_comes_with_its_evidence_and_age() {
+    fn a_state_is_shown_with_its_evidence_and_age() {
         let now: Timestamp = "2026-11-21T21:46:08.042Z".parse().unwrap();
         let session = |json: &str| serde_json::from_str::<Value>(json).unwrap();
         let shown = |json: &str| state(&session(json), now);

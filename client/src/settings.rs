@@ -1,4 +1,4 @@
-//! Where the hub is, and what proves who we are.
+//! The settings for finding the hub, and for the token.
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,7 @@ use crate::error::Error;
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Finding the hub")]
 pub(crate) struct Place {
-    /// The hub's address, e.g. <http://127.0.0.1:4782> [env: `HUB_URL`]
+    /// The hub's address on this machine, e.g. <http://127.0.0.1:4782> [env: `HUB_URL`, which may lead elsewhere]
     #[arg(long, global = true, value_name = "URL", conflicts_with = "socket")]
     pub url: Option<String>,
     /// The hub's Unix socket [env: `HUB_SOCKET`; default: hub.sock in the state directory]
@@ -25,37 +25,37 @@ pub(crate) struct Place {
     pub token_file: Option<PathBuf>,
 }
 
-/// How to reach the hub.
+/// The address of the hub.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Address {
-    /// By its Unix socket, where the user id is the proof.
+    /// A Unix socket; the user id of its server is the proof.
     Socket(PathBuf),
-    /// By TCP, where the token is.
+    /// A TCP address; the token is the proof.
     Url(HubUrl),
 }
 
-/// An `http://` URL of nothing but a host and a port.
+/// An `http://` URL with only a host and a port.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct HubUrl {
-    /// What comes before a path: `http://127.0.0.1:4782`.
+    /// The URL without a path: `http://127.0.0.1:4782`.
     pub base: String,
     /// The host and port, as in the `Host` header.
     pub authority: String,
 }
 
-/// Everything found out.
+/// The settings that result from the flags and the environment.
 #[derive(Debug)]
 pub(crate) struct Settings {
-    /// Where the hub keeps its state, and this client its spool.
+    /// The directory of the hub's state, and of this client's spool.
     pub state_dir: Sourced<PathBuf>,
-    /// How to reach the hub.
+    /// The hub's address.
     pub address: Sourced<Address>,
-    /// Where the token is.
+    /// The file with the token.
     pub token_file: Sourced<PathBuf>,
 }
 
 impl Settings {
-    /// What `place` and the environment say; a flag goes before a variable, a variable before a default.
+    /// Resolves `place` and the environment. A flag takes precedence over a variable, and a variable over a default.
     pub(crate) fn resolve(place: &Place, env: &Env) -> Result<Self, Error> {
         let state_dir = state_dir(place, env)?;
         Ok(Self {
@@ -71,6 +71,27 @@ impl Settings {
     }
 }
 
+impl Settings {
+    /// Whether the hub is the one that uses the state directory, and so reads the spool there.
+    pub(crate) fn is_own_hub(&self) -> bool {
+        self.address.value == Address::Socket(self.state_dir.value.join("hub.sock"))
+    }
+
+    /// Returns an error if the state directory was named and does not exist, so that a typing error does not create
+    /// one.
+    pub(crate) fn demand_state_dir(&self) -> anyhow::Result<()> {
+        let dir = &self.state_dir;
+        let named = ["--state-dir", "HUB_STATE_DIR"].contains(&dir.source);
+        anyhow::ensure!(
+            !named || dir.value.exists(),
+            "{} does not exist ({}): no hub ever ran there; `hubctl up` starts one",
+            dir.value.display(),
+            dir.source
+        );
+        Ok(())
+    }
+}
+
 fn state_dir(place: &Place, env: &Env) -> Result<Sourced<PathBuf>, Error> {
     if let Some(found) = first_path(
         env,
@@ -79,7 +100,7 @@ fn state_dir(place: &Place, env: &Env) -> Result<Sourced<PathBuf>, Error> {
     ) {
         return Ok(found);
     }
-    // As the base directory specification says, a relative XDG_STATE_HOME is ignored.
+    // The XDG base directory specification says to ignore a relative XDG_STATE_HOME.
     if let Some(base) = env
         .var("XDG_STATE_HOME")
         .map(Path::new)
@@ -95,7 +116,15 @@ fn state_dir(place: &Place, env: &Env) -> Result<Sourced<PathBuf>, Error> {
 
 fn address(place: &Place, env: &Env, state_dir: &Path) -> Result<Sourced<Address>, Error> {
     if let Some(url) = &place.url {
-        return Ok(Sourced::new(Address::Url(url.parse()?), "--url"));
+        let url: HubUrl = url.parse()?;
+        let configured = env.var("HUB_URL").and_then(|it| it.to_str()?.parse().ok());
+        if !url.is_local() && configured.as_ref() != Some(&url) {
+            return Err(Error::Usage(format!(
+                "--url takes an address of this machine, {} is none: set HUB_URL for a hub elsewhere",
+                url.base
+            )));
+        }
+        return Ok(Sourced::new(Address::Url(url), "--url"));
     }
     if let Some(path) = &place.socket {
         return Ok(Sourced::new(
@@ -123,6 +152,22 @@ fn first_path(
         return Some(Sourced::new(env.absolute(given), flag));
     }
     env.path(variable).map(|path| Sourced::new(path, variable))
+}
+
+impl HubUrl {
+    /// Whether the URL leads to this machine. An agent that may run `hubctl wait` may add any flag, but cannot set
+    /// variables.
+    fn is_local(&self) -> bool {
+        let host = self.authority.rsplit_once(':').map_or("", |(host, _)| host);
+        let host = if host.is_empty() || self.authority.ends_with(']') {
+            self.authority.as_str()
+        } else {
+            host
+        };
+        let ip = host.trim_start_matches('[').trim_end_matches(']');
+        let is_loopback = |ip: std::net::IpAddr| ip.is_loopback();
+        host == "localhost" || ip.parse().is_ok_and(is_loopback)
+    }
 }
 
 impl std::str::FromStr for HubUrl {
@@ -166,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_word_the_hub_is_in_the_state_directory() {
+    fn the_default_address_is_the_socket_in_the_state_directory() {
         let found = resolved(&Place::default(), &[]);
         assert_eq!(
             found.address.value.to_string(),
@@ -181,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flag_goes_before_a_variable_and_an_address_before_the_directory() {
+    fn a_flag_precedes_a_variable_and_an_address_precedes_the_state_directory() {
         let vars = [
             ("HUB_URL", "http://127.0.0.1:1"),
             ("HUB_SOCKET", "/s"),
@@ -211,7 +256,44 @@ mod tests {
     }
 
     #[test]
-    fn only_a_bare_http_url_is_an_address() {
+    fn a_flag_accepts_local_addresses_only_and_a_variable_any() {
+        let given = |url: &str, vars: &[(&str, &str)]| {
+            let place = Place {
+                url: Some(url.into()),
+                ..Place::default()
+            };
+            let mut env = Env::of(Path::new("/srv"), vars);
+            env.home = Some("/home/me".into());
+            Settings::resolve(&place, &env)
+        };
+        for local in [
+            "http://127.0.0.1:4782",
+            "http://localhost",
+            "http://[::1]:1",
+            "http://[::1]",
+            "http://127.9.9.9",
+        ] {
+            assert!(given(local, &[]).is_ok(), "{local}");
+        }
+        for elsewhere in [
+            "http://mill:4782",
+            "http://192.0.2.1:1",
+            "http://127.0.0.1.evil.example:1",
+            "http://localhost.evil.example",
+            "http://0.0.0.0:4782",
+            "http://[::ffff:192.0.2.1]:1",
+            "http://[2001:db8::1]",
+        ] {
+            let refused = given(elsewhere, &[]).unwrap_err();
+            assert!(refused.to_string().contains("HUB_URL"), "{refused}");
+            assert!(given(elsewhere, &[("HUB_URL", elsewhere)]).is_ok());
+            let found = resolved(&Place::default(), &[("HUB_URL", elsewhere)]);
+            assert_eq!(found.address.source, "HUB_URL");
+        }
+    }
+
+    #[test]
+    fn only_a_bare_http_url_is_accepted_as_an_address() {
         let url: HubUrl = "http://localhost:4782/".parse().unwrap();
         assert_eq!(
             (url.base.as_str(), url.authority.as_str()),

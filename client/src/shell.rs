@@ -1,6 +1,6 @@
-//! Words of a shell's command line (POSIX.1-2024, 2.2).
+//! Quotes and splits words of a shell's command line (POSIX.1-2024, 2.2).
 
-/// `word` as a shell reads it back, in quotes where it needs them.
+/// Returns `word` quoted for a shell, if it needs quotes.
 pub(crate) fn quoted(word: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./:,=@+".contains(&byte);
     if !word.is_empty() && word.bytes().all(plain) {
@@ -10,7 +10,7 @@ pub(crate) fn quoted(word: &str) -> String {
     }
 }
 
-/// The words of a simple command; nothing where quotes are left open.
+/// Splits a simple command into its words; `None` if a quote is left open.
 pub(crate) fn words(command: &str) -> Option<Vec<String>> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
@@ -55,14 +55,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_word_can_be_pasted_back() {
+    fn a_quoted_word_can_be_pasted_into_a_shell() {
         assert_eq!(quoted("--inbox=a,b"), "--inbox=a,b");
         assert_eq!(quoted("it's"), r"'it'\''s'");
         assert_eq!(quoted(""), "''");
     }
 
     #[test]
-    fn quoted_words_are_read_back() {
+    fn quoted_words_are_split_back_into_the_same_words() {
         let given = [
             "/a b/it's \"q\"$x`y`/hubctl",
             "",
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn each_kind_of_quotes_is_known() {
+    fn each_kind_of_quoting_is_parsed() {
         let read = words("A='x y' \"/o p/hub\\\"ctl\"  wait\\ now\t--rewake").unwrap();
         assert_eq!(read, ["A=x y", "/o p/hub\"ctl", "wait now", "--rewake"]);
         assert_eq!(words("echo 'open"), None);

@@ -1,9 +1,9 @@
-//! Spans of time as people write them.
+//! Durations as people write them.
 
 use std::str::FromStr;
 use std::time::Duration;
 
-/// A span of whole seconds: `90`, `90s`, `10m`, `2h` or `7d`.
+/// A duration in whole seconds: `90`, `90s`, `10m`, `2h` or `7d`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Span(pub Duration);
 
@@ -27,7 +27,7 @@ impl FromStr for Span {
             return Err(expected());
         }
         let number: u64 = number.parse().map_err(|_| expected())?;
-        // A hundred years is for ever, and keeps deadlines within what clocks can hold.
+        // The limit of a hundred years keeps deadlines in the range of clocks.
         let seconds = number.saturating_mul(seconds).min(100 * 366 * 86_400);
         Ok(Self(Duration::from_secs(seconds)))
     }
@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_bare_number_is_seconds_and_a_letter_is_its_unit() {
+    fn a_bare_number_is_seconds_and_a_letter_is_a_unit() {
         for (text, seconds) in [
             ("90", 90),
             ("90s", 90),
@@ -51,7 +51,7 @@ mod tests {
     }
 
     #[test]
-    fn anything_else_is_refused() {
+    fn a_malformed_duration_is_refused() {
         for bad in ["", "s", "-1", "1.5", "1w", "+1", "1 m"] {
             assert!(bad.parse::<Span>().is_err(), "{bad:?}");
         }

@@ -1,4 +1,4 @@
-//! What could not be sent, kept until a hub takes them in.
+//! The spool: requests that could not be sent, stored until a hub accepts them.
 
 use std::collections::BTreeSet;
 use std::fs::{self, DirBuilder, File};
@@ -6,50 +6,101 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, ensure};
+use anyhow::{Context, anyhow, ensure};
 use hub_protocol::SpoolItem;
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use rustix::fs::OFlags;
 
-/// The largest file that can be an item: the largest notification, and room for what JSON escapes.
+use crate::settings::Settings;
+
+/// The largest file that is read as an item: the largest notification, with room for JSON escapes.
 const MAX_FILE_BYTES: u64 = 1024 * 1024;
 
-/// So many files, and whoever makes them without being asked (a hook) makes no more.
+/// From this many files on, a hook spools nothing more.
 const MANY: usize = 1000;
 
-/// The directory `STATE_DIR/spool`.
+/// The spool for one hub.
+///
+/// `STATE_DIR/spool` belongs to the hub of the state directory, which reads it itself. Requests for a hub that is named
+/// by a URL or a socket are in `STATE_DIR/outbox/ADDRESS`, and only a hubctl that reaches that hub sends them. That
+/// directory is made when the hub is first reached, so nothing is spooled for a hub that never existed.
 #[derive(Debug)]
 pub(crate) struct Spool {
     state_dir: PathBuf,
     dir: PathBuf,
+    /// Why nothing may be spooled, if so.
+    refused: Option<anyhow::Error>,
+    /// The address of a hub that does not read this spool itself.
+    elsewhere: Option<String>,
 }
 
 impl Spool {
-    /// The spool of this state directory, which need not exist yet.
-    pub(crate) fn of(state_dir: &Path) -> Self {
+    /// The spool for the hub that `settings` name. Its directory need not exist yet.
+    pub(crate) fn of(settings: &Settings) -> Self {
+        let state_dir = settings.state_dir.value.clone();
+        let mut refused = settings.demand_state_dir().err();
+        if settings.is_own_hub() {
+            let dir = state_dir.join("spool");
+            return Self {
+                state_dir,
+                dir,
+                refused,
+                elsewhere: None,
+            };
+        }
+        let hub = settings.address.value.to_string();
+        let name = utf8_percent_encode(&hub, NON_ALPHANUMERIC).to_string();
+        let dir = state_dir.join("outbox").join(name);
+        if refused.is_none() && !dir.exists() {
+            let source = settings.address.source;
+            refused = Some(anyhow!("no hub was ever reached at {hub} ({source})"));
+        }
         Self {
-            state_dir: state_dir.to_owned(),
-            dir: state_dir.join("spool"),
+            state_dir,
+            dir,
+            refused,
+            elsewhere: Some(hub),
         }
     }
 
-    /// Keeps `item`; durable when this returns.
+    /// The address of a hub that does not read this spool itself.
+    pub(crate) fn elsewhere(&self) -> Option<&str> {
+        self.elsewhere.as_deref()
+    }
+
+    /// Records that the hub was reached: from now on requests may be spooled for it.
+    pub(crate) fn reached(&self) {
+        // If the directory cannot be made, the error is reported when something must be spooled.
+        if self.elsewhere.is_some() && self.state_dir.exists() && !self.dir.exists() {
+            let _ = self.make();
+        }
+    }
+
+    fn make(&self) -> anyhow::Result<()> {
+        make_private(&self.state_dir)?;
+        make_private(&self.dir)
+    }
+
+    /// Writes `item` to the spool and syncs it to disk.
     pub(crate) fn keep(&self, item: &SpoolItem) -> anyhow::Result<()> {
         self.store(item, true)
     }
 
-    /// Keeps `item` at once: a power cut within seconds may lose it.
+    /// Writes `item` to the spool without a sync: a power cut within seconds may lose it.
     pub(crate) fn keep_hastily(&self, item: &SpoolItem) -> anyhow::Result<()> {
         self.store(item, false)
     }
 
-    /// Whether so much is kept that nobody seems to come for it.
+    /// Whether so many items are spooled that no hub seems to read them.
     pub(crate) fn is_full(&self) -> bool {
         fs::read_dir(&self.dir).is_ok_and(|entries| entries.count() >= MANY)
     }
 
     fn store(&self, item: &SpoolItem, durable: bool) -> anyhow::Result<()> {
-        make_private(&self.state_dir)?;
-        make_private(&self.dir)?;
+        if let Some(refused) = &self.refused {
+            return Err(anyhow!("{refused:#}"));
+        }
+        self.make()?;
         let draft = self.dir.join(format!(".{}.tmp", item.key));
         let kept = self.write(&draft, item, durable);
         if kept.is_err() {
@@ -75,18 +126,16 @@ impl Spool {
         Ok(())
     }
 
-    /// What is kept, oldest first; unreadable files are left to the hub, which sets them aside.
+    /// The spooled items, oldest first. Unreadable files are skipped; the hub sets them aside.
     pub(crate) fn items(&self) -> Vec<SpoolItem> {
         let Ok(entries) = fs::read_dir(&self.dir) else {
             return Vec::new();
         };
-        let names: BTreeSet<_> = entries
-            .flatten()
-            .filter_map(|entry| {
-                let name = entry.file_name().into_string().ok()?;
-                (entry.file_type().ok()?.is_file() && !name.starts_with('.')).then_some(name)
-            })
-            .collect();
+        let mut names = BTreeSet::new();
+        names.extend(entries.flatten().filter_map(|entry| {
+            let name = entry.file_name().into_string().ok()?;
+            (entry.file_type().ok()?.is_file() && !name.starts_with('.')).then_some(name)
+        }));
         names.iter().filter_map(|name| self.read(name)).collect()
     }
 
@@ -103,7 +152,7 @@ impl Spool {
         SpoolItem::parse(name, &bytes).ok()
     }
 
-    /// The hub has it.
+    /// Removes an item that the hub has stored.
     pub(crate) fn remove(&self, key: &str) -> io::Result<()> {
         match fs::remove_file(self.dir.join(key)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
@@ -111,7 +160,7 @@ impl Spool {
         }
     }
 
-    /// The hub will never take it: set aside for a person to look at.
+    /// Sets an item aside that the hub will never accept, for a person to inspect.
     pub(crate) fn reject(&self, key: &str) -> anyhow::Result<()> {
         let rejected = self.dir.join("rejected");
         make_private(&rejected)?;
@@ -120,7 +169,7 @@ impl Spool {
     }
 }
 
-/// Makes the directory `path` for us alone, or checks that it is one.
+/// Creates the directory `path` with access for this user alone, or checks an existing one.
 pub(crate) fn make_private(path: &Path) -> anyhow::Result<()> {
     match DirBuilder::new().recursive(true).mode(0o700).create(path) {
         Ok(()) => {}
@@ -136,7 +185,8 @@ pub(crate) fn make_private(path: &Path) -> anyhow::Result<()> {
         path.display(),
         meta.uid()
     );
-    // What others can write they may have filled; what they can only read is closed.
+    // Others may have put files into a directory that they can write, so it is refused. If they can only read it, close
+    // it to them.
     ensure!(
         meta.mode() & 0o022 == 0,
         "{} can be written by others",
@@ -148,7 +198,7 @@ pub(crate) fn make_private(path: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Whether a file mode gives nothing to anybody but the owner.
+/// Whether a file mode gives access to the owner alone.
 pub(crate) fn is_private(mode: u32) -> bool {
     mode.trailing_zeros() >= 6
 }
@@ -156,6 +206,8 @@ pub(crate) fn is_private(mode: u32) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::env::Env;
+    use crate::settings::Place;
     use hub_protocol::Spooled;
     use serde_json::value::RawValue;
 
@@ -166,6 +218,50 @@ mod tests {
         )
     }
 
+    /// The spool of the hub of the state directory `state_dir`, as if it were the default one.
+    fn own(state_dir: &Path) -> Spool {
+        Spool::of(&settings(state_dir, None))
+    }
+
+    fn settings(state_dir: &Path, url: Option<&str>) -> Settings {
+        let place = Place {
+            url: url.map(str::to_owned),
+            ..Place::default()
+        };
+        let env = Env::of(
+            Path::new("/"),
+            &[("HUB_STATE_DIR", state_dir.to_str().unwrap())],
+        );
+        let mut settings = Settings::resolve(&place, &env).unwrap();
+        settings.state_dir.source = "default";
+        settings
+    }
+
+    #[test]
+    fn a_hub_elsewhere_has_its_own_spool_once_it_was_reached() {
+        let place = tempfile::tempdir().unwrap();
+        let state = place.path().join("state");
+        make_private(&state).unwrap();
+        let of =
+            |port: u16| Spool::of(&settings(&state, Some(&format!("http://127.0.0.1:{port}"))));
+        assert!(of(1).keep(&item("k1")).is_err());
+        of(1).reached();
+        of(1).keep(&item("k1")).unwrap();
+        assert_eq!(of(1).items().len(), 1);
+        assert!(of(2).items().is_empty() && own(&state).items().is_empty());
+    }
+
+    #[test]
+    fn a_state_directory_that_was_named_and_does_not_exist_is_not_created() {
+        let place = tempfile::tempdir().unwrap();
+        let state = place.path().join("mistyped");
+        let mut settings = settings(&state, None);
+        settings.state_dir.source = "--state-dir";
+        let error = Spool::of(&settings).keep(&item("k1")).unwrap_err();
+        assert!(error.to_string().contains("hubctl up"), "{error:#}");
+        assert!(!state.exists());
+    }
+
     fn names(dir: &Path) -> Vec<String> {
         fs::read_dir(dir)
             .unwrap()
@@ -174,9 +270,9 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_is_there_under_its_key_for_us_alone() {
+    fn an_item_is_stored_under_its_key_and_only_its_owner_can_read_it() {
         let place = tempfile::tempdir().unwrap();
-        let spool = Spool::of(&place.path().join("state"));
+        let spool = own(&place.path().join("state"));
         spool.keep(&item("k1")).unwrap();
         let path = place.path().join("state/spool/k1");
         assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o600);
@@ -186,9 +282,9 @@ mod tests {
     }
 
     #[test]
-    fn items_come_in_the_order_of_their_keys() {
+    fn items_are_listed_in_the_order_of_their_keys() {
         let place = tempfile::tempdir().unwrap();
-        let spool = Spool::of(&place.path().join("state"));
+        let spool = own(&place.path().join("state"));
         for key in ["3", "1", "2"] {
             spool.keep(&item(key)).unwrap();
         }
@@ -197,9 +293,9 @@ mod tests {
     }
 
     #[test]
-    fn a_rejected_item_is_set_aside_and_no_longer_offered() {
+    fn a_rejected_item_is_set_aside_and_not_listed() {
         let place = tempfile::tempdir().unwrap();
-        let spool = Spool::of(&place.path().join("state"));
+        let spool = own(&place.path().join("state"));
         spool.keep(&item("k1")).unwrap();
         spool.reject("k1").unwrap();
         assert!(spool.items().is_empty());
@@ -207,11 +303,11 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_that_others_can_write_is_refused() {
+    fn a_directory_that_other_users_can_write_is_refused() {
         let place = tempfile::tempdir().unwrap();
         let state = place.path().join("state");
         fs::create_dir(&state).unwrap();
         fs::set_permissions(&state, fs::Permissions::from_mode(0o777)).unwrap();
-        assert!(Spool::of(&state).keep(&item("k1")).is_err());
+        assert!(own(&state).keep(&item("k1")).is_err());
     }
 }

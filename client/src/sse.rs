@@ -1,32 +1,32 @@
-//! Server-sent events, parsed as they come in.
+//! An incremental parser for server-sent events.
 //!
-//! After <https://html.spec.whatwg.org/multipage/server-sent-events.html>, section 9.2.6.
+//! The format is <https://html.spec.whatwg.org/multipage/server-sent-events.html>, section 9.2.6.
 
 use std::time::Duration;
 
-/// One event.
+/// One server-sent event.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(crate) struct Event {
-    /// Its name; empty for the default.
+    /// The event's name; empty for the default.
     pub name: String,
-    /// Its data, lines joined by line feeds.
+    /// The data, with lines joined by line feeds.
     pub data: String,
-    /// The place after it, if it says so.
+    /// The cursor to resume after this event, if the event has one.
     pub id: Option<String>,
 }
 
-/// What has come in of a stream.
+/// The state of parsing a stream.
 #[derive(Debug, Default)]
 pub(crate) struct Parser {
     buffer: Vec<u8>,
     event: Event,
     has_data: bool,
-    /// How long the server asks to wait before connecting again.
+    /// The server's last `retry` value: how long to wait before reconnecting.
     pub retry: Option<Duration>,
 }
 
 impl Parser {
-    /// Takes bytes in and returns the events that they complete.
+    /// Parses `bytes` and returns the events that they complete.
     pub(crate) fn feed(&mut self, bytes: &[u8]) -> Vec<Event> {
         self.buffer.extend_from_slice(bytes);
         let mut events = Vec::new();
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn events_are_the_same_however_the_bytes_are_cut() {
+    fn events_are_the_same_for_every_split_of_the_bytes() {
         for size in 1..STREAM.len() {
             let mut parser = Parser::default();
             let events: Vec<Event> = STREAM
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn an_event_that_is_cut_off_is_no_event() {
+    fn an_incomplete_event_is_not_returned() {
         assert!(Parser::default().feed(b"id: 1\ndata: half\n").is_empty());
     }
 }

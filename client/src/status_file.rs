@@ -1,42 +1,50 @@
-//! The file in which a session tells its state without a socket.
+//! The status file, in which a session reports its state without a socket.
 
 use std::ffi::OsStr;
-use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, ensure};
+use anyhow::Context;
+use hub_protocol::git::{Repository, text};
 use hub_protocol::{InboxName, Kind, Post, StatusLine};
 use rustix::fs::OFlags;
 
-use crate::git::Repository;
+use crate::beneath::Dir;
 use crate::here::Here;
+use crate::spool::make_private;
 
-/// The directory of the hub at the top of a worktree, as git's list of exclusions has it.
+/// The hub's directory at the top of a worktree, as a line of git's exclude file.
 const EXCLUDED: &str = ".hub/";
 
-/// The status file of `session`, in a directory that is there: in the worktree of the directory `cwd`, where
-/// sandboxes let agents write, else in the state directory.
+/// The directory of status files in a worktree.
+pub(crate) const IN_WORKTREE: &str = ".hub/status";
+
+/// Returns the path of the status file of `session`, and creates its directory. It is in the worktree of the directory
+/// `cwd`, where sandboxes let agents write, or else in the state directory.
 pub(crate) fn prepare(here: &Here, cwd: &Path, session: &InboxName) -> anyhow::Result<PathBuf> {
     if let Some(repository) = Repository::discover(cwd)
         && let Some(top) = &repository.worktree
     {
-        let dir = top.join(EXCLUDED).join("status");
-        make_directory(&dir)?;
-        // Where git's own files cannot be written, the file shows up as untracked: no reason to have none.
+        // Others may write files in a worktree too, so a link in it may lead anywhere.
+        let dir = top.join(IN_WORKTREE);
+        Dir::open(top)
+            .and_then(|top| top.make(Path::new(IN_WORKTREE), 0o700))
+            .with_context(|| dir.display().to_string())?;
+        // If git's own files are read-only, the status file shows up as untracked, which is no reason to do without it.
         let _ = exclude(&repository.common_dir);
         return Ok(dir.join(session.as_str()));
     }
+    here.settings.demand_state_dir()?;
     let dir = here.settings.state_dir.value.join("status");
-    make_directory(&dir)?;
+    make_private(&dir)?;
     Ok(dir.join(session.as_str()))
 }
 
-/// Tells what `post` says in the status file of its session, and gives its path; `None` if a line cannot tell it.
+/// Writes the state in `post` into the status file of its session, and returns its path. `None` if a status line cannot
+/// express the post.
 pub(crate) fn tell(here: &Here, post: &Post) -> Option<anyhow::Result<PathBuf>> {
     let session = post.session.as_ref().or(post.from.as_ref())?;
-    // Whom it is for, and what it answers, is not for a file to say.
+    // A status line has no recipient and answers no notification.
     let elsewhere = post.to.is_some() || post.reply_to.is_some();
     if elsewhere || session.as_str() == InboxName::UNKNOWN {
         return None;
@@ -49,65 +57,57 @@ pub(crate) fn tell(here: &Here, post: &Post) -> Option<anyhow::Result<PathBuf>> 
     }))
 }
 
-/// `HUB_STATUS_FILE`, if it is the file of this session.
+/// The path in `HUB_STATUS_FILE`, if its file name is this session's.
 fn given(here: &Here, session: &InboxName) -> Option<PathBuf> {
     let path = here.env.path("HUB_STATUS_FILE")?;
     (path.file_name() == Some(OsStr::new(session.as_str()))).then_some(path)
 }
 
 fn write(path: &Path, line: &StatusLine) -> io::Result<()> {
-    let mut file = OpenOptions::new()
-        .write(true)
-        .create(true)
-        .truncate(true)
-        .mode(0o600)
-        .custom_flags(OFlags::NOFOLLOW.bits().cast_signed())
-        .open(path)?;
-    file.write_all(format!("{line}\n").as_bytes())
+    let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
+        return Err(io::ErrorKind::InvalidInput.into());
+    };
+    let dir = match top_of(parent) {
+        Some(top) => Dir::open(top)?.walk(Path::new(IN_WORKTREE))?,
+        None => Dir::open(parent)?,
+    };
+    dir.write(Path::new(name), &format!("{line}\n"))
 }
 
-fn make_directory(dir: &Path) -> anyhow::Result<()> {
-    DirBuilder::new()
-        .recursive(true)
-        .mode(0o700)
-        .create(dir)
-        .with_context(|| dir.display().to_string())?;
-    // A worktree is somebody else's text as well: a link in it may lead anywhere.
-    for dir in dir.ancestors().take(2) {
-        let real = fs::symlink_metadata(dir)?.is_dir();
-        ensure!(real, "{} is no directory", dir.display());
-    }
-    Ok(())
+/// The top of the worktree that has `dir` as its directory of status files.
+fn top_of(dir: &Path) -> Option<&Path> {
+    dir.ends_with(IN_WORKTREE).then(|| dir.ancestors().nth(2))?
 }
 
-/// Keeps the hub's directory out of `git status`, in the list that is nobody's but this repository's.
+/// Adds the hub's directory to `info/exclude`, the exclude file that is local to this repository.
 fn exclude(common_dir: &Path) -> io::Result<()> {
-    let info = common_dir.join("info");
-    let path = info.join("exclude");
-    let text = match fs::read_to_string(&path) {
-        Ok(text) => text,
+    let info = Dir::open(common_dir)?.make(Path::new("info"), 0o777)?;
+    let name = Path::new("exclude");
+    let text = match info.file(name, OFlags::RDONLY, 0) {
+        Ok(file) => text(file)?,
         Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
         Err(error) => return Err(error),
     };
     if text.lines().any(|line| line.trim_end() == EXCLUDED) {
         return Ok(());
     }
-    fs::create_dir_all(&info)?;
     let begin = if text.is_empty() || text.ends_with('\n') {
         ""
     } else {
         "\n"
     };
-    let mut file = OpenOptions::new().append(true).create(true).open(&path)?;
+    let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE;
+    let mut file = info.file(name, flags, 0o666)?;
     file.write_all(format!("{begin}{EXCLUDED}\n").as_bytes())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     #[test]
-    fn a_repository_is_told_once_and_what_it_excludes_already_stays() {
+    fn the_exclusion_is_added_once_and_other_lines_stay() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("info/exclude");
         for before in [None, Some("*.log"), Some("*.log\n.hub/\n")] {
@@ -124,11 +124,29 @@ mod tests {
     }
 
     #[test]
-    fn a_link_in_the_worktree_is_not_followed() {
+    fn an_exclude_file_behind_a_link_is_not_written() {
         let dir = tempfile::tempdir().unwrap();
         let elsewhere = dir.path().join("elsewhere");
-        fs::create_dir_all(elsewhere.join("status")).unwrap();
-        std::os::unix::fs::symlink(&elsewhere, dir.path().join(".hub")).unwrap();
-        assert!(make_directory(&dir.path().join(".hub/status")).is_err());
+        fs::create_dir_all(&elsewhere).unwrap();
+        fs::write(elsewhere.join("exclude"), "precious\n").unwrap();
+        std::os::unix::fs::symlink(&elsewhere, dir.path().join("info")).unwrap();
+        assert!(exclude(dir.path()).is_err());
+        fs::remove_file(dir.path().join("info")).unwrap();
+        fs::create_dir(dir.path().join("info")).unwrap();
+        std::os::unix::fs::symlink(elsewhere.join("exclude"), dir.path().join("info/exclude"))
+            .unwrap();
+        assert!(exclude(dir.path()).is_err());
+        let text = fs::read_to_string(elsewhere.join("exclude")).unwrap();
+        assert_eq!(text, "precious\n");
+    }
+
+    #[test]
+    fn a_status_file_behind_a_link_is_not_written() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::create_dir_all(dir.path().join("elsewhere/status")).unwrap();
+        std::os::unix::fs::symlink("elsewhere", dir.path().join(".hub")).unwrap();
+        let line = StatusLine::of(Kind::Complete, "x").unwrap();
+        assert!(write(&dir.path().join(".hub/status/w1"), &line).is_err());
+        assert!(!dir.path().join("elsewhere/status/w1").exists());
     }
 }

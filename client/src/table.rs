@@ -1,6 +1,6 @@
-//! Rows in columns.
+//! Formats rows in columns.
 
-/// `rows` with their cells one below the other; the last cell of a row is as long as it is.
+/// Formats `rows` with aligned columns; the last cell of a row is not padded.
 pub(crate) fn table<const N: usize>(rows: &[[String; N]]) -> String {
     let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max();
     let widths: Vec<usize> = (0..N).map(|column| width(column).unwrap_or(0)).collect();
@@ -23,7 +23,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cells_stand_one_below_the_other() {
+    fn cells_of_a_column_are_aligned() {
         let rows = [["é", "b"], ["long", ""]].map(|row| row.map(str::to_owned));
         assert_eq!(table(&rows), "é     b\nlong\n");
     }

@@ -1,51 +1,40 @@
-//! Text from others, made safe for terminals.
+//! Escapes text from others for terminals.
 
 use std::borrow::Cow;
-use std::fmt::Write as _;
+use std::fmt::Display;
 
-use hub_protocol::is_unprintable;
+pub(crate) use hub_protocol::one_line as line;
+use hub_protocol::{escaped, for_model, is_hidden};
 
-/// `text` on one line, with nothing in it that a terminal acts on: as in a JSON string, `\n`, `\t` and `\u…`.
-pub(crate) fn line(text: &str) -> Cow<'_, str> {
-    escaped(text, |out, c| match c {
-        '\n' => out.push_str("\\n"),
-        '\t' => out.push_str("\\t"),
-        _ => push_unicode(out, c),
-    })
-}
-
-/// JSON on one line, the same JSON with nothing in it that a terminal acts on. Lossless: a string may hold any
-/// character as `\u…`, and outside of strings a control character is only space.
+/// Returns JSON on one line, with terminal controls and invisible characters escaped. It is the same JSON: a string may
+/// contain any character as `\u…`, and outside strings a control character is only white space.
 pub(crate) fn json_line(json: &str) -> Cow<'_, str> {
-    escaped(json, |out, c| match c {
-        '\n' | '\r' | '\t' => out.push(' '),
-        _ => push_unicode(out, c),
+    escaped(json, is_hidden, |c| match c {
+        '\n' | '\r' | '\t' => Some(" "),
+        _ => None,
     })
 }
 
-fn escaped(text: &str, push: impl Fn(&mut String, char)) -> Cow<'_, str> {
-    if !text.chars().any(is_unprintable) {
-        return Cow::Borrowed(text);
-    }
-    let mut out = String::with_capacity(text.len() + 16);
-    for c in text.chars() {
-        if is_unprintable(c) {
-            push(&mut out, c);
-        } else {
-            out.push(c);
-        }
-    }
-    Cow::Owned(out)
-}
-
-fn push_unicode(out: &mut String, c: char) {
-    for unit in c.encode_utf16(&mut [0; 2]) {
-        // Writing to a String cannot fail.
-        let _ = write!(out, "\\u{unit:04x}");
+/// JSON on one line for the reader of stdout. Inside a session that is a model, so hidden characters are removed.
+pub(crate) fn json_for(json: &str, in_session: bool) -> Cow<'_, str> {
+    if in_session {
+        for_model(json).into()
+    } else {
+        json_line(json)
     }
 }
 
-/// At most `width` characters of `text`, with an ellipsis where it was cut.
+/// Formats how many notifications a wake limit holds back, and until when (RFC 3339): `3 held until 12:04:31Z by a wake
+/// limit`.
+pub(crate) fn held(count: impl Display, until: &str) -> String {
+    // A limit ends within an hour, so the time of day is enough.
+    let time = until
+        .get(11..19)
+        .map_or(String::new(), |it| format!("{it}Z"));
+    format!("{count} held until {time} by a wake limit")
+}
+
+/// The first `width` characters of `text`, with an ellipsis if it was cut.
 pub(crate) fn cut(text: &str, width: usize) -> Cow<'_, str> {
     match text.char_indices().nth(width) {
         None => Cow::Borrowed(text),
@@ -58,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_terminal_acts_on_is_shown_as_an_escape() {
+    fn terminal_controls_are_shown_as_escapes() {
         assert_eq!(
             line("a\u{1b}[2J\u{9b}\u{202e}\r\n\tb\u{7f}"),
             "a\\u001b[2J\\u009b\\u202e\\u000d\\n\\tb\\u007f"
@@ -68,9 +57,9 @@ mod tests {
 
     #[test]
     fn escaped_json_is_the_same_json() {
-        let json = "{\"msg\":\"\u{9b}31m \u{202e} \u{e0041} \u{7f} \u{200b}\\u001b\",\n\t\"a\":1}";
+        let json = "{\"msg\":\"\u{9b}31m \u{202e} \u{e0041} \u{7f} \u{200b} \u{e0100} \u{fe0f} \u{3164} \u{115f}\\u001b\",\n\t\"a\":1}";
         let shown = json_line(json);
-        assert!(!shown.chars().any(is_unprintable), "{shown}");
+        assert!(!shown.chars().any(is_hidden), "{shown}");
         let (before, after): (serde_json::Value, serde_json::Value) = (
             serde_json::from_str(json).unwrap(),
             serde_json::from_str(&shown).unwrap(),
@@ -79,7 +68,13 @@ mod tests {
     }
 
     #[test]
-    fn a_cut_says_so() {
+    fn held_notifications_are_shown_with_the_end_of_the_limit() {
+        let until = "2026-11-21T12:04:31.042Z";
+        assert_eq!(held(3, until), "3 held until 12:04:31Z by a wake limit");
+    }
+
+    #[test]
+    fn a_cut_text_ends_with_an_ellipsis() {
         assert_eq!(cut("éàü", 3), "éàü");
         assert_eq!(cut("éàü", 2), "éà…");
     }

@@ -1,28 +1,29 @@
-//! Places in the log.
+//! Cursors: positions in the log, and the journal that each belongs to.
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// The number of a record in the log, from 1.
+/// The number of a record in the log; the first is 1.
 pub type Seq = u64;
 
-/// The random identity of one journal, 16 hexadecimal digits: a cursor of another journal means nothing here.
+/// The random identity of one journal, written as 16 lower-case hexadecimal digits. A cursor of another journal is not
+/// valid in this one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Epoch(pub u64);
 
-/// A place in the log: the reader has everything up to `seq`. Written `EPOCH-SEQ`, or a bare `SEQ`.
+/// A position in the log: the reader has every record up to `seq`. Written `EPOCH-SEQ`, or a bare `SEQ`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cursor {
-    /// The journal it belongs to, if it says so.
+    /// The journal that the cursor belongs to; `None` for a bare `SEQ`.
     pub epoch: Option<Epoch>,
-    /// The last record that the reader has; 0 is before the earliest.
+    /// The last record that the reader has; 0 stands for a position before the earliest record.
     pub seq: Seq,
 }
 
-/// A text that is no cursor.
+/// The error for a text that is not a cursor or an epoch.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "malformed cursor (expected EPOCH-SEQ as in an event's id, a bare SEQ, or 0 for the earliest kept)"
@@ -97,14 +98,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_cursor_survives_the_wire() {
+    fn a_cursor_is_written_as_it_was_read() {
         for text in ["00ff00ff00ff00ff-12", "12", "0"] {
             assert_eq!(text.parse::<Cursor>().unwrap().to_string(), text);
         }
     }
 
     #[test]
-    fn what_is_no_cursor_is_refused() {
+    fn a_malformed_cursor_is_refused() {
         for bad in [
             "",
             "-1",

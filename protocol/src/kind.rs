@@ -1,28 +1,28 @@
-//! The types of notification, and what each does.
+//! The types of notification, their aliases, and the session state that each one reports.
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
-/// What a notification says, JSON field `type`.
+/// The type of a notification, JSON field `type`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
     /// The work is done.
     Complete,
-    /// The session is idle and waits for anything.
+    /// The session is idle and waits for input.
     Waiting,
-    /// Somebody must answer before the session goes on.
+    /// The session needs an answer before it can go on.
     Question,
-    /// Somebody must allow a step.
+    /// The session needs a permission for a step.
     Approval,
-    /// The work is done and wants to be tried.
+    /// The work is done and should be tested.
     Testing,
     /// The work failed.
     Error,
-    /// The work goes on; recorded, wakes nobody.
+    /// The work goes on; the notification is stored and wakes nobody.
     Progress,
-    /// Anything else somebody wants to say.
+    /// Any other text.
     Message,
     /// The answer to an open question.
     Answer,
@@ -30,25 +30,25 @@ pub enum Kind {
     Ended,
 }
 
-/// What a session is doing, as its notifications tell.
+/// The state of a session, derived from its notifications.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SessionState {
-    /// It works.
+    /// The session works.
     Working,
-    /// It is idle.
+    /// The session is idle.
     Waiting,
-    /// It needs an answer or a permission.
+    /// The session needs an answer or a permission.
     Blocked,
-    /// Its work is done.
+    /// The session's work is done.
     Complete,
-    /// Its work failed.
+    /// The session's work failed.
     Error,
-    /// It is over.
+    /// The session is over.
     Ended,
 }
 
-/// A type that is not in the table; its text lists those that are.
+/// The error for a type that does not exist; its text lists those that do.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "unknown type '{0}' (expected one of: complete, waiting, question, approval, testing, error, progress, \
@@ -57,7 +57,7 @@ pub enum SessionState {
 pub struct UnknownKind(String);
 
 impl Kind {
-    /// Every kind, in the order of the table.
+    /// Every type, in the order of the table in the README.
     pub const ALL: [Self; 10] = [
         Self::Complete,
         Self::Waiting,
@@ -71,7 +71,7 @@ impl Kind {
         Self::Ended,
     ];
 
-    /// The name on the wire.
+    /// The name in the API.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Complete => "complete",
@@ -87,7 +87,7 @@ impl Kind {
         }
     }
 
-    /// The state of a session that says this, if it changes.
+    /// The state of a session that posts this type; `None` if the type does not change it.
     pub fn session_state(self) -> Option<SessionState> {
         Some(match self {
             Self::Complete => SessionState::Complete,
@@ -104,7 +104,7 @@ impl Kind {
 impl FromStr for Kind {
     type Err = UnknownKind;
 
-    /// Reads a type, or one of the aliases that other tools use for it.
+    /// Parses a type, or one of the aliases that other tools use for it.
     fn from_str(text: &str) -> Result<Self, UnknownKind> {
         Ok(match text {
             "complete" | "completed" | "stop" | "done" => Self::Complete,
@@ -146,14 +146,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_kind_reads_its_own_name() {
+    fn every_type_parses_from_its_own_name() {
         for kind in Kind::ALL {
             assert_eq!(kind.as_str().parse::<Kind>().unwrap(), kind);
         }
     }
 
     #[test]
-    fn an_unknown_type_is_told_the_list() {
+    fn the_error_for_an_unknown_type_lists_the_known_ones() {
         let error = "finished".parse::<Kind>().unwrap_err().to_string();
         assert!(error.contains("complete, waiting, question"), "{error}");
     }

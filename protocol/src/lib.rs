@@ -1,13 +1,16 @@
-//! Wire types of the hub: what `hubd` and `hubctl` say to each other as JSON.
+//! Wire types of the hub: the JSON that `hubd` and `hubctl` exchange.
 //!
-//! Names here are the names of `openapi.yaml`. Everything is plain data: no I/O, no clock.
+//! Types have the names of `openapi.yaml`. All of them are plain data without I/O or a clock, except [`git`]: both
+//! programs must resolve a directory to the same project.
 
 mod cursor;
 mod framing;
+pub mod git;
 mod inbox;
 mod kind;
 mod name;
 mod notification;
+mod null;
 mod preferences;
 mod priority;
 mod problem;
@@ -20,7 +23,7 @@ mod timestamp;
 mod wait;
 
 pub use cursor::{Cursor, Epoch, ParseCursorError, Seq};
-pub use framing::Framed;
+pub use framing::{Framed, denial, own_words};
 pub use inbox::{Holder, InboxInfo, InboxTouched};
 pub use kind::{Kind, SessionState, UnknownKind};
 pub use name::{InboxName, InvalidName, ProjectName, is_unprintable};
@@ -28,10 +31,10 @@ pub use notification::{MAX_ITEM_BYTES, Notification, Post, Published, PublishedB
 pub use preferences::{InvalidTimeOfDay, Mute, Preferences, Quiet, TimeOfDay, UnknownZone, Zone};
 pub use priority::{Priority, UnknownPriority};
 pub use problem::Problem;
-pub use question::{AnswerPost, ByPost, Place, Question, QuestionState};
+pub use question::{AnswerPost, ByPost, Place, Question, QuestionState, verdict};
 pub use session::{Listener, Listening, Process, Session, SessionInfo, Source, Unlistened, Wake};
 pub use spool::{SpoolError, SpoolItem, Spooled, SpooledHook};
 pub use status::{StatusError, StatusLine};
-pub use text::for_model;
-pub use timestamp::Timestamp;
+pub use text::{escaped, for_model, is_hidden, one_line};
+pub use timestamp::{InvalidTimestamp, Timestamp};
 pub use wait::{Acked, BarrierReport, WaitReply, Way, WhyWoken};

@@ -6,16 +6,21 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// Why a text is not a name.
+/// The most characters of a project's name.
+const MAX_PROJECT: usize = 1024;
+
+/// The error for a text that is not a valid name or project.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidName {
-    /// Not a session or inbox name.
+    /// The text is not a valid name of a session or an inbox.
     #[error(
         "invalid name '{0}' (1 to 64 of A-Z a-z 0-9 . _ - : @ +, beginning with a letter or digit, without '..')"
     )]
     Name(String),
-    /// Not a project.
-    #[error("invalid project '{0}' (1 to 1024 bytes, no control or invisible characters)")]
+    /// The text is not a valid project.
+    #[error(
+        "invalid project '{0}' (1 to 1024 characters, none of them a control or invisible one)"
+    )]
     Project(String),
 }
 
@@ -25,21 +30,26 @@ pub enum InvalidName {
 pub struct InboxName(Box<str>);
 
 impl InboxName {
-    /// The inbox of whoever the person talks to, and the default target.
+    /// The inbox of the session that the person talks to; the default target.
     pub const PRIMARY: &str = "primary";
     /// The person's own inbox.
     pub const PERSON: &str = "person";
-    /// As a target: primary, person and the live sessions, less the sender.
+    /// As a target: primary, person and the live sessions, without the sender.
     pub const ALL: &str = "all";
-    /// The sender when nobody said who it is.
+    /// The sender of a notification that names none.
     pub const UNKNOWN: &str = "unknown";
 
-    /// The name as text.
+    /// The name as a string slice.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The default target.
+    /// Whether the name is reserved, so that no session can have it.
+    pub fn is_reserved(&self) -> bool {
+        [Self::PRIMARY, Self::PERSON, Self::ALL, Self::UNKNOWN, "hub"].contains(&self.as_str())
+    }
+
+    /// The name `primary`, the default target.
     pub fn primary() -> Self {
         Self(Self::PRIMARY.into())
     }
@@ -92,14 +102,14 @@ impl fmt::Display for InboxName {
     }
 }
 
-/// What groups inboxes: usually the real path of a repository's main worktree, or any other text of 1 to 1024 bytes
-/// without control or invisible characters.
+/// The project that an inbox belongs to: usually the real path of a repository's main worktree, or any other text of 1
+/// to 1024 characters without control or invisible ones.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct ProjectName(Box<str>);
 
 impl ProjectName {
-    /// The project of whoever named none.
+    /// The project of a request that names none.
     pub const DEFAULT: &str = "default";
 
     /// The name as text.
@@ -118,8 +128,9 @@ impl FromStr for ProjectName {
     type Err = InvalidName;
 
     fn from_str(text: &str) -> Result<Self, InvalidName> {
-        let sound =
-            !text.trim().is_empty() && text.len() <= 1024 && !text.chars().any(is_unprintable);
+        let sound = !text.trim().is_empty()
+            && text.chars().nth(MAX_PROJECT).is_none()
+            && !text.chars().any(is_unprintable);
         if sound {
             Ok(Self(text.into()))
         } else {
@@ -157,7 +168,7 @@ pub fn is_unprintable(c: char) -> bool {
             | '\u{e0000}'..='\u{e007f}')
 }
 
-/// At most 64 characters of `text`, each unprintable one as `\u{…}`.
+/// At most the first 64 characters of `text`, with each unprintable one as `\u{…}`.
 fn printable(text: &str) -> String {
     let mut shown = String::new();
     for c in text.chars().take(64) {
@@ -175,7 +186,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_that_could_leave_their_place_are_refused() {
+    fn names_that_could_escape_a_path_or_a_line_are_refused() {
         let long = "a".repeat(65);
         for bad in [
             "",
@@ -196,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_people_use_are_taken() {
+    fn common_names_are_accepted() {
         for good in [
             "primary",
             "agent-abc123",

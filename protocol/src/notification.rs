@@ -11,51 +11,55 @@ pub const MAX_ITEM_BYTES: usize = 64 * 1024;
 /// A stored notification. Fields keep this order on the wire.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Notification {
-    /// Its number in the log, below 2^53.
+    /// The number of the notification's record in the log, below 2^53.
     pub id: Seq,
-    /// When it was said.
+    /// When the sender posted it.
     pub ts: Timestamp,
-    /// Who says it.
+    /// The sender.
     pub from: InboxName,
-    /// What it is.
+    /// The name that the sender's session had then, if it differs from `from`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from_name: Option<String>,
+    /// The type, JSON field `type`.
     #[serde(rename = "type")]
     pub kind: Kind,
     /// The text.
     pub msg: String,
-    /// The inbox it was sent to, if one was named.
+    /// The inbox that the sender named; absent if the type decided.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<InboxName>,
-    /// The project it belongs to.
+    /// The project that it belongs to.
     pub project: ProjectName,
-    /// How much it matters.
+    /// The priority, which decides the order of delivery.
     pub priority: Priority,
     /// A line above the text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// Anything a program wants to add.
+    /// Any JSON value that the sender adds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<Value>,
-    /// Whose state it changes, if not the sender's.
+    /// The session whose state this changes, if it is not the sender.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<InboxName>,
-    /// Whose worker the sender is.
+    /// The session that the sender is a worker of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<InboxName>,
-    /// What it replaces: a newer one with the same key, project, inbox and sender supersedes it while it is pending.
+    /// The key to replace it by: a newer notification with the same key, project, inbox and sender supersedes it while
+    /// it is pending.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
-    /// The notification it answers.
+    /// The id of the notification that this one answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reply_to: Option<Seq>,
-    /// When it stops being offered.
+    /// When the hub stops offering it.
     pub expires_at: Timestamp,
-    /// The answers a question offers.
+    /// The answers that a question offers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub options: Option<Vec<String>>,
-    /// How many replies lie before it.
+    /// The number of replies before it in its thread.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub hops: u32,
-    /// When the hub stored it, where that differs from `ts` (it was spooled).
+    /// When the hub stored it, if that differs from `ts`, because the notification was spooled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub received: Option<Timestamp>,
 }
@@ -65,23 +69,23 @@ fn is_zero(hops: &u32) -> bool {
     *hops == 0
 }
 
-/// A notification as somebody posts it: only `msg` is needed. Aliases are those of other tools.
+/// A notification as a client posts it; only `msg` is required. Aliases are the field names of other tools.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Post {
     /// The text.
     #[serde(alias = "message")]
     pub msg: String,
-    /// Who says it; `unknown` when absent.
+    /// The sender; `unknown` when absent.
     #[serde(default, alias = "source", skip_serializing_if = "Option::is_none")]
     pub from: Option<InboxName>,
-    /// The inbox to reach; without it the type decides.
+    /// The inbox to deliver it to; when absent, the type decides.
     #[serde(default, alias = "target", skip_serializing_if = "Option::is_none")]
     pub to: Option<InboxName>,
-    /// What it is; `complete`, without effect on the session's state, when absent.
+    /// The type; when absent it is `complete` and does not change the session's state.
     #[serde(default, rename = "type", skip_serializing_if = "Option::is_none")]
     pub kind: Option<Kind>,
-    /// How much it matters.
+    /// The priority; `normal` when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub priority: Option<Priority>,
     /// The project; `default` when absent.
@@ -90,61 +94,66 @@ pub struct Post {
     /// A line above the text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// Anything a program wants to add; `metadata.type` counts where `type` is absent.
-    #[serde(default, alias = "metadata", skip_serializing_if = "Option::is_none")]
+    /// Any JSON value; `metadata.type` is the type if `type` is absent.
+    #[serde(
+        default,
+        alias = "metadata",
+        deserialize_with = "crate::null::value",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub data: Option<Value>,
-    /// Whose state it changes, if not the sender's.
+    /// The session whose state this changes, if it is not the sender.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<InboxName>,
-    /// Whose worker the sender is.
+    /// The session that the sender is a worker of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<InboxName>,
-    /// What it replaces.
+    /// The key to replace it by, as in [`Notification::key`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
-    /// The notification it answers.
+    /// The id of the notification that this one answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reply_to: Option<Seq>,
-    /// When it stops being offered; 7 days from now (a question: 30 days) when absent.
+    /// When the hub stops offering it; when absent, in 7 days, or in 30 days for a question.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Timestamp>,
-    /// Seconds until it stops being offered, instead of `expires_at`.
+    /// Seconds until the hub stops offering it, instead of `expires_at`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ttl: Option<u64>,
-    /// The answers a question offers.
+    /// The answers that a question offers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub options: Option<Vec<String>>,
-    /// When it was said, if not now.
+    /// When it was posted, if not now.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ts: Option<Timestamp>,
 }
 
-/// What became of one posted notification.
+/// The hub's answer to one posted notification.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Published {
-    /// Its number.
+    /// The notification's id.
     pub id: Seq,
-    /// The project it was taken into.
+    /// The project that the hub stored it in.
     pub project: ProjectName,
-    /// The inboxes it was put into.
+    /// The inboxes that the hub put it into.
     pub inboxes: Vec<InboxTouched>,
-    /// Waiters whose condition it met.
+    /// The number of waiters that it woke.
     pub woken: u32,
-    /// What the sender may want to know: a misaddressed message must be loud.
+    /// A warning for the sender, for example that the message was addressed to an unknown session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
 }
 
-/// What became of a posted batch.
+/// The hub's answer to a posted batch.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PublishedBatch {
-    /// The numbers, in the order of the request.
+    /// The ids, in the order of the request.
     pub ids: Vec<Seq>,
-    /// The inboxes that the batch reached.
+    /// The inboxes that the hub put the batch into.
     pub inboxes: Vec<InboxTouched>,
-    /// Waiters whose condition the batch met.
+    /// The number of waiters that the batch woke.
     pub woken: u32,
-    /// What the sender may want to know.
+    /// A warning for the sender, as in [`Published::hint`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! What the person wants to be told, and when.
+//! The person's preferences: types to notify about, mutes and quiet hours.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -8,42 +8,43 @@ use serde::{Deserialize, Serialize};
 
 use crate::{InboxName, Kind, ProjectName, Timestamp};
 
-/// The person's preferences, `GET` and `PUT /preferences`: one set for the hub. What is absent is empty.
+/// The person's preferences, `GET` and `PUT /preferences`: one set for the hub. An absent field is empty.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Preferences {
-    /// When only what is urgent is told.
+    /// The quiet hours, in which only `urgent` notifications alert the person.
+    #[serde(deserialize_with = "crate::null::object")]
     pub quiet: Option<Quiet>,
-    /// What is not told.
+    /// Projects and sessions of which only `urgent` notifications alert the person.
     pub mutes: Vec<Mute>,
-    /// The types that a browser notification is shown for.
+    /// The types that raise a browser notification.
     pub notify: BTreeSet<Kind>,
-    /// The types that are heard.
+    /// The types that play a sound.
     pub sound: BTreeSet<Kind>,
 }
 
-/// Quiet hours, every day. Where `to` is before `from`, they last over midnight.
+/// Quiet hours, every day. If `to` is before `from`, they last past midnight.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Quiet {
-    /// When they begin.
+    /// The time at which they begin.
     pub from: TimeOfDay,
-    /// When they are over.
+    /// The time at which they end.
     pub to: TimeOfDay,
-    /// Whose clock says so.
+    /// The time zone of both times.
     pub zone: Zone,
 }
 
-/// A project or one of its sessions that is not told, for good or until a time.
+/// A project, or one of its sessions, that is muted for good or until a time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Mute {
-    /// The project.
+    /// The project that is muted, or the project of the muted session.
     pub project: ProjectName,
-    /// The session; every one when absent.
+    /// The session; every session of the project when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<InboxName>,
-    /// Until when; readers ignore one that is over.
+    /// When the mute ends; readers ignore a mute that has ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<Timestamp>,
 }
@@ -56,7 +57,7 @@ pub struct TimeOfDay {
     minute: u8,
 }
 
-/// No time of the day.
+/// The error for a text that is not a time of the day.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("'{0}' is not a time of the day (HH:MM, 00:00 to 23:59)")]
 pub struct InvalidTimeOfDay(String);
@@ -100,13 +101,13 @@ impl fmt::Display for TimeOfDay {
     }
 }
 
-/// What may be the name of a time zone: 1 to 64 of `A-Z a-z 0-9 / _ + -`. Whether there is one of that name, the time
-/// zone database knows.
+/// A name of a time zone: 1 to 64 of `A-Z a-z 0-9 / _ + -`. Parsing does not check that the zone exists; the time zone
+/// database does.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Zone(Box<str>);
 
-/// Nothing that can be the name of a time zone.
+/// The error for a time zone that does not exist, or whose name cannot be one.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "unknown time zone '{0}' (expected a name of the IANA time zone database, such as Europe/Berlin)"
@@ -119,7 +120,7 @@ impl Zone {
         &self.0
     }
 
-    /// The error that says that the time zone database does not know it.
+    /// The error for a zone that the time zone database does not contain.
     pub fn unknown(&self) -> UnknownZone {
         UnknownZone(self.0.to_string())
     }
@@ -152,7 +153,7 @@ impl From<Zone> for String {
     }
 }
 
-/// The beginning of a text, fit to be shown.
+/// The first 64 characters of a text, without unprintable ones.
 fn printable(text: &str) -> String {
     text.chars()
         .take(64)
@@ -165,14 +166,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_time_of_the_day_is_what_it_was() {
+    fn a_time_of_the_day_is_written_as_it_was_read() {
         for text in ["00:00", "07:05", "23:59"] {
             assert_eq!(text.parse::<TimeOfDay>().unwrap().to_string(), text);
         }
     }
 
     #[test]
-    fn what_is_no_time_of_the_day_is_refused() {
+    fn a_malformed_time_of_the_day_is_refused() {
         for text in [
             "", "7:00", "24:00", "12:60", "12.30", "12:3a", "12:30:00", "-1:00", "１2:0",
         ] {
@@ -181,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn a_zone_leads_nowhere_else() {
+    fn a_zone_name_cannot_leave_the_directory_of_the_database() {
         for text in [
             "",
             "../etc/passwd",
@@ -202,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn types_are_kept_once_in_the_order_of_the_table() {
+    fn types_are_stored_once_in_the_order_of_the_table() {
         let given = r#"{"notify":["error","needs_input","error","question"]}"#;
         let preferences: Preferences = serde_json::from_str(given).unwrap();
         let kinds: Vec<Kind> = preferences.notify.into_iter().collect();
@@ -210,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_said_by_what_is_empty() {
+    fn empty_preferences_are_written_in_full_and_read_from_an_empty_object() {
         let nothing = serde_json::to_string(&Preferences::default()).unwrap();
         assert_eq!(
             nothing,

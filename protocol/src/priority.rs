@@ -1,34 +1,34 @@
-//! How much a notification matters.
+//! The priority of a notification.
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// How much a notification matters; the order is delivery order, most important first.
+/// The priority of a notification. The order is the order of delivery, most urgent first.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
 )]
 #[serde(rename_all = "lowercase", try_from = "String")]
 pub enum Priority {
-    /// Passes every limit and breaks barriers.
+    /// Delivered first; ends a wait before its barrier is met.
     Urgent,
-    /// Delivered before the rest.
+    /// Delivered before `Normal` and `Low`.
     High,
-    /// The default.
+    /// The default; wakes as the type says.
     #[default]
     Normal,
-    /// Only rides along with other deliveries.
+    /// Wakes nobody; delivered with the next notification that does.
     Low,
 }
 
-/// A priority that does not exist.
+/// The error for a priority that does not exist.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("unknown priority '{0}' (expected one of: urgent, high, normal, low)")]
 pub struct UnknownPriority(String);
 
 impl Priority {
-    /// The name on the wire.
+    /// The name in the API.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Urgent => "urgent",

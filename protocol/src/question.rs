@@ -1,57 +1,60 @@
-//! Questions: notifications that somebody must answer.
+//! Questions: notifications that need an answer.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{InboxName, Kind, ProjectName, Seq, Timestamp};
 
-/// Where a question stands. The last four are final.
+/// The state of a question. The last four are final.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum QuestionState {
-    /// Nobody took it.
+    /// The question has no answer and is not claimed.
     Open,
-    /// Somebody is on it.
+    /// A person or a session has claimed the question.
     Claimed,
-    /// It has its answer.
+    /// The question has its answer.
     Answered,
-    /// It was taken back, or was settled where it was asked.
+    /// The asker withdrew the question, or it was settled where it was asked.
     Withdrawn,
-    /// A newer one took its place.
+    /// A newer question took its place.
     Superseded,
-    /// Its time was over.
+    /// The question expired.
     Expired,
 }
 
 impl QuestionState {
-    /// Whether nothing changes it any more.
+    /// Whether the state is final: it never changes again.
     pub fn is_final(self) -> bool {
         !matches!(self, Self::Open | Self::Claimed)
     }
 }
 
-/// A question as it is shown. `id`, `msg`, `options` and `data` are its notification's.
+/// A question as the API shows it. `id`, `msg`, `options` and `data` are those of its notification.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Question {
-    /// Its notification's number.
+    /// The id of its notification.
     pub id: Seq,
-    /// The project.
+    /// The project that it belongs to.
     pub project: ProjectName,
-    /// Who asks.
+    /// The session that asks.
     pub from: InboxName,
+    /// The name of the asker's session, if it differs from `from`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from_name: Option<String>,
     /// `question` or `approval`.
     #[serde(rename = "type")]
     pub kind: Kind,
-    /// When it was asked.
+    /// When the asker posted it.
     pub ts: Timestamp,
-    /// Until when an answer is taken.
+    /// When it expires; until then the hub accepts an answer.
     pub expires_at: Timestamp,
-    /// Where it stands.
+    /// The question's state.
     pub state: QuestionState,
-    /// Who claimed, answered or withdrew it.
+    /// The person or session that claimed, answered or withdrew it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
-    /// The notification that answers it.
+    /// The id of the notification that answers it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer_id: Option<Seq>,
     /// The answer's text.
@@ -59,29 +62,30 @@ pub struct Question {
     pub answer: Option<String>,
     /// The question's text.
     pub msg: String,
-    /// The answers it offers.
+    /// The answers that it offers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub options: Option<Vec<String>>,
-    /// What the asker added.
+    /// Any JSON value that the asker added.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<Value>,
-    /// Whether an answer given to the hub reaches the asker, as things are. An answer that does not is kept all the same.
+    /// Whether an answer given to the hub reaches the asker. If a dialog of the asker's own terminal waits for the
+    /// answer, the hub refuses one.
     pub deliverable: bool,
-    /// Where the asker is, as far as it is known; only where an answer does not reach it.
+    /// The place where the asker runs, as far as the hub knows it; absent if an answer by the hub reaches the asker.
     #[serde(default, rename = "where", skip_serializing_if = "Option::is_none")]
     pub place: Option<Place>,
 }
 
-/// Where an agent's session runs.
+/// The place where an agent's session runs.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Place {
-    /// The machine.
+    /// The machine's host name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
-    /// Its working directory.
+    /// The working directory of the session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
-    /// Its tmux pane.
+    /// The tmux pane of the session, such as `%7`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pane: Option<String>,
 }
@@ -90,27 +94,43 @@ pub struct Place {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AnswerPost {
-    /// The text, or one of the options. For an approval `allow` or `deny`, with a reason behind a colon.
+    /// The text, or one of the options. For an approval `allow` or `deny`; a reason may follow `deny` after a colon.
     pub answer: String,
     /// The agent session that answers; absent for a person.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<InboxName>,
-    /// Who answers, where it is no session; `person` when absent.
+    /// The name of the one who answers, if it is not a session; `person` when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<InboxName>,
-    /// Anything a program wants to add.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// Any JSON value that the client adds.
+    #[serde(
+        default,
+        deserialize_with = "crate::null::value",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub data: Option<Value>,
 }
 
-/// Who claims or withdraws, `POST /questions/{id}/claim` and `/withdraw`.
+/// Whether an answer allows what an approval asks for, and the reason of a denial. Reads `allow`, `deny`, `deny: why`
+/// and synonyms; `None` for any other answer.
+pub fn verdict(answer: &str) -> Option<(bool, Option<String>)> {
+    let (word, reason) = answer.split_once(':').unwrap_or((answer, ""));
+    let reason = Some(reason.trim().to_owned()).filter(|it| !it.is_empty());
+    match word.trim().to_ascii_lowercase().as_str() {
+        "allow" | "yes" | "approve" => Some((true, None)),
+        "deny" | "no" => Some((false, reason)),
+        _ => None,
+    }
+}
+
+/// The one who claims or withdraws, the body of `POST /questions/{id}/claim` and `/withdraw`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ByPost {
-    /// The agent session that does it.
+    /// The agent session that claims or withdraws; absent for a person.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<InboxName>,
-    /// Who does it, where it is no session; `person` when absent.
+    /// The name of the one who claims or withdraws, if it is not a session; `person` when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<InboxName>,
 }

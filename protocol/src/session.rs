@@ -1,133 +1,141 @@
-//! Sessions as they are registered and shown.
+//! Sessions as clients register them and as the API shows them.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{Holder, InboxName, ProjectName, Seq, SessionState, Timestamp};
 
-/// A process on a machine. A number alone is given again; with the time of its start and the boot it is not.
+/// A process on a machine. The system reuses a process number; together with its start and the boot it is unique.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Process {
-    /// Its number.
+    /// The process number.
     pub pid: u32,
-    /// When it started: field 22 of `proc_pid_stat(5)`, in clock ticks since boot.
+    /// When the process started: field 22 of `proc_pid_stat(5)`, in clock ticks since boot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started: Option<u64>,
-    /// `/proc/sys/kernel/random/boot_id`.
+    /// The machine's boot, as in `/proc/sys/kernel/random/boot_id`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub boot_id: Option<String>,
 }
 
-/// What is said of a session, `PUT /sessions/{id}`. What is absent stays as it is known.
+/// A session's own data, the body of `PUT /sessions/{id}`. An absent field keeps its value.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SessionInfo {
-    /// The name it would like; made unique in its project.
+    /// The name that the session asks for; the hub makes it unique in the project.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// What runs: `claude`, `codex`, `gemini`, `opencode`, `run` …
+    /// The program that runs in the session: `claude`, `codex`, `gemini`, `opencode`, `run` …
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
-    /// The machine.
+    /// The machine's host name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
-    /// Its working directory.
+    /// The session's working directory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
-    /// Whose worker it is.
+    /// The session that it is a worker of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<InboxName>,
-    /// `primary` makes it the one that the person talks to.
+    /// `primary` makes it the session that the person talks to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub role: Option<String>,
-    /// Whether it runs in the project's main worktree.
+    /// Whether its directory is in the project's main worktree.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub main_worktree: Option<bool>,
-    /// Its process.
+    /// Whether it answers one prompt and ends (`claude -p`, `codex exec`, an Agent SDK program), so nothing can wake
+    /// it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub headless: Option<bool>,
+    /// The process that it runs in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub process: Option<Process>,
-    /// Its tmux pane, such as `%7`.
+    /// The session's tmux pane, such as `%7`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pane: Option<String>,
-    /// What it is about.
+    /// The session's title in its agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// Anything a program wants to add.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// Any JSON value that a program adds.
+    #[serde(
+        default,
+        deserialize_with = "crate::null::value",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub metadata: Option<Value>,
 }
 
-/// A session as it is shown.
+/// A session as the API shows it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Session {
-    /// What it is called for good; its inbox has this name.
+    /// The permanent id; the session's inbox has this name.
     pub id: InboxName,
-    /// Other ids it goes by, for example since a `/clear`.
+    /// Other ids of the session, for example the one since a `/clear`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub aliases: Vec<InboxName>,
-    /// A short name, unique in its project.
+    /// The short name, unique in its project.
     pub name: String,
-    /// The project.
+    /// The project that it belongs to.
     pub project: ProjectName,
-    /// What it told of itself, but for the name that it would like.
+    /// The session's own data, without the name that it asked for.
     #[serde(flatten)]
     pub info: SessionInfo,
-    /// Whether it is the project's primary.
+    /// Whether it is the primary session of its project.
     pub primary: bool,
-    /// What it is doing; absent until it said so.
+    /// The state; absent until a notification or a hook has reported one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<SessionState>,
-    /// What tells the state, for example `Stop hook`.
+    /// The source of the state, for example `Stop hook`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub evidence: Option<String>,
-    /// Since when it is in that state.
+    /// When it entered that state.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<Timestamp>,
-    /// Whether its process died unfinished.
+    /// Whether its process died before the session ended.
     #[serde(default)]
     pub gone: bool,
-    /// Whether it works and said nothing for ten minutes.
+    /// Whether it is working and has reported nothing for ten minutes.
     #[serde(default)]
     pub silent: bool,
-    /// When it was last heard of.
+    /// When the hub last received anything from it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_seen: Option<Timestamp>,
-    /// Its last notification.
+    /// The id of its last notification that reported a state.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last: Option<Seq>,
     /// How many notifications are pending in its inbox.
     pub pending: u64,
-    /// Who waits at its inbox.
+    /// The waiter at its inbox, if one is connected.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waiter: Option<Holder>,
-    /// Whether something wakes it.
+    /// Whether a notification can wake it now.
     pub wake: Wake,
-    /// Who listens for its next stop.
+    /// The listeners for its next stop.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub listeners: Vec<Listener>,
 }
 
-/// Whether something wakes a session.
+/// Whether a notification can wake a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Wake {
-    /// Somebody waits at its inbox.
+    /// A waiter is connected to its inbox.
     Live,
-    /// Nobody does now; somebody did since the hub started, or its hooks are live.
+    /// No waiter is connected now, but one was since the hub started, or the session's hooks are live.
     Stale,
-    /// Nobody does or did.
+    /// No waiter has been connected since the hub started, and the session has no live hooks.
     None,
 }
 
-/// Somebody who is told of a session's next stop.
+/// A listener: a session or the person, notified of a session's next stop.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Listener {
-    /// Who is told.
+    /// The inbox that is notified.
     pub caller: InboxName,
-    /// Since when.
+    /// When the listener was set.
     pub since: Timestamp,
-    /// Until when something must have come.
+    /// The deadline by which the session must have stopped, if one was set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<Timestamp>,
 }
@@ -135,13 +143,16 @@ pub struct Listener {
 /// The answer to `PUT /sessions/{target}/listeners/{caller}`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Listening {
-    /// The session that is listened to.
+    /// The session whose stop the listener waits for.
     pub target: InboxName,
-    /// Whether this made the listener; not so where it was there.
+    /// The session's name, if it differs from `target`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target_name: Option<String>,
+    /// Whether this request created the listener; `false` if it existed before.
     pub created: bool,
-    /// Whether it fired at once, because the target had stopped already.
+    /// Whether the listener fired at once, because the target had already stopped.
     pub fired: bool,
-    /// The target's state, if it is known.
+    /// The target's state, if the hub knows it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<SessionState>,
 }
@@ -149,19 +160,19 @@ pub struct Listening {
 /// The answer to `DELETE /sessions/{target}/listeners/{caller}`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unlistened {
-    /// Whether there was one.
+    /// Whether there was a listener to remove.
     pub removed: bool,
 }
 
-/// A sender that is no session.
+/// A sender that is not a session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Source {
-    /// The project.
+    /// The project that it sends to.
     pub project: ProjectName,
-    /// Its name.
+    /// The sender's name.
     pub name: InboxName,
-    /// When it last said something.
+    /// When its last notification was posted.
     pub last_seen: Timestamp,
-    /// What it last said.
+    /// The id of its last notification.
     pub last: Seq,
 }

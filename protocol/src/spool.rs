@@ -1,43 +1,44 @@
-//! Notifications that were said while the hub was down, as files.
+//! The spool: requests that could not be sent to the hub, as files.
 
 use serde::de::Error as _;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-/// One file in `STATE_DIR/spool`, named by its key: a request that could not be made.
+/// One file in `STATE_DIR/spool`, named by its key: a request that could not be sent.
 #[derive(Debug, Clone, Serialize)]
 #[serde(into = "File")]
 pub struct SpoolItem {
-    /// The Idempotency-Key of every attempt to send it. Keys sort by the time they were made, so that files do.
+    /// The Idempotency-Key of every attempt to send it. Keys sort by the time they were made, so the files do too.
     pub key: String,
-    /// What could not be sent.
+    /// The request.
     pub said: Spooled,
 }
 
-/// A request that could not be made.
+/// A request that could not be sent.
 #[derive(Debug, Clone)]
 pub enum Spooled {
-    /// `POST /notify` with this body, byte for byte, so that a repeat is known as one: a [`crate::Post`] with its `ts`.
+    /// `POST /notify` with this body, a [`crate::Post`] with its `ts`. It is sent byte for byte, so that the hub
+    /// recognises a repeat.
     Post(Box<RawValue>),
-    /// `POST /hooks/{agent}`.
+    /// `POST /hooks/{agent}` with its query and body.
     Hook(SpooledHook),
 }
 
-/// A `POST /hooks/{agent}` that could not be made. Nobody is left to read its answer.
+/// A `POST /hooks/{agent}` that could not be sent. Its answer is discarded, because the hook has ended.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SpooledHook {
-    /// Which agent: the path's last segment.
+    /// The agent: the last segment of the path.
     pub agent: String,
-    /// The query, encoded, without the question mark.
+    /// The query string, percent-encoded, without the question mark.
     pub query: String,
-    /// When the event was, in milliseconds since 1970: a number, so that no client has to read dates.
+    /// When the event occurred, in milliseconds since 1970: a number, so that clients need no date parser.
     pub ts: i64,
-    /// The body.
+    /// The hook's JSON.
     pub body: Box<RawValue>,
 }
 
-/// A file as it is written: exactly one of `post` and `hook`.
+/// The content of a file: exactly one of `post` and `hook`.
 #[derive(Serialize, Deserialize)]
 struct File {
     /// The version of this format, [`SpoolItem::VERSION`].
@@ -64,36 +65,36 @@ impl From<SpoolItem> for File {
     }
 }
 
-/// Why a file in the spool is not an item.
+/// Why a file in the spool is not a valid item.
 #[derive(Debug, thiserror::Error)]
 pub enum SpoolError {
-    /// Not this format.
+    /// The file is not in this format.
     #[error("not a spool item: {0}")]
     Malformed(#[from] serde_json::Error),
-    /// A format of another version.
+    /// The file has another version of the format.
     #[error(
         "spool format {0} is not known (this version reads up to {known})",
         known = SpoolItem::VERSION
     )]
     Unsupported(u32),
-    /// Neither of what can be kept, or both.
+    /// The file has neither `post` nor `hook`, or both.
     #[error("expected either post or hook")]
     Ambiguous,
-    /// A name that is not the key inside.
+    /// The file's name differs from its key.
     #[error("the file's name is not the key inside")]
     Misnamed,
 }
 
 impl SpoolItem {
-    /// The version of the format.
+    /// The version of this format.
     pub const VERSION: u32 = 1;
 
-    /// The item that sends `said` under `key`.
+    /// Returns the item that sends `said` under `key`.
     pub fn new(key: String, said: Spooled) -> Self {
         Self { key, said }
     }
 
-    /// Reads the file `name` with these `bytes`.
+    /// Parses the content `bytes` of the file `name`.
     pub fn parse(name: &str, bytes: &[u8]) -> Result<Self, SpoolError> {
         let text = std::str::from_utf8(bytes).map_err(serde_json::Error::custom)?;
         let file: File = serde_json::from_str(text)?;
@@ -124,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn an_item_keeps_the_body_byte_for_byte() {
+    fn an_item_preserves_the_body_byte_for_byte() {
         let body = r#"{"msg":"a \u001b",  "ts":"2026-11-21T21:46:08.042Z"}"#;
         let file = serde_json::to_vec(&item(body)).unwrap();
         let read = SpoolItem::parse("k1", &file).unwrap();
@@ -132,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hook_is_kept_with_its_query_and_time() {
+    fn a_hook_is_stored_with_its_query_and_time() {
         let body = r#"{"hook_event_name":"Stop",  "n":1.0}"#;
         let hook = SpooledHook {
             agent: "claude".into(),
@@ -151,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_of_another_name_version_or_form_is_refused() {
+    fn a_file_of_another_name_version_or_format_is_refused() {
         let file = serde_json::to_string(&item("{}")).unwrap();
         assert!(SpoolItem::parse("k2", file.as_bytes()).is_err());
         assert!(SpoolItem::parse("k1", file.replace(":1,", ":2,").as_bytes()).is_err());

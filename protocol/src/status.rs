@@ -1,38 +1,38 @@
-//! Status files: a session tells its state with one line in a file of its own name.
+//! Status files: a session reports its state with one line in a file that has the session's name.
 //!
-//! The first line is `STATE message`; the message may be missing, further lines mean nothing. Whoever writes needs no
+//! The first line is `STATE message`. The message is optional, and further lines are ignored. Writing one needs no
 //! socket, no program and no JSON: `echo "needs_input Which port?" > "$HUB_STATUS_FILE"`.
 
 use std::fmt;
 use std::str::FromStr;
 
-use crate::Kind;
+use crate::{InboxName, Kind};
 
-/// What the first line of a status file says.
+/// The first line of a status file, parsed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StatusLine {
-    /// The state, as the type of notification that tells it.
+    /// The state, as the type of notification that reports it.
     pub kind: Kind,
-    /// The message; the state in words where none was given.
+    /// The message; if the line has none, the state in words.
     pub msg: String,
 }
 
-/// Why a file tells no state.
+/// Why the content of a file is not a status.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum StatusError {
-    /// No text in the first line.
+    /// The first line has no text.
     #[error("it is empty")]
     Empty,
-    /// More than [`StatusLine::MAX_FILE_BYTES`].
+    /// The file has more than [`StatusLine::MAX_FILE_BYTES`].
     #[error("it has more than {} bytes", StatusLine::MAX_FILE_BYTES)]
     TooLarge,
-    /// More than [`StatusLine::MAX_BYTES`].
+    /// The first line has more than [`StatusLine::MAX_BYTES`].
     #[error("its first line has more than {} bytes", StatusLine::MAX_BYTES)]
     TooLong,
-    /// Not UTF-8, or with NUL.
+    /// The first line is not UTF-8, or contains NUL.
     #[error("its first line is not text in UTF-8")]
     NotText,
-    /// The first word is no state.
+    /// The first word is not a state.
     #[error(
         "its first word is no state (expected completed, needs_input, needs_testing, error or working)"
     )]
@@ -40,12 +40,13 @@ pub enum StatusError {
 }
 
 impl StatusLine {
-    /// The largest file.
+    /// The largest size of a file, in bytes.
     pub const MAX_FILE_BYTES: usize = 64 * 1024;
-    /// The longest first line, without its end.
+    /// The longest first line in bytes, without its line feed.
     pub const MAX_BYTES: usize = 8 * 1024;
 
-    /// Reads the content of a status file, or as much of it as shows that it is too large.
+    /// Parses the content of a status file. A caller may pass only its first `MAX_FILE_BYTES + 1` bytes, enough to
+    /// refuse a larger file.
     pub fn read(content: &[u8]) -> Result<Self, StatusError> {
         if content.len() > Self::MAX_FILE_BYTES {
             return Err(StatusError::TooLarge);
@@ -58,16 +59,30 @@ impl StatusLine {
         line.parse()
     }
 
-    /// Whether the first line has its end: without one, somebody may still be writing it.
+    /// Whether the first line ends with a line feed. Without one, the writer may not have finished.
     pub fn is_finished(content: &[u8]) -> bool {
         content.contains(&b'\n')
     }
 
-    /// The line that tells `kind`, if a status file can tell it.
+    /// The Idempotency-Key of this line from one write of the file of `session`: the inode number, and the seconds and
+    /// nanoseconds of the last change. Every program that reports a write uses this key, so the hub stores it once.
+    pub fn key(&self, session: &InboxName, (file, seconds, nanos): (u64, i64, i64)) -> String {
+        // FNV-1a of the line, because two writes within the resolution of a file system's clock differ only by their
+        // lines.
+        let hash = self
+            .to_string()
+            .bytes()
+            .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+                (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+            });
+        format!("status-file:{session}:{file:x}.{seconds:x}.{nanos:x}.{hash:x}")
+    }
+
+    /// Returns the line that reports `kind`, or `None` if no documented state stands for it. A long message is cut.
     pub fn of(kind: Kind, msg: &str) -> Option<Self> {
         word(kind)?;
         let mut msg = msg.split_whitespace().collect::<Vec<_>>().join(" ");
-        // Room for the longest state.
+        // Leave room for the longest state.
         let mut end = msg.len().min(Self::MAX_BYTES - 16);
         while !msg.is_char_boundary(end) {
             end -= 1;
@@ -100,7 +115,7 @@ impl FromStr for StatusLine {
     }
 }
 
-/// As a file holds it, without the end of the line.
+/// Writes the line as in a file, without the line feed.
 impl fmt::Display for StatusLine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let state = word(self.kind).unwrap_or(self.kind.as_str());
@@ -113,7 +128,7 @@ fn first_line(content: &[u8]) -> &[u8] {
     &content[..end.unwrap_or(content.len())]
 }
 
-/// The states that a status file is documented to hold.
+/// The documented state for a type, if there is one.
 fn word(kind: Kind) -> Option<&'static str> {
     match kind {
         Kind::Complete => Some("completed"),
@@ -125,7 +140,7 @@ fn word(kind: Kind) -> Option<&'static str> {
     }
 }
 
-/// What a state alone says; nothing for a type that tells no state.
+/// The message for a state without one; `None` for a type that reports no state.
 fn in_words(kind: Kind) -> Option<&'static str> {
     Some(match kind {
         Kind::Complete => "completed",
@@ -150,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn every_state_is_a_type_and_the_rest_of_the_line_is_the_message() {
+    fn the_first_word_is_the_state_and_the_rest_is_the_message() {
         for (text, kind, msg) in [
             (
                 "completed Implemented the login feature\n",
@@ -181,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_state_alone_has_a_message_too() {
+    fn a_state_without_a_message_gets_a_default_message() {
         for (text, kind, msg) in [
             ("completed\n", Kind::Complete, "completed"),
             ("needs_input \n", Kind::Question, "needs input"),
@@ -194,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn what_tells_no_state_says_why() {
+    fn content_that_is_not_a_status_is_refused_with_the_reason() {
         let long = format!("error {}\n", "x".repeat(StatusLine::MAX_BYTES));
         let large = format!("error\n{}", "x".repeat(StatusLine::MAX_FILE_BYTES));
         for (content, why) in [
@@ -216,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read_back() {
+    fn a_line_that_was_written_is_read_back() {
         for kind in Kind::ALL {
             let Some(line) = StatusLine::of(kind, "a\nb  c") else {
                 continue;
@@ -229,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn a_type_that_changes_no_state_is_not_written() {
+    fn a_type_that_changes_no_state_has_no_line() {
         assert_eq!(StatusLine::of(Kind::Message, "x"), None);
         assert_eq!(StatusLine::of(Kind::Answer, "x"), None);
     }

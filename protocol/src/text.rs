@@ -1,11 +1,49 @@
-//! Text from others, made safe for a model.
+//! Escapes and filters text from others for a terminal, a log and a model.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
 
 use crate::is_unprintable;
 
-/// `json` on one line, without what could hide in its strings or end the line: C0, C1, ESC, bidi controls, zero-width
-/// and tag characters, written out or as `\u…`. Line feeds and tabs stay as `\n` and `\t`.
+/// Returns `text` on one line without terminal controls: they become `\n`, `\t` or `\u…`, as in a JSON string.
+pub fn one_line(text: &str) -> Cow<'_, str> {
+    escaped(text, is_unprintable, |c| match c {
+        '\n' => Some("\\n"),
+        '\t' => Some("\\t"),
+        _ => None,
+    })
+}
+
+/// Returns `text` with each unsafe character replaced: by what `shown` returns, or by `\u…` if that is `None`.
+pub fn escaped(
+    text: &str,
+    is_unsafe: fn(char) -> bool,
+    shown: impl Fn(char) -> Option<&'static str>,
+) -> Cow<'_, str> {
+    if !text.chars().any(is_unsafe) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        match shown(c) {
+            _ if !is_unsafe(c) => out.push(c),
+            Some(shown) => out.push_str(shown),
+            None => {
+                for unit in c.encode_utf16(&mut [0; 2]) {
+                    // Writing to a String cannot fail.
+                    let _ = write!(out, "\\u{unit:04x}");
+                }
+            }
+        }
+    }
+    Cow::Owned(out)
+}
+
+/// Returns `json` on one line, without characters that could hide text or end the line: C0, C1, ESC, bidi controls,
+/// zero-width and tag characters, whether literal or escaped as `\u…`. Escaped line feeds and tabs stay as `\n` and
+/// `\t`.
 ///
-/// The same JSON otherwise, byte for byte; what is no JSON becomes one safe line all the same.
+/// The rest is unchanged, byte for byte. A text that is not JSON becomes one safe line too.
 pub fn for_model(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
     let mut rest = json;
@@ -27,18 +65,19 @@ pub fn for_model(json: &str) -> String {
     out
 }
 
-/// Copies the escape that `text` begins with, unless it stands for something hidden; its length.
+/// Copies the escape that `text` begins with, unless it stands for a hidden character. Returns the length of the escape
+/// in bytes.
 fn escape(text: &str, out: &mut String) -> usize {
     let (stands_for, length) = match text.as_bytes().get(1) {
         Some(b'u') => code_point(text),
         Some(b'b') => (Some('\u{8}'), 2),
         Some(b'f') => (Some('\u{c}'), 2),
         Some(b'r') => (Some('\r'), 2),
-        Some(byte) if byte.is_ascii() => {
+        Some(byte) if byte.is_ascii_graphic() || *byte == b' ' => {
             out.push_str(&text[..2]);
             return 2;
         }
-        // Not JSON: the backslash goes, what follows is looked at by itself.
+        // Not a JSON escape: drop the backslash, and filter the next character by itself.
         _ => (None, 1),
     };
     match stands_for {
@@ -50,7 +89,8 @@ fn escape(text: &str, out: &mut String) -> usize {
     length
 }
 
-/// What a `\uXXXX`, or two of them as a surrogate pair, stands for, and how long it is; nothing for half a pair.
+/// The character that a `\uXXXX`, or two of them as a surrogate pair, stands for, and the length in bytes. `None` for
+/// half a pair.
 fn code_point(text: &str) -> (Option<char>, usize) {
     let unit = |at: usize| {
         let digits = text.get(at..at + 6)?.strip_prefix("\\u")?;
@@ -67,9 +107,15 @@ fn code_point(text: &str) -> (Option<char>, usize) {
     pair.map_or((None, 6), |c| (Some(c), 12))
 }
 
-/// Besides what a terminal acts on or hides: variation selectors, in which whole texts can be smuggled.
-fn is_hidden(c: char) -> bool {
-    is_unprintable(c) || matches!(c, '\u{ad}' | '\u{180e}' | '\u{e0080}'..='\u{e0fff}')
+/// Whether `c` is invisible to a person but not to a model: terminal controls, and the characters that Unicode calls
+/// default ignorable (`DerivedCoreProperties.txt` of Unicode 17), such as variation selectors, fillers and tags, which
+/// can smuggle whole texts. Includes annotations and the controls of musical and shorthand notation.
+pub fn is_hidden(c: char) -> bool {
+    is_unprintable(c)
+        || matches!(c,
+            '\u{ad}' | '\u{34f}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
+            | '\u{206a}'..='\u{206f}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}'
+            | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
 }
 
 #[cfg(test)]
@@ -77,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_hides_is_taken_out_however_it_is_written() {
+    fn hidden_characters_are_removed_literal_or_escaped() {
         let cases = [
             ("{\"m\":\"a\u{1b}[2Jb\u{9b}\"}", "{\"m\":\"a[2Jb\"}"),
             (r#"{"m":"a\u001b[2J\u009b\u200B\u202e"}"#, r#"{"m":"a[2J"}"#),
@@ -89,6 +135,14 @@ mod tests {
             (r#"{"m":"a\b\f\rb\u0000"}"#, r#"{"m":"ab"}"#),
             (r#"{"m":"half \ud83d pair"}"#, r#"{"m":"half  pair"}"#),
             (r#"{"\u202ekey":1}"#, r#"{"key":1}"#),
+            (
+                "{\"m\":\"a\u{fe0f}\u{206a}\u{3164}\u{34f}b\"}",
+                r#"{"m":"ab"}"#,
+            ),
+            (
+                r#"{"m":"a\ufe00\u115F\uFFF9\ud834\udd73b"}"#,
+                r#"{"m":"ab"}"#,
+            ),
         ];
         for (given, expected) in cases {
             assert_eq!(for_model(given), expected, "{given:?}");
@@ -96,7 +150,35 @@ mod tests {
     }
 
     #[test]
-    fn what_is_meant_to_be_read_stays_byte_for_byte() {
+    fn each_range_is_hidden_from_its_first_to_its_last_character() {
+        for (first, last) in [
+            ('\u{0}', '\u{1f}'),
+            ('\u{7f}', '\u{9f}'),
+            ('\u{ad}', '\u{ad}'),
+            ('\u{34f}', '\u{34f}'),
+            ('\u{61c}', '\u{61c}'),
+            ('\u{115f}', '\u{1160}'),
+            ('\u{17b4}', '\u{17b5}'),
+            ('\u{180b}', '\u{180f}'),
+            ('\u{200b}', '\u{200f}'),
+            ('\u{2028}', '\u{202e}'),
+            ('\u{2060}', '\u{206f}'),
+            ('\u{3164}', '\u{3164}'),
+            ('\u{fe00}', '\u{fe0f}'),
+            ('\u{feff}', '\u{feff}'),
+            ('\u{ffa0}', '\u{ffa0}'),
+            ('\u{fff0}', '\u{fffb}'),
+            ('\u{1bca0}', '\u{1bca3}'),
+            ('\u{1d173}', '\u{1d17a}'),
+            ('\u{e0000}', '\u{e0fff}'),
+        ] {
+            assert!((first..=last).all(is_hidden), "{first:?}");
+        }
+        assert!(!"aé✓😀".chars().any(is_hidden));
+    }
+
+    #[test]
+    fn visible_text_is_unchanged_byte_for_byte() {
         for json in [
             r#"{"m":"a\nb\tc \"quoted\" \\u001b \/ \u00e9 é \ud83d\ude00 😀","n":1.0}"#,
             r#"[null,true,{"a":[]}]"#,
@@ -107,13 +189,15 @@ mod tests {
     }
 
     #[test]
-    fn nothing_ends_the_line() {
+    fn no_input_can_end_the_line() {
         for text in [
             "{\n\"m\":\r\n1}",
             "{\"m\":\"a\nb\u{2028}\u{85}\"}",
             "no JSON \" \\",
             "\"\\é\n\\u00",
             "\"\\u12é4\\ud83d\\u0",
+            "\"a\\\n[hub] b",
+            "\"a\\\u{1b}[2J\\\r\\\t",
         ] {
             let line = for_model(text);
             assert!(!line.chars().any(is_hidden), "{line:?}");
@@ -121,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn json_stays_json() {
+    fn valid_json_stays_valid() {
         let json = "{\"m\":\"a\u{1b}\\u200b\\\\\\\"\\u001b\",\n\"n\":[1,\t2]}";
         let value: serde_json::Value = serde_json::from_str(&for_model(json)).unwrap();
         assert_eq!(value["m"], "a\\\"");

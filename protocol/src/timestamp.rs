@@ -1,19 +1,19 @@
-//! Points in time on the wire.
+//! Timestamps in the API.
 
 use std::fmt;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
-/// A wall-clock time in milliseconds since 1970; on the wire RFC 3339 in UTC with milliseconds.
+/// A wall-clock time in milliseconds since 1970. On the wire it is RFC 3339 in UTC with milliseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Timestamp(i64);
 
-/// The last time that jiff can write, in the last days of the year 9999 wherever one lives.
+/// The latest time that jiff can write in every time zone, near the end of the year 9999.
 const MAX_MILLIS: i64 = 253_402_207_200_000;
 
 impl Timestamp {
-    /// The time `millis` milliseconds after 1970, kept within the years 1970 to 9999.
+    /// The time `millis` milliseconds after 1970, clamped to the years 1970 to 9999.
     pub fn from_millis(millis: i64) -> Self {
         Self(millis.clamp(0, MAX_MILLIS))
     }
@@ -23,14 +23,14 @@ impl Timestamp {
         self.0
     }
 
-    /// This machine's wall clock, now.
+    /// The current time of this machine's wall clock.
     pub fn now() -> Self {
         let since = SystemTime::now().duration_since(UNIX_EPOCH);
         let millis = since.map_or(0, |since| since.as_millis());
         Self::from_millis(i64::try_from(millis).unwrap_or(MAX_MILLIS))
     }
 
-    /// This time, moved by `millis`.
+    /// Returns this time moved by `millis`, clamped as in [`Self::from_millis`].
     #[must_use]
     pub fn plus_millis(self, millis: i64) -> Self {
         Self::from_millis(self.0.saturating_add(millis))
@@ -44,12 +44,18 @@ impl fmt::Display for Timestamp {
     }
 }
 
-impl std::str::FromStr for Timestamp {
-    type Err = jiff::Error;
+/// The error for a text that is not an RFC 3339 time with an offset.
+// jiff's own error would link all of its messages into `hubctl`, which is built for size.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("not an RFC 3339 time with an offset, such as 2026-11-21T21:46:08Z")]
+pub struct InvalidTimestamp;
 
-    /// Reads RFC 3339 with any offset.
+impl std::str::FromStr for Timestamp {
+    type Err = InvalidTimestamp;
+
+    /// Parses RFC 3339 with any offset.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let time: jiff::Timestamp = text.parse()?;
+        let time: jiff::Timestamp = text.parse().map_err(|_| InvalidTimestamp)?;
         Ok(Self::from_millis(time.as_millisecond()))
     }
 }
@@ -73,21 +79,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_time_survives_the_wire() {
+    fn a_time_is_written_as_rfc_3339_and_read_back() {
         let time = Timestamp::from_millis(1_795_297_568_042);
         assert_eq!(time.to_string(), "2026-11-21T21:46:08.042Z");
         assert_eq!(time.to_string().parse::<Timestamp>().unwrap(), time);
     }
 
     #[test]
-    fn a_time_too_far_away_becomes_the_last_that_can_be_written() {
+    fn a_time_out_of_range_becomes_the_last_that_can_be_written() {
         let last = Timestamp::from_millis(i64::MAX);
         assert_eq!(last.to_string(), "9999-12-30T22:00:00.000Z");
         assert_eq!(last.to_string().parse::<Timestamp>().unwrap(), last);
     }
 
     #[test]
-    fn an_offset_is_read() {
+    fn a_time_with_an_offset_is_converted_to_utc() {
         let time: Timestamp = "2026-02-17T14:30:05-06:00".parse().unwrap();
         assert_eq!(time.to_string(), "2026-02-17T20:30:05.000Z");
     }

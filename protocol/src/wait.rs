@@ -1,35 +1,36 @@
-//! What a waiter gets.
+//! The answers of the API to waiters.
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::{InboxName, Kind, Seq};
 
-/// The answer to `GET /wait` that brings something.
+/// The answer to `GET /wait` with notifications.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct WaitReply {
-    /// The notifications, most important first, then oldest first; `redelivered` is added to one that was offered before.
+    /// The notifications, most important first, then oldest first. `redelivered` is added to one that was offered
+    /// before.
     pub notifications: Vec<Box<RawValue>>,
-    /// What acknowledges exactly these.
+    /// The lease token: acknowledging with it acknowledges exactly these notifications.
     pub lease: String,
-    /// How many more are pending.
+    /// How many more notifications are pending in the inboxes.
     pub remaining: u64,
-    /// Why it ended now.
+    /// Why the wait ended.
     pub why_woken: WhyWoken,
-    /// What became of the barrier, if there was one.
+    /// The state of the barrier, if the request had one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub barrier: Option<BarrierReport>,
 }
 
-/// How a notification is brought to an agent's session.
+/// How a notification reaches an agent's session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Way {
-    /// A waiter that the agent's own hooks started; its end wakes the session.
+    /// A waiter that the agent's own hooks started; its exit wakes the session.
     Rewake,
     /// `hubctl wait` in the background of the session.
     Wait,
-    /// Along with the answer to a hook.
+    /// In the answer to a hook.
     Hook,
 }
 
@@ -37,30 +38,30 @@ pub enum Way {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "reason", rename_all = "snake_case")]
 pub enum WhyWoken {
-    /// Something was pending already.
+    /// A notification was pending already.
     Pending,
-    /// This one came.
+    /// This notification arrived.
     Arrived {
-        /// Its number.
+        /// The notification's id.
         id: Seq,
-        /// Who said it.
+        /// The sender.
         from: InboxName,
-        /// What it is.
+        /// The type.
         #[serde(rename = "type")]
         kind: Kind,
     },
-    /// What a reader got and never acknowledged is offered again.
+    /// A notification is offered again, because its reader did not acknowledge it.
     Returned,
-    /// The barrier is met.
+    /// The barrier was met.
     Barrier,
-    /// The time is over, and something is pending behind the barrier.
+    /// The wait timed out, and a notification is pending behind the barrier.
     Timeout,
 }
 
-/// What became of a barrier.
+/// The state of a barrier at the end of a wait.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BarrierReport {
-    /// Whether everything it waited for came.
+    /// Whether the barrier was met.
     pub met: bool,
     /// The sessions that have not finished.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

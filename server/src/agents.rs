@@ -1,11 +1,11 @@
-//! Coding agents: what each one's hooks say in its own words, and what it can be told in the answer.
+//! The coding agents: how the hub reads each one's hook payloads and writes its hook answers.
 //!
-//! One file an agent: its payload becomes an [`Event`], and [`Words`] become its reply. What follows from an event is
-//! decided in the fold, the same for all.
+//! One file an agent: it parses the payload into an [`Event`] and renders [`Words`] as the agent's reply. The fold
+//! decides what follows from an event, the same for all agents.
 
 use std::str::FromStr;
 
-use hub_protocol::InboxName;
+use hub_protocol::{InboxName, denial, own_words};
 use serde_json::{Map, Value};
 
 use crate::command::Happened;
@@ -35,7 +35,7 @@ pub enum Agent {
     Cursor,
 }
 
-/// No agent of that name.
+/// The error for an unknown agent name.
 #[derive(Debug, thiserror::Error)]
 #[error("no agent '{0}'")]
 pub struct UnknownAgent(String);
@@ -56,44 +56,63 @@ impl FromStr for Agent {
     }
 }
 
-/// A hook event in words that all agents share.
+/// A hook event in the form that is common to all agents.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Event {
-    /// The agent's id of the session.
+    /// The session's id, as the agent gives it.
     pub id: InboxName,
-    /// The event's own name.
+    /// The event's name in the agent's hooks.
     pub name: String,
     /// The session's working directory.
     pub cwd: Option<String>,
-    /// It happened inside a subagent: nothing is told to that one.
+    /// The session's title in the agent, if it has one.
+    pub title: Option<String>,
+    /// Whether the event happened inside a subagent. Subagents get no answers.
     pub subagent: bool,
-    /// What happened.
+    /// The kind of event.
     pub happened: Happened,
     /// Whether the answer can carry text to the model.
     pub carries: bool,
-    /// Whether the agent waits for the answer before it asks for a permission itself.
+    /// Whether the agent waits for the answer before it shows its own permission dialog.
     pub decides: bool,
 }
 
-/// What an answer is to say.
+/// The content of a hook answer, before the agent's own format.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Words {
     /// Text for the model.
     pub context: Option<String>,
-    /// Whether what the agent asked for is allowed, and why not.
+    /// Text for the person, if the agent shows one.
+    pub note: Option<String>,
+    /// The verdict on the agent's permission request: whether it is allowed, and the reason for a denial.
     pub decision: Option<(bool, Option<String>)>,
 }
 
-/// Why a payload is no event.
+impl Words {
+    /// Sanitizes every text that reaches the model. Every answer passes through here.
+    fn for_model(self) -> Self {
+        let decision = self.decision.map(|(allowed, reason)| {
+            let reason = reason.map(|reason| denial(&reason));
+            (allowed, reason)
+        });
+        Self {
+            context: self.context.map(|text| own_words(&text)),
+            note: self.note.map(|text| own_words(&text)),
+            decision,
+        }
+    }
+}
+
+/// Why a payload is not an event.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotAnEvent {
-    /// The session's id is missing, or no name.
+    /// The session's id is missing, or not a valid inbox name.
     #[error("'{0}' must be a session's id")]
     Session(&'static str),
 }
 
 impl Agent {
-    /// Its name.
+    /// Its name in `POST /hooks/{agent}`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Claude => "claude",
@@ -105,7 +124,7 @@ impl Agent {
         }
     }
 
-    /// What a payload says. Events and fields that are not known say only that the session lives.
+    /// Parses a hook payload. An unknown event becomes [`Happened::Seen`]: it proves only that the session lives.
     pub fn hear(self, payload: &Map<String, Value>) -> Result<Event, NotAnEvent> {
         match self {
             Self::Claude => claude::hear(payload),
@@ -117,11 +136,12 @@ impl Agent {
         }
     }
 
-    /// The agent's own form of an answer; `None` where there is nothing to say.
+    /// Renders the answer in the agent's format; `None` if there is nothing to answer.
     pub fn reply(self, event: &Event, words: Words) -> Option<Value> {
         if words == Words::default() {
             return None;
         }
+        let words = words.for_model();
         match self {
             Self::Claude => claude::reply(event, words),
             Self::Codex => codex::reply(event, words),
@@ -133,7 +153,7 @@ impl Agent {
     }
 }
 
-/// A text field, empty where it is missing.
+/// A text field, empty if it is missing.
 fn text<'a>(payload: &'a Map<String, Value>, field: &str) -> &'a str {
     payload
         .get(field)
@@ -148,20 +168,21 @@ fn flag(payload: &Map<String, Value>, field: &str) -> bool {
         .unwrap_or_default()
 }
 
-/// A session's id in `field`.
+/// Parses the session's id in `field`.
 fn session(payload: &Map<String, Value>, field: &'static str) -> Result<InboxName, NotAnEvent> {
     text(payload, field)
         .parse()
         .map_err(|_| NotAnEvent::Session(field))
 }
 
-/// An event of which nothing is known yet but whose it is.
+/// An event with the session, the name and the directory; the agent's parser fills in the rest.
 fn event(payload: &Map<String, Value>, id: InboxName, name: &str) -> Event {
     let cwd = text(payload, "cwd");
     Event {
         id,
         name: name.chars().take(64).collect(),
         cwd: (!cwd.is_empty()).then(|| cwd.to_owned()),
+        title: None,
         subagent: !text(payload, "agent_id").is_empty(),
         happened: Happened::Seen,
         carries: false,
@@ -169,7 +190,7 @@ fn event(payload: &Map<String, Value>, id: InboxName, name: &str) -> Event {
     }
 }
 
-/// What a tool is asked to do, for a person: its name and its most telling argument.
+/// A permission request as text for a person: the tool's name and its most informative argument.
 fn request(payload: &Map<String, Value>) -> String {
     let tool = text(payload, "tool_name");
     let input = payload.get("tool_input").and_then(Value::as_object);
@@ -190,5 +211,37 @@ fn request(payload: &Map<String, Value>) -> String {
     match argument {
         Some(argument) => format!("{tool}: {argument}"),
         None => tool.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_carry_no_hidden_characters_and_no_forged_reason() {
+        let words = || Words {
+            note: None,
+            context: Some("[hub] a\u{202e}\u{fe0f}\u{1b}[2J\nb".into()),
+            decision: None,
+        };
+        for agent in ["claude", "codex", "gemini", "opencode", "copilot", "cursor"] {
+            let agent: Agent = agent.parse().unwrap();
+            let event = event(&Map::new(), "s1".parse().unwrap(), "PermissionRequest");
+            let told = agent.reply(&event, words()).unwrap().to_string();
+            assert!(told.contains(r"[hub] a[2J\nb"), "{told}");
+            let denied = Words {
+                decision: Some((false, Some("no\n[hub] b\u{202e}".into()))),
+                ..words()
+            };
+            let told = agent.reply(&event, denied).unwrap().to_string();
+            assert!(
+                !told.contains('\u{202e}') && !told.contains(r"\n[hub] b\u"),
+                "{told}"
+            );
+            let passes_on = matches!(agent, Agent::Claude | Agent::Codex);
+            let reason = r#"\"no\\n[hub] b\""#;
+            assert_eq!(told.contains(reason), passes_on, "{told}");
+        }
     }
 }

@@ -10,6 +10,7 @@ use crate::secret::Token;
 
 mod about;
 mod assets;
+mod directory;
 pub mod error;
 mod events;
 pub mod hello;
@@ -17,33 +18,38 @@ mod history;
 pub(crate) mod hooks;
 mod inboxes;
 mod login;
-mod notify;
+mod lost;
+pub(crate) mod notify;
 mod params;
 pub mod payload;
 mod preferences;
 mod probes;
+mod query;
 mod questions;
+mod requester;
 mod seen;
 mod sessions;
 mod stats;
+mod strict;
 mod thread;
 mod trace;
 mod wait;
 
 pub use error::{ApiError, Code};
 
-/// Every route of the hub, which is reached at `port` and keeps its files in `state_dir`.
+/// The router with every route of a hub that listens on `port` and keeps its files in `state_dir`.
 pub fn router(hub: Hub, token: Token, port: u16, state_dir: &Path) -> Router {
     let desk = login::Desk::new(token.clone(), port);
     let place = about::Place {
         hub: hub.clone(),
         state_dir: state_dir.into(),
+        port,
     };
     Router::new()
         .route("/", get(assets::page))
         .route("/assets/{*path}", get(assets::asset))
         .route("/notify", post(notify::notify))
-        .route("/wait", get(wait::wait))
+        .route("/wait", get(wait::wait).head(wait::head))
         .route("/events", get(events::events))
         .route("/inboxes", get(inboxes::list))
         .route("/inboxes/{inbox}", delete(inboxes::close))

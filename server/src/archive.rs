@@ -1,8 +1,8 @@
-//! The archive: a second fold on a thread of its own, so that the writer never stalls for snapshots and retention.
+//! The archive: a second fold on its own thread, so that the writer never waits for snapshots or retention.
 //!
-//! It follows the journal, saves the fold when due, and drops the log's old end in this order: ask the writer for a
-//! [`Command::Trim`] that carries what is still pending → see its `Trimmed` record come by in the log → drop blocks,
-//! never one that the older of the two snapshots kept would need.
+//! It follows the journal, saves the fold when a snapshot is due, and drops the log's oldest blocks in this order. It
+//! asks the writer for a [`Command::Trim`] that carries the pending notifications, waits for the `Trimmed` record in
+//! the log, and drops the blocks below it, except those that the older of the two kept snapshots needs.
 
 use std::io;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -21,17 +21,17 @@ mod retention;
 
 pub use retention::Retention;
 
-/// How often the journal is looked at: snapshots and retention are in no hurry.
+/// The interval between rounds; snapshots and retention are not urgent.
 const EVERY: Duration = Duration::from_secs(1);
 /// Bytes read from the journal at once.
 const CHUNK: usize = 256 * 1024;
 
-/// When the fold is saved.
+/// When a snapshot of the fold is due: at the first of two limits.
 #[derive(Debug, Clone, Copy)]
 pub struct SnapshotsDue {
-    /// After so many records.
+    /// The number of records since the last snapshot.
     pub records: u64,
-    /// After so many bytes of records.
+    /// The size of these records in bytes.
     pub bytes: u64,
 }
 
@@ -44,7 +44,7 @@ impl Default for SnapshotsDue {
     }
 }
 
-/// Why the fold could not be read back.
+/// Why the fold could not be recovered.
 #[derive(Debug, thiserror::Error)]
 pub enum RecoverError {
     /// The journal could not be read.
@@ -53,21 +53,21 @@ pub enum RecoverError {
     /// The snapshots could not be read.
     #[error(transparent)]
     Snapshot(#[from] SnapshotError),
-    /// A record could not be read.
+    /// A record could not be decoded.
     #[error("record {seq}: {error}")]
     Record {
-        /// Its number.
+        /// The record's number.
         seq: Seq,
-        /// What is wrong.
+        /// Why its payload could not be decoded.
         error: DecodeError,
     },
-    /// The log's beginning is gone and no snapshot holds what was in it.
+    /// The oldest records were dropped, and no snapshot includes them.
     #[error(
         "no snapshot holds what was before record {earliest}: put the directory 'snapshots' back, or run `hubd adopt` \
          to go on with what the journal still holds"
     )]
     NoSnapshot {
-        /// The first record of the log.
+        /// The first kept record.
         earliest: Seq,
     },
 }
@@ -85,25 +85,25 @@ impl From<RecoverError> for JournalError {
     }
 }
 
-/// A fold and how far it has read.
+/// A fold, and how far in the log it reaches.
 #[derive(Debug, Clone)]
 pub struct Recovered {
-    /// The last record in it.
+    /// The last record that the fold includes.
     pub seq: Seq,
-    /// The last record of the snapshot it was built on, 0 without one.
+    /// The last record of the snapshot that it was built on; 0 without one.
     pub snapshot: Seq,
     /// The fold.
     pub state: State,
 }
 
-/// Reads the fold back: the newest sound snapshot and the rest of the log.
+/// Recovers the fold from the newest usable snapshot and the records after it.
 pub fn recover(journal: &dyn Journal, snapshots: &Snapshots) -> Result<Recovered, RecoverError> {
     let mut recovered = newest(journal, snapshots)?;
     recovered.follow(journal, |_| {})?;
     Ok(recovered)
 }
 
-/// Folds a journal that was never trimmed, from its beginning.
+/// Folds a journal that was never trimmed, from its first record.
 pub fn replay(journal: &dyn Journal) -> Result<Recovered, RecoverError> {
     let mut recovered = Recovered::empty();
     recovered.follow(journal, |_| {})?;
@@ -146,7 +146,7 @@ impl Recovered {
         }
     }
 
-    /// Takes in what the journal has beyond; `seen` is shown the bytes of each record.
+    /// Applies the journal's records after `seq`. Calls `seen` with the payload size of each one in bytes.
     fn follow(
         &mut self,
         journal: &dyn Journal,
@@ -154,6 +154,9 @@ impl Recovered {
     ) -> Result<(), RecoverError> {
         while self.seq < journal.head() {
             for entry in journal.read(self.seq + 1, CHUNK)? {
+                if entry.seq > self.seq + 1 {
+                    demand_kept(journal, self.seq + 1)?;
+                }
                 self.take_in(&entry)?;
                 seen(entry.payload.len() as u64);
             }
@@ -171,25 +174,34 @@ impl Recovered {
     }
 }
 
-/// What the archive works with.
+/// Fails if the record `seq` was lost after the journal was opened: a fold without it would be wrong.
+fn demand_kept(journal: &dyn Journal, seq: Seq) -> Result<(), RecoverError> {
+    let lost = journal.hole_at(seq).filter(|hole| !hole.settled);
+    lost.map_or(Ok(()), |hole| {
+        let (at, reason) = (hole.from, "it cannot be read any more".into());
+        Err(JournalError::Corrupt { at, reason }.into())
+    })
+}
+
+/// The archive's inputs and connections.
 pub struct Parts {
     /// The journal to follow.
     pub journal: Arc<dyn Journal>,
-    /// Where snapshots go.
+    /// The snapshots that it reads and saves.
     pub snapshots: Snapshots,
-    /// Where to begin, see [`recover`].
+    /// The fold to start from, see [`recover`].
     pub recovered: Recovered,
-    /// When to save.
+    /// When to save a snapshot.
     pub due: SnapshotsDue,
-    /// What to keep.
+    /// Which records to keep.
     pub retention: Retention,
-    /// The wall clock.
+    /// Returns the current wall-clock time.
     pub clock: Box<dyn Fn() -> Timestamp + Send>,
-    /// Hands a command to the writer; false where it was not taken, then it is tried again later.
+    /// Submits a command to the writer. Returns `false` if the writer refused it; the archive then retries later.
     pub submit: Box<dyn Fn(Command) -> bool + Send>,
 }
 
-/// The running thread. Dropping it saves the fold once more and ends it.
+/// A handle to the thread. Dropping it saves a last snapshot and ends the thread.
 #[derive(Debug)]
 pub struct Archive {
     signal: Arc<Signal>,
@@ -238,7 +250,7 @@ impl Drop for Archive {
 }
 
 impl Signal {
-    /// Waits for the next round; whether it is time to end.
+    /// Waits for the next round. Returns whether the thread shall end.
     fn wait(&self) -> bool {
         let stopped = self.stopped.lock().unwrap_or_else(PoisonError::into_inner);
         let waited = self
@@ -253,16 +265,16 @@ pub struct Archivist {
     parts: Parts,
     records_since: u64,
     bytes_since: u64,
-    /// The size of the last snapshot.
+    /// The size of the last snapshot in bytes.
     saved_bytes: u64,
-    /// The bound of a trim that was submitted and has not come by yet, and when.
+    /// The bound and the time of a submitted trim whose record has not been read from the log yet.
     asked: Option<(Seq, Timestamp)>,
-    /// The bound below which nothing is left to drop.
+    /// The bound below which all droppable blocks were dropped.
     dropped: Seq,
 }
 
 impl Archivist {
-    /// Before its first round.
+    /// Prepares the archive; [`Self::round`] does the work.
     pub fn new(parts: Parts) -> Self {
         let records_since = parts.recovered.seq - parts.recovered.snapshot;
         Self {
@@ -275,7 +287,7 @@ impl Archivist {
         }
     }
 
-    /// Follows the journal, saves the fold when due, and drops what need not be kept.
+    /// Follows the journal, saves a snapshot if one is due, and applies retention.
     pub fn round(&mut self) -> Result<(), RecoverError> {
         self.follow()?;
         if self.is_due() {
@@ -284,14 +296,15 @@ impl Archivist {
         self.retain()
     }
 
-    /// A snapshot is as large as what is pending: one that is not much smaller than what came since is not worth it yet.
+    /// Whether a snapshot is due. Its size grows with the pending notifications, so the new records must also have
+    /// twice the size of the last snapshot.
     fn is_due(&self) -> bool {
         let due = &self.parts.due;
         let much = self.records_since >= due.records || self.bytes_since >= due.bytes;
         much && self.bytes_since >= 2 * self.saved_bytes
     }
 
-    /// The last round: what the next start need not read again is saved.
+    /// Does the last round: saves a snapshot, so that the next start reads fewer records.
     pub fn finish(&mut self) -> Result<(), RecoverError> {
         self.follow()?;
         if self.records_since > 0 {
@@ -313,12 +326,17 @@ impl Archivist {
     }
 
     fn save(&mut self) -> Result<(), RecoverError> {
-        // The room that is left is for acknowledgements: without a snapshot the next start only reads more of the log.
+        // The remaining space is for acknowledgements. Without a snapshot the next start only reads more records.
         if self.parts.journal.health() == Health::Full {
             return Ok(());
         }
+        self.save_now()
+    }
+
+    /// Saves the fold even if the disk is full.
+    fn save_now(&mut self) -> Result<(), RecoverError> {
         let recovered = &self.parts.recovered;
-        // About as much as last time: a buffer that grows is copied again and again.
+        // Allocate a little more than the last size, because a growing buffer is copied repeatedly.
         let likely = self.saved_bytes + self.saved_bytes / 2;
         let mut payload = Vec::with_capacity(usize::try_from(likely).unwrap_or(0));
         let saved = serde_json::to_writer(&mut payload, &recovered.state)

@@ -1,42 +1,49 @@
-//! Bridges: they read and write the log like anyone else, and the core knows none of them.
+//! Bridges between the hub and files or processes. They use the log like any client; the core does not know them.
 
-use hub_protocol::{Post, SpoolItem, Spooled};
+use hub_protocol::{InboxName, Post, SpoolItem, Spooled};
 
-use crate::api::{ApiError, hooks};
+use crate::api::{ApiError, hooks, notify};
 use crate::command::{Command, Once};
 use crate::draft::{self, Context};
 use crate::hub::Hub;
 
+pub mod claude_sessions;
 pub mod local_sessions;
 pub mod spool;
 pub mod status_files;
 
-/// What became of a notification that a bridge submitted.
+/// The outcome of submitting a notification.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
-    /// It is durable, now or since an earlier attempt.
+    /// It is durable, from this attempt or an earlier one.
     Stored,
-    /// It will never be taken, for this reason.
+    /// It was refused for good, for this reason.
     Refused(String),
-    /// Not now: it is to be offered again.
+    /// It could not be stored now; submit it again later.
     Later,
 }
 
-/// Takes a spooled notification in, as if its request had come now.
+/// Stores a spooled item as if its request had arrived now.
 pub async fn submit(hub: &Hub, item: SpoolItem) -> Verdict {
     let body = match &item.said {
         Spooled::Post(body) => body.get(),
         Spooled::Hook(hook) => return verdict(hooks::spooled(hub, &item.key, hook).await),
     };
-    let post: Post = match serde_json::from_str(body) {
+    let mut post: Post = match serde_json::from_str(body) {
         Ok(post) => post,
         Err(error) => return Verdict::Refused(error.to_string()),
     };
+    // A file does not prove which process wrote it, so a spooled item cannot be from the person: its sender is
+    // `unknown`.
+    post.from = post.from.filter(|it| it.as_str() != InboxName::PERSON);
     let once = Once::new(&item.key, body.as_bytes());
-    store(hub, post, &Context::spooled(hub), once).await
+    match notify::place_answers(hub, vec![post]).await {
+        Ok(mut posts) => store(hub, posts.remove(0), &Context::spooled(hub), once).await,
+        Err(_) => Verdict::Later,
+    }
 }
 
-/// Stores `post`, once.
+/// Stores `post`; a retry with the same key is stored once.
 async fn store(hub: &Hub, post: Post, context: &Context<'_>, once: Once) -> Verdict {
     let draft = match draft::prepare(post, context) {
         Ok(draft) => draft,

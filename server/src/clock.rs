@@ -1,4 +1,4 @@
-//! The clock is a writer: one task sleeps until something is due and says so to the writer thread.
+//! The clock: one task that sleeps until the next deadline and then submits a tick to the writer thread.
 
 use std::time::{Duration, Instant};
 
@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 use crate::command::Command;
 use crate::hub::Hub;
 
-/// A moment, by both clocks: the wall's for what is said, the monotonic for what is measured.
+/// A moment on both clocks: the wall clock for timestamps, the monotonic one for durations.
 #[derive(Debug, Clone, Copy)]
 pub struct Now {
     /// The wall clock.
@@ -18,7 +18,7 @@ pub struct Now {
 }
 
 impl Now {
-    /// This moment.
+    /// Reads both clocks.
     pub fn read() -> Self {
         Self {
             wall: Timestamp::now(),
@@ -27,14 +27,14 @@ impl Now {
     }
 }
 
-/// Clocks are compared at least this often: timers stand still while the machine is suspended.
+/// The longest time between two comparisons of the clocks, because timers stop while the machine is suspended.
 const LONGEST_SLEEP: Duration = Duration::from_secs(30);
-/// How long to wait before a writer that could not listen is told again.
+/// The pause before a tick that the writer could not accept is submitted again.
 const RETRY: Duration = Duration::from_secs(1);
-/// Below this, wall and boot clock only drift; above, somebody moved one of them.
+/// A smaller difference of wall and boot clock is drift; a larger one means that the wall clock was set.
 const JUMP_MS: i64 = 60_000;
 
-/// Sleeps until the next deadline, over and over, until `shutdown`.
+/// Submits a tick at each deadline, and every jump of the wall clock, until `shutdown`.
 pub async fn run(hub: Hub, shutdown: CancellationToken) {
     let mut due = hub.next_due();
     let mut offset = wall_minus_boot();
@@ -62,7 +62,7 @@ pub async fn run(hub: Hub, shutdown: CancellationToken) {
     }
 }
 
-/// The wall clock's lead over the clock that counts from boot, suspension included, in milliseconds.
+/// Returns the wall clock's lead over the boot clock, which includes suspension, in milliseconds.
 fn wall_minus_boot() -> i64 {
     Timestamp::now().as_millis() - boot_millis()
 }

@@ -1,8 +1,8 @@
-//! Commands: what somebody asks of the hub, already parsed and validated, and why it may refuse.
+//! Commands: parsed and validated requests to the fold, and the reasons for which the fold refuses them.
 
 use bytes::Bytes;
 use hub_protocol::{
-    InboxName, Kind, Preferences, Priority, ProjectName, QuestionState, Seq, SessionInfo,
+    InboxName, Kind, Place, Preferences, Priority, ProjectName, QuestionState, Seq, SessionInfo,
     Timestamp, Way,
 };
 
@@ -12,197 +12,200 @@ mod hook;
 
 pub use hook::{Happened, Hook};
 
-/// What is asked of the fold.
-#[allow(clippy::large_enum_variant)] // one at a time, and moved once
+/// A request to the fold.
+#[allow(clippy::large_enum_variant)] // few exist at a time, and each is moved once
 #[derive(Debug, Clone)]
 pub enum Command {
     /// Store notifications, all or none.
     Notify {
-        /// What to store, in order.
+        /// The notifications to store, in order.
         drafts: Vec<Draft>,
-        /// Do it once for this key.
+        /// The Idempotency-Key, if the request has one: it is carried out once for each key.
         once: Option<Once>,
     },
-    /// Readers have these.
+    /// Acknowledge notifications.
     Ack {
         /// The project of the inboxes.
         project: ProjectName,
-        /// What each inbox's reader has.
+        /// Each inbox with the notifications that its reader acknowledges.
         items: Vec<(InboxName, Vec<Seq>)>,
-        /// Who read them.
+        /// The name of the reader.
         by: Option<String>,
-        /// The agent session that they were shown to, and how.
+        /// The agent session that saw them, and how they were shown.
         shown: Option<(InboxName, Way)>,
     },
-    /// Take notifications back.
+    /// Withdraw notifications.
     Withdraw {
-        /// Which.
+        /// The notifications to withdraw.
         ids: Vec<Seq>,
     },
-    /// Take back what is pending under a collapse key.
+    /// Withdraw the pending notifications with a collapse key.
     WithdrawKey {
-        /// The project.
+        /// The project of the inboxes.
         project: ProjectName,
-        /// The sender; any when absent.
+        /// The sender; `None` means any.
         from: Option<InboxName>,
-        /// The key.
+        /// The collapse key.
         key: String,
     },
-    /// The person's mark.
+    /// Mark notifications as seen or unseen.
     Seen {
-        /// The notifications.
+        /// The notifications to mark.
         ids: Vec<Seq>,
-        /// And every one up to this.
+        /// Mark every notification up to and including this one too.
         up_to: Option<Seq>,
-        /// Seen, or unseen again.
+        /// Whether to mark them as seen; `false` removes the mark.
         seen: bool,
     },
     /// Replace the person's preferences.
     SetPreferences(Box<Preferences>),
-    /// Remove an inbox and drop what is pending there.
+    /// Remove an inbox and drop its pending notifications.
     CloseInbox {
-        /// The project.
+        /// The project of the inbox.
         project: ProjectName,
-        /// The inbox.
+        /// The inbox to remove.
         inbox: InboxName,
     },
     /// Empty a project: its inboxes, keys and session states.
     Reset {
-        /// The project.
+        /// The project to empty.
         project: ProjectName,
-        /// And show nothing any more of what was said in it.
+        /// Whether to hide the project's earlier notifications from readers as well.
         history: bool,
     },
     /// Drop the log's prefix.
     Trim {
         /// The first number to keep.
         below: Seq,
-        /// The JSON of everything below that is still pending; what is missing here is evicted.
+        /// The JSON of each notification below that is still pending; any that is missing here is evicted.
         carried: Vec<(Seq, Bytes)>,
     },
-    /// Know a session, or more of it.
+    /// Register a session, or update its properties.
     Register {
-        /// The project.
+        /// The project of the session.
         project: ProjectName,
-        /// An id of it.
+        /// An id of the session.
         session: InboxName,
-        /// What is said of it.
+        /// The session's properties, as far as they are known.
         info: SessionInfo,
     },
-    /// A session is over.
+    /// End a session.
     End {
-        /// The project.
+        /// The project of the session.
         project: ProjectName,
-        /// The session.
+        /// An id or name of the session.
         session: InboxName,
-        /// Whether its process died.
+        /// Whether its process exited.
         gone: bool,
+        /// Whether to end it without a notification and withdraw its questions, because its last notification already
+        /// said how it ended.
+        quiet: bool,
     },
     /// Make a session the project's primary.
     TakePrimary {
-        /// The project.
+        /// The project of the session.
         project: ProjectName,
-        /// The session.
+        /// An id or name of the session.
         session: InboxName,
     },
-    /// What an agent's hook told.
+    /// Process an event of an agent's hook.
     Hook(Box<Hook>),
-    /// Tell a session of another's next stop.
+    /// Add a listener: notify a session of another session's next stop.
     Listen {
-        /// The project.
+        /// The project of both sessions.
         project: ProjectName,
-        /// Who is listened to.
+        /// The session whose stop is awaited.
         target: InboxName,
-        /// Who is told.
+        /// The session that is notified of the stop.
         caller: InboxName,
-        /// In how many milliseconds something must have come.
+        /// The deadline in milliseconds from now, after which the caller is notified in any case.
         within_ms: Option<i64>,
-        /// Only a stop that is still to come counts.
+        /// Whether only a future stop counts; otherwise a past one that was not yet reported does too.
         fresh: bool,
     },
-    /// Do not.
+    /// Remove a listener.
     Unlisten {
-        /// The project.
+        /// The project of both sessions.
         project: ProjectName,
-        /// Who is listened to.
+        /// The session whose stop is awaited.
         target: InboxName,
-        /// Who is told.
+        /// The session that would be notified.
         caller: InboxName,
     },
-    /// Be on a question.
+    /// Claim a question.
     Claim {
-        /// The question.
+        /// The number of the question.
         id: Seq,
-        /// Who.
+        /// The session or person that claims it.
         by: InboxName,
     },
-    /// Take a question back.
+    /// Withdraw a question.
     WithdrawQuestion {
-        /// The question.
+        /// The number of the question.
         id: Seq,
-        /// Who.
+        /// The session or person that withdraws it.
         by: InboxName,
     },
-    /// Time has passed: do what is due.
+    /// Do everything that is due by now: expiry, deadlines of listeners, overdue receipts.
     Tick,
-    /// The wall clock jumped by this many milliseconds.
+    /// Record a jump of the wall clock, and move pending deadlines with it.
     ClockMoved {
-        /// How far.
+        /// The jump in milliseconds, positive if forward.
         delta_ms: i64,
     },
 }
 
-/// A notification before it has a number.
-#[allow(clippy::struct_excessive_bools)] // each says one thing
+/// A notification that has no number yet.
+#[allow(clippy::struct_excessive_bools)] // independent properties
 #[derive(Debug, Clone)]
 pub struct Draft {
-    /// The project.
+    /// The notification's project.
     pub project: ProjectName,
-    /// Who says it.
+    /// The sender.
     pub from: InboxName,
-    /// What it is.
+    /// The notification's type.
     pub kind: Kind,
     /// Whether the sender named the type: a defaulted one changes no session's state.
     pub explicit_kind: bool,
-    /// The inbox that was named.
+    /// The inbox that the sender named.
     pub to: Option<InboxName>,
-    /// Whose worker the sender is.
+    /// The session whose worker the sender is.
     pub parent: Option<InboxName>,
-    /// Whose state it changes, if not the sender's.
+    /// The session whose state it changes, if it is not the sender.
     pub session: Option<InboxName>,
-    /// How much it matters.
+    /// The priority that the sender gave.
     pub priority: Priority,
-    /// What it replaces.
+    /// The collapse key: this notification replaces the sender's pending one with the same key.
     pub key: Option<String>,
-    /// The notification it answers.
+    /// The notification that it replies to.
     pub reply_to: Option<Seq>,
-    /// Whether an agent may allow what another asks to do.
+    /// Whether the sender may approve a permission that an agent asks for.
     pub may_approve: bool,
-    /// How many replies lie before it.
+    /// The number of replies between it and the first notification of its thread.
     pub hops: u32,
-    /// When it was said.
+    /// When it was sent.
     pub ts: Timestamp,
-    /// When it stops being offered.
+    /// When it expires.
     pub expires_at: Timestamp,
-    /// It wakes nobody: it comes late, or is told to whoever looks.
+    /// Whether it wakes nobody, because it is old or is only delivered with the next item that wakes.
     pub quiet: bool,
-    /// It goes to no inbox.
+    /// Whether it is only recorded: it goes to no inbox.
     pub recorded: bool,
-    /// The notification's JSON from after `{"id":N,` to the end, brace included.
+    /// The notification's JSON without its beginning `{"id":N,`, closing brace included.
     pub tail: Bytes,
 }
 
-/// An Idempotency-Key and what it was used for.
+/// An Idempotency-Key and the request that it belongs to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Once {
-    /// The key.
+    /// The value of the `Idempotency-Key` header.
     pub key: String,
     /// SHA-256 of the request, in hexadecimal.
     pub digest: String,
 }
 
 impl Once {
-    /// A key, and the body of the request it came with.
+    /// Hashes the request's body for `key`.
     pub fn new(key: &str, body: &[u8]) -> Self {
         use sha2::Digest as _;
         let digest = crate::secret::hex(&sha2::Sha256::digest(body));
@@ -213,24 +216,24 @@ impl Once {
     }
 }
 
-/// What the fold decided.
+/// The outcome of a command that the fold accepts.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Decision {
-    /// These records, to be committed together; none where nothing changes.
+    /// The records to commit together; none if nothing changes.
     Records(Vec<Record>),
-    /// It was done before, and made these.
+    /// The request was carried out before and made these notifications.
     Repeat(Vec<Seq>),
 }
 
 impl Decision {
-    /// Whether it says something, which takes room in the log until somebody has read it.
+    /// Whether it stores notifications, which occupy space in the log until a reader acknowledges them.
     pub fn speaks(&self) -> bool {
         let says = |record: &Record| matches!(record, Record::Notified(_));
         matches!(self, Self::Records(records) if records.iter().any(says))
     }
 }
 
-/// Why the fold says no. Nothing has changed.
+/// Why the fold refuses a command. Nothing has changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
     /// The key was used for another request.
@@ -241,58 +244,85 @@ pub enum Refusal {
     TooManyInboxes {
         /// `the project` or `the hub`.
         scope: &'static str,
-        /// The cap.
+        /// The most inboxes in that scope.
         cap: usize,
     },
-    /// No such inbox.
+    /// The project has no inbox of this name.
     #[error("no inbox '{inbox}' in project '{project}'")]
     UnknownInbox {
-        /// The project.
+        /// The project in the request.
         project: ProjectName,
-        /// The inbox.
+        /// The name in the request.
         inbox: InboxName,
-        /// The nearest known name.
+        /// The most similar known name.
         nearest: Option<InboxName>,
     },
-    /// A notification that does not exist, or is above the head.
+    /// A number that is above the head, so no notification has it.
     #[error("no notification {0}")]
     UnknownId(Seq),
-    /// No such session.
+    /// The project has no session of this id or name.
     #[error("no session '{name}' in project '{project}'")]
     UnknownSession {
-        /// The project.
+        /// The project in the request.
         project: ProjectName,
-        /// What was asked for.
+        /// The id or name that was requested.
         name: InboxName,
-        /// The nearest known name.
+        /// The most similar known name.
         nearest: Option<String>,
     },
-    /// A session cannot listen for itself.
+    /// A session tried to listen for its own stop.
     #[error("a session cannot listen for its own stop")]
     OwnListener,
     /// A cap on listeners is reached.
     #[error("the hub has {cap} listeners already")]
     TooManyListeners {
-        /// The cap.
+        /// The most listeners of the hub.
         cap: usize,
     },
-    /// The question is settled already.
+    /// The question has already reached its final state.
     #[error("question {id} is {} already", state_name(*state))]
     QuestionSettled {
-        /// The question.
+        /// The number of the question.
         id: Seq,
-        /// How.
+        /// The final state.
         state: QuestionState,
     },
-    /// Somebody else has to answer.
+    /// The agent shows this question in its own dialog, which answers from the hub cannot reach.
+    #[error(
+        "{name} shows this in a dialog of its own: answer it there ({})",
+        place_of(place)
+    )]
+    InTerminal {
+        /// The number of the question.
+        id: Seq,
+        /// The name of the session that asks.
+        name: String,
+        /// The host, directory and tmux pane of the session, as far as they are known.
+        place: Place,
+    },
+    /// The agent's hook waits for a decision, and the answer is neither `allow` nor `deny`.
+    #[error("this decides nothing: answer allow, or deny: why")]
+    NoVerdict(Seq),
+    /// The answerer may not answer this question.
     #[error("{0}")]
     NotYours(&'static str),
-    /// An answer that names no open question.
+    /// The answer names no open question.
     #[error("an answer must name an open question in reply_to")]
     NoSuchQuestion,
-    /// A time that was over before it came.
+    /// The notification expires before it is stored.
     #[error("expires_at lies in the past")]
     ExpiredAlready,
+}
+
+/// Formats a place for people: `host mill, /src/hub, tmux pane %7`.
+fn place_of(place: &Place) -> String {
+    let host = place.host.as_ref().map(|it| format!("host {it}"));
+    let pane = place.pane.as_ref().map(|it| format!("tmux pane {it}"));
+    let known = [host, place.cwd.clone(), pane];
+    match known.into_iter().flatten().collect::<Vec<_>>() {
+        parts if parts.is_empty() => "the hub does not know where it runs".into(),
+        parts => parts.join(", "),
+    }
 }
 
 fn state_name(state: QuestionState) -> &'static str {

@@ -1,4 +1,4 @@
-//! Settings: one file of defaults, overlaid by the configuration file, the environment and flags.
+//! Settings: built-in defaults, overridden by the configuration file, the environment and flags.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -14,10 +14,10 @@ pub use values::{
 mod layers;
 mod values;
 
-/// Settings that have an environment variable of their own.
+/// Settings that have their own environment variable.
 const VARIABLES: [(&str, &str); 2] = [("HUB_LISTEN", "listen"), ("HUB_STATE_DIR", "state_dir")];
 
-/// Looks up an environment variable.
+/// A lookup of environment variables.
 pub type Env<'a> = &'a dyn Fn(&str) -> Option<OsString>;
 
 /// The flags that choose settings.
@@ -38,35 +38,35 @@ pub struct ConfigArgs {
     pub set: Vec<String>,
 }
 
-/// Every setting.
+/// All settings.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// Where to listen.
+    /// The loopback port to listen on.
     pub listen: Listen,
-    /// Where everything is kept.
+    /// The directory of everything that the hub stores.
     pub state_dir: PathBuf,
-    /// Values of the Host header that are taken besides the loopback names.
+    /// Values of the Host header that are accepted besides the loopback names.
     pub allowed_hosts: Vec<String>,
-    /// What stores the log.
+    /// The storage backend of the log.
     pub journal: Backend,
-    /// Threads that serve connections.
+    /// Number of threads that serve connections.
     pub workers: Positive,
-    /// What one hub serves at a time.
+    /// Limits on connections, queues and times.
     pub limits: Limits,
-    /// How often an agent is woken.
+    /// Wake limits of agent sessions.
     pub wake: Wake,
-    /// Whether a permission that an agent asks for is held for an answer by the hub.
+    /// Whether an agent's permission request is held for an answer through the hub.
     pub approvals: bool,
-    /// Whether an agent may give a permission to another.
+    /// Whether an agent may answer another agent's permission request.
     pub agents_may_approve: bool,
-    /// What the log keeps.
+    /// Retention of the log.
     pub retention: Retention,
-    /// When a snapshot is due.
+    /// When a snapshot is saved.
     pub snapshot: Snapshot,
-    /// What is logged, and how.
+    /// Level and format of the hub's own logs.
     pub log: Log,
-    /// Where each came from.
+    /// Every setting's value and source.
     #[serde(skip)]
     layers: Layers,
 }
@@ -74,40 +74,40 @@ pub struct Config {
 /// Why the settings cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
-    /// The file cannot be read.
+    /// The configuration file cannot be read.
     #[error("cannot read {}: {source}", path.display())]
     Unreadable {
-        /// The file.
+        /// Its path.
         path: PathBuf,
-        /// Why.
+        /// The I/O error.
         source: std::io::Error,
     },
     /// A setting that does not exist.
     #[error("{origin}: unknown setting '{key}' (run hubd --print-config for the list)")]
     UnknownKey {
-        /// Where.
+        /// The source that names it.
         origin: Source,
         /// The key, with its section.
         key: String,
     },
-    /// No TOML, or a value that its setting does not take.
+    /// Invalid TOML, or a value that its setting does not accept.
     #[error("{origin}: {reason}")]
     BadValue {
-        /// Where.
+        /// The source of the value.
         origin: Source,
-        /// Why, with the key.
+        /// The parser's message, with the setting's name.
         reason: String,
     },
-    /// A path or value that is no UTF-8.
+    /// A path or value that is not UTF-8.
     #[error("'{0}' is not UTF-8")]
     NotUnicode(String),
-    /// Neither `XDG_STATE_HOME` nor a home directory.
+    /// Neither `XDG_STATE_HOME` nor a home directory is known.
     #[error("no home directory: say where to keep the hub's state with --state-dir")]
     NoHome,
 }
 
 impl Config {
-    /// Reads the defaults, then the file, the environment and the flags over them.
+    /// Loads the defaults, then overrides them by the file, the environment and the flags.
     pub fn load(args: &ConfigArgs, env: Env) -> Result<Self, ConfigError> {
         let mut layers = Layers::defaults()?;
         if let Some(path) = file(args, env) {
@@ -130,7 +130,7 @@ impl Config {
         Ok(config)
     }
 
-    /// Every setting by name, with its value as TOML and where that came from.
+    /// Every setting: its name, its value as TOML, and its source.
     pub fn sources(&self) -> impl Iterator<Item = (&str, String, &Source)> {
         self.layers.iter()
     }
@@ -150,7 +150,8 @@ fn flags(layers: &mut Layers, args: &ConfigArgs) -> Result<(), ConfigError> {
     Ok(())
 }
 
-/// The configuration file: one that was named must exist, the usual one need not.
+/// The path of the configuration file. A path that was named is returned even if no file is there, so that reading it
+/// fails.
 fn file(args: &ConfigArgs, env: Env) -> Option<PathBuf> {
     let named = || env("HUB_CONFIG").filter(|path| !path.is_empty());
     if let Some(path) = args.config.clone().or_else(|| named().map(PathBuf::from)) {
@@ -160,7 +161,7 @@ fn file(args: &ConfigArgs, env: Env) -> Option<PathBuf> {
     usual.exists().then_some(usual)
 }
 
-/// The directory of `variable` (XDG: a relative path does not count), or `fallback` in the home directory.
+/// The directory in `variable` (XDG ignores relative paths), or `fallback` in the home directory.
 fn home(env: Env, variable: &str, fallback: &str) -> Option<PathBuf> {
     let named = env(variable)
         .map(PathBuf::from)
@@ -222,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flag_wins_over_the_environment_and_that_over_the_file() {
+    fn a_flag_overrides_the_environment_which_overrides_the_file() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("config.toml");
         std::fs::write(
@@ -249,13 +250,13 @@ workers = 2",
     }
 
     #[test]
-    fn an_unknown_setting_is_named() {
+    fn an_unknown_setting_is_named_in_the_error() {
         let error = load(&set("limits.conections=3"), &[]).unwrap_err();
         assert!(error.to_string().contains("'limits.conections'"), "{error}");
     }
 
     #[test]
-    fn a_bad_value_is_told_with_its_setting_and_source() {
+    fn a_bad_value_is_reported_with_its_setting_and_source() {
         for bad in [
             "workers=0",
             "log.format=xml",

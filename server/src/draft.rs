@@ -1,27 +1,31 @@
-//! From what somebody posted to what can be stored: checked, completed, and serialised but for its number.
+//! Turns a post into a draft: checked, completed with defaults, and serialised except for its number.
 
 use bytes::Bytes;
-use hub_protocol::{InboxName, Kind, MAX_ITEM_BYTES, Notification, Post, Seq, Timestamp};
+use hub_protocol::{
+    InboxName, Kind, MAX_ITEM_BYTES, Notification, Post, ProjectName, Seq, Timestamp,
+};
 
 use crate::command::Draft;
 use crate::hub::Hub;
 use crate::journal::JournalError;
 use crate::log::Log;
 
-/// Notifications expire after this, unless they say otherwise.
+/// The default time to live of a notification.
 const TTL_MS: i64 = 7 * DAY_MS;
-/// Questions are waited for longer.
+/// The default time to live of a question, which may have to wait longer for its reader.
 const QUESTION_TTL_MS: i64 = 30 * DAY_MS;
-/// Nothing is kept for longer than this: the log's retention comes first in any case.
+/// The longest time to live; the log's retention drops notifications earlier in any case.
 const MAX_TTL_MS: i64 = 366 * DAY_MS;
 const DAY_MS: i64 = 24 * 3600 * 1000;
-/// A sender's clock may be ahead of ours by this.
+/// The most that a sender's clock may be ahead of the hub's clock.
 const MAX_AHEAD_MS: i64 = DAY_MS;
-/// A time of its own that differs by less than this is the time of its receipt.
+/// A sender's timestamp that differs by less than this counts as the time of receipt.
 const SAME_TIME_MS: i64 = 1000;
-/// Spooled for longer than this, it is stored without waking anybody.
+/// A notification that was spooled for longer than this is stored without waking anyone.
 const QUIET_AFTER_MS: i64 = 3600 * 1000;
 const MAX_TITLE: usize = 512;
+/// The most bytes of a question's text in the title of its answer.
+const MAX_QUESTION: usize = 200;
 const MAX_KEY: usize = 256;
 const MAX_OPTIONS: usize = 32;
 const MAX_OPTION: usize = 256;
@@ -29,10 +33,10 @@ const MAX_OPTION: usize = 256;
 /// Why a post cannot be stored.
 #[derive(Debug, thiserror::Error)]
 pub enum InvalidPost {
-    /// A field that is not what it must be.
+    /// A field has an invalid value.
     #[error("{0}")]
     Field(String),
-    /// Larger than [`MAX_ITEM_BYTES`].
+    /// The notification is larger than [`MAX_ITEM_BYTES`].
     #[error("a notification has at most {MAX_ITEM_BYTES} bytes of JSON, this one has {0}")]
     TooLarge(usize),
     /// The notification it replies to could not be read.
@@ -40,7 +44,7 @@ pub enum InvalidPost {
     Storage(#[from] JournalError),
 }
 
-/// What a post is completed from.
+/// The context of a post: the time, the log that holds the replied-to notification, and the sender's rights.
 pub struct Context<'a> {
     now: Timestamp,
     log: &'a Log,
@@ -49,7 +53,7 @@ pub struct Context<'a> {
 }
 
 impl<'a> Context<'a> {
-    /// Posted now.
+    /// The context of a post that arrives now.
     pub fn new(hub: &'a Hub) -> Self {
         Self {
             now: Timestamp::now(),
@@ -59,7 +63,14 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Posted while the hub was down: late ones wake nobody.
+    /// Sets whether a person posted it; a person may approve what agents ask for.
+    #[must_use]
+    pub fn by_person(mut self, is_person: bool) -> Self {
+        self.may_approve |= is_person;
+        self
+    }
+
+    /// The context of a post that was spooled while the hub was down; an old one wakes nobody.
     pub fn spooled(hub: &'a Hub) -> Self {
         Self {
             spooled: true,
@@ -68,7 +79,7 @@ impl<'a> Context<'a> {
     }
 }
 
-/// Checks and completes a post.
+/// Checks a post and completes it. Fails if a field is invalid or the result is too large.
 pub fn prepare(post: Post, context: &Context<'_>) -> Result<Draft, InvalidPost> {
     check(&post)?;
     let explicit = kind_of(&post);
@@ -76,19 +87,22 @@ pub fn prepare(post: Post, context: &Context<'_>) -> Result<Draft, InvalidPost> 
     let ts = said_at(&post, context.now)?;
     let said = if context.spooled { ts } else { context.now };
     let expires_at = expiry(&post, kind, said, context.now)?;
+    let replied = replied(post.reply_to, kind, context.log)?;
     let late = context.now.as_millis() - ts.as_millis();
-    let notification = Notification {
+    let own_title = post.title.is_some();
+    let mut notification = Notification {
         id: 0,
         ts,
         from: post
             .from
             .unwrap_or_else(|| InboxName::UNKNOWN.parse().expect("a valid name")),
+        from_name: None,
         kind,
         msg: post.msg,
         to: post.to,
-        project: post.project.unwrap_or_default(),
+        project: post.project.or(replied.project).unwrap_or_default(),
         priority: post.priority.unwrap_or_default(),
-        title: post.title,
+        title: post.title.or(replied.question),
         data: post.data,
         session: post.session,
         parent: post.parent,
@@ -96,11 +110,18 @@ pub fn prepare(post: Post, context: &Context<'_>) -> Result<Draft, InvalidPost> 
         reply_to: post.reply_to,
         expires_at,
         options: post.options,
-        hops: hops(post.reply_to, context.log)?,
+        hops: replied.hops,
         received: (late.abs() > SAME_TIME_MS).then_some(context.now),
     };
+    let tail = tail(&notification).or_else(|error| {
+        // An answer that would be too large with the question as its title is stored without the title.
+        if own_title || notification.title.take().is_none() {
+            return Err(error);
+        }
+        tail(&notification)
+    })?;
     Ok(Draft {
-        tail: tail(&notification)?,
+        tail,
         project: notification.project,
         from: notification.from,
         kind,
@@ -132,27 +153,21 @@ fn check(post: &Post) -> Result<(), InvalidPost> {
     if post
         .title
         .as_ref()
-        .is_some_and(|title| title.len() > MAX_TITLE)
+        .is_some_and(|title| is_longer(title, MAX_TITLE))
     {
         return Err(InvalidPost::Field(format!(
-            "title has at most {MAX_TITLE} bytes"
+            "title has at most {MAX_TITLE} characters"
         )));
     }
-    if post
-        .key
-        .as_ref()
-        .is_some_and(|key| key.trim().is_empty() || key.len() > MAX_KEY)
-    {
-        return Err(InvalidPost::Field(format!("key has 1 to {MAX_KEY} bytes")));
-    }
+    post.key.as_deref().map_or(Ok(()), check_key)?;
     let options = post.options.as_deref().unwrap_or_default();
     if options.len() > MAX_OPTIONS
         || options
             .iter()
-            .any(|option| option.trim().is_empty() || option.len() > MAX_OPTION)
+            .any(|option| option.trim().is_empty() || is_longer(option, MAX_OPTION))
     {
         return Err(InvalidPost::Field(format!(
-            "options are at most {MAX_OPTIONS} texts of 1 to {MAX_OPTION} bytes"
+            "options are at most {MAX_OPTIONS} texts of 1 to {MAX_OPTION} characters"
         )));
     }
     if post
@@ -165,12 +180,27 @@ fn check(post: &Post) -> Result<(), InvalidPost> {
     Ok(())
 }
 
-/// The type that a post names.
+/// Checks that a collapse key has a valid length.
+pub fn check_key(key: &str) -> Result<(), InvalidPost> {
+    if key.trim().is_empty() || is_longer(key, MAX_KEY) {
+        return Err(InvalidPost::Field(format!(
+            "key has 1 to {MAX_KEY} characters"
+        )));
+    }
+    Ok(())
+}
+
+/// Whether a text has more than `max` characters, counted as JSON Schema counts them.
+pub fn is_longer(text: &str, max: usize) -> bool {
+    text.len() > max && text.chars().nth(max).is_some()
+}
+
+/// Returns the type that a post names, if it names one.
 pub fn kind_of(post: &Post) -> Option<Kind> {
     post.kind.or_else(|| kind_in_data(post))
 }
 
-/// Other tools put the type into the metadata; what is no type there is only data.
+/// Returns the type in the post's metadata, where other tools put it. An unknown type there is only data.
 fn kind_in_data(post: &Post) -> Option<Kind> {
     post.data.as_ref()?.get("type")?.as_str()?.parse().ok()
 }
@@ -183,7 +213,7 @@ fn said_at(post: &Post, now: Timestamp) -> Result<Timestamp, InvalidPost> {
     Ok(ts)
 }
 
-/// A time to live counts from when it was `said`.
+/// Returns the expiry time. A time to live counts from `said`.
 fn expiry(
     post: &Post,
     kind: Kind,
@@ -215,27 +245,65 @@ fn expiry(
     Ok(expires_at)
 }
 
-/// Replies are counted, so that two agents cannot wake each other for ever.
-fn hops(reply_to: Option<Seq>, log: &Log) -> Result<u32, InvalidPost> {
-    let Some(id) = reply_to else { return Ok(0) };
+/// The properties that a reply inherits from the notification that it replies to.
+#[derive(Default)]
+struct Replied {
+    /// The number of replies before it, which is limited so that two agents cannot wake each other for ever.
+    hops: u32,
+    /// The project of the notification, for a reply that names none.
+    project: Option<ProjectName>,
+    /// The text of the answered question, because the session that receives the answer may have forgotten it.
+    question: Option<String>,
+}
+
+fn replied(reply_to: Option<Seq>, kind: Kind, log: &Log) -> Result<Replied, InvalidPost> {
+    let Some(id) = reply_to else {
+        return Ok(Replied::default());
+    };
     if id == 0 || id > log.head() {
         return Err(InvalidPost::Field(format!(
             "reply_to names notification {id}, which does not exist"
         )));
     }
     if id < log.earliest() {
-        return Ok(1);
+        return Ok(Replied {
+            hops: 1,
+            ..Replied::default()
+        });
     }
     let event = log.get(id)?;
     match event.as_ref().and_then(|event| event.notified()) {
-        Some(parent) => Ok(parent.route.hops + 1),
+        Some(parent) => {
+            let json = event.as_ref().filter(|_| kind == Kind::Answer);
+            let json = json.and_then(|event| event.json());
+            Ok(Replied {
+                hops: parent.route.hops + 1,
+                project: Some(parent.route.project.clone()),
+                question: json.and_then(|json| shortened(&json)),
+            })
+        }
         None => Err(InvalidPost::Field(format!(
             "reply_to names {id}, which is not a notification"
         ))),
     }
 }
 
-/// The JSON from after `{"id":0,`, which the writer completes with the number.
+/// Returns the text of a stored question on one line, cut to [`MAX_QUESTION`] bytes.
+fn shortened(json: &[u8]) -> Option<String> {
+    let question: Notification = serde_json::from_slice(json).ok()?;
+    let words: Vec<&str> = question.msg.split_whitespace().collect();
+    let mut text = words.join(" ");
+    if text.len() > MAX_QUESTION {
+        let end = (0..=MAX_QUESTION)
+            .rev()
+            .find(|at| text.is_char_boundary(*at));
+        text.truncate(end.unwrap_or(0));
+        text.push('…');
+    }
+    Some(text)
+}
+
+/// Returns the JSON after `{"id":0,`; the writer prepends the number.
 fn tail(notification: &Notification) -> Result<Bytes, InvalidPost> {
     let tail = tail_of(notification);
     let size = HEAD.len() + tail.len();
@@ -245,12 +313,12 @@ fn tail(notification: &Notification) -> Result<Bytes, InvalidPost> {
     Ok(tail)
 }
 
-/// [`tail`] of what the hub itself says, which has bounds of its own.
+/// [`tail`] for the hub's own notifications, whose size is bounded by their content.
 pub(crate) fn tail_of(notification: &Notification) -> Bytes {
-    // A notification holds only what JSON can say.
+    // Every field of a notification is valid JSON, so serialising cannot fail.
     let json = serde_json::to_vec(notification).expect("a notification is JSON");
     Bytes::from(json).slice(HEAD.len()..)
 }
 
-/// How the JSON of a notification without a number begins.
+/// The beginning of a serialised notification that has no number yet.
 const HEAD: &str = r#"{"id":0,"#;

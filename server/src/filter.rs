@@ -1,35 +1,35 @@
-//! Which notifications a reader wants.
+//! Filters: the notifications that a reader asks for.
 
 use hub_protocol::{InboxName, Kind, Priority, ProjectName, Seq};
 
 use crate::record::Route;
 
-/// A choice of notifications; an absent part chooses all.
+/// A filter on notifications; an absent field matches all.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Filter {
-    /// Of this project.
+    /// The project.
     pub project: Option<ProjectName>,
-    /// In this inbox.
+    /// An inbox among the notification's targets.
     pub inbox: Option<InboxName>,
-    /// Of these types.
+    /// The types, of which any matches.
     pub kinds: Option<Vec<Kind>>,
-    /// From this sender.
+    /// The sender.
     pub from: Option<InboxName>,
-    /// About this session.
+    /// The session that the notification is about.
     pub session: Option<InboxName>,
-    /// At least this important.
+    /// The lowest priority that matches.
     pub min_priority: Option<Priority>,
-    /// After this number.
+    /// Only numbers above this match.
     pub after: Seq,
 }
 
 impl Filter {
-    /// Whether it chooses everything.
+    /// Whether the filter matches every notification.
     pub fn is_open(&self) -> bool {
         *self == Self::default()
     }
 
-    /// Whether it chooses an item with these properties.
+    /// Whether the filter matches an item with these properties, project, inbox and session aside.
     pub fn takes_item(&self, seq: Seq, from: &InboxName, kind: Kind, priority: Priority) -> bool {
         seq > self.after
             && self
@@ -40,7 +40,7 @@ impl Filter {
             && self.min_priority.is_none_or(|least| priority <= least)
     }
 
-    /// Whether it chooses the notification `seq` with this route.
+    /// Whether the filter matches the notification `seq` with this route.
     pub fn takes(&self, seq: Seq, route: &Route) -> bool {
         let about = || {
             route

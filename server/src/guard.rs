@@ -1,7 +1,8 @@
-//! Who may speak at all: one check before every route, and before those that do not exist.
+//! The access check before every route, including paths that do not exist.
 //!
-//! In this order: malformed 400, Host 421, Origin and Sec-Fetch-Site 403, token 401; the router behind it says 404, 405,
-//! and its handlers 413, 415, 422. On the Unix socket the peer's user stands for Host and token.
+//! The checks run in this order: malformed 400, Host 421, Origin and Sec-Fetch-Site 403, token 401. Behind the guard
+//! the router answers 404 and 405, and its handlers 413, 415 and 422. On the Unix socket, the peer's user replaces the
+//! checks of Host and token.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -32,33 +33,33 @@ const SEC_FETCH_MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
 const SEC_FETCH_DEST: HeaderName = HeaderName::from_static("sec-fetch-dest");
 const RESOURCE_POLICY: HeaderName = HeaderName::from_static("cross-origin-resource-policy");
 
-/// What the guard asks for.
+/// The credentials that the guard accepts: the token, and the values of Host.
 #[derive(Debug, Clone)]
 pub struct Guard {
     token: Token,
     allowed_hosts: Arc<[String]>,
 }
 
-/// Routes behind the guard: also what does not exist, or not with this method, is told only to whoever may ask.
+/// Routes behind the guard. It also hides 404 and 405 from unauthorized clients.
 #[derive(Clone)]
 pub struct Guarded {
     routes: CatchPanic<Router, Panicked>,
     guard: Guard,
 }
 
-/// Answers for a handler that panicked.
+/// Makes the response for a handler that panicked.
 #[derive(Clone)]
 struct Panicked;
 
-/// Puts the guard before all of `routes`, and makes every error, also of a panic, a problem.
+/// Puts the guard before all of `routes`, and turns every error into a problem document, including panics.
 pub fn protect(routes: Router, guard: Guard) -> Guarded {
     let routes = CatchPanicLayer::custom(Panicked).layer(routes);
     Guarded { routes, guard }
 }
 
 impl Guarded {
-    /// Answers one request. A plain call: as a layer the guard would cost every request a boxed future and a clone of
-    /// all routes.
+    /// Answers one request. A plain method, because as a layer the guard would cost every request a boxed future and a
+    /// clone of all routes.
     pub async fn answer(self, mut request: Request) -> Response {
         let mut response = match self.guard.admit(&request) {
             Ok(session) => {
@@ -89,7 +90,7 @@ impl Guarded {
 }
 
 impl Guard {
-    /// A guard for holders of `token`; `allowed_hosts` are values of Host besides the loopback names.
+    /// A guard that accepts `token`; `allowed_hosts` are values of Host besides the loopback names.
     pub fn new(token: Token, allowed_hosts: &[String]) -> Self {
         Self {
             token,
@@ -97,7 +98,7 @@ impl Guard {
         }
     }
 
-    /// Lets the request pass, with the dashboard's session that made it, or says why not.
+    /// Checks a request. Returns the dashboard session that made it, if one did.
     fn admit(&self, request: &Request) -> Result<Option<Session>, ApiError> {
         if !request.uri().path().starts_with('/') {
             return Err(ApiError::new(
@@ -107,9 +108,9 @@ impl Guard {
         }
         let headers = request.headers();
         match request.extensions().get::<Peer>() {
-            Some(Peer::Unix) => check_origin(request, None).map(|()| None),
-            Some(Peer::Tcp { local_port }) => {
-                let host = self.check_host(headers, request.uri(), *local_port)?;
+            Some(Peer::Unix { .. }) => check_origin(request, None).map(|()| None),
+            Some(Peer::Tcp { local, .. }) => {
+                let host = self.check_host(headers, request.uri(), local.port())?;
                 check_origin(request, Some(host))?;
                 if is_public(request.method(), request.uri().path()) {
                     return Ok(None);
@@ -120,7 +121,8 @@ impl Guard {
         }
     }
 
-    /// The one Host, if it is ours; the authority of an absolute URI must be ours as well.
+    /// The Host header, if there is exactly one and it names the hub. The authority of an absolute URI must name it
+    /// too.
     fn check_host<'a>(
         &self,
         headers: &'a HeaderMap,
@@ -137,7 +139,7 @@ impl Guard {
         if self.is_ours(host, port) && self.is_ours(authority, port) {
             Ok(host)
         } else {
-            // To a person whose forwarded port differs this is the whole answer.
+            // The detail tells a person whose forwarded port differs what to do.
             Err(ApiError::new(
                 Code::WrongHost,
                 format!("this is http://127.0.0.1:{port}; forward it under the same port"),
@@ -164,7 +166,7 @@ impl Guard {
                 .any(|name| name.eq_ignore_ascii_case(host))
     }
 
-    /// The hub's token passes, and a token of a dashboard's session, which is told.
+    /// Accepts the hub's token, or the token of a dashboard session, which it returns.
     fn check_token(&self, headers: &HeaderMap) -> Result<Option<Session>, ApiError> {
         let Field::One(value) = Field::of(headers, &AUTHORIZATION) else {
             return Err(Code::Unauthorized.into());
@@ -187,7 +189,7 @@ impl Guard {
     }
 }
 
-/// Refuses web pages of others. A page may be navigated to from anywhere, but only the start page, as a document.
+/// Refuses requests from pages of other origins. Any page may link to the start page, but to nothing else.
 fn check_origin(request: &Request, host: Option<&str>) -> Result<(), ApiError> {
     let headers = request.headers();
     let ours = |origin: &str| {
@@ -213,12 +215,12 @@ fn check_origin(request: &Request, host: Option<&str>) -> Result<(), ApiError> {
     }
 }
 
-/// A header that may come once.
+/// A header that must not occur twice.
 #[derive(PartialEq, Eq)]
 enum Field<'a> {
     Absent,
     One(&'a str),
-    /// It came twice, or is no text.
+    /// It occurs twice, or is not text.
     Unclear,
 }
 
@@ -233,8 +235,8 @@ impl<'a> Field<'a> {
     }
 }
 
-/// What anybody may ask: pages and probes without a secret, and the two ways to prove one.
-fn is_public(method: &Method, path: &str) -> bool {
+/// Whether a request needs no token: the dashboard's files, the probes, `/hello` and `/login`.
+pub(crate) fn is_public(method: &Method, path: &str) -> bool {
     match *method {
         Method::GET | Method::HEAD => {
             matches!(path, "/" | "/healthz" | "/readyz" | "/hello") || path.starts_with("/assets/")
@@ -244,7 +246,7 @@ fn is_public(method: &Method, path: &str) -> bool {
     }
 }
 
-/// Ends a stream with the session that it was opened in.
+/// Ends a stream when the session that opened it ends.
 fn end_with(session: Session, response: Response) -> Response {
     if response.body().size_hint().exact().is_some() {
         return response;
@@ -253,7 +255,7 @@ fn end_with(session: Session, response: Response) -> Response {
     response.map(|body| Body::from_stream(body.into_data_stream().take_until(end)))
 }
 
-/// Gives errors that no handler made (404, 405, what extractors refuse) the form of the others.
+/// Turns errors that no handler made (404, 405, refusals of extractors) into problem documents.
 fn as_problem(response: Response) -> Response {
     let status = response.status();
     let is_problem = response

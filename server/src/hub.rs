@@ -1,4 +1,4 @@
-//! The handle that everybody holds: commands, waits and queries go in here, answers come out.
+//! The handle to the running hub: accepts commands, waits and queries, and returns the writer's answers.
 
 use std::sync::Arc;
 use std::sync::mpsc::{SyncSender, TrySendError};
@@ -7,10 +7,10 @@ use std::time::Instant;
 
 use hub_protocol::Seq;
 use prometheus_client::metrics::gauge::Gauge;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot, watch};
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
-use crate::command::{Command, Refusal};
+use crate::command::{Command, Happened, Refusal};
 use crate::journal::{Journal, JournalError};
 use crate::lease::LeaseKey;
 use crate::log::Log;
@@ -19,7 +19,7 @@ use crate::presence::{Batch, Outcome, Presence, WaitSpec, WakeLimits};
 use crate::state::State;
 use crate::writer::{Ask, Done, Reload, Writer};
 
-/// A running hub.
+/// A handle to a running hub; clones share it.
 #[derive(Clone)]
 pub struct Hub(Arc<Inner>);
 
@@ -33,10 +33,11 @@ struct Inner {
     metrics: Arc<Metrics>,
     shutdown: CancellationToken,
     streams: Arc<Semaphore>,
+    began: Notify,
 }
 
-/// The right to keep a connection open. Fewer of these are given out than connections are taken, so that publishing
-/// and acknowledging always have room.
+/// A slot for a long-lived connection. There are fewer slots than connections, so that publishing and acknowledging
+/// always have room.
 pub struct StreamPermit {
     _permit: OwnedSemaphorePermit,
     open: Gauge,
@@ -48,14 +49,14 @@ impl Drop for StreamPermit {
     }
 }
 
-/// A request that is held, as presence tells it. Its fields are dropped in this order: nobody is told before it is so.
+/// A held request. Drop order matters: end the request first, then notify the watchers of presence.
 #[must_use]
 pub struct Held {
-    _request: oneshot::Receiver<()>,
+    _request: Option<oneshot::Receiver<()>>,
     _leaving: Leaving,
 }
 
-/// Tells those who watch who is there that somebody left, also where a connection broke.
+/// Notifies the watchers of presence when it is dropped, so that they also notice a broken connection.
 struct Leaving(Option<watch::Sender<u64>>);
 
 impl Drop for Leaving {
@@ -66,41 +67,44 @@ impl Drop for Leaving {
     }
 }
 
-/// What agents may do, by the person's settings.
+/// Permissions of agents, as set in the configuration.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Rules {
-    /// Whether a permission that an agent asks for is held for an answer by the hub.
+    /// Whether the hub holds a permission request of an agent until it is answered.
     pub approvals: bool,
-    /// Whether an agent may give a permission to another.
+    /// Whether an agent may approve another agent's permission request.
     pub agents_may_approve: bool,
 }
 
-/// What a hub is made of.
+/// The parts from which a hub is started.
 pub struct Parts {
-    /// Where records go.
+    /// The journal, to which the writer appends records.
     pub journal: Arc<dyn Journal>,
-    /// The fold of everything in the journal.
+    /// The fold of the whole journal.
     pub state: State,
-    /// Folds the journal again, when a commit failed halfway.
+    /// Folds the journal again after a failed commit.
     pub reload: Reload,
-    /// Signs leases.
+    /// The key that signs leases.
     pub leases: LeaseKey,
-    /// How often agents may be woken.
+    /// The last notification that may have been delivered before this run without an acknowledgement; 0 if there is
+    /// none.
+    pub offered: Seq,
+    /// The wake limits of agent sessions.
     pub limits: WakeLimits,
-    /// What agents may do.
+    /// The permissions of agents.
     pub rules: Rules,
-    /// How many requests may wait for the writer.
+    /// The most requests that may be queued for the writer.
     pub queue: usize,
-    /// How many waits and event streams may be open.
+    /// The most waits and event streams that may be open.
     pub streams: usize,
-    /// Ends streams and waits.
+    /// Ends streams and waits when it is cancelled.
     pub shutdown: CancellationToken,
 }
 
-/// Why the hub did not do it. Nothing has changed, except where it says otherwise.
+/// Why the hub rejected a request. Nothing has changed, unless the variant says otherwise.
 #[derive(Debug, thiserror::Error)]
 pub enum Rejected {
-    /// The fold says no.
+    /// The fold refused the command.
     #[error(transparent)]
     Refused(#[from] Refusal),
     /// The disk is full.
@@ -109,20 +113,20 @@ pub enum Rejected {
     /// The storage failed: it may or may not have been stored.
     #[error("the storage failed")]
     Storage,
-    /// Too many requests wait already.
+    /// The writer's queue is full.
     #[error("the hub is busy")]
     Busy,
     /// Too many waits and streams are open.
     #[error("too many waits and event streams are open")]
     TooManyStreams,
-    /// The hub is about to end.
+    /// The hub is shutting down.
     #[error("the hub is shutting down")]
     ShuttingDown,
 }
 
 impl Hub {
-    /// Starts the writer thread. It ends, with the journal closed, after [`Hub::stop`], or with the error of a storage
-    /// that failed.
+    /// Starts the writer thread. The thread closes the journal and ends after [`Hub::stop`]; if the storage fails, it
+    /// ends with that error.
     pub fn start(parts: Parts) -> (Self, JoinHandle<Result<(), JournalError>>) {
         let (queue, asks) = std::sync::mpsc::sync_channel(parts.queue);
         let log = Arc::new(Log::new(parts.journal));
@@ -130,7 +134,7 @@ impl Hub {
             log.hide(project, below);
         }
         let metrics = Arc::new(Metrics::new());
-        let presence = Presence::new(parts.limits);
+        let presence = Presence::new(parts.limits, parts.offered);
         let (due_sender, due) = watch::channel(None);
         let inner = Inner {
             queue,
@@ -142,6 +146,7 @@ impl Hub {
             metrics: Arc::clone(&metrics),
             shutdown: parts.shutdown,
             streams: Arc::new(Semaphore::new(parts.streams)),
+            began: Notify::new(),
         };
         let writer = Writer::new(
             parts.state,
@@ -158,29 +163,44 @@ impl Hub {
         (Self(Arc::new(inner)), thread)
     }
 
-    /// Does what is asked, durably, or says why not.
+    /// Carries out a command, and returns once it is durable. Fails if the hub rejects it.
     pub async fn submit(&self, command: Command) -> Result<Done, Rejected> {
+        let begins = match &command {
+            Command::Register { .. } => true,
+            Command::Hook(hook) => hook.happened == Happened::Started,
+            _ => false,
+        };
         let (reply, answer) = oneshot::channel();
         self.ask(Ask::Command { command, reply })?;
-        answer.await.unwrap_or(Err(Rejected::Storage))
+        let done = answer.await.unwrap_or(Err(Rejected::Storage));
+        if begins {
+            self.0.began.notify_one();
+        }
+        done
     }
 
-    /// [`Hub::submit`] for threads of their own.
+    /// Returns when a session may have started since the last call.
+    pub async fn session_began(&self) {
+        self.0.began.notified().await;
+    }
+
+    /// [`Hub::submit`] for threads outside the async runtime.
     pub fn submit_blocking(&self, command: Command) -> Result<Done, Rejected> {
         let (reply, answer) = oneshot::channel();
         self.ask(Ask::Command { command, reply })?;
         answer.blocking_recv().unwrap_or(Err(Rejected::Storage))
     }
 
-    /// Waits as `spec` says. Dropping the future ends the wait.
+    /// Waits as `spec` describes. Dropping the future ends the wait.
     pub async fn wait(&self, spec: WaitSpec) -> Result<Outcome, Rejected> {
-        // Before the channel, so that it is dropped after it: whoever is told looks and finds nobody there.
+        // Drop order matters: close the channel first, then notify the watchers; otherwise they would still find the
+        // waiter.
         let mut leaving = self.leaving();
         let (reply, answer) = oneshot::channel();
         self.ask(Ask::Wait { spec, reply })?;
         tokio::select! {
             outcome = answer => {
-                // Whoever ended it has told.
+                // The thread that ended the wait has already notified the watchers.
                 leaving.0 = None;
                 outcome.map_err(|_| Rejected::ShuttingDown)
             }
@@ -188,30 +208,30 @@ impl Hub {
         }
     }
 
-    /// Says that this request is held until the question is settled, while what is answered is kept.
-    pub async fn hold(&self, id: Seq) -> Result<Held, Rejected> {
-        let (request, held) = oneshot::channel();
+    /// [`Hub::submit`] of a hook event whose request is held. Returns the notifications that it made, and a guard that
+    /// keeps the request held until it is dropped.
+    pub async fn submit_held(&self, hook: Command) -> Result<(Vec<Seq>, Held), Rejected> {
+        let leaving = self.leaving();
+        let done = self.submit(hook).await?;
         let held = Held {
-            _request: held,
-            _leaving: self.leaving(),
+            _request: done.held,
+            _leaving: leaving,
         };
-        self.query(move |_, presence| presence.hold(id, request))
-            .await?;
-        Ok(held)
+        Ok((done.ids, held))
     }
 
     fn leaving(&self) -> Leaving {
         Leaving(Some(self.0.presence.clone()))
     }
 
-    /// Takes what is there for a session, beside whoever waits for it.
+    /// Leases the notifications that are available for a session, without affecting the session's waiter.
     pub async fn take(&self, spec: WaitSpec) -> Result<Option<Batch>, Rejected> {
         let (reply, answer) = oneshot::channel();
         self.ask(Ask::Take { spec, reply })?;
         answer.await.map_err(|_| Rejected::ShuttingDown)
     }
 
-    /// Asks something of what is committed and of who is there.
+    /// Runs a query on the writer thread, against the committed fold and the current presence.
     pub async fn query<T: Send + 'static>(
         &self,
         question: impl FnOnce(&State, &mut Presence) -> T + Send + 'static,
@@ -224,7 +244,7 @@ impl Hub {
         answer.await.map_err(|_| Rejected::ShuttingDown)
     }
 
-    /// The right to keep a connection open, while it is held.
+    /// Takes a slot for a long-lived connection, or fails if all are taken. Dropping the permit frees the slot.
     pub fn stream_permit(&self) -> Result<StreamPermit, Rejected> {
         let permit = Arc::clone(&self.0.streams)
             .try_acquire_owned()
@@ -244,44 +264,99 @@ impl Hub {
         })
     }
 
-    /// The log, to read.
+    /// Returns the log for reading.
     pub fn log(&self) -> &Arc<Log> {
         &self.0.log
     }
 
-    /// When the clock must tick next.
+    /// Returns a receiver of the next deadline, at which the clock must submit a tick.
     pub fn next_due(&self) -> watch::Receiver<Option<Instant>> {
         self.0.due.clone()
     }
 
-    /// Changes whenever a waiter or a held request comes or goes.
+    /// Returns a receiver that is notified when a waiter or a held request is added or removed.
     pub fn presence(&self) -> watch::Receiver<u64> {
         self.0.presence.subscribe()
     }
 
-    /// What agents may do.
+    /// Returns the permissions of agents.
     pub fn rules(&self) -> Rules {
         self.0.rules
     }
 
-    /// Signs and verifies leases.
+    /// Returns the key that signs and verifies leases.
     pub fn leases(&self) -> &LeaseKey {
         &self.0.leases
     }
 
-    /// What is counted.
+    /// Returns the hub's counters.
     pub fn metrics(&self) -> &Metrics {
         &self.0.metrics
     }
 
-    /// Ends streams and waits.
+    /// Returns the token that ends streams and waits.
     pub fn shutdown(&self) -> &CancellationToken {
         &self.0.shutdown
     }
 
-    /// Lets the writer finish what is queued and end.
+    /// Lets the writer finish the queued requests and then end.
     pub fn stop(&self) {
-        // The queue is drained all the time: this blocks for a commit at most.
+        // The writer drains its queue all the time, so this blocks for one commit at most.
         let _ = self.0.queue.send(Ask::Stop);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::command::Hook;
+    use crate::journal::memory::MemoryJournal;
+
+    fn hub() -> Hub {
+        let (hub, _) = Hub::start(Parts {
+            journal: Arc::new(MemoryJournal::new(hub_protocol::Epoch(7))),
+            state: State::default(),
+            reload: Box::new(|| Ok(State::default())),
+            leases: LeaseKey::new(b"secret"),
+            offered: 0,
+            limits: WakeLimits {
+                per_sender_per_minute: 6,
+                per_hour: 600,
+            },
+            rules: Rules::default(),
+            queue: 8,
+            streams: 8,
+            shutdown: CancellationToken::new(),
+        });
+        hub
+    }
+
+    #[tokio::test]
+    async fn a_permission_is_held_from_its_commit_until_its_request_ends() {
+        let hub = hub();
+        let hook = Hook {
+            project: hub_protocol::ProjectName::default(),
+            given: None,
+            id: "w1".parse().unwrap(),
+            info: hub_protocol::SessionInfo::default(),
+            happened: Happened::Permission {
+                text: "make".into(),
+                data: Some(serde_json::Value::Null),
+            },
+            event: "PermissionRequest".into(),
+            watched: false,
+            held: true,
+            once: None,
+        };
+        let done = hub.submit(Command::Hook(Box::new(hook))).await.unwrap();
+        let id = done.ids[0];
+        let is_held = async || {
+            let held = hub.query(move |_, presence| presence.is_held(id));
+            held.await.unwrap()
+        };
+        assert!(is_held().await);
+        drop(done);
+        assert!(!is_held().await);
+        hub.stop();
     }
 }

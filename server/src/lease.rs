@@ -1,9 +1,9 @@
-//! Lease tokens: what acknowledges exactly the batch that a reader was given.
+//! Lease tokens. A token acknowledges exactly the batch that a reader received.
 //!
-//! A token describes itself, so that an acknowledgement works after the hub restarted and forgot the lease; it is
-//! signed, so that a reader cannot name what it was never given. Form: `base64url(claim JSON) . base64url(tag)`, the
-//! tag being the first 16 bytes of HMAC-SHA256 over the first part. Numbers are ascending and written as differences,
-//! which keeps 500 of them within 2 KiB.
+//! A token contains its claim, so that an acknowledgement also works after a restart, when the hub has forgotten the
+//! lease. It is signed, so that a reader cannot acknowledge notifications that it never received. Form:
+//! `base64url(claim JSON) . base64url(tag)`, where the tag is the first 16 bytes of HMAC-SHA256 over the first part.
+//! Numbers are ascending and stored as differences, which keeps 500 of them within 2 KiB.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
@@ -14,25 +14,25 @@ use sha2::Sha256;
 
 const TAG_BYTES: usize = 16;
 
-/// The key that signs leases of this hub.
+/// The key that signs this hub's leases.
 pub struct LeaseKey(Hmac<Sha256>);
 
-/// What a reader was given.
+/// The contents of a lease: the batch that a reader received.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Claim {
-    /// The journal it is about.
+    /// The epoch of the journal that holds the notifications.
     pub epoch: Epoch,
     /// The project of the inboxes.
     pub project: ProjectName,
-    /// Who was given it.
+    /// The name of the reader.
     pub by: Option<String>,
-    /// The agent session that is shown it, and how.
+    /// The agent session that is shown the batch, and how.
     pub shown: Option<(InboxName, Way)>,
     /// Each inbox and its notifications, ascending.
     pub items: Vec<(InboxName, Vec<Seq>)>,
 }
 
-/// A token that this hub never gave out.
+/// The error for a token that this hub did not issue.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("this lease was not given out by this hub")]
 pub struct ForgedLease;
@@ -49,7 +49,7 @@ struct Wire {
 }
 
 impl LeaseKey {
-    /// A key derived from the hub's secret, so that tokens outlive a restart.
+    /// Derives the key from the hub's secret, so that tokens stay valid after a restart.
     pub fn new(secret: &[u8]) -> Self {
         let mut derive =
             Hmac::<Sha256>::new_from_slice(secret).expect("HMAC takes a key of any length");
@@ -58,7 +58,7 @@ impl LeaseKey {
         Self(Hmac::new_from_slice(&key).expect("HMAC takes a key of any length"))
     }
 
-    /// The token for a claim.
+    /// Returns the token for a claim.
     pub fn sign(&self, claim: &Claim) -> String {
         let items = claim
             .items
@@ -78,7 +78,7 @@ impl LeaseKey {
         format!("{body}.{tag}")
     }
 
-    /// The claim in a token that this hub gave out for the journal `epoch`.
+    /// Returns the claim of a token that this hub issued for the journal `epoch`; fails for any other token.
     pub fn verify(&self, token: &str, epoch: Epoch) -> Result<Claim, ForgedLease> {
         let (body, tag) = token.split_once('.').ok_or(ForgedLease)?;
         let tag = BASE64.decode(tag).map_err(|_| ForgedLease)?;
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lease_comes_back_as_it_was_given() {
+    fn a_verified_lease_contains_the_signed_claim() {
         let token = LeaseKey::new(b"secret").sign(&claim());
         assert_eq!(
             LeaseKey::new(b"secret").verify(&token, Epoch(7)),

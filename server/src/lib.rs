@@ -1,4 +1,4 @@
-//! The hub's server: one log, one fold. See ARCHITECTURE.md.
+//! The hub's server: records in one log, and the state as the fold of that log. See ARCHITECTURE.md.
 
 pub mod agents;
 pub mod api;

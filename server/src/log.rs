@@ -1,7 +1,7 @@
-//! The reading side of the journal: what SSE, long-poll and history share.
+//! The log: the reading side of the journal, which SSE, long-poll and history share.
 //!
-//! Readers hold a cursor, never a queue. What was written lately is served from a ring of shared events, the rest from
-//! the journal, so a slow reader costs no memory and loses nothing.
+//! A reader has a cursor and no queue. Recent events come from a ring of shared events, older ones from the journal.
+//! A slow reader therefore costs no memory and misses no event.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
@@ -17,14 +17,14 @@ use fanout::{Choose, Fanout, Subscription, Topic};
 pub mod fanout;
 mod hidden;
 
-/// Events kept in memory: more than a burst that a live reader may fall behind by, at about 1 KiB each.
+/// The number of events kept in memory, at about 1 KiB each; more than a live reader falls behind in a burst.
 const RING_EVENTS: usize = 4096;
-/// Bytes kept in memory, where events are large.
+/// The most payload bytes kept in memory, for large events.
 const RING_BYTES: usize = 8 << 20;
-/// Payload read from the journal at once by one reader.
+/// Payload bytes that one reader reads from the journal at once.
 pub const CHUNK_BYTES: usize = 256 << 10;
 
-/// One entry of the log, decoded when somebody asks, once for all readers.
+/// An entry of the log. Its record is decoded at the first use and shared by all readers.
 #[derive(Debug)]
 pub struct Event {
     entry: Entry,
@@ -33,7 +33,7 @@ pub struct Event {
 }
 
 impl Event {
-    /// An event whose record is known.
+    /// Creates an event whose record is already decoded.
     pub fn new(entry: Entry, record: Record) -> Self {
         Self {
             entry,
@@ -42,28 +42,28 @@ impl Event {
         }
     }
 
-    /// Its number.
+    /// Returns the entry's number.
     pub fn seq(&self) -> Seq {
         self.entry.seq
     }
 
-    /// Its kind byte.
+    /// Returns the entry's kind byte, see [`crate::record::kinds`].
     pub fn kind(&self) -> u8 {
         self.entry.kind
     }
 
-    /// The entry as it is stored.
+    /// Returns the entry in its stored form.
     pub fn entry(&self) -> &Entry {
         &self.entry
     }
 
-    /// The record; `None` if this build cannot read it.
+    /// Returns the decoded record; `None` if this build cannot decode it.
     pub fn record(&self) -> Option<&Record> {
         let decode = || Record::decode(self.entry.kind, &self.entry.payload).ok();
         self.record.get_or_init(decode).as_ref()
     }
 
-    /// The notification, if that is what it is.
+    /// Returns the notification; `None` if the record is of another kind.
     pub fn notified(&self) -> Option<&Notified> {
         match self.record()? {
             Record::Notified(notified) => Some(notified),
@@ -71,18 +71,18 @@ impl Event {
         }
     }
 
-    /// The notification's immutable JSON, without decoding the rest.
+    /// Returns the notification's immutable JSON without decoding the record; `None` if the record contains none.
     pub fn json(&self) -> Option<Bytes> {
         let json = notification_json(self.entry.kind, &self.entry.payload)?;
         Some(self.entry.payload.slice_ref(json))
     }
 
-    /// [`Self::json`], to look at.
+    /// Returns the same bytes as [`Self::json`], borrowed.
     pub fn json_bytes(&self) -> Option<&[u8]> {
         notification_json(self.entry.kind, &self.entry.payload)
     }
 
-    /// What `make` makes of it, made once for all readers.
+    /// Returns the frame that `make` returned at the first call; all readers share it.
     pub fn frame(&self, make: impl FnOnce(&Self) -> Option<Bytes>) -> Option<&Bytes> {
         self.frame.get_or_init(|| make(self)).as_ref()
     }
@@ -104,7 +104,7 @@ struct Ring {
     bytes: usize,
 }
 
-/// The log as its readers see it.
+/// The log, for its readers.
 pub struct Log {
     journal: Arc<dyn Journal>,
     ring: RwLock<Ring>,
@@ -114,7 +114,7 @@ pub struct Log {
 }
 
 impl Log {
-    /// The log in `journal`.
+    /// Creates the log of `journal`.
     pub fn new(journal: Arc<dyn Journal>) -> Self {
         let head = watch::Sender::new(journal.head());
         Self {
@@ -126,47 +126,47 @@ impl Log {
         }
     }
 
-    /// Shows nothing any more of what was said in a project before `below`.
+    /// Hides all notifications of a project below the number `below` from readers.
     pub fn hide(&self, project: &ProjectName, below: Seq) {
         self.hidden.hide(project, below);
     }
 
-    /// Whether this is a notification that no reader is shown any more.
+    /// Whether `event` is a hidden notification, which no reader may show.
     pub fn hides(&self, event: &Event) -> bool {
         self.hidden.has(event)
     }
 
-    /// The identity of the journal.
+    /// Returns the identity of the journal.
     pub fn epoch(&self) -> Epoch {
         self.journal.epoch()
     }
 
-    /// The last durable record.
+    /// Returns the last durable record.
     pub fn head(&self) -> Seq {
         *self.head.borrow()
     }
 
-    /// The first record kept.
+    /// Returns the first kept record.
     pub fn earliest(&self) -> Seq {
         self.journal.earliest()
     }
 
-    /// The journal itself, for what reads it from end to end.
+    /// Returns the journal, for code that reads it from end to end.
     pub fn journal(&self) -> &Arc<dyn Journal> {
         &self.journal
     }
 
-    /// Wakes whenever anything was committed.
+    /// Returns a receiver of the head, which is notified of every commit.
     pub fn subscribe(&self) -> watch::Receiver<Seq> {
         self.head.subscribe()
     }
 
-    /// A place for a stream: what is new is written for it.
+    /// Adds a stream to the fan-out, which writes new events to it.
     pub fn join(self: &Arc<Self>, topic: Topic, choose: Choose) -> Subscription {
         self.fanout.join(self, topic, choose)
     }
 
-    /// Shows a durable commit to the readers, and wakes them.
+    /// Publishes the events of a durable commit to the readers, and wakes them.
     pub fn publish(&self, events: &[Arc<Event>]) {
         let Some(head) = events.last().map(|event| event.seq()) else {
             return;
@@ -186,7 +186,7 @@ impl Log {
         self.fanout.wake();
     }
 
-    /// Up to `max` recent events after `after`, without touching the disk; `None` when that is further back.
+    /// Returns up to `max` events after `after` from memory; `None` if the ring no longer contains the first of them.
     pub fn recent(&self, after: Seq, max: usize) -> Option<Vec<Arc<Event>>> {
         let ring = self.ring.read().unwrap_or_else(PoisonError::into_inner);
         let first = ring
@@ -197,7 +197,7 @@ impl Log {
         Some(ring.events.iter().skip(skip).take(max).cloned().collect())
     }
 
-    /// A chunk of events after `after`, from memory or disk; empty at the head. Blocks on the disk.
+    /// Returns events after `after`, from memory or disk; empty at the head. May block on the disk.
     pub fn read(&self, after: Seq, max_bytes: usize) -> Result<Vec<Arc<Event>>, JournalError> {
         if let Some(events) = self.recent(after, 256) {
             return Ok(events);
@@ -209,7 +209,7 @@ impl Log {
             .collect())
     }
 
-    /// The event with this number, if it is kept. Blocks on the disk.
+    /// Returns the event with the number `seq`; `None` if it is not kept. May block on the disk.
     pub fn get(&self, seq: Seq) -> Result<Option<Arc<Event>>, JournalError> {
         if seq == 0 || seq > self.head() || seq < self.earliest() {
             return Ok(None);

@@ -1,6 +1,7 @@
-//! How a person gets into the dashboard: a code of 30 seconds, exchanged for a session of 12 hours.
+//! Signing in to the dashboard: a code of 30 seconds is exchanged for a session of 12 hours.
 //!
-//! Codes live in memory, a session nowhere: its token is its end and a proof of it by the hub's token.
+//! Codes are kept in memory. Sessions are not stored: a session's token is its end time with an HMAC by the hub's
+//! token.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,21 +11,22 @@ use hub_protocol::Timestamp;
 use subtle::ConstantTimeEq;
 
 use crate::clock::Now;
-use crate::secret::{Token, hex};
+use crate::secret::{Token, hex, hmac};
 
-/// How long a code may be exchanged.
+/// How long a code is valid.
 pub const CODE_LIFE: Duration = Duration::from_secs(30);
-/// How long a session lasts: a working day.
+/// How long a session is valid: a working day.
 pub const SESSION_LIFE: Duration = Duration::from_secs(12 * 60 * 60);
 
-/// More open codes than a person asks for in 30 seconds; beyond it the oldest goes.
+/// Limit of open codes: more than a person asks for in 30 seconds. Above it the oldest is dropped.
 const MAX_CODES: usize = 100;
-/// Random bytes in a code: nobody guesses one of 128 bits.
+/// Random bytes in a code. 128 bits cannot be guessed.
 const CODE_BYTES: usize = 16;
-/// What a session's proof begins with: no proof of `GET /hello` is one, its text begins with hexadecimal digits.
+/// The prefix of the HMAC input. It separates sessions from proofs of `GET /hello`, whose input begins with hexadecimal
+/// digits.
 const CONTEXT: &[u8] = b"dashboard session\0";
 
-/// The codes that are open, shared by all who hand them out and take them in.
+/// The open codes, shared by the handlers that issue and redeem them.
 #[derive(Clone, Default)]
 pub struct Codes(Arc<Mutex<VecDeque<Open>>>);
 
@@ -34,7 +36,7 @@ struct Open {
 }
 
 impl Codes {
-    /// A new code that can be redeemed once within [`CODE_LIFE`].
+    /// Issues a new code, which can be redeemed once within [`CODE_LIFE`].
     pub fn issue(&self, now: Instant) -> Result<String, getrandom::Error> {
         let mut bits = [0u8; CODE_BYTES];
         getrandom::fill(&mut bits)?;
@@ -51,7 +53,14 @@ impl Codes {
         Ok(code)
     }
 
-    /// Takes a code in: true once for each, and in its time only.
+    /// Whether a code can be redeemed now. Does not redeem it.
+    pub fn is_open(&self, code: &str, now: Instant) -> bool {
+        let open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_it = |open: &Open| bool::from(open.code.as_bytes().ct_eq(code.as_bytes()));
+        open.iter().any(|open| is_it(open) && now < open.until)
+    }
+
+    /// Redeems a code: true the first time, and only before it expires.
     pub fn redeem(&self, code: &str, now: Instant) -> bool {
         let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let mut good = false;
@@ -64,23 +73,23 @@ impl Codes {
     }
 }
 
-/// A dashboard's session: an extension of every request that one made.
+/// A dashboard session. The guard adds it to the extensions of every request that a session makes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Session {
     ends: i64,
 }
 
-/// Why a text is no token of a session.
+/// Why a text is not a valid session token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NoSession {
-    /// This hub never gave it out.
+    /// It was not issued by this hub.
     Forged,
-    /// It was one.
+    /// The session has ended.
     Over,
 }
 
 impl Session {
-    /// A session that begins now.
+    /// Starts a session now.
     pub fn begin(now: Now) -> Self {
         let seconds = now.wall.as_millis() / 1000;
         Self {
@@ -88,14 +97,24 @@ impl Session {
         }
     }
 
-    /// The token that stands for it: `SECONDS.PROOF`.
+    /// The session's token: `SECONDS.PROOF`.
     pub fn token(self, key: &Token) -> String {
         let ends = self.ends.to_string();
         let proof = hex(&key.hmac(&[CONTEXT, ends.as_bytes()]));
         format!("{ends}.{proof}")
     }
 
-    /// Reads a token.
+    /// Proves that the hub knows the session that ends at `ends`, in seconds: [`Token::hmac`] of `parts`, with the
+    /// session's token as the key. `None` if no session that is valid now ends then.
+    pub fn prove(ends: &str, key: &Token, parts: &[&[u8]], now: Now) -> Option<[u8; 32]> {
+        let ends: i64 = ends.parse().ok()?;
+        let session = Self { ends };
+        let begun = ends.checked_sub(SESSION_LIFE.as_secs().cast_signed())?;
+        let is_now = begun <= now.wall.as_millis() / 1000 && !session.left(now).is_zero();
+        is_now.then(|| hmac(session.token(key).as_bytes(), parts))
+    }
+
+    /// Verifies a session token.
     pub fn read(text: &str, key: &Token, now: Now) -> Result<Self, NoSession> {
         let (ends, proof) = text.split_once('.').ok_or(NoSession::Forged)?;
         let right = hex(&key.hmac(&[CONTEXT, ends.as_bytes()]));
@@ -110,13 +129,14 @@ impl Session {
         }
     }
 
-    /// How long it still lasts.
+    /// The time until it ends.
     pub fn left(self, now: Now) -> Duration {
-        let left = self.ends * 1000 - now.wall.as_millis();
+        let ends = self.ends.saturating_mul(1000);
+        let left = ends.saturating_sub(now.wall.as_millis());
         Duration::from_millis(left.max(0).cast_unsigned())
     }
 
-    /// When it ends.
+    /// Its end time.
     pub fn ends(self) -> Timestamp {
         Timestamp::from_millis(self.ends * 1000)
     }

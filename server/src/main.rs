@@ -3,11 +3,13 @@
 use std::process::ExitCode;
 
 use clap::Parser;
+use hub_protocol::one_line;
 use hubd::config::{Config, ConfigArgs};
 use hubd::maintain::Maintenance;
+use rustix::fs::Mode;
 
-/// A notification is made on one thread and freed on another, which glibc's allocator pays for with a quarter of the
-/// processor time of a publish.
+/// mimalloc. A notification is allocated on one thread and freed on another, which costs glibc's allocator a quarter of
+/// the processor time of a publish.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
@@ -30,27 +32,39 @@ struct Args {
     maintenance: Option<Maintenance>,
 }
 
-/// `EX_USAGE` of sysexits; 2 means something else to the agents whose hooks may run this.
+/// `EX_USAGE` of sysexits. The usual 2 has another meaning to the agents whose hooks may run this program.
 const EXIT_USAGE: u8 = 64;
 
 fn main() -> ExitCode {
     let args = match Args::try_parse() {
         Ok(args) => args,
         Err(error) => {
+            if error.use_stderr() {
+                complain(error);
+                return ExitCode::from(EXIT_USAGE);
+            }
             let _ = error.print();
-            return if error.use_stderr() {
-                ExitCode::from(EXIT_USAGE)
-            } else {
-                ExitCode::SUCCESS
-            };
+            return ExitCode::SUCCESS;
         }
     };
+    // Without this, files that a library creates in the state directory could be readable by other users.
+    rustix::process::umask(Mode::RWXG | Mode::RWXO);
     match run(args) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("hubd: {error:#}");
+            eprintln!("hubd: {}", one_line(&format!("{error:#}")));
             hubd::serve::exit_code(&error)
         }
+    }
+}
+
+/// Prints what is wrong with the arguments. clap echoes them unchanged, so they are escaped for a terminal and parsed
+/// again.
+fn complain(error: clap::Error) {
+    let shown = std::env::args_os().map(|arg| one_line(&arg.to_string_lossy()).into_owned());
+    let error = Args::try_parse_from(shown).err().unwrap_or(error);
+    for line in error.render().to_string().lines() {
+        eprintln!("{}", one_line(line));
     }
 }
 

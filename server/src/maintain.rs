@@ -1,6 +1,5 @@
 //! Maintenance of a state directory while no hub runs on it: export, import, doctor, adopt.
 
-use std::fmt::Write as _;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -12,6 +11,7 @@ use crate::journal::Journal;
 use crate::journal::disk::DiskJournal;
 use crate::journal::sled::{Files, Options};
 use crate::journal::snapshot::Snapshots;
+use crate::secret::hex;
 use crate::state::State;
 
 mod adopt;
@@ -28,7 +28,7 @@ pub enum Maintenance {
         hubd export > hub.ndjson\n  \
         hubd export hub.ndjson\n  \
         hubd export | zstd > hub.ndjson.zst\n\n\
-        Ends with the SHA-256 of the folded state; `hubd import` compares it.")]
+        Ends with the SHA-256 of the folded state and of all lines before; `hubd import` compares both.")]
     Export {
         /// The file to write; standard output when absent.
         file: Option<PathBuf>,
@@ -57,7 +57,7 @@ pub enum Maintenance {
 }
 
 impl Maintenance {
-    /// Does it in `state_dir`. Fails, with nothing changed, while a hub uses it.
+    /// Runs the command on `state_dir`. Fails without a change while a hub uses the directory.
     pub fn run(self, state_dir: &Path) -> anyhow::Result<()> {
         match self {
             Self::Export { file: None } => export::export(state_dir, io::stdout().lock()),
@@ -76,7 +76,7 @@ impl Maintenance {
 fn create(path: &Path) -> anyhow::Result<std::fs::File> {
     use std::os::unix::fs::OpenOptionsExt;
     let mut options = std::fs::OpenOptions::new();
-    // What agents said is private.
+    // The export contains private texts of agents.
     let file = options
         .write(true)
         .create(true)
@@ -93,7 +93,7 @@ fn open(path: &Path) -> anyhow::Result<(std::fs::File, u64)> {
     Ok((file, size))
 }
 
-/// The journal that is there; none is made.
+/// Opens the existing journal; fails if there is none.
 fn open_journal(state_dir: &Path) -> anyhow::Result<DiskJournal> {
     let files = Files::new(state_dir);
     if files.are_missing() {
@@ -106,17 +106,12 @@ fn snapshots(state_dir: &Path, journal: &dyn Journal) -> Snapshots {
     Snapshots::new(&Files::new(state_dir).snapshots(), journal.epoch())
 }
 
-/// The SHA-256 of a fold as it is saved, in hexadecimal: equal for equal folds.
+/// Returns the SHA-256 of a fold in its saved form, in hexadecimal. Equal folds have equal hashes.
 fn hash(state: &State) -> anyhow::Result<String> {
-    let digest = Sha256::digest(serde_json::to_vec(state)?);
-    let mut hex = String::with_capacity(2 * digest.len());
-    for byte in digest {
-        write!(hex, "{byte:02x}")?;
-    }
-    Ok(hex)
+    Ok(hex(&Sha256::digest(serde_json::to_vec(state)?)))
 }
 
-/// A bar on standard error, where that is a terminal.
+/// Returns a progress bar on standard error; it is invisible unless that is a terminal.
 fn bar(length: u64, what: &'static str) -> ProgressBar {
     let style = ProgressStyle::with_template("{msg} {wide_bar} {human_pos}/{human_len} {eta}");
     let bar = ProgressBar::new(length).with_message(what);

@@ -1,4 +1,4 @@
-//! What is counted, in Prometheus' text format at `/metrics`.
+//! The counters and gauges of a hub, served in Prometheus' text format at `/metrics`.
 
 use std::sync::atomic::AtomicU64;
 
@@ -7,7 +7,7 @@ use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::{Registry, Unit};
 
-/// Counters of one hub.
+/// The counters and gauges of one hub.
 pub struct Metrics {
     registry: Registry,
     /// Notifications stored.
@@ -24,14 +24,14 @@ pub struct Metrics {
     pub storage_errors: Counter,
     /// Open waits.
     pub waiters: Gauge,
-    /// Open event streams.
+    /// Event streams that are open.
     pub streams: Gauge,
-    /// Bytes of the journal.
+    /// Bytes that the journal occupies.
     pub journal_bytes: Gauge<u64, AtomicU64>,
 }
 
 impl Metrics {
-    /// Everything at zero.
+    /// Creates the metrics, all zero.
     pub fn new() -> Self {
         let mut registry = Registry::with_prefix("hub");
         let counter = |registry: &mut Registry, name: &str, help: &str| {
@@ -73,7 +73,7 @@ impl Metrics {
         }
     }
 
-    /// The metrics as text.
+    /// Formats the metrics as Prometheus text.
     pub fn text(&self) -> String {
         let mut text = String::new();
         encode(&mut text, &self.registry).expect("writing to a string succeeds");

@@ -1,4 +1,4 @@
-//! Sockets: who may connect, how many at a time, and for how long.
+//! The hub's sockets: binding, limits on connections, and timeouts.
 
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
@@ -19,19 +19,27 @@ mod accept;
 mod body;
 mod connection;
 mod descriptors;
+mod heads;
+mod holder;
 mod io_guard;
+pub mod owner;
 mod slots;
 mod stream;
 
-/// How a request came; an extension of every request.
+/// The client's end of a connection; an extension of every request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Peer {
-    /// Over the Unix socket, by a process of our own user.
-    Unix,
-    /// Over TCP, by anybody on this machine.
+    /// Over the Unix socket, from a process of the hub's own user.
+    Unix {
+        /// The process that connected, if the system reports it.
+        pid: Option<u32>,
+    },
+    /// Over TCP, from any program on this machine.
     Tcp {
-        /// The port that it came to.
-        local_port: u16,
+        /// The hub's address of the connection.
+        local: SocketAddr,
+        /// The client's address.
+        remote: SocketAddr,
     },
 }
 
@@ -47,32 +55,43 @@ pub struct Sockets {
 /// Why the hub cannot listen.
 #[derive(Debug, thiserror::Error)]
 pub enum BindError {
-    /// The address is not to be had.
+    /// Another program listens on the address.
+    #[error(
+        "{address} is in use by {holder}: choose another port with --listen 127.0.0.1:PORT (0 picks a free one)"
+    )]
+    InUse {
+        /// The requested address.
+        address: SocketAddr,
+        /// The program that listens there, as far as the system reports it.
+        holder: String,
+    },
+    /// Binding the TCP address failed.
     #[error("cannot listen on {address}: {source}")]
     Tcp {
-        /// The address.
+        /// The requested address.
         address: SocketAddr,
-        /// Why not.
+        /// The I/O error.
         source: io::Error,
     },
-    /// The Unix socket is not to be had.
+    /// Binding the Unix socket failed.
     #[error("cannot listen on {}: {source}", path.display())]
     Unix {
-        /// The socket.
+        /// The socket's path.
         path: PathBuf,
-        /// Why not.
+        /// The I/O error.
         source: io::Error,
     },
 }
 
-/// How often a free port is looked for that is free on both loopback addresses.
+/// Attempts to find a port that is free on both loopback addresses.
 const TRIES: u32 = 16;
 
-/// Connections that may wait to be accepted: as many readers may come back at once after a restart.
+/// Queue of connections to accept, because many readers may reconnect at once after a restart.
 const BACKLOG: i32 = 4096;
 
 impl Sockets {
-    /// Binds 127.0.0.1 and, where there is IPv6, `[::1]` on one port, and the socket of a directory that we hold.
+    /// Binds 127.0.0.1 and, if there is IPv6, `[::1]` on one port, and the Unix socket in a directory that this hub has
+    /// locked.
     pub fn bind(listen: Listen, dir: &StateDir) -> Result<Self, BindError> {
         let path = dir.socket();
         let unix = bind_unix(&path).map_err(|source| BindError::Unix {
@@ -88,13 +107,13 @@ impl Sockets {
         })
     }
 
-    /// The port that was bound.
+    /// The bound port.
     pub fn port(&self) -> u16 {
         self.port
     }
 
-    /// Serves `app` until `shutdown`, then lets open requests end, and returns. Streams must end by themselves at
-    /// `shutdown`; what is open after the limit is cut.
+    /// Serves `app` until `shutdown`, then lets open requests finish. Streams must end by themselves at `shutdown`;
+    /// connections that are still open after the limit are cut.
     pub async fn serve(
         self,
         app: Guarded,
@@ -146,12 +165,18 @@ fn bind_tcp(port: u16) -> Result<(u16, Vec<TcpListener>), BindError> {
 }
 
 fn bind_one(address: SocketAddr) -> Result<TcpListener, BindError> {
-    let bind = || {
+    let bind = || -> io::Result<TcpListener> {
         let listener = TcpListener::bind(address)?;
         rustix::net::listen(&listener, BACKLOG)?;
         Ok(listener)
     };
-    bind().map_err(|source| BindError::Tcp { address, source })
+    bind().map_err(|source| match source.kind() {
+        io::ErrorKind::AddrInUse => BindError::InUse {
+            address,
+            holder: holder::of_address(address),
+        },
+        _ => BindError::Tcp { address, source },
+    })
 }
 
 fn no_ipv6(error: &io::Error) -> bool {
@@ -160,7 +185,7 @@ fn no_ipv6(error: &io::Error) -> bool {
         || error.raw_os_error() == Some(Errno::AFNOSUPPORT.raw_os_error())
 }
 
-/// Binds the Unix socket; one that a dead hub left is replaced.
+/// Binds the Unix socket, replacing one that a dead hub left.
 fn bind_unix(path: &Path) -> io::Result<UnixListener> {
     if let Ok(meta) = path.symlink_metadata()
         && meta.file_type().is_socket()
@@ -169,7 +194,7 @@ fn bind_unix(path: &Path) -> io::Result<UnixListener> {
     }
     let listener = UnixListener::bind(path)?;
     rustix::net::listen(&listener, BACKLOG)?;
-    // Until here the directory keeps others out.
+    // Until here, the permissions of the directory keep other users out.
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))?;
     Ok(listener)
 }

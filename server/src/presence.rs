@@ -1,7 +1,7 @@
-//! Presence: who waits, who holds what for the moment. The one part of the hub that is not in the log.
+//! Presence: waiters, leases, wake limits and held requests, the one part of the hub that is not in the log.
 //!
-//! It lives in the writer thread and is lost at a restart by design: waiters come back, and what was leased and never
-//! acknowledged is offered again.
+//! It lives in the writer thread. A restart discards it by design: waiters reconnect, and notifications that were
+//! leased but not acknowledged are offered again.
 
 use std::collections::{BTreeSet, HashMap};
 use std::time::{Duration, Instant};
@@ -16,6 +16,7 @@ mod barrier;
 mod batch;
 mod company;
 mod door;
+mod held;
 mod holds;
 mod latency;
 mod limits;
@@ -26,8 +27,9 @@ mod wake;
 
 pub use barrier::Barrier;
 pub use batch::{Batch, MAX_BYTES, Offered};
+pub use held::{HeldBack, Hold};
 pub use latency::WakeTime;
-pub use limits::WakeLimits;
+pub use limits::{Limit, WakeLimits};
 pub use waiter::{Outcome, WaitSpec};
 
 use batch::{Lease, LeaseId};
@@ -38,38 +40,41 @@ use latency::Latencies;
 use limits::WakeLog;
 use waiter::{Waiter, WaiterId};
 
-/// How often those who broke off are looked for.
+/// How often broken connections are searched for.
 const SWEEP: Duration = Duration::from_secs(30);
 
-/// A moment at which presence changes by itself.
+/// An event that a deadline triggers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Due {
     Waiter(WaiterId),
     Lease(LeaseId),
 }
 
-/// Waiters, leases and wake limits.
+/// Waiters, leases, wake limits and held requests.
 pub struct Presence {
     doors: HashMap<ProjectName, HashMap<InboxName, Door>>,
     waiters: HashMap<WaiterId, Waiter>,
-    /// Waiters with a barrier, which a session's state may meet without touching their inbox.
+    /// Waiters with a barrier. A change of a session's state may satisfy one without touching its inboxes.
     barriers: BTreeSet<WaiterId>,
     leases: HashMap<LeaseId, Lease>,
     due: BTreeSet<(Instant, Due)>,
     wakes: HashMap<(ProjectName, InboxName), WakeLog>,
     limits: WakeLimits,
+    /// The last notification that may have been delivered before this run without an acknowledgement.
+    offered: Seq,
     company: Company,
     holds: Holds,
     latencies: Latencies,
     next_id: u64,
     swept: Instant,
-    /// Counts changes, for those who watch who is there.
+    /// Incremented at each change, for watchers of presence.
     version: watch::Sender<u64>,
 }
 
 impl Presence {
-    /// Nobody is there.
-    pub fn new(limits: WakeLimits) -> Self {
+    /// A presence without waiters. Notifications up to `offered` may have been delivered before, so they are marked as
+    /// redelivered.
+    pub fn new(limits: WakeLimits, offered: Seq) -> Self {
         Self {
             doors: HashMap::new(),
             waiters: HashMap::new(),
@@ -78,6 +83,7 @@ impl Presence {
             due: BTreeSet::new(),
             wakes: HashMap::new(),
             limits,
+            offered,
             company: Company::default(),
             holds: Holds::default(),
             latencies: Latencies::default(),
@@ -87,23 +93,31 @@ impl Presence {
         }
     }
 
-    /// Changes whenever a waiter or a held request comes or goes. Who breaks off says so here by itself.
+    /// Returns the last notification that may have been delivered, before this run or in it, and was not acknowledged.
+    pub fn offered(&self) -> Seq {
+        let doors = self.doors.values().flat_map(HashMap::values);
+        let handed_out = doors.flat_map(|door| door.leased.keys().chain(&door.returned));
+        handed_out.copied().fold(self.offered, Seq::max)
+    }
+
+    /// Returns the counter that changes when a waiter or a held request is added or removed. Broken connections
+    /// increment it themselves.
     pub fn version(&self) -> watch::Sender<u64> {
         self.version.clone()
     }
 
-    /// When something is due next.
+    /// Returns the next deadline of a waiter or a lease.
     pub fn next_deadline(&self) -> Option<Instant> {
         self.due.first().map(|(at, _)| *at)
     }
 
-    /// Who waits at an inbox, if the connection still lives.
+    /// Returns the waiter of an inbox, if its connection still lives.
     pub fn holder(&self, project: &ProjectName, inbox: &InboxName) -> Option<Holder> {
         let waiter = self.waiters.get(&self.door(project, inbox)?.waiter?)?;
         waiter.is_connected().then(|| waiter.holder())
     }
 
-    /// Another project in which somebody waits at an inbox of this name, whether or not anything was ever put there.
+    /// Returns another project with a waiter at an inbox of this name, even if nothing was ever stored in that inbox.
     pub fn waits_elsewhere(
         &self,
         project: &ProjectName,
@@ -113,7 +127,7 @@ impl Presence {
         self.doors.keys().find(waits)
     }
 
-    /// Every inbox at which somebody waits.
+    /// Returns every inbox that has a waiter, with that waiter.
     pub fn holders(&self) -> impl Iterator<Item = (&ProjectName, &InboxName, Holder)> {
         let live = self.waiters.values().filter(|waiter| waiter.is_connected());
         live.flat_map(|waiter| {
@@ -125,17 +139,17 @@ impl Presence {
         })
     }
 
-    /// Readers of an inbox have these: wakes come to their end.
+    /// Ends the latency measurement of notifications that a reader acknowledged or showed.
     pub fn read(&mut self, inbox: &InboxName, ids: &[Seq], now: Now) {
         self.latencies.end(inbox, ids, now);
     }
 
-    /// How long the wakes since `from` took, oldest first, and whether there may have been more.
+    /// Returns the latencies of the wakes since `from`, oldest first, and whether older ones may have been dropped.
     pub fn wakes_since(&self, from: Timestamp) -> (Vec<WakeTime>, bool) {
         self.latencies.since(from)
     }
 
-    /// A request is held until this question is settled, for as long as it keeps the other end.
+    /// Holds a request for the answer to this question, until the other end of `request` is closed.
     pub fn hold(&mut self, id: Seq, request: oneshot::Sender<()>) {
         self.holds.add(id, request);
         self.changed();
@@ -146,12 +160,12 @@ impl Presence {
         self.holds.contains(id)
     }
 
-    /// The questions that requests are held for.
+    /// Returns the questions for whose answers requests are held.
     pub fn held(&self) -> BTreeSet<Seq> {
         self.holds.ids()
     }
 
-    /// How many waiters there are.
+    /// Returns the number of connected waiters.
     pub fn waiters(&self) -> usize {
         self.waiters
             .values()
@@ -159,34 +173,35 @@ impl Presence {
             .count()
     }
 
-    /// When each session was last heard of, and what its waiters did.
+    /// Returns the short-lived facts about sessions, to read and to change.
     pub fn company(&mut self) -> &mut Company {
         &mut self.company
     }
 
-    /// [`Presence::company`], to look at.
+    /// Returns when a session was last active.
     pub fn seen(&self, project: &ProjectName, session: &InboxName) -> Option<Timestamp> {
         self.company.seen(project, session)
     }
 
-    /// Whether somebody waited at a session's inbox since the hub started.
+    /// Whether the session's inbox has had a waiter since the hub started.
     pub fn waited(&self, project: &ProjectName, session: &InboxName) -> bool {
         self.company.waited(project, session)
     }
 
-    /// Whether a reader holds this item for the moment.
+    /// Whether a reader has leased this item.
     pub fn is_leased(&self, project: &ProjectName, inbox: &InboxName, id: Seq) -> bool {
         self.door(project, inbox)
             .is_some_and(|door| door.leased.contains_key(&id))
     }
 
-    /// How many items of an inbox readers hold for the moment.
+    /// Returns how many items of an inbox are leased.
     pub fn leased_count(&self, project: &ProjectName, inbox: &InboxName) -> usize {
         self.door(project, inbox)
             .map_or(0, |door| door.leased.len())
     }
 
-    /// Lets a waiter in: it is answered at once if something is there for it, and parked otherwise.
+    /// Adds a waiter. It is answered at once if its condition is met or another waiter holds an inbox; otherwise it is
+    /// parked.
     pub fn arm(
         &mut self,
         state: &State,
@@ -225,7 +240,7 @@ impl Presence {
         }
     }
 
-    /// Ends whoever must make room for `spec`; answers with the holder if that may not be.
+    /// Ends the waiters that `spec` replaces. Returns [`Outcome::Held`] if one of them may not be replaced.
     fn make_room(&mut self, state: &State, spec: &WaitSpec, now: Now) -> Option<Outcome> {
         let mut others = BTreeSet::new();
         for inbox in &spec.inboxes {
@@ -251,7 +266,7 @@ impl Presence {
         None
     }
 
-    /// Sessions became others by name or by role: who waits for one where it does not read any more asks again.
+    /// Ends waits whose session now reads other inboxes, because its name or role changed; the clients then wait again.
     pub fn sessions_moved(&mut self, state: &State) {
         let moved = |waiter: &&Waiter| waiter.has_moved(state);
         let ids: Vec<WaiterId> = self
@@ -265,7 +280,7 @@ impl Presence {
         }
     }
 
-    /// Everything that is due: waits end, lulls are over, leases run out.
+    /// Processes every deadline that has passed: of waits, of lulls and of leases.
     pub fn tick(&mut self, state: &State, now: Now) {
         self.company.forget_old(state, now);
         self.wakes.retain(|_, log| !log.is_over(now.mono));
@@ -282,7 +297,7 @@ impl Presence {
         }
     }
 
-    /// Forgets those who broke off, which would keep their room until their deadline.
+    /// Removes waiters with a broken connection, which would otherwise occupy memory until their deadline.
     fn sweep(&mut self, now: Instant) {
         if now.saturating_duration_since(self.swept) < SWEEP {
             return;
@@ -305,12 +320,13 @@ impl Presence {
             .map(|waiter| waiter.id)
             .collect();
         for id in ids {
-            self.dismiss(id, Outcome::Empty);
+            self.dismiss(id, Outcome::Reset);
         }
         self.doors.remove(project);
+        self.wakes.retain(|(of, _), _| of != project);
     }
 
-    /// Takes a waiter away and tells it why.
+    /// Removes a waiter and answers it with `outcome`.
     fn dismiss(&mut self, id: WaiterId, outcome: Outcome) {
         if let Some(waiter) = self.take(id) {
             waiter.answer(outcome);

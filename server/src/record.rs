@@ -1,8 +1,8 @@
-//! Records: the facts in the log, and their form in an entry.
+//! Records: the facts in the log, and how each is encoded as an entry.
 //!
-//! An entry is a kind byte and a payload. The payload is JSON, so that `hubd export` shows it and fields can be added;
-//! only a notification differs: `[u32 LE length of route][route JSON][notification JSON]`, so that readers get the
-//! notification's immutable bytes without parsing and the fold never parses the notification.
+//! An entry is a kind byte and a payload. The payload is JSON, so `hubd export` can print it and fields can be added.
+//! Only a notification differs: `[u32 LE length of route][route JSON][notification JSON]`. So readers get the
+//! notification's immutable bytes without parsing, and the fold parses only the route.
 
 use bytes::{BufMut, Bytes, BytesMut};
 use hub_protocol::{InboxName, ProjectName, Seq, Timestamp};
@@ -25,57 +25,57 @@ pub use session::{
     Turn, TurnNoted,
 };
 
-/// One fact.
+/// One fact in the log.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Record {
-    /// Somebody said something.
+    /// A notification was stored.
     Notified(Notified),
     /// Notifications stopped being pending.
     Settled(Settled),
-    /// The person marked notifications.
+    /// The person marked notifications as seen or unseen.
     Seen(Seen),
     /// An inbox was removed.
     InboxClosed(InboxClosed),
     /// An Idempotency-Key was used.
     KeyUsed(KeyUsed),
-    /// The wall clock jumped.
+    /// The wall clock jumped against the boot clock.
     ClockMoved(ClockMoved),
-    /// A pending notification whose block is about to be dropped, written again.
+    /// A pending notification was written again, because retention drops its block.
     Carried(Carried),
-    /// Everything below this is no longer in the log.
+    /// Retention dropped a prefix of the log.
     Trimmed(Trimmed),
-    /// A project was emptied.
+    /// A project's inboxes were emptied.
     Reset(Reset),
-    /// Something is newly known of a session.
+    /// A session began or resumed, or its properties changed.
     SessionSet(SessionSet),
-    /// A hook told of a session's turn.
+    /// A hook event changed the state of a session's turn.
     TurnNoted(TurnNoted),
-    /// A session's process is gone.
+    /// A session's process exited.
     SessionGone(SessionGone),
     /// A session became its project's primary.
     PrimaryTaken(PrimaryTaken),
-    /// A session wants to hear of another.
+    /// A session listens for another session's next stop.
     ListenerSet(ListenerSet),
-    /// A listener is no more.
+    /// A listener was removed.
     ListenerRemoved(ListenerRemoved),
-    /// Somebody is on a question.
+    /// An answerer claimed a question.
     QuestionClaimed(QuestionClaimed),
-    /// A question is settled.
+    /// A question was answered, withdrawn, superseded, or it expired.
     QuestionSettled(QuestionSettled),
     /// A session's reader has shown notifications.
     Emitted(Emitted),
-    /// Nothing proved that they arrived.
+    /// Shown notifications are offered again, because no hook event proved their delivery.
     Returned(Returned),
-    /// The person was told of it.
+    /// The person was notified of undeliverable notifications.
     Escalated(Escalated),
-    /// The person wants something else.
+    /// The person replaced the preferences.
     PreferencesSet(PreferencesSet),
 }
 
-/// A notification and where it went.
+/// A notification and its route.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Notified {
-    /// What the fold needs to know of it.
+    /// The part of the notification that the fold reads.
     pub route: Route,
     /// The notification's immutable JSON object, one line.
     pub json: Bytes,
@@ -86,15 +86,15 @@ pub struct Notified {
 pub struct Settled {
     /// The notifications, ascending.
     pub ids: Vec<Seq>,
-    /// In this inbox; everywhere they are pending when absent.
+    /// The inbox in which they stopped being pending; `None` means all of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inbox: Option<(ProjectName, InboxName)>,
-    /// Why.
+    /// Why they are no longer pending.
     pub how: How,
-    /// The waiter or the notification that did it.
+    /// The waiter that acknowledged them, or the notification that replaced them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
-    /// When.
+    /// When they stopped being pending.
     pub at: Timestamp,
 }
 
@@ -102,24 +102,24 @@ pub struct Settled {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum How {
-    /// Its reader has it.
+    /// A reader acknowledged it.
     Acked,
-    /// Its time was over.
+    /// It reached its expiry time.
     Expired,
-    /// The log reached its byte cap.
+    /// Retention dropped it, because the log reached its byte cap.
     Evicted,
-    /// A newer one with the same key took its place.
+    /// A newer notification with the same key replaced it.
     Superseded,
-    /// It was taken back.
+    /// It was withdrawn.
     Withdrawn,
     /// Its inbox was closed, or its project reset.
     Dropped,
-    /// The question was answered before some reader had it.
+    /// Its question was answered before this inbox's reader received it.
     Answered,
 }
 
 impl How {
-    /// The name on the wire.
+    /// Returns the name on the wire.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Acked => "acked",
@@ -133,102 +133,102 @@ impl How {
     }
 }
 
-/// The person's mark on notifications.
+/// The person's mark on notifications: seen or unseen.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Seen {
     /// The notifications, ascending.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ids: Vec<Seq>,
-    /// And every one up to this.
+    /// Every notification up to and including this one is marked too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub up_to: Option<Seq>,
-    /// Seen, or unseen again.
+    /// Whether they are marked as seen; `false` removes the mark.
     pub seen: bool,
-    /// When.
+    /// When the person marked them.
     pub at: Timestamp,
 }
 
-/// An inbox that was removed; what was pending there is dropped.
+/// An inbox that was removed; its pending notifications are dropped.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InboxClosed {
-    /// The project.
+    /// The project of the inbox.
     pub project: ProjectName,
-    /// The inbox.
+    /// The inbox that was removed.
     pub inbox: InboxName,
-    /// When.
+    /// When the inbox was removed.
     pub at: Timestamp,
 }
 
-/// A request that must not be done twice.
+/// An Idempotency-Key and the result of its request, so that a retry is stored only once.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeyUsed {
     /// The Idempotency-Key.
     pub key: String,
     /// SHA-256 of the request, in hexadecimal.
     pub digest: String,
-    /// What it made.
+    /// The notifications that the request stored.
     pub ids: Vec<Seq>,
-    /// When.
+    /// When the request was carried out.
     pub at: Timestamp,
 }
 
 /// A jump of the wall clock against the boot clock.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClockMoved {
-    /// How far, in milliseconds; pending deadlines move by as much.
+    /// The jump in milliseconds, positive if forward; pending deadlines move by as much.
     pub delta_ms: i64,
-    /// The time after the jump.
+    /// The wall clock's time after the jump.
     pub at: Timestamp,
 }
 
-/// A pending notification, written again so that its old place can be dropped.
+/// A pending notification, written again at the head so that its old block can be dropped.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Carried {
-    /// Its number, which stays.
+    /// The notification's own number, which stays the same.
     pub id: Seq,
-    /// Its immutable JSON.
+    /// The notification's immutable JSON.
     pub json: Bytes,
 }
 
-/// A prefix that retention dropped.
+/// A prefix of the log that retention dropped.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Trimmed {
-    /// The first number that is kept.
+    /// The first number that the log keeps.
     pub below: Seq,
-    /// When.
+    /// When the prefix was dropped.
     pub at: Timestamp,
 }
 
 /// A project whose inboxes were emptied.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reset {
-    /// The project.
+    /// The project that was emptied.
     pub project: ProjectName,
-    /// What was said in it before this record is not shown any more.
+    /// Whether readers no longer see the project's notifications below this record.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub history: bool,
-    /// When.
+    /// When the project was reset.
     pub at: Timestamp,
 }
 
-/// Why an entry is no record.
+/// Why an entry could not be decoded.
 #[derive(Debug, thiserror::Error)]
 pub enum DecodeError {
-    /// A kind that this build does not know.
+    /// The kind byte is not known to this build.
     #[error("record kind {0} is not known to this version of hubd; install a newer one")]
     UnknownKind(u8),
-    /// A payload that is not what its kind says.
+    /// The payload does not match its kind.
     #[error("broken record of kind {kind}: {reason}")]
     Broken {
         /// The kind byte.
         kind: u8,
-        /// What is wrong.
+        /// The parser's error message.
         reason: String,
     },
 }
 
 impl Record {
-    /// The kind byte and payload of this record's entry.
+    /// Encodes this record as the kind byte and payload of an entry.
     pub fn encode(&self) -> (u8, Bytes) {
         match self {
             Self::Notified(it) => (kinds::NOTIFIED, framed(&json(&it.route), &it.json)),
@@ -258,7 +258,7 @@ impl Record {
         }
     }
 
-    /// Reads an entry back.
+    /// Decodes an entry. Fails if the kind is unknown or the payload does not match it.
     pub fn decode(kind: u8, payload: &Bytes) -> Result<Self, DecodeError> {
         Ok(match kind {
             kinds::NOTIFIED => {
@@ -298,7 +298,7 @@ impl Record {
         })
     }
 
-    /// The inboxes whose readers this concerns.
+    /// Returns the inboxes whose readers this record concerns.
     pub fn touches(&self) -> Box<dyn Iterator<Item = (&ProjectName, &InboxName)> + '_> {
         match self {
             Self::Notified(it) => Box::new(
@@ -316,7 +316,7 @@ impl Record {
     }
 }
 
-/// The notification's JSON in an entry's payload; `None` where the kind carries none.
+/// Returns the notification's JSON in an entry's payload, or `None` if the kind carries none.
 pub fn notification_json(kind: u8, payload: &[u8]) -> Option<&[u8]> {
     if kind != kinds::NOTIFIED && kind != kinds::CARRIED {
         return None;
@@ -325,7 +325,7 @@ pub fn notification_json(kind: u8, payload: &[u8]) -> Option<&[u8]> {
 }
 
 fn json<T: Serialize>(value: &T) -> Vec<u8> {
-    // Records hold only strings, numbers and lists of them: there is no value that serde_json refuses.
+    // Records hold only strings, numbers and lists of them, so serde_json cannot fail.
     serde_json::to_vec(value).expect("a record is JSON")
 }
 

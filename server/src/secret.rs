@@ -1,4 +1,4 @@
-//! The token: who knows it may use the hub.
+//! The hub's token, which grants full access over TCP.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,11 +8,11 @@ use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 use subtle::ConstantTimeEq;
 
-/// 256 random bits as 64 hexadecimal digits. Never shown; compared in constant time.
+/// 256 random bits as 64 hexadecimal digits. `Debug` hides it, and comparisons take constant time.
 #[derive(Clone)]
 pub struct Token(Arc<str>);
 
-/// A text that is no token. Says nothing of the text.
+/// The error for a text that is not a token. It does not contain the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("not a token (expected 64 hexadecimal digits)")]
 pub struct NoToken;
@@ -25,28 +25,23 @@ impl Token {
         Ok(Self(hex(&bits).into()))
     }
 
-    /// Whether `text` is this token. Takes the same time wherever they differ.
+    /// Whether `text` is this token, in constant time.
     pub fn matches(&self, text: &[u8]) -> bool {
         self.0.as_bytes().ct_eq(text).into()
     }
 
-    /// The token as text, for the files in the state directory only.
+    /// The token as text. Only for the files in the state directory.
     pub fn expose(&self) -> &str {
         &self.0
     }
 
-    /// HMAC-SHA256 of `parts`, one after the other, with the token's text as the key. Where the border between parts
-    /// matters, the caller separates them.
+    /// HMAC-SHA256 of the concatenated `parts`, with the token's text as the key. If the borders between parts matter,
+    /// the caller has to add separators.
     pub fn hmac(&self, parts: &[&[u8]]) -> [u8; 32] {
-        let mut mac = Hmac::<Sha256>::new_from_slice(self.0.as_bytes())
-            .expect("HMAC takes a key of any length");
-        for part in parts {
-            mac.update(part);
-        }
-        mac.finalize().into_bytes().into()
+        hmac(self.0.as_bytes(), parts)
     }
 
-    /// Whether `proof` is [`Self::hmac`] of `parts`. Takes the same time wherever they differ.
+    /// Whether `proof` is [`Self::hmac`] of `parts`, in constant time.
     pub fn proves(&self, parts: &[&[u8]], proof: &[u8]) -> bool {
         self.hmac(parts).ct_eq(proof).into()
     }
@@ -68,6 +63,15 @@ impl fmt::Debug for Token {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("(redacted)")
     }
+}
+
+/// HMAC-SHA256 of the concatenated `parts`.
+pub(crate) fn hmac(key: &[u8], parts: &[&[u8]]) -> [u8; 32] {
+    let mut mac = Hmac::<Sha256>::new_from_slice(key).expect("HMAC takes a key of any length");
+    for part in parts {
+        mac.update(part);
+    }
+    mac.finalize().into_bytes().into()
 }
 
 /// `bytes` as lower-case hexadecimal digits.
@@ -100,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn a_proof_holds_for_its_text_only() {
+    fn a_proof_is_valid_for_its_text_only() {
         let token: Token = "0".repeat(64).parse().unwrap();
         let proof = token.hmac(&[b"nonce", b"127.0.0.1:1"]);
         assert!(token.proves(&[b"nonce127.0.0.1:1"], &proof));

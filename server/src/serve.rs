@@ -1,18 +1,21 @@
-//! From settings to a running hub, and back to nothing: open, serve, close.
+//! The life of a hub process: open the storage, serve, shut down.
 
-use std::io::Write;
+use std::io::{self, Write};
 use std::process::ExitCode;
 use std::thread::JoinHandle;
 
 use anyhow::Context as _;
+use hub_protocol::{Seq, one_line};
 use tokio_util::sync::CancellationToken;
 
+use crate::archive::{Archive, RecoverError};
 use crate::bridges::spool::Spool;
 use crate::bridges::status_files::StatusFiles;
 use crate::config::{Backend, Config, LogFormat};
 use crate::guard::{self, Guard};
 use crate::hub::{Hub, Parts, Rules};
 use crate::journal::JournalError;
+use crate::journal::sled::OpenError;
 use crate::lease::LeaseKey;
 use crate::net::Sockets;
 use crate::presence::WakeLimits;
@@ -24,12 +27,17 @@ use crate::{api, bridges, clock};
 /// `EX_IOERR` of sysexits: the storage failed.
 const EXIT_STORAGE: u8 = 74;
 
-/// The exit code for an error of [`serve`].
+/// The exit code for an error of [`serve`], or of maintenance.
 pub fn exit_code(error: &anyhow::Error) -> ExitCode {
-    if error
-        .chain()
-        .any(<dyn std::error::Error>::is::<JournalError>)
-    {
+    let storage = |cause: &(dyn std::error::Error + 'static)| {
+        let open = cause.downcast_ref::<OpenError>();
+        // `RecoverError` is transparent, so the error inside it is not in the chain itself.
+        let read = cause.downcast_ref::<RecoverError>();
+        cause.is::<JournalError>()
+            || open.is_some_and(OpenError::is_storage)
+            || read.is_some_and(|it| matches!(it, RecoverError::Journal(_)))
+    };
+    if error.chain().any(storage) {
         ExitCode::from(EXIT_STORAGE)
     } else {
         ExitCode::FAILURE
@@ -60,52 +68,88 @@ async fn run(
 ) -> anyhow::Result<()> {
     let shutdown = CancellationToken::new();
     let archive = storage.archive.take();
-    let (hub, writer) = start(config, &token, storage, shutdown.clone());
+    // The record of deliveries is about the log on disk. A hub in memory has its own numbers, so it neither reads nor
+    // writes that record.
+    let deliveries = (config.journal == Backend::Sled).then_some(dir);
+    let offered = last_offered(deliveries, storage.journal.head())?;
+    let (hub, writer) = start(config, &token, storage, offered, shutdown.clone());
     let writer = watch(writer, shutdown.clone());
     let archive = archive.map(|parts| parts.spawn(hub.clone())).transpose()?;
-    // Whoever listens before the spool is in may see it come after what was said later.
+    // The spool is stored before the sockets open. Without this, newer notifications would get smaller numbers.
     let spool = Spool::open(&dir.spool())?;
     let submit = async |item| bridges::submit(&hub, item).await;
     spool.take_in(&submit).await?;
     dir.make_status()?;
-    // Whoever learns of a worktree tells this handle.
-    let (status_files, mut status_bridge) = StatusFiles::open(dir.path());
-    // Who writes a file and speaks right after has found the hub listening.
-    status_bridge.take_in(&hub).await;
+    // The handle receives the worktrees of sessions that begin later.
+    let (status_files, mut status_bridge) = StatusFiles::open(dir.path(), &hub, &shutdown);
+    // Scan status files before listening; otherwise a line written right at start-up would count as old.
+    status_bridge.take_in().await;
     let sockets = Sockets::bind(config.listen, dir)?;
+    // From here on notifications are delivered, so the record of a clean stop is removed.
+    if let Some(deliveries) = deliveries {
+        deliveries.begin_run()?;
+    }
     let app = guard::protect(
         api::router(hub.clone(), token.clone(), sockets.port(), dir.path()),
         Guard::new(token, &config.allowed_hosts),
     );
     let clock = tokio::spawn(clock::run(hub.clone(), shutdown.clone()));
-    announce(sockets.port())?;
+    // First, because a signal that came after the announcement and before this would kill the hub.
     stop_on_signal(shutdown.clone())?;
+    announce(sockets.port())?;
     let served = async {
         let served = sockets.serve(app, &config.limits, shutdown.clone()).await;
-        // Without sockets nobody can end the hub but we.
+        // Without sockets no client can reach the hub, so it stops.
         shutdown.cancel();
         served
     };
-    let (served, (), (), ()) = tokio::join!(
+    let (served, (), (), (), ()) = tokio::join!(
         served,
         spool.watch(&submit, &shutdown),
-        status_bridge.run(&hub, &shutdown),
+        status_bridge.run(),
         bridges::local_sessions::watch(&hub, &status_files, &shutdown),
+        bridges::claude_sessions::watch(&hub, &shutdown),
     );
     served?;
     clock.await?;
+    let offered = stop(hub, archive, writer).await?;
+    if let (Some(deliveries), Some(offered)) = (deliveries, offered)
+        && let Err(error) = deliveries.end_run(offered)
+    {
+        tracing::warn!(%error, "the next start marks all pending notifications as redelivered");
+    }
+    Ok(())
+}
+
+/// The last notification that the run before may have delivered: any up to `head` where it did not stop cleanly.
+fn last_offered(deliveries: Option<&StateDir>, head: Seq) -> io::Result<Seq> {
+    match deliveries {
+        Some(dir) => Ok(dir.offered()?.unwrap_or(head)),
+        None => Ok(0),
+    }
+}
+
+/// Ends a hub that serves nobody any more. Gives the last notification that may have been handed out.
+async fn stop(
+    hub: Hub,
+    archive: Option<Archive>,
+    writer: tokio::task::JoinHandle<Result<(), JournalError>>,
+) -> anyhow::Result<Option<Seq>> {
+    let offered = hub.query(|_, presence| presence.offered()).await;
     tokio::task::spawn_blocking(move || {
         drop(archive);
         hub.stop();
     })
     .await?;
-    writer.await?.context("the journal failed")
+    writer.await?.context("the journal failed")?;
+    Ok(offered.ok())
 }
 
 fn start(
     config: &Config,
     token: &Token,
     storage: Storage,
+    offered: Seq,
     shutdown: CancellationToken,
 ) -> (Hub, JoinHandle<Result<(), JournalError>>) {
     Hub::start(Parts {
@@ -113,6 +157,7 @@ fn start(
         state: storage.state,
         reload: storage.reload,
         leases: LeaseKey::new(token.expose().as_bytes()),
+        offered,
         limits: WakeLimits {
             per_sender_per_minute: config.wake.per_sender_per_minute as usize,
             per_hour: config.wake.per_hour as usize,
@@ -127,7 +172,7 @@ fn start(
     })
 }
 
-/// A writer that ends by itself has lost its storage: the hub ends with it.
+/// Waits for the writer thread. If it ends by itself, the storage has failed, and the hub shuts down.
 fn watch(
     writer: JoinHandle<Result<(), JournalError>>,
     shutdown: CancellationToken,
@@ -142,7 +187,7 @@ fn watch(
     })
 }
 
-/// The one line on stdout that says that the hub is ready.
+/// Prints the line on stdout that reports that the hub is ready.
 fn announce(port: u16) -> std::io::Result<()> {
     let mut stdout = std::io::stdout();
     writeln!(stdout, "hubd listening on http://127.0.0.1:{port}")?;
@@ -168,8 +213,8 @@ fn start_log(config: &Config) -> anyhow::Result<()> {
     let filter = tracing_subscriber::EnvFilter::try_new(&config.log.level).context("log.level")?;
     let log = tracing_subscriber::fmt()
         .with_env_filter(filter)
-        .with_writer(std::io::stderr)
-        // It would be said on stderr, in vain and with a panic, where nobody reads that any more.
+        .with_writer(|| OneLine)
+        // Without this, a failed write to stderr would be reported on stderr again, and panic if it is closed.
         .log_internal_errors(false)
         .with_ansi(false);
     match config.log.format {
@@ -177,4 +222,40 @@ fn start_log(config: &Config) -> anyhow::Result<()> {
         LogFormat::Json => log.json().init(),
     }
     Ok(())
+}
+
+/// Standard error, with each event on one line, because a path in a field may contain line breaks and terminal
+/// controls.
+struct OneLine;
+
+impl Write for OneLine {
+    fn write(&mut self, event: &[u8]) -> std::io::Result<usize> {
+        let text = String::from_utf8_lossy(event);
+        let line = one_line(text.strip_suffix('\n').unwrap_or(&text)).into_owned();
+        std::io::stderr().write_all((line + "\n").as_bytes())?;
+        Ok(event.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unreadable_log_is_a_storage_failure() {
+        let io = || JournalError::from(std::io::Error::other("read"));
+        for error in [
+            io().into(),
+            RecoverError::from(io()).into(),
+            anyhow::Error::from(OpenError::Full).context("opening"),
+        ] {
+            assert_eq!(exit_code(&error), ExitCode::from(EXIT_STORAGE), "{error:?}");
+        }
+        let other = anyhow::anyhow!("1 problem");
+        assert_eq!(exit_code(&other), ExitCode::FAILURE);
+    }
 }

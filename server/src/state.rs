@@ -1,7 +1,8 @@
-//! The fold: everything the hub knows, from the log alone.
+//! The fold: everything the hub knows, computed from the log alone.
 //!
-//! [`State::decide`] turns a command into records, [`State::apply`] takes a record in. Both are pure: no I/O, no clock.
-//! Serialised, a state holds facts only; its indexes are made again when it is read, so equal folds have equal bytes.
+//! [`State::decide`] turns a command into records, and [`State::apply`] applies a record. Both are pure: no I/O, no
+//! clock. A serialised state holds facts only. Its indexes are rebuilt when it is read, so equal folds have equal
+//! bytes.
 
 use hub_protocol::{InboxName, Preferences, ProjectName, Seq, SessionState, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -27,24 +28,28 @@ mod question;
 mod ranges;
 mod receipt;
 mod registry;
+mod reply;
 mod retention;
 mod seen;
 mod session;
 mod sessions;
 mod settle;
 mod source;
+mod standing;
 mod texts;
 
 pub use inbox::{Inbox, Item};
 pub use listener::Listener;
+pub use notify::MAX_HOPS;
 pub use outcome::Status;
-pub use question::{Question, Reach};
+pub use question::{Question, Reach, place_of};
 pub use session::{Key, Registered, Session};
+pub use standing::Standing;
 
-/// Whether a reader holds this item of this inbox now. Leases are presence, so they come from outside.
+/// Whether a reader has leased this item of this inbox. Leases are part of presence, so the caller supplies them.
 pub type Leased<'a> = dyn Fn(&ProjectName, &InboxName, Seq) -> bool + 'a;
 
-/// Everything the hub knows.
+/// The fold of the log.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct State {
     head: Seq,
@@ -67,8 +72,8 @@ pub struct State {
 }
 
 impl State {
-    /// What `command` means now: the records to commit, numbered from `head() + 1` in order, or why not. The records
-    /// of a `Notify` begin with one `Notified` for each draft.
+    /// Decides a command. Returns the records to commit, numbered from `head() + 1` in order, or why the command is
+    /// refused. The records of a `Notify` begin with one `Notified` for each draft.
     pub fn decide(
         &self,
         command: &Command,
@@ -105,7 +110,7 @@ impl State {
         Ok(Decision::Records(records))
     }
 
-    /// What is asked about sessions, listeners and questions.
+    /// Decides the commands about sessions, listeners and questions.
     fn decide_for_session(
         &self,
         command: &Command,
@@ -127,7 +132,8 @@ impl State {
                 project,
                 session,
                 gone,
-            } => self.decide_end(project, session, *gone, now, leased)?,
+                quiet,
+            } => self.decide_end(project, session, (*gone, *quiet), now, leased)?,
             Command::TakePrimary { project, session } => {
                 self.decide_primary(project, session, now)?
             }
@@ -153,7 +159,7 @@ impl State {
         Ok(Decision::Records(records))
     }
 
-    /// Takes in the record with the number `seq`, which is `head() + 1`. Cannot fail.
+    /// Applies the record with the number `seq`, which must be `head() + 1`. Cannot fail.
     pub fn apply(&mut self, seq: Seq, record: &Record) {
         self.head = seq;
         match record {
@@ -206,12 +212,12 @@ impl State {
         self.apply_asked(seq, it);
     }
 
-    /// The last record taken in.
+    /// Returns the number of the last applied record.
     pub fn head(&self) -> Seq {
         self.head
     }
 
-    /// When [`Command::Tick`] has something to do next.
+    /// Returns when the next [`Command::Tick`] is due.
     pub fn next_deadline(&self) -> Option<Timestamp> {
         let next = [
             self.inboxes.next_deadline(),
@@ -223,12 +229,12 @@ impl State {
         next.into_iter().flatten().min()
     }
 
-    /// An inbox that was ever written to and not closed since.
+    /// Returns an inbox, if it was ever written to and not closed since.
     pub fn inbox(&self, project: &ProjectName, name: &InboxName) -> Option<&Inbox> {
         self.inboxes.get(project, name)
     }
 
-    /// The inboxes of one project, or all, sorted by name.
+    /// Returns the inboxes of one project, or of all, sorted by name.
     pub fn inboxes(
         &self,
         project: Option<&ProjectName>,
@@ -236,12 +242,18 @@ impl State {
         self.inboxes.iter(project)
     }
 
-    /// The inbox of the project whose name is nearest to `name`, if any is near; not `name` itself.
-    pub fn nearest_inbox(&self, project: &ProjectName, name: &InboxName) -> Option<&InboxName> {
-        self.inboxes.nearest(project, name)
+    /// Returns the inbox or live session of the project whose name is most similar to `name`; `None` if none is
+    /// similar enough. Never `name` itself.
+    pub fn nearest_inbox(&self, project: &ProjectName, name: &InboxName) -> Option<InboxName> {
+        let sessions = self.sessions.iter(Some(project)).map(|(_, _, it)| it);
+        let alive = sessions.filter(|it| it.is_alive());
+        let called = alive.filter_map(|it| it.name()?.parse().ok());
+        let called: Vec<InboxName> = called.collect();
+        let known = self.inboxes.names(project).chain(&called);
+        nearest::nearest(name, known).cloned()
     }
 
-    /// The last state that a session said it was in, and the notification that said so.
+    /// Returns the last state that a session reported, and the record that reported it.
     pub fn session_state(
         &self,
         project: &ProjectName,
@@ -252,7 +264,7 @@ impl State {
         Some((session.state?, session.seq))
     }
 
-    /// When a session said its last state, and when it last said that it works.
+    /// Returns when a session's present state began, and when it last reported that it works.
     pub fn session_times(
         &self,
         project: &ProjectName,
@@ -263,17 +275,22 @@ impl State {
         Some((session.ts, session.worked))
     }
 
-    /// The project in which a session of this name was last heard of.
+    /// Returns the project in which a session of this name was last active.
     pub fn session_project(&self, name: &InboxName) -> Option<&ProjectName> {
         self.sessions.project_of(name)
     }
 
-    /// Whether the person marked this notification.
+    /// Returns the inboxes in which a notification is pending.
+    pub fn places(&self, id: Seq) -> Vec<(ProjectName, InboxName)> {
+        self.inboxes.places(id)
+    }
+
+    /// Whether the person marked this notification as seen.
     pub fn is_seen(&self, id: Seq) -> bool {
         self.seen.contains(id)
     }
 
-    /// Where a notification of the log stands; `routed` says whether its route has targets.
+    /// Returns the status of a notification in the log; `routed` is whether its route has targets.
     pub fn status(&self, id: Seq, routed: bool) -> Status {
         if self.inboxes.is_pending(id) {
             Status::Pending
@@ -284,12 +301,12 @@ impl State {
         }
     }
 
-    /// The first number that retention left in the log.
+    /// Returns the first number that retention left in the log.
     pub fn trimmed_below(&self) -> Seq {
         self.retention.below
     }
 
-    /// Until when age says nothing about what to drop, because the wall clock jumped.
+    /// Returns until when retention by age pauses, because the wall clock jumped.
     pub fn retention_paused_until(&self) -> Option<Timestamp> {
         self.retention.paused_until
     }

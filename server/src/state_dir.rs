@@ -1,104 +1,106 @@
-//! The directory where everything is kept: nobody else may look into it, one hub at a time uses it.
+//! The state directory: private to its user, and used by one hub at a time.
 
-use std::fs::{DirBuilder, File, OpenOptions};
+use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read, Seek, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+use hub_protocol::Seq;
 use rustix::fs::{FileType, FlockOperation, Mode, OFlags, Stat};
 use rustix::io::Errno;
 
+use crate::journal::durable;
 use crate::secret::Token;
 
-/// The state directory, held until dropped.
+/// The state directory, locked until dropped.
 #[derive(Debug)]
 pub struct StateDir {
     path: PathBuf,
-    /// Kept open: its lock says that a hub uses the directory.
+    /// Kept open, because its lock marks the directory as used by a hub.
     _lock: File,
 }
 
 /// Why the state directory cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum StateDirError {
-    /// The system refuses.
+    /// A system call failed.
     #[error("cannot {action} {}: {source}", path.display())]
     Io {
-        /// What was tried.
+        /// The action that failed, a verb for the message.
         action: &'static str,
-        /// On what.
+        /// The path that it was applied to.
         path: PathBuf,
-        /// Why not.
+        /// The error of the system.
         source: io::Error,
     },
-    /// Somebody else could have put or changed it.
+    /// Another user may have created or changed the file or directory.
     #[error("{} {reason}", path.display())]
     Unsafe {
-        /// What.
+        /// The file or directory.
         path: PathBuf,
-        /// What is wrong with it.
+        /// Why it is unsafe.
         reason: String,
     },
-    /// Another hub uses it.
+    /// Another hub uses the directory.
     #[error("another hubd uses {} (process {holder})", path.display())]
     InUse {
-        /// The directory.
+        /// The state directory.
         path: PathBuf,
-        /// Its process, or `unknown`.
+        /// The process ID of that hub, or `unknown`.
         holder: String,
     },
-    /// The token file holds no token.
+    /// The token file does not contain a token.
     #[error("{} holds no token: remove it to make a new one", path.display())]
     BrokenToken {
-        /// The file.
+        /// The token file.
         path: PathBuf,
     },
-    /// No randomness for a token.
+    /// The system has no random bytes for a token.
     #[error("no randomness for a token: {0}")]
     Random(#[from] getrandom::Error),
 }
 
 impl StateDir {
-    /// Creates the directory if it does not exist, checks that it is ours alone, and locks it.
+    /// Creates the directory if it does not exist, checks that it is private to this user, and locks it.
     pub fn open(path: &Path) -> Result<Self, StateDirError> {
         let path = own_directory(path)?;
         let lock = lock(&path)?;
         Ok(Self { path, _lock: lock })
     }
 
-    /// The directory itself.
+    /// Returns the path of the directory.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The Unix socket.
+    /// Returns the path of the Unix socket.
     pub fn socket(&self) -> PathBuf {
         self.path.join("hub.sock")
     }
 
-    /// What the journal keeps.
+    /// Returns the path of the journal's directory.
     pub fn journal(&self) -> PathBuf {
         self.path.join("journal")
     }
 
-    /// What `hubctl` said while the hub was down.
+    /// Returns the path of the spool, where `hubctl` stores notifications while the hub is down.
     pub fn spool(&self) -> PathBuf {
         self.path.join("spool")
     }
 
-    /// Makes the directory where sessions tell their state in files, if it does not exist.
+    /// Creates the directory of status files, if it does not exist.
     pub fn make_status(&self) -> Result<(), StateDirError> {
         own_directory(&self.path.join("status")).map(drop)
     }
 
-    /// The token: made once, read and checked on later starts. `auth.header` follows it.
+    /// Returns the token. Creates it at the first start, reads and checks it later. Keeps `auth.header` up to date
+    /// with it.
     pub fn token(&self) -> Result<Token, StateDirError> {
-        let path = self.path.join("token");
-        let token = if let Some(text) = read_private(&path)? {
-            let parsed = text.trim_ascii_end().parse();
-            parsed.map_err(|_| StateDirError::BrokenToken { path })?
+        let token = if let Some(token) = stored_token(&self.path)? {
+            token
         } else {
             let token = Token::generate()?;
+            let path = self.path.join("token");
             write_private(&path, &format!("{}\n", token.expose()))?;
             token
         };
@@ -111,14 +113,56 @@ impl StateDir {
     }
 }
 
-/// The directory `path`, made if it does not exist, ours and closed to others.
+/// The file that exists after a hub stopped by itself, until the next start. It contains the last notification that
+/// may have been delivered and was not acknowledged, or 0.
+const STOPPED: &str = "stopped";
+
+impl StateDir {
+    /// Returns the last notification that an earlier run may have delivered without an acknowledgement. `None` unless
+    /// that run stopped by itself, because leases are in memory.
+    pub fn offered(&self) -> io::Result<Option<Seq>> {
+        match fs::read_to_string(self.path.join(STOPPED)) {
+            Ok(text) => Ok(text.trim_ascii_end().parse().ok()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Durably records that a run has started: removes the file `stopped`.
+    pub fn begin_run(&self) -> io::Result<()> {
+        match fs::remove_file(self.path.join(STOPPED)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            removed => removed.and_then(|()| durable::sync_dir(&self.path)),
+        }
+    }
+
+    /// Durably records that the run stopped by itself, with the last notification that may have been delivered.
+    pub fn end_run(&self, offered: Seq) -> io::Result<()> {
+        let line = format!("{offered}\n");
+        durable::replace(&self.path.join(STOPPED), &[line.as_bytes()])
+    }
+}
+
+/// Reads the token in the state directory `dir` without changing anything; `None` if there is none yet.
+pub fn stored_token(dir: &Path) -> Result<Option<Token>, StateDirError> {
+    let path = dir.join("token");
+    let Some(text) = read_private(&path)? else {
+        return Ok(None);
+    };
+    let parsed = text.trim_ascii_end().parse();
+    parsed
+        .map(Some)
+        .map_err(|_| StateDirError::BrokenToken { path })
+}
+
+/// Creates the directory `path` if it does not exist, checks that it belongs to this user, and sets its mode to 0700.
 fn own_directory(path: &Path) -> Result<PathBuf, StateDirError> {
     DirBuilder::new()
         .recursive(true)
         .mode(0o700)
         .create(path)
         .map_err(failed("create", path))?;
-    // A trailing slash would follow a symbolic link in spite of O_NOFOLLOW.
+    // A trailing slash would follow a symbolic link despite `O_NOFOLLOW`.
     let path: PathBuf = path.components().collect();
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let dir = rustix::fs::open(&path, flags, Mode::empty()).map_err(|errno| match errno {
@@ -134,7 +178,7 @@ fn own_directory(path: &Path) -> Result<PathBuf, StateDirError> {
     Ok(path)
 }
 
-/// Takes the directory's lock, or tells who has it.
+/// Locks the directory. If another process holds the lock, the error names it.
 fn lock(dir: &Path) -> Result<File, StateDirError> {
     let path = dir.join("lock");
     let mut file = private()
@@ -168,7 +212,7 @@ fn lock(dir: &Path) -> Result<File, StateDirError> {
     Ok(file)
 }
 
-/// The text of a private file; `None` if there is no such file.
+/// Reads the text of a private file; `None` if there is no such file.
 fn read_private(path: &Path) -> Result<Option<String>, StateDirError> {
     let opened = OpenOptions::new()
         .read(true)
@@ -193,7 +237,7 @@ fn read_private(path: &Path) -> Result<Option<String>, StateDirError> {
     Ok(Some(text))
 }
 
-/// Puts a private file in place, whole or not at all, durably.
+/// Replaces a private file durably and atomically.
 fn write_private(path: &Path, text: &str) -> Result<(), StateDirError> {
     let fresh = path.with_extension("new");
     if let Err(error) = std::fs::remove_file(&fresh)
@@ -222,7 +266,7 @@ fn private() -> OpenOptions {
     options
 }
 
-/// A file made by `open` has the mode that the umask leaves; a private one has 0600 under any.
+/// Sets the mode to 0600, because the mode at creation depends on the umask.
 fn set_private(file: &File, path: &Path) -> Result<(), StateDirError> {
     rustix::fs::fchmod(file, Mode::RUSR | Mode::WUSR)
         .map_err(|errno| failed("chmod", path)(errno.into()))
@@ -233,7 +277,7 @@ fn no_follow() -> i32 {
     OFlags::NOFOLLOW.bits() as i32
 }
 
-/// Refuses what belongs to another user, or what others have one of the `forbidden` permissions on.
+/// Refuses a file of another user, or one on which others have a `forbidden` permission.
 fn check(path: &Path, stat: &Stat, forbidden: u32) -> Result<(), StateDirError> {
     let us = rustix::process::geteuid().as_raw();
     if stat.st_uid != us {
@@ -279,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_directory_and_its_secrets_are_ours_alone() {
+    fn a_new_directory_and_its_secrets_are_private() {
         let parent = tempfile::tempdir().unwrap();
         let path = parent.path().join("a/b");
         let dir = StateDir::open(&path).unwrap();
@@ -293,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn the_token_stays_the_same() {
+    fn the_token_is_created_once_and_kept() {
         let parent = tempfile::tempdir().unwrap();
         let dir = StateDir::open(&parent.path().join("state")).unwrap();
         let token = dir.token().unwrap();
@@ -306,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn a_second_hub_is_told_who_has_the_directory() {
+    fn a_second_hub_is_refused_with_the_process_of_the_first() {
         let parent = tempfile::tempdir().unwrap();
         let path = parent.path().join("state");
         let first = StateDir::open(&path).unwrap();
@@ -330,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_that_others_can_read_is_closed() {
+    fn a_directory_that_others_can_read_is_made_private() {
         let parent = tempfile::tempdir().unwrap();
         std::fs::set_permissions(parent.path(), PermissionsExt::from_mode(0o755)).unwrap();
         StateDir::open(parent.path()).unwrap();
@@ -353,7 +397,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_that_others_could_know_is_refused() {
+    fn a_token_that_others_can_read_is_refused() {
         let parent = tempfile::tempdir().unwrap();
         let dir = StateDir::open(&parent.path().join("state")).unwrap();
         dir.token().unwrap();

@@ -1,4 +1,4 @@
-//! What the log's tail says in numbers: a fold of its own over records, without clock or I/O.
+//! Statistics of the log's tail: a separate fold over records, without clock or I/O.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::record::{Record, kinds};
 
 const MINUTE_MS: i64 = 60_000;
 
-/// Counts of a window of whole minutes.
+/// The counts of a window of whole minutes.
 #[derive(Debug)]
 pub struct Tally {
     from: Timestamp,
@@ -17,28 +17,28 @@ pub struct Tally {
     answered: Vec<(Seq, Timestamp)>,
 }
 
-/// What was said in one minute.
+/// The notifications of one minute, counted by type.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 pub struct Minute {
-    /// When it began.
+    /// When the minute begins.
     pub at: Timestamp,
-    /// How many notifications of each type; types without any are absent.
+    /// The number of notifications by type; a type without any is absent.
     pub counts: BTreeMap<Kind, u64>,
 }
 
-/// How long things took.
+/// A distribution of durations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Spread {
-    /// How many there were.
+    /// The number of durations.
     pub count: usize,
-    /// Half of them took at most as long, in milliseconds; none where there were none.
+    /// The median in milliseconds; `None` if there are no durations.
     pub median_ms: Option<u64>,
-    /// Nine of ten took at most as long, in milliseconds.
+    /// The 90th percentile in milliseconds; `None` if there are no durations.
     pub p90_ms: Option<u64>,
 }
 
 impl Tally {
-    /// Nothing yet, of the `minutes` minutes of which the last one holds `now`.
+    /// An empty tally of `minutes` minutes; the last one contains `now`.
     pub fn new(now: Timestamp, minutes: usize) -> Self {
         let this_minute = now.as_millis() - now.as_millis() % MINUTE_MS;
         let before = i64::try_from(minutes.saturating_sub(1)).unwrap_or(0);
@@ -49,17 +49,17 @@ impl Tally {
         }
     }
 
-    /// When the first minute begins.
+    /// Returns when the first minute begins.
     pub fn from(&self) -> Timestamp {
         self.from
     }
 
-    /// Whether a record of this kind byte counts at all.
+    /// Whether records of this kind byte are counted.
     pub fn counts(kind: u8) -> bool {
         matches!(kind, kinds::NOTIFIED | kinds::QUESTION_SETTLED)
     }
 
-    /// Takes a record in. What was said or answered outside of the window does not count.
+    /// Counts a record. Notifications and answers outside the window are ignored.
     pub fn take(&mut self, record: &Record) {
         match record {
             Record::Notified(it) => {
@@ -78,7 +78,7 @@ impl Tally {
         }
     }
 
-    /// Every minute of the window, oldest first.
+    /// Returns every minute of the window, oldest first.
     pub fn minutes(&self) -> Vec<Minute> {
         let starts = (0..).map(|n| self.from.plus_millis(n * MINUTE_MS));
         starts
@@ -90,14 +90,14 @@ impl Tally {
             .collect()
     }
 
-    /// The questions that were answered, and when.
+    /// Returns the answered questions, each with the time of its answer.
     pub fn answered(&self) -> &[(Seq, Timestamp)] {
         &self.answered
     }
 }
 
 impl Spread {
-    /// The spread of these times in milliseconds, by nearest rank.
+    /// Computes the distribution of durations in milliseconds, by nearest rank.
     pub fn of(mut times: Vec<u64>) -> Self {
         times.sort_unstable();
         let rank = |tenths: usize| {
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn each_minute_is_there_and_what_was_said_in_it_by_type() {
+    fn the_tally_lists_every_minute_with_its_counts_by_type() {
         let tally = tally(&[
             said(Kind::Error, "11:59:59.999"),
             said(Kind::Error, "12:00:00"),
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_was_answered_in_the_window_is_an_answer() {
+    fn the_tally_lists_only_questions_answered_in_its_window() {
         let tally = tally(&[
             settled(1, QuestionState::Answered, "11:59:00"),
             settled(2, QuestionState::Withdrawn, "12:01:00"),
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn a_spread_is_of_times_that_were_there() {
+    fn percentiles_are_durations_of_the_sample() {
         let of = |times: &[u64]| {
             let spread = Spread::of(times.to_vec());
             (spread.count, spread.median_ms, spread.p90_ms)

@@ -1,23 +1,23 @@
-//! The one thread that owns the fold and the journal.
+//! The writer: the one thread that owns the fold and the journal.
 //!
-//! It drains what is queued, decides and applies each command (later ones see earlier ones), appends all records as
-//! one commit, and only then answers and wakes. There is no timer: a batch forms while the last one is made durable.
+//! It drains its queue, decides and applies each command (later ones see earlier ones), and appends all records as one
+//! commit. Only then does it answer and wake. There is no timer: a batch forms while the previous one is made durable.
 
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 
-use hub_protocol::{InboxName, InboxTouched, ProjectName};
+use hub_protocol::{InboxName, InboxTouched, Kind, ProjectName, Seq};
 use tokio::sync::{oneshot, watch};
 
 use crate::clock::Now;
-use crate::command::{Command, Decision};
+use crate::command::{Command, Decision, Refusal};
 use crate::hub::Rejected;
 use crate::journal::{Entry, Health, JournalError};
 use crate::log::{Event, Log};
 use crate::metrics::Metrics;
 use crate::presence::{Presence, WaitSpec};
-use crate::record::{Notified, Record};
+use crate::record::{Notified, Record, kinds};
 use crate::state::State;
 
 mod ask;
@@ -25,28 +25,42 @@ mod wake;
 
 pub use ask::{Ask, Done, Question};
 
-/// Requests in one commit: enough to fill a sync, few enough to answer the first one soon.
+/// The most requests in one commit: enough to fill a sync, few enough to answer the first one soon.
 const MAX_BATCH: usize = 1024;
 
-/// Wall and monotonic clock are read one after the other: the same deadline differs by less than this.
+/// The wall and the monotonic clock are read one after the other, so the same deadline differs by less than this.
 const CLOCK_GRAIN: Duration = Duration::from_millis(1);
 
-/// How long what has to be said waits for room on a full disk until it is tried again.
+/// The delay before due notifications are tried again while the disk is full.
 const FULL_RETRY: Duration = Duration::from_secs(1);
 
-/// Folds the journal again.
+/// Folds the journal again from its stored records.
 pub type Reload = Box<dyn FnMut() -> Result<State, JournalError> + Send>;
 
-/// A command that was decided, on its way to being durable.
+/// The sender that carries the answer to a command.
+type Reply = oneshot::Sender<Result<Done, Rejected>>;
+/// A command and the sender for its answer.
+type Asked = (Command, Reply);
+
+/// A decided command that is not durable yet.
 struct Decided {
-    reply: oneshot::Sender<Result<Done, Rejected>>,
+    command: Command,
+    reply: Reply,
     verdict: Result<Done, Rejected>,
-    /// Its records among the commit's events.
+    /// The range of its records among the commit's events.
     events: std::ops::Range<usize>,
     ticks: bool,
 }
 
-/// The writer thread's own.
+impl Decided {
+    /// Whether it stores notifications, which a full disk refuses.
+    fn speaks(&self, events: &[Arc<Event>]) -> bool {
+        let mut events = events[self.events.clone()].iter();
+        events.any(|event| event.kind() == kinds::NOTIFIED)
+    }
+}
+
+/// The state of the writer thread.
 pub struct Writer {
     state: State,
     presence: Presence,
@@ -57,7 +71,7 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// A writer for the journal behind `log`, of which `state` is the fold.
+    /// A writer for the journal behind `log`; `state` must be the fold of that journal.
     pub fn new(
         state: State,
         presence: Presence,
@@ -76,7 +90,7 @@ impl Writer {
         }
     }
 
-    /// Serves `asks` until told to stop, or until the storage fails.
+    /// Serves `asks` until [`Ask::Stop`] arrives or the storage fails.
     pub fn run(mut self, asks: &Receiver<Ask>) -> Result<(), JournalError> {
         let mut batch = Vec::new();
         self.announce_due(Now::read());
@@ -94,26 +108,15 @@ impl Writer {
 
     fn process(&mut self, asks: impl Iterator<Item = Ask>) -> Result<(), JournalError> {
         let now = Now::read();
-        let mut events = Vec::new();
-        let mut decided = Vec::new();
+        let mut commands = Vec::new();
         let mut later = Vec::new();
         for ask in asks {
             match ask {
-                Ask::Command { command, reply } => {
-                    decided.push(self.decide(&command, reply, &mut events, now));
-                }
+                Ask::Command { command, reply } => commands.push((command, reply)),
                 ask => later.push(ask),
             }
         }
-        match self.commit(&events) {
-            Ok(()) => {
-                self.log.publish(&events);
-                for command in decided {
-                    self.conclude(command, &events, now);
-                }
-            }
-            Err(error) => self.reject(decided, error, now)?,
-        }
+        self.carry_out(commands, now)?;
         for ask in later {
             match ask {
                 Ask::Wait { spec, reply } => {
@@ -132,7 +135,43 @@ impl Writer {
         self.storage_lives()
     }
 
-    /// An error where the storage failed beside a commit: it is no use until the next start.
+    /// Decides commands and makes them durable as one commit. If the disk is too full for that, commands without
+    /// notifications are tried once more alone.
+    fn carry_out(&mut self, commands: Vec<Asked>, now: Now) -> Result<(), JournalError> {
+        let mut events = Vec::new();
+        let mut decided = Vec::new();
+        for (command, reply) in commands {
+            decided.push(self.decide(command, reply, &mut events, now));
+        }
+        match self.commit(&events) {
+            Ok(()) => {
+                self.log.publish(&events);
+                for command in decided {
+                    self.conclude(command, &events, now);
+                }
+                Ok(())
+            }
+            Err(JournalError::Full) => {
+                let speaks = |command: &Decided| command.speaks(&events);
+                let (loud, quiet): (Vec<_>, Vec<_>) = decided.into_iter().partition(speaks);
+                let again = !loud.is_empty() && !quiet.is_empty();
+                let (refused, rest) = if again {
+                    (loud, quiet)
+                } else {
+                    (loud.into_iter().chain(quiet).collect(), Vec::new())
+                };
+                self.reject(refused, JournalError::Full, now)?;
+                if rest.is_empty() {
+                    return Ok(());
+                }
+                let rest = rest.into_iter().map(|it| (it.command, it.reply));
+                self.carry_out(rest.collect(), now)
+            }
+            Err(error) => self.reject(decided, error, now),
+        }
+    }
+
+    /// Fails if the storage failed outside of a commit, because it cannot be used until the next start.
     fn storage_lives(&self) -> Result<(), JournalError> {
         match self.log.journal().health() {
             Health::Failed(reason) => Err(std::io::Error::other(reason).into()),
@@ -140,14 +179,16 @@ impl Writer {
         }
     }
 
-    /// Names as the fold knows them: a session's own inboxes, and ids that are other names of a session.
+    /// Resolves the names in a wait: to a session's own inboxes, and from other names to a session's first id. The wait
+    /// keeps the session that a name meant at this time, even if another session takes the name later.
     fn placed(&self, mut spec: WaitSpec) -> WaitSpec {
         spec.own = spec.inboxes.is_empty() && spec.session.is_some();
         if let Some(session) = spec.session.take_if(|_| spec.own) {
             let (project, key) = self.state.place(spec.project, session);
             (spec.project, spec.session) = (project, Some(key));
         }
-        let called = |name: &InboxName| self.state.called(&spec.project, name).clone();
+        let project = spec.project.clone();
+        let called = |name: &InboxName| self.state.called(&project, name).clone();
         let session = spec.session.as_ref().map(called);
         let mut inboxes: Vec<InboxName> = match (&session, spec.inboxes.is_empty()) {
             (Some(session), true) => self.state.inboxes_of(&spec.project, session),
@@ -156,34 +197,38 @@ impl Writer {
         };
         inboxes.sort();
         inboxes.dedup();
+        if let Some(barrier) = &mut spec.barrier {
+            let names = barrier.all.iter_mut().chain(&mut barrier.any);
+            names.for_each(|name| *name = called(name));
+        }
         (spec.session, spec.inboxes) = (session, inboxes);
         spec
     }
 
-    /// Decides a command, takes its records into the fold and lines them up for the commit.
+    /// Decides a command, applies its records to the fold and queues them for the commit.
     fn decide(
         &mut self,
-        command: &Command,
-        reply: oneshot::Sender<Result<Done, Rejected>>,
+        command: Command,
+        reply: Reply,
         events: &mut Vec<Arc<Event>>,
         now: Now,
     ) -> Decided {
-        if let Command::Hook(hook) = command {
+        if let Command::Hook(hook) = &command {
             let (place, _) = self.state.place_of(hook);
             self.presence.company().note(place, now.wall);
         }
         let begin = events.len();
         let verdict = match self
-            .admit(command)
-            .and_then(|()| self.decision(command, now))
+            .admit(&command)
+            .and_then(|()| self.decision(&command, now))
         {
             Ok(Decision::Records(records)) => {
                 let mut done = Done::default();
                 for record in records {
                     self.take_in(record, &mut done, events);
                 }
-                // What listeners are told is not what was asked for.
-                if let Command::Notify { drafts, .. } = command {
+                // Only the drafts' own numbers are returned, not those of notifications to listeners.
+                if let Command::Notify { drafts, .. } = &command {
                     done.ids.truncate(drafts.len());
                 }
                 Ok(done)
@@ -200,10 +245,11 @@ impl Writer {
             verdict,
             events: begin..events.len(),
             ticks: matches!(command, Command::Tick),
+            command,
         }
     }
 
-    /// Whether the storage takes this command. A full disk refuses what is new and takes what makes room.
+    /// Whether the storage accepts this command. A full disk refuses publishing; commands that free space pass.
     fn admit(&self, command: &Command) -> Result<(), Rejected> {
         match self.log.journal().health() {
             Health::Sound => Ok(()),
@@ -218,15 +264,27 @@ impl Writer {
             self.presence.is_leased(project, inbox, id)
         };
         let decision = self.state.decide(command, now.wall, &leased)?;
+        self.reaches(command, &decision)?;
         let new = !matches!(command, Command::Notify { .. }) && decision.speaks();
         if !new || !self.is_full() {
             return Ok(decision);
         }
-        // The journal refuses commits that say something, and with them whatever else is in them.
+        // The journal refuses a commit that contains notifications, and with it all other records of that commit.
         match command {
             Command::Tick => Ok(Decision::Records(self.state.expired(now.wall))),
             _ => Err(Rejected::Full),
         }
+    }
+
+    /// Refuses an answer that the fold would accept but that cannot reach the dialog in the agent's own terminal.
+    fn reaches(&self, command: &Command, decision: &Decision) -> Result<(), Refusal> {
+        let (Command::Notify { drafts, .. }, Decision::Records(_)) = (command, decision) else {
+            return Ok(());
+        };
+        let mut answers = drafts.iter().filter(|it| it.kind == Kind::Answer);
+        let is_held = |id| self.presence.is_held(id);
+        let refused = answers.find_map(|it| self.state.undeliverable(it, is_held));
+        refused.map_or(Ok(()), Err)
     }
 
     fn is_full(&self) -> bool {
@@ -248,7 +306,7 @@ impl Writer {
         events.push(Arc::new(Event::new(Entry { seq, kind, payload }, record)));
     }
 
-    /// Notes which inboxes a notification reaches, and which of them it makes.
+    /// Notes the inboxes that a notification reaches, and which of them it creates.
     fn note_inboxes(&self, notified: &Notified, inboxes: &mut Vec<InboxTouched>) {
         let project = &notified.route.project;
         for target in &notified.route.targets {
@@ -256,13 +314,19 @@ impl Writer {
                 continue;
             }
             let created = self.state.inbox(project, &target.inbox).is_none();
+            let session = self.state.session(project, &target.inbox);
             inboxes.push(InboxTouched {
                 name: target.inbox.clone(),
                 created,
                 waiter: self.presence.holder(project, &target.inbox).is_some(),
                 nearest: created
-                    .then(|| self.state.nearest_inbox(project, &target.inbox).cloned())
+                    .then(|| self.state.nearest_inbox(project, &target.inbox))
                     .flatten(),
+                session: self
+                    .state
+                    .other_name(project, &target.inbox)
+                    .map(str::to_owned),
+                over: session.is_some_and(|it| !it.is_alive()),
             });
         }
     }
@@ -278,7 +342,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Nothing of this commit is true: everybody is told, and the fold goes back to what is stored.
+    /// Discards a failed commit: rejects its commands, and reloads the fold from the stored records.
     fn reject(
         &mut self,
         decided: Vec<Decided>,
@@ -300,16 +364,16 @@ impl Writer {
         if !full {
             return Err(error);
         }
-        // The numbers of this commit are given again. Nobody holds one: leases follow commits.
+        // The numbers of this commit are reused. No reader has one of them, because leases follow commits.
         self.state = (self.reload)()?;
         if ticks {
-            // Waits and leases end also where nothing can be stored.
+            // Waits and leases must end on time even if nothing can be stored.
             self.presence.tick(&self.state, now);
         }
         Ok(())
     }
 
-    /// A command is durable: wakes whom it concerns, and answers.
+    /// Wakes the waiters that a durable command concerns, and answers the command.
     fn conclude(&mut self, command: Decided, events: &[Arc<Event>], now: Now) {
         let mut verdict = command.verdict;
         if let Ok(done) = &mut verdict {
@@ -319,7 +383,10 @@ impl Writer {
             for (seq, record) in records.clone() {
                 done.woken += self.wake(seq, record, now);
             }
-            done.hint = records.clone().find_map(|(_, record)| self.hint(record));
+            done.hint = records
+                .clone()
+                .find_map(|(seq, record)| self.hint(seq, record, now));
+            done.held = self.held(&command.command, &done.ids);
         }
         if command.ticks {
             self.presence.tick(&self.state, now);
@@ -327,7 +394,16 @@ impl Writer {
         let _ = command.reply.send(verdict);
     }
 
-    /// Tells the clock when something is due next.
+    /// Holds the hook's request from the commit of its question on, so that every answer finds it held.
+    fn held(&mut self, command: &Command, asked: &[Seq]) -> Option<oneshot::Receiver<()>> {
+        let held = matches!(command, Command::Hook(hook) if hook.held);
+        let id = asked.first().filter(|_| held)?;
+        let (request, held) = oneshot::channel();
+        self.presence.hold(*id, request);
+        Some(held)
+    }
+
+    /// Informs the clock of the next deadline.
     fn announce_due(&self, now: Now) {
         let wall = self.state.next_deadline().map(|at| {
             let millis = at.as_millis().saturating_sub(now.wall.as_millis());
@@ -343,7 +419,7 @@ impl Writer {
             .into_iter()
             .flatten()
             .min();
-        // The clock is not woken for a later or an equal deadline: it looks again when the one it knows is over.
+        // The clock is not woken for a later or equal deadline, because it checks again at the one it knows.
         self.due.send_if_modified(|due| {
             let sooner = match (*due, next) {
                 (Some(due), _) if due <= now.mono => true,

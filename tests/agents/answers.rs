@@ -1,4 +1,4 @@
-//! Whatever the hub answers to a hook of Claude Code is what Claude Code's types allow.
+//! Claude Code's types allow every answer that the hub gives to its hooks.
 
 use std::path::PathBuf;
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::support::{assert_valid_replies, assert_valid_reply};
 
-/// Every payload of Claude Code as it was recorded, by its file's name.
+/// Returns every recorded payload of Claude Code with its file's name.
 fn recorded() -> Vec<(String, Value)> {
     let dir = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../tests/fixtures/hooks/claude");
     let files = std::fs::read_dir(dir).expect("fixtures").flatten();
@@ -22,7 +22,7 @@ fn recorded() -> Vec<(String, Value)> {
     all
 }
 
-/// What the hub answers to a hook; nothing where it has nothing to say.
+/// Returns the hub's answer to a hook, or `None` if the hub answers without a body.
 async fn answer(client: &Client, payload: &Value) -> Option<Value> {
     let answer = client.post("/hooks/claude").json(payload).send().await;
     match answer.status {
@@ -32,13 +32,13 @@ async fn answer(client: &Client, payload: &Value) -> Option<Value> {
 }
 
 #[tokio::test(flavor = "current_thread")]
-async fn to_every_recorded_payload_with_something_pending() {
+async fn answers_to_every_recorded_payload_with_pending_notifications_are_valid() {
     let hub = Hub::start();
     let client = hub.client();
     let (mut replies, mut carrying) = (Vec::new(), Vec::new());
     for (file, payload) in recorded() {
         let event = payload["hook_event_name"].as_str().expect("an event");
-        // A payload that ends the session comes between others: each finds it begun.
+        // SessionEnd is one of the payloads, so each payload gets a new SessionStart first.
         let begun = json!({"hook_event_name": "SessionStart", "session_id": payload["session_id"]});
         answer(&client, &begun).await;
         let to = payload["session_id"].as_str().expect("an id");
@@ -66,9 +66,9 @@ async fn to_every_recorded_payload_with_something_pending() {
 }
 
 #[tokio::test(flavor = "current_thread")]
-async fn to_a_permission_that_somebody_gives_or_denies() {
+async fn answers_to_an_approved_and_a_denied_permission_are_valid() {
     let hub = Hub::builder().set("approvals=true").start();
-    let client = hub.client();
+    let (client, person) = (hub.client(), hub.person().await);
     let all = recorded();
     let (_, payload) = all
         .iter()
@@ -80,7 +80,7 @@ async fn to_a_permission_that_somebody_gives_or_denies() {
             let id = open_question(&client).await;
             let path = format!("/questions/{id}/answer");
             let answer = json!({"answer": said});
-            client.post(&path).json(&answer).send().await.expect(201);
+            person.post(&path).json(&answer).send().await.expect(201);
         };
         let (reply, ()) = tokio::join!(reply, decide);
         assert_valid_reply("PermissionRequest", &reply);
@@ -101,7 +101,7 @@ async fn open_question(client: &Client) -> u64 {
 }
 
 #[tokio::test(flavor = "current_thread")]
-async fn a_stop_is_no_new_turn_for_what_only_rides_along() {
+async fn a_stop_starts_no_turn_for_notifications_that_wake_nobody() {
     let hub = Hub::start();
     let client = hub.client();
     let start = json!({"hook_event_name": "SessionStart", "session_id": "s1"});

@@ -3,13 +3,13 @@
 use std::process::Command;
 use std::time::Instant;
 
-use hub_harness::Model;
 use hub_harness::model::{Reply, Request};
+use hub_harness::{Hub, Model};
 use serde_json::json;
 
-use crate::support::{Central, Desk, median};
+use crate::support::{Central, Desk, NO_LIMIT, median};
 
-/// A model that does as the hub's instructions say: waits in the background, reads what came, waits again.
+/// A model that follows the hub's instructions: runs `hubctl wait` in the background, reads its output, waits again.
 fn waits(request: &Request) -> Reply {
     if let Some(file) = output_file(request) {
         return Reply::tool("Read", json!({"file_path": file}));
@@ -20,7 +20,7 @@ fn waits(request: &Request) -> Reply {
     Reply::text("ok")
 }
 
-/// Where a background task that ended has written to.
+/// Returns the output file of a background task that ended, or `None` if the request names none.
 fn output_file(request: &Request) -> Option<String> {
     let told = request
         .news
@@ -31,7 +31,7 @@ fn output_file(request: &Request) -> Option<String> {
 }
 
 #[test]
-fn what_curl_posts_ends_the_wait_and_is_read_once() {
+fn a_notification_from_curl_ends_the_wait_and_is_read_once() {
     let desk = Desk::new();
     let central = Central::new(&desk);
     central.install(&["--no-rewake"]);
@@ -39,13 +39,13 @@ fn what_curl_posts_ends_the_wait_and_is_read_once() {
     claude.say("Wait for news");
     central.waiter("primary", "wait");
     let socket = central.hub.socket().display().to_string();
-    let post = json!({
-        "from": "nightly", "type": "error", "msg": "the nightly build broke",
-        "project": central.project(),
-    });
+    let url = format!(
+        "http://localhost/notify?cwd={}&from=nightly&type=error",
+        desk.project().display()
+    );
     let posted = Command::new("curl")
         .args(["--silent", "--fail", "--unix-socket", &socket])
-        .args(["--data", &post.to_string(), "http://localhost/notify"])
+        .args(["--data", "the nightly build broke", &url])
         .output()
         .expect("curl starts: install it");
     assert!(posted.status.success(), "{posted:?}");
@@ -59,9 +59,9 @@ fn what_curl_posts_ends_the_wait_and_is_read_once() {
 }
 
 #[test]
-fn twenty_waits_in_a_row_bring_each_notification_in_one_request() {
+fn twenty_waits_in_a_row_deliver_each_notification_in_one_request() {
     let desk = Desk::new();
-    let central = Central::new(&desk);
+    let central = Central::with(&desk, Hub::builder().set(NO_LIMIT));
     central.install(&["--no-rewake"]);
     let claude = desk.claude(Model::start(waits)).start();
     claude.say("Wait for news");

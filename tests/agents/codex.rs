@@ -1,4 +1,4 @@
-//! Codex CLI, for one prompt without a terminal.
+//! Codex CLI in its headless mode (`codex exec`).
 
 use hub_harness::Model;
 use hub_harness::model::{Reply, rules};
@@ -16,7 +16,7 @@ const EVENTS: [&str; 6] = [
 ];
 
 #[test]
-fn its_hooks_are_given_what_the_fixtures_say() {
+fn the_payloads_of_its_hooks_match_the_fixtures() {
     let desk = Desk::new();
     let hooks = Hooks::new(&desk, &EVENTS, 30);
     let run = Reply::tool("exec_command", json!({"cmd": "echo hi"}));

@@ -1,4 +1,4 @@
-//! Gemini CLI, for one prompt without a terminal.
+//! Gemini CLI in its headless mode (`gemini -p`).
 
 use hub_harness::Model;
 use hub_harness::model::{Reply, rules};
@@ -17,7 +17,7 @@ const EVENTS: [&str; 7] = [
 ];
 
 #[test]
-fn its_hooks_are_given_what_the_fixtures_say() {
+fn the_payloads_of_its_hooks_match_the_fixtures() {
     let desk = Desk::new();
     let hooks = Hooks::new(&desk, &EVENTS, 30_000);
     let run = json!({"command": "echo hi", "description": "Say hi"});
@@ -35,7 +35,7 @@ fn its_hooks_are_given_what_the_fixtures_say() {
         ("GEMINI_API_KEY", "x"),
         ("GOOGLE_GEMINI_BASE_URL", url.as_str()),
     ];
-    // With a model named it asks no other model which one to take.
+    // With an explicit model, Gemini CLI does not ask another model to choose one.
     let args = [
         "--model=gemini-2.5-pro",
         "--approval-mode=yolo",

@@ -5,11 +5,17 @@
 mod answers;
 mod background;
 mod codex;
+mod dialogs;
 mod gemini;
+mod limits;
+mod listeners;
+mod names;
 mod outage;
 mod payloads;
 mod replies;
 mod rewake;
+mod rules;
+mod shots;
 mod support;
 mod tui;
 mod wakes;

@@ -1,4 +1,4 @@
-//! A hub that is not there, and one that went away at the wrong moment.
+//! Sessions while the hub is down, and a waiter that is killed between output and exit.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use hub_harness::{Model, until, within};
 use crate::support::{Central, Desk, signal};
 
 #[test]
-fn a_session_is_not_disturbed_and_nothing_said_meanwhile_is_lost() {
+fn an_outage_does_not_disturb_a_session_and_loses_no_notification() {
     let desk = Desk::new();
     let mut central = Central::new(&desk);
     central.install(&[]);
@@ -32,7 +32,7 @@ fn a_session_is_not_disturbed_and_nothing_said_meanwhile_is_lost() {
     );
     central.hub.start_again();
 
-    // What the session's hooks said, and what was said to it.
+    // Both the events of the session's hooks and the notifications to the session must arrive.
     central.said("Agent main completed: A scripted medlar.");
     claude.model.until_told("said in the dark");
     let id = central.said("said in the dark");
@@ -41,11 +41,11 @@ fn a_session_is_not_disturbed_and_nothing_said_meanwhile_is_lost() {
 }
 
 #[test]
-fn what_a_killed_waiter_had_shown_comes_again_by_another_way() {
+fn a_notification_of_a_killed_waiter_is_delivered_again_in_another_way() {
     let desk = Desk::new();
     let mut central = Central::new(&desk);
     central.install(&[]);
-    // The waiter has shown and acknowledged, and does not end: its session is never woken.
+    // The waiter prints and acknowledges but does not exit, so its session is never woken.
     let settings = desk.home().join(".claude/settings.json");
     let text = std::fs::read_to_string(&settings).expect("settings");
     let stuck = text.replace("wait --rewake", "wait --rewake 2>&1; exec sleep 600");
@@ -62,7 +62,7 @@ fn what_a_killed_waiter_had_shown_comes_again_by_another_way() {
     });
     central.hub.restart();
 
-    // Nothing proves it for a minute, the turn that a person begins least of all.
+    // The delivery stays unproved for a minute, because a turn that the person begins is no proof.
     claude.say("Hello");
     let returned = within(Duration::from_secs(90), || {
         let steps = central.trace(id);

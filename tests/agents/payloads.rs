@@ -1,4 +1,4 @@
-//! What the real Claude Code gives its hooks is what the fixtures say.
+//! The payloads of the real Claude Code's hooks match the fixtures.
 
 use hub_harness::Model;
 use hub_harness::model::{Reply, rules};
@@ -26,7 +26,7 @@ fn as_recorded(desk: &Desk, name: &str, payload: &Value) {
 }
 
 #[test]
-fn of_a_session_from_start_to_end() {
+fn payloads_of_a_session_from_start_to_end_match() {
     let desk = Desk::new();
     let hooks = desk.hooks(&EVENTS);
     let script = [("Hello", Reply::bash("echo hi"))];
@@ -51,7 +51,7 @@ fn of_a_session_from_start_to_end() {
 }
 
 #[test]
-fn of_a_question_to_the_person() {
+fn payloads_of_a_question_to_the_person_match() {
     let desk = Desk::new();
     let hooks = desk.hooks(&EVENTS);
     let options = json!([
@@ -82,7 +82,7 @@ fn of_a_question_to_the_person() {
 }
 
 #[test]
-fn of_a_permission_that_is_asked_for_and_a_tool_that_fails() {
+fn payloads_of_a_permission_request_and_of_a_failing_tool_match() {
     let desk = Desk::new();
     let hooks = desk.hooks(&EVENTS);
     let script = [("Hello", Reply::bash("touch there; exit 3"))];
@@ -98,7 +98,7 @@ fn of_a_permission_that_is_asked_for_and_a_tool_that_fails() {
 }
 
 #[test]
-fn of_a_subagent() {
+fn payloads_of_a_subagent_match() {
     let desk = Desk::new();
     let hooks = desk.hooks(&EVENTS);
     let look = json!({"description": "Look", "prompt": "Go and look", "subagent_type": "Explore"});
@@ -117,7 +117,7 @@ fn of_a_subagent() {
 }
 
 #[test]
-fn of_a_background_command() {
+fn payloads_of_a_background_command_match() {
     let desk = Desk::new();
     let hooks = desk.hooks(&EVENTS);
     let script = [("Hello", Reply::bash_in_background("echo hi; sleep 600"))];
@@ -133,7 +133,7 @@ fn of_a_background_command() {
 }
 
 #[test]
-fn of_a_model_that_fails() {
+fn payloads_of_a_failing_model_match() {
     let desk = Desk::new();
     let hooks = desk.hooks(&EVENTS);
     let refuse = |_: &_| Reply::Fails(401, "authentication_error".into());
@@ -145,7 +145,7 @@ fn of_a_model_that_fails() {
 }
 
 #[test]
-fn of_a_session_that_goes_on_after_its_end() {
+fn payloads_of_a_resumed_session_match() {
     let desk = Desk::new();
     let hooks = desk.hooks(&EVENTS);
     let claude = desk.claude(Model::start(rules::<&str>([]))).start();

@@ -1,4 +1,4 @@
-//! The judge of replies knows good from bad.
+//! The check of replies against the vendor's types accepts valid replies and rejects others.
 
 use serde_json::json;
 

@@ -2,11 +2,11 @@
 
 use std::time::Instant;
 
-use hub_harness::Model;
 use hub_harness::model::{Reply, rules, turns};
+use hub_harness::{Hub, Model};
 use serde_json::json;
 
-use crate::support::{Central, Desk, median, signal};
+use crate::support::{Central, Desk, NO_LIMIT, median, signal};
 
 fn model() -> Model {
     Model::start(turns([]))
@@ -24,7 +24,7 @@ fn the_stop_of_a_worker_wakes_the_idle_primary_with_its_text() {
     let worker = worker.env("HUB_PARENT", "main").start();
     central.session("builder");
 
-    // As long as the waiter stands still, what it was given is leased.
+    // While the waiter is stopped (SIGSTOP), its batch stays leased.
     signal(waiter, "STOP");
     worker.say("Build it");
     let id = central.said("Agent builder completed (worker of main)");
@@ -46,9 +46,9 @@ fn the_stop_of_a_worker_wakes_the_idle_primary_with_its_text() {
 }
 
 #[test]
-fn twenty_wakes_in_a_row_bring_each_notification_in_one_request() {
+fn twenty_wakes_in_a_row_deliver_each_notification_in_one_request() {
     let desk = Desk::new();
-    let central = Central::new(&desk);
+    let central = Central::with(&desk, Hub::builder().set(NO_LIMIT));
     central.install(&[]);
     let claude = desk.claude(model()).start();
     let mut took = Vec::new();
@@ -82,7 +82,7 @@ fn exit_leaves_no_waiter_behind() {
 }
 
 #[test]
-fn what_comes_during_a_turn_is_told_once() {
+fn a_notification_during_a_turn_is_delivered_once() {
     let desk = Desk::new();
     let hooks = desk.hooks(&["UserPromptSubmit", "PostToolUse", "Stop"]);
     let mut settings = hooks.settings();

@@ -1,4 +1,4 @@
-//! What the tests with real agents share.
+//! Helpers for the tests with real agents.
 
 mod central;
 mod claude;
@@ -8,7 +8,7 @@ mod hooks;
 pub(crate) mod installed;
 mod types;
 
-pub(crate) use central::{Central, median, signal};
+pub(crate) use central::{Central, NO_LIMIT, median, signal};
 pub(crate) use claude::{Builder, Claude};
 pub(crate) use desk::Desk;
 pub(crate) use fixture::assert_as_recorded;

@@ -49,7 +49,7 @@ fn a_headless_run_prints_its_scripted_answer() {
 }
 
 #[test]
-fn what_a_tool_printed_is_in_the_next_request() {
+fn the_output_of_a_tool_is_in_the_next_request() {
     let desk = Desk::new();
     let _hooks = desk.hooks(&[]);
     let script = [("Do it", Reply::bash("echo $((6 * 7)) apples"))];

@@ -1,4 +1,4 @@
-//! What wakes a session that is idle.
+//! Mechanisms that wake an idle session.
 
 use hub_harness::Model;
 use hub_harness::model::{Reply, rules, turns};

@@ -7,7 +7,7 @@ use crate::support::{Central, Claude, Desk};
 
 const NAMES: [&str; 3] = ["main", "one", "two"];
 
-/// Tells each session something of its own, and waits until each has stopped again.
+/// Types a prompt into each session, and waits until each has stopped again.
 fn round(central: &Central<'_>, sessions: &[&Claude; 3], greeting: &str) {
     for name in NAMES {
         central.waiter(name, "rewake");
@@ -23,7 +23,7 @@ fn text(greeting: &str, name: &str) -> String {
 }
 
 #[test]
-fn each_gets_its_own_and_the_primary_theirs_whoever_clears() {
+fn each_session_gets_its_own_notifications_even_after_a_clear() {
     let desk = Desk::new();
     let central = Central::new(&desk);
     central.install(&[]);
@@ -60,7 +60,7 @@ fn each_gets_its_own_and_the_primary_theirs_whoever_clears() {
     }
 }
 
-/// Waits until the primary was told of so many stops of each worker, each of them once.
+/// Waits until the primary has received `count` stops of each worker, each exactly once.
 fn until_reported(central: &Central<'_>, primary: &Claude, count: usize) {
     for name in ["one", "two"] {
         let ids = central.all_said(&format!("Agent {name} completed (worker of main)"), count);

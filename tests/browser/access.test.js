@@ -1,4 +1,4 @@
-/** For everyone: by axe-core's rules, by keyboard alone, on a phone, in both themes, and without motion for who wants none. */
+/** Accessibility: axe-core's rules, keyboard alone, on a phone, in both themes, and with reduced motion. */
 
 import assert from 'node:assert/strict';
 
@@ -14,7 +14,7 @@ const LOOKS = /** @type {const} */ ([
   { width: 390, height: 844, colorScheme: 'dark' },
 ]);
 
-/** What has the focus, as the person hears it. @param {Page} page */
+/** The focused element as a screen reader names it. @param {Page} page */
 function focused(page) {
   return page.evaluate(() => {
     const element = document.activeElement;
@@ -23,7 +23,7 @@ function focused(page) {
 }
 
 /**
- * Presses Tab until the focus is on what matches.
+ * Presses Tab until an element that matches has the focus.
  *
  * @param {Page} page
  * @param {string} selector
@@ -50,7 +50,7 @@ function activeMatches(page, /** @type {string} */ selector) {
 }
 
 for (const look of LOOKS) {
-  test(`each view and dialog can be used by everybody, ${look.width} px, ${look.colorScheme}`, async () => {
+  test(`each view and dialog passes axe, ${look.width} px, ${look.colorScheme}`, async () => {
     const hub = await startHub({ args: WORLD_ARGS });
     await world(hub, 120);
     await hub.call('PUT', '/preferences', { quiet: { from: '22:00', to: '07:00', zone: 'Europe/Berlin' }, mutes: [{ project: '/home/me/src/old', session: 'noisy' }], notify: ['question'], sound: [] });
@@ -143,7 +143,7 @@ test('settings are changed by keyboard alone, and the focus returns', async () =
   assert.equal(await focused(page), 'button: Settings');
 });
 
-test('keys do nothing else in a field or a dialog than what they write', async () => {
+test('in a field or a dialog, keys only type', async () => {
   const hub = await startHub();
   const page = await openDashboard(hub);
   await page.locator('hub-app[data-ready]').waitFor();
@@ -158,7 +158,7 @@ test('keys do nothing else in a field or a dialog than what they write', async (
   assert.equal(await page.getByRole('dialog', { name: 'Help' }).count(), 1);
 });
 
-test('every key of the help is in the help', async () => {
+test('the help lists every key', async () => {
   const hub = await startHub();
   const page = await openDashboard(hub);
   await page.keyboard.press('?');
@@ -169,7 +169,7 @@ test('every key of the help is in the help', async () => {
   assert.equal(await dialog.locator('a[href]').count(), 0, 'it leads nowhere else');
 });
 
-test('the first Tab offers to skip to what needs the person', async () => {
+test('the first Tab offers a link that skips to the main view', async () => {
   const hub = await startHub();
   const page = await openDashboard(hub);
   await page.locator('hub-app[data-ready]').waitFor();
@@ -179,7 +179,7 @@ test('the first Tab offers to skip to what needs the person', async () => {
   await activeMatches(page, 'main');
 });
 
-test('who wants no motion sees none', async () => {
+test('with reduced motion nothing is animated', async () => {
   const hub = await startHub({ args: WORLD_ARGS });
   await world(hub, 60);
   const page = await openDashboard(hub, { reducedMotion: 'reduce' });

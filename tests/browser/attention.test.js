@@ -1,8 +1,8 @@
-/** The person is told outside the page what they asked to be told: once, while it holds, and not at night. */
+/** Browser notifications and sounds: only the requested ones, once, while they hold, and not in quiet hours. */
 
 import assert from 'node:assert/strict';
 
-import { allow, axe, feedIds, HUB_DOWN, newContext, openDashboard, startHub, test, until, live } from './support/index.js';
+import { allow, axe, feedIds, HUB_DOWN, newContext, openAnew, openDashboard, startHub, test, until, live } from './support/index.js';
 import { click, heard, record, shown, tags } from './support/recorded.js';
 
 /** @typedef {import('playwright-core').Page} Page */
@@ -11,7 +11,7 @@ import { click, heard, record, shown, tags } from './support/recorded.js';
 const NOTHING = { quiet: null, mutes: [], notify: [], sound: [] };
 
 /**
- * A hub with these preferences, and its dashboard in a browser that records.
+ * Starts a hub with these preferences, and its dashboard in a browser that records notifications and sounds.
  *
  * @param {object} preferences
  */
@@ -28,7 +28,7 @@ function prefer(hub, preferences) {
   return hub.call('PUT', '/preferences', { ...NOTHING, ...preferences });
 }
 
-/** Quiet hours that hold now and for an hour, whenever the test runs. */
+/** Quiet hours that include now and the next hour, at any time of day. */
 function hoursAroundNow() {
   const hour = new Date().getUTCHours();
   const clock = (/** @type {number} */ at) => `${String((at + 24) % 24).padStart(2, '0')}:00`;
@@ -40,12 +40,12 @@ function inFeed(page, ...ids) {
   return until(async () => (await feedIds(page)).filter((id) => ids.includes(id)).length === ids.length, { what: `${ids} in the feed` });
 }
 
-/** These and no others are shown; what comes in one batch is shown by its weight. @param {Page} page @param {...number} ids */
+/** Waits until exactly these are shown; a batch is shown by weight. @param {Page} page @param {...number} ids */
 function told(page, ...ids) {
   return until(async () => (await tags(page)).sort().join() === ids.sort().join(), { what: `shown: ${ids}` });
 }
 
-test('nobody is told anything before they ask for it, not even what is urgent', async () => {
+test('before the person asks, no notification is shown, not even an urgent one', async () => {
   const { hub, page } = await watched({});
   const { id } = await hub.post({ from: 'api', type: 'question', priority: 'urgent', msg: 'Which db?' });
   await inFeed(page, id);
@@ -54,7 +54,7 @@ test('nobody is told anything before they ask for it, not even what is urgent', 
   assert.deepEqual(await heard(page), []);
 });
 
-test('the types that were asked for are shown, saying who says what', async () => {
+test('the requested types are shown, each with sender and text', async () => {
   const { hub, page } = await watched({ notify: ['error'] });
   await hub.post({ from: 'docs', type: 'complete', msg: 'done' });
   const { id } = await hub.post({ from: 'ci', type: 'error', msg: 'main is red', project: '/src/shop' });
@@ -72,7 +72,7 @@ test('two tabs show it once', async () => {
   assert.deepEqual([...(await tags(page)), ...(await tags(second))], [id]);
 });
 
-test('the tab that goes on when the other is closed shows what comes then', async () => {
+test('when the tab that reads is closed, another tab shows new notifications', async () => {
   const { hub, context, page } = await watched({ notify: ['error'] });
   const second = await openDashboard(hub, { context });
   const before = await hub.post({ from: 'ci', type: 'error', msg: 'main is red' });
@@ -87,15 +87,14 @@ test('a reload shows and plays nothing again', async () => {
   const { hub, page } = await watched({ notify: ['question'], sound: ['question'] });
   const first = await hub.post({ from: 'api', type: 'question', msg: 'Which db?' });
   await told(page, first.id);
-  await page.reload();
-  await live(page);
+  await openAnew(hub, page);
   await inFeed(page, first.id);
   assert.deepEqual([await shown(page), await heard(page)], [[], []]);
   const second = await hub.post({ from: 'api', type: 'question', msg: 'Which port?' });
   await told(page, second.id);
 });
 
-test('what was said while the hub could not be reached is told when it can, and only that', async () => {
+test('after an outage only the notifications published during it are shown', async () => {
   const { hub, page } = await watched({ notify: ['error'] });
   allow(page, HUB_DOWN);
   const first = await hub.post({ from: 'ci', type: 'error', msg: 'one' });
@@ -107,7 +106,7 @@ test('what was said while the hub could not be reached is told when it can, and 
   await told(page, first.id, second.id);
 });
 
-test('it is closed when the question is answered elsewhere', async () => {
+test('a browser notification is closed when its question is answered elsewhere', async () => {
   const { hub, page } = await watched({ notify: ['question'] });
   const { id } = await hub.post({ from: 'api', type: 'question', msg: 'Which db?' });
   await told(page, id);
@@ -115,7 +114,7 @@ test('it is closed when the question is answered elsewhere', async () => {
   await until(async () => (await shown(page))[0]?.closed, { what: 'closed' });
 });
 
-test('it is closed when it is seen', async () => {
+test('a browser notification is closed when its notification is marked as read', async () => {
   const { hub, page } = await watched({ notify: ['error', 'complete'] });
   const [one, two] = [await hub.post({ from: 'ci', type: 'error', msg: 'red' }), await hub.post({ from: 'ci', type: 'complete', msg: 'green' })];
   await told(page, one.id, two.id);
@@ -124,7 +123,7 @@ test('it is closed when it is seen', async () => {
   assert.equal((await shown(page))[1]?.closed, false);
 });
 
-test('all are closed when all are seen', async () => {
+test('all browser notifications are closed when all are marked as read', async () => {
   const { hub, page } = await watched({ notify: ['error', 'question'] });
   const [one, two] = [await hub.post({ from: 'ci', type: 'error', msg: 'red' }), await hub.post({ from: 'api', type: 'question', msg: 'Which db?' })];
   await told(page, one.id, two.id);
@@ -132,7 +131,7 @@ test('all are closed when all are seen', async () => {
   await until(async () => (await shown(page)).every(({ closed }) => closed), { what: 'closed' });
 });
 
-test('it is closed when another takes its place', async () => {
+test('a browser notification is closed when its notification is superseded', async () => {
   const { hub, page } = await watched({ notify: ['error'] });
   const one = await hub.post({ from: 'ci', type: 'error', msg: '1 failed', key: 'main' });
   await told(page, one.id);
@@ -142,7 +141,7 @@ test('it is closed when another takes its place', async () => {
   assert.equal((await shown(page))[1]?.closed, false);
 });
 
-test('it is closed when its page goes away, since nobody could close it then', async () => {
+test('a browser notification is closed with its page, which could not close it later', async () => {
   const { hub, page } = await watched({ notify: ['error'] });
   const { id } = await hub.post({ from: 'ci', type: 'error', msg: 'red' });
   await told(page, id);
@@ -154,7 +153,7 @@ test('it is closed when its page goes away, since nobody could close it then', a
   assert.equal(await closed, true);
 });
 
-test('in quiet hours only what is urgent is told', async () => {
+test('in quiet hours only urgent notifications are shown', async () => {
   const { hub, page } = await watched({ notify: ['error'], sound: ['error'], quiet: hoursAroundNow() });
   const usual = await hub.post({ from: 'ci', type: 'error', priority: 'high', msg: 'red' });
   await inFeed(page, usual.id);
@@ -163,7 +162,7 @@ test('in quiet hours only what is urgent is told', async () => {
   assert.equal((await heard(page)).length, 2, 'one falling sound');
 });
 
-test('when quiet hours are changed the page obeys at once', async () => {
+test('changed quiet hours apply at once', async () => {
   const { hub, page } = await watched({ notify: ['error'], quiet: hoursAroundNow() });
   await inFeed(page, (await hub.post({ from: 'ci', type: 'error', msg: 'red' })).id);
   await prefer(hub, { notify: ['error'] });
@@ -171,7 +170,7 @@ test('when quiet hours are changed the page obeys at once', async () => {
   await told(page, id);
 });
 
-test('of what is muted only what is urgent is told', async () => {
+test('only urgent notifications pass a mute', async () => {
   const { hub, page } = await watched({ notify: ['error'], mutes: [{ project: '/src/shop' }, { project: '/src/hub', session: 'noisy' }] });
   const muted = [await hub.post({ from: 'ci', type: 'error', msg: 'a', project: '/src/shop' }), await hub.post({ from: 'noisy', type: 'error', msg: 'b', project: '/src/hub' })];
   await inFeed(page, ...muted.map(({ id }) => id));
@@ -180,7 +179,7 @@ test('of what is muted only what is urgent is told', async () => {
   await told(page, other.id, urgent.id);
 });
 
-test('a burst is a few browser notifications, a count and one sound', async () => {
+test('a burst shows a few browser notifications, a count and one sound', async () => {
   const { hub, page } = await watched({ notify: ['error'], sound: ['error'] });
   await hub.post(Array.from({ length: 40 }, (_, n) => ({ from: 'ci', type: 'error', msg: `failure ${n}` })));
   await until(async () => (await shown(page)).at(-1)?.tag === 'more', { what: 'the count' });
@@ -200,7 +199,7 @@ test('a click leads to the notification in the page', async () => {
   assert.equal((await shown(page))[0]?.closed, true);
 });
 
-test('title and icon count what needs the person, and say when nothing does', async () => {
+test('title and icon count the items that need the person, and show when there are none', async () => {
   const { hub, page } = await watched({});
   const icon = () => page.locator('link[rel=icon]').getAttribute('href').then((href) => decodeURIComponent(href ?? ''));
   await until(async () => (await page.title()) === 'hub', { what: 'a title without a count' });
@@ -213,7 +212,7 @@ test('title and icon count what needs the person, and say when nothing does', as
   assert.doesNotMatch(await icon(), /<text/);
 });
 
-test('settings are kept by the hub, and hold in another browser', async () => {
+test('settings are stored by the hub, and apply in another browser', async () => {
   const { hub, page } = await watched({});
   await page.keyboard.press(',');
   const dialog = page.getByRole('dialog', { name: 'Settings' });
@@ -233,11 +232,11 @@ test('settings are kept by the hub, and hold in another browser', async () => {
   assert.equal(await other.getByLabel('From').inputValue(), '21:30');
 });
 
-test('changes in quick succession are all kept', async () => {
+test('changes in quick succession are all stored', async () => {
   const { hub, page } = await watched({});
   await page.keyboard.press(',');
   await page.getByRole('checkbox', { name: 'Question: sound' }).waitFor();
-  // Faster than the hub can answer.
+  // Faster than the hub can respond.
   await page.evaluate(() => {
     for (const kind of ['question', 'approval', 'error', 'complete']) {
       /** @type {HTMLElement|null} */ (document.querySelector(`input[data-way=sound][data-kind=${kind}]`))?.click();
@@ -246,7 +245,7 @@ test('changes in quick succession are all kept', async () => {
   await until(async () => (await hub.get('/preferences')).sound.sort().join() === 'approval,complete,error,question', { what: 'all four' });
 });
 
-test('a time zone that is none is not saved, and the page says why', async () => {
+test('an invalid time zone is not saved, and the page says why', async () => {
   const { hub, page } = await watched({});
   await page.keyboard.press(',');
   await page.getByRole('checkbox', { name: /unless it is urgent/ }).check();
@@ -259,7 +258,7 @@ test('a time zone that is none is not saved, and the page says why', async () =>
   await axe(page);
 });
 
-test('hours that begin when they end are not saved, and the page says how to have none', async () => {
+test('quiet hours with equal start and end are refused, and the page says how to have none', async () => {
   const { hub, page } = await watched({ quiet: hoursAroundNow() });
   const before = await hub.get('/preferences');
   await page.keyboard.press(',');
@@ -271,7 +270,7 @@ test('hours that begin when they end are not saved, and the page says how to hav
   await until(async () => (await hub.get('/preferences')).quiet === null, { what: 'none' });
 });
 
-test('what the hub did not take is not shown as if it had, and the page says what to do', async () => {
+test('a setting that the hub refused is not shown as set, and the page says what to do', async () => {
   const { hub, page } = await watched({});
   allow(page, HUB_DOWN);
   await page.keyboard.press(',');
@@ -282,7 +281,7 @@ test('what the hub did not take is not shown as if it had, and the page says wha
   assert.equal(await box.isChecked(), false);
 });
 
-test('a mute is listed, and removed with one click', async () => {
+test('a mute is listed, and one click removes it', async () => {
   const { hub, page } = await watched({ mutes: [{ project: '/src/shop' }, { project: '/src/hub', session: 'noisy' }] });
   await page.keyboard.press(',');
   await page.getByRole('button', { name: 'Unmute noisy in /src/hub' }).click();
@@ -292,7 +291,7 @@ test('a mute is listed, and removed with one click', async () => {
   await until(() => page.evaluate(() => document.activeElement?.getAttribute('aria-label') === 'Unmute all of /src/shop'), { what: 'the focus goes on' });
 });
 
-test('the browser is asked for permission by a click only', async () => {
+test('only a click asks the browser for permission', async () => {
   const hub = await startHub();
   await prefer(hub, { notify: ['error'] });
   const context = await newContext();
@@ -319,7 +318,7 @@ test('the browser is asked for permission by a click only', async () => {
   assert.equal(await asked(), 1);
 });
 
-test('where the browser refuses notifications the settings say what to do', async () => {
+test('when the browser refuses notifications, the settings say what to do', async () => {
   const hub = await startHub();
   const context = await newContext();
   await context.addInitScript(() => Object.defineProperty(Notification, 'permission', { value: 'denied' }));

@@ -1,4 +1,4 @@
-/** What is on the page is true, or the page says that it may not be: over kills, restarts, other logs and closed tabs. */
+/** The page shows the hub's state or says that it may not: over kills, restarts, other logs and closed tabs. */
 
 import assert from 'node:assert/strict';
 
@@ -6,7 +6,7 @@ import { allow, feedIds, HUB_DOWN, live, openDashboard, startHub, test, until } 
 
 /** High enough that few steps go through the feed. */
 const TALL = { height: 2000 };
-/** In the middle of it the hub is killed. */
+/** Number of notifications in a burst; the hub is killed halfway. */
 const BURST = 24;
 
 /** @typedef {import('playwright-core').Page} Page */
@@ -49,7 +49,7 @@ test('after kills and restarts the feed holds exactly what the log holds', async
   await feedIsTheLog(hub, page);
 });
 
-test('what is said while the page cannot read is there when it can again', async () => {
+test('notifications published while the page is offline arrive once it is online', async () => {
   const hub = await startHub();
   const page = await openDashboard(hub, TALL);
   allow(page, HUB_DOWN, /ERR_FAILED/);
@@ -63,7 +63,7 @@ test('what is said while the page cannot read is there when it can again', async
   await feedIsTheLog(hub, page);
 });
 
-test('with another log the page shows that one alone, and says so', async () => {
+test('with another log the page shows only that log, and says so', async () => {
   const hub = await startHub();
   await publish(hub, 'old log', BURST);
   const page = await openDashboard(hub, TALL);
@@ -76,7 +76,7 @@ test('with another log the page shows that one alone, and says so', async () => 
   await feedIsTheLog(hub, page);
   assert.doesNotMatch(await page.locator('hub-feed').innerText(), /old log/);
   await live(page);
-  // Its place in the new log is right: after another break nothing is said to be lost.
+  // The page's cursor in the new log is right, because another outage reports no gap.
   await page.locator('hub-toast').getByRole('button', { name: 'Close' }).click();
   await hub.kill();
   await hub.restart();
@@ -85,7 +85,7 @@ test('with another log the page shows that one alone, and says so', async () => 
   assert.equal(await page.getByText(/another log/).count(), 0);
 });
 
-test('when a part of the log is no longer kept the page says which, and shows what is left', async () => {
+test('when retention drops a part of the log, the page names it and shows the rest', async () => {
   const hub = await startHub({ args: ['--set', 'snapshot.every_records=200', '--set', 'retention.max_bytes=600000'] });
   const [first] = (await publish(hub, 'first', 1)).slice(-1);
   const page = await openDashboard(hub);
@@ -98,7 +98,7 @@ test('when a part of the log is no longer kept the page says which, and shows wh
     await hub.post(Array.from({ length: 100 }, (_, n) => ({ from: 'filler', type: 'progress', msg: `${batch}.${n} ${filler}` })));
   }
   await until(async () => (await hub.ids())[0] > (first ?? 0), { what: 'retention has dropped the first one', deadline: 30_000 });
-  // What was said lately is still in memory, with what the disk no longer has.
+  // Memory still has notifications that the disk has dropped; a restart empties it.
   await hub.restart();
   await page.unroute('**/events?*');
   await page.getByText(/no longer kept/).waitFor();
@@ -116,7 +116,7 @@ test('all tabs of a browser share one stream, and show the same', async () => {
   assert.equal(await hub.streams(), 1);
 });
 
-test('when the tab that reads is closed another takes over, and misses nothing', async () => {
+test('when the tab that reads is closed, another takes over and misses nothing', async () => {
   const hub = await startHub();
   const first = await openDashboard(hub, TALL);
   const second = await anotherTab(hub, first);
@@ -134,7 +134,7 @@ test('when the tab that reads is closed another takes over, and misses nothing',
   for (const page of [second, third]) await feedIsTheLog(hub, page);
 });
 
-test('a tab that is opened while much is said has all of it, once', async () => {
+test('a tab that is opened during a burst shows all of it, once', async () => {
   const hub = await startHub();
   const first = await openDashboard(hub, TALL);
   const publishing = publish(hub, 'flood', 3 * BURST);
@@ -143,7 +143,7 @@ test('a tab that is opened while much is said has all of it, once', async () => 
   for (const page of [first, second]) await feedIsTheLog(hub, page);
 });
 
-test('what is said while a tab loads is there when it has loaded', async () => {
+test('a notification that is published while a tab loads is shown', async () => {
   const hub = await startHub();
   const first = await openDashboard(hub, TALL);
   await publish(hub, 'before', 3);
@@ -165,7 +165,7 @@ test('what is said while a tab loads is there when it has loaded', async () => {
   await feedIsTheLog(hub, second);
 });
 
-test('every tab says that the hub is away, and comes back', async () => {
+test('every tab shows that the hub is away, and reconnects', async () => {
   const hub = await startHub();
   const first = await openDashboard(hub, TALL);
   const second = await anotherTab(hub, first);
@@ -189,7 +189,7 @@ test('two browsers have a stream each', async () => {
 });
 
 /**
- * Says as many things, one after the other, each until the hub has it: so it goes on over kills.
+ * Publishes `count` notifications one after the other, each repeated until the hub has stored it, also across kills.
  *
  * @param {Hub} hub
  * @param {string} name
@@ -199,7 +199,7 @@ async function publish(hub, name, count) {
   /** @type {number[]} */
   const ids = [];
   for (let n = 1; n <= count; n += 1) {
-    // Each of another sender: repeats of one may be collapsed into a row.
+    // Each has its own sender, because repeats of one sender may collapse into a row.
     const body = { msg: `${name} message ${n}`, from: `worker-${n}`, type: 'message' };
     const key = `${name.replaceAll(' ', '-')}-${n}`;
     const said = await until(() => hub.call('POST', '/notify', body, { 'idempotency-key': key }), { what: `${key} is said` });

@@ -20,7 +20,7 @@ function shell(line, path = '') {
   return execFileSync('sh', ['-c', line], { env: { PATH: `${path}:${process.env.PATH}`, HOME: '/nonexistent' }, encoding: 'utf8' });
 }
 
-test('the first curl works as it stands, and with it the lesson ends', async () => {
+test('the first curl works as printed, and ends the lesson', async () => {
   const hub = await startHub();
   const page = await openDashboard(hub);
   const line = await command(page, 'Say something');
@@ -29,7 +29,7 @@ test('the first curl works as it stands, and with it the lesson ends', async () 
   await until(() => page.locator('hub-empty').isHidden(), { what: 'the lesson ends' });
 });
 
-test('the cron line works as cron runs it, also from a directory with odd letters', async () => {
+test('the cron line works under cron, also from a directory with odd characters', async () => {
   const hub = new Hub({});
   const { dir } = hub;
   atEnd(() => rmSync(dir, { recursive: true }));
@@ -50,7 +50,7 @@ test('the cron line works as cron runs it, also from a directory with odd letter
   assert.deepEqual([said.from, said.msg], ['cron', 'backup ended with 3']);
 });
 
-test('a command is copied with one click', async () => {
+test('one click copies a command', async () => {
   const hub = await startHub();
   const context = await newContext({ permissions: ['clipboard-read', 'clipboard-write'] });
   const page = await openDashboard(hub, { context });
@@ -59,7 +59,7 @@ test('a command is copied with one click', async () => {
   assert.equal(await page.evaluate(() => navigator.clipboard.readText()), line);
 });
 
-test('a hub that has said something teaches nothing, not even while it loads', async () => {
+test('a hub with notifications shows no lesson, not even while loading', async () => {
   const hub = await startHub();
   await hub.post('hello');
   const context = await newContext();
@@ -74,7 +74,7 @@ test('a hub that has said something teaches nothing, not even while it loads', a
   assert.equal(await page.evaluate(() => window.taught), undefined);
 });
 
-test('the lesson can be read by everybody, on a phone too', async () => {
+test('the lesson passes axe, on a phone too', async () => {
   const hub = await startHub();
   const page = await openDashboard(hub, { width: 390, height: 844, colorScheme: 'dark' });
   await page.getByRole('heading', { name: 'Nobody has said anything yet' }).waitFor();

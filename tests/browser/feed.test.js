@@ -1,4 +1,4 @@
-/** The feed: live, filtered, marked, collapsed, endless, and each notification in full. */
+/** The feed: live, filtered, marked, collapsed, virtual, and each notification's details. */
 
 import assert from 'node:assert/strict';
 
@@ -8,7 +8,7 @@ import { allow, axe, openDashboard, startHub, test, until } from './support/inde
 const row = (page, id) => page.locator(`hub-feed hub-row[data-id="${id}"]`);
 
 /**
- * The ids of the rows that are drawn, in their order.
+ * The ids of the drawn rows, in order.
  *
  * @param {import('playwright-core').Page} page
  * @returns {Promise<number[]>}
@@ -28,7 +28,7 @@ const shows = (page, ids) =>
   until(async () => JSON.stringify(await drawn(page)) === JSON.stringify(ids), { what: `the feed shows ${ids}` });
 
 /**
- * What `n` workers say.
+ * Notifications of `n` workers.
  *
  * @param {number} n
  * @param {(i: number) => object} [more]
@@ -51,7 +51,7 @@ async function unseen(hub) {
   }
 }
 
-test('a filter is in the address: shared, gone back from, come back to', async () => {
+test('the address contains the filter: shared, back, forward', async () => {
   const hub = await startHub();
   const { ids } = await hub.post([
     { msg: 'disk full', type: 'error', from: 'backup', priority: 'high' },
@@ -100,7 +100,7 @@ test('typing a search is one step back, not one for each letter', async () => {
   assert.equal(await page.evaluate(() => history.length), before);
 });
 
-test('what is new comes in at the top, and moves nothing that is read further down', async () => {
+test('new rows appear at the top, and the rows being read do not move', async () => {
   const hub = await startHub();
   const { ids } = await hub.post(many(100));
   const page = await openDashboard(hub);
@@ -125,7 +125,7 @@ test('what is new comes in at the top, and moves nothing that is read further do
   assert.equal(await page.evaluate(() => document.querySelector('hub-feed .scroller')?.scrollTop), 0);
 });
 
-test('scrolling down brings all older ones, to the beginning', async () => {
+test('scrolling down loads all older rows, to the beginning', async () => {
   const hub = await startHub();
   await hub.post(many(700));
   const page = await openDashboard(hub);
@@ -148,7 +148,7 @@ test('scrolling down brings all older ones, to the beginning', async () => {
   assert.deepEqual([...seen].sort((one, other) => one - other), await hub.ids());
 });
 
-test('a search finds what is not loaded, and leaves no holes in the feed', async () => {
+test('a search finds rows that are not loaded, and leaves no holes in the feed', async () => {
   const hub = await startHub();
   const { ids } = await hub.post(many(900, (i) => (i % 300 === 0 ? { msg: `needle ${i}`, from: 'sewer' } : {})));
   const page = await openDashboard(hub);
@@ -166,7 +166,7 @@ test('a search finds what is not loaded, and leaves no holes in the feed', async
   for (const [index, id] of shown.slice(1).entries()) assert.ok((shown[index] ?? 0) - id <= 2, `${shown[index]} then ${id}`);
 });
 
-test('all are marked seen, also those not loaded, and the undo restores exactly what was not', async () => {
+test('mark all covers rows that are not loaded, and undo restores exactly what was unread', async () => {
   const hub = await startHub();
   const { ids } = await hub.post(many(900));
   const marked = ids.filter((_, i) => i % 3 === 0);
@@ -185,7 +185,7 @@ test('all are marked seen, also those not loaded, and the undo restores exactly 
   assert.equal(await row(page, ids[897] ?? 0).getAttribute('data-unseen'), null);
 });
 
-test('under a filter only what it shows is marked', async () => {
+test('under a filter only the rows shown are marked', async () => {
   const hub = await startHub();
   const { ids } = await hub.post([{ msg: 'a', type: 'error' }, { msg: 'b', type: 'complete' }]);
   const page = await openDashboard(hub, { path: '/?types=error' });
@@ -195,7 +195,7 @@ test('under a filter only what it shows is marked', async () => {
   assert.deepEqual(await unseen(hub), [ids[1]]);
 });
 
-test('repeats are one row that counts, and what comes between parts them', async () => {
+test('repeats are one row with a count, and a notification between them starts another row', async () => {
   const hub = await startHub();
   const again = { msg: 'backup done', from: 'backup', type: 'message' };
   const { ids } = await hub.post([again, again, { ...again, from: 'other' }, again]);
@@ -209,7 +209,7 @@ test('repeats are one row that counts, and what comes between parts them', async
   assert.equal(await page.locator('hub-feed hub-row').count(), 3);
 });
 
-test('a newer one takes the place of an older one with its key, whose text is in the details', async () => {
+test('a newer notification replaces the one with its key, and the details show the older text', async () => {
   const hub = await startHub();
   const build = { key: 'build', from: 'ci', to: 'primary' };
   await hub.post({ ...build, msg: 'building' });
@@ -257,7 +257,7 @@ test('details show text, data, thread and delivery, and have an address', async 
   await link.locator('hub-details').getByRole('link', { name: 'A title' }).waitFor();
 });
 
-test('a link to one that is far back shows it, and the feed is as it was', async () => {
+test('a link to an old notification shows it, and the feed stays as it was', async () => {
   const hub = await startHub();
   const { ids } = await hub.post(many(600));
   const page = await openDashboard(hub, { path: `/?id=${ids[3]}` });
@@ -266,14 +266,14 @@ test('a link to one that is far back shows it, and the feed is as it was', async
   assert.ok(!(await drawn(page)).includes(ids[3] ?? 0));
 });
 
-test('a link to what is gone says so', async () => {
+test('a link to an unknown notification says so', async () => {
   const hub = await startHub();
   const page = await openDashboard(hub, { path: '/?id=12345' });
   allow(page, /12345/);
   await page.locator('hub-details').getByText('no notification 12345').waitFor();
 });
 
-test('the feed is used by keyboard alone', async () => {
+test('keyboard alone operates the feed', async () => {
   const hub = await startHub();
   const { ids } = await hub.post(many(50));
   const page = await openDashboard(hub);
@@ -302,7 +302,7 @@ test('the feed is used by keyboard alone', async () => {
   assert.equal(await focused(), ids[19]);
 });
 
-test('the focus stays on its row when that is scrolled out of sight', async () => {
+test('the focus stays on its row when the row is scrolled out of sight', async () => {
   const hub = await startHub();
   const { ids } = await hub.post(many(190));
   const page = await openDashboard(hub);
@@ -318,7 +318,7 @@ test('the focus stays on its row when that is scrolled out of sight', async () =
   assert.ok(await row(page, ids[185] ?? 0).isVisible());
 });
 
-test('a reply and a withdrawal go out from the details', async () => {
+test('the details send a reply and a withdrawal', async () => {
   const hub = await startHub();
   const { id } = await hub.post({ msg: 'ready', from: 'worker', to: 'primary', type: 'message' });
   const page = await openDashboard(hub, { path: `/?id=${id}` });
@@ -355,7 +355,7 @@ test('axe finds nothing in list, filters and details, wide and narrow', async ()
   }
 });
 
-test('a hundred thousand scroll: few rows at a time, and little work a frame', { timeout: 300_000 }, async () => {
+test('scrolling through a hundred thousand draws few rows and costs little per frame', { timeout: 300_000 }, async () => {
   const hub = await startHub();
   for (let at = 0; at < 100; at += 1) await hub.post(many(1000, (i) => ({ msg: `${at}/${i}: ${'words and more words '.repeat(i % 9)}` })));
   const page = await openDashboard(hub);
@@ -369,7 +369,7 @@ test('a hundred thousand scroll: few rows at a time, and little work a frame', {
   });
   assert.equal(size, 100_000);
   const devtools = await page.context().newCDPSession(page);
-  // Time of the thread, not of the clock: what else this machine does is not measured.
+  // Thread time, not wall-clock time, so that other load on the machine does not count.
   await devtools.send('Performance.enable', { timeDomain: 'threadTicks' });
   const spent = async () => (await devtools.send('Performance.getMetrics')).metrics.find(({ name }) => name === 'TaskDuration')?.value ?? 0;
   const before = await spent();

@@ -1,4 +1,4 @@
-/** How long it takes until a person sees it. The figures are printed; what is asserted is only that they are sane. */
+/** How long it takes until a person sees a change. The figures are printed; the assertions are only sanity bounds. */
 
 import assert from 'node:assert/strict';
 
@@ -8,11 +8,11 @@ import { newContext, openDashboard, startHub, test, until } from './support/inde
 /** @typedef {import('./support/hub.js').Hub} Hub */
 
 const ROUNDS = 30;
-/** A thousand times what it takes; above it something is broken. */
+/** A thousand times the usual latency, in ms; a higher value means that something is broken. */
 const SANE = 5000;
 
 for (const history of [0, 10_000]) {
-  test(`what is said is seen in a moment, with ${history} notifications in the history`, async (t) => {
+  test(`a notification is shown soon, with ${history} notifications in the history`, async (t) => {
     const hub = await startHub();
     await fill(hub, history);
     const page = await openDashboard(hub);
@@ -22,7 +22,7 @@ for (const history of [0, 10_000]) {
     for (let round = 0; round < ROUNDS; round += 1) {
       const text = `round ${round} of the measurement`;
       const seen = page.evaluate(paintOf, text);
-      // The observer is there, and the page is at rest.
+      // The observer is installed and the page is idle.
       await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
       const start = performance.now();
       await hub.post({ msg: text, from: `worker-${round}`, type: 'message' });
@@ -34,7 +34,7 @@ for (const history of [0, 10_000]) {
   });
 }
 
-test('a question that is answered elsewhere goes in a moment', async (t) => {
+test('a question that is answered elsewhere disappears soon', async (t) => {
   const hub = await startHub();
   const page = await openDashboard(hub);
   const ahead = await clockOf(page);
@@ -55,13 +55,13 @@ test('a question that is answered elsewhere goes in a moment', async (t) => {
 });
 
 for (const history of [0, 10_000]) {
-  test(`the page is there in a moment, with ${history} notifications in the history`, async (t) => {
+  test(`the page loads soon, with ${history} notifications in the history`, async (t) => {
     const hub = await startHub();
     await fill(hub, history);
     /** @type {{paint: number, full: number}[]} */
     const cold = [];
     for (let round = 0; round < 5; round += 1) {
-      // A new profile has nothing in its cache.
+      // A new profile has an empty cache.
       const context = await newContext({ viewport: { width: 1280, height: 900 } });
       await context.addInitScript(watchFirst);
       const page = await openDashboard(hub, { context });
@@ -90,7 +90,7 @@ async function fill(hub, count) {
   }
 }
 
-/** How much the page's clock is ahead of this one's, in ms: by the call that took least. @param {Page} page */
+/** How far the page's clock is ahead of this one, in ms, from the fastest of several calls. @param {Page} page */
 async function clockOf(page) {
   let best = { took: Infinity, ahead: 0 };
   for (let n = 0; n < 40; n += 1) {
@@ -112,7 +112,7 @@ function paintOf(text) {
       drawn();
     });
     observer.observe(feed, { subtree: true, childList: true, characterData: true });
-    // A frame callback comes before its frame is drawn, a message after it.
+    // A frame callback runs before its frame is drawn, and a message after it.
     function drawn() {
       requestAnimationFrame(() => {
         const { port1, port2 } = new MessageChannel();
@@ -139,7 +139,7 @@ function goneOf(selector) {
   });
 }
 
-/** Runs in the page before it: notes when everything that the hub knows is there. */
+/** Runs in the page before its scripts: records when everything that the hub knows is drawn. */
 function watchFirst() {
   const observer = new MutationObserver(() => {
     if (!document.querySelector('hub-app[data-ready]')) return;
@@ -149,7 +149,7 @@ function watchFirst() {
   observer.observe(document, { subtree: true, childList: true, attributes: true, attributeFilter: ['data-ready'] });
 }
 
-/** Runs in the page: when something, and when everything was drawn first, in ms after its opening. */
+/** Runs in the page: the times of the first and of the full drawing, in ms after the page was opened. */
 function firstOf() {
   const paint = performance.getEntriesByName('first-contentful-paint')[0]?.startTime;
   const full = /** @type {any} */ (window).__full;

@@ -1,18 +1,16 @@
-/** Who needs the person: shown oldest first, settled there, and gone once it is settled anywhere. */
+/** Items that need the person: oldest first, settled in place, and removed once settled anywhere. */
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 
-import { allow, atEnd, openDashboard, startHub, test, until } from './support/index.js';
+import { allow, atEnd, openAnew, openDashboard, startHub, test, until } from './support/index.js';
 
 /** @typedef {import('playwright-core').Page} Page */
 /** @typedef {import('./support/hub.js').Hub} Hub */
 
 const PROJECT = '/home/me/src/hub';
-/** From the event to the page, in ms. */
-const SOON = 200;
 
 const ago = (/** @type {number} */ minutes) => new Date(Date.now() - minutes * 60_000).toISOString();
 const of = (/** @type {Page} */ page, /** @type {number} */ id) => page.locator(`hub-question[data-id="${id}"]`);
@@ -27,7 +25,7 @@ async function ask(hub, more = {}) {
 const stored = (hub, id) => hub.get(`/questions/${id}`);
 
 /**
- * A permission that Claude Code asks for and waits for.
+ * Posts a permission request of Claude Code, and waits for its response.
  *
  * @param {Hub} hub
  * @param {object} input
@@ -40,26 +38,7 @@ function permission(hub, input, session = 'search') {
   return answer.then((reply) => reply.hookSpecificOutput.decision);
 }
 
-test('what is answered elsewhere is gone within 200 ms', async () => {
-  const hub = await startHub();
-  const page = await openDashboard(hub);
-  const times = [];
-  for (let n = 0; n < 5; n++) {
-    const id = await ask(hub);
-    await of(page, id).waitFor();
-    const gone = page.evaluate((id) => new Promise((resolve) => {
-      const look = () => document.querySelector(`hub-question[data-id="${id}"]`) || resolve(Date.now());
-      new MutationObserver(look).observe(document.body, { childList: true, subtree: true });
-    }), id);
-    await hub.call('POST', `/questions/${id}/answer`, { answer: '8080', by: 'lead' });
-    const answered = Date.now();
-    times.push(Number(await gone) - answered);
-  }
-  times.sort((a, b) => a - b);
-  assert.ok(Number(times[2]) <= SOON, `${times} ms`);
-});
-
-test('who answers is told that somebody else did, keeps the draft, and goes on with the next', async () => {
+test('a person who answers too late is told so, keeps the draft, and goes on with the next', async () => {
   const hub = await startHub();
   const first = await ask(hub, { ts: ago(2) });
   const next = await ask(hub, { from: 'search', ts: ago(1) });
@@ -74,7 +53,7 @@ test('who answers is told that somebody else did, keeps the draft, and goes on w
   assert.equal(await page.evaluate(() => navigator.clipboard.readText()), 'the system\'s own choice');
 });
 
-test('a draft, its place and the focus survive what happens around it', async () => {
+test('a draft, its place and the focus survive other changes', async () => {
   const hub = await startHub();
   const old = await ask(hub, { ts: ago(3) });
   const mine = await ask(hub, { from: 'search', ts: ago(2) });
@@ -92,7 +71,7 @@ test('a draft, its place and the focus survive what happens around it', async ()
   assert.equal(await field.inputValue(), 'half an anWs');
 });
 
-test('an option answers with one click', async () => {
+test('one click on an option answers', async () => {
   const hub = await startHub();
   const id = await ask(hub, { options: ['8080', 'Let the system choose'] });
   const page = await openDashboard(hub);
@@ -100,10 +79,10 @@ test('an option answers with one click', async () => {
   await of(page, id).waitFor({ state: 'detached' });
   const { state, answer, by } = await stored(hub, id);
   assert.deepEqual({ state, answer, by }, { state: 'answered', answer: 'Let the system choose', by: 'person' });
-  assert.equal(await page.getByText('was answered').count(), 0, 'who answers need not be told');
+  assert.equal(await page.getByText('’s question was answered').count(), 0, 'who answers need not be told');
 });
 
-test('free text answers too, with Ctrl+Enter, in lines', async () => {
+test('Ctrl+Enter sends free text, which may have several lines', async () => {
   const hub = await startHub();
   const id = await ask(hub);
   const page = await openDashboard(hub);
@@ -115,7 +94,7 @@ test('free text answers too, with Ctrl+Enter, in lines', async () => {
   await page.getByText('Nobody needs you.').waitFor();
 });
 
-test('a permission shows the whole command, and approving it lets the agent go on', async () => {
+test('a permission shows the whole command, and approving it lets the agent continue', async () => {
   const hub = await startHub({ args: ['--set', 'approvals=true'] });
   const page = await openDashboard(hub);
   const command = `find . -name '*.orig' -print0 |\n\txargs -0 rm -v # ${'x'.repeat(900)} end`;
@@ -129,17 +108,17 @@ test('a permission shows the whole command, and approving it lets the agent go o
   await item.waitFor({ state: 'detached' });
 });
 
-test('a permission is denied with a reason, and the agent hears it', async () => {
+test('a permission is denied with a reason, which the agent receives', async () => {
   const hub = await startHub({ args: ['--set', 'approvals=true'] });
   const page = await openDashboard(hub);
   const decision = permission(hub, { command: 'git push --force' });
   const item = page.locator('hub-question[data-kind="approval"]');
   await item.getByRole('textbox', { name: 'Reason' }).fill('not on main');
   await item.getByRole('button', { name: 'Deny' }).click();
-  assert.deepEqual(await decision, { behavior: 'deny', message: 'not on main' });
+  assert.deepEqual(await decision, { behavior: 'deny', message: '[hub] Denied. The reason that was given, as a JSON string: "not on main"' });
 });
 
-test('a permission that no hook waits for any more loses its buttons', async () => {
+test('a permission that is no longer held loses its buttons', async () => {
   const hub = await startHub({ args: ['--set', 'approvals=true'] });
   const page = await openDashboard(hub);
   const stop = new AbortController();
@@ -153,7 +132,7 @@ test('a permission that no hook waits for any more loses its buttons', async () 
   assert.equal(await item.getByRole('button', { name: 'Approve', exact: true }).count(), 0);
 });
 
-test('a character that hides in a command is shown', async () => {
+test('an invisible character in a command is shown', async () => {
   const hub = await startHub({ args: ['--set', 'approvals=true'] });
   const page = await openDashboard(hub);
   permission(hub, { command: 'rm \u202etxt.a\u200b' }).catch(() => {});
@@ -163,11 +142,13 @@ test('a character that hides in a command is shown', async () => {
   assert.equal(await shown.locator('mark').count(), 2);
 });
 
-test('a click that was aimed at what has just gone does not hit what takes its place', async () => {
+test('a click aimed at a card that has just disappeared does not hit the next card', async () => {
   const hub = await startHub();
   const first = await ask(hub, { ts: ago(3), options: ['yes'] });
   const next = await ask(hub, { ts: ago(2), options: ['yes'], from: 'search' });
   const page = await openDashboard(hub);
+  // The click may be sent before the page has the change; then the hub refuses it.
+  allow(page, /409/);
   const late = await of(page, next).getByRole('button', { name: 'yes' }).elementHandle();
   await page.evaluate(([button, id]) => {
     const gone = () => document.querySelector(`hub-question[data-id="${id}"]`) || button?.dispatchEvent(new MouseEvent('click', { bubbles: true, detail: 1 }));
@@ -177,14 +158,14 @@ test('a click that was aimed at what has just gone does not hit what takes its p
   await of(page, first).waitFor({ state: 'detached' });
   await until(async () => (await stored(hub, first)).state === 'answered');
   assert.equal((await stored(hub, next)).state, 'open');
-  // A moment later a click is meant.
+  // A moment later a click counts again.
   await until(async () => {
     await of(page, next).getByRole('button', { name: 'yes' }).click({ timeout: 500 }).catch(() => {});
     return (await stored(hub, next)).state === 'answered';
   });
 });
 
-test('withdrawing takes two presses, and a change of mind none', async () => {
+test('withdrawing needs two presses, and cancelling it none', async () => {
   const hub = await startHub();
   const id = await ask(hub);
   const page = await openDashboard(hub);
@@ -198,7 +179,7 @@ test('withdrawing takes two presses, and a change of mind none', async () => {
   assert.equal((await stored(hub, id)).state, 'withdrawn');
 });
 
-test('where no answer of the hub arrives there are commands to copy, and no buttons to answer', async () => {
+test('a question that the hub cannot answer shows commands to copy and no buttons', async () => {
   const hub = await startHub();
   const input = { questions: [{ question: 'Which database?', options: [{ label: 'postgres' }, { label: 'sqlite' }] }] };
   const payload = { hook_event_name: 'PreToolUse', session_id: 'plan', cwd: '/home/me/it\'s here', tool_name: 'AskUserQuestion', tool_input: input };
@@ -207,10 +188,8 @@ test('where no answer of the hub arrives there are commands to copy, and no butt
   const item = page.locator('hub-question');
   await item.getByText('Which database?', { exact: true }).waitFor();
   const lines = await item.locator('code').allInnerTexts();
-  const [{ id }] = (await hub.get('/questions')).questions;
   assert.deepEqual(lines, [
     'ssh mill', "tmux select-window -t '%7' && tmux select-pane -t '%7'", String.raw`cd '/home/me/it'\''s here'`,
-    `hubctl answer ${id} "…"`,
   ]);
   assert.match((await item.locator('dl').innerText()).replace(/\s+/g, ' '), /host mill directory \/home\/me\/it's here pane %7/);
   assert.deepEqual(await item.getByRole('listitem').allInnerTexts(), ['postgres', 'sqlite'], 'what it offers can be read');
@@ -218,7 +197,7 @@ test('where no answer of the hub arrives there are commands to copy, and no butt
   assert.deepEqual((await item.getByRole('button').allInnerTexts()).filter((text) => text !== 'Copy'), ['Withdraw']);
 });
 
-test('what the hub refuses is shown in place with what to do, and the draft stays', async () => {
+test('a refusal of the hub is shown in place with what to do, and the draft stays', async () => {
   const hub = await startHub();
   const id = await ask(hub);
   const page = await openDashboard(hub);
@@ -232,7 +211,7 @@ test('what the hub refuses is shown in place with what to do, and the draft stay
   assert.equal(await of(page, id).locator('textarea').inputValue(), long);
 });
 
-test('whoever comes second by a moment is told who was first', async () => {
+test('the later of two concurrent answers is told who was first', async () => {
   const hub = await startHub();
   const id = await ask(hub);
   const page = await openDashboard(hub);
@@ -247,7 +226,7 @@ test('whoever comes second by a moment is told who was first', async () => {
   assert.equal((await stored(hub, id)).answer, '9090');
 });
 
-test('an error stays until somebody has seen it, and seeing can be undone', async () => {
+test('an error stays until it is marked as read, and the mark can be undone', async () => {
   const hub = await startHub();
   const { id } = await hub.post({ project: PROJECT, from: 'build', type: 'error', msg: 'Agent build failed: no space left' });
   const page = await openDashboard(hub);
@@ -261,7 +240,7 @@ test('an error stays until somebody has seen it, and seeing can be undone', asyn
   assert.equal((await hub.get(`/notifications/${id}`)).seen, false);
 });
 
-test('an error is over when its session works again', async () => {
+test('an error disappears when its session works again', async () => {
   const hub = await startHub();
   await hub.post({ project: PROJECT, from: 'build', type: 'error', msg: 'no space left' });
   const page = await openDashboard(hub);
@@ -270,7 +249,7 @@ test('an error is over when its session works again', async () => {
   await page.getByText('Nobody needs you. 1 working.').waitFor();
 });
 
-test('an error of long ago is found, though the feed does not reach it', async () => {
+test('an old error is shown although the feed does not reach it', async () => {
   const hub = await startHub();
   await hub.post({ project: PROJECT, from: 'build', type: 'error', msg: 'no space left' });
   await hub.post(Array.from({ length: 300 }, (_, n) => ({ from: 'cron', type: 'message', msg: `tick ${n}` })));
@@ -282,7 +261,7 @@ test('an error of long ago is found, though the feed does not reach it', async (
   await page.locator('hub-trouble').getByText('no space left').waitFor();
 });
 
-test('a session that fell silent is there, with what it said last, and a message reaches it', async () => {
+test('a silent session is shown with its last message, and a message reaches it', async () => {
   const hub = await startHub();
   await hub.post({ project: PROJECT, from: 'slow', type: 'progress', msg: 'Counting sheep', ts: ago(25) });
   const page = await openDashboard(hub);
@@ -296,7 +275,7 @@ test('a session that fell silent is there, with what it said last, and a message
   assert.equal((await hub.get('/notifications?limit=1')).notifications[0].to, 'slow');
 });
 
-test('a session that died at work is there until somebody has seen it, and among the ended', async () => {
+test('a session that died at work is shown until it is marked as read, and among the ended', async () => {
   const hub = await startHub();
   const child = spawn('sleep', ['600'], { stdio: 'ignore' });
   atEnd(() => child.kill('SIGKILL'));
@@ -314,12 +293,12 @@ test('a session that died at work is there until somebody has seen it, and among
   await page.locator('summary', { hasText: '1 ended' }).waitFor();
   await item.getByRole('button', { name: 'Mark seen' }).click();
   await page.getByText('Nobody needs you. No agent runs.').waitFor();
-  await page.reload();
+  await openAnew(hub, page);
   await page.locator('summary', { hasText: '1 ended' }).waitFor();
   await page.getByText('Nobody needs you. No agent runs.').waitFor();
 });
 
-test('whoever waits longest comes first', async () => {
+test('the longest wait is first', async () => {
   const hub = await startHub();
   await ask(hub, { from: 'third', ts: ago(1) });
   await ask(hub, { from: 'first', ts: ago(90) });

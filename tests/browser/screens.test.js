@@ -1,4 +1,4 @@
-/** Pictures of the dashboard into target/screens, for people to look at; and that nothing is cut off or too wide. */
+/** Screenshots of the dashboard in target/screens, for people to review; no text is cut off and no view is too wide. */
 
 import assert from 'node:assert/strict';
 import { mkdirSync } from 'node:fs';
@@ -31,7 +31,7 @@ for (const look of LOOKS) {
     const page = await openDashboard(hub, look);
     await until(async () => (await page.locator('hub-question').count()) === 3, { what: 'the questions are shown' });
     for (const [view, key] of Object.entries(VIEWS)) {
-      // On a wide page all are there at once.
+      // A wide page shows all views at once.
       if (look.width > 1000 && view !== 'needs') continue;
       if (look.width < 1000) await page.keyboard.press(key);
       if (look.width > 1000 || view === 'pictures') await page.locator('hub-stats svg').first().waitFor();
@@ -68,7 +68,13 @@ for (const look of LOOKS) {
   });
 }
 
-/** The details of what has data, options and a delivery. @param {Hub} hub @param {Page} page @param {string} name */
+/**
+ * Opens the details of a notification with data, options and a delivery.
+ *
+ * @param {Hub} hub
+ * @param {Page} page
+ * @param {string} name
+ */
 async function details(hub, page, name) {
   const { notifications } = await hub.get('/notifications?from=ci&types=error&limit=1');
   await page.keyboard.press(VIEWS.feed);
@@ -82,7 +88,7 @@ async function details(hub, page, name) {
   await page.keyboard.press('Escape');
 }
 
-/** The card of a session, open. @param {Page} page @param {string} name */
+/** Opens the card of a session. @param {Page} page @param {string} name */
 async function card(page, name) {
   await page.keyboard.press(VIEWS.sessions);
   const session = page.locator('hub-session[data-id="dashboard"]');
@@ -100,7 +106,11 @@ async function picture(page, name, within = 'body') {
   assert.deepEqual(await page.evaluate(misfits, within), [], name);
 }
 
-/** Runs in the page: what is wider than the page, and texts that are cut off without a sign that they are. @param {string} within */
+/**
+ * Runs in the page: elements wider than the page, and texts that are cut off without an ellipsis.
+ *
+ * @param {string} within
+ */
 function misfits(within) {
   /** @type {string[]} */
   const found = [];
@@ -123,7 +133,7 @@ function misfits(within) {
     if (cuts && !says && element.textContent?.trim()) found.push(`cut off: ${name(element)}`);
     const low = /hidden|clip/.test(style.overflowY) && element.scrollHeight > element.clientHeight + 3;
     if (low && style.webkitLineClamp === 'none' && element.childElementCount === 0 && element.textContent?.trim()) found.push(`cut off below: ${name(element)}`);
-    // A control with words that do not fit in it.
+    // A control whose text does not fit.
     if (element.localName === 'button' && element.scrollWidth > element.clientWidth + 1 && style.overflowX === 'visible') found.push(`too narrow: ${name(element)}`);
   }
   return [...new Set(found)].slice(0, 12);

@@ -1,4 +1,4 @@
-/** A page of another port gets nothing, text stays text, and every answer says what a page may do. */
+/** A page of another port gets nothing, text stays text, and every response has its security headers. */
 
 import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { attack } from './support/attack.js';
 import { allow, atEnd, complained, openDashboard, ROOT, startHub, test } from './support/index.js';
 
-/** What a page of the hub may do: its own scripts, styles and hub. */
+/** The Content-Security-Policy of the hub's pages: the hub's own scripts, styles and connections only. */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -25,7 +25,7 @@ const POLICY = [
 
 /** @typedef {import('./support/hub.js').Hub} Hub */
 
-test('the page and each file of it say what they may do, and are of the type that they say', async () => {
+test('the page and each of its files have their security headers and the right type', async () => {
   const hub = await startHub();
   const files = /** @type {string[]} */ (readdirSync(join(ROOT, 'web'), { recursive: true }))
     .map(String)
@@ -46,7 +46,7 @@ test('the page and each file of it say what they may do, and are of the type tha
   }
 });
 
-test('nothing outside the dashboard is served with it', async () => {
+test('no file outside the dashboard is served', async () => {
   const hub = await startHub();
   for (const path of ['/assets/', '/assets/..', '/assets/../openapi.yaml', '/assets/%2e%2e/Cargo.toml', '/assets/..%2fCargo.toml', '/assets/%00', '/assets/style', '/favicon.ico', '/index.html', '/assets//etc/passwd']) {
     const { status, text } = await hub.ask('GET', path);
@@ -55,7 +55,7 @@ test('nothing outside the dashboard is served with it', async () => {
   }
 });
 
-test('the policy holds in the browser: a page of the hub cannot make code of text', async () => {
+test('the browser enforces the policy: a page of the hub cannot turn text into code', async () => {
   const hub = await startHub();
   const page = await openDashboard(hub);
   allow(page, /./);
@@ -92,11 +92,11 @@ test('the policy holds in the browser: a page of the hub cannot make code of tex
     return worked;
   });
   assert.deepEqual(ways, []);
-  // So a test of this library fails when a page of the hub breaks its policy.
+  // Thus a test with this library fails when a page of the hub breaks its policy.
   assert.ok(complained(page).some((said) => /violates.*connect-src 'self'/.test(said)));
 });
 
-test('a page of another port gets nothing from the hub, and stores nothing in it', async () => {
+test('a page of another port reads nothing from the hub, and stores nothing in it', async () => {
   const hub = await startHub();
   const { id } = await hub.post('a secret of the hub', { from: 'worker' });
   const dashboard = await openDashboard(hub);
@@ -117,7 +117,7 @@ test('a page of another port gets nothing from the hub, and stores nothing in it
   assert.equal(await dashboard.locator('hub-app').count(), 1);
 });
 
-test('the same tries get a lot where nothing keeps them away: in a page of the hub, without a policy', async () => {
+test('the same attempts succeed without protection: in a page of the hub, without a policy', async () => {
   const hub = await startHub();
   const { id } = await hub.post('a secret of the hub', { from: 'worker' });
   const dashboard = await openDashboard(hub);
@@ -129,7 +129,7 @@ test('the same tries get a lot where nothing keeps them away: in a page of the h
   assert.ok((await hub.ids()).length > 1);
 });
 
-test('a page of another port that opens the dashboard can neither look into it nor lead it', async () => {
+test('a page of another port that opens the dashboard can neither read nor navigate it', async () => {
   const hub = await startHub();
   const dashboard = await openDashboard(hub);
   const page = await dashboard.context().newPage();
@@ -158,7 +158,7 @@ test('a page of another port that opens the dashboard can neither look into it n
   assert.equal(await page.evaluate(() => /** @type {any} */ (window).w.closed), true, 'the two are in groups of their own');
 });
 
-/** What the hub holds. @param {Hub} hub */
+/** The hub's contents that a page could read or change. @param {Hub} hub */
 async function state(hub) {
   const [notifications, sessions, questions, inboxes] = await Promise.all(
     ['/notifications', '/sessions?all=true', '/questions?state=all', '/inboxes'].map((path) => hub.get(path)),
@@ -166,7 +166,7 @@ async function state(hub) {
   return { notifications, sessions, questions, inboxes };
 }
 
-/** A server on another port, whose pages may do whatever pages may. @returns {Promise<number>} its port */
+/** Starts a server on another port, whose pages have no restrictions. @returns {Promise<number>} its port */
 async function elsewhere() {
   const server = http.createServer((_, response) => {
     response.writeHead(200, { 'content-type': 'text/html' }).end('<!doctype html><title>another</title><body>');

@@ -1,4 +1,4 @@
-/** The sessions: what they do and how one knows, and what a person can do about them. */
+/** The sessions: their state with its evidence, and the actions of a person. */
 
 import assert from 'node:assert/strict';
 
@@ -28,7 +28,7 @@ async function open(page, id) {
   return own(page, id);
 }
 
-test('each session is a card under its project and its parent, with its state, the evidence and its last word', async () => {
+test('each session is a card under its project and parent, with state, evidence and last message', async () => {
   const hub = await startHub();
   await register(hub, '0b1c', { name: 'lead', role: 'primary' });
   await register(hub, 'w1', { parent: 'lead', agent: 'codex' });
@@ -43,7 +43,21 @@ test('each session is a card under its project and its parent, with its state, t
   assert.match((await own(page, '0b1c').innerText()).replace(/\s+/g, ' '), /^lead primary claude/);
 });
 
-test('the badge says whether somebody waits, did, or never has', async () => {
+test('a notification shows the names of the sender and of the target session', async () => {
+  const hub = await startHub();
+  await register(hub, '0b1c-77', { name: 'lead' });
+  await register(hub, '5e2f-88', { name: 'builder' });
+  await say(hub, '5e2f-88', { type: 'complete', msg: 'built', to: 'lead' });
+  const page = await openDashboard(hub);
+  const row = page.locator('hub-row').filter({ hasText: 'built' });
+  assert.equal(await row.locator('.from').innerText(), 'builder');
+  await row.getByRole('link').click();
+  const details = page.locator('hub-details');
+  await details.getByText('Stored for lead').waitFor();
+  assert.doesNotMatch(await details.innerText(), /0b1c-77/);
+});
+
+test('the badge shows whether the session has a waiter, had one, or never had one', async () => {
   const hub = await startHub();
   await register(hub, 'w1');
   await say(hub, 'w1', { type: 'complete', msg: 'done' });
@@ -58,7 +72,7 @@ test('the badge says whether somebody waits, did, or never has', async () => {
   await badge.getByText('waiter stale').waitFor();
 });
 
-test('a message wakes who waits there, and says so', async () => {
+test('a message wakes the waiter of its session, and the page says so', async () => {
   const hub = await startHub();
   await register(hub, 'w1');
   const page = await openDashboard(hub);
@@ -74,7 +88,7 @@ test('a message wakes who waits there, and says so', async () => {
   assert.equal(await field.inputValue(), '');
 });
 
-test('a message that wakes nobody says that, and is pending', async () => {
+test('the page says that a message woke no waiter and is pending', async () => {
   const hub = await startHub();
   await register(hub, 'w1');
   const page = await openDashboard(hub);
@@ -85,7 +99,7 @@ test('a message that wakes nobody says that, and is pending', async () => {
   await opened.getByText('1 pending').waitFor();
 });
 
-test('listeners are shown with their deadline, and cancelled', async () => {
+test('listeners are shown with their deadline, and can be cancelled', async () => {
   const hub = await startHub();
   await register(hub, 'w1');
   await say(hub, 'w1', { type: 'progress', msg: 'at it' });
@@ -101,7 +115,7 @@ test('listeners are shown with their deadline, and cancelled', async () => {
   assert.deepEqual(listeners.map((/** @type {any} */ it) => it.caller), ['ci']);
 });
 
-test('a mute is kept by the hub, quiets all but questions, and can be taken back', async () => {
+test('a mute is stored by the hub, silences all but questions, and can be removed', async () => {
   const hub = await startHub();
   await register(hub, 'w1');
   await say(hub, 'w1', { type: 'error', msg: 'no space' });
@@ -122,7 +136,7 @@ test('a mute is kept by the hub, quiets all but questions, and can be taken back
   assert.deepEqual((await hub.get('/preferences')).mutes, []);
 });
 
-test('progress is a bar with a text, and gone when the session is done', async () => {
+test('progress is a bar with a text, and disappears when the session is done', async () => {
   const hub = await startHub();
   await say(hub, 'w1', { type: 'progress', msg: 'copying', data: { completed: 3, total: 8 } });
   const page = await openDashboard(hub);
@@ -136,7 +150,7 @@ test('progress is a bar with a text, and gone when the session is done', async (
   await bar.waitFor({ state: 'hidden' });
 });
 
-test('sessions that end are folded away, and shown on demand', async () => {
+test('ended sessions are folded away, and shown on demand', async () => {
   const hub = await startHub();
   for (const id of ['w1', 'w2', 'w3']) await register(hub, id);
   await hub.call('DELETE', `/sessions/w1${QUERY}`, undefined);
@@ -148,7 +162,7 @@ test('sessions that end are folded away, and shown on demand', async () => {
   assert.deepEqual(await page.locator('hub-sessions .over .name').allInnerTexts(), ['w2', 'w1']);
 });
 
-test('of sixty sessions only the one that does something is touched, and what is typed stays', async () => {
+test('of sixty sessions only the changed one is redrawn, and typed text stays', async () => {
   const hub = await startHub();
   for (let n = 0; n < 60; n++) await register(hub, `w${n}`, n % 6 ? { parent: `w${n - (n % 6)}` } : {});
   const page = await openDashboard(hub);
@@ -161,7 +175,7 @@ test('of sixty sessions only the one that does something is touched, and what is
     new MutationObserver((records) => {
       for (const { target } of records) {
         const element = target instanceof Element ? target : target.parentElement;
-        // Times tick by themselves.
+        // Times change by themselves.
         if (element && !element.closest('time')) seen.add(element.closest('hub-session')?.getAttribute('data-id') ?? element.localName);
       }
     }).observe(/** @type {Node} */ (document.querySelector('hub-sessions')), { childList: true, subtree: true, characterData: true, attributes: true });

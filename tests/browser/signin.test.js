@@ -1,13 +1,13 @@
-/** Getting in: a code that works once, a session that stays in the browser's tabs, and a page that says what to do. */
+/** Signing in: a code that works once, a session that stays in the browser's tabs, and a page with instructions. */
 
 import assert from 'node:assert/strict';
+import http from 'node:http';
 import net from 'node:net';
 
-import { allow, atEnd, axe, live, newContext, openDashboard, startHub, test, until } from './support/index.js';
+import { allow, atEnd, axe, HUB_DOWN, live, newContext, openDashboard, startHub, test, until } from './support/index.js';
 
-/** What Chromium says of a request that the hub refuses. */
+/** Chromium's console message for a request that the hub refuses. */
 const REFUSED = /status of 401/;
-const KEY = 'hub.session';
 const HALF_A_DAY = 12 * 60 * 60 * 1000;
 
 /** @typedef {import('playwright-core').Page} Page */
@@ -20,11 +20,10 @@ test('without a session the page says what to do, and shows nothing else', async
   assert.match(text, /hubctl dashboard/);
   assert.match(text, /hubctl dashboard --print/);
   assert.doesNotMatch(text, /nobody sees this/);
-  assert.equal(await page.evaluate((key) => sessionStorage.getItem(key), KEY), null);
   await axe(page);
 });
 
-test('a code opens the dashboard, and is gone from the address and the history', async () => {
+test('a code opens the dashboard, and is removed from the address and the history', async () => {
   const hub = await startHub();
   const { code } = await hub.code();
   const page = await (await newContext()).newPage();
@@ -33,9 +32,18 @@ test('a code opens the dashboard, and is gone from the address and the history',
   assert.equal(await page.locator('hub-sign-in').count(), 0);
   assert.equal(await page.evaluate(() => location.hash), '');
   assert.equal(await page.evaluate(() => location.search), '?type=error');
+  assert.ok(!page.url().includes(code));
+});
+
+test('a reloaded page gets its session from another tab, and without one signs in again', async () => {
+  const hub = await startHub();
+  const page = await openDashboard(hub);
+  const other = await openDashboard(hub, { context: page.context(), signIn: false });
   await page.reload();
   await live(page);
-  assert.ok(!page.url().includes(code));
+  await other.close();
+  await page.reload();
+  assert.match(await signInPage(page), /hubctl dashboard/);
 });
 
 test('a code works once', async () => {
@@ -51,19 +59,19 @@ test('a code works once', async () => {
   assert.match(text, /hubctl dashboard/);
 });
 
-test('a code that never was is refused, and the page says what to do', async () => {
+test('an unknown code is refused, and the page says what to do', async () => {
   const hub = await startHub();
   const page = await (await newContext()).newPage();
   allow(page, REFUSED, /status of 4\d\d/);
   for (const [n, code] of ['0'.repeat(32), '', '%', '%00', '<script>window.__xss=1</script>', 'x'.repeat(10_000)].entries()) {
-    // Another address each, so that the page is opened anew.
+    // A different address each time, so that the browser loads the page again.
     await page.goto(`${hub.url}/?n=${n}#code=${code}`);
     assert.match(await signInPage(page), /hubctl dashboard/, JSON.stringify(code.slice(0, 40)));
     assert.equal(await page.evaluate(() => /** @type {any} */ (window).__xss), undefined);
   }
 });
 
-test('a bad code does not end a session that the tab has', async () => {
+test('a bad code does not end the session of the tab', async () => {
   const hub = await startHub();
   const page = await openDashboard(hub);
   allow(page, REFUSED);
@@ -81,10 +89,10 @@ test('a second tab gets the session from the first, without asking the hub for o
   first.context().on('request', (request) => asked.push(new URL(request.url()).pathname));
   const second = await openDashboard(hub, { context: first.context(), signIn: false });
   assert.ok(!asked.includes('/login'));
-  assert.equal(await second.evaluate((key) => sessionStorage.getItem(key), KEY), await first.evaluate((key) => sessionStorage.getItem(key), KEY));
+  await live(second);
 });
 
-test('a sign-in page that is open already gets in when another tab does', async () => {
+test('an open sign-in page gets in when another tab signs in', async () => {
   const hub = await startHub();
   const waiting = await openDashboard(hub, { signIn: false, live: false });
   await signInPage(waiting);
@@ -92,7 +100,7 @@ test('a sign-in page that is open already gets in when another tab does', async 
   await live(waiting);
 });
 
-test('another browser gets nothing from this one', async () => {
+test('another browser gets no session from this one', async () => {
   const hub = await startHub();
   await openDashboard(hub);
   await signInPage(await openDashboard(hub, { signIn: false, live: false }));
@@ -103,24 +111,125 @@ for (const [name, session] of /** @type {const} */ ([
   ['that is forged', (/** @type {string} */ token) => ({ token: token.replace(/.$/, (last) => (last === '0' ? '1' : '0')), expires_at: tomorrow() })],
   ['with a later end than the hub gave', (/** @type {string} */ token) => ({ token: token.replace(/^\d+/, (end) => `${Number(end) + 86_400}`), expires_at: tomorrow() })],
   ['that is no session', () => ({ token: '', expires_at: tomorrow() })],
-  ['that no program wrote', () => 'null null'],
 ])) {
   test(`a session ${name} leads to the sign-in page, and shows nothing`, async () => {
     const hub = await startHub();
     await hub.post('a secret of the hub', { from: 'worker' });
     const { code } = await hub.code();
     const { token } = (await hub.ask('POST', '/login', { code })).json;
-    const context = await newContext();
-    allow(context, REFUSED);
-    const value = session(token);
-    // Before it is the hub's, the page is nobody's, and has no storage.
-    await context.addInitScript(([key, text]) => location.protocol === 'http:' && sessionStorage.setItem(key, text), /** @type {[string, string]} */ ([KEY, typeof value === 'string' ? value : JSON.stringify(value)]));
-    const page = await openDashboard(hub, { context, signIn: false, live: false });
+    const page = await openDashboard(hub, { signIn: false, live: false });
+    allow(page, REFUSED, /status of 422/);
+    await signInPage(page);
+    const other = await page.context().newPage();
+    await other.goto(`${hub.url}/healthz`);
+    await other.evaluate((login) => new BroadcastChannel('hub').postMessage({ kind: 'login', login }), session(token));
+    await page.locator('hub-sign-in .reason').waitFor();
     assert.match(await signInPage(page), /hubctl dashboard/);
     assert.doesNotMatch(await page.content(), /a secret of the hub/);
     assert.equal(await page.locator('hub-app').count(), 0);
   });
 }
+
+for (const [name, answer] of /** @type {[string, (asked: URL) => object][]} */ ([
+  ['answers everything', () => ({ proof: '0'.repeat(64), version: '0', notifications: [], sessions: [] })],
+  ['proves nothing', () => ({})],
+])) {
+  test(`a program that takes the hub's port and ${name} gets no session, and the page says so`, async () => {
+    const hub = await startHub();
+    const context = await newContext();
+    const given = sessionOf(context);
+    const page = await openDashboard(hub, { context });
+    const second = await openDashboard(hub, { context, signIn: false });
+    allow(page, HUB_DOWN, REFUSED, /Failed to load/);
+    const token = await given;
+    await hub.kill();
+    const heard = await squat(hub.port, answer);
+    for (const tab of [page, second]) {
+      assert.match(await signInPage(tab), /does not prove to be the hub/);
+    }
+    const asked = heard.join('\n');
+    assert.match(asked, /GET \/hello\?nonce=/);
+    assert.doesNotMatch(asked, /authorization/i);
+    assert.ok(!asked.includes(token.split('.')[1] ?? ''), 'the session was sent');
+    assert.doesNotMatch(asked, /GET \/(notifications|sessions|events|hub)\b/);
+  });
+}
+
+for (const [name, refuse] of /** @type {[string, (response: http.ServerResponse) => unknown][]} */ ([
+  ['fails', (response) => response.writeHead(503).end('{}')],
+  ['is cut off', (response) => response.writeHead(200, { 'content-length': '99' }).write('{"proof"', () => response.destroy())],
+])) {
+  test(`an answer that ${name} ends no session: the page goes on when the hub is back`, async () => {
+    const hub = await startHub();
+    const page = await openDashboard(hub);
+    allow(page, HUB_DOWN, /Failed to load/);
+    await hub.kill();
+    let asked = 0;
+    const server = http.createServer((_, response) => ((asked += 1), refuse(response)));
+    await new Promise((resolve) => server.listen(hub.port, '127.0.0.1', () => resolve(undefined)));
+    await until(() => asked >= 2, { what: 'the page asks again' });
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+    await hub.restart();
+    const { id } = await hub.post('still here');
+    await page.locator(`hub-feed hub-row[data-id="${id}"]`).waitFor();
+  });
+}
+
+test('a session that the hub calls expired is reported as expired, not as a squatter', async () => {
+  const hub = await startHub();
+  const { code } = await hub.code();
+  const { token } = (await hub.ask('POST', '/login', { code })).json;
+  const page = await openDashboard(hub, { signIn: false, live: false });
+  allow(page, REFUSED, /status of 422/);
+  await signInPage(page);
+  const other = await page.context().newPage();
+  await other.goto(`${hub.url}/healthz`);
+  const login = { token: token.replace(/^\d+/, '1'), expires_at: tomorrow() };
+  await other.evaluate((it) => new BroadcastChannel('hub').postMessage({ kind: 'login', login: it }), login);
+  await page.locator('hub-sign-in .reason').waitFor();
+  assert.match(await signInPage(page), /is over/);
+});
+
+test('a squatter that relays the proof to the hub at another port proves nothing', async () => {
+  const hub = await startHub();
+  const page = await openDashboard(hub);
+  allow(page, HUB_DOWN, REFUSED, /Failed to load/);
+  const port = hub.port;
+  await hub.kill();
+  // The same hub starts on another port, because its own is taken.
+  hub.port = 0;
+  const heard = await squat(port, () => ({}), async (asked) => {
+    const { host: _, ...headers } = asked.headers;
+    return (await hub.ask('GET', asked.url ?? '/', undefined, { .../** @type {Record<string, string>} */ (headers), host: `127.0.0.1:${hub.port}` })).text;
+  });
+  await hub.launch();
+  assert.match(await signInPage(page), /does not prove to be the hub/);
+  assert.doesNotMatch(heard.join('\n'), /authorization/i);
+});
+
+test('a tab gives its session to no page while another program has the port', async () => {
+  const hub = await startHub();
+  const page = await openDashboard(hub);
+  allow(page, HUB_DOWN, REFUSED, /Failed to load/);
+  // A page of the squatter would have the same origin. This one is opened first, so that it asks while the tab has a
+  // session.
+  const evil = await page.context().newPage();
+  await evil.goto(`${hub.url}/healthz`);
+  const heard = await evil.evaluateHandle(() => {
+    /** @type {string[]} */
+    const heard = [];
+    const channel = new BroadcastChannel('hub');
+    channel.onmessage = ({ data }) => heard.push(data.kind);
+    return { channel, heard };
+  });
+  await hub.kill();
+  await squat(hub.port, () => ({}));
+  await heard.evaluate(({ channel }) => channel.postMessage({ kind: 'login-wanted' }));
+  assert.match(await signInPage(page), /does not prove to be the hub/);
+  const kinds = await heard.evaluate(({ heard }) => heard);
+  assert.ok(!kinds.includes('login'), JSON.stringify(kinds));
+});
 
 test('a session ends after 12 hours while the page is open', async () => {
   const hub = await startHub();
@@ -132,7 +241,6 @@ test('a session ends after 12 hours while the page is open', async () => {
   await page.clock.fastForward(HALF_A_DAY + 60_000);
   assert.match(await signInPage(page), /over/);
   assert.doesNotMatch(await page.content(), /was on the page/);
-  assert.equal(await page.evaluate((key) => sessionStorage.getItem(key), KEY), null);
 });
 
 test('a hub with another token leads to the sign-in page in every tab', async () => {
@@ -146,23 +254,24 @@ test('a hub with another token leads to the sign-in page in every tab', async ()
   await signInPage(second);
 });
 
-test('the token is in sessionStorage and nowhere else', async () => {
+test('the token is in memory only', async () => {
   const hub = await startHub();
   const context = await newContext();
   /** @type {string[]} */
   const seen = [];
   context.on('console', (message) => seen.push(`console: ${message.text()}`));
+  const token = sessionOf(context);
   context.on('request', (request) => seen.push(`url: ${request.url()}`, `referrer: ${request.headers().referer ?? ''}`, `body: ${request.postData() ?? ''}`));
   const page = await openDashboard(hub, { context });
   const second = await openDashboard(hub, { context, signIn: false });
   await hub.post('said', { from: 'worker' });
-  const { token } = JSON.parse(await page.evaluate((key) => sessionStorage.getItem(key) ?? '', KEY));
-  assert.match(token, /^\d+\.[0-9a-f]{64}$/);
+  const session = await token;
+  assert.match(session, /^\d+\.[0-9a-f]{64}$/);
   for (const tab of [page, second]) {
     seen.push(tab.url(), await tab.content(), await tab.evaluate(everythingElse));
   }
   seen.push(JSON.stringify(await context.cookies()));
-  for (const secret of [token, token.split('.')[1], hub.token]) {
+  for (const secret of [session, session.split('.')[1] ?? '', hub.token]) {
     const where = seen.filter((text) => text.includes(secret)).map((text) => text.slice(0, 200));
     assert.deepEqual(where, []);
   }
@@ -170,7 +279,7 @@ test('the token is in sessionStorage and nowhere else', async () => {
   assert.equal(await page.evaluate(() => localStorage.length), await page.evaluate(() => Object.keys(localStorage).filter((key) => key.startsWith('hub.')).length));
 });
 
-test('under localhost the page works as under 127.0.0.1', async () => {
+test('the page works under localhost as under 127.0.0.1', async () => {
   const hub = await startHub();
   const { code } = await hub.code();
   const page = await (await newContext()).newPage();
@@ -190,7 +299,7 @@ test('a port that is forwarded under another number is refused with what to do',
   assert.match(text, /allowed_hosts/);
 });
 
-test('the sign-in page says how to forward the port of a hub that is elsewhere', async () => {
+test('the sign-in page says how to forward the port of a hub on another machine', async () => {
   const hub = await startHub();
   const page = await openDashboard(hub, { signIn: false, live: false });
   await page.getByText('another machine').click();
@@ -200,25 +309,62 @@ test('the sign-in page says how to forward the port of a hub that is elsewhere',
   assert.match(text, /allowed_hosts/);
 });
 
-/** The text of the sign-in page, once it is there and nothing else. @param {Page} page */
+/** The text of the sign-in page, once it is shown alone. @param {Page} page */
 async function signInPage(page) {
   await page.locator('hub-sign-in').waitFor();
   await until(async () => (await page.locator('hub-app').count()) === 0, { what: 'nothing but the sign-in page is shown' });
   return page.locator('hub-sign-in').innerText();
 }
 
-/** Whatever else a page can keep. */
+/** Every other storage that a page can use. */
 async function everythingElse() {
   const databases = await indexedDB.databases();
   const caches = await window.caches.keys();
-  return JSON.stringify([{ ...localStorage }, document.cookie, history.state, window.name, location.href, databases, caches]);
+  return JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie, history.state, window.name, location.href, databases, caches]);
+}
+
+/**
+ * The session's token that a page of this context receives.
+ *
+ * @param {import('playwright-core').BrowserContext} context
+ * @returns {Promise<string>}
+ */
+function sessionOf(context) {
+  return new Promise((resolve) =>
+    context.on('response', async (response) => new URL(response.url()).pathname === '/login' && resolve((await response.json()).token)),
+  );
+}
+
+/**
+ * Starts another program on the hub's former port; returns the requests it received.
+ *
+ * @param {number} port
+ * @param {(asked: URL) => object} answer
+ * @param {(asked: http.IncomingMessage) => Promise<string>} [pass] what to answer instead
+ */
+async function squat(port, answer, pass) {
+  /** @type {string[]} */
+  const heard = [];
+  const server = http.createServer(async (request, response) => {
+    heard.push(`${request.method} ${request.url} ${JSON.stringify(request.headers)}`);
+    const url = new URL(request.url ?? '/', 'http://squatter');
+    if (url.pathname === '/') return response.writeHead(200, { 'content-type': 'text/html' }).end('<!doctype html><title>x</title>');
+    const text = pass ? await pass(request).catch(() => '{}') : JSON.stringify(answer(url));
+    return response.writeHead(200, { 'content-type': 'application/json' }).end(text);
+  });
+  await new Promise((resolve, reject) => server.once('error', reject).listen(port, '127.0.0.1', () => resolve(undefined)));
+  atEnd(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  return heard;
 }
 
 function tomorrow() {
   return new Date(Date.now() + 86_400_000).toISOString();
 }
 
-/** Another port that leads to this one, as `ssh -L` makes one. @param {number} port */
+/** Starts a proxy from another port to this one, as `ssh -L` does. @param {number} port */
 async function forward(port) {
   const server = net.createServer((from) => {
     const to = net.connect(port, '127.0.0.1');

@@ -1,4 +1,4 @@
-/** The pictures tell what the hub knows: by numbers that are right, in text as well, and they follow what happens. */
+/** The charts show the hub's statistics: with the right numbers, also as text, and live. */
 
 import assert from 'node:assert/strict';
 
@@ -11,7 +11,7 @@ function picture(page, title) {
   return page.locator('hub-stats figure').filter({ has: page.getByRole('heading', { name: title, exact: true }) });
 }
 
-test('each notification is in the bars, by its type, soon after it was said', async () => {
+test('each notification appears in the bars by its type soon after it is published', async () => {
   const hub = await startHub();
   await hub.post([{ from: 'a', type: 'error', msg: '1' }, { from: 'a', type: 'progress', msg: '2' }, { from: 'a', type: 'progress', msg: '3' }]);
   const page = await openDashboard(hub);
@@ -25,7 +25,7 @@ test('each notification is in the bars, by its type, soon after it was said', as
   assert.ok(Math.abs(all('progress') - 2 * all('error')) < 2, JSON.stringify(heights));
 });
 
-test('what the bars show is told in a sentence and in a table', async () => {
+test('a sentence and a table describe the bars', async () => {
   const hub = await startHub();
   const { ids } = await hub.post([{ from: 'a', type: 'error', msg: '1' }, { from: 'a', type: 'complete', msg: '2' }]);
   assert.equal(ids.length, 2);
@@ -37,7 +37,7 @@ test('what the bars show is told in a sentence and in a table', async () => {
   assert.match(cells.join(), /1 error/);
 });
 
-test('the minute under the pointer is read out', async () => {
+test('the minute under the pointer is described', async () => {
   const hub = await startHub();
   await hub.post([{ from: 'a', type: 'error', msg: '1' }, { from: 'a', type: 'progress', msg: '2' }]);
   const page = await openDashboard(hub);
@@ -48,7 +48,7 @@ test('the minute under the pointer is read out', async () => {
   await until(async () => /in the last hour/.test(await rate.locator('.readout').innerText()), { what: 'the hour' });
 });
 
-test('the oldest open wait ticks, leads to its question, and ends with the answer', async () => {
+test('the longest wait ticks, links to its question, and ends with the answer', async () => {
   const hub = await startHub();
   const ts = new Date(Date.now() - 125_000).toISOString();
   const { id } = await hub.post({ from: 'api', type: 'question', msg: 'Which db?', ts });
@@ -57,7 +57,7 @@ test('the oldest open wait ticks, leads to its question, and ends with the answe
   const wait = picture(page, 'Oldest open wait');
   const big = wait.getByRole('timer');
   await until(async () => /^2 min/.test(await big.innerText()), { what: 'two minutes' });
-  // From here on no number comes from the hub: it ticks by itself.
+  // From here on the hub sends no statistics: the page ticks by itself.
   await page.route('**/stats?*', () => {});
   const first = await big.innerText();
   await until(async () => (await big.innerText()) !== first, { what: 'a tick' });
@@ -70,7 +70,7 @@ test('the oldest open wait ticks, leads to its question, and ends with the answe
   await wait.getByText('Nobody waits for an answer.').waitFor();
 });
 
-test('how long answers took is told by agent', async () => {
+test('response times are shown by agent', async () => {
   const hub = await startHub();
   const page = await openDashboard(hub);
   const answers = picture(page, 'Time to answer');
@@ -87,7 +87,7 @@ test('how long answers took is told by agent', async () => {
   assert.equal(count, '1');
 });
 
-test('a wake is a dot, and its latency is told', async () => {
+test('a wake is a dot with its latency as text', async () => {
   const hub = await startHub();
   const page = await openDashboard(hub);
   const wakes = picture(page, 'Wake latency');
@@ -101,7 +101,7 @@ test('a wake is a dot, and its latency is told', async () => {
   assert.equal(await wakes.locator('circle').count(), 1);
 });
 
-test('a hub in which nothing happened yet shows pictures that say so', async () => {
+test('a hub without notifications shows empty charts that say so', async () => {
   const hub = await startHub();
   const page = await openDashboard(hub);
   await page.getByText('Nobody waits for an answer.').waitFor();
@@ -111,7 +111,7 @@ test('a hub in which nothing happened yet shows pictures that say so', async () 
   await axe(page, { within: 'hub-stats' });
 });
 
-test('nobody asks for numbers that nobody sees', async () => {
+test('a page whose charts are hidden requests no statistics', async () => {
   const hub = await startHub();
   const context = await newContext({ viewport: { width: 390, height: 844 } });
   await context.clock.install();
@@ -121,7 +121,7 @@ test('nobody asks for numbers that nobody sees', async () => {
   const { id } = await hub.post({ from: 'api', type: 'question', msg: 'Which db?' });
   await until(async () => (await page.title()) === '(1) hub', { what: 'it arrived' });
   assert.ok(id > 0);
-  // Longer than any pause between two questions for numbers.
+  // Longer than any interval between two requests for statistics.
   await page.clock.fastForward(35_000);
   await page.evaluate(() => fetch('/healthz').then((response) => response.text()));
   assert.equal(asked, 0);
@@ -130,7 +130,7 @@ test('nobody asks for numbers that nobody sees', async () => {
   assert.ok(asked > 0);
 });
 
-test('numbers that cannot be had anew stay, with their time and what to do', async () => {
+test('statistics that cannot be refreshed stay, with their time and what to do', async () => {
   const hub = await startHub();
   await hub.post({ from: 'api', type: 'error', msg: 'red' });
   const page = await openDashboard(hub);

@@ -1,17 +1,17 @@
-/** Text stays text: whatever agents, scripts and people say, in whatever field, wherever the page shows it. */
+/** Text stays text: any text of agents, scripts and people, in any field, anywhere on the page. */
 
 import assert from 'node:assert/strict';
 
 import { CORPUS, LONG, POLLUTION, WORST } from './support/corpus.js';
-import { allow, newContext, openDashboard, startHub, test, until } from './support/index.js';
+import { allow, newContext, openAnew, openDashboard, startHub, test, until } from './support/index.js';
 
 /** @typedef {import('playwright-core').Page} Page */
 /** @typedef {import('./support/hub.js').Hub} Hub */
 
-/** As short as an option or a key must be. */
+/** The texts cut to the limit of options and keys. */
 const SMALL = CORPUS.map((text) => cut(text, 250));
 
-test('what is said is shown as it was said, in the feed and in its details', async () => {
+test('notifications are shown verbatim, in the feed and in its details', async () => {
   const hub = await startHub();
   const { ids } = await hub.post(CORPUS.map((text, n) => ({ msg: text, title: text.slice(0, 512), key: `${n}${cut(text, 250)}`, from: `f${n}`, type: 'message', data: { [text]: text, list: [text, { [text]: [text] }], completed: text, total: text } })));
   const { page, elsewhere } = await open(hub, '/');
@@ -27,11 +27,11 @@ test('what is said is shown as it was said, in the feed and in its details', asy
   assert.deepEqual(elsewhere, []);
 });
 
-test('what a session says of itself is shown as it was said', async () => {
+test('the fields of a session are shown verbatim', async () => {
   const hub = await startHub();
   let taken = 0;
   for (const [n, text] of CORPUS.entries()) {
-    // What breaks a rule is refused; what is taken is shown.
+    // The hub refuses a field that breaks a rule; a stored one is shown.
     const about = { name: text.slice(0, 64), agent: text, host: text, cwd: text, pane: text, title: text, metadata: { [text]: text } };
     taken += await tried(hub, 'PUT', `/sessions/s${n}?project=p`, about);
     taken += await tried(hub, 'PUT', `/sessions/t${n}?project=${encodeURIComponent(text)}`, { ...about, name: `t${n}`, parent: 's0' });
@@ -41,7 +41,7 @@ test('what a session says of itself is shown as it was said', async () => {
   const { page, elsewhere } = await open(hub, '/');
   await page.keyboard.press('2');
   await sound(page, 'the sessions');
-  // Each is opened: what stands in a card that is closed is not there yet.
+  // Each card is opened, because a closed card has no content in the document.
   const opened = await page.evaluate(() => {
     const names = [...document.querySelectorAll('hub-session button[aria-expanded="false"]')];
     for (const name of names) /** @type {HTMLElement} */ (name).click();
@@ -54,7 +54,7 @@ test('what a session says of itself is shown as it was said', async () => {
   assert.deepEqual(elsewhere, []);
 });
 
-test('what is asked and answered is shown as it was said', async () => {
+test('questions and answers are shown verbatim', async () => {
   const hub = await startHub({ args: ['--set', 'approvals=true'] });
   await hub.post(SMALL.map((text, n) => ({ from: `q${n}`, type: 'question', msg: text, title: text, options: [text, `${cut(text, 200)}?`], data: { [text]: text } })));
   await hub.post(SMALL.map((text, n) => ({ from: `a${n}`, type: 'approval', msg: text, data: { tool_name: text, tool_input: { command: text, [text]: text } } })));
@@ -75,7 +75,7 @@ test('what is asked and answered is shown as it was said', async () => {
   assert.deepEqual(elsewhere, []);
 });
 
-test('what is in the address is text, however it is written', async () => {
+test('text in the address stays text, in any encoding', async () => {
   const hub = await startHub();
   await hub.post('said', { from: 'worker' });
   const { page, elsewhere } = await open(hub, '/');
@@ -88,13 +88,13 @@ test('what is in the address is text, however it is written', async () => {
     await sound(page, `the address with ${text}`);
   }
   const [worst] = WORST;
-  await page.goto(`${hub.url}/?${new URLSearchParams([['project', worst ?? ''], ['q', worst ?? ''], ['id', worst ?? '']])}`);
+  await openAnew(hub, page, `?${new URLSearchParams([['project', worst ?? ''], ['q', worst ?? ''], ['id', worst ?? '']])}`);
   await page.locator('hub-app').waitFor();
   await sound(page, 'the page, opened with such an address');
   assert.deepEqual(elsewhere, []);
 });
 
-test('dialogs and pictures show the same texts as texts', async () => {
+test('dialogs and charts show the same texts as text', async () => {
   const hub = await startHub();
   const mutes = [];
   for (const text of WORST) {
@@ -133,7 +133,7 @@ test('keys of every object in data pollute nothing, and are shown', async () => 
   assert.deepEqual(elsewhere, []);
 });
 
-test('a text as long as one may be keeps the page in its shape', async () => {
+test('a text of the maximum length keeps the layout of the page', async () => {
   const hub = await startHub();
   const { id } = await hub.post({ msg: LONG, title: LONG.slice(0, 512), from: 'f'.repeat(64), project: `/${'p'.repeat(1000)}`, key: 'k'.repeat(256) });
   await hub.post({ msg: LONG.slice(0, 50_000), from: 'q'.repeat(64), type: 'question', options: Array.from({ length: 32 }, (_, n) => `${n}${'o'.repeat(250)}`) });
@@ -151,10 +151,16 @@ test('a text as long as one may be keeps the page in its shape', async () => {
   }
 });
 
-/** Opens the dashboard, and notes what it asks of anybody but its hub. @param {Hub} hub @param {string} path @param {number} [width] */
+/**
+ * Opens the dashboard, and records its requests to other hosts.
+ *
+ * @param {Hub} hub
+ * @param {string} path
+ * @param {number} [width]
+ */
 async function open(hub, path, width = 1280) {
   const context = await newContext({ viewport: { width, height: 6000 } });
-  // A search that the hub refuses is no fault of the page.
+  // A search that the hub refuses is not a fault of the page.
   allow(context, /status of 4(00|04|22)/);
   /** @type {string[]} */
   const elsewhere = [];
@@ -166,14 +172,19 @@ async function open(hub, path, width = 1280) {
   return { page, elsewhere };
 }
 
-/** Nothing ran, and nothing is there that text cannot make. @param {Page} page @param {string} where */
+/**
+ * Asserts that no payload ran, and that the page has no element which text cannot make.
+ *
+ * @param {Page} page
+ * @param {string} where
+ */
 async function sound(page, where) {
-  // Two frames: what was said last is drawn, and what it would run has run.
+  // After two frames the last text is drawn, and its payload would have run.
   await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
   assert.deepEqual(await page.evaluate(audit), [], where);
 }
 
-/** What is in the page that only markup can have made, and text that can turn its surroundings around. */
+/** Returns elements that only markup can have made, and text that can reorder its surroundings. */
 function audit() {
   /** @type {string[]} */
   const found = [];
@@ -196,7 +207,7 @@ function audit() {
   while (texts.nextNode()) {
     const text = /** @type {Text} */ (texts.currentNode);
     const parent = /** @type {Element} */ (text.parentElement);
-    // Its end is the end of its block, or of its isolate.
+    // Its effect ends with its block, or with its isolate.
     const bidi = /[\u202a-\u202e\u2066-\u2069]/.test(text.data);
     const style = getComputedStyle(parent);
     const apart = style.display !== 'inline' || /isolate|plaintext/.test(style.unicodeBidi);
@@ -206,7 +217,14 @@ function audit() {
   return [...new Set(found)];
 }
 
-/** Whether the hub takes it. @param {Hub} hub @param {string} method @param {string} path @param {unknown} body */
+/**
+ * Returns whether the hub accepts the request.
+ *
+ * @param {Hub} hub
+ * @param {string} method
+ * @param {string} path
+ * @param {unknown} body
+ */
 async function tried(hub, method, path, body) {
   const { status, text } = await hub.ask(method, path, body, { authorization: `Bearer ${hub.token}` });
   if (status < 300) return 1;
@@ -214,7 +232,7 @@ async function tried(hub, method, path, body) {
   return 0;
 }
 
-/** As much of it as has so many bytes. @param {string} text @param {number} bytes */
+/** Cuts a text to at most so many bytes. @param {string} text @param {number} bytes */
 function cut(text, bytes) {
   const letters = [...text];
   while (Buffer.byteLength(letters.join('')) > bytes) letters.pop();

@@ -1,8 +1,9 @@
-//! The dashboard, opened from a terminal.
+//! `hubctl dashboard`.
 
 use std::fs;
 use std::io::{Read, Write};
 use std::net::TcpStream;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 
 use serde_json::Value;
@@ -10,7 +11,7 @@ use serde_json::Value;
 use crate::fake::Fake;
 use crate::support::{Call, Done, Place, json, until};
 
-/// A desktop: a screen, and an `xdg-open` that notes what it is given and then does `rest`.
+/// Simulates a desktop: a display, and an `xdg-open` that records its argument and then runs `rest`.
 fn desktop(place: &Place, args: &[&str], rest: &str) -> Call {
     let bin = place.path("bin");
     fs::create_dir_all(&bin).unwrap();
@@ -26,27 +27,33 @@ fn desktop(place: &Place, args: &[&str], rest: &str) -> Call {
         .env("PATH", bin.to_str().unwrap())
 }
 
-/// Neither a screen nor a way from outside, whatever the test's own surroundings have.
+/// Returns a call without a display and without SSH variables, whatever the test's own environment has.
 fn bare(place: &Place, args: &[&str]) -> Call {
     let call = place.hubctl(&["dashboard"]).args(args);
     let without = ["DISPLAY", "WAYLAND_DISPLAY", "SSH_CONNECTION"];
     without.iter().fold(call, |call, name| call.env(name, ""))
 }
 
-/// The process that is the browser, and its one argument, once it is there.
+/// Waits for the browser; returns its process id and the address to which the page in its only argument redirects.
 fn browser(place: &Place) -> (u32, String) {
     until("a browser is opened", || !was_opened(place).is_empty());
-    let [pid, url] = was_opened(place).try_into().expect("one argument");
-    (pid.parse().expect("a process"), url)
+    let [pid, page] = was_opened(place).try_into().expect("one argument");
+    assert!(!page.contains("code="), "anybody can read {page}");
+    let mode = fs::metadata(&page).expect("a page").permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    let page = fs::read_to_string(page).expect("our own");
+    let (_, url) = page.split_once("0;url=").expect("a way on");
+    let (url, _) = url.split_once('"').expect("its end");
+    (pid.parse().expect("a process"), url.to_owned())
 }
 
-/// What the browser noted; empty if there was none.
+/// Returns the recorded process id and arguments of the browser; empty if none was started.
 fn was_opened(place: &Place) -> Vec<String> {
     let note = fs::read_to_string(place.path("note")).unwrap_or_default();
     note.lines().map(str::to_owned).collect()
 }
 
-/// What signing in with the code of `link` comes to.
+/// Signs in with the code of `link`; returns the response.
 fn sign_in(place: &Place, link: &str) -> (String, Value) {
     let (base, code) = link.split_once("/#code=").expect("a link");
     assert_eq!(base, place.url());
@@ -65,7 +72,7 @@ fn sign_in(place: &Place, link: &str) -> (String, Value) {
     (head[9..12].to_owned(), json(body))
 }
 
-/// The link that was printed, and nothing else.
+/// Returns the printed link, which must be the only output.
 fn link(done: &Done) -> &str {
     let link = done.stdout.strip_suffix('\n').expect("a line");
     assert!(!link.contains('\n'), "{link}");
@@ -73,7 +80,7 @@ fn link(done: &Done) -> &str {
 }
 
 #[test]
-fn a_browser_is_given_a_link_that_signs_in() {
+fn the_browser_opens_a_link_that_signs_in() {
     let place = Place::with_hub();
     let done = desktop(&place, &[], "").run().ok();
     let (_, url) = browser(&place);
@@ -85,7 +92,7 @@ fn a_browser_is_given_a_link_that_signs_in() {
 }
 
 #[test]
-fn over_tcp_the_link_leads_to_where_the_hub_was_reached() {
+fn over_tcp_the_link_has_the_address_of_the_hub() {
     let place = Place::with_hub();
     let named = place.url().replace("127.0.0.1", "localhost");
     desktop(&place, &["--url", &named], "").run().ok();
@@ -97,7 +104,7 @@ fn over_tcp_the_link_leads_to_where_the_hub_was_reached() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_browser_that_runs_on_is_on_its_own() {
+fn hubctl_does_not_wait_for_a_browser_that_keeps_running() {
     let place = Place::with_hub();
     desktop(&place, &[], "exec sleep 60").run().ok();
     let (browser, _) = browser(&place);
@@ -113,7 +120,7 @@ fn a_browser_that_runs_on_is_on_its_own() {
 }
 
 #[test]
-fn without_a_screen_the_link_is_printed() {
+fn without_a_display_the_link_is_printed() {
     let place = Place::with_hub();
     let done = bare(&place, &[]).run().ok();
     assert!(done.stderr.contains("DISPLAY"), "{}", done.stderr);
@@ -122,7 +129,7 @@ fn without_a_screen_the_link_is_printed() {
 }
 
 #[test]
-fn over_ssh_it_tells_how_to_forward_the_port() {
+fn over_ssh_it_prints_how_to_forward_the_port() {
     let place = Place::with_hub();
     let call = desktop(&place, &[], "").env("SSH_CONNECTION", "192.0.2.1 1 192.0.2.2 22");
     let done = call.run().ok();
@@ -134,7 +141,7 @@ fn over_ssh_it_tells_how_to_forward_the_port() {
 }
 
 #[test]
-fn to_print_is_to_open_nothing() {
+fn with_print_no_browser_is_opened() {
     let place = Place::with_hub();
     let done = desktop(&place, &["--print"], "").run().ok();
     assert_eq!(sign_in(&place, link(&done)).0, "200");
@@ -142,7 +149,7 @@ fn to_print_is_to_open_nothing() {
 }
 
 #[test]
-fn where_no_browser_opens_the_link_is_printed_after_all() {
+fn the_link_is_printed_if_no_browser_starts() {
     let place = Place::with_hub();
     let done = desktop(&place, &[], "exit 3").run().ok();
     assert!(done.stderr.contains("xdg-open failed"), "{}", done.stderr);
@@ -167,7 +174,7 @@ fn a_script_gets_the_link_as_json() {
 }
 
 #[test]
-fn a_code_is_shown_to_no_other_hub() {
+fn no_code_is_sent_to_another_hub() {
     let other = Place::with_hub();
     let place = Place::new();
     let url = other.url().to_owned();

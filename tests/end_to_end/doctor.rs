@@ -1,4 +1,4 @@
-//! Whether everything works, and whether a session is woken.
+//! `hubctl doctor` and `hubctl wake-test`.
 
 use serde_json::{Value, json as value};
 
@@ -21,7 +21,7 @@ fn level(found: &[Value], what: &str) -> String {
 }
 
 #[test]
-fn without_a_hub_that_is_the_problem_and_what_waits_is_told() {
+fn doctor_reports_a_missing_hub_and_the_spooled_notifications() {
     let place = Place::new();
     place.hubctl(&["notify", "x"]).run().ok();
     let (code, found) = findings(&place);
@@ -33,7 +33,7 @@ fn without_a_hub_that_is_the_problem_and_what_waits_is_told() {
 }
 
 #[test]
-fn a_sound_hub_has_no_problem() {
+fn doctor_finds_no_problem_in_a_healthy_hub() {
     let place = Place::with_hub();
     let (code, found) = findings(&place);
     assert_eq!(code, Some(0), "{found:#?}");
@@ -41,6 +41,7 @@ fn a_sound_hub_has_no_problem() {
         "the hub answers",
         "the token",
         "version",
+        place.url(),
         "clock agrees",
         "MiB",
         "spool",
@@ -64,7 +65,7 @@ fn a_token_that_others_can_read_is_a_problem() {
 }
 
 #[test]
-fn hooks_fire_once_a_session_was_heard_of_and_two_installations_are_a_problem() {
+fn hooks_count_as_working_after_a_first_session_and_two_installations_are_a_problem() {
     let place = Place::with_hub();
     place.hubctl(&["hooks", "install", "claude"]).run().ok();
     let silent = "has not heard of any session";
@@ -88,7 +89,7 @@ fn hook(place: &Place, event: &str) -> Call {
 }
 
 #[test]
-fn a_wake_test_follows_the_wake_until_the_session_goes_on() {
+fn a_wake_test_follows_the_wake_until_the_session_starts_a_turn() {
     let place = Place::with_hub();
     hook(&place, "SessionStart").run().ok();
     let rewake = place.hubctl(&["wait", "--rewake"]);
@@ -109,7 +110,7 @@ fn a_wake_test_follows_the_wake_until_the_session_goes_on() {
 }
 
 #[test]
-fn a_wake_test_that_reaches_a_plain_reader_arrives() {
+fn a_wake_test_of_a_plain_reader_succeeds() {
     let place = Place::with_hub();
     let waiter = place.waiter(place.hubctl(&["wait"]));
     let done = place.hubctl(&["wake-test", "primary"]).run().ok();
@@ -118,7 +119,7 @@ fn a_wake_test_that_reaches_a_plain_reader_arrives() {
 }
 
 #[test]
-fn a_session_that_nobody_wakes_is_told_what_to_do() {
+fn a_wake_test_of_a_session_without_a_waiter_says_what_to_do() {
     let place = Place::with_hub();
     place.register("w1", &value!({}));
     let done = place.hubctl(&["wake-test", "w1", "--patience", "0"]).run();

@@ -1,4 +1,4 @@
-//! Exit codes mean something, and are never 2.
+//! Exit codes: each has one meaning, and none is 2.
 
 use std::io::Read;
 
@@ -23,7 +23,7 @@ fn wrong_usage_is_64() {
 }
 
 #[test]
-fn a_wrong_type_is_told_the_list() {
+fn an_unknown_type_is_refused_with_the_list_of_types() {
     let said = Place::new()
         .hubctl(&["notify", "--type", "finished", "x"])
         .run()
@@ -32,7 +32,7 @@ fn a_wrong_type_is_told_the_list() {
 }
 
 #[test]
-fn a_broken_variable_is_64_and_named() {
+fn a_malformed_variable_is_64_and_named() {
     let call = Place::new()
         .hubctl(&["notify", "x"])
         .env("HUB_SESSION", "a/b")
@@ -42,7 +42,7 @@ fn a_broken_variable_is_64_and_named() {
 }
 
 #[test]
-fn a_hub_that_is_not_there_is_3() {
+fn an_unreachable_hub_is_3() {
     let place = Place::new();
     let calls: [&[&str]; 8] = [
         &["wait"],
@@ -57,6 +57,7 @@ fn a_hub_that_is_not_there_is_3() {
     for args in calls {
         let done = place.hubctl(args).run();
         assert_eq!(done.code, Some(3), "{args:?}: {done:?}");
+        assert!(done.stderr.contains("`hubctl up`"), "{args:?}: {done:?}");
     }
 }
 
@@ -96,7 +97,7 @@ fn an_inbox_held_by_this_sessions_own_waiter_is_0_and_says_so() {
 }
 
 #[test]
-fn nobody_waiting_is_5_and_somebody_is_0() {
+fn status_without_a_waiter_is_5_and_with_one_is_0() {
     let place = Place::with_hub();
     assert_eq!(place.hubctl(&["status"]).run().code, Some(5));
     let _waiter = place.waiter(place.hubctl(&["wait"]));
@@ -104,9 +105,9 @@ fn nobody_waiting_is_5_and_somebody_is_0() {
 }
 
 #[test]
-fn a_listing_that_nobody_reads_on_ends_silently_as_by_sigpipe() {
+fn a_listing_whose_reader_has_left_ends_silently_as_by_sigpipe() {
     let place = Place::with_hub();
-    // More than a pipe holds.
+    // More than fits into a pipe.
     for _ in 0..3 {
         let said = place.hubctl(&["notify", "-"]).stdin("x".repeat(60_000));
         said.run().ok();
@@ -137,6 +138,7 @@ fn every_command_has_help_with_examples() {
         "instructions",
         "config",
         "dashboard",
+        "seen",
         "completions",
     ];
     for command in commands {
@@ -149,7 +151,7 @@ fn every_command_has_help_with_examples() {
 }
 
 #[test]
-fn completions_are_for_a_shell() {
+fn completions_are_printed_for_each_shell() {
     let script = Place::new()
         .hubctl(&["completions", "bash"])
         .run()

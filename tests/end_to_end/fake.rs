@@ -1,4 +1,4 @@
-//! Hubs that are not: on a Unix socket in a [`Place`], they answer what a test says, or nothing.
+//! Fake hubs on a Unix socket in a [`Place`]: they respond as a test says, or not at all.
 
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use crate::support::{Place, until};
 
-/// A request as it came.
+/// A received request.
 #[derive(Debug, Clone)]
 pub(crate) struct Asked {
     /// Method and target, such as `GET /healthz`.
@@ -17,11 +17,12 @@ pub(crate) struct Asked {
     pub(crate) body: String,
 }
 
-/// A hub that keeps what it is asked. It ends with the test's process.
+/// A fake hub that records its requests. It ends with the test's process.
 pub(crate) struct Fake(Arc<Mutex<Vec<Asked>>>);
 
 impl Fake {
-    /// A hub that answers with the raw HTTP that `answer` gives; an empty answer is none, the connection stays.
+    /// Starts a hub that responds with the raw HTTP that `answer` returns. For an empty text it keeps the connection
+    /// open without a response.
     pub(crate) fn new(
         place: &Place,
         answer: impl Fn(&Asked) -> String + Send + Sync + 'static,
@@ -42,17 +43,19 @@ impl Fake {
         Self(asked)
     }
 
-    /// A hub that takes connections and never answers.
+    /// Starts a hub that accepts connections and never responds.
     pub(crate) fn silent(place: &Place) -> Self {
         Self::new(place, |_| String::new())
     }
 
-    /// The requests so far.
+    /// Returns the requests so far, without those that look up the caller's session.
     pub(crate) fn asked(&self) -> Vec<Asked> {
-        self.0.lock().expect("the log").clone()
+        let asked = self.0.lock().expect("the log");
+        let tested = asked.iter().filter(|it| it.line != "GET /sessions");
+        tested.cloned().collect()
     }
 
-    /// The first request whose line begins with `line`, once it is there.
+    /// Waits for the first request whose line begins with `line`, and returns it.
     pub(crate) fn first(&self, line: &str) -> Asked {
         let mut found = None;
         until(line, || {
@@ -100,7 +103,7 @@ fn read(reader: &mut impl BufRead) -> Option<Asked> {
     })
 }
 
-/// An answer with these further headers, each with its line's end.
+/// Returns a response with these additional headers, each with its line end.
 pub(crate) fn http(status: &str, headers: &str, body: &str) -> String {
     format!(
         "HTTP/1.1 {status}\r\ncontent-type: application/json\r\n{headers}content-length: {}\r\n\r\n{body}",
@@ -108,7 +111,7 @@ pub(crate) fn http(status: &str, headers: &str, body: &str) -> String {
     )
 }
 
-/// `200 OK`.
+/// Returns a response of status `200 OK`.
 pub(crate) fn ok(body: &str) -> String {
     http("200 OK", "", body)
 }

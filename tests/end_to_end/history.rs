@@ -1,9 +1,10 @@
-//! Looking back.
+//! `hubctl history`, `trace` and `ack`.
 
+use crate::fake::{Fake, ok};
 use crate::support::Place;
 
 #[test]
-fn nothing_in_a_message_reaches_the_terminal_as_a_command() {
+fn terminal_controls_in_a_message_are_printed_escaped() {
     let place = Place::with_hub();
     let bad = "\u{1b}]52;c;aGk=\u{7} \u{9b}31m \u{202e}abc\u{200b}\r";
     place.hubctl(&["notify", "--title", bad, bad]).run().ok();
@@ -28,7 +29,7 @@ fn nothing_in_a_message_reaches_the_terminal_as_a_command() {
 }
 
 #[test]
-fn an_escaped_line_is_still_the_message() {
+fn an_escaped_line_still_parses_as_the_message() {
     let place = Place::with_hub();
     let bad = "\u{9b}31m \u{202e}abc\u{e0041}";
     place.hubctl(&["notify", bad]).run().ok();
@@ -43,7 +44,7 @@ fn an_escaped_line_is_still_the_message() {
 }
 
 #[test]
-fn history_is_filtered_and_reads_as_many_pages_as_asked() {
+fn history_is_filtered_and_reads_as_many_pages_as_requested() {
     let place = Place::with_hub();
     place.sh("for i in $(seq 5); do hubctl notify --from w$i m$i; done; hubctl notify --type error bad").run().ok();
     assert_eq!(place.said(), ["m1", "m2", "m3", "m4", "m5", "bad"]);
@@ -62,7 +63,7 @@ fn history_is_filtered_and_reads_as_many_pages_as_asked() {
 }
 
 #[test]
-fn a_trace_tells_who_read_it() {
+fn a_trace_names_the_reader() {
     let place = Place::with_hub();
     place.hubctl(&["notify", "x"]).run().ok();
     place
@@ -79,7 +80,31 @@ fn a_trace_tells_who_read_it() {
 }
 
 #[test]
-fn an_ack_by_number_takes_exactly_that() {
+fn a_trace_of_several_pages_is_followed_to_its_end() {
+    let place = Place::new();
+    let _hub = Fake::new(&place, |asked| {
+        let (state, more) = match asked.line.as_str() {
+            "GET /notifications/1/trace" => ("stored", ",\"partial\":true,\"next\":7"),
+            "GET /notifications/1/trace?after=7" => ("acked", ""),
+            other => panic!("{other}"),
+        };
+        let notification = "{\"id\":1,\"msg\":\"x\"}";
+        ok(&format!(
+            "{{\"id\":1,\"notification\":{notification},\"steps\":[{{\"state\":\"{state}\"}}]{more}}}"
+        ))
+    });
+    let shown = place.hubctl(&["trace", "1"]).run().ok().stdout;
+    let words: Vec<&str> = shown.split_whitespace().collect();
+    assert_eq!(
+        words,
+        ["{\"id\":1,\"msg\":\"x\"}", "now", "stored", "now", "acked"]
+    );
+    let json = place.hubctl(&["trace", "1", "--json"]).run().ok().stdout;
+    assert_eq!(json.lines().count(), 2);
+}
+
+#[test]
+fn an_ack_by_id_acknowledges_exactly_that_id() {
     let place = Place::with_hub();
     let id = |text: &str| place.hubctl(&["notify", "--json", text]).run().json()["id"].to_string();
     let (first, _second) = (id("a"), id("b"));

@@ -1,4 +1,4 @@
-//! Hooks in the settings of agents.
+//! `hubctl hooks`: hooks in the settings of agents.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -32,6 +32,20 @@ impl Home {
         fs::write(path, text).unwrap();
     }
 
+    fn names(&self, dir: &str) -> Vec<String> {
+        let entries = fs::read_dir(self.0.path(dir)).unwrap();
+        let names = entries.map(|it| it.unwrap().file_name().into_string().unwrap());
+        names.collect()
+    }
+
+    /// Returns the backups of settings in the state directory.
+    fn backups(&self) -> Vec<String> {
+        let mut names = self.names("state/settings");
+        names.retain(|name| name.ends_with(".backup"));
+        let read = |name| fs::read_to_string(self.0.path("state/settings").join(name)).unwrap();
+        names.iter().map(read).collect()
+    }
+
     fn states(&self, agent: &str) -> Vec<(String, String, bool)> {
         let found = self.run(&format!("status {agent} --json")).json();
         let text = |it: &Value, name: &str| it[name].as_str().unwrap().to_owned();
@@ -57,7 +71,7 @@ fn state(scope: &str, state: &str) -> (String, String, bool) {
 const SETTINGS: &str = ".claude/settings.json";
 
 #[test]
-fn they_are_installed_once_and_say_what_is_left_to_do() {
+fn they_are_installed_once_and_the_install_says_what_is_left_to_do() {
     let home = Home::new();
     let done = home.run("install claude").ok();
     assert!(done.stdout.contains("left to do: restart"), "{done:?}");
@@ -76,7 +90,7 @@ fn they_are_installed_once_and_say_what_is_left_to_do() {
     );
     assert_eq!(home.states("claude")[0], state("user", "installed"));
     home.run("uninstall claude").ok();
-    assert_eq!(home.read(SETTINGS), serde_json::json!({}));
+    assert!(!home.0.path(SETTINGS).exists(), "the install made it");
     assert_eq!(home.states("claude")[0], state("user", "absent"));
 }
 
@@ -102,14 +116,13 @@ fn help_print_status_and_a_dry_run_change_nothing() {
 }
 
 #[test]
-fn what_is_malformed_is_refused_and_stays_as_it_is() {
+fn malformed_settings_are_refused_and_unchanged() {
     let home = Home::new();
     for text in [
         "{\"hooks\":",
         "// mine\n{}",
         "[]",
         "{\"hooks\":{\"Stop\":1}}",
-        "\u{feff}{}",
         "{\"a\":1,\"a\":2}",
     ] {
         home.write(SETTINGS, text);
@@ -124,12 +137,12 @@ fn what_is_malformed_is_refused_and_stays_as_it_is() {
             }
         }
         assert_eq!(fs::read_to_string(home.0.path(SETTINGS)).unwrap(), text);
-        assert!(!home.0.path(".claude/settings.json.hub-backup").exists());
+        assert!(!home.0.path("state/settings").exists());
     }
 }
 
 #[test]
-fn links_modes_and_the_content_before_are_kept() {
+fn links_modes_and_the_previous_content_are_kept() {
     let home = Home::new();
     home.write("dotfiles/claude.json", "{\n\t\"model\": \"x\"\n}");
     let target = home.0.path("dotfiles/claude.json");
@@ -152,17 +165,82 @@ fn links_modes_and_the_content_before_are_kept() {
         "{text}"
     );
     assert_eq!(
-        home.read("dotfiles/claude.json.hub-backup"),
-        serde_json::json!({"model": "x"})
+        home.backups(),
+        ["{\n\t\"model\": \"x\"\n}"],
+        "in the state directory"
+    );
+    assert_eq!(home.names("dotfiles"), ["claude.json"]);
+    home.run("uninstall claude").ok();
+    assert_eq!(
+        fs::read_to_string(&target).unwrap(),
+        "{\n\t\"model\": \"x\"\n}"
     );
 }
 
 #[test]
-fn a_workspaces_hooks_say_whose_session_and_hub_it_is() {
+fn the_commands_of_the_instructions_are_allowed_and_uninstall_keeps_other_rules() {
+    let home = Home::new();
+    let mine = r#"{
+  "permissions": {
+    "allow": [
+      "Bash(hubctl ask:*)"
+    ]
+  },
+  "hooks": {}
+}"#;
+    home.write(SETTINGS, mine);
+    for _ in 0..2 {
+        home.run("install claude").ok();
+        // Hooks of another hubctl, so that the second install has to change the file.
+        let text = fs::read_to_string(home.0.path(SETTINGS)).unwrap();
+        home.write(SETTINGS, &text.replace("/hubctl hook", "/old/hubctl hook"));
+    }
+    let rules = home.read(SETTINGS)["permissions"]["allow"].clone();
+    let instructions = home.0.hubctl(&["instructions"]).run().ok().stdout;
+    for command in ["ask", "wait", "notify", "answer"] {
+        assert!(instructions.contains(&format!("hubctl {command}")));
+        let rule = format!("Bash(hubctl {command}:*)");
+        assert!(rules.as_array().unwrap().contains(&rule.into()), "{rules}");
+    }
+    home.run("uninstall claude").ok();
+    assert_eq!(fs::read_to_string(home.0.path(SETTINGS)).unwrap(), mine);
+}
+
+#[test]
+fn without_a_record_of_the_install_rules_stay_and_uninstall_says_so() {
+    let home = Home::new();
+    home.run("install claude").ok();
+    fs::remove_dir_all(home.0.path("state")).unwrap();
+    let done = home.run("uninstall claude").ok();
+    assert!(done.stdout.contains("left to do: "), "{done:?}");
+    let left = home.read(SETTINGS);
+    assert!(left["hooks"].is_null(), "{left}");
+    assert_eq!(left["permissions"]["allow"].as_array().unwrap().len(), 4);
+}
+
+#[test]
+fn line_ends_and_a_byte_order_mark_survive() {
+    let home = Home::new();
+    let before =
+        "\u{feff}{\r\n  \"model\": \"x\",\r\n  \"env\": {\r\n    \"A\": \"1\"\r\n  }\r\n}\r\n";
+    home.write(SETTINGS, before);
+    home.run("install claude").ok();
+    let text = fs::read_to_string(home.0.path(SETTINGS)).unwrap();
+    assert!(text.starts_with("\u{feff}{\r\n"), "{text:?}");
+    assert_eq!(text.matches('\n').count(), text.matches("\r\n").count());
+    assert!(text.contains("hubctl hook claude"), "{text}");
+    assert_eq!(home.states("claude")[0], state("user", "installed"));
+    home.run("uninstall claude").ok();
+    assert_eq!(fs::read_to_string(home.0.path(SETTINGS)).unwrap(), before);
+}
+
+#[test]
+fn a_workspaces_hooks_name_its_session_and_hub() {
     let home = Home::new();
     let workspace = home.0.path("it's a \"work\" space");
     fs::create_dir(&workspace).unwrap();
     let state_dir = home.0.path("its $tate");
+    fs::create_dir(&state_dir).unwrap();
     let call = home.hooks("install claude --session w1").args(&[
         "--dir",
         workspace.to_str().unwrap(),
@@ -172,7 +250,7 @@ fn a_workspaces_hooks_say_whose_session_and_hub_it_is() {
     call.run().ok();
     let text = fs::read_to_string(workspace.join(".claude/settings.local.json")).unwrap();
     let command = json(&text)["hooks"]["Stop"][0]["hooks"][0]["command"].clone();
-    // A shell that reads the command calls hubctl with exactly these.
+    // A shell that runs the command calls hubctl with exactly these arguments.
     let shown = command
         .as_str()
         .unwrap()
@@ -189,7 +267,7 @@ fn a_workspaces_hooks_say_whose_session_and_hub_it_is() {
 }
 
 #[test]
-fn another_hubctl_is_outdated_and_two_files_are_one_too_many() {
+fn hooks_of_another_hubctl_are_outdated_and_two_files_are_a_problem() {
     let home = Home::new();
     home.run("install claude").ok();
     let old = fs::read_to_string(home.0.path(SETTINGS)).unwrap();
@@ -207,7 +285,7 @@ fn another_hubctl_is_outdated_and_two_files_are_one_too_many() {
 }
 
 #[test]
-fn every_agent_has_its_file() {
+fn every_agent_has_its_settings_file() {
     let home = Home::new();
     for (agent, user, project) in [
         ("codex", ".codex/hooks.json", ".codex/hooks.json"),
@@ -242,7 +320,7 @@ fn every_agent_has_its_file() {
 }
 
 #[test]
-fn a_plugin_of_somebody_else_is_left_alone() {
+fn a_plugin_of_another_author_is_not_changed() {
     let home = Home::new();
     let plugin = ".config/opencode/plugin/hub.js";
     home.write(plugin, "export const Mine = 1\n");
@@ -258,7 +336,39 @@ fn a_plugin_of_somebody_else_is_left_alone() {
 }
 
 #[test]
-fn instructions_are_for_a_role() {
+fn opencodes_shells_get_their_session_unless_it_is_already_set() {
+    const ASKS: &str = r#"
+        import { Hub } from "./hub.mjs"
+        const plugin = await Hub({ client: {}, directory: "." })
+        const output = { env: {} }
+        await plugin["shell.env"]({ cwd: ".", sessionID: "ses_1" }, output)
+        console.log(JSON.stringify([output.env, process.pid]))"#;
+    let home = Home::new();
+    home.run("install opencode").ok();
+    let plugin = fs::read(home.0.path(".config/opencode/plugin/hub.js")).unwrap();
+    fs::write(home.0.path("work/hub.mjs"), plugin).unwrap();
+    fs::write(home.0.path("work/asks.mjs"), ASKS).unwrap();
+    for (session, mark, given) in [
+        ("", "", false),
+        ("lead", "", true),
+        ("above", "7:above", false),
+        ("w1", "7:above", true),
+    ] {
+        let call = home.0.sh("exec env ${SESSION:+HUB_SESSION=$SESSION} ${MARK:+HUB_SESSION_PID=$MARK} node asks.mjs");
+        let shown = call.env("SESSION", session).env("MARK", mark).run().json();
+        let expected = format!("{}:ses_1", shown[1]);
+        let env = &shown[0];
+        if given {
+            assert_eq!(*env, serde_json::json!({}), "{session}");
+        } else {
+            assert_eq!(env["HUB_SESSION"], "ses_1", "{session}");
+            assert_eq!(env["HUB_SESSION_PID"], expected, "{session}");
+        }
+    }
+}
+
+#[test]
+fn instructions_differ_by_role() {
     let place = Place::new();
     let text = |args: &[&str]| place.hubctl(&["instructions"]).args(args).run().ok().stdout;
     assert!(text(&["--role", "primary"]).contains("You are the primary"));

@@ -23,4 +23,6 @@ mod support;
 mod survival;
 mod up_down;
 mod wait;
+mod wait_ends;
 mod watch;
+mod words;

@@ -1,9 +1,9 @@
-//! Saying things.
+//! `hubctl notify` and `hubctl clear`.
 
 use crate::support::{Place, json};
 
 #[test]
-fn what_is_said_has_every_field_that_was_given() {
+fn a_notification_has_every_field_of_its_options() {
     let place = Place::with_hub();
     place.hubctl(&["notify", "first"]).run().ok();
     let args = [
@@ -69,7 +69,7 @@ fn a_dash_reads_the_message_from_stdin() {
 }
 
 #[test]
-fn a_dry_run_tells_the_record_and_its_rules_and_stores_nothing() {
+fn a_dry_run_prints_the_record_and_its_rules_and_stores_nothing() {
     let place = Place::with_hub();
     let run = |args: &[&str]| {
         place
@@ -93,7 +93,7 @@ fn a_dry_run_tells_the_record_and_its_rules_and_stores_nothing() {
 }
 
 #[test]
-fn a_new_inbox_is_said_with_the_nearest_known_one() {
+fn a_new_inbox_is_reported_with_the_nearest_known_one() {
     let place = Place::with_hub();
     place
         .hubctl(&["notify", "--to", "reviewer", "x"])
@@ -111,7 +111,7 @@ fn a_new_inbox_is_said_with_the_nearest_known_one() {
 }
 
 #[test]
-fn a_message_to_the_wrong_project_is_loud() {
+fn a_message_to_the_wrong_project_prints_a_warning() {
     let place = Place::with_hub();
     let _waiter = place.waiter(place.hubctl(&["wait", "--project", "app"]));
     let said = place.hubctl(&["notify", "x"]).run().ok().stderr;
@@ -119,7 +119,7 @@ fn a_message_to_the_wrong_project_is_loud() {
 }
 
 #[test]
-fn what_is_cleared_is_no_longer_pending() {
+fn a_cleared_notification_is_no_longer_pending() {
     let place = Place::with_hub();
     place
         .hubctl(&["notify", "--key", "build", "red"])
@@ -139,7 +139,7 @@ fn what_is_cleared_is_no_longer_pending() {
 }
 
 #[test]
-fn one_notification_can_be_cleared_by_its_number() {
+fn one_notification_can_be_cleared_by_its_id() {
     let place = Place::with_hub();
     let id = place.hubctl(&["notify", "--json", "x"]).run().json()["id"].to_string();
     let done = place.hubctl(&["clear", &id]).run().ok();

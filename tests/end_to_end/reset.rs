@@ -1,4 +1,4 @@
-//! Emptying a project.
+//! `hubctl reset`.
 
 use serde_json::json as value;
 
@@ -6,7 +6,7 @@ use crate::fake::{Fake, ok};
 use crate::support::Place;
 
 #[test]
-fn a_project_is_emptied_and_another_is_not() {
+fn a_reset_empties_its_project_and_no_other() {
     let place = Place::with_hub();
     place.register("w1", &value!({}));
     place.hubctl(&["notify", "--from", "w1", "x"]).run().ok();
@@ -15,7 +15,7 @@ fn a_project_is_emptied_and_another_is_not() {
     place.hubctl(&other).run().ok();
     let status = place.state().join("status");
     std::fs::create_dir_all(&status).unwrap();
-    // What tells no state is taken in neither before nor after.
+    // A line without a state is ignored both before and after the reset.
     for name in ["w1", "somebody"] {
         std::fs::write(status.join(name), "no state\n").unwrap();
     }
@@ -34,8 +34,8 @@ fn a_project_is_emptied_and_another_is_not() {
 }
 
 #[test]
-fn what_this_machine_keeps_for_the_project_goes_too() {
-    let place = Place::with_hub();
+fn a_reset_removes_this_machines_files_of_the_project_too() {
+    let mut place = Place::with_hub();
     place
         .sh("git init -q ../app && mkdir -p ../app/.hub/status")
         .run()
@@ -43,32 +43,75 @@ fn what_this_machine_keeps_for_the_project_goes_too() {
     let app = place.path("app");
     let status = app.join(".hub/status/w1");
     std::fs::write(&status, "working\n").unwrap();
-    let here = place.path("other-state").display().to_string();
-    let spool = place.path("other-state/spool");
-    let keep = |args: &[&str]| {
-        let call = place.hubctl(&["--state-dir", &here]).args(args);
-        call.within(&app).run().ok();
+    let here = place.path("other-state");
+    std::fs::create_dir(&here).unwrap();
+    let socket = place.state().join("hub.sock").display().to_string();
+    let there = |place: &Place, args: &[&str]| {
+        let dir = here.display().to_string();
+        let call = place.hubctl(&["--state-dir", &dir, "--socket", &socket]);
+        call.args(args).within(&app).run().ok()
     };
-    keep(&["notify", "--from", "ci", "mine"]);
-    keep(&["notify", "--from", "ci", "--project", "other", "not mine"]);
-    let token = place.state().join("token").display().to_string();
-    let args = [
-        "--state-dir",
-        &here,
-        "--url",
-        place.url(),
-        "--token-file",
-        &token,
-    ];
-    let call = place.hubctl(&args).args(&["reset", "--yes", "--json"]);
-    let done = call.within(&app).run().json();
+    there(&place, &["notify", "--from", "ci", "said"]);
+    place.kill();
+    there(&place, &["notify", "--from", "ci", "mine"]);
+    there(
+        &place,
+        &["notify", "--from", "ci", "--project", "other", "not mine"],
+    );
+    place.start();
+    let done = there(&place, &["reset", "--yes", "--json"]).json();
     assert_eq!(done["spooled"], 1);
+    let outbox = std::fs::read_dir(here.join("outbox")).unwrap();
+    let spool = outbox.flatten().next().unwrap().path();
     assert_eq!(std::fs::read_dir(spool).unwrap().count(), 1);
     assert!(!status.exists());
 }
 
 #[test]
-fn without_a_terminal_and_a_yes_nothing_is_done() {
+fn files_behind_links_in_a_worktree_stay() {
+    use std::os::unix::fs::symlink;
+    let place = Place::with_hub();
+    let precious = place.path("precious");
+    std::fs::create_dir_all(precious.join("status")).unwrap();
+    for file in ["file", "status/file"] {
+        std::fs::write(precious.join(file), "precious").unwrap();
+    }
+    for (link, target) in [(".hub/status", "../../precious"), (".hub", "../precious")] {
+        place
+            .sh("rm -rf ../clone && git init -q ../clone")
+            .run()
+            .ok();
+        let clone = place.path("clone");
+        std::fs::create_dir_all(clone.join(link).parent().unwrap()).unwrap();
+        symlink(target, clone.join(link)).unwrap();
+        place.hubctl(&["reset", "--yes"]).within(&clone).run().ok();
+        for file in ["file", "status/file"] {
+            assert!(precious.join(file).exists(), "{link}: {file}");
+        }
+    }
+}
+
+#[test]
+fn a_worktree_that_a_repository_only_claims_to_have_stays() {
+    let place = Place::with_hub();
+    place
+        .sh("git init -q ../clone && git init -q ../other")
+        .run()
+        .ok();
+    let status = place.path("other/.hub/status");
+    std::fs::create_dir_all(&status).unwrap();
+    std::fs::write(status.join("w1"), "no state\n").unwrap();
+    let claim = place.path("clone/.git/worktrees/x");
+    std::fs::create_dir_all(&claim).unwrap();
+    let git_file = place.path("other/.git").display().to_string();
+    std::fs::write(claim.join("gitdir"), git_file).unwrap();
+    let call = place.hubctl(&["reset", "--yes"]);
+    call.within(&place.path("clone")).run().ok();
+    assert!(status.join("w1").exists());
+}
+
+#[test]
+fn without_a_terminal_and_a_confirmation_nothing_is_done() {
     let place = Place::new();
     let fake = Fake::new(&place, |_| ok("{}"));
     let done = place.hubctl(&["reset"]).run();
@@ -78,7 +121,7 @@ fn without_a_terminal_and_a_yes_nothing_is_done() {
 }
 
 #[test]
-fn with_its_history_nothing_shows_what_was_said() {
+fn with_its_history_no_command_shows_past_notifications() {
     let mut place = Place::with_hub();
     let say = |place: &Place, args: &[&str]| {
         let said = place.hubctl(&["notify", "--json", "--from", "ci"]);

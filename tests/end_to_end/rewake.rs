@@ -1,4 +1,4 @@
-//! A session that is woken by itself.
+//! `hubctl wait --rewake`: the waiter that wakes its own session.
 
 use serde_json::json as value;
 
@@ -28,7 +28,7 @@ fn batch(messages: &[&str]) -> String {
 }
 
 #[test]
-fn what_comes_wakes_the_session_with_its_text() {
+fn a_notification_wakes_the_session_with_its_text() {
     let place = Place::new();
     let fake = Fake::new(&place, |asked| match asked.line.as_str() {
         line if line.starts_with("GET /wait") => batch(&["tests\u{202e} pass"]),
@@ -58,7 +58,7 @@ fn what_comes_wakes_the_session_with_its_text() {
 }
 
 #[test]
-fn it_may_be_told_where_the_hub_is_and_nothing_about_the_wait() {
+fn it_accepts_the_hubs_address_and_no_option_of_wait() {
     let place = Place::new();
     let elsewhere = Place::new();
     let fake = Fake::new(&elsewhere, |asked| match asked.line.as_str() {
@@ -74,7 +74,7 @@ fn it_may_be_told_where_the_hub_is_and_nothing_about_the_wait() {
 }
 
 #[test]
-fn of_too_much_only_what_was_shown_is_acknowledged() {
+fn only_the_notifications_that_fit_are_acknowledged() {
     let place = Place::new();
     let long = "x".repeat(4000);
     let fake = Fake::new(&place, move |asked| match asked.line.as_str() {
@@ -92,7 +92,7 @@ fn of_too_much_only_what_was_shown_is_acknowledged() {
 }
 
 #[test]
-fn where_its_own_waiter_is_it_ends_without_a_word() {
+fn it_exits_silently_if_its_session_already_has_a_waiter() {
     for holder in ["s1", "first-id"] {
         let place = Place::new();
         let _fake = Fake::new(&place, move |asked| match asked.line.as_str() {
@@ -105,7 +105,7 @@ fn where_its_own_waiter_is_it_ends_without_a_word() {
 }
 
 #[test]
-fn a_single_shot_is_left_alone() {
+fn it_does_not_wait_in_a_headless_session() {
     let place = Place::new();
     let fake = Fake::new(&place, |_| batch(&["x"]));
     let call = || rewake(&place).env("CLAUDE_CODE_ENTRYPOINT", "sdk-cli");
@@ -119,10 +119,10 @@ fn a_single_shot_is_left_alone() {
 }
 
 #[test]
-fn a_hub_that_comes_later_is_found() {
+fn it_finds_a_hub_that_starts_later() {
     let place = Place::new();
     let mut waiter = rewake(&place).spawn();
-    // It has looked for a hub that is not there once its connection could have been refused.
+    // It has tried to connect once its connection could have been refused.
     std::fs::create_dir_all(place.state()).unwrap();
     let fake = Fake::new(&place, {
         let refused = std::sync::atomic::AtomicBool::new(false);
@@ -148,7 +148,7 @@ fn a_hub_that_comes_later_is_found() {
 }
 
 #[test]
-fn it_ends_with_its_agent() {
+fn it_exits_with_its_agent() {
     let place = Place::new();
     let fake = Fake::silent(&place);
     let mut agent = std::process::Command::new("cat")
@@ -166,7 +166,7 @@ fn it_ends_with_its_agent() {
 }
 
 #[test]
-fn a_plain_wait_leaves_a_session_to_its_rewake() {
+fn a_plain_wait_yields_to_the_sessions_rewake_waiter() {
     let place = Place::new();
     let fake = Fake::new(&place, |_| held("s1", "rewake"));
     let done = place.hubctl(&["wait"]).env("HUB_SESSION", "s1").run().ok();
@@ -187,7 +187,7 @@ fn a_plain_wait_leaves_a_session_to_its_rewake() {
 }
 
 #[test]
-fn a_session_that_the_hub_has_not_heard_of_waits_at_its_own_inbox() {
+fn a_session_that_the_hub_does_not_know_waits_at_its_own_inbox() {
     let place = Place::new();
     let fake = Fake::new(&place, |asked| match asked.line.as_str() {
         line if line.contains("inbox=s1") => batch(&["x"]),

@@ -1,4 +1,4 @@
-//! A command as a session.
+//! `hubctl run`: a command as a session.
 
 use std::io::BufRead;
 use std::process::Command;
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Place, Running, until};
 
-/// What `session` said last.
+/// Returns the last notification of `session`.
 fn last(place: &Place, session: &str) -> Value {
     let call = place.hubctl(&["history", "--json", "--limit", "1", "--from", session]);
     call.run().lines().pop().unwrap_or_default()
@@ -19,7 +19,7 @@ fn signal(running: &mut Running, signal: Signal) {
 }
 
 #[test]
-fn a_command_that_fails_is_told_with_its_last_words() {
+fn a_command_that_fails_is_reported_with_the_end_of_its_stderr() {
     let place = Place::with_hub();
     let script = "cat; for n in $(seq 25); do echo line $n >&2; done; exit 3";
     let args = ["run", "--session", "w1", "--name", "nightly build", "--"];
@@ -44,7 +44,7 @@ fn a_command_that_fails_is_told_with_its_last_words() {
 }
 
 #[test]
-fn a_command_that_succeeds_is_told_under_its_own_name() {
+fn a_command_that_succeeds_is_reported_under_its_own_name() {
     let place = Place::with_hub();
     place.hubctl(&["run", "--", "true"]).run().ok();
     let said = last(&place, "true");
@@ -60,7 +60,7 @@ fn a_command_that_succeeds_is_told_under_its_own_name() {
 }
 
 #[test]
-fn an_agent_is_the_session_that_it_runs_as_also_where_another_agent_runs_it() {
+fn an_agent_under_hubctl_run_has_the_runs_session_also_inside_another_agent() {
     let place = Place::new();
     let script = "CLAUDE_PID=2 CLAUDE_CODE_SESSION_ID=inner hubctl notify --dry-run --json x";
     let run = format!("hubctl run --session w1 -- sh -c '{script}'");
@@ -74,7 +74,7 @@ fn an_agent_is_the_session_that_it_runs_as_also_where_another_agent_runs_it() {
 }
 
 #[test]
-fn what_the_command_writes_into_its_status_file_is_said() {
+fn a_state_in_the_commands_status_file_is_published() {
     let place = Place::with_hub();
     let script =
         "echo \"$HUB_SESSION $HUB_PROJECT\"; echo needs_input Which port? >\"$HUB_STATUS_FILE\"";
@@ -87,7 +87,7 @@ fn what_the_command_writes_into_its_status_file_is_said() {
 }
 
 #[test]
-fn in_a_worktree_the_status_file_is_where_a_sandbox_lets_agents_write_and_git_does_not_see_it() {
+fn in_a_worktree_the_status_file_is_writable_in_a_sandbox_and_ignored_by_git() {
     let place = Place::new();
     let git = |args: &[&str]| {
         let mut git = Command::new("git");
@@ -110,15 +110,15 @@ fn in_a_worktree_the_status_file_is_where_a_sandbox_lets_agents_write_and_git_do
 }
 
 #[test]
-fn signals_reach_the_command_and_its_end_is_ours() {
+fn signals_reach_the_command_and_its_exit_code_is_passed_on() {
     let place = Place::with_hub();
     for (name, number) in [
         ("TERM", Signal::TERM),
         ("HUP", Signal::HUP),
         ("INT", Signal::INT),
     ] {
-        // Without a terminal, from which the command would have its SIGINT already; and heeding what nohup, or a shell's
-        // background, lets its programs ignore: no trap undoes that.
+        // There is no terminal, because a terminal would send the command a SIGINT of its own. Signals get their
+        // default actions, because nohup and a shell's background jobs ignore some of them, and no trap undoes that.
         let script = format!(
             "exec setsid env --default-signal hubctl run --session w1 -- \
              sh -c 'trap \"exit 7\" {name}; echo ready; while :; do sleep 0.02; done'"
@@ -133,7 +133,7 @@ fn signals_reach_the_command_and_its_end_is_ours() {
 }
 
 #[test]
-fn a_command_that_a_signal_ends_is_told_so() {
+fn a_command_that_a_signal_ends_is_reported_as_such() {
     let place = Place::with_hub();
     let done = place.hubctl(&["run", "--", "sh", "-c", "kill -9 $$"]).run();
     assert_eq!(done.code, Some(137), "{done:?}");
@@ -158,9 +158,9 @@ fn a_signal_that_was_ignored_before_stays_ignored() {
 }
 
 #[test]
-fn a_process_that_is_left_behind_does_not_hold_the_end_up() {
+fn a_process_that_is_left_behind_does_not_delay_the_end() {
     let place = Place::with_hub();
-    // It ends when its stdin does: with the test.
+    // The process ends when its stdin closes: with the test.
     let script = "exec 3<&0; cat <&3 >/dev/null & echo last >&2";
     let mut running = place.hubctl(&["run", "--", "sh", "-c", script]).spawn();
     let stdin = running.child().stdin.take();
@@ -172,7 +172,7 @@ fn a_process_that_is_left_behind_does_not_hold_the_end_up() {
 }
 
 #[test]
-fn without_a_hub_the_command_runs_and_its_end_is_kept() {
+fn without_a_hub_the_command_runs_and_its_end_is_spooled() {
     let mut place = Place::new();
     let done = place
         .hubctl(&["run", "--", "sh", "-c", "echo out; exit 4"])
@@ -184,7 +184,24 @@ fn without_a_hub_the_command_runs_and_its_end_is_kept() {
 }
 
 #[test]
-fn what_cannot_be_run_is_said_as_a_shell_does() {
+fn a_failure_is_spooled_if_the_hub_dies_after_it_has_read_the_last_line() {
+    let mut place = Place::with_hub();
+    let script = "echo completed All is well >\"$HUB_STATUS_FILE\"; cat; exit 3";
+    let call = place.hubctl(&["run", "--session", "w1", "--", "sh", "-c", script]);
+    let mut job = call.spawn();
+    until("the hub reads the line", || place.said() == ["All is well"]);
+    place.kill();
+    drop(job.child().stdin.take());
+    assert_eq!(job.end().code, Some(3));
+    place.start();
+    let said = words(&place, "w1");
+    let ended = ["complete", "error"].map(|kind| (kind.to_owned(), "All is well".to_owned()));
+    assert_eq!(said, ended);
+    assert_eq!(last(&place, "w1")["data"]["exit_code"], 3);
+}
+
+#[test]
+fn a_command_that_cannot_be_run_is_reported_as_by_a_shell() {
     let place = Place::with_hub();
     let done = place.hubctl(&["run", "--", "./nothing-there"]).run();
     assert_eq!(done.code, Some(127), "{done:?}");
@@ -195,7 +212,7 @@ fn what_cannot_be_run_is_said_as_a_shell_does() {
 }
 
 #[test]
-fn on_a_terminal_the_command_sees_one() {
+fn on_a_terminal_the_command_gets_the_terminal() {
     let place = Place::with_hub();
     let command = "hubctl run --session w1 -- sh -c \"test -t 2 && exit 9\"";
     let call = place.sh(&format!("exec script -qec '{command}' /dev/null"));
@@ -203,4 +220,107 @@ fn on_a_terminal_the_command_sees_one() {
     let said = last(&place, "w1");
     assert_eq!(said["data"]["exit_code"], 9);
     assert_eq!(said["data"].get("stderr"), None, "{said}");
+}
+
+/// Returns type and text of each notification of `session`, oldest first.
+fn words(place: &Place, session: &str) -> Vec<(String, String)> {
+    let call = place.hubctl(&["history", "--json", "--after", "0", "--from", session]);
+    let text = |it: &Value, name: &str| it[name].as_str().unwrap_or_default().to_owned();
+    let said = call.run().lines();
+    said.iter()
+        .map(|it| (text(it, "type"), text(it, "msg")))
+        .collect()
+}
+
+/// Returns whether a session of this name is alive in the project `default`.
+fn is_alive(place: &Place, session: &str) -> bool {
+    let known = place.hubctl(&["sessions", "--json"]).run().json();
+    let known = known["sessions"].as_array().expect("sessions").clone();
+    known.iter().any(|it| it["id"] == session)
+}
+
+#[test]
+fn a_job_is_one_notification_and_its_session_ends_with_it() {
+    let place = Place::with_hub();
+    place.hubctl(&["run", "--", "true"]).run().ok();
+    assert!(!is_alive(&place, "true"));
+    let listed = place.hubctl(&["sessions", "--all", "--json"]).run().json();
+    assert_eq!(listed["sessions"][0]["gone"], false, "{listed}");
+    assert_eq!(listed["sessions"][0]["state"], "complete");
+    // The hub ends another session two checks later; by then it would have published a second end of the first one.
+    let mut process = std::process::Command::new("true").spawn().unwrap();
+    let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap();
+    let gone = json!({"process": {"pid": process.id(), "started": 1, "boot_id": boot.trim()}});
+    process.wait().unwrap();
+    place.register("mark", &gone);
+    until("the mark is gone", || !is_alive(&place, "mark"));
+    assert_eq!(
+        words(&place, "true").len(),
+        1,
+        "{:?}",
+        words(&place, "true")
+    );
+}
+
+#[test]
+fn the_last_line_of_the_status_file_is_the_result_of_a_job() {
+    let place = Place::with_hub();
+    for (session, line, code, kind) in [
+        ("done", "completed Built it", 0, "complete"),
+        ("asks", "needs_input Which port?", 0, "waiting"),
+        ("tests", "needs_testing Try it", 0, "testing"),
+        ("lies", "completed All is well", 3, "error"),
+    ] {
+        let script = format!("echo '{line}' >\"$HUB_STATUS_FILE\"; exit {code}");
+        let call = place.hubctl(&["run", "--session", session, "--", "sh", "-c", &script]);
+        assert_eq!(call.run().code, Some(code), "{session}");
+        let msg = line.split_once(' ').unwrap().1;
+        // If the hub reads the file first, it publishes the line itself, and a question with the type `question`.
+        let said = words(&place, session);
+        assert_eq!(said.last(), Some(&(kind.to_owned(), msg.to_owned())));
+        let again = said.iter().filter(|(other, _)| other == kind).count();
+        assert_eq!(again, 1, "{said:?}");
+        assert!(!is_alive(&place, session));
+    }
+    let open = place.hubctl(&["questions", "--json"]).run().json();
+    assert_eq!(open["questions"], json!([]));
+}
+
+#[test]
+fn a_line_that_the_hub_has_published_is_not_repeated_and_its_question_closes() {
+    let place = Place::with_hub();
+    let script = |line: &str| format!("echo '{line}' >\"$HUB_STATUS_FILE\"; cat >/dev/null");
+    for (session, line, expected) in [
+        ("done", "completed Built it", vec!["complete"]),
+        (
+            "asks",
+            "needs_input Which port?",
+            vec!["question", "waiting"],
+        ),
+    ] {
+        let call = place.hubctl(&["run", "--session", session, "--", "sh", "-c", &script(line)]);
+        let mut running = call.spawn();
+        until("the hub has read it", || !words(&place, session).is_empty());
+        drop(running.child().stdin.take());
+        running.end().ok();
+        let kinds: Vec<String> = words(&place, session).into_iter().map(|it| it.0).collect();
+        assert_eq!(kinds, expected, "{session}");
+    }
+    let open = place.hubctl(&["questions", "--json"]).run().json();
+    assert_eq!(open["questions"], json!([]));
+}
+
+#[test]
+fn a_line_from_before_the_job_is_not_its_result() {
+    let place = Place::with_hub();
+    let status = place.state().join("status");
+    std::fs::create_dir_all(&status).unwrap();
+    std::fs::write(status.join("true"), "error of the last job\n").unwrap();
+    until("it is told", || !words(&place, "true").is_empty());
+    place.hubctl(&["run", "--", "true"]).run().ok();
+    let said = words(&place, "true");
+    assert!(
+        said.last().unwrap().1.starts_with("true finished in"),
+        "{said:?}"
+    );
 }

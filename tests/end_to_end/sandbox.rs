@@ -1,4 +1,4 @@
-//! Where connecting is forbidden, the status file tells.
+//! `hubctl notify` in a sandbox without sockets: it writes a status file.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown};
@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 
 use crate::support::{Call, Place};
 
-/// Another user's number, who may not use the hub's socket.
+/// The uid of a user who may not use the hub's socket.
 const NOBODY: u32 = 65_534;
 
-/// hubctl where it may not connect, in the worktree `work`: nothing stops root but being somebody else.
+/// Returns a call of hubctl that may not connect, in the worktree `work`. Only another uid restricts root.
 fn blocked(place: &Place, args: &[&str]) -> Call {
     let mode = |path: &Path, mode| {
         fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
@@ -26,7 +26,7 @@ fn blocked(place: &Place, args: &[&str]) -> Call {
     }
     mode(&place.path("."), 0o755);
     chown(&work, Some(NOBODY), None).unwrap();
-    // The build directory may be closed to others.
+    // The build directory may be closed to other users.
     let hubctl = place.install(Path::new(env!("CARGO_BIN_EXE_hubctl")), "hubctl");
     let script = format!(
         "exec setpriv --reuid={NOBODY} --regid={NOBODY} --clear-groups {} \"$@\"",
@@ -57,7 +57,25 @@ fn a_state_is_written_into_the_sessions_file_in_the_worktree() {
 }
 
 #[test]
-fn the_file_that_the_session_was_given_goes_first() {
+fn a_state_for_another_hub_is_not_written_where_this_machines_hub_reads_it() {
+    let place = Place::with_hub();
+    let socket = place.path("closed.sock");
+    std::os::unix::fs::symlink(place.state().join("hub.sock"), &socket).unwrap();
+    let args = [
+        "--socket",
+        socket.to_str().unwrap(),
+        "notify",
+        "--from",
+        "w1",
+        "done",
+    ];
+    let done = blocked(&place, &args).run();
+    assert_eq!(done.code, Some(3), "{done:?}");
+    assert!(!place.path("work/.hub").exists());
+}
+
+#[test]
+fn the_sessions_given_status_file_takes_precedence() {
     let place = Place::with_hub();
     let file = place.path("work/w1");
     let given = |call: Call| {
@@ -74,17 +92,24 @@ fn the_file_that_the_session_was_given_goes_first() {
 }
 
 #[test]
-fn what_a_state_cannot_tell_is_spooled() {
+fn a_notification_without_a_state_is_spooled() {
     let place = Place::with_hub();
     let mine = place.path("work/mine");
     for args in [
         ["notify", "--from", "w1", "--type", "message", "x"],
         ["notify", "--from", "w1", "--to", "reviewer", "x"],
     ] {
-        let socket = place.state().join("hub.sock");
-        let call = blocked(&place, &args)
-            .env("HUB_SOCKET", socket.to_str().unwrap())
-            .env("HUB_STATE_DIR", mine.to_str().unwrap());
+        let call = blocked(&place, &args);
+        if !mine.exists() {
+            // A writable state directory, and the socket of a hub that may not be reached.
+            fs::create_dir(&mine).unwrap();
+            std::os::unix::fs::symlink(place.state().join("hub.sock"), mine.join("hub.sock"))
+                .unwrap();
+            if rustix::process::geteuid().is_root() {
+                chown(&mine, Some(NOBODY), None).unwrap();
+            }
+        }
+        let call = call.env("HUB_STATE_DIR", mine.to_str().unwrap());
         assert!(call.run().ok().stderr.contains("kept in the spool"));
     }
     assert_eq!(fs::read_dir(mine.join("spool")).unwrap().count(), 2);
@@ -92,7 +117,7 @@ fn what_a_state_cannot_tell_is_spooled() {
 }
 
 #[test]
-fn a_waiter_says_that_it_is_blocked_and_does_not_sit_out_its_time() {
+fn a_blocked_waiter_says_so_and_exits_at_once() {
     let place = Place::with_hub();
     let started = Instant::now();
     let done = blocked(&place, &["wait", "--timeout", "60"]).run();

@@ -1,4 +1,4 @@
-//! Who there is, and who speaks.
+//! Sessions, and the sender and caller of commands.
 
 use serde_json::json as value;
 
@@ -22,10 +22,12 @@ fn the_table_shows_state_with_evidence_waiter_pending_and_the_primary() {
     let _waiter = place.waiter(place.hubctl(&["wait", "--inbox", "w1"]));
     let table = place.hubctl(&["sessions"]).run().ok().stdout;
     let row = |name: &str| {
-        let row = table.lines().find(|row| row[1..].starts_with(name));
+        let row = table
+            .lines()
+            .find(|row| row.split(' ').next() == Some(name));
         row.unwrap_or_else(|| panic!("{table}")).to_owned()
     };
-    assert!(row("lead").starts_with('*'), "{table}");
+    assert!(row("lead").starts_with("lead *"), "{table}");
     let lead = row("lead");
     assert!(lead.contains("  none    1  "), "{table}");
     for part in ["complete (", " s ago)", "live", "lead", "/src/w1"] {
@@ -34,7 +36,7 @@ fn the_table_shows_state_with_evidence_waiter_pending_and_the_primary() {
 }
 
 #[test]
-fn those_that_are_over_are_listed_on_demand() {
+fn ended_sessions_are_listed_on_demand() {
     let place = Place::with_hub();
     place.register("w1", &value!({}));
     say(&place, "w1", "ended", "bye");
@@ -47,7 +49,7 @@ fn those_that_are_over_are_listed_on_demand() {
 }
 
 #[test]
-fn a_look_shows_everything_and_changes_nothing() {
+fn look_shows_everything_and_changes_nothing() {
     let place = Place::with_hub();
     place.register(
         "w1",
@@ -77,7 +79,7 @@ fn a_look_shows_everything_and_changes_nothing() {
 }
 
 #[test]
-fn a_mistyped_session_is_told_the_nearest() {
+fn an_unknown_session_is_refused_with_the_nearest_name() {
     let place = Place::with_hub();
     place.register("worker", &value!({}));
     let done = place.hubctl(&["look", "wroker"]).run();
@@ -86,7 +88,7 @@ fn a_mistyped_session_is_told_the_nearest() {
 }
 
 #[test]
-fn a_session_takes_the_role_of_the_primary() {
+fn a_session_takes_the_primary_role() {
     let place = Place::with_hub();
     let nobody = place.hubctl(&["primary"]).run().ok().stdout;
     assert!(nobody.contains("no session"), "{nobody}");
@@ -99,7 +101,7 @@ fn a_session_takes_the_role_of_the_primary() {
 }
 
 #[test]
-fn who_has_no_name_speaks_for_the_session_that_started_it() {
+fn a_caller_without_a_name_acts_as_the_session_that_started_it() {
     let place = Place::with_hub();
     let start = r#"{"hook_event_name":"SessionStart","session_id":"s1","cwd":"/"}"#;
     place.hubctl(&["hook", "claude"]).stdin(start).run().ok();
@@ -109,27 +111,200 @@ fn who_has_no_name_speaks_for_the_session_that_started_it() {
     assert_eq!(rule["source"], "session of an ancestor process");
 }
 
-#[test]
-fn who_has_no_name_speaks_for_the_one_session_in_its_worktree() {
+/// Returns a place with an agent that has no variable of its own: its hooks have registered a session whose process is
+/// this test's.
+fn with_a_session() -> Place {
     let place = Place::with_hub();
+    let start = r#"{"hook_event_name":"SessionStart","session_id":"s1","cwd":"/"}"#;
+    place.hubctl(&["hook", "claude"]).stdin(start).run().ok();
     place
-        .sh("git init -q ../app && mkdir ../app/src")
-        .run()
-        .ok();
-    let (app, src) = (place.path("app"), place.path("app/src"));
-    place.register("s1", &value!({"cwd": app}));
-    let dry = || {
-        let call = place.hubctl(&["notify", "--dry-run", "--json", "x"]);
-        call.within(&src).run().json()["rules"]["from"].clone()
-    };
-    assert_eq!(dry()["value"], "s1");
-    assert_eq!(dry()["source"], "the one session in this worktree");
-    place.register("s2", &value!({"cwd": src}));
-    assert_eq!(dry()["value"], "unknown", "two are one too many");
 }
 
 #[test]
-fn who_has_a_name_does_not_ask_the_hub_for_one() {
+fn a_session_without_a_variable_waits_asks_answers_and_listens_as_itself() {
+    let place = with_a_session();
+    let config = place.hubctl(&["config", "--json"]).run().json();
+    assert_eq!(config["from"]["value"], "s1");
+    assert_eq!(config["inboxes"]["value"], "s1");
+    say(&place, "ci", "info", "for the primary");
+    let to_itself = ["notify", "--from", "ci", "--to", "s1", "for itself"];
+    place.hubctl(&to_itself).run().ok();
+    let waited = place.hubctl(&["wait", "--timeout", "5"]).run().ok();
+    assert_eq!(waited.messages(), ["for itself"]);
+
+    let asked = place.hubctl(&["ask", "Which?"]).run().ok();
+    assert_eq!(asked.stderr, "", "the answer comes to its own inbox");
+    let own = place.hubctl(&["answer", asked.stdout.trim(), "me"]).run();
+    assert_eq!(own.code, Some(1), "{own:?}");
+    assert!(own.stderr.contains("their own question"), "{own:?}");
+
+    place.register("w1", &value!({}));
+    place.hubctl(&["listen", "w1", "--fresh"]).run().ok();
+    place.hubctl(&["expect", "w2", "--within", "1h"]).run().ok();
+    for (name, listeners) in [("w1", "s1"), ("w2", "s1")] {
+        let listened = place.hubctl(&["unlisten", name]).run().ok();
+        assert_eq!(
+            listened.stdout,
+            format!("{listeners} listens to {name} no longer\n")
+        );
+    }
+    let woken = place.hubctl(&["status", "--json"]).run();
+    assert_eq!(json(&woken.stdout)["inboxes"][0]["name"], "s1");
+}
+
+fn sender(call: crate::support::Call) -> (String, String) {
+    let shown = call
+        .args(&["notify", "--dry-run", "--json", "x"])
+        .run()
+        .json();
+    let rule = &shown["rules"]["from"];
+    let text = |name: &str| rule[name].as_str().unwrap().to_owned();
+    (text("value"), text("source"))
+}
+
+#[test]
+fn a_shell_in_a_worktree_does_not_get_the_name_of_the_worktrees_session() {
+    let place = Place::with_hub();
+    place
+        .sh("git init -q ../app && mkdir ../app/src && cd ../app && \
+             git -c user.name=t -c user.email=t commit -q --allow-empty -m x && git worktree add -q ../side")
+        .run()
+        .ok();
+    place.register("s1", &value!({"cwd": place.path("app"), "name": "app"}));
+    place.register("s2", &value!({"cwd": place.path("side"), "name": "side"}));
+    for dir in ["app/src", "side", "work"] {
+        let call = place.hubctl(&[]).env("LOGNAME", "ada");
+        let (name, source) = sender(call.within(&place.path(dir)));
+        assert!(name.starts_with("ada@"), "{dir}: {name}");
+        assert_eq!(source, "login name, outside any agent");
+    }
+    let reserved = place.hubctl(&["notify", "x"]).env("HUB_SESSION", "person");
+    let refused = reserved.run();
+    assert_eq!(refused.code, Some(64), "{refused:?}");
+}
+
+#[test]
+fn a_notification_from_a_persons_shell_creates_no_session() {
+    let place = Place::with_hub();
+    let error = place.hubctl(&["notify", "--type", "error", "oh"]);
+    error.env("LOGNAME", "ada").run().ok();
+    let all = place.hubctl(&["sessions", "--all", "--json"]).run().json();
+    assert_eq!(all["sessions"], value!([]));
+    let said = place.hubctl(&["history", "--json", "--after", "0"]).run();
+    let from = said.ok().lines()[0]["from"].as_str().unwrap().to_owned();
+    assert!(from.starts_with("ada@"), "{from}");
+}
+
+#[test]
+fn in_an_agents_directory_its_id_is_the_sender_and_not_the_worktrees_name() {
+    let place = Place::with_hub();
+    place
+        .sh("git init -q ../app && cd ../app && \
+             git -c user.name=t -c user.email=t commit -q --allow-empty -m x && \
+             git worktree add -q .ittybitty/agents/agent-7/repo && \
+             echo '{\"id\": \"agent-7\"}' > .ittybitty/agents/agent-7/meta.json")
+        .run()
+        .ok();
+    let repo = place.path("app/.ittybitty/agents/agent-7/repo");
+    let (name, _) = sender(place.hubctl(&[]).within(&repo));
+    assert_eq!(name, "agent-7");
+    let to = ["notify", "--from", "ci", "--to", "agent-7", "for it"];
+    place.hubctl(&to).within(&repo).run().ok();
+    let wait = place.hubctl(&["wait", "--timeout", "5"]).within(&repo);
+    assert_eq!(wait.run().ok().messages(), ["for it"]);
+}
+
+#[test]
+fn if_the_hub_is_too_slow_to_name_the_session_no_command_acts_as_the_person() {
+    let place = Place::new();
+    let busy = "HTTP/1.1 503 x\r\ncontent-length: 2\r\n\r\n{}";
+    let _hub = Fake::new(&place, move |_| busy.into());
+    let call = || place.hubctl(&[]).env("LOGNAME", "ada");
+    let (name, _) = sender(call());
+    assert_eq!(name, "unknown");
+    for args in [
+        &["wait", "--timeout", "1"][..],
+        &["listen", "w1"],
+        &["answer", "1", "yes"],
+    ] {
+        let done = call().args(args).run();
+        assert!(![0, 4].contains(&done.code.unwrap()), "{args:?}: {done:?}");
+    }
+    place.hubctl(&["config"]).run().ok();
+}
+
+#[test]
+fn an_agents_process_cannot_approve_under_any_name() {
+    let place = with_a_session();
+    let ask = place.hubctl(&["ask", "--approval", "--from", "w1", "May I?"]);
+    let id = ask.run().ok().stdout.trim().to_owned();
+    let answer = || place.hubctl(&["answer", &id, "allow"]);
+    for call in [
+        answer(),
+        answer().env("HUB_SESSION", "someone"),
+        place.hubctl(&["--url", place.url(), "answer", &id, "allow"]),
+        place.sh(&format!(
+            "curl -sf --unix-socket ../state/hub.sock -d '{{\"answer\":\"allow\"}}' http://localhost/questions/{id}/answer"
+        )),
+    ] {
+        let done = call.run();
+        assert_ne!(done.code, Some(0), "{done:?}");
+        if !done.stderr.is_empty() {
+            assert!(done.stderr.contains("hubctl answer"), "{done:?}");
+        }
+    }
+    let all = place.hubctl(&["questions", "--json"]).run().json();
+    assert_eq!(all["questions"][0]["state"], "open");
+}
+
+#[test]
+fn an_approval_is_accepted_only_from_a_terminal_that_no_agent_started() {
+    let place = Place::with_hub();
+    let ask = place.hubctl(&["ask", "--approval", "--from", "w1", "May I?"]);
+    let id = ask.run().ok().stdout.trim().to_owned();
+    let answer = || place.hubctl(&["answer", &id, "allow"]);
+    let agents = answer().env("CLAUDECODE", "1").run();
+    assert_eq!(agents.code, Some(1), "{agents:?}");
+    // A claimed session is not evidence.
+    answer().env("HUB_SESSION", "someone").run().ok();
+}
+
+#[test]
+fn a_message_to_an_ended_or_unknown_session_says_so() {
+    let place = Place::with_hub();
+    place.register("0b1c-7d", &value!({"name": "f8-w"}));
+    let send = || place.hubctl(&["notify", "--from", "ci", "--to", "f8-w", "--json", "hi"]);
+    assert_eq!(send().run().ok().stderr, "");
+    say(&place, "0b1c-7d", "ended", "bye");
+    let dead = send().run().ok();
+    assert_eq!(
+        dead.stderr,
+        "hubctl: session 'f8-w' is over: nobody reads its inbox unless it is resumed\n"
+    );
+    assert_eq!(json(&dead.stdout)["inboxes"][0]["over"], true);
+    let plain = place.hubctl(&["notify", "--from", "ci", "--to", "f8-w", "hi"]);
+    let plain = plain.run().ok().stdout;
+    assert!(
+        plain.contains("stored for f8-w") && !plain.contains("0b1c"),
+        "{plain}"
+    );
+
+    place.register("99aa-1f", &value!({"name": "f8-w"}));
+    let live = send().run().ok();
+    assert_eq!(live.stderr, "");
+    assert_eq!(json(&live.stdout)["inboxes"][0]["name"], "99aa-1f");
+
+    let unknown = place.hubctl(&["notify", "--from", "ci", "--to", "f8-x", "--json", "hi"]);
+    let unknown = unknown.run().ok();
+    assert!(
+        unknown.stderr.contains("'f8-x' is a new inbox"),
+        "{unknown:?}"
+    );
+    assert_eq!(json(&unknown.stdout)["inboxes"][0]["created"], true);
+}
+
+#[test]
+fn a_caller_with_a_name_does_not_ask_the_hub_for_one() {
     let place = Place::new();
     let fake = Fake::new(&place, |_| {
         ok(r#"{"id":1,"project":"default","inboxes":[],"woken":0}"#)

@@ -1,11 +1,11 @@
-//! Reading everything as it comes.
+//! `hubctl stream`.
 
 use std::io::BufRead;
 
 use crate::support::{Place, json};
 
 #[test]
-fn a_stream_begins_where_it_is_told_and_goes_on_live() {
+fn a_stream_begins_at_its_cursor_and_continues_live() {
     let place = Place::with_hub();
     place.hubctl(&["notify", "before"]).run().ok();
     let mut stream = place.hubctl(&["stream", "--since", "0"]).spawn();
@@ -56,7 +56,7 @@ fn a_stream_is_filtered() {
 }
 
 #[test]
-fn a_stream_goes_on_where_it_was_when_the_hub_was_away() {
+fn a_stream_resumes_at_its_cursor_after_an_outage() {
     let mut place = Place::with_hub();
     place.hubctl(&["notify", "one"]).run().ok();
     let mut stream = place.hubctl(&["stream", "--since", "0"]).spawn();
@@ -109,7 +109,7 @@ fn a_command_gets_the_fields_in_its_environment_and_never_as_words() {
 }
 
 #[test]
-fn other_kinds_come_with_their_name_and_place() {
+fn events_of_other_kinds_have_their_name_and_cursor() {
     let place = Place::with_hub();
     place.hubctl(&["notify", "x"]).run().ok();
     place.hubctl(&["wait", "--timeout", "0"]).run().ok();
@@ -130,7 +130,7 @@ fn other_kinds_come_with_their_name_and_place() {
 }
 
 #[test]
-fn a_malformed_place_is_refused() {
+fn a_malformed_cursor_is_refused() {
     let place = Place::with_hub();
     let done = place.hubctl(&["stream", "--since", "yesterday"]).run();
     assert_eq!(done.code, Some(1));

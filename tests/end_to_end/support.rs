@@ -1,17 +1,24 @@
-//! A hub of its own for each test, and hubctl calls that know no other.
+//! A separate hub for each test, and hubctl calls that find only that hub.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
+use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-/// A state directory, a working directory outside of git, and perhaps a hub.
+/// Longer than any command of a test runs.
+const FOREVER: Duration = Duration::from_secs(120);
+
+/// A state directory, a working directory outside of git, and optionally a hub.
 pub(crate) struct Place {
     dir: tempfile::TempDir,
     hub: Option<RunningHub>,
+    /// The hub's settings, as `KEY=VALUE`.
+    settings: Vec<String>,
 }
 
 struct RunningHub {
@@ -20,24 +27,38 @@ struct RunningHub {
 }
 
 impl Place {
-    /// Without a hub.
+    /// Creates a place without a hub.
     pub(crate) fn new() -> Self {
         let place = Self {
             dir: tempfile::tempdir().expect("a temporary directory"),
             hub: None,
+            settings: Vec::new(),
         };
         std::fs::create_dir(place.path("work")).expect("a working directory");
+        // The same mode as after a hub's first start.
+        let mut private = std::fs::DirBuilder::new();
+        let made =
+            std::os::unix::fs::DirBuilderExt::mode(&mut private, 0o700).create(place.state());
+        made.expect("a state directory");
         place
     }
 
-    /// With a hub.
+    /// Creates a place with a hub.
     pub(crate) fn with_hub() -> Self {
         let mut place = Self::new();
         place.start();
         place
     }
 
-    /// A path in the temporary directory.
+    /// Creates a place with a hub that has these settings (`KEY=VALUE`), also after a restart.
+    pub(crate) fn with_settings(settings: &[&str]) -> Self {
+        let mut place = Self::new();
+        place.settings = settings.iter().map(|&it| it.to_owned()).collect();
+        place.start();
+        place
+    }
+
+    /// Returns a path in the temporary directory.
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.dir
             .path()
@@ -46,10 +67,10 @@ impl Place {
             .join(name)
     }
 
-    /// A copy of the file `from`, to be run as `name`.
+    /// Copies the file `from` so that it can be run as `name`; returns its path.
     ///
-    /// Another process writes it: a test beside this one may start a child at any instant, which for a moment holds
-    /// open whatever this process does, and what somebody may write can't be run (`ETXTBSY`).
+    /// Another process writes the copy. A test in another thread may fork at any moment, and its child briefly inherits
+    /// this process's open files; a file that is open for writing cannot be executed (`ETXTBSY`).
     pub(crate) fn install(&self, from: &Path, name: &str) -> PathBuf {
         let to = self.path(name);
         let install = Command::new("install").arg(from).arg(&to).status();
@@ -57,21 +78,22 @@ impl Place {
         to
     }
 
-    /// The hub's state directory.
+    /// Returns the hub's state directory.
     pub(crate) fn state(&self) -> PathBuf {
         self.path("state")
     }
 
-    /// The hub's URL.
+    /// Returns the hub's URL.
     pub(crate) fn url(&self) -> &str {
         &self.hub.as_ref().expect("a hub").url
     }
 
-    /// Starts the hub; it is ready when this returns.
+    /// Starts the hub, and waits until it is ready.
     pub(crate) fn start(&mut self) {
         let mut process = clean(Command::new(hubd()))
             .args(["--listen", "127.0.0.1:0", "--state-dir"])
             .arg(self.state())
+            .args(self.settings.iter().flat_map(|it| ["--set", it]))
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
@@ -89,19 +111,19 @@ impl Place {
         self.hub = Some(RunningHub { process, url });
     }
 
-    /// Kills the hub, as a power cut would.
+    /// Kills the hub with SIGKILL.
     pub(crate) fn kill(&mut self) {
         let mut hub = self.hub.take().expect("a hub");
         hub.process.kill().expect("a living hub");
         hub.process.wait().expect("its end");
     }
 
-    /// A call of hubctl, in the working directory.
+    /// Returns a call of hubctl in the working directory.
     pub(crate) fn hubctl(&self, args: &[&str]) -> Call {
         self.program(hubctl()).args(args)
     }
 
-    /// A shell command, with hubctl on PATH.
+    /// Returns a call of a shell script with hubctl on PATH.
     pub(crate) fn sh(&self, script: &str) -> Call {
         let bin = hubctl().parent().expect("a directory").to_owned();
         let path = format!(
@@ -126,7 +148,7 @@ impl Place {
         }
     }
 
-    /// Starts a waiter and returns once the hub has it.
+    /// Starts a waiter, and waits until the hub has registered it.
     pub(crate) fn waiter(&self, call: Call) -> Running {
         let before = self.waiters();
         let waiter = call.spawn();
@@ -134,7 +156,7 @@ impl Place {
         waiter
     }
 
-    /// Who waits, anywhere.
+    /// Returns the names of all waiters, in any inbox.
     pub(crate) fn waiters(&self) -> Vec<String> {
         let all = self
             .hubctl(&["inboxes", "--all-projects", "--json"])
@@ -147,7 +169,7 @@ impl Place {
             .collect()
     }
 
-    /// Makes a session of the project `default` known, with what `info` says of it.
+    /// Registers a session of the project `default` with the fields of `info`.
     pub(crate) fn register(&self, session: &str, info: &Value) {
         let body = info.to_string();
         let mut hub = UnixStream::connect(self.state().join("hub.sock")).expect("a hub");
@@ -162,7 +184,7 @@ impl Place {
         assert!(answer.starts_with("HTTP/1.1 20"), "{answer}");
     }
 
-    /// The session `name` of the project `default`.
+    /// Returns the session `name` of the project `default`.
     pub(crate) fn session(&self, name: &str) -> Value {
         self.hubctl(&["look", name, "--project", "default", "--json"])
             .run()
@@ -170,7 +192,7 @@ impl Place {
             .clone()
     }
 
-    /// The inbox `name` of the project `default`.
+    /// Returns the inbox `name` of the project `default`.
     pub(crate) fn inbox(&self, name: &str) -> Value {
         let all = self
             .hubctl(&["inboxes", "--project", "default", "--json"])
@@ -184,7 +206,7 @@ impl Place {
             .unwrap_or_default()
     }
 
-    /// The texts of everything stored, oldest first.
+    /// Returns the texts of all stored notifications, oldest first.
     pub(crate) fn said(&self) -> Vec<String> {
         let history = self.hubctl(&["history", "--json", "--after", "0"]).run();
         let lines = history.stdout.lines().map(json);
@@ -210,36 +232,36 @@ pub(crate) struct Call {
 }
 
 impl Call {
-    /// With these arguments too.
+    /// Adds arguments.
     pub(crate) fn args(mut self, args: &[&str]) -> Self {
         self.command.args(args);
         self
     }
 
-    /// With this variable.
+    /// Sets an environment variable.
     pub(crate) fn env(mut self, name: &str, value: &str) -> Self {
         self.command.env(name, value);
         self
     }
 
-    /// In this directory.
+    /// Sets the working directory.
     pub(crate) fn within(mut self, dir: &Path) -> Self {
         self.command.current_dir(dir);
         self
     }
 
-    /// With this on stdin.
+    /// Sets the content of stdin.
     pub(crate) fn stdin(mut self, text: impl Into<Vec<u8>>) -> Self {
         self.stdin = Some(text.into());
         self
     }
 
-    /// Runs to its end.
+    /// Runs the command to its end.
     pub(crate) fn run(self) -> Done {
         self.spawn().end()
     }
 
-    /// Starts, with a pipe at each end.
+    /// Starts the command, with pipes for stdin, stdout and stderr.
     pub(crate) fn spawn(mut self) -> Running {
         let mut child = self
             .command
@@ -250,30 +272,42 @@ impl Call {
             .expect("the program starts");
         if let Some(text) = self.stdin {
             let mut stdin = child.stdin.take().expect("a pipe");
-            stdin.write_all(&text).expect("stdin is read");
+            // A program that refuses its arguments may end before it reads.
+            if let Err(error) = stdin.write_all(&text) {
+                assert_eq!(error.kind(), ErrorKind::BrokenPipe, "{error}");
+            }
         }
         Running(Some(child))
     }
 }
 
-/// A command that runs; killed when dropped.
+/// A running command; killed when dropped.
 pub(crate) struct Running(Option<Child>);
 
 impl Running {
-    /// Its process.
+    /// Returns the process.
     pub(crate) fn child(&mut self) -> &mut Child {
         self.0.as_mut().expect("it runs")
     }
 
-    /// The read end of its stdout.
+    /// Returns a reader of its stdout.
     pub(crate) fn stdout(&mut self) -> BufReader<ChildStdout> {
         BufReader::new(self.child().stdout.take().expect("a pipe"))
     }
 
-    /// Waits for its end.
+    /// Waits for its end; panics with its output if it runs longer than [`FOREVER`].
     pub(crate) fn end(mut self) -> Done {
         let child = self.0.take().expect("it runs");
-        Done::new(&child.wait_with_output().expect("its end"))
+        let pid = Pid::from_child(&child);
+        let (ended, end) = mpsc::channel();
+        std::thread::spawn(move || ended.send(child.wait_with_output()));
+        let output = end.recv_timeout(FOREVER).unwrap_or_else(|_| {
+            let _ = kill_process(pid, Signal::KILL);
+            // The output is missing if a child of the command keeps the pipes open.
+            let output = end.recv_timeout(Duration::from_secs(5));
+            panic!("it did not end within {FOREVER:?}: {output:?}")
+        });
+        Done::new(&output.expect("its end"))
     }
 }
 
@@ -286,14 +320,14 @@ impl Drop for Running {
     }
 }
 
-/// What a command came to.
+/// The result of a command.
 #[derive(Debug)]
 pub(crate) struct Done {
-    /// Its exit code; `None` if a signal ended it.
+    /// The exit code; `None` if a signal ended the command.
     pub code: Option<i32>,
-    /// What it printed.
+    /// The output on stdout.
     pub stdout: String,
-    /// What it said.
+    /// The output on stderr.
     pub stderr: String,
 }
 
@@ -306,38 +340,36 @@ impl Done {
         }
     }
 
-    /// The same, if it went well.
+    /// Returns the result; panics unless the exit code is 0.
     pub(crate) fn ok(self) -> Self {
         assert_eq!(self.code, Some(0), "{self:?}");
         self
     }
 
-    /// Its stdout, one JSON value.
+    /// Parses stdout as one JSON value.
     pub(crate) fn json(self) -> Value {
         json(&self.ok().stdout)
     }
 
-    /// Its stdout, one JSON value a line.
+    /// Parses stdout as one JSON value per line.
     pub(crate) fn lines(&self) -> Vec<Value> {
         self.stdout.lines().map(json).collect()
     }
 
-    /// The texts of the notifications that it printed.
+    /// Returns the texts of the printed notifications, framed or not.
     pub(crate) fn messages(&self) -> Vec<String> {
-        let texts = self
-            .lines()
-            .into_iter()
-            .map(|it| it["msg"].as_str().map(str::to_owned));
+        let lines = self.stdout.lines().filter(|it| it.starts_with('{'));
+        let texts = lines.map(|it| json(it)["msg"].as_str().map(str::to_owned));
         texts.map(|msg| msg.expect("msg")).collect()
     }
 }
 
-/// A JSON value.
+/// Parses a JSON value.
 pub(crate) fn json(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
 }
 
-/// Waits until `reached`; fails after a time that nothing here takes.
+/// Polls until `reached` returns true; panics after a timeout far above the usual duration.
 pub(crate) fn until(what: &str, mut reached: impl FnMut() -> bool) {
     let give_up = Instant::now() + Duration::from_secs(60);
     while !reached() {
@@ -350,7 +382,7 @@ fn hubctl() -> &'static Path {
     Path::new(env!("CARGO_BIN_EXE_hubctl"))
 }
 
-/// The server that was built beside.
+/// Returns the path of the hubd of this build.
 fn hubd() -> PathBuf {
     let hubd = hubctl().with_file_name("hubd");
     assert!(
@@ -361,11 +393,14 @@ fn hubd() -> PathBuf {
     hubd
 }
 
-/// Without what the surroundings of the test say about agents, hubs and git.
+/// Removes variables about agents, hubs and git from the command's environment.
 fn clean(mut command: Command) -> Command {
     for (name, _) in std::env::vars_os() {
         let name = name.to_string_lossy();
-        let speaks = ["HUB_", "CLAUDE", "CODEX_", "GEMINI_", "GIT_", "XDG_"];
+        let speaks = [
+            "HUB_", "CLAUDE", "CODEX_", "GEMINI_", "OPENCODE", "CURSOR_", "COPILOT_", "GIT_",
+            "XDG_",
+        ];
         if speaks.iter().any(|prefix| name.starts_with(prefix)) {
             command.env_remove(name.as_ref());
         }

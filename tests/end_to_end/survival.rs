@@ -1,4 +1,4 @@
-//! Waiters outlive the hub, and nobody else.
+//! Waiters outlive the hub, but not the process that started them.
 
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::net::UnixListener;
@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::support::{Call, Place, Running, until};
 
-/// The number of the waiter that `call`, a shell that prints it, has started.
+/// Runs `call`, a shell that starts a waiter and prints its process id; returns the shell and that id.
 fn waiter_of(place: &Place, call: Call) -> (Running, u32) {
     let mut shell = place.waiter(call);
     let mut line = String::new();
@@ -20,13 +20,13 @@ fn is_alive(pid: u32) -> bool {
 }
 
 #[test]
-fn a_hub_that_was_away_for_five_seconds_is_one_batch_and_the_same_deadline() {
+fn after_an_outage_of_five_seconds_the_waiter_gets_one_batch_and_keeps_its_deadline() {
     let mut place = Place::with_hub();
     let started = Instant::now();
     let waiter = place.waiter(place.hubctl(&["wait", "--timeout", "60"]));
     place.kill();
     place.hubctl(&["notify", "one"]).run().ok();
-    // The outage itself, long enough for a client that would give up or count it out of its time.
+    // Long enough to catch a client that gives up, or that does not count the outage for its timeout.
     std::thread::sleep(Duration::from_secs(5));
     place.hubctl(&["notify", "two"]).run().ok();
     place.start();
@@ -39,24 +39,32 @@ fn a_hub_that_was_away_for_five_seconds_is_one_batch_and_the_same_deadline() {
 }
 
 #[test]
-fn the_time_before_an_outage_counts() {
+fn the_time_before_an_outage_counts_for_the_timeout() {
     let place = Place::new();
     let socket = place.path("fake.sock");
     let hub = UnixListener::bind(&socket).unwrap();
     let _waiter = place
         .hubctl(&[
             "wait",
+            "--inbox",
+            "primary",
             "--timeout",
             "60",
             "--socket",
             socket.to_str().unwrap(),
         ])
         .spawn();
-    // A hub that takes the question and dies after a while.
+    // A hub that accepts the request and dies after a while.
     let asked = || {
-        let (connection, _) = hub.accept().unwrap();
-        let mut line = String::new();
-        BufReader::new(&connection).read_line(&mut line).unwrap();
+        let (connection, line) = loop {
+            let (connection, _) = hub.accept().unwrap();
+            let mut line = String::new();
+            BufReader::new(&connection).read_line(&mut line).unwrap();
+            // Earlier requests check the socket's owner and look up the caller's session.
+            if line.contains("/wait") {
+                break (connection, line);
+            }
+        };
         let (_, timeout) = line.split_once("timeout=").expect("a timeout");
         let digits = timeout.split(|c: char| !c.is_ascii_digit()).next().unwrap();
         (connection, digits.parse::<u64>().unwrap())
@@ -69,7 +77,7 @@ fn the_time_before_an_outage_counts() {
 }
 
 #[test]
-fn a_waiter_keeps_its_place_through_a_restart() {
+fn a_waiter_waits_on_through_a_restart() {
     let mut place = Place::with_hub();
     let waiter = place.waiter(place.hubctl(&["wait"]));
     let before = place.waiters();
@@ -98,7 +106,9 @@ fn a_waiter_ends_with_its_agent_and_not_with_the_shell_between() {
     let pid = agent.child().id().to_string();
     let (shell, waiter) = waiter_of(
         &place,
-        place.sh("hubctl wait & echo $!").env("CLAUDE_PID", &pid),
+        place
+            .sh("hubctl wait >out & echo $!")
+            .env("CLAUDE_PID", &pid),
     );
     drop(shell);
     place.hubctl(&["status"]).run().ok();
@@ -138,7 +148,7 @@ fn a_waiter_detached_on_purpose_outlives_the_shell() {
 #[test]
 fn a_waiter_does_not_end_with_a_launcher_that_ends_late() {
     let place = Place::with_hub();
-    // It stands for the one that starts its child before it has ended itself.
+    // This process simulates a launcher that starts its child and only then exits.
     let launcher =
         "ln -s \"$(command -v sh)\" setsid; exec ./setsid -c 'hubctl wait > out & read line'";
     let mut launcher = place.sh(launcher).spawn();
@@ -152,7 +162,7 @@ fn a_waiter_does_not_end_with_a_launcher_that_ends_late() {
 }
 
 #[test]
-fn a_killed_waiter_frees_its_inbox_and_loses_nothing() {
+fn a_killed_waiter_frees_its_inbox_and_loses_no_notification() {
     let place = Place::with_hub();
     drop(place.waiter(place.hubctl(&["wait"])));
     until("its place is free", || place.waiters().is_empty());
@@ -165,7 +175,8 @@ fn a_signal_ends_a_waiter() {
     use rustix::process::{Pid, Signal, kill_process};
     use std::os::unix::process::ExitStatusExt;
     let place = Place::with_hub();
-    // Not SIGINT: a shell starts its background jobs with that one ignored, and whoever they start inherits it.
+    // SIGINT is left out, because a shell starts its background jobs with SIGINT ignored, and their children inherit
+    // that.
     for signal in [Signal::TERM, Signal::ALARM] {
         let mut waiter = place.waiter(place.hubctl(&["wait"]));
         let child = waiter.child();
@@ -181,4 +192,68 @@ fn a_signal_ends_a_waiter() {
         assert_eq!(said, "");
         until("its place is free", || place.waiters().is_empty());
     }
+}
+
+/// Starts another user's program that listens at `socket` and writes what it receives to the file `heard`.
+#[cfg(target_os = "linux")]
+fn squatter(place: &Place, socket: &str) -> (std::process::Child, std::path::PathBuf) {
+    let heard = place.path("heard");
+    std::fs::write(&heard, "").unwrap();
+    std::os::unix::fs::chown(&heard, Some(65_534), None).unwrap();
+    let script = "const [, socket, heard] = process.argv;
+        require('net').createServer((it) => it.on('data', (data) => require('fs').appendFileSync(heard, data)))
+            .listen(socket, () => console.log('ready'))";
+    let mut child = std::process::Command::new("setpriv")
+        .args([
+            "--reuid=65534",
+            "--regid=65534",
+            "--clear-groups",
+            "--pdeathsig",
+            "KILL",
+        ])
+        .args(["--", "node", "-e", script, socket, heard.to_str().unwrap()])
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().unwrap())
+        .read_line(&mut line)
+        .unwrap();
+    assert_eq!(line, "ready\n");
+    (child, heard)
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_waiter_asks_no_socket_that_another_user_put_in_the_hubs_place() {
+    use std::os::unix::fs::PermissionsExt as _;
+    if !rustix::process::geteuid().is_root() {
+        eprintln!("skipped: only root can become another user");
+        return;
+    }
+    let mut place = Place::with_hub();
+    let open = |path: &std::path::Path| {
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o777)).unwrap();
+    };
+    let waiter = place.waiter(place.hubctl(&["wait", "--timeout", "60"]));
+    place.kill();
+    // A socket that was forwarded into a directory where other users may write.
+    open(&place.path("."));
+    open(&place.state());
+    let socket = place.state().join("hub.sock");
+    let other = place.state().join("other.sock");
+    let (mut squatter, heard) = squatter(&place, other.to_str().unwrap());
+    // The socket's file has this user's uid, so only the peer's credentials show who serves it.
+    std::os::unix::fs::chown(&other, Some(0), Some(0)).unwrap();
+    std::fs::rename(other, socket).unwrap();
+    let done = waiter.end();
+    squatter.kill().unwrap();
+    squatter.wait().unwrap();
+    assert_eq!(done.code, Some(1), "{done:?}");
+    assert!(
+        done.stderr.contains("is served by user 65534"),
+        "{}",
+        done.stderr
+    );
+    assert_eq!(std::fs::read_to_string(heard).unwrap(), "");
 }

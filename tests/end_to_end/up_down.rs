@@ -1,4 +1,4 @@
-//! The hub in the background.
+//! `hubctl up` and `hubctl down`.
 
 use std::fs::{self, File};
 
@@ -43,9 +43,9 @@ fn a_hub_that_cannot_start_says_why() {
 }
 
 #[test]
-fn up_waits_for_the_hub_that_was_started_first() {
+fn up_waits_for_a_hub_that_is_already_starting() {
     let place = Place::new();
-    fs::create_dir(place.state()).unwrap();
+    fs::create_dir_all(place.state()).unwrap();
     let lock = File::create(place.state().join("lock")).unwrap();
     flock(&lock, FlockOperation::LockExclusive).unwrap();
     let mut up = place.hubctl(&["up", "--listen", "127.0.0.1:0"]).spawn();
@@ -55,13 +55,28 @@ fn up_waits_for_the_hub_that_was_started_first() {
         let said = fs::read_to_string(place.state().join("hubd.log")).unwrap_or_default();
         !said.is_empty() && fs::read_to_string(&children).unwrap_or_default().is_empty()
     });
-    // The other one is ready only now.
-    let _hub = Fake::new(&place, |_| ok("{}"));
+    // The other hub becomes ready only now.
+    let _hub = Fake::new(&place, |_| ok("{\"url\":\"http://127.0.0.1:1\"}"));
     up.end().ok();
 }
 
 #[test]
-fn what_is_said_between_down_and_up_is_there_afterwards() {
+fn up_names_the_stopped_hub_that_it_waits_for_and_down_ends_it() {
+    let place = Place::new();
+    place.hubctl(&["up", "--listen", "127.0.0.1:0"]).run().ok();
+    let pid = fs::read_to_string(place.state().join("lock")).unwrap();
+    let pid = pid.trim();
+    place.sh(&format!("kill -STOP {pid}")).run().ok();
+    let up = place.hubctl(&["up", "--timeout", "1"]).run();
+    assert_eq!(up.code, Some(1), "{up:?}");
+    for part in ["waiting up to 1 s", &format!("`kill -CONT {pid}`")] {
+        assert!(up.stderr.contains(part), "{up:?}");
+    }
+    place.hubctl(&["down"]).run().ok();
+}
+
+#[test]
+fn a_notification_between_down_and_up_is_stored_afterwards() {
     let place = Place::new();
     let up = || place.hubctl(&["up", "--listen", "127.0.0.1:0"]).run().ok();
     up();

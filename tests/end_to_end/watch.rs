@@ -1,4 +1,4 @@
-//! Forwarding what is written into files.
+//! `hubctl watch`.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -6,7 +6,7 @@ use std::os::unix::fs::symlink;
 use crate::support::{Place, until};
 
 #[test]
-fn every_file_of_a_directory_speaks_for_the_session_of_its_name_once() {
+fn each_file_of_a_directory_is_published_once_for_the_session_of_its_name() {
     let place = Place::with_hub();
     fs::write(place.path("work/w1"), "completed one\nmore\n").unwrap();
     fs::write(place.path("work/w2"), "needs_input two").unwrap();
@@ -21,7 +21,7 @@ fn every_file_of_a_directory_speaks_for_the_session_of_its_name_once() {
 }
 
 #[test]
-fn a_file_is_forwarded_when_it_changes_and_the_same_again_after_work() {
+fn a_file_is_forwarded_when_it_changes_and_the_same_line_again_after_work() {
     let place = Place::with_hub();
     let file = place.path("work/state");
     let _watch = place
@@ -48,14 +48,14 @@ fn a_file_is_forwarded_when_it_changes_and_the_same_again_after_work() {
 }
 
 #[test]
-fn what_is_half_written_is_waited_for() {
+fn a_half_written_line_is_waited_for() {
     let place = Place::with_hub();
     let file = place.path("work/w1");
     let _watch = place.hubctl(&["watch", "."]).spawn();
     let line = "needs_input Should I?";
     for end in 0..=line.len() {
         fs::write(&file, &line[..end]).unwrap();
-        // The pace of a slow writer.
+        // Simulates a slow writer.
         std::thread::sleep(std::time::Duration::from_millis(20));
     }
     until("it is forwarded", || !place.said().is_empty());
@@ -63,7 +63,7 @@ fn what_is_half_written_is_waited_for() {
 }
 
 #[test]
-fn what_cannot_be_sent_is_spooled() {
+fn a_line_that_cannot_be_sent_is_spooled() {
     let mut place = Place::new();
     fs::write(place.path("work/w1"), "completed one\n").unwrap();
     let done = place.hubctl(&["watch", "--once", "w1"]).run().ok();
@@ -73,7 +73,7 @@ fn what_cannot_be_sent_is_spooled() {
 }
 
 #[test]
-fn what_tells_no_state_is_ignored_and_said() {
+fn a_line_without_a_state_is_ignored_and_reported() {
     let place = Place::with_hub();
     fs::write(place.path("real"), "completed x\n").unwrap();
     symlink(place.path("real"), place.path("work/link")).unwrap();
@@ -88,4 +88,15 @@ fn what_tells_no_state_is_ignored_and_said() {
     assert!(place.said().is_empty());
     let done = place.hubctl(&["watch", "--once", "nothing"]).run();
     assert_eq!(done.code, Some(1), "{done:?}");
+}
+
+#[test]
+fn a_file_with_a_reserved_name_is_ignored() {
+    let place = Place::with_hub();
+    for name in ["person", "primary", "w1"] {
+        fs::write(place.path("work").join(name), format!("completed {name}\n")).unwrap();
+    }
+    let done = place.hubctl(&["watch", "--once", "."]).run();
+    assert!(done.stderr.contains("'person' is not a sender"), "{done:?}");
+    assert_eq!(place.said(), ["w1"]);
 }

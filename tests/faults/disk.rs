@@ -1,15 +1,17 @@
-//! A disk that is slow, and one that cannot be read in places.
+//! Disks that are slow, unreadable in places, or read-only.
 
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use hub_harness::{Hub, until};
+use hub_harness::{Hub, binary, until};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 use tokio::sync::mpsc::unbounded_channel;
 
-/// Each thread's fifth sync takes half a minute.
+use crate::small_disk::SmallDisk;
+
+/// Arguments of strace that delay each thread's fifth sync by half a minute.
 const SLOW: [&str; 9] = [
     "strace",
     "-D",
@@ -21,12 +23,12 @@ const SLOW: [&str; 9] = [
     "-e",
     "inject=fdatasync:delay_exit=30000000:when=5",
 ];
-/// A publish that is not answered for as long waits for the slow sync.
-const STALLED: Duration = Duration::from_secs(3);
+/// A publish without a response for this long waits for the slow sync, of which two thirds remain.
+const STALLED: Duration = Duration::from_secs(10);
 const PUBLISHED: u64 = 12;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_sync_of_half_a_minute_holds_back_answers_and_nothing_else() {
+async fn a_sync_of_half_a_minute_delays_responses_and_nothing_else() {
     let mut hub = Hub::builder().under(&SLOW).start();
     let client = hub.client();
     let mut events = client.events("").await;
@@ -46,7 +48,7 @@ async fn a_sync_of_half_a_minute_holds_back_answers_and_nothing_else() {
     assert!(before < PUBLISHED, "no sync was slow");
     client.get("/healthz").send().await.expect(200);
     let shown = client.get("/notifications").send().await.expect(200).json();
-    // Nobody is shown what could still be lost.
+    // A record that could still be lost is not shown.
     assert_eq!(shown["notifications"][0]["id"], before);
     publishing.await.unwrap();
     for id in 1..=PUBLISHED {
@@ -55,7 +57,7 @@ async fn a_sync_of_half_a_minute_holds_back_answers_and_nothing_else() {
     hub.kill_9();
 }
 
-/// strace on a running hub, whose reads from the disk fail as long as it lives.
+/// strace attached to a running hub, which fails the hub's reads from the disk until it is dropped.
 struct Unreadable(Child);
 
 impl Unreadable {
@@ -78,7 +80,7 @@ impl Unreadable {
 }
 
 impl Drop for Unreadable {
-    /// Lets go of the hub.
+    /// Detaches from the hub.
     fn drop(&mut self) {
         let _ = kill_process(Pid::from_child(&self.0), Signal::TERM);
         let _ = self.0.wait();
@@ -86,14 +88,14 @@ impl Drop for Unreadable {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_cannot_be_read_is_said_and_what_is_new_goes_on() {
+async fn unreadable_records_are_reported_and_publishing_goes_on() {
     let mut hub = Hub::start();
     let client = hub.client();
     let batch = vec![json!({ "msg": "x".repeat(2000) }); 400];
     for _ in 0..12 {
         client.post("/notify").json(&batch).send().await.expect(201);
     }
-    // What was said is on the disk only, and late enough in the log that nothing has verified it yet.
+    // The notification is on the disk only, and so late in the log that it has not been verified yet.
     hub.restart();
     let client = hub.client();
     let unreadable = Unreadable::make(&hub);
@@ -106,4 +108,47 @@ async fn what_cannot_be_read_is_said_and_what_is_new_goes_on() {
     assert_eq!(old.expect(200).json()["notifications"][0]["id"], 4699);
     let new = client.get("/notifications").send().await.expect(200).json();
     assert_eq!(new["notifications"][0]["id"], id);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_read_error_at_the_start_exits_with_74_and_changes_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut hub = Hub::builder().state_dir(dir.path()).start();
+    let id = hub.client().say("kept").await;
+    assert!(hub.stop().success());
+    let file = dir.path().join("journal/db");
+    let before = std::fs::read(&file).unwrap();
+    let path = file.to_str().unwrap();
+    let strace = "strace -D -qqf -o /dev/null -e trace=pread64 -e inject=pread64:error=EIO -P";
+    let words: Vec<_> = strace.split(' ').chain([path]).collect();
+    let refused = Hub::builder()
+        .state_dir(dir.path())
+        .under(&words)
+        .try_start();
+    let refused = refused.expect_err("nothing can be read");
+    assert_eq!(refused.status.code(), Some(74), "{refused}");
+    assert!(refused.stderr.contains("cannot read"), "{refused}");
+    assert_eq!(std::fs::read(&file).unwrap(), before);
+    let hub = Hub::builder().state_dir(dir.path()).start();
+    let shown = hub.client().get("/notifications").send().await;
+    assert_eq!(shown.expect(200).json()["notifications"][0]["id"], id);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn doctor_reports_a_read_only_disk_and_does_not_recommend_adopt() {
+    let disk = SmallDisk::new(48);
+    let mut hub = disk.hub(&[]);
+    hub.client().say("kept").await;
+    assert!(hub.stop().success());
+    disk.make_read_only();
+    let doctor = Command::new(binary("hubd"))
+        .arg("--state-dir")
+        .arg(disk.state())
+        .arg("doctor")
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&doctor.stdout);
+    assert!(!doctor.status.success(), "{said}");
+    assert!(said.contains("mount it writable"), "{said}");
+    assert!(!said.contains("adopt"), "{said}");
 }

@@ -1,4 +1,4 @@
-//! kill -9, again and again, while everybody talks.
+//! Repeated kill -9 while clients publish, read and acknowledge.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
@@ -11,21 +11,21 @@ use tokio_util::sync::CancellationToken;
 
 const KILLS: usize = 50;
 const PUBLISHERS: usize = 16;
-/// Two kinds of readers: those that acknowledge by a call, and those that do with their next wait.
+/// Half of the readers acknowledge by a separate call, the others with their next wait.
 const READERS: usize = 4;
-/// Answers between two kills: enough for some commits of every kind.
+/// Responses between two kills: enough for some commits of every kind.
 const ANSWERS: usize = 60;
-/// How soon a client tries again while the hub is down.
+/// Interval between a client's retries while the hub is down.
 const RETRY: Duration = Duration::from_millis(20);
 
-/// What was answered, by everybody.
+/// Everything that a client received a successful response for.
 #[derive(Default)]
 struct Promised {
-    /// Each text and the id it was answered with.
+    /// Each text and its id.
     stored: BTreeMap<String, u64>,
-    /// What a reader tried to acknowledge: it may or may not have been.
+    /// Ids that a reader tried to acknowledge, with or without success.
     tried: BTreeSet<u64>,
-    /// What was acknowledged for sure.
+    /// Ids whose acknowledgement was answered.
     acked: BTreeSet<u64>,
 }
 
@@ -38,7 +38,7 @@ struct World {
 }
 
 impl World {
-    /// Sends until there is an answer that is not a failure of the hub.
+    /// Sends the request until a response arrives that is not a failure of the hub.
     async fn insist(&self, ask: impl Fn() -> hub_harness::Ask) -> Answer {
         loop {
             match ask().try_send().await {
@@ -69,7 +69,7 @@ impl World {
         }
     }
 
-    /// Reads an inbox and acknowledges what it got, by a call of its own.
+    /// Reads an inbox and acknowledges each batch by a separate call.
     async fn read_and_ack(self, inbox: String) {
         while !self.end.is_cancelled() {
             let Some((ids, lease)) = self.batch(&inbox, "").await else {
@@ -102,7 +102,7 @@ impl World {
         }
     }
 
-    /// The next batch of an inbox; nothing of it was acknowledged before.
+    /// Waits for the next batch of an inbox, which must contain no acknowledged id.
     async fn batch(&self, inbox: &str, ack: &str) -> Option<(Vec<u64>, String)> {
         let path = format!("/wait?inbox={inbox}&as={inbox}&timeout=1&ack={ack}");
         let answer = self.insist(|| self.client.get(&path)).await;
@@ -112,7 +112,7 @@ impl World {
         let reply = answer.expect(200).json();
         let ids = ids(&reply);
         let promised = self.promised.lock().unwrap();
-        // What this request acknowledges is so by now, though it is noted a moment later.
+        // This request has already acknowledged its ids, although they are noted a moment later.
         let undone: Vec<_> = ids
             .iter()
             .filter(|id| promised.acked.contains(id))
@@ -133,7 +133,7 @@ fn ids(reply: &Value) -> Vec<u64> {
 }
 
 #[tokio::test]
-async fn after_50_kills_every_answer_is_still_true() {
+async fn after_50_kills_every_response_is_still_true() {
     let mut hub = Hub::builder()
         .set("snapshot.every_records=300")
         .set("retention.max_bytes=600000")
@@ -167,7 +167,7 @@ async fn after_50_kills_every_answer_is_still_true() {
     verify(&world).await;
 }
 
-/// Everything that was stored and not acknowledged is there, once; what was acknowledged is not.
+/// Asserts that every stored notification is pending exactly once, unless it was acknowledged.
 async fn verify(world: &World) {
     let mut left = BTreeSet::new();
     for inbox in (0..2 * READERS).map(|n| format!("inbox{n}")) {

@@ -1,4 +1,4 @@
-//! What may happen to a hub, at random.
+//! Random actions on a hub.
 
 use hub_protocol::{InboxName, Kind, Priority, ProjectName, Way};
 use hubd::command::Happened;
@@ -8,22 +8,22 @@ use proptest::sample::{Index, select};
 
 use super::model::Pair;
 
-/// One thing that happens.
+/// One action.
 #[derive(Debug, Clone)]
 pub(crate) enum Action {
     Notify {
         said: Vec<Said>,
         once: Option<(&'static str, &'static str)>,
     },
-    /// A reader takes what is first in an inbox.
+    /// A reader leases the first items of an inbox.
     Lease(ProjectName, InboxName, usize),
-    /// Its lease is over, or another reader took over: everything is offered again.
+    /// The lease expires, or another reader takes over: its items are offered again.
     Release(ProjectName, InboxName),
-    /// It has what it leased.
+    /// The reader acknowledges what it leased.
     AckLeased(ProjectName, InboxName),
-    /// Somebody has these, pending or not.
+    /// A reader acknowledges these ids, pending or not.
     AckIds(ProjectName, InboxName, Vec<Index>),
-    /// Somebody has what was never said.
+    /// A reader acknowledges an id that was never published.
     AckUnknown(ProjectName, InboxName),
     Withdraw(Vec<Index>),
     WithdrawKey(ProjectName, Option<InboxName>, &'static str),
@@ -33,20 +33,20 @@ pub(crate) enum Action {
         seen: bool,
     },
     Close(ProjectName, InboxName),
-    /// A project is emptied; so is what is told of it, if so said.
+    /// Resets a project; with `true`, its history is hidden too.
     Reset(ProjectName, bool),
-    /// The log loses its prefix; every other pending notification there is evicted, if so said.
+    /// Trims the log's prefix; with `evict`, every other pending notification in it is evicted.
     Trim {
         below: Index,
         evict: bool,
     },
-    /// Time passes, in milliseconds.
+    /// Advances the clock by milliseconds.
     Pass(i64),
     Tick,
-    /// The clock sleeps until something is due, and does it.
+    /// Advances the clock to the next deadline, and ticks.
     Due,
     ClockMoved(i64),
-    /// Somebody answers what may be a question.
+    /// A caller answers an id that may be a question.
     Answer(Index, InboxName, bool),
     Listen {
         pair: Pair,
@@ -54,23 +54,23 @@ pub(crate) enum Action {
         fresh: bool,
     },
     Unlisten(Pair),
-    /// An agent's hook tells.
+    /// An agent's hook event.
     Hook(InboxName, Happened),
-    /// The reader of a session shows what it leased.
+    /// The reader of a session shows its leased items in this way.
     Show(InboxName, Way),
     Claim(Index, InboxName),
     WithdrawQuestion(Index, InboxName),
-    /// What was committed is durable, and answered.
+    /// The committed records become durable, and their publishers are answered.
     Sync,
-    /// Power is lost: so is what was not durable, and every lease.
+    /// Power is lost: records that were not durable are gone, and so is every lease.
     Crash,
-    /// A snapshot of what is durable.
+    /// Takes a snapshot of the durable state.
     Snapshot,
-    /// The hub starts again from its snapshot.
+    /// The hub restarts from its snapshot.
     Restart,
 }
 
-/// A notification as somebody says it.
+/// A notification as published.
 #[derive(Debug, Clone)]
 pub(crate) struct Said {
     pub(crate) project: ProjectName,
@@ -152,7 +152,7 @@ fn said() -> impl Strategy<Value = Said> {
         let (project, from, to, parent, session) = who;
         let (kind, explicit_kind, priority) = what;
         let (key, hops, ttl_ms, quiet) = how;
-        // Most answers become messages: each answer is refused, and takes its whole batch along.
+        // Most answers become messages, because a refused answer makes the hub refuse its whole batch.
         let kind = if kind == Kind::Answer && hops == 0 {
             Kind::Message
         } else {

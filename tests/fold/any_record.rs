@@ -1,4 +1,4 @@
-//! The fold takes in whatever a log may hold, also what it would never have decided.
+//! The fold accepts any records that a log may contain, including those that it would never have decided.
 
 use hub_protocol::{
     InboxName, Kind, Mute, Preferences, Priority, ProjectName, QuestionState, Seq, SessionInfo,
@@ -39,8 +39,8 @@ fn about_sessions() -> impl Strategy<Value = Record> {
             let (evidence, at) = ("Test hook".into(), time(at));
             Record::TurnNoted(TurnNoted { project, session, turn, evidence, at })
         }),
-        1 => (place(), any::<i64>()).prop_map(|((project, session), at)| {
-            Record::SessionGone(SessionGone { project, session, at: time(at) })
+        1 => (place(), any::<i64>(), any::<bool>()).prop_map(|((project, session), at, ended)| {
+            Record::SessionGone(SessionGone { project, session, at: time(at), ended })
         }),
         1 => place().prop_map(|(project, session)| {
             Record::PrimaryTaken(PrimaryTaken { project, session, at: time(0) })
@@ -251,7 +251,7 @@ proptest! {
     #![proptest_config(config())]
 
     #[test]
-    fn whatever_the_log_holds_is_taken_in(records in prop::collection::vec(record(), 0..24)) {
+    fn any_log_can_be_folded_snapshotted_and_reset(records in prop::collection::vec(record(), 0..24)) {
         let mut state = State::default();
         for (seq, record) in (1..).zip(&records) {
             let (kind, payload) = record.encode();

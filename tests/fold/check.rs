@@ -6,7 +6,7 @@ use hubd::state::{Item, State};
 use super::driver::{Driver, bytes, fold, pending, tail};
 
 impl Driver {
-    /// Compares everything that can be asked.
+    /// Compares every query of the fold with the model.
     pub(crate) fn check(&self) {
         assert_eq!(self.state.head(), self.log.len() as Seq);
         let known: Vec<(ProjectName, InboxName)> = self
@@ -88,7 +88,7 @@ impl Driver {
             assert!(same, "{item:?} is not {note:?}");
             let lost_ack = (project.clone(), inbox.clone(), item.seq);
             assert!(!self.durable.acks.contains(&lost_ack), "{item:?} was acked");
-            // The texts of what the hub says by itself are held to by name.
+            // The texts of the hub's own notifications are checked by the tests in `promises`.
             if !draft.tail.is_empty() {
                 self.check_json(item, note.location);
             }
@@ -103,7 +103,7 @@ impl Driver {
         assert_eq!(text, start + &tail);
     }
 
-    /// The whole log gives the same state, to the byte.
+    /// Asserts that folding the whole log gives the same state, to the byte.
     pub(crate) fn check_fold(&self) {
         let mut state = State::default();
         fold(&mut state, 0, &self.log);

@@ -1,4 +1,4 @@
-//! Does every action to the fold and to the model.
+//! Applies every action to the fold and to the model.
 
 use std::collections::BTreeSet;
 
@@ -19,18 +19,18 @@ mod questions;
 pub(crate) struct Driver {
     pub(super) state: State,
     pub(super) model: Model,
-    /// What the journal holds.
+    /// The journal's entries.
     pub(super) log: Vec<(u8, Bytes)>,
     now: Timestamp,
     leases: Leases,
     pub(super) durable: Durable,
     snapshot: (usize, Vec<u8>),
-    /// What waits for the next sync before somebody hears of it.
+    /// Records that wait for the next sync before their publisher is answered.
     unanswered: Vec<Seq>,
     unanswered_acks: Leases,
 }
 
-/// What was answered, and so must outlive a crash.
+/// Answered records, which must survive a crash.
 #[derive(Default)]
 pub(super) struct Durable {
     records: usize,
@@ -284,7 +284,7 @@ impl Driver {
         self.state = refolded;
     }
 
-    /// The state from the snapshot and what the log holds after it.
+    /// Folds the snapshot and the log after it.
     fn refold(&self) -> State {
         let (taken, snapshot) = &self.snapshot;
         let mut state: State = serde_json::from_slice(snapshot).unwrap();
@@ -333,7 +333,7 @@ impl Driver {
             .retain(|id| *id >= below || kept.contains(id));
     }
 
-    /// Numbers of the log, notifications or not.
+    /// Picks numbers of the log; they need not be notifications.
     fn pick(&self, picks: &[Index]) -> Vec<Seq> {
         picks
             .iter()
@@ -392,7 +392,7 @@ fn draft(said: &Said, now: Timestamp) -> Draft {
     }
 }
 
-/// A notification's JSON after its id, with traps for whoever looks for a priority in it.
+/// Returns a notification's JSON after its id, with texts that mislead a search for its priority.
 pub(super) fn tail(from: &InboxName, priority: &str) -> String {
     format!(
         r#""from":"{from}","msg":"\"priority\":\"low\"","priority":"{priority}","data":{{"z":1.0,"priority":"x","a":12345678901234567890123}}}}"#

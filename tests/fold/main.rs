@@ -1,4 +1,4 @@
-//! What the fold promises: by example, and against a naive model that crashes, expires, collapses and jumps its clock.
+//! The fold: by example, and against a naive model with crashes, expiry, collapse and clock jumps.
 
 mod action;
 mod any_record;

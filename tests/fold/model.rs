@@ -1,4 +1,4 @@
-//! The naive model: every notification for ever, and a walk over all of them for every question.
+//! The naive model: it stores every notification for ever, and each query scans all of them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,13 +25,13 @@ pub(crate) struct Model {
     pub(crate) inboxes: BTreeSet<(ProjectName, InboxName)>,
     pub(crate) sessions: BTreeMap<Key, Session>,
     pub(crate) questions: BTreeMap<Seq, Question>,
-    /// Until when something must have come, if the listener says so.
+    /// The deadline of each listener that has one.
     pub(crate) listeners: BTreeMap<Pair, Option<Timestamp>>,
-    /// What each pair fired for last.
+    /// The stop that each pair last fired for.
     fired: BTreeMap<Pair, Seq>,
     pub(crate) seen: BTreeSet<Seq>,
     pub(crate) kept_from: Seq,
-    /// Below which nothing is shown of a project.
+    /// For each project, the number below which its history is hidden.
     pub(crate) hidden: BTreeMap<ProjectName, Seq>,
     pub(crate) paused_until: Option<Timestamp>,
     keys: Vec<UsedKey>,
@@ -43,7 +43,7 @@ pub(crate) struct Note {
     pub(crate) draft: Draft,
     pub(crate) priority: Priority,
     pub(crate) expires_at: Timestamp,
-    /// Where its JSON is.
+    /// The number of the record that contains its JSON.
     pub(crate) location: Seq,
     pub(crate) places: Vec<Place>,
     loss: Option<How>,
@@ -54,11 +54,11 @@ pub(crate) struct Place {
     pub(crate) inbox: InboxName,
     pub(crate) wakes: bool,
     pub(crate) pending: bool,
-    /// Since when its reader has shown it, and how.
+    /// When and how its reader has shown it.
     pub(crate) emitted: Option<(Timestamp, Way)>,
-    /// Since when nothing proved that.
+    /// When it was offered again because no event had proved its delivery.
     pub(crate) returned: Option<Timestamp>,
-    /// Whether the person was told so.
+    /// Whether the person was notified of that.
     pub(crate) told: bool,
 }
 
@@ -101,7 +101,7 @@ impl Note {
 }
 
 impl Model {
-    /// The ids that it made, or made before.
+    /// Publishes drafts; returns the new ids, or those of the first request with this key.
     pub(crate) fn notify(
         &mut self,
         head: Seq,
@@ -124,12 +124,17 @@ impl Model {
         for (id, draft) in ids.iter().zip(drafts) {
             after.say(*id, draft, now, leases)?;
         }
+        for draft in drafts {
+            after.close_questions(head, draft);
+        }
         let mut next = head + 1 + drafts.len() as Seq;
         for (id, draft) in ids.iter().zip(drafts) {
-            after.tell_listeners((*id, draft), &mut next, now);
+            if self.tells_a_stop(draft) {
+                after.tell_listeners((*id, draft), &mut next, now);
+            }
         }
         if let Some(once) = once {
-            // What was forgotten stays so, even if the clock goes back unannounced.
+            // Forgotten keys stay forgotten, even if the clock jumps back unannounced.
             after.keys.retain(|used| used.at.plus_millis(DAY_MS) > now);
             after.keys.push(UsedKey {
                 once: once.clone(),
@@ -214,7 +219,7 @@ impl Model {
         Ok(())
     }
 
-    /// The table of types: who gets a draft, and whether it wakes there.
+    /// The table of types: returns each inbox that receives a draft, and whether the draft wakes it.
     fn targets(&self, draft: &Draft) -> BTreeMap<InboxName, bool> {
         let name = |text: &str| -> InboxName { text.parse().unwrap() };
         let (primary, person) = (name("primary"), name("person"));
@@ -354,7 +359,7 @@ impl Model {
         self.notes.iter_mut().filter(move |note| which(note))
     }
 
-    /// When something is due.
+    /// Returns the next deadline.
     pub(crate) fn next_deadline(&self) -> Option<Timestamp> {
         let pending = self.notes.iter().filter(|note| note.is_pending());
         let open = self.questions.values().filter(|it| it.is_open());
@@ -364,7 +369,7 @@ impl Model {
         times.chain(self.next_of_agents()).min()
     }
 
-    /// What an inbox offers, in order.
+    /// Returns the pending items of an inbox, in order.
     pub(crate) fn pending(&self, project: &ProjectName, inbox: &InboxName) -> Vec<(&Note, &Place)> {
         let mut pending: Vec<(&Note, &Place)> = self
             .notes
@@ -377,14 +382,14 @@ impl Model {
         pending
     }
 
-    /// The notifications that somebody can still ask for.
+    /// Returns the notifications that can still be queried.
     pub(crate) fn in_log(&self) -> impl Iterator<Item = &Note> {
         self.notes
             .iter()
             .filter(|note| note.id >= self.kept_from || self.is_asked_for(note))
     }
 
-    /// Whether its JSON is to be found wherever it is.
+    /// Returns whether its JSON must still be readable, in the log or carried.
     pub(crate) fn is_asked_for(&self, note: &Note) -> bool {
         note.is_pending() || self.questions.contains_key(&note.id)
     }

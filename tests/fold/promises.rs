@@ -1,4 +1,4 @@
-//! Promises by name, one file a concept.
+//! Behaviour of the fold by example, one file per concept.
 
 use hub_protocol::{InboxName, Kind, Priority, ProjectName, Seq, Timestamp};
 use hubd::command::{Command, Decision, Draft, Once, Refusal};
@@ -14,6 +14,7 @@ mod formats;
 mod hooks;
 mod idempotency;
 mod inboxes;
+mod interrupts;
 mod listeners;
 mod preferences;
 mod questions;
@@ -29,7 +30,7 @@ const MINUTE: i64 = 60 * SECOND;
 const HOUR: i64 = 60 * MINUTE;
 const DAY: i64 = 24 * HOUR;
 
-/// A fold whose clock stands still, and which keeps what it decided.
+/// A fold with a stopped clock, which keeps its decided records.
 struct Hub {
     state: State,
     now: Timestamp,
@@ -47,7 +48,7 @@ impl Hub {
         }
     }
 
-    /// Does a command; its records, or the refusal.
+    /// Decides and applies a command; returns its records, or the refusal.
     fn ask(&mut self, command: &Command) -> Result<Vec<Record>, Refusal> {
         let leased = |_: &ProjectName, _: &InboxName, seq| self.leased.contains(&seq);
         let Decision::Records(records) = self.state.decide(command, self.now, &leased)? else {
@@ -64,7 +65,7 @@ impl Hub {
         self.ask(command).expect("the fold refuses")
     }
 
-    /// Says something; its number.
+    /// Publishes a notification; returns its id.
     fn say(&mut self, draft: Draft) -> Seq {
         let id = self.state.head() + 1;
         self.run(&notify(vec![draft]));
@@ -80,7 +81,7 @@ impl Hub {
         })
     }
 
-    /// The clock does what is due next.
+    /// Ticks at the next deadline; returns the records.
     fn tick(&mut self) -> Vec<Record> {
         let due = self.state.next_deadline().expect("nothing is due");
         self.now = self.now.max(due);
@@ -90,7 +91,7 @@ impl Hub {
         records
     }
 
-    /// The hub starts again from a snapshot.
+    /// Restarts the hub from a snapshot.
     fn restart(&mut self) {
         let snapshot = serde_json::to_vec(&self.state).unwrap();
         let state: State = serde_json::from_slice(&snapshot).unwrap();
@@ -108,12 +109,12 @@ impl Hub {
         inbox.into_iter().flat_map(Inbox::pending).collect()
     }
 
-    /// What an inbox offers, in order.
+    /// Returns the pending ids of an inbox, in order.
     fn pending(&self, inbox: &str) -> Vec<Seq> {
         self.items(inbox).iter().map(|item| item.seq).collect()
     }
 
-    /// The inboxes of the default project that offer something: `name!` where the last item wakes.
+    /// Returns the inboxes of the default project with pending items: `name!` if the last item wakes.
     fn reached(&self) -> Vec<String> {
         let inboxes = self.state.inboxes(None);
         inboxes
@@ -124,7 +125,7 @@ impl Hub {
             .collect()
     }
 
-    /// The stored JSON of a notification.
+    /// Returns the stored JSON of a notification.
     fn json(&self, id: Seq) -> &str {
         let at = usize::try_from(id).unwrap() - 1;
         let Record::Notified(it) = &self.log[at] else {
@@ -162,7 +163,7 @@ fn once(key: &str, digest: &str) -> Once {
     }
 }
 
-/// Something said at noon, for a week.
+/// Returns a draft of noon that expires after a week.
 fn said(from: &str, kind: Kind) -> Draft {
     Draft {
         reply_to: None,
@@ -185,7 +186,7 @@ fn said(from: &str, kind: Kind) -> Draft {
     }
 }
 
-/// Something for `to`.
+/// Returns a draft addressed to `to`.
 fn sent(from: &str, to: &str) -> Draft {
     Draft {
         reply_to: None,

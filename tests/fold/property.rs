@@ -1,4 +1,4 @@
-//! The property: whatever happens, the fold is the model.
+//! The property: after any actions, the fold equals the model.
 
 use proptest::prelude::*;
 use proptest::test_runner::Config;
@@ -6,7 +6,7 @@ use proptest::test_runner::Config;
 use super::action::actions;
 use super::driver::Driver;
 
-/// `PROPTEST_CASES` where it is set; else what a CI run has time for, and a person.
+/// Returns a configuration with `PROPTEST_CASES` cases; without that variable, with 10,000 in CI and 500 elsewhere.
 pub(crate) fn config() -> Config {
     let config = Config::default();
     let cases = match (std::env::var_os("PROPTEST_CASES"), std::env::var_os("CI")) {
@@ -25,7 +25,7 @@ proptest! {
     #![proptest_config(config())]
 
     #[test]
-    fn the_fold_is_the_model_whatever_happens(actions in actions()) {
+    fn the_fold_equals_the_model_after_any_actions(actions in actions()) {
         let mut driver = Driver::new();
         for action in &actions {
             driver.run(action);

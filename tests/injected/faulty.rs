@@ -1,4 +1,4 @@
-//! A journal in memory of which one call fails.
+//! A journal in memory with one failing call.
 
 use std::io;
 use std::sync::Arc;
@@ -10,24 +10,24 @@ use hubd::journal::memory::MemoryJournal;
 use hubd::journal::{Entry, Health, Journal, JournalError};
 use hubd::record::kinds;
 
-/// Which call fails, and how.
+/// A fault, and the calls that it fails.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Fault {
-    /// No space, once.
+    /// One call fails for want of space.
     Full {
         /// The number of the call, from 0.
         call: usize,
     },
-    /// A failed write or read, once.
+    /// One write or read fails.
     Io {
         /// The number of the call, from 0.
         call: usize,
-        /// Whether a failed write is there all the same.
+        /// Whether the failed write is stored all the same.
         stored: bool,
     },
-    /// No room for anything new, until healed.
+    /// Every publish fails for want of space, until healed.
     Low,
-    /// Every read finds something else than was written.
+    /// Every read returns other bytes than were written.
     Corrupt,
 }
 
@@ -47,12 +47,12 @@ impl Faulty {
         })
     }
 
-    /// How many calls there were that can fail.
+    /// Returns the number of calls so far that can fail.
     pub(crate) fn calls(&self) -> usize {
         self.calls.load(Ordering::SeqCst)
     }
 
-    /// From now on this is the fault.
+    /// Sets the fault.
     pub(crate) fn breaks(&self, fault: Fault) {
         *self.fault.lock().unwrap() = Some(fault);
     }
@@ -65,7 +65,7 @@ impl Faulty {
         *self.fault.lock().unwrap() = None;
     }
 
-    /// The error of this call, if it is its turn, and whether its effect happens.
+    /// Returns the error of this call if it must fail, and whether the call takes effect.
     fn turn(&self) -> Option<(JournalError, bool)> {
         let now = self.calls.fetch_add(1, Ordering::SeqCst);
         match *self.fault.lock().unwrap() {

@@ -1,4 +1,4 @@
-//! A hub without sockets: requests go straight to the router.
+//! A hub without sockets: requests are passed to the router directly.
 
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -26,7 +26,7 @@ pub(crate) struct InProcess {
 
 impl InProcess {
     pub(crate) fn start(journal: Arc<dyn Journal>) -> Self {
-        // The fold at the start is not what is tested: a start that fails is tried again by whoever runs the hub.
+        // Folding at the start is retried, because failing starts are not under test: a user would start hubd again.
         let state = fold(&*journal).or_else(|_| fold(&*journal)).unwrap();
         let again = Arc::clone(&journal);
         let (hub, writer) = Hub::start(Parts {
@@ -35,6 +35,7 @@ impl InProcess {
             reload: Box::new(move || fold(&*again)),
             leases: LeaseKey::new(b"secret"),
             rules: hubd::hub::Rules::default(),
+            offered: 0,
             limits: WakeLimits {
                 per_sender_per_minute: 6,
                 per_hour: 60,
@@ -79,7 +80,7 @@ impl InProcess {
         (status, serde_json::from_slice(&body).unwrap_or_default())
     }
 
-    /// What a stream of events begins with, up to and including `last`.
+    /// Returns the beginning of an event stream, up to and including `last`.
     pub(crate) async fn first_events(&self, uri: &str, last: &str) -> String {
         let request = Request::get(uri).body(Body::empty()).unwrap();
         let mut body = self.app.clone().oneshot(request).await.unwrap().into_body();
@@ -91,17 +92,17 @@ impl InProcess {
         text
     }
 
-    /// Has the clock run, until aborted.
+    /// Starts the clock, which runs until it is aborted.
     pub(crate) fn clock(&self) -> tokio::task::JoinHandle<()> {
         tokio::spawn(clock::run(self.hub.clone(), CancellationToken::new()))
     }
 
-    /// Commits that the journal refused.
+    /// Returns the number of commits that the journal refused.
     pub(crate) fn storage_errors(&self) -> u64 {
         self.hub.metrics().storage_errors.get()
     }
 
-    /// Ends the writer, whatever it says.
+    /// Stops the writer, and ignores its result.
     pub(crate) fn stop(self) {
         self.hub.stop();
         let _ = self.writer.join();

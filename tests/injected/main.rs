@@ -1,4 +1,4 @@
-//! The API in process, on a journal in memory in which each call fails once, one call after the other.
+//! The API in process, on a journal in memory that fails each of its calls in turn.
 
 mod faulty;
 mod hub;
@@ -9,17 +9,17 @@ use faulty::{Fault, Faulty};
 use hub::InProcess;
 use serde_json::{Value, json};
 
-/// What was answered, and so must be true for ever.
+/// Successful responses, which must stay true.
 #[derive(Default)]
 struct Promised {
-    /// Each request's key, text and the id it was answered with.
+    /// Key, text and id of each stored request.
     stored: Vec<(String, String, u64)>,
-    /// What was not answered with success: it may be there or not, and may be sent again.
+    /// Key and text of each request without a successful response: it may be stored or not, and may be sent again.
     failed: Vec<(String, String)>,
     acked: Vec<u64>,
 }
 
-/// Some of everything: publishing alone and in a batch, reading, acknowledging, taking back.
+/// Publishes alone and in a batch, reads, acknowledges and withdraws.
 async fn scenario(hub: &InProcess) -> Promised {
     let mut promised = Promised::default();
     for n in 0..4 {
@@ -58,7 +58,7 @@ async fn publish(hub: &InProcess, promised: &mut Promised, key: String, text: St
     }
 }
 
-/// Everything promised holds, and what failed can be sent again, once.
+/// Asserts that everything promised holds, and that a failed request can be sent again and is stored once.
 async fn check(hub: &InProcess, mut promised: Promised, case: &str) {
     for (key, text) in std::mem::take(&mut promised.failed) {
         publish(hub, &mut promised, key, text).await;
@@ -91,7 +91,7 @@ async fn check(hub: &InProcess, mut promised: Promised, case: &str) {
             !(acked && offered.contains(id)),
             "{case}: {id} was acknowledged and comes again"
         );
-        // An acknowledgement that was answered with an error may have been stored.
+        // An acknowledgement with an error response may have been stored.
         let (_, found) = hub.get(&format!("/notifications/{id}")).await;
         assert!(
             offered.contains(id) || found["status"] == "acked",
@@ -132,7 +132,7 @@ async fn calls_of_a_sound_run() -> usize {
     calls
 }
 
-/// A fault at every call in turn; afterwards the hub starts again on what is stored.
+/// Injects the fault at every call in turn; then a hub restarts on the stored records and is checked.
 async fn survive(fault: fn(usize) -> Fault) {
     for call in 0..calls_of_a_sound_run().await {
         let fault = fault(call);
@@ -168,7 +168,7 @@ async fn a_write_that_is_stored_and_reported_as_failed_breaks_no_promise() {
 }
 
 #[tokio::test]
-async fn after_a_full_disk_the_same_hub_goes_on() {
+async fn after_a_full_disk_the_same_hub_continues() {
     for call in 0..calls_of_a_sound_run().await {
         let journal = Faulty::new(Some(Fault::Full { call }));
         let hub = InProcess::start(journal);
@@ -179,7 +179,7 @@ async fn after_a_full_disk_the_same_hub_goes_on() {
 }
 
 #[tokio::test]
-async fn on_a_full_disk_waits_and_acknowledgements_go_on_and_what_is_due_is_said_later() {
+async fn on_a_full_disk_waits_and_acks_continue_and_due_notifications_are_published_later() {
     let journal = Faulty::new(None);
     let hub = InProcess::start(journal.clone());
     let clock = hub.clock();
@@ -188,7 +188,7 @@ async fn on_a_full_disk_waits_and_acknowledgements_go_on_and_what_is_due_is_said
     let listens = "/sessions/w1/listeners/boss?within=1";
     assert_eq!(hub.put(listens).await.0, 201);
     journal.breaks(Fault::Low);
-    // Longer than what is expected within a second.
+    // Longer than the listener's deadline of one second.
     let waited = hub.get("/wait?inbox=elsewhere&timeout=2");
     let waited = tokio::time::timeout(Duration::from_secs(20), waited).await;
     assert_eq!(waited.expect("a wait ends").0, 204);
@@ -206,12 +206,12 @@ async fn on_a_full_disk_waits_and_acknowledgements_go_on_and_what_is_due_is_said
 }
 
 #[tokio::test]
-async fn a_reader_is_told_what_cannot_be_read() {
+async fn a_reader_gets_a_gap_for_unreadable_records() {
     let journal = Faulty::new(None);
     let hub = InProcess::start(journal.clone());
     hub.publish("k", "lost").await;
     hub.stop();
-    // After a restart nothing is in memory: the reader depends on the disk.
+    // After the restart no record is in memory, so the reader depends on the disk.
     let hub = InProcess::start(journal.clone());
     journal.breaks(Fault::Corrupt);
     let text = hub

@@ -1,4 +1,4 @@
-//! Bad input: a clear problem with a code and a hint, nothing stored, and the hub goes on.
+//! Bad input: a problem with a code and a hint, nothing stored, and the hub stays up.
 
 use hub_harness::Answer;
 
@@ -7,7 +7,7 @@ mod callers;
 mod rules;
 mod transport;
 
-/// Asserts what a bad request was told; that it is a sound problem with a hint the harness has checked.
+/// Asserts status and code of a response to bad input, which must be a problem. The harness has validated its hint.
 #[track_caller]
 fn assert_told(what: &str, answer: &Answer, status: u16, code: &str) {
     let told = (answer.status, answer.code());

@@ -1,4 +1,4 @@
-//! Every operation of openapi.yaml does what it says.
+//! Every operation of openapi.yaml.
 
 use hub_harness::{Client, Hub};
 use serde_json::json;

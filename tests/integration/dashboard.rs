@@ -1,4 +1,4 @@
-//! How the dashboard is served, and how a person gets into it.
+//! Serving the dashboard, and signing in to it.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 const WEB: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../web");
 
-/// The paths of all files below `dir`.
+/// Returns the paths of all files below `dir`.
 fn files(dir: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(dir).expect("a directory").flatten();
     let found = entries.flat_map(|entry| {
@@ -21,7 +21,7 @@ fn files(dir: &Path) -> Vec<String> {
     found.collect()
 }
 
-/// The token of a new session.
+/// Signs in; returns the token of a new session.
 async fn session(hub: &Hub) -> String {
     let made = hub.unix().post("/login/code").send().await.expect(201);
     let login = sign_in(hub, &made.json()["code"]).await;
@@ -41,7 +41,7 @@ fn bearer(session: &str) -> String {
 }
 
 #[tokio::test]
-async fn everybody_gets_the_page_and_its_files_with_their_types() {
+async fn every_caller_gets_the_page_and_its_files_with_their_types() {
     let hub = Hub::builder().memory().start();
     let page = hub.stranger().get("/").send().await.expect(200);
     assert_eq!(page.headers["content-type"], "text/html; charset=utf-8");
@@ -62,7 +62,7 @@ async fn everybody_gets_the_page_and_its_files_with_their_types() {
 }
 
 #[tokio::test]
-async fn a_page_may_run_its_own_scripts_and_nothing_else() {
+async fn a_page_may_run_only_its_own_scripts() {
     let hub = Hub::builder().memory().start();
     for path in ["/", "/assets/index.html", "/assets/main.js"] {
         let answer = hub.stranger().get(path).send().await.expect(200);
@@ -116,7 +116,7 @@ async fn a_file_is_sent_again_only_when_it_has_changed() {
 }
 
 #[tokio::test]
-async fn no_path_leads_out_of_the_dashboards_files() {
+async fn no_path_leads_outside_the_dashboards_files() {
     let hub = Hub::builder().memory().start();
     let dots = encoded("../Cargo.toml");
     for path in [
@@ -161,7 +161,7 @@ async fn pages_of_other_ports_get_no_file() {
 }
 
 #[tokio::test]
-async fn a_code_opens_the_dashboard_once() {
+async fn a_code_signs_in_once() {
     let hub = Hub::builder().memory().start();
     for client in [hub.unix(), hub.client()] {
         let made = client.post("/login/code").send().await.expect(201);
@@ -197,7 +197,7 @@ async fn a_session_reads_listens_and_answers() {
 }
 
 #[tokio::test]
-async fn a_session_makes_no_other_session() {
+async fn a_session_cannot_create_another_session() {
     let hub = Hub::builder().memory().start();
     let bearer = bearer(&session(&hub).await);
     let code = hub.stranger().post("/login/code");
@@ -247,7 +247,7 @@ async fn neither_a_code_nor_a_session_is_logged() {
 }
 
 #[tokio::test]
-async fn a_page_that_begins_with_where_the_log_stands_misses_nothing() {
+async fn a_page_that_begins_with_the_head_of_the_log_misses_nothing() {
     let hub = Hub::start();
     let client = hub.client();
     client.notify(json!({ "msg": "before" })).await;
@@ -265,7 +265,7 @@ async fn a_page_that_begins_with_where_the_log_stands_misses_nothing() {
 }
 
 #[tokio::test]
-async fn a_person_at_another_address_reads_where_the_hub_is_and_a_program_a_problem() {
+async fn at_another_address_a_browser_gets_the_hubs_address_and_a_program_a_problem() {
     let hub = Hub::builder().memory().start();
     let at_wrong_port = |accept: &str| {
         let request = hub.stranger().get("/").header("host", "localhost:1");
@@ -280,4 +280,27 @@ async fn a_person_at_another_address_reads_where_the_hub_is_and_a_program_a_prob
     assert!(page.text().contains(&forward), "{}", page.text());
     let problem = at_wrong_port("*/*").await.expect(421);
     assert_eq!(problem.json()["code"], "wrong_host");
+}
+
+#[tokio::test]
+async fn the_hub_proves_a_session_to_a_caller_that_knows_its_end() {
+    let hub = Hub::builder().memory().start();
+    let session = session(&hub).await;
+    let (ends, _) = session.split_once('.').expect("a token");
+    let hello = |query: String| {
+        hub.stranger()
+            .get(&format!("/hello?nonce={}{query}", "0f".repeat(16)))
+            .send()
+    };
+    let of_token = hello(String::new()).await.expect(200).json();
+    let of_session = hello(format!("&session={ends}")).await.expect(200).json();
+    assert_ne!(of_token["proof"], of_session["proof"]);
+    assert!(!session.contains(of_session["proof"].as_str().expect("a proof")));
+    for none in ["0", "99999999999", "x", ""] {
+        assert_eq!(
+            hello(format!("&session={none}")).await.code(),
+            "invalid",
+            "{none}"
+        );
+    }
 }

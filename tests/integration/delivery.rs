@@ -1,9 +1,9 @@
-//! From a publisher to a waiter, and what is left after a crash.
+//! From a publisher to a waiter, and delivery after a crash.
 
-use hub_harness::{Client, Hub};
+use hub_harness::{Answer, Client, Event, Hub};
 use serde_json::{Value, json};
 
-/// The ids of an answer of `GET /wait`.
+/// Returns the ids in a response of `GET /wait`.
 fn ids(reply: &Value) -> Vec<u64> {
     let all = reply["notifications"].as_array().expect("a list");
     all.iter()
@@ -20,7 +20,7 @@ async fn drain(client: &Client, query: &str) -> Value {
         .json()
 }
 
-/// Starts a wait, and returns once the hub knows of it.
+/// Starts a wait, and returns once the hub has registered the waiter.
 async fn waiting(hub: &Hub, query: &str) -> tokio::task::JoinHandle<hub_harness::Answer> {
     let mut presence = hub.client().events("?kinds=presence").await;
     let ask = hub.client().get(&format!("/wait?{query}"));
@@ -29,8 +29,18 @@ async fn waiting(hub: &Hub, query: &str) -> tokio::task::JoinHandle<hub_harness:
     wait
 }
 
+/// Starts a wait, and returns it once the hub has this many waiters.
+async fn waiting_as(hub: &Hub, query: &str, waiters: usize) -> tokio::task::JoinHandle<Answer> {
+    let mut presence = hub.client().events("?kinds=presence").await;
+    let ask = hub.client().get(&format!("/wait?{query}"));
+    let wait = tokio::spawn(async move { ask.send().await });
+    let count = |event: &Event| event.data["waiters"].as_array().map(Vec::len);
+    while count(&presence.next_of("presence").await) != Some(waiters) {}
+    wait
+}
+
 #[tokio::test]
-async fn a_waiter_is_woken_and_the_publisher_is_told() {
+async fn a_waiter_is_woken_and_the_publishers_response_says_so() {
     let hub = Hub::start();
     let wait = waiting(&hub, "timeout=20").await;
     let post = json!({ "msg": "backup done", "from": "cron" });
@@ -77,7 +87,7 @@ async fn a_notification_begins_with_the_promised_fields() {
 }
 
 #[tokio::test]
-async fn what_was_answered_is_there_after_kill_9_and_what_was_acked_stays_acked() {
+async fn after_kill_9_answered_notifications_are_stored_and_acked_ones_stay_acked() {
     let mut hub = Hub::start();
     let client = hub.client();
     let first = client.say("one").await;
@@ -122,7 +132,7 @@ async fn a_lease_from_before_a_restart_still_acknowledges() {
 }
 
 #[tokio::test]
-async fn an_ack_never_covers_what_was_not_returned() {
+async fn an_ack_never_covers_ids_that_were_not_delivered() {
     let hub = Hub::builder().memory().start();
     let client = hub.client();
     client.say("one").await;
@@ -138,7 +148,7 @@ async fn an_ack_never_covers_what_was_not_returned() {
 }
 
 #[tokio::test]
-async fn acknowledging_twice_is_fine_and_a_forged_lease_is_not() {
+async fn a_repeated_ack_succeeds_and_a_forged_lease_is_refused() {
     let hub = Hub::builder().memory().start();
     let client = hub.client();
     client.say("one").await;
@@ -159,7 +169,7 @@ async fn acknowledging_twice_is_fine_and_a_forged_lease_is_not() {
 }
 
 #[tokio::test]
-async fn acknowledging_what_was_never_put_there_is_an_error_and_changes_nothing() {
+async fn an_ack_of_ids_never_put_into_the_inbox_is_an_error_and_changes_nothing() {
     let hub = Hub::builder().memory().start();
     let client = hub.client();
     let here = client.say("here").await;
@@ -197,7 +207,7 @@ async fn the_last_batch_is_acknowledged_with_the_next_wait() {
 }
 
 #[tokio::test]
-async fn a_second_waiter_is_refused_and_told_who_waits() {
+async fn a_second_waiter_is_refused_with_the_name_of_the_first() {
     let hub = Hub::builder().memory().start();
     let wait = waiting(&hub, "inbox=primary&timeout=20&as=first&session=boss").await;
     let held = hub
@@ -222,7 +232,7 @@ async fn a_second_waiter_is_refused_and_told_who_waits() {
 }
 
 #[tokio::test]
-async fn the_same_key_is_stored_once_also_after_a_crash() {
+async fn a_request_with_the_same_key_is_stored_once_also_after_a_crash() {
     let mut hub = Hub::start();
     let send = |hub: &Hub, body: &'static str| {
         hub.client()
@@ -256,7 +266,7 @@ async fn a_batch_is_stored_whole_or_not_at_all() {
 }
 
 #[tokio::test]
-async fn a_newer_one_with_the_same_key_takes_the_place_of_a_pending_one() {
+async fn a_newer_notification_supersedes_a_pending_one_with_the_same_key() {
     let hub = Hub::builder().memory().start();
     let client = hub.client();
     let say =
@@ -279,7 +289,7 @@ async fn a_newer_one_with_the_same_key_takes_the_place_of_a_pending_one() {
 }
 
 #[tokio::test]
-async fn a_misaddressed_message_is_loud() {
+async fn a_misaddressed_message_returns_a_hint() {
     let hub = Hub::builder().memory().start();
     let _wait = waiting(&hub, "timeout=20&project=here").await;
     let post = json!({ "msg": "hello?", "project": "there" });
@@ -329,7 +339,7 @@ async fn an_expired_notification_is_not_offered() {
 }
 
 #[tokio::test]
-async fn a_wait_that_is_over_says_204_and_one_for_a_barrier_what_is_missing() {
+async fn a_wait_that_times_out_returns_204_and_a_barrier_its_missing_sessions() {
     let hub = Hub::builder().memory().start();
     let client = hub.client();
     client
@@ -351,7 +361,7 @@ async fn a_wait_that_is_over_says_204_and_one_for_a_barrier_what_is_missing() {
 }
 
 #[tokio::test]
-async fn replies_come_to_rest_after_eight() {
+async fn replies_stop_waking_after_eight_hops() {
     let hub = Hub::builder().memory().start();
     let client = hub.client();
     let mut last = client.say("ping").await;
@@ -372,4 +382,91 @@ async fn replies_come_to_rest_after_eight() {
     assert_eq!(published["woken"], 0, "the ninth reply");
     client.say("a new thought").await;
     wait.await.unwrap().expect(200);
+}
+
+#[tokio::test]
+async fn a_head_request_of_a_wait_leases_nothing() {
+    let hub = Hub::builder().memory().start();
+    let client = hub.client();
+    let id = client.say("for who waits").await;
+    let head = client.ask("HEAD", "/wait?timeout=0").send().await;
+    assert_eq!(
+        (head.status, &head.headers["allow"]),
+        (405, &"GET".parse().expect("a value"))
+    );
+    let batch = client
+        .get("/wait?timeout=0")
+        .send()
+        .await
+        .expect(200)
+        .json();
+    assert_eq!(batch["notifications"][0]["id"], id);
+    assert_eq!(batch["notifications"][0].get("redelivered"), None);
+}
+
+#[tokio::test]
+async fn a_notification_that_woke_a_waiter_has_no_hint_about_missing_waiters() {
+    let hub = Hub::builder().memory().start();
+    let client = hub.client();
+    let _elsewhere = waiting_as(&hub, "timeout=20&project=there", 1).await;
+    let _here = waiting_as(&hub, "timeout=20&project=here", 2).await;
+    let post = json!({ "msg": "done", "project": "here" });
+    let published = client.post("/notify").json(&post).send().await;
+    let published = published.expect(201).json();
+    assert_eq!(published["woken"], 1, "{published}");
+    assert_eq!(published.get("hint"), None, "{published}");
+    let register = client.put("/sessions/w1").json(&json!({}));
+    register.send().await.expect(201);
+    client.delete("/sessions/w1").send().await.expect(200);
+    let _wait = waiting_as(&hub, "timeout=20&inbox=w1", 2).await;
+    let post = json!({ "msg": "done", "to": "w1" });
+    let published = client.post("/notify").json(&post).send().await;
+    let published = published.expect(201).json();
+    assert_eq!(published["woken"], 1, "{published}");
+    assert_eq!(published.get("hint"), None, "{published}");
+}
+
+#[tokio::test]
+async fn hints_and_traces_name_sessions_by_their_names() {
+    let hub = Hub::builder()
+        .memory()
+        .set("wake.per_sender_per_minute=1")
+        .start();
+    let client = hub.client();
+    for (id, name) in [("0b1c-7d", "login"), ("77aa-01", "deploy")] {
+        let put = client.put(&format!("/sessions/{id}"));
+        put.json(&json!({ "name": name })).send().await.expect(201);
+    }
+    let say = async || {
+        let post = json!({ "from": "0b1c-7d", "to": "77aa-01", "type": "message", "msg": "x" });
+        client
+            .post("/notify")
+            .json(&post)
+            .send()
+            .await
+            .expect(201)
+            .json()
+    };
+    let wait = waiting_as(&hub, "timeout=20&session=77aa-01", 1).await;
+    assert_eq!(say().await["woken"], 1);
+    wait.await.expect("an answer").expect(200);
+    let _wait = waiting_as(&hub, "timeout=20&session=77aa-01", 1).await;
+    let held = say().await;
+    let hint = held["hint"].as_str().expect("a hint");
+    assert!(
+        hint.contains("1 wakes a minute by login") && hint.contains("'deploy'"),
+        "{hint}"
+    );
+    let path = format!("/notifications/{}/trace", held["id"]);
+    let trace = client.get(&path).send().await.expect(200).json();
+    let steps = trace["steps"].as_array().expect("steps");
+    let limit = &steps.last().expect("a step")["limit"];
+    assert_eq!(*limit, "1 wakes a minute by login");
+    let own = json!({ "from": "77aa-01", "to": "77aa-01", "msg": "x" });
+    let own = client.post("/notify").json(&own).send().await;
+    let hint = own.expect(201).json()["hint"].clone();
+    assert!(
+        hint.as_str().expect("a hint").contains("'deploy'"),
+        "{hint}"
+    );
 }

@@ -1,4 +1,4 @@
-//! Streams: nothing is skipped without being said.
+//! Event streams: every skipped record is reported.
 
 use hub_harness::{Event, Events, Hub};
 use serde_json::json;
@@ -18,7 +18,7 @@ async fn say_all(hub: &Hub, texts: &[&str]) {
     }
 }
 
-/// Reconnects with what a browser would send.
+/// Reconnects with the headers that a browser would send.
 async fn resume(hub: &Hub, last: &Event) -> Events {
     hub.client()
         .get("/events")
@@ -28,7 +28,7 @@ async fn resume(hub: &Hub, last: &Event) -> Events {
 }
 
 #[tokio::test]
-async fn a_reconnecting_reader_gets_what_it_missed_also_over_a_restart() {
+async fn a_reconnecting_reader_gets_missed_events_also_after_a_restart() {
     let mut hub = Hub::start();
     let mut events = hub.client().events("?since=0").await;
     say_all(&hub, &["one"]).await;
@@ -45,7 +45,7 @@ async fn a_reconnecting_reader_gets_what_it_missed_also_over_a_restart() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_thousand_readers_that_come_back_at_once_miss_nothing() {
+async fn a_thousand_readers_that_reconnect_at_once_miss_nothing() {
     let mut hub = Hub::start();
     say_all(&hub, &["before"]).await;
     hub.kill_9();
@@ -66,7 +66,7 @@ async fn a_thousand_readers_that_come_back_at_once_miss_nothing() {
 }
 
 #[tokio::test]
-async fn a_new_reader_gets_only_what_comes_and_one_from_zero_gets_all() {
+async fn a_reader_without_a_cursor_gets_new_events_and_one_from_zero_gets_all() {
     let hub = Hub::builder().memory().start();
     say_all(&hub, &["one"]).await;
     let mut live = hub.client().events("").await;
@@ -77,7 +77,7 @@ async fn a_new_reader_gets_only_what_comes_and_one_from_zero_gets_all() {
 }
 
 #[tokio::test]
-async fn a_place_that_does_not_exist_here_is_reset_and_goes_on_live() {
+async fn a_reader_with_an_unknown_cursor_is_reset_and_continues_live() {
     let hub = Hub::builder().memory().start();
     say_all(&hub, &["one"]).await;
     for id in ["nonsense", "ffffffffffffffff-1", "999"] {
@@ -95,7 +95,7 @@ async fn a_place_that_does_not_exist_here_is_reset_and_goes_on_live() {
 }
 
 #[tokio::test]
-async fn after_a_reset_with_its_history_no_reader_shows_what_was_said() {
+async fn after_a_reset_with_history_no_reader_gets_past_notifications() {
     let mut hub = Hub::start();
     let say = async |hub: &Hub, project: &str, kind: &str, msg: &str| {
         let post = json!({ "project": project, "type": kind, "msg": msg, "from": "w1" });
@@ -170,7 +170,7 @@ async fn a_reader_behind_the_ring_gets_everything_from_the_disk() {
 }
 
 #[tokio::test]
-async fn a_filter_chooses_and_the_ids_go_on_rising() {
+async fn a_filtered_stream_has_rising_ids() {
     let hub = Hub::builder().memory().start();
     let mut events = hub
         .client()
@@ -190,7 +190,7 @@ async fn a_filter_chooses_and_the_ids_go_on_rising() {
 }
 
 #[tokio::test]
-async fn what_becomes_of_notifications_is_told_on_request() {
+async fn deliveries_are_sent_on_request() {
     let hub = Hub::builder().memory().start();
     let client = hub.client();
     let mut events = client.events("?kinds=delivery,seen").await;
@@ -218,7 +218,7 @@ async fn what_becomes_of_notifications_is_told_on_request() {
     );
 }
 
-/// The next delivery's state, numbers and inbox.
+/// Returns state, ids and inbox of the next delivery event.
 async fn delivery(events: &mut Events) -> serde_json::Value {
     let data = events.next_of("delivery").await.data;
     assert!(data["at"].is_string(), "{data}");
@@ -226,7 +226,7 @@ async fn delivery(events: &mut Events) -> serde_json::Value {
 }
 
 #[tokio::test]
-async fn each_end_of_a_delivery_is_told_with_its_numbers_and_its_inbox() {
+async fn each_end_of_a_delivery_is_sent_with_its_ids_and_inbox() {
     let hub = Hub::builder().memory().start();
     let client = hub.client();
     let keyed = |msg| json!({ "msg": msg, "to": "w1", "key": "k" });
@@ -271,7 +271,7 @@ async fn each_end_of_a_delivery_is_told_with_its_numbers_and_its_inbox() {
 }
 
 #[tokio::test]
-async fn what_a_session_is_shown_is_emitted_and_acked_by_its_next_event() {
+async fn an_item_shown_to_a_session_is_emitted_and_acked_by_its_next_event() {
     let hub = Hub::builder().memory().start();
     let client = hub.client();
     let event = async |name: &str| {
@@ -311,7 +311,7 @@ async fn what_a_session_is_shown_is_emitted_and_acked_by_its_next_event() {
 }
 
 #[tokio::test]
-async fn who_waits_is_told_whole_at_first_and_at_every_change() {
+async fn presence_is_sent_in_full_at_first_and_at_every_change() {
     let hub = Hub::builder().memory().start();
     let mut presence = hub.client().events("?kinds=presence").await;
     assert_eq!(
@@ -327,16 +327,64 @@ async fn who_waits_is_told_whole_at_first_and_at_every_change() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_stream_that_says_nothing_says_that_it_lives() {
+async fn an_idle_stream_sends_keep_alives() {
     let hub = Hub::builder().memory().start();
     let mut reader = hub.raw();
     let head = reader.head("GET", "/events");
     reader.send(format!("{head}\r\n"));
     assert_eq!(reader.answer().expect("an answer").status, 200);
-    assert!(reader.line().expect("a preface").starts_with("retry: "));
+    for field in ["retry: ", "id: ", "event: start", "data: {"] {
+        let line = reader.line().expect("the first event");
+        assert!(line.starts_with(field), "{line}");
+    }
     for comment in ["", ":", ""] {
         assert_eq!(reader.line().as_deref(), Some(comment));
     }
+}
+
+#[tokio::test]
+async fn a_reader_that_disconnected_before_any_event_resumes_from_the_first() {
+    let hub = Hub::builder().memory().start();
+    let client = hub.client();
+    client.say("before").await;
+    let first = client.events("").await.any().await.expect("an event");
+    assert_eq!(
+        (first.name.as_str(), &first.data["after"]),
+        ("start", &json!(1))
+    );
+    let id = client.say("in between").await;
+    let ask = client.get("/events").header("last-event-id", &first.id);
+    let mut events = ask.stream().await;
+    assert_eq!(events.next_of("notification").await.data["id"], id);
+}
+
+#[tokio::test]
+async fn lists_are_separated_by_commas_or_repeated() {
+    let hub = Hub::builder().memory().start();
+    let client = hub.client();
+    for kind in ["progress", "complete", "error"] {
+        client.notify(json!({ "msg": kind, "type": kind })).await;
+    }
+    for types in ["types=progress,error", "types=progress&types=error"] {
+        let page = client.get(&format!("/notifications?{types}")).send().await;
+        let found = page.expect(200).json()["notifications"].clone();
+        assert_eq!(found.as_array().map(Vec::len), Some(2), "{types}");
+        let mut events = client.events(&format!("?since=0&{types}")).await;
+        for kind in ["progress", "error"] {
+            assert_eq!(events.next_of("notification").await.data["type"], kind);
+        }
+    }
+    let wait = client
+        .get("/wait?timeout=0&inbox=a&inbox=primary&types=error&types=waiting")
+        .send()
+        .await;
+    let got = wait.expect(200).json();
+    assert_eq!(got["notifications"][0]["msg"], "error");
+    client
+        .events("?kinds=presence&kinds=seen")
+        .await
+        .next_of("presence")
+        .await;
 }
 
 #[tokio::test]
@@ -345,4 +393,54 @@ async fn streams_end_when_the_hub_stops() {
     let mut events = hub.client().events("").await;
     assert!(hub.stop().success());
     assert_eq!(events.next().await, None);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_text_can_inject_a_line_into_a_stream() {
+    let hub = Hub::builder().memory().start();
+    let client = hub.client();
+    let forged = "x\r\n\r\nid: 00-999\revent: reset\ndata: {}\u{2028}\u{85}\n\n";
+    client
+        .notify(json!({ "msg": forged, "title": forged, "key": forged, "data": { forged: [forged] }, "to": "ops" }))
+        .await;
+    let pretty = "{\n\"msg\":\"y\",\r\n\"data\":{\n\"event\":\r1\n}\n}\n";
+    client.post("/notify").body(pretty).send().await.expect(201);
+    client
+        .put("/sessions/w1")
+        .json(
+            &json!({ "name": forged, "title": forged, "cwd": forged, "metadata": { "x": forged } }),
+        )
+        .send()
+        .await;
+    let waiting = client
+        .get("/wait?inbox=ops&as=a%20b&timeout=0")
+        .send()
+        .await
+        .expect(200);
+    let ack = json!({ "lease": waiting.json()["lease"], "by": forged });
+    client.post("/inboxes/ops/ack").json(&ack).send().await;
+    client.say("the end").await;
+    let mut raw = hub.raw();
+    let head = raw.head(
+        "GET",
+        "/events?since=0&kinds=notification,delivery,session,seen,presence",
+    );
+    raw.send(head + "\r\n");
+    while raw.line().expect("a head") != "\r" {}
+    for _ in 0..1000 {
+        let line = raw.line().expect("a stream");
+        let known = ["retry: ", "id: ", "event: ", "data: {"];
+        assert!(
+            line.is_empty() || known.iter().any(|it| line.starts_with(it)),
+            "{line:?}"
+        );
+        assert!(
+            !line.contains('\r') && !line.starts_with("id: 00-999") && line != "event: reset",
+            "{line:?}"
+        );
+        if line.contains("the end") {
+            return;
+        }
+    }
+    panic!("the stream does not end");
 }

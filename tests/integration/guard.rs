@@ -1,17 +1,17 @@
-//! Who may speak at all: every route, and those that do not exist, against every kind of caller.
+//! The guard: every route, and unknown ones, against every kind of caller.
 
 use hub_harness::{Ask, Client, Hub, Operation};
 use hubd::clock::Now;
 use hubd::login::Session;
 use hubd::secret::Token;
 
-/// A way to come to the hub, and what a protected route says to it.
+/// A kind of caller, and the response of a protected route to it.
 struct Caller {
     name: &'static str,
     ask: fn(&Callers, &str, &str) -> Ask,
-    /// The status; `None` means that it may pass.
+    /// The status; `None` if the caller may pass.
     refused: Option<u16>,
-    /// Whether public routes refuse it as well.
+    /// Whether public routes refuse the caller as well.
     even_from_public: bool,
 }
 
@@ -73,7 +73,7 @@ const fn caller(
     }
 }
 
-/// Requests that get as far as the router, and no further than their own validation where they would wait or store.
+/// Returns requests that reach the router, and fail its validation if they would otherwise wait or store something.
 fn requests(operations: &[Operation]) -> Vec<(String, String, bool)> {
     let concrete = |operation: &Operation| {
         let path = operation
@@ -106,7 +106,7 @@ fn requests(operations: &[Operation]) -> Vec<(String, String, bool)> {
 }
 
 #[tokio::test]
-async fn every_route_asks_everybody_who_they_are() {
+async fn every_route_checks_every_caller() {
     let hub = Hub::builder().memory().start();
     let callers = Callers::of(&hub);
     for (method, path, public) in requests(hub.contract().operations()) {
@@ -118,7 +118,7 @@ async fn every_route_asks_everybody_who_they_are() {
                 .filter(|_| !public || caller.even_from_public)
             {
                 Some(status) => assert_eq!(answer.status, status, "{what}"),
-                // A session would otherwise outlive its end by codes of its own making.
+                // Otherwise a session could outlive its end by creating codes of its own.
                 None if caller.name == "a dashboard's session" && path == "/login/code" => {
                     assert_eq!(answer.code(), "needs_token", "{what}");
                 }
@@ -135,7 +135,7 @@ async fn every_route_asks_everybody_who_they_are() {
 }
 
 #[tokio::test]
-async fn what_a_page_can_send_by_itself_is_refused() {
+async fn a_request_that_a_page_can_send_by_itself_is_refused() {
     let hub = Hub::builder().memory().start();
     for kind in [
         "text/plain",
@@ -170,7 +170,7 @@ async fn both_loopback_addresses_answer_under_each_name() {
 }
 
 #[tokio::test]
-async fn a_host_that_is_allowed_may_be_anything_else() {
+async fn an_allowed_host_may_be_any_other_name() {
     let hub = Hub::builder()
         .memory()
         .set("allowed_hosts=['hub.example']")

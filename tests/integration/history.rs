@@ -1,4 +1,4 @@
-//! What a feed and its details are made of.
+//! Queries of the feed and of its details.
 
 use hub_harness::{Client, Hub};
 use serde_json::{Value, json};
@@ -23,7 +23,7 @@ async fn reply(client: &Client, to: u64) -> u64 {
 }
 
 #[tokio::test]
-async fn a_thread_is_whole_from_each_of_its_notifications_and_oldest_first() {
+async fn a_thread_is_complete_from_each_of_its_notifications_and_oldest_first() {
     let hub = Hub::builder().memory().start();
     let client = hub.client();
     let root = client.say("root").await;
@@ -41,7 +41,7 @@ async fn a_thread_is_whole_from_each_of_its_notifications_and_oldest_first() {
 }
 
 #[tokio::test]
-async fn a_thread_keeps_what_was_asked_for_however_little_room_there_is() {
+async fn a_thread_includes_the_requested_notification_at_any_limit() {
     let hub = Hub::builder().memory().start();
     let client = hub.client();
     let root = client.say("root").await;
@@ -55,7 +55,7 @@ async fn a_thread_keeps_what_was_asked_for_however_little_room_there_is() {
 }
 
 #[tokio::test]
-async fn an_answer_is_in_the_thread_of_its_question_with_what_became_of_both() {
+async fn an_answer_is_in_the_thread_of_its_question_with_both_deliveries() {
     let hub = Hub::builder().memory().start();
     let client = hub.client();
     let asked = json!({ "msg": "?", "from": "w1", "type": "question" });
@@ -78,7 +78,7 @@ async fn an_answer_is_in_the_thread_of_its_question_with_what_became_of_both() {
 }
 
 #[tokio::test]
-async fn a_feed_is_chosen_by_type_priority_project_session_and_text_and_tells_what_was_superseded()
+async fn a_feed_is_filtered_by_type_priority_project_session_or_text_and_marks_a_superseded_entry()
 {
     let hub = Hub::builder().memory().start();
     let client = hub.client();
@@ -112,4 +112,67 @@ async fn a_feed_is_chosen_by_type_priority_project_session_and_text_and_tells_wh
     ] {
         assert_eq!(ids(&client, query).await, expected, "{query}");
     }
+}
+
+/// Publishes batches of notifications that go to no inbox.
+async fn fill(client: &Client, batches: usize) {
+    let posts = vec![json!({ "msg": "x", "from": "f", "type": "progress" }); 1000];
+    for _ in 0..batches {
+        let post = client.post("/notify").json(&json!(posts));
+        post.send().await.expect(201);
+    }
+}
+
+/// Returns every page from `path` on, following `next`.
+async fn pages(client: &Client, path: &str, place: &str) -> Vec<Value> {
+    let mut pages = Vec::new();
+    let mut ask = path.to_owned();
+    loop {
+        let page = client.get(&ask).send().await.expect(200).json();
+        let next = page["next"].as_u64();
+        pages.push(page);
+        let Some(next) = next else { return pages };
+        let sign = if path.contains('?') { '&' } else { '?' };
+        ask = format!("{path}{sign}{place}={next}");
+    }
+}
+
+#[tokio::test]
+async fn the_pages_of_a_long_log_are_complete_and_marked_as_partial() {
+    let hub = Hub::builder().memory().start();
+    let client = hub.client();
+    let root = client.say("the needle").await;
+    let early = reply(&client, root).await;
+    let other = client.say("another").await;
+    let others = reply(&client, other).await;
+    fill(&client, 201).await;
+    let late = reply(&client, early).await;
+    reply(&client, others).await;
+    let latest = reply(&client, late).await;
+    let ack = json!({ "ids": [root], "by": "me" });
+    let ack = client.post("/inboxes/primary/ack").json(&ack);
+    ack.send().await.expect(200);
+
+    let traces = pages(&client, &format!("/notifications/{root}/trace"), "after").await;
+    let partial: Vec<bool> = traces.iter().map(|it| it["partial"] == true).collect();
+    assert_eq!(partial, [true, false]);
+    let steps = traces.iter().filter_map(|it| it["steps"].as_array());
+    let states: Vec<&Value> = steps.flatten().map(|step| &step["state"]).collect();
+    assert_eq!(states, ["stored", "acked"]);
+
+    for id in [root, latest] {
+        let path = format!("/notifications?thread={id}");
+        let thread = pages(&client, &path, "after").await;
+        assert_eq!(thread[0]["partial"], true);
+        let said = thread
+            .iter()
+            .filter_map(|it| it["notifications"].as_array());
+        let ids: Vec<u64> = said.flatten().filter_map(|it| it["id"].as_u64()).collect();
+        assert_eq!(ids, [root, early, late, latest], "{id}");
+    }
+
+    let search = pages(&client, "/notifications?q=needle", "before").await;
+    let (last, before) = search.split_last().expect("a page");
+    assert_eq!(last["notifications"][0]["id"], root);
+    assert!(!before.is_empty() && before.iter().all(|page| page["partial"] == true));
 }

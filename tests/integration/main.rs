@@ -1,4 +1,4 @@
-//! The hub from outside: a real hubd, real sockets, and every answer held against the contract.
+//! The hub from outside: a real hubd, real sockets, and every response validated against the contract.
 
 mod bad_requests;
 mod contract;
@@ -8,9 +8,11 @@ mod events;
 mod guard;
 mod history;
 mod hooks;
+mod identity;
 mod limits;
 mod preferences;
 mod questions;
+mod redelivery;
 mod secrets;
 mod sessions;
 mod stats;

@@ -33,7 +33,7 @@ async fn preferences_are_empty_until_they_are_set_and_then_outlive_a_crash() {
 }
 
 #[tokio::test]
-async fn whoever_watches_is_told_of_other_preferences_and_not_of_the_same_again() {
+async fn streams_receive_changed_preferences_but_not_equal_ones() {
     let hub = Hub::builder().memory().start();
     let client = hub.client();
     let mut events = client.events("?kinds=preferences").await;
@@ -47,7 +47,7 @@ async fn whoever_watches_is_told_of_other_preferences_and_not_of_the_same_again(
 }
 
 #[tokio::test]
-async fn a_zone_is_named_as_the_database_names_it() {
+async fn a_time_zone_has_the_spelling_of_the_database() {
     let hub = Hub::builder().memory().start();
     let client = hub.client();
     let quiet = json!({ "quiet": { "from": "22:00", "to": "07:00", "zone": "america/new_york" } });
@@ -57,7 +57,7 @@ async fn a_zone_is_named_as_the_database_names_it() {
 }
 
 #[tokio::test]
-async fn preferences_that_mean_nothing_are_refused_with_what_to_do() {
+async fn invalid_preferences_are_refused_with_what_to_do() {
     let hub = Hub::builder().memory().start();
     let client = hub.client();
     let quiet = |from, to, zone: &str| json!({ "quiet": { "from": from, "to": to, "zone": zone } });

@@ -1,11 +1,11 @@
-//! Questions over HTTP: whether an answer reaches whoever asked, where it goes, and what a reset makes of them.
+//! Questions over HTTP: reachability of the asker, the inbox of the answer, and resets.
 
 use hub_harness::{Client, Events, Hub};
 use serde_json::{Value, json};
 
 const PLACE: &str = "host=mill&pane=%257";
 
-/// Posts a hook event of session `w1`; what the agent is told.
+/// Posts a hook event of session `w1`; returns the hub's reply to the agent.
 async fn hook(client: &Client, event: Value) -> Value {
     let mut payload = json!({ "session_id": "w1", "cwd": "/r/w1" });
     let all = payload.as_object_mut().expect("an object");
@@ -35,13 +35,13 @@ async fn answer(client: &Client, id: &Value, answer: &str) -> Value {
     answer.send().await.expect(201).json()
 }
 
-/// Reads presence until exactly these are held.
+/// Reads presence until exactly these permission requests are held.
 async fn until_held(presence: &mut Events, held: Value) {
     while presence.next_of("presence").await.data["held"] != held {}
 }
 
 #[tokio::test]
-async fn an_answer_reaches_who_asks_through_an_inbox() {
+async fn an_answer_reaches_an_asker_with_an_inbox() {
     let hub = Hub::builder().memory().start();
     let client = hub.client();
     let id = client
@@ -61,7 +61,7 @@ async fn an_answer_reaches_who_asks_through_an_inbox() {
 }
 
 #[tokio::test]
-async fn a_dialog_in_the_agents_terminal_is_answered_there_and_it_is_told_where() {
+async fn an_answer_to_a_terminal_dialog_is_refused_with_its_place() {
     let hub = Hub::builder().memory().set("approvals=true").start();
     let client = hub.client();
     for (tool, input) in [
@@ -81,17 +81,37 @@ async fn a_dialog_in_the_agents_terminal_is_answered_there_and_it_is_told_where(
             question["where"],
             json!({ "host": "mill", "cwd": "/r/w1", "pane": "%7" })
         );
-        let answered = answer(&client, &question["id"], "A").await;
+        let refused = refused(&client, &question["id"]).await;
+        assert_eq!(refused["where"], question["where"]);
+        let why = "w1 shows this in a dialog of its own: answer it there (host mill, /r/w1, tmux pane %7)";
+        assert_eq!(refused["detail"], why);
+        let still = open(&client).await;
         assert_eq!(
-            (&answered["state"], &answered["deliverable"]),
-            (&json!("answered"), &json!(false))
+            (&still["id"], &still["state"]),
+            (&question["id"], &json!("open"))
         );
         hook(&client, json!({ "hook_event_name": "PostToolUse" })).await;
     }
 }
 
+/// Returns the problem with which an answer is refused, the same for both ways of answering.
+async fn refused(client: &Client, id: &Value) -> Value {
+    let path = format!("/questions/{id}/answer");
+    let answer = client.post(&path).json(&json!({ "answer": "A" }));
+    let refused = answer.send().await.expect(409).json();
+    let said = json!({ "msg": "A", "from": "person", "type": "answer", "reply_to": id });
+    let said = client.post("/notify").json(&said).send().await;
+    let same = said.expect(409).json();
+    assert_eq!(refused, same);
+    assert_eq!(
+        (&refused["code"], &refused["question"]),
+        (&json!("answer_in_terminal"), id)
+    );
+    refused
+}
+
 #[tokio::test]
-async fn a_permission_is_deliverable_while_its_request_is_held_and_no_longer() {
+async fn a_permission_is_deliverable_only_while_its_request_is_held() {
     let hub = Hub::builder().memory().set("approvals=true").start();
     let client = hub.client();
     let mut presence = client.events("?kinds=presence").await;
@@ -111,10 +131,11 @@ async fn a_permission_is_deliverable_while_its_request_is_held_and_no_longer() {
     let question = open(&client).await;
     assert_eq!(question["deliverable"], false, "{question}");
     assert_eq!(question["where"]["cwd"], "/r/w1");
+    refused(&hub.person().await, &id).await;
 }
 
 #[tokio::test]
-async fn the_answer_that_a_held_request_gets_says_that_it_reaches_it() {
+async fn the_response_to_an_answer_of_a_held_request_says_that_it_reaches_it() {
     let hub = Hub::builder().memory().set("approvals=true").start();
     let client = hub.client();
     let mut presence = client.events("?kinds=presence").await;
@@ -129,11 +150,13 @@ async fn the_answer_that_a_held_request_gets_says_that_it_reaches_it() {
             break held;
         }
     };
-    let answered = answer(&client, &held[0], "allow").await;
+    let answered = answer(&hub.person().await, &held[0], "allow").await;
     assert_eq!(answered["deliverable"], true, "{answered}");
     let told = ask.await.expect("a reply");
     assert_eq!(told["hookSpecificOutput"]["decision"]["behavior"], "allow");
     until_held(&mut presence, json!([])).await;
+    let inbox = client.get("/wait?inbox=w1&timeout=0").send().await;
+    inbox.expect(204);
 }
 
 #[tokio::test]
@@ -147,10 +170,11 @@ async fn a_permission_that_is_not_held_is_given_in_the_terminal() {
         (&json!("approval"), &json!(false))
     );
     assert_eq!(question["where"]["pane"], "%7");
+    refused(&hub.person().await, &question["id"]).await;
 }
 
 #[tokio::test]
-async fn nobody_is_reached_who_is_over() {
+async fn an_ended_session_is_unreachable() {
     let hub = Hub::builder().memory().start();
     let client = hub.client();
     let info = json!({ "host": "mill" });
@@ -178,7 +202,7 @@ async fn wake(client: &Client, session: &str) -> Value {
 }
 
 #[tokio::test]
-async fn a_session_says_whether_something_wakes_it() {
+async fn a_session_shows_whether_it_can_be_woken() {
     let hub = Hub::builder().memory().start();
     let client = hub.client();
     client
@@ -199,7 +223,7 @@ async fn a_session_says_whether_something_wakes_it() {
     let waits = tokio::spawn(async move { waits.send().await });
     presence.until_waiting("w2").await;
     assert_eq!(wake(&client, "w2").await, "live");
-    // The connection breaks; nothing else happens.
+    // Breaks the connection, and nothing else.
     waits.abort();
     while presence.next_of("presence").await.data["waiters"] != json!([]) {}
     assert_eq!(wake(&client, "w2").await, "stale");
@@ -215,7 +239,7 @@ async fn ask(client: &Client, project: &str) -> u64 {
 }
 
 #[tokio::test]
-async fn an_answer_that_names_no_project_belongs_to_that_of_its_question() {
+async fn an_answer_without_a_project_belongs_to_its_questions_project() {
     let hub = Hub::builder().memory().start();
     let client = hub.client();
     let (first, second) = (ask(&client, "/a").await, ask(&client, "/b").await);
@@ -236,7 +260,7 @@ async fn an_answer_that_names_no_project_belongs_to_that_of_its_question() {
 }
 
 #[tokio::test]
-async fn a_reset_withdraws_what_is_asked_and_tells_who_waits_for_the_answer() {
+async fn a_reset_withdraws_questions_and_ends_the_waits_for_their_answers() {
     let hub = Hub::builder().memory().start();
     let client = hub.client();
     let mut events = client.events("?kinds=question").await;
@@ -258,4 +282,92 @@ async fn a_reset_withdraws_what_is_asked_and_tells_who_waits_for_the_answer() {
     );
     let answer = waiting.await.expect("an answer").expect(200).json();
     assert_eq!(answer["state"], "withdrawn");
+}
+
+#[tokio::test]
+async fn a_reply_without_a_type_answers_the_question_from_any_project() {
+    let hub = Hub::builder().memory().start();
+    let client = hub.client();
+    let dir = hub_harness::encoded(hub.scratch().to_str().expect("UTF-8"));
+    for (kind, query) in [
+        (None, ""),
+        (Some("message"), ""),
+        (None, &*format!("?cwd={dir}")),
+    ] {
+        let id = ask(&client, "/a").await;
+        let mut reply = json!({ "msg": "postgres", "from": "lead", "reply_to": id });
+        if let Some(kind) = kind {
+            reply["type"] = json!(kind);
+        }
+        let said = client.post(&format!("/notify{query}")).json(&reply);
+        let said = said.send().await.expect(201).json();
+        assert_eq!(said["project"], "/a");
+        let asked = client.get(&format!("/questions/{id}")).send().await;
+        let asked = asked.expect(200).json();
+        assert_eq!(
+            (&asked["state"], &asked["answer"]),
+            (&json!("answered"), &json!("postgres"))
+        );
+        let answer = client.get(&format!("/notifications/{}", said["id"]));
+        let answer = answer.send().await.expect(200).json();
+        assert_eq!(
+            (&answer["type"], &answer["title"]),
+            (&json!("answer"), &json!("which?"))
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_reply_without_a_project_belongs_to_the_original_messages_project() {
+    let hub = Hub::builder().memory().start();
+    let client = hub.client();
+    let first = json!({ "msg": "hi", "from": "w1", "type": "message", "project": "/a" });
+    let first = client.notify(first).await;
+    let reply = json!({ "msg": "hello", "from": "lead", "to": "w1", "reply_to": first });
+    let reply = client.post("/notify").json(&reply).send().await;
+    assert_eq!(reply.expect(201).json()["project"], "/a");
+}
+
+#[tokio::test]
+async fn an_answer_of_the_maximum_size_is_delivered_without_its_questions_text() {
+    let hub = Hub::builder().memory().start();
+    let client = hub.client();
+    let question = json!({ "msg": "?".repeat(300), "from": "w1", "type": "question" });
+    let id = client.notify(question).await;
+    // Each quote takes two bytes of the notification's 64 KiB.
+    let text = "\"".repeat((64 * 1024 - 350) / 2);
+    let answer = json!({ "msg": text, "from": "lead", "type": "answer", "reply_to": id });
+    let answer = client.notify(answer).await;
+    let answer = client.get(&format!("/notifications/{answer}")).send().await;
+    assert_eq!(answer.expect(200).json().get("title"), None);
+}
+
+#[tokio::test]
+async fn a_held_permission_accepts_only_a_decision() {
+    let hub = Hub::builder().memory().set("approvals=true").start();
+    let client = hub.client();
+    let mut presence = client.events("?kinds=presence").await;
+    let ask = {
+        let client = hub.client();
+        tokio::spawn(async move { hook(&client, permission()).await })
+    };
+    let held = loop {
+        let held = presence.next_of("presence").await.data["held"].clone();
+        if held != json!([]) {
+            break held;
+        }
+    };
+    let person = hub.person().await;
+    let path = format!("/questions/{}/answer", held[0]);
+    for text in ["ok", "do what you think is best", "allowed"] {
+        let vague = person.post(&path).json(&json!({ "answer": text }));
+        let refused = vague.send().await.expect(422).json();
+        let detail = refused["detail"].as_str().expect("a detail");
+        assert!(detail.contains("allow, or deny: why"), "{detail}");
+    }
+    assert_eq!(open(&client).await["state"], "open");
+    answer(&person, &held[0], "Deny: not today").await;
+    let told = ask.await.expect("a reply");
+    let decision = &told["hookSpecificOutput"]["decision"];
+    assert_eq!(decision["behavior"], "deny");
 }

@@ -1,29 +1,29 @@
-//! What nobody else may read, write or forge: the token, the state directory, the log.
+//! Secrets: the token, the state directory and the log, which no other user may read, write or forge.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use hub_harness::{Hub, encoded};
+use hub_harness::{Hub, encoded, until};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// `nobody`, on Linux.
+/// The uid of `nobody` on Linux.
 const NOBODY: u32 = 65534;
 
 fn mode(path: &Path) -> u32 {
     fs::symlink_metadata(path).expect("a file").mode() & 0o7777
 }
 
-/// A temporary directory that others may enter, so that it is the hub's own directory that keeps them out.
+/// Creates a temporary directory that other users may enter, so that only the hub's own directory keeps them out.
 fn open_dir() -> TempDir {
     let dir = tempfile::tempdir().expect("a temporary directory");
     fs::set_permissions(dir.path(), Permissions::from_mode(0o755)).expect("our own");
     dir
 }
 
-/// Tests with another user need to become one.
+/// Returns whether this process is root, which tests with another user need.
 fn is_root() -> bool {
     let root = fs::metadata("/proc/self").is_ok_and(|meta| meta.uid() == 0);
     if !root {
@@ -33,13 +33,127 @@ fn is_root() -> bool {
 }
 
 #[tokio::test]
-async fn whatever_the_umask_only_we_can_read() {
+async fn with_any_umask_only_the_owner_can_read() {
     let lax = ["sh", "-c", "umask 000; exec \"$@\"", "sh"];
     let hub = Hub::builder().under(&lax).start();
+    hub.client().say("stored").await;
     assert_eq!(mode(&hub.state_dir()), 0o700);
     for file in ["token", "auth.header", "hub.sock", "lock"] {
         assert_eq!(mode(&hub.state_dir().join(file)), 0o600, "{file}");
     }
+    assert!(hub.state_dir().join("journal/db").exists());
+    demand_closed(&hub.state_dir());
+}
+
+/// Panics if other users have any permission on a file below `dir`.
+fn demand_closed(dir: &Path) {
+    for entry in fs::read_dir(dir).expect("a directory").flatten() {
+        let path = entry.path();
+        assert_eq!(mode(&path) & 0o077, 0, "{}", path.display());
+        if path.is_dir() {
+            demand_closed(&path);
+        }
+    }
+}
+
+#[tokio::test]
+async fn another_user_who_reaches_the_socket_is_refused_all_the_same() {
+    if !is_root() {
+        return;
+    }
+    let dir = open_dir();
+    let hub = Hub::builder().state_dir(dir.path().join("state")).start();
+    // The directory is opened to other users, so that only the check of the peer's uid keeps them out.
+    fs::set_permissions(hub.state_dir(), Permissions::from_mode(0o755)).expect("our own");
+    fs::set_permissions(hub.socket(), Permissions::from_mode(0o666)).expect("our own");
+    let socket = hub.socket().display().to_string();
+    let ask = [
+        "curl",
+        "-sf",
+        "--unix-socket",
+        &socket,
+        "http://localhost/healthz",
+    ];
+    assert!(
+        Command::new(ask[0])
+            .args(&ask[1..])
+            .stdout(Stdio::null())
+            .status()
+            .expect("curl")
+            .success()
+    );
+    assert!(!as_nobody(&ask), "another user can use the socket");
+    assert!(hub.log().contains("refused another user"), "{}", hub.log());
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_code_that_another_user_saw_signs_in_nobody_but_its_owner() {
+    if !is_root() {
+        return;
+    }
+    // Root may sign in to any hub, so here the hub and its owner are another user.
+    let dir = open_dir();
+    fs::set_permissions(dir.path(), Permissions::from_mode(0o777)).expect("our own");
+    let owner = [
+        "setpriv",
+        "--reuid=65533",
+        "--regid=65533",
+        "--clear-groups",
+        "--",
+    ];
+    let hub = Hub::builder()
+        .memory()
+        .state_dir(dir.path().join("state"))
+        .under(&owner)
+        .start();
+    let made = hub.client().post("/login/code").send().await.expect(201);
+    let code = made.json()["code"].as_str().expect("a code").to_owned();
+    let body = json!({ "code": code }).to_string();
+    let url = format!("{}/login", hub.url());
+    let ask = ["curl", "-s", "--fail-with-body", "-d", &body, &url];
+    assert!(!as_nobody(&ask), "another user signed in");
+    assert!(hub.log().contains("another user"), "{}", hub.log());
+    let own = Command::new(owner[0]).args(&owner[1..]).args(ask).output();
+    let own = own.expect("setpriv");
+    assert!(
+        own.status.success(),
+        "{}",
+        String::from_utf8_lossy(&own.stdout)
+    );
+}
+
+#[tokio::test]
+async fn a_path_cannot_inject_a_line_or_a_cursor_movement_into_the_log() {
+    let dir = open_dir();
+    let state = dir.path().join("a\nforged\u{1b}[2J\u{202e}");
+    let hub = Hub::builder().memory().state_dir(&state).start();
+    symlink("/etc/passwd", state.join("status/w1")).expect("our own");
+    let log = until("the link is ignored", || {
+        let log = hub.log();
+        log.contains("is ignored").then_some(log)
+    });
+    assert!(log.contains("a\\nforged\\u001b[2J\\u202e"), "{log}");
+    for line in log.lines() {
+        assert!(!line.starts_with("forged"), "{log}");
+        assert!(!line.chars().any(hub_protocol::is_unprintable), "{log:?}");
+    }
+}
+
+#[test]
+fn a_usage_error_repeats_no_terminal_controls() {
+    let refused = Hub::builder()
+        .arg("--lis\u{1b}[2J\nhubd: forged")
+        .try_start();
+    let stderr = refused.expect_err("no such flag").stderr;
+    assert!(
+        stderr.contains("--lis\\u001b[2J\\nhubd: forged"),
+        "{stderr:?}"
+    );
+    assert!(
+        !stderr.contains('\u{1b}') && !stderr.contains("\nhubd: forged"),
+        "{stderr:?}"
+    );
 }
 
 #[tokio::test]
@@ -91,7 +205,7 @@ fn as_nobody(command: &[&str]) -> bool {
 }
 
 #[tokio::test]
-async fn a_state_directory_that_others_could_have_made_is_refused() {
+async fn a_state_directory_that_another_user_could_have_made_is_refused() {
     let dir = open_dir();
     let link = dir.path().join("link");
     let real = dir.path().join("real");
@@ -115,7 +229,7 @@ fn refuses(dir: &Path, why: &str) {
 }
 
 #[tokio::test]
-async fn a_second_hub_on_the_same_directory_or_port_says_who_is_there() {
+async fn a_second_hub_on_the_same_directory_or_port_names_the_first() {
     let hub = Hub::builder().memory().start();
     let second = Hub::builder().state_dir(hub.state_dir()).try_start();
     let second = second.expect_err("the directory is in use");
@@ -157,7 +271,7 @@ async fn the_token_appears_nowhere_else() {
 }
 
 #[tokio::test]
-async fn nothing_that_is_said_makes_a_log_line_of_its_own() {
+async fn no_text_can_inject_a_line_into_the_log() {
     let fake = "\n{\"level\":\"ERROR\",\"message\":\"fake\"}\n\u{1b}[31m";
     let hub = Hub::builder()
         .set("log.level=trace")

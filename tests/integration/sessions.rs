@@ -36,7 +36,7 @@ async fn drain(client: &Client, inbox: &str) -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn a_session_is_found_by_id_name_and_beginning_and_a_near_name_is_told() {
+async fn a_session_is_found_by_id_name_and_prefix_and_an_unknown_name_has_a_hint() {
     let hub = Hub::builder().memory().start();
     let client = hub.client();
     let made = register(&client, "0b1c2d", json!({ "name": "login form" })).await;
@@ -55,7 +55,7 @@ async fn a_session_is_found_by_id_name_and_beginning_and_a_near_name_is_told() {
 }
 
 #[tokio::test]
-async fn what_is_sent_to_a_sessions_name_is_in_its_inbox() {
+async fn a_notification_to_a_sessions_name_is_in_its_inbox() {
     let hub = Hub::builder().memory().start();
     let client = hub.client();
     register(&client, "0b1c", json!({ "name": "login" })).await;
@@ -65,7 +65,7 @@ async fn what_is_sent_to_a_sessions_name_is_in_its_inbox() {
 }
 
 #[tokio::test]
-async fn a_short_name_means_the_session_of_its_own_project() {
+async fn a_short_name_resolves_to_the_session_of_its_own_project() {
     let hub = Hub::builder().memory().start();
     let client = hub.client();
     for project in ["a", "b"] {
@@ -113,7 +113,7 @@ async fn a_listener_fires_once_and_a_repeat_is_no_error() {
 }
 
 #[tokio::test]
-async fn nobody_listens_to_a_stranger_or_to_oneself() {
+async fn listening_to_an_unknown_session_or_to_oneself_is_refused() {
     let hub = Hub::builder().memory().start();
     let client = hub.client();
     let stranger = client.put("/sessions/nobody/listeners/me").send().await;
@@ -129,7 +129,7 @@ async fn nobody_listens_to_a_stranger_or_to_oneself() {
 }
 
 #[tokio::test]
-async fn a_question_is_answered_once_and_the_asker_gets_it() {
+async fn a_question_is_answered_once_and_the_asker_gets_the_answer() {
     let hub = Hub::builder().memory().start();
     let client = hub.client();
     let ask =
@@ -171,7 +171,7 @@ async fn a_question_is_answered_once_and_the_asker_gets_it() {
 }
 
 #[tokio::test]
-async fn whoever_waits_for_an_answer_gets_it_as_it_comes() {
+async fn a_caller_that_waits_for_an_answer_gets_it_at_once() {
     let hub = Hub::builder().memory().start();
     let client = hub.client();
     let id = client
@@ -196,23 +196,46 @@ async fn whoever_waits_for_an_answer_gets_it_as_it_comes() {
 }
 
 #[tokio::test]
-async fn an_approval_is_a_persons_to_give() {
+async fn only_a_person_gives_an_approval_and_a_claimed_name_does_not_count() {
     let hub = Hub::builder().memory().start();
     let client = hub.client();
     let ask = json!({ "msg": "rm -rf build?", "from": "worker", "type": "approval" });
     let id = client.notify(ask).await;
-    state(&client, "other", "progress").await;
     let path = format!("/questions/{id}/answer");
-    let agent = client
-        .post(&path)
-        .json(&json!({ "answer": "allow", "session": "other" }));
-    agent.send().await.expect(403);
-    let person = client.post(&path).json(&json!({ "answer": "allow" }));
-    person.send().await.expect(201);
+    for claim in [
+        json!({ "answer": "allow", "session": "other" }),
+        json!({ "answer": "allow" }),
+        json!({ "answer": "allow", "by": "me" }),
+    ] {
+        let refused = client.post(&path).json(&claim).send().await.expect(403);
+        assert_eq!(refused.code(), "not_yours", "{claim}");
+    }
+    let notify = json!({ "msg": "allow", "from": "person", "type": "answer", "reply_to": id });
+    let refused = client.post("/notify").json(&notify).send().await;
+    assert_eq!(refused.expect(403).code(), "not_yours");
+    let asked = client.get(&format!("/questions/{id}")).send().await;
+    assert_eq!(asked.expect(200).json()["state"], "open");
+    let person = hub.person().await;
+    let allow = person.post(&path).json(&json!({ "answer": "allow" }));
+    assert_eq!(allow.send().await.expect(201).json()["by"], "person");
 }
 
 #[tokio::test]
-async fn a_question_can_be_taken_back() {
+async fn with_agents_may_approve_any_client_gives_an_approval() {
+    let hub = Hub::builder()
+        .memory()
+        .set("agents_may_approve=true")
+        .start();
+    let client = hub.client();
+    let ask = json!({ "msg": "rm -rf build?", "from": "worker", "type": "approval" });
+    let id = client.notify(ask).await;
+    let allow = json!({ "answer": "allow", "session": "other" });
+    let path = format!("/questions/{id}/answer");
+    client.post(&path).json(&allow).send().await.expect(201);
+}
+
+#[tokio::test]
+async fn a_question_can_be_withdrawn() {
     let hub = Hub::builder().memory().start();
     let client = hub.client();
     let id = client
@@ -237,7 +260,7 @@ async fn a_question_can_be_taken_back() {
 }
 
 #[tokio::test]
-async fn whoever_takes_the_role_reads_primary_and_is_not_told_its_own() {
+async fn a_session_with_the_primary_role_reads_primary_but_not_its_own_notifications() {
     let hub = Hub::builder().memory().start();
     let client = hub.client();
     register(&client, "boss", json!({})).await;
@@ -263,7 +286,7 @@ async fn whoever_takes_the_role_reads_primary_and_is_not_told_its_own() {
 }
 
 #[tokio::test]
-async fn a_session_ends_and_senders_that_are_none_are_sources() {
+async fn a_session_can_be_ended_and_senders_without_a_session_are_sources() {
     let hub = Hub::builder().memory().start();
     let client = hub.client();
     register(&client, "run-1", json!({ "agent": "run" })).await;
@@ -356,4 +379,65 @@ async fn a_process_of_an_earlier_boot_of_this_machine_is_gone() {
         .map(|it| &it["id"])
         .collect();
     assert_eq!(alive, ["away", "nowhere"]);
+}
+
+#[tokio::test]
+async fn an_expected_name_does_not_match_a_session_with_a_longer_name() {
+    let hub = Hub::builder().memory().start();
+    let client = hub.client();
+    state(&client, "build-2", "progress").await;
+    let path = "/sessions/build/listeners/me?within=60&fresh=true";
+    let made = client.put(path).send().await.expect(201).json();
+    assert_eq!(made["target"], "build");
+    state(&client, "build-2", "complete").await;
+    assert!(drain(&client, "me").await.is_empty());
+    state(&client, "build", "complete").await;
+    assert_eq!(drain(&client, "me").await.len(), 1);
+    client.put(path).send().await.expect(201);
+    state(&client, "build-2", "progress").await;
+    let beside = "/sessions/build-2/listeners/me";
+    client.put(beside).send().await.expect(201);
+    let path = "/sessions/build/listeners/me";
+    let removed = client.delete(path).send().await.expect(200).json();
+    assert_eq!(removed["removed"], true);
+    let still = client.delete(beside).send().await.expect(200).json();
+    assert_eq!(still["removed"], true);
+}
+
+#[tokio::test]
+async fn a_listener_between_names_is_found_by_their_later_ids() {
+    let hub = Hub::builder().memory().start();
+    let client = hub.client();
+    let by_name = client.put("/sessions/later/listeners/lead?within=60");
+    by_name.send().await.expect(201);
+    register(&client, "77aa", json!({ "name": "later" })).await;
+    register(&client, "88bb", json!({ "name": "lead" })).await;
+    let by_id = "/sessions/77aa/listeners/88bb";
+    let again = client.put(by_id).send().await.expect(200).json();
+    assert_eq!(again["created"], false, "{again}");
+    let removed = client.delete(by_id).send().await.expect(200).json();
+    assert_eq!(removed["removed"], true);
+}
+
+#[tokio::test]
+async fn a_barrier_waits_for_the_sessions_that_had_its_names_at_the_start() {
+    let hub = Hub::builder().memory().start();
+    let client = hub.client();
+    for (id, name) in [("id-1", "w1"), ("id-2", "w2")] {
+        register(&client, id, json!({ "name": name })).await;
+    }
+    let mut presence = client.events("?kinds=presence").await;
+    let wait = client.get("/wait?timeout=5&all=w1,w2");
+    let wait = tokio::spawn(async move { wait.send().await });
+    presence.until_waiting("primary").await;
+    state(&client, "w1", "complete").await;
+    client.delete("/sessions/w1").send().await.expect(200);
+    register(&client, "id-3", json!({ "name": "w1" })).await;
+    state(&client, "w2", "complete").await;
+    let woken = wait.await.expect("an answer").expect(200).json();
+    assert_eq!(woken["barrier"], json!({ "met": true }), "{woken}");
+    client.say("told with what is missing").await;
+    let wait = client.get("/wait?timeout=1&all=w2,id-3,w9");
+    let waited = wait.send().await.expect(200).json();
+    assert_eq!(waited["barrier"]["missing"], json!(["w1", "w9"]));
 }

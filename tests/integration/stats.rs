@@ -1,4 +1,4 @@
-//! Numbers of the last minutes.
+//! `GET /stats`.
 
 use hub_harness::{Client, Hub};
 use serde_json::{Value, json};
@@ -8,7 +8,7 @@ async fn stats(client: &Client, query: &str) -> Value {
     stats.expect(200).json()
 }
 
-/// How many of a type were said in the window.
+/// Returns the number of a type's notifications in the window.
 fn count(stats: &Value, kind: &str) -> u64 {
     let minutes = stats["minutes"].as_array().expect("a list");
     let counts = minutes.iter().filter_map(|it| it["counts"][kind].as_u64());
@@ -30,7 +30,7 @@ async fn answer(client: &Client, id: u64) {
 }
 
 #[tokio::test]
-async fn an_empty_hub_has_its_minutes_and_nothing_in_them() {
+async fn an_empty_hub_returns_its_minutes_with_zeros() {
     let hub = Hub::builder().memory().start();
     let empty = stats(&hub.client(), "?minutes=3").await;
     assert_eq!(empty["minutes"].as_array().expect("a list").len(), 3);
@@ -46,12 +46,13 @@ async fn an_empty_hub_has_its_minutes_and_nothing_in_them() {
 }
 
 #[tokio::test]
-async fn what_was_said_is_counted_by_type_also_after_a_restart() {
+async fn notifications_are_counted_by_type_also_after_a_restart() {
     let mut hub = Hub::start();
     let lines: Vec<Value> = (0..1000)
         .map(|_| json!({ "msg": "x", "type": "progress" }))
         .collect();
-    // More than the memory holds and than one step back, so that the disk is read from a place of its own.
+    // More than the ring holds and than one read of the disk returns, so that the second read begins at a position of
+    // its own.
     for _ in 0..5 {
         hub.client()
             .post("/notify")
@@ -70,7 +71,7 @@ async fn what_was_said_is_counted_by_type_also_after_a_restart() {
 }
 
 #[tokio::test]
-async fn answers_are_told_by_the_kind_of_agent_that_asked_and_the_oldest_open_one_stays() {
+async fn response_times_are_grouped_by_agent_and_the_oldest_open_question_stays() {
     let hub = Hub::builder().memory().start();
     let client = hub.client();
     let info = json!({ "agent": "claude" });
@@ -82,7 +83,7 @@ async fn answers_are_told_by_the_kind_of_agent_that_asked_and_the_oldest_open_on
         .expect(201);
     for (from, kind) in [("w1", "question"), ("w1", "approval"), ("ci", "question")] {
         let id = ask(&client, from, kind).await;
-        answer(&client, id).await;
+        answer(&hub.person().await, id).await;
     }
     let oldest = ask(&client, "w1", "approval").await;
     ask(&client, "ci", "question").await;
@@ -94,7 +95,7 @@ async fn answers_are_told_by_the_kind_of_agent_that_asked_and_the_oldest_open_on
 }
 
 #[tokio::test]
-async fn a_wake_is_one_where_somebody_waited_and_acknowledged() {
+async fn a_wake_counts_if_a_waiter_acknowledged_it() {
     let hub = Hub::builder().memory().start();
     let client = hub.client();
     let mut presence = client.events("?kinds=presence").await;
@@ -115,7 +116,7 @@ async fn a_wake_is_one_where_somebody_waited_and_acknowledged() {
         .send()
         .await
         .expect(200);
-    // Nobody waits for this one: however fast it is read, nobody was woken.
+    // Without a waiter nothing is woken, however soon the notification is read.
     client.say("found").await;
     let found = client
         .get("/wait?timeout=0")

@@ -1,4 +1,4 @@
-//! Status files: what counts, what counts again, and what is ignored.
+//! Status files: lines that count, lines that count again, and ignored ones.
 
 use std::fs;
 use std::os::unix::fs::{chown, symlink};
@@ -16,14 +16,14 @@ fn write(hub: &Hub, session: &str, text: impl AsRef<[u8]>) {
     fs::write(path(hub, session), text).expect("a status file");
 }
 
-/// What was said, oldest first.
+/// Returns all notifications, oldest first.
 async fn said(hub: &Hub) -> Vec<Value> {
     let answer = hub.client().get("/notifications?after=0&limit=500");
     let page = answer.send().await.expect(200).json();
     page["notifications"].as_array().expect("a list").clone()
 }
 
-/// The messages of `session`, once `last` was said by `by`.
+/// Returns the messages of `session`, once the notification `last` of `by` is stored.
 async fn messages(hub: &Hub, session: &str, (by, last): (&str, &str)) -> Vec<String> {
     let give_up = Instant::now() + DEADLINE;
     loop {
@@ -40,9 +40,9 @@ async fn messages(hub: &Hub, session: &str, (by, last): (&str, &str)) -> Vec<Str
     }
 }
 
-/// The messages of `session` after everything that was written before was looked at.
+/// Returns the messages of `session` after the bridge has read everything written before.
 async fn settled(hub: &Hub, session: &str, mark: &str) -> Vec<String> {
-    // A look goes through the names in their order.
+    // The bridge reads files in the order of their names.
     write(hub, "zz", format!("completed {mark}\n"));
     messages(hub, session, ("zz", mark)).await
 }
@@ -80,7 +80,7 @@ async fn every_state_becomes_its_type_also_when_all_are_written_at_once() {
 }
 
 #[tokio::test]
-async fn a_known_session_speaks_in_its_project() {
+async fn a_known_sessions_file_is_published_in_its_project() {
     let hub = Hub::builder().memory().start();
     let post = json!({ "from": "w1", "project": "app", "type": "working", "msg": "x" });
     hub.client().notify(post).await;
@@ -90,7 +90,7 @@ async fn a_known_session_speaks_in_its_project() {
 }
 
 #[tokio::test]
-async fn only_a_change_counts_and_the_same_again_once_the_session_has_worked() {
+async fn only_a_change_counts_and_the_same_line_again_once_the_session_has_worked() {
     let hub = Hub::builder().memory().start();
     write(&hub, "w1", "completed one\n");
     assert_eq!(settled(&hub, "w1", "1").await, ["one"]);
@@ -112,7 +112,7 @@ async fn only_a_change_counts_and_the_same_again_once_the_session_has_worked() {
 }
 
 #[tokio::test]
-async fn a_restart_repeats_nothing_and_finds_what_was_written_meanwhile() {
+async fn a_restart_repeats_nothing_and_reads_lines_written_meanwhile() {
     let mut hub = Hub::start();
     for session in ["same", "again", "other", "later"] {
         write(&hub, session, "completed one\n");
@@ -139,7 +139,7 @@ async fn a_line_counts_when_it_is_written_to_its_end() {
     let line = "needs_input Should I?";
     for end in 0..=line.len() {
         write(&hub, "w1", &line[..end]);
-        // The pace of a slow writer: several looks fall into it.
+        // Simulates a slow writer, during which the bridge reads several times.
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     let own = messages(&hub, "w1", ("w1", "Should I?")).await;
@@ -149,7 +149,7 @@ async fn a_line_counts_when_it_is_written_to_its_end() {
 #[tokio::test]
 async fn of_two_quick_writes_the_last_counts() {
     let hub = Hub::builder().memory().start();
-    // Without an end the first is not taken before the second is there, however slow this machine is.
+    // Without a line end, the first state cannot be read before the second is written, however slow the machine is.
     write(&hub, "w1", "working");
     write(&hub, "w1", "completed both\n");
     write(&hub, "w2", "completed too\n");
@@ -158,7 +158,7 @@ async fn of_two_quick_writes_the_last_counts() {
 }
 
 #[tokio::test]
-async fn what_tells_no_state_is_ignored_with_one_line_in_the_log() {
+async fn a_line_without_a_state_is_ignored_with_one_line_in_the_log() {
     let hub = Hub::builder().memory().start();
     let bad = [
         ("empty", Vec::new(), "is empty"),
@@ -177,7 +177,7 @@ async fn what_tells_no_state_is_ignored_with_one_line_in_the_log() {
         for (name, content, _) in &bad {
             write(&hub, name, content);
         }
-        // Without an end, it is told as late as what may still be being written.
+        // A line without a line end is published as late as a line that is still being written.
         write(&hub, "zzz", format!("completed {round}"));
         messages(&hub, "zzz", ("zzz", round)).await;
     }
@@ -188,7 +188,7 @@ async fn what_tells_no_state_is_ignored_with_one_line_in_the_log() {
 }
 
 #[tokio::test]
-async fn what_is_no_file_of_ours_is_ignored_with_one_line_in_the_log() {
+async fn a_foreign_file_is_ignored_with_one_line_in_the_log() {
     let hub = Hub::builder().memory().start();
     let real = hub.scratch().join("real");
     fs::write(&real, "completed elsewhere\n").unwrap();
@@ -204,7 +204,7 @@ async fn what_is_no_file_of_ours_is_ignored_with_one_line_in_the_log() {
         ("pipe", "no regular file"),
     ];
     if rustix::process::geteuid().is_root() {
-        // By renaming: it must not be ours at any time.
+        // Renamed into place, because the file must belong to the other user at any time.
         let draft = path(&hub, ".foreign");
         fs::write(&draft, "completed by another\n").unwrap();
         chown(&draft, Some(65_534), None).unwrap();
@@ -225,4 +225,68 @@ fn assert_ignored(hub: &Hub, name: &str, why: &str) {
     let lines: Vec<&str> = log.lines().filter(|line| line.contains(&file)).collect();
     assert_eq!(lines.len(), 1, "{name}: {log}");
     assert!(lines[0].contains(why), "{name}: {}", lines[0]);
+}
+
+#[tokio::test]
+async fn a_line_that_is_written_just_after_its_session_began_is_published_before_the_next_sessions_check()
+ {
+    let hub = Hub::builder().memory().start();
+    let tree = hub.scratch().join("tree");
+    fs::create_dir_all(tree.join(".git")).unwrap();
+    fs::create_dir_all(tree.join(".hub/status")).unwrap();
+    // A busy machine may be late, so one round in time is enough: sessions are checked every two seconds only.
+    for round in 0..5 {
+        all_sessions_are_looked_at(&hub, &format!("over{round}")).await;
+        let session = format!("w{round}");
+        let put = hub.client().put(&format!("/sessions/{session}"));
+        put.json(&json!({ "cwd": tree })).send().await.expect(201);
+        let began = Instant::now();
+        fs::write(
+            tree.join(".hub/status").join(&session),
+            "needs_input Port?\n",
+        )
+        .unwrap();
+        messages(&hub, &session, (&session, "Port?")).await;
+        if began.elapsed() < Duration::from_secs(1) {
+            return;
+        }
+    }
+    panic!("a line is told by the look every two seconds only");
+}
+
+/// Returns just after a check of all sessions, which ends `name` because its process is gone.
+async fn all_sessions_are_looked_at(hub: &Hub, name: &str) {
+    let mut process = std::process::Command::new("true").spawn().unwrap();
+    process.wait().unwrap();
+    let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap();
+    let gone = json!({ "pid": process.id(), "started": 1, "boot_id": boot.trim() });
+    let path = format!("/sessions/{name}");
+    let put = hub.client().put(&path).json(&json!({ "process": gone }));
+    put.send().await.expect(201);
+    let give_up = Instant::now() + DEADLINE;
+    while hub.client().get(&path).send().await.expect(200).json()["gone"] != true {
+        assert!(Instant::now() < give_up, "{name} never ended");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+#[tokio::test]
+async fn a_line_that_was_written_before_a_question_does_not_withdraw_it() {
+    let hub = Hub::builder().memory().start();
+    let ask = json!({ "from": "w1", "type": "question", "msg": "Which db?" });
+    let id = hub.client().notify(ask).await;
+    let aside = hub.scratch().join("line");
+    let file = fs::File::create(&aside).expect("a file");
+    fs::write(&aside, "working on it\n").expect("a line");
+    let before = std::time::SystemTime::now() - Duration::from_secs(5);
+    file.set_modified(before).expect("a time");
+    fs::rename(&aside, path(&hub, "w1")).expect("a status file");
+    messages(&hub, "w1", ("w1", "on it")).await;
+    let path = format!("/questions/{id}");
+    let asked = hub.client().get(&path).send().await.expect(200).json();
+    assert_eq!(asked["state"], "open", "{asked}");
+    write(&hub, "w1", "working I chose one\n");
+    messages(&hub, "w1", ("w1", "I chose one")).await;
+    let asked = hub.client().get(&path).send().await.expect(200).json();
+    assert_eq!(asked["state"], "withdrawn", "{asked}");
 }

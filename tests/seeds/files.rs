@@ -5,7 +5,7 @@ use std::fs;
 use hub_harness::Hub;
 
 #[tokio::test]
-async fn each_line_of_the_protocol_is_what_it_says() {
+async fn each_line_of_the_protocol_has_its_type() {
     for (line, kind, msg) in [
         (
             "completed Implemented the login feature\n",
@@ -45,7 +45,7 @@ async fn each_line_of_the_protocol_is_what_it_says() {
 }
 
 #[tokio::test]
-async fn working_alone_is_recorded_and_wakes_nobody() {
+async fn a_bare_working_is_recorded_and_wakes_nobody() {
     let hub = Hub::builder().memory().start();
     let mut events = hub.client().events("?kinds=notification").await;
     fs::write(hub.state_dir().join("status/session-1"), "working\n").expect("a status file");
@@ -55,7 +55,7 @@ async fn working_alone_is_recorded_and_wakes_nobody() {
 }
 
 #[tokio::test]
-async fn what_is_no_state_is_ignored_and_the_rest_goes_on() {
+async fn a_line_without_a_state_is_ignored_and_later_ones_count() {
     let hub = Hub::builder().memory().start();
     let status = hub.state_dir().join("status");
     for (session, line) in [

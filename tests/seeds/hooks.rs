@@ -1,4 +1,4 @@
-//! Notification hooks: idle and permission prompts, and nothing else.
+//! Notification hooks: only idle and permission prompts count.
 
 use hub_harness::Hub;
 use serde_json::{Value, json};
@@ -21,7 +21,7 @@ async fn notified(hub: &Hub, kind: &str) {
 }
 
 #[tokio::test]
-async fn an_idle_prompt_says_that_the_agent_waits() {
+async fn an_idle_prompt_is_a_waiting_notification() {
     let hub = Hub::builder().memory().start();
     notified(&hub, "idle_prompt").await;
     let got = drain(&hub.client(), "primary").await;
@@ -39,7 +39,7 @@ async fn a_permission_prompt_is_for_the_person() {
 }
 
 #[tokio::test]
-async fn other_notices_say_nothing() {
+async fn other_notices_are_ignored() {
     let hub = Hub::builder().memory().start();
     for kind in ["auth_success", "elicitation_complete"] {
         notified(&hub, kind).await;
@@ -76,7 +76,7 @@ async fn idle_then_a_nudge_then_complete() {
     assert_eq!(drain(&client, "primary").await[0]["type"], "complete");
 }
 
-/// Posts an event of a session; what the agent is told.
+/// Posts an event of a session; returns the hub's reply to the agent.
 async fn event(hub: &Hub, query: &str, session: &str, payload: Value) -> String {
     let mut all = json!({ "session_id": session, "transcript_path": "/path/to/transcript.jsonl",
         "cwd": "/path/to/workspace", "permission_mode": "default" });
@@ -126,7 +126,7 @@ async fn a_dialog_before_it_is_shown_is_a_question() {
 }
 
 #[tokio::test]
-async fn a_stop_says_what_its_agent_is_to_the_others() {
+async fn a_stops_text_depends_on_the_agents_relation_to_others() {
     let hub = Hub::builder().memory().start();
     for (query, id) in [
         ("name=worker&parent=manager", "worker"),
@@ -164,7 +164,7 @@ async fn a_stop_says_what_its_agent_is_to_the_others() {
 }
 
 #[tokio::test]
-async fn what_passes_by_itself_makes_no_noise() {
+async fn transient_events_publish_nothing() {
     let hub = Hub::builder().memory().start();
     event(&hub, "", "abc123", prompt()).await;
     let limited = json!({ "hook_event_name": "StopFailure", "error": "rate_limit" });
@@ -175,7 +175,7 @@ async fn what_passes_by_itself_makes_no_noise() {
 }
 
 #[tokio::test]
-async fn the_primary_is_told_to_wait_at_its_start_and_reminded_while_nobody_does() {
+async fn the_primary_is_asked_to_wait_at_its_start_and_reminded_without_a_waiter() {
     let hub = Hub::builder().memory().start();
     let told = event(&hub, "main=true", "primary-1", named("SessionStart")).await;
     assert!(told.contains("hubctl wait"), "{told}");

@@ -23,7 +23,7 @@ async fn listen(client: &Client, caller: &str) -> bool {
 }
 
 #[tokio::test]
-async fn many_may_listen_each_once_and_a_duplicate_is_ignored() {
+async fn several_callers_may_listen_once_each_and_a_duplicate_is_ignored() {
     let hub = Hub::builder().memory().start();
     let client = hub.client();
     says(&client, "progress", "at work").await;
@@ -49,7 +49,7 @@ async fn two_stops_at_once_fire_a_listener_once() {
 }
 
 #[tokio::test]
-async fn a_request_for_input_is_told_with_how_to_answer() {
+async fn a_request_for_input_is_delivered_with_how_to_answer() {
     let hub = Hub::builder().memory().start();
     let client = hub.client();
     says(&client, "progress", "at work").await;
@@ -61,7 +61,7 @@ async fn a_request_for_input_is_told_with_how_to_answer() {
 }
 
 #[tokio::test]
-async fn who_unsubscribes_hears_nothing_and_the_worker_goes_on() {
+async fn a_caller_that_unsubscribes_gets_nothing_and_the_worker_continues() {
     let hub = Hub::builder().memory().start();
     let client = hub.client();
     says(&client, "progress", "at work").await;
@@ -126,7 +126,7 @@ async fn the_text_names_the_computer_and_the_title() {
 }
 
 #[tokio::test]
-async fn the_stop_hook_of_the_target_tells_four_callers_and_again_none() {
+async fn the_targets_stop_hook_notifies_four_callers_once() {
     let hub = Hub::builder().memory().start();
     let client = hub.client();
     let hook = async |event: &str| {

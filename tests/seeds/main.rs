@@ -1,4 +1,4 @@
-//! What earlier designs of such a hub send, verbatim, has the meaning here that it had there.
+//! Messages of earlier designs of such a hub, verbatim, keep their meaning.
 
 mod files;
 mod hooks;
@@ -8,7 +8,7 @@ mod messages;
 use hub_harness::Client;
 use serde_json::{Value, json};
 
-/// What an inbox gives, all at once; acknowledged.
+/// Reads and acknowledges everything pending in an inbox.
 async fn drain(client: &Client, inbox: &str) -> Vec<Value> {
     let answer = client.get(&format!("/wait?inbox={inbox}&timeout=0"));
     let answer = answer.send().await;

@@ -18,7 +18,7 @@ async fn post(hub: &Hub, body: impl Into<String>) -> Value {
 }
 
 #[tokio::test]
-async fn two_lines_of_a_queue_are_drained_in_their_order_and_then_there_is_none() {
+async fn two_queue_lines_are_drained_in_order_and_then_the_queue_is_empty() {
     let hub = Hub::builder().memory().start();
     post(&hub, QUEUE).await;
     let got = drain(&hub.client(), "primary").await;
@@ -38,7 +38,7 @@ async fn two_lines_of_a_queue_are_drained_in_their_order_and_then_there_is_none(
 }
 
 #[tokio::test]
-async fn one_is_drained_and_three_are_in_order() {
+async fn one_line_is_drained_and_three_are_in_order() {
     let hub = Hub::builder().memory().start();
     let client = hub.client();
     client.say("one").await;
@@ -51,7 +51,7 @@ async fn one_is_drained_and_three_are_in_order() {
 }
 
 #[tokio::test]
-async fn quotes_line_ends_tabs_and_backslashes_come_as_they_went() {
+async fn quotes_line_ends_tabs_and_backslashes_are_delivered_unchanged() {
     let hub = Hub::builder().memory().start();
     for text in ["say \"hi\"", "a\nb", "a\rb", "a\tb", r"a\b", "\\\"\n\r\t"] {
         let line = json!({ "from": "agent-abc123", "type": "complete", "msg": text }).to_string();
@@ -61,7 +61,7 @@ async fn quotes_line_ends_tabs_and_backslashes_come_as_they_went() {
 }
 
 #[tokio::test]
-async fn a_type_that_is_unknown_is_refused_and_none_is_complete() {
+async fn an_unknown_type_is_refused_and_a_missing_one_is_complete() {
     let hub = Hub::builder().memory().start();
     let unknown = json!({ "type": "finished", "msg": "x" });
     let unknown = hub.client().post("/notify").json(&unknown).send().await;
@@ -86,7 +86,8 @@ async fn an_approval_request_in_the_metadata_is_an_approval_for_its_target() {
         (&got[0]["type"], &got[0]["priority"]),
         (&json!("approval"), &json!("high"))
     );
-    let answer = hub.client().post(&format!("/questions/{id}/answer"));
+    let person = hub.person().await;
+    let answer = person.post(&format!("/questions/{id}/answer"));
     answer
         .json(&json!({ "answer": "allow" }))
         .send()
@@ -100,7 +101,7 @@ async fn an_approval_request_in_the_metadata_is_an_approval_for_its_target() {
 }
 
 #[tokio::test]
-async fn a_progress_update_rides_along_and_keeps_its_figures() {
+async fn a_progress_update_wakes_nobody_and_keeps_its_figures() {
     let hub = Hub::builder().memory().start();
     let row = json!({
         "source": "claude_code_instance_1",
@@ -119,7 +120,7 @@ async fn a_progress_update_rides_along_and_keeps_its_figures() {
 }
 
 #[tokio::test]
-async fn feedback_from_an_editor_goes_to_all() {
+async fn feedback_from_an_editor_reaches_primary_and_person() {
     let hub = Hub::builder().memory().start();
     let row = json!({
         "source": "emacs",
@@ -181,7 +182,7 @@ async fn each_notice_of_a_stop_hook_reaches_the_primary_and_wakes_it() {
 }
 
 #[tokio::test]
-async fn what_is_transient_is_no_type() {
+async fn a_transient_notice_is_not_a_type() {
     let hub = Hub::builder().memory().start();
     for kind in [
         "running",
@@ -199,7 +200,7 @@ async fn what_is_transient_is_no_type() {
 }
 
 #[tokio::test]
-async fn what_is_sent_to_an_agent_is_in_its_inbox_and_nowhere_else() {
+async fn a_message_to_an_agent_is_in_its_inbox_only() {
     let hub = Hub::builder().memory().start();
     let client = hub.client();
     for (to, msg) in [
@@ -291,4 +292,38 @@ async fn a_row_is_pending_then_acknowledged_or_it_expires() {
     assert_eq!(drain(&client, "claude_desktop").await.len(), 1);
     assert_eq!(status(&read).await, "acked");
     assert_eq!(status(&late).await, "expired");
+}
+
+#[tokio::test]
+async fn a_question_that_is_acknowledged_and_then_answered_by_a_message_is_settled() {
+    let hub = Hub::builder().memory().start();
+    let client = hub.client();
+    let asked = json!({ "from": "agent-def456", "type": "question", "msg": "Should I refactor the auth module?" });
+    let id = client.notify(asked).await;
+    let ack = client
+        .post("/inboxes/primary/ack")
+        .json(&json!({ "ids": [id] }));
+    ack.send().await.expect(200);
+    let answer = json!({ "from": "primary", "to": "agent-def456", "reply_to": id, "msg": "yes" });
+    let answered = client.notify(answer).await;
+    let question = client
+        .get(&format!("/questions/{id}"))
+        .send()
+        .await
+        .expect(200)
+        .json();
+    assert_eq!(
+        (&question["state"], &question["answer"]),
+        (&json!("answered"), &json!("yes"))
+    );
+    let told = client
+        .get(&format!("/notifications/{answered}"))
+        .send()
+        .await;
+    assert_eq!(told.expect(200).json()["type"], "answer");
+    let told = client
+        .get("/wait?inbox=agent-def456&timeout=60")
+        .send()
+        .await;
+    assert_eq!(told.expect(200).json()["notifications"][0]["msg"], "yes");
 }

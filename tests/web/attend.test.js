@@ -20,27 +20,27 @@ function said(id, more = {}) {
   return { id, ts, from: 'api', type: 'question', msg: 'Which db?', project: 'default', priority: 'normal', expires_at: ts, ...more };
 }
 
-test('nothing is shown or heard until it is asked for', () => {
+test('before the person asks, no notification is shown and no sound is played', () => {
   assert.deepEqual(choose(OFF, [said(1), said(2, { priority: 'urgent' })], 0), { show: [], more: 0, sound: null });
 });
 
-test('only the types that were asked for are shown, the most urgent first, with one sound for all', () => {
+test('only the requested types are shown, the most urgent first, with one sound for all', () => {
   const news = [said(1), said(2, { type: 'complete' }), said(3, { type: 'error' }), said(4, { type: 'error', priority: 'urgent' })];
   const { show, more, sound } = choose(ON, news, 0);
   assert.deepEqual([show.map(({ id }) => id), more, sound], [[4, 1, 3], 0, 'error']);
 });
 
-test('what a mute or quiet hours hold back is neither shown nor heard, unless it is urgent', () => {
+test('a mute or quiet hours suppress notification and sound, unless it is urgent', () => {
   const muted = { ...ON, mutes: [{ project: 'default' }] };
   assert.deepEqual(choose(muted, [said(1), said(2, { type: 'error' })], 0), { show: [], more: 0, sound: null });
   assert.deepEqual(choose(muted, [said(3, { priority: 'urgent' })], 0).show.map(({ id }) => id), [3]);
 });
 
-test('what the person said does not come back to them', () => {
+test('the notifications of the person are not shown to the person', () => {
   assert.deepEqual(choose(ON, [said(1, { from: 'person' })], 0).show, []);
 });
 
-test('of many that come at once some are shown and the rest are counted', () => {
+test('of a burst some are shown and the rest are counted', () => {
   const many = Array.from({ length: 50 }, (_, index) => said(index + 1));
   const { show, more } = choose(ON, many, 0);
   assert.equal(show.length + more, 50);
@@ -48,20 +48,20 @@ test('of many that come at once some are shown and the rest are counted', () => 
   assert.equal(choose(ON, many.slice(0, 5), 0).more, 0, 'one alone is never counted');
 });
 
-test('a browser notification is tagged by its id, says who and where, and stays while it must be answered', () => {
+test('a browser notification is tagged by its id, names sender and place, and stays while it needs an answer', () => {
   const { title, options } = notice(said(7, { project: '/home/me/src/shop/' }));
   assert.equal(title, 'api asks, shop');
   assert.deepEqual([options.tag, options.body, options.requireInteraction, options.silent], ['7', 'Which db?', true, true]);
   assert.equal(notice(said(8, { type: 'complete' })).options.requireInteraction, false);
 });
 
-test('a long message is cut between letters', () => {
+test('a long message is cut between characters', () => {
   const { body = '' } = notice(said(1, { msg: '😀'.repeat(500) })).options;
   assert.equal([...body].length, 240);
   assert.match(body, /^(😀)+…$/u);
 });
 
-test('it is over when the question is settled, or the notification seen or replaced', () => {
+test('a browser notification ends when its item is settled, read or superseded', () => {
   const question = /** @type {any} */ ({ id: 1, state: 'open' });
   assert.equal(isOver(said(1), question), false);
   assert.equal(isOver(said(1), { ...question, state: 'claimed' }), false);
@@ -72,7 +72,7 @@ test('it is over when the question is settled, or the notification seen or repla
   assert.equal(isOver(undefined), false);
 });
 
-test('title and icon tell the count and the worst of it', () => {
+test('title and icon show the count and the most severe item', () => {
   assert.deepEqual([title(0), title(3)], ['hub', '(3) hub']);
   assert.equal(mood([], 'live'), 'calm');
   assert.equal(mood(['question', 'silent'], 'live'), 'asks');
@@ -85,7 +85,7 @@ test('title and icon tell the count and the worst of it', () => {
   assert.doesNotMatch(drawn(0), /<text/);
 });
 
-test('a question rises, an error falls, the rest is one tone', () => {
+test('a question rises, an error falls, any other sound is one tone', () => {
   const [question, error, complete] = [tones('question'), tones('error'), tones('complete')].map((all) => all.map(({ hz }) => hz));
   assert.ok(question[1] > question[0]);
   assert.ok(error[1] < error[0]);
@@ -100,13 +100,13 @@ test('the first commands hold the hub\'s own paths, quoted for the shell', () =>
   assert.match(firstCurl({ ...plain, stateDir: null }), /@"\$HOME\/\.local\/state\/hub\/auth\.header"/);
 });
 
-test('a cron line holds no bare per cent sign, which would end it', () => {
+test('a cron line has no bare per cent sign, which would end it', () => {
   const line = cronLine({ origin: 'http://127.0.0.1:4799', stateDir: '/home/me/100%' });
   assert.doesNotMatch(line, /(?<!\\)%/);
   assert.match(line, /^0 3 \* \* \* backup; curl .*'http:\/\/127\.0\.0\.1:4799\/notify\?from=cron'$/);
 });
 
-test('no key does two things in one place, and each is in the help', () => {
+test('each key has one action per place, and the help lists it', () => {
   for (const { where, keys } of KEYS) {
     for (const key of keys) {
       const same = KEYS.filter((it) => it.keys.includes(key) && (it.where === where || it.where === 'Everywhere' || where === 'Everywhere'));
@@ -116,7 +116,7 @@ test('no key does two things in one place, and each is in the help', () => {
   assert.deepEqual(caps('Shift+E'), ['Shift', 'E']);
 });
 
-test('a key acts outside of fields, and never with what belongs to the browser', () => {
+test('a key acts outside of fields only, and never together with the keys of the browser', () => {
   const press = { key: 'e', shiftKey: false, ctrlKey: false, metaKey: false, altKey: false };
   assert.equal(actionOf(press, false), 'seen');
   assert.equal(actionOf({ ...press, key: 'E', shiftKey: true }, false), 'all-seen');

@@ -15,14 +15,14 @@ function hour(...minutes) {
   return chart.everyMinute({ ...HOUR, minutes });
 }
 
-test('an axis has few round steps, and its last holds the highest value', () => {
+test('an axis has few round steps, and the last one covers the highest value', () => {
   const cases = /** @type {[number, number[]][]} */ ([
     [1, [0, 1]], [4, [0, 1, 2, 3, 4]], [5, [0, 2, 4, 6]], [37, [0, 10, 20, 30, 40]], [60, [0, 20, 40, 60]], [1234, [0, 500, 1000, 1500]],
   ]);
   for (const [max, steps] of cases) assert.deepEqual(chart.ticks(max), steps);
 });
 
-test('an hour has sixty minutes, said or not', () => {
+test('an hour has sixty minutes, with or without notifications', () => {
   const minutes = hour({ at: '2026-01-10T11:30:00Z', counts: { error: 2, progress: 3 } });
   assert.equal(minutes.length, 60);
   assert.equal(minutes[30].total, 5);
@@ -44,7 +44,7 @@ test('bars stand side by side within the plot, the same at any width', () => {
   }
 });
 
-test('the parts of a bar lie on each other, what asks most of the person lowest, as high as their counts', () => {
+test('the parts of a bar are stacked by how much they need the person, as high as their counts', () => {
   const { bars, grid } = chart.stack(hour({ at: '2026-01-10T11:00:00Z', counts: { progress: 6, question: 2 } }), BOX);
   const [question, progress] = bars[0].segments;
   assert.deepEqual([question.kind, progress.kind], ['question', 'progress']);
@@ -68,7 +68,7 @@ test('times stand on round minutes of the reader\'s clock, with room between', (
   for (const [index, { x }] of narrow.entries()) if (index > 0) assert.ok(x - narrow[index - 1].x >= 56);
 });
 
-test('a scale of durations holds every value, and gives equal room to equal ratios', () => {
+test('a scale of durations covers every value, and gives equal space to equal ratios', () => {
   const { at, ticks } = chart.logScale([3, 40, 2500], 0, 400);
   assert.deepEqual(ticks.map(({ ms }) => ms), [1, 10, 100, 1000, 10_000]);
   assert.deepEqual([at(1), at(10_000)], [0, 400]);
@@ -76,7 +76,7 @@ test('a scale of durations holds every value, and gives equal room to equal rati
   assert.equal(at(0), 0);
 });
 
-test('a scale of one value, of none and of a year is drawn as well', () => {
+test('a scale of one value, of none and of a year can be drawn', () => {
   for (const values of [[1], [10], [], [365 * 86_400_000]]) {
     const { at, ticks } = chart.logScale(values, 0, 100);
     for (const value of [...values, ...ticks.map(({ ms }) => ms)]) assert.ok(at(value) >= 0 && at(value) <= 100, String(values));
@@ -89,7 +89,7 @@ test('labels that would touch are moved apart and stay inside', () => {
   assert.deepEqual(chart.spread([10, 60], 14, 0, 100), [10, 60]);
 });
 
-test('a duration is told in one unit, with two digits at least', () => {
+test('a duration has one unit and at least two digits', () => {
   const cases = /** @type {[number, string][]} */ ([
     [0, '0 ms'], [41.4, '41 ms'], [999, '999 ms'], [999.7, '1 s'], [1240, '1.2 s'], [9960, '10 s'], [95_000, '95 s'], [310_000, '5.2 min'],
     [1_900_000, '32 min'], [7_500_000, '2.1 h'], [273_600_000, '3.2 d'],
@@ -97,7 +97,7 @@ test('a duration is told in one unit, with two digits at least', () => {
   for (const [ms, text] of cases) assert.equal(chart.brief(ms), text);
 });
 
-test('what ticks is told in whole seconds and at most two units', () => {
+test('a ticking duration has whole seconds and at most two units', () => {
   const cases = /** @type {[number, string][]} */ ([
     [-5, '0 s'], [400, '0 s'], [48_000, '48 s'], [60_000, '1 min'], [80_000, '1 min 20 s'], [7_500_000, '2 h 5 min'], [273_600_000, '3 d 4 h'],
   ]);
@@ -118,7 +118,7 @@ test('an axis that is too short for its labels keeps its ends', () => {
   assert.deepEqual(kept([], 42), []);
 });
 
-test('the oldest open wait is that of the page where it knows better than the statistics', () => {
+test('the longest wait comes from the page where it is newer than the statistics', () => {
   /** @param {number} id @param {string} state @param {string} ts */
   const question = (id, state, ts) => /** @type {Question} */ (/** @type {unknown} */ ({ id, state, ts }));
   const named = { id: 1, ts: '2026-01-10T10:00:00Z' };
@@ -130,7 +130,7 @@ test('the oldest open wait is that of the page where it knows better than the st
   assert.equal(chart.oldestOpen([question(3, 'claimed', '2026-01-10T09:00:00Z'), later], named)?.id, 3);
 });
 
-test('each picture is told in a sentence', () => {
+test('each chart has a sentence', () => {
   const minutes = hour({ at: '2026-01-10T11:30:00Z', counts: { progress: 3, error: 1 } }, { at: '2026-01-10T11:31:00Z', counts: { error: 1 } });
   assert.equal(chart.tellRate(minutes, utc), '5 notifications in 60 minutes: 2 error, 3 progress. The busiest minute was 11:30, with 4.');
   assert.equal(chart.tellRate(hour(), utc), 'Nothing was said in 60 minutes.');

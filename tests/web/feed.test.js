@@ -34,7 +34,7 @@ function chance(seed) {
   };
 }
 
-/** What rows are by definition, without increments. @param {Notification[]} all newest first */
+/** Computes rows by definition, without increments. @param {Notification[]} all newest first */
 function defined(all) {
   /** @type {{key?: string, items: Notification[]}[]} */
   const rows = [];
@@ -52,7 +52,7 @@ function defined(all) {
   return rows.map((row) => row.items.map(({ id }) => id).join('+'));
 }
 
-test('the newest comes first, whatever the order of arrival', () => {
+test('the newest notification is first, in any order of arrival', () => {
   const feed = new Feed();
   feed.add([said(5), said(9)]);
   feed.add([said(7)]);
@@ -61,7 +61,7 @@ test('the newest comes first, whatever the order of arrival', () => {
   assert.deepEqual([feed.size, feed.newest, feed.oldest], [5, 9, 2]);
 });
 
-test('a double is taken once, and brings what became of it', () => {
+test('a duplicate is stored once, and updates its status', () => {
   const feed = new Feed();
   assert.equal(feed.add([said(1)]).length, 1);
   assert.equal(feed.unseen, 1);
@@ -71,7 +71,7 @@ test('a double is taken once, and brings what became of it', () => {
   assert.equal(feed.unseen, 0);
 });
 
-test('adjacent repeats are one row, and what differs parts them', () => {
+test('adjacent repeats are one row, and another notification separates them', () => {
   const feed = new Feed();
   feed.add([said(1, { msg: 'a' }), said(2, { msg: 'a' }), said(3, { msg: 'b' }), said(4, { msg: 'a' })]);
   feed.add([said(5, { msg: 'a' })]);
@@ -79,14 +79,14 @@ test('adjacent repeats are one row, and what differs parts them', () => {
   assert.deepEqual(shown(feed), ['6', '5+4', '3', '2+1']);
 });
 
-test('what a filter leaves out does not part repeats', () => {
+test('a notification hidden by a filter does not separate repeats', () => {
   const feed = new Feed();
   feed.add([said(1, { msg: 'a' }), said(2, { type: 'error' }), said(3, { msg: 'a' })]);
   assert.deepEqual(shown(feed, { types: ['message'] }), ['3+1']);
   assert.deepEqual(shown(feed), ['3', '2', '1']);
 });
 
-test('a newer one with the same key takes the older into its row', () => {
+test('a newer notification with the same key takes the older one into its row', () => {
   const feed = new Feed();
   feed.add([said(1, { key: 'k' }), said(2), said(3, { key: 'k', from: 'other' })]);
   feed.rows();
@@ -94,7 +94,7 @@ test('a newer one with the same key takes the older into its row', () => {
   assert.deepEqual(shown(feed), ['4+1', '3', '2']);
 });
 
-test('repeats join when what lay between moves up', () => {
+test('repeats join when the row between them moves up', () => {
   const feed = new Feed();
   feed.add([said(1, { msg: 'a' }), said(2, { key: 'k' }), said(3, { msg: 'a' }), said(4)]);
   feed.rows();
@@ -102,7 +102,7 @@ test('repeats join when what lay between moves up', () => {
   assert.deepEqual(shown(feed), ['5+2', '4', '3+1']);
 });
 
-test('rows kept by increments are the rows made at once, for any history', () => {
+test('incremental rows equal recomputed rows, for any history', () => {
   for (let seed = 1; seed <= 200; seed += 1) {
     const pick = chance(seed);
     const feed = new Feed();
@@ -139,7 +139,7 @@ test('rows kept by increments are the rows made at once, for any history', () =>
   }
 });
 
-test('rows end where something may be missing', () => {
+test('rows end at gaps', () => {
   const feed = new Feed();
   feed.page({}, { notifications: [said(10), said(9)], next: 9 });
   assert.deepEqual(feed.place(), { before: 9, end: false });
@@ -155,7 +155,7 @@ test('rows end where something may be missing', () => {
   assert.equal(feed.place({ q: 'x' }).end, true);
 });
 
-test('what came before the first page is not shown below it', () => {
+test('older notifications do not appear below the first page before they are loaded', () => {
   const feed = new Feed();
   feed.add([said(3)]);
   assert.deepEqual(shown(feed), ['3']);
@@ -163,7 +163,7 @@ test('what came before the first page is not shown below it', () => {
   assert.deepEqual(shown(feed), ['10', '9']);
 });
 
-test('marking up to a number says which marks changed, and only they are restored', () => {
+test('marking up to an id returns the changed marks, and undo restores only those', () => {
   const feed = new Feed();
   feed.add([said(1, { seen: true }), said(2), said(3, { seen: false }), said(4)]);
   const changed = feed.markSeen({ ids: [], up_to: 3, seen: true });
@@ -174,7 +174,7 @@ test('marking up to a number says which marks changed, and only they are restore
   assert.equal(feed.unseen, 3);
 });
 
-test('what is marked seen stays in the unseen view until it is renewed', () => {
+test('a notification marked as read stays in the unread view until the view is renewed', () => {
   const feed = new Feed();
   feed.add([said(1), said(2)]);
   assert.deepEqual(shown(feed, { unseen: true }), ['2', '1']);
@@ -184,7 +184,7 @@ test('what is marked seen stays in the unseen view until it is renewed', () => {
   assert.deepEqual(shown(feed, { unseen: true }), ['1']);
 });
 
-test('a delivery settles a notification, showing it does not', () => {
+test('the end of a delivery settles a notification, showing it does not', () => {
   const feed = new Feed();
   feed.add([said(1, { status: 'pending' }), said(2)]);
   feed.delivery({ ids: [1, 2, 99], state: 'emitted' });
@@ -193,7 +193,7 @@ test('a delivery settles a notification, showing it does not', () => {
   assert.deepEqual([feed.get(1)?.status, feed.get(2)?.status], ['superseded', 'superseded']);
 });
 
-test('what is removed is gone, and a reset feed is empty', () => {
+test('a removed notification is gone, and a reset feed is empty', () => {
   const feed = new Feed();
   feed.add([said(1), said(2), said(3)]);
   feed.rows();

@@ -12,17 +12,17 @@ const SAID = {
   id: 1, ts: '', expires_at: '', from: 'Worker', type: 'error', msg: 'Disk full', title: 'Backup', project: 'p', priority: 'high',
 };
 
-test('a filter survives the address', () => {
+test('a filter survives a round trip through the address', () => {
   assert.deepEqual(parse(write(FULL, new URLSearchParams())), FULL);
   assert.deepEqual(parse(new URLSearchParams(write(FULL, new URLSearchParams()).toString())), FULL);
 });
 
-test('what else is in the address stays', () => {
+test('other parameters in the address stay', () => {
   const written = write({ q: 'a' }, new URLSearchParams('id=4&types=error&unseen=1'));
   assert.equal(written.toString(), 'id=4&q=a');
 });
 
-test('a malformed address chooses all', () => {
+test('a malformed address selects all', () => {
   assert.deepEqual(parse(new URLSearchParams('types=nonsense,&priority=huge&q=%20&project=')), {});
   assert.ok(isOpen(parse(new URLSearchParams('types=nonsense'))));
 });
@@ -36,12 +36,12 @@ test('all types, and the lowest priority, are no filter', () => {
   assert.ok(!same({ types: ['waiting'] }, { types: ['error'] }));
 });
 
-test('the hub is asked by its own names, and not for marks', () => {
+test('a filter is sent under the names of the API, without marks', () => {
   assert.equal(query(FULL).toString(), 'types=error%2Cwaiting&min_priority=high&project=%2Fsrc%2Fa+b&session=login&q=disk+%26+%22x%22');
   assert.equal(query({ unseen: true }).toString(), '');
 });
 
-test('each part of a filter chooses, as the hub does', () => {
+test('each part of a filter selects the same as in the hub', () => {
   /** @type {[Filter, boolean][]} */
   const cases = [
     [{}, true],
@@ -64,7 +64,7 @@ test('each part of a filter chooses, as the hub does', () => {
   assert.equal(matches({ unseen: true }, { ...SAID, seen: true }), false);
 });
 
-test('a session is the one it is about, else the sender', () => {
+test('a session filter matches the subject, else the sender', () => {
   const about = { ...SAID, session: 'login' };
   assert.ok(matches({ session: 'login' }, about));
   assert.ok(!matches({ session: 'Worker' }, about));

@@ -8,7 +8,7 @@ const it = { project: '/src/hub', id: 'w1' };
 /** @type {import('../../web/core/types.js').Preferences} */
 const none = { quiet: null, mutes: [], notify: ['question'], sound: [] };
 
-test('a mute of an hour ends in an hour, one for good never', () => {
+test('a mute of an hour ends in an hour, a permanent one never', () => {
   assert.equal(endOf('hour', NOW), '2026-11-22T13:00:00.000Z');
   assert.equal(endOf('good', NOW), undefined);
 });
@@ -28,7 +28,7 @@ test('muting leaves everything else as it is, and replaces the same session\'s m
   assert.deepEqual(twice, { ...none, mutes: [other, { project: '/src/hub', session: 'w1', until: '2026-11-22T13:00:00.000Z' }] });
 });
 
-test('a mute holds for its session, or for all of its project, until it ends', () => {
+test('a mute applies to its session, or to all of its project, until it ends', () => {
   const preferences = muted(none, it, 'hour', NOW);
   assert.ok(muteOf(preferences, it, NOW));
   assert.equal(muteOf(preferences, it, NOW + 3_600_000), undefined);

@@ -35,7 +35,7 @@ function known({ sessions = [], questions = [], feed = [], past, mutes = [] }) {
 }
 const keys = (/** @type {Parameters<typeof known>[0]} */ all) => needs(known(all)).map(({ kind, name }) => `${name} ${kind}`);
 
-test('whoever has waited longest comes first', () => {
+test('the longest wait is first', () => {
   const sessions = [
     session({ id: 'bad', state: 'error', since: at(3), last: 3 }), session({ id: 'still', state: 'working', silent: true, last_seen: at(1) }),
     session({ id: 'w1', name: 'login', state: 'blocked' }),
@@ -44,31 +44,31 @@ test('whoever has waited longest comes first', () => {
   assert.deepEqual(keys({ sessions, questions, feed: [note({ id: 3, ts: at(3) })] }), ['still silent', 'nobody approval', 'bad error', 'login question']);
 });
 
-test('a settled question needs nobody; a claimed one still does', () => {
+test('a settled question needs no answer; a claimed one still does', () => {
   const states = /** @type {const} */ (['claimed', 'answered', 'withdrawn', 'superseded', 'expired']);
   assert.deepEqual(keys({ questions: states.map((state, id) => question({ id, state, from: state })) }), ['claimed question']);
 });
 
-test('an error needs the person until it is seen, or its session works again', () => {
+test('an error needs the person until it is read, or its session works again', () => {
   const bad = session({ id: 'w1', state: 'error', last: 3 });
   assert.deepEqual(keys({ sessions: [bad], feed: [note({ id: 3 })] }), ['w1 error']);
   assert.deepEqual(keys({ sessions: [bad], feed: [note({ id: 3, seen: true })] }), []);
   assert.deepEqual(keys({ sessions: [{ ...bad, state: 'working' }], feed: [note({ id: 3 })] }), []);
 });
 
-test('an error that is not in the feed is looked up; one that is no longer kept is over', () => {
+test('an error outside the feed is fetched; one that has been trimmed is over', () => {
   const bad = session({ id: 'w1', state: 'error', last: 3 });
   assert.deepEqual(keys({ sessions: [bad], past: { found: [note({ id: 3 })] } }), ['w1 error']);
   assert.deepEqual(keys({ sessions: [bad], past: { found: [null] } }), []);
 });
 
-test('a session that died at work needs the person, one that had finished does not', () => {
+test('a session that died at work needs the person; one that had finished does not', () => {
   const dead = session({ id: 'w1', gone: true, state: 'error', last: 3 });
   const past = { sessions: [dead, session({ id: 'w2', gone: true, state: 'ended', last: 4 })] };
   assert.deepEqual(keys({ past, feed: [note({ id: 3 }), note({ id: 4, type: 'ended' })] }), ['w1 gone']);
 });
 
-test('a muted session shows only what it asks', () => {
+test('a muted session shows only its questions', () => {
   const sessions = [session({ id: 'w1', state: 'error', last: 3 }), session({ id: 'w2', state: 'working', silent: true })];
   const all = { sessions, questions: [question({ id: 9, type: /** @type {const} */ ('approval') })], feed: [note({ id: 3 })] };
   assert.deepEqual(keys({ ...all, mutes: [{ project: '/src/hub' }] }), ['w1 approval']);
@@ -91,7 +91,7 @@ test('a hook\'s question is shown without what stands beside it', () => {
   assert.equal(textOf({ type: 'question', msg: 'Agent login asks: x' }), 'Agent login asks: x', 'what somebody else wrote stays as it is');
 });
 
-test('who settled it is said, with the answer', () => {
+test('a settled question names its winner and the answer', () => {
   assert.equal(settlement('login', question({ id: 1, state: 'answered', by: 'lead', answer: '8080' })), 'login’s question was answered by lead: 8080');
   assert.equal(settlement('login', question({ id: 1, state: 'answered', by: 'person', answer: '8080' })), 'login’s question was answered elsewhere: 8080');
   assert.equal(settlement('login', question({ id: 1, state: 'withdrawn', by: 'resumed', type: 'approval' })), 'login went on: its approval is settled.');

@@ -12,18 +12,18 @@ test('completed of total is a bar with a text', () => {
   assert.equal(told({ completed: 1 / 3, total: 1 })?.text, '0.3 of 1');
 });
 
-test('more than all fills the bar, and the text says what was said', () => {
+test('more than the total fills the bar, and the text keeps the numbers', () => {
   assert.deepEqual(told({ completed: 12, total: 10 }), { value: 10, max: 10, text: '12 of 10' });
 });
 
-test('what is no count makes no bar', () => {
+test('data without a count has no bar', () => {
   for (const data of [undefined, null, 'x', 3, [], {}, { completed: 3 }, { completed: '3', total: '10' }, { completed: -1, total: 10 },
     { completed: 1, total: 0 }, { completed: NaN, total: 1 }, { completed: 1, total: Infinity }]) {
     assert.equal(told(data), null, JSON.stringify(data));
   }
 });
 
-test('only what is said while it works counts', () => {
+test('only progress of a working session counts', () => {
   assert.equal(progressOf({ type: 'complete', data: { completed: 3, total: 10 } }), null);
   assert.equal(progressOf(null), null);
 });

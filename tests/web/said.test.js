@@ -20,10 +20,10 @@ const known = (all) => ({
   replies: (/** @type {number} */ id) => all.filter((one) => one.reply_to === id),
 });
 
-/** What a shell makes of a command. @param {string} command */
+/** Returns the words that a shell parses from a command. @param {string} command */
 const words = (command) => execFileSync('sh', ['-c', `for word in ${command}; do printf '%s\\0' "$word"; done`], { encoding: 'utf8' }).split('\0').slice(0, -1);
 
-test('a thread is the whole exchange, from wherever one looks at it', () => {
+test('a thread is the whole exchange, from any of its notifications', () => {
   const all = [said(1), said(2, 1), said(3, 2), said(4, 1), said(5)];
   for (const id of [1, 2, 3, 4]) {
     const found = thread(/** @type {Notification} */ (known(all).get(id)), known(all));
@@ -44,7 +44,7 @@ test('each step of a delivery is a sentence', () => {
   assert.equal(describe({ state: 'new in a later hub', at: '' }).text, 'new in a later hub');
 });
 
-test('the command for hubctl says the same, whatever the text', () => {
+test('the command for hubctl sends the same reply, for any text', () => {
   const hard = { ...said(7, 3), msg: `-rf $(id) "x" 'y'\nz`, title: "it's", data: { a: "'" }, to: 'primary' };
   assert.deepEqual(words(asHubctl(hard)), [
     'hubctl', 'notify', '--from', 'a', '--to', 'primary', '--type', 'message', '--project', 'p', '--title', "it's",
@@ -52,7 +52,7 @@ test('the command for hubctl says the same, whatever the text', () => {
   ]);
 });
 
-test('the command for curl sends what can be sent', () => {
+test('the command for curl sends every field that can be sent', () => {
   const seen = { ...said(7), msg: `$(id) '`, status: 'acked', seen: true, hops: 2, received: '' };
   const all = words(asCurl(seen, 'http://127.0.0.1:4782', '/home/a b'));
   assert.deepEqual(all.slice(0, 4), ['curl', '-H', '@/home/a b/auth.header', '-d']);
@@ -60,7 +60,7 @@ test('the command for curl sends what can be sent', () => {
   assert.equal(all[5], 'http://127.0.0.1:4782/notify');
 });
 
-test('data is shown as it is read best', () => {
+test('data is shown in its most readable form', () => {
   assert.equal(pretty('text'), 'text');
   assert.equal(pretty({ a: [1] }), '{\n  "a": [\n    1\n  ]\n}');
 });

@@ -12,17 +12,17 @@ const session = (fields) => ({ name: fields.id, project: '/src/hub', primary: fa
 /** @param {Node[]} nodes @returns {any} */
 const names = (nodes) => nodes.map(({ session: { name }, workers }) => (workers.length ? [name, names(workers)] : name));
 
-test('sessions stand under their project, the primary first, then by name', () => {
+test('sessions are grouped by project, the primary first, then by name', () => {
   const all = [session({ id: 'w10' }), session({ id: 'w2' }), session({ id: 'lead', primary: true }), session({ id: 'x', project: '/src/app' })];
   assert.deepEqual(groups(all).map(({ title, count, nodes }) => [title, count, names(nodes)]), [['app', 1, ['x']], ['hub', 3, ['lead', 'w2', 'w10']]]);
 });
 
-test('the order does not change with what sessions do', () => {
+test('the order does not depend on the state of sessions', () => {
   const at = (/** @type {any} */ state) => names(groups([session({ id: 'b', state }), session({ id: 'a' })])[0]?.nodes ?? []);
   assert.deepEqual(at('error'), at('working'));
 });
 
-test('workers stand under their parent, by its id, another id or its name', () => {
+test('workers are below their parent, by its id, another id or its name', () => {
   const lead = session({ id: '0b1c', name: 'lead', aliases: ['77'] });
   const all = [lead, session({ id: 'a', parent: 'lead' }), session({ id: 'b', parent: '77' }), session({ id: 'c', parent: '0b1c' }), session({ id: 'd', parent: 'a' })];
   assert.deepEqual(names(groups(all)[0]?.nodes ?? []), [['lead', [['a', ['d']], 'b', 'c']]]);
@@ -38,7 +38,7 @@ test('a session whose parent is over, unknown, of another project or below itsel
   assert.equal(shown.includes('dead'), false);
 });
 
-test('those that are over are told apart, the latest first', () => {
+test('ended sessions are separate, the latest first', () => {
   const all = [session({ id: 'a', state: 'ended', since: '2026-01-01T00:00:00Z' }), session({ id: 'b', gone: true, state: 'error', since: '2026-01-02T00:00:00Z' }), session({ id: 'c' })];
   assert.deepEqual(ended(all).map(({ id }) => id), ['b', 'a']);
 });
@@ -50,12 +50,12 @@ test('a session is found by each of its names, its id before another\'s name', (
   assert.equal(find('/src/app', 'a'), undefined);
 });
 
-test('a path is as short as tells it from the others', () => {
+test('a path is as short as its difference from the others allows', () => {
   const short = shortPaths(['/home/me/src/hub', '/home/me/old/hub', '/home/me/app', 'default', '/']);
   assert.deepEqual([...short.values()], ['src/hub', 'old/hub', 'app', 'default', '/']);
 });
 
-test('silent and gone tell more than the state', () => {
+test('silent and gone are shown in addition to the state', () => {
   assert.equal(stateOf(session({ id: 'a', state: 'working', silent: true })).state, 'silent');
   assert.equal(stateOf(session({ id: 'a', state: 'error', gone: true })).text, 'gone');
   assert.equal(stateOf(session({ id: 'a', state: 'blocked' })).text, 'blocked');
@@ -69,7 +69,7 @@ test('a waiter is live, stale or none, in words', () => {
   assert.match(wakeOf({ wake: 'live', waiter: { since: '', way: 'rewake' } }).means, /rewake/);
 });
 
-test('a last message is one line, without the name and the state beside it', () => {
+test('a last message is one line, without the name and the state that are shown beside it', () => {
   assert.equal(oneLine('Agent login completed:\n  all  done', 'login'), 'all done');
   assert.equal(oneLine('Agent login completed (worker of lead): all done', 'login'), 'all done');
   assert.equal(oneLine('Manager login completed its goal', 'login'), 'completed its goal');
@@ -78,7 +78,7 @@ test('a last message is one line, without the name and the state beside it', () 
   assert.equal(oneLine('Agent login2 completed', 'login'), 'Agent login2 completed');
 });
 
-test('what runs is a sentence', () => {
+test('background work is described in a sentence', () => {
   const all = [session({ id: 'a', state: 'working' }), session({ id: 'b', state: 'working' }), session({ id: 'c', state: 'complete' }), session({ id: 'd', state: 'ended' })];
   assert.equal(summary(all), '2 working, 1 complete.');
   assert.equal(summary([]), 'No agent runs.');

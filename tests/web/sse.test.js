@@ -9,7 +9,7 @@ const EVENTS = [
   { id: 'e-2', event: 'seen', data: '{"ids":[1]}' },
 ];
 
-test('events are the same wherever the chunks are cut', () => {
+test('events are the same for any split into chunks', () => {
   for (const ends of [STREAM, STREAM.replaceAll('\n', '\r\n'), STREAM.replaceAll('\n', '\r')]) {
     for (let first = 0; first <= ends.length; first += 1) {
       for (const second of [first, Math.min(first + 1, ends.length), ends.length]) {
@@ -22,7 +22,7 @@ test('events are the same wherever the chunks are cut', () => {
   }
 });
 
-test('an event without data is none, and the id stays the last that was given', () => {
+test('an event without data is skipped, and the id stays the last one', () => {
   const parser = new EventParser();
   const events = parser.push('id: 7\n\nevent: presence\ndata: {}\n\ndata: two\ndata: lines\n\n');
   assert.deepEqual(events, [
@@ -31,7 +31,7 @@ test('an event without data is none, and the id stays the last that was given', 
   ]);
 });
 
-test('half an event is none yet', () => {
+test('half an event is not an event yet', () => {
   const parser = new EventParser();
   assert.deepEqual(parser.push('id: 1\ndata: {"id"'), []);
   assert.deepEqual(parser.push(':1}\n'), []);

@@ -11,7 +11,7 @@ test('a hook\'s permission shows the tool and the whole input, the command first
   });
 });
 
-test('nothing of what a program sent is left out', () => {
+test('every field of the input is shown', () => {
   const data = { tool: 'Deploy', args: { to: { host: 'mill' } }, dry: false, note: 'x', none: null };
   assert.deepEqual(requestOf(data), {
     tool: 'Deploy',
@@ -30,13 +30,13 @@ test('opencode\'s permission is read as it comes', () => {
   });
 });
 
-test('where there is no data there is no request', () => {
+test('without data there is no request', () => {
   assert.equal(requestOf(undefined), null);
   assert.equal(requestOf({ via: 'hook', event: 'Notification', request: null }), null);
   assert.equal(requestOf({}), null);
 });
 
-test('what cannot be seen is shown by its code point', () => {
+test('an invisible character is shown by its code point', () => {
   assert.deepEqual(pieces('rm \u202Eoof\u{E0041}'), [
     { text: 'rm ', hidden: false }, { text: 'U+202E', hidden: true }, { text: 'oof', hidden: false }, { text: 'U+E0041', hidden: true },
   ]);

@@ -4,7 +4,7 @@ import { MOST, drawn, kept, revealed } from '../../web/core/virtual.js';
 
 const SIGHT = { top: 0, height: 440, row: 44, count: 100_000 };
 
-test('what is in sight is drawn, and a little beyond', () => {
+test('the rows in sight are drawn, and a few beyond', () => {
   assert.deepEqual(drawn(SIGHT), { first: 0, last: 19 });
   const { first, last } = drawn({ ...SIGHT, top: 44_010 });
   assert.ok(first < 1000 && last > 1011);
@@ -30,7 +30,7 @@ test('every row in sight is drawn, at each place, also on a high screen', () => 
   }
 });
 
-test('nothing is drawn of an empty list, nor beyond an end', () => {
+test('an empty list draws nothing, and neither does the space beyond an end', () => {
   assert.deepEqual(drawn({ ...SIGHT, count: 0 }), { first: 0, last: 0 });
   assert.deepEqual(drawn({ ...SIGHT, count: 3 }), { first: 0, last: 3 });
   assert.deepEqual(drawn({ ...SIGHT, top: -50, count: 3 }), { first: 0, last: 3 });
@@ -44,12 +44,12 @@ test('a row is brought into sight by the least movement', () => {
   assert.equal(revealed({ ...SIGHT, top: 440 }, -1), 0);
 });
 
-test('what is read stays in place when rows come in above it', () => {
+test('the row being read stays in place when rows are added above it', () => {
   assert.equal(kept(1000, 44, 22, 25, false), 1000 + 3 * 44);
   assert.equal(kept(1000, 44, 22, 21, false), 1000 - 44);
 });
 
-test('at the top the newest come in, unless a row there is read', () => {
+test('at the top new rows appear, unless a row there is being read', () => {
   assert.equal(kept(0, 44, 0, 3, false), 0);
   assert.equal(kept(0, 44, 0, 3, true), 132);
 });

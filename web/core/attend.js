@@ -1,4 +1,4 @@
-/** What of the news disturbs the person, and how the page tells it outside its window. */
+/** Chooses the notifications to show outside the page: browser notifications, the title, the icon and sounds. */
 
 import { KINDS, PRIORITIES } from './types.js';
 import { deserves } from './quiet.js';
@@ -7,12 +7,12 @@ import { deserves } from './quiet.js';
 /** @typedef {import('./types.js').Notification} Notification */
 /** @typedef {import('./types.js').Kind} Kind */
 
-/** Of what comes at once, so many are shown one by one; the rest is counted. */
+/** The number of simultaneous notifications that are shown one by one; the others are only counted. */
 const SHOWN = 4;
-/** Characters of a message that a browser notification has room for. */
+/** The number of characters of a message that fit into a browser notification. */
 const ROOM = 240;
 
-/** What somebody did, as a title says it. @type {Record<Kind, string>} */
+/** A verb phrase for each type, for titles of browser notifications. @type {Record<Kind, string>} */
 const DID = {
   question: 'asks',
   approval: 'asks for permission',
@@ -41,8 +41,8 @@ export const NAMES = {
 };
 
 /**
- * What of the news is shown outside the page, and what is heard: the types asked for, less what quiet hours and mutes
- * hold back, less what the person said; the most urgent first; one sound for all.
+ * Selects the notifications to show outside the page, most urgent first, and one sound for all of them. It leaves out
+ * types that the preferences do not name, notifications that quiet hours or mutes suppress, and the person's own.
  *
  * @param {Preferences} preferences
  * @param {Notification[]} news
@@ -53,7 +53,7 @@ export function choose(preferences, news, now) {
   const fit = news.filter((it) => it.from !== 'person' && deserves(preferences, it, now)).sort(byWeight);
   const show = fit.filter(({ type }) => preferences.notify.includes(type));
   const sound = fit.find(({ type }) => preferences.sound.includes(type));
-  // One that is left over takes no more room than its count would.
+  // A single remaining notification is shown itself, because its count would need the same space.
   const shown = show.length === SHOWN + 1 ? show.length : SHOWN;
   return { show: show.slice(0, shown), more: Math.max(0, show.length - shown), sound: sound?.type ?? null };
 }
@@ -69,8 +69,8 @@ function byWeight(a, b) {
 }
 
 /**
- * A notification as the browser shows it. The tag is its id, so that nothing is ever shown twice; what must be answered
- * stays until it is.
+ * The title and options of a browser notification. Its tag is the notification's id, so the browser never shows it
+ * twice. Questions and approvals stay visible until the person acts.
  *
  * @param {Notification} notification
  * @returns {{title: string, options: NotificationOptions}}
@@ -89,7 +89,7 @@ export function notice({ id, type, from, msg, title, project }) {
 }
 
 /**
- * What stands for those that are not shown one by one.
+ * The browser notification that stands for those that are not shown one by one.
  *
  * @param {number} more
  * @returns {{title: string, options: NotificationOptions}}
@@ -107,17 +107,17 @@ function clip(text) {
 /**
  * The page's title.
  *
- * @param {number} count what needs the person
+ * @param {number} count of items that need the person
  */
 export function title(count) {
   return count ? `(${count}) hub` : 'hub';
 }
 
-/** What ends a notification for the person, by its status. */
+/** The statuses in which a notification no longer needs the person. */
 const FINAL = ['expired', 'superseded', 'withdrawn', 'answered'];
 
 /**
- * Whether the person is not needed for it any more: seen, settled, or replaced.
+ * Whether a notification no longer needs the person: it was seen, settled, or replaced.
  *
  * @param {Notification} [notification] as the page knows it
  * @param {import('./types.js').Question} [question] its question
@@ -127,12 +127,12 @@ export function isOver(notification, question) {
   return notification?.seen === true || FINAL.includes(notification?.status ?? '');
 }
 
-/** @typedef {'calm'|'asks'|'error'|'away'} Mood what the icon tells */
+/** @typedef {'calm'|'asks'|'error'|'away'} Mood the state that the icon shows */
 
 /**
- * The worst of what is so.
+ * The most serious state.
  *
- * @param {string[]} kinds of what needs the person
+ * @param {string[]} kinds of the items that need the person
  * @param {import('./types.js').ConnectionState} connection
  * @returns {Mood}
  */
@@ -142,11 +142,11 @@ export function mood(kinds, connection) {
   return kinds.length > 0 ? 'asks' : 'calm';
 }
 
-/** The fills have 3:1 on light and dark tab strips, and 4.5:1 under white. */
+/** Fill colours: contrast 3:1 on light and dark tab strips, and 4.5:1 under white text. */
 const FILLS = { calm: '#3f76d8', asks: '#b35400', error: '#c62c24', away: '#76706a' };
 
 /**
- * The page's icon with the count on it, as a URL: a hub while nothing is there, else a number on the colour of the worst.
+ * The page's icon as a data URL: a hub if the count is 0, else the count on the colour of the most serious state.
  *
  * @param {number} count
  * @param {Mood} mood
@@ -166,7 +166,7 @@ export function icon(count, mood) {
 /** @typedef {{hz: number, at: number, lasts: number}} Tone in seconds */
 
 /**
- * The sound of a type: rising where an answer is wanted, falling for an error, one tone for the rest.
+ * The sound of a type: rising if an answer is needed, falling for an error, one tone for all others.
  *
  * @param {Kind} kind
  * @returns {Tone[]}

@@ -1,4 +1,4 @@
-/** The geometry of the pictures: numbers in, coordinates out. */
+/** The geometry of the charts: converts numbers to coordinates. */
 
 import { KINDS } from './types.js';
 
@@ -27,7 +27,7 @@ export function ticks(max, count = 4) {
 }
 
 /**
- * Every minute of the time that the statistics cover, also those in which nothing was said.
+ * Every minute of the time that the statistics cover, including minutes without notifications.
  *
  * @param {Pick<Stats, 'from'|'to'|'minutes'>} stats
  * @returns {Minute[]}
@@ -44,7 +44,7 @@ export function everyMinute(stats) {
 }
 
 /**
- * How many of each type, in the order of {@link KINDS}, without those that were not said.
+ * The count of each type, in the order of {@link KINDS}, without types that did not occur.
  *
  * @param {Minute[]} minutes
  * @returns {{kind: Kind, count: number}[]}
@@ -54,7 +54,8 @@ export function totals(minutes) {
 }
 
 /**
- * Stacked bars, one for each minute. What asks most of the person stands at the bottom, where heights can be compared.
+ * Stacked bars, one for each minute. The types that ask most of the person are at the bottom, where heights are easy to
+ * compare.
  *
  * @param {Minute[]} minutes
  * @param {Box} box
@@ -107,7 +108,7 @@ export function times(minutes, box, minuteOfHour, room = 56) {
     .filter(({ at, x }) => minuteOfHour(at) % step === 0 && x + room / 2 <= box.right && x - room / 2 >= 0);
 }
 
-/** Durations that people think in, ms. */
+/** Round durations for ticks, in ms. */
 const STEPS = [1, 10, 100, 1000, 10_000, MINUTE, 10 * MINUTE, 60 * MINUTE, 600 * MINUTE, 1440 * MINUTE, 14_400 * MINUTE];
 
 /**
@@ -147,7 +148,11 @@ export function spread(wanted, room, top, bottom) {
   return placed;
 }
 
-/** Where the next unit begins to read better, ms, and the unit. @type {[number, number, string][]} */
+/**
+ * Units of time: the duration below which the unit is used (ms), its length (ms), and its symbol.
+ *
+ * @type {[number, number, string][]}
+ */
 const UNITS = [
   [999.5, 1, 'ms'],
   [119_500, 1000, 's'],
@@ -177,7 +182,7 @@ export function tick(ms) {
 }
 
 /**
- * Those labels of an axis that have room: its ends first, then what fits between.
+ * The labels of an axis that fit: its ends first, then those that fit in between.
  *
  * @template {{at: number}} T
  * @param {T[]} labels ascending
@@ -196,7 +201,7 @@ export function fitting(labels, room) {
 }
 
 /**
- * A duration in whole seconds and at most two units, for what ticks: `48 s`, `1 min 20 s`, `2 h 5 min`, `3 d 4 h`.
+ * A duration in whole seconds and at most two units, for texts that tick: `48 s`, `1 min 20 s`, `2 h 5 min`, `3 d 4 h`.
  *
  * @param {number} ms
  */
@@ -221,7 +226,8 @@ function pair(big, unit, small, sub) {
 }
 
 /**
- * The question that waits longest: of those the page knows, and of the one the statistics name unless the page knows better.
+ * The question that has waited longest, of those that the page knows and the one that the statistics name. For the
+ * latter, the page's own knowledge takes precedence.
  *
  * @param {Iterable<Question>} questions
  * @param {Stats['oldest_open']} named
@@ -240,7 +246,7 @@ export function oldestOpen(questions, named) {
 }
 
 /**
- * The bars in a sentence, for those who do not see them.
+ * The bars in a sentence, for screen readers.
  *
  * @param {Minute[]} minutes
  * @param {(at: number) => string} time
@@ -255,7 +261,7 @@ export function tellRate(minutes, time) {
 }
 
 /**
- * The strip of wakes in a sentence.
+ * The chart of wakes in a sentence.
  *
  * @param {Stats['wakes']} wakes
  */

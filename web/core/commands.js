@@ -1,16 +1,15 @@
-/** Command lines to copy: what a person does where a button of the page would reach nobody. */
+/** Command lines to copy, for actions that a button of the page cannot perform. */
 
 /**
  * @typedef {import('./types.js').Place} Place
- * @typedef {import('./types.js').Question} Question
  * @typedef {{what: string, line: string}} Command
  */
 
-/** What no shell reads as anything else, as in hubctl (client/src/shell.rs). */
+/** Matches words that no shell treats specially, as in hubctl (client/src/shell.rs). */
 const PLAIN = /^[A-Za-z0-9\-_./:,=@+]+$/;
 
 /**
- * A word as a POSIX shell reads it back.
+ * Quotes a word for a POSIX shell.
  *
  * @param {string} word
  */
@@ -19,7 +18,7 @@ export function quoted(word) {
 }
 
 /**
- * How to get to where a session runs, nearest first: its pane, its directory; on another machine that machine before.
+ * The commands that lead to a session, nearest first: its pane, its directory; for another machine, first that machine.
  *
  * @param {Place} place
  * @param {string} [here] the hub's host
@@ -30,27 +29,13 @@ export function waysThere({ host, cwd, pane }, here) {
   const ways = [];
   if (host && here && host !== here) ways.push({ what: 'Log in', line: `ssh ${quoted(host)}` });
   if (pane) ways.push({ what: 'Pane', line: `tmux select-window -t ${quoted(pane)} && tmux select-pane -t ${quoted(pane)}` });
-  // A directory that begins with a dash is no option.
+  // Without `--`, a directory that begins with a dash would be read as an option.
   if (cwd) ways.push({ what: 'Directory', line: `cd ${cwd.startsWith('-') ? '-- ' : ''}${quoted(cwd)}` });
   return ways;
 }
 
 /**
- * How to answer from a terminal.
- *
- * @param {Pick<Question, 'id'|'type'>} question
- * @returns {Command[]}
- */
-export function waysToAnswer({ id, type }) {
-  if (type !== 'approval') return [{ what: 'Answer', line: `hubctl answer ${id} "…"` }];
-  return [
-    { what: 'Approve', line: `hubctl answer ${id} allow` },
-    { what: 'Deny', line: `hubctl answer ${id} "deny: …"` },
-  ];
-}
-
-/**
- * How to see what a session does.
+ * The command that shows a session's activity.
  *
  * @param {string} name
  * @param {string} project

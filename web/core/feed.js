@@ -1,9 +1,10 @@
 /**
- * What was said, newest first: arrivals, pages of history in any order, and what became of each. Pure: no clock, no I/O.
+ * The notifications, newest first: arrivals, pages of history in any order, and their deliveries. Pure: no clock, no
+ * I/O.
  *
- * The hub's log is long, so the feed knows for which part it is complete: arrivals come without gaps, and `page` says how
- * far down a page of history went, for everything or for what a filter chooses. Rows never show beyond that, so what is
- * left out between is never mistaken for "nothing was said".
+ * The hub's log is long, so the feed records the part for which it is complete. Arrivals have no gaps, and `page`
+ * records how far down a page of history went, for all notifications or for those of a filter. Rows show nothing below
+ * that, so a gap is never mistaken for silence.
  */
 
 import { query, same, tidy } from './filter.js';
@@ -17,7 +18,7 @@ import { Rows } from './rows.js';
  *
  * @typedef {object} Seen as the event `seen`
  * @property {number[]} [ids]
- * @property {number|null} [up_to] and every one up to this
+ * @property {number|null} [up_to] and every notification up to this id
  * @property {boolean} seen
  *
  * @typedef {object} Delivery as the event `delivery`
@@ -28,10 +29,10 @@ import { Rows } from './rows.js';
  * @property {string} [at]
  */
 
-/** Filters whose rows are kept up to date; more are made anew when somebody returns to them. */
+/** The number of filters whose rows are kept up to date; the rows of other filters are rebuilt on use. */
 const KEPT_VIEWS = 4;
 
-/** What a delivery makes of a notification; others leave it as it is. @type {Record<string, string>} */
+/** The status of a notification after a delivery step; other steps do not change it. @type {Record<string, string>} */
 const STATUS = {
   returned: 'pending',
   acked: 'acked',
@@ -49,24 +50,28 @@ export class Feed {
   /** @type {Map<number, Notification>} */
   #byId = new Map();
   #unseen = 0;
-  /** How far down it is complete, by the hub's query of a filter; 0 is the log's beginning. @type {Map<string, number>} */
+  /**
+   * The id down to which the feed is complete, by the hub's query of a filter; 0 is the log's start.
+   *
+   * @type {Map<string, number>}
+   */
   #floors = new Map();
-  /** The most recently used last. @type {Rows[]} */
+  /** Least recently used first. @type {Rows[]} */
   #views = [];
 
-  /** How often something became of one. @type {WeakMap<Notification, number>} */
+  /** The number of status changes of each notification. @type {WeakMap<Notification, number>} */
   #moves = new WeakMap();
-  /** By what they reply to. @type {Map<number, Notification[]>} */
+  /** Replies by the id that they reply to. @type {Map<number, Notification[]>} */
   #replies = new Map();
 
-  /** Rises with every reply that is taken. */
+  /** Increases with every reply that is added. */
   repliesVersion = 0;
 
   get size() {
     return this.#all.length;
   }
 
-  /** How many of those loaded the person has not seen. */
+  /** The number of loaded notifications that the person has not seen. */
   get unseen() {
     return this.#unseen;
   }
@@ -87,7 +92,7 @@ export class Feed {
   }
 
   /**
-   * What replies to one, among those loaded.
+   * The loaded replies to a notification.
    *
    * @param {number} id
    * @returns {Notification[]}
@@ -97,7 +102,7 @@ export class Feed {
   }
 
   /**
-   * How often something became of one since it was loaded: its trace is longer now.
+   * The number of status changes of a notification since it was loaded; after each, its trace is longer.
    *
    * @param {number} id
    */
@@ -112,10 +117,10 @@ export class Feed {
   }
 
   /**
-   * Takes notifications in any order; what is known already is only brought up to date.
+   * Adds notifications in any order; known ones are only updated.
    *
    * @param {Notification[]} notifications
-   * @returns {Notification[]} those that were not known
+   * @returns {Notification[]} those that are new
    */
   add(notifications) {
     const head = this.newest;
@@ -123,28 +128,28 @@ export class Feed {
     added.sort((one, other) => other.id - one.id);
     const rising = added.filter(({ id }) => id > head).reverse();
     const others = added.slice(rising.length);
-    // Each end grows outwards, which moves nothing.
+    // Both ends grow outwards, so no element is moved.
     for (const notification of [...rising, ...others]) this.#all.add(notification);
     this.#follow(rising, others);
     return added;
   }
 
   /**
-   * Takes a page of `GET /notifications`, which went from `place(filter).before` down to `next`.
+   * Adds a page of `GET /notifications`, which went from `place(filter).before` down to `next`.
    *
    * @param {Filter} filter
    * @param {{notifications: Notification[], next?: number}} page
    */
   page(filter, { notifications, next }) {
     const asked = query(filter).toString();
-    // Until now everything that came by was shown, from wherever it was.
+    // Until the first page arrives, the rows show every known notification, with gaps.
     if (!this.#floors.has('')) this.#renewAll();
     this.#floors.set(asked, next ?? 0);
     return this.add(notifications);
   }
 
   /**
-   * Where the next older page of a filter begins, and whether there is none.
+   * The start of a filter's next older page, and whether the end is reached.
    *
    * @param {Filter} [filter]
    * @returns {{before: number|undefined, end: boolean}}
@@ -157,7 +162,7 @@ export class Feed {
   }
 
   /**
-   * Marks what the person has seen, or has not.
+   * Sets or removes the person's marks.
    *
    * @param {Seen} mark
    * @returns {number[]} those whose mark changed, newest first
@@ -183,7 +188,7 @@ export class Feed {
   }
 
   /**
-   * What became of notifications in an inbox, or everywhere.
+   * Applies a delivery step to notifications, in one inbox or in all.
    *
    * @param {Delivery} delivery
    */
@@ -207,7 +212,7 @@ export class Feed {
     this.#renewAll();
   }
 
-  /** Forgets everything: the log is another one, or was not read for too long. */
+  /** Clears the feed, because the log is another one or was not read for too long. */
   reset() {
     this.#all = new Newest();
     this.#byId = new Map();
@@ -218,12 +223,12 @@ export class Feed {
   }
 
   /**
-   * What a filter chooses, as rows. Kept up to date as long as it is one of the last few asked for. With `unseen`, a row
-   * that is marked meanwhile stays, until {@link renew}.
+   * The rows of a filter, kept up to date while it is one of the last few that were used. With `unseen`, a row that is
+   * marked in the meantime stays until {@link renew}.
    *
    * @param {Filter} [filter]
-   * @param {number} [most] notifications looked at in this call: a new filter in a long feed is a lot of work for one frame
-   * @returns {Rows} `partial`, if there was more to look at
+   * @param {number} [most] notifications to examine in this call; a new filter in a long feed would block a frame
+   * @returns {Rows} `partial` if more remain to be examined
    */
   rows(filter = {}, most = Infinity) {
     const wanted = tidy(filter);
@@ -236,7 +241,7 @@ export class Feed {
     return view;
   }
 
-  /** Makes the rows of a filter anew when they are asked for next. @param {Filter} filter */
+  /** Rebuilds the rows of a filter at their next use. @param {Filter} filter */
   renew(filter) {
     for (const view of this.#views) view.stale ||= same(view.filter, filter);
   }
@@ -247,7 +252,7 @@ export class Feed {
 
   /**
    * @param {Notification} notification
-   * @returns {boolean} whether it was not known
+   * @returns {boolean} whether it is new
    */
   #take(notification) {
     const known = this.#byId.get(notification.id);
@@ -257,7 +262,7 @@ export class Feed {
       this.#reply(notification);
       return true;
     }
-    // History tells what became of it, the stream does not.
+    // History contains the status of a notification; the stream does not.
     if (notification.status !== undefined) known.status = notification.status;
     if (notification.seen !== undefined) this.markSeen({ ids: [known.id], seen: notification.seen });
     return false;
@@ -290,7 +295,7 @@ export class Feed {
   }
 
   /**
-   * Goes on with a view downwards, as far as is known without gaps.
+   * Extends a view downwards, as far as the feed has no gaps.
    *
    * @param {Rows} view
    * @param {number} most

@@ -1,4 +1,4 @@
-/** What is shown of the feed: as the page's address, as the hub's query, and as a test. */
+/** The feed's filter: as the page's address, as the hub's query, and as a test. */
 
 import { KINDS, PRIORITIES } from './types.js';
 
@@ -12,12 +12,12 @@ import { KINDS, PRIORITIES } from './types.js';
  * @property {Priority} [priority] at least
  * @property {string} [project]
  * @property {string} [session]
- * @property {string} [q] text in sender, title or message, whatever the case
+ * @property {string} [q] text in sender, title or message, case-insensitive
  * @property {boolean} [unseen]
  */
 
 /**
- * The filter in the page's address; what is malformed there chooses all.
+ * Parses the filter from the page's address; a malformed part chooses all.
  *
  * @param {URLSearchParams} search
  * @returns {Filter}
@@ -36,7 +36,7 @@ export function parse(search) {
 }
 
 /**
- * A filter in its one form: without the parts that choose all.
+ * The canonical form of a filter: without the parts that choose all.
  *
  * @param {Filter} filter
  * @returns {Filter}
@@ -54,7 +54,7 @@ export function tidy({ types = [], priority, project, session, q = '', unseen })
 }
 
 /**
- * The page's address with this filter; what else is in it stays.
+ * The page's address with this filter; its other parameters stay.
  *
  * @param {Filter} filter
  * @param {URLSearchParams} search
@@ -70,7 +70,7 @@ export function write(filter, search) {
 }
 
 /**
- * What the hub is asked for, `GET /notifications`; it does not search by mark, so `unseen` is left to {@link matches}.
+ * The query for `GET /notifications`. The hub does not search by mark, so {@link matches} checks `unseen`.
  *
  * @param {Filter} filter
  * @returns {URLSearchParams}
@@ -88,7 +88,7 @@ export function query(filter) {
 
 /**
  * @param {Filter} filter
- * @returns {boolean} whether it chooses everything
+ * @returns {boolean} whether the filter chooses everything
  */
 export function isOpen(filter) {
   return Object.keys(tidy(filter)).length === 0;

@@ -2,15 +2,15 @@
 
 import { quoted } from './commands.js';
 
-/** @typedef {{origin: string, stateDir: string|null}} Hub where the page is from, and its state directory if it is known */
+/** @typedef {{origin: string, stateDir: string|null}} Hub the page's origin, and the hub's state directory if known */
 
 /**
- * curl's header argument: read from the hub's own file, so that no token stands in a command.
+ * curl's header argument: read from the hub's own file, so that no command contains the token.
  *
  * @param {Hub} hub
  */
 function header({ stateDir }) {
-  // A tilde behind @ stays a tilde, so the home directory is a variable.
+  // The shell does not expand a tilde after @, so the home directory is a variable.
   return stateDir === null ? '@"$HOME/.local/state/hub/auth.header"' : quoted(`@${stateDir}/auth.header`);
 }
 
@@ -24,7 +24,7 @@ export function firstCurl(hub) {
 }
 
 /**
- * A crontab line that says how a job ended. cron takes a bare % for the end of the line.
+ * A crontab line that reports how a job ended. cron treats a bare % as the end of the line.
  *
  * @param {Hub} hub
  */

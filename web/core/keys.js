@@ -1,10 +1,10 @@
-/** The keyboard, as the help shows it and as the page obeys it. */
+/** The keyboard shortcuts, for the help and for the page's key handler. */
 
 /**
  * @typedef {object} Key
- * @property {string} id what it does, for the page
- * @property {string[]} keys any of them, as {@link keyOf} names them
- * @property {string} what it does, for the person
+ * @property {string} id of the action, for the page
+ * @property {string[]} keys that trigger it, as {@link keyOf} names them
+ * @property {string} what its description, for the person
  * @property {'Everywhere'|'Needs you'|'Feed'} where
  */
 
@@ -31,7 +31,7 @@ export const KEYS = [
 const NAMES = { ArrowDown: '↓', ArrowUp: '↑', Escape: 'Esc' };
 
 /**
- * A key as it is printed on the keyboard: one cap for each that is held.
+ * The key caps of a shortcut: one for each key that is held.
  *
  * @param {string} key
  * @returns {string[]}
@@ -41,7 +41,8 @@ export function caps(key) {
 }
 
 /**
- * The name of what was pressed. Shift is said for letters alone: `?` and `/` sit elsewhere on other keyboards.
+ * The name of the pressed key. Shift is named only for letters, because the position of `?` and `/` differs between
+ * keyboards.
  *
  * @param {Pick<KeyboardEvent, 'key'|'shiftKey'>} event
  */
@@ -50,7 +51,7 @@ export function keyOf(event) {
 }
 
 /**
- * What a key does, by its id; null for one that means nothing, or that belongs to the browser or to a field.
+ * The id of a key's action; null for a key without one, or a key that belongs to the browser or to a field.
  *
  * @param {Pick<KeyboardEvent, 'key'|'shiftKey'|'ctrlKey'|'metaKey'|'altKey'>} event
  * @param {boolean} typing whether the focus is in a field that takes text

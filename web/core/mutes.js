@@ -1,4 +1,4 @@
-/** Mutes: who may not disturb the person, and until when. */
+/** Mutes: the projects and sessions that must not disturb the person, and until when. */
 
 import { isLive } from './quiet.js';
 
@@ -9,10 +9,10 @@ import { isLive } from './quiet.js';
  * @typedef {'hour'|'tomorrow'|'good'} Span
  */
 
-/** When tomorrow begins for a person. */
+/** The hour at which a mute until tomorrow ends. */
 const MORNING = 7;
 
-/** How long a mute may last. @type {readonly {span: Span, text: string}[]} */
+/** The durations of a mute that can be chosen. @type {readonly {span: Span, text: string}[]} */
 export const SPANS = [
   { span: 'hour', text: 'for 1 h' },
   { span: 'tomorrow', text: `until tomorrow, ${MORNING}:00` },
@@ -20,7 +20,7 @@ export const SPANS = [
 ];
 
 /**
- * When a mute that begins now ends, in the reader's zone; undefined if never.
+ * The end of a mute that begins now, in the reader's time zone; undefined for no end.
  *
  * @param {Span} span
  * @param {number} now ms
@@ -35,7 +35,7 @@ export function endOf(span, now) {
 }
 
 /**
- * The mute that holds for a session: its own, or its project's.
+ * The mute that applies to a session: its own, or its project's.
  *
  * @param {Pick<Preferences, 'mutes'>} preferences
  * @param {Target} target
@@ -48,7 +48,7 @@ export function muteOf({ mutes }, { project, id }, now) {
 }
 
 /**
- * Preferences with this session muted; what has ended is left out.
+ * The preferences with this session muted, without expired mutes.
  *
  * @param {Preferences} preferences
  * @param {Target} target
@@ -64,7 +64,7 @@ export function muted(preferences, target, span, now) {
 }
 
 /**
- * Preferences without this session's own mute, and without what has ended.
+ * The preferences without this session's own mute, and without expired mutes.
  *
  * @param {Preferences} preferences
  * @param {Target} target

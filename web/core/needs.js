@@ -1,4 +1,4 @@
-/** Who needs the person, and why. */
+/** Finds the sessions and questions that need the person. */
 
 import { finder, isOver } from './sessions.js';
 import { muteOf } from './mutes.js';
@@ -9,11 +9,11 @@ import { muteOf } from './mutes.js';
  * @typedef {import('./types.js').Notification} Notification
  * @typedef {import('./types.js').Preferences} Preferences
  *
- * @typedef {object} Past What is not in the live parts of the page.
- * @property {Map<string, Session>} sessions those that are over
- * @property {(id: number) => Notification|null|undefined} notification null if the hub does not have it
+ * @typedef {object} Past Data outside the live parts of the page.
+ * @property {Map<string, Session>} sessions that have ended
+ * @property {(id: number) => Notification|null|undefined} notification null if the hub no longer has it
  *
- * @typedef {object} Known What of the store is needed.
+ * @typedef {object} Known The parts of the store that are used here.
  * @property {Map<string, Session>} sessions
  * @property {Map<number, Question>} questions
  * @property {{get: (id: number) => Notification|undefined}} feed
@@ -22,28 +22,28 @@ import { muteOf } from './mutes.js';
  * @property {Past} [past]
  *
  * @typedef {object} Need
- * @property {string} key the same for as long as it is the same need
+ * @property {string} key that stays the same for the same need
  * @property {'question'|'approval'|'error'|'silent'|'gone'} kind
- * @property {string} ts since when
+ * @property {string} ts when the need began
  * @property {string} project
  * @property {string} name of the session
  * @property {string} text
  * @property {Session} [session]
  * @property {Question} [question]
- * @property {string} [title] of what tells the trouble
- * @property {Notification} [notification] what tells the trouble
+ * @property {string} [title] of the notification that reports the trouble
+ * @property {Notification} [notification] that reports the trouble
  */
 
 /**
- * Everything that needs the person, oldest first: what is asked and not settled, errors that nobody has seen, sessions that
- * died at work or fell silent. Of a muted session only what it asks.
+ * All items that need the person, oldest first: open questions, unseen errors, and sessions that died at work or fell
+ * silent. For a muted session, only its questions.
  *
  * @param {Known} known
  * @returns {Need[]}
  */
 export function needs(known) {
   const open = [...known.questions.values()].filter(isOpen);
-  // Many sessions may be over: they are not indexed for a few questions.
+  // There may be many ended sessions, so they are not indexed for the few open questions.
   const find = open.length > 0 ? finder(known.sessions.values()) : () => undefined;
   const over = (/** @type {Question} */ { project, from }) => known.past?.sessions.get(`${project}/${from}`);
   const found = open.map((question) => asked(question, find(question.project, question.from) ?? over(question)));
@@ -94,12 +94,12 @@ function troubleOf(session, known) {
   return { ...of, key: `trouble ${told.id}`, kind: session.gone ? 'gone' : 'error', ts: told.ts, title: told.title, text: told.msg, notification: told };
 }
 
-/** What a hook's question says around the question: who asks is shown beside it. */
-const ASKS = /^Agent .+? asks: ([^]*?)(?: \(hubctl answer \d+ "…"\))?$/;
+/** The hook's words before a question; they are removed because the page shows the asker beside it. */
+const ASKS = /^Agent .+? asks: ([^]*?)(?: \((?:hubctl answer \d+ "…"|answer it in its own terminal)\))?$/;
 const WANTS = /^Agent .+? needs a permission(?:: ([^]*))?$/;
 
 /**
- * The text of a question, without what the page says in another place.
+ * The text of a question, without the parts that the page shows elsewhere.
  *
  * @param {Pick<Notification, 'type'|'msg'|'data'>} question
  * @returns {string}
@@ -111,10 +111,10 @@ export function textOf({ type, msg, data }) {
 }
 
 /**
- * Who settled a question, and how, in a sentence; it is said aloud.
+ * A sentence on who settled a question and how, for screen readers.
  *
  * @param {string} name the session that asked
- * @param {Question} [question] as it is now
+ * @param {Question} [question] in its current state
  */
 export function settlement(name, question) {
   if (!question) return `${name} does not need you any more.`;

@@ -1,4 +1,4 @@
-/** A list from the newest (highest id) to the oldest, which grows at both ends without moving what it holds. */
+/** A list from the newest (highest id) to the oldest, which grows at both ends without moving its items. */
 
 /**
  * @template {{id: number}} T
@@ -33,7 +33,7 @@ export class Newest {
   }
 
   /**
-   * The index of the first item whose id is at most `id`: of that item, if it is there.
+   * The index of the first item whose id is at most `id`; if the list contains `id`, the index of that item.
    *
    * @param {number} id
    * @returns {number}
@@ -50,7 +50,7 @@ export class Newest {
   }
 
   /**
-   * Puts an item where its id belongs; cheap at both ends.
+   * Inserts an item in the order of ids; cheap at both ends.
    *
    * @param {T} item
    */

@@ -1,9 +1,9 @@
-/** How far a session says it is. */
+/** The progress that a session reports. */
 
 /** @typedef {{value: number, max: number, text: string}} Progress */
 
 /**
- * What a progress notification's data says of `completed` and `total`; null where it says nothing that can be drawn.
+ * The progress from `completed` and `total` in a notification's data; null if they cannot be drawn.
  *
  * @param {Pick<import('./types.js').Notification, 'type'|'data'>|null|undefined} notification
  * @returns {Progress|null}

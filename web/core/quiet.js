@@ -1,4 +1,4 @@
-/** When the person wants peace: quiet hours and mutes, and what passes them. */
+/** Quiet hours and mutes, and the notifications that pass them. */
 
 /** @typedef {import('./types.js').Preferences} Preferences */
 /** @typedef {import('./types.js').Notification} Notification */
@@ -9,7 +9,7 @@
 const clocks = new Map();
 
 /**
- * The wall clock of a zone, in minutes since midnight; null for a zone that this browser does not know.
+ * The local time of a zone in minutes since midnight; null for a zone that this browser does not know.
  *
  * @param {string} zone IANA name
  * @param {number} now ms
@@ -40,8 +40,9 @@ export function minutes(text) {
 }
 
 /**
- * Whether these are quiet hours: from `from` on, until before `to`, by the wall clock of the zone, so that a change to
- * summer time moves nothing. Equal ends are no hours at all. What cannot be understood silences nothing.
+ * Whether the quiet hours apply now: from `from` (inclusive) to `to` (exclusive), in the zone's local time, so that a
+ * change to summer time does not shift them. If both ends are equal, there are no quiet hours. Invalid values silence
+ * nothing.
  *
  * @param {Pick<Preferences, 'quiet'>} preferences
  * @param {number} now ms
@@ -57,7 +58,7 @@ export function isQuiet(preferences, now) {
 }
 
 /**
- * Whether a mute still counts. One whose end cannot be read has ended.
+ * Whether a mute is still active. A mute with an invalid end counts as expired.
  *
  * @param {Mute} mute
  * @param {number} now ms

@@ -1,6 +1,6 @@
 /**
- * The feed as rows, newest first: repeats are one row, and what has the same key is one row too, where its newest is.
- * Kept by increments, so that one arrival costs the same in a long feed as in a short one.
+ * The feed as rows, newest first. Repeats share one row, and so do notifications with the same key, at the position of
+ * the newest one. Rows are updated incrementally, so that an arrival costs the same in a long feed as in a short one.
  */
 
 import { matches } from './filter.js';
@@ -11,9 +11,9 @@ import { Newest } from './newest.js';
  * @typedef {import('./filter.js').Filter} Filter
  *
  * @typedef {object} Row
- * @property {number} id of its newest
+ * @property {number} id of its newest notification
  * @property {Notification[]} items newest first; never empty
- * @property {string} [key] what its items share, if they replace each other; else they are repeats
+ * @property {string} [key] that its items share if they replace each other; absent for repeats
  */
 
 export class Rows {
@@ -22,13 +22,13 @@ export class Rows {
   /** Rows whose items replace each other. @type {Map<string, Row>} */
   #keyed = new Map();
 
-  /** The highest id that was looked at. */
+  /** The highest id that was examined. */
   head = -Infinity;
-  /** Everything down to this id was looked at. */
+  /** All notifications down to this id were examined. */
   floor = Infinity;
-  /** Whether there is more to look at than was. */
+  /** Whether further notifications remain to be examined. */
   partial = false;
-  /** Whether it must be made anew. */
+  /** Whether the rows must be rebuilt. */
   stale = false;
 
   /** @param {Filter} filter tidy */
@@ -49,10 +49,10 @@ export class Rows {
   }
 
   /**
-   * The index of the row that holds a notification, or would.
+   * The index of the row that contains a notification, or would contain it.
    *
    * @param {Notification} notification
-   * @returns {number} -1 if no row does
+   * @returns {number} -1 if there is none
    */
   indexOf(notification) {
     const key = keyOf(notification);
@@ -61,7 +61,7 @@ export class Rows {
   }
 
   /**
-   * The first row at or below a place.
+   * The first row at or below an id.
    *
    * @param {number} id
    * @returns {number}
@@ -71,7 +71,7 @@ export class Rows {
   }
 
   /**
-   * The repeats around a place: the last row that begins at or above it.
+   * The repeats around an id: the last row that begins at or above it.
    *
    * @param {number} id
    */
@@ -86,7 +86,7 @@ export class Rows {
   }
 
   /**
-   * Takes a notification that is newer than all.
+   * Adds a notification that is newer than all others.
    *
    * @param {Notification} notification
    */
@@ -102,7 +102,7 @@ export class Rows {
   }
 
   /**
-   * Takes a notification that is older than all.
+   * Adds a notification that is older than all others.
    *
    * @param {Notification} notification
    */
@@ -158,9 +158,9 @@ export class Rows {
   }
 
   /**
-   * Makes one row of two that repeat each other since what lay between went away.
+   * Merges two rows of repeats, after the row between them was removed.
    *
-   * @param {number} index of the second
+   * @param {number} index of the second row
    */
   #join(index) {
     const above = this.#rows.at(index - 1);
@@ -178,14 +178,14 @@ export class Rows {
 
 /**
  * @param {Notification} notification
- * @returns {string|undefined} the same for those that replace each other
+ * @returns {string|undefined} equal for notifications that replace each other
  */
 function keyOf({ key, project, from, to }) {
   return key === undefined ? undefined : JSON.stringify([key, project, from, to]);
 }
 
 /**
- * Whether a notification says again what a row says.
+ * Whether a notification repeats a row.
  *
  * @param {Row} row
  * @param {Notification} notification

@@ -1,4 +1,4 @@
-/** What is said of a notification in its details: its delivery in words, its thread, and as a command. */
+/** Texts for a notification's details: its delivery in words, its thread, and commands that repeat it. */
 
 import { quoted } from './commands.js';
 
@@ -7,7 +7,7 @@ import { quoted } from './commands.js';
  * @typedef {import('./types.js').Step & {way?: string}} Step
  */
 
-/** How it came to an agent's session. @type {Record<string, string>} */
+/** How a notification reached an agent's session. @type {Record<string, string>} */
 const WAYS = {
   rewake: 'it woke the session through its hook',
   wait: 'it woke the session through its waiter',
@@ -34,7 +34,7 @@ const STEPS = {
 };
 
 /**
- * A step of a delivery, as a sentence; and why, where the hub knows.
+ * A step of a delivery as a sentence, with the reason if the hub knows it.
  *
  * @param {Step} step
  * @returns {{text: string, why: string}}
@@ -43,13 +43,18 @@ export function describe(step) {
   return { text: STEPS[step.state]?.(step) ?? step.state, why: WAYS[step.way ?? ''] ?? '' };
 }
 
+/** The sender's name, as people know it. @param {Notification} said */
+export function sender(said) {
+  return said.from_name ?? said.from;
+}
+
 /** @param {string} by */
 function number(by) {
   return /^\d+$/.test(by) ? `#${by}` : by;
 }
 
 /**
- * What a notification belongs to: from the first of the exchange to the last that is known, oldest first.
+ * The thread of a notification: from its first notification to the last known one, oldest first.
  *
  * @param {Notification} said
  * @param {{get: (id: number) => Notification|undefined, replies: (id: number) => Notification[]}} known
@@ -75,7 +80,7 @@ export function thread(said, known) {
 }
 
 /**
- * A command that says the same again.
+ * The `hubctl` command that sends the same notification again.
  *
  * @param {Notification} said
  */
@@ -90,7 +95,7 @@ export function asHubctl(said) {
 }
 
 /**
- * The same for curl.
+ * The curl command that sends the same notification again.
  *
  * @param {Notification} said
  * @param {string} origin of the hub
@@ -103,7 +108,7 @@ export function asCurl(said, origin, stateDir) {
 }
 
 /**
- * Data as it is read best.
+ * Formats data for reading.
  *
  * @param {unknown} data
  */

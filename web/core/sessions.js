@@ -1,4 +1,4 @@
-/** Sessions as they are shown: by project, workers under their parent, each with what it does and how one knows. */
+/** Sessions as the page shows them: by project, workers under their parent, each with its state and the evidence. */
 
 /**
  * @typedef {import('./types.js').Session} Session
@@ -10,7 +10,7 @@
 const collator = new Intl.Collator('en', { numeric: true, sensitivity: 'base' });
 
 /**
- * Whether a session is over: it ended, or its process died.
+ * Whether a session has ended or its process has died.
  *
  * @param {Pick<Session, 'state'|'gone'>} session
  */
@@ -19,7 +19,7 @@ export function isOver({ state, gone }) {
 }
 
 /**
- * The session of a project that is called so: by its id, another id or its short name.
+ * Finds a session of a project by its id, another id or its short name.
  *
  * @param {Iterable<Session>} sessions
  * @returns {(project: string, name: string) => Session|undefined}
@@ -37,8 +37,8 @@ export function finder(sessions) {
 }
 
 /**
- * Those that are not over, by project; the order does not change with what they do, so that nothing jumps: the primary
- * first, then by name.
+ * The live sessions by project: the primary first, then by name. The order does not depend on their states, so that no
+ * row jumps.
  *
  * @param {Iterable<Session>} sessions
  * @returns {Group[]}
@@ -90,7 +90,8 @@ function parentOf(session, find) {
 }
 
 /**
- * Whether `session` is below `other`, or is it: what two say of each other may go round in a circle.
+ * Whether `session` is `other` or one of its descendants. Two sessions may name each other as parent, so the walk stops
+ * at a cycle.
  *
  * @param {Session} session
  * @param {Session} other
@@ -118,7 +119,7 @@ function byRank(a, b) {
 }
 
 /**
- * Those that are over, the latest first.
+ * The ended sessions, latest first.
  *
  * @param {Iterable<Session>} sessions
  * @returns {Session[]}
@@ -130,7 +131,7 @@ export function ended(sessions) {
 }
 
 /**
- * Each path by as many of its last parts as tell it from the others.
+ * Shortens each path to the last parts that distinguish it from the others.
  *
  * @param {Iterable<string>} paths
  * @returns {Map<string, string>}
@@ -152,7 +153,7 @@ export function shortPaths(paths) {
 /** @typedef {{state: string, text: string}} Shown */
 
 /**
- * What a session does, in a word.
+ * A session's state in a word.
  *
  * @param {Session} session
  * @returns {Shown}
@@ -164,7 +165,7 @@ export function stateOf(session) {
   return { state: session.state, text: session.state };
 }
 
-/** What the hub knows of how a session can be woken. @type {Record<'live'|'stale'|'none', {text: string, means: string}>} */
+/** Texts for whether a session can be woken. @type {Record<'live'|'stale'|'none', {text: string, means: string}>} */
 const WAKE = {
   live: { text: 'waiter live', means: 'Somebody waits at its inbox now: a message wakes it at once.' },
   stale: { text: 'waiter stale', means: 'Nobody waits at its inbox now, but somebody did, or its hooks are live: a message comes with its next step.' },
@@ -172,10 +173,10 @@ const WAKE = {
 };
 
 /**
- * Whether a session can be woken, and how one knows.
+ * Whether a session can be woken, and the evidence.
  *
  * @param {Pick<Session, 'wake'|'waiter'>} session
- * @param {Holder} [holder] who waits at its inbox
+ * @param {Holder} [holder] the waiter at its inbox
  * @returns {{wake: 'live'|'stale'|'none', text: string, means: string}}
  */
 export function wakeOf(session, holder) {
@@ -185,11 +186,11 @@ export function wakeOf(session, holder) {
   return { wake, text: WAKE[wake].text, means: WAKE[wake].means + way };
 }
 
-/** What the hub says before an agent's own words, where the state says it too. */
+/** The hub's prefix of an agent's text; it repeats the state. */
 const SAYS = /^(?:completed(?: its goal| \(worker of [^)]*\))?|is waiting for input): (?=.)/;
 
 /**
- * The text of a notification in one line, without the name and the state that stand beside it.
+ * The text of a notification in one line, without the name and the state that the page shows beside it.
  *
  * @param {string} msg
  * @param {string} name
@@ -203,11 +204,11 @@ export function oneLine(msg, name) {
   return line;
 }
 
-/** In which order states are counted. */
+/** The order of states in the summary. */
 const COUNTED = ['working', 'silent', 'waiting', 'blocked', 'error', 'complete'];
 
 /**
- * What runs, in a sentence: '3 work, 1 waits.'
+ * A summary of the sessions in a sentence: '3 work, 1 waits.'
  *
  * @param {Iterable<Session>} sessions
  */

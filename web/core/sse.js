@@ -1,10 +1,10 @@
 /**
- * Server-sent events out of chunks of text, by the HTML standard's "parsing an event stream".
+ * Parses server-sent events from chunks of text, by the HTML standard's "parsing an event stream".
  *
  * @typedef {object} ServerEvent
- * @property {string} event its name; `message` without one
+ * @property {string} event name; `message` by default
  * @property {string} data
- * @property {string} [id] the last id that the stream gave
+ * @property {string} [id] the last id in the stream
  */
 
 export class EventParser {
@@ -14,11 +14,11 @@ export class EventParser {
   #data = [];
   /** @type {string|undefined} */
   #id;
-  /** What the server wants to be waited for before a reconnect, in ms. @type {number|undefined} */
+  /** The delay before a reconnect that the server asks for, in ms. @type {number|undefined} */
   retry;
 
   /**
-   * The events that are complete with this chunk.
+   * Adds a chunk and returns the events that it completes.
    *
    * @param {string} chunk
    * @returns {ServerEvent[]}

@@ -1,14 +1,14 @@
-/** Times as people read them: how long ago, and exactly when. */
+/** Times for people: relative and exact. */
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-/** How a `<time>` shows its distance from now. @typedef {'age'|'ago'|'left'} Form */
+/** The format in which a `<time>` shows its distance from now. @typedef {'age'|'ago'|'left'} Form */
 
 /**
- * How long, in the largest unit of which there is one at least; never more than was.
+ * A duration in the largest unit that fits at least once, rounded down.
  *
  * @param {number} ms
  * @returns {string} '12 s', '4 min', '3 h', '2 d'
@@ -26,14 +26,14 @@ export function age(ms) {
  *
  * @param {string|number} ts RFC 3339, or ms
  * @param {string} [zone] IANA name, the reader's own when absent
- * @returns {string} 'Sun, 22 Nov 2026, 05:10:34 GMT+1', or '' for what is no time
+ * @returns {string} 'Sun, 22 Nov 2026, 05:10:34 GMT+1', or '' if `ts` is invalid
  */
 export function absolute(ts, zone) {
   const at = new Date(ts);
   return Number.isNaN(at.getTime()) ? '' : format(zone).format(at);
 }
 
-/** @type {Map<string|undefined, Intl.DateTimeFormat>} Making one costs more than using it a hundred times. */
+/** @type {Map<string|undefined, Intl.DateTimeFormat>} Creating one costs more than a hundred uses. */
 const formats = new Map();
 
 /** @param {string} [zone] */
@@ -65,7 +65,7 @@ export function relative(ts, now, form = 'age') {
 }
 
 /**
- * A `<time>` that says how long ago and ticks, with the exact time on hover.
+ * A `<time>` element with a relative time that ticks, and the exact time on hover.
  *
  * @param {string|number} ts RFC 3339, or ms
  * @param {() => number} now the hub's clock: `() => store.now()`
@@ -110,7 +110,7 @@ function tickBy(now) {
   clock = now;
 }
 
-/** Updates every relative time on the page; one timer does it for all of them. */
+/** Updates every relative time on the page; one timer serves all of them. */
 export function tick() {
   if (document.hidden) return;
   for (const element of document.querySelectorAll('time[data-ts]')) show(/** @type {HTMLTimeElement} */ (element));

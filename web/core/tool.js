@@ -1,4 +1,4 @@
-/** What an agent wants to do, whole and as it is: a person approves what they read here. */
+/** An agent's tool request, complete and unaltered, because a person approves exactly the text shown here. */
 
 /**
  * @typedef {{name: string, text: string}} Part
@@ -6,13 +6,13 @@
  * @typedef {{text: string, hidden: boolean}} Piece
  */
 
-/** What tells most, first. */
+/** The most informative fields, in the order in which they are shown first. */
 const FIRST = ['command', 'cmd', 'file_path', 'filePath', 'path', 'url', 'pattern', 'description', 'prompt'];
 const TOOL = ['tool_name', 'tool', 'toolName', 'type'];
 const INPUT = ['tool_input', 'input', 'args', 'arguments'];
 
 /**
- * What is asked for, from the data of an approval: each agent's own form, or anything else; nothing is left out.
+ * The request from the data of an approval, in any agent's format or an unknown one; no field is left out.
  *
  * @param {unknown} data
  * @returns {Request|null}
@@ -28,7 +28,7 @@ export function requestOf(data) {
 }
 
 /**
- * What a hook put around it is the hub's own: `{via, event, request}`, and opencode's `{permission}`.
+ * Removes the wrapper that the hub's hook added: `{via, event, request}`, or opencode's `{permission}`.
  *
  * @param {unknown} data
  * @returns {unknown} null if there is nothing
@@ -76,14 +76,14 @@ function isObject(it) {
 }
 
 /**
- * Characters that are not seen, or that make others be seen elsewhere: controls but for tab and line feed, direction,
- * zero width, separators, tags. A command that holds them is not what it looks like.
+ * Characters that are invisible or that move others: controls except tab and line feed, direction marks, zero-width
+ * characters, separators, tags. A command that contains them differs from what a person sees.
  */
 const HIDDEN =
   /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\u{e0000}-\u{e0fff}]/gu;
 
 /**
- * A text in pieces, with what is hidden in it made visible by its code point.
+ * Splits a text into pieces and shows hidden characters by their code point.
  *
  * @param {string} text
  * @returns {Piece[]}

@@ -1,15 +1,16 @@
 /**
- * The hub's JSON, as openapi.yaml gives it. Types only.
+ * The hub's JSON, as defined in openapi.yaml. Types only.
  *
  * @typedef {'complete'|'waiting'|'question'|'approval'|'testing'|'error'|'progress'|'message'|'answer'|'ended'} Kind
  * @typedef {'urgent'|'high'|'normal'|'low'} Priority
  * @typedef {'none'|'pending'|'emitted'|'acked'|'expired'|'superseded'|'withdrawn'|'dropped'|'evicted'|'answered'} Status
- * @typedef {Record<string, any>} Data Whatever a program added.
+ * @typedef {Record<string, any>} Data Any data that a program added.
  *
  * @typedef {object} Notification
  * @property {number} id
  * @property {string} ts RFC 3339, UTC
  * @property {string} from
+ * @property {string} [from_name] the name of the sender's session at that time
  * @property {Kind} type
  * @property {string} msg
  * @property {string} project
@@ -31,7 +32,7 @@
  * @typedef {object} Process
  * @property {number} pid
  *
- * @typedef {object} Holder Who waits at an inbox.
+ * @typedef {object} Holder The waiter at an inbox.
  * @property {string} [as]
  * @property {string} since
  * @property {string} [session]
@@ -74,7 +75,7 @@
  *
  * @typedef {'open'|'claimed'|'answered'|'withdrawn'|'superseded'|'expired'} QuestionState
  *
- * @typedef {object} Place Where a session runs.
+ * @typedef {object} Place The location of a session.
  * @property {string} [host]
  * @property {string} [cwd]
  * @property {string} [pane]
@@ -109,8 +110,8 @@
  * @typedef {object} Preferences
  * @property {Quiet|null} quiet
  * @property {Mute[]} mutes
- * @property {Kind[]} notify types that make a browser notification
- * @property {Kind[]} sound types that make a sound
+ * @property {Kind[]} notify types that show a browser notification
+ * @property {Kind[]} sound types that play a sound
  *
  * @typedef {object} Stats
  * @property {string} from
@@ -124,6 +125,7 @@
  * @typedef {object} Step One step of a notification's delivery.
  * @property {string} state
  * @property {string} at
+ * @property {string} [project]
  * @property {string} [inbox]
  * @property {string} [by]
  *

@@ -1,14 +1,14 @@
-/** Which rows of a long list are in sight. Every row has the same height, so no row is ever measured. */
+/** The visible rows of a long list. All rows have the same height, so no row is measured. */
 
-/** No more rows than this are ever drawn: what the highest screens show, and the end of a page that grew by mistake. */
+/** The maximum of drawn rows: enough for the tallest screens, and a bound if the page's height is wrong. */
 export const MOST = 240;
-/** Rows drawn beyond each edge, for the frames until the next drawing. */
+/** Rows drawn beyond each edge, so that scrolling shows no gap before the next drawing. */
 export const BEYOND = 8;
 
 /**
  * @typedef {object} Sight
  * @property {number} top px scrolled
- * @property {number} height px of the list that are seen
+ * @property {number} height px of the visible part of the list
  * @property {number} row px of one row
  * @property {number} count of all rows
  */
@@ -18,7 +18,7 @@ export const BEYOND = 8;
  *
  * @param {Sight} sight
  * @param {number} [most] rows beyond each edge
- * @returns {{first: number, last: number}} `last` is not drawn
+ * @returns {{first: number, last: number}} `last` is exclusive
  */
 export function drawn({ top, height, row, count }, most = BEYOND) {
   const seen = Math.min(Math.ceil(height / row) + 1, MOST);
@@ -29,7 +29,7 @@ export function drawn({ top, height, row, count }, most = BEYOND) {
 }
 
 /**
- * Where to scroll so that a row is seen whole, with as little movement as can be.
+ * The scroll position at which a row is fully visible, with the least movement.
  *
  * @param {Sight} sight
  * @param {number} index
@@ -41,14 +41,14 @@ export function revealed({ top, height, row, count }, index) {
 }
 
 /**
- * Where to scroll after rows came or went, so that what is being read stays where it is. At the very top nothing is kept:
- * there one waits for what is new.
+ * The scroll position after rows were added or removed, at which the row being read keeps its place. At the very top
+ * the list does not keep it, because a reader there waits for new rows.
  *
  * @param {number} top px scrolled
  * @param {number} row px of one row
- * @param {number} was the index of a row in sight
+ * @param {number} was the former index of a visible row
  * @param {number} is its index now
- * @param {boolean} reading whether the top is kept, too
+ * @param {boolean} reading whether to keep the place at the top too
  * @returns {number} px
  */
 export function kept(top, row, was, is, reading) {

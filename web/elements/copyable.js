@@ -4,7 +4,7 @@ import { h } from './dom.js';
 
 /**
  * @param {string} text
- * @param {string} [label] what is copied, for those who hear it
+ * @param {string} [label] the name of the copied text, for screen readers
  */
 export function copyable(text, label = 'Copy the command') {
   const button = h('button', { class: 'quiet', 'aria-label': label, title: label }, 'Copy');
@@ -21,7 +21,7 @@ export function copyable(text, label = 'Copy the command') {
 }
 
 /**
- * Copies a text; false where the browser does not let a page do so.
+ * Copies a text; returns false if the browser does not allow it.
  *
  * @param {string} text
  */

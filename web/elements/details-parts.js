@@ -3,7 +3,7 @@
 import { copyable } from './copyable.js';
 import { h } from './dom.js';
 import { plain } from './parts.js';
-import { asCurl, asHubctl, describe, pretty } from '../core/said.js';
+import { asCurl, asHubctl, describe, pretty, sender } from '../core/said.js';
 import { absolute, timeElement } from '../core/time.js';
 
 /**
@@ -13,14 +13,14 @@ import { absolute, timeElement } from '../core/time.js';
  * @typedef {import('./dom.js').Child} Child
  */
 
-/** Data of more characters is folded. */
+/** Data with more characters than this is folded. */
 const LONG = 1200;
 
 /**
- * Who, where, when.
+ * The facts of a notification: sender, project, times.
  *
  * @param {Notification} said
- * @param {(part: import('../core/filter.js').Filter) => void} narrow shows only such
+ * @param {(part: import('../core/filter.js').Filter) => void} narrow restricts the feed to such notifications
  */
 export function facts(said, narrow) {
   const session = said.session ?? said.from;
@@ -28,7 +28,7 @@ export function facts(said, narrow) {
     h('button', { class: 'link', title: 'Show only these', onclick: () => narrow(part) }, text);
   /** @type {[string, Child|Child[]][]} */
   const all = [
-    ['From', only(said.from, { session })],
+    ['From', only(sender(said), { session })],
     ['About', session !== said.from && only(session, { session })],
     ['To', said.to],
     ['Worker of', said.parent],
@@ -75,7 +75,7 @@ export function commands(said, stateDir) {
 }
 
 /**
- * Other notifications that belong to one, in a list.
+ * A list of notifications that are related to another one.
  *
  * @param {string} title
  * @param {Notification[]} list
@@ -88,7 +88,7 @@ export function related(title, list, current, now) {
     h(
       'li',
       { 'aria-current': one.id === current && 'true' },
-      h('a', { href: `?id=${one.id}`, 'data-id': one.id }, h('b', {}, one.from), ' ', short(one)),
+      h('a', { href: `?id=${one.id}`, 'data-id': one.id }, h('b', {}, sender(one)), ' ', short(one)),
       timeElement(one.ts, now),
     );
   return h('section', {}, h('h3', {}, title), h('ol', { class: 'related' }, ...list.map(line)));
@@ -100,7 +100,7 @@ function short({ title, msg }) {
 }
 
 /**
- * What became of it, step by step.
+ * The delivery of a notification, step by step.
  *
  * @param {Step[]} steps
  */

@@ -1,10 +1,10 @@
-/** Builds elements. Text is always text: nothing that came from outside is ever parsed as HTML. */
+/** Builds elements. Text is always set as text: external data is never parsed as HTML. */
 
 /** @typedef {Node|string|number|null|undefined|false} Child */
 
 /**
  * An element with properties and children. `class`, `data-*`, `aria-*`, `role`, `for`, `href`, `title`… become
- * attributes; `on…` functions become listeners; what is null, undefined or false is left out.
+ * attributes; `on…` functions become listeners; null, undefined and false are left out.
  *
  * @template {keyof HTMLElementTagNameMap | `hub-${string}`} T
  * @param {T} tag
@@ -56,8 +56,8 @@ export function set(element, props) {
 }
 
 /**
- * Makes `parent` hold exactly one element for each item, in this order, keeping what is there already: so focus, selection
- * and what somebody types survive an update.
+ * Makes `parent` contain exactly one element for each item, in this order. Existing elements are kept, so that focus,
+ * selection and typed text survive an update.
  *
  * @template T
  * @template {HTMLElement} E
@@ -70,7 +70,7 @@ export function set(element, props) {
 export function keyed(parent, items, key, create, update) {
   const old = new Map([...parent.children].map((child) => [/** @type {HTMLElement} */ (child).dataset.key, /** @type {E} */ (child)]));
   const names = new Set(items.map(key));
-  // First: an element that is moved to take the place of another loses the focus.
+  // Removal comes first, because an element that is moved to another's place loses the focus.
   for (const [name, element] of old) if (!names.has(name ?? '')) element.remove();
   /** @type {Element|null} */
   let next = parent.firstElementChild;

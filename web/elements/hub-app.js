@@ -14,7 +14,7 @@ import { isOpen, parse } from '../core/filter.js';
 import { actionOf } from '../core/keys.js';
 import { needs } from '../core/needs.js';
 
-/** The views; on a narrow page one at a time. */
+/** The views; a narrow page shows one at a time. */
 const VIEWS = /** @type {const} */ ([
   { name: 'needs', title: 'Needs you', tag: 'hub-needs-you' },
   { name: 'sessions', title: 'Sessions', tag: 'hub-sessions' },
@@ -27,7 +27,7 @@ export class HubApp extends HTMLElement {
   store = null;
   #stops = [() => {}];
   #keys = (/** @type {KeyboardEvent} */ event) => this.#key(event);
-  /** An address that names a notification, or what is shown of the feed, leads there. */
+  /** Opens the feed if the address names a notification or a filter. */
   #address = () => {
     const search = new URLSearchParams(location.search);
     if (search.has('id') || !isOpen(parse(search))) this.#show('feed', false);
@@ -86,7 +86,7 @@ export class HubApp extends HTMLElement {
     return h('section', { 'data-view': name, 'aria-labelledby': heading.id }, heading, h(tag, { store: this.store }));
   }
 
-  /** How many need the person. */
+  /** Updates the number of items that need the person. */
   #count() {
     if (!this.store) return;
     const count = needs(this.store).length;
@@ -108,7 +108,7 @@ export class HubApp extends HTMLElement {
     if (!focus) return;
     const section = this.querySelector(`section[data-view=${name}]`);
     const heading = /** @type {HTMLElement|null} */ (section?.querySelector('h2'));
-    // What is next in a list of things to do, or to read; else the view's name, from where Tab goes on.
+    // The focus moves to the active item of the view's list, else to the view's heading, from which Tab continues.
     const first = /** @type {HTMLElement|null} */ (section?.querySelector('[role=listitem][tabindex="-1"], hub-row[tabindex="0"]'));
     (first ?? heading)?.focus();
   }

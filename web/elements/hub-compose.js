@@ -1,4 +1,4 @@
-/** A message to a session's inbox. */
+/** The form for a message to a session's inbox. */
 
 import { h } from './dom.js';
 import { once, refusal, refuse, say, sends } from './parts.js';
@@ -56,7 +56,7 @@ function set(field, label) {
 }
 
 /**
- * What became of a message, in a sentence or two.
+ * The result of sending a message, in a sentence or two.
  *
  * @param {{woken: number, hint?: string}} sent
  * @param {Session} session

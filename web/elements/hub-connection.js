@@ -1,4 +1,4 @@
-/** Whether what is on the page is true now. */
+/** The state of the connection: whether the page is up to date. */
 
 import { h } from './dom.js';
 
@@ -36,7 +36,7 @@ export class HubConnection extends HTMLElement {
     this.#detail();
   }
 
-  /** The countdown is for the eye only: nobody wants to hear it. */
+  /** Updates the countdown, which is hidden from screen readers, because it changes every second. */
   #detail() {
     const { state, retryAt, since } = this.store?.connection ?? {};
     const detail = this.querySelector('.detail');

@@ -1,4 +1,4 @@
-/** One notification in full: its text, data, thread and delivery, and what can be done with it. */
+/** One notification in full: its text, data, thread, delivery and actions. */
 
 import { copy } from './copyable.js';
 import { commands, data, facts, options, related, timeline } from './details-parts.js';
@@ -6,7 +6,8 @@ import { h } from './dom.js';
 import { once, plain, say, sends, setState, stateBadge } from './parts.js';
 import { Problem } from '../hub/api.js';
 import { mark } from '../hub/marks.js';
-import { thread } from '../core/said.js';
+import { sender, thread } from '../core/said.js';
+import { finder } from '../core/sessions.js';
 import { timeElement } from '../core/time.js';
 
 /**
@@ -14,18 +15,18 @@ import { timeElement } from '../core/time.js';
  * @typedef {import('../core/types.js').Step} Step
  */
 
-/** How long a second press is waited for, in ms. */
+/** The time within which a second press confirms, in ms. */
 const SURE = 4000;
 
 export class HubDetails extends HTMLElement {
   /** @type {import('../hub/store.js').Store|null} */
   store = null;
   #id = 0;
-  /** The others of its row, newest first. @type {Notification[]} */
+  /** The notifications of its row, newest first. @type {Notification[]} */
   #items = [];
   #moved = -1;
   #drawn = '';
-  /** Whose thread was asked for. */
+  /** The id of the notification whose thread was requested. */
   #fetched = 0;
   #badge = stateBadge({ state: '', text: '' });
   #heading = h('h3', { tabindex: '-1' });
@@ -63,7 +64,7 @@ export class HubDetails extends HTMLElement {
   }
 
   /**
-   * @param {number} id 0 for nothing
+   * @param {number} id 0 for none
    * @param {Notification[]} items of its row, newest first
    */
   show(id, items) {
@@ -87,12 +88,12 @@ export class HubDetails extends HTMLElement {
     setState(this.#badge, { state: '', text: '' });
   }
 
-  /** Goes to the details' beginning. */
+  /** Scrolls to the beginning of the details. */
   enter() {
     this.#heading.focus();
   }
 
-  /** Draws what changed. */
+  /** Updates the changed parts. */
   #refresh() {
     const said = this.#said;
     if (!said || !this.store) return;
@@ -131,7 +132,7 @@ export class HubDetails extends HTMLElement {
     setState(this.#badge, { state: said.type, text: said.type });
     say(this.#number, `#${said.id}${said.status ? ` · ${said.status}` : ''}`);
     this.#time.replaceChildren(timeElement(said.ts, now, 'ago'));
-    this.#heading.replaceChildren(...plain(said.title ?? `From ${said.from}`));
+    this.#heading.replaceChildren(...plain(said.title ?? `From ${sender(said)}`));
     this.#text.replaceChildren(...plain(said.msg));
     this.#options.replaceChildren(...some(options(said)));
     this.#actions.replaceChildren(...this.#buttons(said));
@@ -159,7 +160,7 @@ export class HubDetails extends HTMLElement {
     );
   }
 
-  /** An approval is answered where it is asked: among what needs the person. @param {Notification} said */
+  /** An approval is answered in the list of needs, where it is shown in full. @param {Notification} said */
   #repliable({ id, type }) {
     const state = this.store?.questions.get(id)?.state;
     return type !== 'approval' || (state !== 'open' && state !== 'claimed');
@@ -242,7 +243,7 @@ export class HubDetails extends HTMLElement {
   }
 
   /**
-   * Asks for the whole exchange: it may be further back than the feed.
+   * Requests the whole thread, which may begin before the loaded part of the feed.
    *
    * @param {number} id
    */
@@ -250,9 +251,13 @@ export class HubDetails extends HTMLElement {
     const store = this.store;
     this.#fetched = id;
     try {
-      const page = await store?.api.get(`/notifications?thread=${id}`);
-      store?.feed.add(page.notifications);
-      store?.touch('feed');
+      for (let after = ''; ; ) {
+        const page = await store?.api.get(`/notifications?thread=${id}${after}`);
+        store?.feed.add(page.notifications);
+        store?.touch('feed');
+        if (!page.partial || id !== this.#id) break;
+        after = `&after=${page.next}`;
+      }
     } catch (error) {
       if (!(error instanceof Problem)) throw error;
       if (id !== this.#id || this.#said) return;
@@ -265,15 +270,23 @@ export class HubDetails extends HTMLElement {
 
   /** @param {number} id */
   async #traceOf(id) {
-    /** @type {{steps: Step[]}} */
-    let trace;
+    /** @type {Step[]} */
+    const steps = [];
     try {
-      trace = await this.store?.api.get(`/notifications/${id}/trace`);
+      for (let after = ''; ; ) {
+        /** @type {{steps: Step[], next?: number}} */
+        const trace = await this.store?.api.get(`/notifications/${id}/trace${after}`);
+        steps.push(...trace.steps);
+        if (!trace.next || id !== this.#id) break;
+        after = `?after=${trace.next}`;
+      }
     } catch (error) {
       if (!(error instanceof Problem)) throw error;
       return;
     }
-    if (id === this.#id) this.#trace.replaceChildren(h('h3', {}, 'Delivery'), timeline(trace.steps));
+    const find = finder(this.store?.sessions.values() ?? []);
+    const named = steps.map((step) => ({ ...step, inbox: (step.inbox && step.project && find(step.project, step.inbox)?.name) || step.inbox }));
+    if (id === this.#id) this.#trace.replaceChildren(h('h3', {}, 'Delivery'), timeline(named));
   }
 }
 

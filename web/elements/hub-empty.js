@@ -1,4 +1,4 @@
-/** What a hub shows that nobody has told anything: how to, with this hub's own paths. */
+/** The page of a hub without notifications: the first steps, with this hub's own paths. */
 
 import { h } from './dom.js';
 import { copyable } from './copyable.js';

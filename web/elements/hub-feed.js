@@ -1,4 +1,4 @@
-/** The feed: what was said, newest first, as the filter in the page's address chooses it; and the details of one. */
+/** The feed: the notifications that the filter in the page's address selects, newest first, and the details of one. */
 
 import './hub-details.js';
 import './hub-filters.js';
@@ -18,13 +18,13 @@ import { Problem } from '../hub/api.js';
  * @typedef {import('./hub-filters.js').Change} Change
  */
 
-/** Rows left below when the next older page is asked for. */
+/** The number of remaining rows below at which the next older page is requested. */
 const AHEAD = 30;
-/** Pages without a match in a row, until the person is asked whether to search on. */
+/** The number of consecutive pages without a match after which the person is asked whether to continue the search. */
 const BARREN = 10;
-/** Notifications looked at in a frame for a filter that is new: about 10 ms. */
+/** The number of notifications that a new filter examines in a frame: about 10 ms. */
 const SLICE = 20_000;
-/** A text is searched for when no letter came for so long, in ms. */
+/** The pause in typing after which a search starts, in ms. */
 const PAUSE = 120;
 
 export class HubFeed extends HTMLElement {
@@ -41,7 +41,7 @@ export class HubFeed extends HTMLElement {
   #typing = 0;
   #further = 0;
   #partial = false;
-  /** Whose details were open, and so seen. */
+  /** The id of the notification whose details were opened and which was marked as seen for that. */
   #met = 0;
   #stop = new AbortController();
   #filters = /** @type {HubFilters} */ (h(/** @type {any} */ ('hub-filters'), { onfilter: (/** @type {CustomEvent<Change>} */ event) => this.#choose(event.detail) }));
@@ -62,7 +62,7 @@ export class HubFeed extends HTMLElement {
     h('div', { class: 'controls' }, this.#filters, this.#all),
     h('div', { class: 'list' }, this.#fresh, this.#scroller),
   );
-  /** Where the details cover the page. */
+  /** Matches pages on which the details cover the feed. */
   #narrow = matchMedia('(width < 60rem)');
   #list = new VirtualList(this.#scroller, this.#host, () => this.#moved());
 
@@ -86,10 +86,10 @@ export class HubFeed extends HTMLElement {
   }
 
   /**
-   * Shows the details of a notification; of none, if 0.
+   * Shows the details of a notification; closes them for 0.
    *
    * @param {number} id
-   * @param {'push'|'replace'} [how] the page's address changes
+   * @param {'push'|'replace'} [how] the way in which the page's address changes
    */
   open(id, how = 'push') {
     if (id === this.#open) return;
@@ -100,7 +100,7 @@ export class HubFeed extends HTMLElement {
     this.#detail(id);
   }
 
-  /** Takes filter and details from the page's address. */
+  /** Reads the filter and the details from the page's address. */
   #read() {
     const search = new URLSearchParams(location.search);
     const filter = parse(search);
@@ -132,7 +132,7 @@ export class HubFeed extends HTMLElement {
     else apply();
   }
 
-  /** Shows only such, and shows it: on a narrow page the details lie above. @param {Filter} filter */
+  /** Restricts the filter and shows the feed, which the details cover on a narrow page. @param {Filter} filter */
   #only(filter) {
     this.#filters.show(filter);
     this.#choose({ filter, typing: false });
@@ -159,7 +159,7 @@ export class HubFeed extends HTMLElement {
     const setSize = !rows.partial && store.feed.place(this.#filter).end ? rows.length : -1;
     this.#list.show(rows, { now: () => store.now(), setSize, open: this.#open }, this.#others);
     this.#others = false;
-    // A feed has articles; without any it is none.
+    // The role `feed` requires articles, so an empty list must not have it.
     this.#host.role = rows.length > 0 ? 'feed' : 'group';
     this.#all.disabled = store.feed.unseen === 0;
     this.#filters.offer(...choices(store));
@@ -167,7 +167,7 @@ export class HubFeed extends HTMLElement {
     if (rows.partial) this.#further = requestAnimationFrame(() => this.#show());
   }
 
-  /** After the list was drawn: are there others above, or others to load below? */
+  /** After each drawing, checks for new rows above and for older pages to load below. */
   #moved() {
     const fresh = this.#list.fresh;
     this.#fresh.hidden = fresh === 0;
@@ -237,7 +237,7 @@ export class HubFeed extends HTMLElement {
   }
 
   /**
-   * Shows a row's details and goes there.
+   * Shows a row's details and moves the focus to them.
    *
    * @param {Row} row
    */
@@ -263,7 +263,7 @@ export class HubFeed extends HTMLElement {
   }
 
   /**
-   * Shows the details of what is open, which is seen by that; once, or it could not be marked otherwise.
+   * Shows the details of the open notification and marks it as seen; only once, so that the person can remove the mark.
    *
    * @param {import('../hub/store.js').Store} store
    */
@@ -277,7 +277,7 @@ export class HubFeed extends HTMLElement {
     if (unseen.length > 0) mark(store, unseen, true);
   }
 
-  /** What the details show, with the others of its row. @returns {Notification[]} */
+  /** The notifications of the row whose details are open. @returns {Notification[]} */
   get #opened() {
     const said = this.store?.feed.get(this.#open);
     if (!said) return [];
@@ -310,7 +310,7 @@ export class HubFeed extends HTMLElement {
    * @param {string} action
    * @param {KeyboardEvent} event
    * @param {HTMLElement} target
-   * @returns {boolean} whether it is done
+   * @returns {boolean} whether the action was performed
    */
   #act(action, event, target) {
     const arrow = event.key.startsWith('Arrow');
@@ -333,14 +333,14 @@ export class HubFeed extends HTMLElement {
     const at = this.#list.activeIndex;
     const inDetails = this.#details.contains(document.activeElement);
     const row = this.#list.activate(at < 0 ? 0 : at + by, !inDetails);
-    // Details that are open follow, without a step back for each.
+    // Open details follow the active row, without a history entry for each.
     if (row && this.#open) this.open(row.id, 'replace');
     if (inDetails) this.#details.enter();
   }
 }
 
 /**
- * The projects and sessions there are.
+ * The known projects and sessions.
  *
  * @param {import('../hub/store.js').Store} store
  * @returns {[string[], string[]]}

@@ -1,4 +1,4 @@
-/** What is shown of the feed: the controls. It says `filter` when the person changes them, and keeps nothing itself. */
+/** The feed's filter controls. The element fires `filter` when the person changes them, and stores nothing itself. */
 
 import { h, set } from './dom.js';
 import { isOpen, tidy } from '../core/filter.js';
@@ -11,7 +11,7 @@ import { KINDS } from '../core/types.js';
  *
  * @typedef {object} Change the detail of the event `filter`
  * @property {Filter} filter
- * @property {boolean} typing whether more of it follows at once
+ * @property {boolean} typing whether the person is still typing
  */
 
 export class HubFilters extends HTMLElement {
@@ -59,7 +59,7 @@ export class HubFilters extends HTMLElement {
   }
 
   /**
-   * Shows a filter; a text that is being typed stays as it is.
+   * Shows a filter; it does not change a text that is being typed.
    *
    * @param {Filter} filter
    */
@@ -79,7 +79,7 @@ export class HubFilters extends HTMLElement {
   }
 
   /**
-   * What can be chosen.
+   * Sets the projects and sessions that can be chosen.
    *
    * @param {string[]} projects
    * @param {string[]} sessions
@@ -142,7 +142,7 @@ function fill(select, any, names) {
 }
 
 /**
- * Chooses what is perhaps not offered: a link may name what is long gone.
+ * Selects a value, adding it if it is missing, because a link may name a session or project that no longer exists.
  *
  * @param {HTMLSelectElement} select
  * @param {string} value

@@ -1,4 +1,4 @@
-/** What the hub is, and its keys. */
+/** The help: about the hub, and its keys. */
 
 import { h } from './dom.js';
 import { caps, KEYS } from '../core/keys.js';
@@ -9,7 +9,7 @@ export class HubHelp extends HTMLElement {
   /** @type {HTMLDialogElement|null} */
   #dialog = null;
 
-  /** Shows it; the focus returns to where it was when it is closed. */
+  /** Opens the dialog; closing it returns the focus to its former element. */
   open() {
     const dialog = this.#build();
     if (!dialog.open) dialog.showModal();
@@ -40,7 +40,7 @@ export class HubHelp extends HTMLElement {
 }
 
 /**
- * The button at a dialog's head.
+ * The close button in a dialog's head.
  *
  * @param {() => void} close
  */

@@ -1,4 +1,4 @@
-/** Mutes a session, or lets it speak again. */
+/** Mutes or unmutes a session. */
 
 import { h } from './dom.js';
 import { once } from './parts.js';

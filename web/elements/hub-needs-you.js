@@ -1,4 +1,4 @@
-/** Who needs the person now, oldest first. */
+/** The sessions and questions that need the person now, oldest first. */
 
 import './hub-question.js';
 import './hub-trouble.js';
@@ -14,12 +14,12 @@ import { finder, shortPaths, summary } from '../core/sessions.js';
  * @typedef {import('./hub-trouble.js').HubTrouble} HubTrouble
  */
 
-/** After what was above an item went away, a click in flight was meant for another one, for so long, in ms. */
+/** The time after an item moved up during which a click was probably meant for another item, in ms. */
 const STRAY = 350;
-/** How long it waits for the text of an answer before it says that there is one, in ms. */
+/** The time to wait for the text of an answer before the answer is reported without it, in ms. */
 const PATIENCE = 1000;
 
-/** @typedef {{name: string, id: number, busy: boolean, draft: string}} Left A question that left, and what the person did there. */
+/** @typedef {{name: string, id: number, busy: boolean, draft: string}} Left A removed question, with the person's focus and draft. */
 
 export class HubNeedsYou extends HTMLElement {
   /** @type {import('../hub/store.js').Store|null} */
@@ -30,9 +30,9 @@ export class HubNeedsYou extends HTMLElement {
   #news = h('p', { class: 'visually-hidden', role: 'status' });
   /** @type {Left[]} */
   #untold = [];
-  /** What is shown now. @type {Need[]|null} */
+  /** The items that are shown now. @type {Need[]|null} */
   #shown = null;
-  /** Items that moved up, and when. */
+  /** The items that moved up, and the time. */
   #moved = { keys: new Set(['']), at: -Infinity };
   #stop = () => {};
 
@@ -91,7 +91,8 @@ export class HubNeedsYou extends HTMLElement {
   }
 
   /**
-   * Where the focus goes if it was in what leaves: to what follows, else to what is before, else to the calm sentence.
+   * Moves the focus out of a removed item: to the next item, else to the previous one, else to the sentence that no one
+   * needs the person.
    *
    * @param {Need[]} now
    * @param {Need[]} before
@@ -112,7 +113,7 @@ export class HubNeedsYou extends HTMLElement {
   }
 
   /**
-   * Notices what came, and what was settled elsewhere.
+   * Announces new items, and questions that were settled elsewhere.
    *
    * @param {Need[]} now
    * @param {Need[]} before
@@ -137,9 +138,9 @@ export class HubNeedsYou extends HTMLElement {
   }
 
   /**
-   * Says who settled what: first it is known that a question is answered, then what the answer is.
+   * Reports who settled which question. The fact that a question is answered is known before the text of the answer.
    *
-   * @param {boolean} late whether it is said without the answer
+   * @param {boolean} late whether to report it without the answer
    */
   #tellAll(late) {
     const { store } = this;
@@ -155,7 +156,7 @@ export class HubNeedsYou extends HTMLElement {
   }
 
   /**
-   * Aloud; and before the eyes of whoever was about to answer.
+   * Announces the text to screen readers; it is also visible if the person was about to answer.
    *
    * @param {string} text
    * @param {Left} left
@@ -174,14 +175,14 @@ export class HubNeedsYou extends HTMLElement {
   }
 
   /**
-   * Stops a click of the pointer that was aimed at something else a moment ago.
+   * Stops a pointer click that was aimed at an item that has just moved away.
    *
    * @param {MouseEvent} event
    */
   #guard(event) {
     const item = /** @type {Element} */ (event.target).closest('[data-key]');
     const { keys, at } = this.#moved;
-    // A key's click has no pointer that could have been elsewhere.
+    // A click by keyboard cannot miss its target.
     if (event.detail === 0 || performance.now() - at > STRAY || !keys.has(/** @type {HTMLElement|null} */ (item)?.dataset.key ?? '')) return;
     event.preventDefault();
     event.stopPropagation();

@@ -1,9 +1,9 @@
-/** A question or an approval: what is asked, and the way to settle it. */
+/** A question or an approval, with the controls that settle it. */
 
 import './hub-where.js';
 import { h } from './dom.js';
 import { long, once, plain, put, refusal, refuse, say, sends, stateBadge } from './parts.js';
-import { waysThere, waysToAnswer } from '../core/commands.js';
+import { waysThere } from '../core/commands.js';
 import { isOver } from '../core/sessions.js';
 import { setTime, timeElement } from '../core/time.js';
 import { requestOf } from '../core/tool.js';
@@ -18,7 +18,11 @@ import { Problem } from '../hub/api.js';
 export class HubQuestion extends HTMLElement {
   /** @type {import('../hub/store.js').Store|null} */
   store = null;
-  /** Whether this page settled it, once that is known: two may answer at the same moment. @type {Promise<boolean>} */
+  /**
+   * Resolves to whether this page settled the question, because two may answer at the same moment.
+   *
+   * @type {Promise<boolean>}
+   */
   own = Promise.resolve(false);
   /** @type {Need|null} */
   #need = null;
@@ -35,7 +39,7 @@ export class HubQuestion extends HTMLElement {
   #withdraw = h('button', { class: 'quiet small', title: 'Take the question back: nobody can answer it any more' }, 'Withdraw');
   #refused = refusal();
 
-  /** What somebody has typed and not sent. */
+  /** The text that the person has typed and not sent. */
   get draft() {
     return this.#field.value;
   }
@@ -59,7 +63,7 @@ export class HubQuestion extends HTMLElement {
   }
 
   /**
-   * Buttons only where the answer reaches whoever asked.
+   * Shows buttons only if an answer reaches the asker.
    *
    * @param {Need} need
    * @param {Question} question
@@ -70,8 +74,8 @@ export class HubQuestion extends HTMLElement {
     put(this.#elsewhere, 'hidden', reaches);
     if (reaches) return;
     const where = question.where ?? session ?? {};
-    say(this.#why, why(question, session));
-    this.#where.show(where, [...waysThere(where, this.store?.about?.host), ...waysToAnswer(question)]);
+    say(this.#why, why(session));
+    this.#where.show(where, waysThere(where, this.store?.about?.host));
   }
 
   /**
@@ -106,14 +110,14 @@ export class HubQuestion extends HTMLElement {
   }
 
   /**
-   * The real thing that is to be approved, whole.
+   * The complete request to be approved.
    *
    * @param {Question} question
    */
   #request({ data }) {
     const request = requestOf(data);
     if (!request) return null;
-    // It says the same, cut short.
+    // The text repeats the request, shortened.
     this.#text.hidden = true;
     const what = request.tool || 'Request';
     return h(
@@ -179,7 +183,7 @@ export class HubQuestion extends HTMLElement {
     this.#settle('answer', { answer });
   }
 
-  /** It cannot be undone: so it takes two presses. */
+  /** Withdrawing needs two presses, because it cannot be undone. */
   #confirm() {
     if (this.#withdraw.dataset.sure) return this.#settle('withdraw', {});
     this.#withdraw.dataset.sure = 'true';
@@ -210,7 +214,7 @@ export class HubQuestion extends HTMLElement {
    * @param {number} id
    * @param {string} how
    * @param {{answer?: string}} body
-   * @returns {Promise<boolean>} whether the hub took it
+   * @returns {Promise<boolean>} whether the hub accepted it
    */
   async #post(store, id, how, body) {
     try {
@@ -226,25 +230,24 @@ export class HubQuestion extends HTMLElement {
   }
 }
 
-/** Whether it is what will be run: it needs no name. @param {string} name */
+/** Whether a part is the command to be run, which is shown without a name. @param {string} name */
 function isCommand(name) {
   return ['', 'command', 'cmd'].includes(name);
 }
 
-/** Whether it is read in a glance, beside its name. @param {string} name @param {string} text */
+/** Whether a part is short enough to stand beside its name. @param {string} name @param {string} text */
 function isShort(name, text) {
   return !isCommand(name) && text.length <= 40 && !text.includes('\n');
 }
 
 /**
- * Why there are no buttons.
+ * The reason why there are no buttons.
  *
- * @param {Question} question
  * @param {Need['session']} session
  */
-function why({ type }, session) {
+function why(session) {
   if (session && isOver(session)) return 'Who asked has ended: nobody hears an answer.';
-  return type === 'approval' ? 'It waits for an answer in its own terminal:' : 'It waits for an answer where it runs:';
+  return 'It waits for an answer in its own terminal:';
 }
 
 customElements.define('hub-question', HubQuestion);

@@ -1,6 +1,7 @@
-/** One row of the feed: what was said, by whom, when. It is used again for others, so everything is set each time. */
+/** One row of the feed: text, sender, time. Rows are reused for other notifications, so every part is set each time. */
 
 import { h } from './dom.js';
+import { sender } from '../core/said.js';
 import { setTime, timeElement } from '../core/time.js';
 
 /**
@@ -8,12 +9,12 @@ import { setTime, timeElement } from '../core/time.js';
  * @typedef {import('../core/types.js').Notification} Notification
  */
 
-/** More of a text is not seen in a row. */
+/** The number of characters of a text that a row can show. */
 const LONGEST = 400;
-/** More numbers than this nobody looks for in a row. */
+/** The maximum of ids that a row carries as an attribute. */
 const MOST_IDS = 1000;
 
-/** What a status adds to what is seen anyhow. @type {Record<string, string>} */
+/** The word for a final status that the rest of the row does not show. @type {Record<string, string>} */
 const SETTLED = { superseded: 'replaced', withdrawn: 'withdrawn', expired: 'expired', evicted: 'dropped', dropped: 'dropped', answered: 'answered' };
 
 export class HubRow extends HTMLElement {
@@ -47,7 +48,8 @@ export class HubRow extends HTMLElement {
     this.#attributes(row, unseen, index, setSize);
     this.toggleAttribute('data-open', row.items.some((item) => item.id === open));
     write(this.#type, said.type);
-    write(this.#from, said.from);
+    write(this.#from, sender(said));
+    this.#from.title = said.from;
     write(this.#project, place(said.project));
     this.#project.title = said.project;
     write(this.#title, said.title ?? '');
@@ -89,7 +91,7 @@ export class HubRow extends HTMLElement {
 function label(row, unseen) {
   const [said] = row.items;
   const what = said.title ? `${said.title}: ${oneLine(said.msg)}` : oneLine(said.msg);
-  return [unseen && 'Not seen', said.priority === 'urgent' && 'urgent', `${said.type} from ${said.from}`, flags(row), what]
+  return [unseen && 'Not seen', said.priority === 'urgent' && 'urgent', `${said.type} from ${sender(said)}`, flags(row), what]
     .filter(Boolean)
     .join(', ');
 }

@@ -1,4 +1,4 @@
-/** A session: what it does and how one knows, whether it can be woken, and its workers; open, what can be done about it. */
+/** A session: its state and evidence, whether it can be woken, its workers; when open, its actions too. */
 
 import './hub-compose.js';
 import './hub-mute.js';
@@ -91,7 +91,7 @@ export class HubSession extends HTMLElement {
   }
 
   /**
-   * How the state is known, and since when.
+   * Shows the evidence for the state, and its time.
    *
    * @param {Session} session
    */
@@ -122,7 +122,7 @@ export class HubSession extends HTMLElement {
   }
 
   /**
-   * Its last word, and how far it is.
+   * Shows the session's last message and its progress.
    *
    * @param {Session} session
    */

@@ -1,4 +1,4 @@
-/** Every session that runs, by project; those that are over behind a fold. */
+/** All live sessions by project; ended sessions are folded. */
 
 import { HubSession, keyOf } from './hub-session.js';
 import { h, keyed } from './dom.js';
@@ -11,7 +11,7 @@ import { setTime, timeElement } from '../core/time.js';
  * @typedef {import('../core/sessions.js').Group} Group
  */
 
-/** So many that are over are shown; the others are counted. */
+/** The number of ended sessions that are shown; the others are counted. */
 const SHOWN = 100;
 
 export class HubSessions extends HTMLElement {

@@ -1,4 +1,4 @@
-/** What the person wants to be told, and when. The hub keeps it: it holds in every browser. */
+/** The person's notification preferences. The hub stores them, so they apply in every browser. */
 
 import { h, keyed } from './dom.js';
 import { closeButton } from './hub-help.js';
@@ -15,10 +15,10 @@ import { Problem } from '../hub/api.js';
  * @typedef {import('../core/types.js').Mute} Mute
  */
 
-/** The hours that are offered first. */
+/** The default quiet hours. */
 const NIGHT = { from: '22:00', to: '07:00' };
 
-/** When somebody says something of a type. @type {Record<Kind, string>} */
+/** The event that each type reports. @type {Record<Kind, string>} */
 const WHEN = {
   question: 'asks you',
   approval: 'wants permission',
@@ -37,7 +37,7 @@ export class HubSettings extends HTMLElement {
   store = null;
   /** @type {HTMLDialogElement|null} */
   #dialog = null;
-  /** What is being saved, in order. */
+  /** The queue of changes that are being saved, in order. */
   #saving = Promise.resolve();
   #pending = 0;
   #stop = () => {};
@@ -59,7 +59,7 @@ export class HubSettings extends HTMLElement {
     this.#closed();
   }
 
-  /** Shows it; the focus returns to where it was when it is closed. */
+  /** Opens the dialog; closing it returns the focus to its former element. */
   open() {
     const dialog = this.#build();
     if (dialog.open) return;
@@ -90,7 +90,7 @@ export class HubSettings extends HTMLElement {
     return this.#dialog;
   }
 
-  /** One row a type, one column a way. */
+  /** The table with a row for each type, and columns for browser notification and sound. */
   #types() {
     const head = h('tr', {}, h('th', { scope: 'col' }, 'When somebody …'), h('th', { scope: 'col' }, 'Notification'), h('th', { scope: 'col' }, 'Sound'));
     const row = (/** @type {Kind} */ kind) =>
@@ -151,7 +151,7 @@ export class HubSettings extends HTMLElement {
 
   #render() {
     const { store } = this;
-    // What the person has just chosen is not undone by what was saved before.
+    // While a change is being saved, an older state must not overwrite the person's choice.
     if (!store || this.#pending > 0) return;
     const { quiet, mutes } = store.preferences;
     for (const box of this.querySelectorAll('input[data-kind]')) {
@@ -169,7 +169,7 @@ export class HubSettings extends HTMLElement {
     const live = mutes.filter((mute) => isLive(mute, store.now()));
     const had = this.#mutes.contains(document.activeElement);
     keyed(this.#mutes, live, keyOfMute, (mute) => this.#mute(mute), () => {});
-    // The focus is not lost with what was unmuted.
+    // Removing the unmuted entry must not lose the focus.
     if (had && !this.#mutes.contains(document.activeElement)) (this.#mutes.querySelector('button') ?? this.querySelector('h2'))?.focus();
     this.#unmuted.hidden = live.length > 0;
   }
@@ -192,7 +192,7 @@ export class HubSettings extends HTMLElement {
     return this.store?.sessions.get(`${project}/${session}`)?.name ?? session;
   }
 
-  /** Says what the hours mean now, by the zone's clock. */
+  /** Shows whether the quiet hours apply now, by the zone's clock. */
   #tellHours() {
     const { store } = this;
     const quiet = store?.preferences.quiet;
@@ -206,7 +206,7 @@ export class HubSettings extends HTMLElement {
     this.#hours.textContent = `It is ${clock} there: ${now}.`;
   }
 
-  /** Says what the browser lets this page do, and what to do about it. */
+  /** Shows whether the browser allows notifications, and how to allow them. */
   #tellBrowser() {
     const wanted = (this.store?.preferences.notify.length ?? 0) > 0;
     const state = permission();
@@ -221,7 +221,7 @@ export class HubSettings extends HTMLElement {
     this.#browser.replaceChildren(...(text ? [h('p', {}, text), ...(state === 'default' ? [allow] : [])] : []));
   }
 
-  /** Saves the quiet hours once they are whole. */
+  /** Saves the quiet hours once they are complete. */
   #saveQuiet() {
     for (const field of [this.#from, this.#to, this.#zone]) field.disabled = !this.#on.checked;
     this.#quietWrong.textContent = '';
@@ -238,7 +238,7 @@ export class HubSettings extends HTMLElement {
   }
 
   /**
-   * Saves a change, after those before it, and says that it did, or what was wrong.
+   * Saves a change after the previous ones, and shows success or the error.
    *
    * @param {(now: Preferences) => Preferences} change
    * @param {HTMLElement} [where]
@@ -261,19 +261,19 @@ export class HubSettings extends HTMLElement {
       }
       where.textContent = refused;
       this.#saved.textContent = refused ? '' : 'Saved';
-      // What the hub does not have is not shown as if it had; only hours can be corrected where they stand.
+      // A refused value must not look saved. Only invalid hours stay in the fields, where the person can correct them.
       if (!refused || where === this.#wrong || !quiet) this.#render();
     });
   }
 }
 
-/** The browser's own zone. */
+/** The browser's own time zone. */
 function ownZone() {
   return Intl.DateTimeFormat().resolvedOptions().timeZone;
 }
 
 /**
- * Shows what the hub has, but not under the person's fingers.
+ * Shows the hub's value, unless the person is editing the field.
  *
  * @param {HTMLInputElement} field
  * @param {string} value

@@ -1,4 +1,4 @@
-/** What to do when the browser has no session, or none that counts. */
+/** Instructions to sign in, when the browser has no valid session. */
 
 import { copyable } from './copyable.js';
 import { h } from './dom.js';
@@ -9,7 +9,7 @@ export class HubSignIn extends HTMLElement {
   reason = '';
 
   /**
-   * After a refusal.
+   * Shows why the hub refused.
    *
    * @param {import('../hub/api.js').Problem} problem
    */

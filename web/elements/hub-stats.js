@@ -1,4 +1,4 @@
-/** The pictures: how much is said, how long answers take, who waits longest, how fast agents wake. */
+/** The charts: notifications a minute, times to answer, the longest wait, times to wake. */
 
 import { h } from './dom.js';
 import { answers, rate, since, timeOfDay, wakes } from './pictures.js';
@@ -12,11 +12,11 @@ import { Problem } from '../hub/api.js';
 /** @typedef {import('../core/types.js').Stats} Stats */
 
 const MINUTES = 60;
-/** The numbers are asked for so often, in ms, and after news this soon and no more often than that. */
+/** The interval of requests, the delay after news, and the shortest interval after news, each in ms. */
 const EACH = 30_000;
 const SOON = 1_000;
 const SELDOM = 4_000;
-/** The share of the width that the drawn column of the answers takes. */
+/** The share of the width for the chart column of the answers. */
 const COLUMN = 0.32;
 
 export class HubStats extends HTMLElement {
@@ -57,7 +57,7 @@ export class HubStats extends HTMLElement {
     for (const stop of this.#stops) stop();
   }
 
-  /** The width is 0 while another view is shown; what becomes visible is brought up to date. */
+  /** The width is 0 while another view is shown; a chart is updated when it becomes visible. */
   #resize() {
     const width = Math.floor(this.#drawn.clientWidth);
     if (width === this.#width) return;
@@ -76,7 +76,7 @@ export class HubStats extends HTMLElement {
     }, wait);
   }
 
-  /** Asks for the numbers, if anybody sees them. */
+  /** Requests the statistics, if they are visible. */
   async #load() {
     const { store } = this;
     if (!store?.ready || document.hidden || this.#width === 0) return;
@@ -92,7 +92,7 @@ export class HubStats extends HTMLElement {
     this.#render();
   }
 
-  /** The oldest open wait, known from the store, so that an answer ends it at once. */
+  /** Shows the longest wait, from the store, so that an answer ends it at once. */
   #renderWait() {
     const { store } = this;
     if (!store) return;
@@ -128,7 +128,7 @@ export class HubStats extends HTMLElement {
     this.#drawn.replaceChildren(rate(stats, this.#width), answers(stats, Math.round(this.#width * COLUMN)), wakes(stats, this.#width));
   }
 
-  /** Says when the numbers are not what they seem. */
+  /** Warns if the statistics are incomplete or out of date. */
   #note() {
     const { hint, message } = this.#problem ?? {};
     let text = '';

@@ -1,8 +1,8 @@
-/** What is said in passing, the newest last, with a way to undo it. */
+/** Short messages, newest last, with an undo action. */
 
 import { h } from './dom.js';
 
-/** How long a text stays, in ms; a refusal stays until it is closed. */
+/** The time that a message stays, in ms; a refusal stays until it is closed. */
 const STAYS = 10_000;
 const MOST = 3;
 
@@ -23,7 +23,7 @@ export class HubToast extends HTMLElement {
     this.store?.removeEventListener('toast', this.#on);
   }
 
-  /** Undoes what was last said to be undoable. */
+  /** Undoes the last action that offered an undo. */
   undo() {
     this.#undo?.();
   }
@@ -54,7 +54,7 @@ export class HubToast extends HTMLElement {
   }
 
   /**
-   * Closes it after a while, but not under the pointer or the focus.
+   * Closes a message after a while, but not while it has the pointer or the focus.
    *
    * @param {HTMLElement} line
    * @param {() => void} close

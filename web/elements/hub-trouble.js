@@ -28,7 +28,7 @@ export class HubTrouble extends HTMLElement {
   #compose = h('div', { class: 'more', hidden: true });
   #where = h('div', { class: 'more', hidden: true });
 
-  /** Trouble has no draft worth keeping when it is over: the card of its session has one. */
+  /** Never a draft: the card of the session keeps its own. */
   get draft() {
     return '';
   }
@@ -78,7 +78,7 @@ export class HubTrouble extends HTMLElement {
   }
 
   /**
-   * A button that shows and hides something, which is made when it is first shown.
+   * A button that shows and hides an element, which is created when it is first shown.
    *
    * @param {string} text
    * @param {HTMLElement} what

@@ -1,4 +1,4 @@
-/** Where a session runs, and the commands that lead there. */
+/** The location of a session, and the commands that lead there. */
 
 import { copyable } from './copyable.js';
 import { h } from './dom.js';
@@ -16,7 +16,7 @@ export class HubWhere extends HTMLElement {
    * @param {Command[]} commands
    */
   show(place, commands) {
-    // What somebody just copies or selects stays.
+    // Unchanged content is not redrawn, so that a selection survives.
     const now = JSON.stringify([place, commands]);
     if (now === this.#shown) return;
     this.#shown = now;

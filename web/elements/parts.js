@@ -1,4 +1,4 @@
-/** Small parts that several elements are made of. */
+/** Small parts that several elements share. */
 
 import { h } from './dom.js';
 import { pieces } from '../core/tool.js';
@@ -6,7 +6,7 @@ import { pieces } from '../core/tool.js';
 /** @typedef {import('../hub/api.js').Problem} Problem */
 
 /**
- * Sets a text, only if it is another: what a screen reader or a selection is at stays.
+ * Sets a text only if it differs, so that screen readers and selections keep their position.
  *
  * @param {Element} element
  * @param {string} text
@@ -16,7 +16,7 @@ export function say(element, text) {
 }
 
 /**
- * Sets a property that is also an attribute, only if it is another: the page is not laid out anew for nothing.
+ * Sets a property that is also an attribute only if it differs, to avoid a needless layout.
  *
  * @template {Element} E
  * @template {keyof E} K
@@ -29,7 +29,7 @@ export function put(element, name, value) {
 }
 
 /**
- * A state: a word on its colour.
+ * A badge with a state: a word on the state's colour.
  *
  * @param {{state: string, text: string}} shown
  */
@@ -49,7 +49,7 @@ export function setState(badge, { state, text }) {
 }
 
 /**
- * A text in which nothing hides: invisible and direction-changing characters are shown by their code points.
+ * A text without hidden characters: invisible and direction-changing ones are shown by their code points.
  *
  * @param {string} text
  */
@@ -60,7 +60,7 @@ export function plain(text) {
 }
 
 /**
- * Makes the place of a long text one that can be scrolled, by keyboard too.
+ * Makes the container of a long text scrollable, by keyboard too.
  *
  * @param {HTMLElement} place
  * @param {string} text
@@ -72,7 +72,7 @@ export function long(place, text) {
   else place.removeAttribute('tabindex');
 }
 
-/** A place for what the hub refused, said aloud when it comes. */
+/** A container for a refusal by the hub; screen readers announce it. */
 export function refusal() {
   return h('p', { class: 'refused', role: 'alert', hidden: true });
 }
@@ -96,8 +96,8 @@ function sentence(text) {
 }
 
 /**
- * Does something for a button: meanwhile it says so and does not do it twice. It is not disabled, which would take the focus
- * from whoever pressed it.
+ * Runs a button's action. Meanwhile the button is marked as busy and ignores further presses. It is not disabled,
+ * because that would take away the focus.
  *
  * @param {HTMLElement} scope holds the buttons that belong together
  * @param {() => Promise<void>} doing

@@ -1,4 +1,4 @@
-/** The pictures as SVG, each with its text alternative. What is drawn where is the matter of core/chart.js. */
+/** The charts as SVG, each with a text alternative; core/chart.js computes the coordinates. */
 
 import { h, svg } from './dom.js';
 import { brief, everyMinute, fitting, logScale, plural, spread, stack, tellRate, tellWakes, tick, times, totals } from '../core/chart.js';
@@ -9,7 +9,7 @@ import { brief, everyMinute, fitting, logScale, plural, spread, stack, tellRate,
 const RATE = { height: 168, left: 28, top: 10, bottom: 22 };
 const WAKES = { height: 104, left: 50, right: 98, top: 8, bottom: 8 };
 const ROW = 22;
-/** px that a label of an axis needs: its height, and its width. */
+/** The size of an axis label in px: height, and width. */
 const LABEL = { height: 14, width: 42 };
 
 const clock = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' });
@@ -25,7 +25,7 @@ export function timeOfDay(at) {
 }
 
 /**
- * A time of day, with its day if that is another.
+ * A time of day, with the date if that is not today.
  *
  * @param {string} ts
  * @param {number} now ms
@@ -36,7 +36,7 @@ export function since(ts, now) {
 }
 
 /**
- * Notifications a minute by type: stacked bars, the types' totals as their labels, and a line that reads out a minute.
+ * Notifications a minute by type: stacked bars, the types' totals as their labels, and a line with the values of one minute.
  *
  * @param {Stats} stats
  * @param {number} width px
@@ -94,7 +94,7 @@ function bars(minutes, width) {
 }
 
 /**
- * Reads out the minute under the pointer.
+ * Shows the values of the minute under the pointer.
  *
  * @param {SVGElement} picture
  * @param {Minute[]} minutes
@@ -121,7 +121,7 @@ function readMinutes(picture, minutes, width, read) {
 }
 
 /**
- * The label of a type: its name and how often it was said. Under the pointer only its bars stay strong.
+ * The label of a type: its name and count. Under the pointer, only the bars of this type stay strong.
  *
  * @param {{kind: string, count: number}} total
  * @param {SVGElement} picture
@@ -197,7 +197,7 @@ function scaleHead(ticks, width) {
 }
 
 /**
- * Keeps a label at an end of an axis inside.
+ * Keeps a label at the end of an axis inside the chart.
  *
  * @param {number} at
  * @param {number} width
@@ -292,7 +292,7 @@ function canvas({ width, height, label }, ...children) {
 }
 
 /**
- * Where a line of one pixel is sharp.
+ * The position at which a line of one pixel is sharp.
  *
  * @param {number} at
  */

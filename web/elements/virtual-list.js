@@ -1,4 +1,4 @@
-/** Draws the rows of a long list that are in sight, once a frame at most, and keeps in place what is being read. */
+/** Draws the visible rows of a long list, at most once a frame, and keeps the row being read in place. */
 
 import { BEYOND, drawn, kept, revealed } from '../core/virtual.js';
 import { HubRow } from './hub-row.js';
@@ -8,13 +8,13 @@ import { HubRow } from './hub-row.js';
  * @typedef {import('../core/rows.js').Row} Row
  * @typedef {import('../core/types.js').Notification} Notification
  *
- * @typedef {object} Look What a list looks like besides its rows.
+ * @typedef {object} Look The list's appearance besides its rows.
  * @property {() => number} now
- * @property {number} setSize of all there may be, -1 if unknown
+ * @property {number} setSize number of all rows, -1 if unknown
  * @property {number} open the id whose details are shown, 0 if none
  */
 
-/** Nobody scrolls any more when nothing moved for so long, in ms. */
+/** The pause after which scrolling counts as finished, in ms. */
 const REST = 150;
 
 export class VirtualList {
@@ -22,22 +22,22 @@ export class VirtualList {
   #rows = null;
   /** @type {Map<Row, HubRow>} */
   #shown = new Map();
-  /** As they follow each other. @type {HubRow[]} */
+  /** The drawn rows in order. @type {HubRow[]} */
   #order = [];
   #sorting = 0;
   #row = 44;
   #height = 0;
   #frame = 0;
   #left = 0;
-  /** Where it was at the last drawing, in px. */
+  /** The scroll position at the last drawing, in px. */
   #top = 0;
-  /** Whether it was far from there at the one before. */
+  /** Whether the last drawing came more than a screen after the one before: fast scrolling. */
   #flew = false;
-  /** The first row in sight, and where it was. @type {{item: Notification, index: number}|null} */
+  /** The first visible row, and its index. @type {{item: Notification, index: number}|null} */
   #anchor = null;
-  /** What is at or below it was in sight, or could be. */
+  /** The highest id that was visible or could have been; rows above it are new. */
   #known = 0;
-  /** The row that has the focus, or gets it. @type {Notification|null} */
+  /** The notification whose row has the focus, or gets it. @type {Notification|null} */
   #active = null;
   /** @type {Look} */
   #look = { now: Date.now, setSize: -1, open: 0 };
@@ -57,17 +57,17 @@ export class VirtualList {
     this.#resized.observe(scroller);
   }
 
-  /** Whether the newest is in sight. */
+  /** Whether the newest row is visible. */
   get atTop() {
     return this.scroller.scrollTop <= 0;
   }
 
-  /** How many rows came in above what is in sight. */
+  /** The number of new rows above the visible ones. */
   get fresh() {
     return this.#known ? (this.#rows?.below(this.#known) ?? 0) : 0;
   }
 
-  /** How many rows are left below what is in sight. */
+  /** The number of rows below the visible ones. */
   get left() {
     return this.#left;
   }
@@ -99,7 +99,7 @@ export class VirtualList {
   }
 
   /**
-   * Shows rows; what is being read stays in place, unless they are others than before.
+   * Shows rows. The row being read stays in place, unless the list shows other rows than before.
    *
    * @param {Rows} rows
    * @param {Look} look
@@ -126,7 +126,7 @@ export class VirtualList {
   }
 
   /**
-   * Makes a row active and brings it into sight.
+   * Makes a row active and scrolls it into view.
    *
    * @param {number} index
    * @param {boolean} focus
@@ -172,20 +172,20 @@ export class VirtualList {
     return { top: this.scroller.scrollTop, height: this.#height, row: this.#row, count: this.count };
   }
 
-  /** @param {boolean} changed whether more than the place changed */
+  /** @param {boolean} changed whether more than the scroll position changed */
   #draw(changed) {
     cancelAnimationFrame(this.#frame);
     this.#frame = 0;
     const rows = this.#rows;
     if (!rows) return;
-    // All reading comes before any writing: no layout is done twice.
+    // All reads of the layout precede all writes, so that the browser computes the layout once.
     const sight = this.#sight();
     const focused = this.focused;
     if (changed) {
       sight.top = this.#hold(sight, rows, focused && this.activeIndex > 0);
     }
     this.#note(sight, rows);
-    // Where one flies through, nothing stays long enough to be scrolled to: what is beyond comes at rest.
+    // During fast scrolling, rows beyond the edges would be replaced before they are seen; they are drawn at rest.
     this.#flew = !changed && Math.abs(sight.top - this.#top) > sight.height;
     this.#top = sight.top;
     this.#place(drawn(sight, this.#flew ? 1 : BEYOND), rows, changed);
@@ -193,7 +193,7 @@ export class VirtualList {
   }
 
   /**
-   * Keeps in place what is being read.
+   * Keeps the row being read in place.
    *
    * @param {import('../core/virtual.js').Sight} sight
    * @param {Rows} rows
@@ -213,7 +213,7 @@ export class VirtualList {
   }
 
   /**
-   * Remembers what is in sight.
+   * Records the visible rows.
    *
    * @param {import('../core/virtual.js').Sight} sight
    * @param {Rows} rows
@@ -229,7 +229,7 @@ export class VirtualList {
   /**
    * @param {{first: number, last: number}} range
    * @param {Rows} rows
-   * @param {boolean} changed whether the rows that are shown already say something else, too
+   * @param {boolean} changed whether the content of rows that are already shown changed too
    */
   #place({ first, last }, rows, changed) {
     const wanted = this.#wanted(first, last, rows);
@@ -257,20 +257,20 @@ export class VirtualList {
     else this.#sortLater();
   }
 
-  /** While one scrolls, rows only change what they say; moving them in the document would cost more than all else. */
+  /** During scrolling, only the content of rows changes, because moving them in the document is expensive. */
   #sortLater() {
     clearTimeout(this.#sorting);
     this.#sorting = setTimeout(() => (this.#flew ? this.#draw(false) : this.#sort()), REST);
   }
 
-  /** Puts the rows in the document's order, in which they are read aloud. */
+  /** Sorts the rows in the document, because screen readers read them in that order. */
   #sort() {
     clearTimeout(this.#sorting);
     const focused = document.activeElement?.closest('hub-row');
     /** @type {Element|null} */
     let next = this.host.firstElementChild;
     for (const element of this.#order) {
-      // Moving what has the focus would lose it: rather those between go to the end.
+      // Moving the focused row would lose the focus, so the rows before it are moved to the end.
       while (element === focused && next && next !== element) {
         const between = next;
         next = between.nextElementSibling;
@@ -282,7 +282,7 @@ export class VirtualList {
   }
 
   /**
-   * The rows to draw with their indices, in order. The one with the focus is always drawn, or the keyboard would lose it.
+   * The rows to draw with their indices, in order. The focused row is always drawn; otherwise the keyboard would lose it.
    *
    * @param {number} first
    * @param {number} last
@@ -302,7 +302,7 @@ export class VirtualList {
     return wanted;
   }
 
-  /** One row can be reached by Tab. */
+  /** Makes exactly one row reachable by Tab. */
   #stops() {
     const active = this.#active;
     let stop = this.#shown.get(/** @type {Row} */ (this.#rows?.at(this.activeIndex)));

@@ -1,21 +1,12 @@
-/** Calls the hub's HTTP API with the session's token. */
+/** Calls the hub's HTTP API with the session's token. Before each call, the hub must prove its identity. */
 
-/** No call takes longer, in ms. */
+import { Problem } from './problem.js';
+import { prove } from './proof.js';
+
+export { Problem };
+
+/** The timeout of a call, in ms. */
 const PATIENCE = 15_000;
-
-/** What the hub refused, and what to do about it (RFC 9457). */
-export class Problem extends Error {
-  /** @param {{status: number, code: string, title: string, detail?: string, hint?: string}} body */
-  constructor(body) {
-    super(body.detail || body.title);
-    this.status = body.status;
-    this.code = body.code;
-    this.title = body.title;
-    this.hint = body.hint ?? '';
-    /** @type {Record<string, any>} */
-    this.body = body;
-  }
-}
 
 /** The hub did not answer. */
 export class Unreachable extends Problem {
@@ -27,8 +18,10 @@ export class Unreachable extends Problem {
 export class Api {
   /** @type {string|null} */
   token = null;
-  /** Called when the hub does not know the session any more. */
-  onSignedOut = () => {};
+  /** Called when the hub no longer knows the session, or when another program answers. */
+  onSignedOut = (/** @type {Problem} */ _) => {};
+  /** The pending request for a proof; simultaneous calls share it. @type {Promise<void>|null} */
+  #proving = null;
 
   /**
    * @param {string} path
@@ -65,7 +58,7 @@ export class Api {
   }
 
   /**
-   * A response whose body is read as it comes.
+   * Returns a response whose body is read as a stream.
    *
    * @param {string} path
    * @param {Record<string, string>} headers
@@ -102,11 +95,27 @@ export class Api {
     return this.token === null ? {} : { authorization: `Bearer ${this.token}` };
   }
 
+  /** Verifies that the hub has this address now. The browser may open a new connection, so each call is verified. */
+  async prove() {
+    const { token } = this;
+    if (token === null) return;
+    this.#proving ??= prove(token, AbortSignal.timeout(PATIENCE)).finally(() => (this.#proving = null));
+    try {
+      await this.#proving;
+    } catch (error) {
+      if (!(error instanceof Problem)) throw new Unreachable();
+      this.onSignedOut(error);
+      throw error;
+    }
+  }
+
   /**
    * @param {string} path
    * @param {RequestInit} init
    */
   async #fetch(path, init) {
+    await this.prove();
+    init.signal?.throwIfAborted();
     try {
       return await fetch(path, { ...init, credentials: 'omit', redirect: 'error' });
     } catch (error) {
@@ -121,7 +130,7 @@ export class Api {
     const body = await response.json().catch(() => null);
     const title = `the hub answered ${response.status}`;
     const problem = new Problem({ status: response.status, code: 'unknown', title, ...body });
-    if (response.status === 401 && this.token !== null && problem.code !== 'bad_code') this.onSignedOut();
+    if (response.status === 401 && this.token !== null && problem.code !== 'bad_code') this.onSignedOut(problem);
     throw problem;
   }
 }

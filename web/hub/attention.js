@@ -1,4 +1,4 @@
-/** Tells the person outside the page: title, icon, browser notifications, sound. */
+/** Alerts the person outside the page: title, icon, browser notifications, sound. */
 
 import { choose, icon, isOver, mood, notice, rest, title, tones } from '../core/attend.js';
 import { needs } from '../core/needs.js';
@@ -10,7 +10,7 @@ import { finder } from '../core/sessions.js';
  * @typedef {import('./store.js').Store} Store
  */
 
-/** So many settled ids are remembered, for what is settled before it is shown. */
+/** The number of settled ids to remember, for notifications that are settled before they are shown. */
 const MEMORY = 1000;
 /** The shortest pause between two sounds, in ms. */
 const PAUSE = 1500;
@@ -34,15 +34,15 @@ export async function askPermission() {
 let audio = null;
 
 /**
- * Plays the sound of a type. Until the person has touched the page the browser keeps it silent.
+ * Plays the sound of a type. The browser blocks sounds until the person has used the page.
  *
  * @param {Kind} kind
- * @returns {Promise<boolean>} whether it was heard
+ * @returns {Promise<boolean>} whether it was played
  */
 export async function play(kind) {
   audio ??= new AudioContext();
   if (audio.state !== 'running') {
-    // Without a gesture this promise stays open; then there is no sound, and none later either.
+    // Without a gesture this promise stays pending; then no sound is played, not even later.
     await Promise.race([audio.resume(), new Promise((resolve) => setTimeout(resolve, 200))]);
     if (/** @type {string} */ (audio.state) !== 'running') return false;
   }
@@ -86,7 +86,7 @@ export class Attention {
     const stop = store.watch(['questions', 'sessions', 'feed', 'connection'], () => this.#look());
     store.addEventListener('arrived', (event) => this.#arrived(/** @type {CustomEvent} */ (event).detail.notifications), { signal });
     store.addEventListener('settled', (event) => this.#forget(/** @type {CustomEvent} */ (event).detail.ids), { signal });
-    // What outlives its page can be closed by nobody when it is settled.
+    // A browser notification that outlives its page could not be closed once it is settled.
     addEventListener('pagehide', () => this.#close([...this.#shown.keys()]), { signal });
     signal.addEventListener('abort', () => {
       stop();
@@ -95,7 +95,7 @@ export class Attention {
     });
   }
 
-  /** What needs the person is said by the title and the icon; what is over is not shown any more. */
+  /** Updates the title and the icon, and closes browser notifications that no longer need the person. */
   #look() {
     const { store } = this;
     const kinds = needs(store).map(({ kind }) => kind);
@@ -113,7 +113,7 @@ export class Attention {
     const { store } = this;
     const find = finder([...store.sessions.values()]);
     const open = news.filter(({ id }) => !this.#over(id));
-    // Mutes name a session by its id, whatever it calls itself.
+    // Mutes name a session by its id, but a notification's sender may be another name of it.
     const known = open.map((one) => ({ ...one, session: find(one.project, one.session ?? one.from)?.id ?? one.session }));
     const { show, more, sound } = choose(store.preferences, known, store.now());
     if (permission() === 'granted') {
@@ -155,7 +155,7 @@ export class Attention {
 }
 
 /**
- * Makes a click on a browser notification lead to the page, and to its notification there.
+ * Makes a click on a browser notification open the page with that notification.
  *
  * @param {Notification} shown
  * @param {number|null} id
@@ -169,7 +169,7 @@ function point(shown, id) {
 }
 
 /**
- * Shows a notification in the page, as its URL does.
+ * Shows a notification in the page, as a link to it does.
  *
  * @param {number} id
  */

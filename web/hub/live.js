@@ -1,4 +1,4 @@
-/** Keeps a store true: one tab reads the stream, passes the events on, and every tab applies them. */
+/** Keeps a store up to date: one tab reads the stream and forwards its events, and every tab applies them. */
 
 import { Stream } from './stream.js';
 import { Problem } from './api.js';
@@ -10,17 +10,17 @@ import { Problem } from './api.js';
  * @typedef {import('./store.js').Store} Store
  */
 
-/** Sessions are asked for again at most this often, in ms. */
+/** The shortest interval between requests for the sessions, in ms. */
 const REFRESH = 250;
-/** And at least so often: silence has no event. */
+/** The longest interval between these requests, in ms, because a session that falls silent causes no event. */
 const PATROL = 30_000;
 
 export class Live {
-  /** Where the log was read up to, `EPOCH-SEQ`. */
+  /** The place up to which the log was read, `EPOCH-SEQ`. */
   #cursor = '';
-  /** What came while the page was being loaded. @type {ServerEvent[]|null} */
+  /** Events that arrived while the page was loading. @type {ServerEvent[]|null} */
   #held = [];
-  /** Approvals that a hook waits for now. @type {Set<number>} */
+  /** Approvals for which a hook waits now. @type {Set<number>} */
   #heldByHooks = new Set();
   #refreshed = 0;
   #refreshing = false;
@@ -42,7 +42,7 @@ export class Live {
     return this.#stop.signal;
   }
 
-  /** Loads the page and keeps it true until the session ends. */
+  /** Loads the data and keeps it up to date until the session ends. */
   async start() {
     const { store, tabs } = this;
     const signal = this.#stop.signal;
@@ -69,7 +69,7 @@ export class Live {
     this.store.connected({ state: 'signed-out' });
   }
 
-  /** Loads until it works: a hub that is down now comes back. */
+  /** Retries loading until it succeeds, because a hub that is down may return. */
   async #begin() {
     const { store } = this;
     for (let pause = 500; !this.#stop.signal.aborted; pause = Math.min(pause * 1.5, 10_000)) {
@@ -85,7 +85,7 @@ export class Live {
     }
   }
 
-  /** Loads everything; what happens meanwhile is applied afterwards, in order. */
+  /** Loads all data; events that arrive in the meantime are applied afterwards, in order. */
   async #load() {
     this.#held ??= [];
     await this.store.load();
@@ -110,7 +110,7 @@ export class Live {
     this.#stream.run(() => this.#cursor);
   }
 
-  /** Tells a new tab what no event will tell it again. */
+  /** Sends a new tab the state that no later event repeats. */
   #introduce() {
     this.tabs.tell({ kind: 'connection', connection: this.store.connection });
     const waiters = [...this.store.waiters].map(([place, waiter]) => {
@@ -129,7 +129,7 @@ export class Live {
 
   /**
    * @param {ServerEvent[]} events
-   * @param {boolean} news whether the person has not seen the page with them yet
+   * @param {boolean} news whether they arrived after the page was loaded
    */
   #apply(events, news) {
     /** @type {Notification[]} */
@@ -193,7 +193,7 @@ export class Live {
   #changed({ id, what, state, by }) {
     const known = this.store.questions.get(id);
     if (known) {
-      // The event alone takes it away from those who need the person; its answer's text comes after.
+      // The event alone removes the question from the list of needs; the answer's text is loaded afterwards.
       const now = state ?? (what === 'claimed' ? 'claimed' : known.state);
       this.store.questions.set(id, { ...known, state: now, by: by ?? known.by });
       this.store.touch('questions');
@@ -219,7 +219,7 @@ export class Live {
     this.store.waiters = new Map(waiters.map((it) => [`${it.project}/${it.inbox}`, it.waiter]));
     this.store.touch('waiters');
     this.#refreshSessions();
-    // Whether an approval can be given from here changes with who holds it.
+    // Whether the page can answer an approval depends on whether a hook holds it.
     const before = this.#heldByHooks;
     this.#heldByHooks = new Set(held);
     for (const id of new Set([...held, ...before])) {
@@ -241,7 +241,7 @@ export class Live {
     await this.#begin();
   }
 
-  /** Asks for the sessions soon, and not again for a while. */
+  /** Requests the sessions soon, but at most once an interval. */
   #refreshSessions() {
     if (this.#refreshing) return;
     this.#refreshing = true;
@@ -253,7 +253,7 @@ export class Live {
         const { sessions } = await this.store.api.get('/sessions');
         this.store.setSessions(sessions);
       } catch (error) {
-        // The stream tells that the hub is away, and the next event comes here again.
+        // The stream reports that the hub is unreachable, and the next event retries this request.
         if (!(error instanceof Problem)) throw error;
       }
     }, wait);

@@ -1,16 +1,23 @@
 /**
- * Getting in: a single-use code from `hubctl dashboard` in the URL's fragment, a session that this tab has, or that another
- * tab has. The token is in sessionStorage only: it ends with the tab, and no other port of this machine sees it.
+ * Signing in: with a single-use code from `hubctl dashboard` in the URL's fragment, or with a session of this tab or of
+ * another tab. The token is kept only in the memory of the tabs, because the page of another program that gets the
+ * hub's port would have the same origin and could read any storage. So the token is lost with the last tab, and a
+ * single tab that is reloaded signs in again.
  *
  * @typedef {{token: string, expires_at: string}} Login
  */
 
-const KEY = 'hub.session';
-/** How long another tab has to answer, in ms. */
-const NEIGHBOUR = 250;
+/** The time that another tab has to answer, in ms; it verifies the hub first. */
+const NEIGHBOUR = 500;
+
+/** @type {Login|null} */
+let session = null;
+
+// Earlier versions stored the session here.
+sessionStorage.removeItem('hub.session');
 
 /**
- * The session to go on with, or null if there is none.
+ * The session to use, or null if there is none.
  *
  * @param {import('./api.js').Api} api
  * @param {import('./tabs.js').Tabs} tabs
@@ -27,12 +34,12 @@ export async function login(api, tabs) {
   return kept() ?? neighbours(tabs);
 }
 
-/** Whether the URL holds a code. */
+/** Whether the URL contains a code. */
 export function hasCode() {
   return location.hash.startsWith('#code=');
 }
 
-/** Takes the code out of the URL, so that it is neither shown nor in the history. */
+/** Removes the code from the URL, so that it is neither visible nor in the history. */
 function takeCode() {
   if (!hasCode()) return null;
   const code = location.hash.slice('#code='.length);
@@ -42,25 +49,20 @@ function takeCode() {
 
 /** @param {Login} login */
 export function keep(login) {
-  sessionStorage.setItem(KEY, JSON.stringify(login));
+  session = login;
 }
 
 export function forget() {
-  sessionStorage.removeItem(KEY);
+  session = null;
 }
 
 /**
- * The session of this tab, if it has one that is not over.
+ * The session of this tab, if it has one that has not expired.
  *
  * @returns {Login|null}
  */
 export function kept() {
-  try {
-    const login = JSON.parse(sessionStorage.getItem(KEY) ?? 'null');
-    return login && Date.parse(login.expires_at) > Date.now() ? login : null;
-  } catch {
-    return null;
-  }
+  return session && Date.parse(session.expires_at) > Date.now() ? session : null;
 }
 
 /**

@@ -1,4 +1,4 @@
-/** The person's marks: one, several, or all, each with a way back to exactly what was before. */
+/** Sets the person's marks: one, several, or all. Each change can be undone exactly. */
 
 import { isOpen, matches, query, tidy } from '../core/filter.js';
 
@@ -8,18 +8,18 @@ import { isOpen, matches, query, tidy } from '../core/filter.js';
  * @typedef {import('../core/types.js').Notification} Notification
  */
 
-/** As many numbers as one request takes. */
+/** The number of ids that one request accepts. */
 const BATCH = 1000;
-/** As many of the history as one request gives. */
+/** The number of past notifications that one request returns. */
 const PAGE = 500;
 
 /**
- * Marks notifications, here at once and then at the hub; a refusal takes the mark back.
+ * Marks notifications, first in the page and then at the hub; a refusal removes the mark.
  *
  * @param {Store} store
  * @param {number[]} ids
  * @param {boolean} seen
- * @returns {Promise<boolean>} whether the hub has it
+ * @returns {Promise<boolean>} whether the hub stored it
  */
 export async function mark(store, ids, seen) {
   const changed = store.feed.markSeen({ ids, seen });
@@ -33,10 +33,10 @@ export async function mark(store, ids, seen) {
 }
 
 /**
- * Marks everything that a filter chooses, also what is not loaded, and offers to undo it.
+ * Marks all notifications of a filter, including those that are not loaded, and offers to undo it.
  *
- * What is not loaded is looked through before it is marked: the hub does not say which marks a request changed, and an
- * undo that guesses would lose what the person had not seen.
+ * Notifications that are not loaded are searched before they are marked, because the hub does not report which marks a
+ * request changed. An undo that guesses would lose unseen notifications.
  *
  * @param {Store} store
  * @param {Filter} filter
@@ -68,7 +68,7 @@ export async function markAll(store, filter) {
 
 /**
  * @param {Store} store
- * @param {Filter} filter whose rows are made anew
+ * @param {Filter} filter whose rows are rebuilt
  * @param {number[]} ids
  * @param {boolean} seen
  */
@@ -79,7 +79,7 @@ function local(store, filter, ids, seen) {
 }
 
 /**
- * Finds what is unseen below what is loaded.
+ * Finds unseen notifications that are older than the loaded ones.
  *
  * @param {Store} store
  * @param {Filter} chosen

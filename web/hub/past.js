@@ -1,4 +1,4 @@
-/** What lies outside the live parts of the page: sessions that are over, and old notifications that somebody points at. */
+/** Data outside the live parts of the page: ended sessions, and old notifications that other items refer to. */
 
 import { Problem } from './api.js';
 import { isOver } from '../core/sessions.js';
@@ -9,15 +9,15 @@ import { isOver } from '../core/sessions.js';
  * @typedef {import('./store.js').Store} Store
  */
 
-/** At most so many are asked for at once: the browser has six connections, and the person's own calls go first. */
+/** The maximum of parallel requests: the browser has six connections, and the person's own calls take precedence. */
 const AT_ONCE = 2;
-/** So many old notifications are kept. */
+/** The number of old notifications to keep. */
 const KEPT = 2000;
 
 export class Past {
-  /** Sessions that are over, by `project/id`. @type {Map<string, Session>} */
+  /** Ended sessions, by `project/id`. @type {Map<string, Session>} */
   sessions = new Map();
-  /** null is one that the hub does not have any more. @type {Map<number, Notification|null>} */
+  /** Old notifications by id; null for one that the hub no longer has. @type {Map<number, Notification|null>} */
   #found = new Map();
   /** @type {Set<number>} */
   #wanted = new Set();
@@ -35,7 +35,7 @@ export class Past {
   }
 
   /**
-   * A notification, from the feed or from history; undefined until it has come, null if it is no longer kept.
+   * A notification, from the feed or from history; undefined until it is loaded, null if it is no longer kept.
    *
    * @param {number} id
    * @returns {Notification|null|undefined}
@@ -50,7 +50,7 @@ export class Past {
   }
 
   /**
-   * The person's mark on a notification, for now and at the hub.
+   * Sets the person's mark on a notification, in the page and at the hub.
    *
    * @param {number} id
    * @param {boolean} seen
@@ -64,7 +64,7 @@ export class Past {
     this.store.touch('feed');
   }
 
-  /** What was alive and is not listed any more is over: it is asked for once. */
+  /** Finds sessions that were live and are no longer listed: they have ended, and each is requested once. */
   #compare() {
     const { store } = this;
     if (!store.ready) return;
@@ -99,7 +99,7 @@ export class Past {
     this.store.touch('sessions');
   }
 
-  /** Marks may have changed. @param {number[]} ids */
+  /** Loads notifications again, because their marks may have changed. @param {number[]} ids */
   #again(ids) {
     for (const id of ids) if (this.#found.delete(id)) this.notification(id);
   }
@@ -139,7 +139,7 @@ export class Past {
   }
 
   /**
-   * The connection's state says that the hub is away; the next change asks again.
+   * Ignores an unreachable hub: the connection's state reports it, and the next change retries.
    *
    * @param {() => Promise<void>} doing
    */

@@ -1,4 +1,4 @@
-/** What the page knows of the hub: loaded once, then kept by events. Elements render from here, and hold nothing twice. */
+/** The page's data: loaded once, then updated by events. Elements render from here and keep no copies. */
 
 import { Feed } from '../core/feed.js';
 import { query } from '../core/filter.js';
@@ -16,7 +16,7 @@ import { Past } from './past.js';
  * @typedef {import('../core/filter.js').Filter} Filter
  * @typedef {'sessions'|'questions'|'feed'|'waiters'|'preferences'|'connection'|'about'} Part
  *
- * @typedef {object} About What the hub says of itself, `GET /hub`.
+ * @typedef {object} About The answer of `GET /hub`.
  * @property {string} version
  * @property {string} state_dir
  * @property {string} host
@@ -30,7 +30,7 @@ import { Past } from './past.js';
  * @property {Problem} [problem]
  */
 
-/** Notifications that are loaded at first, and with each page of older ones. */
+/** The number of notifications that are loaded first, and with each page of older ones. */
 const PAGE = 200;
 
 export class Store extends EventTarget {
@@ -47,9 +47,9 @@ export class Store extends EventTarget {
   connection = { state: 'connecting', since: Date.now() };
   /** @type {About|null} */
   about = null;
-  /** Whether everything was loaded once. */
+  /** Whether the first load is complete. */
   ready = false;
-  /** Whether this tab reads the stream for all. */
+  /** Whether this tab reads the stream for all tabs. */
   leads = false;
 
   /** @type {Set<Part>} */
@@ -74,12 +74,12 @@ export class Store extends EventTarget {
     return Date.now() + this.#ahead;
   }
 
-  /** Says that parts changed; readers are told once a frame. @param {...Part} parts */
+  /** Reports changed parts; readers are notified once a frame. @param {...Part} parts */
   touch(...parts) {
     const first = this.#changed.size === 0;
     for (const part of parts) this.#changed.add(part);
     if (!first || parts.length === 0) return;
-    // A hidden page has no frames, but a title.
+    // A hidden page draws no frames, but its title must still change.
     if (document.hidden) setTimeout(() => this.#tell());
     else requestAnimationFrame(() => this.#tell());
   }
@@ -91,7 +91,7 @@ export class Store extends EventTarget {
   }
 
   /**
-   * Calls `reader` now and whenever one of these parts changed.
+   * Calls `reader` now and whenever one of these parts changes.
    *
    * @param {Part[]} parts
    * @param {() => void} reader
@@ -114,7 +114,7 @@ export class Store extends EventTarget {
     this.touch('connection');
   }
 
-  /** Asks what the hub is, and where its log stands. */
+  /** Requests the hub's identity and the head of its log. */
   async ask() {
     /** @type {About} */
     const about = await this.api.get('/hub');
@@ -125,7 +125,7 @@ export class Store extends EventTarget {
     return about;
   }
 
-  /** Loads everything anew. */
+  /** Loads all data again. */
   async load() {
     const [sessions, questions, history, preferences] = await Promise.all([
       this.api.get('/sessions'),
@@ -149,7 +149,7 @@ export class Store extends EventTarget {
   }
 
   /**
-   * One more page of older notifications into the feed. With a filter the hub searches, and others may be left out between.
+   * Loads a page of older notifications into the feed. With a filter, the hub returns only matches, with gaps between.
    *
    * @param {Filter} [filter]
    * @returns {Promise<boolean>} whether there may be more
@@ -174,7 +174,7 @@ export class Store extends EventTarget {
   }
 
   /**
-   * A question as the hub has it now.
+   * Loads the current state of a question.
    *
    * @param {number} id
    */
@@ -191,7 +191,7 @@ export class Store extends EventTarget {
   }
 
   /**
-   * Says something in passing, with a way to undo it.
+   * Shows a short message, optionally with an undo action.
    *
    * @param {string} text
    * @param {Omit<Toast, 'text'>} [more]
@@ -203,10 +203,10 @@ export class Store extends EventTarget {
   }
 
   /**
-   * Does what may be refused, and says so if it is.
+   * Performs an action that the hub may refuse, and shows a refusal.
    *
    * @param {() => Promise<unknown>} doing
-   * @returns {Promise<boolean>} whether it was done
+   * @returns {Promise<boolean>} whether it succeeded
    */
   async attempt(doing) {
     try {

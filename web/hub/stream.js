@@ -1,4 +1,4 @@
-/** The event stream, read by fetch (EventSource can send no token), resumed where it broke off. */
+/** The event stream, read by fetch, because EventSource cannot send a token; it resumes where it broke off. */
 
 import { EventParser } from '../core/sse.js';
 import { Problem } from './api.js';
@@ -6,11 +6,11 @@ import { Problem } from './api.js';
 /** @typedef {import('../core/sse.js').ServerEvent} ServerEvent */
 
 const KINDS = 'notification,question,session,listener,delivery,seen,presence,preferences';
-/** The hub sends something each 15 s; after this much silence, in ms, the connection is dead. */
+/** The silence after which the connection counts as dead, in ms; the hub sends data at least every 15 s. */
 const SILENCE = 40_000;
 /** The longest pause before another attempt, in ms. */
 const LONGEST = 10_000;
-/** A connection that lasted so long, in ms, was a good one: after it, another is tried at once. */
+/** The duration after which a connection counts as good, in ms: when it breaks, the stream reconnects at once. */
 const LASTING = 2_000;
 
 export class Stream {
@@ -33,9 +33,9 @@ export class Stream {
   }
 
   /**
-   * Reads until it is stopped.
+   * Reads the stream until it is stopped.
    *
-   * @param {() => string} cursor where to begin: asked before each attempt
+   * @param {() => string} cursor the place at which to begin; called before each attempt
    */
   async run(cursor) {
     const stop = new AbortController();
@@ -55,7 +55,7 @@ export class Stream {
     }
   }
 
-  /** Tries at once. */
+  /** Reconnects at once. */
   hurry() {
     this.#hurry?.();
   }

@@ -1,4 +1,4 @@
-/** What the tabs of one browser tell each other: the session, and the events of the one stream that they share. */
+/** Messages between the tabs of one browser: the session, and the events of the stream that the tabs share. */
 
 /**
  * @typedef {import('../core/sse.js').ServerEvent} ServerEvent
@@ -36,7 +36,7 @@ export class Tabs {
   }
 
   /**
-   * Calls `lead` once this tab is the one that reads the stream: at once, or when the leading tab is closed.
+   * Calls `lead` once this tab becomes the stream's reader: at once, or when the leading tab is closed.
    *
    * @param {() => void} lead
    * @param {AbortSignal} signal

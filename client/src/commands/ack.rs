@@ -1,4 +1,4 @@
-//! `hubctl ack`: say that notifications were read.
+//! `hubctl ack`: acknowledges notifications.
 
 use hub_protocol::{Acked, InboxName, ProjectName, Seq};
 use serde_json::json;
@@ -45,7 +45,7 @@ pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
         None => json!({"ids": args.ids}),
     };
     let hub = here.hub()?;
-    for inbox in here.inboxes(&given)?.value {
+    for inbox in here.inboxes(&given).await?.value {
         let path = Path::new("/inboxes")
             .segment(&inbox)
             .segment("ack")

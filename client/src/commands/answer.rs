@@ -1,4 +1,4 @@
-//! `hubctl answer`: answer a question.
+//! `hubctl answer`: answers a question.
 
 use hub_protocol::Seq;
 use serde_json::Value;
@@ -9,14 +9,15 @@ use crate::fields::{flag, list, text as text_of};
 use crate::here::Here;
 use crate::hub::{Hub, Request};
 use crate::out::{println, say};
-use crate::question::{act, by, path};
-use crate::text::{json_line, line};
+use crate::question::{WIDTH, act, by, path};
+use crate::text::{cut, json_line, line};
 
 #[derive(Debug, clap::Args)]
 #[command(group = clap::ArgGroup::new("what").required(true).args(["answer", "option"]))]
 #[command(after_help = "\
 An approval is answered with allow, or with deny and perhaps a reason, in a terminal outside any agent. Whoever is first
-decides: a second answer is refused, and says what the first one was.
+decides: a second answer is refused, and says what the first one was. What an agent asks in a dialog of its own terminal
+is answered there: an answer here is refused, and says where that is.
 
 Examples:
   hubctl answer 41 \"use postgres\"
@@ -45,38 +46,32 @@ pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
         Some(option) => offered(&hub, args.id, option).await?,
         None => text(&args.answer)?,
     };
-    let mut body = by(here)?;
+    let mut body = by(here).await?;
     body["answer"] = answer.as_str().into();
     let Some(question) = act(&hub, args.id, "answer", &body).await? else {
         return Ok(Exit::REFUSED);
     };
     if args.json {
         println(json_line(&question))?;
-    } else {
-        println(format_args!("answered {}: {}", args.id, line(&answer)))?;
     }
-    let question = serde_json::from_str(&question).unwrap_or_default();
+    let question: Value = serde_json::from_str(&question).unwrap_or_default();
+    if !args.json {
+        println(format_args!(
+            "answered {} ({}): {}",
+            args.id,
+            cut(&line(text_of(&question, "msg")), WIDTH),
+            line(&answer)
+        ))?;
+    }
     if !flag(&question, "deliverable") {
-        say(format_args!(
-            "who asked does not get it from the hub: answer where it runs, {}",
-            place(&question)
-        ));
+        say(
+            "the session that asked is over: it reads the answer only if it is resumed within a day",
+        );
     }
     Ok(Exit::DONE)
 }
 
-/// Where the asker runs, as far as that is known.
-fn place(question: &Value) -> String {
-    let known = |name| Some(text_of(question.get("where")?, name)).filter(|it| !it.is_empty());
-    let parts = ["host", "cwd", "pane"].into_iter().filter_map(known);
-    let place: Vec<_> = parts.map(line).collect();
-    if place.is_empty() {
-        return "which is not known here".into();
-    }
-    place.join(" ")
-}
-
-/// The option that is meant: by its text, or by its number as `hubctl questions` counts.
+/// Returns the option that matches `option`: by its text, or by its number as `hubctl questions` shows it.
 async fn offered(hub: &Hub, id: Seq, option: &str) -> Result<String, Error> {
     let question: Value = hub.json(&Request::get(path(id))).await?;
     let options: Vec<&str> = list(&question, "options")

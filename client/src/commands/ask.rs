@@ -1,8 +1,8 @@
-//! `hubctl ask`: a question, and perhaps its answer.
+//! `hubctl ask`: asks a question, and waits for the answer if asked to.
 
 use std::time::Duration;
 
-use hub_protocol::{InboxName, Kind, Post, ProjectName, Published, Seq, Timestamp};
+use hub_protocol::{Framed, InboxName, Kind, Post, ProjectName, Published, Seq, Timestamp};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
@@ -13,21 +13,22 @@ use crate::error::{Error, Exit};
 use crate::fields::{number, text};
 use crate::here::Here;
 use crate::hub::{Hub, PATIENCE, Path, Request, parse};
-use crate::out::{demand_stdout, hand_over, println, say};
+use crate::out::{demand_stdout, print, println, say, unread};
 use crate::parent;
-use crate::publish::{Attempt, notes, publish};
+use crate::publish::{Attempt, notes, publish, send_spooled};
 use crate::question::{outcome, path};
-use crate::sender::sender;
+use crate::sender::{is_outside, sender, session};
 use crate::span::Span;
-use crate::text::{json_line, line};
+use crate::text::{json_for, json_line, line};
 
-/// The longest single request; the deadline may lie behind many of them.
+/// The longest single request. The deadline may be many requests away.
 const LONGEST_POLL: Duration = Duration::from_secs(600);
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Prints the question's number. With --wait it prints the answer instead, and acknowledges it; when the time is over it
-says so and exits 0: the answer will come to your inbox. A question that was taken back or has expired exits 1.
+Prints the question's number. With --wait it prints the answer instead, and acknowledges it; inside an agent's session
+as `hubctl wait` prints a notification. When the time is over it says so and exits 0: the answer will come to your
+inbox. A question that was taken back or has expired exits 1.
 
 Examples:
   hubctl ask \"Which database?\" --option postgres --option sqlite
@@ -54,8 +55,8 @@ pub(crate) struct Args {
     /// Replaces what is asked under the same key by the same sender
     #[arg(long, value_name = "K")]
     key: Option<String>,
-    /// Wait for the answer so long
-    #[arg(long, value_name = "SECONDS", num_args = 0..=1, default_missing_value = "570")]
+    /// Wait for the answer, at most so long: 90, 10m or 2h [default: 570]
+    #[arg(long, value_name = "SPAN", num_args = 0..=1, default_missing_value = "570")]
     wait: Option<Span>,
     /// Who asks, and gets the answer [default: as for notify]
     #[arg(long, value_name = "ID")]
@@ -70,7 +71,7 @@ pub(crate) struct Args {
 
 pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
     if args.wait.is_some() {
-        // Nothing is acknowledged that could not be shown.
+        // Without this check, an answer could be acknowledged that was never printed.
         demand_stdout()?;
     }
     let from = sender(here, args.from.as_ref()).await?;
@@ -84,10 +85,12 @@ pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
     };
     let published: Published = parse(&sent.answer)?;
     notes(&published);
-    if from.value.as_str() == InboxName::UNKNOWN {
-        say(
-            "nothing says who asks: the answer goes to the inbox 'unknown'; --from or HUB_SESSION gives a name",
-        );
+    let outside = is_outside(&from);
+    if outside && args.wait.is_none() {
+        say(format!(
+            "no agent's session asks: the answer goes to the inbox '{0}'; --wait prints it, so does hubctl wait --inbox {0}",
+            from.value
+        ));
     }
     let Some(patience) = args.wait else {
         if args.json {
@@ -95,14 +98,17 @@ pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
         } else {
             println(published.id)?;
         }
-        sent.send_spooled(here).await;
+        send_spooled(&sent.hub, here).await;
         return Ok(Exit::DONE);
     };
     say(format!("asked as {}", published.id));
+    // Inside a session a model reads the output, even if --from names another sender.
+    let in_session = !outside && (args.from.is_none() || session(here).await?.is_some());
     tokio::select! {
-        settled = settled(&sent.hub, published.id, patience.0) => tell(&sent.hub, &settled?, args.json).await,
-        // Whoever would read the answer is gone.
+        settled = settled(&sent.hub, published.id, patience.0) => tell(&sent.hub, &settled?, args.json, in_session).await,
+        // The process that would read the answer has ended.
         () = parent::ended(&here.env) => Ok(Exit::DONE),
+        () = unread() => Err(Error::Unread),
     }
 }
 
@@ -128,13 +134,14 @@ fn post(args: &Args, here: &Here, from: &Sourced<InboxName>) -> Result<Post, Err
     })
 }
 
-/// The question once it is settled, or as it stands after `patience`; through any number of hubs.
+/// The question once it is settled, or its state after `patience`. The hub may restart meanwhile.
 async fn settled(hub: &Hub, id: Seq, patience: Duration) -> Result<Value, Error> {
     let until = Instant::now() + patience;
     let mut backoff = Backoff::local();
     loop {
         let left = until.saturating_duration_since(Instant::now());
-        // Whole seconds, rounded up: a hub that answered early would be asked again and again.
+        // Whole seconds, rounded up: rounded down, the last request would have a timeout of 0, and be repeated without
+        // a pause.
         let asked = left.min(LONGEST_POLL);
         let seconds = asked.as_secs() + u64::from(asked.subsec_nanos() > 0);
         let request = Request::get(path(id).with("timeout", seconds));
@@ -153,11 +160,11 @@ async fn settled(hub: &Hub, id: Seq, patience: Duration) -> Result<Value, Error>
     }
 }
 
-/// Prints the answer, and acknowledges it once it is out.
-async fn tell(hub: &Hub, question: &Value, json: bool) -> Result<Exit, Error> {
+/// Prints the answer, and acknowledges it after the output is flushed.
+async fn tell(hub: &Hub, question: &Value, json: bool, in_session: bool) -> Result<Exit, Error> {
     let state = text(question, "state");
     if json {
-        hand_over(&(json_line(&question.to_string()) + "\n"))?;
+        print(&(json_for(&question.to_string(), in_session) + "\n"))?;
     }
     if matches!(state, "open" | "claimed") {
         say(format!(
@@ -170,10 +177,14 @@ async fn tell(hub: &Hub, question: &Value, json: bool) -> Result<Exit, Error> {
         say(outcome(question));
         return Ok(Exit::REFUSED);
     }
-    if !json {
-        // Lines stay lines.
-        let lines = text(question, "answer").lines();
-        hand_over(&(lines.map(line).collect::<Vec<_>>().join("\n") + "\n"))?;
+    if !json && in_session {
+        let answer = Path::new("/notifications").segment(number(question, "answer_id"));
+        let answer = hub.text(&Request::get(answer)).await?;
+        print(&Framed::new(&[&answer], 0).text)?;
+    } else if !json {
+        // Escape each line by itself, so that the answer keeps its lines.
+        let lines = text(question, "answer").lines().map(line);
+        print(&(lines.collect::<Vec<_>>().join("\n") + "\n"))?;
     }
     let inbox = Path::new("/inboxes").segment(text(question, "from"));
     let path = inbox

@@ -1,4 +1,4 @@
-//! `hubctl claim`: say that you are on a question.
+//! `hubctl claim`: claims a question, so that others see that it is being answered.
 
 use hub_protocol::Seq;
 
@@ -26,7 +26,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
-    let (hub, body) = (here.hub()?, by(here)?);
+    let (hub, body) = (here.hub()?, by(here).await?);
     let Some(question) = act(&hub, args.id, "claim", &body).await? else {
         return Ok(Exit::REFUSED);
     };

@@ -1,4 +1,4 @@
-//! `hubctl clear`: take back what nobody has read yet.
+//! `hubctl clear`: withdraws pending notifications.
 
 use hub_protocol::{InboxName, ProjectName, Seq};
 use reqwest::Method;
@@ -64,7 +64,7 @@ pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
 async fn path(args: &Args, here: &Here) -> Result<Path, Error> {
     let path = Path::new("/notifications");
     let Some(key) = &args.key else {
-        // The argument group demands one of the two.
+        // The argument group requires one of the two.
         return Ok(path.segment(args.id.unwrap_or_default()));
     };
     let from = if args.from_anyone {
@@ -79,7 +79,7 @@ async fn path(args: &Args, here: &Here) -> Result<Path, Error> {
         .maybe("from", from))
 }
 
-/// Numbers as a list for people.
+/// Formats ids as a list for people.
 pub(crate) fn numbers(ids: &[Seq]) -> String {
     let ids: Vec<String> = ids.iter().map(ToString::to_string).collect();
     ids.join(" ")

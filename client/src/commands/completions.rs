@@ -1,42 +1,135 @@
-//! `hubctl completions`: completions for a shell.
+//! `hubctl completions`: prints completions for a shell, and the names that they offer.
 
-use clap::CommandFactory;
+use std::any::TypeId;
+use std::fmt::Write as _;
+
+use clap::builder::PossibleValuesParser;
+use clap::{Arg, Command, CommandFactory};
 use clap_complete::{Generator, generate, shells};
+use hub_protocol::{InboxName, Kind};
+use serde_json::Value;
 
 use crate::args::Cli;
 use crate::error::{Error, Exit};
+use crate::fields::{list, text};
+use crate::here::Here;
+use crate::hub::{Hub, Path, Request, SOON, parse};
 use crate::out::print;
+use crate::text::line;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
+The scripts complete commands, options and types by themselves, and ask the hub for its sessions and inboxes.
+
 Examples:
   hubctl completions bash > ~/.local/share/bash-completion/completions/hubctl
   hubctl completions fish > ~/.config/fish/completions/hubctl.fish")]
 /// For which shell.
 pub(crate) struct Args {
     /// The shell
-    shell: Shell,
+    shell: Wanted,
 }
 
-/// The shells that people use with this.
+/// The shells that people use with this, and what their scripts ask for.
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
-enum Shell {
+enum Wanted {
     Bash,
     Zsh,
     Fish,
+    #[value(hide = true)]
+    Sessions,
+    #[value(hide = true)]
+    Inboxes,
 }
 
-pub(crate) fn run(args: &Args) -> Result<Exit, Error> {
+/// The placeholders in a generated script for names that the hub knows, and the commands that print these names.
+const NAMES: [(&str, &str); 2] = [
+    ("HUBCTL_SESSIONS", "hubctl completions sessions 2>/dev/null"),
+    ("HUBCTL_INBOXES", "hubctl completions inboxes 2>/dev/null"),
+];
+
+pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
     print(&match args.shell {
-        Shell::Bash => script(shells::Bash),
-        Shell::Zsh => script(shells::Zsh),
-        Shell::Fish => script(shells::Fish),
+        Wanted::Bash => substituted(script(shells::Bash), "$(", ")"),
+        Wanted::Zsh => substituted(script(shells::Zsh), "$(", ")"),
+        Wanted::Fish => fish(),
+        Wanted::Sessions => names(here, "/sessions", "sessions").await?,
+        Wanted::Inboxes => names(here, "/inboxes", "inboxes").await?,
     })?;
     Ok(Exit::DONE)
 }
 
+/// The names of the sessions or the inboxes of this project, one a line.
+async fn names(here: &Here, path: &str, member: &str) -> Result<String, Error> {
+    let project = here.project(None)?.value;
+    let request = Request::get(Path::new(path).with("project", project));
+    let hub: Hub = here.hub()?;
+    let answer: Value = parse(&hub.text_within(&request, SOON).await?)?;
+    let mut names = String::new();
+    for it in list(&answer, member) {
+        names.push_str(&line(text(it, "name")));
+        names.push('\n');
+    }
+    Ok(names)
+}
+
 fn script(shell: impl Generator) -> String {
     let mut script = Vec::new();
-    generate(shell, &mut Cli::command(), "hubctl", &mut script);
+    generate(shell, &mut completed(Cli::command()), "hubctl", &mut script);
     String::from_utf8_lossy(&script).into_owned()
+}
+
+fn substituted(mut script: String, before: &str, after: &str) -> String {
+    for (stand_in, command) in NAMES {
+        script = script.replace(stand_in, &format!("{before}{command}{after}"));
+    }
+    script
+}
+
+/// The script for fish. clap's generator completes only options, so positional arguments are added here.
+fn fish() -> String {
+    let mut script = script(shells::Fish);
+    for command in completed(Cli::command()).get_subcommands() {
+        let name = command.get_name();
+        for value in command.get_positionals().filter_map(stand_in) {
+            // Writing to a String cannot fail.
+            let _ = writeln!(
+                script,
+                "complete -c hubctl -n \"__fish_hubctl_using_subcommand {name}\" -f -a \"{value}\""
+            );
+        }
+    }
+    substituted(script, "(", ")")
+}
+
+/// Returns `command` with arguments that offer types and placeholders for names. It is only for generating scripts: it
+/// would refuse any other value.
+fn completed(command: Command) -> Command {
+    let command = command.mut_args(|arg| {
+        let values = match stand_in(&arg) {
+            Some(value) => vec![value],
+            None if is_of::<Kind>(&arg) => Kind::ALL.map(Kind::as_str).into(),
+            None if arg.get_id() == "shell" => vec!["bash", "zsh", "fish"],
+            None => return arg,
+        };
+        arg.value_parser(PossibleValuesParser::new(values))
+    });
+    command.mut_subcommands(completed)
+}
+
+/// The placeholder that an argument offers, if it takes names.
+fn stand_in(arg: &Arg) -> Option<&'static str> {
+    let [(sessions, _), (inboxes, _)] = NAMES;
+    let known = arg.get_possible_values();
+    if let [value] = known.as_slice() {
+        return [sessions, inboxes]
+            .into_iter()
+            .find(|it| *it == value.get_name());
+    }
+    let of_inboxes = ["to", "inbox"].contains(&arg.get_id().as_str());
+    is_of::<InboxName>(arg).then_some(if of_inboxes { inboxes } else { sessions })
+}
+
+fn is_of<T: 'static>(arg: &Arg) -> bool {
+    arg.get_value_parser().type_id() == TypeId::of::<T>()
 }

@@ -1,12 +1,13 @@
-//! `hubctl config`: each setting, and where it came from.
+//! `hubctl config`: prints each setting and its source.
 
 use hub_protocol::InboxName;
 use serde_json::{Map, json};
 
 use crate::error::{Error, Exit};
 use crate::here::Here;
+use crate::hub::SOON;
 use crate::out::println;
-use crate::sender::{sender, session};
+use crate::sender::{inboxes, sender, session};
 use crate::settings::Address;
 use crate::text::{json_line, line};
 
@@ -54,6 +55,26 @@ pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
     Ok(Exit::DONE)
 }
 
+/// The URL of the running hub, as a setting; `None` if the address is already a URL.
+async fn url(here: &Here) -> Option<Setting> {
+    if let Address::Url(_) = here.settings.address.value {
+        return None;
+    }
+    let found = match here.hub() {
+        Ok(hub) => hub.url(SOON).await,
+        Err(error) => Err(error),
+    };
+    let (value, source) = match found {
+        Ok(url) => (url, "of the hub that runs"),
+        Err(_) => ("unknown".into(), "no hub answers: `hubctl up` starts it"),
+    };
+    Some(Setting {
+        name: "url",
+        value,
+        source,
+    })
+}
+
 async fn collect(here: &Here) -> Result<Vec<Setting>, Error> {
     let setting = |name, value: String, source| Setting {
         name,
@@ -68,8 +89,14 @@ async fn collect(here: &Here) -> Result<Vec<Setting>, Error> {
     };
     let from = sender(here, None).await?;
     let project = here.project(None)?;
-    let inboxes = here.inboxes(&[])?;
-    let names: Vec<&str> = inboxes.value.iter().map(InboxName::as_str).collect();
+    // If the hub does not answer, the session is left out, and the other settings are still shown.
+    let session = session(here).await.ok();
+    let read = session.as_ref().map(|session| {
+        let found = inboxes(&here.env, &[], session.as_ref());
+        let names: Vec<&str> = found.value.iter().map(InboxName::as_str).collect();
+        setting("inboxes", names.join(","), found.source)
+    });
+    let url = url(here).await;
     let mut all = vec![
         setting(
             "state_dir",
@@ -84,9 +111,10 @@ async fn collect(here: &Here) -> Result<Vec<Setting>, Error> {
         ),
         setting("project", project.value.to_string(), project.source),
         setting("from", from.value.to_string(), from.source),
-        setting("inboxes", names.join(","), inboxes.source),
     ];
-    if let Some(session) = session(&here.env)? {
+    all.extend(read);
+    all.extend(url);
+    if let Some(session) = session.flatten() {
         all.push(setting(
             "session",
             session.value.to_string(),

@@ -1,8 +1,8 @@
-//! `hubctl dashboard`: open the dashboard in a browser, signed in.
+//! `hubctl dashboard`: opens the dashboard in a browser, signed in.
 
-use std::ffi::OsString;
-use std::fs::OpenOptions;
-use std::os::unix::fs::PermissionsExt;
+use std::fs::{self, OpenOptions};
+use std::io::Write as _;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path as FilePath, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -20,15 +20,17 @@ use crate::process::host;
 use crate::settings::{Address, HubUrl};
 use crate::text::{json_line, line};
 
-/// A launcher that has not failed by now has a browser: some run until it is closed.
+/// How long to wait for a launcher to fail. After that it counts as successful: some launchers run until the browser is
+/// closed.
 const LAUNCH: Duration = Duration::from_secs(2);
-/// How often to look whether the launcher has ended.
+/// How often to check whether the launcher has ended.
 const LOOK: Duration = Duration::from_millis(20);
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-The link signs in one browser, once, within 30 seconds; a session lasts 12 hours. Where there is no browser the link is
-printed. To a hub on another machine, forward its port under the same number (ssh -L 4782:127.0.0.1:4782 HOST), run
+The link signs in one browser, once, within 30 seconds; a session lasts 12 hours. The browser opens a file in the state
+directory that leads there; one that may not read it (a snap) needs --print. Where there is no browser the link is printed.
+To a hub on another machine, forward its port under the same number (ssh -L 4782:127.0.0.1:4782 HOST), run
 `hubctl dashboard --print` there, and open the link here.
 
 Examples:
@@ -45,7 +47,7 @@ pub(crate) struct Args {
     json: bool,
 }
 
-/// What the hub says to a wish for a code.
+/// The hub's answer to `POST /login/code`.
 #[derive(Deserialize)]
 struct Made {
     code: String,
@@ -53,20 +55,20 @@ struct Made {
     expires_at: String,
 }
 
-/// The dashboard, and the link that signs in there.
+/// The dashboard's address, and the link that signs in there.
 struct Link {
     base: HubUrl,
     url: String,
 }
 
-/// Why no browser was opened.
+/// Why no browser was opened, so that the link is printed.
 #[derive(Debug, PartialEq, Eq)]
 enum NotOpened {
     Asked,
     Ssh,
     NoScreen,
     NoLauncher,
-    /// The hub's address leads to something else from here.
+    /// From here, the hub's address leads to another program.
     Elsewhere,
     Failed(String),
 }
@@ -79,7 +81,7 @@ pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
     let opened = if args.print {
         Err(NotOpened::Asked)
     } else {
-        open(&link, &hub, &here.env).await
+        open(&link, &hub, here).await
     };
     if args.json {
         let shown = json!({
@@ -103,7 +105,7 @@ pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
 }
 
 impl Link {
-    /// Over TCP the hub is where it was reached, whatever it calls itself.
+    /// Over TCP the link uses the address by which the hub was reached, not the one that the hub reports.
     fn of(made: &Made, address: &Address) -> Result<Self, Error> {
         let base: HubUrl = match address {
             Address::Url(url) => url.clone(),
@@ -116,28 +118,59 @@ impl Link {
         let url = format!("{}/#code={}", base.base, line(&made.code));
         Ok(Self { base, url })
     }
+
+    /// Writes a page to `dir` that redirects to the link and that only this user can read. In the browser's arguments
+    /// every user of the machine could read the link. The page is useless after 30 seconds, and the next call replaces
+    /// it.
+    fn keep(&self, dir: &FilePath) -> anyhow::Result<PathBuf> {
+        let safe = |c: char| c.is_ascii_alphanumeric() || ":/#=.-[]".contains(c);
+        anyhow::ensure!(self.url.chars().all(safe), "the hub's link is none");
+        fs::create_dir_all(dir)?;
+        let page = dir.join("dashboard.html");
+        let fresh = dir.join("dashboard.new");
+        let _ = fs::remove_file(&fresh);
+        let mut file = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(&fresh)?;
+        let url = &self.url;
+        writeln!(
+            file,
+            "<!doctype html><meta charset=\"utf-8\"><meta name=\"referrer\" content=\"no-referrer\">\
+             <meta http-equiv=\"refresh\" content=\"0;url={url}\"><a href=\"{url}\">The hub's dashboard</a>"
+        )?;
+        fs::rename(fresh, &page)?;
+        Ok(page)
+    }
 }
 
-async fn open(link: &Link, hub: &Hub, env: &Env) -> Result<PathBuf, NotOpened> {
-    let launcher = launcher(env)?;
-    // Whoever listens there would be given the code.
+async fn open(link: &Link, hub: &Hub, here: &Here) -> Result<PathBuf, NotOpened> {
+    let launcher = launcher(&here.env)?;
+    // Without this check, another program on that address would be sent the sign-in code.
     if !hub.is_at(&link.base).await {
         return Err(NotOpened::Elsewhere);
     }
-    match launch(&launcher, &link.url).await {
+    let opened = async {
+        here.settings.demand_state_dir()?;
+        let page = link.keep(&here.settings.state_dir.value)?;
+        launch(&launcher, &page).await
+    };
+    match opened.await {
         Ok(()) => Ok(launcher),
         Err(error) => Err(NotOpened::Failed(format!("{error:#}"))),
     }
 }
 
-/// What opens a link on this machine, for whoever sits in front of it.
+/// The program that opens a link in the browser of the person at this machine.
 fn launcher(env: &Env) -> Result<PathBuf, NotOpened> {
     let has = |name| env.var(name).is_some();
     if has("SSH_CONNECTION") {
         return Err(NotOpened::Ssh);
     }
     let screen = has("DISPLAY") || has("WAYLAND_DISPLAY");
-    // In Windows' Linux the browser is Windows', and needs no display here. Elsewhere `open` is another program.
+    // In WSL the browser runs in Windows and needs no display here. `open` is another program on systems other than
+    // macOS.
     let names: &[&str] = match (cfg!(target_os = "macos"), screen) {
         (true, _) => &["open"],
         (false, true) => &["xdg-open", "wslview"],
@@ -162,10 +195,10 @@ fn on_path(env: &Env, name: &str) -> Option<PathBuf> {
         .find(runs)
 }
 
-/// Starts the browser apart from this process, and sees whether that fails.
-async fn launch(launcher: &FilePath, url: &str) -> anyhow::Result<()> {
+/// Starts the launcher detached from this process, and reports a failure within [`LAUNCH`].
+async fn launch(launcher: &FilePath, page: &FilePath) -> anyhow::Result<()> {
     let nowhere = OpenOptions::new().write(true).open("/dev/null")?;
-    let mut child = detach::start(launcher, &[OsString::from(url)], &nowhere)?;
+    let mut child = detach::start(launcher, &[page.into()], &nowhere)?;
     let enough = Instant::now() + LAUNCH;
     while Instant::now() < enough {
         if let Some(status) = child.try_wait()? {
@@ -178,7 +211,7 @@ async fn launch(launcher: &FilePath, url: &str) -> anyhow::Result<()> {
 }
 
 impl NotOpened {
-    /// Says on stderr why the link is printed, and what to do with it.
+    /// Explains on stderr why the link is printed, and how to use it.
     fn tell(&self, authority: &str) {
         let port = authority.rsplit_once(':').map_or("80", |(_, port)| port);
         let forward = format!("ssh -L {port}:127.0.0.1:{port}");
@@ -203,7 +236,7 @@ impl NotOpened {
 mod tests {
     use super::*;
 
-    /// A directory with these programs, as PATH.
+    /// A directory with these programs, and an environment with it as PATH.
     fn with(programs: &[&str], vars: &[(&str, &str)]) -> (tempfile::TempDir, Env) {
         let dir = tempfile::tempdir().unwrap();
         for name in programs {
@@ -225,7 +258,7 @@ mod tests {
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn a_browser_is_opened_only_where_somebody_can_see_it() {
+    fn a_browser_is_opened_only_if_the_person_can_see_it() {
         let all = ["open", "wslview", "xdg-open"];
         let (x, wayland) = (("DISPLAY", ":0"), ("WAYLAND_DISPLAY", "wayland-0"));
         let ssh = ("SSH_CONNECTION", "192.0.2.1 1 192.0.2.2 22");
@@ -246,7 +279,7 @@ mod tests {
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn what_is_no_program_opens_nothing() {
+    fn a_file_that_is_not_executable_is_not_used_as_a_launcher() {
         let (dir, env) = with(&["xdg-open"], &[("DISPLAY", ":0")]);
         let path = dir.path().join("xdg-open");
         std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o644)).unwrap();
@@ -254,7 +287,24 @@ mod tests {
     }
 
     #[test]
-    fn the_link_leads_to_where_the_hub_was_reached() {
+    fn only_its_owner_can_read_the_page_with_the_link() {
+        let dir = tempfile::tempdir().unwrap();
+        let link = |url: &str| Link {
+            base: "http://127.0.0.1:1".parse().unwrap(),
+            url: url.into(),
+        };
+        for code in ["c0de", "c0df"] {
+            let page = link(&format!("http://[::1]:1/#code={code}"));
+            let page = page.keep(dir.path()).unwrap();
+            let mode = page.metadata().unwrap().permissions().mode();
+            assert_eq!(mode & 0o777, 0o600);
+            assert!(fs::read_to_string(page).unwrap().contains(code));
+        }
+        assert!(link("http://x/#code=\"><script>").keep(dir.path()).is_err());
+    }
+
+    #[test]
+    fn the_link_uses_the_address_by_which_the_hub_was_reached() {
         let made = |url: &str| Made {
             code: "c0de".into(),
             url: url.into(),

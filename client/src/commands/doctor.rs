@@ -1,4 +1,4 @@
-//! `hubctl doctor`: whether everything works, and what to do where it does not.
+//! `hubctl doctor`: checks the setup, and prints what to do about each problem.
 
 mod finding;
 mod hooks;

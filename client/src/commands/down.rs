@@ -1,4 +1,4 @@
-//! `hubctl down`: stop the hub.
+//! `hubctl down`: stops the hub.
 
 use std::fs::File;
 use std::io::Read;
@@ -13,9 +13,10 @@ use rustix::process::{Pid, Signal, kill_process};
 use crate::error::{Error, Exit};
 use crate::here::Here;
 use crate::out::println;
+use crate::process::is_stopped;
 use crate::span::Span;
 
-/// How often to look whether the hub has gone.
+/// How often to check whether the hub has ended.
 const LOOK: Duration = Duration::from_millis(10);
 
 #[derive(Debug, clap::Args)]
@@ -27,7 +28,7 @@ Examples:
 /// How to stop it.
 pub(crate) struct Args {
     /// How long to wait until it has gone
-    #[arg(long, value_name = "SECONDS", default_value = "30")]
+    #[arg(long, value_name = "SPAN", default_value = "30")]
     timeout: Span,
 }
 
@@ -37,7 +38,8 @@ pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
         println(format_args!("no hub runs in {}", state_dir.display()))?;
         return Ok(Exit::DONE);
     };
-    match kill_process(pid, Signal::TERM) {
+    // A stopped process handles SIGTERM only after SIGCONT.
+    match kill_process(pid, Signal::TERM).and_then(|()| kill_process(pid, Signal::CONT)) {
         Ok(()) | Err(Errno::SRCH) => {}
         Err(error) => {
             return Err(anyhow::anyhow!("process {}: {error}", pid.as_raw_nonzero()).into());
@@ -58,7 +60,7 @@ pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
     Ok(Exit::DONE)
 }
 
-/// The lock file and the process that holds it; `None` when no hub runs.
+/// The lock file and the process that holds it; `None` if no hub runs.
 fn holder(state_dir: &Path) -> anyhow::Result<Option<(File, Pid)>> {
     let Some(mut lock) = held_lock(state_dir)? else {
         return Ok(None);
@@ -71,7 +73,23 @@ fn holder(state_dir: &Path) -> anyhow::Result<Option<(File, Pid)>> {
     Ok(Some((lock, pid)))
 }
 
-/// The lock file, if a hub holds its lock, ready or not.
+/// A description of the hub that holds the lock of `state_dir` and does not answer; `None` if no hub runs.
+pub(super) fn holder_shown(state_dir: &Path) -> anyhow::Result<Option<String>> {
+    let Some(mut lock) = held_lock(state_dir)? else {
+        return Ok(None);
+    };
+    let mut text = String::new();
+    lock.read_to_string(&mut text)?;
+    Ok(Some(match text.trim().parse() {
+        Ok(pid) if is_stopped(pid) => {
+            format!("hubd (process {pid}), which is stopped: `kill -CONT {pid}` lets it go on")
+        }
+        Ok(pid) => format!("hubd (process {pid}), which does not answer"),
+        Err(_) => "the hubd that holds the state directory's lock".into(),
+    }))
+}
+
+/// The lock file, if a hub holds its lock, whether it is ready or still starting.
 pub(super) fn held_lock(state_dir: &Path) -> anyhow::Result<Option<File>> {
     let path = state_dir.join("lock");
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -80,11 +98,11 @@ pub(super) fn held_lock(state_dir: &Path) -> anyhow::Result<Option<File>> {
         Err(Errno::NOENT) => return Ok(None),
         Err(error) => return Err(error).context(path.display().to_string()),
     };
-    // A file without a lock is left over: its number may be any process's by now.
+    // A lock file that is not locked is stale: its process number may have been reused.
     Ok(is_held(&lock)?.then_some(lock))
 }
 
-/// Whether a hub holds the lock: the kernel frees it when its process is gone, however it ended.
+/// Whether a hub holds the lock. The kernel frees the lock when the process ends, in any way.
 fn is_held(lock: &File) -> anyhow::Result<bool> {
     match flock(lock, FlockOperation::NonBlockingLockShared) {
         Ok(()) => {
@@ -101,14 +119,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_lock_file_that_nobody_holds_names_nobody() {
+    fn a_stale_lock_file_names_no_process() {
         let dir = tempfile::tempdir().unwrap();
         std::fs::write(dir.path().join("lock"), "1234\n").unwrap();
         assert!(holder(dir.path()).unwrap().is_none());
     }
 
     #[test]
-    fn a_held_lock_names_its_holder() {
+    fn a_held_lock_names_the_process_that_holds_it() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("lock");
         std::fs::write(&path, "1234\n").unwrap();

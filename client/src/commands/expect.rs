@@ -1,4 +1,4 @@
-//! `hubctl expect`: be told of a stop, or that none came in time.
+//! `hubctl expect`: notifies a session of another's stop, or that none came in time.
 
 use hub_protocol::{InboxName, ProjectName};
 
@@ -37,7 +37,7 @@ pub(crate) struct Args {
 
 pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
     let project = here.project(args.project.as_ref())?.value;
-    let caller = caller(&here.env, args.caller.as_ref())?;
+    let caller = caller(here, args.caller.as_ref()).await?;
     let listener = Listener {
         target: &args.name,
         caller: &caller,

@@ -1,4 +1,4 @@
-//! `hubctl history`: what was said.
+//! `hubctl history`: lists stored notifications.
 
 use hub_protocol::Seq;
 use serde::Deserialize;
@@ -11,7 +11,7 @@ use crate::hub::{Path, Request};
 use crate::out::println;
 use crate::text::{cut, json_line, line};
 
-/// How much of a message fits a line of the table.
+/// How many characters of a message are shown in the table.
 const WIDTH: usize = 120;
 
 /// How many notifications one request asks for.
@@ -72,7 +72,8 @@ pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
             println(shown(args, notification.get()))?;
             left = left.saturating_sub(1);
         }
-        // A page may be short, or empty, with more behind it: a search looks at so much and no more at a time.
+        // A page may be short or empty although more follow, because the hub searches only a limited number of records
+        // a request.
         let Some(next) = page.next else { break };
         if args.after.is_some() {
             after = Some(next);
@@ -97,21 +98,23 @@ fn shown(args: &Args, json: &str) -> String {
     row(json, args.filter.spans_projects())
 }
 
-/// A notification as a line for people.
+/// Formats a notification as one line for people.
 pub(super) fn row(json: &str, with_project: bool) -> String {
-    // A form that a newer hub has is no reason to show nothing.
+    // If a newer hub uses another format, print its JSON.
     match serde_json::from_str::<Row>(json) {
         Ok(row) => row.describe(with_project),
         Err(_) => json_line(json).into_owned(),
     }
 }
 
-/// What of a notification is in the table; the JSON form has everything.
+/// The fields of a notification that the table shows. `--json` prints all.
 #[derive(Deserialize)]
 struct Row {
     id: Seq,
     ts: String,
     from: String,
+    #[serde(default)]
+    from_name: Option<String>,
     #[serde(rename = "type")]
     kind: String,
     project: String,
@@ -126,7 +129,7 @@ struct Row {
 
 impl Row {
     fn describe(&self, with_project: bool) -> String {
-        let mut place = self.from.clone();
+        let mut place = self.from_name.as_ref().unwrap_or(&self.from).clone();
         if let Some(to) = &self.to {
             place = format!("{place} → {to}");
         }

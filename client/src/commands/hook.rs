@@ -1,12 +1,14 @@
-//! `hubctl hook`: carries an agent's hook to the hub, and the hub's answer back.
+//! `hubctl hook`: sends an agent's hook to the hub, and prints the hub's answer.
 //!
-//! Whatever goes wrong here, the agent goes on as if there were no hub: silence, and exit code 0.
+//! On any failure it prints nothing and exits 0, so the agent runs as if there were no hub.
 
 mod budget;
 mod env_file;
+mod headless;
 mod input;
 mod payload;
 mod surroundings;
+mod view;
 
 use std::time::SystemTime;
 
@@ -18,16 +20,18 @@ use serde_json::json;
 use self::budget::Budget;
 pub(crate) use self::payload::Payload;
 use self::surroundings::Surroundings;
-pub(crate) use self::surroundings::{is_headless, project_repository};
+pub(crate) use self::surroundings::project_repository;
 use crate::agent::Agent;
 use crate::error::Error;
 use crate::here::Here;
 use crate::hub::{Hub, Path, Request};
 use crate::out::{demand_stdout, println};
+use crate::publish::send_spooled;
 use crate::random;
 use crate::settings::Place;
 use crate::spool::Spool;
 
+pub(crate) use self::headless::is_headless;
 pub(crate) use self::input::read_stdin;
 
 #[derive(Debug, clap::Args)]
@@ -54,19 +58,19 @@ pub(crate) struct Args {
     rewake: bool,
 }
 
-/// A hook on its way.
+/// A hook that is being sent.
 struct Hook<'a> {
     agent: Agent,
     here: &'a Here,
     payload: Payload,
-    /// `/hooks/{agent}` with what surrounds it.
+    /// `/hooks/{agent}` with the hook's surroundings in its query.
     path: Path,
     key: String,
     ts: Timestamp,
     budget: Budget,
 }
 
-/// Carries the hook; nothing is left to say when this returns.
+/// Sends the hook and prints the answer.
 pub(crate) async fn run(args: &Args, place: &Place) {
     let text = match &args.json {
         Some(json) => json.clone().into_bytes(),
@@ -89,7 +93,7 @@ pub(crate) async fn run(args: &Args, place: &Place) {
     };
     let hook = Hook {
         agent: args.agent,
-        path: surroundings.path(&here.env, args),
+        path: surroundings.path(&here.env, args, payload.is_stop()),
         ts: Timestamp::now(),
         here: &here,
         payload,
@@ -102,9 +106,14 @@ pub(crate) async fn run(args: &Args, place: &Place) {
 impl Hook<'_> {
     async fn carry(&self) {
         match self.ask().await {
-            Ok((hub, answer)) => self.deliver(&hub, answer).await,
+            Ok((hub, answer)) => {
+                self.deliver(&hub, answer).await;
+                // Send the spooled requests for which there is time left; the next hook sends the rest.
+                let kept = send_spooled(&hub, self.here);
+                let _ = tokio::time::timeout(self.budget.left(), kept).await;
+            }
             Err(error) if error.is_passing() => self.keep(),
-            // The hub's no, or a socket that is not ours: there is nobody to tell.
+            // The hub refused the hook, or its socket belongs to another user: there is no one to report that to.
             Err(_) => {}
         }
     }
@@ -113,7 +122,8 @@ impl Hook<'_> {
         let hub = self.here.hub()?;
         let mut patience = self.budget.until_answered();
         if self.payload.may_be_held() {
-            // Only a hub that answers at all may hold the agent up.
+            // Without this probe, a hub that does not answer could block the agent as long as a held permission request
+            // may.
             let probe = Request::get(Path::new("/healthz"));
             hub.send(&probe, patience).await?;
             patience = budget::LONGEST_HOLD;
@@ -125,7 +135,7 @@ impl Hook<'_> {
         Ok((hub, answer))
     }
 
-    /// Prints the answer, and acknowledges what it carries once the agent can have it.
+    /// Prints the answer, and acknowledges the notifications in it after the output is flushed.
     async fn deliver(&self, hub: &Hub, answer: Response) {
         let header = |name: &str| Some(answer.headers().get(name)?.to_str().ok()?.to_owned());
         let lease = header("hub-lease").zip(header("hub-inbox"));
@@ -139,13 +149,13 @@ impl Hook<'_> {
         if let Some((lease, inbox)) = lease {
             let path = Path::new("/inboxes").segment(inbox).segment("ack");
             let request = Request::post(path, json!({ "lease": lease }).to_string());
-            // Failing that, it comes again.
+            // If this fails, the hub offers the notifications again.
             let _ = hub.send(&request, self.budget.left()).await;
         }
     }
 
     fn keep(&self) {
-        let spool = Spool::of(&self.here.settings.state_dir.value);
+        let spool = Spool::of(&self.here.settings);
         if !self.payload.is_eventful() || spool.is_full() {
             return;
         }
@@ -156,7 +166,7 @@ impl Hook<'_> {
             body: self.payload.raw(),
         };
         let item = SpoolItem::new(self.key.clone(), Spooled::Hook(hook));
-        // What cannot be kept either is lost: the agent must not suffer from it.
+        // If it cannot be spooled either, it is lost: a hook must not harm its agent.
         let _ = if self.budget.allows_sync() {
             spool.keep(&item)
         } else {
@@ -165,7 +175,7 @@ impl Hook<'_> {
     }
 }
 
-/// The request that brings a spooled hook to a hub on another machine; its answer is read by nobody.
+/// The request that sends a spooled hook to a hub elsewhere. Its answer is discarded.
 pub(crate) fn spooled(key: &str, hook: &SpooledHook) -> Request {
     let path = Path::with_query("/hooks", &hook.agent, &hook.query);
     Request::post(path, hook.body.get()).header("idempotency-key", key)

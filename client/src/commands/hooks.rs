@@ -1,4 +1,4 @@
-//! `hubctl hooks`: hooks in the settings of agents.
+//! `hubctl hooks`: installs and removes hooks in the settings of agents, and shows their state.
 
 mod change;
 mod claude;
@@ -10,6 +10,7 @@ mod gemini;
 mod merge;
 mod opencode;
 mod own;
+mod receipt;
 mod scheme;
 mod status;
 mod tree;
@@ -17,15 +18,16 @@ mod tree;
 use std::path::{Path, PathBuf};
 
 use hub_protocol::InboxName;
+use hub_protocol::git::Repository;
 
 use self::change::{Change, installing, uninstalling};
 use self::file::SettingsFile;
 use self::own::Caller;
+use self::receipt::Receipts;
 use self::scheme::{Scope, files, left_to_do};
 pub(super) use self::status::{Found, State};
 use crate::agent::Agent;
 use crate::error::{Error, Exit};
-use crate::git::Repository;
 use crate::here::Here;
 use crate::out::{print, println};
 use crate::settings::Place;
@@ -34,7 +36,9 @@ use crate::text::{json_line, line};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Hooks tell the hub what an agent's sessions do, and bring them what others said. They are merged into the agent's
-settings: what others have there stays as it is, and the file before the last change is kept as *.hub-backup.
+settings: what others have there stays as it is, and settings/ in the state directory keeps the file before the last
+change. Where an agent knows rules for commands, those that the instructions name may run without asking: hubctl wait,
+notify, ask and answer.
 
 Examples:
   hubctl hooks install claude
@@ -155,7 +159,7 @@ pub(crate) fn run(args: &Args, place: &Place, here: &Here) -> Result<Exit, Error
     }
 }
 
-/// How it stands in each file of each agent.
+/// The state of the hooks in each settings file of each agent.
 pub(super) fn everywhere(here: &Here) -> Result<Vec<Found>, Error> {
     let (workspace, program) = (workspace(None, here), program(here)?);
     let look = |agent| status::look(agent, &here.env, &workspace, &program);
@@ -163,12 +167,20 @@ pub(super) fn everywhere(here: &Here) -> Result<Vec<Found>, Error> {
 }
 
 fn install(args: &InstallArgs, place: &Place, here: &Here) -> Result<Exit, Error> {
+    here.settings.demand_state_dir()?;
     let agent = args.target.agent;
     let named = args.call.session.is_some();
     let (file, scope) = args.target.file(here, named)?;
     let caller = caller(&args.call, place, here)?;
     let change = installing(&file, agent, &caller).map_err(|what| refused(&file, agent, &what))?;
-    let done = args.target.apply(&file, change, "hooks installed")?;
+    let receipts = Receipts::of(&here.settings.state_dir.value);
+    if !args.target.dry_run && change != Change::None {
+        let noted = receipts.note(&file, agent);
+        noted.map_err(|what| refused(&file, agent, &what))?;
+    }
+    let done = args
+        .target
+        .apply(&file, change, "hooks installed", &receipts)?;
     if done {
         for todo in left_to_do(agent, here) {
             println(format_args!("left to do: {}", line(&todo)))?;
@@ -196,15 +208,23 @@ fn install(args: &InstallArgs, place: &Place, here: &Here) -> Result<Exit, Error
 fn uninstall(target: &Target, here: &Here) -> Result<Exit, Error> {
     let (file, _) = target.file(here, false)?;
     let agent = target.agent;
-    // What is ours is known by itself, whoever it calls.
-    let anybody = Caller {
-        variables: Vec::new(),
-        program: "hubctl".into(),
-        rewake: true,
-    };
+    let receipts = Receipts::of(&here.settings.state_dir.value);
+    let before = receipts.before(&file);
     let change =
-        uninstalling(&file, agent, &anybody).map_err(|what| refused(&file, agent, &what))?;
-    target.apply(&file, change, "hooks removed")?;
+        uninstalling(&file, agent, before.as_ref()).map_err(|what| refused(&file, agent, &what))?;
+    if target.apply(&file, change, "hooks removed", &receipts)? {
+        if before.is_none()
+            && file
+                .before
+                .as_ref()
+                .is_some_and(|text| text.contains("(hubctl "))
+        {
+            println(
+                "left to do: nothing here says whether the install allowed `hubctl …` commands; remove those rules by hand",
+            )?;
+        }
+        receipts.forget(&file)?;
+    }
     Ok(Exit::DONE)
 }
 
@@ -238,7 +258,8 @@ impl Target {
         workspace(self.dir.as_deref(), here)
     }
 
-    /// The file that is meant. What names one session belongs to one workspace, and to nobody else there.
+    /// The settings file to change. Hooks that name one session belong to one workspace: they never go into the user's
+    /// settings, and go into the workspace's local settings if the agent has such a file.
     fn file(&self, here: &Here, named: bool) -> Result<(SettingsFile, Scope), Error> {
         let files = files(self.agent);
         let scope = match (self.project, self.local) {
@@ -260,11 +281,21 @@ impl Target {
                 _ => format!("{} has no settings of --{} kind", self.agent, scope.name()),
             })
         })?;
-        Ok((SettingsFile::read(&path)?, scope))
+        let file = match scope {
+            Scope::User => SettingsFile::read(&path)?,
+            _ => SettingsFile::read_within(&self.workspace(here), &path)?,
+        };
+        Ok((file, scope))
     }
 
-    /// Makes the change, or shows it; whether it was made.
-    fn apply(&self, file: &SettingsFile, change: Change, done: &str) -> Result<bool, Error> {
+    /// Applies the change, or prints it for --dry-run. Returns whether the file was changed.
+    fn apply(
+        &self,
+        file: &SettingsFile,
+        change: Change,
+        done: &str,
+        receipts: &Receipts,
+    ) -> Result<bool, Error> {
         let path = file.path.display().to_string();
         let path = line(&path);
         match change {
@@ -275,8 +306,9 @@ impl Target {
             }
             Change::Gone if self.dry_run => println(format_args!("{path} would be removed"))?,
             Change::Text(text) => {
+                receipts.back_up(file)?;
                 file.replace(&text)?;
-                let backup = file.backup().display().to_string();
+                let backup = receipts.backup(file).display().to_string();
                 match file.before {
                     Some(_) => println(format_args!("{path}: {done}; before: {}", line(&backup)))?,
                     None => println(format_args!("{path}: {done}"))?,
@@ -284,6 +316,7 @@ impl Target {
                 return Ok(true);
             }
             Change::Gone => {
+                receipts.back_up(file)?;
                 file.remove()?;
                 println(format_args!("{path}: {done}"))?;
                 return Ok(true);
@@ -293,7 +326,7 @@ impl Target {
     }
 }
 
-/// What a person can do with a file that is not what an agent's settings are.
+/// The error for a settings file that hubctl cannot parse or change, with the next step for the person.
 fn refused(file: &SettingsFile, agent: Agent, what: &str) -> Error {
     Error::Failed(anyhow::anyhow!(
         "{} {what}; it stays as it is: mend it, or put in by hand what `hubctl hooks print {agent}` shows",
@@ -312,7 +345,7 @@ fn workspace(dir: Option<&Path>, here: &Here) -> PathBuf {
 fn caller(args: &CallArgs, place: &Place, here: &Here) -> Result<Caller, Error> {
     let mut variables = Vec::new();
     variables.extend(args.session.as_ref().map(|it| format!("HUB_SESSION={it}")));
-    // Only what was given here: the agent's own environment says the rest.
+    // Only what this command line names; the other settings come from the agent's own environment.
     if place.state_dir.is_some() {
         let dir = here.settings.state_dir.value.to_str();
         let dir = dir.ok_or_else(|| Error::Usage("--state-dir is not UTF-8".into()))?;
@@ -325,8 +358,8 @@ fn caller(args: &CallArgs, place: &Place, here: &Here) -> Result<Caller, Error> 
     })
 }
 
-/// The absolute path of this hubctl: as PATH leads to it, where it does, since what is behind a link may be of one
-/// version only.
+/// The absolute path of this hubctl. If PATH has a link to it, that is the link's path, because the link's target may
+/// contain a version number.
 fn program(here: &Here) -> Result<String, Error> {
     let exe = std::env::current_exe()?;
     let dirs = here.env.var("PATH").map(std::env::split_paths);

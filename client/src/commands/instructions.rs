@@ -1,4 +1,4 @@
-//! `hubctl instructions`: what an agent has to know, for an AGENTS.md.
+//! `hubctl instructions`: prints the instructions for agents, to be added to an AGENTS.md.
 
 use hub_protocol::InboxName;
 

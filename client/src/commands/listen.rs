@@ -1,4 +1,4 @@
-//! `hubctl listen`: be told of the next stop of other sessions.
+//! `hubctl listen`: notifies a session of the next stop of others.
 
 use hub_protocol::{InboxName, ProjectName};
 use reqwest::Method;
@@ -24,7 +24,7 @@ Examples:
   hubctl listen worker-1 --as reviewer")]
 /// To whom.
 pub(crate) struct Args {
-    /// The sessions: a name, an id, or a unique beginning of one
+    /// The sessions: a name, an id, or a unique beginning of one; in full with --within
     #[arg(required = true, value_name = "TARGET")]
     targets: Vec<InboxName>,
     /// Who is told [default: this session; primary outside any agent]
@@ -44,7 +44,7 @@ pub(crate) struct Args {
     json: bool,
 }
 
-/// A listener to be.
+/// A listener to be set.
 pub(super) struct Listener<'a> {
     pub(super) target: &'a InboxName,
     pub(super) caller: &'a InboxName,
@@ -55,7 +55,7 @@ pub(super) struct Listener<'a> {
 
 pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
     let project = here.project(args.project.as_ref())?.value;
-    let caller = caller(&here.env, args.caller.as_ref())?;
+    let caller = caller(here, args.caller.as_ref()).await?;
     let hub = here.hub()?;
     let mut exit = Exit::DONE;
     for target in &args.targets {
@@ -68,7 +68,7 @@ pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
         };
         match listener.put(&hub).await {
             Ok(answer) => show(&answer, &caller, args.json)?,
-            // One bad name is no reason to leave the others out.
+            // One invalid name must not prevent the others.
             Err(error @ Error::Refused(_)) => {
                 say(&error);
                 exit = error.exit();
@@ -80,7 +80,7 @@ pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
 }
 
 impl Listener<'_> {
-    /// Makes it; the hub's answer.
+    /// Sets the listener and returns the hub's answer.
     pub(super) async fn put(&self, hub: &Hub) -> Result<String, Error> {
         let path = path(self.target, self.caller, self.project)
             .maybe("within", self.within.map(|span| span.0.as_secs()))
@@ -98,13 +98,17 @@ pub(super) fn path(target: &InboxName, caller: &InboxName, project: &ProjectName
         .with("project", project)
 }
 
-/// Prints what became of a listener.
+/// Prints the hub's answer about a listener.
 pub(super) fn show(answer: &str, caller: &InboxName, json: bool) -> Result<(), Error> {
     if json {
         return println(json_line(answer));
     }
     let it: Value = parse(answer)?;
-    let target = line(text(&it, "target"));
+    let name = match text(&it, "target_name") {
+        "" => text(&it, "target"),
+        name => name,
+    };
+    let target = line(name);
     let doing = match text(&it, "state") {
         "" => String::new(),
         state => format!(" (now {})", line(state)),
@@ -116,8 +120,6 @@ pub(super) fn show(answer: &str, caller: &InboxName, json: bool) -> Result<(), E
     } else if flag(&it, "created") {
         println(format_args!("{caller} is told when {target}{doing} stops"))
     } else {
-        println(format_args!(
-            "{caller} listens to {target}{doing} already; nothing changed"
-        ))
+        println(format_args!("{caller} listens to {target}{doing} already"))
     }
 }

@@ -1,4 +1,4 @@
-//! `hubctl look`: one session in detail.
+//! `hubctl look`: shows one session in detail.
 
 use hub_protocol::{InboxName, ProjectName, Seq, Timestamp};
 use serde_json::{Value, json};
@@ -16,7 +16,7 @@ use crate::text::{json_line, line};
 
 use super::history;
 
-/// How many of its last notifications are shown.
+/// How many of the session's last notifications are shown.
 const LAST: usize = 5;
 
 #[derive(Debug, clap::Args)]
@@ -60,7 +60,12 @@ pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
     for question in &questions {
         println(question::describe(question, now))?;
         let id = number(question, "id");
-        println(format_args!("        answer: hubctl answer {id} \"…\""))?;
+        let is_over = flag(&session, "gone") || text(&session, "state") == "ended";
+        if is_over || flag(question, "deliverable") {
+            println(format_args!("        answer: hubctl answer {id} \"…\""))?;
+        } else {
+            println("        answer it in its own terminal")?;
+        }
     }
     for notification in &said {
         println(history::row(&notification.to_string(), false))?;
@@ -68,7 +73,7 @@ pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
     Ok(Exit::DONE)
 }
 
-/// Its open questions.
+/// The session's open questions.
 async fn questions(hub: &Hub, session: &Value) -> Result<Vec<Value>, Error> {
     let project: Option<ProjectName> = text(session, "project").parse().ok();
     let answer: Value = hub
@@ -79,7 +84,7 @@ async fn questions(hub: &Hub, session: &Value) -> Result<Vec<Value>, Error> {
     Ok(questions.filter(own).cloned().collect())
 }
 
-/// The last that it said, newest first.
+/// The session's last notifications, newest first.
 async fn said(hub: &Hub, session: &Value) -> Result<Vec<Value>, Error> {
     let path = Path::new("/notifications")
         .with("project", text(session, "project"))
@@ -91,7 +96,7 @@ async fn said(hub: &Hub, session: &Value) -> Result<Vec<Value>, Error> {
         let path = path.clone().with("limit", left).maybe("before", before);
         let page: Value = hub.json(&Request::get(path)).await?;
         found.extend(list(&page, "notifications").iter().cloned());
-        // One answer looks at so many records and no more.
+        // The hub searches only a limited number of records a request.
         before = page.get("next").and_then(Value::as_u64);
         if before.is_none() || found.len() >= LAST {
             return Ok(found);
@@ -99,7 +104,7 @@ async fn said(hub: &Hub, session: &Value) -> Result<Vec<Value>, Error> {
     }
 }
 
-/// What is known of it, by name.
+/// The session's data for people, as names and values.
 fn facts(session: &Value, now: Timestamp) -> Vec<(&'static str, String)> {
     let shown = |field: &str| line(text(session, field)).into_owned();
     let mark = if flag(session, "primary") {

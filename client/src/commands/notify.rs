@@ -1,11 +1,12 @@
-//! `hubctl notify`: say something.
+//! `hubctl notify`: publishes a notification.
 
 mod dry_run;
 
 use std::io::Read;
 
 use hub_protocol::{
-    InboxName, Kind, MAX_ITEM_BYTES, Post, Priority, ProjectName, Published, Seq, Timestamp,
+    InboxName, InboxTouched, Kind, MAX_ITEM_BYTES, Post, Priority, ProjectName, Published, Seq,
+    Timestamp,
 };
 use serde_json::Value;
 
@@ -15,8 +16,8 @@ use crate::error::{Error, Exit};
 use crate::here::Here;
 use crate::hub::parse;
 use crate::out::{println, say};
-use crate::publish::{Attempt, notes, publish};
-use crate::sender::{caller, sender};
+use crate::publish::{Attempt, notes, publish, send_spooled};
+use crate::sender::{is_outside, sender};
 use crate::span::Span;
 
 #[derive(Debug, clap::Args)]
@@ -37,10 +38,11 @@ pub(crate) struct Args {
     /// The text; `-` reads it from stdin
     #[arg(required = true, value_name = "MESSAGE")]
     message: Vec<String>,
-    /// Who says it [default: this agent session, or the linked worktree's name]
+    /// Who says it [default: this agent session; outside any agent USER@HOST]
     #[arg(long, value_name = "ID")]
     from: Option<InboxName>,
-    /// The inbox to reach: primary, person, a session, all, or any name [default: by the type]
+    /// The inbox to reach: primary, person, a session, all, or any name; the sender's own is never woken [default: by the
+    /// type]
     #[arg(long, value_name = "INBOX")]
     to: Option<InboxName>,
     /// complete, waiting, question, approval, testing, error, progress, message, answer or ended
@@ -84,12 +86,12 @@ pub(crate) struct Args {
     json: bool,
 }
 
-/// Any JSON, as an argument.
+/// Parses an argument as JSON.
 pub(super) fn json(text: &str) -> Result<Value, String> {
     serde_json::from_str(text).map_err(|error| format!("not JSON: {error}"))
 }
 
-/// A post, and the rules that gave what the command line did not.
+/// A post, and the sources of the values that the command line did not give.
 #[derive(Debug)]
 struct Draft {
     post: Post,
@@ -109,22 +111,24 @@ pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
     match publish(here, &draft.post).await? {
         Attempt::Sent(sent) => {
             tell(&sent.answer, args.json)?;
-            sent.send_spooled(here).await;
+            send_spooled(&sent.hub, here).await;
         }
         Attempt::Unsent(unsent) => unsent.leave(here, &draft.post)?,
     }
     Ok(Exit::DONE)
 }
 
-/// Makes the sender hear of the next stop of whom it speaks to: before it speaks, so that no stop is missed.
+/// Makes the sender listen for the next stop of the recipient. This is done before publishing, so that no stop is
+/// missed.
 async fn listen(draft: &Draft, here: &Here) -> Result<(), Error> {
-    // The parser demands --to.
+    // The parser requires --to.
     let Some(target) = &draft.post.to else {
         return Ok(());
     };
-    let caller = match draft.from.value.as_str() {
-        InboxName::UNKNOWN => caller(&here.env, None)?,
-        _ => draft.from.value.clone(),
+    let caller = if is_outside(&draft.from) {
+        InboxName::primary()
+    } else {
+        draft.from.value.clone()
     };
     let listener = Listener {
         target,
@@ -139,7 +143,7 @@ async fn listen(draft: &Draft, here: &Here) -> Result<(), Error> {
     };
     match put {
         Ok(_) => Ok(()),
-        // What is said is kept; a listener that begins later would be of no use.
+        // The notification will be spooled, but a listener that is set later could miss the stop.
         Err(error) if error.is_passing() => {
             say(format!("{caller} does not listen to {target}: {error}"));
             Ok(())
@@ -155,16 +159,18 @@ async fn draft(args: &Args, here: &Here, now: Timestamp) -> Result<Draft, Error>
         Some(parent) => Some(Sourced::new(parent.clone(), "--parent")),
         None => here.env.parsed("HUB_PARENT")?,
     };
+    // A reply belongs to the project of the notification that it answers, so none is sent.
+    let is_placed = args.reply_to.is_some() && args.project.is_none();
     let post = Post {
         msg: text(&args.message)?,
         from: Some(from.value.clone()),
         to: args.to.clone(),
         kind: args.kind,
         priority: args.priority,
-        project: Some(project.value.clone()),
+        project: (!is_placed).then(|| project.value.clone()),
         title: args.title.clone(),
         data: args.data.clone(),
-        session: args.session.clone(),
+        session: args.session.clone().or_else(|| nobodys_state(&from)),
         parent: parent.as_ref().map(|parent| parent.value.clone()),
         key: args.key.clone(),
         reply_to: args.reply_to,
@@ -181,26 +187,45 @@ async fn draft(args: &Args, here: &Here, now: Timestamp) -> Result<Draft, Error>
     })
 }
 
-/// The words of a message as one text; `-` alone reads it from stdin.
+/// Returns `unknown` for a person's notification, so that it changes the state of no session; `None` for a session's.
+fn nobodys_state(from: &Sourced<InboxName>) -> Option<InboxName> {
+    is_outside(from)
+        .then(|| InboxName::UNKNOWN.parse().ok())
+        .flatten()
+}
+
+/// Joins the words of a message; `-` alone reads the message from stdin.
 pub(super) fn text(message: &[String]) -> Result<String, Error> {
     let text = if message == ["-"] {
-        let mut text = String::new();
-        // One byte more than can be sent is enough to know that it is too much.
+        let mut bytes = Vec::new();
+        // One byte above the limit shows that the text is too long.
         let most = MAX_ITEM_BYTES as u64 + 1;
         std::io::stdin()
             .take(most)
-            .read_to_string(&mut text)
+            .read_to_end(&mut bytes)
             .map_err(|error| Error::Usage(format!("stdin: {error}")))?;
-        text.truncate(text.trim_end_matches(['\n', '\r']).len());
-        text
+        let end = bytes.iter().rposition(|byte| !b"\r\n".contains(byte));
+        bytes.truncate(end.map_or(0, |last| last + 1));
+        decoded(bytes)
     } else {
         message.join(" ")
     };
-    // The hub would say so too, but not to a sender that spooled it and is gone.
+    // The hub would refuse it too, but for a spooled message that would be too late to tell the sender.
     if text.trim().is_empty() {
         return Err(Error::Usage("the message is empty".into()));
     }
     Ok(text)
+}
+
+/// Decodes a text as UTF-8. If it is not, decodes it as Latin-1, in which every byte is a character, and marks that at
+/// its end.
+fn decoded(bytes: Vec<u8>) -> String {
+    String::from_utf8(bytes).unwrap_or_else(|error| {
+        say("stdin is not UTF-8: reading it as Latin-1");
+        let mut text: String = error.as_bytes().iter().copied().map(char::from).collect();
+        text.push_str("\n[not UTF-8: read as Latin-1]");
+        text
+    })
 }
 
 fn tell(answer: &str, json: bool) -> Result<(), Error> {
@@ -213,11 +238,8 @@ fn tell(answer: &str, json: bool) -> Result<(), Error> {
 }
 
 fn summary(published: &Published) -> String {
-    let names: Vec<&str> = published
-        .inboxes
-        .iter()
-        .map(|inbox| inbox.name.as_str())
-        .collect();
+    let name = |inbox| InboxTouched::shown(inbox);
+    let names: Vec<&str> = published.inboxes.iter().map(name).collect();
     let whereto = if names.is_empty() {
         "recorded".into()
     } else {

@@ -1,4 +1,4 @@
-//! `hubctl primary`: the session that the person talks to.
+//! `hubctl primary`: shows or sets the session that the person talks to.
 
 use hub_protocol::{InboxName, ProjectName, Timestamp};
 use reqwest::Method;
@@ -42,7 +42,7 @@ pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
     let hub = here.hub()?;
     let found = if args.take {
         let path = Path::new("/sessions")
-            .segment(target(args, here)?)
+            .segment(target(args, here).await?)
             .segment("primary")
             .with("project", &project);
         let taken: Value = hub.json(&Request::new(Method::POST, path)).await?;
@@ -67,11 +67,11 @@ pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
     Ok(Exit::DONE)
 }
 
-fn target(args: &Args, here: &Here) -> Result<InboxName, Error> {
+async fn target(args: &Args, here: &Here) -> Result<InboxName, Error> {
     if let Some(target) = &args.target {
         return Ok(target.clone());
     }
-    let own = session(&here.env)?.map(|found| found.value);
+    let own = session(here).await?.map(|found| found.value);
     own.ok_or_else(|| {
         Error::Usage(
             "this is no agent's session: name the one that is meant, see hubctl sessions".into(),

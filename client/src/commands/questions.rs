@@ -1,4 +1,4 @@
-//! `hubctl questions`: what waits for an answer.
+//! `hubctl questions`: lists the questions that need an answer.
 
 use hub_protocol::Timestamp;
 use serde_json::Value;

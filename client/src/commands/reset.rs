@@ -1,4 +1,4 @@
-//! `hubctl reset`: empty a project.
+//! `hubctl reset`: empties a project.
 
 mod files;
 
@@ -53,13 +53,14 @@ pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
     let hub = here.hub()?;
     let known = sessions(&hub, Some(&project), true).await?;
     let dropped = empty(&hub, &project, args.history).await?;
-    let mut files = status_files(here, &project, &known);
-    let spool = Spool::of(&here.settings.state_dir.value);
+    let files = status_files(here, &project, &known);
+    let spool = Spool::of(&here.settings);
     let keys = spooled(&spool, &project);
     for key in &keys {
         spool.remove(key)?;
     }
-    files.retain(|file| std::fs::remove_file(file).is_ok());
+    let removed = files.iter().filter(|file| file.remove());
+    let files: Vec<_> = removed.map(|file| &file.path).collect();
     if args.json {
         let all = json!({"project": project, "dropped": dropped, "sessions": known.len(),
             "spooled": keys.len(), "status_files": files});
@@ -77,7 +78,7 @@ pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
     Ok(Exit::DONE)
 }
 
-/// Asks whoever sits there.
+/// Asks the person at the terminal to confirm.
 fn agreed(project: &ProjectName) -> Result<bool, Error> {
     let stdin = std::io::stdin();
     if !stdin.is_terminal() {
@@ -94,7 +95,7 @@ fn agreed(project: &ProjectName) -> Result<bool, Error> {
     Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
 }
 
-/// Has the hub empty the project; what it dropped.
+/// Resets the project in the hub, and returns the ids of the dropped notifications.
 async fn empty(hub: &Hub, project: &ProjectName, history: bool) -> Result<Vec<Seq>, Error> {
     let path = Path::new("/projects").segment(project).segment("reset");
     let path = path.maybe("history", history.then_some(true));

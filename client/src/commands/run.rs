@@ -1,4 +1,4 @@
-//! `hubctl run`: a command as a session of its own, from its registration to how it ended.
+//! `hubctl run`: runs a command as a session, registers it, and reports how it ended.
 
 mod child;
 mod registration;
@@ -9,27 +9,32 @@ use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 use std::time::Duration;
 
-use hub_protocol::{InboxName, Kind, Post, ProjectName, Timestamp};
+use hub_protocol::{InboxName, Kind, Post, ProjectName, StatusLine, Timestamp};
 use serde_json::{Map, Value, json};
 
 use self::child::{Child, Ended};
 use self::signals::Signals;
+use super::watch::{self, Stamp};
 use crate::error::{Error, Exit};
 use crate::here::Here;
 use crate::out::say;
-use crate::publish::{Attempt, publish};
+use crate::publish::{Attempt, publish, publish_once, send_spooled};
 use crate::status_file;
 
-/// As a shell says that a command is not there, or cannot be run.
+/// The exit codes by which a shell reports that a command does not exist or cannot be run.
 const NOT_FOUND: Exit = Exit(127);
 const NOT_RUNNABLE: Exit = Exit(126);
+
+/// The most bytes of a notification's title.
+const MAX_TITLE: usize = 512;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 The command is told HUB_SESSION, HUB_PROJECT and HUB_STATUS_FILE. Its input, output and signals pass straight through,
-and its exit code is ours (128+N where signal N ended it). When it ends, the hub is told `complete` or `error` with the
-duration and the last 20 lines of its stderr in `data`; these are missing where stderr is a terminal, which the command
-then sees.
+and its exit code is ours (128+N where signal N ended it). When it ends, its session ends, and the hub is told once:
+`complete` or `error`, or what the status file said last, with the duration and the last 20 lines of its stderr in
+`data`; these are missing where stderr is a terminal, which the command then sees. Where the hub has read the status
+file's last line before the command ended, that line is the notification, and it has no `data` of the end.
 
 Examples:
   hubctl run -- make test
@@ -56,20 +61,25 @@ pub(crate) struct Args {
     command: Vec<std::ffi::OsString>,
 }
 
-/// Who runs, and for whom.
+/// The session of the command.
 #[derive(Debug)]
 struct Job {
     session: InboxName,
-    /// As a person reads it.
+    /// The session's name for people.
     name: String,
     project: ProjectName,
     parent: Option<InboxName>,
     status_file: Option<PathBuf>,
+    /// The status file's content before the command started.
+    before: Option<Write>,
 }
+
+/// One write of a status file: its identity and the content.
+type Write = (Stamp, Vec<u8>);
 
 pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
     let job = Job::new(args, here)?;
-    // From here on a signal is the command's, not ours.
+    // From here on, signals are passed to the command.
     let mut signals = Signals::listen()?;
     let child = match Child::start(&args.command, &job) {
         Ok(child) => child,
@@ -79,24 +89,49 @@ pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
             return Ok(if missing { NOT_FOUND } else { NOT_RUNNABLE });
         }
     };
-    // The command does not wait for the hub.
+    // Registering runs beside the command, so that the command does not wait for the hub.
     let (ended, ()) = tokio::join!(child.end(&mut signals), registration::register(&job, here));
     let ended = ended?;
-    if let Err(error) = tell(&job.post(&ended), here).await {
-        say(format!(
+    let last = job.last_line();
+    let post = job.post(&ended, last.as_ref());
+    match tell(&post, job.key(last.as_ref()), here).await {
+        Ok(true) => registration::end(&job, here).await,
+        // The hub is down. Once it runs, it will notice by itself that the process is gone.
+        Ok(false) => {}
+        Err(error) => say(format!(
             "the hub does not know that {} ended: {error}",
             job.name
-        ));
+        )),
     }
     Ok(Exit(code(ended.status)))
 }
 
-async fn tell(post: &Post, here: &Here) -> Result<(), Error> {
-    match publish(here, post).await? {
-        Attempt::Sent(sent) => sent.send_spooled(here).await,
-        Attempt::Unsent(unsent) => unsent.leave(here, post)?,
+/// Posts how the job ended, and returns whether the hub was reached. `line` is the key of the status file's last line
+/// and the type that the line reports. The hub may have read that line already, or may read it later.
+async fn tell(post: &Post, line: Option<(String, Kind)>, here: &Here) -> Result<bool, Error> {
+    let attempt = match line {
+        Some((key, stated)) => match publish_once(here, key, post).await {
+            // When the hub reads the spool, it will have read the status line under this key, and would refuse another
+            // body for it.
+            Ok(Attempt::Unsent(unsent)) => Ok(Attempt::Unsent(unsent.anew()?)),
+            Err(Error::Refused(problem)) if problem.code == "key_reused" => {
+                if post.kind == Some(stated) {
+                    return Ok(true);
+                }
+                publish(here, post).await
+            }
+            attempt => attempt,
+        },
+        None => publish(here, post).await,
+    };
+    match attempt? {
+        Attempt::Sent(sent) => send_spooled(&sent.hub, here).await,
+        Attempt::Unsent(unsent) => {
+            unsent.leave(here, post)?;
+            return Ok(false);
+        }
     }
-    Ok(())
+    Ok(true)
 }
 
 impl Job {
@@ -113,29 +148,66 @@ impl Job {
             project: here.project(args.project.as_ref())?.value,
             parent: here.env.parsed("HUB_PARENT")?.map(|parent| parent.value),
             session,
+            before: status_file.as_deref().and_then(written),
             status_file,
         })
     }
 
-    /// How it ended.
-    fn post(&self, ended: &Ended) -> Post {
+    /// The last line that the command wrote into its status file, unless that says `working`: the command has ended.
+    fn last_line(&self) -> Option<(StatusLine, Stamp)> {
+        let (stamp, content) = written(self.status_file.as_deref()?)?;
+        let is_new = self
+            .before
+            .as_ref()
+            .is_none_or(|(before, _)| *before != stamp);
+        let line = StatusLine::read(&content).ok().filter(|_| is_new)?;
+        (line.kind != Kind::Progress).then_some((line, stamp))
+    }
+
+    /// The key under which the hub stores the status file's last line, and the kind that the line states.
+    fn key(&self, last: Option<&(StatusLine, Stamp)>) -> Option<(String, Kind)> {
+        let (line, (file, _, nanos)) = last?;
+        let part = |nanos: i128| i64::try_from(nanos).unwrap_or_default();
+        let (seconds, rest) = (nanos / 1_000_000_000, nanos % 1_000_000_000);
+        let key = line.key(&self.session, (*file, part(seconds), part(rest)));
+        Some((key, line.kind))
+    }
+
+    /// The type of the notification. A failed command is an error, whatever it wrote before. A question becomes
+    /// `waiting`, because a command that has ended can get no answer.
+    fn kind(ended: &Ended, last: Option<&(StatusLine, Stamp)>) -> Kind {
+        match last.map(|(line, _)| line.kind) {
+            _ if !ended.status.success() => Kind::Error,
+            Some(Kind::Question | Kind::Approval) => Kind::Waiting,
+            Some(kind) => kind,
+            None => Kind::Complete,
+        }
+    }
+
+    /// The one notification of the job: how it ended, with the last line of its status file if there is one.
+    fn post(&self, ended: &Ended, last: Option<&(StatusLine, Stamp)>) -> Post {
         let seconds = in_seconds(ended.lasted);
-        let (kind, how) = match (ended.status.code(), signal(ended.status)) {
-            (Some(0), _) => (Kind::Complete, format!("finished in {seconds}")),
-            (_, Some(signal)) => {
-                let how = format!("was ended by signal {signal} after {seconds}");
-                (Kind::Error, how)
-            }
+        let how = match (ended.status.code(), signal(ended.status)) {
+            (Some(0), _) => format!("finished in {seconds}"),
+            (_, Some(signal)) => format!("was ended by signal {signal} after {seconds}"),
             (code, None) => {
                 let code = code.unwrap_or_default();
-                let how = format!("failed with exit code {code} after {seconds}");
-                (Kind::Error, how)
+                format!("failed with exit code {code} after {seconds}")
             }
         };
+        let how = format!("{} {how}", self.name);
+        let (msg, title) = match last {
+            Some((line, _)) => (
+                line.msg.clone(),
+                Some(how).filter(|it| it.len() <= MAX_TITLE),
+            ),
+            None => (how, None),
+        };
         Post {
-            msg: format!("{} {how}", self.name),
+            msg,
+            title,
             from: Some(self.session.clone()),
-            kind: Some(kind),
+            kind: Some(Self::kind(ended, last)),
             project: Some(self.project.clone()),
             parent: self.parent.clone(),
             data: Some(data(ended)),
@@ -143,6 +215,11 @@ impl Job {
             ..Post::default()
         }
     }
+}
+
+/// Reads a status file; `None` if it cannot be read or is not a status file.
+fn written(path: &Path) -> Option<Write> {
+    watch::read(path).ok()?
 }
 
 fn data(ended: &Ended) -> Value {
@@ -167,13 +244,13 @@ fn signal(status: ExitStatus) -> Option<i32> {
     std::os::unix::process::ExitStatusExt::signal(&status)
 }
 
-/// The exit code as a shell gives it.
+/// The exit code as a shell reports it: 128+N after signal N.
 fn code(status: ExitStatus) -> u8 {
     let code = status.code().or(signal(status).map(|signal| 128 + signal));
     code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1)
 }
 
-/// A session's name from a command's path.
+/// Derives a session's name from a command's path.
 fn named_by(command: &Path) -> InboxName {
     let base = command.file_name().unwrap_or_default().to_string_lossy();
     let plain = |c: char| match c {
@@ -191,7 +268,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_command_names_its_session() {
+    fn a_session_is_named_after_its_command() {
         for (command, name) in [
             ("make", "make"),
             ("/usr/bin/python3.12", "python3.12"),

@@ -1,4 +1,4 @@
-//! `hubctl sessions`: who there is, and what they do.
+//! `hubctl sessions`: lists sessions and their states.
 
 use hub_protocol::Timestamp;
 use serde_json::Value;
@@ -13,12 +13,12 @@ use crate::session::{request, state, waiter};
 use crate::table::table;
 use crate::text::{cut, json_line, line};
 
-/// How much of a title or a directory fits.
+/// How many characters of a title or a directory are shown.
 const WIDTH: usize = 60;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-The primary session is marked with *. WAITER says what would wake a session: rewake (its own hooks), wait (hubctl wait),
+The primary session has a * behind its name. WAITER says what would wake a session: rewake (its own hooks), wait (hubctl wait),
 live (another reader) or none.
 
 Examples:
@@ -55,7 +55,7 @@ pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
         );
         return Ok(Exit::DONE);
     }
-    let header = [" NAME", "STATE", "WAITER", "PENDING", "PARENT", "ABOUT"];
+    let header = ["NAME", "STATE", "WAITER", "PENDING", "PARENT", "ABOUT"];
     let mut rows = vec![header.map(str::to_owned)];
     let now = Timestamp::now();
     let of = |it| row(it, args.scope.all_projects, now);
@@ -65,7 +65,7 @@ pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
 }
 
 fn row(session: &Value, with_project: bool, now: Timestamp) -> [String; 6] {
-    let mark = if flag(session, "primary") { '*' } else { ' ' };
+    let mark = if flag(session, "primary") { " *" } else { "" };
     let about = match (text(session, "title"), text(session, "cwd")) {
         ("", cwd) => cwd,
         (title, _) => title,
@@ -79,7 +79,7 @@ fn row(session: &Value, with_project: bool, now: Timestamp) -> [String; 6] {
         parent => parent,
     };
     [
-        format!("{mark}{}", line(text(session, "name"))),
+        format!("{}{mark}", line(text(session, "name"))),
         state(session, now),
         waiter(session).to_owned(),
         number(session, "pending").to_string(),

@@ -1,4 +1,4 @@
-//! `hubctl status`: whether the hub runs, and whether somebody waits here.
+//! `hubctl status`: shows whether the hub runs, and whether waiters are connected.
 
 use hub_protocol::{InboxName, ProjectName};
 use serde::Deserialize;
@@ -7,14 +7,15 @@ use serde_json::json;
 use super::inboxes::{fetch, read};
 use crate::error::{Error, Exit};
 use crate::here::Here;
-use crate::hub::{Path, Request};
+use crate::hub::{PATIENCE, Path, Request};
 use crate::out::println;
 use crate::random::random_hex;
 use crate::text::{json_line, line};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Exits 5 when an inbox has no live waiter, 3 when the hub cannot be reached.
+Exits 5 when an inbox has no live waiter, 3 when the hub cannot be reached. What a wake limit keeps from waking a
+session is shown as held, with the time when it may wake it.
 
 Examples:
   hubctl status
@@ -39,11 +40,12 @@ struct Hello {
 
 pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
     let project = here.project(args.project.as_ref())?.value;
-    let names = here.inboxes(&args.inbox)?.value;
+    let names = here.inboxes(&args.inbox).await?.value;
     let hub = here.hub()?;
-    hub.text(&Request::get(Path::new("/readyz"))).await?;
+    hub.text(&Request::get(Path::new("/healthz"))).await?;
     let hello = Path::new("/hello").with("nonce", random_hex()?);
     let Hello { version } = hub.json(&Request::get(hello)).await?;
+    let url = hub.url(PATIENCE).await.ok();
     let answer = fetch(&hub, Some(&project)).await?;
     let known = read(&answer)?;
     let find = |name: &InboxName| known.iter().find(|inbox| inbox.name == name.as_str());
@@ -51,13 +53,23 @@ pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
     if args.json {
         let inboxes: Vec<_> = names
             .iter()
-            .map(|name| json!({"name": name, "known": find(name).is_some(), "waiter": waits(name)}))
+            .map(|name| {
+                let held =
+                    find(name).and_then(|inbox| Some((inbox.held?, inbox.held_until.clone()?)));
+                let (held, until) = held.unzip();
+                json!({"name": name, "known": find(name).is_some(), "waiter": waits(name),
+                    "held": held.unwrap_or(0), "held_until": until})
+            })
             .collect();
-        let shown = json!({"version": version, "project": project, "inboxes": inboxes});
+        let shown = json!({"version": version, "url": url, "project": project, "inboxes": inboxes});
         println(json_line(&shown.to_string()))?;
     } else {
         let place = &here.settings.address.value;
-        println(format_args!("hub {} at {place}", line(&version)))?;
+        println(format_args!(
+            "hub {} at {} ({place})",
+            line(&version),
+            url.as_deref().unwrap_or("an unknown address")
+        ))?;
         println(format_args!("project {project}"))?;
         for name in &names {
             match find(name) {

@@ -1,4 +1,4 @@
-//! `hubctl stream`: everything, as it comes.
+//! `hubctl stream`: prints notifications as they arrive, or runs a command for each.
 
 mod exec;
 mod reader;
@@ -7,6 +7,7 @@ use self::reader::Reader;
 use crate::error::{Error, Exit};
 use crate::filter::Filter;
 use crate::here::Here;
+use crate::out::{demand_stdout, unread};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -30,14 +31,19 @@ pub(crate) struct Args {
     /// Print {event, id, data} for these kinds: notification, delivery, seen, presence
     #[arg(long, value_name = "a,b", value_delimiter = ',')]
     kinds: Vec<String>,
+    /// Print JSON, as it does anyway
+    #[arg(long, conflicts_with = "exec")]
+    json: bool,
     #[command(flatten)]
     filter: Filter,
 }
 
 pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
-    crate::out::demand_stdout()?;
+    demand_stdout()?;
     let mut reader = Reader::new(args, here)?;
-    loop {
-        reader.read().await?;
+    tokio::select! {
+        ended = reader.run() => ended,
+        // With --exec the commands write the output, so this process's stdout does not matter.
+        () = unread(), if args.exec.is_none() => Err(Error::Unread),
     }
 }

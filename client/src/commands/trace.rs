@@ -1,4 +1,4 @@
-//! `hubctl trace`: what became of a notification.
+//! `hubctl trace`: shows the steps of a notification's delivery.
 
 use std::fmt::Write as _;
 
@@ -22,7 +22,7 @@ pub(crate) struct Args {
     /// The notification
     #[arg(value_name = "ID")]
     id: Seq,
-    /// Print the hub's answer as JSON
+    /// Print the hub's answer as JSON; of a long log several, a line each
     #[arg(long)]
     json: bool,
 }
@@ -32,6 +32,9 @@ struct Trace {
     #[serde(default)]
     notification: Option<Box<RawValue>>,
     steps: Vec<Step>,
+    /// The position to continue from, because the hub searches only a limited part of the log a request.
+    #[serde(default)]
+    next: Option<Seq>,
 }
 
 #[derive(Deserialize)]
@@ -45,25 +48,40 @@ struct Step {
     inbox: Option<String>,
     #[serde(default)]
     by: Option<String>,
+    #[serde(default)]
+    until: Option<String>,
+    #[serde(default)]
+    limit: Option<String>,
+    #[serde(default)]
+    rides_along: Option<String>,
 }
 
 pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
     let path = Path::new("/notifications")
         .segment(args.id)
         .segment("trace");
-    let answer = here.hub()?.text(&Request::get(path)).await?;
-    if args.json {
-        println(json_line(&answer))?;
-        return Ok(Exit::DONE);
+    let hub = here.hub()?;
+    let mut after = None;
+    loop {
+        let path = path.clone().maybe("after", after);
+        let answer = hub.text(&Request::get(path)).await?;
+        let trace: Trace = parse(&answer)?;
+        if args.json {
+            println(json_line(&answer))?;
+        } else {
+            let notification = trace.notification.as_ref().filter(|_| after.is_none());
+            if let Some(notification) = notification {
+                println(json_line(notification.get()))?;
+            }
+            for step in &trace.steps {
+                println(describe(step))?;
+            }
+        }
+        after = trace.next;
+        if after.is_none() {
+            return Ok(Exit::DONE);
+        }
     }
-    let trace: Trace = parse(&answer)?;
-    if let Some(notification) = &trace.notification {
-        println(json_line(notification.get()))?;
-    }
-    for step in &trace.steps {
-        println(describe(step))?;
-    }
-    Ok(Exit::DONE)
 }
 
 fn describe(step: &Step) -> String {
@@ -78,6 +96,15 @@ fn describe(step: &Step) -> String {
     }
     if let Some(by) = &step.by {
         let _ = write!(text, "  by {}", line(by));
+    }
+    if let Some(until) = &step.until {
+        let _ = write!(text, "  until {}", line(until));
+    }
+    if let Some(limit) = &step.limit {
+        let _ = write!(text, " by a wake limit: {}", line(limit));
+    }
+    if let Some(why) = &step.rides_along {
+        let _ = write!(text, "  rides along: {}", line(why));
     }
     text
 }

@@ -1,4 +1,4 @@
-//! `hubctl unlisten`: not be told of other sessions' stops.
+//! `hubctl unlisten`: removes listeners for other sessions' stops.
 
 use hub_protocol::{InboxName, ProjectName};
 use reqwest::Method;
@@ -20,7 +20,7 @@ Examples:
   hubctl unlisten worker-1 worker-2 --as reviewer")]
 /// To whom.
 pub(crate) struct Args {
-    /// The sessions, as for listen
+    /// The sessions: a name or an id, in full
     #[arg(required = true, value_name = "TARGET")]
     targets: Vec<InboxName>,
     /// Who is not told [default: this session; primary outside any agent]
@@ -36,7 +36,7 @@ pub(crate) struct Args {
 
 pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
     let project = here.project(args.project.as_ref())?.value;
-    let caller = caller(&here.env, args.caller.as_ref())?;
+    let caller = caller(here, args.caller.as_ref()).await?;
     let hub = here.hub()?;
     for target in &args.targets {
         let request = Request::new(Method::DELETE, path(target, &caller, &project));

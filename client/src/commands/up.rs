@@ -1,4 +1,4 @@
-//! `hubctl up`: start the hub in the background.
+//! `hubctl up`: starts the hub in the background.
 
 pub(super) mod detach;
 
@@ -12,19 +12,19 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 use rustix::fs::OFlags;
 
-use super::down::held_lock;
+use super::down::holder_shown;
 use crate::error::{Error, Exit};
 use crate::here::Here;
-use crate::hub::{Hub, Path, Request};
-use crate::out::println;
+use crate::hub::{Hub, Path, Request, SOON};
+use crate::out::{println, say};
 use crate::settings::{Place, Settings};
 use crate::span::Span;
 use crate::spool::make_private;
 
-/// How often to look whether the hub is ready.
+/// How often to check whether the hub is ready.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// A log larger than this is put aside at the next start.
+/// A log larger than this is renamed at the next start.
 const MAX_LOG_BYTES: u64 = 8 * 1024 * 1024;
 
 #[derive(Debug, clap::Args)]
@@ -43,7 +43,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
     /// How long to wait until it is ready
-    #[arg(long, value_name = "SECONDS", default_value = "60")]
+    #[arg(long, value_name = "SPAN", default_value = "60")]
     timeout: Span,
     /// Become a session leader and run this: the step between up and the hub
     #[arg(long, hide = true, num_args = 1.., value_name = "COMMAND", allow_hyphen_values = true)]
@@ -55,9 +55,9 @@ pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
         return Err(detach::become_detached(program, rest).into());
     }
     let state_dir = &here.settings.state_dir.value;
-    if is_ready(state_dir, here).await {
+    if let Some(url) = ready(state_dir, here).await {
         println(format_args!(
-            "the hub already runs in {}",
+            "the hub already runs in {}, at {url}",
             state_dir.display()
         ))?;
         return Ok(Exit::DONE);
@@ -67,51 +67,68 @@ pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
     let begin = log.seek(SeekFrom::End(0))?;
     let hubd = hubd()?;
     let child = detach::start(&hubd, &hubd_args(args, here), &log)?;
-    wait_until_ready(args, here, child, || tail(state_dir, begin)).await?;
-    println(format_args!("the hub runs in {}", state_dir.display()))?;
+    let url = wait_until_ready(args, here, child, || tail(state_dir, begin)).await?;
+    println(format_args!(
+        "the hub runs in {}, at {url}",
+        state_dir.display()
+    ))?;
     Ok(Exit::DONE)
 }
 
+/// Waits until the hub is ready, and returns its URL.
 async fn wait_until_ready(
     args: &Args,
     here: &Here,
     mut child: Child,
     said: impl Fn() -> String,
-) -> Result<(), Error> {
+) -> Result<String, Error> {
     let state_dir = &here.settings.state_dir.value;
     let until = Instant::now() + args.timeout.0;
+    let mut told = false;
     loop {
-        if is_ready(state_dir, here).await {
-            return Ok(());
+        if let Some(url) = ready(state_dir, here).await {
+            return Ok(url);
         }
-        // A hub that another `up` started may have been first; then it is that one to wait for.
-        if let Some(status) = child.try_wait()?
-            && held_lock(state_dir)?.is_none()
-        {
-            return Err(anyhow::anyhow!("hubd ended with {status}: {}", said()).into());
+        let mut other = None;
+        if let Some(status) = child.try_wait()? {
+            // If another hub holds the state directory, wait for that one.
+            other = holder_shown(state_dir)?;
+            match &other {
+                None => return Err(anyhow::anyhow!("hubd ended with {status}: {}", said()).into()),
+                Some(other) if !told => say(format_args!(
+                    "waiting up to {} s for {other}",
+                    args.timeout.0.as_secs()
+                )),
+                Some(_) => {}
+            }
+            told = true;
         }
         if Instant::now() >= until {
-            return Err(anyhow::anyhow!("hubd is not ready yet: {}", said()).into());
+            let what = other.unwrap_or_else(|| format!("hubd: {}", said()));
+            return Err(anyhow::anyhow!("not ready yet: {what}").into());
         }
         tokio::time::sleep(LOOK).await;
     }
 }
 
-/// Whether the hub of this state directory answers on its socket.
-async fn is_ready(state_dir: &FilePath, here: &Here) -> bool {
+/// The URL of the hub of this state directory, if it answers on its socket.
+async fn ready(state_dir: &FilePath, here: &Here) -> Option<String> {
     let place = Place {
         socket: Some(state_dir.join("hub.sock")),
         state_dir: Some(state_dir.to_owned()),
         ..Place::default()
     };
-    let Ok(hub) = Settings::resolve(&place, &here.env).and_then(|settings| Hub::open(&settings))
-    else {
-        return false;
-    };
-    hub.text(&Request::get(Path::new("/readyz"))).await.is_ok()
+    let settings = Settings::resolve(&place, &here.env).ok()?;
+    let hub = Hub::open(&settings).ok()?;
+    // Not `/readyz`: with a full disk the hub runs and is not ready.
+    let ready = Request::get(Path::new("/healthz"));
+    hub.text_within(&ready, SOON).await.ok()?;
+    let url = hub.url(SOON).await;
+    // A hub of another version may not report its URL.
+    Some(url.unwrap_or_else(|_| "an unknown address".into()))
 }
 
-/// The server's program: beside this one, as both are installed together, else on PATH.
+/// The path of hubd: beside this program, because both are installed together, or else on PATH.
 fn hubd() -> Result<PathBuf, Error> {
     let own = std::env::current_exe().context("this program's own path")?;
     let beside = own.with_file_name("hubd");
@@ -134,7 +151,7 @@ fn hubd_args(args: &Args, here: &Here) -> Vec<std::ffi::OsString> {
     if let Some(listen) = &args.listen {
         words.extend(["--listen".into(), listen.into()]);
     }
-    // Absolute, because the hub leaves this directory.
+    // An absolute path, because the hub changes its working directory.
     let config = args.config.as_ref().map(|file| here.env.absolute(file));
     if let Some(file) = config.or_else(|| here.env.path("HUB_CONFIG")) {
         words.extend(["--config".into(), file.into()]);
@@ -156,7 +173,7 @@ fn open_log(state_dir: &FilePath) -> anyhow::Result<File> {
         .with_context(|| path.display().to_string())
 }
 
-/// What the hub has said since `begin`, its last part.
+/// The hub's log since `begin`: the reason why it ended, or the last three lines.
 fn tail(state_dir: &FilePath, begin: u64) -> String {
     let mut text = String::new();
     if let Ok(mut log) = File::open(state_dir.join("hubd.log")) {
@@ -165,6 +182,14 @@ fn tail(state_dir: &FilePath, begin: u64) -> String {
             .and_then(|_| log.read_to_string(&mut text));
     }
     let lines: Vec<&str> = text.lines().collect();
+    // The lines before that one give the same reason in more words.
+    if let Some(why) = lines
+        .iter()
+        .rev()
+        .find_map(|line| line.strip_prefix("hubd: "))
+    {
+        return why.into();
+    }
     match lines.as_slice() {
         [] => "it said nothing".into(),
         lines => lines[lines.len().saturating_sub(3)..].join("; "),

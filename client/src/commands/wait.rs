@@ -1,4 +1,4 @@
-//! `hubctl wait`: the process whose end wakes an agent.
+//! `hubctl wait`: waits for notifications; its exit wakes an agent.
 
 mod acknowledgement;
 mod identity;
@@ -10,15 +10,17 @@ use hub_protocol::{InboxName, Kind, Priority, ProjectName};
 use self::waiter::Waiter;
 use crate::error::{Error, Exit};
 use crate::here::Here;
-use crate::out::demand_stdout;
+use crate::out::{demand_stdout, unread};
 use crate::parent;
 use crate::span::Span;
 
 #[derive(Debug, Clone, clap::Args)]
 #[allow(clippy::struct_excessive_bools)] // each a flag of its own
 #[command(after_help = "\
-Prints one JSON object a line on stdout, acknowledges them once they are flushed, and ends. At the timeout it
-says so on stderr and exits 0. While the hub restarts it keeps its place and its deadline. It ends with the
+Prints one JSON object a line on stdout, acknowledges them once they are flushed, and ends. Inside an agent's
+session, a line of the hub precedes them, and notifications beyond one reading's size stay pending. At the timeout it
+prints a reminder on stderr, with the number that a wake limit holds back, and exits 0, as when the project is reset.
+While the hub restarts, it keeps its place and its deadline. It ends with the
 agent's process (CLAUDE_PID); where there is none with its parent process, unless `setsid -f` has detached it.
 With --rewake it is the hook that wakes an idle session by itself; `hubctl hooks install claude` installs it.
 SIGINT and SIGTERM end it as usual (130 and 143 in a shell); what it had not printed stays pending.
@@ -27,6 +29,7 @@ Examples:
   hubctl wait
   hubctl wait --inbox primary,ops --timeout 10m
   hubctl wait --all worker-1,worker-2 --timeout 1h
+  hubctl wait --any worker-1,worker-2
   hubctl wait --types error,question --keep | while read -r line; do echo \"$line\"; done")]
 /// What to wait for.
 pub(crate) struct Args {
@@ -37,7 +40,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "P")]
     project: Option<ProjectName>,
     /// How long: seconds, or 10m, 2h; 0 only drains what is pending
-    #[arg(long, value_name = "SECONDS", default_value = "570")]
+    #[arg(long, value_name = "SPAN", default_value = "570")]
     timeout: Span,
     /// Only these types
     #[arg(long, value_name = "a,b", value_delimiter = ',')]
@@ -54,6 +57,9 @@ pub(crate) struct Args {
     /// Until each of these sessions is complete, failed or over
     #[arg(long, value_name = "a,b", value_delimiter = ',')]
     all: Vec<InboxName>,
+    /// Until at least one of these sessions is complete, failed or over
+    #[arg(long, value_name = "a,b", value_delimiter = ',')]
+    any: Vec<InboxName>,
     /// Until so many are pending
     #[arg(long, value_name = "N")]
     count: Option<u64>,
@@ -73,10 +79,13 @@ pub(crate) struct Args {
     /// The exit code at the timeout
     #[arg(long, value_name = "N", default_value_t = 0)]
     timeout_code: u8,
+    /// Print the JSON lines alone, also inside an agent's session
+    #[arg(long)]
+    json: bool,
 }
 
-/// What `--rewake` decides by itself.
-const OF_A_WAIT: [&str; 13] = [
+/// The options that `--rewake` excludes.
+const OF_A_WAIT: [&str; 15] = [
     "inbox",
     "project",
     "timeout",
@@ -85,24 +94,27 @@ const OF_A_WAIT: [&str; 13] = [
     "min_priority",
     "settle",
     "all",
+    "any",
     "count",
     "new",
     "takeover",
     "keep",
     "timeout_code",
+    "json",
 ];
 
 pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
     if args.rewake {
         return Ok(rewake::run(here).await);
     }
-    // Nothing is leased that could not be shown.
+    // Without this check, notifications could be leased that cannot be printed.
     demand_stdout()?;
-    let mut waiter = Waiter::new(args, here)?;
+    let mut waiter = Waiter::new(args, here).await?;
     tokio::select! {
         ended = waiter.run() => ended,
-        // Whoever would read the exit code is gone.
+        // The process that would read the exit code has ended.
         () = parent::ended(&here.env) => Ok(Exit::DONE),
+        () = unread() => Err(Error::Unread),
     }
 }
 
@@ -111,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_rewake_takes_no_option_of_a_wait() {
+    fn rewake_conflicts_with_every_other_option_of_wait() {
         let wait = <Args as clap::Args>::augment_args(clap::Command::new("wait"));
         let options = wait.get_arguments().map(|it| it.get_id().as_str());
         let others: Vec<_> = options.filter(|id| *id != "rewake").collect();

@@ -1,4 +1,4 @@
-//! `hubctl wake-test`: whether a session is woken, shown by waking it.
+//! `hubctl wake-test`: wakes a session, and shows each step of the delivery.
 
 use std::time::Duration;
 
@@ -15,13 +15,13 @@ use crate::sender;
 use crate::session::{session, who};
 use crate::text::line;
 
-/// How long to follow what becomes of it.
+/// How long to follow the delivery.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// How often to look.
+/// How often to ask for the trace.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// When the test is not offered any more, in seconds: nobody is to be woken by an old one.
+/// Seconds until the test expires, so that an old test wakes no session.
 const TTL: u64 = 60;
 
 #[derive(Debug, clap::Args)]
@@ -48,7 +48,7 @@ pub(crate) struct Args {
 
 pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
     let project = here.project(args.project.as_ref())?.value;
-    let own = sender::session(&here.env)?.map(|found| found.value);
+    let own = sender::session(here).await?.map(|found| found.value);
     let named = args.session.clone().or(own).ok_or_else(|| {
         Error::Usage("this is no agent's session: name the one to wake, see hubctl sessions".into())
     })?;
@@ -88,16 +88,18 @@ async fn send(hub: &Hub, inbox: &InboxName, project: &ProjectName) -> Result<Seq
     Ok(published.id)
 }
 
-/// What became of it so far.
+/// The steps of the delivery so far.
 #[derive(Default)]
 struct Followed {
-    /// Each step's state and who made it.
+    /// The state of each step, and the reader that caused it.
     steps: Vec<(String, String)>,
     stored: Option<Timestamp>,
+    /// The time until which a wake limit holds the test back, and that limit.
+    held: Option<(String, String)>,
 }
 
 impl Followed {
-    /// Follows it to its end, and prints each step as it comes.
+    /// Follows the delivery until it ends or `patience` is over, and prints each step.
     async fn of(hub: &Hub, id: Seq, patience: Duration) -> Result<Self, Error> {
         let path = Path::new("/notifications").segment(id).segment("trace");
         let request = Request::get(path);
@@ -105,6 +107,7 @@ impl Followed {
         let mut followed = Self::default();
         loop {
             let trace: Value = hub.json(&request).await?;
+            followed.held = None;
             for step in list(&trace, "steps") {
                 followed.take(step, began.elapsed())?;
             }
@@ -115,15 +118,19 @@ impl Followed {
         }
     }
 
-    /// Prints a step that is new, with the time since it was stored.
+    /// Prints a step that is new, with the time since the test was stored.
     fn take(&mut self, step: &Value, elapsed: Duration) -> Result<(), Error> {
         let key = (text(step, "state").to_owned(), text(step, "by").to_owned());
+        if key.0 == "held" {
+            let held = (text(step, "until").into(), text(step, "limit").into());
+            self.held = Some(held);
+        }
         if self.steps.contains(&key) {
             return Ok(());
         }
         let at: Option<Timestamp> = text(step, "at").parse().ok();
         let stored = *self.stored.get_or_insert(at.unwrap_or_default());
-        // A lease has no time of its own.
+        // The step of a lease has no time.
         let millis = at.map_or(elapsed.as_millis(), |at| {
             u128::try_from(at.as_millis() - stored.as_millis()).unwrap_or_default()
         });
@@ -140,7 +147,7 @@ impl Followed {
         Ok(())
     }
 
-    /// Who made the first step of this state.
+    /// The reader that caused the first step with this state.
     fn by(&self, state: &str) -> Option<&str> {
         let step = self.steps.iter().find(|(it, _)| it == state)?;
         Some(&step.1)
@@ -155,7 +162,7 @@ impl Followed {
         ends.into_iter().any(|state| self.by(state).is_some())
     }
 
-    /// How it ended, and what to do where it should not have.
+    /// The result in a sentence, with the next step for the person if the session was not woken.
     fn verdict(&self, id: Seq, inbox: &InboxName) -> String {
         let reader = self.by("emitted").or(self.by("leased"));
         if let Some(acked) = self.by("acked") {
@@ -178,6 +185,13 @@ impl Followed {
                 "a reader of {inbox} has it and did not acknowledge it: see `hubctl inboxes`"
             );
         }
+        if let Some((until, limit)) = &self.held {
+            return format!(
+                "not woken yet: a wake limit ({}) holds it until {}; see `wake.` in hubd --print-config",
+                line(limit),
+                line(until)
+            );
+        }
         if self.is_over() {
             return "it was taken back before anybody had it: try again".into();
         }
@@ -188,7 +202,7 @@ impl Followed {
     }
 }
 
-/// The way that a reader's name tells.
+/// The way of delivery that a reader's name shows.
 fn way(reader: &str) -> String {
     match reader.split_once(':') {
         Some(("rewake", _)) => "rewake".into(),

@@ -1,9 +1,9 @@
-//! `hubctl watch`: forward what sessions write into status files.
+//! `hubctl watch`: forwards the lines that sessions write into status files.
 
 mod changes;
 mod file;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path as FilePath, PathBuf};
 use std::time::Duration;
 
@@ -13,13 +13,14 @@ use serde_json::json;
 
 use self::changes::Changes;
 use self::file::{File, Look};
+pub(super) use self::file::{Stamp, read};
 use crate::error::{Error, Exit};
 use crate::here::Here;
 use crate::hub::{Hub, Path, Request, parse};
 use crate::out::say;
-use crate::publish::{Attempt, publish_once};
+use crate::publish::{Attempt, publish_once, send_spooled};
 
-/// How long after a change to look: of what is written in a hurry the last counts.
+/// How long to wait after a change before reading. Of several writes within this time, only the last one counts.
 const DEBOUNCE: Duration = Duration::from_millis(100);
 
 #[derive(Debug, clap::Args)]
@@ -82,7 +83,7 @@ pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
 }
 
 impl Watch<'_> {
-    /// The directory in which things change; a file may come later, unless it is wanted at once.
+    /// The directory to watch. A file in it may be missing at first, unless --once is given.
     fn directory(&self) -> Result<&FilePath, Error> {
         let missing = |path: &FilePath| {
             let path = path.display();
@@ -100,7 +101,7 @@ impl Watch<'_> {
         }
     }
 
-    /// Looks at every file; tells whether nothing is being written or has to be tried again.
+    /// Checks every file. Returns whether all are settled: no file is being written or must be tried again.
     async fn look(&mut self) -> Result<bool, Error> {
         let mut settled = true;
         for path in self.paths() {
@@ -111,17 +112,18 @@ impl Watch<'_> {
         Ok(settled)
     }
 
-    fn paths(&self) -> Vec<PathBuf> {
+    fn paths(&self) -> BTreeSet<PathBuf> {
+        let mut paths = BTreeSet::new();
         let Ok(entries) = std::fs::read_dir(&self.path) else {
-            return vec![self.path.clone()];
+            paths.insert(self.path.clone());
+            return paths;
         };
         let hidden = |path: &PathBuf| {
             let name = path.file_name().unwrap_or_default();
             name.as_encoded_bytes().starts_with(b".")
         };
-        let mut paths: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
-        paths.retain(|path| !hidden(path));
-        paths.sort();
+        let files = entries.flatten().map(|entry| entry.path());
+        paths.extend(files.filter(|path| !hidden(path)));
         paths
     }
 
@@ -154,11 +156,18 @@ impl Watch<'_> {
             return Ok(session.clone());
         }
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        name.parse()
-            .map_err(|error| Error::Usage(format!("{error}; --session names it")))
+        let session: InboxName = name
+            .parse()
+            .map_err(|error| Error::Usage(format!("{error}; --session names it")))?;
+        if session.is_reserved() {
+            return Err(Error::Usage(format!(
+                "'{session}' is not a sender: the name is reserved"
+            )));
+        }
+        Ok(session)
     }
 
-    /// Says what a session wrote; what cannot be sent is spooled.
+    /// Publishes a status line. It is spooled if it cannot be sent.
     async fn forward(
         &self,
         file: &mut File,
@@ -185,23 +194,23 @@ impl Watch<'_> {
         }
     }
 
-    /// Sends `post` under `key`; gives its number unless it was spooled.
+    /// Sends `post` under `key`. Returns its id, or `None` if it was spooled.
     async fn send(&self, post: &Post, key: String) -> Result<Option<Seq>, Error> {
         match publish_once(self.here, key, post).await? {
             Attempt::Sent(sent) => {
                 let published: Published = parse(&sent.answer)?;
-                sent.send_spooled(self.here).await;
+                send_spooled(&sent.hub, self.here).await;
                 Ok(Some(published.id))
             }
             Attempt::Unsent(unsent) => unsent.keep(self.here).map(|()| None),
         }
     }
 
-    /// Whether `session` has worked since its line was told as `id`; true where nobody knows.
+    /// Whether `session` has worked since its line was stored as `id`; `true` if unknown.
     async fn has_worked(&self, session: &InboxName, line: &StatusLine, id: Option<Seq>) -> bool {
         let Some(id) = id else { return true };
         let types = if line.kind == Kind::Progress {
-            // Work that goes on is no news, unless something else was said in between.
+            // `working` again is no news, unless the session reported another state in between.
             "complete,waiting,question,approval,testing,error,ended"
         } else {
             "progress"
@@ -226,7 +235,7 @@ struct Page {
     notifications: Vec<serde::de::IgnoredAny>,
 }
 
-/// Whether the hub knows of `session` that it works: an agent's hooks may tell without a notification.
+/// Whether the hub has `session` as working. An agent's hooks may report that without a notification.
 async fn is_working(hub: &Hub, session: &InboxName, project: &ProjectName) -> bool {
     #[derive(Deserialize)]
     struct State {

@@ -1,4 +1,4 @@
-//! `hubctl withdraw`: take a question back.
+//! `hubctl withdraw`: withdraws a question.
 
 use hub_protocol::Seq;
 
@@ -25,7 +25,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
-    let (hub, body) = (here.hub()?, by(here)?);
+    let (hub, body) = (here.hub()?, by(here).await?);
     let Some(question) = act(&hub, args.id, "withdraw", &body).await? else {
         return Ok(Exit::REFUSED);
     };

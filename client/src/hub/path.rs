@@ -1,10 +1,10 @@
-//! Paths and queries, encoded.
+//! Paths and queries of the API, percent-encoded.
 
 use std::fmt::{self, Display, Write as _};
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
-/// What stands for itself in a segment or a value (RFC 3986, unreserved).
+/// The bytes to encode in a segment or a value: all but the unreserved characters of RFC 3986.
 const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'.')
@@ -27,7 +27,7 @@ impl Path {
         }
     }
 
-    /// `root/segment` with a query that is encoded already.
+    /// Returns `root/segment` with a query that is already encoded.
     pub(crate) fn with_query(root: &str, segment: &str, query: &str) -> Self {
         let mut path = Self::new(root).segment(segment);
         path.text.push('?');
@@ -36,12 +36,12 @@ impl Path {
         path
     }
 
-    /// The query, encoded, without the question mark.
+    /// The encoded query, without the question mark.
     pub(crate) fn query(&self) -> &str {
         self.text.split_once('?').map_or("", |(_, query)| query)
     }
 
-    /// One more segment.
+    /// Appends a segment.
     #[must_use]
     pub(crate) fn segment(mut self, segment: impl Display) -> Self {
         self.text.push('/');
@@ -49,7 +49,7 @@ impl Path {
         self
     }
 
-    /// With `name=value`.
+    /// Appends `name=value` to the query.
     #[must_use]
     pub(crate) fn with(mut self, name: &str, value: impl Display) -> Self {
         self.text.push(if self.asked { '&' } else { '?' });
@@ -60,7 +60,7 @@ impl Path {
         self
     }
 
-    /// With `name=value` where there is one.
+    /// Appends `name=value` to the query if there is a value.
     #[must_use]
     pub(crate) fn maybe(self, name: &str, value: Option<impl Display>) -> Self {
         match value {
@@ -69,7 +69,7 @@ impl Path {
         }
     }
 
-    /// With `name=a,b` where there are any.
+    /// Appends `name=a,b` to the query if there are any values.
     #[must_use]
     pub(crate) fn list(self, name: &str, values: &[impl Display]) -> Self {
         if values.is_empty() {
@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_in_a_value_can_leave_its_place() {
+    fn segments_and_values_are_encoded() {
         let path = Path::new("/inboxes")
             .segment("a/b?")
             .with("project", "/src/é&x=1")

@@ -1,4 +1,4 @@
-//! The hub's proof that it has the token: whoever squats on its port has not.
+//! The hub's proof that it has the token. A program that took the hub's port cannot give it.
 
 use hmac::{Hmac, KeyInit, Mac};
 use serde::Deserialize;
@@ -10,7 +10,7 @@ struct Hello {
     proof: String,
 }
 
-/// Whether `body` holds HMAC-SHA256(token, nonce ‖ address); compared in constant time.
+/// Whether `body` contains HMAC-SHA256(token, nonce ‖ address). Compared in constant time.
 pub(super) fn holds(token: &[u8], body: &[u8], nonce: &str, address: &str) -> bool {
     let Some(hello) = std::str::from_utf8(body)
         .ok()
@@ -49,7 +49,7 @@ mod tests {
     }
 
     #[test]
-    fn only_who_knows_the_token_and_listens_there_can_prove_it() {
+    fn the_proof_depends_on_the_token_the_nonce_and_the_address() {
         assert!(holds(b"key", &body(PROOF), "ab", "127.0.0.1:1"));
         assert!(!holds(b"another", &body(PROOF), "ab", "127.0.0.1:1"));
         assert!(!holds(b"key", &body(PROOF), "ac", "127.0.0.1:1"));
@@ -57,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_proof_proves_nothing() {
+    fn a_malformed_proof_is_refused() {
         for proof in ["", "é", "0", "zz", &PROOF[2..]] {
             assert!(
                 !holds(b"key", &body(proof), "ab", "127.0.0.1:1"),

@@ -1,4 +1,4 @@
-//! The token, which never leaves its file but to a hub that has proved to know it.
+//! The token. It is sent only to a hub that has proved that it knows it.
 
 use std::fmt;
 use std::fs::File;
@@ -14,7 +14,10 @@ use super::proof;
 use crate::error::{Error, Unreachable};
 use crate::spool::is_private;
 
-/// The shared secret.
+/// The number of hexadecimal digits in a token.
+const DIGITS: usize = 64;
+
+/// The secret that the hub and its clients share.
 pub(crate) struct Token(String);
 
 impl fmt::Debug for Token {
@@ -24,7 +27,8 @@ impl fmt::Debug for Token {
 }
 
 impl Token {
-    /// Reads the token's file, which must be ours alone. Without one no hub has run here.
+    /// Reads the token from its file, which only this user may be able to read. A missing file means that no hub has
+    /// run here.
     pub(crate) fn read(path: &Path) -> Result<Self, Error> {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
         let file = match rustix::fs::open(path, flags, Mode::empty()) {
@@ -50,12 +54,13 @@ impl Token {
             .read_to_string(&mut text)
             .context("not a token")?;
         let text = text.trim();
-        let sound = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic());
-        ensure!(sound, "not a token");
+        // Refuse any other file, such as a private key named by mistake, so that its content is never sent.
+        let sound = text.len() == DIGITS && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+        ensure!(sound, "not a token of {DIGITS} hexadecimal digits");
         Ok(Self(text.into()))
     }
 
-    /// The header that shows it.
+    /// The `Authorization` header with the token.
     pub(super) fn authorization(&self) -> Result<HeaderValue, Error> {
         let mut value =
             HeaderValue::from_str(&format!("Bearer {}", self.0)).map_err(anyhow::Error::from)?;
@@ -63,7 +68,7 @@ impl Token {
         Ok(value)
     }
 
-    /// Whether the `/hello` answer `body` comes from somebody who knows this token, asked with `nonce` at `address`.
+    /// Whether `body`, the answer to `/hello` with `nonce` at `address`, proves that the server knows this token.
     pub(super) fn is_proven_by(&self, body: &[u8], nonce: &str, address: &str) -> bool {
         proof::holds(self.0.as_bytes(), body, nonce, address)
     }
@@ -91,21 +96,38 @@ mod tests {
     fn file(mode: u32) -> tempfile::TempDir {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("token");
-        std::fs::write(&path, "s3cret\n").unwrap();
+        std::fs::write(&path, "5ec7e7".repeat(11)[2..].to_owned() + "\n").unwrap();
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
         dir
     }
 
     #[test]
-    fn a_token_shows_itself_to_nobody() {
+    fn a_token_is_not_shown_in_debug_output() {
         let dir = file(0o600);
         let token = Token::read(&dir.path().join("token")).unwrap();
         let shown = format!("{token:?} {:?}", token.authorization().unwrap());
-        assert!(!shown.contains("s3cret"), "{shown}");
+        assert!(!shown.contains("5ec7e7"), "{shown}");
     }
 
     #[test]
-    fn a_token_that_others_may_read_is_refused() {
+    fn a_file_without_a_token_is_refused_and_not_shown() {
+        let dir = file(0o600);
+        let path = dir.path().join("token");
+        for text in [
+            "",
+            "-----BEGIN OPENSSH PRIVATE KEY-----",
+            &"g".repeat(64),
+            &"0".repeat(65),
+        ] {
+            std::fs::write(&path, text).unwrap();
+            let error = Token::read(&path).unwrap_err().to_string();
+            assert!(error.contains("not a token"), "{error}");
+            assert!(text.is_empty() || !error.contains(text), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_token_that_other_users_can_read_is_refused() {
         let dir = file(0o640);
         let error = Token::read(&dir.path().join("token")).unwrap_err();
         assert!(error.to_string().contains("chmod 600"), "{error}");

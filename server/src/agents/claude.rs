@@ -6,13 +6,17 @@ use super::{Event, NotAnEvent, Words, event, flag, request, session, text};
 use crate::command::Happened;
 use crate::record::Beginner;
 
-/// Dialogs that only show themselves before they are shown.
+/// Tools that open a dialog. `PreToolUse` reports them before the dialog is shown.
 const DIALOGS: [&str; 3] = ["AskUserQuestion", "EnterPlanMode", "ExitPlanMode"];
 
-/// How every wake of the agent's own begins: a background task that ended, a hook that ended, a monitor's event.
+/// The prefix of every prompt with which Claude Code wakes itself: a background task or a hook ended, or a monitor
+/// fired.
 const WAKE: &str = "<task-notification>";
 
-/// Errors of the model that time does not mend.
+/// The title of a session is cut to this many characters.
+const MAX_TITLE: usize = 200;
+
+/// Model errors that a retry does not resolve.
 const FOR_GOOD: [&str; 3] = ["billing_error", "authentication_failed", "invalid_request"];
 
 pub(super) fn hear(payload: &Map<String, Value>) -> Result<Event, NotAnEvent> {
@@ -21,6 +25,8 @@ pub(super) fn hear(payload: &Map<String, Value>) -> Result<Event, NotAnEvent> {
     if event.subagent {
         return Ok(event);
     }
+    let title = text(payload, "session_title").trim();
+    event.title = (!title.is_empty()).then(|| title.chars().take(MAX_TITLE).collect());
     event.carries = matches!(
         name,
         "UserPromptSubmit" | "PostToolUse" | "PostToolUseFailure"
@@ -48,7 +54,7 @@ pub(super) fn hear(payload: &Map<String, Value>) -> Result<Event, NotAnEvent> {
                 for_good: FOR_GOOD.contains(&reason),
             }
         }
-        // `/clear` and a switch to another session go on in the same process, under another id.
+        // After `/clear` or a switch to another session, the same process continues under another id.
         "SessionEnd" if !matches!(text(payload, "reason"), "clear" | "resume") => Happened::Ended,
         _ => Happened::Seen,
     };
@@ -65,7 +71,8 @@ fn prompt(prompt: &str) -> Happened {
     Happened::Prompt { by, text }
 }
 
-/// Background work that still runs: not our own waiters, which run for ever.
+/// Ids of the background tasks that still run. The hub's own waiters are left out, because they never end by
+/// themselves.
 fn tasks(payload: &Map<String, Value>) -> Vec<String> {
     let tasks = payload.get("background_tasks").and_then(Value::as_array);
     let field = |task: &Value, name| task.get(name).and_then(Value::as_str).map(str::to_owned);
@@ -108,7 +115,7 @@ fn asks(payload: &Map<String, Value>) -> Happened {
 }
 
 fn permission_request(payload: &Map<String, Value>) -> Happened {
-    // A dialog of these is a question, told before.
+    // The dialogs of these tools are questions, which `PreToolUse` has reported already.
     if DIALOGS.contains(&text(payload, "tool_name")) {
         return Happened::Seen;
     }
@@ -151,8 +158,13 @@ pub(super) fn reply(event: &Event, words: Words) -> Option<Value> {
             "hookSpecificOutput": { "hookEventName": event.name, "decision": decision }
         }));
     }
-    let context = words.context?;
-    Some(json!({
-        "hookSpecificOutput": { "hookEventName": event.name, "additionalContext": context }
-    }))
+    let mut reply = Map::new();
+    if let Some(note) = words.note {
+        reply.insert("systemMessage".into(), note.into());
+    }
+    if let Some(context) = words.context {
+        let output = json!({ "hookEventName": event.name, "additionalContext": context });
+        reply.insert("hookSpecificOutput".into(), output);
+    }
+    (!reply.is_empty()).then_some(Value::Object(reply))
 }

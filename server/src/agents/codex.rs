@@ -1,4 +1,4 @@
-//! Codex CLI: hooks in Claude's shape, and `notify`, which says that a turn is over.
+//! Codex CLI: hooks in Claude Code's format, and `notify`, which reports the end of a turn.
 
 use serde_json::{Map, Value, json};
 
@@ -21,14 +21,12 @@ pub(super) fn hear(payload: &Map<String, Value>) -> Result<Event, NotAnEvent> {
     }
     let mut event = claude::hear(payload)?;
     if event.name == "Interrupt" {
-        event.happened = Happened::Idle {
-            text: "interrupted".into(),
-        };
+        event.happened = Happened::Interrupted;
     }
     Ok(event)
 }
 
-/// Its schemas refuse fields that they do not know, and Stop can only go on with a prompt.
+/// Codex's schemas refuse unknown fields, and its Stop hook accepts context only as the next prompt.
 pub(super) fn reply(event: &Event, words: Words) -> Option<Value> {
     match (event.name.as_str(), words.context) {
         ("Stop", Some(context)) => Some(json!({ "decision": "block", "reason": context })),

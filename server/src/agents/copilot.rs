@@ -1,4 +1,4 @@
-//! Copilot CLI; experimental: read from its documentation, never run.
+//! Copilot CLI; experimental: written from its documentation, never tested against the program.
 
 use serde_json::{Map, Value, json};
 

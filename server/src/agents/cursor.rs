@@ -1,4 +1,4 @@
-//! Cursor; experimental: read from its documentation, never run.
+//! Cursor; experimental: written from its documentation, never tested against the program.
 
 use serde_json::{Map, Value, json};
 
@@ -11,7 +11,7 @@ pub(super) fn hear(payload: &Map<String, Value>) -> Result<Event, NotAnEvent> {
     let mut event = event(payload, session(payload, "conversation_id")?, name);
     let roots = payload.get("workspace_roots").and_then(Value::as_array);
     event.cwd = roots.and_then(|roots| Some(roots.first()?.as_str()?.to_owned()));
-    // A followup submits a turn, and its stop counts as one more.
+    // A followup starts another turn, whose own stop raises the count. Answering only the first stop prevents a loop.
     let loops = payload
         .get("loop_count")
         .and_then(Value::as_u64)

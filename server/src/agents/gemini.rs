@@ -44,7 +44,7 @@ pub(super) fn hear(payload: &Map<String, Value>) -> Result<Event, NotAnEvent> {
 pub(super) fn reply(event: &Event, words: Words) -> Option<Value> {
     let context = words.context?;
     if event.name == "AfterAgent" {
-        // A reason for going on becomes the next prompt.
+        // The reason of this denial becomes the next prompt.
         return Some(json!({ "decision": "deny", "reason": context }));
     }
     Some(json!({

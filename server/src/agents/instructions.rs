@@ -1,19 +1,53 @@
-//! What an agent is told of the hub when its session starts, by its role.
+//! The instructions about the hub that an agent gets when its session starts, by its role.
 
-/// What the text depends on.
+/// How a session is woken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Woken {
+    /// The agent's hooks wake it.
+    ByItsHooks,
+    /// The end of one of its background commands (`hubctl wait`) wakes it.
+    ByACommand,
+    /// It cannot be woken between turns; only the person's next prompt continues it.
+    ByThePersonOnly,
+    /// The session answers one prompt and ends.
+    Never,
+}
+
+impl Woken {
+    /// How the session receives notifications; empty if its hooks deliver them without its help.
+    fn instruction(self) -> &'static str {
+        match self {
+            Self::ByItsHooks => "",
+            Self::ByACommand => WAIT,
+            Self::ByThePersonOnly => BETWEEN_TURNS,
+            Self::Never => ONE_PROMPT,
+        }
+    }
+
+    /// The warning for a primary whose workers are busy while it has no waiter.
+    pub fn warning(self) -> Option<&'static str> {
+        match self {
+            Self::ByItsHooks | Self::ByACommand => Some(WARNING),
+            Self::ByThePersonOnly => Some(WARNING_BETWEEN_TURNS),
+            Self::Never => None,
+        }
+    }
+}
+
+/// The facts that the instructions depend on.
 #[derive(Debug, Clone, Copy)]
 pub struct Situation<'a> {
     /// The session's short name.
     pub name: &'a str,
     /// Whether it is its project's primary.
     pub primary: bool,
-    /// Whose worker it is.
+    /// The name of the session that it works for.
     pub parent: Option<&'a str>,
-    /// Whether its hooks wake it by themselves.
-    pub rewake: bool,
+    /// How it is woken.
+    pub woken: Woken,
 }
 
-/// The text.
+/// The instructions for one session.
 pub fn text(it: &Situation<'_>) -> String {
     let mut text = format!(
         "[hub] You are session {} of the hub, which connects the agents on this machine.",
@@ -30,9 +64,7 @@ pub fn text(it: &Situation<'_>) -> String {
         }
     }
     text.push_str(ANYBODY);
-    if !it.rewake {
-        text.push_str(WAIT);
-    }
+    text.push_str(it.woken.instruction());
     text
 }
 
@@ -46,3 +78,12 @@ const ANYBODY: &str = " To say something: hubctl notify --type complete|waiting|
     \"completed|needs_input|error|working MESSAGE\" to $HUB_STATUS_FILE.";
 const WAIT: &str = " Nothing wakes you by itself here: keep one `hubctl wait` running in the background \
     (Bash with run_in_background), read its output when it ends, act on each line, and start it again.";
+const BETWEEN_TURNS: &str = " Nothing wakes you between your turns: what comes for you is shown to you when you next \
+    work. Leave no `hubctl wait` running.";
+const ONE_PROMPT: &str = " You answer one prompt and end, and nothing wakes you: leave nothing running that waits for the \
+    hub. If you need an answer before you end: hubctl ask \"…\" --wait. If you need workers to finish: hubctl wait --all \
+    NAME,NAME in the foreground.";
+const WARNING: &str = "[hub] Your workers are at work and nothing wakes you when they stop. Run this now:\nBash(command: \
+    \"hubctl wait\", run_in_background: true)";
+const WARNING_BETWEEN_TURNS: &str = "[hub] Your workers are at work and nothing wakes you when they stop. To wait for one \
+    of them in this turn, run in the foreground: hubctl wait --timeout 5m";

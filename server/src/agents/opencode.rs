@@ -1,4 +1,4 @@
-//! `OpenCode`: our plugin there passes the agent's events on as they are, with the directory.
+//! `OpenCode`: the hub's plugin there forwards the agent's events unchanged, with the directory added.
 
 use serde_json::{Map, Value, json};
 
@@ -15,7 +15,7 @@ pub(super) fn hear(payload: &Map<String, Value>) -> Result<Event, NotAnEvent> {
         .unwrap_or(&empty);
     let id = session(payload, "session_id").or_else(|_| session(properties, "sessionID"))?;
     let mut event = event(payload, id, name);
-    // A prompt is all that it can be told.
+    // The plugin can deliver text only as a prompt, so only an idle session takes it.
     event.carries = name == "session.idle";
     event.happened = match name {
         "session.created" => Happened::Started,
@@ -48,7 +48,7 @@ pub(super) fn hear(payload: &Map<String, Value>) -> Result<Event, NotAnEvent> {
     Ok(event)
 }
 
-/// What our plugin reads: a text to prompt the session with.
+/// The answer that the hub's plugin reads: a text to prompt the session with.
 pub(super) fn reply(_: &Event, words: Words) -> Option<Value> {
     Some(json!({ "prompt": words.context? }))
 }

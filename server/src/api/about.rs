@@ -1,4 +1,4 @@
-//! `GET /hub`: what the hub is and where its log stands, for a page that starts from here.
+//! `GET /hub`: the hub's version, address and position in the log, from which the dashboard starts.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -10,17 +10,20 @@ use serde::Serialize;
 
 use crate::hub::Hub;
 
-/// What the answer needs besides the log.
+/// The handler's state.
 #[derive(Clone)]
 pub(super) struct Place {
     pub(super) hub: Hub,
     pub(super) state_dir: Arc<Path>,
+    pub(super) port: u16,
 }
 
 #[derive(Serialize)]
 pub(super) struct About {
     version: &'static str,
-    /// Where its token and its socket are, for commands that a page shows.
+    /// The hub's address on this machine.
+    url: String,
+    /// The directory of the token and the socket, for commands that the dashboard shows.
     state_dir: String,
     host: String,
     now: Timestamp,
@@ -28,12 +31,14 @@ pub(super) struct About {
     head: Seq,
 }
 
-/// What the hub is. Whoever reads events from `EPOCH-HEAD` on, and loads the rest after this answer, misses nothing.
+/// Describes the hub. A client that loads its data after this answer and reads events from `EPOCH-HEAD` on misses
+/// nothing.
 #[allow(clippy::unused_async)] // a handler
 pub(super) async fn about(State(place): State<Place>) -> Json<About> {
     let log = place.hub.log();
     Json(About {
         version: env!("CARGO_PKG_VERSION"),
+        url: format!("http://127.0.0.1:{}", place.port),
         state_dir: place.state_dir.display().to_string(),
         host: rustix::system::uname()
             .nodename()

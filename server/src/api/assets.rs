@@ -1,4 +1,4 @@
-//! The dashboard: the files of `web/`, embedded (a debug build reads them from the disk each time).
+//! The dashboard: the files of `web/`, embedded in the binary. A debug build reads them from the disk for each request.
 
 use axum::extract::Path;
 use axum::http::header::{
@@ -15,23 +15,24 @@ use crate::secret::hex;
 #[folder = "../web"]
 struct Web;
 
-/// What a page of the hub may do: run its own scripts, ask its own hub, and nothing else. Text never becomes code.
+/// The Content-Security-Policy: the page runs its own scripts and calls its own hub, nothing else. Trusted Types keep
+/// text from becoming code.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
     connect-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; \
     require-trusted-types-for 'script'; trusted-types 'none'";
 
-/// Who shares a group of windows with the page.
+/// The header that separates the page from the windows of other sites.
 const OPENER_POLICY: HeaderName = HeaderName::from_static("cross-origin-opener-policy");
 
-/// Half of a SHA-256 tells versions of a file apart.
+/// Bytes of the hash in an entity tag: half of a SHA-256 is enough to distinguish versions of a file.
 const TAG_BYTES: usize = 16;
 
-/// The start page.
+/// `GET /`: the start page.
 pub(super) async fn page(headers: HeaderMap) -> Result<Response, ApiError> {
     answer("index.html", &headers)
 }
 
-/// One file of the dashboard.
+/// `GET /assets/{path}`: one file of the dashboard.
 pub(super) async fn asset(
     Path(path): Path<String>,
     headers: HeaderMap,
@@ -45,10 +46,10 @@ fn answer(path: &str, headers: &HeaderMap) -> Result<Response, ApiError> {
     let known = is_known(&tag, headers);
     let about: [(HeaderName, &str); 5] = [
         (CONTENT_SECURITY_POLICY, POLICY),
-        // A page that opened this one keeps no handle to it.
+        // Without this, a page that opened this one could keep a handle to its window.
         (OPENER_POLICY, "same-origin"),
         (REFERRER_POLICY, "no-referrer"),
-        // Asked for each time, sent only when it has changed: an updated hub never meets a page of the old one.
+        // The browser revalidates each time, so that an updated hub is never used with a page of the old version.
         (CACHE_CONTROL, "no-cache"),
         (ETAG, &tag),
     ];
@@ -58,7 +59,8 @@ fn answer(path: &str, headers: &HeaderMap) -> Result<Response, ApiError> {
     Ok((about, [(CONTENT_TYPE, kind)], file.data.into_owned()).into_response())
 }
 
-/// A file by its plain path, with its media type. What has no type here is not served.
+/// Finds a file by its plain path and returns it with its media type. A file whose extension has no type here is not
+/// served.
 fn find(path: &str) -> Option<(&'static str, EmbeddedFile)> {
     let plain = |name: &str| !name.is_empty() && !name.starts_with('.') && !name.contains('\\');
     if !path.split('/').all(plain) {
@@ -126,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_client_that_has_this_version_is_told_so() {
+    fn a_client_that_has_this_version_gets_not_modified() {
         let known = |given: &str| {
             let mut headers = HeaderMap::new();
             headers.insert(IF_NONE_MATCH, given.parse().unwrap());

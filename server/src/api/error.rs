@@ -1,4 +1,4 @@
-//! An error on its way to a client, as a problem (RFC 9457).
+//! Errors as clients get them: problem documents (RFC 9457).
 
 use std::fmt::Display;
 
@@ -22,7 +22,7 @@ pub use catalogue::Code;
 /// The media type of errors (RFC 9457).
 pub const PROBLEM_JSON: &str = "application/problem+json";
 
-/// An error on its way to a client.
+/// An error that is sent to a client.
 #[derive(Debug, Clone)]
 pub struct ApiError {
     code: Code,
@@ -41,7 +41,7 @@ impl From<Code> for ApiError {
 }
 
 impl ApiError {
-    /// An error that says what was wrong this time.
+    /// An error whose detail names this request's fault.
     pub fn new(code: Code, detail: impl Display) -> Self {
         Self {
             detail: Some(detail.to_string()),
@@ -49,18 +49,18 @@ impl ApiError {
         }
     }
 
-    /// A request that breaks a rule.
+    /// The error for a request that breaks a rule of the contract.
     pub fn invalid(detail: impl Display) -> Self {
         Self::new(Code::Invalid, detail)
     }
 
-    /// A failure of the hub itself: logged here, and not shown.
+    /// A failure of the hub itself. Its cause is logged here and not sent to the client.
     pub fn failed(code: Code, cause: &dyn Display) -> Self {
         tracing::error!(code = code.as_str(), %cause, "request failed");
         code.into()
     }
 
-    /// Adds a field that only this error has.
+    /// Adds a field to the problem document.
     #[must_use]
     pub fn with(mut self, name: &str, value: impl Serialize) -> Self {
         let value = serde_json::to_value(value).unwrap_or_default();
@@ -68,12 +68,12 @@ impl ApiError {
         self
     }
 
-    /// Which error it is.
+    /// The error's code.
     pub fn code(&self) -> Code {
         self.code
     }
 
-    /// The error as it goes over the wire.
+    /// The problem document of this error.
     pub fn problem(self) -> Problem {
         let entry = self.code.entry();
         Problem {
@@ -117,9 +117,10 @@ impl From<Refusal> for ApiError {
             Refusal::UnknownInbox { .. } => Code::UnknownInbox,
             Refusal::UnknownId(_) => Code::UnknownNotification,
             Refusal::NoSuchQuestion => Code::NoSuchQuestion,
-            Refusal::ExpiredAlready | Refusal::OwnListener => Code::Invalid,
+            Refusal::ExpiredAlready | Refusal::OwnListener | Refusal::NoVerdict(_) => Code::Invalid,
             Refusal::UnknownSession { .. } => Code::UnknownSession,
             Refusal::QuestionSettled { .. } => Code::QuestionSettled,
+            Refusal::InTerminal { .. } => Code::AnswerInTerminal,
             Refusal::NotYours(_) => Code::NotYours,
         };
         let error = Self::new(code, &refusal);
@@ -134,6 +135,10 @@ impl From<Refusal> for ApiError {
             } => error.with("nearest", name),
             Refusal::QuestionSettled { id, state } => {
                 error.with("question", id).with("state", state)
+            }
+            Refusal::NoVerdict(id) => error.with("question", id),
+            Refusal::InTerminal { id, place, .. } => {
+                error.with("question", id).with("where", place)
             }
             _ => error,
         }
@@ -181,7 +186,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_error_has_a_name_of_its_own_and_a_hint() {
+    fn every_error_has_a_unique_code_and_a_hint() {
         let mut names = HashSet::new();
         for code in Code::ALL {
             let problem = ApiError::from(code).problem();
@@ -192,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn what_failed_inside_is_not_shown() {
+    fn internal_failures_do_not_show_their_cause() {
         let error = ApiError::from(JournalError::Io(std::io::Error::other("/secret/place")));
         assert_eq!(error.problem().detail, None);
     }

@@ -15,8 +15,8 @@ use serde::Deserialize;
 use tokio::sync::watch;
 use tokio_util::sync::WaitForCancellationFutureOwned;
 
-use super::params::{self, FilterParams, Params};
-use super::{ApiError, Code};
+use super::params::{FilterParams, Params};
+use super::{ApiError, Code, query};
 use crate::filter::Filter;
 use crate::hub::{Hub, StreamPermit};
 use crate::journal::JournalError;
@@ -30,24 +30,24 @@ mod silence;
 use frame::{Kinds, Watch};
 use silence::Silence;
 
-/// A comment is sent after this much silence, so that both sides notice a dead connection.
+/// After this much silence the stream sends a comment, so that both sides detect a dead connection.
 const HEARTBEAT: Duration = Duration::from_secs(15);
-/// Events from memory that one chunk holds.
+/// At most this many events from the ring go into one chunk.
 const CHUNK_EVENTS: usize = 256;
-/// A chunk ends above this: it is what a reader that takes nothing costs.
+/// A chunk takes no more events once it exceeds this size. This bounds the memory of a reader that does not read.
 const CHUNK_BYTES: usize = 64 << 10;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct EventParams {
     since: Option<String>,
-    #[serde(default, deserialize_with = "params::list")]
+    #[serde(default, deserialize_with = "query::list")]
     kinds: Option<Vec<Watch>>,
     #[serde(flatten)]
     filter: FilterParams,
 }
 
-/// Streams what happens from now on, or from a cursor on.
+/// Streams events live, or from a cursor on.
 pub(super) async fn events(
     State(hub): State<Hub>,
     Params(params): Params<EventParams>,
@@ -85,7 +85,7 @@ pub(super) async fn events(
     Ok(response)
 }
 
-/// What a reader asked for.
+/// The events that a reader requested.
 #[derive(Debug)]
 struct Wanted {
     kinds: Kinds,
@@ -118,11 +118,11 @@ impl Wanted {
     }
 }
 
-/// Where a stream begins.
+/// The position where a stream begins.
 enum Start {
-    /// After this.
+    /// After this record.
     At(Seq),
-    /// The reader's place does not exist here: it is told, and gets what comes.
+    /// The requested position does not exist in this log: the reader gets a `reset` event, then new events.
     Reset(Seq),
 }
 
@@ -149,20 +149,22 @@ impl Start {
         }
     }
 
-    /// When to come back after a break, spread so that a thousand readers do not come at once; and a reset.
+    /// The first event, with the reconnect delay. The delay is random, so that a thousand readers do not reconnect at
+    /// once.
     fn preface(&self, epoch: Epoch) -> Bytes {
         let mut spread = [0; 2];
         let _ = getrandom::fill(&mut spread);
         let retry = 1000 + u16::from_le_bytes(spread) % 2000;
-        let mut text = format!("retry: {retry}\n\n");
-        if let Self::Reset(head) = self {
-            text.push_str(&frame::reset(epoch, *head));
-        }
-        text.into()
+        let first = match self {
+            Self::At(after) => frame::start(epoch, *after),
+            Self::Reset(head) => frame::reset(epoch, *head),
+        };
+        // Part of an event, because some clients treat a lone `retry:` as an event without data.
+        format!("retry: {retry}\n{first}").into()
     }
 }
 
-/// A reader is a place in the log, whatever it has not read yet.
+/// A stream's reader: its position in the log, and the signals that it waits for.
 struct Reader {
     hub: Hub,
     wanted: Arc<Wanted>,
@@ -214,7 +216,7 @@ impl Reader {
         }
     }
 
-    /// What comes next, and whether other readers have the same events in hand.
+    /// The next events after the cursor, and whether they are from the ring, where other readers share their frames.
     async fn read(&self) -> Result<(Vec<Arc<Event>>, bool), JournalError> {
         if let Some(events) = self.hub.log().recent(self.cursor, CHUNK_EVENTS) {
             return Ok((events, true));
@@ -225,14 +227,15 @@ impl Reader {
         Ok((events, false))
     }
 
-    /// What cannot be read is said, and what comes after the head goes on.
+    /// Skips to the head of the log and returns a `gap` event with the reason `corrupt`.
     fn skip_corruption(&mut self) -> Bytes {
         let log = self.hub.log();
         let after = std::mem::replace(&mut self.cursor, log.head());
         frame::corrupt(log.epoch(), after + 1, self.cursor).into()
     }
 
-    /// Waits until there is something to send, or may be something to read. `None` at shutdown.
+    /// Waits for new events. Returns bytes that are ready to send, or an empty option if the log should be read; `None`
+    /// at shutdown.
     async fn idle(&mut self) -> Option<Option<Bytes>> {
         if !self.place.park(self.cursor) {
             return Some(None);
@@ -260,13 +263,23 @@ impl Reader {
         Some(self.come_back(taken).or_else(|| silent.then(comment)))
     }
 
-    /// Goes on from where the fan-out has brought this reader; what it could not write.
+    /// Advances the cursor to where the fan-out stopped. Returns the bytes that the fan-out could not write.
     fn come_back(&mut self, taken: Taken) -> Option<Bytes> {
         self.cursor = self.cursor.max(taken.cursor);
         if let Some(wrote) = taken.wrote {
             self.silence.end_at(wrote);
         }
         (!taken.rest.is_empty()).then_some(taken.rest)
+    }
+
+    /// The `gap` event for a range that is missing from the log, with the reason `corrupt` if the journal lost it.
+    fn gap(&self, epoch: Epoch, from: Seq, to: Seq) -> String {
+        let journal = self.hub.log().journal();
+        if [from, to].iter().any(|at| journal.hole_at(*at).is_some()) {
+            frame::corrupt(epoch, from, to)
+        } else {
+            frame::gap(epoch, from, to)
+        }
     }
 
     fn chunk(&mut self, events: &[Arc<Event>], shared: bool) -> Option<Bytes> {
@@ -281,9 +294,8 @@ impl Reader {
         let mut chunk = Vec::new();
         for event in events {
             if event.seq() > self.cursor + 1 {
-                chunk.extend_from_slice(
-                    frame::gap(epoch, self.cursor + 1, event.seq() - 1).as_bytes(),
-                );
+                let gap = self.gap(epoch, self.cursor + 1, event.seq() - 1);
+                chunk.extend_from_slice(gap.as_bytes());
             }
             self.cursor = event.seq();
             if !self.wanted.has(self.hub.log(), event) {
@@ -302,7 +314,7 @@ impl Reader {
     }
 }
 
-/// The frame of an event that other readers get as well.
+/// The frame of an event, serialized once and shared by all readers.
 fn shared_frame(event: &Event, epoch: Epoch) -> Option<&Bytes> {
     event.frame(|event| frame::of(event, epoch))
 }

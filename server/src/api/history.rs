@@ -1,4 +1,4 @@
-//! `/notifications`: what was said, newest first, and taking it back.
+//! `/notifications`: the history, newest first, and withdrawing notifications.
 
 use std::sync::Arc;
 
@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::params::{self, FilterParams, Params, Part};
 use super::{ApiError, Code, thread};
 use crate::command::Command;
+use crate::draft;
 use crate::filter::Filter;
 use crate::hub::Hub;
 use crate::log::{Event, Log};
@@ -20,9 +21,9 @@ use crate::state::{State as Fold, Status};
 
 const DEFAULT_LIMIT: usize = 100;
 const MAX_LIMIT: usize = 500;
-/// Records looked at in one request; the answer's `next` says where to go on.
+/// Limit of records scanned in one request. The answer's `next` says where to continue.
 const MAX_SCAN: u64 = 50_000;
-/// Records looked at in one step.
+/// Records scanned in one step.
 const STEP: u64 = 2_048;
 
 #[derive(Debug, Deserialize)]
@@ -38,18 +39,18 @@ pub(super) struct HistoryParams {
     filter: FilterParams,
 }
 
-/// What is looked for, and from where.
+/// One search of the history: its conditions and its position.
 struct Search {
     filter: Filter,
     text: Option<String>,
     status: Option<Status>,
     limit: usize,
-    /// Oldest first, from `after` on; else newest first, from `before` back.
+    /// The direction: oldest first from `after` on, otherwise newest first from `before` back.
     forward: bool,
     place: Seq,
 }
 
-/// Notifications that match, newest first; oldest first with `after`.
+/// `GET /notifications`: the matching notifications, newest first; oldest first with `after`.
 pub(super) async fn list(
     State(hub): State<Hub>,
     Params(params): Params<HistoryParams>,
@@ -63,11 +64,15 @@ pub(super) async fn list(
     }
     let filter = Filter::from(params.filter);
     if let Some(id) = params.thread {
-        let place = params.before.is_some() || params.after.is_some();
-        if place || params.q.is_some() || params.status.is_some() || !filter.is_open() {
-            return Err(ApiError::invalid("thread goes with limit alone"));
+        if params.before.is_some()
+            || params.q.is_some()
+            || params.status.is_some()
+            || !filter.is_open()
+        {
+            return Err(ApiError::invalid("thread goes with limit and after alone"));
         }
-        return Ok(page(&thread::thread(&hub, id, limit).await?, None));
+        let after = params.after;
+        return Ok(page(&thread::thread(&hub, id, after, limit).await?));
     }
     let head = hub.log().head();
     let mut search = Search {
@@ -82,13 +87,11 @@ pub(super) async fn list(
             .unwrap_or(head + 1)
             .min(head + 1),
     };
-    let (found, more) = search.run(&hub).await?;
-    Ok(page(&found, more.then_some(search.place)))
+    Ok(page(&search.run(&hub).await?))
 }
 
 impl Search {
-    /// The matches as JSON, and whether there may be more beyond `place`.
-    async fn run(&mut self, hub: &Hub) -> Result<(Vec<Vec<u8>>, bool), ApiError> {
+    async fn run(&mut self, hub: &Hub) -> Result<Page, ApiError> {
         let mut found = Vec::new();
         let mut scanned = 0;
         while let Some((from, to)) = self.step(hub.log()) {
@@ -101,18 +104,27 @@ impl Search {
                 found.push(json);
                 if found.len() == self.limit {
                     self.place = seq;
-                    return Ok((found, self.step(hub.log()).is_some()));
+                    return Ok(self.page(hub.log(), found, false));
                 }
             }
             self.place = if self.forward { to - 1 } else { from };
             if scanned >= MAX_SCAN {
-                return Ok((found, self.step(hub.log()).is_some()));
+                return Ok(self.page(hub.log(), found, true));
             }
         }
-        Ok((found, false))
+        Ok(self.page(hub.log(), found, false))
     }
 
-    /// The next numbers to look at, from and below; `None` at the end of the log.
+    fn page(&self, log: &Log, found: Vec<Vec<u8>>, partial: bool) -> Page {
+        let next = self.step(log).map(|_| self.place);
+        Page {
+            found,
+            partial: partial && next.is_some(),
+            next,
+        }
+    }
+
+    /// The next range of records to scan, first and end; `None` at the end of the log.
     fn step(&self, log: &Log) -> Option<(Seq, Seq)> {
         let (from, to) = if self.forward {
             let from = (self.place + 1).max(log.earliest());
@@ -188,7 +200,7 @@ fn wanted(event: &Event, filter: &Filter, text: Option<&str>) -> bool {
     filter.takes(event.seq(), &notified.route) && text.is_none_or(|text| says(&notified.json, text))
 }
 
-/// Whether sender, title or text of a notification contain `text`, whatever the case.
+/// Whether the sender, the title or the text of a notification contains `text`. Ignores case.
 fn says(json: &[u8], text: &str) -> bool {
     let Ok(said) = serde_json::from_slice::<Notification>(json) else {
         return false;
@@ -212,11 +224,24 @@ pub(super) fn with_status(json: &[u8], status: Status, seen: bool) -> Vec<u8> {
     with
 }
 
-fn page(found: &[Vec<u8>], next: Option<Seq>) -> Response {
+/// The result of one request.
+pub(super) struct Page {
+    /// The matches as JSON, with status and read mark.
+    pub(super) found: Vec<Vec<u8>>,
+    /// Whether the scan limit ended the search before `limit` matches were found.
+    pub(super) partial: bool,
+    /// The cursor of the next page, if there may be more.
+    pub(super) next: Option<Seq>,
+}
+
+fn page(page: &Page) -> Response {
     let mut json = b"{\"notifications\":[".to_vec();
-    json.extend_from_slice(&found.join(&b','));
+    json.extend_from_slice(&page.found.join(&b','));
     json.push(b']');
-    if let Some(next) = next {
+    if page.partial {
+        json.extend_from_slice(b",\"partial\":true");
+    }
+    if let Some(next) = page.next {
         json.extend_from_slice(format!(",\"next\":{next}").as_bytes());
     }
     json.push(b'}');
@@ -232,7 +257,7 @@ fn raw(json: Vec<u8>) -> Response {
     response
 }
 
-/// One notification, with its status.
+/// `GET /notifications/{id}`: one notification, with its status.
 pub(super) async fn get(State(hub): State<Hub>, Part(id): Part<Seq>) -> Result<Response, ApiError> {
     let (json, routed) = find(&hub, id).await?;
     let (status, seen) = hub
@@ -241,12 +266,12 @@ pub(super) async fn get(State(hub): State<Hub>, Part(id): Part<Seq>) -> Result<R
     Ok(raw(with_status(&json, status, seen)))
 }
 
-/// Whether the log still speaks of a notification: retention forgets first, and makes room later.
-fn is_kept(state: &Fold, id: Seq) -> bool {
+/// Whether the log still has a notification. Retention first moves its boundary; the record is deleted later.
+pub(super) fn is_kept(state: &Fold, id: Seq) -> bool {
     id >= state.trimmed_below() || state.location(id).is_some()
 }
 
-/// A notification's JSON, wherever it is kept, and whether it was put into an inbox.
+/// A notification's JSON, also if retention has carried it to another record, and whether it was routed to an inbox.
 pub(super) async fn find(hub: &Hub, id: Seq) -> Result<(axum::body::Bytes, bool), ApiError> {
     let place = move |state: &Fold| state.location(id).unwrap_or(id);
     let location = hub
@@ -277,13 +302,13 @@ pub(super) struct KeyParams {
     from: Option<InboxName>,
 }
 
-/// The notifications that were taken back.
+/// The ids of the withdrawn notifications.
 #[derive(Debug, Serialize)]
 pub(super) struct Withdrawn {
     withdrawn: Vec<Seq>,
 }
 
-/// Takes back one notification, wherever it is pending.
+/// `DELETE /notifications/{id}`: withdraws one notification from every inbox.
 pub(super) async fn withdraw(
     State(hub): State<Hub>,
     Part(id): Part<Seq>,
@@ -295,11 +320,12 @@ pub(super) async fn withdraw(
     }))
 }
 
-/// Takes back what is pending under a key.
+/// `DELETE /notifications`: withdraws the pending notifications with a collapse key.
 pub(super) async fn withdraw_key(
     State(hub): State<Hub>,
     Params(KeyParams { project, key, from }): Params<KeyParams>,
 ) -> Result<Json<Withdrawn>, ApiError> {
+    draft::check_key(&key)?;
     let done = hub
         .submit(Command::WithdrawKey { project, from, key })
         .await?;

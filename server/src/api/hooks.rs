@@ -1,4 +1,4 @@
-//! `POST /hooks/{agent}`: an agent's hook JSON in, its hook JSON out.
+//! `POST /hooks/{agent}`: reads an agent's hook JSON and answers with its hook JSON.
 
 use std::time::{Duration, Instant};
 
@@ -9,14 +9,14 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use hub_protocol::{
     Framed, InboxName, Process, ProjectName, QuestionState, Seq, SessionInfo, SpooledHook, Way,
+    one_line, verdict,
 };
-use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::params::{self, Params, Part};
+use super::params::{Params, Part};
 use super::payload::Payload;
-use super::{ApiError, Code, notify, questions, wait};
-use crate::agents::instructions::{self, Situation};
+use super::{ApiError, Code, lost, notify, questions, wait};
+use crate::agents::instructions::{self, Situation, Woken};
 use crate::agents::{Agent, Event, Words};
 use crate::command::{Command, Happened, Hook, Once};
 use crate::filter::Filter;
@@ -25,39 +25,25 @@ use crate::presence::{Batch, WaitSpec};
 use crate::record::Beginner;
 use crate::state::Inbox;
 
-/// A permission that is asked for is held as long; then the agent's own dialog comes.
+mod note;
+mod query;
+
+pub(crate) use self::query::HookParams;
+
+/// A permission request is held for this long; then the agent shows its own dialog.
 const HOLD: Duration = Duration::from_secs(60);
 
-/// Bytes of what rides along: what an agent shows its model without putting it into a file.
+/// Limit in bytes for the delivered text. Above it, agents move a hook's text into a file instead of showing it to the
+/// model.
 const ROOM: usize = 9_000;
 
-/// Bytes of a path that can be one: `PATH_MAX` of Linux.
+/// Longest path in bytes that is stored: `PATH_MAX` of Linux.
 const MAX_PATH: usize = 4096;
 
 const LEASE: HeaderName = HeaderName::from_static("hub-lease");
 const INBOX: HeaderName = HeaderName::from_static("hub-inbox");
 
-/// What the agent's hook knows besides its payload.
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub(crate) struct HookParams {
-    session: Option<InboxName>,
-    parent: Option<InboxName>,
-    role: Option<String>,
-    name: Option<String>,
-    project: Option<ProjectName>,
-    main: Option<bool>,
-    host: Option<String>,
-    pid: Option<u32>,
-    started: Option<u64>,
-    boot_id: Option<String>,
-    pane: Option<String>,
-    entrypoint: Option<String>,
-    rewake: bool,
-    lease: bool,
-}
-
-/// Takes an event in, and answers with what the agent's session is to know.
+/// Stores an event, and answers with the text for the agent's session.
 pub(super) async fn hook(
     State(hub): State<Hub>,
     Part(agent): Part<String>,
@@ -72,7 +58,7 @@ pub(super) async fn hook(
         .await
 }
 
-/// Takes an event in that was said while the hub was down. Nobody waits for an answer.
+/// Stores an event that was spooled while the hub was down. It gets no answer.
 pub(crate) async fn spooled(hub: &Hub, key: &str, spooled: &SpooledHook) -> Result<(), ApiError> {
     let once = Some(Once::new(key, spooled.agent.as_bytes()));
     let uri = format!("/?{}", spooled.query).parse();
@@ -81,25 +67,25 @@ pub(crate) async fn spooled(hub: &Hub, key: &str, spooled: &SpooledHook) -> Resu
     let Query(params) = query.map_err(|error| ApiError::invalid(error.body_text()))?;
     let payload = serde_json::from_str(spooled.body.get()).map_err(ApiError::invalid)?;
     let telling = Telling::new(hub, &spooled.agent, params, &payload, once)?;
-    telling.take_in(false).await.map(drop)
+    telling.take_in(false).await
 }
 
-/// One event on its way.
+/// One hook event that is being handled.
 struct Telling<'a> {
     hub: &'a Hub,
     agent: Agent,
     params: HookParams,
     event: Event,
-    /// Under which key it is told again. The same event may come with another text: it was cut.
+    /// The idempotency key of retries. It does not cover the body, because a retried event may have been truncated.
     once: Option<Once>,
 }
 
-/// What is known of a session when its event was taken in.
+/// Facts about the session at the time of its event.
 struct Known {
     name: String,
     primary: bool,
     parent: Option<String>,
-    /// It is to be told that nothing wakes it, though its workers are at work.
+    /// Whether to warn it that nothing wakes it while its workers are busy.
     warn: bool,
 }
 
@@ -114,6 +100,11 @@ impl<'a> Telling<'a> {
         let unknown = |error| ApiError::new(Code::UnknownAgent, error);
         let agent: Agent = agent.parse().map_err(unknown)?;
         let event = agent.hear(payload).map_err(ApiError::invalid)?;
+        let id = params.session.as_ref().unwrap_or(&event.id);
+        if id.is_reserved() {
+            let detail = format!("'{id}' is reserved: a session has a name of its own");
+            return Err(ApiError::invalid(detail));
+        }
         Ok(Self {
             hub,
             agent,
@@ -131,10 +122,14 @@ impl<'a> Telling<'a> {
         if carries && !starts && (!stops || self.something_wakes().await?) {
             batch = self.hub.take(self.wanted()).await?;
         }
-        let asked = self.take_in(batch.is_some()).await?;
-        let mut words = Words::default();
-        if self.event.decides && self.hub.rules().approvals {
-            words.decision = self.decision(asked).await?;
+        let mut words = Words {
+            note: self.note().await?,
+            ..Words::default()
+        };
+        if self.holds() {
+            words.decision = self.decision(batch.is_some()).await?;
+        } else {
+            self.take_in(batch.is_some()).await?;
         }
         let mut lines = Vec::new();
         let known = if starts || carries {
@@ -147,14 +142,14 @@ impl<'a> Telling<'a> {
                 name: &known.name,
                 primary: known.primary,
                 parent: known.parent.as_deref(),
-                rewake: self.params.rewake,
+                woken: self.woken(),
             }));
         }
         if let Some(batch) = &mut batch {
             lines.push(self.text(batch).await?);
         }
         if carries && !stops && known.is_some_and(|known| known.warn) {
-            lines.push(WARNING.to_owned());
+            lines.extend(self.woken().warning().map(str::to_owned));
         }
         words.context = (!lines.is_empty()).then(|| lines.join("\n"));
         let reply = self.agent.reply(&self.event, words);
@@ -165,7 +160,7 @@ impl<'a> Telling<'a> {
         })
     }
 
-    /// The id that the session goes by here.
+    /// The session's id: the one that the hook gave in its query, else the agent's.
     fn session(&self) -> InboxName {
         let given = self.params.session.as_ref();
         given.unwrap_or(&self.event.id).clone()
@@ -175,7 +170,32 @@ impl<'a> Telling<'a> {
         self.params.project.clone().unwrap_or_default()
     }
 
-    /// What rides along: everything that is pending for the session, as far as there is room.
+    /// The note that shows the person which notifications woke this turn, if a wake began it.
+    async fn note(&self) -> Result<Option<String>, ApiError> {
+        let Happened::Prompt { by, .. } = self.event.happened else {
+            return Ok(None);
+        };
+        if by != Beginner::Wake {
+            return Ok(None);
+        }
+        note::of_a_wake(self.hub, self.project(), self.session()).await
+    }
+
+    fn woken(&self) -> Woken {
+        match self.agent {
+            _ if self.params.rewake => Woken::ByItsHooks,
+            _ if self.params.is_headless() => Woken::Never,
+            Agent::Claude => Woken::ByACommand,
+            _ => Woken::ByThePersonOnly,
+        }
+    }
+
+    /// Whether the hook's request is held for a person's decision.
+    fn holds(&self) -> bool {
+        self.event.decides && self.hub.rules().approvals
+    }
+
+    /// A batch of everything that is pending for the session, up to [`ROOM`] bytes.
     fn wanted(&self) -> WaitSpec {
         WaitSpec {
             project: self.project(),
@@ -194,8 +214,8 @@ impl<'a> Telling<'a> {
         }
     }
 
-    /// Whether something is pending that wakes. What is told at a stop begins another turn, as a wake does, so that what
-    /// only rides along waits for that.
+    /// Whether a waking notification is pending. A delivery at a stop begins another turn, as a wake does, so
+    /// notifications that only ride along are not delivered there by themselves.
     async fn something_wakes(&self) -> Result<bool, ApiError> {
         let (project, session) = (self.project(), self.session());
         let wakes = self.hub.query(move |state, presence| {
@@ -209,30 +229,42 @@ impl<'a> Telling<'a> {
         Ok(wakes.await?)
     }
 
-    /// Takes the event into the log, as far as it is news; the notifications that it made.
-    async fn take_in(&self, goes_on: bool) -> Result<Vec<Seq>, ApiError> {
+    /// Submits the event. The fold stores only what is new.
+    async fn take_in(&self, goes_on: bool) -> Result<(), ApiError> {
+        let hook = self.told(goes_on).await?;
+        self.hub.submit(hook).await?;
+        Ok(())
+    }
+
+    /// The command for the event.
+    async fn told(&self, goes_on: bool) -> Result<Command, ApiError> {
         let mut happened = self.event.happened.clone();
         match &mut happened {
             Happened::Stopped { goes_on: it, .. } => *it = goes_on,
             Happened::Prompt { by, .. } => *by = self.beginner(*by, goes_on).await?,
             _ => {}
         }
-        let hook = Hook {
+        let hook = self.hook(happened, self.once.clone());
+        Ok(Command::Hook(Box::new(hook)))
+    }
+
+    fn hook(&self, happened: Happened, once: Option<Once>) -> Hook {
+        Hook {
             project: self.project(),
             given: self.params.session.clone(),
             id: self.event.id.clone(),
             info: self.info(),
             happened,
             event: self.event.name.clone(),
-            once: self.once.clone(),
-        };
-        let done = self.hub.submit(Command::Hook(Box::new(hook))).await?;
-        Ok(done.ids)
+            watched: self.params.watched,
+            held: self.holds(),
+            once,
+        }
     }
 
-    /// Who really began a turn.
+    /// The beginner of a turn, corrected by facts that the agent's payload lacks.
     async fn beginner(&self, by: Beginner, delivers: bool) -> Result<Beginner, ApiError> {
-        if by == Beginner::Person && self.params.entrypoint.as_deref() == Some("sdk-cli") {
+        if by == Beginner::Person && self.params.is_headless() {
             return Ok(Beginner::Agent);
         }
         if by != Beginner::Wake || delivers {
@@ -257,13 +289,14 @@ impl<'a> Telling<'a> {
             parent: params.parent.clone(),
             role: params.role.clone(),
             main_worktree: params.main,
+            headless: params.answers_one_prompt(),
             process: params.pid.map(|pid| Process {
                 pid,
                 started: params.started,
                 boot_id: params.boot_id.clone(),
             }),
             pane: params.pane.clone(),
-            title: None,
+            title: self.event.title.clone(),
             metadata: None,
         }
     }
@@ -271,20 +304,21 @@ impl<'a> Telling<'a> {
     async fn known(&self) -> Result<Known, ApiError> {
         let (project, session) = (self.project(), self.session());
         let new_turn = matches!(self.event.happened, Happened::Prompt { .. });
+        let wakes = self.woken() != Woken::Never;
         let known = self.hub.query(move |state, presence| {
             let (project, key) = state.place(project, session);
             let session = state.session(&project, &key);
             let called = |name: &InboxName| {
                 let key = state.called(&project, name);
                 let session = state.session(&project, key);
-                session
-                    .and_then(|it| it.name())
-                    .unwrap_or(key.as_str())
-                    .to_owned()
+                let name = session
+                    .and_then(|it| it.shown_name())
+                    .unwrap_or(key.as_str());
+                one_line(name).into_owned()
             };
             let primary = state.primary(&project) == Some(&key);
             let waits = presence.holder(&project, &key).is_some();
-            let asleep = primary && !waits && state.has_busy_workers(&project, &key);
+            let asleep = wakes && primary && !waits && state.has_busy_workers(&project, &key);
             let place = (project.clone(), key.clone());
             Known {
                 name: called(&key),
@@ -296,13 +330,11 @@ impl<'a> Telling<'a> {
         Ok(known.await?)
     }
 
-    /// What rides along as text; what did not fit is left for another time.
+    /// The batch as text for the model. Notifications that do not fit are removed from the lease and stay pending.
     async fn text(&self, batch: &mut Batch) -> Result<String, ApiError> {
         let mut lines = Vec::new();
         for item in &batch.items {
-            let stored = params::stored(self.hub.log(), item.location).await?;
-            let json = stored.and_then(|event| event.json());
-            let json = json.ok_or(Code::Internal)?;
+            let json = lost::json(self.hub, &batch.project, item.id, item.location).await?;
             let mut json = String::from_utf8_lossy(&json).into_owned();
             if item.redelivered {
                 json.truncate(json.len() - 1);
@@ -319,7 +351,7 @@ impl<'a> Telling<'a> {
         Ok(framed.text)
     }
 
-    /// The lease for who acknowledges by themselves; what anybody else was answered counts as shown.
+    /// Returns the lease in headers if the caller acknowledges by itself; otherwise records the batch as shown.
     async fn acknowledgement(&self, batch: Option<Batch>) -> Result<HeaderMap, ApiError> {
         let mut headers = HeaderMap::new();
         let Some(batch) = batch else {
@@ -344,28 +376,31 @@ impl<'a> Telling<'a> {
         Ok(headers)
     }
 
-    /// Somebody's answer to what was asked, if it comes in time; never one of the hub's own.
-    async fn decision(&self, asked: Vec<Seq>) -> Result<Option<(bool, Option<String>)>, ApiError> {
+    /// Waits for the verdict on a permission request, up to [`HOLD`]. A question that the hub itself settled gives
+    /// none.
+    async fn decision(&self, goes_on: bool) -> Result<Option<(bool, Option<String>)>, ApiError> {
+        let hook = self.told(goes_on).await?;
+        let (asked, _held) = self.hub.submit_held(hook).await?;
         let Some(&id) = asked.first() else {
             return Ok(None);
         };
-        let _held = self.hub.hold(id).await?;
         let question = questions::settled(self.hub, id, HOLD).await?;
-        let Some(answer) = question
-            .answer
-            .filter(|_| question.state == QuestionState::Answered)
-        else {
-            return Ok(None);
-        };
-        let (word, reason) = answer.split_once(':').unwrap_or((&answer, ""));
-        let reason = Some(reason.trim().to_owned()).filter(|it| !it.is_empty());
-        Ok(match word.trim().to_ascii_lowercase().as_str() {
-            "allow" | "yes" | "approve" => Some((true, None)),
-            "deny" | "no" => Some((false, reason)),
-            // Anything else is no permission, and no refusal either: the agent's own dialog asks.
-            _ => None,
-        })
+        let answer = question.answer;
+        let answer = answer.filter(|_| question.state == QuestionState::Answered);
+        // Any other answer neither allows nor denies, so the agent shows its own dialog.
+        let decision = answer.and_then(|answer| verdict(&answer));
+        if decision.is_some() {
+            self.goes_on().await;
+        }
+        Ok(decision)
+    }
+
+    /// Records that the turn continues, because after a denial no other hook reports it and the turn's stop would not
+    /// count as news. A failure is only logged: the answer has been given and must reach the agent.
+    async fn goes_on(&self) {
+        let hook = self.hook(Happened::Worked, None);
+        if let Err(error) = self.hub.submit(Command::Hook(Box::new(hook))).await {
+            tracing::warn!(%error, "cannot note that a session goes on after an answer");
+        }
     }
 }
-
-const WARNING: &str = "[hub] Your workers are at work and nothing wakes you when they stop. Run this now:\nBash(command: \"hubctl wait\", run_in_background: true)";

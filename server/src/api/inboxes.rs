@@ -1,4 +1,4 @@
-//! `/inboxes`: what is pending where, and acknowledging it.
+//! `/inboxes`: pending notifications by inbox, acknowledging and removing them.
 
 use std::collections::HashMap;
 
@@ -9,13 +9,16 @@ use serde::{Deserialize, Serialize};
 
 use super::params::{self, Params, Part, ProjectParam};
 use super::payload::Payload;
-use super::{ApiError, Code, wait};
+use super::wait::{self, MAX_AS};
+use super::{ApiError, Code};
+use crate::clock::Now;
 use crate::command::Command;
+use crate::draft::is_longer;
 use crate::hub::Hub;
 use crate::presence::Presence;
 use crate::state::{Inbox, State as Fold};
 
-/// Notifications acknowledged by number in one request.
+/// At most this many ids are acknowledged in one request.
 const MAX_IDS: usize = 1000;
 
 #[derive(Debug, Deserialize)]
@@ -29,13 +32,13 @@ pub(super) struct Inboxes {
     inboxes: Vec<InboxInfo>,
 }
 
-/// The notifications that a request took away.
+/// The ids of the dropped notifications.
 #[derive(Debug, Serialize)]
 pub(super) struct Dropped {
     dropped: Vec<Seq>,
 }
 
-/// What a reader has: a lease, or numbers.
+/// The body of an acknowledgement: a lease, ids, or both.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct AckBody {
@@ -44,7 +47,7 @@ pub(super) struct AckBody {
     by: Option<String>,
 }
 
-/// The inboxes of a project, or all, with who waits there.
+/// `GET /inboxes`: the inboxes of a project, or all, with their waiters.
 pub(super) async fn list(
     State(hub): State<Hub>,
     Params(params): Params<ListParams>,
@@ -57,6 +60,7 @@ pub(super) async fn list(
 
 fn infos(state: &Fold, presence: &Presence, project: Option<&ProjectName>) -> Vec<InboxInfo> {
     let empty = Inbox::default();
+    let now = Now::read();
     let mut waiters: HashMap<_, _> = presence
         .holders()
         .filter(|(of, ..)| project.is_none_or(|project| project == *of))
@@ -66,11 +70,14 @@ fn infos(state: &Fold, presence: &Presence, project: Option<&ProjectName>) -> Ve
         .inboxes(project)
         .map(|(project, name, inbox)| {
             let mut info = info(presence, project, name, inbox);
+            let held = presence.held_back(state, (project, name), now);
+            info.held = held.map(|held| held.count);
+            info.held_until = held.map(|held| held.until);
             info.waiter = waiters.remove(&(project, name));
             info
         })
         .collect();
-    // Somebody may wait where nothing was ever put.
+    // A waiter may hold an inbox that never received a notification.
     infos.extend(
         waiters
             .into_iter()
@@ -79,6 +86,15 @@ fn infos(state: &Fold, presence: &Presence, project: Option<&ProjectName>) -> Ve
                 ..info(presence, project, name, &empty)
             }),
     );
+    for info in &mut infos {
+        let name = state.other_name(&info.project, &info.name);
+        info.session = name.map(str::to_owned);
+        if let Some(holder) = &mut info.waiter {
+            let session = holder.session.as_ref();
+            let name = session.and_then(|id| state.other_name(&info.project, id));
+            holder.session_name = name.map(str::to_owned);
+        }
+    }
     infos.sort_by(|a, b| (&a.project, &a.name).cmp(&(&b.project, &b.name)));
     infos
 }
@@ -92,11 +108,14 @@ fn info(presence: &Presence, project: &ProjectName, name: &InboxName, inbox: &In
         leased: presence.leased_count(project, name) as u64,
         oldest: oldest.map(|item| item.seq),
         oldest_ts: oldest.map(|item| item.ts),
+        held: None,
+        held_until: None,
+        session: None,
         waiter: None,
     }
 }
 
-/// Removes an inbox; what was pending there is dropped.
+/// `DELETE /inboxes/{inbox}`: removes an inbox and drops its pending notifications.
 pub(super) async fn close(
     State(hub): State<Hub>,
     Part(inbox): Part<InboxName>,
@@ -108,8 +127,8 @@ pub(super) async fn close(
     }))
 }
 
-/// Settles what a reader has: exactly what its lease covers, or exactly the numbers it names; with both, those of the
-/// lease, and the others are offered again at once.
+/// Acknowledges exactly the notifications of a lease, or exactly the given ids. With both, acknowledges those ids of
+/// the lease and offers its others again at once.
 pub(super) async fn ack(
     State(hub): State<Hub>,
     Part(inbox): Part<InboxName>,
@@ -117,6 +136,11 @@ pub(super) async fn ack(
     payload: Payload,
 ) -> Result<Json<Acked>, ApiError> {
     let body: AckBody = payload.json()?;
+    if body.by.as_ref().is_some_and(|by| is_longer(by, MAX_AS)) {
+        return Err(ApiError::invalid(format!(
+            "by has at most {MAX_AS} characters"
+        )));
+    }
     let acked = match (body.lease, body.ids) {
         (Some(lease), None) => wait::acknowledge(&hub, &lease).await?,
         (Some(lease), Some(ids)) => wait::acknowledge_some(&hub, &lease, &ids).await?,
@@ -135,8 +159,8 @@ pub(super) async fn ack(
     Ok(Json(Acked { acked }))
 }
 
-/// The numbers, ascending, once it is sure that each was put into this inbox. What retention has dropped from the log
-/// can no longer be checked; if it is not pending it is settled anyhow.
+/// Sorts the ids and checks that each was routed to this inbox. An id below the retention boundary cannot be checked;
+/// it counts as settled unless it is pending.
 async fn routed(
     hub: &Hub,
     project: &ProjectName,
@@ -177,8 +201,8 @@ pub(super) struct ResetParams {
     history: bool,
 }
 
-/// Empties a project: ends its waiters, drops what is pending, forgets what its sessions said, and with `history` shows
-/// nothing any more of what was said in it.
+/// `POST /projects/{project}/reset`: ends the project's waits, drops its pending notifications and forgets its
+/// sessions' state. With `history`, its earlier notifications are hidden too.
 pub(super) async fn reset(
     State(hub): State<Hub>,
     Part(project): Part<ProjectName>,
@@ -186,7 +210,7 @@ pub(super) async fn reset(
 ) -> Result<Json<Dropped>, ApiError> {
     let reset = Command::Reset { project, history };
     let mut dropped = hub.submit(reset).await?.settled;
-    // One that was pending in two inboxes was dropped in both.
+    // A notification that was pending in two inboxes was dropped from both.
     dropped.sort_unstable();
     dropped.dedup();
     Ok(Json(Dropped { dropped }))

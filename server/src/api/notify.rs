@@ -1,29 +1,30 @@
-//! `POST /notify`: somebody says something.
-
-use std::collections::HashMap;
+//! `POST /notify`: stores notifications.
 
 use axum::Json;
 use axum::extract::{FromRequest as _, Request, State};
 use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
-use hub_protocol::{Kind, Post, ProjectName, Published, PublishedBatch, Seq};
+use hub_protocol::{InboxName, Kind, Post, ProjectName, Published, PublishedBatch};
 use serde::Deserialize;
 
+use super::directory;
 use super::params::Params;
 use super::payload::{self, Payload};
+use super::requester::{Origin, Requester};
+use super::strict::Sound;
 use super::{ApiError, Code};
 use crate::command::{Command, Once};
 use crate::draft::{self, Context};
-use crate::hub::Hub;
+use crate::hub::{Hub, Rejected};
 use crate::writer::Done;
 
-/// Notifications in one request.
+/// At most this many notifications are stored in one request.
 const MAX_ITEMS: usize = 1000;
-/// Bytes of an Idempotency-Key.
+/// Longest Idempotency-Key, in bytes.
 const MAX_KEY: usize = 255;
 
-/// What a text body says of itself in the query string.
+/// The query: the fields of a text body, and the directory of any body.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct TextParams {
@@ -32,6 +33,8 @@ pub(super) struct TextParams {
     from: Option<String>,
     to: Option<String>,
     project: Option<String>,
+    /// The directory whose project is used for notifications that name no project.
+    cwd: Option<String>,
     priority: Option<String>,
     title: Option<String>,
     key: Option<String>,
@@ -41,30 +44,40 @@ pub(super) struct TextParams {
     ttl: Option<u64>,
 }
 
-/// What a request asks to store.
+/// The parsed body.
 enum Posts {
     One(Box<Post>),
     Batch(Vec<Post>),
 }
 
-/// Stores one notification (a JSON object, or text) or several (a JSON array, or NDJSON), all or none.
+/// Stores one notification (a JSON object or text) or several (a JSON array or NDJSON), all or none.
 pub(super) async fn notify(
     State(hub): State<Hub>,
-    Params(params): Params<TextParams>,
+    Params(mut params): Params<TextParams>,
     request: Request,
 ) -> Result<Response, ApiError> {
-    // Looked at in place: as an extractor of its own the headers would be cloned for every notification.
-    let (key, ndjson) = (once_key(request.headers())?, is_ndjson(request.headers()));
+    // Read from the request directly, because a header extractor would clone all headers for each request.
+    let key = once_key(request.headers())?;
+    let form = Form::of(request.headers());
+    let origin = Origin::of(request.extensions());
     let Payload(bytes) = Payload::from_request(request, &()).await?;
     let once = key.map(|key| Once::new(&key, &bytes));
-    let posts = parse(params, ndjson, &bytes)?;
+    let cwd = params.cwd.take();
+    let posts = parse(params, form, &bytes)?;
     let single = matches!(posts, Posts::One(_));
-    let mut posts = match posts {
+    let posts = match posts {
         Posts::One(post) => vec![*post],
         Posts::Batch(posts) => posts,
     };
-    place_answers(&hub, &mut posts).await?;
-    let context = Context::new(&hub);
+    let mut posts = place_answers(&hub, posts).await?;
+    if let Some(cwd) = cwd {
+        let project = directory::project(&cwd).await?;
+        let unplaced = |post: &&mut Post| post.project.is_none() && post.reply_to.is_none();
+        for post in posts.iter_mut().filter(unplaced) {
+            post.project = Some(project.clone());
+        }
+    }
+    let context = Context::new(&hub).by_person(is_person(&hub, origin, &posts).await?);
     let drafts: Vec<_> = posts
         .into_iter()
         .map(|post| draft::prepare(post, &context))
@@ -77,27 +90,30 @@ pub(super) async fn notify(
     Ok(answer(single, project, done))
 }
 
-/// An answer that names no project belongs to that of its question.
-async fn place_answers(hub: &Hub, posts: &mut [Post]) -> Result<(), ApiError> {
-    let is_answer = |post: &&mut Post| draft::kind_of(post) == Some(Kind::Answer);
-    let answers = posts.iter_mut().filter(is_answer);
-    let answers = answers.filter(|post| post.project.is_none());
-    let mut answers: Vec<(Seq, &mut Post)> = answers
-        .filter_map(|post| Some((post.reply_to?, post)))
-        .collect();
-    if answers.is_empty() {
-        return Ok(());
+/// Whether a person posts these. Checked only for answers and for posts as the person; an agent that posts as the
+/// person is refused.
+async fn is_person(hub: &Hub, origin: Origin, posts: &[Post]) -> Result<bool, ApiError> {
+    let senders = || posts.iter().filter_map(|post| post.from.as_ref());
+    let answers = posts
+        .iter()
+        .any(|post| draft::kind_of(post) == Some(Kind::Answer));
+    let persons = senders().any(|from| from.as_str() == InboxName::PERSON);
+    if !answers && !persons {
+        return Ok(false);
     }
-    let ids: Vec<Seq> = answers.iter().map(|(id, _)| *id).collect();
-    let asked = hub.query(move |state, _| {
-        let project = |id| Some((id, state.question(id)?.project.clone()));
-        ids.into_iter().filter_map(project).collect()
-    });
-    let asked: HashMap<Seq, ProjectName> = asked.await?;
-    for (id, post) in &mut answers {
-        post.project = asked.get(id).cloned();
+    Ok(origin.speaks_as(hub, senders()).await? == Requester::Person)
+}
+
+/// Turns each reply to an open question into its answer, in the question's project.
+pub(crate) async fn place_answers(hub: &Hub, mut posts: Vec<Post>) -> Result<Vec<Post>, Rejected> {
+    if posts.iter().all(|post| post.reply_to.is_none()) {
+        return Ok(posts);
     }
-    Ok(())
+    hub.query(move |state, _| {
+        state.place_answers(&mut posts);
+        posts
+    })
+    .await
 }
 
 fn answer(single: bool, project: ProjectName, done: Done) -> Response {
@@ -138,37 +154,65 @@ fn answer(single: bool, project: ProjectName, done: Done) -> Response {
     }
 }
 
-fn is_ndjson(headers: &HeaderMap) -> bool {
-    headers
-        .get(CONTENT_TYPE)
-        .is_some_and(|kind| kind.as_bytes().starts_with(b"application/x-ndjson"))
+/// The body formats that a content type can demand.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Json,
+    Lines,
+    /// Any other content type; the body decides. curl sends text as `application/x-www-form-urlencoded`.
+    Any,
 }
 
-fn parse(params: TextParams, ndjson: bool, bytes: &[u8]) -> Result<Posts, ApiError> {
+impl Form {
+    fn of(headers: &HeaderMap) -> Self {
+        let essence = headers.get(CONTENT_TYPE).map_or(&b""[..], |kind| {
+            let kind = kind.as_bytes().split(|byte| *byte == b';').next();
+            kind.unwrap_or_default().trim_ascii()
+        });
+        if essence.eq_ignore_ascii_case(b"application/json") {
+            Self::Json
+        } else if essence.eq_ignore_ascii_case(b"application/x-ndjson") {
+            Self::Lines
+        } else {
+            Self::Any
+        }
+    }
+}
+
+fn parse(params: TextParams, form: Form, bytes: &[u8]) -> Result<Posts, ApiError> {
     match bytes.iter().find(|byte| !byte.is_ascii_whitespace()) {
         None => Err(ApiError::invalid(
             "the body is empty: send a text, or JSON with msg",
         )),
         Some(b'[') => {
-            let posts: Vec<Post> =
-                serde_json::from_slice(bytes).map_err(|error| not_json(&error))?;
+            let Sound(posts) = serde_json::from_slice(bytes).map_err(|error| not_json(&error))?;
             bounded(posts).map(Posts::Batch)
         }
         Some(b'{') => {
-            let lines = serde_json::Deserializer::from_slice(bytes).into_iter::<Post>();
+            let lines = serde_json::Deserializer::from_slice(bytes).into_iter::<Sound<Post>>();
             let mut posts: Vec<Post> = lines
+                .map(|line| line.map(|Sound(post)| post))
                 .collect::<Result<_, _>>()
                 .map_err(|error| not_json(&error))?;
-            if posts.len() == 1 && !ndjson {
+            if posts.len() == 1 && form != Form::Lines {
                 return Ok(Posts::One(Box::new(posts.remove(0))));
             }
             bounded(posts).map(Posts::Batch)
         }
+        Some(_) if form != Form::Any => Err(no_object(bytes)),
         Some(_) => text(params, bytes).map(Box::new).map(Posts::One),
     }
 }
 
-/// A text may begin like JSON: who sent one is told how to send it.
+/// The error for a JSON body that is neither an object nor an array.
+fn no_object(bytes: &[u8]) -> ApiError {
+    match serde_json::from_slice::<serde::de::IgnoredAny>(bytes) {
+        Ok(_) => ApiError::invalid("what is sent as JSON is an object, or an array of objects"),
+        Err(error) => payload::bad_json(&error),
+    }
+}
+
+/// The error for broken JSON. A text may begin like JSON, so it explains how to send such a text.
 fn not_json(error: &serde_json::Error) -> ApiError {
     let told = payload::bad_json(error);
     if error.is_data() {
@@ -234,7 +278,7 @@ where
     .transpose()
 }
 
-/// The Idempotency-Key of a request.
+/// The request's Idempotency-Key, checked.
 pub(super) fn once_key(headers: &HeaderMap) -> Result<Option<String>, ApiError> {
     let mut keys = headers.get_all("idempotency-key").iter();
     let Some(key) = keys.next() else {

@@ -1,4 +1,4 @@
-//! Query strings and path parts, parsed into types that cannot be wrong.
+//! Extractors that parse query strings and path segments into valid types.
 
 use std::str::FromStr;
 use std::sync::Arc;
@@ -6,28 +6,31 @@ use std::sync::Arc;
 use axum::extract::{FromRequestParts, Query};
 use axum::http::request::Parts;
 use hub_protocol::{Cursor, InboxName, Kind, Priority, ProjectName, Seq};
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Deserializer, de::Error as _};
 
-use super::{ApiError, Code};
+use super::query::{self, list};
+use super::{ApiError, Code, strict};
 use crate::filter::Filter;
 use crate::journal::JournalError;
 use crate::log::{Event, Log};
 
-/// A query string; what it does not know is an error, so that a typing mistake is told.
+/// A query string. An unknown parameter is an error, so that a typing mistake is reported.
 pub(super) struct Params<T>(pub(super) T);
 
 impl<T: DeserializeOwned, S: Sync> FromRequestParts<S> for Params<T> {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
-        Query::<T>::try_from_uri(&parts.uri)
-            .map(|Query(params)| Self(params))
-            .map_err(|rejection| bad_query(&rejection.body_text()))
+        let Query(pairs) = Query::<Vec<(String, String)>>::try_from_uri(&parts.uri)
+            .map_err(|rejection| bad_query(&rejection.body_text()))?;
+        query::read(pairs)
+            .map(Self)
+            .map_err(|error| bad_query(&error.to_string()))
     }
 }
 
-/// What serde says of a query, under the code that it belongs to.
+/// Turns serde's message about a query into an error with the right code.
 fn bad_query(text: &str) -> ApiError {
     let detail = text
         .strip_prefix("Failed to deserialize query string: ")
@@ -37,10 +40,10 @@ fn bad_query(text: &str) -> ApiError {
         _ if detail.contains("unknown type") => Code::UnknownType,
         _ => Code::Invalid,
     };
-    ApiError::new(code, detail)
+    ApiError::new(code, strict::in_words(detail))
 }
 
-/// A path part, percent-decoded.
+/// A percent-decoded path segment.
 pub(super) struct Part<T>(pub(super) T);
 
 impl<T, S> FromRequestParts<S> for Part<T>
@@ -58,11 +61,11 @@ where
                 .map_err(|rejection| ApiError::new(Code::Malformed, rejection.body_text()))?;
         text.parse()
             .map(Self)
-            .map_err(|error: T::Err| ApiError::invalid(error))
+            .map_err(|error: T::Err| ApiError::invalid(strict::in_words(&error.to_string())))
     }
 }
 
-/// The parts of a [`Filter`] in a query string.
+/// The fields of a [`Filter`] in a query string.
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct FilterParams {
     project: Option<ProjectName>,
@@ -88,7 +91,7 @@ impl From<FilterParams> for Filter {
     }
 }
 
-/// The project of a request that names none is `default`.
+/// The `project` parameter; `default` if it is missing.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ProjectParam {
@@ -96,21 +99,7 @@ pub(super) struct ProjectParam {
     pub(super) project: ProjectName,
 }
 
-/// Reads `a,b,c`.
-pub(super) fn list<'de, D, T>(deserializer: D) -> Result<Option<Vec<T>>, D::Error>
-where
-    D: Deserializer<'de>,
-    T: FromStr,
-    T::Err: std::fmt::Display,
-{
-    let text = String::deserialize(deserializer)?;
-    text.split(',')
-        .map(|part| part.trim().parse().map_err(D::Error::custom))
-        .collect::<Result<_, _>>()
-        .map(Some)
-}
-
-/// Reads a place in this log; 400 where it is malformed, 422 where it belongs to another journal or is ahead.
+/// Parses a cursor into this log; 400 if it is malformed, 422 if it belongs to another log or is past the head.
 pub(super) fn cursor(text: Option<&str>, log: &Log) -> Result<Option<Seq>, ApiError> {
     let Some(text) = text else { return Ok(None) };
     let cursor: Cursor = text
@@ -128,7 +117,7 @@ pub(super) fn cursor(text: Option<&str>, log: &Log) -> Result<Option<Seq>, ApiEr
     Ok(Some(cursor.seq))
 }
 
-/// An event of the log: from memory at once, from disk on a thread that may block.
+/// The event with number `seq`: from the ring if it is there, otherwise read from disk on a blocking thread.
 pub(super) async fn stored(log: &Arc<Log>, seq: Seq) -> Result<Option<Arc<Event>>, ApiError> {
     if let Some(events) = log.recent(seq.saturating_sub(1), 1) {
         return Ok(events.into_iter().next().filter(|event| event.seq() == seq));
@@ -137,7 +126,7 @@ pub(super) async fn stored(log: &Arc<Log>, seq: Seq) -> Result<Option<Arc<Event>
     blocking(move || log.get(seq)).await
 }
 
-/// Runs what reads the disk on a thread that may block.
+/// Runs a disk read on a blocking thread.
 pub(super) async fn blocking<T: Send + 'static>(
     read: impl FnOnce() -> Result<T, JournalError> + Send + 'static,
 ) -> Result<T, ApiError> {

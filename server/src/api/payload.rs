@@ -1,4 +1,4 @@
-//! The body of a request, read whole.
+//! Request bodies, read completely.
 
 use std::error::Error;
 use std::io;
@@ -12,12 +12,13 @@ use http_body_util::BodyExt as _;
 use serde::de::DeserializeOwned;
 
 use super::error::{ApiError, Code};
+use super::strict::{self, Sound};
 
 /// The largest body, in bytes.
 pub const MAX_BODY_BYTES: usize = 1024 * 1024;
 
-/// A body of at most [`MAX_BODY_BYTES`], complete, neither compressed nor in another charset than UTF-8. What it holds
-/// the handler finds out.
+/// A complete body of at most [`MAX_BODY_BYTES`], not compressed and not in a charset other than UTF-8. The handler
+/// validates its bytes.
 #[derive(Debug, Clone)]
 pub struct Payload(pub Bytes);
 
@@ -25,9 +26,16 @@ impl<S: Sync> FromRequest<S> for Payload {
     type Rejection = ApiError;
 
     async fn from_request(request: Request, _: &S) -> Result<Self, ApiError> {
+        Self::read(request, MAX_BODY_BYTES).await
+    }
+}
+
+impl Payload {
+    /// Reads the body of `request`, at most `limit` bytes.
+    pub(super) async fn read(request: Request, limit: usize) -> Result<Self, ApiError> {
         let declared = request.headers().get(CONTENT_LENGTH);
         let declared = declared.and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
-        if declared.is_some_and(|length| length > MAX_BODY_BYTES as u64) {
+        if declared.is_some_and(|length| length > limit as u64) {
             return Err(Code::PayloadTooLarge.into());
         }
         check_form(request.headers())?;
@@ -38,7 +46,7 @@ impl<S: Sync> FromRequest<S> for Payload {
             let Ok(data) = frame.into_data() else {
                 continue;
             };
-            if bytes.len() + data.len() > MAX_BODY_BYTES {
+            if bytes.len() + data.len() > limit {
                 return Err(Code::PayloadTooLarge.into());
             }
             if bytes.is_empty() && body.is_end_stream() {
@@ -72,7 +80,7 @@ fn check_form(headers: &HeaderMap) -> Result<(), ApiError> {
     Ok(())
 }
 
-/// Why a body ended early: its time was over, or the client broke off.
+/// The error for a body that ended early: a timeout, or a broken connection.
 fn interrupted(error: &axum::Error) -> ApiError {
     let mut cause: Option<&dyn Error> = Some(error);
     while let Some(error) = cause {
@@ -86,13 +94,15 @@ fn interrupted(error: &axum::Error) -> ApiError {
 }
 
 impl Payload {
-    /// The body as one JSON value, whatever its content type says.
+    /// Parses the body as one JSON value, whatever its content type.
     pub fn json<T: DeserializeOwned>(&self) -> Result<T, ApiError> {
-        serde_json::from_slice(&self.0).map_err(|error| bad_json(&error))
+        let Sound(value) = serde_json::from_slice(&self.0).map_err(|error| bad_json(&error))?;
+        Ok(value)
     }
 }
 
-/// Broken JSON is malformed; sound JSON that is not what the contract says is invalid.
+/// The error for a body that is not acceptable JSON: syntax errors are `malformed`, violations of the contract
+/// `invalid`.
 pub(super) fn bad_json(error: &serde_json::Error) -> ApiError {
     let text = error.to_string();
     let code = match error.classify() {
@@ -100,5 +110,5 @@ pub(super) fn bad_json(error: &serde_json::Error) -> ApiError {
         serde_json::error::Category::Data => Code::Invalid,
         _ => Code::Malformed,
     };
-    ApiError::new(code, text)
+    ApiError::new(code, strict::in_words(&text))
 }

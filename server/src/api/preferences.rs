@@ -1,4 +1,4 @@
-//! `/preferences`: what the person wants to be told, and when.
+//! `/preferences`: the notifications that the person wants to see, and when.
 
 use axum::Json;
 use axum::extract::State;
@@ -9,18 +9,18 @@ use super::payload::Payload;
 use crate::command::Command;
 use crate::hub::Hub;
 
-/// More is no choice that somebody made.
+/// No person makes this many choices by hand.
 const MAX_MUTES: usize = 1000;
-/// Bytes of JSON: they are one record, and go to every dashboard.
+/// Largest preferences in bytes of JSON, because they are one record and every dashboard receives them.
 const MAX_BYTES: usize = 64 * 1024;
 
-/// The preferences as they are.
+/// `GET /preferences`: the current preferences.
 pub(super) async fn get(State(hub): State<Hub>) -> Result<Json<Preferences>, ApiError> {
     let known = hub.query(|state, _| state.preferences().clone());
     Ok(Json(known.await?))
 }
 
-/// Replaces them.
+/// `PUT /preferences`: replaces all preferences.
 pub(super) async fn put(
     State(hub): State<Hub>,
     payload: Payload,
@@ -45,7 +45,7 @@ fn check(wanted: &Preferences) -> Result<(), ApiError> {
     Ok(())
 }
 
-/// Names the zone as the time zone database does, whatever its case.
+/// Checks the hours and normalizes the zone's name to the spelling of the time zone database.
 fn check_quiet(quiet: &mut Quiet) -> Result<(), ApiError> {
     if quiet.from == quiet.to {
         return Err(ApiError::invalid(

@@ -1,4 +1,4 @@
-//! Probes, metrics and the contract.
+//! Health probes, metrics and the API contract.
 
 use axum::extract::State;
 use axum::http::header::CONTENT_TYPE;
@@ -10,16 +10,22 @@ use crate::journal::Health;
 
 const CONTRACT: &str = include_str!("../../../openapi.yaml");
 
-/// The process lives.
+/// `GET /healthz`: the process is alive.
 pub(super) async fn healthz() -> Response {
     ([(CONTENT_TYPE, "application/json")], r#"{"status":"ok"}"#).into_response()
 }
 
-/// The writer answers and the storage is sound. The body says no more: anybody on this machine may ask.
+/// `GET /readyz`: the writer answers, the storage is healthy, and there is room to publish. The body has no details,
+/// because any user of this machine may ask.
 pub(super) async fn readyz(State(hub): State<Hub>) -> Result<Response, ApiError> {
     hub.query(|_, _| ()).await?;
-    if !matches!(hub.log().journal().health(), Health::Sound | Health::Full) {
-        return Err(Code::NotReady.into());
+    match hub.log().journal().health() {
+        Health::Sound => {}
+        Health::Full => {
+            let detail = "the disk is full: publishes are refused";
+            return Err(ApiError::new(Code::NotReady, detail));
+        }
+        Health::Corrupt { .. } | Health::Failed(_) => return Err(Code::NotReady.into()),
     }
     Ok((
         [(CONTENT_TYPE, "application/json")],
@@ -28,7 +34,7 @@ pub(super) async fn readyz(State(hub): State<Hub>) -> Result<Response, ApiError>
         .into_response())
 }
 
-/// What is counted, for Prometheus.
+/// `GET /metrics`: the metrics, in Prometheus' text format.
 pub(super) async fn metrics(State(hub): State<Hub>) -> Result<Response, ApiError> {
     let waiters = hub.query(|_, presence| presence.waiters()).await?;
     hub.metrics()
@@ -39,7 +45,7 @@ pub(super) async fn metrics(State(hub): State<Hub>) -> Result<Response, ApiError
     Ok(([(CONTENT_TYPE, kind)], hub.metrics().text()).into_response())
 }
 
-/// The contract of this API.
+/// `GET /openapi.yaml`: the contract of this API.
 pub(super) async fn openapi() -> Response {
     ([(CONTENT_TYPE, "application/yaml")], CONTRACT).into_response()
 }

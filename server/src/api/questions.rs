@@ -1,4 +1,4 @@
-//! `/questions`: what somebody must answer.
+//! `/questions`: questions and permission requests, and their answers.
 
 use std::time::Duration;
 
@@ -13,14 +13,15 @@ use tokio::time::Instant;
 
 use super::params::{self, Params, Part};
 use super::payload::Payload;
+use super::requester::{Origin, Requester};
 use super::{ApiError, Code};
 use crate::command::Command;
 use crate::draft::{self, Context};
 use crate::hub::Hub;
 use crate::presence::Presence;
-use crate::state::{Question as Asked, Reach, State as Fold};
+use crate::state::{Question as Asked, Reach, State as Fold, place_of};
 
-/// No question is waited for longer in one request, in seconds.
+/// Longest wait for a question in one request, in seconds.
 const MAX_TIMEOUT: u64 = 3600;
 
 #[derive(Debug, Deserialize)]
@@ -46,9 +47,11 @@ pub(super) struct GetParams {
     timeout: u64,
 }
 
-/// A question, and whether an answer to it reaches whoever asked.
+/// A question with what the fold knows of it, and whether an answer can reach its asker.
 struct Known {
     asked: Asked,
+    /// The name of the asker's session, if it differs from `from`.
+    name: Option<String>,
     deliverable: bool,
     place: Option<Place>,
 }
@@ -60,8 +63,10 @@ impl Known {
             Reach::Request => presence.is_held(id),
             Reach::Nowhere => false,
         };
+        let name = fold.other_name(&asked.project, &asked.from);
         Self {
             asked: asked.clone(),
+            name: name.map(str::to_owned),
             deliverable,
             place: if deliverable {
                 None
@@ -72,15 +77,10 @@ impl Known {
     }
 }
 
-/// Where the asker of a question is, as far as it told.
+/// The location of the asker's session, as far as the session reported it.
 fn place(fold: &Fold, asked: &Asked) -> Option<Place> {
     let key = fold.called(&asked.project, &asked.from);
-    let info = fold.session(&asked.project, key)?.info()?;
-    let place = Place {
-        host: info.host.clone(),
-        cwd: info.cwd.clone(),
-        pane: info.pane.clone(),
-    };
+    let place = place_of(fold.session(&asked.project, key)?.info()?);
     (place != Place::default()).then_some(place)
 }
 
@@ -89,7 +89,7 @@ pub(super) struct Questions {
     questions: Vec<Question>,
 }
 
-/// The questions of a project, or all, oldest first.
+/// `GET /questions`: the questions of a project, or all, oldest first.
 pub(super) async fn list(
     State(hub): State<Hub>,
     Params(ListParams { project, state }): Params<ListParams>,
@@ -103,7 +103,7 @@ pub(super) async fn list(
     });
     let mut questions = Vec::new();
     for (id, known) in found.await? {
-        // One whose text retention has dropped cannot be answered any more.
+        // A question whose text retention has dropped cannot be answered any more.
         if let Ok(question) = shown(&hub, id, known).await {
             questions.push(question);
         }
@@ -111,7 +111,7 @@ pub(super) async fn list(
     Ok(Json(Questions { questions }))
 }
 
-/// A question; with `timeout`, once it is settled, or as it stands then.
+/// `GET /questions/{id}`: one question; with `timeout`, waits until it is settled or the time is over.
 pub(super) async fn get(
     State(hub): State<Hub>,
     Part(id): Part<Seq>,
@@ -121,7 +121,7 @@ pub(super) async fn get(
     Ok(Json(question))
 }
 
-/// A question once it is settled, or as it stands after `patience`.
+/// A question as soon as it is settled, or its current state after `patience`.
 pub(super) async fn settled(hub: &Hub, id: Seq, patience: Duration) -> Result<Question, ApiError> {
     let _permit = hub.stream_permit()?;
     let deadline = Instant::now() + patience;
@@ -149,67 +149,77 @@ async fn known(hub: &Hub, id: Seq) -> Result<Known, ApiError> {
     known.ok_or_else(|| ApiError::new(Code::UnknownNotification, format!("no question {id}")))
 }
 
-/// Answers a question, once.
+/// `POST /questions/{id}/answer`: answers a question. Only the first answer is accepted.
 pub(super) async fn answer(
     State(hub): State<Hub>,
     Part(id): Part<Seq>,
+    origin: Origin,
     payload: Payload,
 ) -> Result<(StatusCode, Json<Question>), ApiError> {
     let body: AnswerPost = payload.json()?;
     let known = known(&hub, id).await?;
+    let from = who(body.session, body.by);
+    let requester = origin.speaks_as(&hub, std::iter::once(&from)).await?;
     let post = Post {
         msg: body.answer,
-        from: Some(who(body.session, body.by)),
+        from: Some(from),
         kind: Some(Kind::Answer),
         project: Some(known.asked.project),
         data: body.data,
         reply_to: Some(id),
         ..Post::default()
     };
-    let draft = draft::prepare(post, &Context::new(&hub))?;
+    let context = Context::new(&hub).by_person(requester == Requester::Person);
+    let draft = draft::prepare(post, &context)?;
     let drafts = vec![draft];
     hub.submit(Command::Notify { drafts, once: None }).await?;
-    // Whether it reached the asker was decided when it was given: by now nothing may be held for it any more.
+    // `deliverable` is from before the answer: storing the answer releases the held request.
     let answered = Known {
         asked: self::known(&hub, id).await?.asked,
+        name: known.name,
         deliverable: known.deliverable,
         place: known.place,
     };
     Ok((StatusCode::CREATED, Json(shown(&hub, id, answered).await?)))
 }
 
-/// Says that somebody is on it.
+/// `POST /questions/{id}/claim`: marks who works on the answer.
 pub(super) async fn claim(
     State(hub): State<Hub>,
     Part(id): Part<Seq>,
+    origin: Origin,
     payload: Payload,
 ) -> Result<Json<Question>, ApiError> {
-    change(&hub, id, &payload, |by| Command::Claim { id, by }).await
+    change(&hub, id, (origin, &payload), |by| Command::Claim { id, by }).await
 }
 
-/// Takes a question back.
+/// `POST /questions/{id}/withdraw`: withdraws a question.
 pub(super) async fn withdraw(
     State(hub): State<Hub>,
     Part(id): Part<Seq>,
+    origin: Origin,
     payload: Payload,
 ) -> Result<Json<Question>, ApiError> {
-    change(&hub, id, &payload, |by| Command::WithdrawQuestion {
-        id,
-        by,
+    change(&hub, id, (origin, &payload), |by| {
+        Command::WithdrawQuestion { id, by }
     })
     .await
 }
 
-/// Does what somebody asks about a question, and shows it as it is then.
+/// Submits a change of a question and returns the question after it.
 async fn change(
     hub: &Hub,
     id: Seq,
-    payload: &Payload,
+    (origin, payload): (Origin, &Payload),
     command: impl FnOnce(InboxName) -> Command,
 ) -> Result<Json<Question>, ApiError> {
     let body: ByPost = payload.json()?;
     known(hub, id).await?;
-    hub.submit(command(who(body.session, body.by))).await?;
+    let by = who(body.session, body.by);
+    if by.as_str() == InboxName::PERSON {
+        origin.speaks_as(hub, std::iter::once(&by)).await?;
+    }
+    hub.submit(command(by)).await?;
     let changed = known(hub, id).await?;
     Ok(Json(shown(hub, id, changed).await?))
 }
@@ -219,7 +229,7 @@ fn who(session: Option<InboxName>, by: Option<InboxName>) -> InboxName {
     session.or(by).unwrap_or_else(person)
 }
 
-/// A question with its text and its answer's, from the log.
+/// Adds the texts of the question and its answer, read from the log.
 async fn shown(hub: &Hub, id: Seq, known: Known) -> Result<Question, ApiError> {
     let said = notification(hub, id).await?;
     let asked = known.asked;
@@ -231,6 +241,7 @@ async fn shown(hub: &Hub, id: Seq, known: Known) -> Result<Question, ApiError> {
         id,
         project: asked.project,
         from: asked.from,
+        from_name: known.name,
         kind: asked.kind,
         ts: asked.ts,
         expires_at: asked.expires_at,

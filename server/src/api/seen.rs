@@ -1,4 +1,4 @@
-//! The person's marks: one set for the hub, undoable, without effect on inboxes.
+//! The person's read marks: one set for the whole hub, reversible, without effect on inboxes.
 
 use axum::Json;
 use axum::extract::State;
@@ -13,12 +13,11 @@ use crate::hub::Hub;
 
 const MAX_IDS: usize = 1000;
 
-/// Marks for many.
+/// The body of `POST /seen`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct SeenBody {
-    #[serde(default)]
-    ids: Vec<Seq>,
+    ids: Option<Vec<Seq>>,
     up_to: Option<Seq>,
     seen: bool,
 }
@@ -28,28 +27,34 @@ pub(super) struct SeenReply {
     seen: bool,
 }
 
-/// Marks one as seen.
+/// `PUT /notifications/{id}/seen`: marks one notification as read.
 pub(super) async fn mark(hub: State<Hub>, id: Part<Seq>) -> Result<Json<SeenReply>, ApiError> {
     set(&hub, vec![id.0], None, true).await
 }
 
-/// Takes the mark back.
+/// `DELETE /notifications/{id}/seen`: removes the mark.
 pub(super) async fn unmark(hub: State<Hub>, id: Part<Seq>) -> Result<Json<SeenReply>, ApiError> {
     set(&hub, vec![id.0], None, false).await
 }
 
-/// Marks many, or all up to one.
+/// `POST /seen`: marks the given notifications, or all up to one id.
 pub(super) async fn mark_many(
     hub: State<Hub>,
     payload: Payload,
 ) -> Result<Json<SeenReply>, ApiError> {
     let body: SeenBody = payload.json()?;
-    if body.ids.len() > MAX_IDS || (body.ids.is_empty() && body.up_to.is_none()) {
+    let ids = body.ids.as_ref().map(Vec::len);
+    let none = ids.is_none() && body.up_to.is_none();
+    if none || ids.is_some_and(|ids| !(1..=MAX_IDS).contains(&ids)) {
         return Err(ApiError::invalid(format!(
             "give 1 to {MAX_IDS} ids, or up_to"
         )));
     }
-    set(&hub, body.ids, body.up_to, body.seen).await
+    if body.up_to == Some(0) {
+        return Err(ApiError::invalid("up_to is at least 1"));
+    }
+    let ids = body.ids.unwrap_or_default();
+    set(&hub, ids, body.up_to, body.seen).await
 }
 
 async fn set(

@@ -1,4 +1,4 @@
-//! `/sessions`: who there is, what they do, and who listens for them.
+//! `/sessions`: the sessions, their states, and their listeners.
 
 use axum::Json;
 use axum::extract::{Path, State};
@@ -13,14 +13,17 @@ use super::params::{Params, Part, ProjectParam};
 use super::payload::Payload;
 use super::{ApiError, Code};
 use crate::command::{Command, Refusal};
+use crate::draft::is_longer;
 use crate::hub::Hub;
 use crate::presence::Presence;
 use crate::state::{Inbox, Session as Known, State as Fold};
 
-/// A session that works and says nothing for so many milliseconds is silent.
+/// A working session counts as silent after this many milliseconds without an event.
 const SILENT_MS: i64 = 10 * 60 * 1000;
-/// The longest that anything is expected within: a year, in seconds.
+/// The longest deadline of an expectation, in seconds: a year.
 const MAX_WITHIN: u64 = 366 * 24 * 3600;
+/// Longest text field of a session's registration, in characters.
+const MAX_TEXT: usize = 4096;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -46,6 +49,15 @@ pub(super) struct ListenParams {
     fresh: bool,
 }
 
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct EndParams {
+    #[serde(default)]
+    project: ProjectName,
+    #[serde(default)]
+    quiet: bool,
+}
+
 #[derive(Debug, Serialize)]
 pub(super) struct Sessions {
     sessions: Vec<Session>,
@@ -56,7 +68,7 @@ pub(super) struct Sources {
     sources: Vec<Source>,
 }
 
-/// The sessions of a project, or all; those that are over only on demand.
+/// `GET /sessions`: the sessions of a project, or all. Sessions that are over are included on demand only.
 pub(super) async fn list(
     State(hub): State<Hub>,
     Params(ListParams { project, all }): Params<ListParams>,
@@ -81,18 +93,18 @@ pub(super) async fn get(
     Ok(Json(find(&hub, project, target).await?))
 }
 
-/// A session as it stands.
+/// Finds a session and returns its current state.
 async fn find(hub: &Hub, project: ProjectName, name: InboxName) -> Result<Session, ApiError> {
     let found = hub.query(move |state, presence| {
         let (project, key) = state.find_session(&project, &name)?;
         let session = state.session(&project, &key);
         Ok::<_, Refusal>(session.map(|it| shown(state, presence, (&project, &key), it)))
     });
-    // Whatever is found is known.
+    // `find_session` returns only the places of known sessions.
     found.await??.ok_or(Code::Internal.into())
 }
 
-/// Makes a session known, or more of it.
+/// `PUT /sessions/{target}`: registers a session, or updates its registration.
 pub(super) async fn register(
     State(hub): State<Hub>,
     Part(session): Part<InboxName>,
@@ -101,6 +113,10 @@ pub(super) async fn register(
 ) -> Result<(StatusCode, Json<Session>), ApiError> {
     let info: SessionInfo = payload.json()?;
     check(&info)?;
+    if session.is_reserved() {
+        let detail = format!("'{session}' is reserved: a session has a name of its own");
+        return Err(ApiError::invalid(detail));
+    }
     let (of, id) = (project.clone(), session.clone());
     let known = hub
         .query(move |state, _| state.session(&of, state.called(&of, &id)).is_some())
@@ -131,32 +147,33 @@ fn check(info: &SessionInfo) -> Result<(), ApiError> {
     ];
     let boot_id = info.process.as_ref().map(|it| &it.boot_id);
     let texts = texts.into_iter().chain(boot_id).flatten();
-    let long = texts.into_iter().any(|text| text.len() > 4096);
+    let long = texts.into_iter().any(|text| is_longer(text, MAX_TEXT));
     let metadata = info.metadata.as_ref().map_or(0, |it| it.to_string().len());
     if long || metadata > 16 * 1024 {
         return Err(ApiError::invalid(
-            "a session's texts have at most 4 KiB each, its metadata 16 KiB",
+            "a session's texts have at most 4,096 characters each, its metadata 16 KiB",
         ));
     }
     Ok(())
 }
 
-/// Ends a session.
+/// `DELETE /sessions/{target}`: ends a session.
 pub(super) async fn end(
     State(hub): State<Hub>,
     Part(session): Part<InboxName>,
-    Params(ProjectParam { project }): Params<ProjectParam>,
+    Params(EndParams { project, quiet }): Params<EndParams>,
 ) -> Result<Json<Session>, ApiError> {
     let command = Command::End {
         project: project.clone(),
         session: session.clone(),
         gone: false,
+        quiet,
     };
     hub.submit(command).await?;
     Ok(Json(find(&hub, project, session).await?))
 }
 
-/// Makes a session its project's primary.
+/// `POST /sessions/{target}/primary`: makes a session its project's primary.
 pub(super) async fn take_primary(
     State(hub): State<Hub>,
     Part(session): Part<InboxName>,
@@ -170,7 +187,7 @@ pub(super) async fn take_primary(
     Ok(Json(find(&hub, project, session).await?))
 }
 
-/// Tells `caller` of the next stop of `target`.
+/// `PUT /sessions/{target}/listeners/{caller}`: notifies `caller` of the next stop of `target`.
 pub(super) async fn listen(
     State(hub): State<Hub>,
     Path((target, caller)): Path<(String, String)>,
@@ -194,10 +211,14 @@ pub(super) async fn listen(
     };
     let fired = !hub.submit(command).await?.ids.is_empty();
     let (of, to) = (project, target.clone());
-    let after = hub.query(move |state, _| listening(state, &of, &to, &caller));
-    let (_, state) = after.await?;
+    let after = hub.query(move |state, _| {
+        let (_, doing) = listening(state, &of, &to, &caller);
+        (doing, state.other_name(&of, &to).map(str::to_owned))
+    });
+    let (state, target_name) = after.await?;
     let answer = Listening {
         target,
+        target_name,
         created: !known,
         fired,
         state,
@@ -210,7 +231,7 @@ pub(super) async fn listen(
     Ok((status, Json(answer)))
 }
 
-/// What was meant by a target's name; with a deadline it need not be known.
+/// Resolves a target's name. A target that may be new is not matched as the beginning of another session's name.
 async fn target_of(
     hub: &Hub,
     project: &ProjectName,
@@ -218,14 +239,16 @@ async fn target_of(
     may_be_new: bool,
 ) -> Result<InboxName, ApiError> {
     let project = project.clone();
-    let found = hub.query(move |state, _| match state.find_session(&project, &name) {
-        Err(_) if may_be_new => Ok(name),
-        found => found.map(|(_, key)| key),
+    let found = hub.query(move |state, _| {
+        if may_be_new {
+            return Ok(state.called(&project, &name).clone());
+        }
+        state.find_session(&project, &name).map(|(_, key)| key)
     });
     Ok(found.await??)
 }
 
-/// Whether somebody listens, and what the target does.
+/// Whether `caller` listens to the target, and the target's state.
 fn listening(
     state: &Fold,
     project: &ProjectName,
@@ -233,12 +256,13 @@ fn listening(
     caller: &InboxName,
 ) -> (bool, Option<SessionState>) {
     let caller = state.called(project, caller);
-    let open = state.listeners(project, target).any(|(by, _)| by == caller);
+    let mut listeners = state.listeners(project, target);
+    let open = listeners.any(|(by, _)| state.called(project, by) == caller);
     let doing = state.session(project, target).and_then(|it| it.state);
     (open, doing)
 }
 
-/// Does not tell it.
+/// `DELETE /sessions/{target}/listeners/{caller}`: removes the listener.
 pub(super) async fn unlisten(
     State(hub): State<Hub>,
     Path((target, caller)): Path<(String, String)>,
@@ -263,7 +287,7 @@ fn name(text: &str) -> Result<InboxName, ApiError> {
     text.parse().map_err(ApiError::invalid)
 }
 
-/// Senders that are no sessions: those who said something, but never what they do.
+/// `GET /sources`: senders that are not sessions, because they never reported a state.
 pub(super) async fn sources(
     State(hub): State<Hub>,
     Params(SourceParams { project }): Params<SourceParams>,
@@ -274,7 +298,7 @@ pub(super) async fn sources(
     Ok(Json(Sources { sources }))
 }
 
-/// A session as it is shown.
+/// The session as the API shows it.
 fn shown(
     state: &Fold,
     presence: &Presence,
@@ -299,9 +323,9 @@ fn shown(
         aliases: session
             .registered
             .as_ref()
-            .map(|it| it.aliases.clone())
+            .map(|it| it.other_names().cloned().collect())
             .unwrap_or_default(),
-        name: session.name().unwrap_or(key.as_str()).to_owned(),
+        name: session.shown_name().unwrap_or(key.as_str()).to_owned(),
         project: project.clone(),
         info: SessionInfo { name: None, ..info },
         primary: state.primary(project) == Some(key),

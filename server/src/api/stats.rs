@@ -1,4 +1,4 @@
-//! `GET /stats`: what the last minutes were like, from the log's tail.
+//! `GET /stats`: counts and durations of the last minutes, computed from the log's tail.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,15 +19,15 @@ use crate::stats::{Minute, Spread, Tally};
 
 const DEFAULT_MINUTES: usize = 60;
 const MAX_MINUTES: usize = 24 * 60;
-/// Records looked at in one request, at most.
+/// Limit of records read in one request.
 const MAX_RECORDS: u64 = 200_000;
-/// How far the look for the window's beginning goes back at once.
+/// Step in records of the backward search for the window's first record.
 const STEP: u64 = 4096;
-/// Bytes of records that tell whether the window reaches a place.
+/// Bytes read at a position to determine whether the window includes it.
 const PROBE_BYTES: usize = 4096;
-/// The last wakes that are told one by one.
+/// At most this many of the last wakes are listed individually.
 const RECENT: usize = 100;
-/// Whoever asked and did not say what it is.
+/// The agent name for askers that reported none.
 const UNKNOWN: &str = "unknown";
 
 #[derive(Debug, Deserialize)]
@@ -36,7 +36,7 @@ pub(super) struct StatsParams {
     minutes: Option<usize>,
 }
 
-/// What the last minutes were like.
+/// The answer: counts and durations of the last minutes.
 #[derive(Debug, Serialize)]
 pub(super) struct Stats {
     from: Timestamp,
@@ -48,7 +48,7 @@ pub(super) struct Stats {
     partial: bool,
 }
 
-/// From asked to answered, by what kind of agent asked.
+/// Times from question to answer, for one kind of agent.
 #[derive(Debug, Serialize)]
 struct Answers {
     agent: String,
@@ -56,14 +56,14 @@ struct Answers {
     spread: Spread,
 }
 
-/// What waits for an answer for longest.
+/// The question that has been open for longest.
 #[derive(Debug, Serialize)]
 struct Open {
     id: Seq,
     ts: Timestamp,
 }
 
-/// From a notification to the acknowledgement of a reader that was waiting for it.
+/// Times from a notification to its acknowledgement by a reader that was waiting for it.
 #[derive(Debug, Serialize)]
 struct Wakes {
     #[serde(flatten)]
@@ -77,7 +77,7 @@ struct Wake {
     ms: u64,
 }
 
-/// Counts and times of the last minutes.
+/// `GET /stats`: counts and durations of the last minutes.
 pub(super) async fn stats(
     State(hub): State<Hub>,
     Params(StatsParams { minutes }): Params<StatsParams>,
@@ -94,7 +94,7 @@ pub(super) async fn stats(
     Ok(Json(stats.await?))
 }
 
-/// Folds the part of the log that lies in the window, and says whether some of it is missing.
+/// Folds the window's part of the log; also returns whether some of it is missing.
 fn read(log: &Log, mut tally: Tally) -> Result<(Tally, bool), JournalError> {
     let head = log.head();
     let (start, cut) = beginning(log, head, tally.from())?;
@@ -112,7 +112,8 @@ fn read(log: &Log, mut tally: Tally) -> Result<(Tally, bool), JournalError> {
     Ok((tally, cut))
 }
 
-/// A place at or before the first record of the window, and whether the window begins before what is looked at.
+/// A position at or before the window's first record, and whether the window may begin before the records that are
+/// read.
 fn beginning(log: &Log, head: Seq, from: Timestamp) -> Result<(Seq, bool), JournalError> {
     let first = log.earliest().max((head + 1).saturating_sub(MAX_RECORDS));
     let mut start = head + 1;
@@ -125,7 +126,7 @@ fn beginning(log: &Log, head: Seq, from: Timestamp) -> Result<(Seq, bool), Journ
     Ok((start, start > 1))
 }
 
-/// Whether something about this place is of the window. What tells no time may be.
+/// Whether a record after this position may be in the window. A record without a time counts as inside.
 fn is_within(log: &Log, place: Seq, from: Timestamp) -> Result<bool, JournalError> {
     let events = log.read(place - 1, PROBE_BYTES)?;
     let mut records = events.iter().filter_map(|event| event.record());

@@ -1,4 +1,4 @@
-//! `GET /wait`: the long poll that wakes whoever waits.
+//! `GET /wait`: the long poll that delivers notifications to a waiter.
 
 use std::time::{Duration, Instant};
 
@@ -10,30 +10,31 @@ use hub_protocol::{InboxName, Kind, Priority, ProjectName, Seq, Way};
 use serde::Deserialize;
 
 use super::params::{self, Params};
-use super::{ApiError, Code};
+use super::{ApiError, Code, lost, query};
 use crate::clock::Now;
 use crate::command::Command;
+use crate::draft::is_longer;
 use crate::filter::Filter;
 use crate::hub::Hub;
 use crate::lease::Claim;
 use crate::log::Log;
-use crate::presence::{Barrier, Batch, MAX_BYTES, Outcome, WaitSpec};
+use crate::presence::{Barrier, Batch, HeldBack, MAX_BYTES, Outcome, WaitSpec};
 
-/// How long a wait lasts that does not say: below the ten minutes after which agents' tools end a command.
+/// Default timeout in seconds: shorter than the ten minutes after which agents' tools end a command.
 const DEFAULT_TIMEOUT: u64 = 570;
-/// No wait lasts longer.
+/// Longest timeout, in seconds.
 const MAX_TIMEOUT: u64 = 24 * 3600;
 const MAX_SETTLE_MS: u64 = 5000;
-/// Inboxes of one waiter, sessions of one barrier.
+/// Limit of inboxes for one waiter, and of sessions for one barrier.
 const MAX_NAMES: usize = 64;
-/// Bytes of a waiter's name.
-const MAX_AS: usize = 128;
+/// Longest name of a waiter, in characters.
+pub(super) const MAX_AS: usize = 128;
 
-/// What a waiter asks for.
+/// The query of a wait.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct WaitParams {
-    #[serde(default, deserialize_with = "params::list")]
+    #[serde(default, deserialize_with = "query::list")]
     inbox: Option<Vec<InboxName>>,
     #[serde(default)]
     project: ProjectName,
@@ -44,12 +45,14 @@ pub(super) struct WaitParams {
     timeout: Option<u64>,
     #[serde(default)]
     settle: u64,
-    #[serde(default, deserialize_with = "params::list")]
+    #[serde(default, deserialize_with = "query::list")]
     types: Option<Vec<Kind>>,
     from: Option<InboxName>,
     min_priority: Option<Priority>,
-    #[serde(default, deserialize_with = "params::list")]
+    #[serde(default, deserialize_with = "query::list")]
     all: Option<Vec<InboxName>>,
+    #[serde(default, deserialize_with = "query::list")]
+    any: Option<Vec<InboxName>>,
     count: Option<usize>,
     since: Option<String>,
     ack: Option<String>,
@@ -57,7 +60,7 @@ pub(super) struct WaitParams {
     takeover: bool,
 }
 
-/// Answers when something is there for the waiter, or with 204 when the time is over.
+/// Answers with a batch as soon as the waiter's condition is met, or with 204 at the timeout.
 pub(super) async fn wait(
     State(hub): State<Hub>,
     Params(mut params): Params<WaitParams>,
@@ -74,6 +77,8 @@ pub(super) async fn wait(
     match hub.wait(spec).await? {
         Outcome::Batch(batch) => reply(&hub, batch).await,
         Outcome::Empty => Ok(StatusCode::NO_CONTENT.into_response()),
+        Outcome::HeldBack(held) => Ok(held_back(held)),
+        Outcome::Reset => Err(Code::ProjectReset.into()),
         Outcome::TakenOver => Err(Code::TakenOver.into()),
         Outcome::Held { inbox, holder } => {
             let who = holder.name.as_deref().unwrap_or("a waiter without a name");
@@ -85,13 +90,28 @@ pub(super) async fn wait(
     }
 }
 
-/// Settles what a lease covers. Doing it twice is fine.
+/// Refuses HEAD: a HEAD request would lease notifications and drop them with the body.
+#[allow(clippy::unused_async)] // a handler
+pub(super) async fn head() -> impl IntoResponse {
+    (StatusCode::METHOD_NOT_ALLOWED, [(header::ALLOW, "GET")])
+}
+
+/// The answer to a timeout while a wake limit holds notifications back: 204, with their count in headers.
+fn held_back(held: HeldBack) -> Response {
+    let fields = [
+        ("hub-held", held.count.to_string()),
+        ("hub-held-until", held.until.to_string()),
+    ];
+    (StatusCode::NO_CONTENT, fields).into_response()
+}
+
+/// Acknowledges all notifications of a lease. Idempotent.
 pub(super) async fn acknowledge(hub: &Hub, lease: &str) -> Result<Vec<Seq>, ApiError> {
     let claim = verified(hub, lease)?;
     settle(hub, claim).await
 }
 
-/// Settles some of what a lease covers, and gives the rest back.
+/// Acknowledges some notifications of a lease, and releases the others.
 pub(super) async fn acknowledge_some(
     hub: &Hub,
     lease: &str,
@@ -128,7 +148,8 @@ async fn settle(hub: &Hub, claim: Claim) -> Result<Vec<Seq>, ApiError> {
     Ok(hub.submit(command).await?.settled)
 }
 
-/// A waiter of a session's own hooks may come before the session itself is told: it has to come again.
+/// Refuses a rewake waiter whose session is not registered yet. It may arrive before the session's first hook event;
+/// then it has to retry.
 async fn demand_session(hub: &Hub, spec: &WaitSpec) -> Result<(), ApiError> {
     let Some(session) = spec.session.clone() else {
         return Err(ApiError::invalid("way=rewake is for a session"));
@@ -142,8 +163,10 @@ fn spec(params: WaitParams, log: &Log) -> Result<WaitSpec, ApiError> {
     let inboxes = params.inbox.unwrap_or_default();
     let timeout = params.timeout.unwrap_or(DEFAULT_TIMEOUT);
     let all = params.all.unwrap_or_default();
+    let any = params.any.unwrap_or_default();
+    let lists = [&inboxes, &all, &any];
     check(
-        inboxes.len() <= MAX_NAMES && all.len() <= MAX_NAMES,
+        lists.iter().all(|names| names.len() <= MAX_NAMES),
         format_args!("at most {MAX_NAMES} names"),
     )?;
     check(
@@ -155,15 +178,19 @@ fn spec(params: WaitParams, log: &Log) -> Result<WaitSpec, ApiError> {
         format_args!("settle is at most {MAX_SETTLE_MS} milliseconds"),
     )?;
     let sound_name = params.name.as_ref().is_none_or(|name| {
-        !name.is_empty() && name.len() <= MAX_AS && !name.chars().any(hub_protocol::is_unprintable)
+        !name.is_empty()
+            && !is_longer(name, MAX_AS)
+            && !name.chars().any(hub_protocol::is_unprintable)
     });
     check(
         sound_name,
-        format_args!("as has 1 to {MAX_AS} printable bytes"),
+        format_args!("as has 1 to {MAX_AS} printable characters"),
     )?;
     let since = params::cursor(params.since.as_deref(), log)?;
-    let barrier = (!all.is_empty() || params.count.is_some()).then(|| Barrier {
+    let named = !all.is_empty() || !any.is_empty();
+    let barrier = (named || params.count.is_some()).then(|| Barrier {
         all,
+        any,
         count: params.count.unwrap_or(0),
         since: since.unwrap_or(0),
     });
@@ -198,7 +225,7 @@ fn check(sound: bool, rule: std::fmt::Arguments<'_>) -> Result<(), ApiError> {
     }
 }
 
-/// What acknowledges a batch.
+/// The claim of a batch, which its lease token signs.
 pub(super) fn claim(hub: &Hub, batch: &Batch) -> Claim {
     Claim {
         epoch: hub.log().epoch(),
@@ -209,7 +236,7 @@ pub(super) fn claim(hub: &Hub, batch: &Batch) -> Claim {
     }
 }
 
-/// The answer, put together from the notifications' stored bytes.
+/// The answer, assembled from the notifications' stored bytes.
 async fn reply(hub: &Hub, batch: Batch) -> Result<Response, ApiError> {
     let lease = hub.leases().sign(&claim(hub, &batch));
     let mut json = Vec::with_capacity(512 * (batch.items.len() + 1));
@@ -218,10 +245,7 @@ async fn reply(hub: &Hub, batch: Batch) -> Result<Response, ApiError> {
         if n > 0 {
             json.push(b',');
         }
-        let stored = params::stored(hub.log(), item.location).await?;
-        let stored = stored
-            .and_then(|event| event.json())
-            .ok_or(Code::Internal)?;
+        let stored = lost::json(hub, &batch.project, item.id, item.location).await?;
         if item.redelivered {
             json.extend_from_slice(&stored[..stored.len() - 1]);
             json.extend_from_slice(b",\"redelivered\":true}");

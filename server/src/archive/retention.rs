@@ -1,4 +1,4 @@
-//! Dropping the log's old end.
+//! Retention: drops the oldest records of the log.
 
 use bytes::Bytes;
 use hub_protocol::{Seq, Timestamp};
@@ -6,28 +6,29 @@ use hub_protocol::{Seq, Timestamp};
 use super::{Archivist, CHUNK, RecoverError};
 use crate::command::Command;
 use crate::journal::snapshot::SnapshotError;
-use crate::journal::{Entry, JournalError};
+use crate::journal::{Entry, Health, JournalError};
 use crate::record::{Record, notification_json};
 
-/// One trim drops no more than this, so that what it carries stays a small commit.
+/// The most bytes that one trim drops, so that the notifications it carries stay a small commit.
 const STEP_BYTES: u64 = 4 << 20;
-/// The byte cap is undercut by this part of it, and the age by an hour: a trim is a record itself.
+/// A trim goes below the byte cap by this part of it, and starts when the oldest record exceeds the age by an hour.
+/// Each trim is a record itself, so trims must be rare.
 const SLACK: u64 = 16;
 const SLACK_MS: i64 = 60 * 60 * 1000;
-/// A trim that was not seen in the log for so long was refused or lost: ask again.
+/// The time after which a submitted trim that is not in the log counts as lost, and a new one is submitted.
 const PATIENCE_MS: i64 = 60_000;
-/// A record from further in the future than this has a time that somebody made up.
+/// A record further in the future than this has an invalid time.
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 
-/// What the log keeps.
+/// Which records the log keeps.
 #[derive(Debug, Clone, Copy)]
 pub struct Retention {
-    /// Records older than this are dropped; what is pending is carried over. In milliseconds.
+    /// The age in milliseconds above which records are dropped. Pending notifications are carried over.
     pub max_age_ms: i64,
-    /// Above so many bytes of records the oldest are dropped; what is pending is carried over as long as it is no more
-    /// than half of what is dropped, the rest is evicted.
+    /// The size in bytes above which the oldest records are dropped. Pending notifications are carried over, up to
+    /// half of the dropped bytes; the oldest ones beyond that are evicted.
     pub max_bytes: u64,
-    /// Nothing is dropped that a kept snapshot needs. Off only in tests.
+    /// Whether to keep the records that a kept snapshot needs. Off only in tests.
     #[doc(hidden)]
     pub after_snapshots: bool,
 }
@@ -42,7 +43,7 @@ impl Default for Retention {
     }
 }
 
-/// What to drop, and how much of it may be written again.
+/// The bound below which to drop, and how many bytes of notifications may be carried.
 #[derive(Debug, PartialEq, Eq)]
 struct Plan {
     below: Seq,
@@ -62,7 +63,8 @@ impl Archivist {
         {
             return Ok(());
         }
-        let Some(plan) = self.plan(now)? else {
+        // A trimmed record that still exists waits for a snapshot; another trim would not change that.
+        let Some(plan) = self.plan(now)?.filter(|plan| plan.below > trimmed) else {
             return Ok(());
         };
         let carried = self.carried(&plan)?;
@@ -75,11 +77,15 @@ impl Archivist {
         Ok(())
     }
 
-    /// Drops blocks below `bound`, whose record is in the log, unless a kept snapshot needs them; whether it did.
+    /// Drops blocks below `bound`, whose `Trimmed` record is in the log, unless a kept snapshot needs them. Returns
+    /// whether it dropped them.
     fn drop_below(&mut self, bound: Seq) -> Result<bool, RecoverError> {
         if self.parts.retention.after_snapshots && !self.is_covered(bound)? {
             if self.records_since > 0 {
-                self.save()?;
+                // On a full disk, only this snapshot allows blocks to be dropped.
+                self.save_now()?;
+            } else if self.parts.journal.health() == Health::Full {
+                self.trim_on(bound)?;
             }
             return Ok(false);
         }
@@ -94,7 +100,22 @@ impl Archivist {
         }
     }
 
-    /// Whether each of two snapshots can be built on without the records below `bound`.
+    /// Submits a trim of one more record. Blocks are dropped only after a second snapshot, and a snapshot needs a new
+    /// record; on a full disk, this trim may be the only new record.
+    fn trim_on(&mut self, bound: Seq) -> Result<(), RecoverError> {
+        let plan = Plan {
+            below: bound + 1,
+            carry_bytes: u64::MAX,
+        };
+        let carried = self.carried(&plan)?;
+        (self.parts.submit)(Command::Trim {
+            below: plan.below,
+            carried,
+        });
+        Ok(())
+    }
+
+    /// Whether both kept snapshots include all records below `bound`.
     fn is_covered(&self, bound: Seq) -> Result<bool, RecoverError> {
         let oldest = self
             .parts
@@ -124,7 +145,7 @@ impl Archivist {
         self.walk(by_size.min(STEP_BYTES), is_old)
     }
 
-    /// The bound after at least `by_size` bytes, and after what `is_old` beyond that.
+    /// Plans to drop at least `by_size` bytes, and further records as long as `is_old` is true.
     fn walk(
         &self,
         by_size: u64,
@@ -154,7 +175,8 @@ impl Archivist {
             .is_some_and(|until| now < until)
     }
 
-    /// What is still pending or to be answered below the bound, the newest first in line.
+    /// Returns the pending notifications and open questions below the bound, in order. The newest take precedence if
+    /// not all fit.
     fn carried(&self, plan: &Plan) -> Result<Vec<(Seq, Bytes)>, RecoverError> {
         let mut left = plan.carry_bytes;
         let mut carried = Vec::new();
@@ -166,7 +188,13 @@ impl Archivist {
             .into_iter()
             .rev()
         {
-            let json = self.json_at(location)?;
+            let Some(json) = self.json_at(location)? else {
+                tracing::warn!(
+                    id,
+                    "what is pending was lost with its record: it is evicted"
+                );
+                continue;
+            };
             let Some(rest) = left.checked_sub(json.len() as u64) else {
                 tracing::warn!(
                     id,
@@ -181,22 +209,24 @@ impl Archivist {
         Ok(carried)
     }
 
-    fn json_at(&self, location: Seq) -> Result<Bytes, RecoverError> {
+    /// Returns the JSON of the notification at `location`; `None` if its record is lost.
+    fn json_at(&self, location: Seq) -> Result<Option<Bytes>, RecoverError> {
         let found = self.parts.journal.read(location, 1)?;
         let entry = found.first().filter(|entry| entry.seq == location);
         let json = entry.and_then(|entry| {
             let json = notification_json(entry.kind, &entry.payload)?;
             Some(entry.payload.slice_ref(json))
         });
-        let missing = || JournalError::Corrupt {
-            at: location,
-            reason: "a pending notification is missing".into(),
-        };
-        Ok(json.ok_or_else(missing)?)
+        if json.is_none() && self.parts.journal.hole_at(location).is_none() {
+            let reason = "a pending notification is missing".into();
+            let at = location;
+            return Err(JournalError::Corrupt { at, reason }.into());
+        }
+        Ok(json)
     }
 }
 
-/// Whether a record is from before `time`. One that tells no time, or an impossible one, does not hold retention up.
+/// Whether a record is from before `time`. One without a time, or with an impossible one, must not stop retention.
 fn is_before(entry: &Entry, time: Timestamp, now: Timestamp) -> bool {
     let at = Record::decode(entry.kind, &entry.payload)
         .ok()

@@ -64,7 +64,7 @@ impl Hub {
         self.journal.append(&entries).unwrap();
     }
 
-    /// What the writer would do with a trim.
+    /// Does what the writer does with a submitted trim. Returns its bound and the carried ids.
     fn obey(&self) -> (Seq, Vec<Seq>) {
         let Command::Trim { below, carried } = self.commands.try_recv().unwrap() else {
             panic!("no trim")
@@ -121,7 +121,7 @@ fn settled(ids: std::ops::RangeInclusive<Seq>) -> Record {
 }
 
 #[test]
-fn a_snapshot_and_the_rest_of_the_log_are_the_whole_log() {
+fn a_snapshot_and_the_later_records_give_the_whole_fold() {
     let mut hub = hub(
         SnapshotsDue {
             records: 10,
@@ -154,7 +154,7 @@ fn snapshots_are_made_when_due() {
 }
 
 #[test]
-fn the_older_snapshot_serves_when_the_newer_is_broken() {
+fn the_older_snapshot_is_used_if_the_newer_is_broken() {
     let mut hub = hub(
         SnapshotsDue {
             records: 10,
@@ -172,7 +172,7 @@ fn the_older_snapshot_serves_when_the_newer_is_broken() {
 }
 
 #[test]
-fn what_is_old_is_dropped_and_what_is_pending_carried() {
+fn old_records_are_dropped_and_pending_notifications_carried() {
     let mut hub = hub(SnapshotsDue::default(), Retention::default());
     hub.append(&vec![said(NOW - 31 * DAY); 10]);
     hub.append(&[settled(1..=8)]);
@@ -182,7 +182,7 @@ fn what_is_old_is_dropped_and_what_is_pending_carried() {
 }
 
 #[test]
-fn the_text_of_an_open_question_is_carried_though_it_was_read() {
+fn an_open_question_that_was_read_is_carried() {
     let mut hub = hub(SnapshotsDue::default(), Retention::default());
     let mut question = said(NOW - 31 * DAY);
     if let Record::Notified(it) = &mut question {
@@ -196,7 +196,7 @@ fn the_text_of_an_open_question_is_carried_though_it_was_read() {
 }
 
 #[test]
-fn blocks_go_only_when_two_snapshots_do_without_them() {
+fn blocks_are_dropped_only_when_two_snapshots_include_them() {
     let mut hub = hub(SnapshotsDue::default(), Retention::default());
     hub.append(&vec![said(NOW - 31 * DAY); 10]);
     hub.append(&[said(NOW)]);
@@ -211,9 +211,9 @@ fn blocks_go_only_when_two_snapshots_do_without_them() {
     assert_eq!(hub.journal.earliest(), 11);
 }
 
-/// Removed fence: blocks dropped before their snapshot are a loss that the next start meets.
+/// Removed protection: blocks that are dropped before their snapshot exists are lost at the next start.
 #[test]
-fn without_the_order_of_snapshot_and_drop_a_crash_loses_the_fold() {
+fn without_snapshots_before_drops_a_crash_loses_the_fold() {
     for (after_snapshots, lost) in [(true, false), (false, true)] {
         let retention = Retention {
             after_snapshots,
@@ -225,13 +225,13 @@ fn without_the_order_of_snapshot_and_drop_a_crash_loses_the_fold() {
         hub.archivist.round().unwrap();
         hub.obey();
         hub.archivist.round().unwrap();
-        // The crash: no further round, no last snapshot.
+        // Crash here: no further round and no last snapshot.
         assert_eq!(hub.recovered().is_err(), lost);
     }
 }
 
 #[test]
-fn at_the_byte_cap_the_newest_pending_are_carried_and_the_oldest_left() {
+fn at_the_byte_cap_the_oldest_pending_notifications_are_not_carried() {
     let size = said(NOW).encode().1.len() as u64;
     let mut hub = hub(SnapshotsDue::default(), small(50 * size));
     hub.append(&vec![said(NOW); 60]);
@@ -242,7 +242,7 @@ fn at_the_byte_cap_the_newest_pending_are_carried_and_the_oldest_left() {
 }
 
 #[test]
-fn after_a_jump_of_the_clock_age_waits_a_day() {
+fn after_a_clock_jump_retention_by_age_pauses() {
     let mut hub = hub(SnapshotsDue::default(), Retention::default());
     hub.append(&vec![said(NOW - 31 * DAY); 10]);
     let moved = crate::record::ClockMoved {
@@ -255,7 +255,7 @@ fn after_a_jump_of_the_clock_age_waits_a_day() {
 }
 
 #[test]
-fn a_time_from_the_future_does_not_hold_retention_up() {
+fn a_record_from_the_future_does_not_stop_retention() {
     let mut hub = hub(SnapshotsDue::default(), Retention::default());
     hub.append(&[
         said(NOW - 31 * DAY),
@@ -269,7 +269,7 @@ fn a_time_from_the_future_does_not_hold_retention_up() {
 }
 
 #[test]
-fn one_trim_at_a_time_is_asked_for() {
+fn one_trim_is_submitted_at_a_time() {
     let mut hub = hub(SnapshotsDue::default(), Retention::default());
     hub.append(&vec![said(NOW - 31 * DAY); 10]);
     hub.append(&[said(NOW)]);
@@ -279,7 +279,7 @@ fn one_trim_at_a_time_is_asked_for() {
 }
 
 #[test]
-fn on_a_full_disk_nothing_is_saved() {
+fn on_a_full_disk_no_snapshot_is_saved() {
     for (health, saved) in [(Health::Sound, 3), (Health::Full, 0)] {
         let mut hub = hub(SnapshotsDue::default(), Retention::default());
         hub.append(&vec![said(NOW); 3]);
@@ -289,7 +289,7 @@ fn on_a_full_disk_nothing_is_saved() {
     }
 }
 
-/// A journal that says how it is.
+/// A journal with a fixed health.
 struct Ailing(Arc<MemoryJournal>, Health);
 
 impl Journal for Ailing {
@@ -331,7 +331,7 @@ impl Journal for Ailing {
 }
 
 #[test]
-fn the_thread_saves_what_it_read_when_it_ends() {
+fn the_thread_saves_a_snapshot_when_it_ends() {
     let hub = hub(SnapshotsDue::default(), Retention::default());
     hub.append(&vec![said(NOW); 3]);
     drop(Archive::spawn(hub.archivist.parts).unwrap());

@@ -1,13 +1,13 @@
-//! Sessions of this machine: when the process of one is gone, the hub is told; the worktree of each has status files.
+//! The bridge for local sessions: ends sessions whose process is gone, and watches status files in their worktrees.
 //!
-//! A number alone is given again to another process; with the time of its start and the boot it is not. No process
-//! outlives its machine's boot.
+//! The system reuses a process number, but not together with its start time and boot. No process outlives its machine's
+//! boot.
 
 use std::collections::HashSet;
-use std::path::Path;
+use std::path::PathBuf;
 use std::time::Duration;
 
-use hub_protocol::{InboxName, Process, ProjectName};
+use hub_protocol::{InboxName, Process, ProjectName, Timestamp};
 use tokio::time::MissedTickBehavior;
 use tokio_util::sync::CancellationToken;
 
@@ -16,30 +16,42 @@ use crate::command::Command;
 use crate::hub::Hub;
 use crate::state::Session;
 
-/// How often to look.
+/// Poll interval.
 const LOOK: Duration = Duration::from_secs(2);
 
-/// Looks after live sessions until `shutdown`.
+/// Checks live sessions until `shutdown`: periodically, and whenever a session begins.
 pub async fn watch(hub: &Hub, status_files: &StatusFiles, shutdown: &CancellationToken) {
     let boot_id = boot_id();
-    let mut watched = HashSet::new();
+    let mut known = HashSet::new();
     let mut looks = tokio::time::interval(LOOK);
     looks.set_missed_tick_behavior(MissedTickBehavior::Skip);
     loop {
         tokio::select! {
             () = shutdown.cancelled() => return,
             _ = looks.tick() => {}
+            () = hub.session_began() => {}
         }
-        for session in local_sessions(hub).await {
-            let worktree = session.cwd.map(|cwd| (session.project.clone(), cwd));
-            if let Some((project, cwd)) = worktree.filter(|it| watched.insert(it.clone())) {
-                status_files.watch_worktree(&project, Path::new(&cwd));
-            }
-            let process = session.process.zip(boot_id.as_deref());
-            let is_here = session.is_here;
-            if process.is_some_and(|(process, boot_id)| is_gone(&process, boot_id, is_here)) {
-                end(hub, session.project, session.key).await;
-            }
+        let local = local_sessions(hub).await;
+        let cwds: Vec<PathBuf> = local.iter().filter_map(|it| it.cwd.clone()).collect();
+        status_files.watch_worktrees(&cwds);
+        let before = std::mem::take(&mut known);
+        known.extend(local.iter().map(|it| (it.project.clone(), it.key.clone())));
+        if !known.is_subset(&before) {
+            // Read its status file now, because the session may have written it before it was registered.
+            status_files.look_again();
+        }
+        let gone = local.into_iter().filter(|session| {
+            let process = session.process.as_ref().zip(boot_id.as_deref());
+            process.is_some_and(|(process, boot_id)| is_gone(process, boot_id, session.is_here))
+        });
+        let gone: Vec<Local> = gone.collect();
+        if !gone.is_empty() {
+            // Store the session's last status before its end.
+            let cwds: Vec<PathBuf> = gone.iter().filter_map(|it| it.cwd.clone()).collect();
+            status_files.settle(&cwds).await;
+        }
+        for session in gone {
+            end(hub, session.project, session.key).await;
         }
     }
 }
@@ -49,6 +61,7 @@ async fn end(hub: &Hub, project: ProjectName, session: InboxName) {
         project,
         session,
         gone: true,
+        quiet: false,
     };
     if let Err(error) = hub.submit(command).await {
         tracing::warn!(%error, "a session whose process is gone could not be ended");
@@ -59,18 +72,15 @@ async fn end(hub: &Hub, project: ProjectName, session: InboxName) {
 struct Local {
     project: ProjectName,
     key: InboxName,
-    cwd: Option<String>,
+    cwd: Option<PathBuf>,
     process: Option<Process>,
-    /// Whether it says that this is its machine.
+    /// Whether the session named this machine as its host.
     is_here: bool,
 }
 
-/// A session that does not say where it runs may run here: its process tells.
+/// The live sessions of this machine. One without a host is included, because its process may show that it runs here.
 async fn local_sessions(hub: &Hub) -> Vec<Local> {
-    let host = rustix::system::uname()
-        .nodename()
-        .to_string_lossy()
-        .into_owned();
+    let host = host();
     let found = hub.query(move |state, _| {
         let alive = state.sessions(None).filter(|(_, _, it)| it.is_alive());
         let local = |(project, key, it): (&ProjectName, &InboxName, &Session)| {
@@ -79,7 +89,7 @@ async fn local_sessions(hub: &Hub) -> Vec<Local> {
             (!elsewhere).then(|| Local {
                 project: project.clone(),
                 key: key.clone(),
-                cwd: info.cwd.clone(),
+                cwd: info.cwd.as_ref().map(PathBuf::from),
                 process: info.process.clone(),
                 is_here: info.host.is_some(),
             })
@@ -89,9 +99,38 @@ async fn local_sessions(hub: &Hub) -> Vec<Local> {
     found.await.unwrap_or_default()
 }
 
-/// Whether a process of this machine is no more. Of another machine's nothing is known, nor of one that says too
-/// little. One of another boot was here before a reboot, and is gone, if its session says that it was here: those of
-/// another machine look the same.
+/// This machine's name.
+pub(super) fn host() -> String {
+    let name = rustix::system::uname();
+    name.nodename().to_string_lossy().into_owned()
+}
+
+/// Start time of a process of this boot; `None` if its start or boot is unknown.
+pub(super) fn began(process: &Process) -> Option<Timestamp> {
+    // USER_HZ, whose value is part of Linux's ABI.
+    const MILLIS_PER_TICK: i64 = 10;
+    let here = process.boot_id.is_some() && process.boot_id == boot_id();
+    let ticks = i64::try_from(process.started.filter(|_| here)?).ok()?;
+    let up = since_boot()?;
+    Some(Timestamp::now().plus_millis(ticks.checked_mul(MILLIS_PER_TICK)? - up))
+}
+
+/// Milliseconds since the machine booted, including suspended time.
+#[cfg(target_os = "linux")]
+fn since_boot() -> Option<i64> {
+    let up = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
+    up.tv_sec
+        .checked_mul(1000)?
+        .checked_add(up.tv_nsec / 1_000_000)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn since_boot() -> Option<i64> {
+    None
+}
+
+/// Whether a process of this machine has ended. The answer is no for a process with too few facts. One of another boot
+/// has ended with the reboot, but only if its session names this host: processes of other machines look the same.
 fn is_gone(process: &Process, boot_id: &str, is_here: bool) -> bool {
     match process.boot_id.as_deref() {
         Some(boot) if boot == boot_id => process
@@ -103,15 +142,15 @@ fn is_gone(process: &Process, boot_id: &str, is_here: bool) -> bool {
 }
 
 #[cfg(target_os = "linux")]
-fn boot_id() -> Option<String> {
+pub(super) fn boot_id() -> Option<String> {
     let id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
     Some(id.trim().to_owned())
 }
 
-/// Field 22 of `proc_pid_stat(5)`; the second field may hold anything and ends with the last parenthesis. A zombie has
-/// ended.
+/// Start time of a process: field 22 of `proc_pid_stat(5)`. The second field may contain anything and ends with the
+/// last parenthesis. A zombie counts as ended.
 #[cfg(target_os = "linux")]
-fn start_of(pid: u32) -> Option<u64> {
+pub(super) fn start_of(pid: u32) -> Option<u64> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
     if matches!(fields.next()?, "Z" | "X") {
@@ -121,12 +160,12 @@ fn start_of(pid: u32) -> Option<u64> {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn boot_id() -> Option<String> {
+pub(super) fn boot_id() -> Option<String> {
     None
 }
 
 #[cfg(not(target_os = "linux"))]
-fn start_of(_: u32) -> Option<u64> {
+pub(super) fn start_of(_: u32) -> Option<u64> {
     None
 }
 
@@ -136,7 +175,7 @@ mod tests {
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn a_process_is_gone_when_its_number_is_free_or_anothers() {
+    fn a_process_is_gone_when_its_number_is_free_or_reused() {
         let own = |started| Process {
             pid: std::process::id(),
             started,

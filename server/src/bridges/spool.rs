@@ -1,7 +1,7 @@
-//! The spool: what `hubctl` said while the hub was down, taken in from files.
+//! The spool: files in which `hubctl` stored notifications while the hub was down.
 //!
-//! A file is unlinked only after its notification is durable. A crash in between leaves it to be taken in again, and
-//! its Idempotency-Key tells that it was.
+//! A file is unlinked only after its notification is durable. After a crash in between, the file is submitted again,
+//! and its Idempotency-Key prevents a duplicate.
 
 use std::ffi::OsString;
 use std::fs::{self, DirBuilder, OpenOptions};
@@ -20,23 +20,23 @@ use tokio_util::sync::CancellationToken;
 
 use super::Verdict;
 
-/// The largest file that can be an item: the largest notification, and room for what JSON escapes.
+/// Largest file of an item in bytes: the largest notification, with room for JSON escapes.
 const MAX_FILE_BYTES: u64 = 1024 * 1024;
 
-/// How long to wait before what the hub could not take is offered again.
+/// Delay before a retry of items that could not be stored.
 const RETRY: Duration = Duration::from_secs(1);
 
-/// How often to look without having been told: a system may drop events, or have no watches left.
+/// Poll interval besides file system events, because a system may drop events or run out of watches.
 const LOOK: Duration = Duration::from_secs(30);
 
-/// What one look at the spool came to.
+/// The result of one pass over the spool.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Taken {
     /// Items that are durable now.
     pub stored: usize,
-    /// Files that were set aside.
+    /// Files that were moved to `rejected`.
     pub rejected: usize,
-    /// Whether the hub could not take everything.
+    /// Whether items remain that could not be stored.
     pub left: bool,
 }
 
@@ -47,7 +47,7 @@ pub struct Spool {
     rejected: PathBuf,
 }
 
-/// A file that is no item.
+/// Why a file is not a readable item.
 #[derive(Debug, thiserror::Error)]
 enum Unreadable {
     #[error("not a file of ours")]
@@ -61,12 +61,12 @@ enum Unreadable {
 }
 
 impl Unreadable {
-    /// What becomes of such a file: only what is wrong with itself counts against it, not a machine in need.
+    /// Sets the file aside only for faults of its own. After a fault of the machine, it is retried.
     fn verdict(&self) -> Verdict {
         if let Self::Io(error) = self
             && !matches!(
                 Errno::from_io_error(error),
-                // A link, a file that is closed to us, a socket, a bad place on the disk.
+                // A link, a file without permission, a socket, an unreadable disk block.
                 Some(Errno::LOOP | Errno::ACCESS | Errno::PERM | Errno::NXIO | Errno::IO)
             )
         {
@@ -78,7 +78,7 @@ impl Unreadable {
 }
 
 impl Spool {
-    /// The spool in `dir`, made if it does not exist; `dir` lies in a directory that is ours alone.
+    /// Opens the spool in `dir`, creating it if necessary. The parent directory must be private to this user.
     pub fn open(dir: &Path) -> io::Result<Self> {
         let rejected = dir.join("rejected");
         DirBuilder::new()
@@ -91,9 +91,9 @@ impl Spool {
         })
     }
 
-    /// Submits every item, oldest first, until one has to wait; what is stored is unlinked, what is refused or
-    /// unreadable is moved to `rejected`. What cannot be taken away holds nobody up: it is looked at again, and its key
-    /// tells whether it was stored.
+    /// Submits every item, oldest first, until one must be retried. A stored item is unlinked; a refused or unreadable
+    /// one is moved to `rejected`. A file that cannot be removed does not block the others: the next pass submits it
+    /// again, and its key prevents a duplicate.
     pub async fn take_in(&self, submit: &impl AsyncFn(SpoolItem) -> Verdict) -> io::Result<Taken> {
         let mut taken = Taken::default();
         for name in self.names()? {
@@ -124,7 +124,7 @@ impl Spool {
         Ok(taken)
     }
 
-    /// Takes in what comes, until `shutdown`.
+    /// Submits new items as they arrive, until `shutdown`.
     pub async fn watch(
         &self,
         submit: &impl AsyncFn(SpoolItem) -> Verdict,
@@ -133,7 +133,7 @@ impl Spool {
         let changed = Arc::new(Notify::new());
         let _watcher = self.watcher(Arc::clone(&changed));
         loop {
-            // The first look is for what came between the start and the watch.
+            // The first pass finds items that arrived before the watch was set.
             let pause = match self.take_in(submit).await {
                 Ok(Taken { left: false, .. }) => LOOK,
                 Ok(_) => RETRY,
@@ -150,10 +150,11 @@ impl Spool {
         }
     }
 
-    /// Tells `changed` of every change in the directory, while it is held; nothing where the system has no watches.
+    /// Notifies `changed` of every change in the directory while the watcher lives; `None` if the system has no
+    /// watches.
     fn watcher(&self, changed: Arc<Notify>) -> Option<impl Watcher + use<>> {
         let tell = move |event: notify::Result<notify::Event>| {
-            // Our own reading is no change.
+            // Ignore reads, because the spool's own passes cause them.
             if event.is_ok_and(|event| !event.kind.is_access()) {
                 changed.notify_one();
             }
@@ -169,7 +170,7 @@ impl Spool {
             .ok()
     }
 
-    /// Finished files, oldest first: a key begins with its time. A draft's name begins with a dot.
+    /// Names of the complete files, oldest first: a key begins with its time. A draft's name begins with a dot.
     fn names(&self) -> io::Result<Vec<OsString>> {
         let mut names = Vec::new();
         for entry in fs::read_dir(&self.dir)? {
@@ -215,7 +216,7 @@ mod tests {
     use super::*;
     use std::sync::Mutex;
 
-    /// A spool, and what was submitted from it.
+    /// A spool with the keys that were submitted from it.
     struct Place {
         dir: tempfile::TempDir,
         spool: Spool,
@@ -262,7 +263,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn items_are_stored_in_the_order_they_were_said_and_unlinked() {
+    async fn items_are_stored_in_order_and_unlinked() {
         let place = Place::new();
         for key in ["3", "1", "2"] {
             place.item(key);
@@ -274,7 +275,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_has_to_wait_stays_and_nothing_overtakes_it() {
+    async fn an_item_that_must_be_retried_stays_and_blocks_later_ones() {
         let place = Place::new();
         place.item("a");
         place.item("b");
@@ -284,7 +285,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_refused_or_no_item_is_set_aside_and_not_lost() {
+    async fn refused_and_broken_files_are_set_aside() {
         let place = Place::new();
         place.item("a");
         place.write("broken", "{");
@@ -301,7 +302,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_cannot_be_set_aside_holds_nobody_up() {
+    async fn a_file_that_cannot_be_set_aside_does_not_block_others() {
         let place = Place::new();
         fs::create_dir(place.file("0old")).unwrap();
         fs::create_dir(place.file("rejected/0old")).unwrap();
@@ -313,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn a_machine_in_need_is_no_reason_to_set_a_file_aside() {
+    fn a_fault_of_the_machine_does_not_set_a_file_aside() {
         let verdict = |errno: Errno| Unreadable::Io(errno.into()).verdict();
         for passing in [Errno::MFILE, Errno::NFILE, Errno::NOMEM] {
             assert_eq!(verdict(passing), Verdict::Later, "{passing}");
@@ -333,7 +334,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_comes_later_is_taken_in_when_it_comes() {
+    async fn the_watch_takes_new_items_in_as_they_arrive() {
         let place = Place::new();
         let (sender, mut receiver) = tokio::sync::mpsc::unbounded_channel();
         let shutdown = CancellationToken::new();
@@ -344,7 +345,7 @@ mod tests {
         let watched = place.spool.watch(&submit, &shutdown);
         let acted = async {
             for key in ["first", "second"] {
-                // Like hubctl: complete when it gets its name.
+                // As in hubctl: the file is complete before it gets its name.
                 place.write(".draft", &format!(r#"{{"v":1,"key":"{key}","post":{{}}}}"#));
                 fs::rename(place.file(".draft"), place.file(key)).unwrap();
                 assert_eq!(receiver.recv().await.unwrap(), key);

@@ -1,16 +1,16 @@
-//! Status files: what sessions write into a file of their own name, taken in when it changes.
+//! The bridge for status files: each session writes its state into a file named after it.
 //!
-//! `STATE_DIR/status/SESSION` is for whoever likes files; `WORKTREE/.hub/status/SESSION` for agents whose sandbox has no
-//! sockets and no other place to write. The log itself says what was taken in: after a restart a line counts only if
-//! the session said nothing since it was written.
+//! Files in `STATE_DIR/status/SESSION` serve any process that prefers files; `WORKTREE/.hub/status/SESSION` serves
+//! agents whose sandbox has no sockets and no other place to write. The bridge keeps no state on disk: after a restart
+//! a line counts only if its session has not reported a state since it was written, as the log shows.
+//!
+//! A worktree may lie on a file system that hangs, so each has its own thread, which nothing waits for.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use hub_protocol::ProjectName;
-use notify::{RecommendedWatcher, Watcher};
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use crate::hub::Hub;
@@ -19,155 +19,193 @@ mod directory;
 mod folder;
 mod seen;
 mod teller;
+mod tracked;
+mod watches;
+mod worktrees;
 
 use folder::Folder;
 use teller::Teller;
+use watches::Watches;
+use worktrees::{Asked, Place, Tree, Worktrees};
 
-/// Where the files are below the state directory.
+/// The directory of status files below the state directory.
 const BELOW_STATE: &[&str] = &["status"];
 
-/// Where they are below the top of a worktree.
+/// The directory of status files below the top of a worktree.
 const BELOW_WORKTREE: &[&str] = &[".hub", "status"];
 
-/// How long after a change to look: what several sessions write at once is taken in together, and of what one writes in
-/// a hurry the last.
+/// Delay from a change to the scan, so that one scan covers the writes of several sessions, and the last of several
+/// quick writes to one file.
 const DEBOUNCE: Duration = Duration::from_millis(100);
 
-/// How long to wait before what the hub could not take is offered again.
+/// Delay before a retry of lines that could not be stored.
 const RETRY: Duration = Duration::from_secs(1);
 
-/// How often to look without having been told: a system may drop events, or have no watches left.
+/// Scan interval besides file system events, because a system may drop events or run out of watches.
 const LOOK: Duration = Duration::from_secs(30);
 
-/// Worktrees that are watched at most.
-const MAX_WORKTREES: usize = 1_000;
+/// How long a session's end waits for the last scan of its worktree.
+const LAST_LOOK: Duration = Duration::from_secs(1);
 
-/// Tells the bridge where else to look.
-#[derive(Debug, Clone)]
+/// The handle by which the rest of the hub requests scans and registers worktrees.
+#[derive(Clone)]
 pub struct StatusFiles {
-    found: mpsc::UnboundedSender<(ProjectName, PathBuf)>,
+    hub: Hub,
+    shutdown: CancellationToken,
+    watches: Arc<Watches>,
+    worktrees: Arc<Worktrees>,
+    /// The tree of the state directory's status files.
+    own: Arc<Tree>,
 }
 
-/// The bridge itself.
-#[derive(Debug)]
+/// The watcher of the state directory's own status files.
 pub struct Bridge {
-    folders: Vec<Folder>,
-    found: mpsc::UnboundedReceiver<(ProjectName, PathBuf)>,
-    changed: Arc<Notify>,
-    /// Nothing where the system has no watches.
-    watcher: Option<RecommendedWatcher>,
+    files: StatusFiles,
+    folder: Folder,
 }
 
 impl StatusFiles {
-    /// Status files in the state directory, and in the worktrees that are named later.
-    pub fn open(state_dir: &Path) -> (Self, Bridge) {
-        let (sender, found) = mpsc::unbounded_channel();
-        let changed = Arc::new(Notify::new());
-        let bridge = Bridge {
-            folders: vec![Folder::new(state_dir, BELOW_STATE, None)],
-            found,
-            watcher: watcher(state_dir, Arc::clone(&changed)),
-            changed,
-        };
-        (Self { found: sender }, bridge)
+    /// Sets up status files in the state directory; worktrees are added later.
+    pub fn open(state_dir: &Path, hub: &Hub, shutdown: &CancellationToken) -> (Self, Bridge) {
+        Self::with(state_dir, hub, shutdown, Box::new(worktrees::worktree_of))
     }
 
-    /// Watches the worktree that holds `dir`; its sessions belong to `project`. Nothing happens where it is watched
-    /// already, or where `dir` is in no worktree. Worktrees named before the bridge runs are watched from its start.
-    pub fn watch_worktree(&self, project: &ProjectName, dir: &Path) {
-        // Once the bridge has ended nobody needs to know.
-        let _ = self.found.send((project.clone(), dir.to_owned()));
+    fn with(
+        state_dir: &Path,
+        hub: &Hub,
+        shutdown: &CancellationToken,
+        find: worktrees::Find,
+    ) -> (Self, Bridge) {
+        let watches = Watches::new();
+        let files = Self {
+            hub: hub.clone(),
+            shutdown: shutdown.clone(),
+            own: Arc::new(Tree::new(&state_dir.join(BELOW_STATE[0]), &watches)),
+            watches: Arc::new(watches),
+            worktrees: Arc::new(Worktrees::new(find)),
+        };
+        let bridge = Bridge {
+            files: files.clone(),
+            folder: Folder::new(state_dir, BELOW_STATE, None),
+        };
+        (files, bridge)
+    }
+
+    /// Watches the worktrees that contain these directories, and forgets other directories.
+    pub fn watch_worktrees(&self, dirs: &[PathBuf]) {
+        self.worktrees.keep(dirs);
+        for dir in dirs {
+            self.watch_worktree(dir);
+        }
+    }
+
+    /// Watches the worktree that contains `dir`, unless it is watched already or there is none. Returns at once,
+    /// however slow the file system is.
+    fn watch_worktree(&self, dir: &Path) {
+        if !self.worktrees.is_new(dir) {
+            return;
+        }
+        let (files, within) = (self.clone(), dir.to_owned());
+        let thread = std::thread::Builder::new()
+            .name("worktree".into())
+            .spawn(move || files.tend(&within));
+        if let Err(error) = thread {
+            tracing::warn!(%error, "a worktree's status files are not watched");
+            self.worktrees.put(dir, Place::Nowhere(Instant::now()));
+        }
+    }
+
+    /// Requests a scan of every worktree, because new sessions may have written their lines before they were
+    /// registered.
+    pub fn look_again(&self) {
+        for tree in self.worktrees.all() {
+            tree.changed.notify_one();
+        }
+    }
+
+    /// Waits until the state directory and the worktrees of these directories have been scanned, at most a second.
+    /// Returns whether all were scanned.
+    pub async fn settle(&self, dirs: &[PathBuf]) -> bool {
+        let own = self.own.ask();
+        let mut asked: Vec<Asked> = dirs.iter().map(|dir| Asked::new(dir)).collect();
+        let answered = self.worktrees.until(|| {
+            asked.retain_mut(|it| !self.worktrees.is_answered(it));
+            asked.is_empty() && self.own.has_answered(own)
+        });
+        tokio::time::timeout(LAST_LOOK, answered).await.is_ok()
+    }
+
+    /// The main function of a worktree's thread.
+    fn tend(&self, dir: &Path) {
+        let Some((top, tree)) = self.worktrees.find(dir, &self.watches) else {
+            return;
+        };
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .build();
+        match runtime {
+            Ok(runtime) => runtime.block_on(async {
+                let worktrees = Some(Arc::clone(&self.worktrees));
+                let mut folder = Folder::new(&top, BELOW_WORKTREE, worktrees);
+                while let Some(pause) = self.look(&mut folder, &tree).await
+                    && self.next(&tree, pause).await
+                {}
+            }),
+            Err(error) => tracing::warn!(%error, "a worktree's status files are not watched"),
+        }
+        // In this order, because another thread may watch the same worktree as soon as it is forgotten here.
+        self.watches.forget(&top);
+        self.worktrees.forget(&top);
+    }
+
+    /// Scans every file of `folder`, and returns the delay until the next scan; `None` if the root is gone.
+    async fn look(&self, folder: &mut Folder, tree: &Tree) -> Option<Duration> {
+        let asked = tree.asked();
+        let pause = folder.look(&Teller::new(&self.hub), &self.watches).await;
+        // A file that may still be incomplete is read by the next scan, so the request stays unanswered.
+        if pause != Some(DEBOUNCE) {
+            self.worktrees.looked(tree, asked);
+        }
+        pause
+    }
+
+    /// Waits for the next scan; false at shutdown.
+    async fn next(&self, tree: &Tree, pause: Duration) -> bool {
+        tokio::select! {
+            () = self.shutdown.cancelled() => false,
+            () = settled(&tree.changed) => true,
+            () = tokio::time::sleep(pause) => true,
+        }
     }
 }
 
 impl Bridge {
-    /// Takes in what is there. A line that is written after this is news, whatever its session says meanwhile.
-    pub async fn take_in(&mut self, hub: &Hub) {
-        self.look(hub).await;
+    /// Scans the existing files once. A line that is written after this scan is news, even if its session reports
+    /// another state first.
+    pub async fn take_in(&mut self) {
+        self.look().await;
     }
 
-    /// Takes in what is there and what comes, until `shutdown`.
-    pub async fn run(mut self, hub: &Hub, shutdown: &CancellationToken) {
+    /// Scans the existing files, then watches for changes until shutdown.
+    pub async fn run(mut self) {
         loop {
-            let pause = self.look(hub).await;
-            tokio::select! {
-                () = shutdown.cancelled() => return,
-                Some((project, dir)) = self.found.recv() => self.add(project, &dir),
-                () = settled(&self.changed) => {}
-                () = tokio::time::sleep(pause) => {}
+            let pause = self.look().await;
+            if !self.files.next(&self.files.own, pause).await {
+                return;
             }
         }
     }
 
-    fn add(&mut self, project: ProjectName, dir: &Path) {
-        let Some(root) = worktree_of(dir) else { return };
-        if self.folders.iter().any(|folder| folder.root() == root) {
-            return;
-        }
-        if self.folders.len() > MAX_WORKTREES {
-            tracing::warn!(worktree = %root.display(), "too many worktrees: its status files are not watched");
-            return;
-        }
-        self.folders
-            .push(Folder::new(&root, BELOW_WORKTREE, Some(project)));
-    }
-
-    /// Looks at every file, and tells when to look again.
-    async fn look(&mut self, hub: &Hub) -> Duration {
-        while let Ok((project, dir)) = self.found.try_recv() {
-            self.add(project, &dir);
-        }
-        let mut pause = LOOK;
-        let mut gone = Vec::new();
-        for (at, folder) in self.folders.iter_mut().enumerate() {
-            // What is written between the watch and the look is seen by both, once.
-            if let Some(watcher) = &mut self.watcher {
-                folder.arm(watcher);
-            }
-            match folder.look(&Teller::new(hub)).await {
-                Some(again) => pause = pause.min(again),
-                None => gone.push(at),
-            }
-        }
-        for at in gone.into_iter().rev() {
-            self.folders.remove(at);
-        }
-        pause
+    async fn look(&mut self) -> Duration {
+        let pause = self.files.look(&mut self.folder, &self.files.own).await;
+        pause.unwrap_or(LOOK)
     }
 }
 
-/// Tells `changed` of every change that may be in a status file, while it is held.
-fn watcher(state_dir: &Path, changed: Arc<Notify>) -> Option<RecommendedWatcher> {
-    let own = state_dir.join(BELOW_STATE[0]);
-    let of_ours = move |path: &PathBuf| {
-        path.starts_with(&own) || path.iter().any(|part| part == BELOW_WORKTREE[0])
-    };
-    let tell = move |event: notify::Result<notify::Event>| {
-        let Ok(event) = event else { return };
-        // Our own reading is no change, nor is what else happens at the top of a worktree.
-        let ours = !event.kind.is_access() && event.paths.iter().any(&of_ours);
-        if ours || event.need_rescan() {
-            changed.notify_one();
-        }
-    };
-    notify::RecommendedWatcher::new(tell, notify::Config::default())
-        .inspect_err(
-            |error| tracing::warn!(%error, "status files are looked at every {LOOK:?} only"),
-        )
-        .ok()
-}
-
-/// Returns a moment after a change.
+/// Completes [`DEBOUNCE`] after the next change.
 async fn settled(changed: &Notify) {
     changed.notified().await;
     tokio::time::sleep(DEBOUNCE).await;
-}
-
-/// The top of the worktree that holds `dir`, its real path.
-fn worktree_of(dir: &Path) -> Option<PathBuf> {
-    let dir = std::fs::canonicalize(dir).ok()?;
-    let top = dir.ancestors().find(|above| above.join(".git").exists())?;
-    Some(top.to_owned())
 }
 
 #[cfg(test)]

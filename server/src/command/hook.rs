@@ -1,4 +1,4 @@
-//! What an agent's hook told, in words that all agents share.
+//! Events of agents' hooks, in terms that all agents share.
 
 use hub_protocol::{InboxName, ProjectName, SessionInfo};
 use serde_json::Value;
@@ -9,75 +9,94 @@ use crate::record::Beginner;
 /// One event of an agent's session.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Hook {
-    /// The project.
+    /// The project in which the event was reported.
     pub project: ProjectName,
-    /// The session's name, if it was given one (`HUB_SESSION`).
+    /// The session's name, if it was started with one (`HUB_SESSION`).
     pub given: Option<InboxName>,
-    /// The agent's own id of it.
+    /// The agent's own id of the session.
     pub id: InboxName,
-    /// What is known of the session.
+    /// The session's properties, as far as they are known.
     pub info: SessionInfo,
-    /// What happened.
+    /// The event.
     pub happened: Happened,
-    /// The event's own name, for people.
+    /// The name that the agent gives the event, shown to people.
     pub event: String,
-    /// Take it in once for this key.
+    /// Whether the person has the session's terminal in view.
+    pub watched: bool,
+    /// Whether the hook's request is held until the question is answered.
+    pub held: bool,
+    /// The Idempotency-Key, if the event has one: it is processed once for each key.
     pub once: Option<Once>,
 }
 
-/// What happened in a session.
+impl Hook {
+    /// The event name for changes of Claude Code's session files; these are not hook events.
+    pub const SESSION_FILE: &str = "session file";
+
+    /// Returns the source of the event, shown to people.
+    pub fn evidence(&self) -> String {
+        match self.event.as_str() {
+            Self::SESSION_FILE => "Claude Code's session file".into(),
+            event => format!("{event} hook"),
+        }
+    }
+}
+
+/// An event in a session.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Happened {
-    /// It began, or goes on under another id.
+    /// The session began, or continues under another id.
     Started,
     /// A turn began.
     Prompt {
-        /// By whom.
+        /// The cause of the turn.
         by: Beginner,
-        /// With what.
+        /// The prompt.
         text: String,
     },
-    /// It did something: it works.
+    /// The agent did something, so it works.
     Worked,
     /// A turn ended.
     Stopped {
-        /// The last message.
+        /// The agent's last message.
         text: String,
-        /// Background work that still runs.
+        /// Descriptions of background work that still runs.
         tasks: Vec<String>,
-        /// Whether it goes on, because something was given to it.
+        /// Whether the agent continues, because the hook's answer delivered something to it.
         goes_on: bool,
     },
-    /// The model failed.
+    /// The person interrupted the turn or dismissed the dialog.
+    Interrupted,
+    /// The agent's model failed.
     Failed {
-        /// Why.
+        /// The agent's error message.
         reason: String,
-        /// Whether nothing will mend it.
+        /// Whether the failure is permanent.
         for_good: bool,
     },
-    /// It waits for a prompt.
+    /// The agent waits for a prompt.
     Idle {
-        /// What the agent says of it.
+        /// The agent's message.
         text: String,
     },
-    /// It shows a dialog.
+    /// The agent shows a dialog with a question.
     Asks {
-        /// What it asks.
+        /// The text of the question.
         text: String,
         /// The answers it offers.
         options: Vec<String>,
-        /// What the agent says of it.
+        /// The dialog as the agent described it.
         data: Value,
     },
-    /// It needs a permission.
+    /// The agent needs a permission.
     Permission {
-        /// For what.
+        /// A description of the requested action.
         text: String,
-        /// What the agent says of it; none where it only says that there is a dialog.
+        /// The request as the agent described it; `None` if the agent reported only that it shows a dialog.
         data: Option<Value>,
     },
-    /// It is over.
+    /// The session ended.
     Ended,
-    /// Nothing that the hub keeps: only that it lives.
+    /// An event that only proves that the session is alive.
     Seen,
 }

@@ -1,4 +1,4 @@
-//! Settings by name, each with the place that set it last.
+//! Settings by name, each with the source that set it last.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,16 +10,16 @@ use super::{Config, ConfigError};
 
 const DEFAULTS: &str = include_str!("../config.default.toml");
 
-/// Where a value came from.
+/// The source of a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Source {
-    /// Nobody chose it.
+    /// The built-in default.
     Default,
     /// A configuration file.
     File(PathBuf),
-    /// An environment variable.
+    /// An environment variable, by name.
     Env(&'static str),
-    /// The command line.
+    /// A command line flag, by name.
     Flag(&'static str),
 }
 
@@ -33,7 +33,7 @@ impl fmt::Display for Source {
     }
 }
 
-/// Settings by dotted name. Only names that have a default exist.
+/// Settings by dotted name. Only names with a default exist.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Layers {
     values: BTreeMap<String, (Value, Source)>,
@@ -48,7 +48,7 @@ impl Layers {
         Ok(layers)
     }
 
-    /// Lays a TOML file over what is there.
+    /// Overrides settings by those of a TOML file.
     pub(super) fn file(&mut self, text: &str, source: &Source) -> Result<(), ConfigError> {
         for (key, value) in flatten(parse_toml(text, source)?) {
             self.set(&key, value, source)?;
@@ -56,7 +56,7 @@ impl Layers {
         Ok(())
     }
 
-    /// Sets one setting to a text.
+    /// Sets one setting to a string.
     pub(super) fn text(
         &mut self,
         key: &str,
@@ -66,7 +66,7 @@ impl Layers {
         self.set(key, Value::String(text.into()), source)
     }
 
-    /// Sets what `KEY=VALUE` says; a value that is no TOML is a text.
+    /// Applies `KEY=VALUE`; a value that is not valid TOML is taken as a string.
     pub(super) fn assignment(&mut self, text: &str, source: &Source) -> Result<(), ConfigError> {
         let Some((key, value)) = text.split_once('=') else {
             return Err(ConfigError::BadValue {
@@ -90,11 +90,11 @@ impl Layers {
             });
         };
         *slot = (value, source.clone());
-        // Parsed after each setting, so that an error is told with its place.
+        // Parse after each setting, so that an error names the source that caused it.
         self.parse(source).map(drop)
     }
 
-    /// The settings as types.
+    /// The settings, deserialized. Errors name `source`.
     pub(super) fn parse(&self, source: &Source) -> Result<Config, ConfigError> {
         let mut root = Table::new();
         for (key, (value, _)) in &self.values {
@@ -118,14 +118,14 @@ impl Layers {
 
     pub(super) fn iter(&self) -> impl Iterator<Item = (&str, String, &Source)> {
         self.values.iter().map(|(key, (value, source))| {
-            // Strings, numbers and lists of them are written alike in JSON and TOML.
+            // Strings, numbers and lists of them have the same syntax in JSON and TOML.
             let value = serde_json::to_string(value).unwrap_or_default();
             (key.as_str(), value, source)
         })
     }
 }
 
-/// Tables one level deep as dotted names.
+/// Flattens tables one level deep into dotted names.
 fn flatten(table: Table) -> Vec<(String, Value)> {
     let mut flat = Vec::new();
     for (key, value) in table {

@@ -1,4 +1,4 @@
-//! What settings hold.
+//! The types of settings.
 
 use std::net::SocketAddr;
 use std::str::FromStr;
@@ -6,106 +6,106 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-/// A number of things above 0.
+/// A number above 0.
 pub type Positive = std::num::NonZeroU32;
 
-/// What one hub serves at a time.
+/// Limits on connections, queues and times.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Limits {
-    /// Open connections, on TCP and on the Unix socket each.
+    /// Open connections; this many on TCP and as many on the Unix socket.
     pub connections: Positive,
-    /// Of all connections, those that may wait.
+    /// Connections that may wait or stream at a time, out of all connections.
     pub streams: Positive,
-    /// Requests that queue for the writer.
+    /// Capacity of the writer's queue, in requests.
     pub queue: Positive,
-    /// Seconds until a request's header is complete.
+    /// Seconds within which a request's header must be complete.
     pub header_seconds: Positive,
-    /// Seconds until a request's body is complete.
+    /// Seconds within which a request's body must be complete.
     pub body_seconds: Positive,
-    /// Seconds that a reader may take nothing.
+    /// Seconds after which a reader that reads nothing is disconnected.
     pub write_seconds: Positive,
-    /// Seconds that open requests have to end at shutdown.
+    /// Seconds that open requests get to finish at shutdown.
     pub shutdown_seconds: Positive,
 }
 
-/// How often a waiter that belongs to an agent session is woken.
+/// Wake limits of waiters that belong to an agent session.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Wake {
-    /// By one sender, a minute.
+    /// Wakes by one sender in a minute.
     pub per_sender_per_minute: u32,
-    /// In all, an hour.
+    /// Wakes in an hour, by all senders.
     pub per_hour: u32,
 }
 
-/// What the log keeps.
+/// Limits of the log's age and size.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Retention {
-    /// For how many days.
+    /// Age in days above which records are dropped.
     pub days: Positive,
-    /// How many bytes.
+    /// Size in bytes above which the oldest records are dropped.
     pub max_bytes: u64,
 }
 
-/// When a snapshot is due.
+/// The amount of log after which a snapshot is saved.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Snapshot {
-    /// After as many records.
+    /// Records since the last snapshot.
     pub every_records: u64,
-    /// After as many bytes.
+    /// Bytes since the last snapshot.
     pub every_bytes: u64,
 }
 
-/// What is logged, and how.
+/// Settings of the hub's own logs.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Log {
-    /// A level, or a filter by module.
+    /// A level such as `info`, or a list of filters by module.
     pub level: String,
-    /// The form of a line.
+    /// The format of a line.
     pub format: LogFormat,
 }
 
-/// The form of a log line.
+/// The format of a log line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LogFormat {
-    /// For people.
+    /// Readable text.
     Text,
-    /// For machines.
+    /// One JSON object a line.
     Json,
 }
 
-/// What stores the log.
+/// The storage backend of the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Backend {
-    /// On disk.
+    /// sled, on disk.
     Sled,
-    /// Nowhere: it ends with the process.
+    /// Memory only: the log ends with the process.
     Memory,
 }
 
 impl Limits {
-    /// How long a request's header may take.
+    /// Time within which a request's header must be complete.
     pub fn header_timeout(&self) -> Duration {
         seconds(self.header_seconds)
     }
 
-    /// How long a request's body may take.
+    /// Time within which a request's body must be complete.
     pub fn body_timeout(&self) -> Duration {
         seconds(self.body_seconds)
     }
 
-    /// How long a reader may take nothing.
+    /// Time after which a reader that reads nothing is disconnected.
     pub fn write_timeout(&self) -> Duration {
         seconds(self.write_seconds)
     }
 
-    /// How long open requests have to end at shutdown.
+    /// Time that open requests get to finish at shutdown.
     pub fn shutdown_timeout(&self) -> Duration {
         seconds(self.shutdown_seconds)
     }
@@ -115,15 +115,15 @@ fn seconds(number: Positive) -> Duration {
     Duration::from_secs(u64::from(number.get()))
 }
 
-/// A port on the loopback addresses, 0 for any.
+/// The port to serve on the loopback addresses; 0 lets the system choose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub struct Listen {
-    /// The port.
+    /// The port number.
     pub port: u16,
 }
 
-/// An address that is not on this machine's loopback, or none at all.
+/// The error for an address that is not on the loopback, or cannot be parsed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "cannot listen on '{0}' (expected 127.0.0.1:PORT, localhost:PORT or [::1]:PORT; the hub serves this machine only)"

@@ -1,7 +1,7 @@
-//! What a person reads at an address that is not the hub's: mostly a port that was forwarded under another number.
+//! The page for a browser at an address that is not the hub's, usually a port that was forwarded under another number.
 //!
-//! It is the same for everybody, names nothing but the port, and may do nothing: a page of somebody else whose name leads
-//! to this machine learns no more from it than from the error.
+//! It is the same for every client, names only the port, and may load and run nothing. So a foreign page whose name
+//! resolves to this machine learns no more from it than from the error.
 
 use axum::extract::Request;
 use axum::http::header::{ACCEPT, CONTENT_SECURITY_POLICY, CONTENT_TYPE};
@@ -11,11 +11,11 @@ use axum::response::{IntoResponse, Response};
 use crate::api::error::{ApiError, Code};
 use crate::net::Peer;
 
-/// The page instead of `error`, if a browser asked for the start page at a Host that is not served.
+/// The page to send instead of `error`, if a browser asked for the start page at a Host that is not served.
 pub(super) fn page(request: &Request, error: &ApiError) -> Option<Response> {
     let accept = request.headers().get(ACCEPT)?.to_str().ok()?;
     let wants_page = request.method() == Method::GET && request.uri().path() == "/";
-    let Some(Peer::Tcp { local_port: port }) = request.extensions().get::<Peer>() else {
+    let Some(Peer::Tcp { local, .. }) = request.extensions().get::<Peer>() else {
         return None;
     };
     if error.code() != Code::WrongHost || !wants_page || !accept.contains("text/html") {
@@ -25,7 +25,7 @@ pub(super) fn page(request: &Request, error: &ApiError) -> Option<Response> {
         (CONTENT_TYPE, "text/html; charset=utf-8"),
         (CONTENT_SECURITY_POLICY, "default-src 'none'"),
     ];
-    Some((StatusCode::MISDIRECTED_REQUEST, headers, text(*port)).into_response())
+    Some((StatusCode::MISDIRECTED_REQUEST, headers, text(local.port())).into_response())
 }
 
 fn text(port: u16) -> String {

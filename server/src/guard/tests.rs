@@ -27,12 +27,12 @@ fn app() -> Guarded {
     protect(routes, Guard::new(token(), &["hub.example:443".into()]))
 }
 
-/// Whether a dashboard's session asks.
+/// Answers whether a dashboard session made the request.
 async fn caller(session: Option<Extension<Session>>) -> &'static str {
     session.map_or("token", |_| "session")
 }
 
-/// One byte, and then nothing, for ever.
+/// A stream of one byte that never ends.
 async fn stream() -> Body {
     let first = stream::iter([Ok::<_, std::io::Error>("1")]);
     Body::from_stream(first.chain(stream::pending()))
@@ -42,16 +42,17 @@ async fn panics() -> &'static str {
     panic!("secret place")
 }
 
-/// A request as it may come over TCP; a later header of the same name is added to the first.
+/// A request as it may arrive over TCP; a second header of the same name is added to the first.
 struct Asked(Request);
 
 fn ask(method: &str, path: &str) -> Asked {
     let mut request = Request::new(Body::empty());
     *request.method_mut() = method.parse().unwrap();
     *request.uri_mut() = path.parse().unwrap();
-    request
-        .extensions_mut()
-        .insert(Peer::Tcp { local_port: PORT });
+    request.extensions_mut().insert(Peer::Tcp {
+        local: ([127, 0, 0, 1], PORT).into(),
+        remote: ([127, 0, 0, 1], 1).into(),
+    });
     Asked(request)
 }
 
@@ -81,13 +82,13 @@ impl Asked {
         self.header("authorization", &bearer)
     }
 
-    /// With the token of a session that ends in `left` seconds.
+    /// Adds the token of a session that ends in `left` seconds.
     fn session(self, left: i64) -> Self {
         self.header("authorization", &format!("Bearer {}", session(left)))
     }
 
     fn over_unix(mut self) -> Self {
-        self.0.extensions_mut().insert(Peer::Unix);
+        self.0.extensions_mut().insert(Peer::Unix { pid: None });
         self
     }
 
@@ -106,7 +107,7 @@ async fn text(response: Response) -> String {
 }
 
 #[tokio::test]
-async fn only_our_own_names_are_a_host() {
+async fn only_the_hubs_own_names_are_accepted_as_host() {
     for (host, status) in [
         ("127.0.0.1:4782", 200),
         ("localhost:4782", 200),
@@ -137,7 +138,7 @@ async fn only_our_own_names_are_a_host() {
 }
 
 #[tokio::test]
-async fn pages_of_others_are_refused() {
+async fn pages_of_other_origins_are_refused() {
     for (name, value, status) in [
         ("origin", "http://127.0.0.1:4782", 200),
         ("origin", "null", 403),
@@ -181,7 +182,7 @@ async fn a_link_may_lead_to_the_start_page_only() {
 }
 
 #[tokio::test]
-async fn one_token_opens_and_nothing_else_does() {
+async fn only_the_token_is_accepted_and_only_once() {
     let good = format!("Bearer {}", token().expose());
     let wrong = format!("Bearer {}", "6".repeat(64));
     for (value, status) in [
@@ -203,7 +204,7 @@ async fn one_token_opens_and_nothing_else_does() {
 }
 
 #[tokio::test]
-async fn a_session_opens_until_it_ends_and_no_other_text_does() {
+async fn a_session_token_is_accepted_until_its_end_and_not_if_forged() {
     let good = session(60);
     let (ends, proof) = good.split_once('.').unwrap();
     let other_end = format!("{}.{proof}", ends.parse::<i64>().unwrap() + 1);
@@ -232,7 +233,7 @@ async fn a_session_opens_until_it_ends_and_no_other_text_does() {
 }
 
 #[tokio::test]
-async fn a_session_that_is_over_is_told_so() {
+async fn an_expired_session_is_named_in_the_error() {
     let over = ask("GET", "/inboxes").host().session(0).response().await;
     assert!(text(over).await.contains("session is over"));
     let forged = ask("GET", "/inboxes").host();
@@ -241,7 +242,7 @@ async fn a_session_that_is_over_is_told_so() {
 }
 
 #[tokio::test]
-async fn routes_know_a_session_from_the_token() {
+async fn routes_distinguish_a_session_from_the_token() {
     let caller = || ask("GET", "/caller");
     let by_session = caller().host().session(60).response().await;
     assert_eq!(text(by_session).await, "session");
@@ -259,7 +260,7 @@ async fn a_stream_ends_with_its_session() {
 }
 
 #[tokio::test]
-async fn the_dashboards_files_are_public_but_not_to_other_pages() {
+async fn the_dashboards_files_are_public_but_not_to_other_origins() {
     let script = || ask("GET", "/assets/main.js").host();
     assert_eq!(script().status().await, 200);
     assert_eq!(ask("HEAD", "/assets/main.js").host().status().await, 200);
@@ -275,7 +276,7 @@ async fn the_dashboards_files_are_public_but_not_to_other_pages() {
 }
 
 #[tokio::test]
-async fn only_signing_in_itself_needs_no_token() {
+async fn only_the_sign_in_call_itself_needs_no_token() {
     for (method, path, status) in [
         ("POST", "/login", 404),
         ("GET", "/login", 401),
@@ -288,7 +289,7 @@ async fn only_signing_in_itself_needs_no_token() {
 }
 
 #[tokio::test]
-async fn the_checks_come_in_their_order() {
+async fn the_checks_run_in_their_order() {
     let bad = || ask("DELETE", "/nowhere");
     assert_eq!(ask("GET", "*").status().await, 400);
     assert_eq!(bad().header("origin", "null").status().await, 421);
@@ -299,7 +300,7 @@ async fn the_checks_come_in_their_order() {
 }
 
 #[tokio::test]
-async fn a_wrong_method_is_told_the_right_ones() {
+async fn a_wrong_method_is_answered_with_the_allowed_ones() {
     let response = ask("DELETE", "/inboxes").host().token().response().await;
     assert_eq!(response.status(), 405);
     assert_eq!(response.headers()[ALLOW], "GET,HEAD");
@@ -329,7 +330,7 @@ async fn a_preflight_gets_no_cors_header() {
 }
 
 #[tokio::test]
-async fn a_panic_is_an_error_that_shows_nothing() {
+async fn a_panic_is_an_error_without_details() {
     let response = ask("GET", "/panic").host().token().response().await;
     assert_eq!(response.status(), 500);
     let text = text(response).await;
@@ -340,7 +341,7 @@ async fn a_panic_is_an_error_that_shows_nothing() {
 }
 
 #[tokio::test]
-async fn who_came_no_known_way_is_refused() {
+async fn a_request_without_a_peer_is_refused() {
     let mut asked = ask("GET", "/inboxes").host().token();
     asked.0.extensions_mut().remove::<Peer>();
     assert_eq!(asked.status().await, 421);

@@ -1,4 +1,4 @@
-//! Blocks: how entries lie in the store, format 1.
+//! Blocks: the form in which entries are stored in sled, format 1.
 //!
 //! A block is one value of at most [`MAX_BLOCK`] bytes under a key of ten: the number of its first entry (u64, big
 //! endian), then its part (u16, big endian). All other integers are little endian.
@@ -16,41 +16,49 @@
 //! | 26 | 4 | crc | CRC-32C over bytes 0..26 and the body |
 //! | 30 | | body | entries: kind (u8), length (u32), payload |
 //!
-//! Limits: 65,535 entries a block, 65,536 parts a record (266 MB), 2^32 blocks a commit. A record that does not fit into
-//! one block begins a block of its own and fills as many as it needs; nothing else is in them.
+//! Limits: 65,535 entries a block, 65,536 parts a record (266 MB), 2^32 blocks a commit. A record that does not fit
+//! into one block starts a new block and fills as many blocks as it needs; these blocks contain no other record.
 //!
-//! The chain runs over entries, not over blocks: the last block may be rewritten with more entries while it is small,
-//! so that many tiny commits do not cost a block each, and no value that was recorded of the chain becomes wrong.
+//! A block of version 2 replaces stored records that can no longer be read. Its entries are 0, its index 0 of 1, and
+//! its body is the number of the last of these records (u64) and the chain after it (u32). Only a copy into a fresh
+//! directory writes such a block, so builds that know version 1 only can read a journal without such a loss.
+//!
+//! The chain covers the entries, not the blocks. The last block may therefore be rewritten with more entries while it
+//! is small, without changing a recorded chain value, and many small commits can share one block.
 
 use bytes::{BufMut, Bytes};
 use hub_protocol::Seq;
 
 use super::Entry;
 
+mod carve;
 mod walk;
 
 pub use walk::Walk;
 pub(super) use walk::entries;
 
-/// The newest format this build reads and the one it writes.
+/// The format version of a block with entries.
 pub const VERSION: u8 = 1;
-/// The largest value: 17 of them are the most that a leaf of the store holds, and that must stay below the 128 KiB
-/// where it begins to keep pages in files of their own, unsynced.
+/// The format version of a block that stands for lost records; the newest that this build reads.
+pub const HOLE_VERSION: u8 = 2;
+/// The largest value in bytes. A leaf of the store holds at most 17 values and must stay below 128 KiB, because the
+/// store writes larger pages to separate files without syncing them.
 pub const MAX_BLOCK: usize = 4096;
-/// Up to this size a last block is rewritten with the next commit's entries. Measured with 200-byte records and one a
-/// commit: no slower than a block each, and 9 times fewer blocks to read, keep and delete; at 4,096 it is 15 % slower.
+/// Up to this size in bytes, the next commit's entries are added to the last block by rewriting it. Measured with
+/// 200-byte records and one record a commit: as fast as one block a commit, with 9 times fewer blocks to read, keep
+/// and delete. With 4,096 it is 15 % slower.
 pub const GROW_LIMIT: usize = 2048;
 const HEADER: usize = 30;
 const ENTRY_HEADER: usize = 5;
 const MAX_BODY: usize = MAX_BLOCK - HEADER;
 const SKIPS: u8 = 1;
-/// The largest entry, with its five bytes of kind and length.
+/// The size of the largest entry in bytes, including five bytes for kind and length.
 pub const MAX_STORED: usize = MAX_BODY << 16;
 
-/// A block's key in the store.
+/// A block's key in the store: first entry (u64) and part (u16), big endian.
 pub type Key = [u8; 10];
 
-/// The key of part `part` of the block that begins with entry `first`.
+/// Returns the key of part `part` of the block whose first entry is `first`.
 pub fn key(first: Seq, part: u16) -> Key {
     let mut key = [0; 10];
     key[..8].copy_from_slice(&first.to_be_bytes());
@@ -58,60 +66,96 @@ pub fn key(first: Seq, part: u16) -> Key {
     key
 }
 
-/// The number in a key.
+/// Returns the number of the first entry from a block's key.
 pub fn seq_of(key: Key) -> Seq {
     u64::from_be_bytes(*key.first_chunk().expect("a key has ten bytes"))
 }
 
-/// The bytes that `entry` takes in a block.
+/// Returns the number of bytes that `entry` occupies in a block.
 pub fn stored_len(entry: &Entry) -> usize {
     ENTRY_HEADER + entry.payload.len()
 }
 
-/// What is wrong with a block.
+/// Why a block cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Defect {
-    /// Written by a newer build.
+    /// A newer build wrote the block, with this format version.
     #[error("block format {0} is unknown")]
     Version(u8),
-    /// Not what was written.
+    /// The block differs from the data that was written; the text names the defect.
     #[error("{0}")]
     Broken(&'static str),
 }
 
-/// A block that was read and whose checksum is right.
+/// A decoded block with a correct checksum.
 #[derive(Debug, Clone)]
 pub struct Block {
-    /// Whether numbers were skipped before it.
+    /// Whether numbers were skipped before this block's first entry.
     pub skips: bool,
-    /// How many entries begin in it.
+    /// The number of entries that begin in this block.
     pub entries: u16,
-    /// Which part of a large record it is.
+    /// The part number, from 0, of a record that is too large for one block; else 0.
     pub part: u16,
-    /// The number of its first entry.
+    /// The number of the first entry.
     pub first: Seq,
-    /// Its place in its commit.
+    /// The block's index in its commit, from 0.
     pub index: u32,
-    /// The blocks of its commit.
+    /// The number of blocks in its commit.
     pub total: u32,
-    /// The chain before it.
+    /// The chain before the block's body.
     pub chain: u32,
+    /// For a block of lost records: the end of the lost range.
+    hole: Option<Lost>,
     body: Bytes,
 }
 
+/// The body of a block of lost records: the last lost record, and the chain after it.
+#[derive(Debug, Clone, Copy)]
+struct Lost {
+    last: Seq,
+    chain: u32,
+}
+
+impl Lost {
+    const BYTES: usize = 12;
+
+    fn read(body: &[u8]) -> Option<Self> {
+        let body: [u8; Self::BYTES] = body.try_into().ok()?;
+        Some(Self {
+            last: u64::from_le_bytes(*body.first_chunk()?),
+            chain: u32::from_le_bytes(*body.last_chunk()?),
+        })
+    }
+
+    fn bytes(self) -> Bytes {
+        let mut body = Vec::with_capacity(Self::BYTES);
+        body.put_u64_le(self.last);
+        body.put_u32_le(self.chain);
+        body.into()
+    }
+}
+
 impl Block {
-    /// Reads the block stored under `key`.
+    /// Decodes the block stored under `key`, and checks its checksum and that the key is its own.
     pub fn decode(key: &[u8], value: &Bytes) -> Result<Self, Defect> {
         let header = value
             .first_chunk::<HEADER>()
             .ok_or(Defect::Broken("a block is shorter than its header"))?;
-        if header[0] != VERSION {
+        if ![VERSION, HOLE_VERSION].contains(&header[0]) {
             return Err(Defect::Version(header[0]));
         }
         let crc = u32_at(header, 26);
         if crc32c::crc32c_append(crc32c::crc32c(&value[..26]), &value[HEADER..]) != crc {
             return Err(Defect::Broken("a block's checksum is wrong"));
         }
+        let body = value.slice(HEADER..);
+        let hole = match header[0] {
+            HOLE_VERSION => Some(
+                Lost::read(&body)
+                    .ok_or(Defect::Broken("a block of lost records is no such block"))?,
+            ),
+            _ => None,
+        };
         let block = Self {
             skips: header[1] & SKIPS != 0,
             entries: u16_at(header, 2),
@@ -120,7 +164,8 @@ impl Block {
             index: u32_at(header, 14),
             total: u32_at(header, 18),
             chain: u32_at(header, 22),
-            body: value.slice(HEADER..),
+            hole,
+            body,
         };
         if key != self::key(block.first, block.part) {
             return Err(Defect::Broken("a block lies under another block's key"));
@@ -128,13 +173,41 @@ impl Block {
         Ok(block)
     }
 
-    /// The chain after it.
+    /// Returns the block that stands for the lost records `first` to `last`. The chain is `before` in front of them
+    /// and `after` behind them.
+    pub fn of_lost(first: Seq, last: Seq, before: u32, after: u32) -> Self {
+        let rest = Lost { last, chain: after };
+        Self {
+            skips: false,
+            entries: 0,
+            part: 0,
+            first,
+            index: 0,
+            total: 1,
+            chain: before,
+            hole: Some(rest),
+            body: rest.bytes(),
+        }
+    }
+
+    /// Whether the block stands for lost records.
+    pub fn is_hole(&self) -> bool {
+        self.hole.is_some()
+    }
+
+    /// Returns the chain after the block or, for lost records, after the lost range.
     pub fn chain_after(&self) -> u32 {
+        if let Some(lost) = self.hole {
+            return lost.chain;
+        }
         crc32c::crc32c_append(self.chain, &self.body)
     }
 
-    /// The chain after its entry `seq`; only for a block that holds whole entries, of which `seq` is one.
+    /// Returns the chain after entry `seq`. The block must contain only whole entries, and `seq` must be one of them.
     pub fn chain_at(&self, seq: Seq) -> Option<u32> {
+        if let Some(lost) = self.hole {
+            return (seq == lost.last).then_some(lost.chain);
+        }
         let mut chain = self.chain;
         let mut at = self.first;
         let mut rest = &self.body[..];
@@ -147,25 +220,36 @@ impl Block {
         Some(chain)
     }
 
-    /// The number of the last entry that begins in it or, for a later part, that it continues.
+    /// Returns the number of the last entry that begins in the block or, for a later part, of the entry that it
+    /// continues.
     pub fn last(&self) -> Seq {
+        if let Some(lost) = self.hole {
+            return lost.last;
+        }
         self.first + u64::from(self.entries.max(1)) - 1
     }
 
-    /// Bytes of entries in it.
+    /// Returns the size of the block's entries in bytes; 0 for lost records.
     pub fn body_len(&self) -> u64 {
+        if self.is_hole() {
+            return 0;
+        }
         self.body.len() as u64
     }
 
-    /// Whether the entry that begins here goes on in the next block.
+    /// Whether the block's last entry continues in the next block, or the block continues an entry.
     pub fn is_cut(&self) -> bool {
+        if self.is_hole() {
+            return false;
+        }
         self.part > 0
             || entry_len(&self.body).is_some_and(|length| ENTRY_HEADER + length > self.body.len())
     }
 
-    /// Whether more entries may be added to it by rewriting it.
+    /// Whether a rewrite may add `entries` more entries of `bytes` bytes to the block.
     fn can_grow(&self, bytes: usize, entries: usize) -> bool {
-        !self.is_cut()
+        !self.is_hole()
+            && !self.is_cut()
             && HEADER + self.body.len() + bytes <= GROW_LIMIT
             && u16::try_from(usize::from(self.entries) + entries).is_ok()
     }
@@ -173,7 +257,11 @@ impl Block {
     fn header(&self) -> [u8; HEADER] {
         let mut header = [0; HEADER];
         let mut out = &mut header[..];
-        out.put_u8(VERSION);
+        out.put_u8(if self.is_hole() {
+            HOLE_VERSION
+        } else {
+            VERSION
+        });
         out.put_u8(if self.skips { SKIPS } else { 0 });
         out.put_u16_le(self.entries);
         out.put_u16_le(self.part);
@@ -186,7 +274,7 @@ impl Block {
         header
     }
 
-    /// Its key and value in the store.
+    /// Returns the block's key and value for the store.
     pub fn encode(&self) -> (Key, Vec<u8>) {
         let mut value = Vec::with_capacity(HEADER + self.body.len());
         value.extend_from_slice(&self.header());
@@ -195,27 +283,27 @@ impl Block {
     }
 }
 
-/// Where the next commit goes.
+/// The end of the journal, after which the next commit is stored.
 #[derive(Debug, Clone, Default)]
 pub struct Tail {
     /// The number of the last entry.
     pub head: Seq,
-    /// The chain after it.
+    /// The chain after the last entry.
     pub chain: u32,
-    /// The block that ends with it, if there is one.
+    /// The last block, which a commit may extend; `None` if the journal contains no block.
     pub last: Option<Block>,
-    /// The last number to leave out.
+    /// The last number to skip: the next entry gets the number after it.
     pub skip_to: Option<Seq>,
 }
 
 impl Tail {
-    /// The number of the next entry.
+    /// Returns the number of the next entry.
     pub fn next(&self) -> Seq {
         self.skip_to.unwrap_or(self.head) + 1
     }
 
-    /// The blocks that store `entries`, which are numbered one after another from above the head, as one commit.
-    /// The first may take the place of the last block of before.
+    /// Packs `entries` into the blocks of one commit. The entries must be numbered consecutively, above the head. The
+    /// first block may replace the stored last block under the same key.
     pub fn pack(&self, entries: &[Entry]) -> Vec<Block> {
         let bytes = entries.iter().map(stored_len).sum();
         let follows = entries
@@ -245,6 +333,7 @@ impl Tail {
                 index,
                 total,
                 chain,
+                hole: None,
                 body: open.body.into(),
             };
             chain = block.chain_after();
@@ -253,7 +342,7 @@ impl Tail {
         blocks.collect()
     }
 
-    /// The place after `blocks`, which were packed here and hold entries up to `head`.
+    /// Returns the end of the journal after `blocks`, which this tail packed and whose last entry is `head`.
     #[must_use]
     pub fn after(&self, blocks: &[Block], head: Seq) -> Self {
         let Some(last) = blocks.last() else {
@@ -278,7 +367,7 @@ struct Open {
 fn place(bodies: &mut Vec<Open>, entry: &Entry) {
     let length = stored_len(entry);
     if let Some(open) = bodies.last_mut() {
-        // A block that begins with a large record is full or the record's last part, and stays alone.
+        // Only a block that begins with part 0 can take more entries: a later part of a large record stays alone.
         let whole = open.part == 0 && open.body.len() + length <= MAX_BODY;
         if whole && open.entries < u16::MAX {
             open.entries += 1;
@@ -310,7 +399,7 @@ fn grown(last: &Block, entries: &[Entry]) -> Block {
     }
 }
 
-/// Adds `entry` as it lies in a block: kind, length, payload.
+/// Appends `entry` in its stored form: kind, length, payload.
 pub(super) fn put(body: &mut Vec<u8>, entry: &Entry) {
     body.put_u8(entry.kind);
     body.put_u32_le(u32::try_from(entry.payload.len()).expect("an entry is below 4 GiB"));

@@ -1,11 +1,12 @@
-//! The journal of a hub: a write-ahead log in front of sled.
+//! The journal on disk: a write-ahead log in front of sled.
 //!
-//! A commit is durable as soon as the log has it: one write, one `fdatasync` of a file whose room is there already. The
-//! store behind it needs two syncs and all of its threads for each flush, so it gets many commits at once, from a thread
-//! of its own. Readers see both as one journal.
+//! A commit is durable when it is in the log: one write and one `fdatasync` of a preallocated file. The store behind
+//! the log needs two syncs and all of its threads for each flush, so a separate thread moves commits to it in
+//! batches. Readers see log and store as one journal.
 //!
-//! The log holds what the store does not hold yet: some 30 KiB, or what came in the last second. At open it is taken in.
-//! File in the state directory: `wal`, beside those of [`super::sled`].
+//! The log contains the commits that the store does not contain yet: about 30 KiB, or those of the last second.
+//! [`DiskJournal::open`] reads them back. The log is the file `wal` in the state directory, beside the files of
+//! [`super::sled`].
 
 use std::io;
 use std::path::Path;
@@ -14,9 +15,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use hub_protocol::{Epoch, Seq};
 
-use super::sled::{Files, OpenError, Options, Origin, SledJournal};
+use super::sled::{self, Files, OpenError, Options, Origin, SledJournal};
 use super::snapshot::Snapshots;
-use super::{Entry, Health, Journal, JournalError};
+use super::{Entry, Health, Hole, Journal, JournalError};
 
 mod adopt;
 mod frame;
@@ -30,7 +31,7 @@ use mover::Mover;
 use pending::Pending;
 use wal::{Left, Wal};
 
-/// A journal in a directory.
+/// A journal in a state directory.
 #[derive(Debug)]
 pub struct DiskJournal {
     shared: Arc<Shared>,
@@ -42,20 +43,22 @@ struct Shared {
     store: SledJournal,
     pending: Pending,
     writer: Mutex<Writer>,
-    /// Published after the sync: readers never see what is not durable.
+    /// The number of the last durable entry. It is stored after the sync, so readers never see an entry that is not
+    /// durable.
     head: AtomicU64,
 }
 
 #[derive(Debug)]
 struct Writer {
     wal: Wal,
-    /// The chain after the head.
+    /// The chain after the last entry.
     chain: u32,
     closed: bool,
 }
 
 impl DiskJournal {
-    /// Opens the journal in the state directory `dir`, or makes one where there is none, as [`SledJournal::open`] does.
+    /// Opens the journal in the state directory `dir`, or creates one if there is none, as [`SledJournal::open`]
+    /// does.
     pub fn open(dir: &Path, options: Options) -> Result<Self, OpenError> {
         let store = SledJournal::open(dir, options)?;
         let files = Files::new(dir);
@@ -66,7 +69,7 @@ impl DiskJournal {
             (head, chain) = (frame.last(), frame.chain_after);
             pending.push(half, frame.entries);
         }
-        // Snapshots hold what is durable only, so this is no commit cut short: what was stored last is lost.
+        // A snapshot contains only durable records. If one is newer than the head, the newest commits were lost.
         let snapshots = Snapshots::new(&files.snapshots(), store.epoch());
         if let Some(synced) = snapshots.above(head)? {
             return Err(OpenError::Behind { head, synced });
@@ -85,18 +88,23 @@ impl DiskJournal {
         Ok(Self { shared, mover })
     }
 
-    /// Reads everything in the store and compares it with what must be there; what only the log holds was at open.
+    /// Reads the whole store and checks it against the epoch file. `open` has already checked the commits in the log.
     pub fn scrub(&self, progress: impl FnMut(Seq)) -> Result<(), JournalError> {
         self.shared.store.scrub(progress)
     }
 
-    /// Where its kept part begins.
+    /// Returns the ranges of lost records that reads have found so far.
+    pub fn holes(&self) -> Vec<Hole> {
+        self.shared.store.holes()
+    }
+
+    /// Returns the identity of the journal, its first kept record and the chain there.
     pub fn origin(&self) -> Origin {
         self.shared.store.origin()
     }
 }
 
-/// Opens the log, or makes it where everything was in the store so far.
+/// Opens the log. Creates it for a journal of format 1, which stores every commit in sled at once.
 fn open_log(
     files: &Files,
     store: &SledJournal,
@@ -108,7 +116,20 @@ fn open_log(
             store.begin_log()?;
         }
         let sync = options.fences.log_sync;
-        wal::open(files, store.epoch(), store.end(), options.log_bytes, sync)
+        let logged = store.logged();
+        let opened = wal::open(
+            files,
+            store.epoch(),
+            store.end(),
+            logged,
+            options.log_bytes,
+            sync,
+        )?;
+        if opened.1.is_empty() {
+            // The log starts again at its first byte, and that overwrites the record that the epoch file requires.
+            store.forget_logged()?;
+        }
+        Ok(opened)
     };
     match begin() {
         Err(OpenError::Full) => {
@@ -132,9 +153,10 @@ impl Shared {
             }
             let written = writer.wal.write(place, &frame);
             written.inspect_err(|error| self.store.failed(error))?;
+            self.store.note_logged(entries[entries.len() - 1].seq);
             self.pending.push(place.half, entries.to_vec());
         } else {
-            // It is larger than the log: nothing would be gained.
+            // The commit is larger than half of the log, so it goes to the store directly.
             self.pending.wait_for_all()?;
             self.store.append(entries)?;
         }
@@ -167,7 +189,13 @@ impl Journal for DiskJournal {
         }
         super::assert_numbered(entries, self.head() + 1);
         self.shared.store.admit(entries)?;
-        self.shared.append(&mut writer, entries)
+        match self.shared.append(&mut writer, entries) {
+            // Acks and trims may use the reserved space, which the first attempt has freed; publishes may not.
+            Err(JournalError::Full) if !sled::is_publish(entries) => {
+                self.shared.append(&mut writer, entries)
+            }
+            appended => appended,
+        }
     }
 
     fn read(&self, from: Seq, max_bytes: usize) -> Result<Vec<Entry>, JournalError> {
@@ -175,6 +203,10 @@ impl Journal for DiskJournal {
             Some(found) => Ok(found),
             None => self.shared.store.read(from, max_bytes),
         }
+    }
+
+    fn hole_at(&self, seq: Seq) -> Option<Hole> {
+        self.shared.store.hole_at(seq)
     }
 
     fn trim(&self, below: Seq) -> Result<(), JournalError> {

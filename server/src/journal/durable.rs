@@ -1,20 +1,20 @@
-//! Files that are there, whole, after a power cut.
+//! Files that survive a power cut: after it, a file has either its old content or all of its new content.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
 
-/// The extension of files on their way to their place.
+/// The extension of temporary files that are not yet renamed to their final name.
 const UNFINISHED: &str = "tmp";
 
-/// Puts `parts`, one after another, at `path`: written beside it, synced, renamed, and the directory synced. Mode 0600.
-/// Where that fails nothing is left beside it.
+/// Writes `parts`, one after another, as the file `path` with mode 0600. The steps are: write a temporary file beside
+/// it, sync, rename, sync the directory. On an error before the rename, it removes the temporary file.
 pub fn replace(path: &Path, parts: &[&[u8]]) -> io::Result<()> {
     let beside = path.with_extension(UNFINISHED);
     let put = write(&beside, parts).and_then(|()| fs::rename(&beside, path));
     if put.is_err() {
-        // The room is needed where there is none.
+        // A leftover file would occupy space, and the disk may be full.
         let _ = fs::remove_file(&beside);
     }
     put?;
@@ -34,12 +34,12 @@ fn write(path: &Path, parts: &[&[u8]]) -> io::Result<()> {
     file.sync_all()
 }
 
-/// Takes away what a process that was killed within [`replace`] left in `dir`.
+/// Removes the temporary files that a process left in `dir` when it was killed during [`replace`].
 pub fn clear_unfinished(dir: &Path) -> io::Result<()> {
     clear(dir, UNFINISHED)
 }
 
-/// Takes away the files in `dir`, if it is there, that have this extension.
+/// Removes the files in `dir` that have this extension. A missing directory is not an error.
 pub fn clear(dir: &Path, extension: &str) -> io::Result<()> {
     let entries = match fs::read_dir(dir) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
@@ -56,7 +56,7 @@ pub fn clear(dir: &Path, extension: &str) -> io::Result<()> {
     Ok(())
 }
 
-/// Opens the file at `path`, which is no link, to be written in place.
+/// Opens the existing file `path` for writing in place. A symbolic link is an error.
 pub fn open_in_place(path: &Path) -> io::Result<File> {
     fs::OpenOptions::new()
         .write(true)
@@ -64,12 +64,12 @@ pub fn open_in_place(path: &Path) -> io::Result<File> {
         .open(path)
 }
 
-/// Makes the names in a directory durable.
+/// Makes the entries of a directory durable: files created, renamed or removed in it.
 pub fn sync_dir(dir: &Path) -> io::Result<()> {
     File::open(dir)?.sync_all()
 }
 
-/// Makes the name of `path` durable.
+/// Makes the directory entry of `path` durable.
 pub fn sync_parent(path: &Path) -> io::Result<()> {
     match path.parent() {
         Some(parent) => sync_dir(parent),
@@ -77,7 +77,7 @@ pub fn sync_parent(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Makes sure that `dir` is there, and readable by its owner only where it is made now.
+/// Creates `dir` and its missing parents with mode 0700. An existing directory keeps its mode.
 pub fn private_dir(dir: &Path) -> io::Result<()> {
     fs::DirBuilder::new()
         .recursive(true)
@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_could_not_be_put_in_place_leaves_nothing() {
+    fn a_failed_replace_leaves_no_temporary_file() {
         let dir = tempfile::tempdir().unwrap();
         let taken = dir.path().join("taken");
         fs::create_dir(&taken).unwrap();

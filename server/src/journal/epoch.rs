@@ -1,8 +1,9 @@
-//! The epoch file: what a journal must contain, kept outside of it, so that an emptied, older or broken store is told
-//! from a sound one.
+//! The epoch file: a record, kept outside of the store, of what the journal must contain. It reveals a store that was
+//! emptied, replaced by an older one, or damaged.
 //!
-//! Two slots of 4,096 bytes, each one line: a JSON object, a space, the CRC-32C of the object in hexadecimal. They are
-//! written in turn and in place, so a torn write leaves the other, and a full disk does not matter.
+//! The file has two slots of 4,096 bytes. Each holds one line: a JSON object, a space, the CRC-32C of the object in
+//! hexadecimal. Updates alternate between the slots and write in place. A torn write therefore leaves the other slot
+//! intact, and an update needs no free disk space.
 
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -15,36 +16,39 @@ use serde::{Deserialize, Serialize};
 
 use super::durable;
 
-/// The newest format of the epoch file and of what it describes: what the store does not hold yet is in a write-ahead
+/// The newest format of the epoch file and of the journal: entries that are not in the store yet are in a write-ahead
 /// log beside it.
 pub const FORMAT: u32 = 2;
-/// The format in which everything is in the store.
+/// The format without a write-ahead log: all entries are in the store.
 const WITHOUT_LOG: u32 = 1;
 const SLOT: usize = 4096;
 
-/// What a journal must contain.
+/// The content of the epoch file: what the journal must contain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Anchor {
-    /// [`FORMAT`], or one before.
+    /// The format: [`FORMAT`] or an earlier one.
     pub format: u32,
-    /// Rises with every write of the file.
+    /// The number of updates of the file so far; the slot with the higher number is current.
     pub writes: u64,
     /// The journal's identity.
     pub epoch: Epoch,
-    /// A record that is durable: it must be there.
+    /// A durable record that the store must contain.
     pub synced: Seq,
-    /// The chain after that record.
+    /// The chain after the record `synced`.
     pub chain: u32,
-    /// The first record that must be there.
+    /// The first record that the store must contain.
     pub first: Seq,
-    /// The chain before it.
+    /// The chain before the record `first`.
     pub first_chain: u32,
-    /// Bytes of the entries from `first` to `synced`.
+    /// The size in bytes of the entries from `first` to `synced`.
     pub bytes: u64,
+    /// The write-ahead log must contain this record or a later one; 0 if it need not contain any.
+    #[serde(default)]
+    pub logged: Seq,
 }
 
 impl Anchor {
-    /// Of an empty journal whose first record will be `first`.
+    /// Returns the anchor of an empty journal whose first record will be `first`.
     pub fn empty(epoch: Epoch, first: Seq, chain: u32) -> Self {
         Self {
             format: WITHOUT_LOG,
@@ -55,10 +59,11 @@ impl Anchor {
             first,
             first_chain: chain,
             bytes: 0,
+            logged: 0,
         }
     }
 
-    /// Whether there must be a write-ahead log.
+    /// Whether the journal must have a write-ahead log.
     pub fn has_log(&self) -> bool {
         self.format > WITHOUT_LOG
     }
@@ -78,7 +83,7 @@ impl Anchor {
     }
 }
 
-/// The open file.
+/// The open epoch file.
 #[derive(Debug)]
 pub struct EpochFile {
     file: File,
@@ -86,8 +91,9 @@ pub struct EpochFile {
 }
 
 impl EpochFile {
-    /// What the file at `path` says; `None` where there is no file, `InvalidData` where no slot is sound. It is made
-    /// durable first: what a killed process wrote may be in the page cache only, and whoever reads it relies on it.
+    /// Reads the anchor from the file at `path`. Returns `None` if there is no file, and the error `InvalidData` if
+    /// no slot is valid. Syncs the file first, because the data of a killed process may be in the page cache only and
+    /// the caller relies on it.
     pub fn read(path: &Path) -> io::Result<Option<Anchor>> {
         let mut file = match File::open(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -109,14 +115,14 @@ impl EpochFile {
         newest.map(Some).ok_or_else(broken)
     }
 
-    /// Writes a new file, durably, in place of any before.
+    /// Writes a new file durably, replacing any existing one.
     pub fn create(path: &Path, anchor: Anchor) -> io::Result<Self> {
         let line = anchor.line();
         durable::replace(path, &[&line, &line])?;
         Self::open(path, anchor)
     }
 
-    /// Opens the file that says `anchor`.
+    /// Opens the existing file, which must contain `anchor`.
     pub fn open(path: &Path, anchor: Anchor) -> io::Result<Self> {
         let file = durable::open_in_place(path)?;
         Ok(Self {
@@ -125,12 +131,12 @@ impl EpochFile {
         })
     }
 
-    /// What the file says.
+    /// Returns the current anchor.
     pub fn last(&self) -> Anchor {
         *self.last.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Changes what it says, durably.
+    /// Applies `change` to the anchor and writes it durably. Writes nothing if the anchor stays the same.
     pub fn update(&self, change: impl FnOnce(&mut Anchor)) -> io::Result<()> {
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         let mut next = *last;
@@ -161,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_written_last_is_read() {
+    fn the_newest_anchor_is_read() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("epoch");
         let file = EpochFile::create(&path, anchor(1)).unwrap();
@@ -172,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_torn_write_leaves_the_one_before() {
+    fn a_torn_write_leaves_the_previous_anchor() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("epoch");
         let file = EpochFile::create(&path, anchor(1)).unwrap();
@@ -183,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_without_a_sound_slot_is_an_error() {
+    fn a_file_without_a_valid_slot_is_an_error() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("epoch");
         fs::write(&path, b"").unwrap();

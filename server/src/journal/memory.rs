@@ -1,4 +1,4 @@
-//! A journal in memory, for tests and throw-away hubs: nothing survives it.
+//! A journal in memory, for tests and throw-away hubs: it is lost at exit.
 
 use std::sync::{PoisonError, RwLock};
 
@@ -6,7 +6,7 @@ use hub_protocol::{Epoch, Seq};
 
 use super::{Entry, Journal, JournalError};
 
-/// Entries in a vector.
+/// A journal that keeps its entries in a vector.
 #[derive(Debug)]
 pub struct MemoryJournal {
     epoch: Epoch,
@@ -21,7 +21,7 @@ struct Inner {
 }
 
 impl MemoryJournal {
-    /// An empty journal.
+    /// Creates an empty journal.
     pub fn new(epoch: Epoch) -> Self {
         Self {
             epoch,

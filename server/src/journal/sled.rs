@@ -1,19 +1,19 @@
-//! The journal on sled, fenced.
+//! The journal on sled, with protection against sled's faults.
 //!
-//! sled 0.34.7 is a store of values, not a journal: it acknowledges what is not durable, may open empty or skip a broken
-//! segment without a word, and must be reopened after a full disk. What is done about each:
+//! sled 0.34.7 is a store of values, not a journal. It acknowledges writes that are not durable, may open empty or
+//! skip a damaged segment without an error, and must be reopened after a full disk. The journal handles each fault:
 //!
 //! - A commit is durable by `fdatasync` of sled's `db` file after sled's own flush, which ends in `sync_file_range`.
 //! - Blocks are inserted one by one (a batch costs a second sync), at most 4 KiB each, see [`super::block`].
-//! - sled gives the room of a rewritten page to new data when the rewrite is written, not when it is durable. Between
-//!   the two lies at least a segment (512 KiB) of its log, so there is a sync every 32 KiB of blocks, and every 16
-//!   removals: with everything that sled rewrites for these that stays below a segment.
+//! - sled gives the room of a rewritten page to new data when the rewrite is written, not when it is durable. At least
+//!   one segment (512 KiB) of its log lies between the two. So there is a sync every 32 KiB of blocks and every 16
+//!   removals: with all the pages that sled rewrites for these, that stays below a segment.
 //! - sled's background flusher is off: the one writer flushes, and sled frees space as pages are replaced. In a soak
 //!   of a million records with 20 MB kept, its file stayed between 38 and 43 MB.
-//! - What must be there is written down outside of sled, see [`super::epoch`], and compared at open.
+//! - The epoch file, outside of sled, records what the journal must contain; open compares them, see [`super::epoch`].
 //!
-//! Files in the state directory: `journal/` (sled's), `epoch`, `reserve`, `journal.lock`, `suspect` after a failed write,
-//! and `*.replaced` for what was put aside.
+//! Files in the state directory: `journal/` (sled's), `epoch`, `reserve`, `journal.lock`, `suspect` after a failed
+//! write, and `*.replaced` for replaced files.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -23,19 +23,26 @@ use hub_protocol::{Epoch, Seq};
 
 use super::block::{self, Tail};
 use super::epoch::{EpochFile, FORMAT};
-use super::{Entry, Health, Journal, JournalError};
+use super::{Entry, Health, Hole, Journal, JournalError};
 use crate::record::kinds;
 
+mod carve;
+mod copier;
 mod fences;
 mod files;
+mod holes;
 mod keeper;
 mod making;
 mod open;
+#[cfg(target_os = "linux")]
+mod punch;
 mod read;
+mod readable;
 mod rescue;
 mod space;
 mod store;
 mod trim;
+mod untouched;
 mod verify;
 
 pub use fences::Fences;
@@ -49,11 +56,12 @@ pub(super) use rescue::{Copied, copy_verified, known_used};
 pub use space::free_bytes;
 pub(super) use store::io_error;
 
+use holes::Holes;
 use keeper::Keeper;
 use space::Space;
 use store::Store;
 
-/// A journal in a directory.
+/// A journal in sled, in a state directory.
 #[derive(Debug)]
 pub struct SledJournal {
     shared: Arc<Shared>,
@@ -65,17 +73,21 @@ struct Shared {
     files: Files,
     options: Options,
     epoch: Epoch,
-    /// Absent while it could not be reopened after a full disk.
+    /// `None` if the store could not be reopened after a full disk.
     store: RwLock<Option<Store>>,
     writer: Mutex<Writer>,
-    /// Published after the sync: readers never see what is not durable.
+    /// The number of the last durable entry. It is stored after the sync, so readers never see an entry that is not
+    /// durable.
     head: AtomicU64,
     earliest: AtomicU64,
     bytes: AtomicU64,
     epoch_file: EpochFile,
     space: Space,
     fault: Mutex<Option<Health>>,
-    /// Held as long as the journal is open: one process at a time.
+    holes: Holes,
+    /// The last record that is durable in the write-ahead log and not overwritten there; 0 if there is none.
+    logged: AtomicU64,
+    /// The lock file, held open as long as the journal is open, because only one process may use the journal.
     _lock: std::fs::File,
 }
 
@@ -86,8 +98,8 @@ struct Writer {
 }
 
 impl SledJournal {
-    /// Opens the journal in the state directory `dir`, or makes one where there is none. Everything from the newest
-    /// snapshot on is verified; the rest is verified in the background.
+    /// Opens the journal in the state directory `dir`, or creates one if there is none. Verifies the records after
+    /// the newest snapshot at once, and the others in the background.
     pub fn open(dir: &Path, options: Options) -> Result<Self, OpenError> {
         let shared = Arc::new(open::open(dir, options)?);
         let keeper = Keeper::start(&shared).map_err(OpenError::Io)?;
@@ -97,7 +109,7 @@ impl SledJournal {
         })
     }
 
-    /// Reads everything and compares it with what must be there.
+    /// Reads all blocks and checks that they chain. Calls `progress` with the last verified record.
     pub fn scrub(&self, mut progress: impl FnMut(Seq)) -> Result<(), JournalError> {
         let mut at = self.earliest();
         while at <= self.head() {
@@ -107,7 +119,12 @@ impl SledJournal {
         Ok(())
     }
 
-    /// Where its kept part begins.
+    /// Returns the ranges of lost records that reads have found so far.
+    pub fn holes(&self) -> Vec<Hole> {
+        self.shared.holes.all()
+    }
+
+    /// Returns the identity of the journal, its first kept record and the chain there.
     pub fn origin(&self) -> Origin {
         let anchor = self.shared.epoch_file.last();
         Origin {
@@ -117,30 +134,47 @@ impl SledJournal {
         }
     }
 
-    /// The last entry, and the chain after it.
+    /// Returns the number of the last entry and the chain after it.
     pub(super) fn end(&self) -> (Seq, u32) {
         let writer = self.shared.writer();
         (writer.tail.head, writer.tail.chain)
     }
 
-    /// Whether entries that it does not hold yet may be in a write-ahead log.
+    /// Whether entries that the store does not contain yet may be in a write-ahead log.
     pub(super) fn has_log(&self) -> bool {
         self.shared.epoch_file.last().has_log()
     }
 
-    /// Writes down that there is a write-ahead log from now on: without it the journal is not opened again.
+    /// Returns the last record known to be durable in the write-ahead log.
+    pub(super) fn logged(&self) -> Seq {
+        self.shared.logged.load(Ordering::Acquire)
+    }
+
+    /// Records the last record in the write-ahead log; the epoch file contains it within a second.
+    pub(super) fn note_logged(&self, seq: Seq) {
+        self.shared.logged.store(seq, Ordering::Release);
+    }
+
+    /// Durably removes the requirement that the write-ahead log contains a record, because the log is about to be
+    /// overwritten.
+    pub(super) fn forget_logged(&self) -> std::io::Result<()> {
+        self.note_logged(0);
+        self.shared.epoch_file.update(|anchor| anchor.logged = 0)
+    }
+
+    /// Durably records that the journal has a write-ahead log. Without the log it is not opened again.
     pub(super) fn begin_log(&self) -> std::io::Result<()> {
         self.shared
             .epoch_file
             .update(|anchor| anchor.format = FORMAT)
     }
 
-    /// Whether `entries` may be written now: what is new needs room above the floor.
+    /// Refuses `entries` after a fault, and publishes when the free space is below the floor.
     pub(super) fn admit(&self, entries: &[Entry]) -> Result<(), JournalError> {
         self.shared.admit(entries)
     }
 
-    /// Stores entries that were admitted as one commit, with the room that is kept for a full disk where it must be.
+    /// Stores admitted entries as one commit. If the disk is full, releases the reserve and tries once more.
     pub(super) fn store(&self, entries: &[Entry]) -> Result<(), JournalError> {
         match self.store_once(entries) {
             Err(JournalError::Full) => self.store_once(entries),
@@ -161,7 +195,7 @@ impl SledJournal {
         self.shared.commit(&mut writer, entries, last.seq)
     }
 
-    /// Deals with a failed write beside it: a full disk gets the reserve, anything else puts the journal out of use.
+    /// Handles a failed write to the log: releases the reserve on a full disk; any other error stops all writes.
     pub(super) fn failed(&self, error: &JournalError) {
         match error {
             JournalError::Full => self.shared.space.release(),
@@ -169,13 +203,13 @@ impl SledJournal {
         }
     }
 
-    /// Gives back what is kept for a full disk, until there is room again.
+    /// Releases the reserved space. It is allocated again when the disk has room.
     pub(super) fn release_reserve(&self) {
         self.shared.space.release();
     }
 
-    /// Leaves out the numbers up to and including `seq`: the next entry is `seq + 1`. It must be appended before
-    /// anything is read above the head.
+    /// Skips the numbers up to and including `seq`: the next entry is `seq + 1`. That entry must be appended before
+    /// any read above the head.
     pub(crate) fn skip_to(&self, seq: Seq) {
         let mut writer = self.shared.writer();
         assert!(seq >= writer.tail.head, "numbers are never given twice");
@@ -198,7 +232,7 @@ impl Journal for SledJournal {
 
     fn append(&self, entries: &[Entry]) -> Result<(), JournalError> {
         self.admit(entries)?;
-        // What makes room, or tells that something was read, may use the reserve; a publish may not.
+        // Acks and trims may use the reserved space; publishes may not.
         if is_publish(entries) {
             self.store_once(entries)
         } else {
@@ -215,6 +249,10 @@ impl Journal for SledJournal {
             });
         }
         found
+    }
+
+    fn hole_at(&self, seq: Seq) -> Option<Hole> {
+        self.shared.holes.at(seq)
     }
 
     fn trim(&self, below: Seq) -> Result<(), JournalError> {
@@ -248,7 +286,8 @@ impl Drop for SledJournal {
     }
 }
 
-fn is_publish(entries: &[Entry]) -> bool {
+/// Whether `entries` contain a notification.
+pub(super) fn is_publish(entries: &[Entry]) -> bool {
     entries.iter().any(|entry| entry.kind == kinds::NOTIFIED)
 }
 
@@ -262,7 +301,14 @@ impl Shared {
         act: impl FnOnce(&Store) -> Result<T, JournalError>,
     ) -> Result<T, JournalError> {
         let store = self.store.read().unwrap_or_else(PoisonError::into_inner);
-        let closed = || std::io::Error::other("the journal is closed");
+        let closed = || {
+            if self.space.is_known_low() {
+                // The store could not be reopened because the disk was full.
+                JournalError::Full
+            } else {
+                std::io::Error::other("the journal is closed").into()
+            }
+        };
         let store = store.as_ref().ok_or_else(closed)?;
         store::caught(|| act(store))
     }
@@ -275,6 +321,11 @@ impl Shared {
         self.earliest.load(Ordering::Acquire)
     }
 
+    /// Returns the size of the kept entries in bytes.
+    fn kept(&self) -> u64 {
+        self.bytes.load(Ordering::Relaxed)
+    }
+
     fn fault(&self) -> Option<Health> {
         self.fault
             .lock()
@@ -282,7 +333,7 @@ impl Shared {
             .clone()
     }
 
-    /// Keeps the first fault: it says where to look.
+    /// Records a fault. The first one stays, because it names the cause.
     fn report(&self, fault: Health) {
         self.fault
             .lock()
@@ -293,12 +344,13 @@ impl Shared {
     fn health(&self) -> Health {
         match self.fault() {
             Some(fault) => fault,
-            None if self.space.is_low() => Health::Full,
+            None if self.space.is_low(self.kept()) => Health::Full,
             None => Health::Sound,
         }
     }
 
-    /// Writes down what is durable by now; after a failure nobody knows.
+    /// Writes the durable head to the epoch file. Does nothing after a failure, because the state on the disk is
+    /// unknown.
     fn mark(&self) -> Result<(), JournalError> {
         let writer = self.writer();
         if self.is_failed() {
@@ -307,7 +359,9 @@ impl Shared {
         let (synced, chain) = (writer.tail.head, writer.tail.chain);
         let bytes = self.bytes.load(Ordering::Relaxed);
         drop(writer);
+        let logged = self.logged.load(Ordering::Acquire);
         let marked = self.epoch_file.update(|anchor| {
+            anchor.logged = logged;
             if synced >= anchor.synced {
                 (anchor.synced, anchor.chain, anchor.bytes) = (synced, chain, bytes);
             }
@@ -324,7 +378,7 @@ impl Shared {
         let mut slot = self.store.write().unwrap_or_else(PoisonError::into_inner);
         let store = slot.take();
         if self.is_failed() {
-            // sled would sync once more as it is dropped, and what that says is no longer to be trusted.
+            // sled would sync again when it is dropped. After a failed sync, its result means nothing.
             std::mem::forget(store);
             return Ok(());
         }
@@ -358,13 +412,13 @@ impl Shared {
             block::MAX_STORED
         );
         let size = entries.iter().map(block::stored_len).sum::<usize>() as u64;
-        if is_publish(entries) && !self.space.has_room(size) {
+        if is_publish(entries) && !self.space.has_room(size, self.kept()) {
             return Err(JournalError::Full);
         }
         Ok(())
     }
 
-    /// Writes one commit; after an error the journal is as before.
+    /// Writes one commit. After an error, the journal is as before or refuses all writes.
     fn commit(
         &self,
         writer: &mut Writer,

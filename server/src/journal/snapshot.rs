@@ -1,4 +1,4 @@
-//! Snapshots of the fold: files beside the journal, so that a start reads only the log's end.
+//! Snapshots of the fold: files beside the journal, so that a start reads only the newest records.
 //!
 //! `snapshots/SEQ.snapshot`, all integers little endian:
 //!
@@ -12,7 +12,8 @@
 //! | 36 | 4 | crc | CRC-32C over bytes 0..36 and the payload |
 //! | 40 | | payload | JSON |
 //!
-//! Two are kept, so that a broken one costs nothing: retention keeps every record after the older one.
+//! The newest two snapshots are kept, so that a damaged one loses no data: retention keeps every record after the
+//! older one.
 
 use std::fs;
 use std::io;
@@ -23,7 +24,7 @@ use hub_protocol::{Epoch, Seq};
 
 use super::durable;
 
-/// The format this build writes and the newest it reads.
+/// The format version that this build writes, and the newest that it reads.
 pub const VERSION: u32 = 1;
 const MAGIC: &[u8; 8] = b"HUBSNAP\n";
 const HEADER: usize = 40;
@@ -33,20 +34,20 @@ const EXTENSION: &str = "snapshot";
 /// Why a snapshot cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum SnapshotError {
-    /// Not what was written.
+    /// The file differs from the data that was written.
     #[error("the snapshot {0} is broken")]
     Broken(PathBuf),
-    /// Of another journal.
+    /// The snapshot belongs to another journal.
     #[error("the snapshot {0} belongs to another journal")]
     Foreign(PathBuf),
-    /// Written by a newer build.
+    /// A newer build wrote the snapshot.
     #[error(
         "the snapshot {path} has format {found}; this version of hubd reads up to {VERSION}: install a newer one"
     )]
     Unsupported {
-        /// The file.
+        /// The snapshot's file.
         path: PathBuf,
-        /// The format found.
+        /// The file's format version.
         found: u32,
     },
     /// A system call failed.
@@ -54,14 +55,14 @@ pub enum SnapshotError {
     Io(#[from] io::Error),
 }
 
-/// A snapshot that was read.
+/// A snapshot read from its file.
 #[derive(Debug)]
 pub struct Snapshot {
-    /// The journal it belongs to.
+    /// The identity of the journal that it belongs to.
     pub epoch: Epoch,
-    /// The last record it contains.
+    /// The last record that its fold includes.
     pub seq: Seq,
-    /// What was saved.
+    /// The fold, as JSON.
     pub payload: Vec<u8>,
 }
 
@@ -73,7 +74,7 @@ pub struct Snapshots {
 }
 
 impl Snapshots {
-    /// In `dir`, of the journal `epoch`.
+    /// Returns the snapshots in `dir` of the journal `epoch`; reads nothing.
     pub fn new(dir: &Path, epoch: Epoch) -> Self {
         Self {
             dir: dir.to_owned(),
@@ -81,7 +82,7 @@ impl Snapshots {
         }
     }
 
-    /// Saves `payload` as the state after `seq`, durably, and drops all but the newest two.
+    /// Durably saves `payload` as the fold after record `seq`, and deletes all but the newest two.
     pub fn save(&self, seq: Seq, payload: &[u8]) -> io::Result<()> {
         durable::private_dir(&self.dir)?;
         let file = self.dir.join(format!("{seq:020}.{EXTENSION}"));
@@ -92,7 +93,8 @@ impl Snapshots {
         durable::sync_dir(&self.dir)
     }
 
-    /// The snapshots that can be used, newest first; one that cannot is logged and passed over.
+    /// Returns the usable snapshots, newest first. Logs and skips broken and foreign ones; a newer format is an
+    /// error.
     pub fn usable(&self) -> Result<Vec<Snapshot>, SnapshotError> {
         let mut found = Vec::new();
         for (_, path) in list(&self.dir)? {
@@ -108,7 +110,8 @@ impl Snapshots {
         Ok(found)
     }
 
-    /// The last record of the newest sound snapshot of more than `head`: proof that there was more.
+    /// Returns the last record of the newest valid snapshot above `head`, which proves that records above `head` are
+    /// lost.
     pub fn above(&self, head: Seq) -> io::Result<Option<Seq>> {
         let named = list(&self.dir)?.into_iter().filter(|(seq, _)| *seq > head);
         let mut sound = named.filter_map(|(_, path)| read(&path).ok());
@@ -116,12 +119,12 @@ impl Snapshots {
         Ok(more.map(|found| found.seq))
     }
 
-    /// The last record of the oldest snapshot kept; absent while fewer than two are.
+    /// Returns the last record of the older of the two kept snapshots; `None` if there are fewer than two.
     pub fn oldest_seq(&self) -> io::Result<Option<Seq>> {
         Ok(list(&self.dir)?.get(KEPT - 1).map(|(seq, _)| *seq))
     }
 
-    /// Takes all snapshots away.
+    /// Deletes all snapshots.
     pub fn clear(&self) -> io::Result<()> {
         for (_, path) in list(&self.dir)? {
             fs::remove_file(path)?;
@@ -130,12 +133,12 @@ impl Snapshots {
     }
 }
 
-/// Whether there is any snapshot in `dir`.
+/// Whether `dir` contains any snapshot file; an unreadable directory counts as empty.
 pub fn exist_in(dir: &Path) -> bool {
     list(dir).is_ok_and(|found| !found.is_empty())
 }
 
-/// The last record of the newest sound snapshot in `dir`, 0 where there is none.
+/// Returns the last record of the newest valid snapshot in `dir`, or 0 if there is none.
 pub fn newest_seq(dir: &Path) -> Seq {
     let found = list(dir).unwrap_or_default();
     found
@@ -144,7 +147,7 @@ pub fn newest_seq(dir: &Path) -> Seq {
         .map_or(0, |snapshot| snapshot.seq)
 }
 
-/// The snapshot files in `dir`, newest first.
+/// Returns the snapshot files in `dir` with the numbers in their names, newest first.
 pub fn list(dir: &Path) -> io::Result<Vec<(Seq, PathBuf)>> {
     let entries = match fs::read_dir(dir) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -167,7 +170,7 @@ pub fn list(dir: &Path) -> io::Result<Vec<(Seq, PathBuf)>> {
     Ok(found)
 }
 
-/// Reads the snapshot at `path`.
+/// Reads and verifies the snapshot at `path`.
 pub fn read(path: &Path) -> Result<Snapshot, SnapshotError> {
     let bytes = fs::read(path)?;
     decode(path, &bytes)
@@ -233,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_two_are_kept() {
+    fn the_newest_two_snapshots_are_kept() {
         let dir = tempfile::tempdir().unwrap();
         let seqs: Vec<_> = three_in(dir.path())
             .usable()
@@ -245,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn a_broken_one_is_passed_over() {
+    fn a_broken_snapshot_is_skipped() {
         let dir = tempfile::tempdir().unwrap();
         let snapshots = three_in(dir.path());
         let (_, newest) = list(dir.path()).unwrap().remove(0);
@@ -256,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn one_of_another_journal_is_passed_over() {
+    fn a_snapshot_of_another_journal_is_skipped() {
         let dir = tempfile::tempdir().unwrap();
         three_in(dir.path());
         assert!(
@@ -268,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn a_newer_format_is_refused_by_name() {
+    fn a_newer_format_is_refused_with_its_version() {
         let dir = tempfile::tempdir().unwrap();
         let snapshots = three_in(dir.path());
         let (_, newest) = list(dir.path()).unwrap().remove(0);
@@ -285,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_cut_short_is_passed_over() {
+    fn a_truncated_snapshot_is_skipped() {
         let dir = tempfile::tempdir().unwrap();
         let snapshots = three_in(dir.path());
         let (_, newest) = list(dir.path()).unwrap().remove(0);

@@ -1,8 +1,8 @@
-//! Live delivery: one thread writes each event to every stream that waits for it.
+//! The fan-out: one thread writes each new event to every waiting stream.
 //!
-//! A stream is a task with a place in the log. Once it has read everything it parks, and what comes next is written for
-//! it while it sleeps: waking a task for an event costs half as much again as the write does. Whatever is more than a
-//! write (a full socket, a place too far back) calls the task, which goes on by itself.
+//! A stream is a task with a cursor in the log. When it has sent everything it parks, and the fan-out writes the next
+//! events to its socket, because waking a task costs half as much again as the write. For anything but a plain write
+//! (a full socket, a cursor too far back) the fan-out wakes the stream's task.
 
 use std::sync::{Arc, OnceLock};
 
@@ -17,29 +17,29 @@ use subscriber::Subscriber;
 mod deliverer;
 mod subscriber;
 
-/// Where a stream's bytes go.
+/// The destination of a stream's bytes: its socket.
 pub trait Sink: Send + Sync {
-    /// Takes what there is room for without waiting; how many bytes that was.
+    /// Writes as many bytes as fit without blocking. Returns their number.
     fn offer(&self, bytes: &[u8]) -> usize;
 }
 
-/// What a stream is sent of an event, the same bytes as everybody; `None` where it is not for it.
+/// Returns the shared frame of an event for this stream, or `None` if its filter drops the event.
 pub type Choose = Box<dyn for<'a> Fn(&Log, &'a Event) -> Option<&'a Bytes> + Send + Sync>;
 
-/// What a stream is about.
+/// The events that a stream may receive.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Topic {
-    /// Whatever comes.
+    /// All events.
     Everything,
-    /// One inbox: the stream is not even offered what does not touch it.
+    /// Events of one inbox. The fan-out does not offer other events to the stream.
     Inbox(ProjectName, InboxName),
 }
 
-/// All streams. The thread begins with the first of them and ends with the log.
+/// All streams. The thread starts with the first stream and ends with the log.
 #[derive(Default)]
 pub struct Fanout(OnceLock<Arc<Deliverer>>);
 
-/// A stream's place in the fan-out; it is given up when this is dropped.
+/// A stream's registration in the fan-out, removed on drop.
 pub struct Subscription {
     log: Arc<Log>,
     deliverer: Arc<Deliverer>,
@@ -48,30 +48,30 @@ pub struct Subscription {
     subscriber: Arc<Subscriber>,
 }
 
-/// What happened while a stream was parked.
+/// The progress of a stream while it was parked.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Taken {
-    /// The last event that it has, once it has `rest`.
+    /// The last event that the stream has sent, once `rest` is written.
     pub cursor: Seq,
-    /// What is still to be written.
+    /// The bytes that did not fit into the socket.
     pub rest: Bytes,
-    /// When something was written for it last.
+    /// When the fan-out last wrote to the stream; `None` if it did not, or if it woke the task.
     pub wrote: Option<Instant>,
 }
 
-/// Where a stream's connection says how to write to it.
+/// A handle with which the connection registers a stream's sink.
 #[derive(Clone)]
 pub struct Outlet(Arc<Subscriber>);
 
 impl Fanout {
-    /// There is something new in the log.
+    /// Tells the fan-out that the log has new events.
     pub fn wake(&self) {
         if let Some(deliverer) = self.0.get() {
             deliverer.wake();
         }
     }
 
-    /// A place for a stream.
+    /// Registers a stream.
     pub fn join(&self, log: &Arc<Log>, topic: Topic, choose: Choose) -> Subscription {
         let deliverer = self.0.get_or_init(|| Deliverer::start(log));
         let subscriber = Arc::new(Subscriber::new(choose));
@@ -95,25 +95,26 @@ impl Drop for Fanout {
 }
 
 impl Subscription {
-    /// For the connection that carries the stream. Without one, its task is called for every event.
+    /// Returns the handle for the connection that carries the stream. Until it is connected, each event wakes the
+    /// task.
     pub fn outlet(&self) -> Outlet {
         Outlet(Arc::clone(&self.subscriber))
     }
 
-    /// From now on events after `cursor` are written for the stream, until [`Self::take`]. All bytes before them must be
-    /// written. `false`, and nothing changed, where there is something after `cursor` already.
+    /// Lets the fan-out write the events after `cursor` to the stream, until [`Self::take`]. The caller must have
+    /// written all earlier bytes. Returns `false` and changes nothing if there are already events after `cursor`.
     pub fn park(&self, cursor: Seq) -> bool {
         self.subscriber.park(cursor, || self.log.head())
     }
 
-    /// Waits until the stream has to go on by itself. May be dropped and called again.
+    /// Waits until the fan-out wakes the stream's task. Cancel safe.
     pub async fn called(&self) {
         self.subscriber.called().await;
     }
 
-    /// Ends what [`Self::park`] began.
+    /// Ends [`Self::park`]. Returns how far the fan-out has written.
     pub fn take(&self) -> Taken {
-        // What was passed meanwhile was written for it or did not touch it.
+        // Events up to `seen` were written to the stream, or were not for it.
         self.subscriber.take(self.deliverer.seen())
     }
 }
@@ -125,7 +126,7 @@ impl Drop for Subscription {
 }
 
 impl Outlet {
-    /// Says where the stream's bytes go.
+    /// Sets the destination of the stream's bytes.
     pub fn connect(&self, sink: Arc<dyn Sink>) {
         self.0.connect(sink);
     }

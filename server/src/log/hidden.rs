@@ -1,4 +1,4 @@
-//! What a reset with its history hid: readers leave it out, until retention drops it.
+//! The notifications hidden by a reset with history: readers skip them until retention drops them.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,10 +8,10 @@ use hub_protocol::{ProjectName, Seq};
 
 use super::Event;
 
-/// Below which number nothing that was said in a project is shown.
+/// The number below which each project's notifications are hidden.
 #[derive(Debug, Default)]
 pub(super) struct Hidden {
-    /// The highest of these numbers: who reads what comes now looks no further.
+    /// The highest of these numbers. Newer events skip the lookup.
     newest: AtomicU64,
     below: RwLock<HashMap<ProjectName, Seq>>,
 }

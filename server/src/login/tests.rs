@@ -14,7 +14,7 @@ fn at(seconds: i64) -> Now {
 }
 
 #[test]
-fn a_code_opens_once() {
+fn a_code_can_be_redeemed_once() {
     let (codes, now) = (Codes::default(), Instant::now());
     let code = codes.issue(now).unwrap();
     assert!(codes.redeem(&code, now));
@@ -22,7 +22,7 @@ fn a_code_opens_once() {
 }
 
 #[test]
-fn a_code_ends_after_thirty_seconds() {
+fn a_code_expires_after_thirty_seconds() {
     let (codes, now) = (Codes::default(), Instant::now());
     let late = codes.issue(now).unwrap();
     let in_time = codes.issue(now).unwrap();
@@ -34,7 +34,7 @@ fn a_code_ends_after_thirty_seconds() {
 }
 
 #[test]
-fn no_other_text_is_a_code() {
+fn only_the_exact_text_is_a_code() {
     let (codes, now) = (Codes::default(), Instant::now());
     let code = codes.issue(now).unwrap();
     let longer = format!("{code}0");
@@ -48,7 +48,7 @@ fn no_other_text_is_a_code() {
 }
 
 #[test]
-fn the_oldest_code_makes_room() {
+fn the_oldest_code_is_dropped_above_the_limit() {
     let (codes, now) = (Codes::default(), Instant::now());
     let all: Vec<_> = (0..=MAX_CODES).map(|_| codes.issue(now).unwrap()).collect();
     assert!(!codes.redeem(&all[0], now));
@@ -69,7 +69,7 @@ fn a_session_lasts_twelve_hours() {
 }
 
 #[test]
-fn nobody_else_makes_a_session() {
+fn a_forged_or_extended_session_token_is_refused() {
     let token = Session::begin(at(DAY_ONE)).token(&key());
     let (ends, proof) = token.split_once('.').unwrap();
     let other: Token = "6".repeat(64).parse().unwrap();
@@ -91,5 +91,40 @@ fn nobody_else_makes_a_session() {
     ] {
         let read = Session::read(&forged, &key(), at(DAY_ONE));
         assert_eq!(read, Err(NoSession::Forged), "{forged}");
+    }
+}
+
+#[test]
+fn a_live_session_is_proved_by_its_token_for_one_nonce_and_address() {
+    let (key, now) = (Token::generate().unwrap(), Now::read());
+    let session = Session::begin(now);
+    let token = session.token(&key);
+    let (ends, _) = token.split_once('.').unwrap();
+    let parts: [&[u8]; 2] = [b"00ff", b"127.0.0.1:1"];
+    let proof = Session::prove(ends, &key, &parts, now);
+    assert_eq!(proof, Some(hmac(token.as_bytes(), &parts)));
+    assert_ne!(
+        proof,
+        Session::prove(ends, &key, &[b"00ff", b"127.0.0.1:2"], now)
+    );
+    assert_ne!(
+        proof,
+        Session::prove(ends, &Token::generate().unwrap(), &parts, now)
+    );
+    let at = |hours: i64| Now {
+        wall: now.wall.plus_millis(hours * 3_600_000),
+        ..now
+    };
+    assert_eq!(Session::prove(ends, &key, &parts, at(13)), None);
+    assert_eq!(Session::prove(ends, &key, &parts, at(-1)), None);
+    let no_ends = [
+        "",
+        "x",
+        "9223372036854775807",
+        "-9223372036854732608",
+        "-9223372036854775808",
+    ];
+    for none in no_ends {
+        assert_eq!(Session::prove(none, &key, &parts, now), None, "{none}");
     }
 }

@@ -1,4 +1,4 @@
-//! `hubd adopt`.
+//! `hubd adopt`: continues with the readable records of a journal, under a new identity.
 
 use std::io::Write;
 use std::path::Path;
@@ -11,7 +11,7 @@ use crate::journal::{Entry, Journal, disk};
 use crate::record::{ClockMoved, Record};
 use crate::state::State;
 
-/// Gives what the journal in `state_dir` still holds a new identity.
+/// Replaces the journal in `state_dir` with one that has its readable records and a new identity.
 pub(super) fn adopt(state_dir: &Path, out: &mut impl Write) -> anyhow::Result<()> {
     anyhow::ensure!(state_dir.exists(), "{} does not exist", state_dir.display());
     let lock = Lock::take(state_dir)?;
@@ -31,6 +31,19 @@ pub(super) fn adopt(state_dir: &Path, out: &mut impl Write) -> anyhow::Result<()
             rescued.first, rescued.head
         )?,
     }
+    for (from, to) in &rescued.holes {
+        writeln!(
+            out,
+            "records {from} to {to} cannot be read and are left out"
+        )?;
+    }
+    if rescued.unreadable > 0 {
+        writeln!(
+            out,
+            "{} bytes of the journal cannot be read: should the disk give them again, they are in what is put aside",
+            rescued.unreadable
+        )?;
+    }
     writeln!(
         out,
         "numbers go on at {}, the new epoch is {}",
@@ -43,9 +56,9 @@ pub(super) fn adopt(state_dir: &Path, out: &mut impl Write) -> anyhow::Result<()
     Ok(())
 }
 
-/// All of the new journal, its first record included: whoever opens it never numbers on from what was saved.
+/// Makes the complete new journal, with its first own record. Therefore no later start can reuse the old numbers.
 pub(super) fn make(making: &Making<'_>, out: &mut impl Write) -> anyhow::Result<Rescued> {
-    // It is gone again before anything is published.
+    // The reserve is only needed while a hub publishes.
     let options = Options {
         reserve_bytes: 0,
         ..Options::default()
@@ -67,7 +80,7 @@ pub(super) fn make(making: &Making<'_>, out: &mut impl Write) -> anyhow::Result<
     Ok(rescued)
 }
 
-/// The first record under the new identity: no time has passed, but age is not to be trusted for a day.
+/// Returns the first record under the new identity: a clock change of 0 ms, which pauses retention by age for a day.
 fn marker(seq: Seq) -> Entry {
     let record = Record::ClockMoved(ClockMoved {
         delta_ms: 0,

@@ -1,4 +1,4 @@
-//! `hubd doctor`.
+//! `hubd doctor`: verifies a state directory and prints what is wrong and what to do.
 
 use std::fs;
 use std::io::{self, Write};
@@ -7,13 +7,14 @@ use std::path::Path;
 
 use super::{bar, hash};
 use crate::archive::recover;
-use crate::journal::Journal;
 use crate::journal::disk::DiskJournal;
 use crate::journal::epoch::EpochFile;
 use crate::journal::sled::{Files, OpenError, Options, free_bytes};
 use crate::journal::snapshot::{self, Snapshots};
+use crate::journal::{Journal, JournalError};
+use crate::state_dir::{StateDirError, stored_token};
 
-/// What was found, one line each.
+/// The findings, printed one by one, and the number of problems.
 struct Report<'a, W> {
     out: &'a mut W,
     problems: usize,
@@ -30,12 +31,13 @@ impl<W: Write> Report<'_, W> {
     }
 }
 
-/// Looks at everything in `state_dir`; fails where something is wrong.
+/// Checks everything in `state_dir`. Fails if there are problems.
 pub(super) fn doctor(state_dir: &Path, out: &mut impl Write) -> anyhow::Result<()> {
     let files = Files::new(state_dir);
     let mut report = Report { out, problems: 0 };
     if files.root.exists() {
         permissions(&files, &mut report)?;
+        token(&files, &mut report)?;
         space(&files, &mut report)?;
         if files.made().exists() {
             report.problem(
@@ -82,6 +84,50 @@ fn permissions(files: &Files, report: &mut Report<impl Write>) -> io::Result<()>
     Ok(())
 }
 
+fn token(files: &Files, report: &mut Report<impl Write>) -> io::Result<()> {
+    match stored_token(&files.root) {
+        Ok(Some(_)) => report.fine("the token is private and whole"),
+        Ok(None) if files.are_missing() => report.fine("no token was made yet"),
+        Ok(None) => report.problem(
+            "the file 'token' is missing",
+            "start hubd: it makes a new one, and programs that know the old one are refused",
+        ),
+        Err(error @ StateDirError::BrokenToken { .. }) => report.problem(
+            &error.to_string(),
+            "programs that know the old one are refused then",
+        ),
+        Err(error @ StateDirError::Unsafe { .. }) => report.problem(
+            &error.to_string(),
+            "others may know it: remove it to make a new one",
+        ),
+        Err(error) => report.problem(&error.to_string(), DISK),
+    }
+}
+
+/// The advice after an error of the disk.
+const DISK: &str = "look at the disk and how it is mounted (dmesg, mount, smartctl)";
+
+/// Returns the advice for a journal that cannot be opened.
+fn advice(error: &OpenError) -> &'static str {
+    let kind = match error {
+        OpenError::Io(error) | OpenError::Unreadable { error, .. } => Some(error.kind()),
+        _ => None,
+    };
+    match (kind, error) {
+        (Some(io::ErrorKind::ReadOnlyFilesystem), _) => {
+            "the disk is mounted read-only: mount it writable (mount -o remount,rw), or copy the directory elsewhere"
+        }
+        (Some(io::ErrorKind::PermissionDenied), _) => {
+            "make the state directory and what is in it writable for yourself"
+        }
+        (Some(_), _) => DISK,
+        (_, OpenError::Locked) => "then run `hubd doctor` again",
+        (_, OpenError::Full) => "make room on the disk",
+        (_, OpenError::Unsupported { .. }) => "nothing is wrong with what is stored",
+        _ => "`hubd adopt` keeps a copy of what is there",
+    }
+}
+
 fn space(files: &Files, report: &mut Report<impl Write>) -> io::Result<()> {
     let free = free_bytes(&files.reserve());
     let needed = Options::default().floor_bytes;
@@ -111,10 +157,11 @@ fn epoch(files: &Files, report: &mut Report<impl Write>) -> io::Result<()> {
             "the file 'epoch' is missing",
             "put it back, or run `hubd adopt`",
         ),
-        Err(error) => report.problem(
-            &format!("the file 'epoch' cannot be read: {error}"),
+        Err(error) if error.kind() == io::ErrorKind::InvalidData => report.problem(
+            &format!("the file 'epoch' is broken: {error}"),
             "put it back, or run `hubd adopt`",
         ),
+        Err(error) => report.problem(&format!("the file 'epoch' cannot be read: {error}"), DISK),
     }
 }
 
@@ -124,19 +171,24 @@ fn journal(files: &Files, report: &mut Report<impl Write>) -> io::Result<()> {
     }
     if files.suspect().exists() {
         return report.problem(
-            "a write failed in the last run: the journal is verified and copied at the next start",
+            "the last run could not write or read something: the journal is verified and copied at the next start",
             "look at the disk (dmesg, smartctl), then start hubd; if it cannot, run `hubd adopt`",
         );
     }
+    let before = files.put_aside()?;
     match DiskJournal::open(&files.root, Options::default()) {
-        Ok(journal) => contents(files, &journal, report),
-        Err(error @ OpenError::Locked) => {
-            report.problem(&error.to_string(), "then run `hubd doctor` again")
+        Ok(journal) => {
+            let mut aside = files.put_aside()?;
+            aside.retain(|path| !before.contains(path));
+            for path in aside {
+                report.fine(&format!(
+                    "the journal was copied, because sled could not open it; what was there before is in {}",
+                    path.display()
+                ))?;
+            }
+            contents(files, &journal, report)
         }
-        Err(error) => report.problem(
-            &error.to_string(),
-            "`hubd adopt` keeps a copy of what is there",
-        ),
+        Err(error) => report.problem(&error.to_string(), advice(&error)),
     }
 }
 
@@ -149,13 +201,29 @@ fn contents(
     let bar = bar(head + 1 - earliest, "verifying");
     let verified = journal.scrub(|at| bar.set_position(at + 1 - earliest));
     bar.finish_and_clear();
+    let holes = journal.holes();
+    for hole in &holes {
+        report.problem(
+            &format!(
+                "records {} to {} cannot be read any more",
+                hole.from, hole.to
+            ),
+            if hole.settled {
+                "they were left out: a backup may hold them"
+            } else {
+                "start hubd: it goes on without them; a backup may hold them"
+            },
+        )?;
+    }
     match verified {
+        Ok(()) if !holes.is_empty() => report.fine("all other records are what was written")?,
         Ok(()) => report.fine(&format!(
             "records {earliest} to {head} are what was written"
         ))?,
+        Err(error @ JournalError::Io(_)) => report.problem(&error.to_string(), DISK)?,
         Err(error) => report.problem(
             &error.to_string(),
-            "`hubd adopt` goes on with the records before it",
+            "`hubd adopt` goes on with all that can be read",
         )?,
     }
     let sound = snapshots(files, report)?;

@@ -1,16 +1,21 @@
-//! `hubd export`.
+//! `hubd export`: writes the journal as lines of JSON.
 
 use std::io::{BufWriter, Write};
+use std::ops::RangeInclusive;
 use std::path::Path;
 
+use hub_protocol::Seq;
 use serde_json::value::RawValue;
+use sha2::{Digest, Sha256};
 
 use super::lines::{Begin, FORMAT, Line};
 use super::{bar, hash, open_journal, snapshots};
 use crate::archive::recover;
 use crate::journal::Journal;
+use crate::journal::snapshot::Snapshot;
+use crate::secret::hex;
 
-/// Bytes read from the journal at once.
+/// The number of bytes read from the journal at once.
 const CHUNK: usize = 1 << 20;
 
 /// Writes the journal in `state_dir` to `out`.
@@ -18,9 +23,11 @@ pub(super) fn export(state_dir: &Path, out: impl Write) -> anyhow::Result<()> {
     let journal = open_journal(state_dir)?;
     let snapshots = snapshots(state_dir, &journal);
     let sha256 = hash(&recover(&journal, &snapshots)?.state)?;
-    let origin = journal.origin();
-    let head = journal.head();
-    let mut out = BufWriter::new(out);
+    let (origin, head) = (journal.origin(), journal.head());
+    // Find the lost records before choosing the base, because the base must include their changes.
+    journal.scrub(drop)?;
+    let holes = journal.holes();
+    let mut out = Lines::new(out);
     let begin = Begin {
         hubd_export: FORMAT,
         epoch: origin.epoch,
@@ -28,30 +35,33 @@ pub(super) fn export(state_dir: &Path, out: impl Write) -> anyhow::Result<()> {
         chain: origin.chain,
         head,
     };
-    write_line(&mut out, &begin)?;
-    if origin.first > 1 {
-        // The oldest that serves, so that the import folds as much of the log as there is.
-        let usable = snapshots.usable()?;
-        let base = usable
-            .into_iter()
-            .rfind(|it| it.seq + 1 >= origin.first && it.seq <= head);
-        let base =
-            base.ok_or_else(|| anyhow::anyhow!("no snapshot holds what the log no longer does"))?;
-        let state = RawValue::from_string(String::from_utf8(base.payload)?)?;
-        write_line(&mut out, &Line::base(base.seq, state))?;
+    out.write(&begin)?;
+    let lost = holes.iter().map(|hole| hole.to).max();
+    match base(snapshots.usable()?, origin.first..=head, lost.unwrap_or(0)) {
+        Some(base) if origin.first > 1 || lost.is_some() => {
+            let state = RawValue::from_string(String::from_utf8(base.payload)?)?;
+            out.write(&Line::base(base.seq, state))?;
+        }
+        None if origin.first > 1 => anyhow::bail!("no snapshot holds what the log no longer does"),
+        _ => {}
     }
     let bar = bar(head + 1 - origin.first, "exporting");
     let mut at = origin.first;
     while at <= head {
         for entry in journal.read(at, CHUNK)? {
-            write_line(&mut out, &Line::of(&entry))?;
+            out.write(&Line::of(&entry))?;
             at = entry.seq + 1;
         }
         bar.set_position(at - origin.first);
     }
-    write_line(&mut out, &Line::end(head, sha256.clone()))?;
-    out.flush()?;
+    out.end(head, sha256.clone())?;
     bar.finish_and_clear();
+    for hole in holes {
+        eprintln!(
+            "records {} to {} cannot be read any more and are left out",
+            hole.from, hole.to
+        );
+    }
     eprintln!(
         "exported records {} to {head}, state {sha256}",
         origin.first
@@ -59,7 +69,40 @@ pub(super) fn export(state_dir: &Path, out: impl Write) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn write_line(out: &mut impl Write, line: &impl serde::Serialize) -> anyhow::Result<()> {
-    serde_json::to_writer(&mut *out, line)?;
-    Ok(out.write_all(b"\n")?)
+/// Returns the snapshot that an import builds on: the oldest usable one, so that it replays as many records as
+/// possible. A snapshot that includes `lost`, the last lost record, is preferred.
+fn base(usable: Vec<Snapshot>, log: RangeInclusive<Seq>, lost: Seq) -> Option<Snapshot> {
+    let fits = |it: &Snapshot| it.seq + 1 >= *log.start() && it.seq <= *log.end();
+    let mut fitting: Vec<_> = usable.into_iter().filter(fits).collect();
+    let at = fitting.iter().rposition(|it| it.seq >= lost);
+    let at = at.or(fitting.len().checked_sub(1))?;
+    Some(fitting.swap_remove(at))
+}
+
+/// The output of the export, with the hash of all lines so far.
+struct Lines<W: Write> {
+    out: BufWriter<W>,
+    digest: Sha256,
+}
+
+impl<W: Write> Lines<W> {
+    fn new(out: W) -> Self {
+        Self {
+            out: BufWriter::new(out),
+            digest: Sha256::new(),
+        }
+    }
+
+    fn write(&mut self, line: &impl serde::Serialize) -> anyhow::Result<()> {
+        let mut text = serde_json::to_vec(line)?;
+        text.push(b'\n');
+        self.digest.update(&text);
+        Ok(self.out.write_all(&text)?)
+    }
+
+    fn end(mut self, head: Seq, sha256: String) -> anyhow::Result<()> {
+        let lines = hex(&self.digest.clone().finalize());
+        self.write(&Line::end(head, sha256, lines))?;
+        Ok(self.out.flush()?)
+    }
 }

@@ -1,26 +1,31 @@
-//! `hubd import`.
+//! `hubd import`: creates a journal from an export.
 
 use std::io::BufRead;
 use std::path::Path;
 
 use anyhow::{Context as _, ensure};
+use sha2::{Digest, Sha256};
 
 use super::lines::{Begin, FORMAT, Line};
 use super::{bar, hash, snapshots};
 use crate::archive::recover;
-use crate::journal::sled::{Lock, Making, Options, Origin, SledJournal};
+use crate::journal::sled::{Lock, Making, OpenError, Options, Origin, SledJournal};
 use crate::journal::{Entry, Journal};
+use crate::secret::hex;
 
-/// Bytes of one commit.
+/// The format without a hash of its lines.
+const WITHOUT_LINES: u32 = 1;
+/// The number of payload bytes after which a commit is written.
 const COMMIT: usize = 256 * 1024;
 
-/// Fills `state_dir`, which has no journal, from the export `input` of `size` bytes: with all of it, or not at all.
+/// Creates the journal of `state_dir`, which must have none, from the export `input` of `size` bytes. It imports all
+/// records or none.
 pub(super) fn import(
     state_dir: &Path,
     input: impl BufRead,
     size: Option<u64>,
 ) -> anyhow::Result<()> {
-    // From before the look until the end: no hub begins a journal there meanwhile.
+    // Hold the lock from this check to the end, so that no hub creates a journal meanwhile.
     let lock = Lock::take(state_dir)?;
     let files = lock.files();
     let taken = [
@@ -42,34 +47,15 @@ pub(super) fn import(
     Ok(())
 }
 
-/// Gives what to say when it is in place.
+/// Fills a new journal in `dir`. Returns the message to print when the journal is in place.
 fn fill(dir: &Path, mut input: impl BufRead, size: Option<u64>) -> anyhow::Result<String> {
     let bar = bar(size.unwrap_or(0), "importing");
-    let mut text = String::new();
-    input.read_line(&mut text)?;
-    let begin: Begin = serde_json::from_str(&text).context("line 1: this is no export of hubd")?;
-    ensure!(
-        begin.hubd_export <= FORMAT,
-        "the export has format {}; this version of hubd reads up to {FORMAT}: install a newer one",
-        begin.hubd_export
-    );
-    let origin = Origin {
-        epoch: begin.epoch,
-        first: begin.first,
-        chain: begin.chain,
-    };
-    let journal = SledJournal::open(
-        dir,
-        Options {
-            origin: Some(origin),
-            // It is gone again before anything is published.
-            reserve_bytes: 0,
-            ..Options::default()
-        },
-    )?;
+    let mut digest = Sha256::new();
+    let begin = read_begin(&mut input, &mut digest)?;
+    let journal = open(dir, &begin)?;
     let snapshots = snapshots(dir, &journal);
     let mut pending = Pending::default();
-    let mut sha256 = None;
+    let (mut sha256, mut lines) = (None, None);
     for (number, text) in (2..).zip(input.lines()) {
         let text = text?;
         bar.inc(text.len() as u64 + 1);
@@ -79,8 +65,13 @@ fn fill(dir: &Path, mut input: impl BufRead, size: Option<u64>) -> anyhow::Resul
         } else if let (Some(seq), Some(state)) = (line.snapshot, line.state) {
             snapshots.save(seq, state.get().as_bytes())?;
         } else {
+            lines = line
+                .lines
+                .map(|lines| (lines, hex(&digest.clone().finalize())));
             sha256 = line.sha256;
         }
+        digest.update(&text);
+        digest.update(b"\n");
     }
     pending.commit(&journal)?;
     let sha256 = sha256.context("the export is cut short: its last line is missing")?;
@@ -89,6 +80,14 @@ fn fill(dir: &Path, mut input: impl BufRead, size: Option<u64>) -> anyhow::Resul
         "the export is cut short: it ends at record {}",
         journal.head()
     );
+    if begin.hubd_export > WITHOUT_LINES {
+        let (exported, read) =
+            lines.context("the export is cut short: the hash of its lines is missing")?;
+        ensure!(
+            read == exported,
+            "the export was changed since it was written: its lines have the SHA-256 {read}, not {exported}"
+        );
+    }
     let imported = hash(&recover(&journal, &snapshots)?.state)?;
     ensure!(
         imported == sha256,
@@ -102,7 +101,38 @@ fn fill(dir: &Path, mut input: impl BufRead, size: Option<u64>) -> anyhow::Resul
     ))
 }
 
-/// Records on their way into one commit.
+/// Reads the first line of an export.
+fn read_begin(input: &mut impl BufRead, digest: &mut Sha256) -> anyhow::Result<Begin> {
+    let mut text = String::new();
+    input.read_line(&mut text)?;
+    digest.update(text.trim_end_matches(['\r', '\n']));
+    digest.update(b"\n");
+    let begin: Begin = serde_json::from_str(&text).context("line 1: this is no export of hubd")?;
+    ensure!(
+        begin.hubd_export <= FORMAT,
+        "the export has format {}; this version of hubd reads up to {FORMAT}: install a newer one",
+        begin.hubd_export
+    );
+    Ok(begin)
+}
+
+/// Opens an empty journal in `dir` that continues the numbers of the exported one.
+fn open(dir: &Path, begin: &Begin) -> Result<SledJournal, OpenError> {
+    let origin = Origin {
+        epoch: begin.epoch,
+        first: begin.first,
+        chain: begin.chain,
+    };
+    let options = Options {
+        origin: Some(origin),
+        // The reserve is only needed while a hub publishes.
+        reserve_bytes: 0,
+        ..Options::default()
+    };
+    SledJournal::open(dir, options)
+}
+
+/// Records collected for one commit.
 #[derive(Default)]
 struct Pending {
     entries: Vec<Entry>,

@@ -1,13 +1,14 @@
-//! The lines of an export, format 1. All but the first have some of the fields of [`Line`]:
+//! The lines of an export, format 2. Every line except the first has some of the fields of [`Line`]:
 //!
 //! | line | fields |
 //! |---|---|
 //! | first | `hubd_export`, `epoch`, `first`, `chain`, `head` |
-//! | the fold that the log builds on, where the log's beginning is gone | `snapshot`, `state` |
+//! | the fold of the dropped records, if the log does not begin at record 1 | `snapshot`, `state` |
 //! | a record | `seq`, `kind`, and its payload: `json`; or `frame` and `json`; or `base64` |
-//! | last | `end`, `sha256` |
+//! | last | `end`, `sha256` of the folded state, `lines` |
 //!
-//! Payloads stand there as the JSON they are, byte for byte.
+//! `lines` is the SHA-256 of all lines before, each with a line feed; format 1 does not have it. JSON payloads are
+//! written byte for byte.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -19,32 +20,32 @@ use serde_json::value::RawValue;
 use crate::journal::Entry;
 use crate::record::kinds;
 
-/// The format this build writes and the newest it reads.
-pub(super) const FORMAT: u32 = 1;
+/// The format version that this build writes, and the newest that it reads.
+pub(super) const FORMAT: u32 = 2;
 
-/// The first line.
+/// The first line of an export.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Begin {
-    /// [`FORMAT`].
+    /// The format version, at most [`FORMAT`].
     pub(super) hubd_export: u32,
     /// The journal's identity.
     pub(super) epoch: Epoch,
-    /// The first record that follows.
+    /// The first exported record.
     pub(super) first: Seq,
-    /// The chain before it.
+    /// The chain before the record `first`.
     pub(super) chain: u32,
-    /// The last record.
+    /// The last exported record.
     pub(super) head: Seq,
 }
 
-/// Any other line.
+/// Any line of an export except the first.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct Line {
-    /// The last record in `state`.
+    /// The last record that `state` includes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) snapshot: Option<Seq>,
-    /// A fold.
+    /// The fold after the record `snapshot`, as JSON.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) state: Option<Box<RawValue>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -57,16 +58,19 @@ pub(super) struct Line {
     json: Option<Box<RawValue>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     base64: Option<String>,
-    /// The last record.
+    /// The last exported record.
     #[serde(skip_serializing_if = "Option::is_none")]
     end: Option<Seq>,
-    /// The SHA-256 of the fold of everything.
+    /// The SHA-256 of the fold of all records, in hexadecimal.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) sha256: Option<String>,
+    /// The SHA-256 of all lines before this one, in hexadecimal.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) lines: Option<String>,
 }
 
 impl Line {
-    /// The line of a fold after `snapshot`.
+    /// Returns the line of the fold `state` after the record `snapshot`.
     pub(super) fn base(snapshot: Seq, state: Box<RawValue>) -> Self {
         Self {
             snapshot: Some(snapshot),
@@ -75,16 +79,17 @@ impl Line {
         }
     }
 
-    /// The last line.
-    pub(super) fn end(head: Seq, sha256: String) -> Self {
+    /// Returns the last line.
+    pub(super) fn end(head: Seq, sha256: String, lines: String) -> Self {
         Self {
             end: Some(head),
             sha256: Some(sha256),
+            lines: Some(lines),
             ..Self::default()
         }
     }
 
-    /// The line of a record.
+    /// Returns the line of a record.
     pub(super) fn of(entry: &Entry) -> Self {
         let (frame, json) = split(entry);
         let mut line = Self {
@@ -100,7 +105,7 @@ impl Line {
         line
     }
 
-    /// The record of a line, where it is one.
+    /// Returns the record of a line; `None` if the line is of another kind.
     pub(super) fn entry(&self) -> anyhow::Result<Option<Entry>> {
         let (Some(seq), Some(kind)) = (self.seq, self.kind) else {
             return Ok(None);
@@ -115,7 +120,7 @@ impl Line {
     }
 }
 
-/// The parts of a payload that are JSON.
+/// Splits a payload into its JSON parts: the frame, if it has one, and the rest.
 fn split(entry: &Entry) -> (Option<&[u8]>, &[u8]) {
     let payload = &entry.payload[..];
     if ![kinds::NOTIFIED, kinds::CARRIED].contains(&entry.kind) || payload.len() < 4 {
@@ -137,7 +142,7 @@ fn join(frame: &str, json: &str) -> anyhow::Result<Bytes> {
     Ok(payload.freeze())
 }
 
-/// `bytes` as JSON, where that keeps every byte and stays one line.
+/// Returns `bytes` as JSON; `None` if that would change a byte or contain a line feed.
 fn raw(bytes: &[u8]) -> Option<Box<RawValue>> {
     let raw: &RawValue = serde_json::from_slice(bytes).ok()?;
     let exact = raw.get().len() == bytes.len() && !bytes.contains(&b'\n');
@@ -149,7 +154,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_payload_survives_byte_for_byte() {
+    fn every_payload_is_exported_and_read_back_byte_for_byte() {
         let framed = join("{\"a\":1}", "{ \"id\": 1, \"msg\": \"\\u00e4\" }").unwrap();
         let payloads: [(u8, Bytes); 5] = [
             (kinds::NOTIFIED, framed),

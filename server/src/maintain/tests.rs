@@ -31,7 +31,7 @@ fn seen(journal: &DiskJournal, id: u64) {
     append(journal, &record);
 }
 
-/// What a kill would leave, elsewhere.
+/// Copies a state directory as a kill would leave it.
 fn copy(from: &Path, to: &Path) {
     if !from.is_dir() {
         std::fs::copy(from, to).unwrap();
@@ -43,7 +43,7 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// With everything in the store, which is what can be trimmed.
+/// Reopens the journal, so that all records are in the store, because only the store can be trimmed.
 fn reopened(journal: DiskJournal, dir: &Path) -> DiskJournal {
     drop(journal);
     DiskJournal::open(dir, quiet()).unwrap()
@@ -73,7 +73,7 @@ fn exported(dir: &Path) -> Vec<u8> {
 }
 
 #[test]
-fn an_import_gives_an_equal_fold() {
+fn an_import_restores_an_equal_fold() {
     let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     drop(filled(from.path(), 40));
     super::import::import(to.path(), &exported(from.path())[..], None).unwrap();
@@ -107,7 +107,7 @@ fn a_trimmed_log_is_exported_with_the_fold_it_builds_on() {
 }
 
 #[test]
-fn an_export_cut_short_is_refused_and_leaves_nothing() {
+fn a_truncated_export_is_refused_and_leaves_no_journal() {
     let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     drop(filled(from.path(), 40));
     let export = exported(from.path());
@@ -125,7 +125,7 @@ fn an_export_cut_short_is_refused_and_leaves_nothing() {
 }
 
 #[test]
-fn an_import_does_not_touch_a_journal_that_is_there() {
+fn an_import_does_not_change_an_existing_journal() {
     let dir = tempfile::tempdir().unwrap();
     drop(filled(dir.path(), 3));
     let error = super::import::import(dir.path(), &exported(dir.path())[..], None).unwrap_err();
@@ -147,7 +147,7 @@ fn maintenance_is_refused_while_a_hub_runs() {
 }
 
 #[test]
-fn an_adopted_journal_goes_on_far_above_under_a_new_epoch() {
+fn an_adopted_journal_skips_numbers_and_has_a_new_epoch() {
     let dir = tempfile::tempdir().unwrap();
     let journal = filled(dir.path(), 40);
     let epoch = journal.epoch();
@@ -171,10 +171,14 @@ fn an_adopted_journal_goes_on_far_above_under_a_new_epoch() {
 }
 
 #[test]
-fn a_sound_directory_has_no_problems() {
+fn doctor_finds_no_problems_in_a_sound_directory() {
     let dir = tempfile::tempdir().unwrap();
     let dir = dir.path().join("state");
     drop(filled(&dir, 40));
+    crate::state_dir::StateDir::open(&dir)
+        .unwrap()
+        .token()
+        .unwrap();
     let mut out = Vec::new();
     doctor::doctor(&dir, &mut out).unwrap();
     let out = String::from_utf8(out).unwrap();
@@ -185,7 +189,7 @@ fn a_sound_directory_has_no_problems() {
 }
 
 #[test]
-fn the_doctor_says_what_to_do() {
+fn doctor_prints_what_to_do() {
     let dir = tempfile::tempdir().unwrap();
     drop(filled(dir.path(), 40));
     std::fs::remove_file(Files::new(dir.path()).db()).unwrap();
@@ -199,7 +203,7 @@ fn the_doctor_says_what_to_do() {
 }
 
 #[test]
-fn the_doctor_tells_of_what_is_not_all_in_place() {
+fn doctor_reports_an_interrupted_replacement() {
     let dir = tempfile::tempdir().unwrap();
     std::fs::create_dir(Files::new(dir.path()).made()).unwrap();
     let mut out = Vec::new();
@@ -210,7 +214,7 @@ fn the_doctor_tells_of_what_is_not_all_in_place() {
 }
 
 #[test]
-fn an_adopted_journal_that_lost_its_snapshots_goes_on_without_them() {
+fn adopt_works_without_snapshots() {
     let dir = tempfile::tempdir().unwrap();
     let journal = reopened(filled(dir.path(), 90), dir.path());
     journal.trim(80).unwrap();
@@ -218,4 +222,152 @@ fn an_adopted_journal_that_lost_its_snapshots_goes_on_without_them() {
     super::adopt::adopt(dir.path(), &mut io::sink()).unwrap();
     assert_eq!(folded(dir.path()).0, 1_000_090);
     assert!(snapshot::exist_in(&Files::new(dir.path()).snapshots()));
+}
+
+/// Makes a journal of 900 records, with snapshots at `snapshots_at`, and flips a bit in record 300.
+fn flipped(dir: &Path, snapshots_at: &[Seq]) {
+    let journal = reopened(filled(dir, 900), dir);
+    let snapshots = snapshots(dir, &journal);
+    let mut state = State::default();
+    for entry in journal.read(1, 1 << 20).unwrap() {
+        state.apply(
+            entry.seq,
+            &Record::decode(entry.kind, &entry.payload).unwrap(),
+        );
+        if snapshots_at.contains(&entry.seq) {
+            snapshots
+                .save(entry.seq, &serde_json::to_vec(&state).unwrap())
+                .unwrap();
+        }
+    }
+    drop(journal);
+    let mut bytes = std::fs::read(Files::new(dir).db()).unwrap();
+    let places: Vec<_> = memchr::memmem::find_iter(&bytes, b"\"ids\":[300]").collect();
+    assert!(!places.is_empty());
+    for at in places {
+        bytes[at] ^= 1;
+    }
+    std::fs::write(Files::new(dir).db(), bytes).unwrap();
+}
+
+#[test]
+fn an_export_skips_lost_records_and_can_be_imported() {
+    let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    flipped(from.path(), &[850, 870]);
+    let export = exported(from.path());
+    let lines = String::from_utf8(export.clone()).unwrap();
+    assert!(lines.contains("\"seq\":1,") && lines.contains("\"seq\":900,"));
+    assert!(!lines.contains("\"seq\":300,"));
+    super::import::import(to.path(), &export[..], None).unwrap();
+    assert_eq!(folded(to.path()), folded(from.path()));
+    assert!(folded(to.path()).1.is_seen(300), "a snapshot holds it");
+}
+
+#[test]
+fn a_lost_record_that_no_snapshot_includes_refuses_the_start() {
+    let dir = tempfile::tempdir().unwrap();
+    flipped(dir.path(), &[250]);
+    let error = DiskJournal::open(dir.path(), quiet()).unwrap_err();
+    assert!(error.to_string().contains("hubd adopt"), "{error}");
+    let before = std::fs::read(Files::new(dir.path()).db()).unwrap();
+    DiskJournal::open(dir.path(), quiet()).unwrap_err();
+    let after = std::fs::read(Files::new(dir.path()).db()).unwrap();
+    assert!(before == after, "a refused start changes nothing");
+    super::adopt::adopt(dir.path(), &mut Vec::new()).unwrap();
+    let journal = DiskJournal::open(dir.path(), quiet()).unwrap();
+    let kept = journal.read(1, 1 << 20).unwrap();
+    assert!(kept.len() > 800 && kept.iter().any(|it| it.seq == 900));
+}
+
+#[test]
+fn doctor_names_the_lost_records() {
+    let dir = tempfile::tempdir().unwrap();
+    flipped(dir.path(), &[850, 870]);
+    let mut out = Vec::new();
+    assert!(doctor::doctor(dir.path(), &mut out).is_err());
+    let out = String::from_utf8(out).unwrap();
+    // The whole block is lost, not only the record.
+    let lost = out.split("PROBLEM  records ").nth(1).unwrap_or_default();
+    let numbers: Vec<u64> = lost
+        .split(' ')
+        .filter_map(|word| word.parse().ok())
+        .collect();
+    assert!(
+        (numbers[0]..=numbers[1]).contains(&300) && numbers[1] - numbers[0] < 100,
+        "{out}"
+    );
+    assert!(out.contains("all other records"), "{out}");
+    assert!(!out.contains("hubd adopt"), "{out}");
+}
+
+#[test]
+fn an_export_with_a_changed_text_is_refused() {
+    let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let journal = filled(from.path(), 3);
+    let said = Entry {
+        seq: 4,
+        kind: crate::record::kinds::SEEN,
+        payload: br#"{"ids":[9],"seen":true,"at":"2026-11-23T00:00:00Z"}"#[..].into(),
+    };
+    journal.append(&[said]).unwrap();
+    drop(journal);
+    let export = String::from_utf8(exported(from.path())).unwrap();
+    // The fold stays the same, because it does not contain this time.
+    let changed = export.replace("2026-11-23T00", "2026-11-23T01");
+    assert_ne!(changed, export);
+    let error = super::import::import(to.path(), changed.as_bytes(), None).unwrap_err();
+    assert!(error.to_string().contains("was changed"), "{error}");
+    assert!(!Files::new(to.path()).journal().exists());
+    super::import::import(to.path(), export.as_bytes(), None).unwrap();
+}
+
+#[test]
+fn doctor_reports_a_broken_token() {
+    let dir = tempfile::tempdir().unwrap();
+    drop(filled(dir.path(), 3));
+    std::fs::write(dir.path().join("token"), "half of one").unwrap();
+    let mut out = Vec::new();
+    assert!(doctor::doctor(dir.path(), &mut out).is_err());
+    let out = String::from_utf8(out).unwrap();
+    assert!(out.contains("PROBLEM") && out.contains("token"), "{out}");
+}
+
+#[test]
+fn only_the_hub_shrinks_a_large_journal_file() {
+    use std::os::unix::fs::MetadataExt;
+    let dir = tempfile::tempdir().unwrap();
+    drop(filled(dir.path(), 10));
+    let db = Files::new(dir.path()).db();
+    let grow = || {
+        let file = std::fs::File::options().write(true).open(&db).unwrap();
+        file.set_len(80 << 20).unwrap();
+        file.metadata().unwrap().ino()
+    };
+    let before = grow();
+    exported(dir.path());
+    let _ = doctor::doctor(dir.path(), &mut Vec::new());
+    assert_eq!(grow(), before);
+    let options = Options {
+        shrink: true,
+        ..quiet()
+    };
+    drop(DiskJournal::open(dir.path(), options).unwrap());
+    assert_ne!(grow(), before);
+    assert_eq!(folded(dir.path()).0, 10);
+}
+
+#[test]
+fn doctor_prints_the_path_of_a_journal_that_it_replaced() {
+    let dir = tempfile::tempdir().unwrap();
+    drop(filled(dir.path(), 10));
+    let settings = Files::new(dir.path()).settings();
+    let mut bytes = std::fs::read(&settings).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 16;
+    std::fs::write(&settings, bytes).unwrap();
+    let mut said = Vec::new();
+    let _ = doctor::doctor(dir.path(), &mut said);
+    let said = String::from_utf8(said).unwrap();
+    assert!(said.contains("before is in "), "{said}");
+    assert!(said.contains("journal.replaced"), "{said}");
 }

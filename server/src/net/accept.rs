@@ -1,10 +1,11 @@
-//! Taking connections in.
+//! Accepts connections.
 
 use std::future::Future;
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
+use rustix::net::sockopt::set_socket_send_buffer_size;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, UnixListener};
 
@@ -12,10 +13,15 @@ use super::Peer;
 use super::connection::Server;
 use super::slots::Slots;
 
-/// How long accepting rests after an error such as too many open files, which passes only when something closes.
+/// Pause after an error such as too many open files, which persists until some file is closed.
 const BACKOFF: Duration = Duration::from_millis(100);
 
-/// A socket that connections come from.
+/// Send buffer of a TCP connection in bytes. Without a limit it grows to 4 MB for each reader that does not read, and a
+/// thousand of these use up the machine's TCP memory. It also bounds the bytes that one turn of a connection's task can
+/// write.
+const SEND_BYTES: usize = 128 << 10;
+
+/// A listening socket, TCP or Unix.
 pub(super) trait Listener: Send + 'static {
     type Stream: AsyncRead + AsyncWrite + Unpin + Send + 'static;
 
@@ -26,10 +32,11 @@ impl Listener for TcpListener {
     type Stream = tokio::net::TcpStream;
 
     async fn next(&self) -> io::Result<(Self::Stream, Peer)> {
-        let (stream, _) = self.accept().await?;
+        let (stream, remote) = self.accept().await?;
         stream.set_nodelay(true)?;
-        let local_port = stream.local_addr()?.port();
-        Ok((stream, Peer::Tcp { local_port }))
+        set_socket_send_buffer_size(&stream, SEND_BYTES)?;
+        let local = stream.local_addr()?;
+        Ok((stream, Peer::Tcp { local, remote }))
     }
 }
 
@@ -38,19 +45,20 @@ impl Listener for UnixListener {
 
     async fn next(&self) -> io::Result<(Self::Stream, Peer)> {
         let (stream, _) = self.accept().await?;
-        let (uid, us) = (
-            stream.peer_cred()?.uid(),
-            rustix::process::geteuid().as_raw(),
-        );
+        let credentials = stream.peer_cred()?;
+        let (uid, us) = (credentials.uid(), rustix::process::geteuid().as_raw());
         if uid != us {
             tracing::warn!(uid, "refused another user on the socket");
             return Err(io::ErrorKind::ConnectionRefused.into());
         }
-        Ok((stream, Peer::Unix))
+        // The system reports 0 for a process of another pid namespace.
+        let pid = credentials.pid().and_then(|pid| u32::try_from(pid).ok());
+        let pid = pid.filter(|pid| *pid > 0);
+        Ok((stream, Peer::Unix { pid }))
     }
 }
 
-/// Serves what connects, until shutdown.
+/// Serves every connection until shutdown.
 pub(super) async fn run<L: Listener>(listener: L, slots: Slots, server: Arc<Server>) {
     let accepting = async {
         loop {
@@ -89,7 +97,24 @@ fn of_one_connection(error: &io::Error) -> bool {
             | ConnectionReset
             | NotConnected
             | BrokenPipe
-            // macOS, for an option on a socket that its peer has closed
+            // macOS reports this for an option on a socket that its peer has closed.
             | InvalidInput
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn the_send_buffer_of_a_reader_that_does_not_read_is_bounded() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let reader = tokio::net::TcpStream::connect(address).await.unwrap();
+        let (stream, _) = listener.next().await.unwrap();
+        let bytes = rustix::net::sockopt::socket_send_buffer_size(&stream).unwrap();
+        // Linux includes its own bookkeeping and doubles the size.
+        assert!(bytes <= 2 * SEND_BYTES, "{bytes}");
+        drop(reader);
+    }
 }

@@ -1,4 +1,4 @@
-//! Bodies with what the connection wants to know of them.
+//! Request bodies with a deadline, and response bodies that keep their connection busy.
 
 use std::future::Future;
 use std::io;
@@ -12,19 +12,22 @@ use http_body::{Body, Frame, SizeHint};
 use hyper::body::Incoming;
 use tokio::time::{Instant, Sleep};
 
-use super::slots::Busy;
+use super::slots::{Busy, Line};
 
-/// A request's body that must be complete in time. No timer is made for one that is there already.
+/// A request's body that must be complete before a deadline. The timer is created only if the body has to be waited
+/// for.
 pub(super) struct Timed {
     body: Incoming,
+    line: Line,
     deadline: Instant,
     timer: Option<Pin<Box<Sleep>>>,
 }
 
 impl Timed {
-    pub(super) fn new(body: Incoming, limit: Duration) -> Self {
+    pub(super) fn new(body: Incoming, line: Line, limit: Duration) -> Self {
         Self {
             body,
+            line,
             deadline: Instant::now() + limit,
             timer: None,
         }
@@ -41,6 +44,12 @@ impl Body for Timed {
     ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
         if let Poll::Ready(frame) = Pin::new(&mut self.body).poll_frame(cx) {
             return Poll::Ready(frame.map(|frame| frame.map_err(Into::into)));
+        }
+        // hyper has returned all bytes before the end of input, which the guard hides from it.
+        if self.line.has_ended() {
+            return Poll::Ready(Some(Err(
+                io::Error::from(io::ErrorKind::UnexpectedEof).into()
+            )));
         }
         let deadline = self.deadline;
         let timer = self
@@ -59,7 +68,7 @@ impl Body for Timed {
     }
 }
 
-/// A response's body; its connection is busy as long as it is written.
+/// A response's body. Its connection counts as busy until the body is written.
 pub(super) struct Answer {
     pub(super) body: axum::body::Body,
     pub(super) _busy: Busy,

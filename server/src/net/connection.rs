@@ -1,4 +1,4 @@
-//! One connection, from its first byte to its last.
+//! One connection, from accept to close.
 
 use std::convert::Infallible;
 use std::future::{Future, poll_fn};
@@ -8,8 +8,8 @@ use std::task::Poll;
 use std::time::Duration;
 
 use axum::body::Body;
-use axum::http::header::TRANSFER_ENCODING;
-use axum::http::{Request, Response, StatusCode};
+use axum::http::header::{CONNECTION, HeaderValue, TRANSFER_ENCODING};
+use axum::http::{Method, Request, Response, StatusCode};
 use axum::response::IntoResponse as _;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
@@ -21,29 +21,30 @@ use tokio_util::task::TaskTracker;
 
 use super::Peer;
 use super::body::{Answer, Timed};
+use super::heads::{Head, Heads};
 use super::io_guard::IoGuard;
 use super::slots::{Busy, Line, Slot};
 use super::stream::{Exit, Stream};
 use crate::api::error::{ApiError, Code};
 use crate::config::Limits;
-use crate::guard::Guarded;
+use crate::guard::{Guarded, is_public};
 
-/// The largest header. It is also the buffer of a waiter, so it decides what ten thousand of them cost.
+/// The largest request header in bytes. It is also the buffer of a waiting connection, so it determines their memory.
 const HEADER_BYTES: usize = 8192;
 
-/// What a refused client may still send until the connection is closed: closing with unread bytes would reset it, and
-/// the client would lose the answer.
+/// Bytes that are read and discarded before a refused connection is closed. Without this, closing with unread bytes
+/// would reset the connection, and the client would lose the answer.
 const LINGER_BYTES: u64 = 4 << 20;
 const LINGER: Duration = Duration::from_secs(1);
 
-/// What all connections share.
+/// The state that all connections share.
 pub(super) struct Server {
     app: Guarded,
     http: http1::Builder,
     body_timeout: Duration,
     write_timeout: Duration,
     pub(super) shutdown: CancellationToken,
-    /// Ends what did not end by itself.
+    /// Cuts the connections that do not end by themselves at shutdown.
     pub(super) cut: CancellationToken,
     pub(super) connections: TaskTracker,
 }
@@ -51,7 +52,7 @@ pub(super) struct Server {
 type Answering<'a> =
     Pin<Box<dyn Future<Output = Result<Response<Answer>, Infallible>> + Send + 'a>>;
 
-/// How the conversation over a connection ends.
+/// How hyper's part of a connection ends.
 enum End {
     Closed(Result<(), hyper::Error>),
     Stream(Response<Answer>),
@@ -74,7 +75,7 @@ impl Server {
         }
     }
 
-    /// Answers the requests of one connection until it ends, becomes a stream, is evicted, or shutdown cuts it.
+    /// Answers the requests of one connection until it ends, becomes a stream, is evicted, or is cut at shutdown.
     pub(super) async fn converse<S>(self: Arc<Self>, stream: S, peer: Peer, slot: Slot)
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
@@ -82,7 +83,7 @@ impl Server {
         let answering = self.answer_all(stream, peer, slot.line());
         let stream = self.cut.run_until_cancelled(answering).await.flatten();
         if let Some(stream) = stream {
-            // A task of its own, without the room that a conversation takes.
+            // In a task of its own, because this task keeps memory for HTTP requests that a stream does not need.
             let cut = self.cut.clone();
             self.connections.spawn(stream.run(cut, slot));
         }
@@ -92,14 +93,19 @@ impl Server {
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
-        let io = TokioIo::new(IoGuard::new(stream, self.write_timeout, line.clone()));
+        let heads = Heads::default();
+        let guard = IoGuard::new(stream, self.write_timeout, line.clone(), heads.clone());
+        let io = TokioIo::new(guard);
         let exit = Exit::default();
         let service = service_fn(|request: Request<Incoming>| {
-            let coded = request.headers().contains_key(TRANSFER_ENCODING);
-            if line.take_two_lengths() && coded {
-                return refuse(line.occupy());
+            line.begin(
+                is_public(request.method(), request.uri().path()),
+                !may_wait(&request),
+            );
+            match heads.take().fault().or_else(|| coding_fault(&request)) {
+                Some(fault) => refuse(fault, line.occupy()),
+                None => self.answer(request, peer, line, &exit),
             }
-            self.answer(request, peer, line, &exit)
         });
         let mut connection = self.http.serve_connection(io, service);
         let mut ending = false;
@@ -109,7 +115,7 @@ impl Server {
                     let polled = connection.poll_without_shutdown(cx);
                     exit.take().map_or(polled.map(End::Closed), |answer| Poll::Ready(End::Stream(answer)))
                 }) => break end,
-                // Nothing is under way: there is nothing to say, and somebody waits for the place.
+                // Another connection needs the slot of this one, which is idle or has shown no token.
                 () = line.evicted() => return None,
                 () = self.shutdown.cancelled(), if !ending => {
                     ending = true;
@@ -117,6 +123,8 @@ impl Server {
                 }
             }
         };
+        // A client that disconnected while its request was answered gets no error, because the request was valid.
+        let was_busy = line.is_busy();
         let parts = connection.into_parts();
         let io = parts.io.into_inner();
         let ended = match end {
@@ -125,10 +133,9 @@ impl Server {
         };
         let complaint = ended
             .err()
-            // Who leaves while being answered wants no answer; it would be a wrong one besides.
-            .filter(|_| !line.is_busy())
-            .and_then(|error| complaint(&error, &io, &parts.read_buf));
-        // Boxed, so that an idle connection does not hold the room for its end.
+            .filter(|_| !was_busy)
+            .and_then(|error| complaint(&error, &io, heads.take(), &parts.read_buf));
+        // Boxed, so that an idle connection does not reserve memory for its close.
         Box::pin(close(io, complaint)).await;
         None
     }
@@ -141,7 +148,8 @@ impl Server {
         exit: &'a Exit,
     ) -> Answering<'a> {
         let busy = line.occupy();
-        let mut request = request.map(|body| Body::new(Timed::new(body, self.body_timeout)));
+        let mut request =
+            request.map(|body| Body::new(Timed::new(body, line.clone(), self.body_timeout)));
         request.extensions_mut().insert(peer);
         let answering = self.app.clone().answer(request);
         Box::pin(async move {
@@ -152,14 +160,33 @@ impl Server {
     }
 }
 
-fn refuse(busy: Busy) -> Answering<'static> {
-    let detail = "a request has Content-Length or Transfer-Encoding, not both";
-    let response = ApiError::new(Code::Malformed, detail).into_response();
+/// Whether a request may be answered late on purpose. During such a request, the end of the client's input counts as a
+/// disconnect, because nothing else shows that a waiter is gone.
+fn may_wait(request: &Request<Incoming>) -> bool {
+    let path = request.uri().path();
+    let below = |root| path.strip_prefix(root).is_some_and(|it| !it.is_empty());
+    let asks = request.method() == Method::GET && below("/questions/");
+    matches!(path, "/wait" | "/events") || below("/hooks/") || asks
+}
+
+/// The fault in a request's Transfer-Encoding, if any. hyper accepts codings that it does not decode.
+fn coding_fault(request: &Request<Incoming>) -> Option<&'static str> {
+    let mut codings = request.headers().get_all(TRANSFER_ENCODING).iter();
+    let first = codings.next()?;
+    let chunked = first.as_bytes().eq_ignore_ascii_case(b"chunked") && codings.next().is_none();
+    (!chunked).then_some("the only Transfer-Encoding is chunked")
+}
+
+/// Refuses a request and closes the connection. The end of its body is ambiguous, so no request behind it can be read.
+fn refuse(fault: &'static str, busy: Busy) -> Answering<'static> {
+    let mut response = ApiError::new(Code::Malformed, fault).into_response();
+    let close = HeaderValue::from_static("close");
+    response.headers_mut().insert(CONNECTION, close);
     let response = response.map(|body| Answer { body, _busy: busy });
     Box::pin(std::future::ready(Ok(response)))
 }
 
-/// Says why, if hyper could not, and closes without a reset.
+/// Closes a connection without a reset, after sending the error that hyper could not send.
 async fn close<S: AsyncRead + AsyncWrite + Unpin>(mut io: IoGuard<S>, complaint: Option<Code>) {
     if let Some(code) = complaint {
         tracing::debug!(code = code.as_str(), "refused what is no request");
@@ -170,10 +197,13 @@ async fn close<S: AsyncRead + AsyncWrite + Unpin>(mut io: IoGuard<S>, complaint:
     let _ = tokio::time::timeout(LINGER, tokio::io::copy(&mut rest, &mut tokio::io::sink())).await;
 }
 
-/// What to tell a client whose request never reached the router.
-fn complaint<S>(error: &hyper::Error, io: &IoGuard<S>, unread: &[u8]) -> Option<Code> {
+/// The error for a client whose request never reached the router; `None` if no answer is needed.
+fn complaint<S>(error: &hyper::Error, io: &IoGuard<S>, head: Head, unread: &[u8]) -> Option<Code> {
     if let Some(status) = io.refused() {
-        // hyper says 431 whenever its buffer is full; without a line's end it is the URI that filled it.
+        if head.is_huge() {
+            return Some(Code::PayloadTooLarge);
+        }
+        // hyper answers 431 whenever its buffer is full; if no line has ended, the URI filled it.
         if status == 431 && !unread.contains(&b'\n') {
             return Some(Code::UriTooLong);
         }
@@ -188,7 +218,7 @@ fn complaint<S>(error: &hyper::Error, io: &IoGuard<S>, unread: &[u8]) -> Option<
     (error.is_parse() || error.is_incomplete_message()).then_some(Code::Malformed)
 }
 
-/// An error as the last bytes of a connection.
+/// An error as a complete HTTP response, the last bytes of a connection.
 fn last_words(code: Code) -> Vec<u8> {
     use std::io::Write as _;
     let json = serde_json::to_vec(&ApiError::from(code).problem()).unwrap_or_default();

@@ -1,13 +1,13 @@
-//! Room for file descriptors: one a connection, and some for files.
+//! The limit of open files: one for each connection, and some for the hub itself.
 
 use rustix::process::{Resource, getrlimit, setrlimit};
 
 use crate::config::Limits;
 
-/// What the journal, the listeners and the runtime need.
+/// Descriptors for the journal, the listeners and the runtime.
 const OWN: u64 = 64;
 
-/// Raises the process's limit of open files as far as it may go, and says so if that is not enough.
+/// Raises the process's soft limit of open files as far as allowed, and logs a warning if that is not enough.
 pub(super) fn raise(limits: &Limits) {
     let mut limit = getrlimit(Resource::Nofile);
     let needed = 2 * u64::from(limits.connections.get()) + OWN;

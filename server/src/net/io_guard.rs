@@ -1,6 +1,7 @@
-//! The byte stream under hyper: a reader that takes nothing for too long is dropped; hyper's own bare answers to what is
-//! no HTTP are held back, so that the connection can say it as a problem; and a head with two lengths is noticed, of
-//! which hyper shows only one.
+//! The byte stream below hyper. It drops readers that do not read for too long. It holds back hyper's bare error
+//! answers, so that the connection can send a problem document instead. It scans the request heads (`heads.rs`). And
+//! while an answer is under way, it hides the end of the client's input from hyper, which would take it for a
+//! disconnect.
 
 use std::future::Future;
 use std::io::{self, IoSlice};
@@ -11,38 +12,48 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::Sleep;
 
+use super::heads::{Heads, Scanner};
 use super::slots::{Busy, Line};
 
-/// A byte stream with a limit on how long a write may stand still.
+/// A byte stream with a limit on how long a write may stall.
 pub(super) struct IoGuard<S> {
     stream: S,
     limit: Duration,
     line: Line,
-    /// Runs while a write stands still; the connection is busy as long.
+    /// `None` once no more requests are expected. Boxed, so that a stream does not reserve memory for it.
+    heads: Option<Box<Scanner>>,
+    /// The timer of a stalled write; the connection counts as busy meanwhile.
     stalled: Option<(Pin<Box<Sleep>>, Busy)>,
-    /// Something came that was not answered yet.
+    /// Whether input has arrived since the last write.
     heard: bool,
     refused: Option<u16>,
 }
 
 impl<S> IoGuard<S> {
-    pub(super) fn new(stream: S, limit: Duration, line: Line) -> Self {
+    pub(super) fn new(stream: S, limit: Duration, line: Line, heads: Heads) -> Self {
         Self {
             stream,
             limit,
             line,
+            heads: Some(Box::new(Scanner::new(heads))),
             stalled: None,
             heard: false,
             refused: None,
         }
     }
 
-    /// Whether something came since the last answer.
+    /// Whether input has arrived since the last answer.
     pub(super) fn heard(&self) -> bool {
         self.heard
     }
 
-    /// The status of hyper's answer that was held back.
+    /// Stops scanning: input from now on is not a request.
+    pub(super) fn expect_no_request(&mut self) {
+        self.heads = None;
+        self.line.begin(false, false);
+    }
+
+    /// The status of hyper's own answer that was held back.
     pub(super) fn refused(&self) -> Option<u16> {
         self.refused
     }
@@ -72,27 +83,8 @@ impl<S> IoGuard<S> {
     }
 }
 
-/// Whether a head begins here that has both Content-Length and Transfer-Encoding. hyper follows the second, as RFC 9112
-/// says, and hides the first; such a request is an attack or a mistake, and is told so. A head that comes in pieces may
-/// escape, and does no harm.
-fn has_two_lengths(bytes: &[u8]) -> bool {
-    let begins = |line: &[u8], name: &[u8]| {
-        line.get(..name.len())
-            .is_some_and(|start| start.eq_ignore_ascii_case(name))
-    };
-    let (mut length, mut coding) = (false, false);
-    for line in bytes.split(|byte| *byte == b'\n') {
-        if line.is_empty() || line == b"\r" {
-            break;
-        }
-        length |= begins(line, b"content-length:");
-        coding |= begins(line, b"transfer-encoding:");
-    }
-    length && coding
-}
-
-/// The status, if these bytes are hyper's answer to a request that it could not parse. The hub's own errors have a
-/// Content-Type, and no body of the hub holds a carriage return that ends a line.
+/// The status, if these bytes are hyper's own answer to a request that it could not parse. The hub's errors have a
+/// Content-Type, and no body of the hub contains a carriage return before a line feed.
 fn bare_answer(bytes: &[u8]) -> Option<u16> {
     let rest = bytes.strip_prefix(b"HTTP/1.1 ")?;
     let bare = rest.first() == Some(&b'4')
@@ -108,7 +100,7 @@ fn bare_answer(bytes: &[u8]) -> Option<u16> {
 }
 
 impl<S: AsyncWrite + Unpin> IoGuard<S> {
-    /// Writes what there is room for now; how many bytes that was. An error is left to the next who writes.
+    /// Writes as much as fits without waiting; returns the number of bytes. An error is left to the next regular write.
     pub(super) fn offer(&mut self, bytes: &[u8]) -> usize {
         if self.stalled.is_some() {
             return 0;
@@ -127,12 +119,18 @@ impl<S: AsyncRead + Unpin> AsyncRead for IoGuard<S> {
         cx: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        let before = buffer.filled().len();
+        let (before, room) = (buffer.filled().len(), buffer.remaining());
         let result = Pin::new(&mut self.stream).poll_read(cx, buffer);
+        let guard = &mut *self;
         let fresh = &buffer.filled()[before..];
-        self.heard |= !fresh.is_empty();
-        if has_two_lengths(fresh) {
-            self.line.note_two_lengths();
+        guard.heard |= !fresh.is_empty();
+        if let Some(heads) = &mut guard.heads {
+            heads.feed(fresh);
+        }
+        let is_end = matches!(result, Poll::Ready(Ok(()))) && fresh.is_empty() && room > 0;
+        if is_end && guard.line.outlives_its_end() {
+            // The end of the answer wakes the connection, which then reads again.
+            return Poll::Pending;
         }
         result
     }

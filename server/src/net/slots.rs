@@ -1,4 +1,4 @@
-//! Caps: how many connections, and how many of their requests may wait.
+//! The limit of open connections, and eviction of idle ones.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -10,12 +10,12 @@ use tokio_util::sync::CancellationToken;
 
 use crate::config::Positive;
 
-/// When to look again for a connection without a request: whoever has one now may soon have none, and whoever makes way
-/// takes a moment to go.
+/// Interval at which eviction is retried. A busy connection may become idle at any time, and an evicted one takes a
+/// moment to close.
 const AGAIN: Duration = Duration::from_secs(1);
 
-/// Room for connections of one kind. When it is full, the oldest connection without a request makes way: silence
-/// cannot keep a request out.
+/// Slots for connections of one kind. When all are taken, a new connection evicts the oldest that has no request, or
+/// only one that needs no token. So neither silence nor an unfinished sign-in can keep requests out.
 #[derive(Debug, Clone)]
 pub(super) struct Slots {
     room: Arc<Semaphore>,
@@ -25,23 +25,29 @@ pub(super) struct Slots {
 #[derive(Debug, Default)]
 struct Open {
     last: u64,
-    /// In the order of their arrival.
+    /// By id, which is the order of their arrival.
     connections: BTreeMap<u64, Line>,
 }
 
-/// What the parts of a connection know of each other.
+/// State shared by the parts of a connection: the guard, the bodies and the slot.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Line(Arc<State>);
 
 #[derive(Debug, Default)]
 struct State {
-    /// Answers under way, and writes that stand still.
+    /// Number of answers under way and of stalled writes.
     busy: AtomicU32,
-    two_lengths: AtomicBool,
+    /// Whether the current request needs no token.
+    anonymous: AtomicBool,
+    /// Whether the current request is answered at once. Then the end of the client's input does not mean that the
+    /// client is gone.
+    prompt: AtomicBool,
+    /// Whether the client's input has ended.
+    ended: AtomicBool,
     evicted: CancellationToken,
 }
 
-/// One connection's place, given back when dropped.
+/// The slot of one connection, freed when dropped.
 #[derive(Debug)]
 pub(super) struct Slot {
     id: u64,
@@ -58,7 +64,7 @@ impl Slots {
         }
     }
 
-    /// A place, as soon as there is one.
+    /// Waits for a free slot.
     pub(super) async fn take(&self) -> Slot {
         let room = self.room().await;
         let mut open = lock(&self.open);
@@ -89,7 +95,10 @@ impl Slots {
 
     fn evict(&self) {
         let mut open = lock(&self.open);
-        let mut idle = open.connections.iter().filter(|(_, line)| !line.is_busy());
+        let mut idle = open
+            .connections
+            .iter()
+            .filter(|(_, line)| !line.keeps_its_place());
         if let Some(id) = idle.next().map(|(id, _)| *id)
             && let Some(line) = open.connections.remove(&id)
         {
@@ -111,32 +120,45 @@ impl Drop for Slot {
 }
 
 impl Line {
-    /// Says that something is under way, until it is dropped.
+    /// Marks the connection as busy until the result is dropped.
     pub(super) fn occupy(&self) -> Busy {
         self.0.busy.fetch_add(1, Ordering::Relaxed);
         Busy(self.clone())
+    }
+
+    /// Records of a new request whether it needs no token, and whether it is answered at once.
+    pub(super) fn begin(&self, anonymous: bool, prompt: bool) {
+        self.0.anonymous.store(anonymous, Ordering::Relaxed);
+        self.0.prompt.store(prompt, Ordering::Relaxed);
     }
 
     pub(super) fn is_busy(&self) -> bool {
         self.0.busy.load(Ordering::Relaxed) > 0
     }
 
+    /// Whether it must not be evicted, because an authorized client is being answered.
+    fn keeps_its_place(&self) -> bool {
+        self.is_busy() && !self.0.anonymous.load(Ordering::Relaxed)
+    }
+
     pub(super) async fn evicted(&self) {
         self.0.evicted.cancelled().await;
     }
 
-    /// Says that the head that came has both Content-Length and Transfer-Encoding.
-    pub(super) fn note_two_lengths(&self) {
-        self.0.two_lengths.store(true, Ordering::Relaxed);
+    /// Whether the client may still want the current answer although its input has ended. Records that end if so.
+    pub(super) fn outlives_its_end(&self) -> bool {
+        let waits = self.is_busy() && self.0.prompt.load(Ordering::Relaxed);
+        self.0.ended.fetch_or(waits, Ordering::Relaxed);
+        waits
     }
 
-    /// Whether that was said, and forgets it.
-    pub(super) fn take_two_lengths(&self) -> bool {
-        self.0.two_lengths.swap(false, Ordering::Relaxed)
+    /// Whether the client's input has ended.
+    pub(super) fn has_ended(&self) -> bool {
+        self.0.ended.load(Ordering::Relaxed)
     }
 }
 
-/// Something under way on a connection.
+/// A mark that the connection is busy.
 #[derive(Debug)]
 pub(super) struct Busy(Line);
 
@@ -146,7 +168,7 @@ impl Drop for Busy {
     }
 }
 
-/// Poisoned or not: each change of the table is whole.
+/// Locks the table, also if it is poisoned, because each change to it is complete.
 fn lock(open: &Mutex<Open>) -> std::sync::MutexGuard<'_, Open> {
     open.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -156,7 +178,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn the_oldest_silent_connection_makes_way() {
+    async fn the_oldest_idle_connection_is_evicted() {
         let slots = Slots::new(Positive::new(2).unwrap());
         let (talking, silent) = (slots.take().await, slots.take().await);
         let _busy = talking.line().occupy();
@@ -173,7 +195,25 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_falls_silent_while_somebody_waits_for_room_makes_way() {
+    async fn a_connection_whose_request_needs_no_token_is_evicted() {
+        let slots = Slots::new(Positive::new(2).unwrap());
+        let (known, anonymous) = (slots.take().await, slots.take().await);
+        let _busy = (known.line().occupy(), anonymous.line().occupy());
+        anonymous.line().begin(true, true);
+        let newcomer = tokio::spawn({
+            let slots = slots.clone();
+            async move { slots.take().await }
+        });
+        tokio::select! {
+            () = anonymous.line().evicted() => {}
+            () = known.line().evicted() => panic!("a request was cut"),
+        }
+        drop(anonymous);
+        newcomer.await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_connection_that_becomes_idle_is_evicted_for_one_that_waits() {
         let slots = Slots::new(Positive::new(1).unwrap());
         let only = slots.take().await;
         let busy = only.line().occupy();

@@ -1,7 +1,8 @@
-//! A stream leaves hyper behind: once its head is written, an answer without an end is bytes until somebody closes.
+//! Streams without hyper: once the head of an endless answer is written, the connection only carries bytes until one
+//! side closes.
 //!
-//! A reader that waits for hours then keeps no parser and no buffers for requests that it will never send, and an event
-//! costs it one write, which the fan-out does while the task sleeps.
+//! A reader that waits for hours then keeps no parser and no buffers for further requests. An event costs it one write,
+//! which the fan-out does while the stream's task sleeps.
 
 use std::fmt::Write as _;
 use std::future::poll_fn;
@@ -23,16 +24,16 @@ use super::io_guard::IoGuard;
 use super::slots::Slot;
 use crate::log::fanout::{Outlet, Sink};
 
-/// What a reader says on its stream is thrown away, so many bytes at a time.
+/// Size of the buffer for input on a stream, which is discarded.
 const NOISE_BYTES: usize = 256;
 
-/// Where a request leaves an answer without an end, for its connection to take over. All answers before it are written by
-/// then: hyper begins with a request when the last answer is flushed.
+/// The slot through which a request hands an endless answer to its connection. All earlier answers are written by then,
+/// because hyper begins a request only after the last answer is flushed.
 #[derive(Default)]
 pub(super) struct Exit(Mutex<Option<Response<Answer>>>);
 
 impl Exit {
-    /// Gives the answer back if it is none without an end; else never returns.
+    /// Returns finite answers unchanged. For an endless one, hands it to the connection and never resolves.
     pub(super) async fn unless_endless(&self, answer: Response<Answer>) -> Response<Answer> {
         if answer.body().size_hint().exact().is_some() {
             return answer;
@@ -46,14 +47,14 @@ impl Exit {
     }
 }
 
-/// The rest of a connection that became a stream.
+/// A connection that has become a stream.
 pub(super) struct Stream<S> {
     wire: Arc<Wire<S>>,
     head: Bytes,
     body: Answer,
 }
 
-/// What a stream's task writes to, and while that is parked the fan-out.
+/// The connection, which the stream's task writes to, or the fan-out while that task is parked.
 struct Wire<S>(Mutex<IoGuard<S>>);
 
 impl<S> Wire<S> {
@@ -69,8 +70,9 @@ impl<S: AsyncWrite + Unpin + Send> Sink for Wire<S> {
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin + Send + 'static> Stream<S> {
-    /// What is left to say to `io`: all of `answer`. Its end is the connection's.
-    pub(super) fn new(io: IoGuard<S>, answer: Response<Answer>) -> Self {
+    /// A stream that sends `answer` to `io`, from its head on. The answer ends with the connection.
+    pub(super) fn new(mut io: IoGuard<S>, answer: Response<Answer>) -> Self {
+        io.expect_no_request();
         let (parts, body) = answer.into_parts();
         let wire = Arc::new(Wire(Mutex::new(io)));
         if let Some(outlet) = parts.extensions.get::<Outlet>() {
@@ -80,7 +82,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send + 'static> Stream<S> {
         Self { wire, head, body }
     }
 
-    /// Writes until either side has enough, or `cut`. Holds its place among the connections as long.
+    /// Writes until either side closes or `cut` is cancelled. Keeps its connection slot until then.
     pub(super) async fn run(mut self, cut: CancellationToken, _slot: Slot) {
         if let Some(Err(error)) = cut.run_until_cancelled(self.pump()).await {
             tracing::debug!(%error, "a stream's reader is gone");
@@ -106,7 +108,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send + 'static> Stream<S> {
         }
     }
 
-    /// What comes next; `None` when the stream is over or its reader has closed.
+    /// The next bytes of the body; `None` at the end of the stream, or when its reader has closed.
     fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
         if self.poll_closed(cx).is_ready() {
             return Poll::Ready(None);
@@ -127,7 +129,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send + 'static> Stream<S> {
     }
 }
 
-/// An answer's head (RFC 9112) that says that the body ends with the connection.
+/// The head of an answer (RFC 9112) whose body ends with the connection.
 fn head(parts: &response::Parts) -> Bytes {
     let mut head = format!("HTTP/1.1 {}\r\nconnection: close\r\n", parts.status);
     if let Ok(date) = DateTimePrinter::new().timestamp_to_rfc9110_string(&Timestamp::now()) {

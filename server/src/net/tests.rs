@@ -17,7 +17,7 @@ use crate::api::payload::Payload;
 use crate::config::{Config, ConfigArgs, Positive};
 use crate::guard::{Guard, protect};
 
-/// When a test gives up; none waits for it when all is well.
+/// Timeout after which a test fails. No test takes this long if the code is right.
 const DEADLINE: std::time::Duration = std::time::Duration::from_secs(20);
 
 /// A small application on real sockets.
@@ -29,9 +29,14 @@ struct Running {
     serving: JoinHandle<io::Result<()>>,
 }
 
-/// An answer of which nobody knows how long it is.
+/// An answer of unknown length.
 fn endless(texts: impl Stream<Item = &'static str> + Send + 'static) -> Response {
     Body::from_stream(texts.map(Ok::<_, Infallible>)).into_response()
+}
+
+async fn slow(Payload(body): Payload) -> Vec<u8> {
+    tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    body.to_vec()
 }
 
 fn limits(change: impl FnOnce(&mut Limits)) -> Limits {
@@ -57,6 +62,8 @@ fn start(limits: Limits) -> Running {
             get(async |RawQuery(query): RawQuery| query.unwrap_or_default()),
         )
         .route("/body", post(async |Payload(body): Payload| body))
+        .route("/slow", post(slow))
+        .route("/questions/{id}/answer", post(slow))
         .route(
             "/stream",
             get(async move || {
@@ -102,13 +109,13 @@ impl Running {
         UnixStream::connect(self.dir.path().join("state/hub.sock")).unwrap()
     }
 
-    /// A request's head that the guard lets pass.
+    /// A request head that passes the guard.
     fn head(&self, line: &str) -> String {
         let (port, token) = (self.port, &self.token);
         format!("{line} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nAuthorization: Bearer {token}\r\n")
     }
 
-    /// What the server says to `bytes`, until it closes.
+    /// Sends `bytes` and returns the server's answer, read until the server closes.
     async fn says(&self, bytes: impl Into<Vec<u8>>) -> String {
         talk(self.tcp(), bytes.into()).await
     }
@@ -130,16 +137,18 @@ fn status(answer: &str) -> &str {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_request_knows_how_it_came() {
+async fn a_request_carries_its_peer() {
     let hub = start(limits(|_| ()));
     let request = hub.head("GET /peer") + "Connection: close\r\n\r\n";
     assert!(
         hub.says(request.clone())
             .await
-            .ends_with(&format!("Tcp {{ local_port: {} }}", hub.port))
+            .contains(&format!("Tcp {{ local: 127.0.0.1:{},", hub.port))
     );
     let request = "GET /peer HTTP/1.1\r\nConnection: close\r\n\r\n";
-    assert!(talk(hub.unix(), request.into()).await.ends_with("Unix"));
+    let answer = talk(hub.unix(), request.into()).await;
+    let own = format!("Unix {{ pid: Some({}) }}", std::process::id());
+    assert!(answer.ends_with(&own), "{answer}");
     let v6 = TcpStream::connect(("::1", hub.port)).unwrap();
     let request = request.replace(
         "\r\n\r\n",
@@ -152,7 +161,7 @@ async fn a_request_knows_how_it_came() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_no_request_is_told_so() {
+async fn input_that_is_not_a_valid_request_gets_an_error() {
     let hub = start(limits(|_| ()));
     let many = "X: 1\r\n".repeat(101);
     let long = "x".repeat(70_000);
@@ -206,7 +215,63 @@ async fn what_is_no_request_is_told_so() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_body_must_be_whole_and_small() {
+async fn a_head_with_two_framings_is_refused_for_any_split() {
+    let hub = start(limits(|_| ()));
+    for framing in [
+        "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n",
+        "Transfer-Encoding: chunked\r\nContent-Length: 5\r\n",
+        "Content-Length: 5\r\nContent-Length: 5\r\n",
+        "Transfer-Encoding: gzip, chunked\r\n",
+        "Transfer-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n",
+    ] {
+        let head = hub.head("POST /body") + framing;
+        // Some cuts are after the first name, so that neither piece shows both headers.
+        for cut in [head.len(), head.len() - framing.len() + 8, head.len() - 12] {
+            let mut stream = hub.tcp();
+            stream.write_all(&head.as_bytes()[..cut]).unwrap();
+            // Another request gives the server time to read the first piece.
+            hub.says(hub.head("GET /peer") + "Connection: close\r\n\r\n")
+                .await;
+            let rest = head[cut..].to_owned() + "\r\n0\r\n\r\nGET /peer HTTP/1.1\r\n\r\n";
+            let answer = talk(stream, rest.into()).await;
+            assert_eq!(status(&answer), "400", "{framing:?} {cut}: {answer}");
+            assert_eq!(answer.matches("\r\n\r\n").count(), 1, "{answer}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_head_with_two_framings_is_refused_after_any_trailer() {
+    let hub = start(limits(|_| ()));
+    let chunked = "Transfer-Encoding: chunked\r\n";
+    // Bytes that other programs read as the next request are part of the trailer to hyper.
+    let first = hub.head("POST /body") + chunked + "\r\n0\r\na: b\n\r\nGET: /peer\r\n\r\n";
+    let second = hub.head("POST /body") + "Content-Length: 5\r\n" + chunked + "\r\n0\r\n\r\n";
+    let answers = hub.says(first + &second).await;
+    assert_eq!(status(&answers), "200", "{answers}");
+    assert!(answers.contains("HTTP/1.1 400 "), "{answers}");
+    assert!(answers.contains("connection: close"), "{answers}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_that_closes_its_input_gets_its_answer() {
+    let hub = start(limits(|_| ()));
+    let chunked = "Transfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n";
+    for rest in ["Content-Length: 2\r\n\r\nhi", chunked] {
+        for path in ["/slow", "/questions/7/answer"].repeat(25) {
+            let mut stream = hub.tcp();
+            let request = hub.head(&format!("POST {path}")) + rest;
+            stream.write_all(request.as_bytes()).unwrap();
+            stream.shutdown(std::net::Shutdown::Write).unwrap();
+            let answer = talk(stream, Vec::new()).await;
+            assert_eq!(status(&answer), "200", "{answer}");
+            assert!(answer.ends_with("hi"), "{answer}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_body_must_be_complete_and_within_the_limit() {
     let hub = start(limits(|limits| limits.body_seconds = Positive::MIN));
     for (what, rest, expected) in [
         (
@@ -218,6 +283,16 @@ async fn a_body_must_be_whole_and_small() {
         (
             "10 GB, expecting",
             "Content-Length: 10000000000\r\nExpect: 100-continue\r\n\r\n",
+            "413",
+        ),
+        (
+            "2^64-1",
+            "Content-Length: 18446744073709551615\r\n\r\n",
+            "413",
+        ),
+        (
+            "2^70",
+            "Content-Length: 1180591620717411303424\r\n\r\n",
             "413",
         ),
         ("late", "Content-Length: 5\r\n\r\nhi", "408"),
@@ -253,7 +328,7 @@ async fn a_body_must_be_whole_and_small() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn half_a_body_of_a_client_that_left_is_an_error() {
+async fn an_incomplete_body_of_a_client_that_left_is_an_error() {
     let hub = start(limits(|_| ()));
     let mut stream = hub.tcp();
     write!(
@@ -275,14 +350,14 @@ async fn a_lease_of_four_kilobytes_fits_into_a_query() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn half_a_header_is_told_that_it_is_late_and_silence_nothing() {
+async fn an_incomplete_header_gets_a_timeout_and_a_silent_connection_no_answer() {
     let hub = start(limits(|limits| limits.header_seconds = Positive::MIN));
     assert_eq!(hub.says("").await, "");
     assert_eq!(status(&hub.says("GET /peer HTTP/1.1\r\nHo").await), "408");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn silent_connections_keep_no_request_out() {
+async fn silent_connections_do_not_keep_requests_out() {
     let cap = Positive::new(4).unwrap();
     let hub = start(limits(|limits| {
         limits.connections = cap;
@@ -295,7 +370,7 @@ async fn silent_connections_keep_no_request_out() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_reader_that_takes_nothing_is_dropped() {
+async fn a_reader_that_does_not_read_is_dropped() {
     let hub = start(limits(|limits| {
         limits.write_seconds = Positive::MIN;
         limits.connections = Positive::MIN;
@@ -310,7 +385,7 @@ async fn a_reader_that_takes_nothing_is_dropped() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_stream_is_as_long_as_its_connection() {
+async fn a_stream_ends_with_its_connection() {
     let hub = start(limits(|_| ()));
     let request = hub.head("GET /once") + "\r\nGET /peer HTTP/1.1\r\n\r\n";
     let answer = hub.says(request).await;
@@ -323,7 +398,7 @@ async fn a_stream_is_as_long_as_its_connection() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_stream_that_was_asked_for_early_comes_after_all_that_was_asked_for_before() {
+async fn a_pipelined_stream_is_sent_after_the_answers_before_it() {
     let hub = start(limits(|_| ()));
     let requests = hub.head("GET /large") + "\r\n" + &hub.head("GET /once") + "\r\n";
     let answers = hub.says(requests).await;
@@ -333,7 +408,7 @@ async fn a_stream_that_was_asked_for_early_comes_after_all_that_was_asked_for_be
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_stream_ends_with_its_reader_whatever_that_said_before() {
+async fn a_stream_ends_with_its_reader_whatever_the_reader_sent_before() {
     let hub = start(limits(|limits| limits.connections = Positive::MIN));
     let mut reader = hub.tcp();
     write!(reader, "{}\r\n", hub.head("GET /silent")).unwrap();
@@ -355,7 +430,7 @@ async fn a_stream_that_does_not_end_at_shutdown_is_cut() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn at_shutdown_streams_end_and_the_socket_goes() {
+async fn at_shutdown_streams_end_and_the_socket_is_removed() {
     let hub = start(limits(|_| ()));
     let mut stream = hub.tcp();
     write!(stream, "{}\r\n", hub.head("GET /stream")).unwrap();
@@ -370,25 +445,25 @@ async fn at_shutdown_streams_end_and_the_socket_goes() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_port_that_somebody_owns_on_one_address_is_refused() {
+async fn a_port_that_is_taken_on_one_address_is_refused() {
     let hub = start(limits(|_| ()));
     let dir = tempfile::tempdir().unwrap();
     let state = StateDir::open(&dir.path().join("state")).unwrap();
     let listen = format!("127.0.0.1:{}", hub.port).parse().unwrap();
     assert!(matches!(
         Sockets::bind(listen, &state),
-        Err(BindError::Tcp { .. })
+        Err(BindError::InUse { .. })
     ));
     let squatter = TcpListener::bind("[::1]:0").unwrap();
     let listen = format!("127.0.0.1:{}", squatter.local_addr().unwrap().port());
     assert!(matches!(
         Sockets::bind(listen.parse().unwrap(), &state),
-        Err(BindError::Tcp { .. })
+        Err(BindError::InUse { .. })
     ));
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_socket_that_a_dead_hub_left_is_replaced() {
+async fn a_socket_left_by_a_dead_hub_is_replaced() {
     let dir = tempfile::tempdir().unwrap();
     let state = StateDir::open(&dir.path().join("state")).unwrap();
     drop(UnixListener::bind(state.socket()).unwrap());

@@ -1,4 +1,4 @@
-//! Barriers: they decide when a waiter is woken, never what it gets.
+//! Barriers: they decide when a waiter is woken, never which notifications it receives.
 
 use hub_protocol::{
     BarrierReport, InboxName, Kind, Priority, ProjectName, Seq, SessionState, WhyWoken,
@@ -6,19 +6,21 @@ use hub_protocol::{
 
 use crate::state::{Item, State};
 
-/// What a waiter waits for before it is woken.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// The conditions that must hold before a waiter is woken.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Barrier {
-    /// Each of these sessions is complete, failed or over.
+    /// Sessions that must each be complete, failed or ended.
     pub all: Vec<InboxName>,
-    /// At least this many notifications are there.
+    /// Sessions of which at least one must be complete, failed or ended; ignored if empty.
+    pub any: Vec<InboxName>,
+    /// The number of notifications that must be available.
     pub count: usize,
-    /// Only what a session said after this counts.
+    /// Only states that a session reported after this record count.
     pub since: Seq,
 }
 
 impl Barrier {
-    /// Why the waiter is woken now, if it is: the barrier is met, or something came that cannot wait.
+    /// Returns why the waiter is woken now: the barrier is met, or an urgent item arrived. `None` if it must wait on.
     pub(super) fn verdict<'a, I>(
         &self,
         state: &State,
@@ -41,19 +43,22 @@ impl Barrier {
         })
     }
 
-    /// What became of it.
+    /// Returns whether the barrier was met, and the names of the sessions that are missing.
     pub(super) fn report(
         &self,
         state: &State,
         project: &ProjectName,
         why: &WhyWoken,
     ) -> BarrierReport {
+        let missing = self.missing(state, project).into_iter();
+        let shown = |key: InboxName| state.shown_name(project, &key).parse().unwrap_or(key);
         BarrierReport {
             met: *why == WhyWoken::Barrier,
-            missing: self.missing(state, project),
+            missing: missing.map(shown).collect(),
         }
     }
 
+    /// Returns the sessions that the barrier still waits for, each once.
     fn missing(&self, state: &State, project: &ProjectName) -> Vec<InboxName> {
         let unfinished = |session: &&InboxName| match state.session_state(project, session) {
             Some((SessionState::Complete | SessionState::Error | SessionState::Ended, seq)) => {
@@ -61,7 +66,12 @@ impl Barrier {
             }
             _ => true,
         };
-        self.all.iter().filter(unfinished).cloned().collect()
+        let mut missing: Vec<InboxName> = self.all.iter().filter(unfinished).cloned().collect();
+        if self.any.iter().all(|session| unfinished(&session)) {
+            let any = self.any.iter().filter(|it| !self.all.contains(it));
+            missing.extend(any.cloned());
+        }
+        missing
     }
 }
 

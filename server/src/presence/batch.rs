@@ -1,4 +1,4 @@
-//! What a waiter is given, and the lease on it.
+//! Batches: the notifications that a waiter receives, and the lease on them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -10,13 +10,13 @@ use super::{Due, Presence};
 use crate::clock::Now;
 use crate::state::{Inbox, Item, State};
 
-/// How long a reader may take to acknowledge before others are offered what it got.
+/// The time that a reader has to acknowledge before its notifications are offered to others.
 pub(super) const LEASE: Duration = Duration::from_secs(30);
-/// A hook's answer is on its way for a moment only.
+/// The lease of a hook's answer, which is shorter because the hook shows it at once.
 const ASIDE_LEASE: Duration = Duration::from_secs(5);
-/// Notifications in one answer.
+/// The most notifications in one answer.
 const MAX_ITEMS: usize = 500;
-/// Bytes of JSON in one answer.
+/// The most bytes of JSON in one answer; a single notification may exceed it.
 pub const MAX_BYTES: usize = 256 << 10;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -30,40 +30,40 @@ pub(super) struct Lease {
     until: std::time::Instant,
 }
 
-/// What a waiter is given.
+/// The notifications that a waiter receives.
 #[derive(Debug)]
 pub struct Batch {
     /// The notifications, in delivery order.
     pub items: Vec<Offered>,
-    /// The project of its inboxes.
+    /// The project of the inboxes.
     pub project: ProjectName,
-    /// Who was given it.
+    /// The name of the reader.
     pub by: Option<String>,
-    /// The agent session that is shown it, and how.
+    /// The agent session that is shown them, and how.
     pub shown: Option<(InboxName, Way)>,
-    /// What acknowledges them: each inbox with its notifications, ascending.
+    /// The contents of the lease: each inbox with its notifications, ascending.
     pub lease: Vec<(InboxName, Vec<Seq>)>,
-    /// How many more are pending.
+    /// How many more notifications are pending and not leased.
     pub remaining: u64,
-    /// Why it was woken.
+    /// Why the waiter was woken.
     pub why: WhyWoken,
-    /// What became of its barrier.
+    /// The result of the waiter's barrier, if it has one.
     pub barrier: Option<BarrierReport>,
 }
 
 /// One notification of a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Offered {
-    /// Its number.
+    /// The notification's number.
     pub id: Seq,
     /// The record that holds its JSON.
     pub location: Seq,
-    /// Whether a reader was offered it before.
+    /// Whether it may have been delivered before.
     pub redelivered: bool,
 }
 
 impl Presence {
-    /// What a waiter could be given now, in delivery order within each inbox.
+    /// Returns the items that a waiter could receive now, in delivery order within each inbox.
     pub(super) fn available<'s, 'a>(
         &'s self,
         state: &'a State,
@@ -103,7 +103,7 @@ impl Presence {
         spec.inboxes.iter().any(returned)
     }
 
-    /// Ends a wait with what is there.
+    /// Ends a wait with the available notifications.
     pub(super) fn finish(&mut self, state: &State, id: WaiterId, why: WhyWoken, now: Now) {
         let Some(waiter) = self.take(id) else { return };
         let batch = self.gather(state, &waiter.spec, why);
@@ -124,7 +124,7 @@ impl Presence {
         }
     }
 
-    /// Gives what is there to somebody who does not wait, beside whoever does; `None` when nothing is.
+    /// Leases the available notifications without affecting the inbox's waiter; `None` if there are none.
     pub fn take_aside(&mut self, state: &State, spec: &WaitSpec, now: Now) -> Option<Batch> {
         let batch = self.gather(state, spec, WhyWoken::Pending);
         if batch.items.is_empty() {
@@ -136,7 +136,7 @@ impl Presence {
 
     fn gather(&self, state: &State, spec: &WaitSpec, why: WhyWoken) -> Batch {
         let project = &spec.project;
-        // An item may be pending in two of the inboxes: it is offered once, and acknowledged in both.
+        // An item may be pending in two of the inboxes. It is offered once, and one lease covers both.
         let mut found: BTreeMap<_, (&Item, Vec<&InboxName>)> = BTreeMap::new();
         for inbox in &spec.inboxes {
             for item in self.available_in(state, spec, inbox).take(MAX_ITEMS) {
@@ -177,7 +177,9 @@ impl Presence {
             batch.items.push(Offered {
                 id: item.seq,
                 location,
-                redelivered: !item.tried.is_empty() || self.was_returned(spec, item.seq),
+                redelivered: item.seq <= self.offered
+                    || !item.tried.is_empty()
+                    || self.was_returned(spec, item.seq),
             });
             for (inbox, ids) in &mut batch.lease {
                 if inboxes.contains(&&*inbox) {
@@ -186,10 +188,9 @@ impl Presence {
             }
         }
         batch.lease.retain(|(_, ids)| !ids.is_empty());
-        batch
-            .lease
-            .iter_mut()
-            .for_each(|(_, ids)| ids.sort_unstable());
+        for (_, ids) in &mut batch.lease {
+            ids.sort_unstable();
+        }
         batch.remaining = self.remaining(state, spec, &batch);
         batch
     }
@@ -230,7 +231,7 @@ impl Presence {
         id
     }
 
-    /// Who holds a notification for the moment, and where.
+    /// Returns each inbox in which a notification is leased, with the name of the reader.
     pub fn lessees(&self, id: Seq) -> Vec<(ProjectName, InboxName, Option<String>)> {
         let of_lease = |lease: &Lease| {
             let here = lease.items.iter().filter(|(inbox, ids)| {
@@ -242,7 +243,7 @@ impl Presence {
         self.leases.values().flat_map(of_lease).collect()
     }
 
-    /// A lease is over: what was not acknowledged is offered again, and says so.
+    /// Ends a lease. Unacknowledged items are offered again, marked as redelivered.
     pub(super) fn release(&mut self, state: &State, id: LeaseId, now: Now) {
         let Some(lease) = self.leases.remove(&id) else {
             return;
@@ -261,7 +262,7 @@ impl Presence {
         self.offer_again(state, &lease.project, &lease.items, now);
     }
 
-    /// Items are free in all of their inboxes: whoever waits there may take them, and acknowledges them everywhere.
+    /// Offers items again in all of their inboxes at once, so that the next waiter leases them everywhere.
     fn offer_again(
         &mut self,
         state: &State,
@@ -279,7 +280,7 @@ impl Presence {
         }
     }
 
-    /// What a reader has no room for is offered to the next one, as if it had never been leased.
+    /// Ends the lease on items that a reader has no room for. They are offered again as if they had never been leased.
     pub fn give_back(
         &mut self,
         state: &State,
@@ -295,7 +296,7 @@ impl Presence {
         self.offer_again(state, project, items, now);
     }
 
-    /// A reader that asks again has lost what it was given and did not acknowledge.
+    /// Ends the leases of a reader that waits again, because it has lost the batch that it did not acknowledge.
     pub(super) fn release_leases_of(&mut self, state: &State, name: &str, now: Now) {
         let of_reader =
             |(id, lease): (&LeaseId, &Lease)| (lease.by.as_deref() == Some(name)).then_some(*id);

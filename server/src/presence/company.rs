@@ -1,4 +1,4 @@
-//! What is known of sessions for the moment: when each was last heard of, whose waiter ran out of time, who was warned.
+//! Short-lived facts about sessions: last activity, waiters that timed out, and warnings.
 
 use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
@@ -8,50 +8,50 @@ use hub_protocol::{InboxName, ProjectName, Timestamp};
 use crate::clock::Now;
 use crate::state::State;
 
-/// A turn that begins so soon after a waiter's timeout was begun by it.
+/// A turn that begins within this time after a waiter's timeout was caused by that timeout.
 const TIMEOUT_ECHO: Duration = Duration::from_secs(15);
-/// Somebody who does not listen to a warning is warned again after this.
+/// A warning that the session ignored is repeated after this time.
 const WARN_AGAIN: Duration = Duration::from_secs(600);
-/// What is older says nothing any more, in milliseconds.
+/// The age at which a session's last activity is forgotten, in milliseconds.
 const KEPT_MS: i64 = 24 * 3600 * 1000;
-/// How often that is looked for: it costs a look at everybody, and something is due many times a second.
+/// The interval between two purges. A purge visits all sessions, and ticks come many times a second.
 const FORGET_EVERY: Duration = Duration::from_secs(60);
 
 type Place = (ProjectName, InboxName);
 
-/// Sessions, as far as they were heard of since the hub started.
+/// Facts about sessions, gathered since the hub started.
 #[derive(Debug, Default)]
 pub struct Company {
     seen: HashMap<Place, Timestamp>,
     timeouts: HashMap<Place, Instant>,
     warned: HashMap<Place, Instant>,
-    /// Sessions that somebody waited for.
+    /// Sessions whose inboxes have had a waiter.
     waited: HashSet<Place>,
     forgot: Option<Instant>,
 }
 
 impl Company {
-    /// A session said or did something.
+    /// Notes a session's activity.
     pub fn note(&mut self, place: Place, at: Timestamp) {
         self.seen.insert(place, at);
     }
 
-    /// When a session was last heard of.
+    /// Returns when a session was last active.
     pub fn seen(&self, project: &ProjectName, session: &InboxName) -> Option<Timestamp> {
         self.seen.get(&(project.clone(), session.clone())).copied()
     }
 
-    /// A session's waiter ended without anything.
+    /// Notes that a session's waiter timed out.
     pub(super) fn timed_out(&mut self, place: Place, now: Instant) {
         self.timeouts.insert(place, now);
     }
 
-    /// A session's waiter is there: one that ran out of time before it only asked again.
+    /// Notes that a session has a waiter again. An earlier timeout then only caused this new wait, so it is forgotten.
     pub(super) fn waits_on(&mut self, place: &Place) {
         self.timeouts.remove(place);
     }
 
-    /// Somebody waits at these inboxes; only what is a session's is remembered.
+    /// Notes a waiter at these inboxes; inboxes that belong to no session are ignored.
     pub(super) fn note_waiter(
         &mut self,
         state: &State,
@@ -69,13 +69,13 @@ impl Company {
         self.waited.contains(&(project.clone(), session.clone()))
     }
 
-    /// Whether a turn that begins now is what a waiter's timeout began; each timeout begins one.
+    /// Whether a turn that begins now was caused by a waiter's timeout; each timeout causes one turn at most.
     pub fn take_timeout(&mut self, place: &Place, now: Instant) -> bool {
         let at = self.timeouts.remove(place);
         at.is_some_and(|at| now.saturating_duration_since(at) < TIMEOUT_ECHO)
     }
 
-    /// Whether a session is to be warned now: in each turn once, and again after a while.
+    /// Whether to warn a session now: once in each turn, and again after ten minutes.
     pub fn warn(&mut self, place: Place, new_turn: bool, now: Instant) -> bool {
         let recent = |at: &Instant| now.saturating_duration_since(*at) < WARN_AGAIN;
         if !new_turn && self.warned.get(&place).is_some_and(recent) {

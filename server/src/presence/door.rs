@@ -1,4 +1,4 @@
-//! What happens at one inbox's door.
+//! Doors: presence at one inbox.
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,12 +8,12 @@ use super::Presence;
 use super::batch::LeaseId;
 use super::waiter::WaiterId;
 
-/// Who waits there, and what readers hold for the moment.
+/// The waiter at an inbox, and the leases on its items.
 #[derive(Debug, Default)]
 pub(super) struct Door {
     pub(super) waiter: Option<WaiterId>,
     pub(super) leased: HashMap<Seq, LeaseId>,
-    /// Offered once, never acknowledged: the next offer says so.
+    /// Items that were offered but not acknowledged; the next offer is marked as redelivered.
     pub(super) returned: HashSet<Seq>,
 }
 
@@ -31,7 +31,7 @@ impl Door {
 }
 
 impl Presence {
-    /// Items stopped being pending: nobody holds them any more.
+    /// Forgets the leases of items that stopped being pending in one inbox.
     pub fn settled(&mut self, project: &ProjectName, inbox: &InboxName, ids: &[Seq]) {
         let Some(door) = self
             .doors
@@ -44,7 +44,7 @@ impl Presence {
         self.forget_idle(project, inbox);
     }
 
-    /// Items stopped being pending wherever they were.
+    /// Forgets the leases of items that stopped being pending in every inbox.
     pub fn settled_everywhere(&mut self, ids: &[Seq]) {
         for inboxes in self.doors.values_mut() {
             inboxes.retain(|_, door| {
@@ -55,7 +55,7 @@ impl Presence {
         self.doors.retain(|_, inboxes| !inboxes.is_empty());
     }
 
-    /// An inbox was closed: nobody reads what was in it.
+    /// Forgets the leases of an inbox that was closed.
     pub fn closed(&mut self, project: &ProjectName, inbox: &InboxName) {
         let door = self.door_mut(project, inbox);
         door.leased.clear();
@@ -63,7 +63,7 @@ impl Presence {
         self.forget_idle(project, inbox);
     }
 
-    /// Whoever may name inboxes must not make the hub remember each of them.
+    /// Drops a door without waiter and leases. Otherwise a client could fill the memory by waiting at ever new inboxes.
     pub(super) fn forget_idle(&mut self, project: &ProjectName, inbox: &InboxName) {
         let Some(inboxes) = self.doors.get_mut(project) else {
             return;

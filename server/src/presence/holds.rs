@@ -1,16 +1,16 @@
-//! Requests of agents' hooks that are held until somebody answers what they ask.
+//! Hook requests that are held until their questions are answered.
 
 use std::collections::{BTreeSet, HashMap};
 
 use hub_protocol::Seq;
 use tokio::sync::oneshot;
 
-/// Who holds which question open. A request that broke off holds nothing any more.
+/// The held requests of each question. A request with a broken connection no longer counts.
 #[derive(Debug, Default)]
 pub(super) struct Holds(HashMap<Seq, Vec<oneshot::Sender<()>>>);
 
 impl Holds {
-    /// A request holds this question for as long as it keeps the other end.
+    /// Holds a request for this question. Closing the other end of `request` releases it.
     pub(super) fn add(&mut self, id: Seq, request: oneshot::Sender<()>) {
         self.0.retain(|_, requests| {
             requests.retain(|request| !request.is_closed());
@@ -24,7 +24,7 @@ impl Holds {
         requests.into_iter().any(|request| !request.is_closed())
     }
 
-    /// The questions that are held.
+    /// Returns the questions for which a request is held.
     pub(super) fn ids(&self) -> BTreeSet<Seq> {
         let held = |id: &Seq| self.contains(*id);
         self.0.keys().copied().filter(held).collect()

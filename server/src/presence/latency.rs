@@ -1,4 +1,4 @@
-//! How long it takes from a notification to the reader that waited for it.
+//! Wake latencies: the time from the arrival of a notification to its acknowledgement by the woken reader.
 
 use std::collections::{HashMap, VecDeque};
 use std::time::Instant;
@@ -7,19 +7,19 @@ use hub_protocol::{InboxName, Seq, Timestamp};
 
 use crate::clock::Now;
 
-/// Wakes that are remembered: enough for a busy day's picture, at a few bytes each.
+/// The most wakes that are remembered: enough to draw a busy day, at a few bytes each.
 const KEPT: usize = 1000;
 
-/// A wake that its reader acknowledged.
+/// A wake that its reader acknowledged or showed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WakeTime {
-    /// When it was acknowledged.
+    /// When the reader acknowledged it.
     pub at: Timestamp,
-    /// From when the notification was taken in until then, in milliseconds.
+    /// The time from the arrival of the notification to the acknowledgement, in milliseconds.
     pub ms: u64,
 }
 
-/// Wakes that were begun, and those that came to their end.
+/// Wakes that are not acknowledged yet, and the last ones that are.
 #[derive(Debug, Default)]
 pub(super) struct Latencies {
     begun: HashMap<(InboxName, Seq), Instant>,
@@ -27,12 +27,12 @@ pub(super) struct Latencies {
 }
 
 impl Latencies {
-    /// A reader that waited was given what came at `since`.
+    /// Starts measuring: a waiter was given a notification that arrived at `since`.
     pub(super) fn begin(&mut self, inbox: &InboxName, id: Seq, since: Instant) {
         self.begun.insert((inbox.clone(), id), since);
     }
 
-    /// A reader has these.
+    /// Ends the measurement of notifications that a reader acknowledged.
     pub(super) fn end(&mut self, inbox: &InboxName, ids: &[Seq], now: Now) {
         if self.begun.is_empty() {
             return;
@@ -50,14 +50,14 @@ impl Latencies {
         }
     }
 
-    /// Nobody said that they have these: that is no wake.
+    /// Discards the measurement of notifications that were not acknowledged.
     pub(super) fn forget(&mut self, inbox: &InboxName, ids: &[Seq]) {
         for id in ids {
             self.begun.remove(&(inbox.clone(), *id));
         }
     }
 
-    /// Those that came to their end since `from`, oldest first, and whether there may have been more.
+    /// Returns the wakes acknowledged since `from`, oldest first, and whether older ones may have been dropped.
     pub(super) fn since(&self, from: Timestamp) -> (Vec<WakeTime>, bool) {
         let recent = self.ended.iter().filter(|wake| wake.at >= from);
         let recent: Vec<WakeTime> = recent.copied().collect();
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_acknowledged_is_no_wake() {
+    fn a_wake_without_an_acknowledgement_is_not_counted() {
         let (mut latencies, now) = (Latencies::default(), Now::read());
         latencies.begin(&name(), 7, now.mono);
         latencies.forget(&name(), &[7]);
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn only_so_many_are_remembered_and_that_is_said() {
+    fn the_number_of_remembered_wakes_is_capped_and_reported() {
         let (mut latencies, now) = (Latencies::default(), Now::read());
         for id in 0..=KEPT as Seq {
             latencies.begin(&name(), id, now.mono);

@@ -2,31 +2,32 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use hub_protocol::{
-    InboxName, Kind, Priority, ProjectName, Seq, SessionState, Timestamp, WhyWoken,
+    InboxName, Kind, Priority, ProjectName, Seq, SessionInfo, SessionState, Timestamp, WhyWoken,
 };
 use tokio::sync::oneshot;
 
 use super::*;
 use crate::filter::Filter;
-use crate::record::{How, Notified, Record, Route, Settled, Target};
+use crate::record::{How, Notified, Record, Route, SessionSet, Settled, Target};
 
 mod conditions;
+mod limits;
 
 const LIMITS: WakeLimits = WakeLimits {
     per_sender_per_minute: 2,
     per_hour: 60,
 };
 
-/// A fold, who is there, and a clock that moves only when told.
+/// A fold, its presence, and a clock that only the test moves.
 struct Place {
     state: State,
     presence: Presence,
     now: Now,
 }
 
-/// What is said, in few words.
+/// The properties of a test notification.
 struct Say {
-    /// Or several, with commas.
+    /// The target inbox, or several separated by commas.
     inbox: &'static str,
     from: &'static str,
     kind: Kind,
@@ -82,7 +83,7 @@ impl Place {
     fn new() -> Self {
         Self {
             state: State::default(),
-            presence: Presence::new(LIMITS),
+            presence: Presence::new(LIMITS, 0),
             now: Now::read(),
         }
     }
@@ -127,6 +128,24 @@ impl Place {
         answer
     }
 
+    /// Registers a session, perhaps as the worker of `parent`.
+    fn register(&mut self, session: &str, parent: Option<&str>) {
+        let info = SessionInfo {
+            parent: parent.map(name),
+            ..SessionInfo::default()
+        };
+        let set = SessionSet {
+            project: ProjectName::default(),
+            session: name(session),
+            info,
+            alias: None,
+            hooks: false,
+            at: self.now.wall,
+        };
+        let seq = self.state.head() + 1;
+        self.state.apply(seq, &Record::SessionSet(set));
+    }
+
     fn pass(&mut self, time: Duration) {
         self.now.mono += time;
         self.presence.tick(&self.state, self.now);
@@ -163,7 +182,7 @@ fn waits(answer: &mut oneshot::Receiver<Outcome>) -> bool {
 }
 
 #[test]
-fn a_waiter_is_woken_by_what_arrives_and_told_why() {
+fn a_waiter_is_woken_by_an_arriving_item_and_told_why() {
     let mut place = Place::new();
     let mut answer = place.wait(spec(&["primary"]));
     assert!(place.say(&DONE));
@@ -176,7 +195,7 @@ fn a_waiter_is_woken_by_what_arrives_and_told_why() {
 }
 
 #[test]
-fn what_is_pending_comes_at_once_most_important_first() {
+fn pending_items_are_delivered_at_once_by_priority() {
     let mut place = Place::new();
     place.say(&DONE);
     place.say(&Say {
@@ -194,7 +213,7 @@ fn what_is_pending_comes_at_once_most_important_first() {
 }
 
 #[test]
-fn what_rides_along_wakes_nobody_and_comes_with_the_next() {
+fn an_item_that_wakes_nobody_is_delivered_with_the_next_that_does() {
     let mut place = Place::new();
     let mut answer = place.wait(spec(&["primary"]));
     assert!(!place.say(&Say {
@@ -207,7 +226,7 @@ fn what_rides_along_wakes_nobody_and_comes_with_the_next() {
 }
 
 #[test]
-fn another_inbox_wakes_nobody_here() {
+fn a_waiter_is_not_woken_by_an_item_in_another_inbox() {
     let mut place = Place::new();
     let mut answer = place.wait(spec(&["primary"]));
     assert!(!place.say(&Say {
@@ -218,7 +237,7 @@ fn another_inbox_wakes_nobody_here() {
 }
 
 #[test]
-fn what_is_leased_is_offered_to_nobody_else_until_the_lease_is_over() {
+fn a_leased_item_is_not_offered_to_others_until_its_lease_ends() {
     let mut place = Place::new();
     place.say(&DONE);
     batch(&mut place.wait(spec(&["primary"])));
@@ -232,7 +251,7 @@ fn what_is_leased_is_offered_to_nobody_else_until_the_lease_is_over() {
 }
 
 #[test]
-fn what_is_acknowledged_is_not_offered_again() {
+fn an_acknowledged_item_is_not_offered_again() {
     let mut place = Place::new();
     place.say(&DONE);
     batch(&mut place.wait(spec(&["primary"])));
@@ -243,7 +262,7 @@ fn what_is_acknowledged_is_not_offered_again() {
 }
 
 #[test]
-fn a_reader_that_asks_again_gets_what_it_lost() {
+fn a_reader_that_waits_again_gets_its_unacknowledged_items() {
     let mut place = Place::new();
     place.say(&DONE);
     batch(&mut place.wait(named("me")));
@@ -252,7 +271,7 @@ fn a_reader_that_asks_again_gets_what_it_lost() {
 }
 
 #[test]
-fn what_returns_is_offered_with_all_of_its_inboxes() {
+fn a_returned_item_is_leased_again_in_all_of_its_inboxes() {
     let mut place = Place::new();
     place.say(&Say {
         inbox: "primary,w1",
@@ -268,7 +287,7 @@ fn what_returns_is_offered_with_all_of_its_inboxes() {
 }
 
 #[test]
-fn nothing_is_remembered_of_who_broke_off_nor_of_what_was_read_in_the_end() {
+fn broken_waiters_and_acknowledged_items_leave_no_doors_behind() {
     let mut place = Place::new();
     drop(place.wait(spec(&["w9"])));
     place.say(&DONE);
@@ -280,7 +299,7 @@ fn nothing_is_remembered_of_who_broke_off_nor_of_what_was_read_in_the_end() {
 }
 
 #[test]
-fn nothing_is_remembered_of_a_closed_inbox() {
+fn a_closed_inbox_leaves_no_door_behind() {
     let mut place = Place::new();
     place.say(&DONE);
     batch(&mut place.wait(spec(&["primary"])));
@@ -292,7 +311,7 @@ fn nothing_is_remembered_of_a_closed_inbox() {
 }
 
 #[test]
-fn who_is_refused_at_one_inbox_keeps_the_wait_at_another() {
+fn a_wait_refused_at_one_inbox_does_not_end_an_older_wait() {
     let mut place = Place::new();
     let at = |who: &str, inboxes: &[&str]| WaitSpec {
         name: Some(who.into()),
@@ -306,7 +325,7 @@ fn who_is_refused_at_one_inbox_keeps_the_wait_at_another() {
 }
 
 #[test]
-fn what_nobody_received_is_free_at_once() {
+fn an_item_for_a_disconnected_waiter_is_offered_to_the_next_at_once() {
     let mut place = Place::new();
     drop(place.wait(spec(&["primary"])));
     place.say(&DONE);
@@ -314,7 +333,7 @@ fn what_nobody_received_is_free_at_once() {
 }
 
 #[test]
-fn an_inbox_has_one_waiter_and_the_second_is_told_who() {
+fn a_second_waiter_is_refused_and_told_who_holds_the_inbox() {
     let mut place = Place::new();
     let mut first = place.wait(named("first"));
     match place.wait(named("second")).try_recv() {
@@ -328,7 +347,7 @@ fn an_inbox_has_one_waiter_and_the_second_is_told_who() {
 }
 
 #[test]
-fn a_takeover_ends_the_other_and_says_so() {
+fn a_takeover_ends_the_other_wait_and_reports_why() {
     let mut place = Place::new();
     let mut first = place.wait(named("first"));
     let mut second = place.wait(WaitSpec {
@@ -340,7 +359,7 @@ fn a_takeover_ends_the_other_and_says_so() {
 }
 
 #[test]
-fn a_dead_connection_does_not_hold_an_inbox() {
+fn a_waiter_whose_connection_breaks_frees_its_inbox() {
     let mut place = Place::new();
     drop(place.wait(named("first")));
     assert!(waits(&mut place.wait(named("second"))));

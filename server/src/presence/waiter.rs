@@ -1,67 +1,71 @@
-//! One open wait.
+//! A waiter: one open wait.
 
 use std::time::{Duration, Instant};
 
 use hub_protocol::{Holder, InboxName, ProjectName, Timestamp, Way, WhyWoken};
 use tokio::sync::oneshot;
 
-use super::{Barrier, Batch};
+use super::{Barrier, Batch, HeldBack};
 use crate::clock::Now;
 use crate::filter::Filter;
 use crate::state::State;
 
-/// However busy an inbox is, a lull is not waited for longer than this.
+/// The longest that a waiter waits for a lull, however busy its inboxes are.
 const LONGEST_SETTLE: Duration = Duration::from_secs(5);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct WaiterId(pub(super) u64);
 
-/// What a waiter asks for.
+/// The conditions of a wait.
 #[derive(Debug, Clone)]
 pub struct WaitSpec {
     /// The project of the inboxes.
     pub project: ProjectName,
     /// The inboxes, each once.
     pub inboxes: Vec<InboxName>,
-    /// Whether its inboxes are those of its session, whichever these are by and by.
+    /// Whether the inboxes are those of its session, which may change during the wait.
     pub own: bool,
-    /// Who waits: the same name replaces its own dead connection.
+    /// The waiter's name. A new wait under the same name replaces the old one.
     pub name: Option<String>,
-    /// The agent session that it wakes.
+    /// The agent session that the waiter wakes.
     pub session: Option<InboxName>,
-    /// How it wakes that session.
+    /// How the session is woken.
     pub way: Option<Way>,
-    /// What it wants.
+    /// The notifications that it accepts.
     pub filter: Filter,
-    /// When it wants it, if not at the first.
+    /// The condition for the wake, if the first notification is not enough.
     pub barrier: Option<Barrier>,
-    /// How long the inboxes must be quiet before it ends.
+    /// How long the inboxes must be quiet before the wait ends; zero means not at all.
     pub settle: Duration,
-    /// When it ends in any case.
+    /// When the wait ends at the latest.
     pub deadline: Instant,
-    /// Bytes of JSON that it has room for; one notification always fits.
+    /// The most bytes of JSON in the batch; one notification always fits.
     pub room: usize,
-    /// Whether it takes what is there and does not wait at all.
+    /// Whether the wait returns at once with the available notifications.
     pub drain: bool,
-    /// Whether it may end another's wait.
+    /// Whether the wait may replace another waiter's.
     pub takeover: bool,
 }
 
-/// How a wait ended.
+/// The outcome of a wait.
 #[derive(Debug)]
 pub enum Outcome {
-    /// With these.
+    /// Notifications were delivered.
     Batch(Batch),
-    /// With nothing: the time is over.
+    /// No notifications: the deadline passed, a drain found none, or the session's inboxes changed.
     Empty,
-    /// Not begun: somebody waits there.
+    /// The deadline passed while a wake limit held notifications back.
+    HeldBack(HeldBack),
+    /// The project was reset.
+    Reset,
+    /// The wait was refused, because the inbox has another waiter.
     Held {
-        /// Where.
+        /// The inbox.
         inbox: InboxName,
-        /// Who.
+        /// Its present waiter.
         holder: Holder,
     },
-    /// Another took the inbox.
+    /// Another wait replaced this one.
     TakenOver,
 }
 
@@ -69,10 +73,10 @@ pub enum Outcome {
 pub(super) struct Waiter {
     pub(super) id: WaiterId,
     pub(super) spec: WaitSpec,
-    /// When something happens to it next: its deadline, or the end of a lull or a limit.
+    /// When the waiter must be checked next: at its deadline, or at the end of a lull or of a limit.
     pub(super) due: Instant,
     since: Timestamp,
-    /// When what it was woken for came.
+    /// When the notification that it was woken for arrived.
     pub(super) woken: Option<Instant>,
     settling: Option<Settling>,
     reply: oneshot::Sender<Outcome>,
@@ -102,7 +106,7 @@ impl Waiter {
         }
     }
 
-    /// Whether somebody still listens for the answer.
+    /// Whether the client is still connected.
     pub(super) fn is_connected(&self) -> bool {
         !self.reply.is_closed()
     }
@@ -111,12 +115,13 @@ impl Waiter {
         Holder {
             name: self.spec.name.clone(),
             session: self.spec.session.clone(),
+            session_name: None,
             way: self.spec.way,
             since: self.since,
         }
     }
 
-    /// Whether its session reads other inboxes by now, or is another.
+    /// Whether its session now reads other inboxes, or its name means another session.
     pub(super) fn has_moved(&self, state: &State) -> bool {
         let spec = &self.spec;
         let Some(session) = spec.session.as_ref().filter(|_| spec.own) else {
@@ -132,7 +137,7 @@ impl Waiter {
         self.settling.is_some()
     }
 
-    /// Its condition is met. True if it waits for a lull first, which begins anew.
+    /// Restarts the lull when the waiter's condition is met. Returns false if the wait asks for no lull.
     pub(super) fn settle(&mut self, why: &WhyWoken, now: Instant) -> bool {
         if self.spec.settle.is_zero() {
             return false;
@@ -146,23 +151,23 @@ impl Waiter {
         true
     }
 
-    /// Why it was to be woken, if the lull it waited for has come.
+    /// Returns why the waiter was to be woken, if it waits for a lull.
     pub(super) fn settled(&self) -> Option<WhyWoken> {
         self.settling.as_ref().map(|settling| settling.why.clone())
     }
 
-    /// Looks again at `until`, when a limit is over, or before if another is.
+    /// Schedules the next check for `until`, when a limit ends, unless an earlier one is scheduled.
     pub(super) fn hold_until(&mut self, until: Instant) {
         self.due = self.due.min(until);
     }
 
-    /// Waits as if nothing had come.
+    /// Resets the waiter to the state before its condition was met.
     pub(super) fn wait_on(&mut self) {
         (self.settling, self.woken) = (None, None);
         self.due = self.spec.deadline;
     }
 
-    /// Ends the wait. Gives the outcome back if nobody listens any more.
+    /// Ends the wait. Returns the outcome if the client has disconnected.
     pub(super) fn answer(self, outcome: Outcome) -> Option<Outcome> {
         self.reply.send(outcome).err()
     }

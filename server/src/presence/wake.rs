@@ -1,4 +1,4 @@
-//! When a waiter is woken: its condition is looked at when something arrives, returns, settles or is due.
+//! Wakes: a waiter's condition is checked when an item arrives or returns, when a session changes, and at deadlines.
 
 use std::time::Instant;
 
@@ -10,7 +10,7 @@ use crate::clock::Now;
 use crate::state::{Item, State};
 
 impl Presence {
-    /// A notification is durably pending in an inbox. Says whether that met its waiter's condition.
+    /// Checks the waiter of an inbox in which a notification became pending. Returns whether its condition was met.
     pub fn arrived(
         &mut self,
         state: &State,
@@ -46,13 +46,13 @@ impl Presence {
             from: item.from.clone(),
             kind: item.kind,
         };
-        if self.admitted(waiter_id, [item], now).is_none() {
+        if self.admitted(state, waiter_id, [item], now).is_none() {
             return false;
         }
         self.settle_or_finish(state, waiter_id, why, now)
     }
 
-    /// What was shown by a reader is offered again: whoever waits there may take it.
+    /// Offers items again that a reader showed without proof of arrival, and checks the inbox's waiter.
     pub fn returned(
         &mut self,
         state: &State,
@@ -67,7 +67,7 @@ impl Presence {
         }
     }
 
-    /// A session's state changed: barriers that name it may be met.
+    /// Checks the waiters with a barrier after a session's state changed. Returns how many had their condition met.
     pub fn session_changed(&mut self, state: &State, now: Now) -> u32 {
         let ids: Vec<WaiterId> = self.barriers.iter().copied().collect();
         ids.into_iter()
@@ -75,7 +75,7 @@ impl Presence {
             .sum()
     }
 
-    /// Looks whether a waiter's condition is met by what is there.
+    /// Checks whether the available items meet a waiter's condition. Ends the wait, or starts its lull, if they do.
     pub(super) fn consider(&mut self, state: &State, id: WaiterId, now: Now) -> bool {
         let Some(waiter) = self.waiters.get(&id) else {
             return false;
@@ -88,11 +88,11 @@ impl Presence {
             };
             return self.settle_or_finish(state, id, why, now);
         }
-        // Without a limit the first of them decides.
+        // Without a session there is no wake limit, so the first item decides.
         let some = waiter.spec.session.as_ref().map_or(1, |_| usize::MAX);
         let available = self.available(state, &waiter.spec);
         let waking: Vec<&Item> = available.filter(|item| item.wakes).take(some).collect();
-        let Some(seq) = self.admitted(id, waking, now) else {
+        let Some(seq) = self.admitted(state, id, waking, now) else {
             return false;
         };
         let why = match self.waiters.get(&id) {
@@ -102,33 +102,39 @@ impl Presence {
         self.settle_or_finish(state, id, why, now)
     }
 
-    /// The first of `items` that may wake the waiter: an agent is not woken by a sender who did so enough, and looks
-    /// again when the first of them may.
+    /// Returns the first of `items` that may wake the waiter, and counts the wake. If limits hold all of them back, the
+    /// waiter is checked again when the first limit ends.
     fn admitted<'a>(
         &mut self,
+        state: &State,
         id: WaiterId,
         items: impl IntoIterator<Item = &'a Item>,
         now: Now,
     ) -> Option<Seq> {
         let mut items = items.into_iter();
-        let waiter = self.waiters.get_mut(&id)?;
+        let waiter = self.waiters.get(&id)?;
         let session = match &waiter.spec.session {
             Some(session) if !waiter.is_settling() => session,
             _ => return items.next().map(|item| item.seq),
         };
-        let log = self
-            .wakes
-            .entry((waiter.spec.project.clone(), session.clone()))
-            .or_default();
+        let (project, session) = (waiter.spec.project.clone(), session.clone());
         let mut again: Option<Instant> = None;
         for item in items {
-            match log.admit(&self.limits, item, now.mono) {
-                Ok(()) => return Some(item.seq),
-                Err(until) => again = Some(again.map_or(until, |at| at.min(until))),
+            match self.check(state, (&project, &session), item, now.mono) {
+                Ok(()) => {
+                    let standing = state.standing(&project, &session, item);
+                    let log = self.wakes.entry((project, session)).or_default();
+                    log.count(standing, now.mono);
+                    return Some(item.seq);
+                }
+                Err((until, _)) => again = Some(again.map_or(until, |at| at.min(until))),
             }
         }
+        // If no item is held back, the waiter keeps its deadline, so its entry must stay.
+        let again = again?;
+        let waiter = self.waiters.get_mut(&id)?;
         self.due.remove(&(waiter.due, Due::Waiter(id)));
-        waiter.hold_until(again?);
+        waiter.hold_until(again);
         self.due.insert((waiter.due, Due::Waiter(id)));
         None
     }
@@ -174,7 +180,8 @@ impl Presence {
                 let place = (waiter.spec.project.clone(), session);
                 self.company.timed_out(place, now.mono);
             }
-            return self.dismiss(id, Outcome::Empty);
+            let held = self.held_from(state, &self.waiters[&id].spec, now);
+            return self.dismiss(id, held.map_or(Outcome::Empty, Outcome::HeldBack));
         }
         waiter.wait_on();
         self.due.insert((waiter.due, Due::Waiter(id)));

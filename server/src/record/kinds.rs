@@ -1,5 +1,5 @@
-//! The kind bytes of format 1: from 16 on sessions, from 32 listeners, from 48 questions, from 64 receipts, from 80 the
-//! person's preferences.
+//! Kind bytes of entry format 1. Sessions start at 16, listeners at 32, questions at 48, receipts at 64, and the
+//! person's preferences at 80.
 
 /// [`super::Record::Notified`].
 pub const NOTIFIED: u8 = 1;

@@ -1,13 +1,13 @@
-//! The fact that the person wants something else.
+//! The record of a change of the person's preferences.
 
 use hub_protocol::{Preferences, Timestamp};
 use serde::{Deserialize, Serialize};
 
-/// The person's preferences, whole, from now on.
+/// The person's complete preferences, valid from this record on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PreferencesSet {
-    /// What they are.
+    /// The new preferences.
     pub preferences: Preferences,
-    /// When.
+    /// When the person changed them.
     pub at: Timestamp,
 }

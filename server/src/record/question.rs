@@ -1,32 +1,32 @@
-//! Facts about questions. That one was asked is its notification.
+//! Records about questions. The asking itself is a notification.
 
 use hub_protocol::{QuestionState, Seq, Timestamp};
 use serde::{Deserialize, Serialize};
 
-/// Somebody is on a question.
+/// An answerer claimed a question.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct QuestionClaimed {
-    /// The question.
+    /// The number of the question.
     pub id: Seq,
-    /// Who.
+    /// The session or person that claimed it.
     pub by: String,
-    /// When.
+    /// When it was claimed.
     pub at: Timestamp,
 }
 
-/// A question is settled, for good.
+/// A question reached its final state.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct QuestionSettled {
-    /// The question.
+    /// The number of the question.
     pub id: Seq,
-    /// How.
+    /// The final state.
     pub state: QuestionState,
-    /// Who did it.
+    /// The session or person that answered or withdrew it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
-    /// The notification that answers it, or that took its place.
+    /// The notification that answers the question or supersedes it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<Seq>,
-    /// When.
+    /// When it was settled.
     pub at: Timestamp,
 }

@@ -1,48 +1,48 @@
-//! Facts about deliveries to sessions whose hooks prove that they got them.
+//! Records about deliveries to sessions whose hooks prove that a notification arrived.
 
 use hub_protocol::{InboxName, ProjectName, Seq, Timestamp, Way};
 use serde::{Deserialize, Serialize};
 
-/// A session's reader has shown these; the session's next hook event proves that they arrived.
+/// A session's reader showed these notifications; the session's next hook event proves that they arrived.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Emitted {
-    /// The project.
+    /// The project of the inbox.
     pub project: ProjectName,
-    /// The inbox.
+    /// The session's inbox.
     pub inbox: InboxName,
     /// The notifications, ascending.
     pub ids: Vec<Seq>,
     /// How they were shown.
     pub way: Way,
-    /// The reader.
+    /// The name of the reader.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
-    /// When.
+    /// When they were shown.
     pub at: Timestamp,
 }
 
-/// Nothing proved that these arrived: they are offered again, in another way.
+/// No hook event proved that these notifications arrived, so they are offered again in another way.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Returned {
-    /// The project.
+    /// The project of the inbox.
     pub project: ProjectName,
-    /// The inbox.
+    /// The session's inbox.
     pub inbox: InboxName,
     /// The notifications, ascending.
     pub ids: Vec<Seq>,
-    /// When.
+    /// When they were returned to the inbox.
     pub at: Timestamp,
 }
 
-/// The person was told that these reach nobody.
+/// The person was notified that these notifications could not be delivered.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Escalated {
-    /// The project.
+    /// The project of the inbox.
     pub project: ProjectName,
-    /// The inbox.
+    /// The session's inbox.
     pub inbox: InboxName,
     /// The notifications, ascending.
     pub ids: Vec<Seq>,
-    /// When.
+    /// When the person was notified.
     pub at: Timestamp,
 }

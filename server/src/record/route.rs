@@ -1,35 +1,36 @@
-//! Where a notification goes.
+//! The route of a notification: its sender, its target inboxes, and the properties by which the fold orders it.
 
 use hub_protocol::{InboxName, Kind, Priority, ProjectName, SessionState, Timestamp};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// What the fold needs to know of a notification. Stored as an array in the order of the fields, times in milliseconds:
-/// it is written and read for every notification, beside JSON that says most of it again.
+/// The part of a notification that the fold reads. It is stored as an array in the order of the fields, with times in
+/// milliseconds. The compact form matters, because a route is written and read for every notification beside JSON that
+/// repeats most of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Route {
-    /// The project.
+    /// The notification's project.
     pub project: ProjectName,
-    /// Who said it.
+    /// The sender.
     pub from: InboxName,
-    /// What it is.
+    /// The notification's type.
     pub kind: Kind,
-    /// How it is ordered and limited: its own priority, or the higher one of an item it superseded.
+    /// The priority that orders and limits it: its own, or the higher one of an item it superseded.
     pub priority: Priority,
-    /// When it was said.
+    /// When it was sent.
     pub ts: Timestamp,
-    /// When it stops being offered.
+    /// When it expires.
     pub expires_at: Timestamp,
-    /// The inboxes it is pending in; empty for what is only recorded.
+    /// The inboxes it is pending in; empty if it is only recorded.
     pub targets: Vec<Target>,
-    /// What it replaces.
+    /// The collapse key: this notification replaces the sender's pending one with the same key.
     pub key: Option<String>,
-    /// The session whose state it changes, and to what.
+    /// The session whose state it changes, and the new state.
     pub session: Option<(InboxName, SessionState)>,
-    /// How many replies lie before it.
+    /// The number of replies between it and the first notification of its thread.
     pub hops: u32,
 }
 
-/// A route as it is read back.
+/// The stored form of a [`Route`].
 type StoredRoute = (
     ProjectName,
     InboxName,
@@ -80,13 +81,13 @@ impl<'de> Deserialize<'de> for Route {
     }
 }
 
-/// One inbox of a notification; stored as a pair.
+/// One target inbox of a notification; stored as a pair.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(from = "(InboxName, bool)")]
 pub struct Target {
-    /// The inbox.
+    /// The name of the inbox.
     pub inbox: InboxName,
-    /// Whether it wakes the waiter there, or rides along.
+    /// Whether it wakes the waiter there; otherwise it is delivered with the next item that does.
     pub wakes: bool,
 }
 

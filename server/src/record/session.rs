@@ -1,39 +1,39 @@
-//! Facts about sessions and those who listen for them.
+//! Records about sessions and their listeners.
 
 use hub_protocol::{InboxName, ProjectName, Seq, SessionInfo, Timestamp};
 use serde::{Deserialize, Serialize};
 
-/// What is newly known of a session; it begins, or begins again.
+/// New or changed properties of a session; it begins or resumes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SessionSet {
-    /// The project.
+    /// The session's project.
     pub project: ProjectName,
-    /// Its first id.
+    /// The session's first id, which identifies it for good.
     pub session: InboxName,
-    /// What changed; its name is unique in the project.
+    /// The properties that changed; the name is unique in the project.
     pub info: SessionInfo,
-    /// Another id that it goes by from now on.
+    /// Another id that means this session from now on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub alias: Option<InboxName>,
-    /// Whether its agent's hooks said so.
+    /// Whether the agent's hooks reported it.
     #[serde(default)]
     pub hooks: bool,
-    /// When.
+    /// When it was registered.
     pub at: Timestamp,
 }
 
-/// What an agent's hook told of its session's turn.
+/// A step of a session's turn that one of the agent's hooks reported.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TurnNoted {
-    /// The project.
+    /// The session's project.
     pub project: ProjectName,
-    /// The session.
+    /// The session's first id.
     pub session: InboxName,
-    /// What happened.
+    /// The step that the hook reported.
     pub turn: Turn,
-    /// What told it, for people: `Stop hook`.
+    /// The source of the report, shown to people: `Stop hook`.
     pub evidence: String,
-    /// When.
+    /// When the hook reported it.
     pub at: Timestamp,
 }
 
@@ -41,108 +41,111 @@ pub struct TurnNoted {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "step", rename_all = "snake_case")]
 pub enum Turn {
-    /// It works.
+    /// The agent started to work.
     Began {
-        /// Who began it.
+        /// The cause of the turn.
         by: Beginner,
     },
     /// The agent stopped.
     Stopped {
-        /// Background work that still runs.
+        /// Descriptions of background work that still runs.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         tasks: Vec<String>,
-        /// Whether it said nothing by it: another notification, or nothing at all, stands for it.
+        /// Whether the stop made no notification of its own: another one covers it, or none is needed.
         #[serde(default)]
         silent: bool,
     },
-    /// The agent's model failed, for now.
+    /// The agent's model failed and may recover.
     Failed {
-        /// Why.
+        /// The agent's error message.
         reason: String,
     },
 }
 
-/// Who began a turn.
+/// The cause of a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Beginner {
-    /// Somebody typed.
+    /// The person typed a prompt.
     #[default]
     Person,
-    /// A wake, by the hub or by a background task.
+    /// A wake by the hub or by a background task.
     Wake,
-    /// The hub's own waiter, whose time was over.
+    /// The timeout of the hub's own waiter.
     Timeout,
-    /// The agent itself went on.
+    /// The agent continued by itself.
     Agent,
 }
 
-/// A session's process is gone.
+/// A session ended, or its process exited.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SessionGone {
-    /// The project.
+    /// The session's project.
     pub project: ProjectName,
-    /// The session.
+    /// The session's first id.
     pub session: InboxName,
-    /// When that was seen.
+    /// When the end was detected.
     pub at: Timestamp,
+    /// Whether the session reported its own end; its last notification then says how it ended.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub ended: bool,
 }
 
 /// A session became its project's primary.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PrimaryTaken {
-    /// The project.
+    /// The session's project.
     pub project: ProjectName,
-    /// The session.
+    /// The new primary's first id.
     pub session: InboxName,
-    /// When.
+    /// When it became primary.
     pub at: Timestamp,
 }
 
-/// A session wants to hear of another's next stop.
+/// A session listens for another session's next stop.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ListenerSet {
-    /// The project.
+    /// The project of both sessions.
     pub project: ProjectName,
-    /// Who is listened to.
+    /// The session whose stop is awaited.
     pub target: InboxName,
-    /// Who is told.
+    /// The session that is notified of the stop.
     pub caller: InboxName,
-    /// Until when something must have come.
+    /// The deadline for the stop, if there is one; without a stop by then, the caller is notified too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<Timestamp>,
-    /// When.
+    /// When the listener was added or its deadline changed.
     pub at: Timestamp,
 }
 
-/// A listener is no more.
+/// A listener was removed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ListenerRemoved {
-    /// The project.
+    /// The project of both sessions.
     pub project: ProjectName,
-    /// Who was listened to.
+    /// The session whose stop was awaited.
     pub target: InboxName,
-    /// Who was to be told.
+    /// The session that was to be notified.
     pub caller: InboxName,
-    /// Why.
+    /// Why the listener was removed.
     pub why: ListenerEnd,
-    /// When.
+    /// When it was removed.
     pub at: Timestamp,
 }
 
-/// Why a listener is no more.
+/// Why a listener was removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "end", rename_all = "snake_case")]
 pub enum ListenerEnd {
     /// The target stopped.
     Fired {
-        /// The notification that said so.
+        /// The notification that reported the stop.
         cause: Seq,
     },
-    /// Nothing came in time.
+    /// The deadline passed without a stop.
     Late,
-    /// It was taken back.
+    /// The listener was withdrawn.
     Removed,
-    /// Who was to be told is over.
+    /// The caller ended.
     CallerEnded,
 }

@@ -1,11 +1,12 @@
-//! When a fact was so.
+//! The time at which a record was made.
 
 use hub_protocol::Timestamp;
 
 use super::Record;
 
 impl Record {
-    /// When that was; a notification: when it was said. What is only written again tells no time.
+    /// Returns the record's time: for a notification, when it was sent. `None` for a carried notification, because it
+    /// is only a copy of an older one.
     pub fn at(&self) -> Option<Timestamp> {
         match self {
             Self::Notified(it) => Some(it.route.ts),

@@ -1,4 +1,4 @@
-//! Collapse: a newer item with the same key, inbox and sender takes the place of a pending one.
+//! Collapse: a newer item replaces a pending one with the same key, inbox and sender.
 
 use std::collections::BTreeMap;
 
@@ -7,10 +7,10 @@ use hub_protocol::{InboxName, Priority, Seq};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-/// The pending items of one inbox that have a key.
+/// An index of one inbox's pending items that have a key.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Collapse {
-    /// Usually one item a key; several where older ones were leased when newer ones came.
+    /// Usually one item for each key; several if older ones were leased when newer ones arrived.
     senders: BTreeMap<InboxName, BTreeMap<String, Vec<Seq>>>,
 }
 
@@ -37,7 +37,7 @@ impl Collapse {
         let keys = self.senders.get_mut(from).expect("it was just made");
         let seqs = keys.entry(key.to_owned()).or_default();
         seqs.push(seq);
-        // A snapshot brings items in the order of delivery, the log in the order of numbers.
+        // A snapshot inserts items in the order of delivery, the log in the order of their numbers.
         seqs.sort_unstable();
     }
 
@@ -57,7 +57,8 @@ impl Collapse {
     }
 }
 
-/// The notification's JSON with this priority; nothing else in it changes, not even the order or spelling of its data.
+/// Returns the notification's JSON with this priority. All other bytes stay the same, including the order and spelling
+/// of its data.
 pub(super) fn with_priority(json: &Bytes, priority: Priority) -> Bytes {
     #[derive(Deserialize)]
     struct Spoken<'a> {
@@ -67,10 +68,15 @@ pub(super) fn with_priority(json: &Bytes, priority: Priority) -> Bytes {
     let Ok(spoken) = serde_json::from_slice::<Spoken<'_>>(json) else {
         return json.clone();
     };
-    // A borrowed raw value is a part of the text it was read from, so its place is known.
-    let old = spoken.priority.get();
+    replaced(json, spoken.priority, priority.as_str())
+}
+
+/// Replaces the value `old`, which was borrowed from `json`, by the text `new`.
+fn replaced(json: &Bytes, old: &RawValue, new: &str) -> Bytes {
+    // A borrowed raw value is a slice of the text it was parsed from, so its offset is known.
+    let old = old.get();
     let start = old.as_ptr() as usize - json.as_ptr() as usize;
     let (before, after) = (&json[..start], &json[start + old.len()..]);
-    let new = format!("\"{priority}\"");
+    let new = format!("\"{new}\"");
     [before, new.as_bytes(), after].concat().into()
 }

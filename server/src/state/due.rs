@@ -1,4 +1,4 @@
-//! What is due without anybody saying anything.
+//! Records that are due by time alone, without any request.
 
 use hub_protocol::{InboxName, Kind, ProjectName, Timestamp};
 
@@ -10,8 +10,8 @@ use super::{Leased, State, texts};
 use crate::record::{Escalated, InboxClosed, ListenerEnd, Record};
 
 impl State {
-    /// What is due for sessions: background work that takes long, models that do not come back, inboxes of the past,
-    /// deliveries that nothing proved, listeners that nothing came for.
+    /// Returns the records that are due for sessions: stops with long background work, model failures without recovery,
+    /// inboxes of ended sessions, missed deadlines of listeners, and deliveries without proof.
     pub(super) fn due_sessions(&self, now: Timestamp, leased: &Leased<'_>) -> Vec<Record> {
         let mut batch = Batch::new(self, now, leased);
         for ((project, key), due) in self.sessions.due(now) {
@@ -40,7 +40,7 @@ impl State {
 
     fn due_listeners(&self, batch: &mut Batch<'_>) {
         for (pair, listener) in self.late(batch.now) {
-            // What was due at the same time told its caller already.
+            // Another stop that is due in this tick has already notified this caller.
             if batch.has_fired(pair) {
                 continue;
             }
@@ -61,7 +61,7 @@ impl State {
         }
     }
 
-    /// What is said of a session that stopped while something of its own still runs.
+    /// Returns the text about a session that stopped while its background work or its workers still run.
     pub(super) fn still_busy(&self, (project, key): (&ProjectName, &InboxName)) -> String {
         let session = self.session(project, key);
         let tasks = session.map_or(0, |it| it.turn.tasks.len());

@@ -1,4 +1,4 @@
-//! Expiry: what is pending stops being offered at its time.
+//! Expiry: a pending notification is no longer offered after its expiry time.
 
 use std::collections::BTreeSet;
 
@@ -8,10 +8,10 @@ use super::settle::settled;
 use super::{Leased, State};
 use crate::record::{How, Record};
 
-/// The most that one tick expires; the next deadline is then already over, so the clock ticks again at once.
+/// The most that one tick expires. The next deadline has then already passed, so the clock ticks again at once.
 const AT_ONCE: usize = 10_000;
 
-/// The deadlines of what is pending.
+/// The expiry times of pending notifications.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Deadlines(BTreeSet<(Timestamp, Seq)>);
 
@@ -46,7 +46,8 @@ impl State {
         records
     }
 
-    /// What ends because its time is over. Nothing is said by it.
+    /// Returns the records of expired notifications and questions. None of them is a notification, so a full disk
+    /// accepts them.
     pub fn expired(&self, now: Timestamp) -> Vec<Record> {
         let due = self.inboxes.due(now).take(AT_ONCE).collect();
         let mut records = settled(due, None, How::Expired, None, now);

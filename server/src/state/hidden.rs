@@ -1,4 +1,4 @@
-//! What a reset with its history hides: the log keeps it until retention drops it, and no reader shows it.
+//! History hidden by resets: the log keeps it until retention drops it, but readers do not show it.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::State;
 
-/// Below which number nothing is shown that was said in a project; only what the log still holds.
+/// For each project the number below which its notifications are hidden; only while the log still holds some of them.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(super) struct Hidden {
@@ -19,14 +19,14 @@ impl Hidden {
         self.below.insert(project.clone(), below);
     }
 
-    /// Forgets what is no longer in the log.
+    /// Forgets projects whose hidden notifications are no longer in the log.
     pub(super) fn trim(&mut self, below: Seq) {
         self.below.retain(|_, hidden| *hidden > below);
     }
 }
 
 impl State {
-    /// The projects of which something in the log is hidden, each with the first number that is not.
+    /// Returns the projects with hidden notifications, each with the first number that is visible.
     pub fn hidden(&self) -> impl Iterator<Item = (&ProjectName, Seq)> {
         self.hidden
             .below

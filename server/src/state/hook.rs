@@ -1,4 +1,4 @@
-//! What an agent's hooks tell becomes notifications: once a turn, and only what is news.
+//! Turns hook events of agents into notifications: once a turn, and only if they are news.
 
 use hub_protocol::{InboxName, Kind, ProjectName, QuestionState, SessionState, Timestamp};
 use serde_json::{Value, json};
@@ -10,47 +10,32 @@ use super::{Leased, State, texts};
 use crate::command::{Decision, Happened, Hook, Refusal};
 use crate::record::{Beginner, How, KeyUsed, Record, Turn, TurnNoted};
 
-/// Keys of what a session's next step withdraws: it was settled where it was asked.
+/// The key of waiting items. The session's next step withdraws them and its dialogs, because they were settled in its
+/// terminal.
 const WAITING: &str = "hook:waiting";
+/// The key of a permission whose hook is held for an answer.
 pub(super) const PERMISSION: &str = "hook:permission";
-pub(super) const DIALOG: &str = "hook:dialog";
-const STALE: [&str; 3] = [WAITING, PERMISSION, DIALOG];
+/// The key of a permission that can be given only in the agent's own dialog.
+const PERMISSION_DIALOG: &str = "hook:permission_dialog";
+const DIALOG: &str = "hook:dialog";
+const STALE: [&str; 4] = [WAITING, PERMISSION, PERMISSION_DIALOG, DIALOG];
 
-impl<'a> Said<'a> {
-    /// What a session says by its hooks.
-    pub(super) fn of(
-        (project, from): (&'a ProjectName, &'a InboxName),
-        kind: Kind,
-        msg: String,
-    ) -> Self {
-        Self {
-            project,
-            from,
-            to: None,
-            kind,
-            msg,
-            data: None,
-            reply_to: None,
-            key: None,
-            options: Vec::new(),
-            tells_state: true,
-            quiet: false,
-            recorded: false,
-        }
-    }
+/// Whether a question with this key is shown in a dialog that answers from the hub cannot reach.
+pub(super) fn is_dialog_key(key: &str) -> bool {
+    [PERMISSION_DIALOG, DIALOG].contains(&key)
 }
 
-/// A hook's session, and the records on their way.
+/// A hook event, its session, and the records to which it leads.
 struct Telling<'a, 'b> {
     state: &'a State,
     batch: &'b mut Batch<'a>,
     project: &'b ProjectName,
     key: &'b InboxName,
-    event: &'b str,
+    hook: &'b Hook,
 }
 
 impl State {
-    /// Takes an event in once: a hub that answers late is told again.
+    /// Decides a hook event once for each Idempotency-Key, because `hubctl` sends it again if the hub answers late.
     pub(super) fn decide_hook_once(
         &self,
         hook: &Hook,
@@ -86,13 +71,14 @@ impl State {
         let ((project, key), alias) = self.place_of(hook);
         let mut batch = Batch::new(self, now, leased);
         let known = self.session(&project, &key);
-        // The last words of a session's hooks begin nothing.
+        // An end event never starts a session; if the session has already ended, the event is ignored.
         let ends = hook.happened == Happened::Ended;
         if ends && known.is_some_and(|it| !it.is_alive()) {
             return Ok(Vec::new());
         }
         let begins = hook.happened == Happened::Started
             || known.is_none_or(|it| !it.has_hooks())
+            || self.is_retitled((&project, &key), &hook.info)
             || alias.is_some();
         if begins
             && !ends
@@ -101,20 +87,23 @@ impl State {
         {
             batch.also(set);
         }
-        let proved = self.resumed((&project, &key), &hook.happened, now);
-        batch.after.extend(proved);
+        // A held request is not yet proof that the model continued, so it proves no delivery.
+        if !hook.held {
+            let proved = self.resumed((&project, &key), &hook.happened, now);
+            batch.after.extend(proved);
+        }
         let mut telling = Telling {
             state: self,
             batch: &mut batch,
             project: &project,
             key: &key,
-            event: &hook.event,
+            hook,
         };
         telling.tell(&hook.happened)?;
         Ok(batch.finish())
     }
 
-    /// Takes back what a session's next step has settled: waiting, permission and dialog items.
+    /// Withdraws the items that a session's next step has settled: waiting, permission and dialog items.
     pub(super) fn withdraw_stale(
         &self,
         batch: &mut Batch<'_>,
@@ -172,6 +161,7 @@ impl Telling<'_, '_> {
                 }
                 self.stopped(text, tasks)
             }
+            Happened::Interrupted => self.interrupted(),
             Happened::Failed { reason, for_good } => self.failed(reason, *for_good),
             Happened::Idle { text } => self.idle(text),
             Happened::Asks {
@@ -191,7 +181,7 @@ impl Telling<'_, '_> {
         more: impl FnOnce(&mut Said<'_>),
     ) -> Result<(), Refusal> {
         let mut said = Said::of((self.project, self.key), kind, msg);
-        said.data = Some(json!({ "via": "hook", "event": self.event }));
+        said.data = Some(json!({ "via": "hook", "event": self.hook.event }));
         more(&mut said);
         self.batch.say(said)
     }
@@ -201,7 +191,7 @@ impl Telling<'_, '_> {
             project: self.project.clone(),
             session: self.key.clone(),
             turn,
-            evidence: format!("{} hook", self.event),
+            evidence: self.hook.evidence(),
             at: self.batch.now,
         });
         self.batch.also(record);
@@ -210,7 +200,7 @@ impl Telling<'_, '_> {
     fn began(&mut self, by: Beginner, text: &str) -> Result<(), Refusal> {
         self.state
             .withdraw_stale(self.batch, (self.project, self.key));
-        // The turn that our own waiter's timeout begins is no news, and neither is its end.
+        // A turn caused by the timeout of the hub's own waiter is not news, and neither is its end.
         if by != Beginner::Timeout {
             let head = if by == Beginner::Person {
                 "prompt"
@@ -276,7 +266,7 @@ impl Telling<'_, '_> {
         Ok(())
     }
 
-    /// A turn is over, and nothing else says so.
+    /// Notifies that a turn is over; called if no other notification says so.
     fn finished(&mut self, text: &str, by: Beginner) -> Result<(), Refusal> {
         let name = self.name();
         let parent = self.session().and_then(Session::parent).cloned();
@@ -302,16 +292,31 @@ impl Telling<'_, '_> {
             (None, false) => (Kind::Complete, format!("Agent {name} completed")),
         };
         let excerpt = if waits { paragraph } else { text };
-        // Whoever typed sees the end of the turn: nobody else needs to be woken for it.
-        let quiet = by == Beginner::Person && parent.is_none() && self.began_with_a_prompt();
+        // The person who typed the prompt has the end of the turn in view, so it wakes nobody.
+        let seen = self.hook.watched && by == Beginner::Person && parent.is_none();
+        let seen = seen && self.state_is(SessionState::Working);
+        // A headless session's end does not withdraw its question.
+        let ends = self.session().is_some_and(Session::is_headless);
         self.say(kind, texts::with_excerpt(&head, excerpt), |said| {
-            said.quiet = quiet;
-            said.key = waits.then_some(WAITING);
+            said.rides_along = seen.then_some("the person has this session in view");
+            said.key = (waits && !ends).then_some(WAITING);
         })
     }
 
-    fn began_with_a_prompt(&self) -> bool {
-        self.state_is(SessionState::Working)
+    /// Notifies that the person interrupted the turn or dismissed the dialog; does nothing if a hook has already ended
+    /// it.
+    fn interrupted(&mut self) -> Result<(), Refusal> {
+        let works = self.session().is_some_and(Session::is_in_turn);
+        if !works && self.state.dialog_since(self.project, self.key).is_none() {
+            return Ok(());
+        }
+        self.state
+            .withdraw_stale(self.batch, (self.project, self.key));
+        let msg = format!("Agent {} was interrupted", self.name());
+        self.say(Kind::Waiting, msg, |said| {
+            said.rides_along = Some("the person interrupted it");
+            said.key = Some(WAITING);
+        })
     }
 
     fn idle(&mut self, text: &str) -> Result<(), Refusal> {
@@ -323,7 +328,7 @@ impl Telling<'_, '_> {
         }
         let msg = texts::with_excerpt(&format!("Agent {name} is waiting for input"), text);
         if turn.stopped || turn.signalled || turn.fails_from.is_some() {
-            // Recorded: the stop, the signal or the failure of this turn said more.
+            // Recorded only, because the stop, the signal or the failure of this turn said more.
             return self.say(Kind::Waiting, msg, |said| {
                 (said.tells_state, said.recorded) = (false, true);
             });
@@ -346,13 +351,12 @@ impl Telling<'_, '_> {
     }
 
     fn asks(&mut self, text: &str, options: &[String], data: &Value) -> Result<(), Refusal> {
-        let id = self.batch.next_id();
         let msg = format!(
-            "Agent {} asks: {} (hubctl answer {id} \"…\")",
+            "Agent {} asks: {} (answer it in its own terminal)",
             self.name(),
             texts::excerpt(text)
         );
-        let data = json!({ "via": "hook", "event": self.event, "dialog": data });
+        let data = json!({ "via": "hook", "event": self.hook.event, "dialog": data });
         self.say(Kind::Question, msg, |said| {
             said.key = Some(DIALOG);
             said.options = options.to_vec();
@@ -360,17 +364,23 @@ impl Telling<'_, '_> {
         })
     }
 
-    /// The notice of a dialog comes seconds after the dialog, and says less than what announced it.
+    /// Asks for a permission. The notice of a dialog follows seconds after the request and says less, so it is ignored
+    /// if a dialog is known.
     fn permission(&mut self, text: &str, data: Option<&Value>) -> Result<(), Refusal> {
         let mut open = self.state.questions.of(self.project, self.key);
-        let shown = |key: Option<&str>| key.is_some_and(|it| it == PERMISSION || it == DIALOG);
-        if data.is_none() && open.any(|(_, it)| shown(it.key.as_deref())) {
+        let shown = |key: &str| key == PERMISSION || is_dialog_key(key);
+        if data.is_none() && open.any(|(_, it)| it.key.as_deref().is_some_and(shown)) {
             return Ok(());
         }
+        let key = if self.hook.held {
+            PERMISSION
+        } else {
+            PERMISSION_DIALOG
+        };
         let msg = texts::with_excerpt(&format!("Agent {} needs a permission", self.name()), text);
-        let data = json!({ "via": "hook", "event": self.event, "request": data });
+        let data = json!({ "via": "hook", "event": self.hook.event, "request": data });
         self.say(Kind::Approval, msg, |said| {
-            said.key = Some(PERMISSION);
+            said.key = Some(key);
             said.data = Some(data);
         })
     }

@@ -1,4 +1,4 @@
-//! Idempotency: a request with a key is done once.
+//! Idempotency: a request with a key is carried out once.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -11,13 +11,13 @@ use crate::record::KeyUsed;
 
 /// How long a key is remembered, in milliseconds.
 const REMEMBERED_MS: i64 = 24 * 60 * 60 * 1000;
-/// How many keys are remembered.
+/// The most keys that are remembered.
 const MAX_KEYS: usize = 100_000;
 
-/// The keys that were used.
+/// The keys of past requests.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Keys {
-    /// By the number of the record, so oldest first.
+    /// By the number of the record, so the oldest is first.
     used: BTreeMap<Seq, Used>,
     by_key: HashMap<String, Seq>,
 }
@@ -31,7 +31,8 @@ struct Used {
 }
 
 impl Keys {
-    /// What this request made when it was done before; refuses a key that was used for another one.
+    /// Returns the notifications that the request made if it was carried out before. Refuses a key of a different
+    /// request.
     pub(super) fn made_by(&self, once: &Once, now: Timestamp) -> Result<Option<Vec<Seq>>, Refusal> {
         let used = self
             .by_key
@@ -49,7 +50,7 @@ impl Keys {
         }
     }
 
-    /// Remembers a key, and forgets what is too old or too much.
+    /// Remembers a key, and forgets keys that are too old or too many.
     pub(super) fn note(&mut self, seq: Seq, record: &KeyUsed) {
         self.insert(
             seq,

@@ -1,4 +1,4 @@
-//! One inbox: what is pending there, in the order of delivery.
+//! One inbox: its pending notifications in the order of delivery.
 
 use std::collections::BTreeMap;
 
@@ -11,45 +11,45 @@ use super::receipt::Receipts;
 /// A notification that is pending in an inbox.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Item {
-    /// Its number.
+    /// The notification's number.
     pub seq: Seq,
-    /// Who said it.
+    /// The sender.
     pub from: InboxName,
-    /// What it is.
+    /// The notification's type.
     #[serde(rename = "type")]
     pub kind: Kind,
-    /// How it is ordered.
+    /// The priority that orders it.
     pub priority: Priority,
-    /// When it was said.
+    /// When it was sent.
     pub ts: Timestamp,
-    /// When it stops being offered, moved as the wall clock was.
+    /// When it expires; a jump of the wall clock moves this time.
     pub expires_at: Timestamp,
-    /// Whether it wakes the waiter here, or rides along.
+    /// Whether it wakes the waiter here; otherwise it is delivered with the next item that does.
     pub wakes: bool,
-    /// How many replies lie before it.
+    /// The number of replies between it and the first notification of its thread.
     #[serde(default)]
     pub hops: u32,
-    /// Bytes of its JSON.
+    /// The size of its JSON in bytes.
     #[serde(default)]
     pub size: u32,
-    /// What it replaces, and what replaces it.
+    /// The collapse key: a newer item of the same sender with this key replaces it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
-    /// Since when its reader has it, by its own word.
+    /// When and how a reader showed it, if no hook event has proved its arrival yet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub emitted: Option<(Timestamp, Way)>,
-    /// Ways in which it did not arrive.
+    /// The ways in which it was shown without proof of arrival.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tried: Vec<Way>,
-    /// When nothing had proved that it arrived, until somebody was told.
+    /// When it was offered again for lack of proof, until the person is notified.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub returned: Option<Timestamp>,
-    /// Whether the person was told that it reaches nobody.
+    /// Whether the person was notified that it could not be delivered.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub told: bool,
 }
 
-/// What is pending in one inbox. Whatever was routed here and is not pending is settled.
+/// The pending notifications of one inbox. A notification that was routed here and is not pending is settled.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Inbox {
     /// One queue for each priority, most important first.
@@ -59,37 +59,37 @@ pub struct Inbox {
 }
 
 impl Inbox {
-    /// What is pending, in the order of delivery: most important first, then oldest first.
+    /// Returns the pending items in the order of delivery: highest priority first, then oldest first.
     pub fn pending(&self) -> impl Iterator<Item = &Item> {
         self.queues.iter().flat_map(BTreeMap::values)
     }
 
-    /// What can be offered to a reader: what is pending and was not shown to one.
+    /// Returns the items that can be offered to a reader: pending and not shown yet.
     pub fn offerable(&self) -> impl Iterator<Item = &Item> {
         self.pending().filter(|item| item.emitted.is_none())
     }
 
-    /// How many items a reader has, by its own word, and nothing proved yet.
+    /// Returns the deliveries that no hook event has proved yet.
     pub fn emitted(&self) -> &Receipts {
         &self.receipts
     }
 
-    /// The item with this number, if it is pending here.
+    /// Returns the item with this number, if it is pending here.
     pub fn get(&self, seq: Seq) -> Option<&Item> {
         self.queues.iter().find_map(|queue| queue.get(&seq))
     }
 
-    /// How many items are pending.
+    /// Returns the number of pending items.
     pub fn len(&self) -> usize {
         self.queues.iter().map(BTreeMap::len).sum()
     }
 
-    /// Whether nothing is pending.
+    /// Whether no item is pending.
     pub fn is_empty(&self) -> bool {
         self.queues.iter().all(BTreeMap::is_empty)
     }
 
-    /// The oldest pending item.
+    /// Returns the oldest pending item.
     pub fn oldest(&self) -> Option<&Item> {
         self.queues
             .iter()
@@ -97,12 +97,12 @@ impl Inbox {
             .min_by_key(|item| item.seq)
     }
 
-    /// The pending items that a newer one from `from` with `key` would replace.
+    /// Returns the pending items that a newer one from `from` with `key` would replace.
     pub(super) fn replaceable(&self, from: &InboxName, key: &str) -> &[Seq] {
         self.collapse.get(from, key)
     }
 
-    /// The pending items with `key`, from one sender or from any.
+    /// Returns the pending items with `key`, from one sender or from any.
     pub(super) fn keyed(&self, from: Option<&InboxName>, key: &str) -> Vec<Seq> {
         match from {
             Some(from) => self.collapse.get(from, key).to_vec(),
@@ -110,7 +110,7 @@ impl Inbox {
         }
     }
 
-    /// Adds an item with a number that is not pending here.
+    /// Adds an item whose number must not be pending here yet.
     pub(super) fn put(&mut self, item: Item) {
         if let Some(key) = &item.key {
             self.collapse.insert(&item.from, key, item.seq);
@@ -131,7 +131,7 @@ impl Inbox {
         Some(item)
     }
 
-    /// Changes what is known of an item's delivery.
+    /// Changes the state of an item's delivery.
     pub(super) fn deliver(&mut self, seq: Seq, change: impl FnOnce(&mut Item)) {
         let found = self.queues.iter_mut().find_map(|queue| queue.get_mut(&seq));
         if let Some(item) = found {

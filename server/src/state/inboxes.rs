@@ -1,4 +1,4 @@
-//! Every inbox of every project, and where each pending notification is.
+//! The inboxes of all projects, and an index of each pending notification's inboxes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,27 +7,26 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::expiry::Deadlines;
 use super::inbox::{Inbox, Item};
-use super::nearest::nearest;
 use crate::record::Route;
 
 type Projects = BTreeMap<ProjectName, BTreeMap<InboxName, Inbox>>;
 
-/// The inboxes, and two indexes over what is pending in them.
+/// The inboxes, with indexes over their pending notifications.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Inboxes {
     projects: Projects,
     count: usize,
     places: BTreeMap<Seq, Place>,
     deadlines: Deadlines,
-    /// Inboxes with deliveries that nothing has proved yet.
+    /// Inboxes with deliveries that no hook event has proved yet.
     receipts: BTreeSet<(ProjectName, InboxName)>,
 }
 
-/// Where a notification is pending.
+/// The inboxes in which a notification is pending.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Place {
     project: ProjectName,
-    /// Sorted.
+    /// Sorted by name.
     inboxes: Vec<InboxName>,
     expires_at: Timestamp,
 }
@@ -54,7 +53,7 @@ impl Inboxes {
             })
     }
 
-    /// How many inboxes there are in all.
+    /// Returns the number of inboxes in all projects.
     pub(super) fn count(&self) -> usize {
         self.count
     }
@@ -63,20 +62,33 @@ impl Inboxes {
         self.projects.get(project).map_or(0, BTreeMap::len)
     }
 
-    pub(super) fn nearest(&self, project: &ProjectName, name: &InboxName) -> Option<&InboxName> {
-        nearest(name, self.projects.get(project)?.keys())
+    pub(super) fn names(&self, project: &ProjectName) -> impl Iterator<Item = &InboxName> {
+        let inboxes = self.projects.get(project).into_iter();
+        inboxes.flat_map(BTreeMap::keys)
     }
 
     pub(super) fn is_pending(&self, seq: Seq) -> bool {
         self.places.contains_key(&seq)
     }
 
-    /// Pending notifications below `seq`, ascending.
+    /// Returns the inboxes in which a notification is pending.
+    pub(super) fn places(&self, seq: Seq) -> Vec<(ProjectName, InboxName)> {
+        let place = self.places.get(&seq).into_iter();
+        place
+            .flat_map(|it| {
+                it.inboxes
+                    .iter()
+                    .map(|name| (it.project.clone(), name.clone()))
+            })
+            .collect()
+    }
+
+    /// Returns the pending notifications below `seq`, ascending.
     pub(super) fn pending_below(&self, seq: Seq) -> impl Iterator<Item = Seq> {
         self.places.range(..seq).map(|(&id, _)| id)
     }
 
-    /// The notifications whose time is over, earliest deadline first.
+    /// Returns the expired notifications, earliest expiry first.
     pub(super) fn due(&self, now: Timestamp) -> impl Iterator<Item = Seq> {
         self.deadlines.until(now)
     }
@@ -85,7 +97,7 @@ impl Inboxes {
         self.deadlines.next()
     }
 
-    /// Makes a notification pending in its targets.
+    /// Makes a notification pending in its target inboxes.
     pub(super) fn put(&mut self, seq: Seq, route: &Route, size: u32) {
         if self.places.contains_key(&seq) {
             return;
@@ -111,7 +123,7 @@ impl Inboxes {
         }
     }
 
-    /// Changes what is known of a delivery.
+    /// Changes the state of an item's delivery.
     pub(super) fn deliver(
         &mut self,
         project: &ProjectName,
@@ -129,7 +141,7 @@ impl Inboxes {
         }
     }
 
-    /// The inboxes with deliveries that nothing has proved yet.
+    /// Returns the inboxes with deliveries that no hook event has proved yet.
     pub(super) fn unproven(&self) -> impl Iterator<Item = (&ProjectName, &InboxName, &Inbox)> {
         let found = |(project, name)| Some((project, name, self.get(project, name)?));
         self.receipts
@@ -183,7 +195,7 @@ impl Inboxes {
         self.deadlines.insert(expires_at, seq);
     }
 
-    /// Takes a notification out of one inbox; whether it was there.
+    /// Removes a notification from one inbox. Returns whether it was pending there.
     pub(super) fn take_from(&mut self, project: &ProjectName, name: &InboxName, seq: Seq) -> bool {
         let inbox = self
             .projects
@@ -203,7 +215,7 @@ impl Inboxes {
         true
     }
 
-    /// Takes a notification out of every inbox; whether it was in any.
+    /// Removes a notification from every inbox. Returns whether it was pending in any.
     pub(super) fn take(&mut self, seq: Seq) -> bool {
         let Some(place) = self.places.remove(&seq) else {
             return false;
@@ -220,7 +232,7 @@ impl Inboxes {
         true
     }
 
-    /// Removes an inbox; what was pending there.
+    /// Removes an inbox. Returns the notifications that were pending there.
     pub(super) fn close(&mut self, project: &ProjectName, name: &InboxName) -> Vec<Seq> {
         let Some(inbox) = self.get(project, name) else {
             return Vec::new();
@@ -239,7 +251,7 @@ impl Inboxes {
         pending
     }
 
-    /// Removes every inbox of a project; what was pending there.
+    /// Removes every inbox of a project. Returns the notifications that were pending there.
     pub(super) fn close_all(&mut self, project: &ProjectName) -> Vec<Seq> {
         let names: Vec<InboxName> = self
             .iter(Some(project))
@@ -251,7 +263,7 @@ impl Inboxes {
             .collect()
     }
 
-    /// Moves every deadline.
+    /// Moves every expiry time by `delta_ms`.
     pub(super) fn shift(&mut self, delta_ms: i64) {
         for inbox in self.projects.values_mut().flat_map(BTreeMap::values_mut) {
             inbox.shift(delta_ms);

@@ -1,4 +1,4 @@
-//! Listeners: a session is told of another's next stop, once.
+//! Listeners: a session is notified once of another session's next stop.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,7 +15,7 @@ const MAX_OPEN: usize = 1_000;
 /// The most pairs whose last firing is remembered; the oldest is forgotten first.
 const MAX_FIRED: usize = 10_000;
 
-/// Who listens to whom.
+/// A listener's caller and the target session for whose stop it waits.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(super) struct Pair {
     pub(super) project: ProjectName,
@@ -26,13 +26,13 @@ pub(super) struct Pair {
 /// An open listener.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Listener {
-    /// Since when.
+    /// When the listener was added.
     pub since: Timestamp,
-    /// Until when something must have come.
+    /// The deadline for a stop, after which the caller is notified of its absence.
     pub until: Option<Timestamp>,
 }
 
-/// Open listeners, and when each pair fired last.
+/// Open listeners, and the stop that each pair was last notified of.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Listeners {
     open: BTreeMap<Pair, Listener>,
@@ -49,28 +49,6 @@ struct Stored {
 impl Listeners {
     pub(super) fn get(&self, pair: &Pair) -> Option<&Listener> {
         self.open.get(pair)
-    }
-
-    /// Who listens to a session.
-    pub(super) fn to<'a>(
-        &'a self,
-        project: &'a ProjectName,
-        target: &'a InboxName,
-    ) -> impl Iterator<Item = (&'a Pair, &'a Listener)> {
-        let of = move |(pair, _): &(&Pair, &Listener)| {
-            pair.project == *project && pair.target == *target
-        };
-        self.open.iter().filter(of)
-    }
-
-    /// What a session listens to.
-    pub(super) fn of_caller<'a>(
-        &'a self,
-        project: &'a ProjectName,
-        caller: &'a InboxName,
-    ) -> impl Iterator<Item = &'a Pair> {
-        let of = move |pair: &&Pair| pair.project == *project && pair.caller == *caller;
-        self.open.keys().filter(of)
     }
 
     pub(super) fn next_deadline(&self) -> Option<Timestamp> {
@@ -121,7 +99,7 @@ impl Listeners {
     }
 }
 
-/// Whether a notification of this type says that its session stopped.
+/// Whether a notification of this type means that its session stopped.
 pub(super) fn is_stop(kind: Kind) -> bool {
     !matches!(kind, Kind::Progress | Kind::Message | Kind::Answer)
 }
@@ -131,20 +109,64 @@ fn has_stopped(state: SessionState) -> bool {
 }
 
 impl State {
-    /// Whether anybody listens to anybody.
+    /// Whether there are open listeners.
     pub(super) fn somebody_listens(&self) -> bool {
         !self.listeners.open.is_empty()
     }
 
-    /// Who listens to a session.
+    /// Returns the listeners for a session's stop, each with its caller.
     pub fn listeners<'a>(
         &'a self,
         project: &'a ProjectName,
         target: &'a InboxName,
     ) -> impl Iterator<Item = (&'a InboxName, &'a Listener)> {
-        self.listeners
-            .to(project, target)
+        self.listening(project, target)
             .map(|(pair, listener)| (&pair.caller, listener))
+    }
+
+    /// Returns the listeners for a session's stop under any of its names, because a listener may be older than the
+    /// session.
+    pub(super) fn listening<'a>(
+        &'a self,
+        project: &'a ProjectName,
+        target: &'a InboxName,
+    ) -> impl Iterator<Item = (&'a Pair, &'a Listener)> {
+        let of = move |(pair, _): &(&Pair, &Listener)| {
+            pair.project == *project && self.called(project, &pair.target) == target
+        };
+        self.listeners.open.iter().filter(of)
+    }
+
+    /// Returns the listeners that a session added under any of its names.
+    pub(super) fn listened_by<'a>(
+        &'a self,
+        project: &'a ProjectName,
+        caller: &'a InboxName,
+    ) -> impl Iterator<Item = &'a Pair> {
+        let of = move |pair: &&Pair| {
+            pair.project == *project && self.called(project, &pair.caller) == caller
+        };
+        self.listeners.open.keys().filter(of)
+    }
+
+    /// Whether `made` means the sessions of `pair`, possibly by names from before they were registered.
+    fn is_same(&self, made: &Pair, pair: &Pair) -> bool {
+        made.project == pair.project
+            && self.called(&made.project, &made.target) == &pair.target
+            && self.called(&made.project, &made.caller) == &pair.caller
+    }
+
+    /// Returns the open listener of the same caller for the same session, under the names it was added with.
+    fn same_listener(&self, pair: &Pair) -> Option<(&Pair, &Listener)> {
+        let mut open = self.listeners.open.iter();
+        open.find(|(made, _)| self.is_same(made, pair))
+    }
+
+    /// Returns the stop that a pair was last notified of.
+    fn fired(&self, pair: &Pair) -> Option<Seq> {
+        let fired = self.listeners.fired.iter();
+        let fired = fired.filter(|(made, _)| self.is_same(made, pair));
+        fired.map(|(_, cause)| *cause).max()
     }
 
     pub(super) fn decide_listen(
@@ -162,21 +184,19 @@ impl State {
         if target.is_none() && within_ms.is_none() {
             return Err(self.unknown_session(&pair.project, &pair.target));
         }
-        if self.listeners.get(pair).is_some() {
-            return Ok(Vec::new());
+        let until = within_ms.map(|within| now.plus_millis(within));
+        if let Some((made, known)) = self.same_listener(pair) {
+            let is_sooner = until.is_some_and(|at| known.until.is_none_or(|known| at < known));
+            return Ok(is_sooner
+                .then(|| set(made, until, now))
+                .into_iter()
+                .collect());
         }
         if self.listeners.open.len() >= MAX_OPEN {
             return Err(Refusal::TooManyListeners { cap: MAX_OPEN });
         }
-        let until = within_ms.map(|within| now.plus_millis(within));
-        let set = Record::ListenerSet(ListenerSet {
-            project: pair.project.clone(),
-            target: pair.target.clone(),
-            caller: pair.caller.clone(),
-            until,
-            at: now,
-        });
-        let since = self.listeners.fired.get(pair).copied().unwrap_or(0);
+        let set = set(pair, until, now);
+        let since = self.fired(pair).unwrap_or(0);
         let stopped = target
             .filter(|it| it.state.is_some_and(has_stopped) && !fresh)
             .map(|it| (it.last.unwrap_or(it.seq), it.state))
@@ -196,12 +216,12 @@ impl State {
     }
 
     pub(super) fn decide_unlisten(&self, pair: &Pair, now: Timestamp) -> Vec<Record> {
-        let open = self.listeners.get(pair).is_some();
-        let removed = open.then(|| removed(pair, ListenerEnd::Removed, now));
+        let open = self.same_listener(pair);
+        let removed = open.map(|(it, _)| removed(it, ListenerEnd::Removed, now));
         removed.into_iter().collect()
     }
 
-    /// The listeners that nothing came for in time.
+    /// Returns the listeners whose deadline passed without a stop.
     pub(super) fn late(&self, now: Timestamp) -> impl Iterator<Item = (&Pair, &Listener)> {
         let due = self
             .listeners
@@ -232,6 +252,16 @@ impl State {
             self.listeners.note_fired(pair, cause);
         }
     }
+}
+
+fn set(pair: &Pair, until: Option<Timestamp>, at: Timestamp) -> Record {
+    Record::ListenerSet(ListenerSet {
+        project: pair.project.clone(),
+        target: pair.target.clone(),
+        caller: pair.caller.clone(),
+        until,
+        at,
+    })
 }
 
 pub(super) fn removed(pair: &Pair, why: ListenerEnd, at: Timestamp) -> Record {

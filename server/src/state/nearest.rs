@@ -1,11 +1,11 @@
-//! The known name that a mistyped one probably meant.
+//! Suggestions for mistyped names.
 
 use hub_protocol::InboxName;
 
-/// Two slips of the finger are likely; more is another name.
+/// Up to two typing errors are likely; more edits mean a different name.
 const MAX_DISTANCE: usize = 2;
 
-/// The nearest of `known` to `name` in edits, if it is near at all and another one.
+/// Returns the name in `known` that is fewest edits away from `name`, if any is close enough; never `name` itself.
 pub(super) fn nearest<'a>(
     name: &InboxName,
     known: impl Iterator<Item = &'a InboxName>,
@@ -17,8 +17,8 @@ pub(super) fn nearest<'a>(
         .map(|(_, other)| other)
 }
 
-/// Edits between two names, letters of either case being equal; `None` when they are too many, or would replace more
-/// than half of the name.
+/// Returns the edits between two names, ignoring case; `None` if there are too many, or if they replace more than half
+/// of the name.
 fn distance(a: &str, b: &str) -> Option<usize> {
     if a.len().abs_diff(b.len()) > MAX_DISTANCE {
         return None;
@@ -50,7 +50,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slip_of_the_finger_finds_the_name_that_was_meant() {
+    fn a_mistyped_name_finds_the_intended_name() {
         let known = ["person", "primary", "worker-1", "ci"];
         for (slip, meant) in [
             ("primray", "primary"),
@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn another_name_is_near_to_nothing() {
+    fn a_different_name_finds_no_suggestion() {
         let known = ["person", "primary", "worker-1", "ci"];
         for other in ["cd1", "db", "tester", "a", "primaries-of-all"] {
             assert_eq!(nearest_of(other, &known), None, "{other}");

@@ -1,4 +1,4 @@
-//! Notify: what is said becomes records, and goes to the inboxes that its type and its sender say.
+//! Notify: turns drafts into records, and routes them to inboxes by their type and sender.
 
 use std::collections::BTreeSet;
 
@@ -9,19 +9,21 @@ use hub_protocol::{
 
 use super::batch::{Batch, Place};
 use super::collapse::with_priority;
+use super::hook::PERMISSION;
 use super::listener::is_stop;
-use super::question::settled_question;
+use super::question::{Question, settled_question};
+use super::session::Session;
 use super::settle::settled;
 use super::{Leased, State};
 use crate::command::{Decision, Draft, Once, Refusal};
 use crate::record::{How, KeyUsed, Notified, Record, Route, Target};
 
-/// Inboxes in one project.
+/// The most inboxes in one project.
 const MAX_IN_PROJECT: usize = 1_000;
-/// Inboxes in all.
+/// The most inboxes in all projects.
 const MAX_IN_ALL: usize = 10_000;
-/// Replies to replies beyond this wake nobody: two agents that answer each other come to rest.
-const MAX_HOPS: u32 = 8;
+/// Replies in a longer chain wake nobody, so that two agents that answer each other come to rest.
+pub const MAX_HOPS: u32 = 8;
 
 impl State {
     pub(super) fn decide_notify(
@@ -41,6 +43,9 @@ impl State {
         for draft in drafts {
             stops.extend(batch.add(draft)?);
         }
+        for draft in drafts {
+            batch.close_questions(draft);
+        }
         for stop in stops {
             batch.tell_listeners(&stop)?;
         }
@@ -57,25 +62,23 @@ impl State {
     }
 }
 
-/// A notification by which a session stops: whoever listens to it is told.
+/// A notification that means that a session stopped, for the session's listeners.
 pub(super) struct Stop {
     pub(super) id: Seq,
     pub(super) project: ProjectName,
     pub(super) session: InboxName,
     pub(super) kind: Kind,
     pub(super) tail: Bytes,
-    /// Who gets it anyway.
-    pub(super) reached: Vec<InboxName>,
 }
 
 impl Batch<'_> {
-    /// Adds a notification; the stop that it is, if it is one.
+    /// Adds a notification. Returns the stop that it means, if it means one.
     pub(super) fn add(&mut self, draft: &Draft) -> Result<Option<Stop>, Refusal> {
         if draft.expires_at <= self.now {
             return Err(Refusal::ExpiredAlready);
         }
+        let from = self.state.called(&draft.project, &draft.from).clone();
         let project = &draft.project;
-        let from = self.state.called(project, &draft.from).clone();
         let id = self.next_id();
         if draft.kind == Kind::Answer {
             self.answer(draft, &from, id)?;
@@ -99,21 +102,20 @@ impl Batch<'_> {
             self.sessions
                 .insert((project.clone(), name.clone()), *state);
         }
-        let mut json = with_id(id, &draft.tail);
+        let name = self.state.other_name(project, &draft.from);
+        let mut json = with_id(id, name, &draft.tail);
         if priority != draft.priority {
             json = with_priority(&json, priority);
         }
-        let stop = session
-            .as_ref()
-            .filter(|_| is_stop(draft.kind) && self.state.somebody_listens())
-            .map(|(session, _)| Stop {
-                id,
-                project: project.clone(),
-                session: session.clone(),
-                kind: draft.kind,
-                tail: draft.tail.clone(),
-                reached: targets.iter().map(|target| target.inbox.clone()).collect(),
-            });
+        let listened = self.state.somebody_listens();
+        let stopped = listened.then(|| self.stopped(draft, &from)).flatten();
+        let stop = stopped.map(|session| Stop {
+            id,
+            project: project.clone(),
+            session,
+            kind: draft.kind,
+            tail: draft.tail.clone(),
+        });
         self.notified.push(Record::Notified(Notified {
             route: Route {
                 project: project.clone(),
@@ -152,7 +154,7 @@ impl Batch<'_> {
         Ok(())
     }
 
-    /// The inboxes that a draft goes to, each once, and whether its type wakes there.
+    /// Returns the inboxes that a draft goes to, each once, and whether it wakes there by its type.
     fn targets(&self, draft: &Draft, from: &InboxName) -> Vec<Target> {
         let mut targets: Vec<Target> = Vec::with_capacity(2);
         let project = &draft.project;
@@ -161,7 +163,7 @@ impl Batch<'_> {
             let inbox = self.state.called(project, inbox);
             let own = inbox == from;
             let to_primary = inbox.as_str() == InboxName::PRIMARY;
-            // What the primary says never comes back to it; a note to oneself does not wake.
+            // The primary's own notifications are not delivered back to it, and a note to oneself wakes nobody.
             if to_primary && (own || is_primary) || inbox.as_str() == InboxName::ALL {
                 return;
             }
@@ -183,7 +185,9 @@ impl Batch<'_> {
             None if draft.kind == Kind::Progress => {}
             None if draft.kind == Kind::Answer => {
                 let asked = draft.reply_to.and_then(|id| self.state.question(id));
-                if let Some(question) = asked {
+                // The held hook delivers the answer to its agent. Through the inbox it would start another turn.
+                let by_hook = |it: &&Question| it.key.as_deref() == Some(PERMISSION);
+                if let Some(question) = asked.filter(|it| !by_hook(it)) {
                     add(&question.from, wakes);
                 }
             }
@@ -201,7 +205,7 @@ impl Batch<'_> {
         targets
     }
 
-    /// Whose worker the sender is. The primary reads its own inbox and `primary`: it is told once.
+    /// Returns the session whose worker the sender is; `None` for the primary, which is notified through `primary`.
     fn parent<'b>(&'b self, draft: &'b Draft, from: &InboxName) -> Option<&'b InboxName> {
         let known = || self.state.session(&draft.project, from)?.parent();
         let parent = draft.parent.as_ref().or_else(known)?;
@@ -210,7 +214,7 @@ impl Batch<'_> {
         (!told).then_some(parent)
     }
 
-    /// The primary, the person and the sessions that are alive, less the sender.
+    /// Returns the inboxes of the primary, the person and the live sessions, except the sender's.
     fn everybody(&self, project: &ProjectName, from: &InboxName) -> Vec<InboxName> {
         let alive = self.state.sessions.alive(project);
         let mut names: BTreeSet<InboxName> = alive.map(|(name, _)| name.clone()).collect();
@@ -225,7 +229,7 @@ impl Batch<'_> {
         names.into_iter().collect()
     }
 
-    /// Counts an inbox that does not exist yet against the caps.
+    /// Counts an inbox that does not exist yet against the caps. Fails if a cap is reached.
     fn open(&mut self, project: &ProjectName, name: &InboxName) -> Result<(), Refusal> {
         if self.state.inboxes.get(project, name).is_some() {
             return Ok(());
@@ -251,7 +255,8 @@ impl Batch<'_> {
         Ok(())
     }
 
-    /// Settles what a draft replaces, and gives the priority it keeps: its own, or the highest that it replaces.
+    /// Settles the items that a draft replaces. Returns its priority: its own, or the highest among the items it
+    /// replaces.
     fn supersede(
         &mut self,
         draft: &Draft,
@@ -273,7 +278,7 @@ impl Batch<'_> {
         let priority = replaced.fold(draft.priority, |most, (_, of)| most.min(*of));
         self.supersede_question(draft, from, key, id);
         for (replaced, place) in places {
-            // A question that is settled is out of every inbox already.
+            // A settled question has already been removed from every inbox.
             let replaced = replaced.into_iter().map(|(seq, _)| seq);
             let replaced = replaced.filter(|seq| !self.answered.contains(seq));
             self.after.extend(settled(
@@ -288,7 +293,7 @@ impl Batch<'_> {
         priority
     }
 
-    /// A question that was read but not answered is replaced as well, and offered nowhere any more.
+    /// Settles a replaced question, even one that was acknowledged but not answered, and removes it from every inbox.
     fn supersede_question(&mut self, draft: &Draft, from: &InboxName, key: &str, id: Seq) {
         if !matches!(draft.kind, Kind::Question | Kind::Approval) {
             return;
@@ -313,7 +318,7 @@ impl Batch<'_> {
         }
     }
 
-    /// What is pending in this place and not leased: what a reader holds is left alone.
+    /// Returns the pending items in this scope that are not leased; a leased item stays with its reader.
     fn replaced(&self, place: &Place) -> Vec<(Seq, Priority)> {
         let settled = |seq: Seq| self.answered.contains(&seq);
         if let Some(earlier) = self.keyed.get(place) {
@@ -335,24 +340,58 @@ impl Batch<'_> {
             .collect()
     }
 
-    /// The session whose state a draft changes. A sender that nobody named is no session.
-    fn session_change(&self, draft: &Draft, from: &InboxName) -> Option<(InboxName, SessionState)> {
+    /// Returns the session whose state a draft changes, with the new state.
+    pub(super) fn session_change(
+        &self,
+        draft: &Draft,
+        from: &InboxName,
+    ) -> Option<(InboxName, SessionState)> {
+        let state = draft.kind.session_state().filter(|_| draft.explicit_kind)?;
+        Some((self.about(draft, from)?, state))
+    }
+
+    /// Returns the session that a draft stops, for its listeners. A draft without a type counts too, because a job may
+    /// report only that it is done. A session with live hooks is stopped only by its hook or by a draft with a type.
+    fn stopped(&self, draft: &Draft, from: &InboxName) -> Option<InboxName> {
+        let name = self.about(draft, from).filter(|_| is_stop(draft.kind))?;
+        let session = self.state.session(&draft.project, &name);
+        let by_hook = session.is_some_and(Session::has_hooks);
+        (draft.explicit_kind || !by_hook).then_some(name)
+    }
+
+    /// Returns the session that a draft is about; `None` if its sender is unknown.
+    fn about(&self, draft: &Draft, from: &InboxName) -> Option<InboxName> {
         let name = match &draft.session {
-            Some(session) => self.state.called(&draft.project, session).clone(),
-            None => from.clone(),
+            Some(session) => self.state.called(&draft.project, session),
+            None => from,
         };
-        let is_known = || self.state.session(&draft.project, &name).is_some();
-        let named = draft.explicit_kind && (name.as_str() != InboxName::UNKNOWN || is_known());
-        let state = draft.kind.session_state().filter(|_| named)?;
-        Some((name, state))
+        let is_known = || self.state.session(&draft.project, name).is_some();
+        let named = name.as_str() != InboxName::UNKNOWN || is_known();
+        named.then(|| name.clone())
     }
 }
 
-fn with_id(id: Seq, tail: &Bytes) -> Bytes {
-    let mut json = Vec::with_capacity(tail.len() + 16);
+/// Completes the JSON with its number and, after `from`, with the sender's name for people.
+fn with_id(id: Seq, name: Option<&str>, tail: &Bytes) -> Bytes {
+    let mut json = Vec::with_capacity(tail.len() + 80);
     json.extend_from_slice(format!("{{\"id\":{id},").as_bytes());
-    json.extend_from_slice(tail);
+    let sender = name.and_then(|name| Some((name, behind_sender(tail)?)));
+    let (before, after) = tail.split_at(sender.map_or(0, |(_, at)| at));
+    json.extend_from_slice(before);
+    if let Some((name, _)) = sender {
+        // A short name needs no escapes in JSON.
+        json.extend_from_slice(format!(",\"from_name\":\"{name}\"").as_bytes());
+    }
+    json.extend_from_slice(after);
     json.into()
+}
+
+/// Returns the offset after the value of `from`, which precedes all free text and contains no escapes.
+fn behind_sender(tail: &[u8]) -> Option<usize> {
+    const FIELD: &[u8] = b"\"from\":\"";
+    let at = tail.windows(FIELD.len()).position(|it| it == FIELD)? + FIELD.len();
+    let end = tail[at..].iter().position(|byte| *byte == b'"')?;
+    Some(at + end + 1)
 }
 
 pub(super) fn person() -> InboxName {

@@ -1,4 +1,4 @@
-//! What became of notifications: the exceptions are kept, the rule (acknowledged) is what remains.
+//! Outcomes of notifications. Only exceptions are stored; a notification without one was acknowledged.
 
 use std::fmt;
 
@@ -8,32 +8,32 @@ use serde::{Deserialize, Serialize};
 use super::ranges::Ranges;
 use crate::record::How;
 
-/// Where a notification stands.
+/// The status of a notification.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
-    /// It went to no inbox.
+    /// It is only recorded: it went to no inbox.
     Recorded,
-    /// Some reader has still to get it.
+    /// It is pending in an inbox.
     Pending,
-    /// Its readers have it.
+    /// Its readers acknowledged it.
     Acked,
-    /// Its time was over before some reader had it.
+    /// It expired before a reader acknowledged it.
     Expired,
-    /// The log reached its byte cap before some reader had it.
+    /// It was dropped at the log's byte cap before a reader acknowledged it.
     Evicted,
-    /// A newer one took its place.
+    /// A newer notification with the same key replaced it.
     Superseded,
-    /// It was taken back.
+    /// It was withdrawn.
     Withdrawn,
     /// Its inbox was closed, or its project reset.
     Dropped,
-    /// It is a question that was answered before some reader had it.
+    /// It is a question that was answered before one of its readers received it.
     Answered,
 }
 
 impl Status {
-    /// The name on the wire.
+    /// Returns the name on the wire.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Recorded => "recorded",
@@ -55,7 +55,7 @@ impl fmt::Display for Status {
     }
 }
 
-/// Notifications that some inbox lost before its reader had them; the last loss counts.
+/// Notifications that an inbox lost before its reader acknowledged them; if several did, the last loss counts.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Outcomes {
     expired: Ranges,
@@ -91,7 +91,7 @@ impl Outcomes {
         }
     }
 
-    /// Forgets what is no longer in the log: everything below `below` but for `kept`.
+    /// Forgets notifications below `below`, which are no longer in the log, except `kept`.
     pub(super) fn trim(&mut self, below: Seq, kept: &[Seq]) {
         self.each(|ids| ids.trim(below, kept));
     }

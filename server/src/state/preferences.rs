@@ -6,7 +6,7 @@ use super::State;
 use crate::record::{PreferencesSet, Record};
 
 impl State {
-    /// What the person wants to be told, and when.
+    /// Returns the person's preferences: quiet hours, mutes and alerts.
     pub fn preferences(&self) -> &Preferences {
         &self.preferences
     }

@@ -1,54 +1,57 @@
-//! Questions: notifications that somebody must answer, once.
+//! Questions: notifications that need exactly one answer.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use hub_protocol::{InboxName, Kind, ProjectName, QuestionState, Seq, Timestamp};
+use hub_protocol::{
+    InboxName, Kind, Place, ProjectName, QuestionState, Seq, SessionInfo, Timestamp, verdict,
+};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::State;
-use super::hook::{DIALOG, PERMISSION};
+use super::hook::{PERMISSION, is_dialog_key};
+use super::session::Session;
 use super::settle::settled;
+use super::{State, texts};
 use crate::command::{Draft, Refusal};
 use crate::record::{How, Notified, QuestionClaimed, QuestionSettled, Record};
 
-/// A question, but for its text.
+/// A question without its text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Question {
-    /// The project.
+    /// The question's project.
     pub project: ProjectName,
-    /// Who asks.
+    /// The asker.
     pub from: InboxName,
     /// `question` or `approval`.
     pub kind: Kind,
     /// When it was asked.
     pub ts: Timestamp,
-    /// Until when an answer is taken.
+    /// When the question expires; later answers are refused.
     pub expires_at: Timestamp,
-    /// What it replaces, and what replaces it.
+    /// The collapse key: a newer question of the same asker with this key replaces it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
-    /// Where it stands.
+    /// The question's state.
     pub state: QuestionState,
-    /// Who did that.
+    /// The session or person that brought it into this state.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
-    /// What answers it.
+    /// The notification that answers or supersedes it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<Seq>,
 }
 
-/// How an answer reaches whoever asked.
+/// How an answer reaches the asker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reach {
-    /// Through its inbox.
+    /// Through the asker's inbox.
     Inbox,
-    /// Only through a request of its hook, while that is held.
+    /// Only through a held request of the asker's hook.
     Request,
-    /// Not at all: it is asked in the agent's own terminal, or the asker is over.
+    /// Not at all: the question is shown in the agent's own terminal, or the asker has ended.
     Nowhere,
 }
 
-/// Every question that the log still holds.
+/// Every question whose text the log still holds.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Questions {
     all: BTreeMap<Seq, Question>,
@@ -70,7 +73,7 @@ impl Questions {
             .filter_map(|(_, id)| Some((*id, self.get(*id)?)))
     }
 
-    /// The open questions of one session.
+    /// Returns the open questions of one session.
     pub(super) fn of<'a>(
         &'a self,
         project: &'a ProjectName,
@@ -99,19 +102,19 @@ impl Questions {
         }
     }
 
-    /// The questions whose numbers are below `seq`, ascending.
+    /// Returns the questions whose numbers are below `seq`, ascending.
     pub(super) fn below(&self, seq: Seq) -> impl Iterator<Item = Seq> {
         self.all.range(..seq).map(|(id, _)| *id)
     }
 
-    /// [`Questions::below`] of those that are open.
+    /// Returns the open questions whose numbers are below `seq`, ascending.
     pub(super) fn open_below(&self, seq: Seq) -> impl Iterator<Item = Seq> {
         let below = self.all.range(..seq);
         let open = below.filter(|(_, it)| !it.state.is_final());
         open.map(|(id, _)| *id)
     }
 
-    /// Forgets what is settled and whose text is no longer in the log.
+    /// Forgets settled questions whose text is no longer in the log.
     pub(super) fn trim(&mut self, below: Seq, location: impl Fn(Seq) -> Seq) {
         self.all
             .retain(|id, it| !it.state.is_final() || location(*id) >= below);
@@ -122,7 +125,7 @@ impl Questions {
         self.open.retain(|(_, id)| self.all.contains_key(id));
     }
 
-    /// Leaves none of a project open.
+    /// Withdraws every open question of a project.
     pub(super) fn withdraw_all(&mut self, project: &ProjectName) {
         let open = self.open().filter(|(_, it)| it.project == *project);
         for id in open.map(|(id, _)| id).collect::<Vec<_>>() {
@@ -134,6 +137,7 @@ impl Questions {
         self.open.clear();
         for (id, it) in &mut self.all {
             if !it.state.is_final() {
+                it.ts = it.ts.plus_millis(delta_ms);
                 it.expires_at = it.expires_at.plus_millis(delta_ms);
                 self.open.insert((it.expires_at, *id));
             }
@@ -142,12 +146,12 @@ impl Questions {
 }
 
 impl State {
-    /// A question that the log still holds.
+    /// Returns a question whose text the log still holds.
     pub fn question(&self, id: Seq) -> Option<&Question> {
         self.questions.get(id)
     }
 
-    /// Questions, oldest first; only those that are open, or all that are known.
+    /// Returns the open questions, or all known ones, oldest first.
     pub fn questions(&self, all: bool) -> Vec<(Seq, &Question)> {
         if all {
             return self.questions.all().collect();
@@ -157,7 +161,7 @@ impl State {
         open
     }
 
-    /// How an answer reaches whoever asked this.
+    /// Returns how an answer reaches the asker.
     pub fn reach(&self, question: &Question) -> Reach {
         let asker = self.called(&question.project, &question.from);
         let asker = self.session(&question.project, asker);
@@ -165,13 +169,44 @@ impl State {
             return Reach::Nowhere;
         }
         match question.key.as_deref() {
-            Some(DIALOG) => Reach::Nowhere,
+            Some(key) if is_dialog_key(key) => Reach::Nowhere,
             Some(PERMISSION) => Reach::Request,
             _ => Reach::Inbox,
         }
     }
 
-    /// An open question, or why nothing can be done with it.
+    /// Returns why an answer cannot settle the dialog that the agent shows; `None` if it can, or if there is no dialog.
+    /// `is_held` is whether a hook request is held for the answer to a question.
+    pub fn undeliverable(&self, answer: &Draft, is_held: impl Fn(Seq) -> bool) -> Option<Refusal> {
+        let id = answer.reply_to?;
+        let question = self.questions.get(id)?;
+        let key = question.key.as_deref()?;
+        if key == PERMISSION && is_held(id) {
+            let decides = texts::msg_of(&answer.tail).is_some_and(|it| verdict(&it).is_some());
+            return (!decides).then_some(Refusal::NoVerdict(id));
+        }
+        if key != PERMISSION && !is_dialog_key(key) {
+            return None;
+        }
+        let asker = self.called(&question.project, &question.from);
+        let session = self.session(&question.project, asker);
+        let info = session.and_then(Session::info);
+        Some(Refusal::InTerminal {
+            id,
+            name: texts::name(asker, session).to_owned(),
+            place: info.map(place_of).unwrap_or_default(),
+        })
+    }
+
+    /// Returns when the session asked the question that its dialog shows now.
+    pub fn dialog_since(&self, project: &ProjectName, session: &InboxName) -> Option<Timestamp> {
+        let open = self.questions.of(project, session);
+        let shown = |key: &str| key == PERMISSION || is_dialog_key(key);
+        let dialogs = open.filter(|(_, it)| it.key.as_deref().is_some_and(shown));
+        dialogs.map(|(_, it)| it.ts).max()
+    }
+
+    /// Returns an open question. Fails if it is unknown or settled.
     pub(super) fn open_question(&self, id: Seq) -> Result<&Question, Refusal> {
         let question = self.questions.get(id).ok_or(Refusal::NoSuchQuestion)?;
         if question.state.is_final() {
@@ -181,7 +216,7 @@ impl State {
         Ok(question)
     }
 
-    /// The question that a draft answers, if it may.
+    /// Returns the question that a draft answers. Fails if the sender may not answer it.
     pub(super) fn answered_by(
         &self,
         draft: &Draft,
@@ -189,17 +224,16 @@ impl State {
     ) -> Result<&Question, Refusal> {
         let id = draft.reply_to.ok_or(Refusal::NoSuchQuestion)?;
         let question = self.open_question(id)?;
-        // An answer reaches an inbox of its own project.
+        // An answer can only reach an inbox of its own project.
         if question.project != draft.project {
             return Err(Refusal::NoSuchQuestion);
         }
         if question.from == *from {
             return Err(Refusal::NotYours("nobody answers their own question"));
         }
-        let by_session = self.session(&question.project, from).is_some();
-        if question.kind == Kind::Approval && by_session && !draft.may_approve {
+        if question.kind == Kind::Approval && !draft.may_approve {
             return Err(Refusal::NotYours(
-                "an approval is given by a person: on the dashboard, or in a terminal outside any agent",
+                "an approval is given by a person: on the dashboard, or with hubctl answer over the hub's socket in a terminal that no agent started",
             ));
         }
         Ok(question)
@@ -237,7 +271,7 @@ impl State {
         Ok(self.settle_question(id, QuestionState::Withdrawn, Some(by.as_str()), None, now))
     }
 
-    /// Settles a question for good, and takes it out of every inbox.
+    /// Returns the records that settle a question for good and remove it from every inbox.
     pub(super) fn settle_question(
         &self,
         id: Seq,
@@ -259,7 +293,7 @@ impl State {
         records
     }
 
-    /// Questions that somebody took back by taking their notifications back.
+    /// Returns the records that withdraw the questions among withdrawn notifications.
     pub(super) fn withdrawn_questions(&self, ids: &[Seq], at: Timestamp) -> Vec<Record> {
         let open = |id: &&Seq| self.open_question(**id).is_ok();
         let withdrawn = QuestionState::Withdrawn;
@@ -268,7 +302,7 @@ impl State {
         ids.iter().filter(open).map(settle).collect()
     }
 
-    /// The open questions of a project that is emptied; their notifications are dropped.
+    /// Returns the records that withdraw the open questions of a reset project; their notifications are dropped.
     pub(super) fn withdrawn_with(&self, project: &ProjectName, at: Timestamp) -> Vec<Record> {
         let open = self
             .questions
@@ -279,9 +313,9 @@ impl State {
             .collect()
     }
 
-    /// Questions whose time is over.
+    /// Returns the records that expire questions.
     pub(super) fn expired_questions(&self, now: Timestamp) -> Vec<Record> {
-        // Their notifications expire by themselves, at the same time.
+        // The notifications of these questions expire by themselves at the same time.
         let due = self.questions.open.iter().take_while(|(at, _)| *at <= now);
         let settle = |id| settled_question(id, QuestionState::Expired, None, None, now);
         due.map(|(_, id)| settle(*id)).collect()
@@ -321,6 +355,15 @@ impl State {
             question.by.clone_from(&it.by);
             question.answer = it.answer;
         });
+    }
+}
+
+/// Returns a session's place, as far as it is known.
+pub fn place_of(info: &SessionInfo) -> Place {
+    Place {
+        host: info.host.clone(),
+        cwd: info.cwd.clone(),
+        pane: info.pane.clone(),
     }
 }
 

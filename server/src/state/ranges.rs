@@ -1,14 +1,14 @@
-//! Sets of numbers.
+//! Sets of record numbers.
 
 use std::collections::BTreeMap;
 
 use hub_protocol::Seq;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// A set of numbers kept as ranges, so that dense sets cost little.
+/// A set of numbers, stored as ranges so that dense sets need little memory.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Ranges {
-    /// First to last, both included; ranges neither overlap nor touch.
+    /// The first and last number of each range, both included. Ranges neither overlap nor touch.
     ranges: BTreeMap<Seq, Seq>,
 }
 
@@ -64,7 +64,7 @@ impl Ranges {
         }
     }
 
-    /// Puts a range into the set, or takes it out.
+    /// Adds a range to the set, or removes it.
     pub(super) fn set(&mut self, first: Seq, last: Seq, member: bool) {
         if member {
             self.insert_range(first, last);
@@ -73,7 +73,7 @@ impl Ranges {
         }
     }
 
-    /// Whether the whole range is in the set, or out of it.
+    /// Whether the whole range is in the set, or outside it.
     pub(super) fn is(&self, first: Seq, last: Seq, member: bool) -> bool {
         let before = self.ranges.range(..=first).next_back();
         if member {
@@ -84,7 +84,7 @@ impl Ranges {
         }
     }
 
-    /// Removes everything below `below` but for `kept`.
+    /// Removes all numbers below `below` except `kept`.
     pub(super) fn trim(&mut self, below: Seq, kept: &[Seq]) {
         let kept: Vec<Seq> = kept
             .iter()
@@ -138,7 +138,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn ranges_are_the_set_they_stand_for(steps in prop::collection::vec((0..40u64, 0..8u64, any::<bool>()), 0..40)) {
+        fn ranges_equal_a_set_of_numbers(steps in prop::collection::vec((0..40u64, 0..8u64, any::<bool>()), 0..40)) {
             let (mut ranges, mut set) = (Ranges::default(), BTreeSet::new());
             for (first, length, member) in steps {
                 let last = first + length;
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn a_range_may_reach_the_last_number() {
+    fn a_range_may_end_at_the_largest_number() {
         let mut ranges = Ranges::default();
         ranges.set(5, Seq::MAX, true);
         ranges.set(9, Seq::MAX, false);

@@ -1,4 +1,4 @@
-//! Receipts: what a session's reader has shown is proved by the session's next hook event, or offered again.
+//! Receipts: a session's next hook event proves that a shown notification arrived; without proof it is offered again.
 
 use std::collections::BTreeSet;
 
@@ -11,10 +11,10 @@ use super::settle::settled;
 use crate::command::Happened;
 use crate::record::{Beginner, Emitted, Escalated, How, Record, Returned};
 
-/// How long a proof may take while the session is idle, and how long another way may take after that, in milliseconds.
+/// The time for a proof while the session is idle, and the further time until the person is notified, in milliseconds.
 const PROOF_MS: i64 = 60 * 1000;
 
-/// Open deliveries of one inbox, earliest first.
+/// Unproven deliveries of one inbox, earliest first.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Receipts {
     emitted: BTreeSet<(Timestamp, Seq)>,
@@ -38,37 +38,40 @@ impl Receipts {
         }
     }
 
-    /// How many a reader has shown.
+    /// Returns how many items a reader has shown without proof.
     pub fn len(&self) -> usize {
         self.emitted.len()
     }
 
-    /// Whether nothing is open.
+    /// Whether there are no unproven deliveries.
     pub fn is_empty(&self) -> bool {
         self.emitted.is_empty() && self.returned.is_empty()
     }
 
-    /// What a reader has shown.
+    /// Returns the items that a reader has shown without proof.
     pub(super) fn shown(&self) -> Vec<Seq> {
         self.emitted.iter().map(|(_, seq)| *seq).collect()
     }
 }
 
-/// What reaches nobody: the inbox, and the notifications in it.
+/// An inbox, and the notifications in it that could not be delivered.
 type Undelivered = (ProjectName, InboxName, Vec<Seq>);
 
-/// Whether a session's event proves what was shown to it in this way. Some events come without a look at it. A waiter's
-/// exit is told to the session as a prompt of its own, in the middle of a turn as well: where something else comes, the
-/// waiter may have died before it could wake anybody.
+/// Whether a session's event proves the arrival of items that were shown in this way. Some events happen without the
+/// model reading anything. A rewake is proved only by the prompt that the waiter's exit starts, even in the middle of a
+/// turn. Any other event may mean that the waiter died before it could wake the session.
 fn is_proof(event: &Happened, way: Way) -> bool {
     match event {
-        Happened::Idle { .. } | Happened::Ended | Happened::Permission { .. } => false,
+        Happened::Idle { .. }
+        | Happened::Ended
+        | Happened::Permission { .. }
+        | Happened::Interrupted => false,
         Happened::Prompt { by, .. } => way != Way::Rewake || *by != Beginner::Person,
         _ => way != Way::Rewake,
     }
 }
 
-/// What was overdue at `now`.
+/// Returns the items whose time for a proof is over.
 fn overdue(open: &BTreeSet<(Timestamp, Seq)>, now: Timestamp) -> Vec<Seq> {
     let mut ids: Vec<Seq> = open
         .iter()
@@ -80,7 +83,7 @@ fn overdue(open: &BTreeSet<(Timestamp, Seq)>, now: Timestamp) -> Vec<Seq> {
 }
 
 impl State {
-    /// The inboxes that a session reads.
+    /// Returns the inboxes that a session reads.
     pub fn inboxes_of(&self, project: &ProjectName, session: &InboxName) -> Vec<InboxName> {
         let mut names = vec![session.clone()];
         if self.sessions.primary(project) == Some(session) {
@@ -89,7 +92,7 @@ impl State {
         names
     }
 
-    /// The session that reads this inbox, if one does.
+    /// Returns the session that reads this inbox, if one does.
     fn reader(&self, project: &ProjectName, inbox: &InboxName) -> Option<&Session> {
         let key = match inbox.as_str() {
             InboxName::PRIMARY => self.sessions.primary(project)?,
@@ -98,7 +101,7 @@ impl State {
         self.sessions.get(project, key)
     }
 
-    /// Whether what this session's reader shows from this inbox is proved by a hook event.
+    /// Whether hook events prove the arrival of items that this session's reader shows from this inbox.
     pub(super) fn proves(
         &self,
         project: &ProjectName,
@@ -110,7 +113,7 @@ impl State {
             && self.inboxes_of(project, session).contains(inbox)
     }
 
-    /// A session's reader has shown these.
+    /// Returns the record that a session's reader showed these items; `None` if there are none.
     pub(super) fn emitted(
         (project, inbox): (&ProjectName, &InboxName),
         ids: Vec<Seq>,
@@ -130,7 +133,7 @@ impl State {
         })
     }
 
-    /// A session's hook event proves what its readers have shown.
+    /// Returns the records that acknowledge shown items, because this hook event proves their arrival.
     pub(super) fn resumed(
         &self,
         (project, session): (&ProjectName, &InboxName),
@@ -154,7 +157,25 @@ impl State {
         open.flatten().collect()
     }
 
-    /// Deliveries that nothing proved in time are offered again; those that found no other way either, by their ids.
+    /// Returns the records that hold the JSON of items shown by a session's wakes without proof yet, oldest first.
+    pub fn shown_by_wakes(&self, project: &ProjectName, session: &InboxName) -> Vec<Seq> {
+        let mut ids = BTreeSet::new();
+        for name in self.inboxes_of(project, session) {
+            let Some(inbox) = self.inboxes.get(project, &name) else {
+                continue;
+            };
+            let shown = inbox.emitted().shown().into_iter();
+            let by_wake = |id: &Seq| {
+                let emitted = inbox.get(*id).and_then(|item| item.emitted);
+                emitted.is_some_and(|(_, way)| way != Way::Hook)
+            };
+            ids.extend(shown.filter(by_wake));
+        }
+        let location = |id: Seq| self.location(id).unwrap_or(id);
+        ids.into_iter().map(location).collect()
+    }
+
+    /// Returns the records that offer unproven deliveries again, and the items for which the second try failed as well.
     pub(super) fn unproven(&self, now: Timestamp) -> (Vec<Record>, Vec<Undelivered>) {
         let (mut returned, mut lost) = (Vec::new(), Vec::new());
         for (project, name, inbox) in self.inboxes.unproven() {
@@ -175,13 +196,14 @@ impl State {
         (returned, lost)
     }
 
-    /// A session that works proves what it got with its next event, whenever that comes.
+    /// Whether the reader of this inbox is idle. A working session proves its deliveries with its next event, however
+    /// late.
     fn is_idle(&self, project: &ProjectName, inbox: &InboxName) -> bool {
         self.reader(project, inbox)
             .is_none_or(|session| session.state != Some(SessionState::Working))
     }
 
-    /// When a delivery is overdue next.
+    /// Returns when the next delivery is overdue.
     pub(super) fn next_receipt(&self) -> Option<Timestamp> {
         let due = |(project, name, inbox): (&ProjectName, &InboxName, &Inbox)| {
             let open = inbox.emitted();

@@ -1,23 +1,23 @@
-//! The registry: sessions become known, get their names and roles, and end.
+//! The registry: how sessions are registered, named, made primary and ended.
 
 use hub_protocol::{InboxName, Kind, ProjectName, SessionInfo, SessionState, Timestamp};
 
 use super::batch::{Batch, Said};
-use super::session::{Key, Session, news};
+use super::session::{Key, Registered, Session, news};
 use super::{Leased, State, texts};
 use crate::command::Refusal;
 use crate::record::{PrimaryTaken, Record, SessionGone, SessionSet};
 
-/// Bytes of a short name.
+/// The most bytes of a short name.
 const MAX_NAME: usize = 40;
 
 impl State {
-    /// A session that the log knows, under its first id.
+    /// Returns the session with this first id.
     pub fn session(&self, project: &ProjectName, key: &InboxName) -> Option<&Session> {
         self.sessions.get(project, key)
     }
 
-    /// The sessions of one project, or all.
+    /// Returns the sessions of one project, or of all.
     pub fn sessions(
         &self,
         project: Option<&ProjectName>,
@@ -25,55 +25,73 @@ impl State {
         self.sessions.iter(project)
     }
 
-    /// The session that the person talks to in this project.
+    /// Returns the primary of a project: the session that the person talks to.
     pub fn primary(&self, project: &ProjectName) -> Option<&InboxName> {
         self.sessions.primary(project)
     }
 
-    /// Whether a session has workers at work.
+    /// Whether a worker of the session is working.
     pub fn has_busy_workers(&self, project: &ProjectName, key: &InboxName) -> bool {
         self.sessions.busy_workers(project, key) > 0
     }
 
-    /// The first id of the session that is called so, or the name itself.
+    /// Returns the first id of the session with this id or name, or the name itself if there is none.
     pub fn called<'a>(&'a self, project: &ProjectName, name: &'a InboxName) -> &'a InboxName {
         self.sessions
             .resolve(project, name.as_str())
             .unwrap_or(name)
     }
 
-    /// The session that is called so in this project, or else the agent's session with this id in any.
+    /// Returns the name for people of the session with this id or name, if it differs from `id`.
+    pub fn other_name(&self, project: &ProjectName, id: &InboxName) -> Option<&str> {
+        let name = self
+            .session(project, self.called(project, id))?
+            .shown_name();
+        name.filter(|name| *name != id.as_str())
+    }
+
+    /// Returns [`State::other_name`], or `id` itself.
+    pub fn shown_name<'a>(&'a self, project: &ProjectName, id: &'a InboxName) -> &'a str {
+        self.other_name(project, id).unwrap_or(id.as_str())
+    }
+
+    /// Returns the session with this id or name in this project, or else the agent's session with this id in any
+    /// project.
     pub fn known_place(&self, project: &ProjectName, name: &InboxName) -> Option<Key> {
         let here = self.sessions.resolve(project, name.as_str());
         let here = here.map(|key| (project.clone(), key.clone()));
         here.or_else(|| self.sessions.with_id(name))
     }
 
-    /// [`State::known_place`], or the name itself.
+    /// Returns [`State::known_place`], or the given project and name.
     pub fn place(&self, project: ProjectName, name: InboxName) -> Key {
         let known = self.known_place(&project, &name);
         known.unwrap_or((project, name))
     }
 
-    /// Finds a session by id, alias, short name, or a prefix of one of these that fits no other.
+    /// Finds a session by id, alias, short name, or a unique prefix of one of these.
     pub fn find_session(&self, project: &ProjectName, name: &InboxName) -> Result<Key, Refusal> {
         if let Some(place) = self.known_place(project, name) {
             return Ok(place);
         }
         let begins = |key: &InboxName, session: &Session| {
-            let mut aliases = session.registered.iter().flat_map(|it| &it.aliases);
+            let registered = session.registered.iter();
+            let mut others = registered.flat_map(Registered::other_names);
             key.as_str().starts_with(name.as_str())
                 || session
                     .name()
                     .is_some_and(|it| it.starts_with(name.as_str()))
-                || aliases.any(|alias| alias.as_str().starts_with(name.as_str()))
+                || others.any(|other| other.as_str().starts_with(name.as_str()))
         };
-        let mut found = self
-            .sessions
-            .iter(Some(project))
-            .filter(|(_, key, session)| begins(key, session));
-        match (found.next(), found.next()) {
-            (Some((_, key, _)), None) => Ok((project.clone(), key.clone())),
+        let found = self.sessions.iter(Some(project));
+        let found: Vec<_> = found
+            .filter(|(_, key, session)| begins(key, session))
+            .collect();
+        let mut alive = found.iter().filter(|(_, _, session)| session.is_alive());
+        match (alive.next(), alive.next(), found.as_slice()) {
+            (Some((_, key, _)), None, _) | (None, _, [(_, key, _)]) => {
+                Ok((project.clone(), (*key).clone()))
+            }
             _ => Err(self.unknown_session(project, name)),
         }
     }
@@ -103,7 +121,7 @@ impl State {
         set.into_iter().collect()
     }
 
-    /// What is new of a session, if anything is.
+    /// Returns the record of a session's new properties, or `None` if nothing changed.
     pub(super) fn set_session(
         &self,
         (project, key): (&ProjectName, &InboxName),
@@ -115,9 +133,11 @@ impl State {
         let known = self.session(project, key);
         let registered = known.and_then(|it| it.registered.as_ref());
         let mut info = info.clone();
-        info.name = match known.and_then(Session::name) {
-            Some(_) => None,
-            None => Some(self.free_name(project, key, &info)),
+        // The title is set in the agent, where it is meant as the session's name.
+        let title = hooks.then(|| new_title(known, &info)).flatten();
+        info.name = match (known.and_then(Session::name), title) {
+            (Some(_), None) => None,
+            (_, title) => Some(self.free_name(project, key, &wish(key, known, &info, title))),
         };
         let blank = SessionInfo::default();
         let info = news(registered.map_or(&blank, |it| &it.info), &info);
@@ -140,26 +160,21 @@ impl State {
         })
     }
 
-    /// A short name that no other session of the project has.
-    fn free_name(&self, project: &ProjectName, key: &InboxName, info: &SessionInfo) -> String {
-        let dir = info
-            .cwd
-            .as_deref()
-            .and_then(|cwd| cwd.rsplit('/').find(|it| !it.is_empty()));
-        let wish = info.name.as_deref().or(dir).or(info.agent.as_deref());
-        let allowed = |c: char| {
-            if c.is_ascii_alphanumeric() || "._-".contains(c) {
-                c
-            } else {
-                '-'
-            }
-        };
-        let wish: String = wish.unwrap_or(key.as_str()).chars().map(allowed).collect();
-        let wish = wish.trim_start_matches(['.', '_', '-']).replace("..", ".");
-        let base = &wish[..wish.len().min(MAX_NAME)];
-        let base = if base.is_empty() { "session" } else { base };
+    /// Whether a hook reports a title that differs from the known one.
+    pub(super) fn is_retitled(
+        &self,
+        (project, key): (&ProjectName, &InboxName),
+        info: &SessionInfo,
+    ) -> bool {
+        new_title(self.session(project, key), info).is_some()
+    }
+
+    /// Returns a short name similar to `wish` that no other session of the project has. An ended session gives its name
+    /// up.
+    fn free_name(&self, project: &ProjectName, key: &InboxName, wish: &str) -> String {
+        let base = short(wish);
         let numbered = (2..).map(|n| format!("{base}-{n}"));
-        let mut names = std::iter::once(base.to_owned()).chain(numbered);
+        let mut names = std::iter::once(base.clone()).chain(numbered);
         let is_inbox = |name: &str| {
             let inbox = name.parse().ok().filter(|it| it != key);
             inbox.is_some_and(|it| self.inboxes.get(project, &it).is_some())
@@ -186,12 +201,12 @@ impl State {
         })])
     }
 
-    /// A session is over: by its own word, or because its process died.
+    /// Ends a session, because it reported its end or its process exited.
     pub(super) fn decide_end(
         &self,
         project: &ProjectName,
         session: &InboxName,
-        gone: bool,
+        (gone, quiet): (bool, bool),
         now: Timestamp,
         leased: &Leased<'_>,
     ) -> Result<Vec<Record>, Refusal> {
@@ -216,19 +231,26 @@ impl State {
             ),
             (false, _) => (Kind::Ended, format!("Agent {name} ended")),
         };
-        batch.say(Said::of((project, key), kind, msg))?;
+        if !quiet {
+            batch.say(Said::of((project, key), kind, msg))?;
+        }
         self.leave(&mut batch, (project, key));
-        if gone {
+        if quiet {
+            // The session's last notification replaces its questions, because nobody is left to read an answer.
+            batch.withdraw_questions_of((project, key), None, "ended");
+        }
+        if gone || quiet {
             batch.also(Record::SessionGone(SessionGone {
                 project: project.clone(),
                 session: key.clone(),
                 at: now,
+                ended: !gone,
             }));
         }
         Ok(batch.finish())
     }
 
-    /// What ends with a session: its listeners, and the dialogs that nobody can answer any more.
+    /// Ends a session's listeners and withdraws its dialogs, which can no longer be answered.
     pub(super) fn leave(&self, batch: &mut Batch<'_>, (project, key): (&ProjectName, &InboxName)) {
         self.withdraw_stale(batch, (project, key));
         batch.orphan(project, key);
@@ -238,11 +260,11 @@ impl State {
         self.sessions
             .change(&it.project, &it.session, seq, |session| {
                 session.over = Some(it.at);
-                session.gone = true;
+                session.gone = !it.ended;
             });
     }
 
-    /// Where a session's hook belongs: its project, its first id, and whether its id is another by now.
+    /// Returns the session of a hook event by project and first id, and the event's own id if it differs from that.
     pub fn place_of(&self, hook: &crate::command::Hook) -> (Key, Option<InboxName>) {
         let alias = |key: &InboxName| (*key != hook.id).then(|| hook.id.clone());
         let name = hook.given.as_ref().unwrap_or(&hook.id);
@@ -251,9 +273,58 @@ impl State {
             let process = process.filter(|it| it.started.is_some() && hook.given.is_none())?;
             self.sessions.with_process(process)
         };
-        let known = self.known_place(&hook.project, name).or_else(of_process);
+        let here = self.sessions.resolve(&hook.project, name.as_str());
+        let here = here.map(|key| (hook.project.clone(), key.clone()));
+        // A given name means another session in another project, unless the agent gives that session the same id.
+        let is_same = |(_, key): &Key| hook.given.as_ref().is_none_or(|given| given == key);
+        let elsewhere = || self.sessions.with_id(&hook.id).filter(is_same);
+        let known = here.or_else(elsewhere).or_else(of_process);
         let (project, key) = known.unwrap_or_else(|| (hook.project.clone(), name.clone()));
         let alias = alias(&key);
         ((project, key), alias)
     }
+}
+
+/// Returns the title in `info`, if it differs from the known one.
+fn new_title<'a>(known: Option<&Session>, info: &'a SessionInfo) -> Option<&'a str> {
+    let known = known
+        .and_then(Session::info)
+        .and_then(|it| it.title.as_ref());
+    let told = info.title.as_ref().filter(|it| !it.trim().is_empty());
+    told.filter(|it| Some(*it) != known).map(String::as_str)
+}
+
+/// Returns a session's preferred name: its title, its requested or former name, its directory, its agent or its id.
+fn wish(
+    key: &InboxName,
+    known: Option<&Session>,
+    info: &SessionInfo,
+    title: Option<&str>,
+) -> String {
+    let former = || known.and_then(Session::shown_name);
+    let dir = || info.cwd.as_deref()?.rsplit('/').find(|it| !it.is_empty());
+    let wish = title.or(info.name.as_deref()).or_else(former);
+    let wish = wish.or_else(dir).or(info.agent.as_deref());
+    wish.unwrap_or(key.as_str()).to_owned()
+}
+
+/// Converts `wish` to a name of letters, digits, `.`, `_` and `-`, without `..`.
+fn short(wish: &str) -> String {
+    let mut name = String::new();
+    for c in wish.chars() {
+        let c = if c.is_ascii_alphanumeric() || "._-".contains(c) {
+            c
+        } else {
+            '-'
+        };
+        let first = name.is_empty() && !c.is_ascii_alphanumeric();
+        let doubled = c == '.' && name.ends_with('.');
+        if name.len() < MAX_NAME && !first && !doubled {
+            name.push(c);
+        }
+    }
+    if name.is_empty() {
+        name.push_str("session");
+    }
+    name
 }

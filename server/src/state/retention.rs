@@ -1,4 +1,5 @@
-//! Retention: the log loses its prefix; what is pending there, or to be answered, is carried to the head, or evicted.
+//! Retention: drops the log's prefix. Pending notifications and open questions in it are carried to the head, or
+//! evicted.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -11,17 +12,17 @@ use super::question::settled_question;
 use super::settle::settled;
 use crate::record::{Carried, ClockMoved, How, Record, Trimmed};
 
-/// How long age says nothing after the wall clock jumped, in milliseconds.
+/// How long retention by age pauses after the wall clock jumped, in milliseconds.
 const PAUSE_MS: i64 = 24 * 60 * 60 * 1000;
 
-/// What of the log is kept, and where.
+/// The range of the log that is kept, and the new places of carried notifications.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Retention {
-    /// The first number that is kept.
+    /// The first number that the log keeps.
     pub(super) below: Seq,
-    /// Where the JSON of carried notifications is.
+    /// For each carried notification, the record that holds its JSON.
     carried: BTreeMap<Seq, Seq>,
-    /// Until when age retention pauses.
+    /// Until when retention by age pauses.
     pub(super) paused_until: Option<Timestamp>,
 }
 
@@ -32,14 +33,15 @@ impl Retention {
 }
 
 impl State {
-    /// The record that holds the JSON of a notification that is pending, or of a question: its own, or the one it was
-    /// last carried to.
+    /// Returns the record that holds the JSON of a pending notification or a question: its own, or the last record that
+    /// carried it.
     pub fn location(&self, id: Seq) -> Option<Seq> {
         let location = self.retention.location(id);
         (self.is_asked_for(id) && location >= self.retention.below).then_some(location)
     }
 
-    /// Pending notifications and open questions whose JSON lies below `seq`, and where: what retention has to carry.
+    /// Returns the pending notifications and open questions whose JSON lies below `seq`, each with its record.
+    /// Retention must carry them.
     pub fn held_below(&self, seq: Seq) -> Vec<(Seq, Seq)> {
         let pending = self.inboxes.pending_below(seq);
         let held: BTreeSet<Seq> = pending.chain(self.questions.open_below(seq)).collect();
@@ -49,20 +51,20 @@ impl State {
         located.filter(|(_, location)| *location < seq).collect()
     }
 
-    /// Whether the JSON of a notification may be asked for when its own place is gone: a question is shown with its
-    /// answer as well.
+    /// Whether the JSON of a notification is needed after its block is dropped. That includes settled questions, which
+    /// are shown with their answers.
     fn is_asked_for(&self, id: Seq) -> bool {
         self.inboxes.is_pending(id) || self.questions.get(id).is_some()
     }
 
-    /// Forgets where the JSON is of what was just settled, unless somebody may still ask for it.
+    /// Forgets the place of a settled notification's JSON, unless it is still needed.
     pub(super) fn forget_location(&mut self, id: Seq) {
         if !self.is_asked_for(id) {
             self.retention.carried.remove(&id);
         }
     }
 
-    /// [`State::forget_location`] of everything.
+    /// [`State::forget_location`] for all notifications.
     pub(super) fn forget_locations(&mut self) {
         let (inboxes, questions) = (&self.inboxes, &self.questions);
         let is_asked_for = |id: Seq| inboxes.is_pending(id) || questions.get(id).is_some();
@@ -91,7 +93,7 @@ impl State {
                 None => evicted.push(id),
             }
         }
-        // A question without its text cannot be answered any more.
+        // A question without its text can no longer be answered.
         let unread = |id: &&Seq| self.open_question(**id).is_ok();
         let expired = evicted.iter().filter(unread);
         let expired =

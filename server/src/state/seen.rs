@@ -1,4 +1,4 @@
-//! The person's marks: one set for the hub, without effect on inboxes.
+//! The person's seen marks: one set for the whole hub, without effect on inboxes.
 
 use hub_protocol::{Seq, Timestamp};
 

@@ -1,88 +1,114 @@
-//! One session: what it said, what it is, and where its turn stands.
+//! A session: its state, its properties and its turn.
 
 use hub_protocol::{InboxName, ProjectName, Seq, SessionInfo, SessionState, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::record::{Beginner, SessionSet, Turn};
 
-/// Background work that still runs at a stop is waited for as long, in milliseconds; so is a model that failed.
+/// How long a stop with background work, or a failed model, may last before it is reported, in milliseconds.
 pub(super) const PATIENCE_MS: i64 = 10 * 60 * 1000;
-/// A session's inbox is closed so long after its end, in milliseconds.
+/// How long after its end a session's inbox is closed, in milliseconds.
 const INBOX_KEPT_MS: i64 = 24 * 3600 * 1000;
 
-/// A session, by what the log says of it.
+/// A session, as recorded in the log.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Session {
-    /// What it is doing, once it said so.
+    /// The state that it last reported, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<SessionState>,
-    /// The record that told the state.
+    /// The record that reported the state.
     pub seq: Seq,
-    /// Since when it is in that state.
+    /// When the state began.
     pub ts: Timestamp,
-    /// What told it, for people.
+    /// The source of the report, shown to people.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub evidence: String,
-    /// Its last notification.
+    /// The session's last notification.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last: Option<Seq>,
-    /// What is known of it, if it was ever registered.
+    /// The session's properties, if it was ever registered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub registered: Option<Registered>,
-    /// When it last said that it works, in this state or an earlier one.
+    /// When the session last reported that it works, in this state or an earlier one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub worked: Option<Timestamp>,
-    /// When it was over.
+    /// When the session ended; `None` while it is alive.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub over: Option<Timestamp>,
-    /// Whether its process died.
+    /// Whether its process exited without reporting an end.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub gone: bool,
-    /// Where its turn stands.
+    /// The state of its turn.
     #[serde(default, skip_serializing_if = "TurnState::is_default")]
     pub(super) turn: TurnState,
-    /// The last record that concerned it: the one that was silent for longest is forgotten first.
+    /// The last record that concerned the session. The session that was silent for longest is forgotten first.
     #[serde(default)]
     pub(super) touched: Seq,
 }
 
-/// What a registered session told of itself.
+/// The registration of a session.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Registered {
-    /// The first record of it.
+    /// The record that first registered the session.
     pub seq: Seq,
-    /// What it told.
+    /// When it began, or resumed after its end.
+    #[serde(default)]
+    pub since: Timestamp,
+    /// The session's properties.
     pub info: SessionInfo,
-    /// Other ids that it goes by.
+    /// Other ids that mean this session.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub aliases: Vec<InboxName>,
-    /// Whether its agent's hooks are live.
+    /// Short names from before it was renamed, which still mean this session in its own project.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub old_names: Vec<InboxName>,
+    /// Whether its agent's hooks have reported it.
     #[serde(default)]
     pub hooks: bool,
+    /// The short name that it had until another session took it after this one's end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub former: Option<String>,
 }
 
-/// Where a session's turn stands, by its hooks.
+/// The state of a session's turn, as its hooks report it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct TurnState {
     pub(super) by: Beginner,
-    /// A notification of its own said how the turn ends.
+    /// Whether a notification of the session has already reported the turn's end.
     #[serde(default)]
     pub(super) signalled: bool,
-    /// It stopped, and nothing began since.
+    /// Whether the turn stopped and no other began since.
     #[serde(default)]
     pub(super) stopped: bool,
-    /// Background work that ran at the last stop.
+    /// Descriptions of background work that ran at the last stop.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) tasks: Vec<String>,
-    /// Stopped with background work or workers at work: it waits from then on.
+    /// When a stop with background work or working workers counts as waiting.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) waits_from: Option<Timestamp>,
-    /// The model failed: it is an error from then on, and why.
+    /// When a model failure counts as an error, and the agent's error message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) fails_from: Option<(Timestamp, String)>,
     /// The state before the turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     before: Option<SessionState>,
+}
+
+impl Registered {
+    /// Returns the names that mean the session besides its first id and its short name.
+    pub fn other_names(&self) -> impl Iterator<Item = &InboxName> {
+        self.aliases.iter().chain(&self.old_names)
+    }
+
+    /// Keeps the short name that `record` replaces.
+    fn keep_old_name(&mut self, record: &SessionSet) {
+        let Some(name) = record.info.name.as_deref() else {
+            return;
+        };
+        let old = self.info.name.as_deref().filter(|old| *old != name);
+        self.old_names.extend(old.and_then(|old| old.parse().ok()));
+        self.old_names.retain(|old| old.as_str() != name);
+    }
 }
 
 impl TurnState {
@@ -91,44 +117,62 @@ impl TurnState {
     }
 }
 
-/// Something that is due for a session.
+/// A change of a session that is due.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Due {
-    /// Its background work takes so long that it counts as waiting.
+    /// Its background work has run for so long that the session counts as waiting.
     Waits,
-    /// Its model failed and nothing came since.
+    /// Its model failed, and no event followed.
     Fails(String),
-    /// Its inbox is closed.
+    /// Its inbox must be closed.
     InboxCloses,
 }
 
 impl Session {
-    /// Whether it is not over.
+    /// Whether the session has not ended.
     pub fn is_alive(&self) -> bool {
         self.over.is_none()
     }
 
-    /// Whether hooks of its agent prove what arrives.
+    /// Whether the hooks of its agent prove deliveries.
     pub fn has_hooks(&self) -> bool {
         self.is_alive() && self.registered.as_ref().is_some_and(|it| it.hooks)
     }
 
-    /// What it told of itself.
+    /// Returns the session's properties, if it is registered.
     pub fn info(&self) -> Option<&SessionInfo> {
         self.registered.as_ref().map(|it| &it.info)
     }
 
-    /// Its short name, where it is registered.
+    /// Returns the short name that means the session.
     pub fn name(&self) -> Option<&str> {
         self.info()?.name.as_deref()
     }
 
-    /// Whose worker it is.
+    /// Returns the name for people: the short name, or the former one.
+    pub fn shown_name(&self) -> Option<&str> {
+        let former = || self.registered.as_ref()?.former.as_deref();
+        self.name().or_else(former)
+    }
+
+    /// Whether the session is in a turn that has neither stopped nor failed.
+    pub fn is_in_turn(&self) -> bool {
+        self.state == Some(SessionState::Working)
+            && !self.turn.stopped
+            && self.turn.fails_from.is_none()
+    }
+
+    /// Whether it answers one prompt and ends, so that nothing can wake it.
+    pub fn is_headless(&self) -> bool {
+        self.info().is_some_and(|it| it.headless == Some(true))
+    }
+
+    /// Returns the session whose worker this one is.
     pub fn parent(&self) -> Option<&InboxName> {
         self.info()?.parent.as_ref()
     }
 
-    /// A notification told its state.
+    /// Applies a state that a notification reported.
     pub(super) fn note_state(&mut self, state: SessionState, seq: Seq, ts: Timestamp, what: &str) {
         (self.state, self.seq, self.ts) = (Some(state), seq, ts);
         what.clone_into(&mut self.evidence);
@@ -149,8 +193,10 @@ impl Session {
     pub(super) fn set(&mut self, seq: Seq, record: &SessionSet) {
         let it = self.registered.get_or_insert_with(|| Registered {
             seq,
+            since: record.at,
             ..Registered::default()
         });
+        it.keep_old_name(record);
         merge(&mut it.info, &record.info);
         it.hooks |= record.hooks;
         if let Some(alias) = &record.alias
@@ -159,6 +205,7 @@ impl Session {
             it.aliases.push(alias.clone());
         }
         if self.over.take().is_some() {
+            it.since = record.at;
             (self.gone, self.state) = (false, None);
         }
         if self.ts == Timestamp::default() {
@@ -197,7 +244,7 @@ impl Session {
         }
     }
 
-    /// What is due next, and when.
+    /// Returns the next change that is due, and when.
     pub(super) fn due(&self) -> Option<(Timestamp, Due)> {
         if let Some(over) = self.over {
             let closes = self.registered.is_some();
@@ -212,7 +259,7 @@ impl Session {
             .min_by_key(|(at, _)| *at)
     }
 
-    /// The wall clock moved.
+    /// Moves every deadline by `delta_ms`.
     pub(super) fn shift(&mut self, delta_ms: i64) {
         let times = [&mut self.over, &mut self.turn.waits_from];
         for at in times.into_iter().flatten() {
@@ -224,7 +271,7 @@ impl Session {
     }
 }
 
-/// Takes over what `news` says.
+/// Copies the fields that `news` contains.
 fn merge(known: &mut SessionInfo, news: &SessionInfo) {
     macro_rules! take {
         ($($field:ident),*) => { $( if news.$field.is_some() { known.$field.clone_from(&news.$field); } )* };
@@ -237,6 +284,7 @@ fn merge(known: &mut SessionInfo, news: &SessionInfo) {
         parent,
         role,
         main_worktree,
+        headless,
         process,
         pane,
         title,
@@ -244,7 +292,7 @@ fn merge(known: &mut SessionInfo, news: &SessionInfo) {
     );
 }
 
-/// What of `said` is not known yet.
+/// Returns the fields of `said` that differ from `known`.
 pub(super) fn news(known: &SessionInfo, said: &SessionInfo) -> SessionInfo {
     let mut merged = known.clone();
     merge(&mut merged, said);
@@ -259,6 +307,7 @@ pub(super) fn news(known: &SessionInfo, said: &SessionInfo) -> SessionInfo {
         parent,
         role,
         main_worktree,
+        headless,
         process,
         pane,
         title,
@@ -266,5 +315,5 @@ pub(super) fn news(known: &SessionInfo, said: &SessionInfo) -> SessionInfo {
     )
 }
 
-/// A session's place: its project and its first id.
+/// The key of a session: its project and its first id.
 pub type Key = (ProjectName, InboxName);

@@ -1,4 +1,4 @@
-//! Every session of every project, under its first id; and by which other names it is known.
+//! The sessions of all projects by their first ids, and an index of their other names.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -8,31 +8,31 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use super::session::{Due, Key, Session};
 use crate::record::SessionSet;
 
-/// The most sessions that are known; the one that was silent for longest is forgotten first.
+/// The most sessions that are remembered; the one that was silent for longest is forgotten first.
 const MAX_SESSIONS: usize = 10_000;
 
 type Projects = BTreeMap<ProjectName, BTreeMap<InboxName, Session>>;
 
-/// The sessions that were registered or said what they do, and four indexes over them.
+/// The sessions that registered or reported a state, with indexes over them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Sessions {
     projects: Projects,
     count: usize,
-    /// Who took the role, by project.
+    /// The session that took the role of primary, by project.
     primaries: BTreeMap<ProjectName, InboxName>,
-    /// Oldest first.
+    /// Sessions by the last record that concerned them, oldest first.
     order: BTreeMap<Seq, BTreeSet<Key>>,
     due: BTreeSet<(Timestamp, Key)>,
-    /// Live sessions that would be primary, best first.
+    /// Live sessions that may become primary, best first.
     leaders: BTreeMap<ProjectName, BTreeSet<(Rank, InboxName)>>,
-    /// Aliases and short names of registered sessions.
+    /// Aliases and short names, also former ones, of registered sessions.
     names: HashMap<ProjectName, HashMap<String, InboxName>>,
 }
 
-/// How a session ranks among those that would be primary: chosen ones before others, then whoever came first.
+/// The rank of a session among those that may become primary: chosen ones before others, then the first registered.
 type Rank = (bool, Seq);
 
-/// By what a session is found.
+/// The properties by which a session is indexed.
 #[derive(Clone, Copy)]
 struct Indexed {
     touched: Seq,
@@ -53,11 +53,15 @@ impl Indexed {
 fn rank(session: &Session) -> Option<Rank> {
     let it = session.registered.as_ref().filter(|_| session.is_alive())?;
     let chosen = it.info.role.as_deref() == Some(InboxName::PRIMARY);
-    let first = it.info.main_worktree == Some(true) && it.info.parent.is_none() && it.hooks;
+    // A headless session ends after one prompt, so it cannot be woken and cannot lead.
+    let first = it.info.main_worktree == Some(true)
+        && it.info.parent.is_none()
+        && it.hooks
+        && !session.is_headless();
     (chosen || first).then_some((!chosen, it.seq))
 }
 
-/// What of it is stored.
+/// The stored form of [`Sessions`].
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
 enum Stored<P, N> {
@@ -65,7 +69,7 @@ enum Stored<P, N> {
         sessions: P,
         primaries: N,
     },
-    /// As it was before sessions were registered.
+    /// The form from before sessions were registered.
     Before(P),
 }
 
@@ -87,7 +91,7 @@ impl Sessions {
         })
     }
 
-    /// The sessions of a project that are not over.
+    /// Returns the live sessions of a project.
     pub(super) fn alive(
         &self,
         project: &ProjectName,
@@ -96,7 +100,7 @@ impl Sessions {
         sessions.filter(|(_, session)| session.is_alive())
     }
 
-    /// The first id of the session that is called so in this project.
+    /// Returns the first id of the session with this id or name in this project.
     pub(super) fn resolve(&self, project: &ProjectName, name: &str) -> Option<&InboxName> {
         if let Some((key, _)) = self.projects.get(project)?.get_key_value(name) {
             return Some(key);
@@ -104,8 +108,8 @@ impl Sessions {
         self.names.get(project)?.get(name)
     }
 
-    /// The agent's session with this id, in whichever project it is: agents give ids that nobody else has. A name means
-    /// something in its own project only.
+    /// Returns the agent's session with this id, in any project, because agents' ids are unique. A name is valid in its
+    /// own project only.
     pub(super) fn with_id(&self, id: &InboxName) -> Option<Key> {
         let of = |project: &ProjectName| {
             let key = self.resolve(project, id.as_str())?;
@@ -116,7 +120,7 @@ impl Sessions {
         self.projects.keys().find_map(of)
     }
 
-    /// The project in which a session of this name was last heard of.
+    /// Returns the project in which a session of this name was last active.
     pub(super) fn project_of(&self, name: &InboxName) -> Option<&ProjectName> {
         let found = self.projects.keys().filter_map(|project| {
             let key = self.resolve(project, name.as_str())?;
@@ -125,20 +129,20 @@ impl Sessions {
         found.max().map(|(_, project)| project)
     }
 
-    /// The live session of this process.
+    /// Returns the live session of this process.
     pub(super) fn with_process(&self, process: &Process) -> Option<Key> {
         let same = |session: &Session| {
             session.is_alive() && session.info().and_then(|it| it.process.as_ref()) == Some(process)
         };
-        // Who was resumed in another's process is heard of last.
+        // A session that was resumed in another session's process was active last.
         self.iter(None)
             .filter(|(_, _, session)| same(session))
             .max_by_key(|(_, _, session)| session.touched)
             .map(|(project, key, _)| (project.clone(), key.clone()))
     }
 
-    /// The session that the person talks to: whoever took the role or was started for it, or else the first in the
-    /// main worktree that is nobody's worker.
+    /// Returns the session that the person talks to: the one that took the role or was started for it, or else the
+    /// first in the main worktree that is no session's worker.
     pub(super) fn primary(&self, project: &ProjectName) -> Option<&InboxName> {
         let alive = |key: &&InboxName| self.get(project, key).is_some_and(Session::is_alive);
         if let Some(taken) = self.primaries.get(project).filter(alive) {
@@ -148,7 +152,7 @@ impl Sessions {
         best.map(|(_, key)| key)
     }
 
-    /// Live sessions whose parent this is.
+    /// Returns the live sessions whose parent is this session.
     pub(super) fn workers<'a>(
         &'a self,
         project: &'a ProjectName,
@@ -159,7 +163,7 @@ impl Sessions {
             .filter(move |(_, session)| session.parent().is_some_and(&is_parent))
     }
 
-    /// How many of its workers are at work.
+    /// Returns how many workers of a session are working.
     pub(super) fn busy_workers(&self, project: &ProjectName, key: &InboxName) -> usize {
         let workers = self.workers(project, key);
         workers
@@ -167,17 +171,22 @@ impl Sessions {
             .count()
     }
 
-    /// Whether a short name is another session's, or means something else.
+    /// Whether a short name belongs to another session or is reserved.
     pub(super) fn is_taken(&self, project: &ProjectName, name: &str, key: &InboxName) -> bool {
-        let reserved = ["primary", "person", "all", "unknown", "hub"].contains(&name);
-        reserved || self.resolve(project, name).is_some_and(|of| of != key)
+        let other = self.resolve(project, name).filter(|of| *of != key);
+        // An ended session keeps its id but gives up its name.
+        let holds = |of: &InboxName| {
+            of.as_str() == name || self.get(project, of).is_some_and(Session::is_alive)
+        };
+        let reserved = name.parse().is_ok_and(|it: InboxName| it.is_reserved());
+        reserved || other.is_some_and(holds)
     }
 
     pub(super) fn take_primary(&mut self, project: &ProjectName, key: &InboxName) {
         self.primaries.insert(project.clone(), key.clone());
     }
 
-    /// Changes a session, which is made if it was not known.
+    /// Changes a session, and adds it if it is not known.
     pub(super) fn change(
         &mut self,
         project: &ProjectName,
@@ -198,7 +207,7 @@ impl Sessions {
         self.forget_oldest();
     }
 
-    /// Takes in what a session told of itself.
+    /// Applies a session's new properties.
     pub(super) fn set(&mut self, seq: Seq, record: &SessionSet) {
         let set = |session: &mut Session| session.set(seq, record);
         self.take_names(record);
@@ -206,8 +215,8 @@ impl Sessions {
         self.index_names(&record.project, &record.session);
     }
 
-    /// A name or an id means one session: whoever has it last. So does an agent's session that goes on under another
-    /// name.
+    /// Takes names and ids from other sessions, because each means only the session that had it last. An ended session
+    /// keeps its former name for people to read.
     fn take_names(&mut self, record: &SessionSet) {
         let (project, key) = (&record.project, &record.session);
         let Some(names) = self.names.get_mut(project) else {
@@ -224,7 +233,8 @@ impl Sessions {
             let other = of.and_then(|of| self.projects.get_mut(project)?.get_mut(&of));
             if let Some(it) = other.and_then(|it| it.registered.as_mut()) {
                 it.aliases.retain(|alias| alias.as_str() != name);
-                it.info.name.take_if(|it| it == name);
+                it.old_names.retain(|old| old.as_str() != name);
+                it.former = it.info.name.take_if(|it| it == name).or(it.former.take());
             }
         }
     }
@@ -270,8 +280,8 @@ impl Sessions {
             return;
         };
         let names = self.names.entry(project.clone()).or_default();
-        let aliases = it.aliases.iter().map(|alias| alias.as_str().to_owned());
-        for name in aliases.chain(it.info.name.clone()) {
+        let others = it.other_names().map(ToString::to_string);
+        for name in others.chain(it.info.name.clone()) {
             names.insert(name, key.clone());
         }
         if names.is_empty() {
@@ -312,7 +322,7 @@ impl Sessions {
         }
     }
 
-    /// Forgets a registered session that is over.
+    /// Forgets a registered session that has ended.
     pub(super) fn forget_over(&mut self, project: &ProjectName, key: &InboxName) {
         let is_past = |it: &Session| !it.is_alive() && it.registered.is_some();
         if self.get(project, key).is_some_and(is_past) {
@@ -334,13 +344,13 @@ impl Sessions {
         self.due.first().map(|(at, _)| *at)
     }
 
-    /// What is due by now.
+    /// Returns the changes that are due now.
     pub(super) fn due(&self, now: Timestamp) -> impl Iterator<Item = (&Key, Due)> {
         let over = self.due.iter().take_while(move |(at, _)| *at <= now);
         over.filter_map(|(_, key)| Some((key, self.get(&key.0, &key.1)?.due()?.1)))
     }
 
-    /// Moves every deadline.
+    /// Moves every deadline by `delta_ms`.
     pub(super) fn shift(&mut self, delta_ms: i64) {
         self.due.clear();
         for (project, sessions) in &mut self.projects {

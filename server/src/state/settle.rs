@@ -1,4 +1,4 @@
-//! Settling: how a notification stops being pending, on somebody's demand.
+//! Settling: how a notification stops being pending on request.
 
 use hub_protocol::{InboxName, ProjectName, Seq, Timestamp, Way};
 
@@ -9,7 +9,7 @@ use crate::record::{How, InboxClosed, Record, Reset, Settled};
 /// The most numbers in one record: about one block of the journal.
 const MAX_IDS: usize = 400;
 
-/// Records that settle `ids`, in ascending order; none when there are none.
+/// Returns records that settle `ids`, in ascending order; none if `ids` is empty.
 pub(super) fn settled(
     mut ids: Vec<Seq>,
     inbox: Option<(&ProjectName, &InboxName)>,
@@ -33,7 +33,7 @@ pub(super) fn settled(
 }
 
 impl State {
-    /// Refuses numbers that were never given.
+    /// Fails if a number is above the head, because no record has it.
     pub(super) fn known(&self, ids: &[Seq]) -> Result<(), Refusal> {
         match ids.iter().find(|&&id| id > self.head) {
             Some(&id) => Err(Refusal::UnknownId(id)),
@@ -113,7 +113,7 @@ impl State {
             return Err(Refusal::UnknownInbox {
                 project: project.clone(),
                 inbox: name.clone(),
-                nearest: self.nearest_inbox(project, name).cloned(),
+                nearest: self.nearest_inbox(project, name),
             });
         };
         let pending = inbox.pending().map(|item| item.seq).collect();
@@ -161,7 +161,7 @@ impl State {
             self.forget_locations();
             self.hidden.hide(project, seq);
         } else {
-            // Their own records say so, but in a log from before there were such.
+            // Each withdrawn question has its own record; this line is for logs from before such records existed.
             self.questions.withdraw_all(project);
         }
     }
@@ -178,7 +178,7 @@ impl State {
         }
     }
 
-    /// Notes what became of a notification that was just taken out of an inbox.
+    /// Notes the outcome of a notification that was just removed from an inbox.
     pub(super) fn settle(&mut self, id: Seq, how: How) {
         self.outcomes.note(id, how);
         self.forget_location(id);

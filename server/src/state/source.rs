@@ -1,4 +1,4 @@
-//! Sources: senders that never said what they do.
+//! Sources: senders that never reported a state.
 
 use std::collections::BTreeMap;
 
@@ -8,10 +8,10 @@ use serde::{Deserialize, Serialize};
 use super::State;
 use crate::record::Route;
 
-/// The most sources in one project; whoever was silent for longest is forgotten first.
+/// The most sources in one project; the one that was silent for longest is forgotten first.
 const MAX_SOURCES: usize = 1_000;
 
-/// When each source last said something, and what.
+/// The time and number of each source's last notification.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Sources(BTreeMap<ProjectName, BTreeMap<InboxName, (Timestamp, Seq)>>);
 
@@ -42,7 +42,7 @@ impl Sources {
 }
 
 impl State {
-    /// The senders of one project, or all, that are no sessions.
+    /// Returns the senders of one project, or of all, that are not sessions.
     pub fn sources(&self, project: Option<&ProjectName>) -> Vec<Source> {
         let of = |(other, _): &(&ProjectName, _)| project.is_none_or(|it| it == *other);
         let sources = self.sources.0.iter().filter(of);

@@ -1,4 +1,4 @@
-//! What the hub says by itself, in words.
+//! Texts of the hub's own notifications.
 
 use bytes::Bytes;
 use hub_protocol::{InboxName, Kind, Seq};
@@ -6,15 +6,15 @@ use serde::Deserialize;
 
 use super::session::Session;
 
-/// Characters of an agent's last message that are passed on.
+/// The most characters of an agent's message that are passed on.
 const EXCERPT: usize = 300;
 
-/// What a session is called: its short name, or else its id.
+/// Returns a session's name for people: its short name, or else its id.
 pub(super) fn name<'a>(id: &'a InboxName, session: Option<&'a Session>) -> &'a str {
-    session.and_then(Session::name).unwrap_or(id.as_str())
+    session.and_then(Session::shown_name).unwrap_or(id.as_str())
 }
 
-/// The beginning of a text, in one line.
+/// Returns the beginning of a text on one line.
 pub(super) fn excerpt(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     match line.char_indices().nth(EXCERPT) {
@@ -23,7 +23,7 @@ pub(super) fn excerpt(text: &str) -> String {
     }
 }
 
-/// `HEAD: TEXT`, or the head alone.
+/// Formats `HEAD: TEXT`, or the head alone if the text is empty.
 pub(super) fn with_excerpt(head: &str, text: &str) -> String {
     match excerpt(text) {
         text if text.is_empty() => head.into(),
@@ -31,7 +31,7 @@ pub(super) fn with_excerpt(head: &str, text: &str) -> String {
     }
 }
 
-/// A length of time that somebody asked for.
+/// Formats a duration in minutes or seconds.
 pub(super) fn duration(millis: i64) -> String {
     match millis / 1000 {
         seconds if seconds % 60 == 0 && seconds > 0 => format!("{} min", seconds / 60),
@@ -39,7 +39,7 @@ pub(super) fn duration(millis: i64) -> String {
     }
 }
 
-/// The text of a notification that is on its way.
+/// Returns the text of a draft's serialised notification.
 pub(super) fn msg_of(tail: &Bytes) -> Option<String> {
     #[derive(Deserialize)]
     struct Text {
@@ -49,12 +49,12 @@ pub(super) fn msg_of(tail: &Bytes) -> Option<String> {
     serde_json::from_slice(&json).ok().map(|Text { msg }| msg)
 }
 
-/// What a listener is told.
+/// Returns the text for a listener. `answer` is the question, if an answer can reach the asker.
 pub(super) fn stopped(
     id: &InboxName,
     session: Option<&Session>,
     kind: Kind,
-    cause: Seq,
+    answer: Option<Seq>,
     msg: Option<&str>,
 ) -> String {
     let name = name(id, session);
@@ -77,7 +77,10 @@ pub(super) fn stopped(
             } else {
                 ""
             };
-            format!("{asked}{stop} Answer: hubctl answer {cause} \"…\"")
+            match answer {
+                Some(id) => format!("{asked}{stop} Answer: hubctl answer {id} \"…\""),
+                None => format!("{asked}{stop} It is answered in its own terminal."),
+            }
         }
         Kind::Error => format!(
             "{} Look: hubctl look {name}",

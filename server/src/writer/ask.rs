@@ -1,4 +1,4 @@
-//! What is asked of the writer, and what it answers.
+//! Requests to the writer, and its answers.
 
 use hub_protocol::{InboxTouched, Seq};
 use tokio::sync::oneshot;
@@ -8,51 +8,53 @@ use crate::hub::Rejected;
 use crate::presence::{Batch, Outcome, Presence, WaitSpec};
 use crate::state::State;
 
-/// Looks at what is committed and at who is there.
+/// A query on the committed fold and the current presence.
 pub type Question = Box<dyn FnOnce(&State, &mut Presence) + Send>;
 
-/// What is asked of the writer.
+/// A request to the writer.
 pub enum Ask {
-    /// Change something.
+    /// Carry out a command.
     Command {
-        /// What.
+        /// The command.
         command: Command,
-        /// Where the answer goes.
+        /// Receives the outcome, once it is durable.
         reply: oneshot::Sender<Result<Done, Rejected>>,
     },
-    /// Wait for something.
+    /// Wait for notifications.
     Wait {
-        /// For what.
+        /// The conditions of the wait.
         spec: WaitSpec,
-        /// Where the answer goes.
+        /// Receives the outcome of the wait.
         reply: oneshot::Sender<Outcome>,
     },
-    /// Take what is there for a session, beside whoever waits for it.
+    /// Lease the notifications that are available for a session, without affecting the session's waiter.
     Take {
-        /// What is wanted.
+        /// The inboxes and the filter to take from.
         spec: WaitSpec,
-        /// Where the answer goes.
+        /// Receives the batch, or `None` if no notification is available.
         reply: oneshot::Sender<Option<Batch>>,
     },
-    /// Look at something.
+    /// Run a query.
     Query(Question),
-    /// Finish and end.
+    /// Finish the queued requests and end the thread.
     Stop,
 }
 
-/// What a command did.
+/// The result of a command.
 #[derive(Debug, Default)]
 pub struct Done {
-    /// Notifications it made, or made the first time.
+    /// The notifications that the command made, or that its first run made.
     pub ids: Vec<Seq>,
-    /// Whether it was done before.
+    /// Whether the request was carried out before under the same Idempotency-Key.
     pub repeated: bool,
-    /// Inboxes it put something into.
+    /// The inboxes that its notifications reached.
     pub inboxes: Vec<InboxTouched>,
-    /// Waiters whose condition it met.
+    /// The number of waiters whose condition it met.
     pub woken: u32,
-    /// Notifications that stopped being pending by it.
+    /// The notifications that stopped being pending.
     pub settled: Vec<Seq>,
-    /// What the sender may want to know.
+    /// A hint for the sender, such as why its notification wakes nobody.
     pub hint: Option<String>,
+    /// Keeps a hook's request held until it is dropped.
+    pub held: Option<oneshot::Receiver<()>>,
 }

@@ -1,13 +1,14 @@
-//! Who is woken by what, once it is durable.
+//! Wakes waiters for records that are durable.
 
 use hub_protocol::{Seq, SessionState};
 
 use super::Writer;
 use crate::clock::Now;
+use crate::presence::Hold;
 use crate::record::{How, Notified, Record, Settled, Target};
 
 impl Writer {
-    /// Wakes whom a durable record concerns; how many waiters that were.
+    /// Wakes the waiters that a durable record concerns; returns how many.
     pub(super) fn wake(&mut self, seq: Seq, record: &Record, now: Now) -> u32 {
         match record {
             Record::Notified(notified) => self.wake_for(seq, notified, now),
@@ -82,18 +83,49 @@ impl Writer {
         }
     }
 
-    /// A misaddressed message must be loud: nobody waits where it went, but somebody of that name waits elsewhere.
-    pub(super) fn hint(&self, record: &Record) -> Option<String> {
+    /// Returns a hint for the sender if a notification wakes nobody: it went to the sender's own inbox, the session is
+    /// over, a wake limit is reached, or the only waiter of that name waits in another project.
+    pub(super) fn hint(&self, seq: Seq, record: &Record, now: Now) -> Option<String> {
         let Record::Notified(Notified { route, .. }) = record else {
             return None;
         };
-        for Target { inbox, .. } in &route.targets {
-            if self.presence.holder(&route.project, inbox).is_some() {
+        // A waiter that was just woken has leased the notification and waits no more.
+        let is_taken = |inbox| self.presence.is_leased(&route.project, inbox, seq);
+        if let [Target { inbox, .. }] = route.targets.as_slice()
+            && let Some(session) = self.state.session(&route.project, inbox)
+            && !session.is_alive()
+            && !is_taken(inbox)
+        {
+            let name = self.state.shown_name(&route.project, inbox);
+            return Some(format!(
+                "session '{name}' is over: nobody reads its inbox unless it is resumed"
+            ));
+        }
+        for Target { inbox, wakes } in &route.targets {
+            if is_taken(inbox) {
                 continue;
+            }
+            let name = self.state.shown_name(&route.project, inbox);
+            if *inbox == route.from {
+                return Some(format!(
+                    "'{name}' wrote to its own inbox: it is stored there and wakes nobody"
+                ));
+            }
+            if self.presence.holder(&route.project, inbox).is_some() {
+                let place = (&route.project, inbox);
+                let hold = wakes.then(|| self.presence.hold_of(&self.state, place, seq, now));
+                match hold.flatten() {
+                    Some(Hold { until, limit }) => {
+                        return Some(format!(
+                            "a wake limit ({limit}) holds this back from '{name}' until {until}; it is stored and need not be sent again"
+                        ));
+                    }
+                    None => continue,
+                }
             }
             if let Some(project) = self.presence.waits_elsewhere(&route.project, inbox) {
                 return Some(format!(
-                    "nobody waits at '{inbox}' in project '{}', but somebody does in project '{project}': pass that project to reach them",
+                    "nobody waits at '{name}' in project '{}', but somebody does in project '{project}': pass that project to reach them",
                     route.project
                 ));
             }

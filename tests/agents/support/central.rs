@@ -1,13 +1,17 @@
-//! A hub that everything on a desk finds where it looks for one, with the hooks that a person installs.
+//! A hub with the installed hooks, found by every program of a desk at the default place.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Output};
 use std::time::Duration;
 
 use hub_harness::{Client, Hub, HubBuilder, encoded, until};
 use serde_json::{Value, json};
 
 use super::Desk;
+
+/// A limit that these tests never reach. All senders that are not sessions share one count, so the default would make
+/// some tests wait a minute.
+pub(crate) const NO_LIMIT: &str = "wake.per_sender_per_minute=1000";
 
 /// A hub, and the desk's project as a git repository that its sessions work in.
 pub(crate) struct Central<'a> {
@@ -18,12 +22,12 @@ pub(crate) struct Central<'a> {
 }
 
 impl<'a> Central<'a> {
-    /// A hub as it is by default.
+    /// Starts a hub with default settings.
     pub(crate) fn new(desk: &'a Desk) -> Self {
         Self::with(desk, Hub::builder())
     }
 
-    /// A hub as `builder` says.
+    /// Starts the hub that `builder` configures.
     pub(crate) fn with(desk: &'a Desk, builder: HubBuilder) -> Self {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
@@ -38,7 +42,7 @@ impl<'a> Central<'a> {
         central
     }
 
-    /// Installs Claude Code's hooks as a person does, and asks whether they are.
+    /// Installs Claude Code's hooks as a person does, and checks `hubctl hooks status`.
     pub(crate) fn install(&self, more: &[&str]) {
         self.hubctl(&[&["hooks", "install", "claude"], more].concat());
         let status = self.hubctl(&["hooks", "status", "claude"]);
@@ -49,7 +53,8 @@ impl<'a> Central<'a> {
         );
     }
 
-    /// Directories of worktrees of the project, each on a branch of its name; all of it is trusted.
+    /// Creates worktrees of the project, each on a branch of its name, trusts all of them, and returns their
+    /// directories.
     pub(crate) fn worktrees<const N: usize>(&self, names: [&str; N]) -> [PathBuf; N] {
         let dirs = names.map(|name| {
             let dir = self.desk.path(name);
@@ -64,36 +69,65 @@ impl<'a> Central<'a> {
         dirs
     }
 
-    /// Runs hubctl in the project's directory to its end; what it printed.
+    /// Runs hubctl in the project's directory; returns its stdout. Panics unless it exits 0.
     pub(crate) fn hubctl(&self, args: &[&str]) -> String {
         let hubctl = Path::new(env!("CARGO_BIN_EXE_hubctl"));
         self.desk.run(hubctl, args, &[])
     }
 
-    /// The project's name.
+    /// Runs hubctl as [`Central::hubctl`] does, with any exit code.
+    pub(crate) fn try_hubctl(&self, args: &[&str]) -> Output {
+        let hubctl = Path::new(env!("CARGO_BIN_EXE_hubctl"));
+        self.desk.output(&self.desk.project(), hubctl, args, &[])
+    }
+
+    /// Waits until the named session is in this state.
+    pub(crate) fn state(&self, name: &str, state: &str) {
+        until(&format!("session {name} is {state}"), || {
+            let session = self.find_session(name)?;
+            (session["state"] == state).then_some(())
+        });
+    }
+
+    /// Returns the open questions.
+    pub(crate) fn open_questions(&self) -> Vec<Value> {
+        let all = self.get("/questions");
+        all["questions"].as_array().expect("questions").clone()
+    }
+
+    /// Waits for the only open question, and returns it.
+    pub(crate) fn question(&self) -> Value {
+        until("a question is open", || {
+            let mut open = self.open_questions();
+            assert!(open.len() < 2, "{open:?}");
+            open.pop()
+        })
+    }
+
+    /// Returns the project's name.
     pub(crate) fn project(&self) -> String {
         self.desk.project().display().to_string()
     }
 
-    /// Publishes a notification in the project; its number.
+    /// Publishes a notification in the project; returns its id.
     pub(crate) fn post(&self, mut post: Value) -> u64 {
         post["project"] = json!(self.project());
         self.runtime.block_on(self.client().notify(post))
     }
 
-    /// Publishes a message to an inbox; its number.
+    /// Publishes a message to an inbox; returns its id.
     pub(crate) fn tell(&self, to: &str, from: &str, msg: &str) -> u64 {
         self.post(json!({"from": from, "to": to, "type": "message", "msg": msg}))
     }
 
-    /// What a GET in the project answers.
+    /// Returns the JSON of a GET in the project.
     pub(crate) fn get(&self, path: &str) -> Value {
         let path = format!("{path}?project={}", encoded(&self.project()));
         let answer = self.runtime.block_on(self.client().get(&path).send());
         answer.expect(200).json()
     }
 
-    /// Waits until the session of this name is known; what is known of it.
+    /// Waits until a session of this name is registered; returns the session.
     pub(crate) fn session(&self, name: &str) -> Value {
         until(&format!("session {name} is known"), || {
             self.find_session(name)
@@ -106,7 +140,7 @@ impl<'a> Central<'a> {
         all.iter().find(|it| it["name"] == name).cloned()
     }
 
-    /// Waits until somebody waits at an inbox in this way; the process.
+    /// Waits until an inbox has a waiter of this kind; returns the waiter's process id.
     pub(crate) fn waiter(&self, inbox: &str, way: &str) -> i32 {
         let inbox = match self.find_session(inbox) {
             Some(session) => session["id"].as_str().expect("an id").to_owned(),
@@ -120,6 +154,16 @@ impl<'a> Central<'a> {
         })
     }
 
+    /// Waits until the live session of this name waits at its own inbox; returns the session's id.
+    pub(crate) fn waiting_at(&self, name: &str) -> Value {
+        until(&format!("live session {name} waits"), || {
+            let session = self.find_session(name)?;
+            let id = session["id"].as_str()?;
+            let holder = self.holder(id)?;
+            (holder["way"] == "rewake" && session["state"] != "ended").then(|| id.into())
+        })
+    }
+
     fn holder(&self, inbox: &str) -> Option<Value> {
         let all = self.get("/inboxes");
         let all = all["inboxes"].as_array().expect("inboxes");
@@ -127,7 +171,7 @@ impl<'a> Central<'a> {
         found.get("waiter").cloned()
     }
 
-    /// Waits until something with this text is said; its number.
+    /// Waits for a notification with this text; returns its id.
     pub(crate) fn said(&self, text: &str) -> u64 {
         until(&format!("{text:?} is said"), || {
             self.find_said(text).first().copied()
@@ -144,7 +188,7 @@ impl<'a> Central<'a> {
             .collect()
     }
 
-    /// Waits until so many things with this text are said; their numbers, newest first.
+    /// Waits for `count` notifications with this text; returns their ids, newest first.
     pub(crate) fn all_said(&self, text: &str, count: usize) -> Vec<u64> {
         until(&format!("{text:?} is said {count} times"), || {
             let found = self.find_said(text);
@@ -152,7 +196,7 @@ impl<'a> Central<'a> {
         })
     }
 
-    /// Waits until the session of this name goes by another id as well.
+    /// Waits until the named session has an alias.
     pub(crate) fn alias(&self, name: &str) {
         until(&format!("session {name} has an alias"), || {
             let session = self.find_session(name)?;
@@ -161,7 +205,7 @@ impl<'a> Central<'a> {
         });
     }
 
-    /// What became of a notification so far, step by step.
+    /// Returns the trace of a notification: its deliveries, each with its steps.
     pub(crate) fn trace(&self, id: u64) -> Vec<Value> {
         let answer = self.runtime.block_on(
             self.client()
@@ -172,7 +216,7 @@ impl<'a> Central<'a> {
         trace["steps"].as_array().expect("steps").clone()
     }
 
-    /// Waits until one of its steps is in this state.
+    /// Waits until one of the notification's deliveries is in this state, and returns it.
     pub(crate) fn step(&self, id: u64, state: &str) -> Value {
         until(&format!("{id} is {state}"), || {
             let mut steps = self.trace(id);
@@ -211,7 +255,7 @@ pub(crate) fn signal(process: i32, name: &str) {
     assert!(kill.expect("kill starts").success());
 }
 
-/// The one in the middle.
+/// Returns the median.
 pub(crate) fn median(mut times: Vec<Duration>) -> Duration {
     times.sort();
     times[times.len() / 2]

@@ -1,4 +1,4 @@
-//! One Claude Code with a model of its own.
+//! A Claude Code process with its own scripted model.
 
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
@@ -8,7 +8,7 @@ use hub_harness::{Model, Pane, until, within};
 
 use super::{Desk, installed};
 
-/// A Claude Code before it starts.
+/// Builds a Claude Code.
 pub(crate) struct Builder<'a> {
     desk: &'a Desk,
     model: Model,
@@ -20,9 +20,9 @@ pub(crate) struct Builder<'a> {
 
 /// A Claude Code in a terminal.
 pub(crate) struct Claude {
-    /// What it asks.
+    /// The model that answers it.
     pub(crate) model: Model,
-    /// What it shows.
+    /// The terminal that it runs in.
     pub(crate) pane: Pane,
 }
 
@@ -38,25 +38,25 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// The tmux session's name, where there are several.
+    /// Sets the tmux session's name, for tests with several.
     pub(crate) fn named(mut self, name: &str) -> Self {
         self.name = name.into();
         self
     }
 
-    /// In another directory, which must be trusted.
+    /// Sets the working directory, which must be trusted.
     pub(crate) fn within(mut self, dir: impl Into<PathBuf>) -> Self {
         self.dir = dir.into();
         self
     }
 
-    /// With a further variable.
+    /// Adds an environment variable.
     pub(crate) fn env(mut self, name: &str, value: &str) -> Self {
         self.env.push((name.into(), value.into()));
         self
     }
 
-    /// With further arguments.
+    /// Adds arguments.
     pub(crate) fn args(mut self, args: &[&str]) -> Self {
         self.args.extend(args.iter().map(|&arg| arg.into()));
         self
@@ -79,7 +79,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Runs it for one prompt without a terminal; what it printed, and its model.
+    /// Runs it headless for one prompt; returns its output and its model.
     pub(crate) fn headless(self, prompt: &str) -> (Output, Model) {
         let output = Command::new(installed::claude())
             .args(["-p", prompt])
@@ -103,8 +103,8 @@ impl Claude {
         self.pane.press(&["Enter"]);
     }
 
-    /// Takes the first choice of a dialog that shows this text. A dialog ignores keys that come just when it appears, so
-    /// Enter is pressed again as long as it stands there.
+    /// Confirms the first choice of the dialog that shows this text. A dialog ignores keys in the moment when it
+    /// appears, so Enter is pressed until the dialog has disappeared.
     pub(crate) fn confirm(&self, dialog: &str) {
         self.pane
             .until("there is a dialog", |it| it.contains(dialog));
@@ -115,7 +115,7 @@ impl Claude {
         });
     }
 
-    /// Ends it, as a person would who lets its background tasks end too.
+    /// Sends `/exit`, and confirms that background tasks end too.
     pub(crate) fn exit(&self) {
         const DIALOG: &str = "Background work is running";
         self.say("/exit");
@@ -130,7 +130,7 @@ impl Claude {
 }
 
 impl Drop for Claude {
-    /// A test that fails shows what a person would have seen.
+    /// Prints the terminal's content when the test fails.
     fn drop(&mut self) {
         if std::thread::panicking() {
             eprintln!("the terminal:\n{}", self.pane.text().trim());

@@ -1,27 +1,27 @@
 //! A person's surroundings: a home directory, a project, terminals.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 
 use hub_harness::{Marker, Model, Tmux, until};
 use serde_json::{Value, json};
 
 use super::{Builder, Hooks};
 
-/// The end of a key that no vendor gave out; the agent is told that the person has approved it.
+/// The end of an API key that no vendor issued. The agent's settings list it as approved by the person.
 const KEY: &str = "sk-ant-api03-test-0123456789abcdefghi";
 
-/// A temporary directory with a home, a project that is trusted, and a tmux server. When it is dropped, whatever was
-/// started in it is killed.
+/// A temporary directory with a home, a trusted project and a tmux server. Dropping it kills every process that was
+/// started in it.
 pub(crate) struct Desk {
-    // The order is that of the end: terminals, then what is left, then the files.
+    // Fields are dropped in this order: terminals, other processes, files.
     tmux: Tmux,
     marker: Marker,
     dir: tempfile::TempDir,
 }
 
 impl Desk {
-    /// One with an empty project.
+    /// Creates a desk with an empty project.
     pub(crate) fn new() -> Self {
         let dir = tempfile::tempdir().expect("a temporary directory");
         let marker = Marker::new(dir.path());
@@ -37,33 +37,33 @@ impl Desk {
         desk
     }
 
-    /// A path in the temporary directory.
+    /// Returns a path in the temporary directory.
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         let dir = self.dir.path().canonicalize().expect("a real path");
         dir.join(name)
     }
 
-    /// The project's directory.
+    /// Returns the project's directory.
     pub(crate) fn project(&self) -> PathBuf {
         self.path("project")
     }
 
-    /// The home directory.
+    /// Returns the home directory.
     pub(crate) fn home(&self) -> PathBuf {
         self.path("home")
     }
 
-    /// The terminals.
+    /// Returns the tmux server.
     pub(crate) fn tmux(&self) -> &Tmux {
         &self.tmux
     }
 
-    /// What everything that is started here carries.
+    /// Returns the marker in the environment of every process of this desk.
     pub(crate) fn marker(&self) -> &Marker {
         &self.marker
     }
 
-    /// Waits until nothing of what was started here is left but the terminals.
+    /// Waits until tmux is the only process of this desk.
     pub(crate) fn until_only_tmux(&self) {
         until("only tmux is left", || {
             let left = self.marker.processes();
@@ -73,13 +73,13 @@ impl Desk {
         });
     }
 
-    /// The environment of a program that is started without tmux.
+    /// Returns the environment of a program that is started without tmux.
     pub(crate) fn env(&self) -> Vec<(String, String)> {
         surroundings(self.dir.path(), &self.marker)
     }
 
-    /// Makes Claude Code go to work in these directories (and only these) without a question. To be called before it
-    /// starts, since it writes this file too.
+    /// Makes Claude Code trust these directories, and no others, without a question. Call it before Claude Code starts,
+    /// because Claude Code writes this file too.
     pub(crate) fn trust(&self, dirs: &[&Path]) {
         let trusted = json!({"hasTrustDialogAccepted": true});
         let dirs = dirs.iter().map(|dir| dir.display().to_string());
@@ -102,7 +102,7 @@ impl Desk {
         std::fs::write(dir.join("settings.json"), settings.to_string()).expect("settings");
     }
 
-    /// Hooks for these events, which only record.
+    /// Creates recording hooks for these events, and installs them for Claude Code.
     pub(crate) fn hooks(&self, events: &[&str]) -> Hooks {
         Hooks::install(self, events)
     }
@@ -115,28 +115,39 @@ impl Desk {
         std::fs::write(path, text).expect("a file");
     }
 
-    /// Runs a program in the project's directory to its end; what it printed.
+    /// Runs a program in the project's directory; returns its stdout. Panics unless it exits 0.
     pub(crate) fn run(&self, program: &Path, args: &[&str], env: &[(&str, &str)]) -> String {
-        let output = Command::new(program)
+        let output = self.output(&self.project(), program, args, env);
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+
+    /// Runs a program in a directory, with any exit code.
+    pub(crate) fn output(
+        &self,
+        dir: &Path,
+        program: &Path,
+        args: &[&str],
+        env: &[(&str, &str)],
+    ) -> Output {
+        Command::new(program)
             .args(args)
-            .current_dir(self.project())
+            .current_dir(dir)
             .env_clear()
             .envs(self.env())
             .envs(env.iter().copied())
             .stdin(Stdio::null())
             .output()
-            .expect("it starts");
-        assert!(output.status.success(), "{output:?}");
-        String::from_utf8_lossy(&output.stdout).into_owned()
+            .expect("it starts")
     }
 
-    /// A Claude Code before it starts.
+    /// Returns a builder for a Claude Code with this model.
     pub(crate) fn claude(&self, model: Model) -> Builder<'_> {
         Builder::new(self, model)
     }
 }
 
-/// Nothing of the machine but its programs.
+/// Returns an environment that takes only `PATH` from the machine.
 fn surroundings(dir: &Path, marker: &Marker) -> Vec<(String, String)> {
     let (mark, value) = marker.env();
     let hubctl = Path::new(env!("CARGO_BIN_EXE_hubctl"));

@@ -1,6 +1,6 @@
-//! Payloads as they were recorded: `tests/fixtures/hooks/AGENT/NAME.json`.
+//! Recorded payloads: `tests/fixtures/hooks/AGENT/NAME.json`.
 //!
-//! `HUB_TEST_RECORD=1` writes them anew; otherwise what an agent sends is held against them.
+//! `HUB_TEST_RECORD=1` records them again; otherwise an agent's payloads are compared with them.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -9,7 +9,8 @@ use serde_json::Value;
 
 use super::Desk;
 
-/// Keys whose value differs from run to run, and what stands for it. Elsewhere the same text is replaced too.
+/// Keys whose value differs from run to run, each with its placeholder. The same value under other keys is replaced
+/// too.
 const NEUTRAL: [(&str, &str); 8] = [
     ("session_id", "11111111-1111-4111-8111-111111111111"),
     ("prompt_id", "22222222-2222-4222-8222-222222222222"),
@@ -21,7 +22,7 @@ const NEUTRAL: [(&str, &str); 8] = [
     ("agentId", "a0000000000000000"),
 ];
 
-/// Panics if a payload differs from the recorded one in its keys, its types, or in one of the words that the hub reads.
+/// Panics if a payload differs from the recorded one in its keys, its types, or a value that the hub reads.
 pub(crate) fn assert_as_recorded(desk: &Desk, agent: &str, name: &str, payload: &Value) {
     let path = path(agent, name);
     let neutral = neutral(desk, payload);
@@ -45,7 +46,7 @@ fn path(agent: &str, name: &str) -> PathBuf {
     root.join(format!("../tests/fixtures/hooks/{agent}/{name}.json"))
 }
 
-/// Without paths and ids of this run.
+/// Returns the payload with the paths and ids of this run replaced.
 fn neutral(desk: &Desk, payload: &Value) -> Value {
     let mut text = payload.to_string();
     let found = NEUTRAL
@@ -54,7 +55,7 @@ fn neutral(desk: &Desk, payload: &Value) -> Value {
     for (id, stand_in) in found {
         text = text.replace(&id, stand_in);
     }
-    // Claude Code names directories after paths, with dashes.
+    // Claude Code names directories after paths, with dashes for slashes.
     for (name, neutral) in [
         ("home", "/home/user"),
         ("project", "/src/project"),
@@ -68,7 +69,7 @@ fn neutral(desk: &Desk, payload: &Value) -> Value {
     serde_json::from_str(&text).expect("JSON")
 }
 
-/// The first string under this key, wherever it is.
+/// Returns the first string under this key, at any depth.
 fn find(value: &Value, key: &str) -> Option<String> {
     match value {
         Value::Object(map) => match map.get(key) {
@@ -80,7 +81,7 @@ fn find(value: &Value, key: &str) -> Option<String> {
     }
 }
 
-/// Each place and its type; the value too where it is one of the words that the hub reads.
+/// Returns the type of each path in the payload, and the value of those that the hub reads.
 fn shape(payload: &Value) -> BTreeMap<String, String> {
     let mut places = BTreeMap::new();
     walk("", payload, &mut places);

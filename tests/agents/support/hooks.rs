@@ -1,4 +1,4 @@
-//! Hooks that only record what they are given.
+//! Hooks that only record their payloads.
 
 use std::path::PathBuf;
 
@@ -7,21 +7,22 @@ use serde_json::{Map, Value, json};
 
 use super::Desk;
 
-/// Each payload becomes a file of its own, whole or not at all; its name begins with the time in ns.
+/// Renames each payload into a file of its own, so that no reader sees a partial one. The file's name begins with the
+/// time in ns.
 const SCRIPT: &str = r#"#!/bin/sh
 cat >"$1/part.$$" && mv "$1/part.$$" "$1/$(date +%s%N)-$$.json"
 "#;
 
-/// What recording hooks have been given.
+/// The payloads of recording hooks.
 pub(crate) struct Hooks {
     dir: PathBuf,
-    /// Event → its hooks.
+    /// Hook settings by event.
     pub(crate) events: Map<String, Value>,
 }
 
 impl Hooks {
-    /// A recording hook for each of these events, installed nowhere yet. Agents count timeouts in different units: this
-    /// one is in the agent's.
+    /// Creates a recording hook for each event and installs none. `timeout` is in the agent's unit, which differs
+    /// between agents.
     pub(crate) fn new(desk: &Desk, events: &[&str], timeout: u32) -> Self {
         let dir = desk.path("hooks");
         std::fs::create_dir(&dir).expect("a directory");
@@ -35,19 +36,19 @@ impl Hooks {
         Self { dir, events }
     }
 
-    /// Puts a recording hook on each of these events into the project's settings for Claude Code.
+    /// Writes a recording hook for each event into the project's settings for Claude Code.
     pub(super) fn install(desk: &Desk, events: &[&str]) -> Self {
         let hooks = Self::new(desk, events, 30);
         desk.settings(&hooks.settings());
         hooks
     }
 
-    /// The settings with these hooks, to be extended and written again.
+    /// Returns the settings with these hooks, for tests that extend and write them again.
     pub(crate) fn settings(&self) -> Value {
         json!({"hooks": self.events, "permissions": {"allow": ["Bash(echo:*)"]}})
     }
 
-    /// The same with one more hook on an event.
+    /// Returns the settings with one more hook on an event.
     pub(crate) fn settings_with(&self, event: &str, hook: &Value) -> Value {
         let mut settings = self.settings();
         let groups = settings["hooks"]
@@ -60,7 +61,7 @@ impl Hooks {
         settings
     }
 
-    /// Every payload so far, oldest first.
+    /// Returns all payloads so far, oldest first.
     pub(crate) fn all(&self) -> Vec<Value> {
         let files = std::fs::read_dir(&self.dir).expect("a directory").flatten();
         let mut files: Vec<PathBuf> = files.map(|file| file.path()).collect();
@@ -73,7 +74,7 @@ impl Hooks {
         parsed.collect()
     }
 
-    /// The payloads of one event.
+    /// Returns the payloads of one event.
     pub(crate) fn of(&self, event: &str) -> Vec<Value> {
         let mut all = self.all();
         all.retain(|payload| payload["hook_event_name"] == event);

@@ -1,15 +1,15 @@
-//! Where the agents' programs are.
+//! Paths of the agents' programs.
 
 use std::path::{Path, PathBuf};
 
-/// The directory into which `tests/run` installs.
+/// Returns the directory into which `tests/run` installs.
 pub(crate) fn dir() -> PathBuf {
     let hubctl = Path::new(env!("CARGO_BIN_EXE_hubctl"));
     let target = hubctl.ancestors().nth(2).expect("a target directory");
     target.join("agents")
 }
 
-/// Claude Code's binary.
+/// Returns the path of Claude Code's binary.
 pub(crate) fn claude() -> PathBuf {
     if let Some(named) = std::env::var_os("HUB_TEST_CLAUDE") {
         return named.into();
@@ -27,7 +27,7 @@ pub(crate) fn claude() -> PathBuf {
     })
 }
 
-/// Codex CLI and Gemini CLI, as npm links them: `codex`, `gemini`.
+/// Returns npm's link to Codex CLI (`codex`) or Gemini CLI (`gemini`).
 pub(crate) fn linked(name: &str) -> PathBuf {
     let path = dir().join("node_modules/.bin").join(name);
     assert!(

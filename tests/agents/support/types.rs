@@ -1,4 +1,4 @@
-//! The vendor's own types, as a judge of hook payloads and of replies to them.
+//! Checks hook payloads and replies against the vendor's own types.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -8,24 +8,24 @@ use serde_json::{Value, json};
 
 use super::installed;
 
-/// Panics unless `reply` is what Claude Code's types allow as the answer of a hook on `event`.
+/// Panics unless Claude Code's types allow `reply` as the answer of a hook on `event`.
 pub(crate) fn assert_valid_reply(event: &str, reply: &Value) {
     check(&json!([{"type": "SyncHookJSONOutput", "event": event, "value": reply}]))
         .unwrap_or_else(|wrong| panic!("not a reply to {event}: {wrong}"));
 }
 
-/// [`assert_valid_reply`] for many at once, each with its event.
+/// [`assert_valid_reply`] for many replies at once, each with its event.
 pub(crate) fn assert_valid_replies(replies: &[(String, Value)]) {
     let case = |(event, reply): &(String, Value)| json!({"type": "SyncHookJSONOutput", "event": event, "value": reply});
     check(&replies.iter().map(case).collect()).unwrap_or_else(|wrong| panic!("{wrong}"));
 }
 
-/// Whether [`assert_valid_reply`] would pass.
+/// Returns whether [`assert_valid_reply`] would pass.
 pub(crate) fn is_valid_reply(event: &str, reply: &Value) -> bool {
     check(&json!([{"type": "SyncHookJSONOutput", "event": event, "value": reply}])).is_ok()
 }
 
-/// Panics unless each payload is what Claude Code's types say that a hook is given.
+/// Panics unless each payload has the hook input type of Claude Code.
 pub(crate) fn assert_valid_inputs(payloads: &[Value]) {
     let case = |value: &Value| json!({"type": "HookInput", "event": null, "value": value});
     check(&payloads.iter().map(case).collect())

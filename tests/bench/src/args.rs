@@ -20,6 +20,9 @@ Only some rows, or a quick look:
 How much of a difference is noise (REF against itself):
   cargo run --release -p hub-bench -- --subject axum --only publish
 
+Against another build of the hub:
+  cargo run --release -p hub-bench -- --reference before --before ../older/target/release/hubd
+
 B is a minimal TCP relay that appends and fdatasyncs each line by itself. REF is a minimal axum server on sled with one
 writer thread. Ratios are medians of alternating slices in one run, with the lowest and highest beside them; absolute
 figures mean little, and on a busy machine so do ratios of time: there compare processor time.";
@@ -46,6 +49,9 @@ pub(crate) struct Args {
     /// Which server is REF.
     #[arg(long, default_value = "axum", value_name = "SERVER")]
     pub(crate) reference: Kind,
+    /// The hubd of another build, for `--reference before`.
+    #[arg(long, value_name = "PATH")]
+    pub(crate) before: Option<PathBuf>,
     /// Slices of each side [default: 5, quick: 3].
     #[arg(long)]
     pub(crate) slices: Option<usize>,

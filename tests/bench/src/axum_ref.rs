@@ -1,6 +1,6 @@
-//! REF, a minimal server on the hub's stack: axum, one writer thread, sled with one insert a record, and one broadcast.
-//! It parses what is posted; it has no guard, no inboxes and no leases. In memory it stands in for servers that keep
-//! nothing.
+//! REF, a minimal server on the hub's stack: axum, one writer thread, sled with one insert a record, and one broadcast
+//! channel. It parses requests; it has no guard, no inboxes and no leases. Its memory mode stands for servers that
+//! store nothing.
 
 mod store;
 mod stream;
@@ -25,25 +25,25 @@ use tokio::sync::{broadcast, mpsc, oneshot};
 
 use store::{Append, Store};
 
-/// How the reference is set up.
+/// Settings of the reference server.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Options {
-    /// Tokio workers.
+    /// Number of tokio workers.
     pub(crate) workers: usize,
-    /// Whether nothing is stored.
+    /// Whether to skip the store.
     pub(crate) memory: bool,
 }
 
-/// A notification as it is stored and shown.
+/// A notification as stored and as shown to readers.
 #[derive(Debug, Clone)]
 struct Stored {
     id: u64,
     json: Bytes,
-    /// Its event, made once for all readers.
+    /// The server-sent event, serialised once for all readers.
     frame: Bytes,
 }
 
-/// What is posted.
+/// The body of a POST.
 #[derive(Debug, Deserialize)]
 struct Draft {
     from: String,
@@ -178,7 +178,7 @@ fn reply(found: &[(u64, Bytes)]) -> Response {
     ([(header::CONTENT_TYPE, "application/json")], text).into_response()
 }
 
-/// Names the one inbox there is, with a waiter if anybody waits.
+/// Lists the only inbox, with a waiter if there is a subscriber.
 async fn inboxes(State(reference): State<Reference>) -> Json<serde_json::Value> {
     let waiter = (reference.waiting.load(Ordering::Relaxed) > 0).then_some("someone");
     Json(serde_json::json!({ "inboxes": [{ "name": "*", "waiter": waiter }] }))

@@ -1,4 +1,4 @@
-//! What every row needs: what is measured, against what, for how long, and where.
+//! Parameters of all rows: servers, slices and directories.
 
 use anyhow::Result;
 
@@ -9,17 +9,17 @@ use crate::target::{Kind, Place, Server};
 /// One run.
 #[derive(Debug)]
 pub(crate) struct Bench {
-    /// Where servers and binaries are.
+    /// Directories of the servers' state and of the binaries.
     pub(crate) place: Place,
-    /// What is measured: the hub, unless the bench measures its own noise.
+    /// The measured server: the hub, unless the bench measures its own noise.
     pub(crate) subject: Kind,
-    /// What REF is.
+    /// The server that stands as REF.
     pub(crate) reference: Kind,
-    /// The slices.
+    /// Number and length of the slices.
     pub(crate) plan: Plan,
-    /// Whether it should be over soon.
+    /// Whether this is a quick, rougher run.
     pub(crate) quick: bool,
-    /// Where it says how far it is.
+    /// Reports the progress on stderr.
     pub(crate) progress: Progress,
 }
 

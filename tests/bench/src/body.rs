@@ -1,4 +1,4 @@
-//! What is posted: one JSON notification of about 200 bytes with a number in it, by which a reader knows it again.
+//! The posted body: a JSON notification of about 200 bytes with a number by which readers recognise it.
 
 use memchr::memmem;
 
@@ -9,7 +9,7 @@ pub(crate) fn body(inbox: &str, number: u64) -> String {
     )
 }
 
-/// The number in an event's data or a batch; `None` for what is no notification of ours.
+/// Returns the number in an event's data or a batch; `None` for a notification that the bench did not post.
 pub(crate) fn number(data: &[u8]) -> Option<u64> {
     const BEFORE: &[u8] = br#""msg":""#;
     let at = memmem::find(data, BEFORE)? + BEFORE.len();

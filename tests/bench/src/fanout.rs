@@ -10,18 +10,18 @@ use crate::slices::{Measure, alternate, median, micros};
 use crate::table::{Bound, Row, Side};
 use crate::target::{Kind, Server};
 
-/// Readers, and at most how many times the relay's time.
+/// Number of readers, and the upper bound of the ratio to the relay.
 const LEVELS: [(usize, f64); 3] = [(100, 1.7), (1000, 1.0), (5000, 1.1)];
 
-/// How long late events are waited for at the end.
+/// How long to wait for late events at the end.
 const AFTER: Duration = Duration::from_millis(300);
 
 /// One slice.
 #[derive(Debug, Clone, Copy)]
 struct Slice {
-    /// Until the last reader had it, p50 in µs.
+    /// Median time until the last reader had the event, in µs.
     last: f64,
-    /// Events that a reader never got or got twice.
+    /// Events that a reader missed or received twice.
     wrong: usize,
 }
 

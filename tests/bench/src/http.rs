@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail, ensure};
 use memchr::memmem;
 
-/// No answer takes longer than this, unless the server hangs.
+/// Timeout of a response; only a server that hangs exceeds it.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The first line and the place of the body in a message that is complete.
@@ -21,7 +21,7 @@ pub(crate) struct Message<'a> {
     pub(crate) length: usize,
 }
 
-/// A body in one piece.
+/// A response whose body is complete.
 #[derive(Debug)]
 pub(crate) struct Answer {
     /// The status code.
@@ -30,7 +30,7 @@ pub(crate) struct Answer {
     pub(crate) body: Vec<u8>,
 }
 
-/// A blocking connection that is kept alive.
+/// A blocking keep-alive connection.
 #[derive(Debug)]
 pub(crate) struct Connection {
     stream: TcpStream,
@@ -81,7 +81,7 @@ impl Connection {
         })
     }
 
-    /// The bare socket, before anything was received.
+    /// Returns the bare socket; call it before any response was received.
     pub(crate) fn into_stream(self) -> TcpStream {
         self.stream
     }
@@ -91,7 +91,7 @@ impl Connection {
         self.stream.write_all(request).context("send")
     }
 
-    /// Receives a whole answer.
+    /// Receives a whole response.
     pub(crate) fn receive(&mut self) -> Result<Answer> {
         loop {
             if let Some(message) = message(&self.received)? {
@@ -107,13 +107,13 @@ impl Connection {
         }
     }
 
-    /// Sends a request and receives its answer, which must be a success.
+    /// Sends a request and receives its response; an error unless the status is 2xx.
     pub(crate) fn exchange(&mut self, request: &[u8]) -> Result<Vec<u8>> {
         self.send(request)?;
         self.expect_success()
     }
 
-    /// Receives an answer, which must be a success.
+    /// Receives a response; an error unless the status is 2xx.
     pub(crate) fn expect_success(&mut self) -> Result<Vec<u8>> {
         let answer = self.receive()?;
         if !(200..300).contains(&answer.status) {

@@ -10,8 +10,8 @@ use mio::{Events, Interest, Poll, Token};
 use crate::http::{self, PATIENCE};
 use crate::target::Server;
 
-/// Posts the same valid request to `inbox` over `count` connections for `time`; how many were answered with 2xx in it,
-/// a second. The connections are new: the hub closes those that rest while others are measured.
+/// Posts the same valid request to `inbox` over `count` connections for `time`; returns the 2xx responses per second.
+/// The connections are new, because the hub closes those that are idle while others are measured.
 pub(crate) fn publish(server: &Server, count: usize, inbox: &str, time: Duration) -> Result<f64> {
     Load::open(server, count, inbox)?.run(time)
 }

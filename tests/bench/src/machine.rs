@@ -1,4 +1,4 @@
-//! What the figures were taken on, in one line.
+//! The machine on which the figures were measured, in one line.
 
 use std::fs::File;
 use std::io::Write;
@@ -28,7 +28,7 @@ pub(crate) fn describe(dir: &Path) -> Result<String> {
     ))
 }
 
-/// What else runs, where the system tells: on a busy machine ratios are rough.
+/// Describes the load average, which makes ratios rough; returns an empty text where the system reports none.
 fn load() -> String {
     let loads = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
     match loads.split(' ').next().filter(|load| !load.is_empty()) {
@@ -37,7 +37,7 @@ fn load() -> String {
     }
 }
 
-/// The type of the file system that holds `dir`, where the system tells.
+/// Returns the type of the file system that holds `dir`, or `unknown file system`.
 fn file_system(dir: &Path) -> String {
     let dir = dir.canonicalize().unwrap_or_else(|_| dir.to_owned());
     let mounts = std::fs::read_to_string("/proc/mounts").unwrap_or_default();

@@ -82,7 +82,7 @@ fn measure(args: &Args) -> Result<()> {
         .prefix("hub-bench-")
         .tempdir_in(dir)?;
     let bench = Bench {
-        place: Place::new(dir.path())?,
+        place: Place::new(dir.path(), args.before.clone())?,
         subject: args.subject,
         reference: args.reference,
         plan: args.plan(),
@@ -101,7 +101,7 @@ fn measure(args: &Args) -> Result<()> {
     for (part, measure) in PARTS.iter().filter(|(part, _)| args.wants(*part)) {
         match measure(&bench) {
             Ok(more) => rows.extend(more),
-            // What was measured until here took minutes: it is shown first.
+            // The other parts take minutes, so their results are printed before this error.
             Err(error) => failed = failed.or(Some(error.context(format!("{part:?}")))),
         }
     }

@@ -1,4 +1,4 @@
-//! Row: what a reader costs that waits and gets nothing.
+//! Row: memory of an idle reader.
 
 use std::time::Duration;
 
@@ -13,13 +13,13 @@ use crate::target::Kind;
 /// nchan's KiB a reader, as measured once on another machine; a peer that this bench does not start.
 const NCHAN: f64 = 9.8;
 
-/// Readers before the first look, so that nothing but readers is added between the two.
+/// Readers before the first sample, so that the two samples differ by readers only.
 const FIRST: usize = 500;
 
-/// How long memory settles.
+/// Pause before each sample, so that memory settles.
 const SETTLE: Duration = Duration::from_millis(500);
 
-/// Resident memory a reader.
+/// Measures resident memory per reader.
 pub(crate) fn rows(bench: &Bench) -> Result<Vec<Row>> {
     let count = if bench.quick { 2000 } else { 5000 };
     let hub = each(bench, bench.subject, count)?;

@@ -9,13 +9,13 @@ use crate::slices::{alternate, micros};
 use crate::table::{Bound, Row, Side};
 use crate::wake;
 
-/// What is stored.
+/// Number of stored notifications.
 const STORED: u64 = 1_000_000;
 
-/// How long a start may take, in ms.
+/// The longest allowed start, in ms.
 const RESTART: f64 = 250.0;
 
-/// Holds a full hub against an empty one.
+/// Compares a hub with a million notifications to an empty one.
 pub(crate) fn rows(bench: &Bench) -> Result<Vec<Row>> {
     bench.progress.say("million: storing, this takes a while");
     let (mut full, empty) = (bench.start(bench.subject)?, bench.start(bench.subject)?);

@@ -24,12 +24,12 @@ enum Way {
     Tcp,
 }
 
-/// The programs that are started, and the hub they talk to.
+/// The client programs, and the hub that they connect to.
 struct Programs {
     hub: Server,
     hubctl: PathBuf,
     curl: PathBuf,
-    /// A directory as agents work in: a git repository.
+    /// A working directory like an agent's: a git repository.
     cwd: PathBuf,
 }
 
@@ -79,7 +79,7 @@ impl Programs {
         })
     }
 
-    /// hubctl with nobody's own configuration.
+    /// Returns a call of hubctl without the person's configuration.
     fn hubctl(&self, way: Way) -> Command {
         let mut command = self.bare(&self.hubctl);
         command.env("HUB_STATE_DIR", self.hub.state());
@@ -90,7 +90,7 @@ impl Programs {
         command
     }
 
-    /// curl with the socket or the token.
+    /// Returns a call of curl with the socket or the token.
     fn curl(&self, way: Way) -> Command {
         let mut command = self.bare(&self.curl);
         command.args(["-sS", "--fail"]);

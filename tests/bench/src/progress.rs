@@ -1,21 +1,21 @@
-//! What is being measured, on stderr: one line that is rewritten on a terminal, a line a measurement elsewhere.
+//! The progress, on stderr: one line that is rewritten on a terminal, otherwise a line per measurement.
 
 use std::io::{IsTerminal, Write};
 
-/// Says how far it is.
+/// Reports the progress.
 #[derive(Debug)]
 pub(crate) struct Progress {
     rewrites: bool,
 }
 
 impl Progress {
-    /// Finds out where stderr goes.
+    /// Checks whether stderr is a terminal.
     pub(crate) fn new() -> Self {
         let rewrites = std::io::stderr().is_terminal();
         Self { rewrites }
     }
 
-    /// A new part begins.
+    /// Reports that a new part begins.
     pub(crate) fn say(&self, what: &str) {
         if self.rewrites {
             eprint!("\r\x1b[K{what}");
@@ -25,14 +25,14 @@ impl Progress {
         }
     }
 
-    /// One step of a part.
+    /// Reports one step of a part.
     pub(crate) fn step(&self, what: &str, step: usize, of: usize) {
         if self.rewrites || step == 1 {
             self.say(&format!("{what}: slice {step} of {of}"));
         }
     }
 
-    /// Leaves a clean line.
+    /// Clears the line.
     pub(crate) fn done(&self) {
         if self.rewrites {
             eprint!("\r\x1b[K");

@@ -1,4 +1,4 @@
-//! Row: how many notifications a second are stored durably, by so many publishers at once.
+//! Row: notifications stored durably per second, by the number of parallel publishers.
 
 use anyhow::Result;
 
@@ -18,7 +18,7 @@ const LEVELS: [(usize, f64, Option<f64>); 3] =
 pub(crate) struct Slice {
     /// Notifications a second.
     pub(crate) rate: f64,
-    /// The server's processor time for each in µs; no number where the system does not tell.
+    /// The server's processor time per notification in µs; NaN where the system does not report it.
     pub(crate) cpu: f64,
 }
 
@@ -49,7 +49,7 @@ pub(crate) fn rows(bench: &Bench) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// Publishes, and looks at what the server spends on it.
+/// Publishes, and measures the server's processor time.
 pub(crate) fn publishing(server: &Server, count: usize) -> Measure<'_, Slice> {
     Box::new(move |time| {
         let before = system::processor_time(server.pid());

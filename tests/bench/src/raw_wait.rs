@@ -1,5 +1,5 @@
-//! The least that a waiting process can do: connect, ask, print the answer, end. Dispatched before anything else is set
-//! up, as `hub-bench raw-wait SOCKET|ADDRESS REQUEST-FILE`.
+//! The least that a waiting process can do: connect, send the request, print the response, exit. It runs before any
+//! other set-up, as `hub-bench raw-wait SOCKET|ADDRESS REQUEST-FILE`.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -9,7 +9,7 @@ use anyhow::{Context, Result, ensure};
 
 use crate::http;
 
-/// Waits if the command line asks for it; whether it did.
+/// Waits if the command line says `raw-wait`; returns whether it did.
 pub(crate) fn run() -> Result<bool> {
     let mut args = std::env::args().skip(1);
     if args.next().as_deref() != Some("raw-wait") {

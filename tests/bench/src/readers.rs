@@ -12,16 +12,16 @@ use crate::http::PATIENCE;
 use crate::sse::Decoder;
 use crate::target::Server;
 
-/// How many connect at once, so that no listen queue overflows.
+/// Connections opened at a time, so that no listen queue overflows.
 const AT_ONCE: usize = 64;
 
-/// Readers of everything that is posted from now on.
+/// Readers of every notification posted from now on.
 #[derive(Debug)]
 pub(crate) struct Readers {
     poll: Poll,
     events: Events,
     all: Vec<Reader>,
-    /// Events that a reader had already, or that nobody posted.
+    /// Events that a reader had already received, or that the bench did not post.
     duplicated: usize,
 }
 
@@ -62,7 +62,7 @@ impl Readers {
         Ok(())
     }
 
-    /// Waits until every reader has notification `number`; those that never got it.
+    /// Waits until every reader has notification `number`; returns how many never got it.
     pub(crate) fn until_all_have(&mut self, number: u64) -> Result<usize> {
         let mut missing = self.all.len();
         let start = Instant::now();
@@ -72,7 +72,7 @@ impl Readers {
         Ok(missing)
     }
 
-    /// Events too many since the last call, after listening for `time`.
+    /// Returns the surplus events since the last call, after reading for another `time`.
     pub(crate) fn take_duplicated(&mut self, time: Duration) -> Result<usize> {
         let start = Instant::now();
         while start.elapsed() < time {
@@ -99,7 +99,7 @@ impl Readers {
         Ok(())
     }
 
-    /// Reads what is there, or comes within `time`; how many readers got `number` by it.
+    /// Reads events for up to `time`; returns how many readers got `number` meanwhile.
     fn receive(&mut self, number: u64, time: Duration) -> Result<usize> {
         self.poll.poll(&mut self.events, Some(time))?;
         let mut reached = 0;
@@ -131,7 +131,7 @@ impl Reader {
                 Err(error) => return Err(error.into()),
             };
             self.decoder.feed(&buffer[..count])?;
-            // What comes after a read that did not fill the buffer is announced by an event of its own.
+            // If a read did not fill the buffer, later bytes raise an event of their own.
             if count < buffer.len() {
                 return Ok(());
             }

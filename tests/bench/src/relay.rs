@@ -1,5 +1,5 @@
-//! B, the least that a durable relay can do: one thread that appends each line to a file, makes it durable by itself,
-//! answers, and writes it to every subscriber. It reads the same requests as the hub, and checks nothing in them.
+//! B, the least that a durable relay can do: one thread that appends each line to a file, syncs each one alone,
+//! answers, and writes it to every subscriber. It reads the same requests as the hub, and validates nothing in them.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -95,7 +95,7 @@ impl Relay {
         self.lines += 1;
         let answer = format!(r#"{{"id":{}}}"#, self.lines);
         let length = answer.len();
-        // A publisher that went away is noticed at its next read.
+        // If the publisher has disconnected, its next read reports it.
         let _ = publisher.write_all(
             format!("HTTP/1.1 201 Created\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\r\n{answer}")
                 .as_bytes(),
@@ -123,7 +123,7 @@ impl Connection {
         }
     }
 
-    /// Reads what is there; false when the other side closed.
+    /// Reads the available bytes; returns false when the peer has closed.
     fn fill(&mut self) -> bool {
         let mut buffer = [0; 16 * 1024];
         loop {

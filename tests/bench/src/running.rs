@@ -1,4 +1,4 @@
-//! The servers that run now: an interrupted bench ends them, and takes its directory with it.
+//! The running servers, so that an interrupted bench ends them and removes its directory.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -7,25 +7,25 @@ use anyhow::Result;
 use rustix::process::{Pid, Signal, kill_process};
 use tokio::signal::unix::{SignalKind, signal};
 
-/// What a shell expects of a process that was interrupted.
+/// Exit code that shells expect after SIGINT.
 const INTERRUPTED: i32 = 130;
 
-/// Process ids of servers, shared by everybody who starts some.
+/// Process ids of the running servers.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Running(Arc<Mutex<Vec<u32>>>);
 
 impl Running {
-    /// Notes a server.
+    /// Adds a server.
     pub(crate) fn add(&self, pid: u32) {
         self.with(|pids| pids.push(pid));
     }
 
-    /// Forgets a server that has ended.
+    /// Removes a server that has ended.
     pub(crate) fn remove(&self, pid: u32) {
         self.with(|pids| pids.retain(|&known| known != pid));
     }
 
-    /// From now on SIGINT and SIGTERM end all servers and remove `dir` before they end this process.
+    /// Installs handlers of SIGINT and SIGTERM that end all servers, remove `dir` and then exit.
     pub(crate) fn end_on_signal(&self, dir: PathBuf) -> Result<()> {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()

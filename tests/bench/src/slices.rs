@@ -1,5 +1,5 @@
-//! Alternating slices: every side is measured in turn, over and over, so that what the machine does meanwhile hits all
-//! of them alike; ratios are taken slice by slice, and their median counts.
+//! Alternating slices: the sides are measured in turn, again and again, so that other load on the machine affects them
+//! alike; ratios are taken slice by slice, and their median counts.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ pub(crate) struct Plan {
 /// Measures one side for a time.
 pub(crate) type Measure<'a, T> = Box<dyn FnMut(Duration) -> Result<T> + 'a>;
 
-/// Measures all sides slice by slice, after a short slice each that does not count; the samples of each side.
+/// Measures all sides slice by slice, after one short warm-up slice each; returns the samples of each side.
 pub(crate) fn alternate<T>(
     plan: Plan,
     progress: &Progress,
@@ -52,12 +52,12 @@ pub(crate) fn quantile(values: &[f64], quantile: f64) -> f64 {
     sorted.get(at).copied().unwrap_or(0.0)
 }
 
-/// The middle one.
+/// Returns the median.
 pub(crate) fn median(values: &[f64]) -> f64 {
     quantile(values, 0.5)
 }
 
-/// A time in microseconds.
+/// Returns a time in microseconds.
 pub(crate) fn micros(time: Duration) -> f64 {
     time.as_secs_f64() * 1e6
 }

@@ -5,10 +5,10 @@ use memchr::{memchr, memmem};
 
 use crate::http;
 
-/// How much consumed text is kept before it is moved out of the way.
+/// Bytes of consumed text after which the buffer is compacted.
 const COMPACT_AT: usize = 1 << 20;
 
-/// Decodes one response, its head included.
+/// Decodes one response, including its head.
 #[derive(Debug, Default)]
 pub(crate) struct Decoder {
     phase: Phase,
@@ -24,7 +24,7 @@ enum Phase {
     Plain,
     ChunkSize(usize),
     ChunkData(usize),
-    /// The line end behind a chunk: this many bytes of it.
+    /// The line end after a chunk: the number of its bytes still to be read.
     ChunkEnd(usize),
 }
 
@@ -34,7 +34,7 @@ impl Decoder {
         !matches!(self.phase, Phase::Head)
     }
 
-    /// Takes in what was received.
+    /// Appends received bytes.
     pub(crate) fn feed(&mut self, mut bytes: &[u8]) -> Result<()> {
         if self.taken > COMPACT_AT {
             self.text.drain(..self.taken);

@@ -1,4 +1,4 @@
-//! What the system knows of a process.
+//! Facts about a process from the operating system.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -7,11 +7,11 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use rustix::process::{Resource, getrlimit, setrlimit};
 
-/// Lets this process and those it starts open as many files as the system allows them.
+/// Raises the limit of open files to the hard limit, for this process and its children.
 pub(crate) fn raise_file_limit() {
     let mut limit = getrlimit(Resource::Nofile);
     limit.current = limit.maximum;
-    // Refused on a system whose maximum is no number: the rows with thousands of readers will say so.
+    // Some systems refuse an unlimited maximum; then the rows with thousands of readers fail with a clear error.
     let _ = setrlimit(Resource::Nofile, limit);
 }
 
@@ -30,7 +30,7 @@ pub(crate) fn resident_kib(pid: u32) -> Result<f64> {
     Ok(String::from_utf8_lossy(&output.stdout).trim().parse()?)
 }
 
-/// Processor time of all threads that live; `None` where the system does not tell exactly.
+/// Returns the processor time of all living threads; `None` where the system does not report it exactly.
 pub(crate) fn processor_time(pid: u32) -> Option<Duration> {
     let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).ok()?;
     let nanos = tasks.flatten().map(|task| -> Option<u64> {

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::slices::{median, quantile};
 
-/// Cells of a line.
+/// Number of columns.
 const COLUMNS: usize = 7;
 
 /// One side of a comparison.
@@ -16,25 +16,25 @@ pub(crate) struct Side {
     values: Vec<f64>,
 }
 
-/// What a ratio should be.
+/// The bound of a ratio.
 #[derive(Debug, Clone, Copy, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Bound {
-    /// This or more.
+    /// The ratio must be at least this.
     AtLeast(f64),
-    /// This or less.
+    /// The ratio must be at most this.
     AtMost(f64),
 }
 
-/// Whether the target is reached.
+/// Whether the ratio keeps to its bound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Verdict {
-    /// It is.
+    /// The ratio keeps to its bound.
     Ok,
-    /// It is, with the allowance of two for a p99.
+    /// The ratio of a p99 keeps to twice its bound.
     Allowed,
-    /// It is not.
+    /// The ratio misses its bound.
     Miss,
 }
 
@@ -50,7 +50,7 @@ pub(crate) struct Row {
     against: f64,
     /// The median of the slices' ratios.
     ratio: f64,
-    /// Their lowest and highest.
+    /// The lowest and the highest of these ratios.
     spread: [f64; 2],
     #[serde(skip_serializing_if = "Option::is_none")]
     must: Option<Target>,
@@ -58,7 +58,7 @@ pub(crate) struct Row {
     aim: Option<Target>,
 }
 
-/// A bound and whether it is kept.
+/// A bound and the verdict on it.
 #[derive(Debug, Clone, Copy, Serialize)]
 struct Target {
     bound: Bound,
@@ -99,7 +99,7 @@ impl Row {
         }
     }
 
-    /// Holds an absolute value against a fixed one.
+    /// Compares an absolute value with a fixed one.
     pub(crate) fn fixed(
         name: &str,
         unit: &'static str,
@@ -115,7 +115,7 @@ impl Row {
         )
     }
 
-    /// A count of what must not happen.
+    /// A count of errors, which must be 0.
     pub(crate) fn count(name: &str, found: usize) -> Self {
         let found = u32::try_from(found).map_or(f64::INFINITY, f64::from);
         Self::fixed(name, "", found, "", 1.0).must(Bound::AtMost(0.0))
@@ -142,7 +142,7 @@ impl Row {
         self
     }
 
-    /// Whether a must is missed.
+    /// Returns whether a required bound is missed.
     pub(crate) fn is_missed(&self) -> bool {
         self.must.is_some_and(|must| must.verdict == Verdict::Miss)
     }
@@ -224,7 +224,7 @@ pub(crate) fn render(rows: &[Row]) -> String {
     text
 }
 
-/// Four digits are enough.
+/// Formats with four digits.
 fn figure(value: f64) -> String {
     match value {
         value if value >= 1000.0 => {

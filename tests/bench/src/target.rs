@@ -1,4 +1,4 @@
-//! The servers that are measured: each its own process, on a free port, with its state in a temporary directory.
+//! The measured servers: each one a process on a free port, with its state in a temporary directory.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -13,13 +13,15 @@ use tempfile::TempDir;
 use crate::http::Connection;
 use crate::running::Running;
 
-/// What is started, and where.
+/// Directories of binaries and state.
 #[derive(Debug)]
 pub(crate) struct Place {
     /// The directory of the binaries.
     bin: PathBuf,
-    /// Where state directories go.
+    /// Parent of the state directories.
     state: PathBuf,
+    /// The hubd of another build.
+    before: Option<PathBuf>,
     running: Running,
 }
 
@@ -28,6 +30,8 @@ pub(crate) struct Place {
 pub(crate) enum Kind {
     /// The hub.
     Hubd,
+    /// The hub of another build, see `--before`.
+    Before,
     /// REF, the minimal axum server.
     Axum,
     /// REF with two tokio workers.
@@ -36,6 +40,12 @@ pub(crate) enum Kind {
     AxumMemory,
     /// B, the minimal relay.
     Relay,
+}
+
+impl Kind {
+    fn is_hub(self) -> bool {
+        matches!(self, Self::Hubd | Self::Before)
+    }
 }
 
 /// A server that runs until this is dropped.
@@ -52,27 +62,28 @@ pub(crate) struct Server {
 
 impl Place {
     /// Binaries next to this one, state below `state`.
-    pub(crate) fn new(state: &Path) -> Result<Self> {
+    pub(crate) fn new(state: &Path, before: Option<PathBuf>) -> Result<Self> {
         let own = std::env::current_exe()?;
         let bin = own.parent().context("this binary has no directory")?;
         Ok(Self {
             bin: bin.to_owned(),
             state: state.to_owned(),
+            before,
             running: Running::default(),
         })
     }
 
-    /// The servers that run now.
+    /// Returns the running servers.
     pub(crate) fn running(&self) -> &Running {
         &self.running
     }
 
-    /// The hub that was built before.
+    /// Returns the path of the hubd in the binaries' directory.
     pub(crate) fn hubd(&self) -> Result<PathBuf> {
         built(self.bin.join("hubd"), "cargo build --release -p hubd")
     }
 
-    /// The client that was built before, as it is shipped.
+    /// Returns the path of the shipped hubctl.
     pub(crate) fn hubctl(&self) -> Result<PathBuf> {
         let shipped = self.bin.with_file_name("small").join("hubctl");
         built(shipped, "cargo build --profile small -p hubctl")
@@ -83,7 +94,7 @@ impl Place {
         self.start_with(kind, &[])
     }
 
-    /// Starts a hub with settings of its own.
+    /// Starts a hub with these settings.
     pub(crate) fn start_with(&self, kind: Kind, settings: &[&'static str]) -> Result<Server> {
         let state = tempfile::Builder::new()
             .prefix("hub-bench-")
@@ -98,14 +109,14 @@ impl Place {
             state,
             running: self.running.clone(),
         };
-        if kind == Kind::Hubd {
+        if kind.is_hub() {
             let token = std::fs::read_to_string(server.file("token")).context("token")?;
             server.token = Some(token.trim().to_owned());
         }
         Ok(server)
     }
 
-    /// Ends the server with SIGKILL and starts it again on the same state; the time until it listens.
+    /// Kills the server with SIGKILL and starts it again on the same state; returns the time until it listens.
     pub(crate) fn restart(&self, server: &mut Server) -> Result<Duration> {
         server.kill();
         let start = Instant::now();
@@ -143,12 +154,16 @@ impl Place {
     }
 
     fn command(&self, kind: Kind, state: &Path) -> Result<Command> {
-        if kind == Kind::Hubd {
-            let mut command = Command::new(self.hubd()?);
+        if kind.is_hub() {
+            let hubd = match kind {
+                Kind::Before => self.before.clone().context("--before says which hubd")?,
+                _ => self.hubd()?,
+            };
+            let mut command = Command::new(hubd);
             command
                 .args(["--listen", "127.0.0.1:0", "--state-dir"])
                 .arg(state)
-                // Nobody's own configuration takes part.
+                // The person's own configuration must not apply.
                 .env("XDG_CONFIG_HOME", state)
                 .env_remove("HUB_CONFIG");
             return Ok(command);
@@ -159,7 +174,7 @@ impl Place {
                 Kind::Relay => &["serve-relay"][..],
                 Kind::Axum2 => &["serve-axum", "--workers", "2"],
                 Kind::AxumMemory => &["serve-axum", "--memory"],
-                Kind::Axum | Kind::Hubd => &["serve-axum"],
+                Kind::Axum | Kind::Hubd | Kind::Before => &["serve-axum"],
             })
             .arg(state);
         Ok(command)
@@ -172,37 +187,37 @@ fn built(path: PathBuf, how: &str) -> Result<PathBuf> {
 }
 
 impl Server {
-    /// The process.
+    /// Returns the process id.
     pub(crate) fn pid(&self) -> u32 {
         self.child.id()
     }
 
-    /// Which it is.
+    /// Returns the kind of server.
     pub(crate) fn kind(&self) -> Kind {
         self.kind
     }
 
-    /// Where it listens.
+    /// Returns the address that the server listens on.
     pub(crate) fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Its state directory.
+    /// Returns the state directory.
     pub(crate) fn state(&self) -> &Path {
         self.state.path()
     }
 
-    /// A file in its state directory.
+    /// Returns the path of a file in the state directory.
     pub(crate) fn file(&self, name: &str) -> PathBuf {
         self.state.path().join(name)
     }
 
-    /// A connection to it.
+    /// Connects to the server.
     pub(crate) fn connect(&self) -> Result<Connection> {
         Connection::open(self.address)
     }
 
-    /// A valid request, with the token where there is one.
+    /// Returns a valid request, with the token if the server has one.
     pub(crate) fn request(&self, method: &str, path: &str, body: &str) -> Vec<u8> {
         let address = self.address;
         let auth = match &self.token {
@@ -217,7 +232,7 @@ impl Server {
             .into_bytes()
     }
 
-    /// `POST /notify` with notification `number` for `inbox`.
+    /// Returns `POST /notify` with notification `number` for `inbox`.
     pub(crate) fn notify(&self, inbox: &str, number: u64) -> Vec<u8> {
         self.request("POST", "/notify", &crate::body::body(inbox, number))
     }
@@ -235,7 +250,7 @@ impl Server {
     }
 
     fn kill(&mut self) {
-        // An error means that it ended by itself.
+        // Killing fails if the server has ended by itself.
         let _ = self.child.kill();
         let _ = self.child.wait();
         self.running.remove(self.child.id());

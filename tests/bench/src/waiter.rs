@@ -1,4 +1,4 @@
-//! What all long-polls have in common: the request, the lease in the answer, and whether the hub knows of the waiter.
+//! Shared parts of long-polls: the request, the lease in the response, and whether the hub has registered the waiter.
 
 use std::time::{Duration, Instant};
 
@@ -24,19 +24,19 @@ struct Batch {
     lease: String,
 }
 
-/// The path of a wait at `inbox` that acknowledges `lease`, if not empty.
+/// Returns the path of a wait at `inbox` that acknowledges `lease` unless that is empty.
 pub(crate) fn path(inbox: &str, lease: &str) -> String {
     let ack = if lease.is_empty() { "" } else { "&ack=" };
     format!("/wait?inbox={inbox}&timeout=60{ack}{lease}")
 }
 
-/// The lease of a batch.
+/// Returns the lease of a batch.
 pub(crate) fn lease(batch: &[u8]) -> Result<String> {
     let batch: Batch = serde_json::from_slice(batch).context("a batch without a lease")?;
     Ok(batch.lease)
 }
 
-/// The inboxes of a project where somebody waits; `*` at a server without inboxes.
+/// Returns the inboxes of a project that have a waiter; `*` for a server without inboxes.
 pub(crate) fn armed(watch: &mut Connection, server: &Server, project: &str) -> Result<Vec<String>> {
     let path = format!("/inboxes?project={project}");
     let body = watch.exchange(&server.request("GET", &path, ""))?;
@@ -45,7 +45,7 @@ pub(crate) fn armed(watch: &mut Connection, server: &Server, project: &str) -> R
     Ok(held.map(|it| it.name).collect())
 }
 
-/// Asks until somebody waits at `inbox` of the default project.
+/// Polls until `inbox` of the default project has a waiter.
 pub(crate) fn until_armed(watch: &mut Connection, server: &Server, inbox: &str) -> Result<()> {
     let start = Instant::now();
     while start.elapsed() < PATIENCE {

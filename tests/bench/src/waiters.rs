@@ -1,4 +1,4 @@
-//! Row: what a publish costs the hub while ten thousand wait at other inboxes.
+//! Row: what a publish costs the hub while ten thousand waiters are at other inboxes.
 
 use std::io::Write;
 use std::net::TcpStream;
@@ -15,13 +15,13 @@ use crate::table::{Bound, Row, Side};
 use crate::target::{Kind, Server};
 use crate::waiter;
 
-/// Projects, and waiters in each: the hub allows a thousand inboxes a project.
+/// Number of projects, and of waiters in each: the hub allows a thousand inboxes per project.
 const WAITERS: (usize, usize) = (10, 990);
 
-/// Publishers.
+/// Number of publishers.
 const LOAD: usize = 16;
 
-/// Processor time a publish, with and without waiters.
+/// Measures processor time per publish, with and without waiters.
 pub(crate) fn rows(bench: &Bench) -> Result<Vec<Row>> {
     if bench.subject != Kind::Hubd {
         bench.progress.say("waiters: left out, it needs hubd");
@@ -45,7 +45,7 @@ pub(crate) fn rows(bench: &Bench) -> Result<Vec<Row>> {
     Ok(vec![row.must(Bound::AtMost(1.05))])
 }
 
-/// Arms all waiters; they wait as long as their connections live.
+/// Opens all waiters; each one waits until its connection is dropped.
 fn wait(server: &Server) -> Result<Vec<TcpStream>> {
     let mut streams = Vec::new();
     for number in 0..WAITERS.0 {

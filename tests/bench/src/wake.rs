@@ -1,4 +1,4 @@
-//! Row: from the POST to the receipt by a reader that was asleep, over SSE and over long-poll.
+//! Row: from the POST to its receipt by an idle reader, over SSE and over long-poll.
 
 use std::io::Read;
 use std::net::TcpStream;
@@ -15,8 +15,8 @@ use crate::table::{Bound, Row, Side};
 use crate::target::{Kind, Server};
 use crate::waiter;
 
-/// Between two wakes: what the server still does for the last one (an acknowledgement's commit, its store's own writing)
-/// is not part of the next.
+/// Pause between two wakes, so that the server's remaining work for the last one (the commit of its acknowledgement,
+/// its store's own writes) does not count for the next.
 const PAUSE: Duration = Duration::from_micros(200);
 
 /// p50 and p99 of one slice, in µs.
@@ -32,7 +32,7 @@ pub(crate) fn rows(bench: &Bench) -> Result<Vec<Row>> {
     let hub = bench.start(bench.subject)?;
     let reference = bench.start(bench.reference)?;
     let relay = bench.start(Kind::Relay)?;
-    // REF has no inboxes: a server for each way of reading.
+    // REF has no inboxes, so each way of reading gets its own server.
     let polled_hub = bench.start(bench.subject)?;
     let polled_reference = bench.start(bench.reference)?;
     let samples = alternate(
@@ -115,7 +115,7 @@ fn by_long_poll(server: &Server) -> Measure<'_, Latency> {
     })
 }
 
-/// Pauses awake: after a sleep, how deep the cores slept is what would be measured.
+/// Busy-waits, because after a sleep the measurement would show how deeply the cores slept.
 fn pause() {
     let start = Instant::now();
     while start.elapsed() < PAUSE {
@@ -123,7 +123,7 @@ fn pause() {
     }
 }
 
-/// Wakes for `time`, one after the other.
+/// Wakes one after the other for `time`.
 fn repeat(time: Duration, mut once: impl FnMut() -> Result<Duration>) -> Result<Latency> {
     let start = Instant::now();
     let mut latencies = Vec::new();
@@ -150,8 +150,11 @@ impl SseReader {
     /// The number of the next notification.
     fn next(&mut self) -> Result<u64> {
         loop {
-            if let Some(data) = self.decoder.next_data() {
-                return body::number(data).context("an event that nobody posted");
+            // The first event of a stream is not a notification.
+            while let Some(data) = self.decoder.next_data() {
+                if let Some(number) = body::number(data) {
+                    return Ok(number);
+                }
             }
             self.fill()?;
         }

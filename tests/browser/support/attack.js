@@ -1,7 +1,7 @@
-/** What a page that is none of the hub tries. */
+/** The attempts of a page that is not the hub's. */
 
 /**
- * Runs in a page of another port: tries every way to the hub, and says which told it anything.
+ * Runs in a page of another port: tries every way to reach the hub, and returns the ways that gave it any data.
  *
  * @param {{hub: string, id: number, token: string}} about
  */
@@ -14,7 +14,7 @@ export async function attack({ hub, id, token }) {
   /** @type {[string, string, RequestInit][]} */
   const requests = [
     ...reads.map((path) => /** @type {[string, string, RequestInit]} */ (['read', path, { credentials: 'include' }])),
-    // Even with the token: a page that somehow knows it is still a page of somebody else.
+    // Even with the token, because a page that has somehow obtained it is still another origin's page.
     ...reads.map((path) => /** @type {[string, string, RequestInit]} */ (['read with the token', path, { headers: known }])),
     ['text', '/notify', { method: 'POST', body: 'from elsewhere' }],
     ['json', '/notify', { method: 'POST', body: text, headers: { 'content-type': 'application/json' } }],
@@ -35,7 +35,7 @@ export async function attack({ hub, id, token }) {
       },
       () => {},
     );
-    // Without reading: it must not be done either.
+    // A request whose response the page cannot read must have no effect either.
     const { headers: _, ...plain } = init;
     await fetch(hub + path, { ...plain, mode: 'no-cors', ...(init.method === 'PUT' || init.method === 'DELETE' ? { method: 'POST' } : {}) }).catch(() => {});
   }
@@ -90,10 +90,10 @@ export async function attack({ hub, id, token }) {
     try {
       if (frame.contentDocument?.body?.innerText) got.push(`iframe ${path}`);
     } catch {
-      // The browser shows an error page of its own there.
+      // The browser shows its own error page in the frame.
     }
   }
-  // They are frames, and the browser shows an error page of its own there too: the test looks into them.
+  // These are frames too, and may show the browser's own error page: the test checks their content.
   document.body.append(Object.assign(document.createElement('object'), { data: `${hub}/` }), Object.assign(document.createElement('embed'), { src: `${hub}/` }));
   for (const enctype of ['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data']) {
     for (const path of ['/notify?from=elsewhere', '/login', '/seen']) {

@@ -1,4 +1,4 @@
-/** A real Chromium: one a test file, a context a test, and everything that a page complains about fails the test. */
+/** A real Chromium: one per test file, one context per test. A test fails if one of its pages logs an error. */
 
 import { readFileSync } from 'node:fs';
 
@@ -26,7 +26,11 @@ import { browserOptions, tool, toolFile } from './tools.js';
 /** @type {Promise<Browser> | undefined} */
 let shared;
 
-/** What pages complained about, and what they may. @type {WeakMap<BrowserContext, {said: string[], allowed: RegExp[]}>} */
+/**
+ * The complaints of pages, and the allowed ones.
+ *
+ * @type {WeakMap<BrowserContext, {said: string[], allowed: RegExp[]}>}
+ */
 const complaints = new WeakMap();
 
 /**
@@ -46,7 +50,7 @@ export async function closeBrowser() {
 }
 
 /**
- * A browser profile of its own, closed when the test ends, which then fails if a page of it complained.
+ * Creates a browser profile, closed when the test ends. The test then fails if one of its pages complained.
  *
  * @param {Partial<import('playwright-core').BrowserContextOptions>} [options]
  * @returns {Promise<BrowserContext>}
@@ -92,6 +96,21 @@ export async function openDashboard(hub, opening = {}) {
 }
 
 /**
+ * Reloads the page, and signs in again, because a session is in its tab's memory only.
+ *
+ * @param {Hub} hub
+ * @param {Page} page
+ * @param {string} [search] with another query
+ */
+export async function openAnew(hub, page, search = new URL(page.url()).search) {
+  const { code } = await hub.code();
+  // Without this, a change of the fragment alone would load nothing.
+  await page.goto('about:blank');
+  await page.goto(`${hub.url}/${search}#code=${code}`);
+  await live(page);
+}
+
+/**
  * Waits until the page says that its connection is live.
  *
  * @param {Page} page
@@ -103,7 +122,7 @@ export async function live(page, deadline = DEADLINE) {
 }
 
 /**
- * Lets the pages of this profile say what matches, without failing the test: a test that kills the hub expects that a
+ * Allows pages of this profile complaints that match: a test that kills the hub expects requests to fail.
  * request fails.
  *
  * @param {Page | BrowserContext} where
@@ -113,11 +132,11 @@ export function allow(where, ...allowed) {
   bookOf(where).allowed.push(...allowed);
 }
 
-/** What Chromium says of requests to a hub that is down. */
+/** Chromium's console messages for requests to a hub that is down. */
 export const HUB_DOWN = /ERR_CONNECTION_REFUSED|ERR_CONNECTION_RESET|ERR_EMPTY_RESPONSE|ERR_INCOMPLETE_CHUNKED_ENCODING/;
 
 /**
- * What the pages complained about until now.
+ * The complaints of the pages so far.
  *
  * @param {Page | BrowserContext} where
  */
@@ -134,7 +153,7 @@ function bookOf(where) {
 }
 
 /**
- * Fails with each thing that keeps people from using the page, as axe-core sees it.
+ * Fails with each violation of accessibility rules that axe-core finds.
  *
  * @param {Page} page
  * @param {{within?: string, disable?: string[]}} [options] only inside this selector; rules to leave out
@@ -144,7 +163,7 @@ export async function axe(page, { within, disable = [] } = {}) {
   const found = await page.evaluate(
     async ([root, rules]) => {
       const off = Object.fromEntries(rules.map((rule) => [rule, { enabled: false }]));
-      // Without preload: it would fetch and insert style sheets, which the page's CSP refuses.
+      // Without preload, which would fetch and insert style sheets that the page's CSP refuses.
       // @ts-expect-error axe is there since the line above
       const result = await globalThis.axe.run(root ?? document, { rules: off, preload: false, resultTypes: ['violations'] });
       return result.violations.map((/** @type {any} */ one) => ({
@@ -160,7 +179,7 @@ export async function axe(page, { within, disable = [] } = {}) {
 }
 
 /**
- * The ids that the feed shows, in its order, from its beginning to its end; those inside collapsed rows too.
+ * The ids in the feed, in order, from its beginning to its end, including those inside collapsed rows.
  *
  * @param {Page} page
  * @returns {Promise<number[]>}
@@ -171,7 +190,7 @@ export function feedIds(page) {
     const [from, frame] = [scroller.scrollTop, () => new Promise((resolve) => requestAnimationFrame(resolve))];
     /** @type {Map<number, number[]>} */
     const places = new Map();
-    // Only the rows in sight exist.
+    // Only the visible rows exist in the document.
     for (let top = 0; top === 0 || top < scroller.scrollHeight; top += Math.max(200, scroller.clientHeight / 2)) {
       scroller.scrollTop = top;
       await frame().then(frame);

@@ -1,9 +1,9 @@
-/** Texts that try to become code, markup or another text. */
+/** Texts that try to become code, markup or other text. */
 
-/** What runs if it is ever run: it leaves a mark and asks elsewhere. */
+/** The payload: it sets a variable and sends a request. */
 const RUN = 'window.__xss=1,fetch(`//xss.invalid/`)';
 
-/** Everything that a text field takes. */
+/** Texts for every text field. */
 export const CORPUS = [
   `<script>${RUN}</script>`,
   `"><script>${RUN}</script>`,
@@ -62,11 +62,11 @@ export const CORPUS = [
   '[object Object]',
 ];
 
-/** What would run, if any of it did; in one text each, for fields that there is one of. */
+/** The texts with a payload, for fields of which a page has only one. */
 export const WORST = CORPUS.filter((text) => text.includes('xss'));
 
-/** As long as a notification may be. */
+/** As long as a notification's text may be. */
 export const LONG = `<b onclick="${RUN}">${'never breaks'.repeat(5000)}`.slice(0, 60_000);
 
-/** JSON of an object whose keys are those of every object. */
+/** JSON of an object whose keys are properties of every object. */
 export const POLLUTION = `{"__proto__":{"polluted":1,"toString":"x"},"constructor":{"prototype":{"polluted":1}},"hasOwnProperty":1,"toString":null,"valueOf":{},"length":-1,"then":"x","toJSON":"x","__defineGetter__":[],"completed":"<img src=x onerror='${RUN}'>","total":{"__proto__":[]}}`;

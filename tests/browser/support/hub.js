@@ -13,7 +13,11 @@ import { binary, found } from './tools.js';
 /** @typedef {{args?: string[], env?: Record<string, string>, memory?: boolean}} HubOptions */
 /** @typedef {{status: number, headers: http.IncomingHttpHeaders, text: string, json: any}} Answer */
 
-/** Hubs that run: whatever way this process ends, they go. @type {Set<import('node:child_process').ChildProcess>} */
+/**
+ * Running hubs, killed when this process exits for any reason.
+ *
+ * @type {Set<import('node:child_process').ChildProcess>}
+ */
 const running = new Set();
 process.on('exit', () => running.forEach((child) => child.kill('SIGKILL')));
 
@@ -32,7 +36,7 @@ export async function startHub(options = {}) {
 
 /** A running hub. */
 export class Hub {
-  /** It stays the same over restarts. */
+  /** The port; it stays the same over restarts. */
   port = 0;
   /** @type {import('node:child_process').ChildProcess | undefined} */
   #child;
@@ -61,18 +65,18 @@ export class Hub {
     return readFileSync(join(this.stateDir, 'token'), 'utf8').trimEnd();
   }
 
-  /** Everything it has logged, over restarts. */
+  /** Everything that the hub has logged, over restarts. */
   get log() {
     return readFileSync(join(this.dir, 'stderr'), 'utf8');
   }
 
-  /** Its process. */
+  /** The hub's process id. */
   get pid() {
     return this.#alive().pid;
   }
 
   /**
-   * Publishes: a text, an object or an array of objects (one commit).
+   * Publishes a text, an object or an array of objects (one commit).
    *
    * @param {string | object} body
    * @param {Record<string, string | number>} [params] the query: type, from, project …
@@ -84,7 +88,7 @@ export class Hub {
   }
 
   /**
-   * What GET answers; throws on anything but 2xx.
+   * Returns the body of a GET; throws unless the status is 2xx.
    *
    * @param {string} path with its query
    * @returns {Promise<any>} JSON, or text where it is none
@@ -95,7 +99,7 @@ export class Hub {
   }
 
   /**
-   * An agent's hook, as `hubctl hook` brings it.
+   * Posts an agent's hook, as `hubctl hook` does.
    *
    * @param {string} agent
    * @param {object} payload
@@ -106,7 +110,7 @@ export class Hub {
   }
 
   /**
-   * A request with the hub's token; throws on anything but 2xx.
+   * Sends a request with the hub's token; throws unless the status is 2xx.
    *
    * @param {string} method
    * @param {string} path
@@ -120,7 +124,7 @@ export class Hub {
   }
 
   /**
-   * A request as it is, without a token; any status is an answer.
+   * Sends a request without a token; returns a response of any status.
    *
    * @param {string} method
    * @param {string} path
@@ -132,7 +136,7 @@ export class Hub {
     const text = body === undefined ? undefined : typeof body === 'string' ? body : JSON.stringify(body);
     const length = text === undefined ? {} : { 'content-length': String(Buffer.byteLength(text)) };
     return new Promise((resolve, reject) => {
-      // A connection each: one kept from before a restart would fail.
+      // One connection per request, because a kept one would fail after a restart.
       const options = { host: '127.0.0.1', port: this.port, method, path, agent: false, headers: { ...length, ...headers } };
       const request = http.request(options, (response) => {
         /** @type {Buffer[]} */
@@ -149,7 +153,11 @@ export class Hub {
     });
   }
 
-  /** A new sign-in code, as `hubctl dashboard` gets one. @returns {Promise<{code: string, url: string, expires_at: string}>} */
+  /**
+   * Gets a new sign-in code, as `hubctl dashboard` does.
+   *
+   * @returns {Promise<{code: string, url: string, expires_at: string}>}
+   */
   async code() {
     return (await this.call('POST', '/login/code', {})).json;
   }
@@ -166,19 +174,19 @@ export class Hub {
     }
   }
 
-  /** How many event streams are open. */
+  /** The number of open event streams. */
   async streams() {
     const line = /^\S*streams(?:\{\})? (\d+)$/m.exec(await this.get('/metrics'));
     if (!line) throw new Error('/metrics does not tell the open streams');
     return Number(line[1]);
   }
 
-  /** Kills it (SIGKILL), and waits until it is gone. */
+  /** Kills the hub (SIGKILL), and waits until its process has exited. */
   kill() {
     return this.#end('SIGKILL');
   }
 
-  /** Asks it to end (SIGTERM), and waits until it has. */
+  /** Stops the hub (SIGTERM), and waits until its process has exited. */
   stop() {
     return this.#end('SIGTERM');
   }
@@ -200,19 +208,19 @@ export class Hub {
     await this.launch();
   }
 
-  /** Starts it, and waits until it is ready. */
+  /** Starts the hub, and waits until it is ready. */
   async launch() {
     if (this.#child) throw new Error('the hub runs already');
     const { args = [], env = {}, memory = false } = this.#options;
     const own = ['--listen', `127.0.0.1:${this.port}`, '--state-dir', this.stateDir];
     const words = [binary('hubd'), ...own, ...(memory ? ['--set', 'journal=memory'] : []), ...args];
-    // Nothing may outlive a test that is killed itself.
+    // No hub may outlive a test process that is killed.
     const setpriv = found('setpriv');
     if (setpriv) words.unshift(setpriv, '--pdeathsig', 'KILL');
     const log = openSync(join(this.dir, 'stderr'), 'a');
     const child = spawn(words[0] ?? '', words.slice(1), {
       stdio: ['ignore', 'pipe', log],
-      // Nothing of the person who runs the tests may decide how they end.
+      // The environment of the person who runs the tests must not change their result.
       env: { PATH: process.env.PATH, HOME: this.dir, ...env },
     });
     this.#child = child;
@@ -222,14 +230,14 @@ export class Hub {
     this.port = await this.#ready(child);
   }
 
-  /** Ends it and removes its directory. */
+  /** Ends the hub and removes its directory. */
   async remove() {
     if (this.#child) await this.kill();
     rmSync(this.dir, { recursive: true, force: true });
   }
 
   /**
-   * The port of the line that says that it is ready.
+   * Waits for the line that reports the hub as ready; returns its port.
    *
    * @param {import('node:child_process').ChildProcess} child
    * @returns {Promise<number>}

@@ -1,10 +1,10 @@
 /**
- * What a browser test needs:
+ * The support library of the browser tests. An example:
  *
  *     import assert from 'node:assert/strict';
  *     import { openDashboard, startHub, test, until } from './support/index.js';
  *
- *     test('what is said is shown', async () => {
+ *     test('a notification is shown', async () => {
  *       const hub = await startHub();
  *       const page = await openDashboard(hub);
  *       const { id } = await hub.post('hello', { from: 'worker' });
@@ -13,7 +13,7 @@
  *       assert.match(await row.innerText(), /hello/);
  *     });
  *
- * Use `test` of here, not that of node:test: at its end hubs are killed, pages closed, and the test fails if a page logged
+ * Use this `test`, not that of node:test: at its end hubs are killed, pages closed, and the test fails if a page logged
  * an error, threw, opened a dialog or broke the content security policy (see `allow`).
  */
 
@@ -21,7 +21,7 @@ import { after } from 'node:test';
 
 import { closeBrowser } from './browser.js';
 
-export { allow, axe, browser, complained, feedIds, HUB_DOWN, live, newContext, openDashboard } from './browser.js';
+export { allow, axe, browser, complained, feedIds, HUB_DOWN, live, newContext, openAnew, openDashboard } from './browser.js';
 export { startHub } from './hub.js';
 export { atEnd, DEADLINE, test, until } from './test.js';
 export { ROOT, TARGET } from './tools.js';

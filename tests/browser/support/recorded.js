@@ -1,11 +1,11 @@
-/** What a page does outside of itself: browser notifications that it shows and closes, sounds that it plays. */
+/** Records a page's browser notifications and sounds. */
 
 /** @typedef {import('playwright-core').BrowserContext} BrowserContext */
 /** @typedef {import('playwright-core').Page} Page */
 /** @typedef {{title: string, body: string, tag: string, closed: boolean}} Shown */
 
 /**
- * Lets pages of this profile show browser notifications, and records them; real ones, as Chromium shows them.
+ * Lets pages of this profile show browser notifications, which Chromium really shows, and records them.
  *
  * @param {BrowserContext} context
  */
@@ -14,7 +14,7 @@ export async function record(context) {
   await context.addInitScript(recorder);
 }
 
-/** Runs in the page before all else. */
+/** Runs in the page before its scripts. */
 function recorder() {
   /** @type {(Notification & {closed?: boolean})[]} */
   const shown = [];
@@ -53,7 +53,7 @@ export function shown(page) {
 }
 
 /**
- * The tags of the browser notifications that this page has shown: ids.
+ * The tags (ids) of the browser notifications that this page has shown.
  *
  * @param {Page} page
  */

@@ -1,12 +1,14 @@
-/** `test`, as of node:test, which undoes at its end whatever the support library started in it, also when it fails. */
+/**
+ * `test`, like that of node:test. When it ends or fails, it undoes everything that the support library started in it.
+ */
 
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { after, test as nodeTest } from 'node:test';
 
-/** No test takes this long; one that does hangs. */
+/** Timeout of a test, in ms; a test that takes longer hangs. */
 const LONGEST = 90_000;
 
-/** How long a step may take on a machine that is busy. */
+/** Timeout of one step on a busy machine, in ms. */
 export const DEADLINE = 15_000;
 
 /** @typedef {() => unknown} Undo */
@@ -15,12 +17,12 @@ export const DEADLINE = 15_000;
 /** @type {AsyncLocalStorage<Scope>} */
 const scopes = new AsyncLocalStorage();
 
-/** What was started outside any test lives until the file ends. @type {Scope} */
+/** Things started outside any test live until the file ends. @type {Scope} */
 const fileScope = { undo: [] };
 after(() => leave(fileScope));
 
 /**
- * One promise. Started hubs end and pages close with it, and what pages complained about fails it.
+ * Declares a test. At its end its hubs are killed and its pages closed; complaints of its pages fail it.
  *
  * @param {string} name what holds
  * @param {import('node:test').TestOptions | ((t: import('node:test').TestContext) => void | Promise<void>)} options
@@ -31,7 +33,7 @@ export function test(name, options, body) {
   return nodeTest(name, { timeout: LONGEST, ...settings }, (t) => {
     /** @type {Scope} */
     const scope = { undo: [] };
-    // A test that takes too long is abandoned by node:test, with its hooks run: so they undo, not a `finally`.
+    // node:test abandons a test that takes too long but runs its hooks, so a hook undoes everything, not a `finally`.
     t.after(() => leave(scope));
     return scopes.run(scope, () => run?.(t));
   });
@@ -62,7 +64,7 @@ async function leave(scope) {
 }
 
 /**
- * Asks until the answer is truthy (or not an error), and gives it; fails at the deadline with what it saw last.
+ * Polls `ask` until it returns a truthy value, and returns that; at the deadline throws with the last value or error.
  *
  * @template T
  * @param {() => T | Promise<T>} ask

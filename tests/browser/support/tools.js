@@ -1,17 +1,17 @@
-/** Where things are: the tools that tests/run installs, the hub's binaries, the browser. */
+/** Paths of the tools that tests/run installs, of the hub's binaries and of the browser. */
 
 import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { delimiter, dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** The repository. */
+/** The repository's root. */
 export const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), '../../..');
 
-/** Where builds and tools go. */
+/** The directory of builds and tools. */
 export const TARGET = resolve(ROOT, process.env.CARGO_TARGET_DIR ?? 'target');
 
-/** Chromium refuses to be its own sandbox for root, and so does a container without user namespaces. */
+/** Chromium cannot sandbox itself as root, nor in a container without user namespaces. */
 const IS_ROOT = process.getuid?.() === 0;
 
 /**
@@ -49,7 +49,7 @@ export function binary(name) {
   return path;
 }
 
-/** How to start the browser that is installed; none is ever downloaded. */
+/** Options to start the installed browser; none is ever downloaded. */
 export function browserOptions() {
   const executablePath = process.env.HUB_CHROMIUM ?? found('chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable');
   if (!executablePath) throw new Error('no chromium: apt-get install chromium, or set HUB_CHROMIUM to one');

@@ -1,4 +1,4 @@
-/** A hub as somebody has it in front of them on a busy afternoon: projects, sessions at work, and what they said. */
+/** A hub on a busy afternoon: projects, sessions at work, and their notifications. */
 
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -12,7 +12,7 @@ const HUB = '/home/me/src/hub';
 const SHOP = '/home/me/src/shop';
 const LEDGER = '/home/me/work/ledger';
 
-/** What a hub needs for {@link world}. */
+/** Arguments of a hub for {@link world}. */
 export const WORLD_ARGS = ['--set', 'approvals=true'];
 
 /** @type {{name: string, project: string, agent: string, role?: string, parent?: string, branch?: string, state: string, said: string}[]} */
@@ -63,7 +63,7 @@ export async function world(hub, count = 300) {
   await until(async () => (await hub.get('/questions')).questions.length === 3, { what: 'three open questions' });
 }
 
-/** What was said before, by sessions of theirs and by scripts. @param {number} count */
+/** Older notifications of these sessions and of scripts. @param {number} count */
 function history(count) {
   const now = Date.now();
   return Array.from({ length: count }, (_, n) => {
@@ -109,7 +109,7 @@ async function goOn(hub, { name, project, branch, parent, state, said }) {
     await hook('PreToolUse', { tool_name: 'AskUserQuestion', tool_use_id: 't1', tool_input: { questions: [{ header: 'Payment', multiSelect: false, question: said, options }] } });
   }
   if (state === 'ask') await hub.post({ from: name, project, type: 'question', msg: said, options: ['Yes, drop it', 'No, keep it', 'Keep it until January'] });
-  // The hub holds it until somebody answers; the test's end is its end.
+  // The hub holds the request until it is answered or the test ends.
   if (state === 'approval') hook('PermissionRequest', { tool_name: 'Bash', tool_input: { command: said, description: 'See what would be published' }, permission_mode: 'default', permission_suggestions: [] }).catch(() => {});
 }
 
@@ -119,10 +119,10 @@ function waitFor(hub, project, session) {
   hub.get(`/wait?${query}`).catch(() => {});
 }
 
-/** The process of the session that dies. @type {import('node:child_process').ChildProcess | undefined} */
+/** The process of the session that will die. @type {import('node:child_process').ChildProcess | undefined} */
 let dying;
 
-/** A process that somebody will kill, as a hook tells it. */
+/** Starts a process that will be killed; returns its identity as a hook reports it. */
 async function mortal() {
   const child = spawn('sleep', ['600'], { stdio: 'ignore' });
   dying = child;

@@ -1,4 +1,4 @@
-//! `hubd adopt` on what is broken, and killed on its way.
+//! `hubd adopt` on damaged journals, and killed halfway.
 
 use std::env;
 use std::fs;
@@ -21,8 +21,8 @@ fn adopts() {
     }
 }
 
-/// Adopts in a process of its own, to which strace does what `inject` says; whether it came to the end.
-fn adopt_under(dir: &Path, inject: &[&str]) -> bool {
+/// Runs adopt in a child process under strace with the option `inject`; returns whether it finished.
+pub(super) fn adopt_under(dir: &Path, inject: &[&str]) -> bool {
     let mut command = Command::new("strace");
     command.args(["-f", "-o", "/dev/null"]).args(inject);
     command.arg(env::current_exe().unwrap());
@@ -33,8 +33,8 @@ fn adopt_under(dir: &Path, inject: &[&str]) -> bool {
     output.status.success()
 }
 
-/// What an adopted journal holds before the record with which it goes on, and that it goes on.
-fn adopted(dir: &Path) -> Vec<Entry> {
+/// Returns the entries of an adopted journal before the record that continues it, and checks that it accepts a write.
+pub(super) fn adopted(dir: &Path) -> Vec<Entry> {
     let journal = open(dir).unwrap();
     journal.scrub(drop).unwrap();
     let mut found = all(&journal).unwrap();
@@ -68,12 +68,12 @@ fn an_adopt_killed_at_any_rename_loses_nothing() {
         assert_eq!(adopted(&killed), stored, "adopted after rename {renames}");
         fs::remove_dir_all(&killed).unwrap();
     }
-    // Of the directory itself, of the log, and two of each of the rest; others before.
+    // One rename each of the directory and of the log, and two of every other part.
     assert!(renames > 8, "{renames}");
 }
 
 #[test]
-fn what_comes_before_an_unreadable_place_is_saved() {
+fn records_before_an_unreadable_place_are_saved() {
     let dir = tempfile::tempdir().unwrap();
     let (sound, broken) = (dir.path().join("sound"), dir.path().join("broken"));
     filled(&sound, 600);
@@ -95,7 +95,7 @@ fn what_comes_before_an_unreadable_place_is_saved() {
     );
 }
 
-/// Journals of 60 records with one bit flipped, each with its place.
+/// Makes journals of 60 records with one flipped bit each, and calls `look` with each directory and the bit's offset.
 fn flipped(count: usize, mut look: impl FnMut(&Path, usize)) {
     let dir = tempfile::tempdir().unwrap();
     let (sound, broken) = (dir.path().join("sound"), dir.path().join("broken"));
@@ -113,19 +113,25 @@ fn flipped(count: usize, mut look: impl FnMut(&Path, usize)) {
 }
 
 #[test]
-fn whatever_bit_is_flipped_an_adopted_journal_opens_and_goes_on() {
+fn after_any_flipped_bit_an_adopted_journal_opens_and_accepts_writes() {
     let mut lost = 0;
     flipped(60, |dir, at| {
         Maintenance::Adopt.run(dir).unwrap();
         let found = adopted(dir);
-        assert_eq!(found, expected(found.len() as u64), "byte {at}");
+        let mut all = expected(60).into_iter();
+        assert!(
+            found.iter().all(|it| all.any(|known| known == *it)),
+            "byte {at}"
+        );
+        // Only records in the same block are lost.
+        assert!(found.len() > 50, "byte {at}: {}", found.len());
         lost += u32::from(found.len() < 60);
     });
-    assert!(lost > 5, "{lost} of 60 flips were seen");
+    assert!(lost > 2, "{lost} of 60 flips were seen");
 }
 
 #[test]
-fn a_suspect_journal_that_is_broken_is_not_replaced_by_a_part_of_it() {
+fn a_suspect_journal_that_is_damaged_is_not_replaced_by_a_part_of_it() {
     let mut refused = 0;
     flipped(60, |dir, at| {
         fs::write(dir.join("suspect"), b"sync failed").unwrap();

@@ -1,4 +1,4 @@
-//! A writer in a process of its own, so that it can be traced, killed and lied to.
+//! A writer in a separate process, which can be traced, killed and given failing system calls.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -21,30 +21,30 @@ const UNSYNCED_LOG: &str = "HUB_TEST_UNSYNCED_LOG";
 const STORE: &str = "HUB_TEST_STORE";
 const END: &str = "HUB_TEST_END";
 
-/// How a writer ends.
+/// How a writer's process ends.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum End {
     Killed,
-    /// Killed when the store has everything.
+    /// Killed when the store has all records.
     KilledAtRest,
     Closed,
 }
 
-/// A writer that is run under strace.
+/// A writer that runs under strace.
 pub(super) struct Writer {
     /// Arguments of strace.
     pub(super) trace: Vec<String>,
     /// The state directory.
     pub(super) dir: PathBuf,
-    /// How many records it publishes.
+    /// The number of records to publish.
     pub(super) count: u64,
-    /// What protects its journal.
+    /// The protections of its journal.
     pub(super) fences: Fences,
-    /// In large commits, and keeping only the newest.
+    /// Whether to write large commits and keep only the newest.
     pub(super) churn: bool,
-    /// Without the write-ahead log in front of the store.
+    /// Whether to leave the write-ahead log in front of the store out.
     pub(super) store_only: bool,
-    /// How it ends.
+    /// How the process ends.
     pub(super) end: End,
 }
 
@@ -106,7 +106,7 @@ impl Writer {
     }
 }
 
-/// The numbers that a writer said were stored.
+/// Returns the numbers that a writer reported as stored.
 pub(super) fn stored(output: &Output) -> Vec<u64> {
     let text = String::from_utf8_lossy(&output.stdout);
     text.lines()
@@ -131,7 +131,7 @@ fn publishes() {
         fences,
         ..options()
     };
-    // Standard output itself: the harness would collect lines.
+    // Writes to stdout directly, because the test harness would capture `println!`.
     let mut out = std::fs::OpenOptions::new()
         .write(true)
         .open("/dev/stdout")
@@ -169,11 +169,11 @@ fn publishes() {
         "Closed" => writeln!(out, "closed {:?}", journal.close()).unwrap(),
         _ => {}
     }
-    // A kill, not an end: nothing more is closed.
+    // Ends like a kill: no destructor closes anything.
     std::process::exit(0);
 }
 
-/// The last record that the store says to have.
+/// Returns the number of the store's last record.
 fn in_store(dir: &Path) -> Seq {
     let anchor = EpochFile::read(&dir.join("epoch")).unwrap();
     anchor.expect("a journal was opened").synced
@@ -187,7 +187,7 @@ fn open(dir: &Path, options: Options) -> Result<Box<dyn Journal>, OpenError> {
     })
 }
 
-/// One commit of 2000 records, some 4 MB, and only these are kept.
+/// Writes one commit of 2000 records, about 4 MB, and trims all older ones.
 fn churned(journal: &dyn Journal) -> Result<(), JournalError> {
     let head = journal.head();
     let entries: Vec<_> = expected(head + 2000).split_off(usize::try_from(head).unwrap());

@@ -1,4 +1,4 @@
-//! Journals of every released format are read by every later version.
+//! Journals of every released format can be read by every later version.
 
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
@@ -56,7 +56,7 @@ fn a_snapshot_of_every_format_is_read() {
     }
 }
 
-/// The directory must not be there yet.
+/// The directory must not exist yet.
 #[test]
 #[ignore = "writes the fixture, once a format"]
 fn write_the_fixture() {
@@ -70,7 +70,7 @@ fn write_the_fixture() {
     drop(journal);
     let journal = open(dir.path()).unwrap();
     write(&journal, 61..=100);
-    // Sooner than these come to the store.
+    // Before the mover writes these records to the store.
     copy(dir.path(), &fixture(*FORMATS.last().unwrap()));
 }
 

@@ -1,13 +1,15 @@
-//! What may happen to a journal, and what it must do then.
+//! Faults of a journal's files, and its reaction to each.
 
 mod adopt;
 mod child;
 mod damage;
 mod disk_full;
 mod fixture;
+mod holes;
 mod power_cut;
 mod sync;
 mod trace;
+mod unreadable;
 
 use std::fs;
 use std::path::Path;
@@ -20,10 +22,10 @@ use hubd::journal::sled::{OpenError, Options};
 use hubd::journal::{Entry, Journal, JournalError};
 use hubd::record::kinds;
 
-/// No process needs so long from its fork to its program.
+/// Longer than any process takes from its fork to its exec.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// A record as the journal sees it: it looks at the kind only to tell publishes from the rest.
+/// Returns an entry. The journal reads the kind only to tell notifications from other records.
 fn entry(seq: Seq, kind: u8, size: usize) -> Entry {
     let payload: Vec<u8> = format!("record {seq} ")
         .bytes()
@@ -37,7 +39,7 @@ fn entry(seq: Seq, kind: u8, size: usize) -> Entry {
     }
 }
 
-/// What the journal must hold after `count` calls of [`publish`].
+/// Returns the entries that the journal must hold after `count` calls of [`publish`].
 fn expected(count: u64) -> Vec<Entry> {
     (1..=count)
         .map(|seq| entry(seq, kinds::NOTIFIED, size_of(seq)))
@@ -58,7 +60,7 @@ fn acknowledge(journal: &dyn Journal) -> Result<(), JournalError> {
     journal.append(&[entry(journal.head() + 1, kinds::SETTLED, 60)])
 }
 
-/// With a write-ahead log that a few records fill.
+/// Options with a write-ahead log that a few records fill.
 fn options() -> Options {
     Options {
         log_bytes: 64 << 10,
@@ -66,7 +68,7 @@ fn options() -> Options {
     }
 }
 
-/// A process that another test starts meanwhile has the lock of before until it runs its program.
+/// Opens the journal, with retries: a child that another test has just forked holds the previous lock until its exec.
 fn open(dir: &Path) -> Result<DiskJournal, OpenError> {
     let begun = Instant::now();
     loop {
@@ -77,7 +79,7 @@ fn open(dir: &Path) -> Result<DiskJournal, OpenError> {
     }
 }
 
-/// A closed journal of `count` records.
+/// Makes a closed journal of `count` records.
 fn filled(dir: &Path, count: u64) {
     let journal = open(dir).unwrap();
     for _ in 0..count {

@@ -1,4 +1,4 @@
-//! Power cuts: what is left is only what a finished sync covers.
+//! Power cuts: only data covered by a finished sync remains.
 
 use std::path::Path;
 
@@ -10,14 +10,14 @@ use super::trace::{self, Disk, What};
 use super::{all, expected, open};
 
 const RECORDS: u64 = 120;
-/// How many records were lost in how many cuts.
+/// The number of power cuts, and of records that they lost.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Cuts {
     lost: u64,
     made: u64,
 }
 
-/// Publishes under strace, then cuts the power after every `step`th call and after every answer.
+/// Publishes under strace, then simulates a power cut after every `step`th call and after every answer.
 fn cuts(
     writer: impl FnOnce(Writer) -> Writer,
     step: usize,
@@ -46,11 +46,12 @@ fn cuts(
     cuts
 }
 
-/// A hub is killed before the store's sync: what it wrote there is in the page cache. The next one finds it there and
-/// begins the log anew. Then the power is cut. (Nearly always sled itself syncs as it opens; ours is for the rest.)
+/// A hub is killed before the store's sync, so its writes to the store are only in the page cache. The next hub reads
+/// them there and restarts the log. Then the power is cut. (sled itself nearly always syncs as it opens; our sync
+/// covers the rest.)
 #[test]
-fn what_a_killed_hub_left_unsynced_survives_a_power_cut_after_the_next_start() {
-    // Less than half of the log: nothing of it is written over before the next start.
+fn unsynced_writes_of_a_killed_hub_survive_a_power_cut_after_the_next_start() {
+    // Less than half of the log, so that none of it is overwritten before the next start.
     const BEFORE: u64 = 14;
     let dir = tempfile::tempdir().unwrap();
     let (state, traces) = (dir.path().join("state"), dir.path().join("traces"));
@@ -112,19 +113,19 @@ fn coin() -> impl FnMut() -> bool {
 }
 
 #[test]
-fn what_was_answered_survives_every_power_cut() {
+fn answered_records_survive_every_power_cut() {
     let cuts = cuts(|it| it, 7, || false);
     assert_eq!(cuts.lost, 0);
     assert!(cuts.made > RECORDS);
 }
 
 #[test]
-fn what_was_answered_survives_a_disk_that_writes_in_any_order() {
+fn answered_records_survive_a_disk_that_reorders_writes() {
     assert_eq!(cuts(|it| it, 7, coin()).lost, 0);
 }
 
 #[test]
-fn the_store_alone_survives_a_disk_that_writes_in_any_order() {
+fn the_store_alone_survives_a_disk_that_reorders_writes() {
     let alone = |it| Writer {
         store_only: true,
         ..it
@@ -133,14 +134,14 @@ fn the_store_alone_survives_a_disk_that_writes_in_any_order() {
 }
 
 #[test]
-fn large_commits_and_retention_survive_a_disk_that_writes_in_any_order() {
+fn large_commits_and_retention_survive_a_disk_that_reorders_writes() {
     let cuts = cuts(|it| it.churning(4000), 40, coin());
     assert_eq!(cuts.lost, 0);
 }
 
-/// Removed fence: without syncs within large commits sled overwrites what its rewritten pages still stand for.
+/// Removed fence: without syncs within large commits, sled overwrites data that its rewritten pages still refer to.
 #[test]
-fn without_syncs_within_a_large_commit_a_power_cut_loses_what_was_answered() {
+fn without_syncs_within_a_large_commit_a_power_cut_loses_answered_records() {
     let fences = Fences {
         paced: false,
         ..Fences::default()
@@ -150,14 +151,14 @@ fn without_syncs_within_a_large_commit_a_power_cut_loses_what_was_answered() {
         store_only: true,
         ..it.churning(4000)
     };
-    // Which of sled's threads writes first is up to the machine: not every run loses something.
+    // The machine decides which of sled's threads writes first, so not every run loses records.
     let loses = |_| cuts(unpaced, 5, coin()).lost > 0;
     assert!((0..8).any(loses));
 }
 
-/// Removed fence: what was only written to the write-ahead log is not durable.
+/// Removed fence: data in the write-ahead log is not durable without a sync.
 #[test]
-fn without_fdatasync_of_the_log_a_power_cut_loses_what_was_answered() {
+fn without_fdatasync_of_the_log_a_power_cut_loses_answered_records() {
     let fences = Fences {
         log_sync: false,
         ..Fences::default()
@@ -169,7 +170,7 @@ fn without_fdatasync_of_the_log_a_power_cut_loses_what_was_answered() {
 
 /// Removed fence: sled's own flush is not durable.
 #[test]
-fn without_fdatasync_of_the_store_a_power_cut_loses_what_was_answered() {
+fn without_fdatasync_of_the_store_a_power_cut_loses_answered_records() {
     let fences = Fences {
         fdatasync: false,
         ..Fences::default()

@@ -1,4 +1,4 @@
-//! When things are made durable, and what happens when they cannot be.
+//! The order of writes, syncs and answers, and failing syncs and writes.
 
 use std::fs;
 
@@ -9,7 +9,7 @@ use super::trace::{self, What};
 use super::{all, expected, open, publish};
 
 #[test]
-fn every_answer_comes_after_an_fdatasync_that_began_after_its_write() {
+fn every_answer_follows_an_fdatasync_that_began_after_its_write() {
     let dir = tempfile::tempdir().unwrap();
     let (state, traces) = (dir.path().join("state"), dir.path().join("traces"));
     fs::create_dir(&traces).unwrap();
@@ -39,7 +39,7 @@ fn every_answer_comes_after_an_fdatasync_that_began_after_its_write() {
 }
 
 #[test]
-fn what_the_epoch_file_says_is_durable_before_it_is_believed() {
+fn a_start_makes_the_epoch_file_durable_before_any_other_file() {
     let dir = tempfile::tempdir().unwrap();
     let (state, traces) = (dir.path().join("state"), dir.path().join("traces"));
     fs::create_dir(&traces).unwrap();
@@ -58,10 +58,10 @@ fn what_the_epoch_file_says_is_durable_before_it_is_believed() {
     assert_eq!(first, Some(state.join("epoch")));
 }
 
-/// More than any writer here comes to.
+/// More records than any of these writers publishes.
 const MANY: u64 = 3000;
 
-/// Publishes while a system call on `file` fails, then opens without the failure.
+/// Publishes while a system call on `file` fails, then opens the journal without the failure.
 fn after_failure(file: &str, inject: &str) {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join(file).display().to_string();
@@ -83,7 +83,7 @@ fn after_failure(file: &str, inject: &str) {
     let journal = open(dir.path()).unwrap();
     assert!(dir.path().join("journal.replaced").exists());
     assert!(!dir.path().join("suspect").exists());
-    // One more may be there: it was written, but never answered.
+    // One more record may be there, which was written but never answered.
     assert!(
         [answered, answered + 1].contains(&journal.head()),
         "{answered} of {}",
@@ -95,45 +95,45 @@ fn after_failure(file: &str, inject: &str) {
 }
 
 #[test]
-fn a_failed_sync_stops_everything_and_the_next_start_copies_what_is_sound() {
+fn a_failed_sync_stops_everything_and_the_next_start_copies_the_intact_records() {
     after_failure("wal", "inject=fdatasync:error=EIO:when=25+");
 }
 
 #[test]
-fn a_sync_that_failed_once_is_not_tried_again() {
+fn a_failed_sync_is_not_retried() {
     after_failure("wal", "inject=fdatasync:error=EIO:when=25");
 }
 
 #[test]
-fn a_failed_sync_is_no_full_disk() {
+fn a_failed_sync_is_not_a_full_disk() {
     after_failure("wal", "inject=fdatasync:error=ENOSPC:when=25");
 }
 
 #[test]
-fn a_failed_sync_of_the_store_is_no_full_disk() {
+fn a_failed_sync_of_the_store_is_not_a_full_disk() {
     after_failure("journal/db", "inject=fdatasync:error=ENOSPC:when=3+");
 }
 
 #[test]
-fn a_failed_write_stops_everything_and_the_next_start_copies_what_is_sound() {
+fn a_failed_write_stops_everything_and_the_next_start_copies_the_intact_records() {
     after_failure("wal", "inject=pwrite64:error=EIO:when=5+");
 }
 
 #[test]
-fn what_was_answered_survives_a_store_that_cannot_be_synced() {
-    // strace counts the calls of each thread: a new journal is synced twice as it is opened, by another than the mover's.
+fn answered_records_survive_a_store_that_cannot_be_synced() {
+    // strace counts the calls per thread: opening a new journal syncs it twice, in another thread than the mover's.
     after_failure("journal/db", "inject=fdatasync:error=EIO:when=3+");
 }
 
 #[test]
-fn what_was_answered_survives_a_store_that_cannot_be_written() {
-    // strace counts the calls of each thread; sled writes on several.
+fn answered_records_survive_a_store_that_cannot_be_written() {
+    // strace counts the calls per thread, and sled writes in several.
     after_failure("journal/db", "inject=pwrite64:error=EIO:when=3+");
 }
 
-/// sled syncs once more as it is closed, and panics where that fails.
+/// sled syncs once more when it is closed, and panics if that fails.
 #[test]
-fn a_store_that_cannot_be_synced_as_it_is_closed_is_copied_at_the_next_start() {
+fn a_store_whose_sync_fails_at_close_is_copied_at_the_next_start() {
     let dir = tempfile::tempdir().unwrap();
     let store = dir.path().join("journal/db").display().to_string();
     let inject = "inject=fsync:error=EIO";
@@ -171,7 +171,7 @@ fn a_copy_that_was_cut_short_is_made_again() {
 }
 
 #[test]
-fn a_copy_that_was_not_put_in_place_is_put_there() {
+fn a_copy_that_was_not_renamed_into_place_is_renamed_at_the_next_start() {
     let dir = tempfile::tempdir().unwrap();
     super::filled(dir.path(), 30);
     fs::write(dir.path().join("suspect"), b"sync failed").unwrap();

@@ -1,10 +1,10 @@
-//! System calls of a writer, from strace.
+//! A writer's system calls, as strace records them.
 
 use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Arguments for strace: one file a thread, with times, paths and all bytes.
+/// Arguments for strace: one file per thread, with times, paths and all bytes.
 pub(super) fn arguments(to: &Path) -> Vec<String> {
     let calls = "trace=openat,write,pwrite64,fdatasync,fsync,ftruncate,rename,unlink";
     let to = to.join("trace").display().to_string();
@@ -31,11 +31,11 @@ pub(super) enum What {
     Truncate(PathBuf, u64),
     Rename(PathBuf, PathBuf),
     Unlink(PathBuf),
-    /// The writer said that a record is stored.
+    /// The writer reported a record as stored.
     Stored(u64),
 }
 
-/// The calls traced in `dir`, in the order in which they ended.
+/// Returns the calls traced in `dir`, in the order in which they ended.
 pub(super) fn read(dir: &Path) -> Vec<Call> {
     let mut calls = Vec::new();
     for file in fs::read_dir(dir).unwrap().flatten() {
@@ -105,7 +105,7 @@ fn unescape(text: &str) -> Vec<u8> {
         .collect()
 }
 
-/// Files as they are on a disk that keeps of each only what a finished sync covers.
+/// Files on a disk that keeps only data that a finished sync covers.
 #[derive(Debug, Default)]
 pub(super) struct Disk {
     files: HashMap<PathBuf, File>,
@@ -115,7 +115,7 @@ pub(super) struct Disk {
 struct File {
     durable: Vec<u8>,
     position: u64,
-    /// Changes since the last sync: when they ended, and what.
+    /// Changes since the last sync: each with the time when its call ended.
     volatile: Vec<(f64, Change)>,
 }
 
@@ -126,7 +126,7 @@ enum Change {
 }
 
 impl Disk {
-    /// Takes in the next call. Names are taken to be durable at once, as a journaling file system nearly does.
+    /// Applies the next call. Renames count as durable at once, which a journaling file system nearly guarantees.
     pub(super) fn apply(&mut self, call: &Call) {
         match &call.what {
             What::Create(path, truncate) => {
@@ -166,8 +166,8 @@ impl Disk {
         }
     }
 
-    /// Writes what is left after a power cut: the files under `from`, to `to`. Of what no sync covers, what `kept` says:
-    /// a disk writes in the order it likes.
+    /// Writes the files that a power cut leaves under `from` to `to`. `kept` decides for each change that no sync
+    /// covers, because a disk may reorder writes.
     pub(super) fn write_to(&self, from: &Path, to: &Path, mut kept: impl FnMut() -> bool) {
         for (path, file) in &self.files {
             let Ok(inside) = path.strip_prefix(from) else {

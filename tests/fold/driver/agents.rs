@@ -1,4 +1,4 @@
-//! Agents' hooks, and what is shown to their sessions, in the fold and in the model.
+//! Agents' hook events, and shown notifications, in the fold and in the model.
 
 use hub_protocol::{InboxName, ProjectName, SessionInfo, Way};
 use hubd::command::{Command, Happened, Hook};
@@ -18,7 +18,9 @@ impl Driver {
     fn hook(&mut self, id: &InboxName, happened: &Happened) {
         let key = (ProjectName::default(), id.clone());
         let next = self.state.head() + 1;
-        let told = self.model.hook(next, &key, happened, self.now);
+        // The person has this agent in view, also when it stops.
+        let watched = id.as_str() == "w2";
+        let told = self.model.hook(next, &key, happened, watched, self.now);
         self.must(&Command::Hook(Box::new(Hook {
             project: key.0.clone(),
             given: None,
@@ -26,6 +28,8 @@ impl Driver {
             info: SessionInfo::default(),
             happened: happened.clone(),
             event: "Test".into(),
+            watched,
+            held: false,
             once: None,
         })));
         if told {

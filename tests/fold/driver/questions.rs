@@ -52,13 +52,13 @@ impl Driver {
         self.publish(vec![draft], None);
     }
 
-    /// A question that is known, open or not; or else what is none.
+    /// Picks a known question, open or not; without any, an id that is not a question.
     fn question(&self, pick: Index) -> Seq {
         let ids: Vec<Seq> = self.model.questions.keys().copied().collect();
         *pick.get(&[ids, vec![0]].concat())
     }
 
-    /// Does a command that the model takes, or refuses.
+    /// Runs a command that the model accepts, or refuses in the same way.
     fn either(&mut self, command: &Command, expected: Result<(), hubd::command::Refusal>) {
         match expected {
             Ok(()) => self.must(command),

@@ -1,4 +1,4 @@
-//! Agents' sessions of the naive model: their turns by their hooks, and what was shown to them.
+//! Agents' sessions of the naive model: their turns by their hooks, and the items shown to them.
 
 use hub_protocol::{InboxName, Kind, ProjectName, Seq, SessionState, Timestamp, Way};
 use hubd::command::{Draft, Happened};
@@ -14,12 +14,12 @@ pub(crate) type Key = (ProjectName, InboxName);
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Session {
     pub(crate) state: Option<SessionState>,
-    /// The record that told it.
+    /// The number of the record with the session's state.
     pub(crate) seq: Seq,
-    /// Its last notification.
+    /// The id of its last notification.
     pub(super) last: Option<Seq>,
     pub(super) over: Option<Timestamp>,
-    /// Whether its hooks were ever heard: then it is registered.
+    /// Whether the hub has received its hooks, so that the session is registered.
     hooks: bool,
     by: Beginner,
     signalled: bool,
@@ -29,7 +29,7 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    fn proves(&self) -> bool {
+    pub(super) fn proves(&self) -> bool {
         self.hooks && self.over.is_none()
     }
 
@@ -46,7 +46,7 @@ impl Session {
 }
 
 impl Place {
-    /// When it is overdue that this was shown, and when that nothing else showed it.
+    /// Returns the deadline of this item's proof, and the deadline after which the person is notified.
     fn overdue(&self) -> (Option<Timestamp>, Option<Timestamp>) {
         let after = |at: Timestamp| at.plus_millis(PROOF_MS);
         match self.emitted.filter(|_| self.pending) {
@@ -71,8 +71,16 @@ impl Model {
         }
     }
 
-    /// A hook tells; whether the last record of it tells the session's state. `id` is the number of what it says.
-    pub(crate) fn hook(&mut self, id: Seq, key: &Key, happened: &Happened, now: Timestamp) -> bool {
+    /// Applies a hook event; returns whether its last record contains the session's state. `id` is the id of its
+    /// notification.
+    pub(crate) fn hook(
+        &mut self,
+        id: Seq,
+        key: &Key,
+        happened: &Happened,
+        watched: bool,
+        now: Timestamp,
+    ) -> bool {
         let known = self.sessions.get(key).cloned();
         let ends = *happened == Happened::Ended;
         if ends && known.as_ref().is_some_and(|it| it.over.is_some()) {
@@ -92,7 +100,7 @@ impl Model {
                 self.agent_says(id, key, Kind::Progress, false, now);
             }
             Happened::Stopped { .. } if !silent => {
-                let quiet = before.by == Beginner::Person && before.works();
+                let quiet = watched && before.by == Beginner::Person && before.works();
                 self.agent_says(id, key, Kind::Complete, quiet, now);
             }
             Happened::Ended => self.agent_says(id, key, Kind::Ended, false, now),
@@ -132,7 +140,7 @@ impl Model {
         self.tell_listeners((id, &draft), &mut (id + 1), now);
     }
 
-    /// A session's reader shows what it has; whether only a hook can prove that it arrived.
+    /// Marks items as shown; returns whether only a hook can prove their delivery.
     pub(crate) fn show(&mut self, key: &Key, ids: &[Seq], way: Way, now: Timestamp) -> bool {
         if !self.sessions.get(key).is_some_and(Session::proves) {
             self.ack(&key.0, &key.1, ids);
@@ -155,7 +163,7 @@ impl Model {
         }
     }
 
-    /// What is pending in an inbox.
+    /// Returns the pending items of an inbox.
     fn places_of(
         &mut self,
         (project, inbox): &Key,
@@ -170,8 +178,8 @@ impl Model {
         !self.sessions.get(key).is_some_and(Session::works)
     }
 
-    /// What nothing proved is offered again, or told to the person by numbers from `next` on; the inboxes of those that
-    /// ended a day ago are closed.
+    /// Offers unproved items again or notifies the person, with ids from `next` on, and closes the inboxes of sessions
+    /// that ended a day ago.
     pub(super) fn due_agents(&mut self, next: Seq, now: Timestamp) {
         let over = |at: Option<Timestamp>| at.is_some_and(|at| at <= now);
         let mut keys: Vec<Key> = self.inboxes.iter().cloned().collect();
@@ -207,7 +215,7 @@ impl Model {
         }
     }
 
-    /// When the inboxes of ended sessions are closed.
+    /// Returns when the inboxes of ended sessions are closed.
     fn ends(&self) -> impl Iterator<Item = (Timestamp, &Key)> {
         let hooked = self.sessions.iter().filter(|(_, it)| it.hooks);
         hooked.filter_map(|(key, it)| Some((it.over?.plus_millis(DAY_MS), key)))
@@ -238,7 +246,7 @@ impl Model {
         }
     }
 
-    /// Forgets a session that is over with its inbox.
+    /// Removes an ended session with its inbox.
     pub(super) fn forget_over(&mut self, key: &Key) {
         if self
             .sessions

@@ -4,12 +4,12 @@ use bytes::Bytes;
 use hub_protocol::{InboxName, Kind, Priority, ProjectName, Seq, SessionState, Timestamp};
 use hubd::command::Draft;
 
-use super::{DAY_MS, Leases, Model, Question};
+use super::{DAY_MS, Leases, Model, Question, Session};
 
 /// Project, target, caller.
 pub(crate) type Pair = (ProjectName, InboxName, InboxName);
 
-/// What the hub says by itself; its text is not the model's.
+/// Publishes a notification of the hub itself; the model does not predict its text.
 pub(super) fn hub_says(
     project: &ProjectName,
     from: &InboxName,
@@ -48,7 +48,8 @@ impl Model {
         said.expect("the hub may say it");
     }
 
-    /// Whether the target is known or is waited for; the listener fires at once where it has stopped.
+    /// Adds a listener, which fires at once if its target has already stopped; returns whether the target is known or
+    /// expected.
     pub(crate) fn listen(
         &mut self,
         head: Seq,
@@ -62,7 +63,9 @@ impl Model {
         if target == caller || known.is_none() && within_ms.is_none() {
             return false;
         }
-        if self.listeners.contains_key(pair) {
+        if let Some(until) = self.listeners.get_mut(pair) {
+            let new = within_ms.map(|ms| now.plus_millis(ms));
+            *until = [*until, new].into_iter().flatten().min();
             return true;
         }
         let since = self.fired.get(pair).copied().unwrap_or(0);
@@ -85,7 +88,14 @@ impl Model {
         true
     }
 
-    /// Tells whoever listens to the sender of a notification, by numbers from `next` on.
+    /// Returns whether a draft may count as a stop: one without a type does not if its session has hooks.
+    pub(super) fn tells_a_stop(&self, draft: &Draft) -> bool {
+        let session = draft.session.as_ref().unwrap_or(&draft.from).clone();
+        let it = self.sessions.get(&(draft.project.clone(), session));
+        draft.explicit_kind || !it.is_some_and(Session::proves)
+    }
+
+    /// Notifies the listeners of a notification's sender, with ids from `next` on.
     pub(super) fn tell_listeners(
         &mut self,
         (id, draft): (Seq, &Draft),
@@ -93,22 +103,21 @@ impl Model {
         now: Timestamp,
     ) {
         let session = draft.session.as_ref().unwrap_or(&draft.from).clone();
-        let says = draft.explicit_kind && session.as_str() != "unknown";
-        if !says || matches!(draft.kind, Kind::Progress | Kind::Message | Kind::Answer) {
+        if session.as_str() == "unknown"
+            || matches!(draft.kind, Kind::Progress | Kind::Message | Kind::Answer)
+        {
             return;
         }
-        let note = self
-            .notes
-            .iter()
-            .find(|note| note.id == id)
-            .expect("it was said");
-        let reached: Vec<InboxName> = note.places.iter().map(|it| it.inbox.clone()).collect();
         let to = |(project, target, _): &&Pair| *project == draft.project && *target == session;
         let pairs: Vec<Pair> = self.listeners.keys().filter(to).cloned().collect();
         for pair in pairs {
             self.listeners.remove(&pair);
             self.fired.insert(pair.clone(), id);
-            if !reached.contains(&pair.2) {
+            let note = self.notes.iter_mut().find(|note| note.id == id);
+            let mut places = note.expect("it was said").places.iter_mut();
+            if let Some(place) = places.find(|place| place.inbox == pair.2) {
+                place.wakes = true;
+            } else {
                 let asks = matches!(draft.kind, Kind::Question | Kind::Approval);
                 let kind = if asks { Kind::Message } else { draft.kind };
                 self.hub_says(*next, hub_says(&pair.0, &pair.1, &pair.2, kind), now);
@@ -121,7 +130,7 @@ impl Model {
         }
     }
 
-    /// Says what did not come in time, by numbers from `head + 1` on; the number that comes next.
+    /// Publishes a notification for each missed deadline, with ids from `head + 1` on; returns the next free id.
     pub(super) fn late_listeners(&mut self, head: Seq, now: Timestamp) -> Seq {
         let late = self
             .listeners

@@ -27,7 +27,7 @@ impl Question {
 }
 
 impl Model {
-    /// Whose answer this is, after the question is settled by it.
+    /// Settles the question that a draft answers; returns the inbox of its asker.
     pub(super) fn answer(&mut self, draft: &Draft) -> Result<InboxName, Refusal> {
         let id = draft.reply_to.ok_or(Refusal::NoSuchQuestion)?;
         let question = self.open_question(id)?;
@@ -35,18 +35,34 @@ impl Model {
             return Err(Refusal::NotYours("nobody answers their own question"));
         }
         let asker = question.from.clone();
-        let session = (question.project.clone(), draft.from.clone());
-        let approval = question.kind == Kind::Approval;
-        if approval && self.sessions.contains_key(&session) && !draft.may_approve {
+        if question.kind == Kind::Approval && !draft.may_approve {
             return Err(Refusal::NotYours(
-                "an approval is given by a person: on the dashboard, or in a terminal outside any agent",
+                "an approval is given by a person: on the dashboard, or with hubctl answer over the hub's socket in a terminal that no agent started",
             ));
         }
         self.settle_question(id, QuestionState::Answered, How::Answered);
         Ok(asker)
     }
 
-    /// A question takes the place of an open one of its sender with its key.
+    /// Closes the open questions of a session that reports work or its completion.
+    pub(super) fn close_questions(&mut self, head: Seq, draft: &Draft) {
+        let goes_on = matches!(draft.kind, Kind::Progress | Kind::Complete);
+        if !goes_on || !draft.explicit_kind {
+            return;
+        }
+        let session = draft.session.as_ref().unwrap_or(&draft.from);
+        let place = (draft.project.clone(), session.clone());
+        if session.as_str() == InboxName::UNKNOWN && !self.sessions.contains_key(&place) {
+            return;
+        }
+        for id in self.questions_that(|it| it.is_open() && it.is_from(&place)) {
+            if id <= head {
+                self.settle_question(id, QuestionState::Withdrawn, How::Withdrawn);
+            }
+        }
+    }
+
+    /// Records a question, which supersedes an open one of its sender with the same key.
     pub(super) fn asks(&mut self, id: Seq, draft: &Draft) {
         if !matches!(draft.kind, Kind::Question | Kind::Approval) {
             return;
@@ -92,7 +108,7 @@ impl Model {
         }
     }
 
-    /// Withdraws those of these that are open.
+    /// Withdraws the open ones of these questions.
     pub(super) fn withdraw_questions(&mut self, ids: &[Seq]) {
         for id in ids {
             if let Ok(question) = self.open_question(*id) {

@@ -1,4 +1,4 @@
-//! Delivery ends with an ack, for one inbox.
+//! Acknowledgements end a delivery in one inbox.
 
 use hubd::record::{How, Settled};
 use hubd::state::Status;
@@ -24,7 +24,7 @@ fn an_inbox_offers_the_most_important_first_then_the_oldest() {
 }
 
 #[test]
-fn what_was_acked_is_not_offered_again() {
+fn an_acked_item_is_not_offered_again() {
     let mut hub = Hub::new();
     let (first, second) = (
         hub.say(said("w1", Kind::Error)),
@@ -36,7 +36,7 @@ fn what_was_acked_is_not_offered_again() {
 }
 
 #[test]
-fn an_ack_says_who_read_what_and_where() {
+fn an_ack_records_the_reader_the_ids_and_the_inbox() {
     let mut hub = Hub::new();
     let id = hub.say(said("w1", Kind::Error));
     let records = hub.run(&Command::Ack {
@@ -73,7 +73,7 @@ fn an_ack_in_one_inbox_leaves_the_others() {
 }
 
 #[test]
-fn an_ack_of_what_was_never_said_is_refused() {
+fn an_ack_of_an_unknown_id_is_refused() {
     let mut hub = Hub::new();
     let id = hub.say(said("w1", Kind::Error));
     let command = Command::Ack {
@@ -87,7 +87,7 @@ fn an_ack_of_what_was_never_said_is_refused() {
 }
 
 #[test]
-fn an_ack_in_an_inbox_that_was_closed_changes_nothing() {
+fn an_ack_in_a_closed_inbox_changes_nothing() {
     let mut hub = Hub::new();
     let id = hub.say(sent("w1", "w2"));
     assert_eq!(hub.ack("w3", &[id]), []);
@@ -95,7 +95,7 @@ fn an_ack_in_an_inbox_that_was_closed_changes_nothing() {
 }
 
 #[test]
-fn what_was_withdrawn_is_offered_nowhere() {
+fn a_withdrawn_item_is_offered_nowhere() {
     let mut hub = Hub::new();
     let id = hub.say(said("w1", Kind::Approval));
     hub.run(&Command::Withdraw { ids: vec![id] });

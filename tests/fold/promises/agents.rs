@@ -1,4 +1,4 @@
-//! Agents in sessions, for the promises about them.
+//! Agents' sessions: helpers for the tests of hooks, receipts and interrupts.
 
 use hub_protocol::{Process, SessionInfo};
 use hubd::command::{Happened, Hook};
@@ -6,8 +6,22 @@ use hubd::record::Beginner;
 
 use super::*;
 
+fn hook(id: &str, happened: Happened) -> Hook {
+    Hook {
+        project: project(),
+        given: None,
+        id: name(id),
+        info: SessionInfo::default(),
+        happened,
+        event: "Test".into(),
+        watched: false,
+        held: false,
+        once: None,
+    }
+}
+
 impl Hub {
-    /// A hook of the session whose agent calls it `id`.
+    /// Applies a hook event of the session whose agent calls it `id`.
     pub(super) fn hook(&mut self, id: &str, happened: Happened) -> Vec<Record> {
         self.hook_of(id, SessionInfo::default(), happened)
     }
@@ -18,18 +32,32 @@ impl Hub {
         info: SessionInfo,
         happened: Happened,
     ) -> Vec<Record> {
-        self.run(&Command::Hook(Box::new(Hook {
-            project: project(),
-            given: None,
-            id: name(id),
+        let hook = Hook {
             info,
-            happened,
-            once: None,
-            event: "Test".into(),
-        })))
+            ..hook(id, happened)
+        };
+        self.run(&Command::Hook(Box::new(hook)))
     }
 
-    /// A session begins as the worker of another.
+    /// Applies a hook event from a terminal that the person has in view.
+    pub(super) fn watched_hook(&mut self, id: &str, happened: Happened) -> Vec<Record> {
+        let hook = Hook {
+            watched: true,
+            ..hook(id, happened)
+        };
+        self.run(&Command::Hook(Box::new(hook)))
+    }
+
+    /// Applies a hook event whose request the hub holds until its question is answered.
+    pub(super) fn held_hook(&mut self, id: &str, happened: Happened) -> Vec<Record> {
+        let hook = Hook {
+            held: true,
+            ..hook(id, happened)
+        };
+        self.run(&Command::Hook(Box::new(hook)))
+    }
+
+    /// Starts a session as the worker of another.
     pub(super) fn worker(&mut self, id: &str, parent: &str) {
         let parent = Some(name(parent));
         let info = SessionInfo {
@@ -39,7 +67,7 @@ impl Hub {
         self.hook_of(id, info, Happened::Started);
     }
 
-    /// A session begins as the one that the person talks to.
+    /// Starts a session as the one that the person talks to.
     pub(super) fn chosen(&mut self, id: &str) {
         let role = Some("primary".into());
         let info = SessionInfo {
@@ -54,6 +82,7 @@ impl Hub {
             project: project(),
             session: name(id),
             gone,
+            quiet: false,
         })
     }
 
@@ -62,13 +91,13 @@ impl Hub {
         told.map(|(state, _)| state)
     }
 
-    /// The text of a notification.
+    /// Returns the text of a notification.
     pub(super) fn msg(&self, id: Seq) -> String {
         let json: serde_json::Value = serde_json::from_str(self.json(id)).unwrap();
         json["msg"].as_str().unwrap().to_owned()
     }
 
-    /// The text of the last notification.
+    /// Returns the text of the last notification.
     pub(super) fn last_msg(&self) -> String {
         let last = self
             .log
@@ -78,7 +107,7 @@ impl Hub {
     }
 }
 
-/// What records say, and where: `type inbox inbox!`, with a mark where it wakes.
+/// Returns types and inboxes of the notifications in records: `type inbox inbox!`, with a mark if it wakes.
 pub(super) fn told(records: &[Record]) -> Vec<String> {
     let said = records.iter().filter_map(|record| match record {
         Record::Notified(it) => Some(&it.route),

@@ -40,7 +40,7 @@ fn a_batch_cannot_pass_the_cap_either() {
 }
 
 #[test]
-fn there_are_ten_thousand_inboxes_at_most() {
+fn all_projects_have_ten_thousand_inboxes_at_most() {
     let mut hub = Hub::new();
     for n in 0..9 {
         hub.run(&notify(to_new_inboxes(&format!("p{n}"), 1000)));
@@ -56,7 +56,7 @@ fn there_are_ten_thousand_inboxes_at_most() {
 }
 
 #[test]
-fn a_closed_inbox_makes_room() {
+fn closing_an_inbox_frees_its_slot() {
     let mut hub = Hub::new();
     hub.run(&notify(to_new_inboxes(ProjectName::DEFAULT, 1000)));
     hub.run(&Command::CloseInbox {

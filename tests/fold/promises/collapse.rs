@@ -1,4 +1,4 @@
-//! A newer item takes the place of a pending one with its key.
+//! A newer item supersedes a pending one with the same key.
 
 use hubd::record::{How, Settled};
 use hubd::state::Status;
@@ -13,7 +13,7 @@ fn keyed(from: &str, to: &str) -> Draft {
 }
 
 #[test]
-fn the_newer_takes_the_place_of_the_pending() {
+fn a_newer_item_supersedes_the_pending_one() {
     let mut hub = Hub::new();
     let (old, new) = (hub.say(keyed("ci", "w1")), hub.say(keyed("ci", "w1")));
     assert_eq!(hub.pending("w1"), [new]);
@@ -21,7 +21,7 @@ fn the_newer_takes_the_place_of_the_pending() {
 }
 
 #[test]
-fn the_record_says_what_took_its_place() {
+fn the_record_names_the_superseding_item() {
     let mut hub = Hub::new();
     hub.say(keyed("ci", "w1"));
     let records = hub.run(&notify(vec![keyed("ci", "w1")]));
@@ -36,7 +36,7 @@ fn the_record_says_what_took_its_place() {
 }
 
 #[test]
-fn a_key_means_nothing_to_other_senders_inboxes_and_projects() {
+fn a_key_does_not_apply_to_other_senders_inboxes_and_projects() {
     let mut hub = Hub::new();
     hub.say(keyed("ci", "w1"));
     hub.say(keyed("cd", "w1"));
@@ -78,7 +78,7 @@ fn the_higher_priority_is_kept_and_stored() {
 }
 
 #[test]
-fn what_a_reader_holds_is_left_alone() {
+fn a_leased_item_is_not_superseded() {
     let mut hub = Hub::new();
     let held = hub.say(keyed("ci", "w1"));
     hub.leased = vec![held];
@@ -87,7 +87,7 @@ fn what_a_reader_holds_is_left_alone() {
 }
 
 #[test]
-fn what_came_back_from_a_reader_is_superseded_with_the_rest() {
+fn an_item_whose_lease_expired_is_superseded_with_the_rest() {
     let mut hub = Hub::new();
     let held = hub.say(keyed("ci", "w1"));
     hub.leased = vec![held];
@@ -114,7 +114,7 @@ fn a_batch_collapses_in_itself() {
 }
 
 #[test]
-fn a_key_clears_what_is_pending_under_it() {
+fn a_key_clears_the_pending_items_with_it() {
     let mut hub = Hub::new();
     hub.say(keyed("ci", "w1"));
     hub.say(keyed("cd", "w1"));

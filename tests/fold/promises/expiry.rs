@@ -1,4 +1,4 @@
-//! What is pending stops being offered at its time.
+//! Expiry of pending items.
 
 use hubd::state::Status;
 
@@ -12,7 +12,7 @@ fn lasting(ms: i64) -> Draft {
 }
 
 #[test]
-fn an_item_is_offered_until_its_time_and_not_after() {
+fn an_item_is_offered_until_its_expiry_and_not_after() {
     let mut hub = Hub::new();
     let id = hub.say(lasting(HOUR));
     assert_eq!(hub.state.next_deadline(), Some(noon().plus_millis(HOUR)));
@@ -26,7 +26,7 @@ fn an_item_is_offered_until_its_time_and_not_after() {
 }
 
 #[test]
-fn what_was_acked_does_not_expire() {
+fn an_acked_item_does_not_expire() {
     let mut hub = Hub::new();
     let id = hub.say(lasting(HOUR));
     hub.ack("primary", &[id]);
@@ -36,7 +36,7 @@ fn what_was_acked_does_not_expire() {
 }
 
 #[test]
-fn what_is_over_before_it_comes_is_refused() {
+fn an_item_that_has_already_expired_is_refused() {
     let mut hub = Hub::new();
     assert_eq!(
         hub.ask(&notify(vec![lasting(HOUR), lasting(0)])),

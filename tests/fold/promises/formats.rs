@@ -1,4 +1,4 @@
-//! What is on disk stays readable: these bytes are format 1.
+//! Compatibility of the data on disk: these bytes are format 1.
 
 use bytes::Bytes;
 use hubd::record::{
@@ -145,9 +145,9 @@ fn the_json_of_a_notification_is_found_without_parsing() {
 }
 
 #[test]
-fn a_record_that_is_cut_short_is_an_error() {
+fn a_truncated_record_is_an_error() {
     for (_, kind, payload) in records() {
-        // A notification's JSON is not parsed; its route is.
+        // A notification's JSON is not parsed, but its route is.
         let parsed = if kind == 1 {
             4 + ROUTE.len()
         } else {
@@ -167,7 +167,7 @@ fn a_record_that_is_cut_short_is_an_error() {
 }
 
 #[test]
-fn a_kind_of_a_later_version_says_so() {
+fn a_kind_of_a_later_version_is_refused_by_name() {
     let error = Record::decode(200, &Bytes::new()).unwrap_err();
     assert!(matches!(error, DecodeError::UnknownKind(200)));
 }

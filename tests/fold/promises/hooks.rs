@@ -1,4 +1,4 @@
-//! What an agent's hooks tell: once a turn, and only what is news.
+//! Notifications from an agent's hooks: once a turn, and only for new information.
 
 use hub_protocol::{QuestionState, SessionState};
 use hubd::command::Happened;
@@ -40,7 +40,7 @@ fn a_stop_completes_the_turn() {
 }
 
 #[test]
-fn a_stop_with_a_question_at_its_end_waits() {
+fn a_stop_with_a_question_at_its_end_is_waiting() {
     let mut hub = working();
     let records = hub.hook("w1", stop("I did it.\n\nShall I push?"));
     assert_eq!(told(&records), ["waiting lead! primary!"]);
@@ -51,14 +51,14 @@ fn a_stop_with_a_question_at_its_end_waits() {
 }
 
 #[test]
-fn a_question_before_the_last_paragraph_is_none() {
+fn a_question_before_the_last_paragraph_does_not_count() {
     let mut hub = working();
     let records = hub.hook("w1", stop("Shall I push?\n\nI did."));
     assert_eq!(told(&records), ["complete lead! primary!"]);
 }
 
 #[test]
-fn who_has_workers_completes_its_goal() {
+fn a_session_with_workers_completes_its_goal() {
     let mut hub = working();
     hub.hook("lead", prompt(Beginner::Wake));
     hub.hook("w1", stop("done"));
@@ -75,7 +75,7 @@ fn three_hundred_characters_of_the_last_message_are_passed_on() {
 }
 
 #[test]
-fn an_explicit_signal_of_the_turn_says_more_than_its_stop() {
+fn an_explicit_signal_of_the_turn_replaces_its_stop() {
     let mut hub = working();
     hub.say(said("w1", Kind::Testing));
     assert!(told(&hub.hook("w1", stop("done"))).is_empty());
@@ -83,7 +83,7 @@ fn an_explicit_signal_of_the_turn_says_more_than_its_stop() {
 }
 
 #[test]
-fn a_signal_of_an_earlier_turn_does_not_stand_for_the_next() {
+fn a_signal_of_an_earlier_turn_does_not_replace_the_next_stop() {
     let mut hub = working();
     hub.say(said("w1", Kind::Complete));
     hub.hook("w1", prompt(Beginner::Wake));
@@ -91,10 +91,10 @@ fn a_signal_of_an_earlier_turn_does_not_stand_for_the_next() {
 }
 
 #[test]
-fn an_open_question_stands_for_the_stop() {
+fn an_open_question_replaces_the_stop() {
     let mut hub = working();
     let id = hub.say(said("w1", Kind::Question));
-    hub.say(said("w1", Kind::Progress));
+    hub.hook("w1", prompt(Beginner::Wake));
     assert!(told(&hub.hook("w1", stop("done"))).is_empty());
     hub.run(&Command::WithdrawQuestion {
         id,
@@ -105,7 +105,7 @@ fn an_open_question_stands_for_the_stop() {
 }
 
 #[test]
-fn a_stop_that_goes_on_is_none() {
+fn a_stop_that_continues_the_turn_does_not_count() {
     let mut hub = working();
     let goes_on = Happened::Stopped {
         text: String::new(),
@@ -124,7 +124,7 @@ fn a_second_stop_of_a_turn_adds_nothing() {
 }
 
 #[test]
-fn background_work_makes_progress_and_then_waits_when_idle() {
+fn background_work_is_progress_and_then_waiting_when_idle() {
     let mut hub = working();
     assert_eq!(
         told(&hub.hook("w1", stop_with("wait", &["b1"]))),
@@ -140,7 +140,7 @@ fn background_work_makes_progress_and_then_waits_when_idle() {
 }
 
 #[test]
-fn background_work_waits_after_ten_minutes() {
+fn background_work_is_waiting_after_ten_minutes() {
     let mut hub = working();
     hub.hook("w1", stop_with("wait", &["b1", "b2"]));
     assert_eq!(
@@ -153,7 +153,7 @@ fn background_work_waits_after_ten_minutes() {
 }
 
 #[test]
-fn background_work_that_is_back_in_time_does_not_wait() {
+fn background_work_that_ends_in_time_is_not_waiting() {
     let mut hub = working();
     hub.hook("w1", stop_with("wait", &["b1"]));
     hub.hook("w1", Happened::Worked);
@@ -165,7 +165,7 @@ fn background_work_that_is_back_in_time_does_not_wait() {
 }
 
 #[test]
-fn what_ran_at_the_stop_before_does_not_count() {
+fn background_work_of_the_previous_stop_does_not_count() {
     let mut hub = working();
     hub.hook("w1", stop_with("wait", &["server"]));
     hub.hook("w1", prompt(Beginner::Wake));
@@ -179,7 +179,7 @@ fn what_ran_at_the_stop_before_does_not_count() {
 }
 
 #[test]
-fn who_stops_while_workers_work_waits_like_one_with_tasks() {
+fn a_stop_while_workers_work_is_waiting_as_with_background_work() {
     let mut hub = working();
     hub.worker("lead", "boss");
     hub.hook("lead", prompt(Beginner::Wake));
@@ -200,34 +200,67 @@ fn idle_after_a_stop_is_recorded_and_not_enqueued() {
 }
 
 #[test]
-fn idle_without_a_stop_waits() {
+fn idle_without_a_stop_is_waiting() {
     let mut hub = working();
     assert_eq!(told(&hub.hook("w1", idle())), ["waiting lead! primary!"]);
     assert_eq!(hub.last_msg(), "Agent w1 is waiting for input: it waits");
 }
 
 #[test]
-fn the_persons_turn_in_nobodys_worker_rides_along() {
-    let mut hub = Hub::new();
-    hub.hook("solo", prompt(Beginner::Person));
-    assert_eq!(told(&hub.hook("solo", stop("done"))), ["complete primary"]);
-    assert_eq!(hub.last_msg(), "Agent solo completed: done");
-    hub.hook("solo", prompt(Beginner::Wake));
-    assert_eq!(told(&hub.hook("solo", stop("done"))), ["complete primary!"]);
+fn a_stop_wakes_the_session_that_began_the_turn() {
+    for by in [Beginner::Person, Beginner::Wake, Beginner::Agent] {
+        for (said, kind) in [("done", "complete"), ("done?", "waiting")] {
+            let mut hub = Hub::new();
+            hub.hook("solo", prompt(by));
+            let records = hub.hook("solo", stop(said));
+            assert_eq!(told(&records), [format!("{kind} primary!")], "{by:?}");
+        }
+    }
 }
 
 #[test]
-fn the_persons_turn_in_a_worker_wakes() {
+fn the_stop_of_a_persons_turn_in_view_wakes_nobody() {
+    let mut hub = Hub::new();
+    hub.hook("solo", prompt(Beginner::Person));
+    assert_eq!(
+        told(&hub.watched_hook("solo", stop("done"))),
+        ["complete primary"]
+    );
+    assert_eq!(hub.last_msg(), "Agent solo completed: done");
+    let why = r#""rides_along":"the person has this session in view""#;
+    assert!(hub.json(hub.state.head() - 1).contains(why));
+    hub.hook("solo", prompt(Beginner::Wake));
+    let woken = hub.watched_hook("solo", stop("done"));
+    assert_eq!(told(&woken), ["complete primary!"], "nobody typed it");
+}
+
+#[test]
+fn a_workers_stop_wakes_its_parent_also_in_view() {
     let mut hub = working();
     hub.hook("w1", prompt(Beginner::Person));
     assert_eq!(
-        told(&hub.hook("w1", stop("done"))),
+        told(&hub.watched_hook("w1", stop("done"))),
         ["complete lead! primary!"]
     );
 }
 
 #[test]
-fn the_turn_of_our_own_waiters_timeout_is_not_said() {
+fn the_question_at_the_end_of_a_headless_session_outlives_it() {
+    let mut hub = Hub::new();
+    let info = hub_protocol::SessionInfo {
+        headless: Some(true),
+        ..Default::default()
+    };
+    hub.hook_of("shot", info, prompt(Beginner::Agent));
+    let records = hub.hook("shot", stop("Shall I push?"));
+    assert_eq!(told(&records), ["waiting primary!"]);
+    let waiting = hub.pending("primary");
+    hub.hook("shot", Happened::Ended);
+    assert_eq!(hub.pending("primary")[..1], waiting);
+}
+
+#[test]
+fn a_turn_of_the_waiters_own_timeout_is_not_reported() {
     let mut hub = working();
     hub.hook("w1", stop("done"));
     assert!(told(&hub.hook("w1", prompt(Beginner::Timeout))).is_empty());
@@ -237,7 +270,7 @@ fn the_turn_of_our_own_waiters_timeout_is_not_said() {
 }
 
 #[test]
-fn a_model_that_fails_for_now_is_an_error_after_ten_minutes_without_an_event() {
+fn a_temporary_model_failure_is_an_error_after_ten_minutes_without_an_event() {
     let mut hub = working();
     assert_eq!(
         told(&hub.hook("w1", failed("rate_limit", false))),
@@ -254,7 +287,7 @@ fn a_model_that_fails_for_now_is_an_error_after_ten_minutes_without_an_event() {
 }
 
 #[test]
-fn a_model_that_comes_back_is_no_error() {
+fn a_model_that_recovers_is_no_error() {
     let events = [
         Happened::Worked,
         prompt(Beginner::Person),
@@ -269,7 +302,7 @@ fn a_model_that_comes_back_is_no_error() {
 }
 
 #[test]
-fn a_model_that_fails_for_good_is_an_error_at_once() {
+fn a_permanent_model_failure_is_an_error_at_once() {
     let mut hub = working();
     let records = hub.hook("w1", failed("billing_error", true));
     assert_eq!(told(&records), ["error lead! primary!"]);
@@ -277,19 +310,19 @@ fn a_model_that_fails_for_good_is_an_error_at_once() {
 }
 
 #[test]
-fn a_dialog_is_a_question_that_says_how_to_answer_it() {
+fn a_dialog_is_a_question_with_its_place() {
     let mut hub = working();
     let records = hub.hook("w1", asks("Which one?"));
     assert_eq!(told(&records), ["question lead! primary!"]);
-    let id = hub.state.head();
-    let text = format!("Agent w1 asks: Which one? (hubctl answer {id} \"…\")");
+    let id = hub.state.questions(false)[0].0;
+    let text = "Agent w1 asks: Which one? (answer it in its own terminal)";
     assert_eq!(hub.msg(id), text);
     assert!(hub.json(id).contains(r#""options":["yes","no"]"#));
     assert_eq!(hub.state_of("w1"), Some(SessionState::Blocked));
 }
 
 #[test]
-fn a_permission_is_for_the_person_and_its_dialog_says_nothing_new() {
+fn a_permission_is_for_the_person_and_its_dialog_adds_nothing() {
     let mut hub = working();
     assert_eq!(
         told(&hub.hook("w1", permission())),
@@ -306,7 +339,7 @@ fn a_permission_is_for_the_person_and_its_dialog_says_nothing_new() {
 }
 
 #[test]
-fn the_next_step_withdraws_what_the_session_waited_for() {
+fn the_next_step_withdraws_the_sessions_own_questions() {
     for next in [Happened::Worked, prompt(Beginner::Person), Happened::Ended] {
         for waits in [asks("?"), permission(), idle(), stop("ok?")] {
             let mut hub = working();
@@ -324,7 +357,7 @@ fn the_next_step_withdraws_what_the_session_waited_for() {
 }
 
 #[test]
-fn the_next_step_leaves_what_was_said_explicitly() {
+fn the_next_step_keeps_explicit_notifications() {
     let mut hub = working();
     let id = hub.say(said("w1", Kind::Question));
     hub.hook("w1", Happened::Worked);
@@ -333,14 +366,14 @@ fn the_next_step_leaves_what_was_said_explicitly() {
 }
 
 #[test]
-fn work_in_a_turn_that_works_is_no_news() {
+fn work_in_a_working_turn_changes_nothing() {
     let mut hub = working();
     assert_eq!(hub.hook("w1", Happened::Worked), []);
     assert_eq!(hub.hook("w1", Happened::Seen), []);
 }
 
 #[test]
-fn the_last_words_of_a_session_that_is_over_begin_nothing() {
+fn late_events_of_an_ended_session_start_nothing() {
     let mut hub = working();
     assert_eq!(
         told(&hub.hook("w1", Happened::Ended)),
@@ -351,7 +384,7 @@ fn the_last_words_of_a_session_that_is_over_begin_nothing() {
 }
 
 #[test]
-fn a_session_that_is_called_unknown_comes_to_rest() {
+fn a_session_named_unknown_reaches_a_stable_state() {
     let mut hub = Hub::new();
     hub.hook("unknown", prompt(Beginner::Wake));
     hub.hook("unknown", stop_with("wait", &["b1"]));
@@ -359,7 +392,7 @@ fn a_session_that_is_called_unknown_comes_to_rest() {
 }
 
 #[test]
-fn a_session_whose_end_is_the_first_that_is_heard_of_it_is_over() {
+fn a_session_first_seen_at_its_end_is_over() {
     let mut hub = Hub::new();
     hub.hook("w1", Happened::Ended);
     let session = hub.state.session(&project(), &name("w1")).unwrap();

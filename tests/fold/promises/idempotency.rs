@@ -1,4 +1,4 @@
-//! A request with a key is done once.
+//! A request with an Idempotency-Key is applied once.
 
 use super::*;
 
@@ -19,7 +19,7 @@ fn repeats(hub: &Hub, command: &Command) -> Result<Option<Vec<Seq>>, Refusal> {
 }
 
 #[test]
-fn a_repeat_gives_the_first_ids() {
+fn a_repeat_returns_the_first_ids() {
     let mut hub = Hub::new();
     hub.run(&keyed("k", "same"));
     assert_eq!(repeats(&hub, &keyed("k", "same")), Ok(Some(vec![1, 2])));
@@ -76,7 +76,7 @@ fn the_last_hundred_thousand_keys_are_kept() {
 }
 
 #[test]
-fn keys_older_than_a_day_take_no_room() {
+fn keys_older_than_a_day_take_no_space() {
     let mut hub = Hub::new();
     hub.run(&keyed("old", "same"));
     let before = serde_json::to_string(&hub.state).unwrap();

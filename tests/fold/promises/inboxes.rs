@@ -1,17 +1,29 @@
-//! Inboxes come with the first notification, and go when they are closed.
+//! Inboxes are created by the first notification, and removed when they are closed.
 
+use hubd::command::Happened;
 use hubd::state::Status;
 
+use super::registry::named;
 use super::*;
 
 #[test]
-fn naming_a_new_inbox_makes_it_and_the_nearest_is_known() {
+fn naming_a_new_inbox_creates_it_and_returns_the_nearest_name() {
     let mut hub = Hub::new();
     hub.say(sent("w1", "reviewer"));
     hub.say(sent("w1", "reveiwer"));
     let nearest = hub.state.nearest_inbox(&project(), &name("reveiwer"));
-    assert_eq!(nearest, Some(&name("reviewer")));
+    assert_eq!(nearest, Some(name("reviewer")));
     assert!(hub.state.inbox(&project(), &name("reveiwer")).is_some());
+}
+
+#[test]
+fn the_nearest_to_a_mistyped_name_may_be_a_sessions() {
+    let mut hub = Hub::new();
+    hub.hook_of("0b1c-7d", named("builder"), Happened::Started);
+    let nearest = |hub: &Hub| hub.state.nearest_inbox(&project(), &name("bilder"));
+    assert_eq!(nearest(&hub), Some(name("builder")));
+    hub.hook("0b1c-7d", Happened::Ended);
+    assert_eq!(nearest(&hub), None, "nobody is called so any more");
 }
 
 #[test]
@@ -24,7 +36,7 @@ fn an_inbox_stays_when_it_is_empty() {
 }
 
 #[test]
-fn the_oldest_item_is_known_whatever_its_priority() {
+fn the_oldest_item_is_known_at_any_priority() {
     let mut hub = Hub::new();
     hub.say(sent("w1", "w2"));
     hub.say(Draft {
@@ -37,7 +49,7 @@ fn the_oldest_item_is_known_whatever_its_priority() {
 }
 
 #[test]
-fn closing_an_inbox_drops_what_is_pending_there_only() {
+fn closing_an_inbox_drops_its_pending_items_only() {
     let mut hub = Hub::new();
     let both = hub.say(said("w1", Kind::Approval));
     let one = hub.say(sent("w1", "person"));
@@ -52,7 +64,7 @@ fn closing_an_inbox_drops_what_is_pending_there_only() {
 }
 
 #[test]
-fn closing_an_unknown_inbox_names_the_nearest() {
+fn closing_an_unknown_inbox_is_refused_with_the_nearest_name() {
     let mut hub = Hub::new();
     hub.say(sent("w1", "reviewer"));
     let refusal = hub.ask(&Command::CloseInbox {
@@ -87,7 +99,7 @@ fn a_reset_empties_one_project() {
 }
 
 #[test]
-fn a_reset_with_its_history_hides_what_was_said_until_retention_drops_it() {
+fn a_reset_with_history_hides_past_notifications_until_retention_drops_it() {
     let mut hub = Hub::new();
     hub.say(said("w1", Kind::Complete));
     hub.run(&reset(false));

@@ -1,4 +1,4 @@
-//! Listeners: a session is told of another's next stop, once.
+//! Listeners: a session is notified of another's next stop, once.
 
 use hub_protocol::SessionInfo;
 use hubd::command::Happened;
@@ -16,7 +16,7 @@ impl Hub {
         self.state.listeners(&project(), &name(target)).count()
     }
 
-    /// Ends of listeners.
+    /// Returns the reasons for which listeners ended.
     fn ends(records: &[Record]) -> Vec<ListenerEnd> {
         let ends = records.iter().filter_map(|record| match record {
             Record::ListenerRemoved(it) => Some(it.why),
@@ -36,7 +36,7 @@ fn listen(caller: &str, target: &str, within_ms: Option<i64>, fresh: bool) -> Co
     }
 }
 
-/// `a` listens to `w1`, which works.
+/// Returns a hub in which `a` listens to `w1`, which works.
 fn listening() -> Hub {
     let mut hub = Hub::new();
     hub.hook("a", prompt(Beginner::Wake));
@@ -46,7 +46,7 @@ fn listening() -> Hub {
 }
 
 #[test]
-fn a_stop_tells_who_listens_with_cause_and_is_the_last() {
+fn a_stop_notifies_the_listener_with_its_cause_and_ends_it() {
     let mut hub = listening();
     let records = hub.hook("w1", stop("done"));
     assert_eq!(told(&records), ["complete primary!", "complete a!"]);
@@ -97,13 +97,22 @@ fn each_stop_fires_and_nothing_else_does() {
 }
 
 #[test]
-fn a_question_says_how_to_answer_it_and_asks_nothing_itself() {
+fn the_notification_of_a_question_says_how_to_answer_it() {
+    let mut hub = listening();
+    let id = hub.say(said("w1", Kind::Question));
+    let end = format!("Answer: hubctl answer {id} \"…\"");
+    assert!(hub.last_msg().starts_with("Session w1 needs input"));
+    assert!(hub.last_msg().ends_with(&end), "{}", hub.last_msg());
+    assert_eq!(hub.state.questions(true).len(), 1);
+}
+
+#[test]
+fn the_notification_of_a_dialog_says_where_it_is_shown() {
     let mut hub = listening();
     hub.hook("w1", asks("Which?"));
-    let id = hub.state.questions(false)[0].0;
     let begin = "Session w1 needs input: Agent w1 asks: Which?";
-    let end = format!("Answer: hubctl answer {id} \"…\"");
-    assert!(hub.last_msg().starts_with(begin) && hub.last_msg().ends_with(&end));
+    let end = "It is answered in its own terminal.";
+    assert!(hub.last_msg().starts_with(begin) && hub.last_msg().ends_with(end));
     assert_eq!(hub.state.questions(true).len(), 1);
 }
 
@@ -126,7 +135,7 @@ fn a_text_names_host_and_title() {
 }
 
 #[test]
-fn it_fires_at_once_where_the_target_stopped_since_the_pair_fired() {
+fn a_listener_fires_at_once_for_a_stop_since_its_pair_fired() {
     let mut hub = listening();
     hub.hook("w1", stop("done"));
     assert!(
@@ -146,7 +155,7 @@ fn it_fires_at_once_where_the_target_stopped_since_the_pair_fired() {
 }
 
 #[test]
-fn a_turn_that_says_nothing_is_no_stop_to_be_told_of() {
+fn a_turn_without_a_notification_is_not_a_stop_for_listeners() {
     let mut hub = listening();
     hub.hook("w1", stop("done"));
     hub.hook("w1", prompt(Beginner::Timeout));
@@ -156,17 +165,16 @@ fn a_turn_that_says_nothing_is_no_stop_to_be_told_of() {
 }
 
 #[test]
-fn it_says_at_once_that_input_is_needed() {
+fn a_need_for_input_fires_at_once() {
     let mut hub = Hub::new();
-    hub.hook("w1", asks("Which?"));
-    let id = hub.state.questions(false)[0].0;
+    let id = hub.say(said("w1", Kind::Question));
     assert_eq!(told(&hub.listen("a", "w1")), ["message a!"]);
     let text = format!("Session w1 needs input. Answer: hubctl answer {id} \"…\"");
     assert_eq!(hub.last_msg(), text);
 }
 
 #[test]
-fn a_fresh_listener_waits_for_a_stop_to_come() {
+fn a_fresh_listener_waits_for_a_future_stop() {
     let mut hub = Hub::new();
     hub.say(said("w1", Kind::Complete));
     assert!(told(&hub.run(&listen("a", "w1", None, true))).is_empty());
@@ -175,13 +183,13 @@ fn a_fresh_listener_waits_for_a_stop_to_come() {
 }
 
 #[test]
-fn setting_it_again_changes_nothing() {
+fn adding_a_listener_again_changes_nothing() {
     let mut hub = listening();
     assert_eq!(hub.listen("a", "w1"), []);
 }
 
 #[test]
-fn taking_it_back_is_never_an_error() {
+fn removing_a_listener_is_never_an_error() {
     let mut hub = listening();
     let unlisten = Command::Unlisten {
         project: project(),
@@ -194,7 +202,7 @@ fn taking_it_back_is_never_an_error() {
 }
 
 #[test]
-fn nobody_listens_to_themselves_or_to_nobody() {
+fn a_listener_needs_a_known_target_other_than_its_caller() {
     let mut hub = listening();
     assert_eq!(
         hub.ask(&listen("a", "a", None, false)),
@@ -214,7 +222,7 @@ fn nobody_listens_to_themselves_or_to_nobody() {
 }
 
 #[test]
-fn nothing_in_time_is_said_once() {
+fn a_missed_deadline_is_reported_once() {
     let mut hub = Hub::new();
     hub.run(&listen("a", "later", Some(10 * MINUTE), false));
     hub.restart();
@@ -242,7 +250,7 @@ fn a_stop_in_time_ends_the_timer() {
 }
 
 #[test]
-fn a_stop_and_the_timer_at_the_same_time_are_told_once() {
+fn a_stop_and_the_deadline_at_the_same_time_are_reported_once() {
     let mut hub = listening();
     hub.run(&listen("b", "w1", Some(10 * MINUTE), false));
     hub.hook("w1", super::agents::failed("overloaded", false));
@@ -252,7 +260,7 @@ fn a_stop_and_the_timer_at_the_same_time_are_told_once() {
 }
 
 #[test]
-fn the_timer_says_how_long_it_was_whatever_the_clock_did() {
+fn the_deadline_notification_states_the_duration_despite_clock_jumps() {
     let mut hub = Hub::new();
     hub.run(&listen("a", "later", Some(90 * SECOND), false));
     hub.pass(DAY);
@@ -264,7 +272,7 @@ fn the_timer_says_how_long_it_was_whatever_the_clock_did() {
 }
 
 #[test]
-fn who_gets_the_notification_anyway_gets_no_second_text() {
+fn a_caller_that_receives_the_stop_itself_gets_no_second_text() {
     let mut hub = Hub::new();
     hub.worker("w1", "lead");
     hub.hook("lead", Happened::Started);
@@ -276,7 +284,7 @@ fn who_gets_the_notification_anyway_gets_no_second_text() {
 }
 
 #[test]
-fn the_primary_gets_what_its_second_inbox_gets() {
+fn the_primary_gets_the_stops_of_its_second_inbox() {
     let mut hub = Hub::new();
     hub.chosen("boss");
     hub.hook("w1", prompt(Beginner::Wake));
@@ -286,7 +294,67 @@ fn the_primary_gets_what_its_second_inbox_gets() {
 }
 
 #[test]
-fn it_ends_with_its_caller_once() {
+fn a_listening_caller_is_woken_by_a_stop_that_wakes_nobody_else() {
+    let quiet = |hub: &mut Hub, draft| told(&hub.run(&notify(vec![draft])));
+    let low = Draft {
+        priority: Priority::Low,
+        ..said("w1", Kind::Complete)
+    };
+    for (draft, expected) in [
+        (low, "complete primary!"),
+        (said("w1", Kind::Approval), "approval person! primary!"),
+        (said("w1", Kind::Ended), "ended primary!"),
+    ] {
+        let mut hub = Hub::new();
+        hub.chosen("boss");
+        hub.run(&listen("boss", "w1", Some(MINUTE), true));
+        assert_eq!(quiet(&mut hub, draft.clone()), [expected]);
+        assert_ne!(quiet(&mut hub, draft), [expected], "once");
+    }
+    let mut hub = Hub::new();
+    hub.chosen("boss");
+    hub.hook("w1", prompt(Beginner::Person));
+    hub.listen("boss", "w1");
+    assert_eq!(told(&hub.hook("w1", stop("done"))), ["complete primary!"]);
+}
+
+#[test]
+fn a_stop_without_a_type_fires_listeners_of_sessions_without_hooks() {
+    let untyped = |from: &str| Draft {
+        explicit_kind: false,
+        ..said(from, Kind::Complete)
+    };
+    let mut hub = Hub::new();
+    hub.run(&listen("a", "backup", Some(MINUTE), true));
+    let records = hub.run(&notify(vec![untyped("backup")]));
+    assert_eq!(told(&records), ["complete primary!", "complete a!"]);
+    assert_eq!(hub.state_of("backup"), None, "its state is not told");
+    hub.hook("w1", prompt(Beginner::Wake));
+    hub.run(&listen("a", "w1", Some(MINUTE), true));
+    let records = hub.run(&notify(vec![untyped("w1")]));
+    assert_eq!(told(&records), ["complete primary!"]);
+    assert_eq!(hub.listeners("w1"), 1, "its own hook tells its stop");
+}
+
+#[test]
+fn an_expected_name_may_be_assigned_later() {
+    let mut hub = Hub::new();
+    hub.run(&listen("a", "later", Some(10 * MINUTE), true));
+    let info = SessionInfo {
+        name: Some("later".into()),
+        ..SessionInfo::default()
+    };
+    hub.hook_of("11111111-1111", info, prompt(Beginner::Wake));
+    assert_eq!(hub.listeners("11111111-1111"), 1);
+    let again = hub.run(&listen("a", "11111111-1111", None, true));
+    assert_eq!(again, [], "it is the same listener");
+    let records = hub.hook("11111111-1111", stop("done"));
+    assert_eq!(told(&records), ["complete primary!", "complete a!"]);
+    assert_eq!(hub.listeners("11111111-1111"), 0);
+}
+
+#[test]
+fn a_listener_ends_with_its_caller_once() {
     type End = fn(&mut Hub) -> Vec<Record>;
     let ends: [End; 4] = [
         |hub| hub.hook("a", Happened::Ended),
@@ -310,7 +378,7 @@ fn it_ends_with_its_caller_once() {
 }
 
 #[test]
-fn it_survives_a_restart_and_so_does_what_it_fired_for() {
+fn a_listener_and_its_fired_stop_survive_a_restart() {
     let mut hub = listening();
     hub.restart();
     assert!(told(&hub.hook("w1", stop("done"))).contains(&"complete a!".into()));
@@ -319,7 +387,7 @@ fn it_survives_a_restart_and_so_does_what_it_fired_for() {
 }
 
 #[test]
-fn a_reset_forgets_it() {
+fn a_reset_removes_listeners() {
     let mut hub = listening();
     hub.run(&listen("b", "w1", Some(MINUTE), false));
     hub.run(&reset(false));
@@ -342,4 +410,55 @@ fn there_are_a_thousand_listeners_at_most() {
     assert_eq!(hub.run(&pair(7)), [], "it is there");
     hub.hook("w7", stop("done"));
     hub.run(&pair(1000));
+}
+
+#[test]
+fn a_deadline_applies_to_a_listener_with_a_later_one_or_none() {
+    let mut hub = listening();
+    for within in [HOUR, MINUTE] {
+        let records = hub.run(&listen("a", "w1", Some(within), true));
+        assert!(matches!(&records[..], [Record::ListenerSet(_)]));
+    }
+    assert_eq!(hub.run(&listen("a", "w1", Some(HOUR), true)), []);
+    assert_eq!(hub.run(&listen("a", "w1", None, true)), []);
+    hub.restart();
+    assert_eq!(hub.listeners("w1"), 1);
+    assert_eq!(hub.state.next_deadline(), Some(noon().plus_millis(MINUTE)));
+    assert_eq!(told(&hub.tick()), ["error a!"]);
+    assert_eq!(
+        hub.last_msg(),
+        "Expected w1 within 1 min, nothing came. Look: hubctl look w1"
+    );
+    assert_eq!(hub.listeners("w1"), 0);
+}
+
+/// Returns a hub in which `a` expects `later`, which then becomes the name of the session `uuid`; likewise `boss` and
+/// `uuid-a`.
+fn named_later() -> Hub {
+    let mut hub = Hub::new();
+    hub.run(&listen("boss", "later", Some(10 * MINUTE), true));
+    for (id, called) in [("uuid", "later"), ("uuid-a", "boss")] {
+        let info = super::registry::named(called);
+        hub.hook_of(id, info, prompt(Beginner::Wake));
+    }
+    hub
+}
+
+#[test]
+fn a_pair_named_before_its_session_is_known_is_notified_once() {
+    let mut hub = named_later();
+    let stop = hub.hook("uuid", stop("done"));
+    assert_eq!(told(&stop), ["complete primary!", "complete uuid-a!"]);
+    assert!(
+        told(&hub.listen("uuid-a", "uuid")).is_empty(),
+        "it was told"
+    );
+    assert_eq!(hub.listeners("uuid"), 1);
+}
+
+#[test]
+fn a_listener_named_before_its_caller_is_known_ends_with_it() {
+    let mut hub = named_later();
+    let records = hub.end("uuid-a", false);
+    assert_eq!(Hub::ends(&records), [ListenerEnd::CallerEnded]);
 }

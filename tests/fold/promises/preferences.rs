@@ -31,7 +31,7 @@ fn preferences_outlive_a_restart_and_the_reset_of_a_project() {
 }
 
 #[test]
-fn the_same_preferences_again_are_not_recorded() {
+fn setting_equal_preferences_records_nothing() {
     let mut hub = Hub::new();
     assert_eq!(hub.run(&set(Preferences::default())), []);
     assert_eq!(hub.run(&set(wanted())).len(), 1);

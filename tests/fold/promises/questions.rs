@@ -1,6 +1,6 @@
-//! Questions: asked once, answered once.
+//! Questions are asked once and answered once.
 
-use hub_protocol::QuestionState;
+use hub_protocol::{Post, QuestionState};
 use hubd::record::QuestionSettled;
 use hubd::state::{Reach, Status};
 
@@ -49,7 +49,7 @@ impl Hub {
     }
 }
 
-/// How often records settle a question.
+/// Returns how many records settle a question.
 fn settles(records: &[Record]) -> usize {
     let settles = |it: &&Record| matches!(it, Record::QuestionSettled(_));
     records.iter().filter(settles).count()
@@ -72,7 +72,7 @@ fn a_question_is_open_then_claimed_then_answered() {
 }
 
 #[test]
-fn whoever_claimed_it_another_may_answer() {
+fn another_caller_than_the_claimer_may_answer() {
     let mut hub = Hub::new();
     let id = hub.say(said("w1", Kind::Question));
     hub.run(&claim(id, "lead"));
@@ -81,7 +81,7 @@ fn whoever_claimed_it_another_may_answer() {
 }
 
 #[test]
-fn after_a_final_state_everything_is_refused_with_the_winner() {
+fn after_a_final_state_every_action_is_refused_with_the_winner() {
     let mut hub = Hub::new();
     let id = hub.say(said("w1", Kind::Question));
     hub.answer("lead", id).unwrap();
@@ -120,7 +120,7 @@ fn an_answer_must_name_an_open_question() {
 }
 
 #[test]
-fn an_answer_from_another_project_would_not_reach_who_asked() {
+fn an_answer_from_another_project_is_refused_because_it_cannot_reach_the_asker() {
     let mut hub = Hub::new();
     let id = hub.say(said("w1", Kind::Question));
     let elsewhere = Draft {
@@ -134,7 +134,7 @@ fn an_answer_from_another_project_would_not_reach_who_asked() {
 }
 
 #[test]
-fn no_session_answers_or_claims_its_own_by_whatever_name() {
+fn a_session_cannot_answer_or_claim_its_own_question_under_any_name() {
     let mut hub = Hub::new();
     let info = hub_protocol::SessionInfo {
         name: Some("short".into()),
@@ -150,25 +150,29 @@ fn no_session_answers_or_claims_its_own_by_whatever_name() {
 }
 
 #[test]
-fn only_a_person_approves_unless_agents_may() {
+fn an_approval_depends_on_the_caller_and_not_on_its_name() {
     let mut hub = Hub::new();
     let id = hub.say(said("w1", Kind::Approval));
     hub.chosen("boss");
-    assert!(matches!(hub.answer("boss", id), Err(Refusal::NotYours(_))));
-    let allowed = Draft {
+    for name in ["boss", "person", "nobody-knows"] {
+        assert!(matches!(hub.answer(name, id), Err(Refusal::NotYours(_))));
+    }
+    hub.run(&notify(vec![approves("boss", id)]));
+    assert_eq!(hub.asked(id).0, QuestionState::Answered);
+}
+
+fn approves(who: &str, id: Seq) -> Draft {
+    Draft {
         may_approve: true,
-        ..answer("boss", id)
-    };
-    hub.run(&notify(vec![allowed]));
-    let id = hub.say(said("w1", Kind::Approval));
-    hub.answer("person", id).unwrap();
+        ..answer(who, id)
+    }
 }
 
 #[test]
 fn a_settled_question_leaves_every_inbox() {
     let mut hub = Hub::new();
     let id = hub.say(said("w1", Kind::Approval));
-    hub.answer("person", id).unwrap();
+    hub.run(&notify(vec![approves("person", id)]));
     assert_eq!(hub.reached(), ["w1!"]);
     assert_eq!(hub.state.status(id, true), Status::Answered);
     let id = hub.say(said("w1", Kind::Approval));
@@ -198,7 +202,7 @@ fn a_question_is_withdrawn_with_its_notification_once() {
 }
 
 #[test]
-fn a_newer_one_with_its_key_supersedes_it_even_when_it_was_read() {
+fn a_newer_question_with_its_key_supersedes_it_even_when_it_was_read() {
     let mut hub = Hub::new();
     let old = hub.say(keyed("w1", None));
     hub.ack("primary", &[old]);
@@ -216,7 +220,7 @@ fn a_newer_one_with_its_key_supersedes_it_even_when_it_was_read() {
 }
 
 #[test]
-fn what_is_superseded_is_offered_nowhere() {
+fn a_superseded_question_is_offered_nowhere() {
     let mut hub = Hub::new();
     let old = hub.say(keyed("w1", Some("w2")));
     hub.say(keyed("w1", Some("w3")));
@@ -229,7 +233,7 @@ fn what_is_superseded_is_offered_nowhere() {
 }
 
 #[test]
-fn it_is_superseded_in_the_request_that_asked_it() {
+fn a_question_can_be_superseded_in_the_request_that_asked_it() {
     let mut hub = Hub::new();
     let records = hub.run(&notify(vec![keyed("w1", None), keyed("w1", Some("w2"))]));
     assert_eq!(settles(&records), 1);
@@ -250,7 +254,7 @@ fn a_message_with_its_key_leaves_the_question() {
 }
 
 #[test]
-fn it_expires_at_its_time_read_or_not() {
+fn a_question_expires_at_its_time_read_or_not() {
     let mut hub = Hub::new();
     let read = hub.say(said("w1", Kind::Question));
     let unread = hub.say(said("w2", Kind::Question));
@@ -264,7 +268,7 @@ fn it_expires_at_its_time_read_or_not() {
 }
 
 #[test]
-fn it_keeps_its_time_when_the_clock_jumps() {
+fn a_question_keeps_its_expiry_when_the_clock_jumps() {
     let mut hub = Hub::new();
     let id = hub.say(said("w1", Kind::Question));
     hub.ack("primary", &[id]);
@@ -276,7 +280,7 @@ fn it_keeps_its_time_when_the_clock_jumps() {
 }
 
 #[test]
-fn one_that_was_read_keeps_its_text_until_it_is_settled_and_gone() {
+fn a_read_question_keeps_its_text_until_it_is_settled_and_trimmed() {
     let mut hub = Hub::new();
     let (open, settled) = (
         hub.say(said("w1", Kind::Question)),
@@ -303,7 +307,7 @@ fn one_that_was_read_keeps_its_text_until_it_is_settled_and_gone() {
 }
 
 #[test]
-fn one_whose_text_is_evicted_is_settled_with_a_record() {
+fn a_question_whose_text_is_evicted_is_settled_with_a_record() {
     let mut hub = Hub::new();
     let id = hub.say(said("w1", Kind::Question));
     hub.ack("primary", &[id]);
@@ -320,7 +324,7 @@ fn one_whose_text_is_evicted_is_settled_with_a_record() {
 }
 
 #[test]
-fn a_reset_withdraws_what_is_open_with_a_record_each() {
+fn a_reset_withdraws_open_questions_with_a_record_each() {
     let mut hub = Hub::new();
     let read = hub.say(said("w1", Kind::Question));
     let unread = hub.say(said("w2", Kind::Approval));
@@ -340,7 +344,7 @@ fn a_reset_withdraws_what_is_open_with_a_record_each() {
 }
 
 #[test]
-fn a_reset_from_before_there_were_records_of_it_leaves_none_open() {
+fn a_reset_in_the_oldest_format_leaves_no_question_open() {
     let mut hub = Hub::new();
     let id = hub.say(said("w1", Kind::Question));
     let Some(alone) = hub.run(&reset(false)).pop() else {
@@ -353,7 +357,7 @@ fn a_reset_from_before_there_were_records_of_it_leaves_none_open() {
 }
 
 #[test]
-fn what_asks_through_an_inbox_is_reached_until_it_is_over() {
+fn an_asker_with_an_inbox_is_reachable_until_it_is_over() {
     let mut hub = Hub::new();
     let id = hub.say(said("w1", Kind::Question));
     assert_eq!(hub.reach(id), Reach::Inbox);
@@ -364,12 +368,197 @@ fn what_asks_through_an_inbox_is_reached_until_it_is_over() {
 }
 
 #[test]
-fn a_dialog_is_reached_in_its_terminal_and_a_permission_through_its_request() {
+fn a_dialog_is_answered_in_its_terminal_and_a_permission_through_its_request() {
     let mut hub = Hub::new();
     hub.hook("w1", asks("A or B?"));
     let dialog = hub.state.questions(false)[0].0;
     assert_eq!(hub.reach(dialog), Reach::Nowhere);
-    hub.hook("w2", permission());
-    let permission = hub.state.questions(false)[1].0;
-    assert_eq!(hub.reach(permission), Reach::Request);
+    hub.held_hook("w2", permission());
+    let held = hub.state.questions(false)[1].0;
+    assert_eq!(hub.reach(held), Reach::Request);
+    hub.hook("w3", permission());
+    let shown = hub.state.questions(false)[2].0;
+    assert_eq!(hub.reach(shown), Reach::Nowhere);
+}
+
+#[test]
+fn the_answer_to_a_held_request_goes_to_no_inbox() {
+    let mut hub = Hub::new();
+    hub.held_hook("w1", permission());
+    let id = hub.state.questions(false)[0].0;
+    hub.run(&notify(vec![approves("person", id)]));
+    assert_eq!(hub.asked(id).0, QuestionState::Answered);
+    assert!(hub.pending("w1").is_empty(), "its hook takes it there");
+}
+
+#[test]
+fn a_question_closes_when_its_asker_reports_work_or_completion() {
+    for kind in [Kind::Progress, Kind::Complete] {
+        let mut hub = Hub::new();
+        let read = hub.say(said("w1", Kind::Question));
+        hub.ack("primary", &[read]);
+        let unread = hub.say(said("w1", Kind::Approval));
+        let other = hub.say(said("w2", Kind::Question));
+        hub.say(said("w1", kind));
+        for id in [read, unread] {
+            assert_eq!(
+                hub.asked(id),
+                (QuestionState::Withdrawn, Some("resumed"), None)
+            );
+        }
+        assert_eq!(hub.state.status(unread, true), Status::Withdrawn);
+        assert_eq!(hub.asked(other).0, QuestionState::Open);
+    }
+}
+
+#[test]
+fn a_notification_without_a_state_of_the_asker_closes_no_question() {
+    let mut hub = Hub::new();
+    let id = hub.say(said("w1", Kind::Question));
+    hub.say(said("w1", Kind::Message));
+    hub.say(Draft {
+        explicit_kind: false,
+        ..said("w1", Kind::Complete)
+    });
+    hub.say(said("w1", Kind::Waiting));
+    assert_eq!(hub.asked(id).0, QuestionState::Open);
+    hub.say(Draft {
+        session: Some(name("w1")),
+        ..said("watcher", Kind::Progress)
+    });
+    assert_eq!(hub.asked(id).0, QuestionState::Withdrawn);
+}
+
+/// Returns a reply of `lead` to `id`, without a type.
+fn reply(id: Seq) -> Post {
+    Post {
+        from: Some(name("lead")),
+        reply_to: Some(id),
+        ..Post::default()
+    }
+}
+
+/// Returns the type of a post after its defaults are applied.
+fn placed(hub: &Hub, post: Post) -> Option<Kind> {
+    let mut posts = [post];
+    hub.state.place_answers(&mut posts);
+    posts[0].kind
+}
+
+#[test]
+fn a_reply_to_an_open_question_is_its_answer() {
+    let mut hub = Hub::new();
+    let id = hub.say(said("w1", Kind::Question));
+    hub.ack("primary", &[id]);
+    for (kind, to) in [
+        (None, None),
+        (Some(Kind::Message), None),
+        (None, Some(name("w1"))),
+    ] {
+        let post = Post {
+            kind,
+            to,
+            ..reply(id)
+        };
+        assert_eq!(placed(&hub, post), Some(Kind::Answer));
+    }
+    let mut two = [reply(id), reply(id)];
+    hub.state.place_answers(&mut two);
+    let [first, second] = two;
+    assert_eq!(
+        (first.kind, first.project),
+        (Some(Kind::Answer), Some(project()))
+    );
+    assert_eq!((second.kind, second.project), (None, None));
+    let records = hub.answer("lead", id).unwrap();
+    assert_eq!(super::agents::told(&records), ["answer w1!"]);
+    assert_eq!(placed(&hub, reply(id)), None, "what is settled takes none");
+}
+
+#[test]
+fn a_reply_with_another_type_or_target_answers_nothing() {
+    let mut hub = Hub::new();
+    let id = hub.say(said("w1", Kind::Question));
+    let approval = hub.say(said("w2", Kind::Approval));
+    hub.hook("w3", asks("A or B?"));
+    let dialog = hub.state.questions(false)[2].0;
+    let of = |from: &str| Some(name(from));
+    for post in [
+        Post {
+            kind: Some(Kind::Question),
+            ..reply(id)
+        },
+        Post {
+            data: Some(serde_json::json!({ "type": "error" })),
+            ..reply(id)
+        },
+        Post {
+            to: of("w2"),
+            ..reply(id)
+        },
+        Post {
+            from: of("w1"),
+            ..reply(id)
+        },
+        Post {
+            project: Some("elsewhere".parse().unwrap()),
+            ..reply(id)
+        },
+        reply(approval),
+        reply(dialog),
+        reply(7_777),
+    ] {
+        assert_eq!(placed(&hub, post.clone()), post.kind, "{post:?}");
+    }
+}
+
+#[test]
+fn a_session_that_ends_without_a_stop_leaves_no_open_question() {
+    let mut hub = Hub::new();
+    let id = hub.say(said("w1", Kind::Question));
+    let records = hub.run(&Command::End {
+        project: project(),
+        session: name("w1"),
+        gone: false,
+        quiet: true,
+    });
+    assert!(super::agents::told(&records).is_empty(), "{records:?}");
+    assert_eq!(
+        hub.asked(id),
+        (QuestionState::Withdrawn, Some("ended"), None)
+    );
+    let session = hub
+        .state
+        .session(&project(), &name("w1"))
+        .expect("a session");
+    assert!(!session.is_alive() && !session.gone);
+}
+
+#[test]
+fn a_state_from_before_a_question_does_not_withdraw_it() {
+    for kind in [Kind::Progress, Kind::Complete] {
+        let mut hub = Hub::new();
+        let id = hub.say(said("w1", Kind::Question));
+        let earlier = Draft {
+            ts: noon().plus_millis(-1),
+            ..said("w1", kind)
+        };
+        hub.say(earlier);
+        assert_eq!(hub.asked(id).0, QuestionState::Open);
+        hub.say(said("w1", kind));
+        assert_eq!(hub.asked(id).0, QuestionState::Withdrawn);
+    }
+}
+
+#[test]
+fn a_state_after_a_question_withdraws_it_whatever_the_clock_did() {
+    let mut hub = Hub::new();
+    let id = hub.say(said("w1", Kind::Question));
+    hub.run(&Command::ClockMoved { delta_ms: -HOUR });
+    let later = Draft {
+        ts: noon().plus_millis(MINUTE - HOUR),
+        ..said("w1", Kind::Progress)
+    };
+    hub.say(later);
+    assert_eq!(hub.asked(id).0, QuestionState::Withdrawn);
 }

@@ -1,4 +1,4 @@
-//! Receipts: what a session's reader has shown is proved by the session's next hook event, or offered again.
+//! Receipts: the session's next hook event proves what its reader has shown; without it, the item is offered again.
 
 use hub_protocol::Way;
 use hubd::command::Happened;
@@ -9,7 +9,7 @@ use super::agents::{asks, failed, idle, permission, prompt, stop, told};
 use super::*;
 
 impl Hub {
-    /// The session's reader shows these of its own inbox.
+    /// The session's reader shows these items of its inbox.
     fn show(&mut self, session: &str, inbox: &str, ids: &[Seq], way: Way) -> Vec<Record> {
         self.run(&Command::Ack {
             project: project(),
@@ -26,12 +26,12 @@ impl Hub {
     }
 }
 
-/// `w1` is idle, and its waiter has shown it what `ci` said.
+/// Returns a hub in which `w1` is idle and its waiter has shown a notification of `ci`, and that notification's id.
 fn shown() -> (Hub, Seq) {
     shown_by(Way::Rewake)
 }
 
-/// The same, in some way.
+/// Like [`shown`], shown in this way.
 fn shown_by(way: Way) -> (Hub, Seq) {
     let mut hub = Hub::new();
     hub.hook("w1", Happened::Started);
@@ -42,7 +42,7 @@ fn shown_by(way: Way) -> (Hub, Seq) {
 }
 
 #[test]
-fn what_is_shown_is_not_offered_and_not_acked() {
+fn a_shown_item_is_neither_offered_nor_acked() {
     let (mut hub, id) = shown();
     assert!(hub.offered("w1").is_empty());
     assert_eq!(hub.state.status(id, true), Status::Pending);
@@ -50,7 +50,7 @@ fn what_is_shown_is_not_offered_and_not_acked() {
 }
 
 #[test]
-fn the_next_hook_event_is_the_proof() {
+fn the_next_hook_event_proves_a_shown_item() {
     for event in [
         Happened::Started,
         prompt(Beginner::Wake),
@@ -73,7 +73,7 @@ fn the_next_hook_event_is_the_proof() {
 }
 
 #[test]
-fn a_rewake_is_proved_by_the_prompt_that_it_is() {
+fn a_rewake_is_proved_only_by_its_own_prompt() {
     let (mut hub, id) = shown();
     for event in [Happened::Worked, stop("done"), prompt(Beginner::Person)] {
         hub.hook("w1", event.clone());
@@ -84,7 +84,7 @@ fn a_rewake_is_proved_by_the_prompt_that_it_is() {
 }
 
 #[test]
-fn what_comes_without_a_look_at_it_proves_nothing() {
+fn idle_permission_and_end_events_prove_nothing() {
     for event in [idle(), permission(), Happened::Ended] {
         let (mut hub, id) = shown();
         hub.hook("w1", event.clone());
@@ -100,7 +100,7 @@ fn an_event_of_another_session_proves_nothing() {
 }
 
 #[test]
-fn without_proof_it_is_offered_again_in_another_way() {
+fn without_proof_an_item_is_offered_again_in_another_way() {
     let (mut hub, id) = shown();
     let due = noon().plus_millis(MINUTE);
     assert_eq!(hub.state.next_deadline(), Some(due));
@@ -112,7 +112,7 @@ fn without_proof_it_is_offered_again_in_another_way() {
 }
 
 #[test]
-fn a_session_that_works_has_time_for_its_proof() {
+fn a_working_session_has_more_time_for_its_proof() {
     let (mut hub, id) = shown();
     hub.say(said("w1", Kind::Progress));
     assert!(hub.state.next_deadline() > Some(noon().plus_millis(HOUR)));
@@ -124,7 +124,7 @@ fn a_session_that_works_has_time_for_its_proof() {
 }
 
 #[test]
-fn after_another_minute_the_person_is_told_once() {
+fn after_another_minute_the_person_is_notified_once() {
     let (mut hub, id) = shown();
     hub.tick();
     assert_eq!(
@@ -146,7 +146,7 @@ fn after_another_minute_the_person_is_told_once() {
 }
 
 #[test]
-fn shown_in_another_way_it_is_proved_and_nobody_is_told() {
+fn an_item_proved_in_another_way_does_not_notify_the_person() {
     let (mut hub, id) = shown();
     hub.tick();
     hub.show("w1", "w1", &[id], Way::Hook);
@@ -156,7 +156,7 @@ fn shown_in_another_way_it_is_proved_and_nobody_is_told() {
 }
 
 #[test]
-fn the_primary_proves_both_its_inboxes() {
+fn the_primary_proves_items_of_both_its_inboxes() {
     let mut hub = Hub::new();
     hub.chosen("boss");
     let id = hub.say(said("w1", Kind::Complete));
@@ -168,7 +168,7 @@ fn the_primary_proves_both_its_inboxes() {
 }
 
 #[test]
-fn what_no_session_with_hooks_reads_is_acked_at_once() {
+fn an_item_for_a_reader_without_hooks_is_acked_at_once() {
     let mut hub = Hub::new();
     hub.hook("w1", Happened::Started);
     hub.run(&Command::Register {
@@ -193,7 +193,7 @@ fn what_no_session_with_hooks_reads_is_acked_at_once() {
 }
 
 #[test]
-fn a_plain_ack_settles_what_was_shown() {
+fn a_plain_ack_settles_a_shown_item() {
     let (mut hub, id) = shown();
     hub.ack("w1", &[id]);
     assert_eq!(hub.state.status(id, true), Status::Acked);
@@ -201,7 +201,7 @@ fn a_plain_ack_settles_what_was_shown() {
 }
 
 #[test]
-fn what_was_shown_is_not_superseded() {
+fn a_shown_item_is_not_superseded() {
     let mut hub = Hub::new();
     hub.hook("w1", Happened::Started);
     let keyed = || Draft {
@@ -215,14 +215,14 @@ fn what_was_shown_is_not_superseded() {
 }
 
 #[test]
-fn what_expires_or_is_withdrawn_needs_no_proof() {
+fn an_expired_or_withdrawn_item_needs_no_proof() {
     let (mut hub, id) = shown();
     hub.run(&Command::Withdraw { ids: vec![id] });
     assert_eq!(hub.state.next_deadline(), None);
 }
 
 #[test]
-fn both_minutes_move_with_the_clock() {
+fn both_minutes_follow_clock_jumps() {
     let (mut hub, _) = shown();
     for _ in 0..2 {
         let due = hub.state.next_deadline().unwrap();
@@ -235,8 +235,27 @@ fn both_minutes_move_with_the_clock() {
 }
 
 #[test]
-fn a_reset_forgets_it() {
+fn a_reset_removes_receipts() {
     let (mut hub, _) = shown();
     hub.run(&reset(false));
     assert_eq!(hub.state.next_deadline(), None);
+}
+
+#[test]
+fn an_event_from_outside_the_sessions_hooks_proves_nothing() {
+    let (mut hub, id) = shown_by(Way::Wait);
+    hub.hook("w1", prompt(Beginner::Person));
+    let id = {
+        assert_eq!(hub.state.status(id, true), Status::Acked);
+        let next = hub.say(sent("ci", "w1"));
+        hub.show("w1", "w1", &[next], Way::Wait);
+        next
+    };
+    hub.hook("w1", Happened::Interrupted);
+    assert_eq!(hub.state.status(id, true), Status::Pending);
+    // After a held permission is answered, the hub itself records that the session works.
+    hub.held_hook("w1", Happened::Worked);
+    assert_eq!(hub.state.status(id, true), Status::Pending);
+    hub.hook("w1", Happened::Worked);
+    assert_eq!(hub.state.status(id, true), Status::Acked);
 }

@@ -1,4 +1,4 @@
-//! Who is who: sessions and their names, roles and parents.
+//! The registry: sessions with their names, roles and parents.
 
 use hub_protocol::SessionInfo;
 use hubd::command::{Happened, Hook};
@@ -36,7 +36,7 @@ pub(super) fn take_primary(session: &str) -> Command {
     }
 }
 
-/// The first id of the session that is found under a name.
+/// Returns the first id of the session that is found under a name.
 pub(super) fn found(hub: &Hub, text: &str) -> Option<String> {
     let found = hub.state.find_session(&project(), &name(text));
     found.ok().map(|(_, key)| key.to_string())
@@ -47,7 +47,7 @@ pub(super) fn primary(hub: &Hub) -> Option<&str> {
 }
 
 #[test]
-fn the_same_words_again_are_no_news() {
+fn equal_session_info_records_nothing() {
     let mut hub = Hub::new();
     assert_eq!(hub.run(&register("w1", named("fix"))).len(), 1);
     assert_eq!(hub.run(&register("w1", named("fix"))), []);
@@ -56,7 +56,7 @@ fn the_same_words_again_are_no_news() {
 }
 
 #[test]
-fn what_is_absent_stays_as_it_is_known() {
+fn absent_fields_keep_their_values() {
     let mut hub = Hub::new();
     hub.run(&register("w1", in_main()));
     hub.run(&register("w1", process(7)));
@@ -69,7 +69,7 @@ fn what_is_absent_stays_as_it_is_known() {
 }
 
 #[test]
-fn short_names_are_unique_and_mean_no_inbox() {
+fn short_names_are_unique_and_name_no_inbox() {
     let mut hub = Hub::new();
     hub.say(sent("ci", "taken"));
     for (id, wish, given) in [
@@ -87,6 +87,77 @@ fn short_names_are_unique_and_mean_no_inbox() {
     hub.restart();
     hub.say(sent("ci", "fix-2"));
     assert!(hub.reached().contains(&"s2!".into()));
+}
+
+#[test]
+fn an_ended_session_gives_its_name_to_the_next_and_is_still_shown_with_it() {
+    let mut hub = Hub::new();
+    for run in 0..16 {
+        let id = format!("uuid-{run}");
+        hub.hook_of(&id, named("proj"), Happened::Started);
+        let session = hub.state.session(&project(), &name(&id)).unwrap();
+        assert_eq!(session.name(), Some("proj"), "run {run}");
+        hub.say(sent("ci", "proj"));
+        assert_eq!(hub.pending(&id).len(), 1, "run {run}");
+        hub.end(&id, false);
+    }
+    hub.hook_of("uuid-live", named("proj"), Happened::Started);
+    hub.restart();
+    assert_eq!(found(&hub, "proj").as_deref(), Some("uuid-live"));
+    assert_eq!(found(&hub, "pro").as_deref(), Some("uuid-live"));
+    let dead = hub.state.session(&project(), &name("uuid-3")).unwrap();
+    assert_eq!((dead.name(), dead.shown_name()), (None, Some("proj")));
+    hub.hook_of("uuid-3", named("proj"), Happened::Started);
+    let resumed = hub.state.session(&project(), &name("uuid-3")).unwrap();
+    assert_eq!(resumed.name(), Some("proj-2"), "the live one keeps it");
+    hub.restart();
+    assert_eq!(found(&hub, "proj").as_deref(), Some("uuid-live"));
+}
+
+#[test]
+fn an_agents_title_wins_and_the_previous_name_still_resolves() {
+    let mut hub = Hub::new();
+    hub.hook_of("uuid", named("f8-w"), Happened::Started);
+    let titled = |title: &str| SessionInfo {
+        title: Some(title.into()),
+        ..named("f8-w")
+    };
+    let called = |hub: &Hub| {
+        let session = hub.state.session(&project(), &name("uuid")).unwrap();
+        session.name().unwrap().to_owned()
+    };
+    hub.hook_of("uuid", titled("Fix the login… now"), Happened::Seen);
+    assert_eq!(called(&hub), "Fix-the-login--now");
+    hub.hook_of("uuid", titled("a ... b"), Happened::Seen);
+    assert_eq!(called(&hub), "a-.-b", "a name has no two dots");
+    assert_eq!(hub.hook_of("uuid", titled("a ... b"), Happened::Seen), []);
+    hub.restart();
+    for text in ["f8-w", "Fix-the-login--now", "a-.-b"] {
+        assert_eq!(found(&hub, text).as_deref(), Some("uuid"), "{text}");
+    }
+}
+
+#[test]
+fn a_notification_shows_the_name_of_a_session_beside_its_opaque_id() {
+    let mut hub = Hub::new();
+    hub.hook_of("uuid", named("f8-w"), Happened::Started);
+    let json = |records: &[Record]| {
+        let said = records.iter().find_map(|record| match record {
+            Record::Notified(it) => Some(serde_json::from_slice::<serde_json::Value>(&it.json)),
+            _ => None,
+        });
+        said.expect("a notification").expect("JSON")
+    };
+    let said_as = |hub: &mut Hub, from: &str| {
+        let draft = Draft {
+            tail: format!(r#""ts":"noon","from":"{from}","msg":"done"}}"#).into(),
+            ..said(from, Kind::Complete)
+        };
+        json(&hub.run(&notify(vec![draft])))
+    };
+    assert_eq!(said_as(&mut hub, "uuid")["from_name"], "f8-w");
+    assert_eq!(said_as(&mut hub, "f8-w").get("from_name"), None);
+    assert_eq!(said_as(&mut hub, "ci").get("from_name"), None);
 }
 
 #[test]
@@ -161,7 +232,7 @@ fn another_process_is_another_session() {
 }
 
 #[test]
-fn an_agents_id_means_the_session_that_had_it_last() {
+fn an_agents_id_resolves_to_the_session_that_had_it_last() {
     let mut hub = Hub::new();
     let mut given = |given: &str| {
         hub.run(&Command::Hook(Box::new(Hook {
@@ -170,6 +241,8 @@ fn an_agents_id_means_the_session_that_had_it_last() {
             id: name("uuid"),
             info: SessionInfo::default(),
             happened: Happened::Started,
+            watched: false,
+            held: false,
             once: None,
             event: "Test".into(),
         })))
@@ -214,7 +287,7 @@ fn the_primary_is_the_first_in_the_main_worktree_until_one_has_the_role() {
 }
 
 #[test]
-fn what_the_primary_says_never_comes_to_itself() {
+fn the_primarys_own_notifications_never_reach_it() {
     let mut hub = Hub::new();
     hub.chosen("boss");
     hub.hook("boss", prompt(Beginner::Wake));
@@ -230,7 +303,7 @@ fn what_the_primary_says_never_comes_to_itself() {
 }
 
 #[test]
-fn a_reader_who_is_parent_and_primary_is_told_once() {
+fn a_reader_that_is_parent_and_primary_is_notified_once() {
     let mut hub = Hub::new();
     hub.chosen("boss");
     hub.worker("w1", "boss");
@@ -239,4 +312,67 @@ fn a_reader_who_is_parent_and_primary_is_told_once() {
     hub.hook("lead", Happened::Started);
     hub.run(&take_primary("lead"));
     assert_eq!(told(&hub.run(&complete())), ["complete boss! primary!"]);
+}
+
+/// Info of a session of process 7 with the agent's title `title`.
+fn titled(title: &str) -> SessionInfo {
+    SessionInfo {
+        title: Some(title.into()),
+        name: Some("main".into()),
+        ..process(7)
+    }
+}
+
+#[test]
+fn a_former_name_does_not_resolve_in_another_project() {
+    let mut hub = Hub::new();
+    hub.hook_of("uuid", titled("main"), Happened::Started);
+    hub.hook_of("uuid", titled("login"), Happened::Seen);
+    hub.restart();
+    assert_eq!(found(&hub, "main").as_deref(), Some("uuid"));
+    let elsewhere: ProjectName = "elsewhere".parse().unwrap();
+    let place = |text| hub.state.place(elsewhere.clone(), name(text));
+    assert_eq!(place("main"), (elsewhere.clone(), name("main")));
+    assert_eq!(place("uuid"), (project(), name("uuid")), "an agent's id");
+    let hook = Hook {
+        project: elsewhere.clone(),
+        given: Some(name("main")),
+        id: name("another"),
+        info: SessionInfo::default(),
+        happened: Happened::Started,
+        event: "Test".into(),
+        watched: false,
+        held: false,
+        once: None,
+    };
+    let (place, _) = hub.state.place_of(&hook);
+    assert_eq!(place, (elsewhere, name("main")));
+}
+
+#[test]
+fn a_former_name_is_kept_when_the_agent_has_another_id() {
+    let mut hub = Hub::new();
+    hub.hook_of("old", titled("first"), Happened::Started);
+    hub.hook_of("cleared", titled("first"), Happened::Started);
+    hub.hook_of("cleared", titled("second"), Happened::Seen);
+    hub.hook_of("again", titled("third"), Happened::Started);
+    hub.restart();
+    for text in ["first", "second", "third", "cleared", "again"] {
+        assert_eq!(found(&hub, text).as_deref(), Some("old"), "{text}");
+    }
+}
+
+#[test]
+fn a_former_name_passes_to_the_session_that_had_it_last() {
+    let mut hub = Hub::new();
+    hub.hook_of("uuid", titled("first"), Happened::Started);
+    hub.hook_of("uuid", titled("second"), Happened::Seen);
+    hub.end("uuid", false);
+    hub.hook_of("next", named("first"), Happened::Started);
+    hub.restart();
+    assert_eq!(found(&hub, "first").as_deref(), Some("next"));
+    hub.hook_of("uuid", titled("second"), Happened::Started);
+    hub.restart();
+    assert_eq!(found(&hub, "first").as_deref(), Some("next"));
+    assert_eq!(found(&hub, "second").as_deref(), Some("uuid"));
 }

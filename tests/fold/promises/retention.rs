@@ -1,4 +1,4 @@
-//! The log loses its prefix, and no pending notification with it.
+//! Retention trims the log's prefix, and loses no pending notification.
 
 use bytes::Bytes;
 use hubd::record::{Carried, How, Trimmed};
@@ -15,7 +15,7 @@ pub(super) fn trim(below: Seq, carried: &[Seq]) -> Command {
 }
 
 #[test]
-fn what_is_pending_is_carried_to_the_head() {
+fn a_pending_item_is_carried_to_the_head() {
     let mut hub = Hub::new();
     let id = hub.say(said("w1", Kind::Complete));
     let acked = hub.say(said("w1", Kind::Complete));
@@ -40,7 +40,7 @@ fn what_is_pending_is_carried_to_the_head() {
 }
 
 #[test]
-fn what_was_carried_once_is_carried_again() {
+fn a_carried_item_is_carried_again() {
     let mut hub = Hub::new();
     let id = hub.say(said("w1", Kind::Complete));
     hub.run(&trim(2, &[id]));
@@ -50,7 +50,7 @@ fn what_was_carried_once_is_carried_again() {
 }
 
 #[test]
-fn what_is_not_carried_is_evicted_with_a_record() {
+fn an_item_that_is_not_carried_is_evicted_with_a_record() {
     let mut hub = Hub::new();
     let id = hub.say(said("w1", Kind::Complete));
     let records = hub.run(&trim(2, &[]));
@@ -65,7 +65,7 @@ fn what_is_not_carried_is_evicted_with_a_record() {
 }
 
 #[test]
-fn what_was_settled_meanwhile_is_not_carried() {
+fn an_item_settled_meanwhile_is_not_carried() {
     let mut hub = Hub::new();
     let id = hub.say(said("w1", Kind::Complete));
     hub.ack("primary", &[id]);
@@ -74,7 +74,7 @@ fn what_was_settled_meanwhile_is_not_carried() {
 }
 
 #[test]
-fn what_is_no_longer_in_the_log_takes_no_room() {
+fn trimmed_items_take_no_memory() {
     let mut hub = Hub::new();
     let seen = hub.say(said("w1", Kind::Complete));
     hub.run(&Command::Withdraw { ids: vec![seen] });
@@ -92,7 +92,7 @@ fn what_is_no_longer_in_the_log_takes_no_room() {
 }
 
 #[test]
-fn what_was_carried_and_then_read_takes_no_room() {
+fn a_carried_item_that_was_read_takes_no_memory() {
     let mut hub = Hub::new();
     let id = hub.say(said("w1", Kind::Complete));
     hub.run(&trim(2, &[id]));
@@ -124,7 +124,7 @@ fn the_log_is_never_trimmed_twice_nor_beyond_its_head() {
 }
 
 #[test]
-fn age_says_nothing_for_a_day_after_the_clock_jumped() {
+fn retention_by_age_pauses_for_a_day_after_a_clock_jump() {
     let mut hub = Hub::new();
     assert_eq!(hub.state.retention_paused_until(), None);
     hub.run(&Command::ClockMoved { delta_ms: HOUR });

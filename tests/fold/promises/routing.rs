@@ -1,4 +1,4 @@
-//! Who gets what, and who is woken.
+//! Routing: the inboxes that receive a notification, and the inboxes that it wakes.
 
 use super::*;
 
@@ -26,7 +26,7 @@ fn without_a_target_the_type_decides() {
 }
 
 #[test]
-fn a_named_inbox_takes_the_place_of_the_types_own() {
+fn a_named_inbox_replaces_the_inboxes_of_the_type() {
     for (kind, reached) in [
         (Kind::Complete, vec!["w2!"]),
         (Kind::Approval, vec!["w2!"]),
@@ -67,19 +67,19 @@ fn a_worker_reaches_its_parent_and_primary_once_each() {
 }
 
 #[test]
-fn what_primary_says_does_not_come_back_to_it() {
+fn a_notification_of_the_primary_does_not_return_to_it() {
     assert!(reached_by(said("primary", Kind::Complete)).is_empty());
     assert!(reached_by(sent("primary", "primary")).is_empty());
     assert_eq!(reached_by(sent("primary", "all")), ["person!"]);
 }
 
 #[test]
-fn a_note_to_oneself_does_not_wake_oneself() {
+fn a_note_to_the_own_inbox_wakes_nobody() {
     assert_eq!(reached_by(sent("w1", "w1")), ["w1"]);
 }
 
 #[test]
-fn all_is_primary_person_and_the_live_sessions_less_the_sender() {
+fn all_is_primary_person_and_the_live_sessions_except_the_sender() {
     let mut hub = Hub::new();
     for (from, kind) in [
         ("w1", Kind::Progress),
@@ -95,7 +95,7 @@ fn all_is_primary_person_and_the_live_sessions_less_the_sender() {
 }
 
 #[test]
-fn all_knows_the_sessions_of_the_same_batch() {
+fn all_includes_the_sessions_of_the_same_batch() {
     let mut hub = Hub::new();
     hub.say(said("w1", Kind::Progress));
     hub.run(&notify(vec![
@@ -123,7 +123,7 @@ fn all_is_never_an_inbox() {
 }
 
 #[test]
-fn low_priority_only_rides_along() {
+fn low_priority_wakes_nobody() {
     let priority = Priority::Low;
     assert_eq!(
         reached_by(Draft {
@@ -135,7 +135,7 @@ fn low_priority_only_rides_along() {
 }
 
 #[test]
-fn beyond_eight_replies_nobody_is_woken() {
+fn replies_after_the_eighth_hop_wake_nobody() {
     let replied = |hops| Draft {
         hops,
         ..said("w1", Kind::Message)
@@ -145,7 +145,7 @@ fn beyond_eight_replies_nobody_is_woken() {
 }
 
 #[test]
-fn what_comes_late_wakes_nobody() {
+fn a_late_notification_wakes_nobody() {
     let quiet = true;
     assert_eq!(
         reached_by(Draft {
@@ -157,7 +157,7 @@ fn what_comes_late_wakes_nobody() {
 }
 
 #[test]
-fn an_answer_to_nothing_is_refused_with_its_whole_batch() {
+fn an_answer_to_no_question_is_refused_with_its_whole_batch() {
     let mut hub = Hub::new();
     let batch = vec![said("w1", Kind::Complete), said("w1", Kind::Answer)];
     assert_eq!(hub.ask(&notify(batch)), Err(Refusal::NoSuchQuestion));

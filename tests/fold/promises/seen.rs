@@ -1,4 +1,4 @@
-//! The person's marks.
+//! The person's marks of read notifications.
 
 use super::*;
 
@@ -30,7 +30,7 @@ fn a_mark_is_undone() {
 }
 
 #[test]
-fn everything_up_to_one_is_marked_at_once() {
+fn everything_up_to_an_id_is_marked_at_once() {
     let mut hub = hub_with_three();
     hub.run(&mark(&[], Some(2), true));
     assert_eq!(seen(&hub), [1, 2]);
@@ -54,7 +54,7 @@ fn a_mark_that_changes_nothing_is_not_recorded() {
 }
 
 #[test]
-fn what_was_never_said_cannot_be_marked() {
+fn an_unknown_id_cannot_be_marked() {
     let mut hub = hub_with_three();
     assert_eq!(hub.ask(&mark(&[4], None, true)), Err(Refusal::UnknownId(4)));
     assert_eq!(

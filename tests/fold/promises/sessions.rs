@@ -1,4 +1,4 @@
-//! Sessions: what they say, who they are, and when they are over.
+//! Sessions: state, identity and end.
 
 use hub_protocol::SessionState;
 use hubd::command::Happened;
@@ -32,7 +32,7 @@ fn a_defaulted_type_changes_no_state() {
 }
 
 #[test]
-fn a_sender_may_speak_of_another_session() {
+fn a_sender_may_report_another_sessions_state() {
     let mut hub = Hub::new();
     hub.say(Draft {
         session: Some(name("w2")),
@@ -43,14 +43,14 @@ fn a_sender_may_speak_of_another_session() {
 }
 
 #[test]
-fn a_sender_that_nobody_named_is_no_session() {
+fn an_unnamed_sender_is_no_session() {
     let mut hub = Hub::new();
     hub.say(said("unknown", Kind::Complete));
     assert_eq!(state_of(&hub, "unknown"), None);
 }
 
 #[test]
-fn the_ten_thousand_sessions_that_spoke_last_are_known() {
+fn the_ten_thousand_latest_sessions_are_kept() {
     let mut hub = Hub::new();
     for n in 0..10_000 {
         hub.say(said(&format!("w{n}"), Kind::Progress));
@@ -80,7 +80,7 @@ fn an_inbox_is_closed_a_day_after_the_end_of_its_session() {
 }
 
 #[test]
-fn what_is_due_for_a_session_moves_with_the_clock() {
+fn deadlines_of_a_session_follow_clock_jumps() {
     for (event, due) in [
         (Happened::Ended, DAY),
         (stop_with("", &["b1"]), 10 * MINUTE),
@@ -101,7 +101,7 @@ fn what_is_due_for_a_session_moves_with_the_clock() {
 }
 
 #[test]
-fn a_session_that_comes_back_keeps_its_inbox() {
+fn a_resumed_session_keeps_its_inbox() {
     let mut hub = Hub::new();
     hub.hook("w1", Happened::Ended);
     hub.hook("w1", Happened::Started);
@@ -118,7 +118,7 @@ fn a_session_that_comes_back_keeps_its_inbox() {
 }
 
 #[test]
-fn who_dies_unfinished_is_one_error() {
+fn a_session_that_dies_at_work_is_one_error() {
     for unfinished in [prompt(Beginner::Wake), asks("?")] {
         let mut hub = Hub::new();
         hub.worker("w1", "lead");
@@ -134,7 +134,7 @@ fn who_dies_unfinished_is_one_error() {
 }
 
 #[test]
-fn who_dies_after_its_turn_ended() {
+fn a_session_that_dies_after_its_turn_is_ended() {
     let mut hub = Hub::new();
     hub.worker("w1", "lead");
     hub.hook("w1", prompt(Beginner::Wake));
@@ -144,7 +144,7 @@ fn who_dies_after_its_turn_ended() {
 }
 
 #[test]
-fn who_spoke_and_is_no_session_is_a_source() {
+fn a_sender_that_is_no_session_is_a_source() {
     let mut hub = Hub::new();
     hub.say(sent("ci", "w1"));
     hub.say(said("w1", Kind::Progress));
@@ -157,7 +157,7 @@ fn who_spoke_and_is_no_session_is_a_source() {
 }
 
 #[test]
-fn a_reset_forgets_sessions_roles_names_and_sources() {
+fn a_reset_removes_sessions_roles_names_and_sources() {
     let mut hub = Hub::new();
     hub.hook_of("s1", named("fix"), Happened::Started);
     hub.run(&take_primary("s1"));

@@ -1,4 +1,4 @@
-//! A client whose every answer is held against the contract.
+//! A client that validates every response against the contract.
 
 use std::path::Path;
 use std::time::Duration;
@@ -11,10 +11,10 @@ use serde_json::{Value, json};
 use crate::contract::{Contract, Exchange};
 use crate::{DEADLINE, Events};
 
-/// A wait may be silent for as long; anything else that is, is a hub that hangs.
+/// Read timeout of a response: no wait of a test is silent for longer, so the hub hangs.
 const LONGEST_SILENCE: Duration = Duration::from_secs(60);
 
-/// Speaks to one hub in one way.
+/// A client of one hub, over one transport with one kind of credentials.
 #[derive(Debug, Clone)]
 pub struct Client {
     http: reqwest::Client,
@@ -23,7 +23,7 @@ pub struct Client {
     contract: Contract,
 }
 
-/// A request to be sent.
+/// A request that has not been sent yet.
 #[derive(Debug)]
 #[must_use]
 pub struct Ask {
@@ -33,14 +33,14 @@ pub struct Ask {
     contract: Contract,
 }
 
-/// An answer that keeps the contract.
+/// A response that keeps the contract.
 #[derive(Debug, Clone)]
 pub struct Answer {
-    /// Its status.
+    /// The status code.
     pub status: u16,
-    /// Its headers.
+    /// The headers.
     pub headers: HeaderMap,
-    /// Its body.
+    /// The body.
     pub body: Vec<u8>,
 }
 
@@ -63,7 +63,7 @@ impl Client {
         }
     }
 
-    /// A request; `path` may have a query.
+    /// Builds a request; `path` may have a query.
     pub fn ask(&self, method: &str, path: &str) -> Ask {
         let method: Method = method.parse().expect("a method");
         let mut request = self
@@ -80,33 +80,33 @@ impl Client {
         }
     }
 
-    /// A GET request.
+    /// Builds a GET request.
     pub fn get(&self, path: &str) -> Ask {
         self.ask("GET", path)
     }
 
-    /// A POST request.
+    /// Builds a POST request.
     pub fn post(&self, path: &str) -> Ask {
         self.ask("POST", path)
     }
 
-    /// A PUT request.
+    /// Builds a PUT request.
     pub fn put(&self, path: &str) -> Ask {
         self.ask("PUT", path)
     }
 
-    /// A DELETE request.
+    /// Builds a DELETE request.
     pub fn delete(&self, path: &str) -> Ask {
         self.ask("DELETE", path)
     }
 
-    /// Publishes one notification, and gives its number.
+    /// Publishes one notification; returns its id.
     pub async fn notify(&self, post: Value) -> u64 {
         let answer = self.post("/notify").json(&post).send().await;
         answer.expect(201).json()["id"].as_u64().expect("a number")
     }
 
-    /// Publishes a text as a message from `tester`, and gives its number.
+    /// Publishes a text as a message from `tester`; returns its id.
     pub async fn say(&self, msg: &str) -> u64 {
         self.notify(json!({ "from": "tester", "type": "message", "msg": msg }))
             .await
@@ -117,7 +117,7 @@ impl Client {
         self.get(&format!("/events{query}")).stream().await
     }
 
-    /// The last number of the log.
+    /// Returns the number of the log's last record.
     pub async fn head(&self) -> u64 {
         let mut events = self
             .events(&format!("?since={}", u64::from(u32::MAX)))
@@ -127,7 +127,7 @@ impl Client {
     }
 }
 
-/// Every byte of `text` percent-encoded, for a place in a URI.
+/// Percent-encodes every byte of `text` for use in a URI.
 pub fn encoded(text: &str) -> String {
     use std::fmt::Write as _;
     text.bytes().fold(String::new(), |mut encoded, byte| {
@@ -139,7 +139,7 @@ pub fn encoded(text: &str) -> String {
 fn build(builder: reqwest::ClientBuilder) -> reqwest::Client {
     builder
         .no_proxy()
-        // A connection that was idle may be closed by the time it is used again.
+        // No pool, because the hub may have closed an idle connection by the time it is reused.
         .pool_max_idle_per_host(0)
         .connect_timeout(DEADLINE)
         .read_timeout(LONGEST_SILENCE)
@@ -148,38 +148,38 @@ fn build(builder: reqwest::ClientBuilder) -> reqwest::Client {
 }
 
 impl Ask {
-    /// Adds a header; one that is there already stays.
+    /// Adds a header; an existing one of the same name stays.
     pub fn header(mut self, name: &str, value: &str) -> Self {
         self.request = self.request.header(name, value);
         self
     }
 
-    /// Gives the body.
+    /// Sets the body.
     pub fn body(mut self, body: impl Into<reqwest::Body>) -> Self {
         self.request = self.request.body(body);
         self
     }
 
-    /// Gives the body as JSON.
+    /// Sets the body as JSON.
     pub fn json(mut self, body: &impl Serialize) -> Self {
         self.request = self.request.json(body);
         self
     }
 
-    /// Allows the answer to take as long.
+    /// Sets the timeout.
     pub fn patience(mut self, patience: Duration) -> Self {
         self.request = self.request.timeout(patience);
         self
     }
 
-    /// Sends it; panics if the answer breaks the contract.
+    /// Sends the request; panics if the response breaks the contract.
     pub async fn send(self) -> Answer {
         self.try_send()
             .await
             .unwrap_or_else(|error| panic!("{error}"))
     }
 
-    /// Sends it; an error if the connection fails. Panics if the answer breaks the contract.
+    /// Sends the request; an error if the connection fails. Panics if the response breaks the contract.
     pub async fn try_send(self) -> Result<Answer, reqwest::Error> {
         let response = self.request.send().await?;
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
@@ -201,7 +201,7 @@ impl Ask {
         })
     }
 
-    /// Sends it, and reads the answer as a stream of events.
+    /// Sends the request, and reads the response as a stream of events.
     pub async fn stream(self) -> Events {
         let response = self.request.send().await.expect("a connection");
         let kind = response.headers().get(CONTENT_TYPE);
@@ -219,25 +219,25 @@ impl Ask {
 }
 
 impl Answer {
-    /// The body as JSON.
+    /// Parses the body as JSON.
     pub fn json(&self) -> Value {
         serde_json::from_slice(&self.body)
             .unwrap_or_else(|error| panic!("no JSON ({error}): {}", self.text()))
     }
 
-    /// The body as text.
+    /// Returns the body as text.
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.body).into_owned()
     }
 
-    /// The code of a problem; empty for anything else.
+    /// Returns the `code` of a problem response; empty for any other response.
     pub fn code(&self) -> String {
         let problem: Option<Value> = serde_json::from_slice(&self.body).ok();
         let code = problem.and_then(|problem| problem["code"].as_str().map(str::to_owned));
         code.unwrap_or_default()
     }
 
-    /// This answer, if its status is `status`.
+    /// Returns this response; panics unless its status is `status`.
     #[allow(clippy::must_use_candidate, clippy::return_self_not_must_use)] // often the status is all that matters
     #[track_caller]
     pub fn expect(self, status: u16) -> Self {

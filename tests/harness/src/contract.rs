@@ -1,4 +1,4 @@
-//! openapi.yaml as a judge: is this answer declared, and does its body have the declared form?
+//! Validates responses against openapi.yaml: is the response declared, and does its body match the schema?
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 const OPENAPI: &str = include_str!("../../../openapi.yaml");
 
-/// The contract, and which of its operations were exercised.
+/// The contract, which records the exercised operations.
 #[derive(Debug, Clone)]
 pub struct Contract(Arc<Inner>);
 
@@ -23,28 +23,28 @@ struct Inner {
 /// One operation of the contract.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Operation {
-    /// Its `operationId`.
+    /// The `operationId`.
     pub id: String,
-    /// Its method, in capitals.
+    /// The method, in capitals.
     pub method: String,
-    /// Its path, with parameters in braces.
+    /// The path, with parameters in braces.
     pub path: String,
     /// Whether it needs no token.
     pub public: bool,
 }
 
-/// What came back, as far as the contract is concerned.
+/// The parts of an exchange that the contract describes.
 #[derive(Debug, Clone, Copy)]
 pub struct Exchange<'a> {
     /// The request's method.
     pub method: &'a str,
     /// The request's path, without the query.
     pub path: &'a str,
-    /// The answer's status.
+    /// The response's status.
     pub status: u16,
-    /// The answer's Content-Type.
+    /// The response's Content-Type.
     pub content_type: Option<&'a str>,
-    /// The answer's body; `None` for a stream that is read later.
+    /// The response's body; `None` for a stream, which is read later.
     pub body: Option<&'a [u8]>,
 }
 
@@ -55,7 +55,7 @@ impl Default for Contract {
 }
 
 impl Contract {
-    /// Reads openapi.yaml.
+    /// Parses openapi.yaml.
     pub fn new() -> Self {
         let document: Value = serde_saphyr::from_str(OPENAPI).expect("openapi.yaml is YAML");
         Self(Arc::new(Inner {
@@ -66,19 +66,19 @@ impl Contract {
         }))
     }
 
-    /// Every operation.
+    /// Returns all operations.
     pub fn operations(&self) -> &[Operation] {
         &self.0.operations
     }
 
-    /// The operations that no successful answer came from yet.
+    /// Returns the ids of the operations without a successful response so far.
     pub fn unexercised(&self) -> Vec<String> {
         let exercised = lock(&self.0.exercised);
         let ids = self.0.operations.iter().map(|operation| &operation.id);
         ids.filter(|id| !exercised.contains(*id)).cloned().collect()
     }
 
-    /// Holds an answer against the contract.
+    /// Validates a response.
     pub fn check(&self, exchange: Exchange<'_>) -> Result<(), String> {
         let Exchange {
             method,
@@ -118,7 +118,7 @@ impl Contract {
         self.check_content(&response, exchange).map_err(told)
     }
 
-    /// Holds an error that no operation made (an unknown path, no HTTP at all) against the contract.
+    /// Validates an error outside any operation (an unknown path, malformed HTTP).
     fn check_undeclared(&self, exchange: Exchange<'_>) -> Result<(), String> {
         if exchange.status < 400 {
             return Err("the contract has no such operation".into());
@@ -129,9 +129,9 @@ impl Contract {
         self.check_content("#/components/responses/Failure", exchange)
     }
 
-    /// Holds an event of a stream against the contract.
+    /// Validates an event of a stream.
     pub fn check_event(&self, name: &str, data: &Value) -> Result<(), String> {
-        let at = "#/paths/~1events/get/responses/200/content/text~1event-stream/x-events";
+        let at = "#/components/schemas/StreamEvents/properties";
         self.validate(&format!("{at}/{name}"), data)
             .map_err(|reason| format!("event '{name}': {reason}"))
     }
@@ -141,7 +141,7 @@ impl Contract {
         all.find(|operation| operation.method == method && matches(&operation.path, path))
     }
 
-    /// The place in the document that `at` names, behind one `$ref`; `None` if there is none.
+    /// Returns the JSON pointer that `at` resolves to through at most one `$ref`; `None` if nothing is there.
     fn resolve(&self, at: &str) -> Option<String> {
         let value = self.0.document.pointer(at.strip_prefix('#')?)?;
         let target = value.get("$ref").and_then(Value::as_str);
@@ -178,10 +178,29 @@ impl Contract {
         if kind == "application/problem+json" && value["status"] != exchange.status {
             return Err(format!("the problem says {}", value["status"]));
         }
+        if kind == "application/problem+json" {
+            self.check_code(response, &value)?;
+        }
         self.validate(
             &format!("{response}/content/{}/schema", escape(kind)),
             &value,
         )
+    }
+
+    /// Validates a problem's code: errors share one schema, and a response lists the codes of each status.
+    fn check_code(&self, response: &str, problem: &Value) -> Result<(), String> {
+        let Some(codes) = self
+            .0
+            .document
+            .pointer(&format!("{}/x-codes", &response[1..]))
+        else {
+            return Ok(());
+        };
+        let codes = codes[problem["status"].to_string()].as_array();
+        match codes {
+            Some(codes) if codes.contains(&problem["code"]) => Ok(()),
+            _ => Err(format!("the code {} is not declared", problem["code"])),
+        }
     }
 
     fn validate(&self, at: &str, value: &Value) -> Result<(), String> {
@@ -197,7 +216,7 @@ impl Contract {
         }
     }
 
-    /// The validator of the schema at a place, made once.
+    /// Returns the validator of the schema at a JSON pointer, compiled once.
     fn validator(&self, at: &str) -> Result<Arc<Validator>, String> {
         if let Some(validator) = lock(&self.0.validators).get(at) {
             return Ok(Arc::clone(validator));
@@ -207,7 +226,7 @@ impl Contract {
         }
         let schema = json!({
             "$schema": "https://json-schema.org/draft/2020-12/schema",
-            // A reference is a URI, in which braces are written otherwise.
+            // A `$ref` is a URI, in which braces are percent-encoded.
             "$ref": at.replace('{', "%7B").replace('}', "%7D"),
             "paths": self.0.document["paths"],
             "components": self.0.document["components"],
@@ -242,7 +261,7 @@ fn operations(document: &Value) -> Vec<Operation> {
     operations
 }
 
-/// Whether `path` is one of `template`'s. A last `{path}` stands for all that follows, slashes included.
+/// Returns whether `path` matches `template`. A last `{path}` matches the whole rest, slashes included.
 fn matches(template: &str, path: &str) -> bool {
     if let Some(before) = template.strip_suffix("{path}") {
         return path
@@ -262,7 +281,7 @@ fn pointer(parts: &[&str]) -> String {
         .fold("#".into(), |at, part| format!("{at}/{}", escape(part)))
 }
 
-/// A key as a part of a JSON pointer (RFC 6901).
+/// Escapes a key for a JSON pointer (RFC 6901).
 fn escape(part: &str) -> String {
     part.replace('~', "~0").replace('/', "~1")
 }
@@ -291,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_as_declared_is_taken_and_counted() {
+    fn a_declared_response_is_accepted_and_counted() {
         let contract = Contract::new();
         contract
             .check(exchange(
@@ -306,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_declared_is_refused() {
+    fn an_undeclared_response_is_refused() {
         let contract = Contract::new();
         for (method, path, status, body) in [
             (
@@ -343,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn the_examples_keep_their_own_schemas() {
+    fn the_examples_match_their_own_schemas() {
         let contract = Contract::new();
         let schemas = contract.0.document["components"]["schemas"]
             .as_object()
@@ -366,6 +385,10 @@ mod tests {
                 );
                 if let Some(example) = media.get("example") {
                     contract.validate(&at, example).unwrap();
+                    let at = format!("#/components/responses/{name}");
+                    if kind == "application/problem+json" {
+                        contract.check_code(&at, example).unwrap();
+                    }
                 }
             }
         }

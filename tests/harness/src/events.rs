@@ -1,4 +1,4 @@
-//! Server-sent events, read one by one.
+//! A reader of server-sent events.
 
 use std::fmt;
 use std::pin::Pin;
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::{Contract, DEADLINE};
 
-/// An open stream of events, each held against the contract.
+/// An open stream of events, each validated against the contract.
 pub struct Events {
     stream: Pin<Box<dyn Stream<Item = eventsource_stream::Event> + Send>>,
     contract: Contract,
@@ -18,11 +18,11 @@ pub struct Events {
 /// One event.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Event {
-    /// Its id, empty if it has none.
+    /// The id, empty if the event has none.
     pub id: String,
-    /// What it is.
+    /// The event's name.
     pub name: String,
-    /// What it says.
+    /// The event's data.
     pub data: Value,
 }
 
@@ -34,14 +34,24 @@ impl fmt::Debug for Events {
 
 impl Events {
     pub(crate) fn new(response: reqwest::Response, contract: Contract) -> Self {
-        // A connection that breaks ends the stream, as it ends one at shutdown.
+        // A broken connection ends the stream, as a shutdown does.
         let events = response.bytes_stream().eventsource();
         let stream = Box::pin(events.filter_map(async |event| event.ok()));
         Self { stream, contract }
     }
 
-    /// The next event; `None` when the stream ends.
+    /// Returns the next event, without the first event of every stream; `None` when the stream ends.
     pub async fn next(&mut self) -> Option<Event> {
+        loop {
+            let event = self.any().await?;
+            if event.name != "start" {
+                return Some(event);
+            }
+        }
+    }
+
+    /// Returns the next event, including the first event of every stream; `None` when the stream ends.
+    pub async fn any(&mut self) -> Option<Event> {
         let next = tokio::time::timeout(DEADLINE, self.stream.next());
         let event = next.await.expect("an event in time")?;
         let data = serde_json::from_str(&event.data).expect("an event's data is JSON");
@@ -55,7 +65,7 @@ impl Events {
         })
     }
 
-    /// The next event of one kind; others are passed over.
+    /// Returns the next event of one kind, and skips others.
     pub async fn next_of(&mut self, name: &str) -> Event {
         loop {
             let event = self.next().await.expect("the stream goes on");
@@ -65,7 +75,7 @@ impl Events {
         }
     }
 
-    /// Reads presence until somebody waits at an inbox. The stream must have been opened with `kinds=presence`.
+    /// Reads presence events until an inbox has a waiter. The stream must have been opened with `kinds=presence`.
     pub async fn until_waiting(&mut self, inbox: &str) {
         loop {
             let presence = self.next_of("presence").await;

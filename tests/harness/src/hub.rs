@@ -12,7 +12,7 @@ use tempfile::TempDir;
 
 use crate::{Client, Contract, DEADLINE, Raw};
 
-/// A running hub with a directory of its own; killed when dropped.
+/// A running hub with its own directory; killed when dropped.
 #[derive(Debug)]
 pub struct Hub {
     builder: HubBuilder,
@@ -22,7 +22,7 @@ pub struct Hub {
     child: Option<Child>,
 }
 
-/// What a hub is started with.
+/// The arguments, environment and directory of a hub.
 #[derive(Debug, Clone, Default)]
 pub struct HubBuilder {
     args: Vec<OsString>,
@@ -31,12 +31,12 @@ pub struct HubBuilder {
     state_dir: Option<PathBuf>,
 }
 
-/// A hub that ended before it was ready.
+/// A hub that exited before it was ready.
 #[derive(Debug)]
 pub struct NotStarted {
-    /// How it ended.
+    /// The exit status.
     pub status: ExitStatus,
-    /// What it said.
+    /// Its output on stderr.
     pub stderr: String,
 }
 
@@ -46,7 +46,7 @@ impl fmt::Display for NotStarted {
     }
 }
 
-/// The binary `name` of this build, next to the test that runs.
+/// Returns the path of this build's binary `name`, next to the test's binary.
 pub fn binary(name: &str) -> PathBuf {
     let test = std::env::current_exe().expect("a test has a path");
     let found = test
@@ -100,12 +100,12 @@ impl HubBuilder {
         self
     }
 
-    /// Starts it, and waits until it is ready.
+    /// Starts the hub, and waits until it is ready.
     pub fn start(self) -> Hub {
         self.try_start().unwrap_or_else(|error| panic!("{error}"))
     }
 
-    /// Starts it; tells why it is not ready if it ends before.
+    /// Starts the hub; returns an error with its stderr if it exits before it is ready.
     pub fn try_start(self) -> Result<Hub, NotStarted> {
         let dir = tempfile::tempdir().expect("a temporary directory");
         let mut hub = Hub {
@@ -121,104 +121,114 @@ impl HubBuilder {
 }
 
 impl Hub {
-    /// A hub with the defaults, on a port and in a directory of its own.
+    /// Starts a hub with the defaults, on a free port and in a directory of its own.
     pub fn start() -> Self {
         Self::builder().start()
     }
 
-    /// A hub to be configured.
+    /// Returns a builder.
     pub fn builder() -> HubBuilder {
         HubBuilder::default()
     }
 
-    /// Over TCP, with the token.
+    /// Returns a client over TCP with the token.
     pub fn client(&self) -> Client {
         Client::tcp(self.port, Some(&self.token()), &self.contract)
     }
 
-    /// Over TCP, without a token.
+    /// Returns a client over TCP without a token.
     pub fn stranger(&self) -> Client {
         Client::tcp(self.port, None, &self.contract)
     }
 
-    /// Over the Unix socket.
+    /// Returns a client over TCP with a person's session of the dashboard.
+    pub async fn person(&self) -> Client {
+        let made = self.client().post("/login/code").send().await.expect(201);
+        let code = serde_json::json!({ "code": made.json()["code"] });
+        let login = self.stranger().post("/login").json(&code).send().await;
+        let session = login.expect(200).json();
+        let token = session["token"].as_str().expect("a token");
+        Client::tcp(self.port, Some(token), &self.contract)
+    }
+
+    /// Returns a client over the Unix socket.
     pub fn unix(&self) -> Client {
         Client::unix(&self.socket(), &self.contract)
     }
 
-    /// A bare TCP connection.
+    /// Opens a bare TCP connection.
     pub fn raw(&self) -> Raw {
         Raw::connect(self.port, &self.token(), &self.contract)
     }
 
-    /// The contract, which knows what was exercised.
+    /// Returns the contract, with the operations exercised so far.
     pub fn contract(&self) -> &Contract {
         &self.contract
     }
 
-    /// The port; it stays the same over restarts.
+    /// Returns the port, which stays the same over restarts.
     pub fn port(&self) -> u16 {
         self.port
     }
 
-    /// `http://127.0.0.1:PORT`.
+    /// Returns `http://127.0.0.1:PORT`.
     pub fn url(&self) -> String {
         format!("http://127.0.0.1:{}", self.port)
     }
 
-    /// The state directory.
+    /// Returns the state directory.
     pub fn state_dir(&self) -> PathBuf {
         let own = || self.dir.path().join("state");
         self.builder.state_dir.clone().unwrap_or_else(own)
     }
 
-    /// The Unix socket.
+    /// Returns the path of the Unix socket.
     pub fn socket(&self) -> PathBuf {
         self.state_dir().join("hub.sock")
     }
 
-    /// The token's text.
+    /// Returns the token's text.
     pub fn token(&self) -> String {
         let text = std::fs::read_to_string(self.state_dir().join("token")).expect("a token");
         text.trim_end().to_owned()
     }
 
-    /// Everything it has logged, over restarts.
+    /// Returns everything that the hub has logged, over restarts.
     pub fn log(&self) -> String {
         std::fs::read_to_string(self.log_path()).unwrap_or_default()
     }
 
-    /// A directory that is removed with the hub.
+    /// Returns a directory that is removed with the hub.
     pub fn scratch(&self) -> &Path {
         self.dir.path()
     }
 
-    /// The process.
+    /// Returns the process id.
     pub fn pid(&self) -> u32 {
         self.child.as_ref().expect("the hub runs").id()
     }
 
-    /// Asks it to end (SIGTERM), and waits until it has.
+    /// Sends SIGTERM, and waits for the exit.
     pub fn stop(&mut self) -> ExitStatus {
         self.end(Signal::TERM)
     }
 
-    /// Kills it (SIGKILL), and waits until it is gone.
+    /// Sends SIGKILL, and waits for the exit.
     pub fn kill_9(&mut self) -> ExitStatus {
         self.end(Signal::KILL)
     }
 
-    /// Starts it again after it ended.
+    /// Starts the hub again after its exit.
     pub fn start_again(&mut self) {
         self.launch().unwrap_or_else(|error| panic!("{error}"));
     }
 
-    /// Starts it again; tells why it is not ready if it ends before.
+    /// Starts the hub again; returns an error with its stderr if it exits before it is ready.
     pub fn try_start_again(&mut self) -> Result<(), NotStarted> {
         self.launch()
     }
 
-    /// Ends it orderly, and starts it again.
+    /// Stops the hub with SIGTERM, and starts it again.
     pub fn restart(&mut self) {
         self.stop();
         self.start_again();
@@ -273,7 +283,7 @@ impl Hub {
             .arg("--state-dir")
             .arg(self.state_dir())
             .args(&self.builder.args)
-            // Nothing of the person who runs the tests may decide how they end.
+            // The environment of the person who runs the tests must not change their result.
             .env_clear()
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
             .env("HOME", self.dir.path())
@@ -293,14 +303,14 @@ impl Drop for Hub {
     }
 }
 
-/// Lets this test have as many connections as it may: some systems begin with fewer than a thousand readers need.
+/// Raises the soft limit of open files, which some systems set too low for a thousand readers.
 fn raise_open_files() {
     let mut limit = getrlimit(Resource::Nofile);
     limit.current = limit.maximum;
     let _ = setrlimit(Resource::Nofile, limit);
 }
 
-/// The port of the line that says that the hub is ready; `None` if it ends before.
+/// Returns the port from the line that reports the hub as ready; `None` if the hub exits before.
 fn ready_port(child: &mut Child) -> Option<u16> {
     let stdout = child.stdout.take().expect("stdout is a pipe");
     let (found, line) = mpsc::channel();

@@ -1,7 +1,7 @@
-//! What the hub's tests share: a real hubd on port 0 in a temporary directory, and its contract.
+//! Shared parts of the hub's tests: a real hubd on port 0 in a temporary directory, and its contract.
 //!
-//! A test arranges with [`Hub`], acts with a [`Client`], and every answer is held against openapi.yaml on the way.
-//! Agents' real clients run in [`Tmux`] against a [`Model`] that says what the test wants.
+//! A test arranges with [`Hub`] and acts with a [`Client`], which validates every response against openapi.yaml.
+//! Agents' real clients run in [`Tmux`] against a scripted [`Model`].
 
 mod client;
 mod contract;
@@ -21,7 +21,7 @@ pub use marker::Marker;
 pub use model::Model;
 pub use poll::{PATIENCE, until, within};
 pub use raw::Raw;
-pub use tmux::{Pane, Tmux};
+pub use tmux::{Attached, Pane, Tmux};
 
-/// How long anything may take before a test gives up; no test waits for it when all is well.
+/// Timeout of any step; a passing test never reaches it.
 pub const DEADLINE: std::time::Duration = std::time::Duration::from_secs(20);

@@ -1,4 +1,4 @@
-//! Finds every process that a test has caused, also those that left their parent.
+//! Finds every process that a test has started, including those whose parent has exited.
 
 use std::path::Path;
 
@@ -6,36 +6,36 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::{PATIENCE, within};
 
-/// The variable that carries the mark.
+/// The environment variable with the mark.
 const NAME: &str = "HUB_TEST_MARK";
 
-/// A mark in the environment, which children inherit. Processes that still carry it are killed when it is dropped.
+/// A mark in the environment, which children inherit. Dropping it kills the processes that still have the mark.
 ///
 /// Linux only: elsewhere no process is found.
 #[derive(Debug)]
 pub struct Marker(String);
 
-/// A process that carries the mark.
+/// A process with the mark.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Marked {
-    /// Its process id.
+    /// The process id.
     pub pid: i32,
-    /// Its command line.
+    /// The command line.
     pub command: String,
 }
 
 impl Marker {
-    /// One like no other: `dir` is a temporary directory of the test.
+    /// Creates a unique mark: `dir` is a temporary directory of the test.
     pub fn new(dir: &Path) -> Self {
         Self(format!("{NAME}={}", dir.display()))
     }
 
-    /// Name and value of the variable.
+    /// Returns name and value of the variable.
     pub fn env(&self) -> (&str, &str) {
         self.0.split_once('=').expect("NAME=value")
     }
 
-    /// Who carries it now. A zombie has no environment any more, so it is not among them.
+    /// Returns the processes with the mark. A zombie has no environment, so it is not among them.
     pub fn processes(&self) -> Vec<Marked> {
         let Ok(entries) = std::fs::read_dir("/proc") else {
             return Vec::new();
@@ -46,7 +46,7 @@ impl Marker {
             .collect()
     }
 
-    /// Waits until nobody carries it any more.
+    /// Waits until no process has the mark.
     pub fn until_gone(&self) {
         let gone = within(PATIENCE, || self.processes().is_empty().then_some(()));
         assert!(gone.is_some(), "left behind: {:#?}", self.processes());

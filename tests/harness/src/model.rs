@@ -1,7 +1,7 @@
-//! A scripted model server: what the real client of an agent asks instead of its vendor's model.
+//! A scripted model server, which replaces the vendor's model for the real client of an agent.
 //!
-//! A script says what the model answers to each request. Requests without tools (a title, a summary) are no part of the
-//! conversation: they are answered with a word and kept apart.
+//! A script returns the model's reply to each request. Requests without tools (for a title or a summary) do not belong
+//! to the conversation: they get a fixed reply and are recorded separately.
 
 mod gemini;
 mod messages;
@@ -26,7 +26,7 @@ pub use script::{rules, turns};
 use crate::PATIENCE;
 use serve::Shared;
 
-/// A model server on a loopback port of its own; stopped when dropped.
+/// A model server on its own loopback port; stopped when dropped.
 #[derive(Debug)]
 pub struct Model {
     port: u16,
@@ -36,7 +36,7 @@ pub struct Model {
 }
 
 impl Model {
-    /// Starts one. The script may be asked from several threads, and may wait: other requests go on meanwhile.
+    /// Starts a server. The script may be called from several threads, and may block without blocking other requests.
     pub fn start(script: impl Fn(&Request) -> Reply + Send + Sync + 'static) -> Self {
         let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).expect("a port");
         let port = listener.local_addr().expect("an address").port();
@@ -52,22 +52,22 @@ impl Model {
         }
     }
 
-    /// What the client takes for its vendor's address.
+    /// Returns the URL that the client uses in place of its vendor's.
     pub fn url(&self) -> String {
         format!("http://127.0.0.1:{}", self.port)
     }
 
-    /// The conversation's requests so far, in the order in which they came.
+    /// Returns the conversation's requests so far, in the order of their arrival.
     pub fn requests(&self) -> Vec<Request> {
         self.shared.log().requests.clone()
     }
 
-    /// The requests beside the conversation.
+    /// Returns the requests outside the conversation.
     pub fn others(&self) -> Vec<Request> {
         self.shared.log().others.clone()
     }
 
-    /// Waits until `found` sees in the conversation's requests what it looks for; panics after [`PATIENCE`].
+    /// Waits until `found` returns a value for the conversation's requests; panics after [`PATIENCE`].
     pub fn until<T>(&self, what: &str, mut found: impl FnMut(&[Request]) -> Option<T>) -> T {
         let give_up = Instant::now() + PATIENCE;
         let mut log = self.shared.log();
@@ -85,14 +85,14 @@ impl Model {
         }
     }
 
-    /// The first request that tells the model `text`; waits for it.
+    /// Waits for the first request whose new texts contain `text`, and returns it.
     pub fn until_told(&self, text: &str) -> Request {
         self.until(&format!("the model is told {text:?}"), |requests| {
             requests.iter().find(|it| it.tells(text) > 0).cloned()
         })
     }
 
-    /// In which requests the model is told `text`: a number for each time that it stands there.
+    /// Returns the number of a request for each time that `text` occurs in its new texts.
     pub fn told(&self, text: &str) -> Vec<usize> {
         let times = |request: &Request| vec![request.number; request.tells(text)];
         self.requests().iter().flat_map(times).collect()

@@ -1,16 +1,16 @@
-//! Waiting for what has no event of its own.
+//! Polling, for conditions without an event.
 
 use std::time::{Duration, Instant};
 
-/// How long a real agent may take for one step, on a machine that is busy with other things.
+/// Timeout for one step of a real agent on a busy machine.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Asks again until there is an answer; panics after [`PATIENCE`].
+/// Polls until `ready` returns a value; panics after [`PATIENCE`].
 pub fn until<T>(what: &str, ready: impl FnMut() -> Option<T>) -> T {
     within(PATIENCE, ready).unwrap_or_else(|| panic!("still waiting until {what}"))
 }
 
-/// Asks again until there is an answer; `None` if there is none in this time.
+/// Polls until `ready` returns a value; `None` if it returns none in this time.
 pub fn within<T>(time: Duration, mut ready: impl FnMut() -> Option<T>) -> Option<T> {
     let give_up = Instant::now() + time;
     loop {

@@ -1,6 +1,6 @@
-//! A bare TCP connection, for what no client would send.
+//! A bare TCP connection, for bytes that no HTTP client would send.
 
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};
 
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
@@ -15,7 +15,7 @@ pub struct Raw {
     port: u16,
     token: String,
     contract: Contract,
-    /// Method and path of the request that is meant to be one.
+    /// Method and path of the request as the test intends it.
     asked: (String, String),
 }
 
@@ -32,7 +32,7 @@ impl Raw {
         }
     }
 
-    /// The head of a request that the guard lets pass, without the empty line at its end.
+    /// Returns the head of a request that the guard accepts, without the empty line at its end.
     pub fn head(&mut self, method: &str, path: &str) -> String {
         let plain = path.split('?').next().unwrap_or(path);
         self.asked = (method.into(), plain.into());
@@ -42,17 +42,19 @@ impl Raw {
         )
     }
 
-    /// Sends bytes. That the hub has hung up already is no error: what it said is read with [`Self::answer`].
+    /// Sends bytes. It is no error if the hub has closed the connection: its response can still be read by
+    /// [`Self::answer`].
     pub fn send(&mut self, bytes: impl AsRef<[u8]>) {
         let _ = self.stream.write_all(bytes.as_ref());
     }
 
-    /// Says that nothing more will be sent.
+    /// Shuts down the sending side.
     pub fn finish(&mut self) {
         let _ = self.stream.shutdown(Shutdown::Write);
     }
 
-    /// The next answer; `None` if the hub hangs up without one. Panics if it breaks the contract.
+    /// Returns the next response; `None` if the hub closes the connection without one. Panics if it breaks the
+    /// contract.
     pub fn answer(&mut self) -> Option<Answer> {
         let head = self.read_to(b"\r\n\r\n")?;
         let mut lines = head.split("\r\n");
@@ -82,31 +84,56 @@ impl Raw {
         })
     }
 
-    /// The next line, of what has no end; `None` if the hub hangs up.
+    /// Returns the next line of an endless response; `None` if the hub closes the connection.
     pub fn line(&mut self) -> Option<String> {
         let line = self.read_to(b"\n")?;
         Some(line.trim_end_matches('\n').to_owned())
     }
 
-    /// Whether the hub hangs up without another word.
+    /// Returns whether the hub closes the connection without sending anything.
     pub fn is_hung_up(&mut self) -> bool {
-        matches!(self.stream.read(&mut [0]), Ok(0) | Err(_))
+        self.byte().is_none()
     }
 
     fn read_to(&mut self, end: &[u8]) -> Option<String> {
         let mut text = Vec::new();
-        let mut byte = [0];
         while !text.ends_with(end) {
-            match self.stream.read(&mut byte) {
-                Ok(1) => text.push(byte[0]),
-                _ => return None,
-            }
+            text.push(self.byte()?);
         }
         Some(String::from_utf8_lossy(&text).into_owned())
+    }
+
+    /// Returns the next byte; `None` if the hub closes the connection. Panics at the timeout.
+    fn byte(&mut self) -> Option<u8> {
+        let mut byte = [0];
+        match self.stream.read(&mut byte) {
+            Ok(0) => None,
+            Ok(_) => Some(byte[0]),
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
+                panic!("the hub was silent for {DEADLINE:?}")
+            }
+            Err(_) => None,
+        }
     }
 }
 
 fn header(line: &str) -> Option<(HeaderName, HeaderValue)> {
     let (name, value) = line.split_once(": ")?;
     Some((name.parse().ok()?, value.parse().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[should_panic(expected = "the hub was silent")]
+    fn silence_does_not_count_as_a_closed_connection() {
+        let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = silent.local_addr().unwrap().port();
+        let mut raw = Raw::connect(port, "", &Contract::new());
+        let soon = std::time::Duration::from_millis(1);
+        raw.stream.set_read_timeout(Some(soon)).unwrap();
+        raw.is_hung_up();
+    }
 }

@@ -1,4 +1,4 @@
-//! Terminals for programs that want one: a tmux server of the test's own.
+//! Terminals for interactive programs, in a separate tmux server.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -20,13 +20,28 @@ pub struct Pane {
     id: String,
 }
 
-/// A dead pane stays, so that what the program said last can be read.
+/// Another terminal that shows a pane's program; ended when dropped.
+#[derive(Debug)]
+pub struct Attached {
+    pane: Pane,
+    _tmux: Tmux,
+}
+
+impl std::ops::Deref for Attached {
+    type Target = Pane;
+
+    fn deref(&self) -> &Pane {
+        &self.pane
+    }
+}
+
+/// A dead pane stays, so that the program's last output can be read.
 const CONFIG: &str =
     "set -g remain-on-exit on\nset -g default-terminal tmux-256color\nset -g status off\n";
 
 impl Tmux {
-    /// Starts nothing yet: tmux's server comes with the first program. It knows only these variables, and so does what
-    /// runs in it.
+    /// Configures tmux, whose server starts with the first program. The server and its programs get only these
+    /// variables.
     pub fn new<K: Into<String>, V: Into<String>>(
         dir: &Path,
         env: impl IntoIterator<Item = (K, V)>,
@@ -41,7 +56,7 @@ impl Tmux {
         }
     }
 
-    /// Starts a program in a directory, with further variables; `name` is the tmux session's.
+    /// Starts a program in a directory, with additional variables; `name` is the tmux session's.
     pub fn start(
         &self,
         name: &str,
@@ -73,18 +88,39 @@ impl Drop for Tmux {
 }
 
 impl Pane {
-    /// Its tmux id, which is what `TMUX_PANE` says in it.
+    /// Returns the pane's tmux id, which its programs see as `TMUX_PANE`.
     pub fn id(&self) -> &str {
         &self.id
     }
 
-    /// What the terminal shows, wrapped lines as one.
+    /// Opens another terminal that shows the session of this pane, focused and with a recent key press. Its tmux server
+    /// uses the directory `dir`, which must not exist.
+    pub fn attach(&self, dir: &Path) -> Attached {
+        std::fs::create_dir(dir).expect("a directory");
+        let path = std::env::var("PATH").unwrap_or_default();
+        let tmux = Tmux::new(dir, [("PATH", path.as_str()), ("LANG", "C.UTF-8")]);
+        let socket = self.socket.display().to_string();
+        let attach = [
+            "env", "-u", "TMUX", "tmux", "-u", "-S", &socket, "attach", "-t", &self.id,
+        ];
+        let attach: Vec<String> = attach.map(str::to_owned).into();
+        let pane = tmux.start("person", dir, &[], &attach);
+        until("somebody is attached", || {
+            let clients =
+                run(crate::tmux::tmux(&self.socket).args(["list-clients", "-F", "#{pane_id}"]));
+            let clients = String::from_utf8_lossy(&clients.stdout).into_owned();
+            clients.lines().any(|it| it == self.id).then_some(())
+        });
+        Attached { pane, _tmux: tmux }
+    }
+
+    /// Returns the terminal's content, with wrapped lines joined.
     pub fn text(&self) -> String {
         let shown = run(tmux(&self.socket).args(["capture-pane", "-p", "-J", "-t", &self.id]));
         String::from_utf8_lossy(&shown.stdout).into_owned()
     }
 
-    /// Waits until it shows what is wanted; panics with what it shows instead.
+    /// Waits until `shown` accepts the terminal's content; panics with the content.
     pub fn until(&self, what: &str, mut shown: impl FnMut(&str) -> bool) {
         let seen = within(PATIENCE, || shown(&self.text()).then_some(()));
         assert!(
@@ -101,7 +137,7 @@ impl Pane {
             .args(keys));
     }
 
-    /// Types a text, and waits until the program has echoed it. Line ends and blanks may be shown in any way.
+    /// Types a text, and waits until the program has echoed it, ignoring line breaks and blanks.
     pub fn type_in(&self, text: &str) {
         run(tmux(&self.socket).args(["send-keys", "-t", &self.id, "-l", "--", text]));
         let wanted = bare(text);
@@ -110,7 +146,7 @@ impl Pane {
         });
     }
 
-    /// The exit code of the program, if it has ended; -1 if a signal ended it.
+    /// Returns the exit code of an ended program; -1 if a signal ended it.
     pub fn exit_code(&self) -> Option<i32> {
         let format = "#{pane_dead}:#{pane_dead_status}";
         let said = run(tmux(&self.socket).args(["display-message", "-p", "-t", &self.id, format]));
@@ -119,7 +155,7 @@ impl Pane {
         (dead == "1").then(|| status.parse().unwrap_or(-1))
     }
 
-    /// Waits until the program has ended; its exit code.
+    /// Waits until the program has ended; returns its exit code.
     pub fn until_ended(&self) -> i32 {
         until("the program has ended", || self.exit_code())
     }

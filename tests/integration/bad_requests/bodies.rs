@@ -1,11 +1,12 @@
-//! Bodies that are no notification.
+//! Malformed bodies.
 
 use hub_harness::Hub;
+use serde_json::{Value, json};
 
 use super::assert_told;
 
 #[tokio::test]
-async fn a_body_in_another_form_is_refused() {
+async fn a_body_of_another_content_type_is_refused() {
     let hub = Hub::builder().memory().start();
     #[rustfmt::skip]
     let rows = [
@@ -21,7 +22,32 @@ async fn a_body_in_another_form_is_refused() {
 }
 
 #[tokio::test]
-async fn a_body_that_is_no_notification_is_told_why() {
+async fn a_json_body_must_be_an_object_or_an_array() {
+    let hub = Hub::builder().memory().start();
+    let post = |kind: &str, body: &'static str| {
+        let post = hub.client().post("/notify").header("content-type", kind);
+        post.body(body).send()
+    };
+    for (body, status, code) in [
+        ("\"done\"", 422, "invalid"),
+        ("42", 422, "invalid"),
+        ("null", 422, "invalid"),
+        (" true", 422, "invalid"),
+        ("done", 400, "malformed"),
+    ] {
+        for kind in ["application/json", "Application/JSON; charset=utf-8"] {
+            assert_told(body, &post(kind, body).await, status, code);
+        }
+    }
+    assert_eq!(hub.client().head().await, 0);
+    post("text/plain", "42").await.expect(201);
+    post("application/json", " {\"msg\":\"42\"}")
+        .await
+        .expect(201);
+}
+
+#[tokio::test]
+async fn a_malformed_notification_is_refused_with_the_reason() {
     let hub = Hub::builder().memory().start();
     let deep = format!(
         "{{\"msg\":\"x\",\"data\":{}{}}}",
@@ -48,6 +74,9 @@ async fn a_body_that_is_no_notification_is_told_why() {
         ("wrong type", br#"{"msg":1}"#, 422, "invalid"),
         ("null", br#"{"msg":null}"#, 422, "invalid"),
         ("scalar", b"[42]", 422, "invalid"),
+        ("array for an object", br#"[["a","b"]]"#, 422, "invalid"),
+        ("null for a field", br#"{"msg":"x","from":null}"#, 422, "invalid"),
+        ("null in a batch", br#"[{"msg":"x"},{"msg":"x","ttl":null}]"#, 422, "invalid"),
         ("empty batch", b"[]", 422, "invalid"),
         ("priority 256", br#"{"msg":"x","priority":256}"#, 422, "invalid"),
         ("priority -1", br#"{"msg":"x","priority":-1}"#, 422, "invalid"),
@@ -66,8 +95,131 @@ async fn a_body_that_is_no_notification_is_told_why() {
         let post = hub.client().post("/notify").body(body.to_vec());
         assert_told(what, &post.send().await, *status, code);
     }
+    for (body, status, code) in [
+        ("\"x\"", 422, "invalid"),
+        ("42", 422, "invalid"),
+        ("null", 422, "invalid"),
+        ("backup done", 400, "malformed"),
+    ] {
+        let post = hub.client().post("/notify");
+        let post = post.header("content-type", "application/json; charset=utf-8");
+        assert_told(body, &post.body(body).send().await, status, code);
+    }
     let like_json = hub.client().post("/notify").body("[WARN] disk full");
     let told = like_json.send().await.expect(400).json()["detail"].to_string();
     assert!(told.contains("send such a text as"), "{told}");
     assert_eq!(hub.client().head().await, 0);
+}
+
+/// Every request in which the hub reads JSON, each with a body that it accepts.
+const BODIES: &[(&str, &str, &str)] = &[
+    ("POST", "/notify", r#"{"msg":"x","from":"a"}"#),
+    ("POST", "/inboxes/primary/ack", r#"{"ids":[1],"by":"me"}"#),
+    ("POST", "/seen", r#"{"up_to":1,"seen":true}"#),
+    ("PUT", "/sessions/s1", r#"{"name":"n","process":{"pid":1}}"#),
+    ("POST", "/questions/1/claim", r#"{"by":"me"}"#),
+    ("POST", "/questions/1/withdraw", r#"{"by":"me"}"#),
+    (
+        "POST",
+        "/questions/1/answer",
+        r#"{"answer":"yes","by":"me"}"#,
+    ),
+    (
+        "PUT",
+        "/preferences",
+        r#"{"quiet":{"from":"22:00","to":"07:00","zone":"UTC"},"mutes":[{"project":"p"}]}"#,
+    ),
+    ("POST", "/login", r#"{"code":"0"}"#),
+    (
+        "POST",
+        "/hooks/claude",
+        r#"{"hook_event_name":"Stop","session_id":"s1"}"#,
+    ),
+];
+
+#[tokio::test]
+async fn an_array_as_object_and_null_as_value_are_refused_in_every_json_body() {
+    let hub = Hub::builder().memory().start();
+    let client = hub.client();
+    client
+        .notify(json!({ "msg": "?", "type": "question" }))
+        .await;
+    let head = client.head().await;
+    for (method, path, body) in BODIES {
+        let sound: Value = serde_json::from_str(body).expect("JSON");
+        let refuse = async |broken: Value| {
+            let answer = client.ask(method, path).json(&broken).send().await;
+            assert_told(&format!("{path} {broken}"), &answer, 422, "invalid");
+            let detail = answer.json()["detail"].to_string();
+            let leaks = [
+                "struct", "usize", "u64", "u32", "sequence", " map", "enum", "variant",
+            ];
+            assert!(
+                !leaks.iter().any(|leak| detail.contains(leak)),
+                "{path}: {detail}"
+            );
+        };
+        for (name, value) in sound.as_object().expect("an object") {
+            // An agent's own payload may contain anything, and quiet hours may be null.
+            if !path.starts_with("/hooks") && name != "quiet" {
+                let mut broken = sound.clone();
+                broken[name] = Value::Null;
+                refuse(broken).await;
+            }
+            for inner in [value, &value[0]] {
+                let Some(fields) = inner.as_object() else {
+                    continue;
+                };
+                let values: Vec<Value> = fields.values().cloned().collect();
+                let mut broken = sound.clone();
+                broken[name] = if value.is_array() {
+                    json!([values])
+                } else {
+                    json!(values)
+                };
+                refuse(broken).await;
+            }
+        }
+        let values = sound.as_object().expect("an object").values().cloned();
+        let values: Vec<Value> = values.collect();
+        refuse(if *path == "/notify" {
+            json!([values])
+        } else {
+            json!(values)
+        })
+        .await;
+    }
+    assert_eq!(client.head().await, head);
+    for (path, detail) in [
+        ("/wait?timeout=x", "timeout is a whole number of at least 0"),
+        ("/wait?takeover=1", "takeover is true or false"),
+        ("/notifications/x", "a whole number belongs here"),
+    ] {
+        let answer = client.get(path).send().await;
+        assert_eq!(answer.json()["detail"], detail);
+    }
+}
+
+#[tokio::test]
+async fn limits_count_characters_as_the_contract_does() {
+    let hub = Hub::builder().memory().start();
+    let client = hub.client();
+    for (field, most) in [("title", 512), ("key", 256), ("project", 1024)] {
+        for (count, status) in [(most, 201), (most + 1, 422)] {
+            let post = client
+                .post("/notify")
+                .json(&json!({ "msg": "x", field: "é".repeat(count) }));
+            assert_eq!(post.send().await.status, status, "{field} of {count}");
+        }
+    }
+    for key in ["", &"k".repeat(257)] {
+        let answer = client
+            .delete(&format!("/notifications?key={key}"))
+            .send()
+            .await;
+        assert_told("withdrawing a key", &answer, 422, "invalid");
+    }
+    let by = json!({ "ids": [1], "by": "x".repeat(129) });
+    let answer = client.post("/inboxes/primary/ack").json(&by).send().await;
+    assert_told("a reader's name", &answer, 422, "invalid");
 }

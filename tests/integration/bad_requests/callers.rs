@@ -1,11 +1,11 @@
-//! Callers that prove nothing, and pages of others.
+//! Callers without a proof, and pages of other origins.
 
 use hub_harness::Hub;
 
 use super::assert_told;
 
 #[tokio::test]
-async fn no_other_proof_than_the_token_counts() {
+async fn only_the_token_is_accepted_as_proof() {
     let hub = Hub::builder().memory().start();
     let token = hub.token();
     let bearer = format!("Bearer {token}");
@@ -43,7 +43,7 @@ async fn no_other_proof_than_the_token_counts() {
 }
 
 #[tokio::test]
-async fn pages_of_others_are_refused_whatever_they_send() {
+async fn pages_of_other_origins_are_refused_whatever_they_send() {
     let hub = Hub::builder().memory().start();
     #[rustfmt::skip]
     let rows = [

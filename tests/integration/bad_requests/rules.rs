@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::assert_told;
 
 #[tokio::test]
-async fn names_that_could_leave_their_place_are_refused() {
+async fn names_that_could_escape_their_directory_are_refused() {
     let hub = Hub::builder().memory().start();
     let client = hub.client();
     let long = "a".repeat(65);
@@ -42,7 +42,7 @@ async fn names_that_could_leave_their_place_are_refused() {
             422,
             "invalid",
         );
-        // A client resolves these before it sends them.
+        // HTTP clients resolve these segments before they send the path.
         if !["", ".."].contains(&name) {
             let delete = client.delete(&format!("/inboxes/{encoded}"));
             assert_told(
@@ -61,7 +61,7 @@ async fn names_that_could_leave_their_place_are_refused() {
 }
 
 #[tokio::test]
-async fn what_breaks_a_rule_of_the_contract_is_told_why() {
+async fn a_request_against_a_rule_is_refused_with_the_reason() {
     let hub = Hub::builder().memory().start();
     let client = hub.client();
     let id = client.say("known").await;
@@ -112,7 +112,7 @@ async fn what_breaks_a_rule_of_the_contract_is_told_why() {
         ("GET", "/notifications?limit=0", 422, "invalid"),
         ("GET", "/notifications?limit=501", 422, "invalid"),
         ("GET", "/notifications?before=1&after=1", 422, "invalid"),
-        ("GET", "/notifications?thread=1&after=1", 422, "invalid"),
+        ("GET", "/notifications?thread=1&before=1", 422, "invalid"),
         ("GET", "/notifications?thread=1&q=x", 422, "invalid"),
         ("GET", "/notifications?thread=1&status=acked", 422, "invalid"),
         ("GET", "/notifications?thread=1&from=x", 422, "invalid"),
@@ -143,7 +143,7 @@ async fn what_breaks_a_rule_of_the_contract_is_told_why() {
 }
 
 #[tokio::test]
-async fn an_ack_of_what_was_never_given_changes_nothing() {
+async fn an_ack_of_ids_never_delivered_changes_nothing() {
     let hub = Hub::builder().memory().start();
     let client = hub.client();
     let id = client.say("known").await;
@@ -170,7 +170,7 @@ async fn an_ack_of_what_was_never_given_changes_nothing() {
 }
 
 #[tokio::test]
-async fn a_repeated_ack_is_fine_and_a_reused_key_is_not() {
+async fn a_repeated_ack_succeeds_and_a_reused_key_is_refused() {
     let hub = Hub::builder().memory().start();
     let client = hub.client();
     let id = client.say("known").await;
@@ -197,7 +197,7 @@ async fn a_repeated_ack_is_fine_and_a_reused_key_is_not() {
 }
 
 #[tokio::test]
-async fn a_reader_whose_place_is_unknown_is_reset() {
+async fn a_reader_with_an_unknown_cursor_is_reset() {
     let hub = Hub::builder().memory().start();
     let client: Client = hub.client();
     client.say("known").await;

@@ -1,14 +1,14 @@
-//! What is no HTTP/1.1, or not quite.
+//! Malformed HTTP/1.1.
 
 use hub_harness::Hub;
 
 use super::assert_told;
 
-/// What comes before the empty line, behind a good head for a method and a path; and what comes after it.
+/// Method, path, further head lines and body of a request, and the status and code of its response.
 type Raw<'a> = (&'a str, &'a str, &'a str, &'a str, u16, &'a str);
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_breaks_http_is_told_so() {
+async fn malformed_http_is_refused_with_a_problem() {
     let hub = Hub::builder().memory().start();
     let many = "X: 1\r\n".repeat(101);
     let large = format!("X: {}\r\n", "x".repeat(500_000));
@@ -21,6 +21,9 @@ async fn what_breaks_http_is_told_so() {
         ("POST", "no number", "Content-Length: one\r\n", "x", 400, "malformed"),
         ("POST", "two lengths", "Content-Length: 1\r\nContent-Length: 2\r\n", "xy", 400, "malformed"),
         ("POST", "bad chunk", "Transfer-Encoding: chunked\r\n", "zz\r\nx\r\n0\r\n\r\n", 400, "malformed"),
+        ("POST", "the same length twice", "Content-Length: 1\r\nContent-Length: 1\r\n", "x", 400, "malformed"),
+        ("POST", "2^64-1", "Content-Length: 18446744073709551615\r\n", "x", 413, "payload_too_large"),
+        ("POST", "a coding behind another", "Transfer-Encoding: gzip, chunked\r\n", "1\r\nx\r\n0\r\n\r\n", 400, "malformed"),
         ("POST", "unknown coding", "Transfer-Encoding: gzip\r\n", "x", 400, "malformed"),
         ("GET", "500 KB of header", &large, "", 431, "header_too_large"),
         ("GET", "101 headers", &many, "", 431, "header_too_large"),
@@ -41,7 +44,7 @@ async fn what_breaks_http_is_told_so() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_no_request_at_all_is_told_so() {
+async fn bytes_that_are_not_http_are_refused_with_a_problem() {
     let hub = Hub::builder().memory().start();
     let port = hub.port();
     let long = "x".repeat(70_000);
@@ -80,7 +83,39 @@ async fn pipelined_requests_are_answered_in_order() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn half_a_body_of_a_client_that_leaves_is_not_stored() {
+async fn a_head_with_both_lengths_in_two_pieces_is_refused() {
+    let hub = Hub::builder().memory().start();
+    let mut raw = hub.raw();
+    let head = raw.head("POST", "/notify");
+    raw.send(format!("{head}Content-Length: 3\r\n"));
+    // By now the hub has read the first piece.
+    assert_eq!(hub.client().head().await, 0);
+    raw.send("Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n");
+    assert_told(
+        "both lengths",
+        &raw.answer().expect("an answer"),
+        400,
+        "malformed",
+    );
+    assert_eq!(hub.client().head().await, 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_publish_of_a_half_closed_connection_is_stored_and_answered() {
+    let hub = Hub::start();
+    for n in 1..=100 {
+        let mut raw = hub.raw();
+        let head = raw.head("POST", "/notify");
+        raw.send(format!("{head}Content-Length: 4\r\n\r\nsaid"));
+        raw.finish();
+        let answer = raw.answer().expect("an answer").expect(201);
+        assert_eq!(answer.json()["id"], n);
+        assert!(raw.is_hung_up());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn half_a_body_of_a_client_that_disconnects_is_not_stored() {
     let hub = Hub::builder().memory().start();
     let mut raw = hub.raw();
     let head = raw.head("POST", "/notify");

@@ -1,22 +1,22 @@
-//! What was found, and what to do about it.
+//! Findings: the lines of the report.
 
 use serde_json::{Value, json};
 
 /// One line of the report.
 #[derive(Debug)]
 pub(super) struct Finding {
-    /// `ok`, `warn` or `PROBLEM`.
+    /// The severity: `ok`, `warn` or `PROBLEM`.
     pub(super) level: &'static str,
-    /// What was found.
+    /// The fact that was found, as one line.
     pub(super) what: String,
-    /// What to do.
+    /// The next step for the person; `None` if there is nothing to do.
     pub(super) todo: Option<String>,
 }
 
 const PROBLEM: &str = "PROBLEM";
 
 impl Finding {
-    /// As it should be.
+    /// A fact that is as it should be.
     pub(super) fn ok(what: impl Into<String>) -> Self {
         Self {
             level: "ok",
@@ -25,7 +25,7 @@ impl Finding {
         }
     }
 
-    /// Perhaps not as it should be.
+    /// A fact that may be wrong, with the next step.
     pub(super) fn warn(what: impl Into<String>, todo: impl Into<String>) -> Self {
         Self {
             level: "warn",
@@ -34,7 +34,7 @@ impl Finding {
         }
     }
 
-    /// Something does not work.
+    /// A fault in the setup, with the next step.
     pub(super) fn problem(what: impl Into<String>, todo: impl Into<String>) -> Self {
         Self {
             level: PROBLEM,

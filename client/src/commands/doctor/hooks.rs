@@ -1,4 +1,4 @@
-//! Whether agents' hooks are installed, once, and fire.
+//! Checks whether agents' hooks are installed, only once, and whether they fire.
 
 use hub_protocol::Timestamp;
 use serde_json::Value;
@@ -11,7 +11,7 @@ use crate::fields::text;
 use crate::here::Here;
 use crate::session::who;
 
-/// What is found, in the light of all sessions that the hub knows, if it answers.
+/// The findings about hooks. `sessions` are all sessions that the hub knows; `None` if the hub does not answer.
 pub(super) fn look(here: &Here, sessions: Option<&[Value]>) -> Result<Vec<Finding>, Error> {
     let mut found = Vec::new();
     let all = everywhere(here)?;
@@ -36,7 +36,7 @@ pub(super) fn look(here: &Here, sessions: Option<&[Value]>) -> Result<Vec<Findin
     Ok(found)
 }
 
-/// How it stands in one file.
+/// The finding about the hooks in one settings file.
 fn stands(it: &Found) -> Finding {
     let place = format!("{} hooks in {}", it.agent, it.path.display());
     let again = format!("hubctl hooks install {} --{}", it.agent, it.scope);
@@ -55,7 +55,7 @@ fn stands(it: &Found) -> Finding {
     }
 }
 
-/// Two installations that both fire tell each hook twice.
+/// A problem if hooks are installed twice, because each event would then be reported twice.
 fn duplicate(it: &Found) -> Option<Finding> {
     it.duplicate.then(|| {
         Finding::problem(
@@ -72,7 +72,7 @@ fn duplicate(it: &Found) -> Option<Finding> {
     })
 }
 
-/// Whether a session of this agent was ever heard of.
+/// The finding about the last session of this agent that its hooks reported.
 fn fires(agent: &str, sessions: &[Value]) -> Finding {
     let own = sessions.iter().filter(|it| text(it, "agent") == agent);
     match own.max_by_key(|it| text(it, "last_seen")) {

@@ -1,7 +1,4 @@
-//! Whether the hub is there, is ours, and agrees with this client.
-
-use std::net::{SocketAddr, TcpStream};
-use std::time::Duration;
+//! Checks whether the hub answers, belongs to this user, and fits this client.
 
 use hub_protocol::Timestamp;
 use serde_json::Value;
@@ -15,13 +12,10 @@ use crate::hub::{Hub, PATIENCE, Path, Request, check_token};
 use crate::random::random_hex;
 use crate::settings::{Address, Settings};
 
-/// Clocks that differ by more, in milliseconds, make ages and deadlines wrong.
+/// The largest difference of the clocks in milliseconds; above it, ages and deadlines are wrong.
 const DRIFT: i64 = 5_000;
 
-/// Where a hub listens that was not told otherwise.
-const USUAL: &str = "127.0.0.1:4782";
-
-/// What was found, and the hub if it answers.
+/// The findings about the hub; and the hub, if it answers.
 pub(super) async fn look(here: &Here) -> (Vec<Finding>, Option<Hub>) {
     let mut found = vec![token(&here.settings)];
     let answered = match here.hub() {
@@ -51,7 +45,7 @@ pub(super) async fn look(here: &Here) -> (Vec<Finding>, Option<Hub>) {
     found.extend(date.and_then(clock));
     found.push(version(&hub).await);
     if !hub.is_remote() {
-        found.extend(tcp(here).await);
+        found.extend(tcp(here, &hub).await);
     }
     (found, Some(hub))
 }
@@ -92,12 +86,10 @@ async fn version(hub: &Hub) -> Finding {
     }
 }
 
-/// Whether what listens on the usual port proves to be this hub; nothing where nobody listens there.
-async fn tcp(here: &Here) -> Option<Finding> {
-    let listen = here.env.var("HUB_LISTEN").and_then(|it| it.to_str());
-    let address: SocketAddr = listen.unwrap_or(USUAL).parse().ok()?;
-    TcpStream::connect_timeout(&address, Duration::from_millis(500)).ok()?;
-    let url = format!("http://{address}");
+/// Checks that the server at the TCP address that this hub reports proves to be this hub. `None` if the hub reports
+/// none.
+async fn tcp(here: &Here, hub: &Hub) -> Option<Finding> {
+    let url = hub.url(PATIENCE).await.ok()?;
     let settings = Settings {
         state_dir: here.settings.state_dir.clone(),
         address: Sourced::new(Address::Url(url.parse().ok()?), "doctor"),
@@ -112,16 +104,16 @@ async fn tcp(here: &Here) -> Option<Finding> {
         Err(error) => Finding::warn(
             error.to_string(),
             format!(
-                "what is sent to {url} does not reach this hub: see `listen` in hubd --print-config"
+                "what is sent to {url} does not reach the hub: where it runs on another machine, forward that port too"
             ),
         ),
     })
 }
 
-/// What an HTTP date says of the hub's clock; nothing where it is no date.
+/// Compares the hub's clock with this machine's, by the `Date` header of an answer. `None` if it is not a date.
 fn clock(date: &str) -> Option<Finding> {
     let theirs = http_date(date)?.as_millis();
-    // The date has whole seconds.
+    // The date has whole seconds, so on average it is half a second early.
     let off = Timestamp::now().as_millis() - theirs - 500;
     if off.abs() <= DRIFT {
         return Some(Finding::ok("the hub's clock agrees with this one"));
@@ -135,7 +127,7 @@ fn clock(date: &str) -> Option<Finding> {
     ))
 }
 
-/// An `IMF-fixdate` (RFC 9110, 5.6.7), such as `Sun, 06 Nov 1994 08:49:37 GMT`.
+/// Parses an `IMF-fixdate` (RFC 9110, 5.6.7), such as `Sun, 06 Nov 1994 08:49:37 GMT`.
 fn http_date(text: &str) -> Option<Timestamp> {
     const MONTHS: &str = "JanFebMarAprMayJunJulAugSepOctNovDec";
     let mut words = text.split_whitespace().skip(1);
@@ -149,14 +141,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_http_date_is_a_time() {
+    fn an_http_date_is_parsed() {
         let found = http_date("Sun, 06 Nov 1994 08:49:37 GMT").unwrap();
         assert_eq!(found.to_string(), "1994-11-06T08:49:37.000Z");
         assert_eq!(http_date("yesterday"), None);
     }
 
     #[test]
-    fn a_clock_that_is_off_is_told() {
+    fn a_clock_that_differs_is_reported() {
         let now = Timestamp::now();
         assert!(
             clock("Sun, 06 Nov 1994 08:49:37 GMT")

@@ -1,4 +1,4 @@
-//! What this machine has for the hub: room, a spool, a status file.
+//! Checks this machine: free disk space, the spool, the status file.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -9,9 +9,9 @@ use hub_protocol::Timestamp;
 use super::finding::Finding;
 use crate::here::Here;
 
-/// Below this the hub soon stores nothing more.
+/// With fewer free bytes than this, the hub soon refuses to store anything.
 const TOO_LITTLE: u64 = 64 << 20;
-/// Below this a person should know.
+/// With fewer free bytes than this, the report warns.
 const LITTLE: u64 = 1 << 30;
 
 pub(super) fn look(here: &Here, hub_is_up: bool) -> Vec<Finding> {
@@ -39,7 +39,7 @@ fn room(state_dir: &Path) -> Option<Finding> {
     })
 }
 
-/// What waits in the spool. Its files are named by the time at which they were made.
+/// The finding about spooled requests. Their files' names begin with the time when they were made.
 fn spool(state_dir: &Path, hub_is_up: bool) -> Option<Finding> {
     let names = files(&state_dir.join("spool"));
     let Some(oldest) = names.iter().min() else {
@@ -84,7 +84,7 @@ fn files(dir: &Path) -> Vec<String> {
         .collect()
 }
 
-/// Whether the hub would read the file that this session writes its state to.
+/// Checks whether the hub would read this session's status file.
 fn status_file(file: &Path) -> Finding {
     let shown = file.display();
     let bad = |why: &str| {

@@ -1,4 +1,4 @@
-//! Whether this session and the primary would be woken.
+//! Checks whether this session and the primary would be woken.
 
 use hub_protocol::{InboxName, ProjectName};
 use serde_json::Value;
@@ -17,10 +17,20 @@ pub(super) async fn look(
     project: &ProjectName,
 ) -> Result<Vec<Finding>, Error> {
     let mut found = Vec::new();
-    if let Some(own) = sender::session(&here.env)? {
+    if let Some(own) = sender::session(here).await? {
         found.push(own_session(hub, &own.value, project).await?);
     }
     found.push(primary_session(hub, project).await?);
+    for inbox in inboxes::read(&inboxes::fetch(hub, Some(project)).await?)? {
+        let held = inbox.held();
+        found.extend(held.map(|held| {
+            Finding::warn(
+                format!("inbox {}: {held}", inbox.name),
+                "they come with the next wake; `hubctl trace ID` names the limit, and hubd's settings \
+                 wake.per_sender_per_minute and wake.per_hour change it",
+            )
+        }));
+    }
     Ok(found)
 }
 
@@ -54,7 +64,7 @@ async fn primary_session(hub: &Hub, project: &ProjectName) -> Result<Finding, Er
     ))
 }
 
-/// Whether something wakes a session.
+/// The finding about the waiter of a session.
 fn woken(which: &str, session: &Value) -> Finding {
     let who = who(session);
     match waiter(session) {

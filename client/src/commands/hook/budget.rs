@@ -1,23 +1,23 @@
-//! How long a hook may take.
+//! The time limits of a hook.
 
 use std::time::{Duration, Instant};
 
-/// From the payload's last byte to the end of the process.
+/// The time from the last byte of the payload to the end of the process.
 const ALL: Duration = Duration::from_millis(200);
 
-/// When an answer must be there, so that what must not be lost can still be kept.
+/// The deadline for the answer's head. It leaves time to spool the hook.
 const ANSWER_BY: Duration = Duration::from_millis(175);
 
-/// How long the rest of an answer may take at least: it was written at once, also after a hold.
+/// The least time for the rest of an answer. The hub writes it at once, also after it has held the request.
 const BODY: Duration = Duration::from_millis(25);
 
-/// Until when there is time for the disk.
+/// The deadline for a spool write to begin with a sync.
 const SYNC_UNTIL: Duration = Duration::from_millis(150);
 
-/// How long the hub may hold a permission request for somebody to answer it.
+/// How long to wait while the hub holds a permission request for an answer.
 pub(super) const LONGEST_HOLD: Duration = Duration::from_secs(65);
 
-/// The time of one hook.
+/// The remaining time of one hook.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Budget {
     started: Instant,
@@ -30,22 +30,22 @@ impl Budget {
         }
     }
 
-    /// How long the answer's head may take.
+    /// How long the answer's head may take from now.
     pub(super) fn until_answered(&self) -> Duration {
         ANSWER_BY.saturating_sub(self.started.elapsed())
     }
 
-    /// How long the rest of an answer may take.
+    /// How long the rest of an answer may take from now.
     pub(super) fn after_answer(&self) -> Duration {
         self.left().max(BODY)
     }
 
-    /// What is left of it all.
+    /// The time that is left in all.
     pub(super) fn left(&self) -> Duration {
         ALL.saturating_sub(self.started.elapsed())
     }
 
-    /// Whether there is time to wait for the disk.
+    /// Whether there is time for a sync to disk.
     pub(super) fn allows_sync(&self) -> bool {
         self.started.elapsed() < SYNC_UNTIL
     }

@@ -1,7 +1,8 @@
-//! `CLAUDE_ENV_FILE`: what a session's own commands find in their environment.
+//! `CLAUDE_ENV_FILE`: environment variables for the commands of a Claude Code session.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;
+use std::path::Path;
 
 use hub_protocol::InboxName;
 
@@ -12,18 +13,18 @@ use crate::sender;
 use crate::shell::quoted;
 use crate::status_file;
 
-/// Adds who and where the session is, and its status file. What is set already, there or in the environment, stays,
-/// but for what the environment has from the agent above.
+/// Adds the session, its project and its status file. A variable that is already set, in the file or in the
+/// environment, stays, unless it was inherited from the agent above.
 pub(super) fn extend(here: &Here, payload: &Payload, surroundings: &Surroundings) {
     let Some(file) = here.env.path("CLAUDE_ENV_FILE") else {
         return;
     };
     let present = fs::read_to_string(&file).unwrap_or_default();
-    let inherits = !sender::is_foreign(&here.env);
+    let inherits = sender::inherits(&here.env);
     let mut lines = String::new();
     for (name, value) in variables(here, payload, surroundings) {
         let export = format!("export {name}=");
-        let is_set = inherits && here.env.var(name).is_some();
+        let is_set = inherits && here.env.var(name).is_some() && !is_anothers(here, name, &value);
         if !is_set && !present.lines().any(|line| line.starts_with(&export)) {
             lines.extend([export.as_str(), quoted(&value).as_str(), "\n"]);
         }
@@ -34,12 +35,24 @@ pub(super) fn extend(here: &Here, payload: &Payload, surroundings: &Surroundings
     if !present.is_empty() && !present.ends_with('\n') {
         lines.insert(0, '\n');
     }
-    // Without it the session's commands fall back to their own rules.
+    // If this fails, the session's commands fall back to their own rules.
     let _ = OpenOptions::new()
         .append(true)
         .create(true)
         .open(file)
         .and_then(|mut file| file.write_all(lines.as_bytes()));
+}
+
+/// Whether `name` is set for another session: the status file or the mark of the agent above, which gave this agent a
+/// session of its own.
+fn is_anothers(here: &Here, name: &str, own: &str) -> bool {
+    let file = |path: &str| Path::new(path).file_name().map(ToOwned::to_owned);
+    let present = here.env.var(name).and_then(|it| it.to_str());
+    match name {
+        "HUB_STATUS_FILE" => present.and_then(file) != file(own),
+        sender::SESSION_AGENT => present != Some(own),
+        _ => false,
+    }
 }
 
 fn variables(
@@ -52,9 +65,9 @@ fn variables(
     let own = || payload.text("session_id")?.parse::<InboxName>().ok();
     if let Some(session) = given.map(|it| it.value).or_else(own) {
         all.push(("HUB_SESSION", session.to_string()));
-        // An agent that is started from this session's commands is another session.
+        // By the mark, an agent that a command of this session starts recognises that it is another session.
         let agent = here.env.var("CLAUDE_PID").and_then(|it| it.to_str());
-        all.extend(agent.map(|pid| (sender::SESSION_AGENT, pid.to_owned())));
+        all.extend(agent.map(|pid| (sender::SESSION_AGENT, sender::mark(pid, &session))));
         let file =
             status_file::prepare(here, &directory(&here.env, payload.text("cwd")), &session).ok();
         let file = file.as_ref().and_then(|file| file.to_str());

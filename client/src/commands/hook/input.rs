@@ -1,4 +1,4 @@
-//! What an agent writes to its hook.
+//! Reads the JSON that an agent writes to its hook.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -7,20 +7,21 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-/// More is no hook: a mebibyte is what the hub takes, and `tool_response`, which may be larger, is dropped.
+/// The most bytes of input. The hub accepts a mebibyte; the rest is room for `tool_response`, which is dropped before
+/// sending.
 const MAX_BYTES: usize = 2 * 1024 * 1024;
 
-/// How long an agent may take to write it all. Agents write at once; this is for one that forgets to close.
+/// How long an agent may take to write its input. Agents write at once; this covers one that leaves the pipe open.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// All of stdin; nothing where it is too much, or does not end. It is read to its end in any case: the agent must not
-/// fail at writing.
+/// Reads all of stdin. `None` if the input is too large or does not end in time. Too large an input is still read to
+/// its end, because otherwise the agent's write would fail.
 pub(crate) fn read_stdin() -> Option<Vec<u8>> {
     let stdin = io::stdin().as_fd().try_clone_to_owned().ok()?;
     read_all(File::from(stdin), Instant::now() + PATIENCE)
 }
 
-fn read_all(mut input: File, give_up: Instant) -> Option<Vec<u8>> {
+pub(super) fn read_all(mut input: File, give_up: Instant) -> Option<Vec<u8>> {
     let mut text = Vec::new();
     let mut chunk = vec![0; 64 * 1024];
     let mut too_much = false;
@@ -39,7 +40,7 @@ fn read_all(mut input: File, give_up: Instant) -> Option<Vec<u8>> {
     }
 }
 
-/// Returns once there is something to read; nothing when the time is over.
+/// Waits until there is input to read; `None` at the deadline.
 fn wait_for(input: &File, give_up: Instant) -> Option<()> {
     let left = give_up.saturating_duration_since(Instant::now());
     let left = Timespec {
@@ -67,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn an_input_that_does_not_end_is_given_up() {
+    fn an_input_that_does_not_end_is_given_up_at_the_deadline() {
         let (reader, mut writer) = io::pipe().unwrap();
         writer.write_all(b"{").unwrap();
         assert_eq!(
@@ -77,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn too_much_is_read_to_its_end_and_dropped() {
+    fn an_input_that_is_too_large_is_read_to_its_end_and_dropped() {
         for (bytes, kept) in [(MAX_BYTES, true), (MAX_BYTES + 1, false)] {
             let (reader, mut writer) = io::pipe().unwrap();
             let written = std::thread::spawn(move || writer.write_all(&vec![b'x'; bytes]));

@@ -1,16 +1,16 @@
-//! A hook's JSON, made small enough to send.
+//! The JSON of a hook, shortened for sending.
 
 use hub_protocol::for_model;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-/// Bytes of one string; more is a file or an output, of which nobody is told more than the beginning.
+/// The most bytes of one string. A longer one is a file or an output, of which the beginning is enough.
 const MAX_STRING: usize = 8 * 1024;
 
-/// Bytes of JSON: a mebibyte, less what a spool file adds.
+/// The most bytes of JSON: a mebibyte, less the overhead of a spool file.
 const MAX_BYTES: usize = 1024 * 1024 - 16 * 1024;
 
-/// Events that come many times a turn and change nothing once they are over, by any agent's name for them.
+/// Events that occur many times a turn and are worthless when they arrive late, by each agent's names.
 const HEARTBEATS: [&str; 24] = [
     // Claude Code, Codex
     "PreToolUse",
@@ -42,7 +42,7 @@ const HEARTBEATS: [&str; 24] = [
     "afterAgentThought",
 ];
 
-/// What an agent says, trimmed.
+/// The JSON of a hook, shortened.
 #[derive(Debug)]
 pub(crate) struct Payload {
     fields: Map<String, Value>,
@@ -50,8 +50,8 @@ pub(crate) struct Payload {
 }
 
 impl Payload {
-    /// Reads `text`, an object; `event` is added where it names none. Nothing where it is no object, or too large
-    /// without its longest strings.
+    /// Parses `text` as an object and shortens its strings. Adds `event` if the object names none. `None` if it is not
+    /// an object, or still too large.
     pub(crate) fn parse(text: &[u8], event: Option<&str>) -> Option<Self> {
         let mut fields = read(text)?;
         fields.remove("tool_response");
@@ -65,12 +65,12 @@ impl Payload {
         (json.get().len() <= MAX_BYTES).then_some(Self { fields, json })
     }
 
-    /// What is sent.
+    /// The JSON to send.
     pub(super) fn json(&self) -> &str {
         self.json.get()
     }
 
-    /// What is kept.
+    /// The JSON to spool.
     pub(super) fn raw(&self) -> Box<RawValue> {
         self.json.clone()
     }
@@ -80,7 +80,7 @@ impl Payload {
         self.fields.get(name)?.as_str()
     }
 
-    /// The event's name, empty where it has none.
+    /// The event's name; empty if there is none.
     pub(super) fn event(&self) -> &str {
         ["hook_event_name", "hookEventName", "type"]
             .iter()
@@ -88,19 +88,32 @@ impl Payload {
             .unwrap_or_default()
     }
 
-    /// Whether the hub may wait for somebody before it answers.
+    /// Whether the hub may hold the request for an answer by a person.
     pub(super) fn may_be_held(&self) -> bool {
         self.event() == "PermissionRequest"
     }
 
-    /// Whether it still says something when it comes late.
+    /// Whether the event is the end of a turn, by any agent's name for it.
+    pub(super) fn is_stop(&self) -> bool {
+        const STOPS: [&str; 6] = [
+            "Stop",
+            "AfterAgent",
+            "session.idle",
+            "agentStop",
+            "stop",
+            "agent-turn-complete",
+        ];
+        STOPS.contains(&self.event())
+    }
+
+    /// Whether the event still matters if it arrives late.
     pub(super) fn is_eventful(&self) -> bool {
         !HEARTBEATS.contains(&self.event())
     }
 }
 
-/// Reads an object. An agent that cuts a text in the middle of a character writes half a surrogate pair, which is no
-/// JSON: without it, it is.
+/// Parses an object. An agent that cuts a text inside a character writes half a surrogate pair, which is invalid JSON;
+/// `for_model` removes it.
 fn read(text: &[u8]) -> Option<Map<String, Value>> {
     let text = std::str::from_utf8(text).ok()?;
     let fields = serde_json::from_str(text);
@@ -130,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_tool_answered_stays_here() {
+    fn a_tools_response_is_not_sent() {
         let given = r#"{"hook_event_name":"PostToolUse","tool_response":{"stdout":"secret"},"tool_input":{"tool_response":1}}"#;
         let sent: Value = serde_json::from_str(payload(given).json()).unwrap();
         assert_eq!(sent.get("tool_response"), None);
@@ -138,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn every_string_is_cut_at_a_character() {
+    fn every_long_string_is_cut_at_a_character() {
         let long = "é".repeat(MAX_STRING);
         let given = serde_json::json!({"a": format!("x{long}"), "b": [{"c": long}], "d": "short"});
         let sent: Value = serde_json::from_str(payload(&given.to_string()).json()).unwrap();
@@ -148,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_object_is_no_hook() {
+    fn a_text_that_is_not_an_object_is_refused() {
         let nested = format!("{}1{}", "[".repeat(30_000), "]".repeat(30_000));
         for text in ["", "[]", "1", "{", "null", r#"{"a":"\ud83d"#, &nested] {
             assert!(
@@ -160,13 +173,13 @@ mod tests {
     }
 
     #[test]
-    fn half_a_character_does_not_lose_the_rest() {
+    fn half_a_surrogate_pair_does_not_lose_the_rest() {
         let cut = payload(r#"{"hook_event_name":"Stop","last_assistant_message":"done \ud83d"}"#);
         assert_eq!(cut.text("last_assistant_message"), Some("done "));
     }
 
     #[test]
-    fn an_event_is_named_by_the_payload_before_the_command() {
+    fn the_payloads_event_name_takes_precedence_over_the_commands() {
         let named = |json: &str| {
             let payload = Payload::parse(json.as_bytes(), Some("agentStop")).unwrap();
             payload.event().to_owned()
@@ -178,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn a_heartbeat_is_not_worth_keeping_and_the_unknown_is() {
+    fn a_heartbeat_is_not_spooled_and_an_unknown_event_is() {
         let of = |event: &str| payload(&format!(r#"{{"hook_event_name":"{event}"}}"#));
         for event in ["PreToolUse", "MessageDisplay", "AfterTool"] {
             assert!(!of(event).is_eventful(), "{event}");

@@ -1,31 +1,35 @@
-//! What the hub cannot see of a hook: where it runs, and of whom.
+//! The facts about a hook's session that the hub cannot see: its repository, its process, its terminal.
 
 use std::path::{Path as FilePath, PathBuf};
 
+use hub_protocol::git::Repository;
 use hub_protocol::{InboxName, Process, ProjectName};
 
 use super::Args;
+use super::headless::is_single_shot;
 use super::payload::Payload;
+use super::view::is_watched;
 use crate::agent::Agent;
 use crate::env::Env;
-use crate::git::Repository;
 use crate::hub::Path;
 use crate::process;
 use crate::project::project_at_once;
-use crate::sender::given_session;
+use crate::sender::{given_session, is_given_to};
 
-/// Where an agent's session is.
+/// The surroundings of an agent's session.
 #[derive(Debug)]
 pub(super) struct Surroundings {
-    /// The project, by the rule that every command has.
+    /// The project, by the rules of every command.
     pub(super) project: ProjectName,
-    /// The repository of the working directory.
+    /// The repository of the session's working directory.
     repository: Option<Repository>,
     process: Option<Process>,
+    /// Whether the session is headless: it answers one prompt and ends.
+    headless: bool,
 }
 
 impl Surroundings {
-    /// Those of the hook that says `payload`.
+    /// Collects the surroundings of the hook with this `payload`.
     pub(super) fn of(env: &Env, agent: Agent, payload: &Payload) -> Self {
         let here = directory(env, payload.text("cwd"));
         let repository = Repository::discover(&here);
@@ -33,14 +37,16 @@ impl Surroundings {
             Some(dir) => project_at_once(env, Repository::discover(&dir).as_ref()),
             None => project_at_once(env, repository.as_ref()),
         };
+        let process = process::agent(env, agent.pid_variable());
         Self {
             project: project.value,
             repository,
-            process: process::agent(env, agent.pid_variable()),
+            headless: is_single_shot(env, agent, process.as_ref()),
+            process,
         }
     }
 
-    /// A short name to suggest: the linked worktree's, or the branch's.
+    /// A short name for the session: the linked worktree's, or the branch's.
     fn name(&self) -> Option<InboxName> {
         let repository = self.repository.as_ref()?;
         let name = match repository.linked_worktree() {
@@ -50,19 +56,22 @@ impl Surroundings {
         name.parse().ok()
     }
 
-    /// Whether this is the main worktree.
+    /// Whether the session is in the main worktree; `None` outside of one.
     fn is_main(&self) -> Option<bool> {
         let repository = self.repository.as_ref()?;
         repository.worktree.as_ref()?;
         Some(repository.linked_worktree().is_none())
     }
 
-    /// The path of the request that tells all of this.
-    pub(super) fn path(&self, env: &Env, args: &Args) -> Path {
+    /// The path of the request, with the surroundings in its query. `stops` says that the session's turn is over.
+    pub(super) fn path(&self, env: &Env, args: &Args, stops: bool) -> Path {
         let var = |name: &str| env.var(name).and_then(|value| value.to_str());
         let name_of = |name: &str| var(name)?.parse::<InboxName>().ok();
-        let given = given_session(env).ok().flatten();
         let agent = self.process.as_ref();
+        let given = given_session(env).ok().flatten();
+        let given = given.filter(|_| is_given_to(env, agent));
+        // The terminal of a headless session shows the program that started it, so it is not checked.
+        let watched = stops && !self.headless && is_watched(env);
         Path::new("/hooks")
             .segment(args.agent)
             .with("project", &self.project)
@@ -76,19 +85,14 @@ impl Surroundings {
             .maybe("started", agent.and_then(|process| process.started))
             .maybe("boot_id", agent.and_then(|it| it.boot_id.as_ref()))
             .maybe("pane", var("TMUX_PANE"))
-            .maybe("entrypoint", var("CLAUDE_CODE_ENTRYPOINT"))
-            .with("rewake", args.rewake && !is_headless(env))
+            .with("headless", self.headless)
+            .maybe("watched", watched.then_some(true))
+            .with("rewake", args.rewake && !self.headless)
     }
 }
 
-/// Whether this is a single shot of Claude Code, which nothing wakes: a rewake hook would block it.
-pub(crate) fn is_headless(env: &Env) -> bool {
-    let is = |name: &str, value: &str| env.var(name).is_some_and(|found| found == value);
-    is("CLAUDE_CODE_ENTRYPOINT", "sdk-cli") && !is("HUB_REWAKE_HEADLESS", "1")
-}
-
-/// The repository that gives a session its project: where the agent was started, if it says, so that the project
-/// stays the same wherever the session goes.
+/// The repository that gives a session its project. That is the one in which the agent was started, if the agent tells,
+/// so that the project stays the same when the session changes its directory.
 pub(crate) fn project_repository(env: &Env, cwd: Option<&str>) -> Option<Repository> {
     match env.path("CLAUDE_PROJECT_DIR") {
         Some(dir) => Repository::discover(&dir),
@@ -96,7 +100,7 @@ pub(crate) fn project_repository(env: &Env, cwd: Option<&str>) -> Option<Reposit
     }
 }
 
-/// The session's working directory: as the payload says, or else this process's.
+/// The session's working directory: from the payload, or else this process's.
 pub(super) fn directory(env: &Env, cwd: Option<&str>) -> PathBuf {
     match cwd.map(FilePath::new).filter(|cwd| cwd.is_absolute()) {
         Some(cwd) => cwd.to_owned(),
@@ -118,11 +122,11 @@ mod tests {
             rewake,
         };
         let surroundings = Surroundings::of(&env, Agent::Claude, &payload);
-        surroundings.path(&env, &args).query().to_owned()
+        surroundings.path(&env, &args, false).query().to_owned()
     }
 
     #[test]
-    fn what_the_environment_says_is_told_and_what_is_no_name_is_not() {
+    fn valid_values_from_the_environment_are_sent_and_invalid_names_are_not() {
         let query = query(
             &[
                 ("HUB_SESSION", "me"),
@@ -151,11 +155,11 @@ mod tests {
     }
 
     #[test]
-    fn a_single_shot_is_not_woken() {
+    fn a_headless_session_is_not_registered_for_rewaking() {
         let headless = [("CLAUDE_CODE_ENTRYPOINT", "sdk-cli")];
-        assert!(query(&headless, true).ends_with("entrypoint=sdk-cli&rewake=false"));
+        assert!(query(&headless, true).ends_with("headless=true&rewake=false"));
         let wanted = [headless[0], ("HUB_REWAKE_HEADLESS", "1")];
-        assert!(query(&wanted, true).ends_with("rewake=true"));
+        assert!(query(&wanted, true).ends_with("headless=false&rewake=true"));
         assert!(query(&[], false).ends_with("rewake=false"));
     }
 }

@@ -1,24 +1,26 @@
-//! What installing or uninstalling makes of a file.
+//! Computes how installing or uninstalling hooks changes a settings file.
+
+use serde_json::{Value, json};
 
 use super::file::SettingsFile;
 use super::own::Caller;
 use super::scheme::{Content, content};
-use super::tree::{Node, indent_of};
+use super::tree::{BOM, Node, indent_of};
 use super::{merge, opencode};
 use crate::agent::Agent;
 
-/// What becomes of a file.
+/// The change to a file.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Change {
-    /// It is as it should be.
+    /// The file stays as it is.
     None,
-    /// It gets this content.
+    /// The file gets this content.
     Text(String),
-    /// It goes.
+    /// The file is removed.
     Gone,
 }
 
-/// The change that installs what `caller` says; an error says what is wrong with the file.
+/// The change that installs the hooks of `caller`. An error says what is wrong with the file.
 pub(super) fn installing(
     file: &SettingsFile,
     agent: Agent,
@@ -48,29 +50,52 @@ pub(super) fn installing(
     })
 }
 
-/// What is installed where nothing is.
+/// The content that is installed if there is no file.
 pub(super) fn fresh(agent: Agent, caller: &Caller) -> String {
     match content(agent, caller) {
         Content::Whole(text) => text,
         Content::Merged(plan) => {
             let mut settings = Node::Object(Vec::new());
-            // An empty object takes anything.
+            // Installing into an empty object cannot fail.
             let _ = merge::install(&mut settings, agent, &plan);
             written(&settings, "")
         }
     }
 }
 
-/// The change that takes everything of ours out of a file.
+/// The settings in `file` without our hooks, if those are `installed`; `Value::Null` if there is no file. `None` if the
+/// whole file is ours.
+pub(super) fn without_ours(
+    file: &SettingsFile,
+    agent: Agent,
+    installed: bool,
+) -> Result<Option<Value>, String> {
+    let Some(before) = &file.before else {
+        return Ok(Some(Value::Null));
+    };
+    Ok(match content(agent, &Caller::anybody()) {
+        Content::Whole(_) => None,
+        Content::Merged(plan) => {
+            let mut settings = Node::parse(before)?;
+            if installed {
+                merge::uninstall(&mut settings, agent, &plan, None)?;
+            }
+            Some(settings.value())
+        }
+    })
+}
+
+/// The change that removes our hooks and rules. `before_install` is the settings before the install, if they were
+/// recorded.
 pub(super) fn uninstalling(
     file: &SettingsFile,
     agent: Agent,
-    caller: &Caller,
+    before_install: Option<&Value>,
 ) -> Result<Change, String> {
     let Some(before) = &file.before else {
         return Ok(Change::None);
     };
-    match content(agent, caller) {
+    match content(agent, &Caller::anybody()) {
         Content::Whole(_) => {
             demand_ours(file)?;
             Ok(Change::Gone)
@@ -78,15 +103,19 @@ pub(super) fn uninstalling(
         Content::Merged(plan) => {
             let mut settings = Node::parse(before)?;
             let unchanged = settings.value();
-            merge::uninstall(&mut settings, agent, &plan)?;
+            merge::uninstall(&mut settings, agent, &plan, before_install)?;
             let now = settings.value();
             if now == unchanged {
                 return Ok(Change::None);
             }
-            let ours_alone = plan
-                .version
-                .is_some_and(|version| now == serde_json::json!({ "version": version }));
-            Ok(if ours_alone {
+            let nothing = match plan.version {
+                Some(version) => now == json!({ "version": version }),
+                None => now == json!({}),
+            };
+            // A file that the install created is removed with it. If nothing was recorded, only a file that contains
+            // nothing but the version is removed.
+            let made = before_install.map_or(plan.version.is_some(), Value::is_null);
+            Ok(if nothing && made {
                 Change::Gone
             } else {
                 Change::Text(written(&settings, before))
@@ -95,16 +124,24 @@ pub(super) fn uninstalling(
     }
 }
 
-/// The text, which ends as the one before did.
+/// Formats `settings` with the indentation, the byte order mark, the line ends and the final line end of `before`.
 fn written(settings: &Node, before: &str) -> String {
     let mut text = settings.text(indent_of(before));
     if before.is_empty() || before.ends_with('\n') {
         text.push('\n');
     }
+    if before.contains("\r\n") {
+        // Values that are kept as they were already have CRLF. A JSON string contains no unescaped line end, so no
+        // string changes.
+        text = text.replace("\r\n", "\n").replace('\n', "\r\n");
+    }
+    if before.starts_with(BOM) {
+        text.insert(0, BOM);
+    }
     text
 }
 
-/// A whole file is only ours where its first line says so.
+/// Returns an error unless the file is ours, which its first line shows.
 fn demand_ours(file: &SettingsFile) -> Result<(), String> {
     match &file.before {
         Some(text) if !text.starts_with(opencode::MARK) => {

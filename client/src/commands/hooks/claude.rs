@@ -1,7 +1,7 @@
-//! Claude Code: `settings.json`, with the hooks that wake a session.
+//! Claude Code: its `settings.json`, with rewake hooks.
 
 use super::own::Caller;
-use super::scheme::{Files, Plan, Shape, entries, group, handler};
+use super::scheme::{Allow, Files, Plan, Shape, entries, group, handler};
 use super::tree::Node;
 use crate::agent::Agent;
 use crate::here::Here;
@@ -29,7 +29,7 @@ const EVENTS: [&str; 11] = [
     "SubagentStop",
 ];
 
-/// Of what happens at an event, what is told.
+/// The matcher of an event, which limits the hook to what the hub needs.
 fn matcher(event: &str) -> Option<&'static str> {
     match event {
         "PreToolUse" => Some("AskUserQuestion|EnterPlanMode|ExitPlanMode"),
@@ -40,13 +40,21 @@ fn matcher(event: &str) -> Option<&'static str> {
     }
 }
 
-/// Seconds; a hook ends long before.
+/// Rules for the commands that the instructions name. A rule is a prefix of a command, so it cannot be narrower.
+const RULES: [&str; 4] = [
+    "Bash(hubctl wait:*)",
+    "Bash(hubctl notify:*)",
+    "Bash(hubctl ask:*)",
+    "Bash(hubctl answer:*)",
+];
+
+/// Timeout in seconds; a hook ends long before it.
 const TIMEOUT: u32 = 30;
 
-/// The hub holds a permission request for at most 60 s.
+/// Timeout in seconds; the hub holds a permission request for at most 60 s.
 const PERMISSION_TIMEOUT: u32 = 90;
 
-/// A day: the waiter itself ends a little earlier.
+/// Timeout in seconds: a day. The waiter ends by itself shortly before.
 const REWAKE_TIMEOUT: u32 = 86_400;
 
 pub(super) fn plan(caller: &Caller) -> Plan {
@@ -65,7 +73,10 @@ pub(super) fn plan(caller: &Caller) -> Plan {
     Plan {
         shape: Shape::Grouped,
         entries: entries(&EVENTS, &node),
-        allow: &["Bash(hubctl wait:*)"],
+        allow: Allow {
+            at: ["permissions", "allow"],
+            rules: &RULES,
+        },
         version: None,
     }
 }

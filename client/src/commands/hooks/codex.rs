@@ -1,7 +1,7 @@
-//! Codex CLI: `hooks.json`.
+//! Codex CLI: its `hooks.json`.
 
 use super::own::Caller;
-use super::scheme::{Files, Plan, Shape, entries, group, handler};
+use super::scheme::{Allow, Files, Plan, Shape, entries, group, handler};
 use crate::agent::Agent;
 use crate::here::Here;
 use crate::settings::Address;
@@ -34,7 +34,7 @@ pub(super) fn plan(caller: &Caller) -> Plan {
     Plan {
         shape: Shape::Grouped,
         entries: entries(&EVENTS, &node),
-        allow: &[],
+        allow: Allow::NOTHING,
         version: None,
     }
 }

@@ -1,8 +1,8 @@
-//! Copilot CLI (experimental): a file of its own among others in the hooks directory. Its JSON does not name the event,
-//! so the command does.
+//! Copilot CLI (experimental): a file of our own in its hooks directory. Its JSON does not name the event, so the
+//! command line does.
 
 use super::own::Caller;
-use super::scheme::{Files, Plan, Shape, entries};
+use super::scheme::{Allow, Files, Plan, Shape, entries};
 use super::tree::Node;
 use crate::agent::Agent;
 
@@ -36,7 +36,7 @@ pub(super) fn plan(caller: &Caller) -> Plan {
     Plan {
         shape: Shape::Flat("bash"),
         entries: entries(&EVENTS, &node),
-        allow: &[],
+        allow: Allow::NOTHING,
         version: Some(1),
     }
 }

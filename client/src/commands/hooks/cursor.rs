@@ -1,7 +1,7 @@
-//! Cursor (experimental): `hooks.json`.
+//! Cursor (experimental): its `hooks.json`.
 
 use super::own::Caller;
-use super::scheme::{Files, Plan, Shape, entries};
+use super::scheme::{Allow, Files, Plan, Shape, entries};
 use super::tree::Node;
 use crate::agent::Agent;
 
@@ -21,7 +21,7 @@ pub(super) fn plan(caller: &Caller) -> Plan {
     Plan {
         shape: Shape::Flat("command"),
         entries: entries(&EVENTS, &node),
-        allow: &[],
+        allow: Allow::NOTHING,
         version: Some(1),
     }
 }

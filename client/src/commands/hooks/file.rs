@@ -1,85 +1,115 @@
-//! A settings file, replaced as a whole or not at all.
+//! A settings file, which is replaced atomically.
 
-use std::fs::{self, DirBuilder, OpenOptions, Permissions};
-use std::io::{self, Write};
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, DirBuilder, File, Permissions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail, ensure};
+use rustix::fs::OFlags;
 
-/// A file of an agent's, as it was read.
+use crate::beneath::Dir;
+
+/// A settings file of an agent, as it was read.
 #[derive(Debug)]
 pub(super) struct SettingsFile {
-    /// As the agent names it.
+    /// The path as the agent names it.
     pub(super) path: PathBuf,
-    /// Where it is, behind any links: that is what is replaced, and the links stay.
-    real: PathBuf,
-    /// What it held; nothing where there is none.
+    /// The trusted directory.
+    top: PathBuf,
+    /// The file's directory below `top`; links are not followed in it.
+    below: PathBuf,
+    name: OsString,
+    /// The content; `None` if there is no file.
     pub(super) before: Option<String>,
-    /// Its mode.
+    /// The permissions; `None` if there is no file.
     mode: Option<u32>,
 }
 
 impl SettingsFile {
-    /// Reads the file at `path`, which need not exist.
+    /// Reads the file at `path`, which need not exist. If it is a link, the link stays and its target will be replaced.
     pub(super) fn read(path: &Path) -> anyhow::Result<Self> {
-        let file = |real: &Path, before, mode| Self {
-            path: path.to_owned(),
-            real: real.to_owned(),
-            before,
-            mode,
-        };
         let real = match fs::canonicalize(path) {
             Ok(real) => real,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 let dangling = fs::symlink_metadata(path).is_ok();
                 ensure!(!dangling, "{} is a link to nothing", path.display());
-                return Ok(file(path, None, None));
+                path.to_owned()
             }
             Err(error) => return Err(error).with_context(|| path.display().to_string()),
         };
-        let meta = fs::metadata(&real)?;
-        ensure!(meta.is_file(), "{} is not a file", path.display());
-        let text = fs::read_to_string(&real).with_context(|| path.display().to_string())?;
-        Ok(file(
-            &real,
-            Some(text),
-            Some(meta.permissions().mode() & 0o7777),
-        ))
+        let top = real.parent().unwrap_or(Path::new("/"));
+        Self::found(path, top, PathBuf::new(), real.file_name())
     }
 
-    /// Replaces the content, and keeps the one before beside it.
+    /// Reads the file at `path` in the workspace `top`. Links below `top` are not followed, because others may have
+    /// made them.
+    pub(super) fn read_within(top: &Path, path: &Path) -> anyhow::Result<Self> {
+        let below = path.strip_prefix(top).ok().and_then(Path::parent);
+        let below = below.with_context(|| format!("{} is elsewhere", path.display()))?;
+        Self::found(path, top, below.to_owned(), path.file_name())
+    }
+
+    fn found(
+        path: &Path,
+        top: &Path,
+        below: PathBuf,
+        name: Option<&OsStr>,
+    ) -> anyhow::Result<Self> {
+        let mut file = Self {
+            path: path.to_owned(),
+            top: top.to_owned(),
+            below,
+            name: name.unwrap_or_default().to_owned(),
+            before: None,
+            mode: None,
+        };
+        if let Some((text, mode)) = file.open().with_context(|| path.display().to_string())? {
+            (file.before, file.mode) = (Some(text), Some(mode));
+        }
+        Ok(file)
+    }
+
+    /// Opens the file, and returns its content and permissions, or `None` if it does not exist.
+    fn open(&self) -> io::Result<Option<(String, u32)>> {
+        let found = Dir::open(&self.top)
+            .and_then(|top| top.walk(&self.below))
+            .and_then(|dir| dir.file(Path::new(&self.name), OFlags::RDONLY, 0));
+        let mut file = match found {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let mode = file.metadata()?.permissions().mode() & 0o7777;
+        let mut text = String::new();
+        file.read_to_string(&mut text)?;
+        Ok(Some((text, mode)))
+    }
+
+    /// Replaces the content. An error if the file has changed since it was read.
     pub(super) fn replace(&self, text: &str) -> anyhow::Result<()> {
         self.make_sure_it_is_unchanged()?;
-        if let Some(before) = &self.before {
-            write(&self.backup(), before, self.mode)?;
-        } else if let Some(dir) = self.real.parent() {
-            DirBuilder::new().recursive(true).create(dir)?;
-        }
-        write(&self.real, text, self.mode)
+        DirBuilder::new().recursive(true).create(&self.top)?;
+        let dir = Dir::open(&self.top)?.make(&self.below, 0o777)?;
+        write(&dir, &self.name, text, self.mode).with_context(|| self.path.display().to_string())
     }
 
-    /// Removes the file.
+    /// Removes the file. An error if it has changed since it was read.
     pub(super) fn remove(&self) -> anyhow::Result<()> {
         self.make_sure_it_is_unchanged()?;
-        fs::remove_file(&self.real).with_context(|| self.real.display().to_string())
+        let removed = Dir::open(&self.top)
+            .and_then(|top| top.walk(&self.below))
+            .and_then(|dir| dir.remove(Path::new(&self.name)));
+        removed.with_context(|| self.path.display().to_string())
     }
 
-    /// The file that keeps the content before the last change.
-    pub(super) fn backup(&self) -> PathBuf {
-        let mut name = self.real.file_name().unwrap_or_default().to_owned();
-        name.push(".hub-backup");
-        self.real.with_file_name(name)
-    }
-
-    /// Agents save their settings at any time.
+    /// Returns an error if the file has changed since it was read, because agents may save their settings at any time.
     fn make_sure_it_is_unchanged(&self) -> anyhow::Result<()> {
-        let now = match fs::read_to_string(&self.real) {
-            Ok(text) => Some(text),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-            Err(error) => return Err(error).with_context(|| self.real.display().to_string()),
-        };
-        if now != self.before {
+        let now = self
+            .open()
+            .with_context(|| self.path.display().to_string())?;
+        if now.map(|(text, _)| text) != self.before {
             bail!(
                 "{} was changed meanwhile: run it again",
                 self.path.display()
@@ -89,24 +119,29 @@ impl SettingsFile {
     }
 }
 
-/// Replaces `path` at once; a new file gets the mode that the umask leaves.
-fn write(path: &Path, text: &str, mode: Option<u32>) -> anyhow::Result<()> {
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(format!(".{}.tmp", std::process::id()));
-    let draft = path.with_file_name(name);
-    let written = write_draft(&draft, text, mode).and_then(|()| fs::rename(&draft, path));
-    if written.is_err() {
-        let _ = fs::remove_file(&draft);
-    }
+/// Writes the file at `path` atomically. Its directory is trusted.
+pub(super) fn write_at(path: &Path, text: &str, mode: u32) -> anyhow::Result<()> {
+    let (dir, name) = (path.parent(), path.file_name());
+    let written = Dir::open(dir.unwrap_or(Path::new("/")))
+        .and_then(|dir| write(&dir, name.unwrap_or_default(), text, Some(mode)));
     written.with_context(|| path.display().to_string())
 }
 
-fn write_draft(draft: &Path, text: &str, mode: Option<u32>) -> io::Result<()> {
-    let mut file = OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(if mode.is_some() { 0o600 } else { 0o666 })
-        .open(draft)?;
+/// Replaces the file `name` in `dir` atomically. Without a `mode`, the umask decides the permissions.
+fn write(dir: &Dir, name: &OsStr, text: &str, mode: Option<u32>) -> io::Result<()> {
+    let mut draft = name.to_owned();
+    draft.push(format!(".{}.tmp", std::process::id()));
+    let draft = Path::new(&draft);
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
+    let file = dir.file(draft, flags, if mode.is_some() { 0o600 } else { 0o666 })?;
+    let written = fill(file, text, mode).and_then(|()| dir.rename(draft, Path::new(name)));
+    if written.is_err() {
+        let _ = dir.remove(draft);
+    }
+    written
+}
+
+fn fill(mut file: File, text: &str, mode: Option<u32>) -> io::Result<()> {
     if let Some(mode) = mode {
         file.set_permissions(Permissions::from_mode(mode))?;
     }
@@ -129,29 +164,20 @@ mod tests {
     }
 
     #[test]
-    fn a_file_keeps_its_mode_and_the_content_before_is_beside_it() {
+    fn a_file_keeps_its_permissions_and_no_draft_is_left() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("settings.json");
         fs::write(&path, "old").unwrap();
         fs::set_permissions(&path, Permissions::from_mode(0o640)).unwrap();
         SettingsFile::read(&path).unwrap().replace("new").unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "new");
-        let backup = dir.path().join("settings.json.hub-backup");
-        assert_eq!(fs::read_to_string(&backup).unwrap(), "old");
-        for file in [&path, &backup] {
-            assert_eq!(
-                fs::metadata(file).unwrap().permissions().mode() & 0o777,
-                0o640
-            );
-        }
-        assert_eq!(
-            names(dir.path()),
-            ["settings.json", "settings.json.hub-backup"]
-        );
+        let mode = fs::metadata(&path).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o640);
+        assert_eq!(names(dir.path()), ["settings.json"]);
     }
 
     #[test]
-    fn a_link_stays_a_link() {
+    fn a_link_is_kept_and_its_target_is_replaced() {
         let dir = tempfile::tempdir().unwrap();
         fs::create_dir(dir.path().join("dotfiles")).unwrap();
         let target = dir.path().join("dotfiles/claude.json");
@@ -165,7 +191,33 @@ mod tests {
     }
 
     #[test]
-    fn a_link_to_nothing_and_a_directory_are_refused() {
+    fn links_in_a_workspace_are_not_followed() {
+        let dir = tempfile::tempdir().unwrap();
+        let elsewhere = dir.path().join("elsewhere");
+        fs::create_dir(&elsewhere).unwrap();
+        fs::write(elsewhere.join("settings.json"), "{}").unwrap();
+        let top = dir.path().join("clone");
+        fs::create_dir(&top).unwrap();
+        let path = top.join(".claude/settings.json");
+        symlink(&elsewhere, top.join(".claude")).unwrap();
+        assert!(SettingsFile::read_within(&top, &path).is_err());
+        fs::remove_file(top.join(".claude")).unwrap();
+        fs::create_dir(top.join(".claude")).unwrap();
+        symlink(elsewhere.join("settings.json"), &path).unwrap();
+        assert!(SettingsFile::read_within(&top, &path).is_err());
+        fs::remove_file(&path).unwrap();
+        let file = SettingsFile::read_within(&top, &path).unwrap();
+        // The link may also appear between reading and replacing.
+        symlink(elsewhere.join("other.json"), &path).unwrap();
+        assert!(file.replace("x").is_err());
+        fs::remove_file(&path).unwrap();
+        file.replace("new").unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "new");
+        assert_eq!(names(&elsewhere), ["settings.json"]);
+    }
+
+    #[test]
+    fn a_dangling_link_and_a_directory_are_refused() {
         let dir = tempfile::tempdir().unwrap();
         let link = dir.path().join("settings.json");
         symlink("nowhere", &link).unwrap();
@@ -174,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn what_somebody_changed_meanwhile_is_not_overwritten() {
+    fn a_file_that_changed_since_it_was_read_is_not_overwritten() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("new/settings.json");
         let read = SettingsFile::read(&path).unwrap();

@@ -1,7 +1,7 @@
-//! Gemini CLI: `settings.json`; timeouts in milliseconds.
+//! Gemini CLI: its `settings.json`, with timeouts in milliseconds.
 
 use super::own::Caller;
-use super::scheme::{Files, Plan, Shape, entries, group};
+use super::scheme::{Allow, Files, Plan, Shape, entries, group};
 use super::tree::Node;
 use crate::agent::Agent;
 
@@ -22,6 +22,14 @@ const EVENTS: [&str; 6] = [
     "Notification",
 ];
 
+/// Rules for the commands that the instructions name. A rule is a prefix of a command, so it cannot be narrower.
+const RULES: [&str; 4] = [
+    "run_shell_command(hubctl wait)",
+    "run_shell_command(hubctl notify)",
+    "run_shell_command(hubctl ask)",
+    "run_shell_command(hubctl answer)",
+];
+
 const TIMEOUT_MS: u32 = 30_000;
 
 pub(super) fn plan(caller: &Caller) -> Plan {
@@ -38,7 +46,10 @@ pub(super) fn plan(caller: &Caller) -> Plan {
     Plan {
         shape: Shape::Grouped,
         entries: entries(&EVENTS, &node),
-        allow: &[],
+        allow: Allow {
+            at: ["tools", "allowed"],
+            rules: &RULES,
+        },
         version: None,
     }
 }

@@ -1,14 +1,15 @@
-//! Our hooks in settings that others share: put in, found, taken out. What is not ours keeps its place and its text.
+//! Merges our hooks into settings that others share, finds them and removes them. Everything else keeps its place and
+//! its text.
 
 use serde_json::Value;
 
 use super::own::Own;
-use super::scheme::{Entry, Plan, Shape};
+use super::scheme::{Allow, Entry, Plan, Shape};
 use super::tree::Node;
 use crate::agent::Agent;
 
-/// Puts what `plan` says into `settings`. What stands there already is left where it is; what stood there otherwise, or
-/// for another hubctl, goes.
+/// Puts the hooks and rules of `plan` into `settings`. Hooks of ours that are already as planned stay; others of ours,
+/// such as those for another hubctl, are removed.
 pub(super) fn install(settings: &mut Node, agent: Agent, plan: &Plan) -> Result<(), String> {
     if let Some(version) = plan.version {
         settings.get_or("version", Node::of(&version))?;
@@ -17,9 +18,10 @@ pub(super) fn install(settings: &mut Node, agent: Agent, plan: &Plan) -> Result<
         .get_or("hooks", Node::Object(Vec::new()))?
         .at("hooks")?;
     let planned = |event: &str| plan.entries.iter().find(|entry| entry.event == event);
-    clean(hooks, agent, plan.shape, |event, found| {
+    let stays = |event: &str, found: &[Value]| {
         planned(event).is_some_and(|entry| found == [entry.node.value()])
-    })?;
+    };
+    clean(hooks, agent, plan.shape, stays, |_| false)?;
     for Entry { event, node } in &plan.entries {
         let list = hooks.get_or(event, Node::Array(Vec::new()))?;
         let elements = list
@@ -29,22 +31,33 @@ pub(super) fn install(settings: &mut Node, agent: Agent, plan: &Plan) -> Result<
             elements.push(node.clone());
         }
     }
-    allow(settings, plan.allow)
+    allow(settings, &plan.allow)
 }
 
-/// Takes everything of ours out of `settings`.
-pub(super) fn uninstall(settings: &mut Node, agent: Agent, plan: &Plan) -> Result<(), String> {
+/// Removes our hooks and rules from `settings`, which were `before` the install. What was there before stays, such as
+/// rules that others added and empty lists. If `before` is unknown, all rules stay.
+pub(super) fn uninstall(
+    settings: &mut Node,
+    agent: Agent,
+    plan: &Plan,
+    before: Option<&Value>,
+) -> Result<(), String> {
+    let was_there = |pointer: &str| before.is_some_and(|it| it.pointer(pointer).is_some());
     if let Some(hooks) = settings.get("hooks")? {
         let hooks = hooks.at("hooks")?;
-        clean(hooks, agent, plan.shape, |_, _| false)?;
-        if hooks.is_empty() {
+        let had = |event: &str| was_there(&format!("/hooks/{event}"));
+        clean(hooks, agent, plan.shape, |_, _| false, had)?;
+        if hooks.is_empty() && !was_there("/hooks") {
             settings.remove("hooks")?;
         }
     }
-    disallow(settings, plan.allow)
+    match before {
+        Some(before) => disallow(settings, &plan.allow, before),
+        None => Ok(()),
+    }
 }
 
-/// The commands of ours in `settings`, with the event of each.
+/// Our commands in `settings`, each with its event.
 pub(super) fn find(
     settings: &mut Node,
     agent: Agent,
@@ -66,19 +79,21 @@ pub(super) fn find(
 }
 
 impl Node {
-    /// This, once it is sure to be an object; an error names it.
+    /// Returns this node if it is an object. The error names it as `name`.
     fn at(&mut self, name: &str) -> Result<&mut Self, String> {
         self.object().map_err(|what| format!("its {name} {what}"))?;
         Ok(self)
     }
 }
 
-/// Takes our commands out of each event's list, unless `stays` says of an event and our elements in it that it is well as it is.
+/// Removes our commands from each event's list, unless `stays` returns true for the event and our elements. A list that
+/// becomes empty is removed, unless `was_empty` returns true for its event.
 fn clean(
     hooks: &mut Node,
     agent: Agent,
     shape: Shape,
     stays: impl Fn(&str, &[Value]) -> bool,
+    was_empty: impl Fn(&str) -> bool,
 ) -> Result<(), String> {
     hooks.object()?.retain_mut(|(event, list)| {
         let found: Vec<Value> = elements(list)
@@ -94,19 +109,20 @@ fn clean(
         elements.retain_mut(|element| {
             !is_ours(element, agent, shape) || keep_of_others(element, agent, shape)
         });
-        !elements.is_empty()
+        !elements.is_empty() || was_empty(event)
     });
     Ok(())
 }
 
-/// The elements of an event's list, to look at: the list itself keeps its text. What is no list is nothing of ours.
+/// The elements of an event's list, as copies for inspection, so that the list keeps its text. Empty if it is not a
+/// list.
 fn elements(list: &Node) -> impl Iterator<Item = Node> + use<> {
     let mut list = list.clone();
     let elements = list.array().map(std::mem::take);
     elements.unwrap_or_default().into_iter()
 }
 
-/// Whether an element of an event's list holds a command of ours.
+/// Whether an element of an event's list contains a command of ours.
 fn is_ours(element: &Node, agent: Agent, shape: Shape) -> bool {
     let commands = commands(&element.value(), shape);
     commands
@@ -129,7 +145,7 @@ fn commands(element: &Value, shape: Shape) -> Vec<String> {
     }
 }
 
-/// Takes our commands out of an element; whether something of others is left in it.
+/// Removes our commands from an element. Returns whether commands of others are left in it.
 fn keep_of_others(element: &mut Node, agent: Agent, shape: Shape) -> bool {
     if shape != Shape::Grouped {
         return false;
@@ -146,18 +162,19 @@ fn keep_of_others(element: &mut Node, agent: Agent, shape: Shape) -> bool {
     !handlers.is_empty()
 }
 
-/// Adds what needs no permission.
-fn allow(settings: &mut Node, rules: &[&str]) -> Result<(), String> {
-    if rules.is_empty() {
+/// Adds the rules that let our commands run without asking.
+fn allow(settings: &mut Node, allow: &Allow) -> Result<(), String> {
+    let [group, list] = allow.at;
+    if allow.rules.is_empty() {
         return Ok(());
     }
     let allowed = settings
-        .get_or("permissions", Node::Object(Vec::new()))?
-        .at("permissions")?
-        .get_or("allow", Node::Array(Vec::new()))?
+        .get_or(group, Node::Object(Vec::new()))?
+        .at(group)?
+        .get_or(list, Node::Array(Vec::new()))?
         .array()
-        .map_err(|what| format!("its permissions.allow {what}"))?;
-    for rule in rules {
+        .map_err(|what| format!("its {group}.{list} {what}"))?;
+    for rule in allow.rules {
         if !allowed.iter().any(|known| known.value() == *rule) {
             allowed.push(Node::of(rule));
         }
@@ -165,25 +182,34 @@ fn allow(settings: &mut Node, rules: &[&str]) -> Result<(), String> {
     Ok(())
 }
 
-/// Takes it away again, and what is empty without it.
-fn disallow(settings: &mut Node, rules: &[&str]) -> Result<(), String> {
-    let Some(permissions) = settings.get("permissions")? else {
+/// Removes the rules that were not there `before`, and the lists that are empty without them.
+fn disallow(settings: &mut Node, allow: &Allow, before: &Value) -> Result<(), String> {
+    let [group, list] = allow.at;
+    let Some(permissions) = settings.get(group)? else {
         return Ok(());
     };
-    let permissions = permissions.at("permissions")?;
-    let Some(Ok(allowed)) = permissions.get("allow")?.map(Node::array) else {
+    let permissions = permissions.at(group)?;
+    let Some(Ok(allowed)) = permissions.get(list)?.map(Node::array) else {
         return Ok(());
     };
-    let is_ours = |node: &Node| rules.iter().any(|rule| node.value() == *rule);
+    let before_list = before.pointer(&format!("/{group}/{list}"));
+    let was_there = |rule: &str| {
+        let rules = before_list.and_then(Value::as_array);
+        rules.is_some_and(|rules| rules.iter().any(|it| it == rule))
+    };
+    let is_ours = |node: &Node| {
+        let mut rules = allow.rules.iter();
+        rules.any(|rule| node.value() == *rule && !was_there(rule))
+    };
     if !allowed.iter().any(is_ours) {
         return Ok(());
     }
     allowed.retain(|node| !is_ours(node));
-    if allowed.is_empty() {
-        permissions.remove("allow")?;
+    if allowed.is_empty() && before_list.is_none() {
+        permissions.remove(list)?;
     }
-    if permissions.is_empty() {
-        settings.remove("permissions")?;
+    if permissions.is_empty() && before.get(group).is_none() {
+        settings.remove(group)?;
     }
     Ok(())
 }

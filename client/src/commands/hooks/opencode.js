@@ -33,6 +33,10 @@ const tell = (payload, cwd) =>
     child.stdin.end(JSON.stringify(payload))
   })
 
+// Whether somebody gave this OpenCode a session of its own. One of an agent above says for which process it was set.
+const isGiven = ({ HUB_SESSION: session, HUB_SESSION_PID: mark }) =>
+  session && mark !== undefined ? mark.includes(":") && !mark.endsWith(`:${session}`) : Boolean(session)
+
 const lastMessage = async (client, id) => {
   try {
     const { data } = await client.session.messages({ path: { id } })
@@ -61,6 +65,12 @@ export const Hub = async ({ client, directory }) => {
   return {
     event: async ({ event }) => {
       if (EVENTS.has(event.type)) await quietly(event.type, event.properties)
+    },
+    // The commands of the session's shell are the session.
+    "shell.env": async (input, output) => {
+      if (!input.sessionID || isGiven(process.env)) return
+      output.env.HUB_SESSION = input.sessionID
+      output.env.HUB_SESSION_PID = `${process.pid}:${input.sessionID}`
     },
     "tool.execute.after": async (input) => {
       await quietly("tool.execute.after", { sessionID: input.sessionID, tool: input.tool })

@@ -1,4 +1,4 @@
-//! `OpenCode`: a plugin of ours.
+//! `OpenCode`: a plugin, in a file of our own.
 
 use super::own::Caller;
 use super::scheme::Files;
@@ -12,12 +12,12 @@ pub(super) const FILES: Files = Files {
     local: None,
 };
 
-/// By its first line a plugin is known to be ours.
+/// The beginning of the plugin's first line, which shows that the file is ours.
 pub(super) const MARK: &str = "// Installed by `hubctl hooks install opencode`";
 
 const PLUGIN: &str = include_str!("opencode.js");
 
-/// The plugin's text, calling what `caller` says.
+/// The plugin's text with the command of `caller`.
 pub(super) fn plugin(caller: &Caller) -> String {
     let command = serde_json::Value::from(caller.hook(Agent::Opencode)).to_string();
     PLUGIN.replace("\"hubctl hook opencode\"", &command)
@@ -27,7 +27,7 @@ pub(super) fn left_to_do() -> Vec<String> {
     vec!["restart the sessions that run now: OpenCode loads its plugins when it starts".to_owned()]
 }
 
-/// The command that an installed plugin calls; nothing where it is not ours.
+/// The command that an installed plugin runs; `None` if the plugin is not ours.
 pub(super) fn command(plugin: &str) -> Option<String> {
     if !plugin.starts_with(MARK) {
         return None;
@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_plugin_calls_what_it_was_made_for() {
+    fn a_plugin_runs_the_command_it_was_made_for() {
         let caller = Caller {
             variables: Vec::new(),
             program: "/a b/\"it's\"/hubctl".into(),

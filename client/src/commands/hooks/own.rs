@@ -1,12 +1,12 @@
-//! Which commands in settings are ours: whatever the path of hubctl was.
+//! Recognises our commands in settings, for any path of hubctl.
 
 use crate::agent::Agent;
 use crate::shell::{quoted, words};
 
-/// A command of ours.
+/// A command of ours in an agent's settings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Own {
-    /// Variables that it sets, as `NAME=value`.
+    /// The variables that it sets, as `NAME=value`.
     pub(super) variables: Vec<String>,
     /// The path of hubctl.
     pub(super) program: String,
@@ -15,7 +15,7 @@ pub(super) struct Own {
 }
 
 impl Own {
-    /// Reads `command`; nothing where it is not one of ours for `agent`.
+    /// Parses `command`; `None` if it is not a command of ours for `agent`.
     pub(super) fn parse(command: &str, agent: Agent) -> Option<Self> {
         let mut words = words(command)?.into_iter().peekable();
         let mut variables = Vec::new();
@@ -44,18 +44,27 @@ fn is_assignment(word: &str) -> bool {
     })
 }
 
-/// What begins each command of ours.
+/// The beginning of each command that is installed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Caller {
-    /// Variables to set, as `NAME=value`.
+    /// The variables that it sets, as `NAME=value`.
     pub(super) variables: Vec<String>,
     /// The path of hubctl.
     pub(super) program: String,
-    /// Whether the session is to be woken by itself.
+    /// Whether to install the rewake hooks.
     pub(super) rewake: bool,
 }
 
 impl Caller {
+    /// A caller for recognising our commands, which does not depend on the path or the variables.
+    pub(super) fn anybody() -> Self {
+        Self {
+            variables: Vec::new(),
+            program: "hubctl".into(),
+            rewake: true,
+        }
+    }
+
     /// The command line that calls hubctl with `args`.
     pub(super) fn command(&self, args: &str) -> String {
         let mut line = String::new();
@@ -67,7 +76,7 @@ impl Caller {
         line
     }
 
-    /// The command line that carries the hooks of `agent`.
+    /// The command line for the hooks of `agent`.
     pub(super) fn hook(&self, agent: Agent) -> String {
         let rewakes = self.rewake && agent == Agent::Claude;
         let flag = if rewakes { " --rewake" } else { "" };
@@ -80,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ours_are_known_by_what_they_call_and_nothing_else() {
+    fn our_commands_are_recognised_and_others_are_not() {
         let own = |command: &str| Own::parse(command, Agent::Claude);
         for ours in [
             "hubctl hook claude",
@@ -107,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_is_read_back_as_it_was_meant() {
+    fn a_generated_command_is_parsed_back() {
         let caller = Caller {
             variables: vec![
                 "HUB_SESSION=it's \"me\"".into(),

@@ -1,4 +1,4 @@
-//! What differs between agents: where their settings are, and what a hook looks like there.
+//! The differences between agents: the places of their settings, and the format of a hook.
 
 use std::path::{Path, PathBuf};
 
@@ -9,14 +9,14 @@ use crate::agent::Agent;
 use crate::env::Env;
 use crate::here::Here;
 
-/// Whose sessions settings are for.
+/// The sessions that a settings file applies to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Scope {
-    /// All of this user's.
+    /// All sessions of this user.
     User,
-    /// Everybody's in a workspace: usually committed.
+    /// All sessions in a workspace, of every user; usually committed.
     Project,
-    /// This user's in a workspace.
+    /// The sessions of this user in a workspace.
     Local,
 }
 
@@ -35,20 +35,20 @@ impl Scope {
 /// An agent's settings files.
 #[derive(Debug)]
 pub(super) struct Files {
-    /// Variables that move the agent's own directory, each with where it is below theirs; the first that is set counts.
+    /// Variables that replace the agent's own directory, each with the path below it; the first that is set wins.
     pub(super) moved: &'static [(&'static str, &'static str)],
-    /// The agent's own directory otherwise, below the home.
+    /// The agent's own directory if no variable is set, below the home directory.
     pub(super) home: &'static str,
-    /// The user's file, below the agent's own directory.
+    /// The user's file, in the agent's own directory.
     pub(super) user: &'static str,
-    /// The workspace's file.
+    /// The workspace's file, in the workspace.
     pub(super) project: &'static str,
-    /// The user's file in a workspace, if the agent knows one.
+    /// The user's file in a workspace, if the agent has one.
     pub(super) local: Option<&'static str>,
 }
 
 impl Files {
-    /// The file of `scope`, seen from `workspace`; nothing where the agent has none.
+    /// The path of the file of `scope` for `workspace`; `None` if the agent has no such file.
     pub(super) fn path(&self, scope: Scope, env: &Env, workspace: &Path) -> Option<PathBuf> {
         match scope {
             Scope::User => {
@@ -64,47 +64,64 @@ impl Files {
     }
 }
 
-/// Where the command is in an event's list.
+/// The position of the command in an element of an event's list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Shape {
     /// `{"matcher": …, "hooks": [{"command": …}]}`
     Grouped,
-    /// `{"<name>": …}`, the name of the member that holds the command.
+    /// `{"<name>": …}` with the name of the member that contains the command.
     Flat(&'static str),
 }
 
 /// A hook of ours for one event.
 #[derive(Debug, Clone)]
 pub(super) struct Entry {
-    /// The event.
+    /// The event's name.
     pub(super) event: &'static str,
-    /// What stands in the event's list.
+    /// The element for the event's list.
     pub(super) node: Node,
 }
 
-/// What is put into an agent's settings.
+/// Rules that let commands run without asking the person.
+#[derive(Debug)]
+pub(super) struct Allow {
+    /// The names of the object in the settings, and of the list in it.
+    pub(super) at: [&'static str; 2],
+    /// The rules, in the agent's own syntax.
+    pub(super) rules: &'static [&'static str],
+}
+
+impl Allow {
+    /// No rules.
+    pub(super) const NOTHING: Self = Self {
+        at: ["", ""],
+        rules: &[],
+    };
+}
+
+/// The hooks and rules to merge into an agent's settings.
 #[derive(Debug)]
 pub(super) struct Plan {
-    /// Where the command is.
+    /// The position of the command in an element.
     pub(super) shape: Shape,
     /// The hooks.
     pub(super) entries: Vec<Entry>,
-    /// Commands that need no permission, in `permissions.allow`.
-    pub(super) allow: &'static [&'static str],
-    /// The `version` of the format, where the format has one.
+    /// The commands that need no permission.
+    pub(super) allow: Allow,
+    /// The `version` of the format, if the format has one.
     pub(super) version: Option<u32>,
 }
 
-/// What is installed for an agent.
+/// The content that is installed for an agent.
 #[derive(Debug)]
 pub(super) enum Content {
-    /// A part of a JSON file that others share.
+    /// A part of a JSON file that is shared with others.
     Merged(Plan),
-    /// A file of our own.
+    /// The text of a file of our own.
     Whole(String),
 }
 
-/// The agent's files.
+/// The settings files of the agent.
 pub(super) fn files(agent: Agent) -> &'static Files {
     match agent {
         Agent::Claude => &claude::FILES,
@@ -116,7 +133,7 @@ pub(super) fn files(agent: Agent) -> &'static Files {
     }
 }
 
-/// What `caller` is installed as.
+/// The content that installs the hooks of `caller`.
 pub(super) fn content(agent: Agent, caller: &Caller) -> Content {
     match agent {
         Agent::Claude => Content::Merged(claude::plan(caller)),
@@ -128,7 +145,7 @@ pub(super) fn content(agent: Agent, caller: &Caller) -> Content {
     }
 }
 
-/// What a person still has to do once it is installed.
+/// The steps that are left to the person after an install.
 pub(super) fn left_to_do(agent: Agent, here: &Here) -> Vec<String> {
     match agent {
         Agent::Claude => claude::left_to_do(here),
@@ -140,7 +157,7 @@ pub(super) fn left_to_do(agent: Agent, here: &Here) -> Vec<String> {
     }
 }
 
-/// An entry for each of `events`, as `node` makes it.
+/// Returns an entry for each of `events`, with the element that `node` makes.
 pub(super) fn entries(events: &[&'static str], node: &dyn Fn(&'static str) -> Node) -> Vec<Entry> {
     let entry = |&event| Entry {
         event,
@@ -149,7 +166,7 @@ pub(super) fn entries(events: &[&'static str], node: &dyn Fn(&'static str) -> No
     events.iter().map(entry).collect()
 }
 
-/// A command handler in a group of its own, as Claude Code, Codex and Gemini have it.
+/// Command handlers in a group, the format of Claude Code, Codex and Gemini.
 pub(super) fn group(matcher: Option<&str>, handlers: Vec<Node>) -> Node {
     let mut members = Vec::new();
     members.extend(matcher.map(|matcher| ("matcher".to_owned(), Node::of(&matcher))));
@@ -157,7 +174,7 @@ pub(super) fn group(matcher: Option<&str>, handlers: Vec<Node>) -> Node {
     Node::Object(members)
 }
 
-/// A command handler.
+/// A command handler with its timeout in seconds.
 pub(super) fn handler(command: &str, timeout: u32) -> Node {
     Node::object_of([
         ("type", Node::of(&"command")),

@@ -1,4 +1,4 @@
-//! Whether hooks are installed, and as they should be.
+//! Finds out whether hooks are installed, and whether they are up to date.
 
 use std::path::{Path, PathBuf};
 
@@ -13,37 +13,38 @@ use super::{merge, opencode};
 use crate::agent::Agent;
 use crate::env::Env;
 
-/// How it stands in one file.
+/// The state of the hooks in one settings file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::commands) enum State {
-    /// Nothing of ours.
+    /// The file has no hooks of ours.
     Absent,
-    /// As this hubctl would install it.
+    /// The hooks are as this hubctl would install them.
     Installed,
-    /// Otherwise: another version's, of a hubctl elsewhere, incomplete, or changed by hand.
+    /// The hooks are of another version or another hubctl, incomplete, or changed by hand.
     Outdated,
-    /// The file cannot be read.
+    /// The file cannot be read or parsed.
     Malformed,
 }
 
-/// What is found in one file.
+/// The hooks in one settings file.
 #[derive(Debug)]
 pub(in crate::commands) struct Found {
     pub(in crate::commands) agent: &'static str,
     pub(in crate::commands) scope: &'static str,
     pub(in crate::commands) path: PathBuf,
     pub(in crate::commands) state: State,
-    /// The hubctl that is called.
+    /// The path of the hubctl that the hooks call.
     pub(in crate::commands) hubctl: Option<String>,
-    /// Whether the session is woken by itself.
+    /// Whether the rewake hooks are installed.
     pub(in crate::commands) rewake: bool,
-    /// Whether an event has it twice in this file, or another file has it too: each hook would be told twice.
+    /// Whether this file has the hooks twice for an event, or another file has them too: each event would then be
+    /// reported twice.
     pub(in crate::commands) duplicate: bool,
-    /// What is wrong.
+    /// The error, if there is one.
     pub(in crate::commands) problem: Option<String>,
 }
 
-/// How it stands in each file of `agent`.
+/// The hooks in each settings file of `agent`.
 pub(super) fn look(agent: Agent, env: &Env, workspace: &Path, program: &str) -> Vec<Found> {
     let paths = Scope::ALL
         .into_iter()
@@ -88,7 +89,7 @@ impl State {
 }
 
 impl Found {
-    /// This, for a script.
+    /// The JSON form, for scripts.
     pub(super) fn json(&self) -> Value {
         json!({
             "agent": self.agent,
@@ -115,7 +116,7 @@ impl Found {
             .iter()
             .enumerate()
             .any(|(n, one)| own[..n].iter().any(|before| key(before) == key(one)));
-        // As it was installed, but by this hubctl.
+        // Compare with an install by this hubctl that has the same variables.
         let caller = Caller {
             variables: first.variables.clone(),
             program: program.to_owned(),
@@ -132,17 +133,17 @@ impl Found {
     }
 }
 
+/// Whether a file contains any command of ours.
+pub(super) fn is_installed(file: &SettingsFile, agent: Agent) -> Result<bool, String> {
+    Ok(!own(file, agent)?.is_empty())
+}
+
 /// Our commands in a file, each with its event.
 fn own(file: &SettingsFile, agent: Agent) -> Result<Vec<(String, Own)>, String> {
     let Some(text) = &file.before else {
         return Ok(Vec::new());
     };
-    let nobody = Caller {
-        variables: Vec::new(),
-        program: String::new(),
-        rewake: false,
-    };
-    match content(agent, &nobody) {
+    match content(agent, &Caller::anybody()) {
         Content::Merged(plan) => {
             let shape: Shape = plan.shape;
             merge::find(&mut Node::parse(text)?, agent, shape)

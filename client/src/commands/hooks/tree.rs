@@ -1,4 +1,4 @@
-//! JSON of others, of which only what is touched changes: the order of members and the text of everything else stay.
+//! JSON of others that is edited in place: the order of members and the text of everything unchanged stay.
 
 use std::fmt;
 
@@ -8,32 +8,36 @@ use serde_json::Value;
 use serde_json::ser::PrettyFormatter;
 use serde_json::value::RawValue;
 
+/// The byte order mark, with which some editors begin a file.
+pub(super) const BOM: char = '\u{feff}';
+
 /// A member of an object.
 type Member = (String, Node);
 
-/// A JSON value, taken apart as far as it was needed.
+/// A JSON value, parsed only as deep as needed.
 #[derive(Debug, Clone)]
 pub(super) enum Node {
-    /// As it was written.
+    /// A value as it was written.
     Raw(Box<RawValue>),
-    /// An object, in its order.
+    /// An object, with its members in their order.
     Object(Vec<Member>),
     /// An array.
     Array(Vec<Node>),
 }
 
-/// The members of an object before they are looked at.
+/// The members of an object, unparsed.
 struct Members(Vec<(String, Box<RawValue>)>);
 
 impl Node {
-    /// Reads a document; an error says where it is wrong.
+    /// Parses a document, which must be an object. An error says where it is invalid.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
-        // Nothing at all is what an agent leaves that never saved a setting.
+        let text = text.strip_prefix(BOM).unwrap_or(text);
+        // An empty file counts as an empty object, because agents may create one before they save a setting.
         if text.trim().is_empty() {
             return Ok(Self::Object(Vec::new()));
         }
         let not_json = |error| format!("is not JSON: {error}");
-        // All the way down, so that later looks at it cannot fail.
+        // Validate the whole document, so that later parsing of its parts cannot fail.
         let _: Value = serde_json::from_str(text).map_err(not_json)?;
         let mut document = Self::Raw(serde_json::from_str(text).map_err(not_json)?);
         document
@@ -42,18 +46,18 @@ impl Node {
         Ok(document)
     }
 
-    /// `value`, written anew.
+    /// A node with `value`, serialised.
     pub(super) fn of(value: &impl Serialize) -> Self {
-        // Only what cannot fail is written: strings, numbers and booleans.
+        // Callers pass only strings, numbers and booleans, which cannot fail.
         Self::Raw(serde_json::value::to_raw_value(value).expect("a plain value"))
     }
 
-    /// An object of these members.
+    /// An object with these members.
     pub(super) fn object_of<const N: usize>(members: [(&str, Self); N]) -> Self {
         Self::Object(members.map(|(name, node)| (name.to_owned(), node)).into())
     }
 
-    /// The members, if this is an object.
+    /// The members, if this is an object; else an error.
     pub(super) fn object(&mut self) -> Result<&mut Vec<Member>, String> {
         if let Self::Raw(raw) = self {
             let Members(members) = serde_json::from_str(raw.get())
@@ -67,7 +71,7 @@ impl Node {
         }
     }
 
-    /// The elements, if this is an array.
+    /// The elements, if this is an array; else an error.
     pub(super) fn array(&mut self) -> Result<&mut Vec<Self>, String> {
         if let Self::Raw(raw) = self {
             let elements: Vec<Box<RawValue>> =
@@ -86,7 +90,7 @@ impl Node {
         Ok(member.map(|(_, node)| node))
     }
 
-    /// The member `name`, made with `default` at the end where there is none.
+    /// The member `name`; if there is none, it is added at the end with `default`.
     pub(super) fn get_or(&mut self, name: &str, default: Self) -> Result<&mut Self, String> {
         let members = self.object()?;
         let at = members.iter().position(|(known, _)| known == name);
@@ -97,13 +101,13 @@ impl Node {
         Ok(&mut members[at].1)
     }
 
-    /// Takes the member `name` away.
+    /// Removes the member `name`.
     pub(super) fn remove(&mut self, name: &str) -> Result<(), String> {
         self.object()?.retain(|(known, _)| known != name);
         Ok(())
     }
 
-    /// Whether this is an object or array without content.
+    /// Whether this is a parsed object or array without content.
     pub(super) fn is_empty(&self) -> bool {
         match self {
             Self::Raw(_) => false,
@@ -112,23 +116,23 @@ impl Node {
         }
     }
 
-    /// The value, to be compared or looked at.
+    /// The value, for comparison.
     pub(super) fn value(&self) -> Value {
         serde_json::to_value(self).unwrap_or_default()
     }
 
-    /// The text, indented by `indent` as the rest of the file is.
+    /// The text, indented with `indent`.
     pub(super) fn text(&self, indent: &str) -> String {
         let mut out = Vec::new();
         let formatter = PrettyFormatter::with_indent(indent.as_bytes());
         let mut serializer = serde_json::Serializer::with_formatter(&mut out, formatter);
-        // A tree of JSON into memory.
+        // Serialising JSON into memory cannot fail.
         self.serialize(&mut serializer).expect("JSON");
         String::from_utf8(out).expect("JSON is UTF-8")
     }
 }
 
-/// The indentation of a document, by its first indented line.
+/// The indentation of a document's first indented line; two spaces if there is none.
 pub(super) fn indent_of(text: &str) -> &str {
     let indented = text.lines().skip(1).find_map(|line| {
         let rest = line.trim_start_matches([' ', '\t']);
@@ -162,7 +166,7 @@ impl<'de> Deserialize<'de> for Members {
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Members, A::Error> {
                 let mut members: Vec<(String, Box<RawValue>)> = Vec::new();
                 while let Some((name, value)) = map.next_entry::<String, _>()? {
-                    // Agents read one of the two; to write either would lose the other.
+                    // Agents use one of two members with the same name; writing the object would lose the other.
                     if members.iter().any(|(known, _)| *known == name) {
                         return Err(A::Error::custom(format_args!("'{name}' is there twice")));
                     }
@@ -180,7 +184,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_touched_keeps_its_text() {
+    fn unchanged_parts_keep_their_text() {
         let text = "{\n    \"z\": [1.0,   2e3],\n    \"hooks\": {\n        \"B\": [],\n        \"A\": [1]\n    },\n    \"a\": \"\\u00e9\"\n}";
         let mut document = Node::parse(text).unwrap();
         let hooks = document.get("hooks").unwrap().unwrap();
@@ -200,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_object_or_has_a_member_twice_is_refused() {
+    fn a_document_that_is_no_object_or_repeats_a_member_is_refused() {
         for (text, why) in [
             ("{", "is not JSON"),
             ("{} {}", "is not JSON"),
@@ -215,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn the_indentation_is_the_files_own() {
+    fn the_indentation_is_taken_from_the_file() {
         assert_eq!(indent_of("{\n\t\"a\": 1\n}"), "\t");
         assert_eq!(indent_of("{\n    \"a\": 1\n}"), "    ");
         assert_eq!(indent_of("{}"), "  ");

@@ -1,4 +1,4 @@
-//! `hubctl notify --dry-run`: what would be sent, and why.
+//! `hubctl notify --dry-run`: prints the record that would be sent, and the source of each value.
 
 use hub_protocol::{InboxName, Kind};
 use serde_json::json;
@@ -8,7 +8,7 @@ use crate::error::{Error, Exit};
 use crate::out::println;
 use crate::text::{json_line, line};
 
-/// Prints the record and the rule behind each value.
+/// Prints the record and the source of each value.
 pub(super) fn show(draft: &Draft, as_json: bool) -> Result<Exit, Error> {
     let record = serde_json::to_string(&draft.post).map_err(anyhow::Error::from)?;
     let rules = rules(draft);
@@ -54,11 +54,14 @@ fn rules(draft: &Draft) -> Vec<Rule> {
     let kind = post.kind.unwrap_or(Kind::Complete);
     let mut rules = vec![
         rule("from", draft.from.value.to_string(), draft.from.source),
-        rule(
-            "project",
-            draft.project.value.to_string(),
-            draft.project.source,
-        ),
+        match (&post.project, post.reply_to) {
+            (None, Some(id)) => rule("project", format!("that of {id}"), "--reply-to"),
+            _ => rule(
+                "project",
+                draft.project.value.to_string(),
+                draft.project.source,
+            ),
+        },
         match post.kind {
             Some(kind) => rule("type", kind.to_string(), "--type"),
             None => rule(

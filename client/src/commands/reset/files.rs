@@ -1,17 +1,22 @@
-//! What a project has on this machine besides the hub's log.
+//! The files of a project on this machine, apart from the hub's log: spooled requests and status files.
 
+use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
+use hub_protocol::git::{Home, Repository, read};
 use hub_protocol::{ProjectName, Spooled};
 use serde_json::Value;
 
+use crate::beneath::Dir;
 use crate::fields::text;
-use crate::git::{Home, Repository};
 use crate::here::Here;
 use crate::spool::Spool;
+use crate::status_file::IN_WORKTREE;
 
-/// The keys of what is spooled for `project`.
+/// The keys of the requests that are spooled for `project`.
 pub(super) fn spooled(spool: &Spool, project: &ProjectName) -> Vec<String> {
     let items = spool.items().into_iter();
     let of = |said: &Spooled| match said {
@@ -43,55 +48,84 @@ fn named(project: &str) -> String {
     }
 }
 
-/// The status files of `project`: of its sessions in the state directory, and of its worktrees where this is one.
-pub(super) fn status_files(here: &Here, project: &ProjectName, sessions: &[Value]) -> Vec<PathBuf> {
+/// A file to remove, in a directory that was opened without following links below its worktree.
+pub(super) struct Found {
+    dir: Rc<Dir>,
+    name: OsString,
+    /// The path, for messages to people.
+    pub(super) path: PathBuf,
+}
+
+impl Found {
+    /// Removes the file. Returns whether that succeeded.
+    pub(super) fn remove(&self) -> bool {
+        self.dir.remove(Path::new(&self.name)).is_ok()
+    }
+}
+
+/// The status files of `project`: those of its sessions in the state directory, and those in its worktrees if this
+/// command runs in one of them.
+pub(super) fn status_files(here: &Here, project: &ProjectName, sessions: &[Value]) -> Vec<Found> {
     let state = here.settings.state_dir.value.join("status");
-    let names = sessions
-        .iter()
-        .flat_map(|it| [text(it, "id"), text(it, "name")]);
-    let mut files: Vec<PathBuf> = names
-        .filter(|name| !name.is_empty() && !name.contains('/'))
-        .map(|name| state.join(name))
-        .filter(|file| is_plain(file))
-        .collect();
+    let mut names = BTreeSet::new();
+    for session in sessions {
+        let known = [text(session, "id"), text(session, "name")];
+        names.extend(
+            known
+                .into_iter()
+                .filter(|name| !name.is_empty() && !name.contains('/')),
+        );
+    }
+    let mut found = Vec::new();
+    // If --url or --socket names another hub, the files in the state directory are not that hub's.
+    if here.settings.is_own_hub()
+        && let Ok(dir) = Dir::open(&state)
+    {
+        let names = names.into_iter().map(OsString::from).collect();
+        found.extend(in_directory(dir, &state, names));
+    }
     let is_here = here.project(None).is_ok_and(|own| own.value == *project);
     if let Some(repository) = Repository::discover(&here.env.cwd).filter(|_| is_here) {
         for worktree in worktrees(&repository) {
-            files.extend(plain_files(&worktree.join(".hub/status")));
+            let opened = Dir::open(&worktree).and_then(|top| top.walk(Path::new(IN_WORKTREE)));
+            if let Ok((names, dir)) = opened.and_then(|dir| Ok((dir.files()?, dir))) {
+                found.extend(in_directory(dir, &worktree.join(IN_WORKTREE), names));
+            }
         }
-    }
-    files.sort();
-    files.dedup();
-    files
-}
-
-/// The main worktree and the linked ones, as gitrepository-layout(5) keeps them.
-fn worktrees(repository: &Repository) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    if let Home::MainWorktree(main) = repository.home() {
-        found.push(main);
-    }
-    let linked = fs::read_dir(repository.common_dir.join("worktrees"));
-    for entry in linked.into_iter().flatten().flatten() {
-        let Ok(git_file) = fs::read_to_string(entry.path().join("gitdir")) else {
-            continue;
-        };
-        found.extend(Path::new(git_file.trim()).parent().map(Path::to_owned));
     }
     found
 }
 
-fn plain_files(dir: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(dir).into_iter().flatten().flatten();
-    entries
-        .map(|entry| entry.path())
-        .filter(|file| is_plain(file))
-        .collect()
+/// The entries of `names` that are files in `dir`.
+fn in_directory(dir: Dir, path: &Path, names: Vec<OsString>) -> impl Iterator<Item = Found> {
+    let (dir, path) = (Rc::new(dir), path.to_owned());
+    let files = names.into_iter().map(move |name| Found {
+        path: path.join(&name),
+        dir: Rc::clone(&dir),
+        name,
+    });
+    files.filter(|it| it.dir.is_file(Path::new(&it.name)))
 }
 
-/// A link is somebody else's way to somebody else's file.
-fn is_plain(file: &Path) -> bool {
-    fs::symlink_metadata(file).is_ok_and(|meta| meta.is_file())
+/// The main worktree and the linked ones, as described in gitrepository-layout(5).
+fn worktrees(repository: &Repository) -> BTreeSet<PathBuf> {
+    let mut found = BTreeSet::new();
+    if let Home::MainWorktree(main) = repository.home() {
+        found.insert(main);
+    }
+    let linked = fs::read_dir(repository.common_dir.join("worktrees"));
+    for entry in linked.into_iter().flatten().flatten() {
+        let Ok(git_file) = read(&entry.path().join("gitdir")) else {
+            continue;
+        };
+        // Accept a linked worktree only if it names this repository too; otherwise a repository could name any
+        // directory.
+        let top = Path::new(git_file.trim()).parent();
+        let linked = top.and_then(Repository::discover);
+        let linked = linked.filter(|it| it.common_dir == repository.common_dir);
+        found.extend(linked.and_then(|it| it.worktree));
+    }
+    found
 }
 
 #[cfg(test)]
@@ -99,7 +133,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_spooled_belongs_to_the_project_that_it_names() {
+    fn a_spooled_request_belongs_to_the_project_that_it_names() {
         assert_eq!(in_post(r#"{"msg":"x","project":"/src/a"}"#), "/src/a");
         assert_eq!(in_post(r#"{"msg":"x"}"#), "default");
         assert_eq!(in_query("session=s&project=%2Fsrc%2Fa%20b"), "/src/a b");

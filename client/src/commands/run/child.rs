@@ -1,4 +1,4 @@
-//! The command itself.
+//! The process of the command.
 
 use std::ffi::OsString;
 use std::io::{self, IsTerminal};
@@ -14,26 +14,26 @@ use super::tail::Tail;
 use crate::error::Error;
 use crate::sender::SESSION_AGENT;
 
-/// How long to wait for the rest of stderr: whatever the command left running may hold it open for ever.
+/// How long to wait for the rest of stderr. A process that the command left running may hold it open for ever.
 const REST: Duration = Duration::from_millis(200);
 
-/// A command that runs.
+/// A running command.
 #[derive(Debug)]
 pub(super) struct Child {
     process: std::process::Child,
     started: Instant,
-    /// Nothing where the command writes to a terminal.
+    /// The last lines of stderr; `None` if the command writes to a terminal.
     tail: Option<Tail>,
 }
 
-/// A command that is over.
+/// A command that has ended.
 #[derive(Debug)]
 pub(super) struct Ended {
-    /// How.
+    /// The exit code or the signal that ended it.
     pub status: ExitStatus,
     /// How long it ran.
     pub lasted: Duration,
-    /// The last lines of its stderr, where they were seen.
+    /// The last lines of its stderr; `None` if it wrote to a terminal.
     pub stderr: Option<Vec<String>>,
 }
 
@@ -45,7 +45,7 @@ impl Child {
         start
             .args(&command[1..])
             .env("HUB_SESSION", job.session.as_str())
-            // Whichever agent the command is or starts first: the session is given to it.
+            // Without the mark, `HUB_SESSION` belongs to whichever agent the command is or starts first.
             .env_remove(SESSION_AGENT)
             .env("HUB_PROJECT", job.project.as_str())
             .env_remove("HUB_STATUS_FILE")
@@ -63,7 +63,7 @@ impl Child {
         })
     }
 
-    /// Waits for its end, and passes on every signal until then.
+    /// Waits for the end of the command, and passes on every signal until then.
     pub(super) async fn end(mut self, signals: &mut Signals) -> Result<Ended, Error> {
         let pid = Pid::from_child(&self.process);
         let mut over = tokio::task::spawn_blocking(move || until_over(pid));
@@ -73,7 +73,7 @@ impl Child {
                     over.map_err(anyhow::Error::from)??;
                     break;
                 }
-                // It is not reaped yet, so its number is nobody else's.
+                // The process is not reaped yet, so its number cannot have been reused.
                 signal = signals.next() => pass_on(pid, signal),
             }
         }
@@ -91,7 +91,7 @@ impl Child {
     }
 }
 
-/// Returns when the process is over, and leaves it to be reaped.
+/// Returns when the process has ended, without reaping it.
 fn until_over(pid: Pid) -> io::Result<()> {
     loop {
         match waitid(
@@ -105,6 +105,6 @@ fn until_over(pid: Pid) -> io::Result<()> {
 }
 
 fn pass_on(pid: Pid, signal: Signal) {
-    // It may have just ended: then nobody needs the signal.
+    // The process may have just ended, so a failure is ignored.
     let _ = kill_process(pid, signal);
 }

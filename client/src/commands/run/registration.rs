@@ -1,19 +1,22 @@
-//! Making a session known to the hub.
+//! Registers the command's session with the hub, and ends it.
 
 use std::time::Duration;
 
-use hub_protocol::{Process, SessionInfo};
+use hub_protocol::SessionInfo;
+use reqwest::Method;
+use serde_json::Value;
 
 use super::Job;
 use crate::error::Error;
 use crate::here::Here;
 use crate::hub::{Path, Request};
 use crate::out::say;
+use crate::process;
 
-/// How long a hub may take to answer: the end of a short command waits for it.
+/// How long the hub may take to answer, because the end of a short command waits for it.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Tells the hub of the session. A command runs as well without: a failure is only said.
+/// Registers the session. The command runs without it too, so a failure is only reported on stderr.
 pub(super) async fn register(job: &Job, here: &Here) {
     if let Err(error) = put(job, here).await {
         say(format!(
@@ -21,6 +24,35 @@ pub(super) async fn register(job: &Job, here: &Here) {
             job.session
         ));
     }
+}
+
+/// Ends the session without a notification. If that fails, the hub will notice that its process is gone.
+pub(super) async fn end(job: &Job, here: &Here) {
+    let path = || {
+        Path::new("/sessions")
+            .segment(&job.session)
+            .with("project", &job.project)
+    };
+    let Ok(hub) = here.hub() else { return };
+    let known = hub.text_within(&Request::get(path()), PATIENCE).await;
+    let known: Value = known.map_or(Value::Null, |it| {
+        serde_json::from_str(&it).unwrap_or_default()
+    });
+    if known["id"] != job.session.as_str() || is_anothers(&known["process"]) {
+        return;
+    }
+    let request = Request::new(Method::DELETE, path().with("quiet", true));
+    let _ = hub.text_within(&request, PATIENCE).await;
+}
+
+/// Whether `process` is alive and not this one, because a second job may have the same name.
+fn is_anothers(process: &Value) -> bool {
+    let pid = process["pid"]
+        .as_u64()
+        .and_then(|pid| u32::try_from(pid).ok());
+    let pid = pid.filter(|pid| *pid != std::process::id());
+    pid.and_then(process::started)
+        .is_some_and(|started| process["started"] == started)
 }
 
 async fn put(job: &Job, here: &Here) -> Result<(), Error> {
@@ -39,41 +71,12 @@ fn info(job: &Job, here: &Here) -> SessionInfo {
     SessionInfo {
         name: Some(job.name.clone()),
         agent: Some("run".into()),
-        host: text(std::ffi::OsStr::new(
-            &*rustix::system::uname().nodename().to_string_lossy(),
-        )),
+        host: Some(process::host()),
         cwd: text(here.env.cwd.as_os_str()),
         parent: job.parent.clone(),
-        process: Some(this_process()),
+        // This process instead of the command's, because it lives until it has reported the command's end.
+        process: Some(process::this()),
         pane: here.env.var("TMUX_PANE").and_then(text),
         ..SessionInfo::default()
-    }
-}
-
-/// This process, not the command's: it lives until it has said how the command ended.
-fn this_process() -> Process {
-    let read = |path| std::fs::read_to_string(path).ok();
-    Process {
-        pid: std::process::id(),
-        started: read("/proc/self/stat").and_then(|stat| started(&stat)),
-        boot_id: read("/proc/sys/kernel/random/boot_id").map(|id| id.trim().to_owned()),
-    }
-}
-
-/// Field 22 of `proc_pid_stat(5)`. The second, a name in parentheses, may hold anything.
-fn started(stat: &str) -> Option<u64> {
-    let (_, rest) = stat.rsplit_once(')')?;
-    rest.split_whitespace().nth(19)?.parse().ok()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_start_is_found_behind_any_name() {
-        let rest: Vec<String> = (3..=52).map(|field| field.to_string()).collect();
-        let stat = format!("7 (a) b (c)) {}", rest.join(" "));
-        assert_eq!(started(&stat), Some(22));
     }
 }

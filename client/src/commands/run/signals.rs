@@ -1,4 +1,4 @@
-//! Signals that are for the command.
+//! Signals that are passed on to the command.
 
 use std::fs::File;
 use std::io;
@@ -6,15 +6,16 @@ use std::io;
 use rustix::process::{Signal, getpgrp};
 use tokio::signal::unix::{self, SignalKind};
 
-/// The signals that ask a command to end.
+/// The signals that are passed on.
 const PASSED_ON: [Signal; 4] = [Signal::INT, Signal::TERM, Signal::HUP, Signal::QUIT];
 
-/// The signals that come to this process from now on.
+/// The signals that this process receives.
 #[derive(Debug)]
 pub(super) struct Signals(Vec<(Signal, unix::Signal)>);
 
 impl Signals {
-    /// Takes them, but for those that this process was started to ignore, as by nohup: so is the command.
+    /// Handles the signals, except those that this process was started to ignore, as by nohup: the command ignores them
+    /// too.
     pub(super) fn listen() -> io::Result<Self> {
         let ignored = ignored();
         let taken = PASSED_ON
@@ -27,11 +28,11 @@ impl Signals {
         Ok(Self(streams.collect::<io::Result<_>>()?))
     }
 
-    /// The next signal that the command has not got itself.
+    /// Returns the next signal that the command has not received itself.
     pub(super) async fn next(&mut self) -> Signal {
         loop {
             let signal = self.any().await;
-            // Ctrl-C goes to everything in the foreground; an agent that got it twice would end.
+            // The terminal sends Ctrl-C to every process in the foreground. An agent that received it twice would end.
             let by_terminal = matches!(signal, Signal::INT | Signal::QUIT) && in_foreground();
             if !by_terminal {
                 return signal;
@@ -58,7 +59,7 @@ fn in_foreground() -> bool {
         .is_ok_and(|tty| rustix::termios::tcgetpgrp(&tty).is_ok_and(|group| group == getpgrp()))
 }
 
-/// The ignored signals, signal N as bit N-1; see `proc_pid_status(5)`. None where the system does not say.
+/// The ignored signals, with signal N as bit N-1; see `proc_pid_status(5)`. 0 if the system does not tell.
 fn ignored() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));

@@ -1,4 +1,4 @@
-//! The last lines of what passes through.
+//! The last lines of the command's stderr.
 
 use std::collections::VecDeque;
 use std::io::{Read, Write};
@@ -13,27 +13,27 @@ use crate::text::cut;
 /// How many lines are kept.
 const LINES: usize = 20;
 
-/// How many characters of a line are kept: twenty lines of whatever characters fit into one notification.
+/// How many characters of a line are kept. Twenty such lines fit into one notification, whatever the characters.
 const WIDTH: usize = 400;
 
-/// Stderr, on its way through.
+/// Copies stderr and keeps its last lines.
 #[derive(Debug)]
 pub(super) struct Tail {
     kept: Arc<Mutex<Kept>>,
     end: oneshot::Receiver<()>,
 }
 
-/// What is kept of a stream.
+/// The last lines of a stream.
 #[derive(Debug, Default)]
 struct Kept {
     lines: VecDeque<String>,
     line: Vec<u8>,
-    /// A carriage return came last: what follows overwrites the line, but for a line feed.
+    /// Whether the last byte was a carriage return: the next byte overwrites the line, unless it is a line feed.
     returned: bool,
 }
 
 impl Tail {
-    /// Passes `from` on to our stderr from now on.
+    /// Copies `from` to this process's stderr until its end.
     pub(super) fn of(from: ChildStderr) -> Self {
         let kept = Arc::new(Mutex::new(Kept::default()));
         let (ended, end) = oneshot::channel();
@@ -45,7 +45,7 @@ impl Tail {
         Self { kept, end }
     }
 
-    /// The last lines, once everything is through, or after `patience`.
+    /// The last lines, after the end of the stream or after `patience`.
     pub(super) async fn lines(self, patience: Duration) -> Vec<String> {
         let _ = tokio::time::timeout(patience, self.end).await;
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
@@ -62,7 +62,7 @@ fn pass(mut from: ChildStderr, kept: &Mutex<Kept>) {
             Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
             Err(_) => return,
         };
-        // That nobody reads our stderr is no reason to stop the command.
+        // If our stderr has no reader, the command goes on.
         let _ = std::io::stderr().write_all(bytes);
         kept.lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -80,7 +80,7 @@ impl Kept {
                     if std::mem::take(&mut self.returned) {
                         self.line.clear();
                     }
-                    // A character has four bytes at most.
+                    // A character has at most four bytes.
                     if self.line.len() <= 4 * WIDTH {
                         self.line.push(byte);
                     }
@@ -121,13 +121,13 @@ mod tests {
     }
 
     #[test]
-    fn the_last_twenty_lines_are_kept_also_one_without_an_end() {
+    fn the_last_twenty_lines_are_kept_even_without_a_final_line_end() {
         let text: Vec<String> = (0..25).map(|n| format!("line {n}")).collect();
         assert_eq!(lines(&text.join("\n")), text[5..]);
     }
 
     #[test]
-    fn a_progress_bar_is_one_line_as_a_terminal_shows_it() {
+    fn a_progress_bar_is_kept_as_the_line_that_a_terminal_shows() {
         assert_eq!(lines("10 %\r50 %\rdone\r\nnext\r\n"), ["done", "next"]);
     }
 

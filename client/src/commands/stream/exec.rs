@@ -1,4 +1,4 @@
-//! A command for each notification, with the fields in its environment.
+//! Runs a command for each notification, with its fields in the environment.
 
 use std::process::{Command, Stdio};
 
@@ -8,8 +8,8 @@ use crate::error::Error;
 use crate::hub::parse;
 use crate::out::say;
 
-/// The fields a command gets. Not `session` and `parent`: those variables say who the *command* is when it calls
-/// hubctl, and would make it speak in the sender's name.
+/// The variables of a command, each with its field. `session` and `parent` are left out: their variables would make a
+/// hubctl that the command calls send in the name of the notification's sender.
 const FIELDS: [(&str, &str); 12] = [
     ("HUB_ID", "id"),
     ("HUB_TS", "ts"),
@@ -25,7 +25,7 @@ const FIELDS: [(&str, &str); 12] = [
     ("HUB_REPLY_TO", "reply_to"),
 ];
 
-/// Runs `command` with sh for one notification and waits for its end; what it returns is only said.
+/// Runs `command` with sh for one notification, and waits for its end. A failure is only reported on stderr.
 pub(super) fn run(command: &str, json: &str) -> Result<(), Error> {
     let fields: Map<String, Value> = parse(json)?;
     let mut shell = Command::new("sh");
@@ -47,7 +47,7 @@ pub(super) fn run(command: &str, json: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// A value as a variable holds it: a string bare, and without NUL, which no variable can hold.
+/// The value of a variable: a string without quotes, and with NUL replaced, which a variable cannot contain.
 fn as_text(value: &Value) -> String {
     match value {
         Value::String(text) => text.replace('\0', "\u{fffd}"),

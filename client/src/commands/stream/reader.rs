@@ -1,4 +1,4 @@
-//! The reader of a stream: its place in the log, through any number of connections.
+//! The reader of a stream, which keeps its cursor across reconnects.
 
 use std::time::Duration;
 
@@ -9,27 +9,27 @@ use tokio::time::{Instant, timeout};
 
 use super::{Args, exec};
 use crate::backoff::Backoff;
-use crate::error::{Error, Unreachable};
+use crate::error::{Error, Exit, Unreachable};
 use crate::here::{Here, newest};
 use crate::hub::{Hub, PATIENCE, Path, Request, unreachable};
 use crate::out::{println, say};
 use crate::sse::{Event, Parser};
 use crate::text::json_line;
 
-/// Three heartbeats without a byte: the connection is dead.
+/// The connection counts as dead after this time without a byte, that is three heartbeats.
 const SILENCE: Duration = Duration::from_secs(45);
 
-/// How long to look for a hub that was never there: long enough for one that is being restarted.
+/// How long to retry if the hub was never reached: long enough for a restart.
 const FIRST_CONTACT: Duration = Duration::from_secs(2);
 
-/// A reader and its place.
+/// The state of reading a stream.
 pub(super) struct Reader<'a> {
     args: &'a Args,
     path: Path,
     hub: Hub,
-    /// Where it begins: what was asked for, or the newest notification at the start.
+    /// The cursor to begin after: `--since`, or the newest notification at the start.
     since: Option<String>,
-    /// The last event that was handled.
+    /// The id of the last event that was handled.
     last: Option<String>,
     backoff: Backoff,
     started: Instant,
@@ -44,7 +44,7 @@ struct Reset {
 }
 
 impl<'a> Reader<'a> {
-    /// A reader as `args` describe it.
+    /// Returns a reader for `args`.
     pub(super) fn new(args: &'a Args, here: &Here) -> Result<Self, Error> {
         let path = Path::new("/events").list("kinds", &args.kinds);
         Ok(Self {
@@ -59,8 +59,15 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// Reads one connection to its end, and waits until the next may be tried.
-    pub(super) async fn read(&mut self) -> Result<(), Error> {
+    /// Reads one connection after another. It ends only with an error.
+    pub(super) async fn run(&mut self) -> Result<Exit, Error> {
+        loop {
+            self.read().await?;
+        }
+    }
+
+    /// Reads one connection to its end, then pauses before the next.
+    async fn read(&mut self) -> Result<(), Error> {
         match self.connection().await {
             Ok(()) => {}
             Err(error) if error.is_passing() && self.may_try_again() => {}
@@ -105,6 +112,7 @@ impl<'a> Reader<'a> {
 
     fn handle(&mut self, event: &Event) -> Result<(), Error> {
         match event.name.as_str() {
+            "start" => {}
             "reset" => self.reset(event),
             "gap" => say(format!(
                 "some of the log is no longer there: {}",
@@ -117,14 +125,14 @@ impl<'a> Reader<'a> {
             _ if !self.args.kinds.is_empty() => println(wrapped(event))?,
             _ => {}
         }
-        // Only now: an event that was not handled is read again.
+        // Set only now, so that an event whose handling failed is read again.
         if event.id.is_some() {
             self.last.clone_from(&event.id);
         }
         Ok(())
     }
 
-    /// The hub has another journal, or lost its end: go on from where it is.
+    /// Handles a hub that has another journal, or has lost the end of its log: continue at the log's end.
     fn reset(&mut self, event: &Event) {
         say("the hub's log is not the one this place belongs to; going on from its end");
         if let Ok(Reset { epoch, head }) = serde_json::from_str(&event.data) {
@@ -143,7 +151,7 @@ async fn chunk(response: &mut Response) -> Result<Option<impl AsRef<[u8]> + use<
     }
 }
 
-/// An event of any kind as one line of JSON.
+/// Formats an event of any kind as one line of JSON.
 fn wrapped(event: &Event) -> String {
     #[derive(serde::Serialize)]
     struct Wrapped<'a> {

@@ -1,7 +1,7 @@
-//! A process of its own session, which no terminal or agent takes down with it.
+//! Starts a process in its own session, so that it survives the terminal or the agent that started it.
 //!
-//! setsid(2) must be called by the new process itself, and a hook between fork and exec would be unsafe code; so this
-//! program starts itself as the step between.
+//! The new process itself must call setsid(2). A function that runs between fork and exec would be unsafe code, so this
+//! program starts itself as an intermediate step.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -28,7 +28,7 @@ pub(in crate::commands) fn start(
         .with_context(|| program.display().to_string())
 }
 
-/// Makes this process a session leader in the root directory, and then `program`; returns only if that failed.
+/// Makes this process a session leader in the root directory, then executes `program`. Returns only if that failed.
 pub(super) fn become_detached(program: &OsStr, args: &[OsString]) -> anyhow::Error {
     if let Err(error) = rustix::process::setsid() {
         return anyhow::anyhow!("setsid: {error}");

@@ -1,4 +1,4 @@
-//! Saying that a batch was shown.
+//! Acknowledges a batch that was shown.
 
 use std::time::Duration;
 
@@ -10,21 +10,21 @@ use crate::backoff::Backoff;
 use crate::error::Error;
 use crate::hub::{Hub, Path, Request};
 
-/// How long to try. The agent wakes when this process ends, so a duplicate later is better than a wake that comes late.
+/// How long to retry. The agent wakes when this process ends, so a later duplicate is better than a late wake.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// What was shown, and by whom.
+/// The batch that was shown, and the waiter that showed it.
 pub(super) struct Acknowledgement<'a> {
     pub(super) project: &'a ProjectName,
     pub(super) inbox: &'a InboxName,
     pub(super) lease: &'a str,
-    /// Of what the lease covers only these, where not all of it was shown.
+    /// The ids that were shown, if not all of the leased ones were.
     pub(super) only: Option<&'a [Seq]>,
     pub(super) by: &'a str,
 }
 
 impl Acknowledgement<'_> {
-    /// Sends it, again and again for a while; failing that, what was shown will come again.
+    /// Sends the acknowledgement, with retries. If it fails, the hub will offer the batch again.
     pub(super) async fn send(&self, hub: &Hub) -> Result<(), Error> {
         let path = Path::new("/inboxes")
             .segment(self.inbox)

@@ -2,17 +2,17 @@
 
 use hub_protocol::InboxName;
 
-/// Of a session's name, what fits into a waiter's name with the rest; a UUID does.
+/// The most characters of a session's name in a waiter's name. A UUID fits.
 const LONGEST_SESSION: usize = 40;
 
-/// A name for this process alone, also after its number is used again: `SESSION:PID-STARTED`.
+/// A name that is unique to this process, even after its number is reused: `SESSION:PID-STARTED`.
 pub(super) fn waiter_name(session: Option<&InboxName>) -> String {
     let session = session.map_or("hubctl", InboxName::as_str);
     let session = &session[..session.len().min(LONGEST_SESSION)];
     format!("{session}:{}-{}", std::process::id(), started())
 }
 
-/// When this process started, in the system's own unit; failing that, now.
+/// When this process started, in clock ticks since boot; if the system does not tell, the current time.
 fn started() -> u128 {
     crate::process::started(std::process::id()).map_or_else(now, u128::from)
 }
@@ -27,7 +27,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_waiters_name_is_a_name_however_long_the_sessions_is() {
+    fn a_waiters_name_is_valid_for_the_longest_session_name() {
         let session: InboxName = "s".repeat(64).parse().unwrap();
         let name = waiter_name(Some(&session));
         assert!(name.parse::<InboxName>().is_ok(), "{name}");

@@ -1,10 +1,10 @@
-//! `hubctl wait --rewake`: an `asyncRewake` hook of Claude Code. It outlives the turn; its exit code 2 wakes the session
-//! with what it wrote to stderr, so nothing else is ever written there.
+//! `hubctl wait --rewake`: an `asyncRewake` hook of Claude Code. It outlives the turn, and its exit code 2 wakes the
+//! session with the text on stderr, so it writes nothing else there.
 
 use std::io::{self, Write};
 use std::time::Duration;
 
-use hub_protocol::{Framed, InboxName, Problem, ProjectName, Seq};
+use hub_protocol::{InboxName, Problem, ProjectName};
 use tokio::time::Instant;
 
 use super::acknowledgement::Acknowledgement;
@@ -19,13 +19,14 @@ use crate::parent;
 use crate::project::project_at_once;
 use crate::seat::Seat;
 
-/// Less than the hook's own timeout of a day, so that it is we who end.
+/// Less than the hook's own timeout of a day, so that this process ends before the agent ends it.
 const LONGEST: Duration = Duration::from_secs(86_000);
 
-/// For a lull of so many milliseconds once something came.
+/// How many milliseconds to wait for further notifications after the first.
 const SETTLE: u64 = 200;
 
-/// Waits until something comes for the session, or its agent ends. Whatever goes wrong, the session is left alone.
+/// Waits until a notification arrives for the session, or its agent ends. On any error it exits 0, which does not wake
+/// the session.
 pub(super) async fn run(here: &Here) -> Exit {
     let told = read_stdin().unwrap_or_default();
     if is_headless(&here.env) {
@@ -41,7 +42,7 @@ pub(super) async fn run(here: &Here) -> Exit {
     }
 }
 
-/// The one waiter of a session.
+/// The one waiter of a session with hooks.
 struct Rewake<'a> {
     here: &'a Here,
     session: InboxName,
@@ -53,7 +54,7 @@ impl<'a> Rewake<'a> {
     fn new(here: &'a Here, payload: Option<&Payload>) -> Option<Self> {
         let told = |name: &str| payload?.text(name);
         let given = told("session_id").and_then(|id| id.parse().ok());
-        let session = given.or_else(|| Some(crate::sender::session(&here.env).ok()??.value))?;
+        let session = given.or_else(|| Some(crate::sender::told(&here.env).ok()??.value))?;
         let repository = project_repository(&here.env, told("cwd"));
         Some(Self {
             project: project_at_once(&here.env, repository.as_ref()).value,
@@ -63,7 +64,7 @@ impl<'a> Rewake<'a> {
         })
     }
 
-    /// Waits through any number of hubs. Nothing when there is nothing more to wait for.
+    /// Waits, also while the hub restarts. `None` when there is nothing more to wait for.
     async fn run(&self) -> Option<Exit> {
         let until = Instant::now() + LONGEST;
         let mut backoff = Backoff::patient();
@@ -101,8 +102,9 @@ impl<'a> Rewake<'a> {
         parse(&answer).map(Some)
     }
 
-    /// Whether a refusal is for good: another waiter wakes this session already. A session that is not known yet (its own
-    /// start is being told at the same time) and an inbox that somebody else holds are waited for.
+    /// Whether a refusal is final, because another waiter already wakes this session. It is not final if the session is
+    /// not known yet, because its start is being reported at the same time, or if another session's waiter holds the
+    /// inbox.
     async fn is_over(&self, problem: &Problem) -> bool {
         match problem.code.as_str() {
             "inbox_held" => match (Seat::of(problem), self.here.hub()) {
@@ -114,14 +116,12 @@ impl<'a> Rewake<'a> {
         }
     }
 
-    /// Shows what came; what could not be shown is not acknowledged.
+    /// Writes the batch to stderr. Notifications that could not be shown are not acknowledged.
     async fn wake(&self, hub: &Hub, batch: &Batch) -> Option<Exit> {
-        let lines: Vec<&str> = batch.notifications.iter().map(|it| it.get()).collect();
-        let framed = Framed::new(&lines, batch.remaining);
-        let only = (framed.shown < lines.len()).then(|| ids(&lines[..framed.shown]));
+        let (text, only) = batch.framed();
         let mut stderr = io::stderr().lock();
         stderr
-            .write_all(framed.text.as_bytes())
+            .write_all(text.as_bytes())
             .and_then(|()| stderr.flush())
             .ok()?;
         drop(stderr);
@@ -132,17 +132,8 @@ impl<'a> Rewake<'a> {
             only: only.as_deref(),
             by: &self.name,
         };
-        // Failing that, it comes again; the session wakes now.
+        // If this fails, the hub offers the batch again; the session wakes now in any case.
         let _ = acknowledgement.send(hub).await;
         Some(Exit::REWAKE)
     }
-}
-
-/// The numbers of notifications.
-fn ids(notifications: &[&str]) -> Vec<Seq> {
-    let read =
-        |json: &&str| -> serde_json::Value { serde_json::from_str(json).unwrap_or_default() };
-    // The hub numbers every notification.
-    let id = |json: &&str| -> Option<Seq> { read(json)["id"].as_u64() };
-    notifications.iter().filter_map(id).collect()
 }

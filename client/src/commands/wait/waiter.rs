@@ -1,8 +1,8 @@
-//! One waiter: asks, prints, acknowledges.
+//! One waiter: polls the hub, prints the notifications, acknowledges them.
 
 use std::time::Duration;
 
-use hub_protocol::{BarrierReport, InboxName, Problem, ProjectName, Seq};
+use hub_protocol::{BarrierReport, Framed, InboxName, Problem, ProjectName, Seq};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use tokio::time::Instant;
@@ -11,48 +11,51 @@ use super::Args;
 use super::acknowledgement::Acknowledgement;
 use super::identity::waiter_name;
 use crate::backoff::Backoff;
+use crate::env::Sourced;
 use crate::error::{Error, Exit};
 use crate::here::{Here, newest};
-use crate::hub::{Hub, Path, Request, parse};
-use crate::out::{hand_over, say};
+use crate::hub::{Hub, Path, Request, body, parse};
+use crate::out::{print, say};
 use crate::seat::Seat;
-use crate::sender::session;
+use crate::sender::{agent, ancestor, inboxes, told};
 use crate::shell::quoted;
-use crate::text::json_line;
+use crate::text::{held, json_for};
 
-/// The longest single request; the deadline may lie behind many of them.
+/// The longest single request. The deadline may be many requests away.
 pub(super) const LONGEST_POLL: Duration = Duration::from_secs(600);
 
-/// The same with `--all` or `--count`, the most that a hub allows: at a request's end it leases what is pending, whatever
-/// the barrier says.
+/// The longest single request with `--all`, `--any` or `--count`; the most that a hub allows. When a request times out,
+/// the hub leases what is pending even if the barrier is not met, so requests are as long as possible.
 const LONGEST_BARRIER: Duration = Duration::from_secs(86_400);
 
-/// How much later than asked a hub may answer before its connection counts as dead.
+/// How much later than asked the hub may answer before the connection counts as dead.
 pub(super) const GRACE: Duration = Duration::from_secs(15);
 
-/// How long to look for a hub that was never there: long enough for one that is being restarted.
+/// How long to retry if the hub was never reached: long enough for a restart.
 const FIRST_CONTACT: Duration = Duration::from_secs(2);
 
-/// An early "nothing" in less than this is no wait at all.
+/// An empty answer in less time than this means that the hub did not wait, so the next request is delayed.
 pub(super) const INSTANT: Duration = Duration::from_millis(50);
 
-/// A waiter and its place.
+/// A waiter and the state of its wait.
 pub(super) struct Waiter {
     args: Args,
     hub: Hub,
     project: ProjectName,
     inboxes: Vec<InboxName>,
     session: Option<InboxName>,
-    /// Whether the inboxes are this session's own, which the hub knows best.
+    /// Whether the inboxes are this session's own; then the hub chooses them.
     own: bool,
     name: String,
     since: Option<Seq>,
     started: Instant,
-    /// The hub has had this waiter: a broken connection is a restart, and the place is ours.
+    /// Whether the hub was reached. If so, a broken connection means that the hub restarts, and this waiter may resume.
     was_there: bool,
+    /// The notifications that a wake limit holds back, according to the last answer.
+    held: Option<String>,
 }
 
-/// What a waiter needs of a [`hub_protocol::WaitReply`].
+/// The fields of a [`hub_protocol::WaitReply`] that a waiter needs.
 #[derive(Deserialize)]
 pub(super) struct Batch {
     pub(super) notifications: Vec<Box<RawValue>>,
@@ -64,29 +67,39 @@ pub(super) struct Batch {
 }
 
 impl Batch {
-    /// Whether it is only what was there when its request's time was over.
+    /// The batch framed for a model; and the ids that fit, if not all did.
+    pub(super) fn framed(&self) -> (String, Option<Vec<Seq>>) {
+        let lines: Vec<&str> = self.notifications.iter().map(|it| it.get()).collect();
+        let framed = Framed::new(&lines, self.remaining);
+        let only = (framed.shown < lines.len()).then(|| ids(&lines[..framed.shown]));
+        (framed.text, only)
+    }
+
+    /// Whether the batch is only what was pending when the request timed out.
     fn is_late(&self) -> bool {
         self.why_woken.reason == "timeout"
     }
 }
 
-/// Why a wait ended; a reason that a newer hub has is no error.
+/// Why a wait ended, as text, because a newer hub may have further reasons.
 #[derive(Deserialize)]
 struct Why {
     reason: String,
 }
 
-/// What one question to the hub came to.
+/// The result of polling the hub.
 enum Polled {
     Batch(Batch),
     TimedOut,
 }
 
 impl Waiter {
-    /// A waiter as `args` describe it; its time runs from now.
-    pub(super) fn new(args: &Args, here: &Here) -> Result<Self, Error> {
-        let session = session(&here.env)?.map(|found| found.value);
-        let inboxes = here.inboxes(&args.inbox)?.value;
+    /// Returns a waiter for `args`; its timeout begins now.
+    pub(super) async fn new(args: &Args, here: &Here) -> Result<Self, Error> {
+        let started = Instant::now();
+        let session = session(args, here, started).await?;
+        let inboxes = inboxes(&here.env, &args.inbox, session.as_ref()).value;
+        let session = session.map(|found| found.value);
         Ok(Self {
             hub: here.hub()?,
             project: here.project(args.project.as_ref())?.value,
@@ -95,13 +108,14 @@ impl Waiter {
             name: waiter_name(session.as_ref()),
             session,
             since: None,
-            started: Instant::now(),
+            started,
             was_there: false,
+            held: None,
             args: args.clone(),
         })
     }
 
-    /// Waits, and prints what comes.
+    /// Waits, and prints the notifications that arrive.
     pub(super) async fn run(&mut self) -> Result<Exit, Error> {
         loop {
             let reply = match self.next().await {
@@ -110,8 +124,13 @@ impl Waiter {
                 Err(Error::Refused(problem)) => return self.turned_away(*problem).await,
                 Err(error) => return Err(error),
             };
-            hand_over(&lines(&reply))?;
-            self.acknowledge(&reply.lease).await;
+            let (text, only) = match &self.session {
+                // Inside a session a model reads the output, or a program if --json is given.
+                Some(_) if !self.args.json => reply.framed(),
+                session => (lines(&reply, session.is_some()), None),
+            };
+            print(&text)?;
+            self.acknowledge(&reply.lease, only.as_deref()).await;
             tell(&reply);
             if !self.args.keep {
                 return Ok(if reply.is_late() {
@@ -127,7 +146,7 @@ impl Waiter {
         self.args.timeout.0.saturating_sub(self.started.elapsed())
     }
 
-    /// The next batch, through any number of connections and hubs.
+    /// The next batch, across reconnects and restarts of the hub.
     async fn next(&mut self) -> Result<Polled, Error> {
         let mut backoff = Backoff::local();
         loop {
@@ -138,7 +157,8 @@ impl Waiter {
                 Ok(None) if asked.elapsed() > INSTANT => backoff.reset(),
                 Ok(None) => backoff.pause().await,
                 Err(error) if error.is_passing() && self.may_try_again() => backoff.pause().await,
-                // An agent without hooks: the hub has not heard of its session, and so knows no more inboxes of it.
+                // The session of an agent without hooks is not registered, so the hub does not know its inboxes: name
+                // them instead.
                 Err(Error::Refused(problem)) if self.own && problem.code == "unknown_session" => {
                     self.own = false;
                 }
@@ -156,23 +176,30 @@ impl Waiter {
         self.started.elapsed() < patience.min(self.args.timeout.0)
     }
 
-    /// One request; `None` when nothing came in its time.
+    /// Sends one request; `None` if it timed out without a batch.
     async fn poll(&mut self) -> Result<Option<Batch>, Error> {
         if self.args.new && self.since.is_none() {
             self.since = Some(newest(&self.hub).await?);
         }
-        // Whole seconds, rounded up: a hub that answered early would be asked again and again.
+        // Whole seconds, rounded up: rounded down, the last request would have a timeout of 0, and be repeated without
+        // a pause.
         let left = self.left().min(self.longest_poll());
         let seconds = left.as_secs() + u64::from(left.subsec_nanos() > 0);
         let request = Request::get(self.path(seconds));
-        let answer = self
-            .hub
-            .text_within(&request, Duration::from_secs(seconds) + GRACE)
-            .await;
+        let patience = Duration::from_secs(seconds) + GRACE;
+        let answer = match self.hub.send(&request, patience).await {
+            Ok(response) => {
+                let text = |name| response.headers().get(name)?.to_str().ok();
+                let found = text("hub-held").zip(text("hub-held-until"));
+                self.held = found.map(|(count, until)| held(count, until));
+                body(response).await
+            }
+            Err(error) => Err(error),
+        };
         match &answer {
             Ok(_) => self.was_there = true,
             Err(Error::Unreachable(failure)) => self.was_there |= failure.connected,
-            // Nothing that has kept us from asking tells of a hub.
+            // A blocked connection does not show that a hub runs.
             Err(Error::Blocked(_)) => {}
             Err(error) => self.was_there |= error.is_passing(),
         }
@@ -181,13 +208,14 @@ impl Waiter {
             return Ok(None);
         }
         let reply: Batch = parse(&answer)?;
-        // What ends early is not acknowledged: the next request gets it again.
+        // A batch from an early timeout is not acknowledged; the next request gets it again.
         let early = reply.is_late() && !self.left().is_zero();
         Ok((!early).then_some(reply))
     }
 
     fn longest_poll(&self) -> Duration {
-        if self.args.all.is_empty() && self.args.count.is_none() {
+        let args = &self.args;
+        if args.all.is_empty() && args.any.is_empty() && args.count.is_none() {
             LONGEST_POLL
         } else {
             LONGEST_BARRIER
@@ -212,22 +240,23 @@ impl Waiter {
             .maybe("from", args.from.as_ref())
             .maybe("min_priority", args.min_priority)
             .list("all", &args.all)
+            .list("any", &args.any)
             .maybe("count", args.count)
             .maybe("since", self.since);
-        // Once: after a restart the place may be another's by right.
+        // Only in the first request: after a restart, another waiter may hold the inbox rightfully.
         path.maybe(
             "takeover",
             (args.takeover && !self.was_there).then_some(true),
         )
     }
 
-    /// Acknowledges a batch that is on stdout; failing that, says so: it will be offered again.
-    async fn acknowledge(&self, lease: &str) {
+    /// Acknowledges a batch that is printed. If that fails, reports that the batch will be offered again.
+    async fn acknowledge(&self, lease: &str, only: Option<&[Seq]>) {
         let acknowledgement = Acknowledgement {
             project: &self.project,
             inbox: &self.inboxes[0],
             lease,
-            only: None,
+            only,
             by: &self.name,
         };
         if let Err(error) = acknowledgement.send(&self.hub).await {
@@ -238,21 +267,32 @@ impl Waiter {
     fn timed_out(&self) -> Exit {
         let seconds = self.args.timeout.0.as_secs();
         if seconds > 0 {
+            let held = match &self.held {
+                Some(held) => format!("; {held} (see hubctl inboxes)"),
+                None => String::new(),
+            };
             say(format!(
-                "nothing more within {seconds} s; run it again: {}",
+                "nothing more within {seconds} s{held}; run it again: {}",
                 command_line()
             ));
         }
         Exit(self.args.timeout_code)
     }
 
-    /// What a refusal means: our own session's waiter is as good as this one.
+    /// Handles a refusal. If this session's own waiter holds the inbox, that is a success.
     async fn turned_away(&self, problem: Problem) -> Result<Exit, Error> {
         match problem.code.as_str() {
             "inbox_held" => {}
             "taken_over" => {
                 say("another waiter took over");
                 return Ok(Exit::HELD);
+            }
+            "project_reset" => {
+                say(format!(
+                    "project {} was reset, which ended this wait",
+                    self.project
+                ));
+                return Ok(Exit(self.args.timeout_code));
             }
             _ => return Err(Error::Refused(problem.into())),
         }
@@ -287,11 +327,45 @@ impl Waiter {
     }
 }
 
-/// The lines of a batch: the hub's own JSON.
-fn lines(reply: &Batch) -> String {
+/// The ids of notifications.
+fn ids(notifications: &[&str]) -> Vec<Seq> {
+    let read =
+        |json: &&str| -> serde_json::Value { serde_json::from_str(json).unwrap_or_default() };
+    // The hub gives every notification an id.
+    let id = |json: &&str| -> Option<Seq> { read(json)["id"].as_u64() };
+    notifications.iter().filter_map(id).collect()
+}
+
+/// The session that waits. If no hub answers it is retried for a moment: without the hub's answer, a session could wait
+/// at the inbox of another.
+async fn session(
+    args: &Args,
+    here: &Here,
+    started: Instant,
+) -> Result<Option<Sourced<InboxName>>, Error> {
+    if let Some(told) = told(&here.env)? {
+        return Ok(Some(told));
+    }
+    let mut backoff = Backoff::local();
+    let patience = FIRST_CONTACT.min(args.timeout.0);
+    loop {
+        match ancestor(here).await {
+            Err(error)
+                if error.is_passing() && args.inbox.is_empty() && started.elapsed() < patience =>
+            {
+                backoff.pause().await;
+            }
+            Err(error) if args.inbox.is_empty() => return Err(error),
+            found => return Ok(found.ok().flatten().or_else(|| agent(&here.env))),
+        }
+    }
+}
+
+/// The lines of a batch: the hub's JSON, without hidden characters if a model may read it.
+fn lines(reply: &Batch, in_session: bool) -> String {
     let mut text = String::new();
     for notification in &reply.notifications {
-        text.push_str(&json_line(notification.get()));
+        text.push_str(&json_for(notification.get(), in_session));
         text.push('\n');
     }
     text
@@ -314,7 +388,7 @@ fn tell(reply: &Batch) {
     }
 }
 
-/// The command that started this process, as a shell would read it.
+/// The command line of this process, quoted for a shell.
 fn command_line() -> String {
     let mut words = vec!["hubctl".to_owned()];
     words.extend(std::env::args().skip(1).map(|word| quoted(&word)));
@@ -326,12 +400,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_batch_is_the_hubs_own_lines() {
+    fn a_batch_is_printed_as_the_hubs_own_lines() {
         let reply = "{\"notifications\":[{\"id\":1,\"msg\":\"a\u{9b}\"},{\"id\":2}],\"lease\":\"l\",\"remaining\":0,\
                      \"why_woken\":{\"reason\":\"pending\"}}";
         let reply: Batch = serde_json::from_str(reply).unwrap();
         assert_eq!(
-            lines(&reply),
+            lines(&reply, false),
             "{\"id\":1,\"msg\":\"a\\u009b\"}\n{\"id\":2}\n"
         );
     }

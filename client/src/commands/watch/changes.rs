@@ -1,16 +1,17 @@
-//! When to look at a directory again.
+//! Waits for changes in a directory.
 
 use std::path::Path;
 use std::time::Duration;
 
-/// How often to look where nobody tells of changes.
+/// How often to check if the system does not report changes.
 const POLL: Duration = Duration::from_millis(500);
 
-/// How often to look in any case: other machines' changes, and a directory's that took its place, are not told.
+/// How often to check in any case, because some changes are not reported: those of other machines, and of a directory
+/// that replaced this one.
 #[cfg(target_os = "linux")]
 const LOOK: Duration = Duration::from_secs(2);
 
-/// Changes in a directory.
+/// The changes in a directory.
 pub(super) struct Changes {
     #[cfg(target_os = "linux")]
     told: Option<tokio::io::unix::AsyncFd<std::os::fd::OwnedFd>>,
@@ -18,7 +19,7 @@ pub(super) struct Changes {
 
 #[cfg(target_os = "linux")]
 impl Changes {
-    /// The changes in `dir` from now on.
+    /// Watches `dir` from now on.
     pub(super) fn of(dir: &Path) -> Self {
         use rustix::fs::inotify::{CreateFlags, WatchFlags, add_watch, init};
         let flags = WatchFlags::CREATE
@@ -31,7 +32,8 @@ impl Changes {
             add_watch(&inotify, dir, flags)?;
             Ok(inotify)
         });
-        // Its successor is unsafe code, for the sake of descriptors that close early; an owned one stays open.
+        // The function that replaces this one is unsafe, because descriptors may be closed early; an owned one stays
+        // open.
         #[allow(deprecated)]
         let told = watched.ok().and_then(|inotify| {
             tokio::io::unix::AsyncFd::with_interest(inotify, tokio::io::Interest::READABLE).ok()
@@ -39,13 +41,13 @@ impl Changes {
         Self { told }
     }
 
-    /// Returns after a change, or when it is time to look.
+    /// Returns after a change, or when the next check is due.
     pub(super) async fn next(&mut self) {
         let Some(told) = &self.told else {
             return tokio::time::sleep(POLL).await;
         };
         if let Ok(Ok(mut ready)) = tokio::time::timeout(LOOK, told.readable()).await {
-            // What changed is found by looking.
+            // The events are discarded, because the caller checks every file.
             let mut buffer = [0; 4096];
             while rustix::io::read(told.get_ref(), &mut buffer[..]).is_ok_and(|count| count > 0) {}
             ready.clear_ready();
@@ -55,12 +57,12 @@ impl Changes {
 
 #[cfg(not(target_os = "linux"))]
 impl Changes {
-    /// The changes in `dir` from now on.
+    /// Watches `dir`: on this system by checking regularly.
     pub(super) fn of(_dir: &Path) -> Self {
         Self {}
     }
 
-    /// Returns when it is time to look.
+    /// Returns when the next check is due.
     pub(super) async fn next(&mut self) {
         tokio::time::sleep(POLL).await;
     }

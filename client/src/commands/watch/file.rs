@@ -1,4 +1,4 @@
-//! One status file, as far as it was seen.
+//! The state of one watched status file.
 
 use std::fs::{Metadata, OpenOptions};
 use std::io::Read;
@@ -13,10 +13,10 @@ use sha2::{Digest as _, Sha256};
 
 use crate::out::say;
 
-/// How long a first line without an end must lie still before it counts: `printf` and `echo -n` write no end.
+/// How long a line without a line feed must stay unchanged before it counts, because `printf` and `echo -n` write none.
 const QUIET: Duration = Duration::from_millis(500);
 
-/// What was seen of a file.
+/// A status file as it was last read.
 #[derive(Debug, Default)]
 pub(super) struct File {
     write: Option<Write>,
@@ -24,7 +24,7 @@ pub(super) struct File {
     ignored: Option<String>,
 }
 
-/// A write, and since when it is known.
+/// A write of the file, and when it was noticed.
 #[derive(Debug)]
 struct Write {
     stamp: Stamp,
@@ -33,22 +33,22 @@ struct Write {
     read: bool,
 }
 
-/// What tells one write from another: the file, its size, and nanoseconds of its last write.
-type Stamp = (u64, u64, i128);
+/// The identity of a write: the file's inode number, its size, and the time of its last change in nanoseconds.
+pub(in crate::commands) type Stamp = (u64, u64, i128);
 
-/// What a look at a file came to.
+/// The result of checking a file.
 #[derive(Debug)]
 pub(super) enum Look {
-    /// Nothing new, or nothing that can be told.
+    /// No new line, or the file is ignored.
     Same,
-    /// Somebody may be writing it.
+    /// The line has no line feed yet; it may still be being written.
     Unfinished,
-    /// A line was written.
+    /// A new line.
     Line(StatusLine),
 }
 
 impl File {
-    /// Looks at the file at `path`.
+    /// Checks the file at `path`.
     pub(super) fn look(&mut self, path: &Path) -> Look {
         let (stamp, content) = match read(path) {
             Ok(Some(read)) => read,
@@ -85,25 +85,25 @@ impl File {
         }
     }
 
-    /// The line that was told last, and as which notification.
+    /// The line that was published last, and its notification's id, if it was not spooled.
     pub(super) fn told(&self) -> Option<(&StatusLine, Option<Seq>)> {
         self.told.as_ref().map(|(line, id)| (line, *id))
     }
 
-    /// This line was told, as `id` if the hub said so.
+    /// Records that this line was published as `id`; `None` if it was spooled.
     pub(super) fn tell(&mut self, line: StatusLine, id: Option<Seq>) {
         self.told = Some((line, id));
     }
 
-    /// When it was written.
+    /// When the file was last written; at most the current time.
     pub(super) fn written(&self) -> Option<Timestamp> {
         let (_, _, nanos) = self.write.as_ref()?.stamp;
         let written = Timestamp::from_millis(i64::try_from(nanos / 1_000_000).ok()?);
         Some(written.min(Timestamp::now()))
     }
 
-    /// The key of `post`, which says what this write told: it sorts by the time of the write, and is another for
-    /// another write or another post.
+    /// The key for `post`, which reports this write. It sorts by the time of the write, and differs for another write
+    /// or another post.
     pub(super) fn key(&self, path: &Path, post: &Post) -> String {
         let (_, _, nanos) = self.write.as_ref().map_or((0, 0, 0), |write| write.stamp);
         let nanos = u64::try_from(nanos).unwrap_or_default();
@@ -119,7 +119,7 @@ impl File {
         })
     }
 
-    /// Says once why the file is ignored.
+    /// Reports on stderr that the file is ignored, once for each reason.
     pub(super) fn ignore(&mut self, path: &Path, why: &impl std::fmt::Display) {
         let why = format!("{} is ignored: {why:#}", path.display());
         if self.ignored.as_ref() != Some(&why) {
@@ -128,15 +128,15 @@ impl File {
         }
     }
 
-    /// Whether the file tells nothing.
+    /// Whether the file is ignored.
     pub(super) fn is_ignored(&self) -> bool {
         self.ignored.is_some()
     }
 }
 
-/// A file of ours and its stamp; `None` if there is none.
-fn read(path: &Path) -> anyhow::Result<Option<(Stamp, Vec<u8>)>> {
-    // Without NONBLOCK, a pipe in the place of a file would hold us for ever.
+/// Reads a file of this user and its stamp; `None` if there is none.
+pub(in crate::commands) fn read(path: &Path) -> anyhow::Result<Option<(Stamp, Vec<u8>)>> {
+    // Without NONBLOCK, opening a pipe in place of the file would block for ever.
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
     let opened = OpenOptions::new()
         .read(true)
@@ -155,7 +155,7 @@ fn read(path: &Path) -> anyhow::Result<Option<(Stamp, Vec<u8>)>> {
     ensure!(meta.is_file(), "it is no regular file");
     ensure!(meta.uid() == us, "it belongs to user {}", meta.uid());
     let mut content = Vec::new();
-    // One byte more than can be a status is enough to know that it is too much.
+    // One byte above the limit shows that the file is too large.
     (&file)
         .take(StatusLine::MAX_FILE_BYTES as u64 + 1)
         .read_to_end(&mut content)?;

@@ -1,83 +1,89 @@
-//! Every error that a client can get, in one table.
+//! The table of every error that a client can get.
 
 use axum::http::StatusCode;
 
-/// What went wrong, by its stable name.
+/// The code of an error; its name on the wire is stable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Code {
-    /// No HTTP, or nothing that can be read at all.
+    /// The request is not HTTP, or cannot be parsed.
     Malformed,
-    /// A cursor that is none.
+    /// A cursor that cannot be parsed.
     MalformedCursor,
-    /// A Host that is not this hub's.
+    /// The Host header names an address that this hub does not serve.
     WrongHost,
-    /// A web page of somebody else.
+    /// The request comes from a web page of another origin.
     ForeignOrigin,
     /// No token, or a wrong one.
     Unauthorized,
-    /// A code for signing in that opens nothing, or no longer.
+    /// A sign-in code that is invalid or expired.
     BadCode,
-    /// Something that a dashboard's session may not do.
+    /// The request comes from another user of this machine.
+    ForeignUser,
+    /// A dashboard session asked for an operation that requires the token.
     NeedsToken,
     /// No such path.
     NotFound,
-    /// The path does not know the method.
+    /// The path does not support the method.
     MethodNotAllowed,
-    /// The body did not come in time.
+    /// The body did not arrive in time.
     Timeout,
-    /// A body or a notification that is too large.
+    /// The body or one of its notifications is too large.
     PayloadTooLarge,
-    /// A URI that is too long.
+    /// The URI is too long.
     UriTooLong,
-    /// A header that is too large.
+    /// The request's header is too large.
     HeaderTooLarge,
-    /// A body in a form that is not read.
+    /// The body's format or encoding is not supported.
     UnsupportedMediaType,
-    /// Readable, but it breaks a rule of the contract.
+    /// The request can be parsed, but breaks a rule of the contract.
     Invalid,
     /// A type that does not exist.
     UnknownType,
     /// An inbox that does not exist.
     UnknownInbox,
-    /// A notification that does not exist, or no longer.
+    /// A notification that does not exist, or was dropped by retention.
     UnknownNotification,
-    /// Somebody else waits there.
+    /// Another waiter holds the inbox.
     InboxHeld,
     /// Another waiter took the inbox over.
     TakenOver,
+    /// The project was reset during the wait.
+    ProjectReset,
     /// The Idempotency-Key was used for another request.
     KeyReused,
-    /// The answer names no open question.
+    /// The answer does not belong to an open question.
     NoSuchQuestion,
     /// A session that does not exist.
     UnknownSession,
-    /// An agent that the hub has no hooks for.
+    /// An agent whose hooks the hub does not support.
     UnknownAgent,
     /// The question is settled already.
     QuestionSettled,
-    /// Somebody else has to answer.
+    /// The agent asks in a dialog of its own terminal, and the answer belongs there.
+    AnswerInTerminal,
+    /// The caller may not answer this question.
     NotYours,
-    /// A cap on inboxes is reached.
+    /// An inbox limit is reached.
     TooManyInboxes,
-    /// A cap on listeners is reached.
+    /// A listener limit is reached.
     TooManyListeners,
-    /// A lease that this hub never gave.
+    /// The lease was not issued by this hub.
     ForgedLease,
     /// The writer's queue is full.
     Busy,
-    /// The hub starts, ends, or found its storage broken.
+    /// The hub is starting or stopping, or its storage is broken.
     NotReady,
-    /// The storage failed.
+    /// A write to the storage failed.
     StorageFailed,
-    /// No space is left.
+    /// The disk is full.
     DiskFull,
     /// Too many connections or waiting requests.
     TooManyConnections,
-    /// A defect of the hub.
+    /// An internal error: a defect of the hub.
     Internal,
 }
 
-/// One line of the table.
+/// One row of the table.
 pub(super) struct Entry {
     pub(super) status: u16,
     pub(super) code: &'static str,
@@ -96,13 +102,14 @@ const fn entry(status: u16, code: &'static str, title: &'static str, hint: &'sta
 
 impl Code {
     /// Every code, in the order of the table.
-    pub const ALL: [Self; 35] = [
+    pub const ALL: [Self; 38] = [
         Self::Malformed,
         Self::MalformedCursor,
         Self::WrongHost,
         Self::ForeignOrigin,
         Self::Unauthorized,
         Self::BadCode,
+        Self::ForeignUser,
         Self::NeedsToken,
         Self::NotFound,
         Self::MethodNotAllowed,
@@ -117,11 +124,13 @@ impl Code {
         Self::UnknownNotification,
         Self::InboxHeld,
         Self::TakenOver,
+        Self::ProjectReset,
         Self::KeyReused,
         Self::NoSuchQuestion,
         Self::UnknownSession,
         Self::UnknownAgent,
         Self::QuestionSettled,
+        Self::AnswerInTerminal,
         Self::NotYours,
         Self::TooManyInboxes,
         Self::TooManyListeners,
@@ -149,6 +158,8 @@ impl Code {
                 "send Authorization: Bearer TOKEN (curl -H @STATE_DIR/auth.header), or use the Unix socket"),
             Self::BadCode => entry(401, "bad_code", "this code opens nothing, or no longer",
                 "run hubctl dashboard again: a code works once, and for 30 seconds"),
+            Self::ForeignUser => entry(403, "foreign_user", "another user's program asked",
+                "open the link in a browser of the user who runs the hub; see hubctl dashboard"),
             Self::NeedsToken => entry(403, "needs_token", "a dashboard's session may not do this",
                 "run hubctl dashboard where the hub runs, or use the hub's token or its Unix socket"),
             Self::NotFound => entry(404, "not_found", "no such path",
@@ -177,6 +188,8 @@ impl Code {
                 "stop the other waiter, or take the inbox over with takeover=true"),
             Self::TakenOver => entry(409, "taken_over", "another waiter took the inbox over",
                 "do not wait again unless this inbox is meant to be yours"),
+            Self::ProjectReset => entry(409, "project_reset", "the project was reset, which ends its waits",
+                "wait again if somebody may still write to this inbox"),
             Self::KeyReused => entry(409, "key_reused", "this Idempotency-Key was used for another request",
                 "make a new key for each new request"),
             Self::NoSuchQuestion => entry(422, "no_such_question", "the answer names no open question",
@@ -187,8 +200,10 @@ impl Code {
                 "use claude, codex, gemini, opencode, copilot or cursor"),
             Self::QuestionSettled => entry(409, "question_settled", "the question is settled already",
                 "see GET /questions/{id} for its answer"),
+            Self::AnswerInTerminal => entry(409, "answer_in_terminal", "this is answered in the agent's own terminal",
+                "answer the dialog where the agent runs; nothing was stored"),
             Self::NotYours => entry(403, "not_yours", "this is for somebody else to answer",
-                "let a person answer it: on the dashboard, or with hubctl answer in a terminal outside any agent"),
+                "let a person answer it: on the dashboard, or with hubctl answer in a terminal that no agent started"),
             Self::TooManyInboxes => entry(409, "too_many_inboxes", "too many inboxes",
                 "remove some with DELETE /inboxes/{inbox}"),
             Self::TooManyListeners => entry(409, "too_many_listeners", "too many listeners",
@@ -210,17 +225,17 @@ impl Code {
         }
     }
 
-    /// Its name on the wire.
+    /// The code's name on the wire.
     pub fn as_str(self) -> &'static str {
         self.entry().code
     }
 
-    /// Its HTTP status.
+    /// The code's HTTP status.
     pub fn status(self) -> StatusCode {
         StatusCode::from_u16(self.entry().status).expect("the table holds valid statuses")
     }
 
-    /// The code that says nothing more than `status` does.
+    /// The general code for an HTTP status, for errors that the framework raises.
     pub fn of_status(status: StatusCode) -> Self {
         match status.as_u16() {
             404 => Self::NotFound,

@@ -1,4 +1,4 @@
-//! The events on the wire, and who wants which.
+//! The frames of server-sent events, and the filter that decides which event a reader gets.
 
 use std::io::Write as _;
 use std::str::FromStr;
@@ -26,7 +26,7 @@ pub(super) enum Watch {
     Preferences,
 }
 
-/// The kinds that a reader asked for, a bit each.
+/// The set of kinds that a reader asked for, one bit for each.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Kinds(u8);
 
@@ -64,7 +64,8 @@ impl Kinds {
         self.0 & (1 << watch as u8) != 0
     }
 
-    /// Whether something else than notifications in inboxes may be wanted. What settles everywhere touches no inbox.
+    /// Whether the reader needs events beyond the notifications of an inbox. An event that settles a notification
+    /// everywhere touches no inbox.
     pub(super) fn reach_beyond_inboxes(self) -> bool {
         let beyond = [
             Watch::Delivery,
@@ -89,7 +90,7 @@ impl Kinds {
     }
 }
 
-/// An open filter takes every notification without decoding its route.
+/// Whether the filter accepts a notification. An open filter accepts it without decoding the route.
 fn takes(filter: &Filter, event: &Event) -> bool {
     filter.is_open()
         || event
@@ -97,7 +98,7 @@ fn takes(filter: &Filter, event: &Event) -> bool {
             .is_some_and(|notified| filter.takes(event.seq(), &notified.route))
 }
 
-/// What settled everywhere concerns everybody.
+/// Whether a delivery event matches the filter. An event that settles a notification everywhere matches every filter.
 fn concerns(filter: &Filter, event: &Event) -> bool {
     let Some(record) = event.record() else {
         return true;
@@ -110,14 +111,14 @@ fn concerns(filter: &Filter, event: &Event) -> bool {
     touched.peek().is_none() || touched.any(wanted)
 }
 
-/// The frame of an event, the same for every reader.
+/// The frame of an event, the same for every reader; `None` for records that are not events.
 pub(super) fn of(event: &Event, epoch: Epoch) -> Option<Bytes> {
     let mut frame = Vec::with_capacity(HEAD_BYTES + event.entry().payload.len());
     write(&mut frame, event, epoch);
     (!frame.is_empty()).then(|| frame.into())
 }
 
-/// Adds the frame of an event to `out`; nothing where there is none.
+/// Appends the frame of an event to `out`, or nothing for records that are not events.
 pub(super) fn write(out: &mut Vec<u8>, event: &Event, epoch: Epoch) {
     let mut put = |name, data: &[u8]| put(out, epoch, event.seq(), name, data);
     if let Some(json) = event.json_bytes() {
@@ -167,7 +168,8 @@ fn delivery(settled: &Settled) -> Delivery<'_> {
     }
 }
 
-/// Who waits where, and which questions requests are held for, whole. Without an id: it is not in the log, and a reconnecting reader gets it anew.
+/// The presence event: all waiters, and the questions whose requests are held open. It has no id, because it is not in
+/// the log; a reader that reconnects gets a new one.
 pub(super) async fn presence(hub: &Hub) -> Option<Bytes> {
     let (waiters, held) = hub
         .query(|_, presence| {
@@ -185,27 +187,34 @@ pub(super) async fn presence(hub: &Hub) -> Option<Bytes> {
     Some(format!("event: presence\ndata: {data}\n\n").into())
 }
 
-/// The reader's place does not exist in this log.
+/// The first event of a stream. Its id lets a reader resume even if its connection breaks before another event.
+pub(super) fn start(epoch: Epoch, after: Seq) -> String {
+    format!(
+        "id: {epoch}-{after}\nevent: start\ndata: {{\"epoch\":\"{epoch}\",\"after\":{after}}}\n\n"
+    )
+}
+
+/// The event for a reader whose position does not exist in this log.
 pub(super) fn reset(epoch: Epoch, head: Seq) -> String {
     format!("id: {epoch}-{head}\nevent: reset\ndata: {{\"epoch\":\"{epoch}\",\"head\":{head}}}\n\n")
 }
 
-/// What lies between is no longer kept.
+/// The event for a range that retention has dropped.
 pub(super) fn gap(epoch: Epoch, from: Seq, to: Seq) -> String {
     format!("id: {epoch}-{to}\nevent: gap\ndata: {{\"from\":{from},\"to\":{to}}}\n\n")
 }
 
-/// What lies between cannot be read any more.
+/// The event for a range that cannot be read, because the journal is damaged.
 pub(super) fn corrupt(epoch: Epoch, from: Seq, to: Seq) -> String {
     format!(
         "id: {epoch}-{to}\nevent: gap\ndata: {{\"from\":{from},\"to\":{to},\"reason\":\"corrupt\"}}\n\n"
     )
 }
 
-/// Room for what is around an event's data, so that a frame is made in one piece.
+/// Capacity for the lines around an event's data, so that a frame needs one allocation.
 const HEAD_BYTES: usize = 80;
 
-/// JSON holds no raw line ends, so that data is one line.
+/// Writes one frame. JSON has no raw line breaks, so the data fits one line.
 fn put(out: &mut Vec<u8>, epoch: Epoch, seq: Seq, event: &str, data: &[u8]) {
     let _ = write!(out, "id: {epoch}-{seq}\nevent: {event}\ndata: ");
     out.extend_from_slice(data);
@@ -254,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn who_asks_for_one_inbox_is_told_of_deliveries_there_and_of_those_everywhere() {
+    fn an_inbox_filter_keeps_its_own_deliveries_and_those_without_an_inbox() {
         let (project, a): (ProjectName, InboxName) = (ProjectName::default(), "a".parse().unwrap());
         let kinds = Kinds::from(Some(vec![Watch::Delivery]));
         for wanted in ["a", "b"] {

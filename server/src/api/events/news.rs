@@ -1,4 +1,4 @@
-//! Events about sessions, listeners, questions and deliveries: their records as they are, and what each is.
+//! Events about sessions, listeners, questions and deliveries: their records as JSON, with the kind of change.
 
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::frame::Watch;
 use crate::record::{Record, kinds};
 
-/// Which kind of event a record is, by its kind byte.
+/// The kind of event of a record, by its kind byte.
 pub(super) fn watch_of(kind: u8) -> Option<Watch> {
     Some(match kind {
         kinds::NOTIFIED => Watch::Notification,
@@ -22,7 +22,7 @@ pub(super) fn watch_of(kind: u8) -> Option<Watch> {
     })
 }
 
-/// The name of the event and what it says.
+/// The name and the data of a record's event.
 pub(super) fn of(record: &Record) -> Option<(&'static str, Value)> {
     Some(match record {
         Record::SessionSet(it) => ("session", told("known", it)),

@@ -1,11 +1,11 @@
-//! How long a stream has said nothing.
+//! The time since a stream last sent data.
 
 use std::pin::Pin;
 use std::time::Duration;
 
 use tokio::time::{Instant, Sleep};
 
-/// One timer for all events: it is set anew when it is over, not when something was said, which may be often.
+/// A heartbeat timer. It is re-armed only when it fires, not for each write, because writes may be frequent.
 pub(super) struct Silence {
     limit: Duration,
     since: Instant,
@@ -13,7 +13,7 @@ pub(super) struct Silence {
 }
 
 impl Silence {
-    /// A silence that begins now, and lasts for `limit` at most.
+    /// A timer that fires once `limit` has passed without data.
     pub(super) fn new(limit: Duration) -> Self {
         Self {
             limit,
@@ -22,17 +22,17 @@ impl Silence {
         }
     }
 
-    /// Something was said.
+    /// Records that data was sent now.
     pub(super) fn end(&mut self) {
         self.end_at(Instant::now());
     }
 
-    /// Something was said at that time.
+    /// Records that data was sent at `at`.
     pub(super) fn end_at(&mut self, at: Instant) {
         self.since = at;
     }
 
-    /// Waits until nothing was said for the limit. May be dropped and called again.
+    /// Completes after `limit` without data. Cancel-safe.
     pub(super) async fn is_over(&mut self) {
         loop {
             self.timer.as_mut().await;
@@ -52,7 +52,7 @@ mod tests {
     const LIMIT: Duration = Duration::from_millis(50);
 
     #[tokio::test]
-    async fn it_is_over_when_nothing_was_said_for_the_limit() {
+    async fn it_is_over_after_the_limit_without_data() {
         let begun = Instant::now();
         let mut silence = Silence::new(LIMIT);
         silence.is_over().await;
@@ -60,7 +60,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn it_begins_anew_with_what_is_said() {
+    async fn each_write_restarts_the_silence() {
         let mut silence = Silence::new(LIMIT);
         for _ in 0..3 {
             let _ = tokio::time::timeout(LIMIT / 2, silence.is_over()).await;

@@ -1,6 +1,6 @@
-//! A directory of status files, read without trusting what lies in it.
+//! Reads a directory of status files without trusting its content.
 //!
-//! A worktree is somebody else's text as well: nothing in it may lead to another place, and only our own files speak.
+//! Other people can put files into a worktree. So no link is followed, and only files of the hub's own user count.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -8,31 +8,31 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use hub_protocol::{StatusError, StatusLine, Timestamp};
+use hub_protocol::{InboxName, StatusError, StatusLine, Timestamp};
 use rustix::fs::{Dir, Mode, OFlags};
 use rustix::io::Errno;
 
-/// Names that are looked at in one directory.
+/// Limit of files in one directory.
 const MAX_NAMES: usize = 1_000;
 
 /// An open directory.
 #[derive(Debug)]
 pub(super) struct Directory(OwnedFd);
 
-/// What there is at the place of a directory.
+/// The result of opening a directory.
 #[derive(Debug)]
 pub(super) enum Found {
     /// The directory.
     Directory(Directory),
-    /// Nothing yet.
+    /// The directory does not exist yet.
     Nothing,
-    /// Not even the directory above everything.
+    /// The root, above the expected path, does not exist either.
     Gone,
-    /// Something else, or not ours.
+    /// The path is not a directory, is not owned by the hub's user, or failed to open.
     Unusable(Unusable),
 }
 
-/// Why something is not read.
+/// Why a file or directory is not read.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Unusable {
     #[error("it is a symbolic link")]
@@ -49,18 +49,19 @@ pub(super) enum Unusable {
     Io(#[from] io::Error),
 }
 
-/// What tells one write of a file from another.
+/// The identity of one write of a file: inode, size and times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Stamp {
     file: (u64, u64),
     size: u64,
-    /// Seconds and nanoseconds.
+    /// Modification time as seconds and nanoseconds; below, the change time.
     modified: (i64, i64),
     changed: (i64, i64),
 }
 
 impl Directory {
-    /// The directory `below` `root`, each step of it ours and no link.
+    /// Opens the directory `below` `root`. Every step below the root must belong to the hub's user and must not be a
+    /// link.
     pub(super) fn find(root: &Path, below: &[&str]) -> Found {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let mut dir = match rustix::fs::open(root, flags, Mode::empty()) {
@@ -83,7 +84,8 @@ impl Directory {
         Found::Directory(Self(dir))
     }
 
-    /// The names in it, sorted, without those that begin with a dot: a draft that becomes a file by renaming has one.
+    /// The sorted file names, without those that begin with a dot: drafts that are renamed when complete begin with
+    /// one.
     pub(super) fn names(&self) -> io::Result<Vec<String>> {
         let mut names = Vec::new();
         for entry in Dir::read_from(&self.0)? {
@@ -99,9 +101,9 @@ impl Directory {
         Ok(names)
     }
 
-    /// The content of the file `name` and its stamp; `None` while somebody is writing it, or if it is gone.
+    /// Reads the file `name` and its stamp; `None` if it changes during the read, or is gone.
     pub(super) fn read(&self, name: &str) -> Result<Option<(Stamp, Vec<u8>)>, Unusable> {
-        // Without NONBLOCK, a pipe in the place of a file would hold us for ever.
+        // Without NONBLOCK, a pipe in place of the file would block the thread for ever.
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let file = match rustix::fs::openat(&self.0, name, flags, Mode::empty()) {
             Ok(file) => File::from(file),
@@ -117,7 +119,7 @@ impl Directory {
         }
         let stamp = Stamp::of(&meta);
         let mut content = Vec::new();
-        // One byte more than can be a status is enough to know that it is too much.
+        // One byte above the limit is enough to detect a file that is too large.
         (&file)
             .take(StatusLine::MAX_FILE_BYTES as u64 + 1)
             .read_to_end(&mut content)?;
@@ -136,7 +138,7 @@ impl Stamp {
         }
     }
 
-    /// When the file was written.
+    /// The file's modification time.
     pub(super) fn written(&self) -> Timestamp {
         let (seconds, nanos) = self.modified;
         Timestamp::from_millis(
@@ -146,9 +148,10 @@ impl Stamp {
         )
     }
 
-    /// When the file was written, as exactly as the file system knows.
-    pub(super) fn moment(&self) -> String {
-        format!("{}.{:09}", self.modified.0, self.modified.1)
+    /// The Idempotency-Key of `line`, as written to the file by this write of `session`.
+    pub(super) fn key(&self, session: &InboxName, line: &StatusLine) -> String {
+        let (seconds, nanos) = self.modified;
+        line.key(session, (self.file.1, seconds, nanos))
     }
 }
 
@@ -156,7 +159,7 @@ fn unusable(errno: Errno) -> Unusable {
     match errno {
         Errno::LOOP => Unusable::Link,
         Errno::NOTDIR => Unusable::NoDirectory,
-        // A socket, or a device without a driver.
+        // The path is a socket, or a device without a driver.
         Errno::NXIO => Unusable::NoFile,
         errno => Unusable::Io(errno.into()),
     }

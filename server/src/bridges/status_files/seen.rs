@@ -1,4 +1,4 @@
-//! What was seen of one status file, and whether what it says now is news.
+//! The memory of one status file, and the decision whether its line is news.
 
 use std::time::{Duration, Instant};
 
@@ -6,49 +6,54 @@ use hub_protocol::{Kind, SessionState, StatusLine, Timestamp};
 
 use super::directory::Stamp;
 
-/// How long a first line without an end must lie still before it counts: `printf` and `echo -n` write no end.
+/// How long a first line without a line feed must stay unchanged before it counts: `printf` and `echo -n` write none.
 const QUIET: Duration = Duration::from_millis(500);
 
-/// Two writes within the grain of a file system's clock can look like one.
-const GRAIN_MS: i64 = 50;
+/// Resolution of a file system's clock in milliseconds. Two writes within it may have the same stamp, and the clock of
+/// a process may differ by it.
+pub(super) const GRAIN_MS: i64 = 50;
 
-/// What the hub knows of a session.
+/// The log's knowledge of a session.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Facts {
     /// Its last state.
     pub state: Option<SessionState>,
-    /// When it said that.
+    /// When it reported that state.
     pub said: Option<Timestamp>,
-    /// When it last said that it works.
+    /// When it last reported to be working.
     pub worked: Option<Timestamp>,
-    /// What it said last, if it was by a status file.
+    /// The line of its last state, if that came from a status file.
     pub line: Option<StatusLine>,
+    /// When it ended.
+    pub over: Option<Timestamp>,
+    /// When it began, if it is registered; the start of its process, if that was earlier.
+    pub begun: Option<Timestamp>,
 }
 
 #[derive(Debug)]
 struct Last {
     line: StatusLine,
     stamp: Option<Stamp>,
-    /// When it was told, or written.
+    /// When it was submitted, or written if it was not news.
     at: Timestamp,
 }
 
-/// One file.
+/// The memory of one file.
 #[derive(Debug)]
 pub(super) struct Seen {
-    /// The write that was read last, and since when.
+    /// The stamp of the last write that was read, and when the bridge first saw it.
     stamp: Option<(Stamp, Instant)>,
-    /// Nothing is to be done about that write any more.
+    /// Whether this write needs no further processing.
     settled: bool,
-    /// It was there before the hub looked for the first time.
+    /// Whether the file existed before the first scan.
     old: bool,
-    /// The last line that was told, or was old.
+    /// The last line that was submitted or was not news.
     last: Option<Last>,
     complaint: Option<String>,
 }
 
 impl Seen {
-    /// Nothing yet; `old` if the file was there before the hub looked for the first time.
+    /// A file that was not read yet; `old` if it existed before the first scan.
     pub(super) fn new(old: bool) -> Self {
         Self {
             stamp: None,
@@ -59,12 +64,12 @@ impl Seen {
         }
     }
 
-    /// Whether a file with this stamp needs no look.
+    /// Whether the write with this stamp has been processed.
     pub(super) fn knows(&self, stamp: &Stamp) -> bool {
         self.settled && self.stamp.is_some_and(|(known, _)| known == *stamp)
     }
 
-    /// Takes note of the write that is about to be read.
+    /// Records the write that is about to be read.
     pub(super) fn note(&mut self, stamp: Stamp) {
         if self.stamp.is_none_or(|(known, _)| known != stamp) {
             self.old &= self.stamp.is_none();
@@ -73,7 +78,7 @@ impl Seen {
         }
     }
 
-    /// Whether nobody is writing this content any more, as far as one can tell.
+    /// Whether the content is probably complete: its first line has ended, or the file has not changed for a while.
     pub(super) fn is_quiet(&self, content: &[u8]) -> bool {
         let still = self
             .stamp
@@ -81,10 +86,14 @@ impl Seen {
         StatusLine::is_finished(content) || still
     }
 
-    /// Whether `line` is news. A line counts again once the session has worked since.
+    /// Whether `line` is news. The same line counts again once the session has worked since.
     pub(super) fn is_news(&self, line: &StatusLine, facts: &Facts) -> bool {
         if self.old && (facts.said >= self.written() || facts.line.as_ref() == Some(line)) {
-            // The log has it, or something newer.
+            // The log has this line, or a newer state.
+            return false;
+        }
+        if facts.over.is_some() && facts.over >= self.written() {
+            // The session ended after this write, and a line of an ended session does not count.
             return false;
         }
         match &self.last {
@@ -96,7 +105,7 @@ impl Seen {
         }
     }
 
-    /// This line was told at `at`; without `at`, it was no news.
+    /// Records that this line was submitted at `at`, or was not news if `at` is `None`.
     pub(super) fn settle(&mut self, line: StatusLine, at: Option<Timestamp>) {
         let before = self.last.take().filter(|last| last.line == line);
         let at = at.or(before.map(|last| last.at)).or(self.written());
@@ -117,20 +126,20 @@ impl Seen {
         self.stamp().map(|stamp| stamp.written())
     }
 
-    /// There is nothing to be told about this write.
+    /// Marks this write as processed.
     pub(super) fn rest(&mut self) {
-        // A later write may have the same stamp as long as the clock of the file system stands still.
+        // Not if the write is very recent: a later write within the clock's resolution would have the same stamp.
         let written = self.written().unwrap_or_default().as_millis();
         let age = Timestamp::now().as_millis() - written;
         self.settled = !(0..GRAIN_MS).contains(&age);
     }
 
-    /// Whether there is another look to come at this write.
+    /// Whether this write has been processed, so that no further scan is needed.
     pub(super) fn is_settled(&self) -> bool {
         self.settled
     }
 
-    /// Logs why the file is ignored, once.
+    /// Logs why the file is ignored. The same reason is logged once.
     pub(super) fn complain(&mut self, path: &std::path::Path, why: &impl std::fmt::Display) {
         let why = why.to_string();
         if self.complaint.as_ref() != Some(&why) {

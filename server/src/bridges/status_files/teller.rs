@@ -1,32 +1,48 @@
-//! The way from a status line to the log, and what the log knows before.
+//! Submits status lines as notifications, and looks up what the log knows of their sessions.
 
 use std::path::Path;
 
-use hub_protocol::{InboxName, Notification, Post, ProjectName, StatusLine};
+use hub_protocol::{InboxName, Notification, Post, ProjectName, Seq, StatusLine, Timestamp};
 use serde_json::json;
-use sha2::{Digest as _, Sha256};
 
 use super::directory::Stamp;
 use super::seen::Facts;
-use crate::bridges::{Verdict, store};
+use super::worktrees::{Place, Worktrees};
+use crate::bridges::{Verdict, local_sessions, store};
 use crate::command::Once;
 use crate::draft::Context;
 use crate::hub::{Hub, Rejected};
-use crate::secret::hex;
+use crate::state::{Registered, Session, State};
 
-/// What notifications by this bridge say of their way.
+/// The value of `data.via` in notifications of this bridge.
 const VIA: &str = "status_file";
 
-/// Speaks for sessions.
+/// Submits notifications in the name of sessions.
 pub(super) struct Teller<'a> {
     hub: &'a Hub,
 }
 
-/// Who writes a file.
+/// The session that a status file belongs to.
 #[derive(Debug, Clone)]
 pub(super) struct Writer {
     pub project: ProjectName,
     pub session: InboxName,
+}
+
+/// The sessions whose files count in a directory.
+pub(super) enum Writers<'a> {
+    /// Any session: the directory is private to the hub's user.
+    All,
+    /// The live sessions of the worktree with this top.
+    Of(&'a Worktrees, &'a Path),
+}
+
+/// A session as the fold knows it.
+struct Found {
+    writer: Writer,
+    facts: Facts,
+    last: Option<Seq>,
+    cwd: Option<String>,
 }
 
 impl<'a> Teller<'a> {
@@ -34,36 +50,79 @@ impl<'a> Teller<'a> {
         Self { hub }
     }
 
-    /// What is known of `session`, in its project: `project` if one is given, else the one in which it was last heard
-    /// of, else the default.
-    pub(super) async fn facts(
+    /// The session that the file `session` belongs to, with the log's facts about it; `None` if no such session may
+    /// write here.
+    pub(super) async fn writer(
         &self,
-        project: Option<&ProjectName>,
+        writers: &Writers<'_>,
         session: &InboxName,
-    ) -> Result<(Writer, Facts), Rejected> {
-        let (given, session) = (project.cloned(), session.clone());
-        let (writer, mut facts, last) = self
-            .hub
-            .query(move |state, _| {
-                let known = given.or_else(|| state.session_project(&session).cloned());
-                let project = known.unwrap_or_default();
-                let times = state.session_times(&project, &session);
-                let last = state.session_state(&project, &session);
-                let facts = Facts {
-                    state: last.map(|(state, _)| state),
-                    said: times.map(|(said, _)| said),
-                    worked: times.and_then(|(_, worked)| worked),
-                    line: None,
+    ) -> Result<Option<(Writer, Facts)>, Rejected> {
+        let found = match writers {
+            Writers::All => Some(self.anybody(session.clone()).await?),
+            Writers::Of(worktrees, top) => {
+                let of = |it: &Found| {
+                    let place = it.cwd.as_ref().map(|cwd| worktrees.place(Path::new(cwd)));
+                    place == Some(Place::In((*top).to_owned()))
                 };
-                (Writer { project, session }, facts, last.map(|(_, seq)| seq))
-            })
-            .await?;
-        facts.line = last.and_then(|seq| self.line(seq));
-        Ok((writer, facts))
+                self.live(session.clone()).await?.into_iter().find(of)
+            }
+        };
+        Ok(found.map(|mut it| {
+            it.facts.line = it.last.and_then(|seq| self.line(seq));
+            (it.writer, it.facts)
+        }))
     }
 
-    /// The status line that notification `seq` came from, if it did.
-    fn line(&self, seq: hub_protocol::Seq) -> Option<StatusLine> {
+    /// `session` in the project of its last known state, otherwise in the default project.
+    async fn anybody(&self, session: InboxName) -> Result<Found, Rejected> {
+        let found = self.hub.query(move |state, _| {
+            let project = state.session_project(&session).cloned().unwrap_or_default();
+            let key = state.called(&project, &session);
+            let facts = state.session(&project, key).map(facts).unwrap_or_default();
+            Found {
+                last: state.session_state(&project, &session).map(|(_, seq)| seq),
+                writer: Writer { project, session },
+                facts,
+                cwd: None,
+            }
+        });
+        found.await
+    }
+
+    /// The live sessions of this machine with this name or id, in any project.
+    async fn live(&self, name: InboxName) -> Result<Vec<Found>, Rejected> {
+        let host = local_sessions::host();
+        let found = self.hub.query(move |state: &State, _| {
+            let here = |it: &Session| {
+                let of = it.info().and_then(|info| info.host.as_ref());
+                it.is_alive() && of.is_none_or(|of| *of == host)
+            };
+            let called = |key: &InboxName, it: &Session| {
+                let registered = it.registered.iter();
+                let mut others = registered.flat_map(Registered::other_names);
+                key == &name
+                    || it.name() == Some(name.as_str())
+                    || others.any(|other| *other == name)
+            };
+            state
+                .sessions(None)
+                .filter(|(_, key, it)| it.registered.is_some() && here(it) && called(key, it))
+                .map(|(project, key, it)| Found {
+                    writer: Writer {
+                        project: project.clone(),
+                        session: key.clone(),
+                    },
+                    facts: facts(it),
+                    last: it.state.map(|_| it.seq),
+                    cwd: it.info().and_then(|info| info.cwd.clone()),
+                })
+                .collect()
+        });
+        found.await
+    }
+
+    /// The status line that notification `seq` was made from, if it came from a status file.
+    fn line(&self, seq: Seq) -> Option<StatusLine> {
         let event = self.hub.log().get(seq).ok()??;
         let said: Notification = serde_json::from_slice(&event.json()?).ok()?;
         let by_file = said.data.is_some_and(|data| data["via"] == VIA);
@@ -73,25 +132,38 @@ impl<'a> Teller<'a> {
         })
     }
 
-    /// Says `line`, which this write of the file `path` holds; a write is told once.
-    pub(super) async fn tell(
-        &self,
-        writer: Writer,
-        line: &StatusLine,
-        (path, stamp): (&Path, &Stamp),
-    ) -> Verdict {
+    /// Submits `line` of this write. A write is stored once, even if `hubctl run` submits it too, because both use the
+    /// same key.
+    pub(super) async fn tell(&self, writer: Writer, line: &StatusLine, stamp: &Stamp) -> Verdict {
+        let key = stamp.key(&writer.session, line);
         let post = Post {
             msg: line.msg.clone(),
             from: Some(writer.session),
             kind: Some(line.kind),
             project: Some(writer.project),
             data: Some(json!({ "via": VIA })),
+            // A modification time in the future comes from a wrong clock.
+            ts: Some(stamp.written().min(Timestamp::now())),
             ..Post::default()
         };
-        let text = line.to_string();
-        let write = format!("{}\0{}\0{text}", path.display(), stamp.moment());
-        let key = format!("status-file:{}", hex(&Sha256::digest(write.as_bytes())));
-        let once = Once::new(&key, text.as_bytes());
+        let once = Once::new(&key, line.to_string().as_bytes());
         store(self.hub, post, &Context::new(self.hub), once).await
+    }
+}
+
+fn facts(session: &Session) -> Facts {
+    let registered = session.registered.as_ref();
+    let process = registered.and_then(|it| it.info.process.as_ref());
+    let began = process.and_then(local_sessions::began);
+    let since = registered.map(|it| it.since);
+    Facts {
+        state: session.state,
+        // Before its first state, the session's timestamp is that of its registration.
+        said: session.state.map(|_| session.ts),
+        worked: session.worked,
+        line: None,
+        over: session.over,
+        // A command may write its file before its session is registered, so the process's start counts.
+        begun: since.map(|since| began.map_or(since, |began: Timestamp| began.min(since))),
     }
 }

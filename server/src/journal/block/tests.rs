@@ -11,7 +11,7 @@ fn entry(seq: Seq, size: usize) -> Entry {
     }
 }
 
-/// The entries of commits of `sizes`, and the store that holds them.
+/// Returns the entries of commits with these payload `sizes`, and a store that contains them.
 fn stored(commits: &[Vec<usize>]) -> (Vec<Entry>, std::collections::BTreeMap<Key, Vec<u8>>) {
     let (mut all, mut store, mut tail) = (
         Vec::new(),
@@ -43,14 +43,14 @@ fn walk(store: &std::collections::BTreeMap<Key, Vec<u8>>) -> Result<Vec<Entry>, 
 
 proptest! {
     #[test]
-    fn what_is_packed_is_read_back(commits in vec(vec(0_usize..12_000, 1..9), 1..9)) {
+    fn packed_entries_are_read_back_unchanged(commits in vec(vec(0_usize..12_000, 1..9), 1..9)) {
         let (entries, store) = stored(&commits);
         prop_assert!(store.values().all(|value| value.len() <= MAX_BLOCK));
         prop_assert_eq!(walk(&store).unwrap(), entries);
     }
 
     #[test]
-    fn a_flipped_bit_is_always_seen(at in any::<prop::sample::Index>(), bit in 0..8_u8) {
+    fn a_flipped_bit_is_always_detected(at in any::<prop::sample::Index>(), bit in 0..8_u8) {
         let (_, mut store) = stored(&[vec![100, 5000, 300], vec![40], vec![4000, 10]]);
         let total: usize = store.values().map(Vec::len).sum();
         let mut at = at.index(total);
@@ -65,9 +65,9 @@ proptest! {
     }
 
     #[test]
-    fn a_missing_block_is_always_seen(at in any::<prop::sample::Index>()) {
+    fn a_missing_block_is_always_detected(at in any::<prop::sample::Index>()) {
         let (_, mut store) = stored(&[vec![2500; 3], vec![9000], vec![3000; 3]]);
-        // The first and the last are not missed by their neighbours but by the epoch file.
+        // The neighbours do not notice that the first or the last block is missing; the epoch file does.
         let key = *store.keys().nth(1 + at.index(store.len() - 2)).unwrap();
         store.remove(&key);
         prop_assert!(walk(&store).is_err());
@@ -90,7 +90,7 @@ fn the_chain_at_an_entry_does_not_change_when_its_block_grows() {
 }
 
 #[test]
-fn a_commit_that_lacks_its_end_is_not_complete() {
+fn a_commit_without_its_last_block_is_incomplete() {
     let (_, store) = stored(&[vec![10], vec![3000, 3000]]);
     let mut walk = Walk::default();
     for (key, value) in store.iter().take(2) {
@@ -101,18 +101,18 @@ fn a_commit_that_lacks_its_end_is_not_complete() {
 }
 
 #[test]
-fn a_newer_format_is_named() {
+fn a_block_of_a_newer_format_is_refused_with_its_version() {
     let (_, store) = stored(&[vec![10]]);
     let (key, mut value) = store.into_iter().next().unwrap();
-    value[0] = 2;
+    value[0] = 3;
     assert_eq!(
         Block::decode(&key, &value.into()).unwrap_err(),
-        Defect::Version(2)
+        Defect::Version(3)
     );
 }
 
 #[test]
-fn skipped_numbers_are_told_apart_from_missing_blocks() {
+fn skipped_numbers_are_distinguished_from_missing_blocks() {
     let (_, mut store) = stored(&[vec![10]]);
     let tail = Tail {
         head: 1,

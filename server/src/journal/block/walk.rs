@@ -1,4 +1,4 @@
-//! Reading blocks one after another.
+//! Reads blocks in order and checks that they chain.
 
 use bytes::Bytes;
 use hub_protocol::Seq;
@@ -6,11 +6,11 @@ use hub_protocol::Seq;
 use super::{Block, Defect, ENTRY_HEADER, entry_len};
 use crate::journal::Entry;
 
-/// Reads blocks one after another: each must chain to the one before.
+/// A reader of consecutive blocks: each block must chain to the one before.
 #[derive(Debug, Default)]
 pub struct Walk {
     before: Option<Before>,
-    /// A large record whose parts are still coming.
+    /// The bytes so far of a large record whose later parts have not been read yet.
     open: Option<Vec<u8>>,
     unchained: bool,
 }
@@ -22,10 +22,11 @@ struct Before {
     chain: u32,
     index: u32,
     total: u32,
+    is_hole: bool,
 }
 
 impl Walk {
-    /// Begins anywhere; `chained` is off only in tests.
+    /// Creates a walk that may begin at any block. `chained` is off only in tests.
     pub fn new(chained: bool) -> Self {
         Self {
             unchained: !chained,
@@ -33,12 +34,12 @@ impl Walk {
         }
     }
 
-    /// Whether more parts of a record must come.
+    /// Whether the walk is inside a record and needs its next part.
     pub fn is_within_record(&self) -> bool {
         self.open.is_some()
     }
 
-    /// Takes in the next block and gives the entries that are complete with it.
+    /// Checks the next block and returns the entries that it completes.
     pub fn step(&mut self, block: &Block) -> Result<Vec<Entry>, Defect> {
         self.check(block)?;
         self.before = Some(Before {
@@ -47,14 +48,18 @@ impl Walk {
             chain: block.chain_after(),
             index: block.index,
             total: block.total,
+            is_hole: block.is_hole(),
         });
+        if block.is_hole() {
+            return Ok(Vec::new());
+        }
         if block.part > 0 || block.is_cut() {
             return self.take_part(block);
         }
         entries(&block.body, block.first, block.entries.into())
     }
 
-    /// Whether the last commit that was walked is complete.
+    /// Whether the walk has read every block of the last commit.
     pub fn is_complete(&self) -> bool {
         self.open.is_none()
             && self
@@ -71,6 +76,8 @@ impl Walk {
             return Ok(());
         };
         let follows = match block.part {
+            // The lost numbers may include skipped ones, so any later number may follow them.
+            0 if before.is_hole => block.first > before.last,
             0 if block.skips => block.first > before.last + 1,
             0 => block.first == before.last + 1,
             part => block.first == before.last && part == before.part + 1,
@@ -83,7 +90,8 @@ impl Walk {
         }
         let begins = before.index + 1 == before.total && block.index == 0;
         let goes_on = block.index == before.index + 1 && block.total == before.total;
-        if !(begins || goes_on) {
+        let cut = before.is_hole || block.is_hole();
+        if !(begins || goes_on || cut) {
             return Err(Defect::Broken("a block of a commit is missing"));
         }
         Ok(())
@@ -112,7 +120,7 @@ impl Walk {
     }
 }
 
-/// The `count` entries that `body` consists of, numbered from `first`.
+/// Decodes `body` into its `count` entries, numbered from `first`.
 pub(in crate::journal) fn entries(
     body: &Bytes,
     first: Seq,

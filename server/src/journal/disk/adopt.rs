@@ -1,4 +1,4 @@
-//! Giving what a journal still holds a new identity.
+//! `hubd adopt`: makes a journal with a new identity from the readable records of the old one.
 
 use std::fs;
 use std::io;
@@ -14,8 +14,8 @@ use crate::journal::sled::{
 };
 use crate::journal::snapshot::{self, Snapshots};
 
-/// Makes a journal with a new identity of what can be verified in the one that is there: in its store, its write-ahead
-/// log and its snapshots, which all stay as they are. The caller numbers on from [`Rescued::next`].
+/// Makes a journal with a new identity from the records that can be verified in the existing store, write-ahead log
+/// and snapshots, which all stay unchanged. The caller continues numbering from [`Rescued::next`].
 pub fn adopt(making: &Making<'_>, options: Options) -> Result<(SledJournal, Rescued), OpenError> {
     let files = making.replaces();
     if files.are_put_aside()? {
@@ -28,6 +28,8 @@ pub fn adopt(making: &Making<'_>, options: Options) -> Result<(SledJournal, Resc
         head: copied.head,
         used: known_used(files)?.max(copied.head),
         broken: copied.broken.clone(),
+        holes: copied.holes.clone(),
+        unreadable: copied.unreadable,
     };
     let commits = logged(files, &copied, &mut rescued);
     if rescued.head == 0 {
@@ -43,7 +45,7 @@ pub fn adopt(making: &Making<'_>, options: Options) -> Result<(SledJournal, Resc
     Ok((store, rescued))
 }
 
-/// The commits of the log that go on behind what was `copied`.
+/// Returns the commits of the log that continue the records in `copied`.
 fn logged(files: &Files, copied: &Copied, rescued: &mut Rescued) -> Vec<Left> {
     let log = match fs::read(files.wal()) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Bytes::new(),
@@ -71,10 +73,11 @@ fn logged(files: &Files, copied: &Copied, rescued: &mut Rescued) -> Vec<Left> {
     left
 }
 
-/// Snapshots of what was saved go on under the new identity; those that know more than the journal do not.
+/// Copies the snapshots under the new identity, except those that are newer than the saved records or end before
+/// them.
 fn keep_snapshots(making: &Making<'_>, rescued: &Rescued) -> io::Result<()> {
     let dir = making.files().snapshots();
-    // One without any takes the place of the other as well.
+    // Create the directory even without snapshots, so that it replaces the old one.
     durable::private_dir(&dir)?;
     let snapshots = Snapshots::new(&dir, rescued.epoch);
     for (_, path) in snapshot::list(&making.replaces().snapshots())?.iter().rev() {

@@ -8,10 +8,10 @@
 //! | 4 | 4 | length | bytes of the body |
 //! | 8 | 8 | epoch | the journal's identity |
 //! | 16 | 8 | first | number of the first entry |
-//! | 24 | 4 | count | entries |
+//! | 24 | 4 | count | number of entries |
 //! | 28 | 4 | chain | CRC-32C over all entries before these, as in [`crate::journal::block`] |
 //! | 32 | 4 | crc | CRC-32C over bytes 0..32 and the chain after the body |
-//! | 36 | | body | entries as they lie in a block: kind (u8), length (u32), payload |
+//! | 36 | | body | entries in the form of a block: kind (u8), length (u32), payload |
 
 use bytes::{BufMut, Bytes};
 use hub_protocol::{Epoch, Seq};
@@ -22,20 +22,20 @@ use crate::journal::{Entry, block};
 pub(super) const MAGIC: [u8; 4] = [0xFF, 0xFE, 0xFD, 0xFC];
 const HEADER: usize = 36;
 
-/// A commit that was read, and whose checksum is right.
+/// A decoded commit with a correct checksum.
 #[derive(Debug, Clone)]
 pub(super) struct Frame {
-    /// The journal it belongs to.
+    /// The identity of the journal that wrote it.
     pub(super) epoch: Epoch,
-    /// The chain before it.
+    /// The chain before its entries.
     pub(super) chain: u32,
-    /// The chain after it.
+    /// The chain after its entries.
     pub(super) chain_after: u32,
-    /// Its entries, at least one.
+    /// The entries, at least one.
     pub(super) entries: Vec<Entry>,
 }
 
-/// `entries`, of which there is at least one, as a frame, and the chain after them.
+/// Encodes `entries`, at least one, as a frame. Returns it with the chain after the entries.
 pub(super) fn encode(epoch: Epoch, chain: u32, entries: &[Entry]) -> (Vec<u8>, u32) {
     let length = entries.iter().map(block::stored_len).sum::<usize>();
     let count = u32::try_from(entries.len()).expect("a commit has fewer than 2^32 entries");
@@ -56,12 +56,12 @@ pub(super) fn encode(epoch: Epoch, chain: u32, entries: &[Entry]) -> (Vec<u8>, u
     (frame, chain_after)
 }
 
-/// The body is checked by way of the chain: one pass over it gives both.
+/// Returns the frame's checksum. It covers the body through the chain, so one pass over the body computes both.
 fn checksum(frame: &[u8], chain_after: u32) -> u32 {
     crc32c::crc32c_append(crc32c::crc32c(&frame[..32]), &chain_after.to_le_bytes())
 }
 
-/// The frame at the beginning of `bytes`, and its length there; `None` where there is none, or not all of it.
+/// Decodes the frame at the start of `bytes` and returns its length too; `None` unless a whole, valid frame is there.
 fn decode(bytes: &Bytes) -> Option<(Frame, usize)> {
     let header = bytes.first_chunk::<HEADER>()?;
     let u32_at = |at: usize| u32::from_le_bytes([0, 1, 2, 3].map(|byte| header[at + byte]));
@@ -84,7 +84,7 @@ fn decode(bytes: &Bytes) -> Option<(Frame, usize)> {
     (!frame.entries.is_empty()).then_some((frame, end))
 }
 
-/// All frames in `bytes`, each with the offset where it ends; what is between them is passed over.
+/// Returns all valid frames in `bytes`, each with the offset of its end; skips other bytes.
 pub(super) fn find_all(bytes: &Bytes) -> Vec<(Frame, usize)> {
     let (mut found, mut at) = (Vec::new(), 0);
     while let Some(skipped) = memmem::find(&bytes[at..], &MAGIC) {
@@ -101,17 +101,17 @@ pub(super) fn find_all(bytes: &Bytes) -> Vec<(Frame, usize)> {
 }
 
 impl Frame {
-    /// The number of its first entry.
+    /// Returns the number of the first entry.
     pub(super) fn first(&self) -> Seq {
         self.entries[0].seq
     }
 
-    /// Whether it goes on behind the entry `head`, after which the chain is `chain`.
+    /// Whether the frame continues a journal that ends with entry `head` and the chain `chain`.
     pub(super) fn follows(&self, (head, chain): (Seq, u32)) -> bool {
         (self.first(), self.chain) == (head + 1, chain)
     }
 
-    /// The number of its last entry.
+    /// Returns the number of the last entry.
     pub(super) fn last(&self) -> Seq {
         self.entries[self.entries.len() - 1].seq
     }
@@ -136,7 +136,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_was_encoded_is_found_between_anything(
+        fn an_encoded_frame_is_found_between_arbitrary_bytes(
             before in vec(any::<u8>(), 0..80), first in 1..u64::MAX / 2, chain: u32,
             payloads in vec(vec(0..0xF0_u8, 0..300), 1..9), after in vec(any::<u8>(), 0..80),
         ) {
@@ -152,7 +152,7 @@ mod tests {
         }
 
         #[test]
-        fn a_changed_bit_is_never_read(
+        fn a_frame_with_a_flipped_bit_is_never_decoded(
             payloads in vec(vec(any::<u8>(), 0..40), 1..5), at: prop::sample::Index, bit in 0..8_u8,
         ) {
             let (mut frame, _) = encode(Epoch(9), 1, &entries(5, payloads));
@@ -162,7 +162,7 @@ mod tests {
         }
 
         #[test]
-        fn a_frame_cut_anywhere_is_never_read(
+        fn a_frame_cut_anywhere_is_never_decoded(
             payloads in vec(vec(any::<u8>(), 0..40), 1..5), at: prop::sample::Index,
         ) {
             let (mut frame, _) = encode(Epoch(9), 1, &entries(5, payloads));

@@ -1,4 +1,4 @@
-//! The thread that brings commits from the write-ahead log into the store.
+//! The thread that moves commits from the write-ahead log into the store.
 
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -9,7 +9,7 @@ use super::Shared;
 use super::pending::Stuck;
 use crate::journal::JournalError;
 
-/// The thread; it moves what is left and ends with this.
+/// A handle to the thread. [`Mover::end`] lets it move the remaining commits and waits for it.
 #[derive(Debug)]
 pub(super) struct Mover {
     shared: Arc<Shared>,
@@ -28,7 +28,7 @@ impl Mover {
         })
     }
 
-    /// Waits until all that can be moved is.
+    /// Lets the thread move the remaining commits, and waits until it has finished.
     pub(super) fn end(&self) {
         self.shared.pending.end();
         let thread = self
@@ -44,7 +44,7 @@ impl Mover {
 
 fn run(shared: &Shared) {
     while let Some(batch) = shared.pending.next() {
-        // Whoever waits for room would wait for ever for a thread that panicked.
+        // Without this, a writer that waits for room in the log would wait forever after a panic.
         let stored = catch_unwind(AssertUnwindSafe(|| shared.store.store(&batch.entries)));
         let stuck = match stored {
             Ok(Ok(())) => {

@@ -10,18 +10,18 @@ use hub_protocol::Seq;
 use super::wal::Half;
 use crate::journal::{Entry, JournalError, block};
 
-/// Bytes of entries that are worth a flush of the store; just below what it flushes at once.
+/// Bytes of entries that justify a flush of the store; just below the amount that the store flushes at once.
 const WORTH: usize = 28 * 1024;
-/// What is worth less waits no longer than this, so that the epoch file is never far behind.
+/// The longest time that fewer bytes wait for a flush; it also bounds how old the epoch file gets.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// The queue between the writer and the mover; readers look into it.
+/// The queue between the writer and the mover. Readers read from it too.
 #[derive(Debug, Default)]
 pub(super) struct Pending {
     state: Mutex<State>,
-    /// There is something to move, or it is time to end.
+    /// Notified when there are commits to move, or when the mover shall end.
     work: Condvar,
-    /// Something was moved, or cannot be.
+    /// Notified when commits were moved, or cannot be moved.
     moved: Condvar,
 }
 
@@ -29,11 +29,11 @@ pub(super) struct Pending {
 struct State {
     commits: VecDeque<Commit>,
     bytes: usize,
-    /// How many commits lie in each half of the log.
+    /// The number of queued commits in each half of the log.
     in_half: [usize; 2],
-    /// The writer waits for room.
+    /// Whether the writer waits for room in the log.
     urgent: bool,
-    /// Why nothing is moved now.
+    /// Why the last move failed; `None` after a successful one.
     stuck: Option<Stuck>,
     ending: bool,
 }
@@ -45,19 +45,19 @@ struct Commit {
     bytes: usize,
 }
 
-/// Some of the oldest commits as one.
+/// Some of the oldest commits, merged into one.
 #[derive(Debug)]
 pub(super) struct Batch {
     pub(super) commits: usize,
     pub(super) entries: Vec<Entry>,
 }
 
-/// Why nothing can be moved.
+/// Why commits cannot be moved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stuck {
-    /// The disk is full: it is tried again.
+    /// The disk is full; the mover retries.
     Full,
-    /// The store failed, for good.
+    /// The store failed; the mover ends.
     Failed,
 }
 
@@ -66,7 +66,7 @@ impl Pending {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes in a commit that is durable in `half` of the log.
+    /// Queues a commit that is durable in `half` of the log.
     pub(super) fn push(&self, half: Half, entries: Vec<Entry>) {
         let bytes = entries.iter().map(block::stored_len).sum();
         let mut state = self.state();
@@ -79,19 +79,20 @@ impl Pending {
             bytes,
         };
         state.commits.push_back(commit);
-        // Woken for the first and for the one that makes it worth it, not for each.
+        // Wake the mover for the first commit and for the one that reaches `WORTH`, not for every one.
         let worth = before < WORTH && state.bytes >= WORTH;
         if state.commits.len() == 1 || worth {
             self.work.notify_one();
         }
     }
 
-    /// Bytes of entries.
+    /// Returns the size of the queued entries in bytes.
     pub(super) fn bytes(&self) -> u64 {
         self.state().bytes as u64
     }
 
-    /// Entries from `from` on, up to about `max_bytes` of payload but at least one; `None` where the store has `from`.
+    /// Returns entries from `from` on, up to about `max_bytes` of payload but at least one; `None` if the store
+    /// contains `from`.
     pub(super) fn read(&self, from: Seq, max_bytes: usize) -> Option<Vec<Entry>> {
         let state = self.state();
         let begins = |commit: &Commit| commit.entries.first().map_or(0, |entry| entry.seq);
@@ -116,21 +117,28 @@ impl Pending {
         Some(found)
     }
 
-    /// Waits until nothing that must be kept lies in `half` of the log.
+    /// Waits until the store durably contains every commit in `half` of the log. Fails if the store failed or stays
+    /// full.
     pub(super) fn wait_for_half(&self, half: Half) -> Result<(), JournalError> {
         self.wait_until(|state| state.in_half[half] == 0)
     }
 
-    /// Waits until the store has everything.
+    /// Waits until the store durably contains every commit. Fails if the store failed or stays full.
     pub(super) fn wait_for_all(&self) -> Result<(), JournalError> {
         self.wait_until(|state| state.commits.is_empty())
     }
 
     fn wait_until(&self, done: impl Fn(&State) -> bool) -> Result<(), JournalError> {
         let mut state = self.state();
+        let mut again = true;
         let waited = loop {
             match state.stuck {
                 _ if done(&state) => break Ok(()),
+                // The disk may have room since: a first failure releases the reserve. So retry once.
+                Some(Stuck::Full) if again => {
+                    state.stuck = None;
+                    again = false;
+                }
                 Some(Stuck::Full) => break Err(JournalError::Full),
                 Some(Stuck::Failed) => {
                     break Err(io::Error::other("the store of the journal failed").into());
@@ -148,13 +156,13 @@ impl Pending {
         waited
     }
 
-    /// Lets [`Self::next`] give what is left, and then nothing more.
+    /// Makes [`Self::next`] return the remaining commits, and then `None`.
     pub(super) fn end(&self) {
         self.state().ending = true;
         self.work.notify_one();
     }
 
-    /// The next commits to move, when they are worth it or have waited; `None` at the end.
+    /// Blocks until commits are worth a flush, or have waited long enough, and returns them; `None` at the end.
     pub(super) fn next(&self) -> Option<Batch> {
         let mut state = self.state();
         let mut patient = true;
@@ -179,7 +187,7 @@ impl Pending {
         }
     }
 
-    /// The store holds the first `commits`, durably.
+    /// Removes the first `commits` from the queue, because the store contains them durably.
     pub(super) fn forget(&self, commits: usize) {
         let mut state = self.state();
         for _ in 0..commits {
@@ -192,7 +200,7 @@ impl Pending {
         self.moved.notify_one();
     }
 
-    /// Says that nothing can be moved, and waits before it is tried again; whether it may be.
+    /// Records why commits cannot be moved, and waits before a retry. Returns whether the mover shall retry.
     pub(super) fn stuck(&self, why: Stuck) -> bool {
         let mut state = self.state();
         state.stuck = Some(why);
@@ -202,7 +210,7 @@ impl Pending {
         }
         let waited = self
             .work
-            .wait_timeout_while(state, PATIENCE, |state| !state.ending);
+            .wait_timeout_while(state, PATIENCE, |state| !state.ending && !state.urgent);
         let (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
         !state.ending
     }

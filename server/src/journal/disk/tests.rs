@@ -12,7 +12,7 @@ use crate::journal::epoch::EpochFile;
 use crate::journal::sled::{Lock, Making, Rescued};
 use crate::record::kinds;
 
-/// A log that a few records fill.
+/// The size of a log that a few records fill.
 const SMALL: u64 = 16 * 1024;
 
 fn options() -> Options {
@@ -53,7 +53,7 @@ fn all(journal: &DiskJournal) -> Vec<Entry> {
     found
 }
 
-/// What a kill would leave: the files as they are now, elsewhere.
+/// Copies the files as they are now to a new directory: the state that a kill would leave.
 fn killed(dir: &TempDir) -> TempDir {
     let left = tempfile::tempdir().unwrap();
     fs::create_dir(left.path().join("journal")).unwrap();
@@ -63,7 +63,7 @@ fn killed(dir: &TempDir) -> TempDir {
     left
 }
 
-/// As a journal whose store gets nothing: it opens with `entries` in the log only.
+/// Returns a state directory whose commits are in the log only, as if nothing was moved to the store.
 fn with_log(commits: &[Vec<Entry>]) -> TempDir {
     let dir = tempfile::tempdir().unwrap();
     let journal = open(&dir);
@@ -113,11 +113,11 @@ proptest! {
     }
 
     #[test]
-    fn what_was_appended_is_there_after_a_kill(commits in sizes()) {
+    fn appended_records_survive_a_kill(commits in sizes()) {
         let dir = tempfile::tempdir().unwrap();
         let journal = open(&dir);
         let stored: Vec<_> = commits.iter().flat_map(|sizes| append(&journal, sizes)).collect();
-        // The mover rests: what it has not moved waits for more, or for a second.
+        // The mover is idle now: the next commits wait in the log until there are more, or for a second.
         journal.shared.pending.wait_for_all().unwrap();
         let more = append(&journal, &[100, 30, 700]);
         let left = killed(&dir);
@@ -128,7 +128,7 @@ proptest! {
 }
 
 #[test]
-fn what_only_the_log_holds_is_taken_in_and_brought_to_the_store() {
+fn commits_in_the_log_are_read_at_open_and_moved_to_the_store() {
     let commits = [
         entries(1, &[10, 20]),
         entries(3, &[500]),
@@ -143,7 +143,7 @@ fn what_only_the_log_holds_is_taken_in_and_brought_to_the_store() {
 }
 
 #[test]
-fn a_commit_cut_short_was_never_answered_and_is_not_there() {
+fn a_torn_last_commit_in_the_log_is_dropped() {
     let whole = entries(1, &[10, 20]);
     let dir = with_log(&[whole.clone(), entries(3, &[500, 500])]);
     let mut log = fs::read(dir.path().join("wal")).unwrap();
@@ -151,14 +151,14 @@ fn a_commit_cut_short_was_never_answered_and_is_not_there() {
     fs::write(dir.path().join("wal"), log).unwrap();
     let journal = open(&dir);
     assert_eq!(all(&journal), whole);
-    // Its place is taken by the next one.
+    // The next commit takes its number and its place in the log.
     append(&journal, &[7]);
     drop(journal);
     assert_eq!(open(&dir).head(), 3);
 }
 
 #[test]
-fn a_break_before_something_sound_is_refused() {
+fn a_broken_commit_before_a_valid_one_refuses_the_log() {
     let dir = with_log(&[entries(1, &[10]), entries(2, &[500]), entries(3, &[10])]);
     let mut log = fs::read(dir.path().join("wal")).unwrap();
     log[300] ^= 1;
@@ -175,15 +175,17 @@ fn a_log_that_does_not_chain_to_the_store_is_refused() {
     drop(journal);
     let other = with_log(&[entries(1, &[99]), entries(2, &[10])]);
     let mut log = fs::read(other.path().join("wal")).unwrap();
-    let epoch = fs::read(dir.path().join("wal")).unwrap()[8..16].to_vec();
-    // The first frame's record is in the store already; the second is not of this journal.
+    let own = fs::read(dir.path().join("wal")).unwrap();
+    // The store contains the first frame's record already; the second frame belongs to another journal.
     let second = 36 + 5 + 99;
     for at in [0, second] {
-        log[at + 8..at + 16].copy_from_slice(&epoch);
+        log[at + 8..at + 16].copy_from_slice(&own[8..16]);
     }
     fs::write(dir.path().join("wal"), &log).unwrap();
-    // Its checksum covers the identity.
-    assert_eq!(open(&dir).head(), 1);
+    // The frame's checksum covers the identity, so no frame in the file is valid.
+    let error = DiskJournal::open(dir.path(), options()).unwrap_err();
+    assert!(matches!(error, OpenError::OldLog { logged: 1 }), "{error}");
+    fs::write(dir.path().join("wal"), &own).unwrap();
     let (frame, _) = frame::encode(open(&dir).epoch(), 77, &entries(2, &[10]));
     log[..frame.len()].copy_from_slice(&frame);
     fs::write(dir.path().join("wal"), &log).unwrap();
@@ -206,7 +208,7 @@ fn a_missing_log_is_refused_until_the_journal_is_adopted() {
 }
 
 #[test]
-fn what_only_the_log_holds_is_adopted() {
+fn adopt_saves_commits_that_only_the_log_contains() {
     let commits = [entries(1, &[10, 20]), entries(3, &[500])];
     let dir = with_log(&commits);
     fs::remove_file(dir.path().join("epoch")).unwrap();
@@ -217,7 +219,7 @@ fn what_only_the_log_holds_is_adopted() {
 }
 
 #[test]
-fn what_lies_behind_a_break_in_the_log_is_not_adopted_and_its_numbers_are_not_given_again() {
+fn adopt_ends_at_a_broken_commit_and_never_reuses_later_numbers() {
     let dir = with_log(&[entries(1, &[10]), entries(2, &[500]), entries(3, &[10])]);
     let mut log = fs::read(dir.path().join("wal")).unwrap();
     log[300] ^= 1;
@@ -239,7 +241,7 @@ fn a_commit_larger_than_the_log_goes_to_the_store() {
 }
 
 #[test]
-fn a_little_is_in_the_store_after_a_while() {
+fn a_small_commit_is_moved_to_the_store_after_a_while() {
     let dir = tempfile::tempdir().unwrap();
     let journal = open(&dir);
     append(&journal, &[10]);
@@ -252,11 +254,11 @@ fn a_little_is_in_the_store_after_a_while() {
 }
 
 #[test]
-fn a_mover_that_panics_keeps_nobody_waiting() {
+fn a_panicking_mover_fails_the_writer_that_waits_for_it() {
     let dir = tempfile::tempdir().unwrap();
     let journal = open(&dir);
     let shared = Arc::clone(&journal.shared);
-    // No commit of this number can come next.
+    // This number cannot follow an empty store, so the mover panics.
     shared.pending.push(0, entries(7, &[10]));
     let (waited, answer) = mpsc::channel();
     thread::spawn(move || waited.send(shared.pending.wait_for_half(0)));
@@ -268,7 +270,7 @@ fn a_mover_that_panics_keeps_nobody_waiting() {
 }
 
 #[test]
-fn a_snapshot_of_more_than_the_journal_holds_is_proof_of_a_loss() {
+fn a_snapshot_newer_than_the_journal_proves_lost_records() {
     for lost in [false, true] {
         let dir = with_log(&[entries(1, &[10]), entries(2, &[500])]);
         let own = EpochFile::read(&dir.path().join("epoch")).unwrap();
@@ -293,7 +295,7 @@ fn a_snapshot_of_more_than_the_journal_holds_is_proof_of_a_loss() {
 }
 
 #[test]
-fn a_closed_journal_takes_nothing() {
+fn a_closed_journal_refuses_appends() {
     let dir = tempfile::tempdir().unwrap();
     let journal = open(&dir);
     journal.close().unwrap();
@@ -302,7 +304,7 @@ fn a_closed_journal_takes_nothing() {
 }
 
 #[test]
-fn what_is_trimmed_is_gone_and_the_rest_is_there() {
+fn trim_drops_old_records_and_keeps_the_rest() {
     let dir = tempfile::tempdir().unwrap();
     let journal = open(&dir);
     let stored: Vec<_> = (0..40).flat_map(|_| append(&journal, &[3000])).collect();
@@ -310,4 +312,21 @@ fn what_is_trimmed_is_gone_and_the_rest_is_there() {
     assert!((2..=30).contains(&journal.earliest()));
     let skipped = usize::try_from(journal.earliest() - 1).unwrap();
     assert_eq!(all(&journal), &stored[skipped..]);
+}
+
+#[test]
+fn an_emptied_or_older_log_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    append(&open(&dir), &[10, 20]);
+    let wal = dir.path().join("wal");
+    let older = fs::read(&wal).unwrap();
+    append(&open(&dir), &[30; 9]);
+    let newest = fs::read(&wal).unwrap();
+    for log in [vec![0; older.len()], older] {
+        fs::write(&wal, log).unwrap();
+        let error = DiskJournal::open(dir.path(), options()).unwrap_err();
+        assert!(matches!(error, OpenError::OldLog { logged: 11 }), "{error}");
+    }
+    fs::write(&wal, newest).unwrap();
+    assert_eq!(all(&open(&dir)).len(), 11);
 }

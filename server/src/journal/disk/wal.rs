@@ -1,7 +1,7 @@
-//! The write-ahead log: a file whose room is there from the beginning, in two halves that are filled in turn.
+//! The write-ahead log: a preallocated file with two halves that are filled in turn.
 //!
-//! A half is written from its start, one [`frame`](super::frame) after another, and begun anew only when the store holds
-//! all of it durably. What an earlier turn left behind the last frame is therefore always older than the store's head.
+//! A half is filled from its start, one [`frame`](super::frame) after another. It is reused only when the store
+//! durably contains all of its commits. Therefore any older frame behind the last one is below the store's head.
 
 use std::fs::{self, File};
 use std::io;
@@ -14,20 +14,20 @@ use super::frame::{self, Frame};
 use crate::journal::sled::{Files, OpenError, io_error, put_aside};
 use crate::journal::{JournalError, durable};
 
-/// What is wrong with a log that holds newer commits, but not the next one.
+/// The error text for a log with commits above the store's head that do not continue it.
 pub(super) const GAP: &str = "the file 'wal' does not go on where the journal ends";
 
-/// One of the two halves.
+/// The index of a half of the log: 0 or 1.
 pub(super) type Half = usize;
 
-/// A place in the log.
+/// A position in the log: a half, and the byte offset in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Place {
     pub(super) half: Half,
     offset: u64,
 }
 
-/// The open file.
+/// The open log file.
 #[derive(Debug)]
 pub(super) struct Wal {
     file: File,
@@ -36,7 +36,7 @@ pub(super) struct Wal {
     sync: bool,
 }
 
-/// A commit that only the log holds, and the half in which it lies.
+/// A commit that only the log contains, with the half that contains it and the offset of its end there.
 #[derive(Debug)]
 pub(super) struct Left {
     pub(super) half: Half,
@@ -44,14 +44,14 @@ pub(super) struct Left {
     end: u64,
 }
 
-/// Makes an empty log of `bytes`, durably. One that is there is put away.
+/// Durably creates an empty log of `bytes` bytes. An existing log is renamed, not overwritten.
 pub(super) fn create(files: &Files, bytes: u64) -> io::Result<()> {
     put_away(files)?;
     let bytes = usize::try_from(bytes).map_err(io::Error::other)?;
     durable::replace(&files.wal(), &[&vec![0; bytes]])
 }
 
-/// Renames the log that is there, if there is one: it belongs to another journal.
+/// Renames an existing log, because it belongs to another journal.
 fn put_away(files: &Files) -> io::Result<()> {
     match put_aside(&files.wal()) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
@@ -59,7 +59,7 @@ fn put_away(files: &Files) -> io::Result<()> {
     }
 }
 
-/// The commits above `head` that the log's `bytes` hold, by number.
+/// Returns the commits in the log's `bytes` whose last entry is above `head`, ordered by number.
 pub(super) fn above(head: Seq, bytes: &Bytes) -> Vec<Left> {
     let middle = bytes.len() / 2;
     let halves = [bytes.slice(..middle), bytes.slice(middle..)];
@@ -77,11 +77,13 @@ pub(super) fn above(head: Seq, bytes: &Bytes) -> Vec<Left> {
     left
 }
 
-/// Reads what the log holds behind the store's `end`, its last entry and the chain there, and opens it to go on.
+/// Opens the log for writing and returns the commits that the store does not contain. `end` is the store's last entry
+/// and the chain there. Fails if the log contains neither the record `logged` nor a later one.
 pub(super) fn open(
     files: &Files,
     epoch: Epoch,
     end: (Seq, u32),
+    logged: Seq,
     wanted: u64,
     sync: bool,
 ) -> Result<(Wal, Vec<Left>), OpenError> {
@@ -94,11 +96,15 @@ pub(super) fn open(
         let at = end.0 + 1;
         return Err(OpenError::Broken { at, reason });
     }
-    let mut left = above(end.0, &bytes);
+    let mut left = above(end.0.min(logged.saturating_sub(1)), &bytes);
     left.retain(|left| left.frame.epoch == epoch);
+    if left.iter().all(|left| left.frame.last() < logged) && logged > 0 {
+        return Err(OpenError::OldLog { logged });
+    }
+    left.retain(|left| left.frame.last() > end.0);
     check(&left, end)?;
     if !left.is_empty() {
-        // After a failed sync the page cache may show what is not on the disk: it is written again, elsewhere.
+        // After a failed sync, the page cache may differ from the disk. So the log is written again, to a new file.
         durable::replace(&files.wal(), &[&bytes])?;
     }
     let next = left
@@ -116,7 +122,7 @@ pub(super) fn open(
     Ok((wal, left))
 }
 
-/// Whether `left` goes on where the store ends.
+/// Checks that `left` continues the store without a gap.
 fn check(left: &[Left], mut end: (Seq, u32)) -> Result<(), OpenError> {
     for Left { frame, .. } in left {
         if !frame.follows(end) {
@@ -129,7 +135,8 @@ fn check(left: &[Left], mut end: (Seq, u32)) -> Result<(), OpenError> {
 }
 
 impl Wal {
-    /// Where a frame of `length` bytes goes, and whether a half begins there anew; `None` when no half holds as much.
+    /// Returns the position for a frame of `length` bytes, and whether it starts a half again; `None` if the frame is
+    /// larger than a half.
     pub(super) fn place(&self, length: usize) -> Option<(Place, bool)> {
         let length = length as u64;
         if length > self.half_bytes {
@@ -142,21 +149,22 @@ impl Wal {
         Some((Place { half, offset: 0 }, true))
     }
 
-    /// Writes `frame` to its place, durably. Where the disk is full nothing is left of it; after any other error it may
-    /// be there.
+    /// Writes `frame` durably at `place`. After [`JournalError::Full`] no part of the frame is left; after any other
+    /// error the frame may be on the disk.
     pub(super) fn write(&mut self, place: Place, frame: &[u8]) -> Result<(), JournalError> {
         let offset = place.half as u64 * self.half_bytes + place.offset;
         if let Err(error) = self.file.write_all_at(frame, offset) {
             let error = io_error(error);
             if matches!(error, JournalError::Full) {
-                // The place may hold the same end from an earlier turn: with it the beginning would be the frame.
+                // An earlier frame may have left the same end here. Clear the magic, so that both parts never form a
+                // frame.
                 self.file.write_all_at(&[0; frame::MAGIC.len()], offset)?;
                 self.file.sync_data()?;
             }
             return Err(error);
         }
         if self.sync {
-            // Never a full disk: the frame is in the page cache, and may be on the disk.
+            // A failed sync is never reported as a full disk: the frame is in the page cache and may be on the disk.
             self.file.sync_data()?;
         }
         self.next = Place {

@@ -1,17 +1,17 @@
-//! What tests take away, one at a time.
+//! Protections of the journal that tests switch off, one at a time.
 
-/// What protects the journal. All on, but in tests that show what each is for.
+/// The protections against sled's faults. All are on, except in tests that show what each one prevents.
 #[doc(hidden)]
 #[derive(Debug, Clone, Copy)]
-#[allow(clippy::struct_excessive_bools)] // each is a switch of its own
+#[allow(clippy::struct_excessive_bools)] // each one is an independent switch
 pub struct Fences {
     /// `fdatasync` after sled's flush.
     pub fdatasync: bool,
     /// Syncs within large commits and removals.
     pub paced: bool,
-    /// Each block must chain to the one before.
+    /// Check that each block chains to the one before.
     pub chain: bool,
-    /// The journal must contain what the epoch file says.
+    /// Check that the journal contains the records that the epoch file names.
     pub epoch: bool,
     /// `fdatasync` of the write-ahead log.
     pub log_sync: bool,

@@ -1,10 +1,10 @@
-//! Where the journal's files lie in the state directory.
+//! The paths of the journal's files in the state directory.
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The paths under a state directory.
+/// The paths of a journal's files in its state directory.
 #[derive(Debug, Clone)]
 pub struct Files {
     /// The state directory.
@@ -12,7 +12,7 @@ pub struct Files {
 }
 
 impl Files {
-    /// Under `root`.
+    /// Returns the paths for the state directory `root`; reads nothing.
     pub fn new(root: &Path) -> Self {
         Self {
             root: root.to_owned(),
@@ -24,72 +24,76 @@ impl Files {
         self.root.join("journal")
     }
 
-    /// sled's data file.
+    /// sled's data file, in [`Self::journal`].
     pub fn db(&self) -> PathBuf {
         self.journal().join("db")
     }
 
-    /// sled's settings.
+    /// sled's settings file, in [`Self::journal`].
     pub fn settings(&self) -> PathBuf {
         self.journal().join("conf")
     }
 
-    /// Commits on their way to sled.
+    /// The write-ahead log: commits that are not in sled yet.
     pub fn wal(&self) -> PathBuf {
         self.root.join("wal")
     }
 
-    /// What the journal must contain.
+    /// The epoch file, see [`crate::journal::epoch`].
     pub fn epoch(&self) -> PathBuf {
         self.root.join("epoch")
     }
 
-    /// Space kept for a full disk.
+    /// The reserve: a file whose space is released when the disk is full.
     pub fn reserve(&self) -> PathBuf {
         self.root.join("reserve")
     }
 
-    /// Locked by the one process that uses the journal.
+    /// The lock file, held by the process that uses the journal.
     pub fn lock(&self) -> PathBuf {
         self.root.join("journal.lock")
     }
 
-    /// There after a failed write: what the page cache shows may not be on the disk.
+    /// A file that exists after a failed write or a lost record: the next start copies the journal.
     pub fn suspect(&self) -> PathBuf {
         self.root.join("suspect")
     }
 
-    /// A journal that is being made, see [`super::Making`].
+    /// The directory of a journal under construction, see [`super::Making`].
     pub fn making(&self) -> PathBuf {
         self.root.join("journal.making")
     }
 
-    /// A journal that was made, on its way into place.
+    /// The directory of a complete new journal whose files are not all in place yet.
     pub fn made(&self) -> PathBuf {
         self.root.join("journal.made")
     }
 
-    /// Whether nothing of a journal is there.
+    /// Whether the state directory contains no journal.
     pub fn are_missing(&self) -> bool {
         let parts = [self.journal(), self.epoch(), self.made()];
         !parts.iter().any(|path| path.exists())
     }
 
-    /// Whether all that is there of a journal is one that was put aside.
+    /// Whether the state directory contains no journal but one that was put aside.
     pub(in crate::journal) fn are_put_aside(&self) -> io::Result<bool> {
-        if self.epoch().exists() || self.db().exists() {
-            return Ok(false);
-        }
-        for entry in fs::read_dir(&self.root)? {
-            let name = entry?.file_name();
-            if name.as_encoded_bytes().starts_with(b"journal.replaced") {
-                return Ok(true);
-            }
-        }
-        Ok(false)
+        Ok(!self.epoch().exists() && !self.db().exists() && !self.put_aside()?.is_empty())
     }
 
-    /// The fold's snapshots.
+    /// Returns the paths of journals that another one replaced.
+    pub fn put_aside(&self) -> io::Result<Vec<PathBuf>> {
+        let mut found = Vec::new();
+        for entry in fs::read_dir(&self.root)? {
+            let entry = entry?;
+            let name = entry.file_name();
+            if name.as_encoded_bytes().starts_with(b"journal.replaced") {
+                found.push(entry.path());
+            }
+        }
+        Ok(found)
+    }
+
+    /// The directory of the fold's snapshots.
     pub fn snapshots(&self) -> PathBuf {
         self.root.join("snapshots")
     }

@@ -1,4 +1,4 @@
-//! The journal's background: the epoch file every second, and the slow verification of everything.
+//! The journal's background thread: it updates the epoch file every second and slowly verifies all blocks.
 
 use std::io;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -11,13 +11,14 @@ use super::Shared;
 use crate::journal::{Health, JournalError};
 
 const EVERY: Duration = Duration::from_secs(1);
-/// All of it is verified within half an hour, and never fewer blocks at once than this.
+/// The number of rounds in which the whole journal is verified: half an hour. A round verifies at least `FEWEST`
+/// blocks.
 const ROUNDS: u64 = 1800;
 const FEWEST: u64 = 64;
-/// An estimate, for the pace.
+/// An estimate, to compute how many blocks a round verifies.
 const RECORDS_PER_BLOCK: u64 = 8;
 
-/// The thread; it ends with this.
+/// A handle to the thread; dropping it ends the thread.
 #[derive(Debug)]
 pub(super) struct Keeper {
     stop: Arc<(Mutex<bool>, Condvar)>,
@@ -59,11 +60,13 @@ fn is_stopped((stopped, signal): &(Mutex<bool>, Condvar)) -> bool {
     *waited.unwrap_or_else(PoisonError::into_inner).0
 }
 
-/// One second's work; gives where the verification goes on.
+/// Does the work of one second. Returns the record at which the next round continues.
 fn round(shared: &Shared, at: Seq) -> Seq {
     if let Err(error) = shared.mark() {
         shared.fail(&error);
     }
+    // Check the free space here, because another program may fill the disk while no publish checks it.
+    shared.space.has_room(0, shared.kept());
     shared.health();
     let (earliest, head) = (shared.earliest(), shared.head());
     let at = if at < earliest || at > head {

@@ -1,8 +1,8 @@
-//! A journal in the making: it takes the place of the one that is there as a whole, or not at all.
+//! A new journal that replaces the existing one completely or not at all.
 //!
-//! It is made in `journal.making`, a state directory of its own. Renamed to `journal.made` it counts: what it holds then
-//! takes its place file by file, and what was there is put aside under a free name. Whoever takes the state directory
-//! next finishes that first, so it may be cut short anywhere. What is not renamed yet is nothing, and is removed.
+//! It is made in `journal.making`, a state directory of its own. The rename to `journal.made` makes it valid. Then
+//! its files move to their places one by one, and the replaced ones are renamed to free names. The next process that
+//! locks the state directory finishes an interrupted move. It removes a `journal.making` that was not renamed.
 
 use std::fs::{self, File};
 use std::io;
@@ -11,10 +11,10 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, flock};
 
-use super::{Files, OpenError};
+use super::{Files, OpenError, untouched};
 use crate::journal::durable;
 
-/// The state directory, taken for this process. What a process before it left half in place is in place.
+/// The locked state directory. [`Lock::take`] has finished any interrupted replacement.
 #[derive(Debug)]
 pub struct Lock {
     files: Files,
@@ -22,7 +22,8 @@ pub struct Lock {
 }
 
 impl Lock {
-    /// Takes `dir`, which is made where it is missing.
+    /// Locks `dir`, and creates it if it is missing. Fails with [`OpenError::Locked`] if another process holds the
+    /// lock.
     pub fn take(dir: &Path) -> Result<Self, OpenError> {
         let files = Files::new(dir);
         durable::private_dir(dir)?;
@@ -41,18 +42,18 @@ impl Lock {
         Ok(Self { files, file })
     }
 
-    /// What lies in the directory.
+    /// Returns the paths of the files in the directory.
     pub fn files(&self) -> &Files {
         &self.files
     }
 
-    /// The file that is locked as long as it is open.
+    /// Returns the locked file; closing it releases the lock.
     pub(super) fn into_file(self) -> File {
         self.file
     }
 }
 
-/// A journal that is being made; without [`Making::put_in_place`] nothing of it stays.
+/// A journal under construction. Dropping it before [`Making::put_in_place`] deletes it.
 #[derive(Debug)]
 pub struct Making<'a> {
     lock: &'a Lock,
@@ -60,7 +61,7 @@ pub struct Making<'a> {
 }
 
 impl<'a> Making<'a> {
-    /// Begins with an empty directory beside the journal that `lock` has.
+    /// Starts with an empty directory, in the state directory that `lock` holds.
     pub fn begin(lock: &'a Lock) -> io::Result<Self> {
         let files = Files::new(&lock.files.making());
         remove_all(&files.root)?;
@@ -68,17 +69,18 @@ impl<'a> Making<'a> {
         Ok(Self { lock, files })
     }
 
-    /// Where it is made.
+    /// Returns the paths of the new journal.
     pub fn files(&self) -> &Files {
         &self.files
     }
 
-    /// Whose place it takes.
+    /// Returns the paths of the journal to replace.
     pub fn replaces(&self) -> &Files {
         &self.lock.files
     }
 
-    /// Puts what was made in place; it is closed and durable. Gives where that lies which was there before.
+    /// Replaces the existing journal with this one, which must be closed and durable. Returns the paths of the
+    /// replaced files.
     pub fn put_in_place(self) -> io::Result<Vec<PathBuf>> {
         let files = &self.lock.files;
         durable::sync_dir(&self.files.root)?;
@@ -97,13 +99,14 @@ impl Drop for Making<'_> {
 }
 
 fn finish(files: &Files) -> io::Result<()> {
-    // Whoever made it is gone.
+    // The process that was making this journal has ended, because this one holds the lock.
     remove_all(&files.making())?;
+    untouched::finish(files)?;
     if is_there(&files.made())? {
         tracing::warn!("what was made by a run that was cut short is put in place");
         install(files)?;
     }
-    // The complete copy of a build that put it in place by two renames.
+    // Earlier builds made the copy complete here, and replaced the journal with two renames.
     let copied = files.root.join("journal.fresh");
     if !is_there(&files.journal())? && is_there(&copied)? {
         fs::rename(copied, files.journal())?;
@@ -118,7 +121,7 @@ fn install(files: &Files) -> io::Result<Vec<PathBuf>> {
         replaced.extend(moved.aside);
         durable::sync_dir(&files.root)?;
     }
-    // It was written and synced just now, by a process to which nothing failed.
+    // This process wrote and synced the new journal without an error, so the page cache can be trusted.
     remove_file(&files.suspect())?;
     remove_all(&files.made())?;
     durable::sync_dir(&files.root)?;
@@ -126,14 +129,14 @@ fn install(files: &Files) -> io::Result<Vec<PathBuf>> {
 }
 
 struct Moved {
-    /// Where it lies, if it had to make room.
+    /// The new path of the replaced file, if one was replaced.
     aside: Option<PathBuf>,
 }
 
-/// Does the first rename that is left to do, if there is one.
+/// Does the next outstanding rename; `None` if all are done.
 fn step(files: &Files) -> io::Result<Option<Moved>> {
     let made = Files::new(&files.made());
-    // Under another identity the log belongs to the journal of before.
+    // The new journal has a new epoch file, so an existing log belongs to the old journal.
     if is_there(&made.epoch())? && is_there(&files.wal())? {
         let aside = Some(put_aside(&files.wal())?);
         return Ok(Some(Moved { aside }));
@@ -158,7 +161,7 @@ fn step(files: &Files) -> io::Result<Option<Moved>> {
     Ok(None)
 }
 
-/// Renames `path` to a name that nothing has: what was put aside before stays. Gives the name.
+/// Renames `path` to an unused name, so that earlier replaced files stay. Returns the new path.
 pub(in crate::journal) fn put_aside(path: &Path) -> io::Result<PathBuf> {
     let mut aside = path.with_extension("replaced");
     let mut number = 2;
@@ -170,8 +173,8 @@ pub(in crate::journal) fn put_aside(path: &Path) -> io::Result<PathBuf> {
     Ok(aside)
 }
 
-/// Whether `path` exists, be it as a link that leads nowhere.
-fn is_there(path: &Path) -> io::Result<bool> {
+/// Whether `path` exists, even as a broken symbolic link.
+pub(super) fn is_there(path: &Path) -> io::Result<bool> {
     match fs::symlink_metadata(path) {
         Ok(_) => Ok(true),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
@@ -179,14 +182,15 @@ fn is_there(path: &Path) -> io::Result<bool> {
     }
 }
 
-fn remove_all(dir: &Path) -> io::Result<()> {
+/// Removes the directory `dir` with its content, if it exists.
+pub(super) fn remove_all(dir: &Path) -> io::Result<()> {
     if is_there(dir)? {
         fs::remove_dir_all(dir)?;
     }
     Ok(())
 }
 
-/// Removes the file at `path`, if there is one.
+/// Removes the file `path`, if it exists.
 pub(super) fn remove_file(path: &Path) -> io::Result<()> {
     if is_there(path)? {
         fs::remove_file(path)?;

@@ -1,8 +1,9 @@
-//! Opening: what must be there is there and chains, or the journal stays closed and says what to do.
+//! Opens a journal: its required records must exist and chain. Otherwise it stays closed, and the error says what to
+//! do.
 
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU64;
 use std::sync::{Mutex, RwLock};
 
@@ -10,60 +11,64 @@ use hub_protocol::{Epoch, Seq};
 
 use super::making::{Lock, remove_file};
 use super::store::{self, REMOVALS_PER_SYNC, Store};
+use super::untouched::Untouched;
 use super::verify::{self, End};
-use super::{Fences, Files, Shared, Space, Writer, rescue, space, trim};
+use super::{Fences, Files, Holes, Shared, Space, Writer, rescue, space, trim};
 use crate::journal::block::{self, Key};
 use crate::journal::epoch::{self, Anchor, EpochFile};
 use crate::journal::{JournalError, durable, snapshot};
 
-/// How a journal is kept.
+/// How to open and keep a journal.
 #[derive(Debug, Clone, Copy)]
 pub struct Options {
-    /// Bytes of disk kept for acks when the disk is full.
+    /// Bytes of disk space reserved for acks when the disk is full.
     pub reserve_bytes: u64,
-    /// Bytes of free disk below which publishes are refused.
+    /// Bytes of free disk space below which publishes are refused.
     pub floor_bytes: u64,
-    /// Bytes of the write-ahead log in front of it.
+    /// Bytes of the write-ahead log in front of the store.
     pub log_bytes: u64,
-    /// What a new journal begins with; a random epoch and record 1 when absent.
+    /// Whether to rewrite sled's file at open if it is much larger than its entries.
+    pub shrink: bool,
+    /// The identity and the first record of a new journal; `None` means a random epoch and record 1.
     pub origin: Option<Origin>,
-    /// For tests.
+    /// The protections that tests switch off.
     #[doc(hidden)]
     pub fences: Fences,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        // sled grows by segments of 512 KiB and rewrites some as it opens: a few of them must always fit.
+        // sled grows by segments of 512 KiB and rewrites some when it opens, so there must be room for a few of them.
         Self {
             reserve_bytes: 8 << 20,
             floor_bytes: 4 << 20,
-            // A quarter of a second of the fastest publishers in each half.
+            // Each half holds the commits of a quarter of a second of the fastest publishers.
             log_bytes: 4 << 20,
+            shrink: false,
             origin: None,
             fences: Fences::default(),
         }
     }
 }
 
-/// Where a new journal takes over from another.
+/// The point at which a new journal continues another one.
 #[derive(Debug, Clone, Copy)]
 pub struct Origin {
-    /// Its identity.
+    /// The identity of the new journal.
     pub epoch: Epoch,
     /// The number of its first record.
     pub first: Seq,
-    /// The chain before that record.
+    /// The chain before the first record.
     pub chain: u32,
 }
 
-/// Why a journal was not opened. The text says what to do.
+/// Why a journal was not opened. The message says what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// Another process has it.
+    /// Another process uses the state directory.
     #[error("the state directory is in use by another process: stop that hubd first")]
     Locked,
-    /// The store is gone or holds nothing, but something was stored.
+    /// The store is missing or empty, although records were stored.
     #[error(
         "the journal is empty, but record {synced} was stored: put the directory 'journal' back, or restore a backup \
          and run `hubd adopt`; `hubd doctor` tells more"
@@ -72,60 +77,90 @@ pub enum OpenError {
         /// The last record known to be stored.
         synced: Seq,
     },
-    /// It ends before a record that was stored: a backup, or the end was lost.
+    /// The journal ends before a stored record: it is a restored backup, or its newest records were lost.
     #[error(
         "the journal ends at record {head}, but record {synced} was stored: if it is a restored backup run \
          `hubd adopt`, else `hubd doctor` tells more"
     )]
     Behind {
-        /// Its last record.
+        /// The journal's last record.
         head: Seq,
         /// The last record known to be stored.
         synced: Seq,
     },
-    /// It is not what was written.
+    /// The stored data differs from the data that was written.
     #[error(
         "the journal is broken at record {at} ({reason}): `hubd doctor` tells what can be saved, `hubd adopt` saves it"
     )]
     Broken {
         /// The first record that cannot be read.
         at: Seq,
-        /// What is wrong.
+        /// The defect, as text for the message.
         reason: String,
     },
-    /// There are records, but not the file that says which must be there.
+    /// There are records, but no valid epoch file.
     #[error(
         "the file 'epoch' is missing or broken: put it back, or run `hubd adopt` to go on with what the journal holds"
     )]
     NoEpoch,
-    /// What was stored last may have been in the write-ahead log only, and that is gone.
+    /// The write-ahead log is missing; it may have contained the newest records.
     #[error(
         "the file 'wal' is missing, and what was stored last may have been only there: put it back, or run `hubd adopt` \
          to go on with what the journal holds"
     )]
     NoLog,
-    /// There is no journal but one whose place another took.
+    /// The write-ahead log was emptied or replaced by an older one.
+    #[error(
+        "the file 'wal' does not hold record {logged}, which was written to it: what was stored last may have been only \
+         there; put the newer file back, or run `hubd adopt` to go on with what the journal holds"
+    )]
+    OldLog {
+        /// The last record known to be written to the log.
+        logged: Seq,
+    },
+    /// The directory contains no journal, but one that another journal replaced.
     #[error(
         "there is no journal, but one was put aside as 'journal.replaced': rename it to 'journal' and run `hubd adopt` to \
          go on with what it holds, or move it elsewhere to begin anew"
     )]
     PutAside,
-    /// Written by a newer build.
+    /// A newer build wrote the journal.
     #[error(
         "the journal has format {found}; this version of hubd reads up to {known}: install a newer one"
     )]
     Unsupported {
-        /// The format found.
+        /// The journal's format version.
         found: u32,
-        /// The newest that is known.
+        /// The newest format version that this build can read.
         known: u32,
     },
-    /// There is no room to open it.
+    /// The disk is full, even without the reserve.
     #[error("the disk is full: make room and start again")]
     Full,
+    /// A read of the store failed.
+    #[error(
+        "cannot read {} at byte {at} ({error}), and nothing was changed: look at the disk (dmesg, smartctl) and start \
+         again; if it stays so, restore a backup, or run `hubd adopt` to go on with what can be read",
+        path.display()
+    )]
+    Unreadable {
+        /// The file that could not be read.
+        path: PathBuf,
+        /// The offset of the failed read, within 1 MiB.
+        at: u64,
+        /// The error of the system call.
+        error: io::Error,
+    },
     /// A system call failed.
     #[error("the journal could not be opened: {0}")]
     Io(io::Error),
+}
+
+impl OpenError {
+    /// Whether the storage failed, rather than the stored data being damaged.
+    pub fn is_storage(&self) -> bool {
+        matches!(self, Self::Unreadable { .. } | Self::Io(_) | Self::Full)
+    }
 }
 
 impl From<io::Error> for OpenError {
@@ -154,28 +189,17 @@ pub(super) fn open(dir: &Path, options: Options) -> Result<Shared, OpenError> {
         rescue::replace_suspect(&lock, options.fences)?;
     }
     let anchor = read_anchor(&files)?;
-    let store = open_store(&files, anchor.as_ref(), options.fences)?;
-    let anchor = match anchor {
-        Some(anchor) => anchor,
-        None => begin(&store, &files, options.origin)?,
-    };
-    // sled may panic on what it does not expect to read.
-    let checked = catch_unwind(AssertUnwindSafe(|| {
-        check(&store, &anchor, &files, options.fences)
-    }));
-    let panicked = |_| {
-        Err(OpenError::Broken {
-            at: anchor.first,
-            reason: "sled panicked while reading".into(),
-        })
-    };
-    let end = checked.unwrap_or_else(panicked)?;
-    // What a killed process wrote may be in the page cache only, and counts as stored from here on. sled syncs as it
-    // opens where its last segment is not full, which is nearly always, and by chance.
+    if let Some(anchor) = anchor.as_ref().filter(|_| options.shrink) {
+        rescue::shrink(&lock, anchor, options.fences);
+    }
+    let (store, anchor, end) = open_whole(&lock, anchor, options)?;
+    // The data that a killed process wrote may be in the page cache only, but counts as stored from here on. sled
+    // itself syncs at open only if its last segment is not full.
     store.sync()?;
     let epoch_file = EpochFile::open(&files.epoch(), anchor)?;
     let shared = Shared {
         epoch: anchor.epoch,
+        logged: AtomicU64::new(anchor.logged),
         head: AtomicU64::new(end.tail.head),
         earliest: AtomicU64::new(anchor.first),
         bytes: AtomicU64::new(anchor.bytes + end.bytes_since),
@@ -184,8 +208,14 @@ pub(super) fn open(dir: &Path, options: Options) -> Result<Shared, OpenError> {
             closed: false,
         }),
         store: RwLock::new(Some(store)),
-        space: Space::new(files.reserve(), options.reserve_bytes, options.floor_bytes),
+        space: Space::new(
+            &files,
+            options.reserve_bytes,
+            options.floor_bytes,
+            anchor.bytes + end.bytes_since,
+        ),
         fault: Mutex::new(None),
+        holes: Holes::default(),
         epoch_file,
         options,
         files,
@@ -195,7 +225,56 @@ pub(super) fn open(dir: &Path, options: Options) -> Result<Shared, OpenError> {
     Ok(shared)
 }
 
-/// What must be there, if anything was ever written down.
+/// Opens the journal that `anchor` describes. If sled does not find all of it, copies the blocks from sled's file
+/// without sled.
+fn open_whole(
+    lock: &Lock,
+    anchor: Option<Anchor>,
+    options: Options,
+) -> Result<(Store, Anchor, End), OpenError> {
+    let files = lock.files();
+    let untouched = Untouched::take(files)?;
+    match open_checked(files, anchor, options) {
+        Ok(opened) => {
+            untouched.discard()?;
+            Ok(opened)
+        }
+        Err(error) => {
+            untouched.restore()?;
+            if anchor.is_none() || !rescue::may_be_derived(&error) || !files.db().exists() {
+                return Err(error);
+            }
+            rescue::replace_derived(lock, options.fences, error)?;
+            open_checked(files, anchor, options)
+        }
+    }
+}
+
+fn open_checked(
+    files: &Files,
+    anchor: Option<Anchor>,
+    options: Options,
+) -> Result<(Store, Anchor, End), OpenError> {
+    let store = open_store(files, anchor.as_ref(), options.fences)?;
+    let anchor = match anchor {
+        Some(anchor) => anchor,
+        None => begin(&store, files, options.origin)?,
+    };
+    // sled may panic on unexpected data.
+    let checked = catch_unwind(AssertUnwindSafe(|| {
+        check(&store, &anchor, files, options.fences)
+    }));
+    let panicked = |_| {
+        Err(OpenError::Broken {
+            at: anchor.first,
+            reason: "sled panicked while reading".into(),
+        })
+    };
+    let end = checked.unwrap_or_else(panicked)?;
+    Ok((store, anchor, end))
+}
+
+/// Reads the epoch file; `None` if there is none, because no journal was made here yet.
 pub(super) fn read_anchor(files: &Files) -> Result<Option<Anchor>, OpenError> {
     let anchor = EpochFile::read(&files.epoch()).map_err(|error| match error.kind() {
         io::ErrorKind::InvalidData => OpenError::NoEpoch,
@@ -211,7 +290,7 @@ pub(super) fn read_anchor(files: &Files) -> Result<Option<Anchor>, OpenError> {
 }
 
 fn open_store(files: &Files, anchor: Option<&Anchor>, fences: Fences) -> Result<Store, OpenError> {
-    // sled would make an empty one in its place.
+    // Without this check, sled would create an empty file.
     if let Some(anchor) = anchor.filter(|_| fences.epoch && !files.db().exists()) {
         return Err(OpenError::Empty {
             synced: anchor.synced,
@@ -222,22 +301,44 @@ fn open_store(files: &Files, anchor: Option<&Anchor>, fences: Fences) -> Result<
     }
     prepare(&files.journal())?;
     if anchor.is_none() {
-        // What a cut first start left of sled's settings; sled writes them anew.
+        // An interrupted first start may have left incomplete settings; sled writes them again.
         remove_file(&files.settings())?;
     }
-    let open = || Store::open(&files.journal(), fences.fdatasync).map_err(sled_error);
-    let store = match open() {
-        Err(OpenError::Full) => {
-            space::release(&files.reserve());
-            open()?
-        }
-        result => result?,
-    };
+    let store = with_reserve(files, || open_with_room(&files.journal(), fences.fdatasync))?;
     durable::sync_dir(&files.root)?;
     Ok(store)
 }
 
-/// Makes the directory for its owner only, and takes away what sled stumbles over.
+/// Runs `act`. If the disk is full, releases the reserve and runs it once more.
+pub(super) fn with_reserve<T>(
+    files: &Files,
+    act: impl Fn() -> Result<T, OpenError>,
+) -> Result<T, OpenError> {
+    match act() {
+        Err(OpenError::Full) => {
+            space::release(&files.reserve());
+            act()
+        }
+        done => done,
+    }
+}
+
+/// Opens sled in the directory `journal`. On a full disk sled fails with various errors and leaves partial files; the
+/// result is then [`OpenError::Full`], and the files are removed.
+pub(super) fn open_with_room(journal: &Path, fdatasync: bool) -> Result<Store, OpenError> {
+    durable::clear(journal, "generating")?;
+    let opened = Store::open(journal, fdatasync).map_err(sled_error);
+    opened.map_err(|error| match error {
+        OpenError::Broken { .. } if space::is_scarce(journal) => {
+            // A partial file would prevent the next attempt.
+            let _ = durable::clear(journal, "generating");
+            OpenError::Full
+        }
+        error => error,
+    })
+}
+
+/// Creates sled's directory for its owner only, and removes partial files that would prevent sled from opening.
 pub(super) fn prepare(journal: &Path) -> io::Result<()> {
     durable::private_dir(journal)?;
     durable::clear(journal, "generating")
@@ -253,7 +354,7 @@ pub(super) fn sled_error(error: ::sled::Error) -> OpenError {
     }
 }
 
-/// Writes down the identity of a new journal.
+/// Creates the epoch file of a new journal. Fails if the store or the snapshots show that there was a journal.
 fn begin(store: &Store, files: &Files, origin: Option<Origin>) -> Result<Anchor, OpenError> {
     let empty = store
         .first()
@@ -282,7 +383,7 @@ pub(in crate::journal) fn random_epoch() -> Result<Epoch, OpenError> {
     Ok(Epoch(random))
 }
 
-/// Compares what is there with what must be.
+/// Checks that the store contains what `anchor` requires, and drops the blocks of unfinished commits and trims.
 pub(super) fn check(
     store: &Store,
     anchor: &Anchor,

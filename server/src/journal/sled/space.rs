@@ -1,42 +1,58 @@
-//! Room on the disk: a floor below which nothing is published, and a reserve for what must go on.
+//! Free disk space: a floor below which publishes are refused, and a reserve for writes that must go on.
 
 use std::fs::{self, File};
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Bytes of disk that a byte of a commit may need at once: sled rewrites pages as it goes.
+use super::Files;
+
+/// Bytes of disk space that one byte of a commit may need at once, because sled rewrites pages.
 const AMPLIFICATION: u64 = 4;
 
-/// The room around a reserve file.
+/// sled's file is normally about twice as large as its entries. Above this factor it contains free space.
+pub(super) const SPARSE: u64 = 4;
+/// Bytes of sled's file that do not count as free space: the segments that sled uses next.
+const SLACK: u64 = 4 << 20;
+
+/// The unit of `st_blocks` in bytes.
+const BLOCK: u64 = 512;
+
+/// The free space on the disk of the state directory.
 #[derive(Debug)]
 pub(super) struct Space {
     path: PathBuf,
+    db: PathBuf,
     reserve: u64,
     floor: u64,
     low: AtomicBool,
 }
 
 impl Space {
-    /// Keeps `reserve` bytes in the file at `path`, and publishes only above `floor` free bytes.
-    pub(super) fn new(path: PathBuf, reserve: u64, floor: u64) -> Self {
+    /// Allocates a reserve of `reserve` bytes on the disk of `files`, and refuses publishes below `floor` free bytes.
+    /// `kept` is the size of the journal's entries in bytes.
+    pub(super) fn new(files: &Files, reserve: u64, floor: u64, kept: u64) -> Self {
         let space = Self {
-            path,
+            path: files.reserve(),
+            db: files.db(),
             reserve,
             floor,
             low: AtomicBool::new(false),
         };
-        space.refresh();
+        space.refresh(kept);
         space
     }
 
-    /// Whether a commit of `size` bytes may be published. Says no until there is clearly room again.
-    pub(super) fn has_room(&self, size: u64) -> bool {
-        if self.is_low() {
+    /// Whether a commit of `size` bytes may be published. After a refusal it returns `false` until there is clearly
+    /// room.
+    pub(super) fn has_room(&self, size: u64, kept: u64) -> bool {
+        if self.is_low(kept) {
             return false;
         }
         let free = free_bytes(&self.path);
-        let fits = free >= self.floor + AMPLIFICATION * size;
+        let needed = self.floor + AMPLIFICATION * size;
+        let fits = free >= needed || self.dropped(kept) >= needed;
         if !fits {
             self.low.store(true, Ordering::Relaxed);
             tracing::warn!(
@@ -48,26 +64,42 @@ impl Space {
         fits
     }
 
-    /// Whether publishes are refused; looks whether there is room again.
-    pub(super) fn is_low(&self) -> bool {
-        self.low.load(Ordering::Relaxed) && !self.refresh()
+    /// Whether publishes were refused at the last check.
+    pub(super) fn is_known_low(&self) -> bool {
+        self.low.load(Ordering::Relaxed)
     }
 
-    /// Gives the reserve to the store, for what must still be written.
+    /// Whether publishes are refused; checks for room if they are.
+    pub(super) fn is_low(&self, kept: u64) -> bool {
+        self.low.load(Ordering::Relaxed) && !self.refresh(kept)
+    }
+
+    /// Returns a lower bound for the free bytes within sled's file, which sled fills before the file grows.
+    fn dropped(&self, kept: u64) -> u64 {
+        let size = fs::metadata(&self.db).map_or(0, |file| file.blocks() * BLOCK);
+        size.saturating_sub(SPARSE * kept + SLACK)
+    }
+
+    /// Releases the reserve, for writes that must go on.
     pub(super) fn release(&self) {
         self.low.store(true, Ordering::Relaxed);
         release(&self.path);
     }
 
-    /// Takes the reserve back where there is room for it and twice the floor; whether there is.
-    fn refresh(&self) -> bool {
+    /// Ends a refusal if there is room for the reserve and twice the floor, and then allocates the reserve. Returns
+    /// whether publishes are accepted.
+    fn refresh(&self, kept: u64) -> bool {
         let held = fs::metadata(&self.path).map_or(0, |file| file.len());
         let wanted = self.reserve.saturating_sub(held);
-        if free_bytes(&self.path) < wanted + 2 * self.floor {
+        let free = free_bytes(&self.path);
+        let roomy = free >= wanted + 2 * self.floor;
+        if !roomy && self.dropped(kept) <= 2 * self.floor {
             self.low.store(true, Ordering::Relaxed);
             return false;
         }
+        // Do not allocate the reserve from the room below the floor, which the store needs.
         if wanted > 0
+            && free >= wanted + self.floor
             && let Err(error) = allocate(&self.path, self.reserve)
         {
             tracing::warn!(%error, "no space could be kept for a full disk");
@@ -80,7 +112,15 @@ impl Space {
     }
 }
 
-/// Gives back what the reserve file at `path` holds.
+/// Bytes of free disk space that sled needs to open: it starts a segment and writes its snapshot.
+const SCARCE: u64 = 2 << 20;
+
+/// Whether the disk of `dir` has so little space that any error of sled may be caused by it.
+pub(super) fn is_scarce(dir: &Path) -> bool {
+    free_bytes(&dir.join("db")) < SCARCE
+}
+
+/// Deletes the reserve file at `path`.
 pub(super) fn release(path: &Path) {
     if let Err(error) = fs::remove_file(path)
         && error.kind() != io::ErrorKind::NotFound
@@ -89,7 +129,7 @@ pub(super) fn release(path: &Path) {
     }
 }
 
-/// Bytes that may still be written on the disk of the file `path`; no limit where the system does not say.
+/// Returns the bytes available on the disk of the file `path`; `u64::MAX` if the system does not report them.
 pub fn free_bytes(path: &Path) -> u64 {
     let dir = path.parent().unwrap_or(path);
     rustix::fs::statvfs(dir).map_or(u64::MAX, |disk| disk.f_bavail.saturating_mul(disk.f_frsize))

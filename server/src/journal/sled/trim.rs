@@ -1,4 +1,4 @@
-//! Dropping the log's prefix, and putting the store right after a failed write.
+//! Trims the journal's oldest blocks, and repairs the store after a failed write.
 
 use std::io;
 use std::sync::PoisonError;
@@ -6,15 +6,16 @@ use std::sync::atomic::Ordering;
 
 use hub_protocol::Seq;
 
+use super::open::open_with_room;
 use super::store::{self, REMOVALS_PER_SYNC, Store};
-use super::{Shared, Writer};
+use super::{Fences, Files, OpenError, Shared, Writer, holes, readable};
 use crate::journal::block::{self, Key, Tail};
 use crate::journal::{Health, JournalError};
 
-/// Blocks that one call drops: the writer waits for no more than [`REMOVALS_PER_SYNC`] of them.
+/// The number of blocks dropped by one call. The writer waits for at most [`REMOVALS_PER_SYNC`] of them.
 const BLOCKS_PER_CALL: usize = 64;
 
-/// What one call drops.
+/// The blocks dropped by one call, and the first record kept after them, with the chain before it.
 struct Prefix {
     keys: Vec<Key>,
     bytes: u64,
@@ -23,15 +24,16 @@ struct Prefix {
 }
 
 impl Shared {
-    /// Drops up to 64 blocks below `below`. What must be there is changed first, so a crash between leaves leftovers
-    /// and never looks like a loss.
+    /// Drops up to 64 blocks below `below`. The epoch file is updated first, so a crash in between leaves extra
+    /// blocks and never looks like a loss.
     pub(super) fn trim(&self, below: Seq) -> Result<(), JournalError> {
         if below <= self.earliest() {
             return Ok(());
         }
         self.ready(&self.writer())?;
         let (earliest, below) = (self.earliest(), below.min(self.head()));
-        let Some(prefix) = self.with_store(|store| prefix(store, earliest, below))? else {
+        let head = self.head();
+        let Some(prefix) = self.with_store(|store| prefix(store, earliest, below, head))? else {
             return Ok(());
         };
         self.anchor_at(&prefix).map_err(store::io_error)?;
@@ -68,7 +70,8 @@ impl Shared {
         Ok(())
     }
 
-    /// Deals with a failed write: gives the error to report, with the store as before the write or out of use.
+    /// Handles a failed write. After a full disk, it restores the store to its state before the write; any other
+    /// error stops all writes. Returns the error to report.
     pub(super) fn failed(&self, writer: &Writer, error: JournalError) -> JournalError {
         if !matches!(error, JournalError::Full) {
             self.fail(&error);
@@ -78,19 +81,18 @@ impl Shared {
         self.restore(&writer.tail).err().unwrap_or(error)
     }
 
-    /// Opens sled again, which refuses everything after a full disk, and takes out what was not committed. Where more
-    /// than room is missing for that, the journal is out of use.
+    /// Reopens sled, which refuses all calls after a full disk, and removes the uncommitted blocks. An error other
+    /// than a full disk stops all writes.
     fn restore(&self, tail: &Tail) -> Result<(), JournalError> {
         let mut slot = self.store.write().unwrap_or_else(PoisonError::into_inner);
-        // sled syncs as it is dropped and panics where that fails.
+        // sled syncs when it is dropped, and panics if the sync fails.
         let old = slot.take();
         let _ = store::caught(|| {
             drop(old);
             Ok(())
         });
         let opened = store::caught(|| {
-            let store = Store::open(&self.files.journal(), self.options.fences.fdatasync)
-                .map_err(store::write_error)?;
+            let store = reopen(&self.files, self.options.fences)?;
             undo(&store, tail)?;
             Ok(store)
         });
@@ -103,7 +105,8 @@ impl Shared {
         Ok(())
     }
 
-    /// Makes ready to write: after a fault nothing is written, and a store that could not be opened again before is.
+    /// Checks that the journal can be written. Refuses after a fault, and reopens a store that could not be reopened
+    /// before.
     pub(super) fn ready(&self, writer: &Writer) -> Result<(), JournalError> {
         self.refuse_after_fault()?;
         if writer.closed {
@@ -121,7 +124,8 @@ impl Shared {
         }
     }
 
-    /// Puts the journal out of use until the next start, which does not trust the page cache.
+    /// Stops all writes until the next start, which copies the journal because the page cache may differ from the
+    /// disk.
     pub(super) fn fail(&self, error: &JournalError) {
         tracing::error!(%error, "the journal failed");
         let marked = crate::journal::durable::replace(
@@ -135,37 +139,61 @@ impl Shared {
     }
 }
 
-/// What to drop below `below`. What lies below `earliest` was left by a trim that failed: it is dropped too, and was
-/// counted then.
-fn prefix(store: &Store, earliest: Seq, below: Seq) -> Result<Option<Prefix>, JournalError> {
+/// Reopens sled after checking that its file is readable, because sled would overwrite unreadable data.
+fn reopen(files: &Files, fences: Fences) -> Result<Store, JournalError> {
+    let opened =
+        readable::check(files).and_then(|()| open_with_room(&files.journal(), fences.fdatasync));
+    opened.map_err(|error| match error {
+        OpenError::Full => JournalError::Full,
+        OpenError::Io(error) => error.into(),
+        error => io::Error::other(error.to_string()).into(),
+    })
+}
+
+/// Returns the blocks to drop below `below`; `None` if there are none. Blocks below `earliest` are left over from a
+/// failed trim: they are dropped too, but not counted again. Unreadable blocks are dropped if their keys can be read.
+fn prefix(
+    store: &Store,
+    earliest: Seq,
+    below: Seq,
+    head: Seq,
+) -> Result<Option<Prefix>, JournalError> {
     let mut prefix = Prefix {
         keys: Vec::new(),
         bytes: 0,
         first: 0,
         chain: 0,
     };
-    let fault = |fault| store::corrupt(below, fault);
-    let Some(first) = store.first().map_err(fault)? else {
-        return Ok(None);
+    let mut at = match store.first() {
+        Ok(None) => return Ok(None),
+        Ok(Some(first)) => first,
+        Err(_) => block::key(earliest, 0),
     };
-    let keep = store.start_of(below)?;
-    let mut counted = 0;
-    for block in store.blocks(first) {
-        let (key, block) = block.map_err(fault)?;
-        if key == keep || (counted >= BLOCKS_PER_CALL && block.part == 0) {
-            (prefix.first, prefix.chain) = (block.first, block.chain);
-            return Ok(Some(prefix).filter(|prefix| !prefix.keys.is_empty()));
+    let (mut counted, mut behind) = (0, block::seq_of(at));
+    loop {
+        for block in store.blocks(at) {
+            let Ok((key, block)) = block else { break };
+            let is_kept = block.part == 0 && (block.last() >= below || counted >= BLOCKS_PER_CALL);
+            if is_kept {
+                (prefix.first, prefix.chain) = (block.first, block.chain);
+                return Ok(Some(prefix).filter(|it| !it.keys.is_empty() || it.first > earliest));
+            }
+            if block.first >= earliest {
+                prefix.bytes += block.body_len();
+                counted += 1;
+            }
+            prefix.keys.push(key);
+            behind = block.last() + 1;
         }
-        if block.first >= earliest {
-            prefix.bytes += block.body_len();
-            counted += 1;
-        }
-        prefix.keys.push(key);
+        let next = holes::next_readable(store, behind, head)?;
+        let next = next.ok_or_else(|| store::corrupt(behind, store::Fault::missing()))?;
+        let hole = store.keys(block::key(behind, 0)).map_while(Result::ok);
+        at = block::key(next, 0);
+        prefix.keys.extend(hole.take_while(|key| *key < at));
     }
-    Err(store::corrupt(below, store::Fault::missing()))
 }
 
-/// Removes blocks and makes that durable.
+/// Removes blocks durably.
 pub(super) fn remove(store: &Store, keys: &[Key]) -> Result<(), JournalError> {
     for key in keys {
         store.remove(*key)?;
@@ -173,7 +201,7 @@ pub(super) fn remove(store: &Store, keys: &[Key]) -> Result<(), JournalError> {
     store.sync()
 }
 
-/// Removes what lies beyond `tail`, and puts back the block that was rewritten with more than it.
+/// Removes the blocks beyond `tail`, and restores the last block if it was rewritten with more entries.
 fn undo(store: &Store, tail: &Tail) -> Result<(), JournalError> {
     let beyond = store
         .keys(block::key(tail.head + 1, 0))

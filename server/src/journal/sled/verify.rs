@@ -1,4 +1,4 @@
-//! Reading blocks to see that they are what was written.
+//! Verifies that blocks contain the data that was written.
 
 use std::sync::atomic::Ordering;
 
@@ -8,22 +8,22 @@ use super::store::{self, Fault, Store};
 use super::{Fences, Shared};
 use crate::journal::block::{self, Block, Key, Tail, Walk};
 use crate::journal::epoch::Anchor;
-use crate::journal::{JournalError, block::stored_len};
+use crate::journal::{Hole, JournalError, block::stored_len};
 
-/// What the end of a journal holds.
+/// The newest part of a journal, read at open.
 #[derive(Debug, Default)]
 pub(super) struct End {
-    /// The last complete commit.
+    /// The end of the last complete commit.
     pub(super) tail: Tail,
-    /// The blocks of a commit that was never completed, so never answered.
+    /// The keys of the blocks of an incomplete commit, which no client was told about.
     pub(super) incomplete: Vec<Key>,
-    /// The chain after the record that the anchor names.
+    /// The chain after the record that the anchor names as synced; `None` if that record was not read.
     pub(super) chain_at_synced: Option<u32>,
-    /// Bytes of entries above that record.
+    /// The size in bytes of the entries after that record.
     pub(super) bytes_since: u64,
 }
 
-/// Walks from the record `from` to the end of a journal that must contain what `anchor` says.
+/// Reads the journal from the record `from` to its end. `anchor` names the record whose chain is checked.
 pub(super) fn read_end(
     store: &Store,
     from: Seq,
@@ -59,7 +59,7 @@ pub(super) fn read_end(
 }
 
 impl End {
-    /// Of a journal without blocks.
+    /// Returns the end of a journal without blocks.
     pub(super) fn new(anchor: &Anchor) -> Self {
         let tail = Tail {
             head: anchor.first - 1,
@@ -85,7 +85,8 @@ impl End {
     }
 }
 
-/// Whether the journal begins where `anchor` says; gives leftovers of a retention that was cut short.
+/// Checks that the journal begins at the record that `anchor` names. Returns the keys left over from an interrupted
+/// trim.
 pub(super) fn check_begin(store: &Store, anchor: &Anchor) -> Result<Vec<Key>, JournalError> {
     let fault = |fault| store::corrupt(anchor.first, fault);
     let mut leftovers = Vec::new();
@@ -109,7 +110,8 @@ pub(super) fn check_begin(store: &Store, anchor: &Anchor) -> Result<Vec<Key>, Jo
 }
 
 impl Shared {
-    /// Verifies `count` blocks from the record `from` on; gives the record where to go on.
+    /// Verifies `count` blocks from the record `from` on. Returns the record at which to continue. Lost records are
+    /// recorded and skipped.
     pub(super) fn scrub_some(&self, from: Seq, count: usize) -> Result<Seq, JournalError> {
         let (earliest, head) = (
             self.earliest.load(Ordering::Acquire),
@@ -119,8 +121,11 @@ impl Shared {
         if from > head {
             return Ok(head + 1);
         }
-        let found = self.with_store(|store| self.scrub_blocks(store, from, head, count));
-        // What was just trimmed is not missing.
+        let found = self.with_store(|store| match self.scrub_blocks(store, from, head, count) {
+            Err(JournalError::Corrupt { at, reason }) => self.step_over(store, at, head, &reason),
+            found => found,
+        });
+        // The records may have been trimmed meanwhile; then they are not missing.
         if found.is_err() && self.earliest.load(Ordering::Acquire) != earliest {
             return Ok(self.earliest.load(Ordering::Acquire));
         }
@@ -140,11 +145,20 @@ impl Shared {
             let (_, block) = block.map_err(|fault| store::corrupt(at, fault))?;
             walk.step(&block)
                 .map_err(|defect| store::corrupt(at, defect.into()))?;
+            if block.is_hole() {
+                self.holes.note(Hole {
+                    from: block.first,
+                    to: block.last(),
+                    settled: true,
+                });
+            }
             if block.last() >= head && !walk.is_within_record() {
                 return Ok(head + 1);
             }
-            at = block.last() + 1;
-            // The last block is verified again by the next round, so that every link is.
+            if !walk.is_within_record() {
+                at = block.last() + 1;
+            }
+            // The next round verifies the last block again, so that its link to the next block is checked too.
             if number >= count && !walk.is_within_record() {
                 return Ok(block.last());
             }

@@ -14,23 +14,23 @@ use super::Topic;
 use super::subscriber::{Batch, Subscriber};
 use crate::log::{Event, Log};
 
-/// Events that are written at once.
+/// The most events written to a stream at once.
 const BATCH_EVENTS: usize = 256;
-/// Streams that are written to until others may come and go.
+/// The number of streams collected under the lock at once. It is free while they are written to, so others can join.
 const AT_ONCE: usize = 64;
 
-/// Streams by what they are about.
+/// The streams by topic.
 type Members = HashMap<Topic, Slab<Arc<Subscriber>>>;
 
 pub(super) struct Deliverer {
     members: Mutex<Members>,
-    /// Everything up to here was offered to every member that was parked.
+    /// Every event up to this one was offered to every parked member.
     seen: AtomicU64,
     thread: OnceLock<Thread>,
 }
 
 impl Deliverer {
-    /// Starts a thread that ends with the log.
+    /// Starts the thread, which ends with the log.
     pub(super) fn start(log: &Arc<Log>) -> Arc<Self> {
         let deliverer = Arc::new(Self {
             members: Mutex::default(),
@@ -46,15 +46,16 @@ impl Deliverer {
         deliverer
     }
 
-    /// Lets the thread look at the log, where that is of use to somebody.
+    /// Lets the thread read the log, if there are members.
     pub(super) fn wake(&self) {
-        // Whoever joins after this look finds what is new in the log by itself: the lock says who was first.
+        // A stream that joins later finds the new events in the log itself; the lock decides which of the two was
+        // first.
         if !self.members().is_empty() {
             self.look();
         }
     }
 
-    /// Lets the thread look at the log, which may be gone.
+    /// Lets the thread read the log, or end if the log was dropped.
     pub(super) fn look(&self) {
         if let Some(thread) = self.thread.get() {
             thread.unpark();
@@ -68,7 +69,7 @@ impl Deliverer {
     pub(super) fn add(&self, topic: Topic, member: Arc<Subscriber>, log: &Log) -> usize {
         let mut members = self.members();
         if members.is_empty() {
-            // Nobody was here for what came before.
+            // There was no member for the earlier events.
             self.seen.store(log.head(), Ordering::Release);
         }
         members.entry(topic).or_default().insert(member)
@@ -83,7 +84,7 @@ impl Deliverer {
         if group.is_empty() {
             members.remove(topic);
         }
-        // It may hold the last of a socket: closing that is no business of the others.
+        // The member may own the last handle of a socket; do not close that under the lock.
         drop(members);
         drop(member);
     }
@@ -100,7 +101,8 @@ impl Deliverer {
                 std::thread::park();
                 continue;
             }
-            // Where an event cannot be shown, each stream's task comes to that by itself, and the others go on.
+            // If an event panics, the fan-out wakes all tasks: each stream handles the event itself, and the others
+            // go on.
             let advanced = catch_unwind(AssertUnwindSafe(|| self.advance(&log, seen, head)));
             let seen = advanced.ok().flatten().unwrap_or_else(|| {
                 self.call_all();
@@ -110,9 +112,10 @@ impl Deliverer {
         }
     }
 
-    /// Offers the next events to the members. The last of them; `None` where memory does not reach so far back.
+    /// Offers the next events to the members. Returns the last of them; `None` if memory no longer contains them.
     fn advance(&self, log: &Log, seen: Seq, head: Seq) -> Option<Seq> {
-        // Not beyond the head, though memory may be: who parks knows the head, and would miss what lies between.
+        // Stop at the head, though memory may reach further: a stream parks at the head and would miss the events
+        // after it.
         let count = usize::try_from(head - seen).unwrap_or(BATCH_EVENTS);
         let events = log.recent(seen, count.min(BATCH_EVENTS))?;
         let last = events.last()?.seq();
@@ -130,7 +133,7 @@ impl Deliverer {
         Some(last)
     }
 
-    /// Leaves it to everybody to find out what is new.
+    /// Wakes every parked task, to read the log itself.
     fn call_all(&self) {
         let topics: Vec<_> = self.members().keys().cloned().collect();
         for topic in topics {
@@ -138,7 +141,7 @@ impl Deliverer {
         }
     }
 
-    /// What the events touch of that which a member is about.
+    /// Returns the topics of inboxes that the events touch.
     fn touched(&self, events: &[Arc<Event>]) -> HashSet<Topic> {
         let mut topics = HashSet::new();
         if self.members().keys().all(|it| *it == Topic::Everything) {

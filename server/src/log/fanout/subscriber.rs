@@ -1,4 +1,4 @@
-//! One stream as the fan-out sees it.
+//! The fan-out's side of one stream.
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -10,7 +10,7 @@ use tokio::time::Instant;
 use super::{Choose, Sink, Taken};
 use crate::log::{Event, Log};
 
-/// What is longer than this is left to the stream's task, which takes its time.
+/// The most bytes that the fan-out writes at once; the stream's task writes longer ones.
 const BATCH_BYTES: usize = 64 << 10;
 
 pub(super) struct Subscriber {
@@ -20,21 +20,21 @@ pub(super) struct Subscriber {
     call: Notify,
 }
 
-/// Where a stream stands.
+/// The state of a stream.
 enum Place {
-    /// Its task reads by itself.
+    /// Its task reads the log.
     Away,
-    /// It has everything up to `cursor`; what comes is written for it.
+    /// It has sent everything up to `cursor`, and the fan-out writes the next events.
     Parked { cursor: Seq, wrote: Option<Instant> },
-    /// Its task must go on: with `rest`, then after `cursor`.
+    /// Its task was woken. It must write `rest`, and then read the log after `cursor`.
     Called { cursor: Seq, rest: Bytes },
 }
 
-/// Events that are offered to many, one after the other.
+/// Events that are offered to many streams, one after the other.
 pub(super) struct Batch<'a> {
     pub(super) events: &'a [Arc<Event>],
     pub(super) now: Instant,
-    /// Room for several frames in a row.
+    /// A reused buffer, to write several frames at once.
     pub(super) buffer: Vec<u8>,
 }
 
@@ -52,11 +52,11 @@ impl Subscriber {
         let _ = self.sink.set(sink);
     }
 
-    /// Parks the stream at `cursor`, unless `head` is beyond. Looked at under the lock: who has passed this stream by with
-    /// what comes after `cursor` moved the head before, and who comes later finds it parked.
+    /// Parks the stream at `cursor`, unless `head` is beyond it. It reads the head under the lock: any event that the
+    /// fan-out offered before has already moved the head, and any later one finds the stream parked.
     pub(super) fn park(&self, cursor: Seq, head: impl FnOnce() -> Seq) -> bool {
         let mut place = self.place();
-        // Who read from memory may be ahead of the head.
+        // A stream that read from memory may be ahead of the head.
         let up_to_date = head() <= cursor;
         if up_to_date {
             *place = Place::Parked {
@@ -71,7 +71,7 @@ impl Subscriber {
         self.call.notified().await;
     }
 
-    /// Takes the stream out of the hands of the fan-out, which has passed everything up to `seen` while it was parked.
+    /// Ends parking. The fan-out has offered every event up to `seen` while the stream was parked.
     pub(super) fn take(&self, seen: Seq) -> Taken {
         match std::mem::replace(&mut *self.place(), Place::Away) {
             Place::Parked { cursor, wrote } => Taken {
@@ -88,7 +88,7 @@ impl Subscriber {
         }
     }
 
-    /// Leaves it to the task to find out what is new.
+    /// Wakes the task of a parked stream, to read the log itself.
     pub(super) fn call(&self) {
         let mut place = self.place();
         if let Place::Parked { cursor, .. } = *place {
@@ -96,7 +96,7 @@ impl Subscriber {
         }
     }
 
-    /// Writes what is new to the stream and for it, if it is parked.
+    /// Writes the new events to the stream, if it is parked.
     pub(super) fn deliver(&self, log: &Log, batch: &mut Batch<'_>) {
         let mut place = self.place();
         let Place::Parked { cursor, wrote } = &mut *place else {

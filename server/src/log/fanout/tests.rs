@@ -9,7 +9,7 @@ use crate::journal::Entry;
 use crate::journal::memory::MemoryJournal;
 use crate::record::{InboxClosed, Record};
 
-/// Takes at most so many bytes of what it is offered.
+/// A sink that accepts at most `room` bytes of each write.
 struct Pipe {
     got: Mutex<Vec<u8>>,
     room: AtomicUsize,
@@ -59,7 +59,7 @@ fn inbox(name: &str) -> Topic {
     Topic::Inbox(ProjectName::default(), name.parse().unwrap())
 }
 
-/// A commit: an event in each of these inboxes.
+/// Returns a commit with one event for each of these inboxes.
 fn events(log: &Log, inboxes: &[&str]) -> Vec<Arc<Event>> {
     let event = |(name, seq): (&&str, Seq)| {
         let (project, inbox) = (ProjectName::default(), name.parse().unwrap());
@@ -79,7 +79,7 @@ fn frame(event: &Event) -> Option<&Bytes> {
     event.frame(|event| Some(format!("{} ", event.seq()).into()))
 }
 
-/// Everything, or what touches one inbox.
+/// Accepts every event, or those that touch one inbox.
 fn choose(topic: Topic) -> Choose {
     Box::new(move |_, event| {
         let mut touched = event.record()?.touches();
@@ -97,7 +97,7 @@ fn join(log: &Arc<Log>, topic: Topic, pipe: &Arc<Pipe>) -> Subscription {
     place
 }
 
-/// A stream that is parked at the begin of a log.
+/// Returns a stream that is parked at the start of a log.
 fn parked(room: usize) -> (Arc<Log>, Arc<Pipe>, Subscription) {
     let (log, pipe) = (log(), Pipe::with_room(room));
     let place = join(&log, Topic::Everything, &pipe);
@@ -106,7 +106,7 @@ fn parked(room: usize) -> (Arc<Log>, Arc<Pipe>, Subscription) {
 }
 
 #[tokio::test]
-async fn what_comes_is_written_for_who_is_parked() {
+async fn new_events_are_written_to_a_parked_stream() {
     let (log, pipe, place) = parked(100);
     say(&log, &["a", "b"]);
     pipe.until("1 2 ").await;
@@ -124,7 +124,7 @@ async fn what_comes_is_written_for_who_is_parked() {
 }
 
 #[tokio::test]
-async fn who_is_behind_may_not_park() {
+async fn a_stream_that_is_behind_cannot_park() {
     let (log, pipe) = (log(), Pipe::with_room(100));
     say(&log, &["a"]);
     let place = join(&log, Topic::Everything, &pipe);
@@ -132,8 +132,8 @@ async fn who_is_behind_may_not_park() {
     assert!(place.park(1));
 }
 
-/// A stream that was away for the first event, and what happens while it looks whether it may park: the next one comes,
-/// and the fan-out has all the time it wants.
+/// Parks a stream at `cursor` that was away for the first event. During the check for new events, a second event is
+/// published, and the fan-out gets enough time to offer it.
 fn away_for_the_first(cursor: Seq) -> (Arc<Log>, Arc<Pipe>, Subscription, bool) {
     let (log, pipe) = (log(), Pipe::with_room(100));
     let place = join(&log, Topic::Everything, &pipe);
@@ -155,7 +155,7 @@ fn away_for_the_first(cursor: Seq) -> (Arc<Log>, Arc<Pipe>, Subscription, bool) 
 }
 
 #[tokio::test]
-async fn who_is_behind_is_not_written_to_while_that_is_found_out() {
+async fn a_stream_that_fails_to_park_is_not_written_to() {
     let (log, pipe, place, parks) = away_for_the_first(0);
     assert!(!parks);
     while place.deliverer.seen() < 2 {
@@ -166,17 +166,17 @@ async fn who_is_behind_is_not_written_to_while_that_is_found_out() {
 }
 
 #[tokio::test]
-async fn what_comes_while_a_stream_parks_is_written() {
+async fn an_event_during_parking_is_written() {
     let (_log, pipe, _place, parks) = away_for_the_first(1);
     assert!(parks);
     pipe.until("2 ").await;
 }
 
 #[tokio::test]
-async fn who_parks_before_the_head_has_moved_gets_what_memory_has_already() {
+async fn an_event_that_is_in_memory_before_the_head_moves_is_written() {
     let (log, pipe) = (log(), Pipe::with_room(100));
     let place = join(&log, Topic::Everything, &pipe);
-    // The writer between two commits: memory has both, the head is at the first.
+    // The writer between two commits: memory contains both, and the head is at the first.
     log.ring.write().unwrap().push(&events(&log, &["a", "a"]));
     log.head.send_replace(1);
     log.fanout.wake();
@@ -187,14 +187,14 @@ async fn who_parks_before_the_head_has_moved_gets_what_memory_has_already() {
     log.head.send_replace(2);
     log.fanout.wake();
     pipe.until("2 ").await;
-    // Who has read memory to its end is not behind.
+    // A stream that has read memory to its end is not behind.
     place.take();
     log.ring.write().unwrap().push(&events(&log, &["a"]));
     assert!(place.park(3));
 }
 
 #[tokio::test]
-async fn what_finds_no_room_is_left_to_the_task() {
+async fn a_full_socket_wakes_the_task_with_the_rest() {
     let (log, pipe, place) = parked(3);
     say(&log, &["a", "b"]);
     place.called().await;
@@ -204,7 +204,7 @@ async fn what_finds_no_room_is_left_to_the_task() {
 }
 
 #[tokio::test]
-async fn who_has_no_connection_yet_is_called() {
+async fn an_event_wakes_the_task_of_an_unconnected_stream() {
     let log = log();
     let place = log.join(Topic::Everything, choose(Topic::Everything));
     assert!(place.park(0));
@@ -215,7 +215,7 @@ async fn who_has_no_connection_yet_is_called() {
 }
 
 #[tokio::test]
-async fn what_is_long_is_left_to_the_task() {
+async fn a_long_frame_wakes_the_task() {
     let (log, pipe) = (log(), Pipe::with_room(usize::MAX));
     let choose: Choose = Box::new(|_, event| event.frame(|_| Some(vec![b'x'; 65 << 10].into())));
     let place = log.join(Topic::Everything, choose);
@@ -228,7 +228,7 @@ async fn what_is_long_is_left_to_the_task() {
 }
 
 #[tokio::test]
-async fn what_does_not_touch_an_inbox_is_not_offered_to_who_is_about_that() {
+async fn a_stream_of_one_inbox_is_not_offered_other_events() {
     let (log, pipe) = (log(), Pipe::with_room(100));
     let offered = Arc::new(AtomicUsize::new(0));
     let counter = Arc::clone(&offered);
@@ -250,21 +250,21 @@ async fn what_does_not_touch_an_inbox_is_not_offered_to_who_is_about_that() {
     while place.deliverer.seen() < 12 {
         tokio::task::yield_now().await;
     }
-    // Nor need it be read later.
+    // The stream need not read the other event later either.
     assert_eq!(place.take().cursor, 12);
 }
 
 #[tokio::test]
-async fn who_is_further_behind_than_the_memory_reaches_reads_by_itself() {
+async fn an_event_that_left_memory_wakes_the_task() {
     let (log, _, place) = parked(0);
-    // More at once than is kept in memory: the first of them are gone when the thread looks.
+    // More events than the ring keeps: the first ones are gone when the thread reads it.
     say(&log, &vec!["a"; 5000]);
     place.called().await;
     assert_eq!(place.take(), Taken::default());
 }
 
 #[tokio::test]
-async fn an_event_that_cannot_be_shown_is_left_to_the_task_and_the_next_is_written() {
+async fn an_event_that_panics_wakes_the_task_and_the_next_is_written() {
     let (log, pipe) = (log(), Pipe::with_room(100));
     let choose: Choose = Box::new(|_, event| {
         assert!(event.seq() != 1, "on purpose");
@@ -282,7 +282,7 @@ async fn an_event_that_cannot_be_shown_is_left_to_the_task_and_the_next_is_writt
 }
 
 #[test]
-fn the_thread_ends_with_the_log() {
+fn the_fanout_thread_ends_with_the_log() {
     let log = log();
     let place = join(&log, Topic::Everything, &Pipe::with_room(0));
     let deliverer = Arc::downgrade(&place.deliverer);
@@ -297,7 +297,7 @@ fn the_thread_ends_with_the_log() {
     }
 }
 
-/// A stream as its task runs it, over a pipe whose room changes all the time, until it has been sent `expected`.
+/// Runs a stream's task over a pipe whose room changes constantly, until it has received `expected`.
 async fn read(log: Arc<Log>, topic: Topic, mut dice: u64, expected: Arc<str>) {
     let pipe = Pipe::with_room(0);
     let choose = choose(topic.clone());
@@ -320,7 +320,7 @@ async fn read(log: Arc<Log>, topic: Topic, mut dice: u64, expected: Arc<str>) {
         if !place.park(cursor) {
             continue;
         }
-        // Some tasks come back by themselves, as for a comment.
+        // Some tasks wake up by themselves, for example to send a comment.
         let patience = Duration::from_millis(dice >> 61);
         let _ = tokio::time::timeout(patience, place.called()).await;
         let taken = place.take();
@@ -330,7 +330,7 @@ async fn read(log: Arc<Log>, topic: Topic, mut dice: u64, expected: Arc<str>) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn everybody_gets_everything_once_and_in_order_whoever_writes_it() {
+async fn every_stream_receives_every_event_once_and_in_order() {
     const COMMITS: usize = 1000;
     let log = log();
     let (mut all, mut some) = (String::new(), String::new());

@@ -21,7 +21,7 @@ fn seqs(dir: &Path) -> Vec<Seq> {
     found
 }
 
-/// As killed with the records up to 40 in the store and those up to 45 in the log only, and without the epoch file.
+/// Makes the state that a kill leaves: records 1 to 40 in the store, 41 to 45 in the log only, and no epoch file.
 fn killed(dir: &Path) {
     let hub = tempfile::tempdir().unwrap();
     let journal = reopened(filled(hub.path(), 40), hub.path());
@@ -34,7 +34,7 @@ fn killed(dir: &Path) {
     fs::remove_file(Files::new(dir).epoch()).unwrap();
 }
 
-/// The bytes of all files named `name` in `dir`, or in what was put aside there.
+/// Returns the bytes of `file` in all directories named `place` in `dir`, including replaced ones.
 fn contents(dir: &Path, place: &str, file: &str) -> Vec<Vec<u8>> {
     let entries = fs::read_dir(dir).unwrap().flatten();
     let named = entries.filter(|entry| {
@@ -48,7 +48,7 @@ fn contents(dir: &Path, place: &str, file: &str) -> Vec<Vec<u8>> {
 
 const PARTS: [&str; 3] = ["journal", "snapshots", "epoch"];
 
-/// Takes back the last rename that put what was made in place, as a kill before it would leave it; whether there was one.
+/// Undoes the last rename of a replacement, as if the process was killed before it. Returns whether there was one.
 fn step_back(dir: &Path) -> bool {
     let made = dir.join("journal.made");
     fs::create_dir_all(&made).unwrap();
@@ -68,7 +68,7 @@ fn step_back(dir: &Path) -> bool {
 }
 
 #[test]
-fn an_adopt_cut_short_while_it_is_put_in_place_is_finished_by_whatever_comes_next() {
+fn an_adopt_interrupted_between_renames_is_finished_by_the_next_command() {
     let dir = tempfile::tempdir().unwrap();
     killed(dir.path());
     let before = fs::read(dir.path().join("journal/db")).unwrap();
@@ -88,12 +88,12 @@ fn an_adopt_cut_short_while_it_is_put_in_place_is_finished_by_whatever_comes_nex
         let kept = contents(left.path(), "journal", "db");
         assert!(kept.contains(&before), "{states}: the old store is gone");
     }
-    // The log, the journal, the snapshots to and fro, and the epoch file, which was missing.
+    // The renames are: the log, the journal and the snapshots twice each, and the epoch file, which was missing.
     assert_eq!(states, 6);
 }
 
 #[test]
-fn an_adopt_cut_short_before_that_leaves_everything_as_it_was() {
+fn an_adopt_interrupted_before_its_renames_changes_nothing() {
     let dir = tempfile::tempdir().unwrap();
     killed(dir.path());
     let lock = Lock::take(dir.path()).unwrap();
@@ -107,13 +107,13 @@ fn an_adopt_cut_short_before_that_leaves_everything_as_it_was() {
     adopted(left.path());
     let saved: Vec<_> = (1..=45).chain([1_000_045]).collect();
     assert_eq!(seqs(left.path()), saved);
-    // One that fails leaves nothing beside.
+    // Dropping a journal under construction removes it.
     drop(making);
     assert!(!Files::new(dir.path()).making().exists());
 }
 
 #[test]
-fn whoever_adopts_has_the_directory_until_the_end() {
+fn an_adopt_holds_the_lock_until_its_end() {
     let dir = tempfile::tempdir().unwrap();
     killed(dir.path());
     let lock = Lock::take(dir.path()).unwrap();
@@ -127,7 +127,7 @@ fn whoever_adopts_has_the_directory_until_the_end() {
 }
 
 #[test]
-fn what_is_put_aside_never_takes_the_place_of_what_was_put_aside_before() {
+fn a_second_adopt_keeps_the_files_that_the_first_one_replaced() {
     let dir = tempfile::tempdir().unwrap();
     killed(dir.path());
     let before = fs::read(dir.path().join("journal/db")).unwrap();
@@ -150,7 +150,7 @@ fn what_is_put_aside_never_takes_the_place_of_what_was_put_aside_before() {
 }
 
 #[test]
-fn a_snapshot_that_the_journal_does_not_reach_is_kept_aside() {
+fn a_snapshot_newer_than_the_journal_is_kept_among_the_replaced_files() {
     for usable in [&[5][..], &[]] {
         let dir = tempfile::tempdir().unwrap();
         let journal = filled(dir.path(), 9);
@@ -172,7 +172,7 @@ fn a_snapshot_that_the_journal_does_not_reach_is_kept_aside() {
 }
 
 #[test]
-fn of_an_emptied_journal_the_numbers_are_kept() {
+fn an_adopted_empty_journal_does_not_reuse_numbers() {
     let dir = tempfile::tempdir().unwrap();
     drop(reopened(filled(dir.path(), 40), dir.path()));
     for emptied in [true, false] {
@@ -198,7 +198,7 @@ fn of_an_emptied_journal_the_numbers_are_kept() {
 }
 
 #[test]
-fn a_start_does_not_begin_anew_where_a_journal_was_put_aside() {
+fn a_start_does_not_create_a_journal_beside_a_replaced_one() {
     let dir = tempfile::tempdir().unwrap();
     drop(filled(dir.path(), 40));
     let files = Files::new(dir.path());
@@ -212,7 +212,7 @@ fn a_start_does_not_begin_anew_where_a_journal_was_put_aside() {
 }
 
 #[test]
-fn the_complete_copy_of_an_earlier_build_is_put_in_place_first() {
+fn the_complete_copy_of_an_earlier_build_is_put_in_place_before_an_adopt() {
     let dir = tempfile::tempdir().unwrap();
     drop(reopened(filled(dir.path(), 40), dir.path()));
     let files = Files::new(dir.path());

@@ -5,7 +5,7 @@ use super::*;
 use crate::journal::sled::OpenError;
 use crate::maintain::import;
 
-/// Looks at the state directory each time that more of an export is read.
+/// A reader of an export that calls `look` before each read.
 struct Watched<'a, F> {
     export: &'a [u8],
     look: F,
@@ -24,7 +24,7 @@ fn import_watched(dir: &Path, export: &[u8], look: impl FnMut()) -> anyhow::Resu
 }
 
 #[test]
-fn no_hub_starts_where_an_import_waits_for_its_input() {
+fn no_hub_starts_while_an_import_reads_its_input() {
     let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     drop(filled(from.path(), 40));
     import_watched(to.path(), &exported(from.path()), || {
@@ -36,7 +36,7 @@ fn no_hub_starts_where_an_import_waits_for_its_input() {
 }
 
 #[test]
-fn an_import_where_a_hub_runs_is_refused_and_takes_nothing_away() {
+fn an_import_while_a_hub_runs_is_refused_and_changes_nothing() {
     let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     drop(filled(from.path(), 40));
     let hub = filled(to.path(), 3);
@@ -47,7 +47,7 @@ fn an_import_where_a_hub_runs_is_refused_and_takes_nothing_away() {
 }
 
 #[test]
-fn a_killed_import_is_no_journal_and_can_be_run_again() {
+fn a_killed_import_leaves_no_journal_and_can_be_repeated() {
     let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     drop(filled(from.path(), 400));
     let export = exported(from.path());
@@ -68,7 +68,7 @@ fn a_killed_import_is_no_journal_and_can_be_run_again() {
 }
 
 #[test]
-fn an_import_cut_short_while_it_is_put_in_place_is_finished_by_the_next_start() {
+fn an_import_interrupted_between_renames_is_finished_by_the_next_start() {
     let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     drop(filled(from.path(), 40));
     import::import(to.path(), &exported(from.path())[..], None).unwrap();
@@ -87,7 +87,7 @@ fn an_import_cut_short_while_it_is_put_in_place_is_finished_by_the_next_start() 
 }
 
 #[test]
-fn an_import_that_fails_leaves_nothing() {
+fn a_failed_import_leaves_only_the_lock_file() {
     let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     drop(filled(from.path(), 40));
     let export = exported(from.path());

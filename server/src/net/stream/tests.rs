@@ -5,6 +5,7 @@ use axum::body::Body;
 use futures_util::stream;
 use tokio::io::AsyncReadExt as _;
 
+use super::super::heads::Heads;
 use super::super::slots::Slots;
 use super::*;
 use crate::config::Positive;
@@ -12,13 +13,18 @@ use crate::log::fanout::tests::{log, say};
 use crate::log::fanout::{Choose, Topic};
 
 #[tokio::test]
-async fn while_a_stream_waits_the_fan_out_writes_to_its_connection() {
+async fn the_fan_out_writes_to_the_connection_of_a_parked_stream() {
     let log = log();
     let choose: Choose = Box::new(|_, event| event.frame(|_| Some(Bytes::from_static(b"news"))));
     let place = log.join(Topic::Everything, choose);
     let slot = Slots::new(Positive::MIN).take().await;
     let (ours, mut reader) = tokio::io::duplex(1 << 10);
-    let io = IoGuard::new(ours, Duration::from_secs(60), slot.line().clone());
+    let io = IoGuard::new(
+        ours,
+        Duration::from_secs(60),
+        slot.line().clone(),
+        Heads::default(),
+    );
     let never = stream::pending::<Result<Bytes, Infallible>>();
     let mut answer = Response::new(Answer {
         body: Body::from_stream(never),

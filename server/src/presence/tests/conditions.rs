@@ -1,4 +1,4 @@
-//! What a waiter waits for beyond the first that comes: lulls, barriers, limits, filters.
+//! Conditions of a wait beyond the first arriving item: lulls, barriers and filters.
 
 use super::*;
 
@@ -19,7 +19,7 @@ fn a_settling_waiter_collects_until_a_lull() {
 }
 
 #[test]
-fn a_settling_waiter_is_not_held_by_a_busy_inbox() {
+fn a_busy_inbox_delays_a_settling_waiter_for_five_seconds_at_most() {
     let mut place = Place::new();
     let mut answer = place.wait(WaitSpec {
         settle: Duration::from_secs(1),
@@ -37,8 +37,7 @@ fn a_barrier_waits_for_every_session() {
     let mut place = Place::new();
     let barrier = Some(Barrier {
         all: vec![name("w1"), name("w2")],
-        count: 0,
-        since: 0,
+        ..Barrier::default()
     });
     let mut answer = place.wait(WaitSpec {
         barrier,
@@ -65,12 +64,50 @@ fn a_barrier_waits_for_every_session() {
 }
 
 #[test]
-fn a_barrier_is_broken_by_what_cannot_wait() {
+fn a_barrier_with_any_is_met_by_one_of_several_sessions() {
+    let mut place = Place::new();
+    let barrier = Some(Barrier {
+        any: vec![name("w1"), name("w2")],
+        ..Barrier::default()
+    });
+    let mut answer = place.wait(WaitSpec {
+        barrier,
+        ..spec(&["primary"])
+    });
+    place.say(&Say { from: "w3", ..DONE });
+    assert!(waits(&mut answer));
+    place.say(&Say { from: "w2", ..DONE });
+    let batch = batch(&mut answer);
+    assert_eq!(batch.why, WhyWoken::Barrier);
+    assert_eq!(batch.barrier.unwrap().missing, []);
+}
+
+#[test]
+fn a_barrier_reports_each_missing_session_once() {
+    let mut place = Place::new();
+    let deadline = place.now.mono + Duration::from_secs(5);
+    let barrier = Some(Barrier {
+        all: vec![name("w1"), name("w3")],
+        any: vec![name("w1"), name("w2")],
+        ..Barrier::default()
+    });
+    let mut answer = place.wait(WaitSpec {
+        barrier,
+        deadline,
+        ..spec(&["primary"])
+    });
+    place.say(&Say { from: "w3", ..DONE });
+    place.pass(Duration::from_secs(5));
+    let report = batch(&mut answer).barrier.unwrap();
+    assert_eq!(report.missing, [name("w1"), name("w2")]);
+}
+
+#[test]
+fn a_question_wakes_a_waiter_before_its_barrier_is_met() {
     let mut place = Place::new();
     let barrier = Some(Barrier {
         all: vec![name("w1"), name("w2")],
-        count: 0,
-        since: 0,
+        ..Barrier::default()
     });
     let mut answer = place.wait(WaitSpec {
         barrier,
@@ -86,12 +123,11 @@ fn a_barrier_is_broken_by_what_cannot_wait() {
 }
 
 #[test]
-fn at_the_timeout_what_is_pending_behind_a_barrier_comes() {
+fn a_barrier_that_times_out_delivers_the_pending_items() {
     let mut place = Place::new();
     let barrier = Some(Barrier {
-        all: Vec::new(),
         count: 3,
-        since: 0,
+        ..Barrier::default()
     });
     let deadline = place.now.mono + Duration::from_secs(5);
     let mut answer = place.wait(WaitSpec {
@@ -109,61 +145,19 @@ fn at_the_timeout_what_is_pending_behind_a_barrier_comes() {
 }
 
 #[test]
-fn an_agent_is_woken_so_often_by_one_sender_and_loses_nothing() {
-    let mut place = woken_enough();
-    let mut answer = place.wait(agent());
-    assert!(!place.say(&DONE), "the third within a minute");
-    assert!(waits(&mut answer));
-    place.pass(Duration::from_secs(61));
-    assert_eq!(batch(&mut answer).items.len(), 1);
-}
-
-/// An agent that `w1` has just woken as often as it may.
-fn woken_enough() -> Place {
+fn a_sessions_wait_ends_at_its_deadline() {
     let mut place = Place::new();
-    for _ in 0..2 {
-        let mut answer = place.wait(agent());
-        assert!(place.say(&DONE));
-        place.ack(&ids(&batch(&mut answer)));
-    }
-    place
+    let deadline = place.now.mono + Duration::from_secs(5);
+    let mut answer = place.wait(WaitSpec {
+        deadline,
+        ..agent()
+    });
+    place.pass(Duration::from_secs(5));
+    assert!(matches!(answer.try_recv(), Ok(Outcome::Empty)));
 }
 
 #[test]
-fn a_limited_sender_holds_up_nobody_else() {
-    for other in [
-        Say { from: "w2", ..DONE },
-        Say {
-            kind: Kind::Question,
-            ..DONE
-        },
-    ] {
-        let mut place = woken_enough();
-        place.say(&DONE);
-        place.say(&other);
-        let batch = batch(&mut place.wait(agent()));
-        assert_eq!(ids(&batch), [5, 6], "the first rides along");
-    }
-}
-
-#[test]
-fn an_agent_looks_again_when_the_first_of_its_senders_may_wake_it() {
-    let mut place = woken_enough();
-    place.pass(Duration::from_secs(30));
-    let late = Say { from: "w2", ..DONE };
-    for _ in 0..2 {
-        let mut answer = place.wait(agent());
-        assert!(place.say(&late));
-        place.ack(&ids(&batch(&mut answer)));
-    }
-    let mut answer = place.wait(agent());
-    assert!(!place.say(&DONE) && !place.say(&late));
-    place.pass(Duration::from_secs(31));
-    assert_eq!(ids(&batch(&mut answer)), [9, 10]);
-}
-
-#[test]
-fn a_settling_waiter_waits_on_when_another_has_read_what_it_was_woken_for() {
+fn a_settling_waiter_waits_on_if_another_reader_acknowledges_its_item() {
     let mut place = Place::new();
     let mut answer = place.wait(WaitSpec {
         settle: Duration::from_secs(1),
@@ -179,38 +173,7 @@ fn a_settling_waiter_waits_on_when_another_has_read_what_it_was_woken_for() {
 }
 
 #[test]
-fn urgent_ones_and_questions_pass_the_wake_limit() {
-    for say in [
-        Say {
-            priority: Priority::Urgent,
-            ..DONE
-        },
-        Say {
-            kind: Kind::Question,
-            ..DONE
-        },
-    ] {
-        let mut place = Place::new();
-        for _ in 0..5 {
-            let mut answer = place.wait(agent());
-            assert!(place.say(&say));
-            place.ack(&ids(&batch(&mut answer)));
-        }
-    }
-}
-
-#[test]
-fn a_plain_reader_has_no_wake_limit() {
-    let mut place = Place::new();
-    for _ in 0..5 {
-        let mut answer = place.wait(named("script"));
-        assert!(place.say(&DONE));
-        place.ack(&ids(&batch(&mut answer)));
-    }
-}
-
-#[test]
-fn an_item_in_two_of_the_inboxes_comes_once_and_is_leased_in_both() {
+fn an_item_in_two_inboxes_is_delivered_once_and_leased_in_both() {
     let mut place = Place::new();
     let seq = place.state.head() + 1;
     let targets = ["primary", "w1"].map(|inbox| Target {
@@ -242,7 +205,7 @@ fn an_item_in_two_of_the_inboxes_comes_once_and_is_leased_in_both() {
 }
 
 #[test]
-fn a_filter_decides_what_comes_and_what_wakes() {
+fn a_filter_decides_which_items_are_delivered_and_which_wake() {
     let mut place = Place::new();
     let filter = Filter {
         kinds: Some(vec![Kind::Error]),
@@ -261,7 +224,7 @@ fn a_filter_decides_what_comes_and_what_wakes() {
 }
 
 #[test]
-fn an_answer_holds_at_most_500_and_says_how_many_remain() {
+fn a_batch_has_at_most_500_items_and_counts_the_remaining_ones() {
     let mut place = Place::new();
     for _ in 0..600 {
         place.say(&DONE);
@@ -271,7 +234,7 @@ fn an_answer_holds_at_most_500_and_says_how_many_remain() {
 }
 
 #[test]
-fn neither_inboxes_nor_sessions_are_remembered_for_ever() {
+fn doors_and_wake_logs_are_dropped_when_they_are_no_longer_needed() {
     let mut place = Place::new();
     place.say(&DONE);
     let got = ids(&batch(&mut place.wait(agent())));

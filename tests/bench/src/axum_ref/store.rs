@@ -1,4 +1,4 @@
-//! One thread that owns the writing: takes what is queued, inserts each record, flushes once, syncs once, answers.
+//! The only writing thread: drains the queue, inserts each record, flushes once, syncs once, answers.
 
 use std::fs::File;
 use std::path::Path;
@@ -13,10 +13,10 @@ use tokio::sync::{broadcast, mpsc, oneshot};
 
 use super::{Draft, Stored};
 
-/// What waits for a sync at most.
+/// Most requests that may wait for a sync.
 const QUEUE: usize = 1024;
 
-/// Drafts to store as one, and who waits for their numbers.
+/// Drafts of one request, and the channel for their ids.
 pub(super) struct Append {
     pub(super) drafts: Vec<Draft>,
     pub(super) answer: oneshot::Sender<Vec<u64>>,
@@ -127,11 +127,11 @@ fn write(
             store.sync()?;
         }
         for (answer, ids) in answers {
-            // Nobody waits for an answer any more: stored it is.
+            // The request may be gone; its notifications are stored all the same.
             let _ = answer.send(ids);
         }
         for stored in fresh {
-            // Nobody reads.
+            // There may be no readers.
             let _ = live.send(stored);
         }
     }

@@ -1,4 +1,4 @@
-//! Events for one reader: first what is stored, then what comes.
+//! Events for one reader: first the stored ones, then new ones.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ struct Reader {
     last: u64,
 }
 
-/// The stream of a reader that has everything up to `since`; from now on without one.
+/// Returns the stream of a reader that has everything up to `since`, or of new events only.
 pub(super) fn events(
     live: broadcast::Receiver<Stored>,
     store: Option<Arc<Store>>,

@@ -31,7 +31,7 @@ pub(super) fn rows(bench: &Bench, programs: &Programs, way: Way) -> Result<Vec<R
     ])
 }
 
-/// Runs a command over and over; its median time in µs.
+/// Runs a command repeatedly; returns its median time in µs.
 fn running(mut command: Command) -> Measure<'static, f64> {
     Box::new(move |time| {
         let begin = Instant::now();

@@ -38,7 +38,7 @@ pub(super) fn rows(bench: &Bench, programs: &Programs, way: Way) -> Result<Vec<R
     ])
 }
 
-/// Wakes a process over and over; the median time to its exit in µs.
+/// Wakes a process repeatedly; returns the median time to its exit in µs.
 fn waking<'a>(server: &'a Server, inbox: &'a str, mut command: Command) -> Measure<'a, f64> {
     command.stdout(Stdio::piped());
     Box::new(move |time| {
@@ -62,7 +62,7 @@ fn waking<'a>(server: &'a Server, inbox: &'a str, mut command: Command) -> Measu
     })
 }
 
-/// Acknowledges what curl and the raw waiter printed; hubctl does it by itself, and prints no lease.
+/// Acknowledges the batch that curl or the raw waiter printed. hubctl acknowledges by itself, and prints no lease.
 fn acknowledge(
     connection: &mut Connection,
     server: &Server,

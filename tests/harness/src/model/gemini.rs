@@ -1,4 +1,4 @@
-//! Google's `generateContent`, as far as Gemini CLI needs it.
+//! The subset of Google's `generateContent` that Gemini CLI needs.
 
 use axum::Json;
 use axum::http::StatusCode;

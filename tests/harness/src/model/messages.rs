@@ -1,4 +1,4 @@
-//! Anthropic's Messages API, as far as Claude Code needs it.
+//! The subset of Anthropic's Messages API that Claude Code needs.
 
 use axum::Json;
 use axum::http::StatusCode;
@@ -21,7 +21,7 @@ fn messages(body: &Value) -> Vec<Message> {
         .collect()
 }
 
-/// Texts and tools' results; both may be a string or a list of blocks.
+/// Returns texts and the results of tools; both may be a string or a list of blocks.
 fn texts(content: &Value) -> Vec<String> {
     match content {
         Value::String(text) => vec![text.clone()],
@@ -76,7 +76,7 @@ fn failure(status: u16, kind: &str) -> Response {
     (status, Json(json!({"type": "error", "error": error}))).into_response()
 }
 
-/// The events that carry a message piece by piece.
+/// Returns a message as a stream of events.
 fn stream(mut message: Value) -> Response {
     let blocks = message["content"].take();
     let end = json!({

@@ -1,27 +1,27 @@
-//! What the model is asked.
+//! Requests to the model.
 
 use std::time::Instant;
 
 use serde_json::Value;
 
-/// A request, with the texts in it laid open.
+/// A request with its texts extracted.
 #[derive(Debug, Clone)]
 pub struct Request {
-    /// Its place in the conversation, from 0.
+    /// The index in the conversation, from 0.
     pub number: usize,
-    /// When it came.
+    /// The time of arrival.
     pub at: Instant,
-    /// The session that the client named, empty if it named none.
+    /// The client's session id, empty if the request has none.
     pub session: String,
-    /// The subagent that asks, if it is one.
+    /// The id of the requesting subagent, if it is one.
     pub subagent: Option<String>,
-    /// The model that is asked for; for Gemini with the method, `gemini-…:streamGenerateContent`.
+    /// The requested model; for Gemini with the method, `gemini-…:streamGenerateContent`.
     pub model: String,
-    /// What the model has not answered yet: every text after its own last message.
+    /// The texts that the model has not answered yet: every text after its own last message.
     pub news: Vec<String>,
-    /// Every text of the conversation, oldest first, the model's own as well.
+    /// Every text of the conversation, oldest first, including the model's own.
     pub texts: Vec<String>,
-    /// All of it, as it came.
+    /// The body as received.
     pub body: Value,
 }
 
@@ -32,17 +32,17 @@ pub(super) struct Message {
 }
 
 impl Request {
-    /// How often `text` stands in what is new.
+    /// Counts the occurrences of `text` in the new texts.
     pub fn tells(&self, text: &str) -> usize {
         count(&self.news, text)
     }
 
-    /// How often `text` stands anywhere in the conversation.
+    /// Counts the occurrences of `text` in the conversation.
     pub fn contains(&self, text: &str) -> usize {
         count(&self.texts, text)
     }
 
-    /// Lays the messages open.
+    /// Extracts the texts of the messages.
     pub(super) fn read(mut self, messages: Vec<Message>) -> Self {
         for message in messages {
             if message.by_model {

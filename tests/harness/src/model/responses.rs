@@ -1,4 +1,4 @@
-//! The Responses API of `OpenAI`, as far as Codex CLI needs it.
+//! The subset of `OpenAI`'s Responses API that Codex CLI needs.
 
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};

@@ -5,10 +5,10 @@ use std::sync::{Mutex, PoisonError};
 
 use super::{Reply, Request};
 
-/// What the model says when its script says nothing.
+/// The model's text when its script has no reply.
 pub(super) const NOTHING: &str = "ok";
 
-/// The replies one after the other, whatever is asked; then [`NOTHING`].
+/// Returns the replies in order, for any requests; then [`NOTHING`].
 pub fn turns(replies: impl IntoIterator<Item = Reply>) -> impl Fn(&Request) -> Reply {
     let replies: Mutex<VecDeque<Reply>> = Mutex::new(replies.into_iter().collect());
     move |_| {
@@ -17,7 +17,7 @@ pub fn turns(replies: impl IntoIterator<Item = Reply>) -> impl Fn(&Request) -> R
     }
 }
 
-/// The reply of the first rule whose text the model is told; [`NOTHING`] where none fits.
+/// Returns the reply of the first rule whose text is new in the request; [`NOTHING`] if none matches.
 pub fn rules<T: Into<String>>(
     rules: impl IntoIterator<Item = (T, Reply)>,
 ) -> impl Fn(&Request) -> Reply {

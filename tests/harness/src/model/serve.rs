@@ -1,4 +1,4 @@
-//! The server itself: records what is asked, asks the script, answers in the vendor's format.
+//! The HTTP server: records requests, calls the script, responds in the vendor's format.
 
 use std::fmt;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -17,15 +17,15 @@ use super::request::Message;
 use super::script::NOTHING;
 use super::{Reply, Request, messages, responses};
 
-/// The format in which one vendor's clients speak to their model.
+/// The format of one vendor's API.
 pub(super) struct Wire {
-    /// The conversation that a request carries.
+    /// Parses the conversation of a request.
     pub messages: fn(&Value) -> Vec<Message>,
-    /// A reply; the request's number makes its ids unique.
+    /// Serialises a reply; the request's number makes its ids unique.
     pub answer: fn(&Request, &Reply) -> Response,
 }
 
-/// Events as a stream, each named by its own `type`.
+/// Returns events as a stream, each named by its own `type`.
 pub(super) fn sse(events: &[Value]) -> Response {
     let lines = events.iter().map(|event| {
         let name = event["type"].as_str().expect("a type");
@@ -35,7 +35,7 @@ pub(super) fn sse(events: &[Value]) -> Response {
     ([(CONTENT_TYPE, "text/event-stream")], stream).into_response()
 }
 
-/// What the server and the test share.
+/// State shared by the server and the test.
 pub(super) struct Shared {
     script: Box<dyn Fn(&Request) -> Reply + Send + Sync>,
     log: Mutex<Log>,
@@ -67,7 +67,7 @@ impl Shared {
         self.log.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until the log has grown, for so long at most.
+    /// Waits until another request is recorded, at most for the given time.
     pub(super) fn wait<'a>(
         &self,
         log: MutexGuard<'a, Log>,
@@ -77,7 +77,7 @@ impl Shared {
         waited.unwrap_or_else(PoisonError::into_inner).0
     }
 
-    /// Keeps a request, and gives it its number.
+    /// Records a request, and assigns its number.
     fn keep(&self, mut request: Request) -> Request {
         let mut log = self.log();
         request.number = log.requests.len();
@@ -87,7 +87,7 @@ impl Shared {
     }
 }
 
-/// Serves until `stopped`; connections that are open then are cut.
+/// Serves until `stopped`, and then cuts open connections.
 pub(super) fn run(
     listener: std::net::TcpListener,
     shared: Arc<Shared>,
@@ -152,7 +152,7 @@ async fn count_tokens() -> Json<Value> {
     Json(json!({"input_tokens": 10}))
 }
 
-/// Clients ask for much that is not needed.
+/// Responds to requests that clients send but do not need.
 async fn nothing() -> (StatusCode, Json<Value>) {
     let error = json!({"type": "not_found_error", "message": "not scripted"});
     (

@@ -1,11 +1,11 @@
-//! The model keeps what it is asked, and answers as it is told.
+//! Tests of the scripted model server.
 
 use serde_json::{Value, json};
 
 use super::{Model, Reply, rules, turns};
 
 #[tokio::test]
-async fn a_request_without_tools_is_no_part_of_the_conversation() {
+async fn a_request_without_tools_is_outside_the_conversation() {
     let model = Model::start(turns([Reply::text("first")]));
     ask(&model, &json!({"messages": [user("title")]})).await;
     let answer = ask(&model, &conversation(&[user("hello")])).await;
@@ -14,7 +14,7 @@ async fn a_request_without_tools_is_no_part_of_the_conversation() {
 }
 
 #[tokio::test]
-async fn what_the_model_has_answered_is_no_news() {
+async fn a_text_that_the_model_has_answered_is_not_new() {
     let model = Model::start(rules([("apples", Reply::text("yes"))]));
     let answered = json!({"role": "assistant", "content": "yes"});
     let result = json!({"type": "tool_result", "content": [{"type": "text", "text": "pears"}]});
@@ -29,7 +29,7 @@ async fn what_the_model_has_answered_is_no_news() {
 }
 
 #[tokio::test]
-async fn a_text_that_is_told_twice_counts_twice() {
+async fn a_text_that_occurs_twice_counts_twice() {
     let model = Model::start(turns([]));
     ask(&model, &conversation(&[user("apples, apples")])).await;
     assert_eq!(model.told("apples"), [0, 0]);

@@ -30,16 +30,19 @@ fn installed(before: &str, program: &str) -> String {
     changed(before, |settings| install(settings, Agent::Claude, &plan))
 }
 
-fn uninstalled(before: &str) -> String {
-    let plan = plan("/any/hubctl");
-    changed(before, |settings| uninstall(settings, Agent::Claude, &plan))
+/// Uninstalls from `after`, where the settings were `before` the install.
+fn uninstalled(after: &str, before: &str) -> String {
+    let (plan, before) = (plan("/any/hubctl"), value(before));
+    changed(after, |settings| {
+        uninstall(settings, Agent::Claude, &plan, Some(&before))
+    })
 }
 
 fn value(text: &str) -> Value {
     serde_json::from_str(text).unwrap()
 }
 
-/// Settings in which others have hooks, oddly ordered and spelled.
+/// Settings with hooks of others, in an unusual order and format.
 const FOREIGN: &str = r#"{
   "zeta": [1.0,   2e3],
   "permissions": {
@@ -58,11 +61,14 @@ const FOREIGN: &str = r#"{
 }"#;
 
 #[test]
-fn nothing_becomes_what_is_planned() {
+fn an_install_into_no_settings_has_every_planned_hook_and_rule() {
     let settings = value(&installed("", "/usr/bin/hubctl"));
     let hooks = settings["hooks"].as_object().unwrap();
     assert_eq!(hooks.len(), 11);
-    assert_eq!(settings["permissions"]["allow"][0], "Bash(hubctl wait:*)");
+    let allowed = &settings["permissions"]["allow"];
+    for (n, command) in ["wait", "notify", "ask", "answer"].iter().enumerate() {
+        assert_eq!(allowed[n], format!("Bash(hubctl {command}:*)"));
+    }
     let pre = &hooks["PreToolUse"][0];
     assert_eq!(pre["matcher"], "AskUserQuestion|EnterPlanMode|ExitPlanMode");
     assert_eq!(pre["hooks"][0]["timeout"], 30);
@@ -81,7 +87,7 @@ fn nothing_becomes_what_is_planned() {
 }
 
 #[test]
-fn without_rewake_nothing_wakes() {
+fn an_install_without_rewake_has_no_rewake_hooks() {
     let caller = Caller {
         variables: Vec::new(),
         program: "hubctl".into(),
@@ -95,7 +101,7 @@ fn without_rewake_nothing_wakes() {
 }
 
 #[test]
-fn what_others_have_keeps_its_place_and_text() {
+fn hooks_of_others_keep_their_place_and_text() {
     let after = installed(FOREIGN, "/usr/bin/hubctl");
     for line in FOREIGN.lines().filter(|line| line.contains("notify-send")) {
         assert!(after.contains(line.trim()), "{after}");
@@ -125,7 +131,7 @@ fn what_others_have_keeps_its_place_and_text() {
 }
 
 #[test]
-fn twice_is_once() {
+fn installing_twice_changes_nothing() {
     for before in ["", "{}", FOREIGN] {
         let once = installed(before, "/usr/bin/hubctl");
         assert_eq!(installed(&once, "/usr/bin/hubctl"), once);
@@ -133,7 +139,7 @@ fn twice_is_once() {
 }
 
 #[test]
-fn a_hook_that_others_added_behind_ours_moves_nothing() {
+fn a_hook_that_others_added_after_ours_causes_no_change() {
     let ours = installed("", "/usr/bin/hubctl");
     let mut settings = value(&ours);
     let foreign = serde_json::json!({"hooks": [{"type": "command", "command": "x"}]});
@@ -149,12 +155,29 @@ fn a_hook_that_others_added_behind_ours_moves_nothing() {
 }
 
 #[test]
-fn what_is_taken_out_leaves_what_was_there() {
-    for before in ["{}", FOREIGN] {
-        let after = uninstalled(&installed(before, "/a b/hubctl"));
+fn an_uninstall_restores_the_settings_before_the_install() {
+    for before in [
+        "{}",
+        FOREIGN,
+        r#"{"permissions":{"allow":["Bash(hubctl ask:*)"]},"hooks":{}}"#,
+        r#"{"permissions":{"allow":[]},"hooks":{"Stop":[]}}"#,
+        r#"{"permissions":{}}"#,
+    ] {
+        let after = uninstalled(&installed(before, "/a b/hubctl"), before);
         assert_eq!(value(&after), value(before));
     }
-    assert_eq!(value(&uninstalled("{}")), value("{}"));
+    assert_eq!(value(&uninstalled("{}", "{}")), value("{}"));
+}
+
+#[test]
+fn rules_stay_if_the_settings_before_the_install_are_unknown() {
+    let plan = plan("/any/hubctl");
+    let after = changed(&installed("{}", "/usr/bin/hubctl"), |settings| {
+        uninstall(settings, Agent::Claude, &plan, None)
+    });
+    let rules = value(&after)["permissions"]["allow"].clone();
+    assert_eq!(rules.as_array().unwrap().len(), 4, "{after}");
+    assert!(value(&after)["hooks"].is_null(), "{after}");
 }
 
 #[test]
@@ -169,11 +192,11 @@ fn a_moved_hubctl_replaces_the_old_one_and_is_found() {
             .iter()
             .all(|(_, own)| own.program == "/new place/hubctl")
     );
-    assert_eq!(value(&uninstalled(&moved)), value(FOREIGN));
+    assert_eq!(value(&uninstalled(&moved, FOREIGN)), value(FOREIGN));
 }
 
 #[test]
-fn ours_in_a_group_of_others_and_in_events_no_longer_used_go() {
+fn our_hooks_among_others_and_for_events_no_longer_used_are_removed() {
     let before = r#"{"hooks":{"PreCompact":[{"hooks":[{"type":"command","command":"hubctl hook claude"}]}],
         "Stop":[{"hooks":[{"type":"command","command":"mine"},{"type":"command","command":"/x/hubctl hook claude"}]}]}}"#;
     let after = value(&installed(before, "/usr/bin/hubctl"));
@@ -182,7 +205,7 @@ fn ours_in_a_group_of_others_and_in_events_no_longer_used_go() {
     assert_eq!(stop[0]["hooks"].as_array().unwrap().len(), 1);
     assert_eq!(stop[0]["hooks"][0]["command"], "mine");
     assert_eq!(stop.as_array().unwrap().len(), 2);
-    let bare = value(&uninstalled(before));
+    let bare = value(&uninstalled(before, "{}"));
     assert_eq!(bare["hooks"].as_object().unwrap().len(), 1);
 }
 
@@ -209,7 +232,7 @@ fn settings_of_another_form_are_refused() {
 }
 
 #[test]
-fn every_agent_that_shares_its_settings_can_be_put_in_and_taken_out() {
+fn hooks_of_every_agent_with_shared_settings_are_installed_and_removed() {
     for agent in [Agent::Codex, Agent::Gemini, Agent::Copilot, Agent::Cursor] {
         let plan = plan_of(agent, "/a 'b/hubctl");
         let put_in = changed(FOREIGN, |settings| install(settings, agent, &plan));
@@ -218,7 +241,9 @@ fn every_agent_that_shares_its_settings_can_be_put_in_and_taken_out() {
         let mut settings = Node::parse(&put_in).unwrap();
         let found = find(&mut settings, agent, plan.shape).unwrap();
         assert_eq!(found.len(), plan.entries.len(), "{agent}");
-        let taken_out = changed(&put_in, |settings| uninstall(settings, agent, &plan));
+        let taken_out = changed(&put_in, |settings| {
+            uninstall(settings, agent, &plan, Some(&value(FOREIGN)))
+        });
         let mut left = value(&taken_out);
         left.as_object_mut().unwrap().remove("version");
         assert_eq!(left, value(FOREIGN), "{agent}");

@@ -1,33 +1,50 @@
-//! Which repository a directory belongs to, read from git's own files: starting git costs more than all the rest.
+//! Finds the repository of a directory from git's own files, because starting git would cost more than the rest of a
+//! command.
 //!
-//! See gitrepository-layout(5) for the files.
+//! gitrepository-layout(5) describes these files.
 
-use std::fs;
+use std::fs::{self, File};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+
+use rustix::fs::{Mode, OFlags};
+
+use crate::ProjectName;
+
+/// The most bytes that are read of one of git's files.
+const MAX_BYTES: u64 = 4 * 1024 * 1024;
 
 /// A repository, as seen from one directory.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Repository {
-    /// This worktree's own git directory.
+pub struct Repository {
+    /// The git directory of this worktree.
     pub git_dir: PathBuf,
     /// The git directory that all worktrees share.
     pub common_dir: PathBuf,
-    /// This worktree; nothing inside of a git directory.
+    /// The directory of this worktree; `None` inside a git directory.
     pub worktree: Option<PathBuf>,
 }
 
-/// What all worktrees of a repository have in common.
+/// The directory that identifies a repository: the same for all of its worktrees.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Home {
-    /// The main worktree's real path.
+pub enum Home {
+    /// The real path of the main worktree.
     MainWorktree(PathBuf),
     /// The shared git directory of a repository without a main worktree.
     CommonDir(PathBuf),
 }
 
+impl Home {
+    /// The project that this directory names; `None` if the path is not UTF-8 or is no valid project name.
+    pub fn project(&self) -> Option<ProjectName> {
+        let (Self::MainWorktree(path) | Self::CommonDir(path)) = self;
+        path.to_str()?.parse().ok()
+    }
+}
+
 impl Repository {
-    /// The repository that holds `dir`, if any.
-    pub(crate) fn discover(dir: &Path) -> Option<Self> {
+    /// The repository that contains `dir`, if any.
+    pub fn discover(dir: &Path) -> Option<Self> {
         dir.ancestors().find_map(Self::at)
     }
 
@@ -35,12 +52,7 @@ impl Repository {
         let dot_git = dir.join(".git");
         let candidate = match fs::metadata(&dot_git) {
             Ok(meta) if meta.is_dir() => dot_git,
-            Ok(_) => dir.join(
-                fs::read_to_string(&dot_git)
-                    .ok()?
-                    .strip_prefix("gitdir:")?
-                    .trim(),
-            ),
+            Ok(_) => dir.join(read(&dot_git).ok()?.strip_prefix("gitdir:")?.trim()),
             Err(_) => dir.to_owned(),
         };
         let worktree = (candidate != dir).then(|| dir.to_owned());
@@ -52,7 +64,7 @@ impl Repository {
             return None;
         }
         let git_dir = fs::canonicalize(dir).ok()?;
-        let common_dir = match fs::read_to_string(git_dir.join("commondir")) {
+        let common_dir = match read(&git_dir.join("commondir")) {
             Ok(path) => fs::canonicalize(git_dir.join(path.trim())).ok()?,
             Err(_) => git_dir.clone(),
         };
@@ -64,9 +76,9 @@ impl Repository {
         })
     }
 
-    /// What all worktrees of this repository have in common: a function of the shared git directory alone, so that
-    /// every worktree finds the same.
-    pub(crate) fn home(&self) -> Home {
+    /// The directory that identifies this repository. It depends on the shared git directory alone, so every worktree
+    /// gets the same one.
+    pub fn home(&self) -> Home {
         let core = Core::read(&self.common_dir);
         let worktree = match core.worktree {
             Some(path) => fs::canonicalize(self.common_dir.join(path)).ok(),
@@ -79,23 +91,23 @@ impl Repository {
         }
     }
 
-    /// The name that git knows this worktree by, if it is a linked one.
-    pub(crate) fn linked_worktree(&self) -> Option<&str> {
+    /// The name of this worktree in git; `None` for the main worktree.
+    pub fn linked_worktree(&self) -> Option<&str> {
         if self.git_dir == self.common_dir {
             return None;
         }
         self.git_dir.file_name()?.to_str()
     }
 
-    /// The branch that is checked out here, if one is.
-    pub(crate) fn branch(&self) -> Option<String> {
-        let head = fs::read_to_string(self.git_dir.join("HEAD")).ok()?;
+    /// The branch that is checked out here; `None` on a detached `HEAD`.
+    pub fn branch(&self) -> Option<String> {
+        let head = read(&self.git_dir.join("HEAD")).ok()?;
         let branch = head.trim_end().strip_prefix("ref: refs/heads/")?;
         Some(branch.to_owned())
     }
 
-    /// The configuration files of this repository that git reads here.
-    pub(crate) fn config_files(&self) -> [PathBuf; 2] {
+    /// The repository's own configuration files that git reads in this worktree.
+    pub fn config_files(&self) -> [PathBuf; 2] {
         [
             self.common_dir.join("config"),
             self.git_dir.join("config.worktree"),
@@ -103,7 +115,7 @@ impl Repository {
     }
 }
 
-/// The `[core]` settings that say where the main worktree is.
+/// The `[core]` settings that locate the main worktree.
 #[derive(Debug, Default)]
 struct Core {
     bare: bool,
@@ -114,7 +126,7 @@ impl Core {
     fn read(common_dir: &Path) -> Self {
         let mut core = Self::default();
         for file in ["config", "config.worktree"] {
-            if let Ok(text) = fs::read_to_string(common_dir.join(file)) {
+            if let Ok(text) = read(&common_dir.join(file)) {
                 core.take(&text);
             }
         }
@@ -130,9 +142,9 @@ impl Core {
     }
 }
 
-/// Gives each setting of a configuration file: its section (without a subsection), its name, both in lower case, and its value.
-/// Settings that span lines or are half quoted are not understood.
-pub(crate) fn each_setting(config: &str, mut take: impl FnMut(&str, &str, &str)) {
+/// Calls `take` with each setting of a configuration file: its section without the subsection, its name, and its value;
+/// section and name in lower case. Settings that span lines, or whose value is quoted in part, are not parsed.
+pub fn each_setting(config: &str, mut take: impl FnMut(&str, &str, &str)) {
     let mut section = String::new();
     for line in config.lines().map(str::trim) {
         if let Some(header) = line.strip_prefix('[') {
@@ -143,6 +155,60 @@ pub(crate) fn each_setting(config: &str, mut take: impl FnMut(&str, &str, &str))
             take(&section, &name.trim().to_ascii_lowercase(), value);
         }
     }
+}
+
+/// The configuration files besides a repository's own, in the order in which git reads them: the system's, then the
+/// person's. `path` returns an environment variable as a path.
+pub fn other_config_files(
+    home: Option<&Path>,
+    path: impl Fn(&str) -> Option<PathBuf>,
+) -> Vec<PathBuf> {
+    let mut files = match path("GIT_CONFIG_SYSTEM") {
+        Some(system) => vec![system],
+        // Only git knows the directory that it was built to read; these are the usual ones.
+        None => ["/opt/homebrew/etc", "/usr/local/etc", "/etc"]
+            .map(|dir| Path::new(dir).join("gitconfig"))
+            .into(),
+    };
+    if let Some(global) = path("GIT_CONFIG_GLOBAL") {
+        files.push(global);
+    } else {
+        let config = path("XDG_CONFIG_HOME").or_else(|| Some(home?.join(".config")));
+        files.extend(config.map(|dir| dir.join("git/config")));
+        files.extend(home.map(|home| home.join(".gitconfig")));
+    }
+    files
+}
+
+/// The value of `hub.project` in `files`; the last one wins. Files that they include are not read.
+pub fn configured_project(files: impl IntoIterator<Item = PathBuf>) -> Option<ProjectName> {
+    let mut found = None;
+    for text in files.into_iter().filter_map(|file| read(&file).ok()) {
+        each_setting(&text, |section, name, value| {
+            if (section, name) == ("hub", "project") {
+                found = value.parse().ok();
+            }
+        });
+    }
+    found
+}
+
+/// Reads the regular file at `path` as text and follows links. A pipe or a device is refused, because reading it could
+/// block for ever.
+pub fn read(path: &Path) -> io::Result<String> {
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = File::from(rustix::fs::open(path, flags, Mode::empty())?);
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::from(io::ErrorKind::InvalidInput));
+    }
+    text(file)
+}
+
+/// Reads at most 4 MiB of an open file as text; bytes that are not UTF-8 become U+FFFD.
+pub fn text(file: File) -> io::Result<String> {
+    let mut bytes = Vec::new();
+    file.take(MAX_BYTES).read_to_end(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 #[cfg(test)]
@@ -191,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn a_linked_worktree_knows_its_name_and_the_main_one_has_none() {
+    fn a_linked_worktree_has_a_name_and_the_main_one_has_none() {
         let place = Place::new();
         place.repository();
         place.git("main", &["worktree", "add", "-q", "../side"]);
@@ -204,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_knows_its_worktree_and_branch() {
+    fn a_repository_reports_the_worktree_and_branch_of_a_directory() {
         let place = Place::new();
         place.repository();
         place.git(
@@ -222,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bare_repository_is_known_by_its_common_directory() {
+    fn a_bare_repository_is_identified_by_its_common_directory() {
         let place = Place::new();
         place.repository();
         place.git("", &["clone", "-q", "--bare", "main", "bare"]);
@@ -255,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn outside_of_git_there_is_no_repository() {
+    fn a_directory_outside_git_has_no_repository() {
         let place = Place::new();
         fs::create_dir(place.path("empty")).unwrap();
         assert_eq!(Repository::discover(&place.path("empty")), None);

@@ -1,0 +1,56 @@
+//! `hubctl seen`: marks notifications as read by the person.
+
+use hub_protocol::Seq;
+use serde_json::json;
+
+use super::clear::numbers;
+use crate::error::{Error, Exit};
+use crate::here::Here;
+use crate::hub::{Path, Request};
+use crate::out::println;
+use crate::text::json_line;
+
+#[derive(Debug, clap::Args)]
+#[command(group = clap::ArgGroup::new("what").required(true).args(["ids", "up_to"]))]
+#[command(after_help = "\
+The dashboard shows what is not seen yet. The mark is for people: no inbox and no agent depends on it.
+
+Examples:
+  hubctl seen 41 42
+  hubctl seen --up-to 42
+  hubctl seen --undo 41")]
+/// Which to mark.
+pub(crate) struct Args {
+    /// The notifications
+    #[arg(value_name = "ID")]
+    ids: Vec<Seq>,
+    /// Every notification up to this one, in all projects
+    #[arg(long, value_name = "ID")]
+    up_to: Option<Seq>,
+    /// Take the mark back
+    #[arg(long)]
+    undo: bool,
+    /// Print the hub's answer as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
+    let mut body = json!({"seen": !args.undo});
+    let marked = if let Some(up_to) = args.up_to {
+        body["up_to"] = up_to.into();
+        format!("all up to {up_to}")
+    } else {
+        body["ids"] = json!(args.ids);
+        numbers(&args.ids)
+    };
+    let request = Request::post(Path::new("/seen"), body.to_string());
+    let answer = here.hub()?.text(&request).await?;
+    if args.json {
+        println(json_line(&answer))?;
+        return Ok(Exit::DONE);
+    }
+    let mark = if args.undo { "not seen" } else { "seen" };
+    println(format_args!("{mark}: {marked}"))?;
+    Ok(Exit::DONE)
+}

@@ -1,0 +1,125 @@
+//! Tells whether `HUB_SESSION` is this agent's own, or inherited from an agent above it.
+
+use hub_protocol::{InboxName, Process};
+
+use crate::env::{Env, Sourced};
+use crate::error::Error;
+use crate::process;
+
+/// The variable that names the process and the session that `HUB_SESSION` was set for: `PID:NAME`.
+pub(crate) const SESSION_AGENT: &str = "HUB_SESSION_PID";
+
+/// The value of [`SESSION_AGENT`] for the session `name` of the agent's process `pid`.
+pub(crate) fn mark(pid: &str, name: &InboxName) -> String {
+    format!("{pid}:{name}")
+}
+
+/// The process that `HUB_SESSION` was set for; `None` if `HUB_SESSION` was changed since.
+fn owner(env: &Env) -> Option<&str> {
+    let mark = env.var(SESSION_AGENT)?.to_str()?;
+    let (pid, name) = mark.split_once(':').unwrap_or((mark, ""));
+    let same = name.is_empty() || env.var("HUB_SESSION").is_some_and(|it| it == name);
+    same.then_some(pid)
+}
+
+/// Whether `HUB_SESSION` was set for an agent above the one that this process belongs to. It was if a variable of an
+/// agent is set here that the owner of `HUB_SESSION` was not started with.
+fn is_foreign(env: &Env) -> bool {
+    let Some(owner) = owner(env) else {
+        return false;
+    };
+    let value = |name: &str| env.var(name)?.to_str().map(str::to_owned);
+    if let Some(claude) = value("CLAUDE_PID")
+        && claude != owner
+        && process::was_started_with(owner, "CLAUDE_PID", &claude) != Some(true)
+    {
+        return true;
+    }
+    let is_below = |name: &str| {
+        let value = value(name);
+        value.is_some_and(|it| process::was_started_with(owner, name, &it) == Some(false))
+    };
+    ["CODEX_THREAD_ID", "GEMINI_SESSION_ID"]
+        .into_iter()
+        .any(is_below)
+}
+
+/// Whether the session in the environment is meant for this process's own agent.
+pub(crate) fn inherits(env: &Env) -> bool {
+    !is_foreign(env)
+}
+
+/// Whether `HUB_SESSION` was set for the agent with this process. A hook knows its agent's process.
+pub(crate) fn is_given_to(env: &Env, agent: Option<&Process>) -> bool {
+    match (owner(env), agent) {
+        (Some(owner), Some(agent)) => owner == agent.pid.to_string(),
+        _ => inherits(env),
+    }
+}
+
+/// The session in `HUB_SESSION`, unless it belongs to an agent above. A reserved name is an error.
+pub(crate) fn given_session(env: &Env) -> Result<Option<Sourced<InboxName>>, Error> {
+    if is_foreign(env) {
+        return Ok(None);
+    }
+    let found: Option<Sourced<InboxName>> = env.parsed("HUB_SESSION")?;
+    match found {
+        Some(found) if found.value.is_reserved() => Err(Error::Usage(format!(
+            "HUB_SESSION: '{}' is reserved; give the session a name of its own, and HUB_ROLE=primary to the primary",
+            found.value
+        ))),
+        found => Ok(found),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    fn given(vars: &[(&str, &str)]) -> Option<String> {
+        let env = Env::of(Path::new("/"), vars);
+        Some(given_session(&env).unwrap()?.value.to_string())
+    }
+
+    #[test]
+    fn an_agent_does_not_inherit_the_session_of_the_agent_that_started_it() {
+        let vars = [
+            ("HUB_SESSION", "outer"),
+            ("HUB_SESSION_PID", "1:outer"),
+            ("CLAUDE_PID", "4194305"),
+        ];
+        assert_eq!(given(&vars), None);
+        assert_eq!(given(&vars[..2]).as_deref(), Some("outer"));
+        let anew = [("HUB_SESSION", "w1"), vars[1], vars[2]];
+        assert_eq!(given(&anew).as_deref(), Some("w1"), "it was given another");
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_codex_below_another_agent_does_not_inherit_its_session() {
+        let mut owner = std::process::Command::new("cat")
+            .env_clear()
+            .env("CODEX_THREAD_ID", "above")
+            .stdin(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mark = format!("{}:claude", owner.id());
+        let given = |thread| {
+            given(&[
+                ("HUB_SESSION", "claude"),
+                ("HUB_SESSION_PID", &mark),
+                ("CODEX_THREAD_ID", thread),
+            ])
+        };
+        assert_eq!(given("below"), None);
+        assert_eq!(given("above").as_deref(), Some("claude"));
+        owner.kill().unwrap();
+        owner.wait().unwrap();
+        assert_eq!(
+            given("below").as_deref(),
+            Some("claude"),
+            "nothing is known"
+        );
+    }
+}

@@ -1,0 +1,249 @@
+//! Deserializes query strings with serde: a list parameter may be repeated, any other may not.
+
+use std::str::FromStr;
+
+use serde::de::value::{Error, MapDeserializer, SeqDeserializer};
+use serde::de::{
+    Deserialize, DeserializeOwned, Deserializer, Error as _, IntoDeserializer, Visitor,
+};
+
+/// The largest integer that every JSON client reads exactly (RFC 8259, section 6); record numbers stay below it.
+pub(super) const MAX_NUMBER: u64 = (1 << 53) - 1;
+const WHOLE: &str = "a whole number of at least 0";
+
+/// Deserializes decoded pairs. An error names its parameter if serde allows it.
+pub(super) fn read<T: DeserializeOwned>(pairs: Vec<(String, String)>) -> Result<T, Error> {
+    let mut grouped: Vec<(String, Values)> = Vec::new();
+    for (name, value) in pairs {
+        if let Some((_, values)) = grouped.iter_mut().find(|(known, _)| *known == name) {
+            values.texts.push(value);
+        } else {
+            let texts = vec![value];
+            grouped.push((name.clone(), Values { name, texts }));
+        }
+    }
+    T::deserialize(MapDeserializer::new(grouped.into_iter()))
+}
+
+/// The values given for one parameter.
+struct Values {
+    name: String,
+    texts: Vec<String>,
+}
+
+impl Values {
+    /// The single value of a parameter that is not a list.
+    fn one(&mut self) -> Result<String, Error> {
+        match self.texts.pop() {
+            Some(text) if self.texts.is_empty() => Ok(text),
+            _ => Err(Error::custom(format!("duplicate field `{}`", self.name))),
+        }
+    }
+
+    fn parsed<T: FromStr>(&mut self, wanted: &str) -> Result<T, Error> {
+        let text = self.one()?;
+        text.parse()
+            .map_err(|_| Error::custom(format!("{} is {wanted}", self.name)))
+    }
+}
+
+impl IntoDeserializer<'_> for Values {
+    type Deserializer = Self;
+
+    fn into_deserializer(self) -> Self {
+        self
+    }
+}
+
+macro_rules! numbers {
+    ($($method:ident $visit:ident)*) => {$(
+        fn $method<V: Visitor<'de>>(mut self, visitor: V) -> Result<V::Value, Error> {
+            visitor.$visit(self.parsed(WHOLE)?)
+        }
+    )*};
+}
+
+impl<'de> Deserializer<'de> for Values {
+    type Error = Error;
+
+    fn deserialize_any<V: Visitor<'de>>(mut self, visitor: V) -> Result<V::Value, Error> {
+        if self.texts.len() == 1 {
+            return visitor.visit_string(self.one()?);
+        }
+        visitor.visit_seq(SeqDeserializer::new(self.texts.into_iter()))
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        visitor.visit_some(self)
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, Error> {
+        visitor.visit_newtype_struct(self)
+    }
+
+    fn deserialize_bool<V: Visitor<'de>>(mut self, visitor: V) -> Result<V::Value, Error> {
+        visitor.visit_bool(self.parsed("true or false")?)
+    }
+
+    numbers! {
+        deserialize_u32 visit_u32
+    }
+
+    fn deserialize_u64<V: Visitor<'de>>(mut self, visitor: V) -> Result<V::Value, Error> {
+        let number = self.parsed(WHOLE)?;
+        if number > MAX_NUMBER {
+            return Err(Error::custom(format!("{} is at most 2^53 - 1", self.name)));
+        }
+        visitor.visit_u64(number)
+    }
+
+    fn deserialize_string<V: Visitor<'de>>(mut self, visitor: V) -> Result<V::Value, Error> {
+        visitor.visit_string(self.one()?)
+    }
+
+    fn deserialize_str<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        self.deserialize_string(visitor)
+    }
+
+    fn deserialize_enum<V: Visitor<'de>>(
+        mut self,
+        name: &'static str,
+        variants: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Error> {
+        let text: serde::de::value::StringDeserializer<Error> = self.one()?.into_deserializer();
+        text.deserialize_enum(name, variants, visitor)
+    }
+
+    serde::forward_to_deserialize_any! {
+        i8 i16 i32 i64 i128 u8 u16 u128 f32 f64 char bytes byte_buf unit unit_struct seq tuple tuple_struct map struct
+        identifier ignored_any
+    }
+}
+
+/// Deserializes a list: `a,b`, or the parameter repeated, or both.
+pub(super) fn list<'de, D, T>(deserializer: D) -> Result<Option<Vec<T>>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: FromStr,
+    T::Err: std::fmt::Display,
+{
+    let texts = Texts::deserialize(deserializer)?.0;
+    let parts = texts.iter().flat_map(|text| text.split(','));
+    parts
+        .map(|part| part.trim().parse().map_err(D::Error::custom))
+        .collect::<Result<_, _>>()
+        .map(Some)
+}
+
+/// One value or several.
+struct Texts(Vec<String>);
+
+impl<'de> Deserialize<'de> for Texts {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct OneOrMany;
+
+        impl<'de> Visitor<'de> for OneOrMany {
+            type Value = Texts;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("a list")
+            }
+
+            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Texts, E> {
+                Ok(Texts(vec![text.to_owned()]))
+            }
+
+            fn visit_seq<A: serde::de::SeqAccess<'de>>(
+                self,
+                mut items: A,
+            ) -> Result<Texts, A::Error> {
+                let mut texts = Vec::new();
+                while let Some(text) = items.next_element()? {
+                    texts.push(text);
+                }
+                Ok(Texts(texts))
+            }
+        }
+
+        deserializer.deserialize_any(OneOrMany)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, Default, PartialEq, serde::Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Wanted {
+        #[serde(default, deserialize_with = "list")]
+        numbers: Option<Vec<u8>>,
+        limit: Option<usize>,
+        #[serde(default)]
+        fresh: bool,
+        #[serde(flatten)]
+        filter: Filter,
+    }
+
+    #[derive(Debug, Default, PartialEq, serde::Deserialize)]
+    struct Filter {
+        name: Option<String>,
+        #[serde(default, deserialize_with = "list")]
+        more: Option<Vec<u8>>,
+    }
+
+    fn wanted(pairs: &[(&str, &str)]) -> Result<Wanted, String> {
+        let owned = |(name, value): &(&str, &str)| (String::from(*name), String::from(*value));
+        read(pairs.iter().map(owned).collect()).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_list_is_separated_by_commas_or_repeated() {
+        for name in ["numbers", "more"] {
+            for pairs in [
+                vec![(name, "1,2,3")],
+                vec![(name, "1"), ("limit", "5"), (name, "2"), (name, "3")],
+                vec![(name, "1, 2"), (name, "3")],
+            ] {
+                let wanted = wanted(&pairs).unwrap();
+                let list = wanted.numbers.or(wanted.filter.more);
+                assert_eq!(list, Some(vec![1, 2, 3]), "{pairs:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn other_parameters_are_given_once_and_in_their_format() {
+        for (pairs, told) in [
+            (
+                vec![("limit", "1"), ("limit", "2")],
+                "duplicate field `limit`",
+            ),
+            (
+                vec![("limit", "x")],
+                "limit is a whole number of at least 0",
+            ),
+            (
+                vec![("limit", "-1")],
+                "limit is a whole number of at least 0",
+            ),
+            (
+                vec![("limit", "9007199254740992")],
+                "limit is at most 2^53 - 1",
+            ),
+            (vec![("limit", "")], "limit is a whole number of at least 0"),
+            (vec![("fresh", "1")], "fresh is true or false"),
+            (vec![("colour", "red")], "unknown field `colour`"),
+        ] {
+            let error = wanted(&pairs).unwrap_err();
+            assert!(error.contains(told), "{error}");
+        }
+        assert!(wanted(&[("name", "a"), ("name", "b")]).is_err());
+        assert_eq!(wanted(&[]).unwrap(), Wanted::default());
+    }
+}

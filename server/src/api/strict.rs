@@ -1,0 +1,362 @@
+//! Strict JSON: a serde wrapper that enforces the contract where serde accepts more.
+//!
+//! serde also accepts an array for a struct (its fields in order) and `null` for a field that may be absent. The
+//! contract allows neither. [`Strict`] wraps any deserializer and refuses both, at every depth. Free-form values
+//! ([`serde_json::Value`]) pass unchanged.
+
+use std::fmt;
+
+use serde::de::{
+    Deserialize, DeserializeSeed, Deserializer, EnumAccess, Error, MapAccess, SeqAccess, Visitor,
+};
+
+use super::query::MAX_NUMBER;
+
+/// A deserializer, visitor, seed or access that wraps everything inside it as well.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Strict<T>(pub(super) T);
+
+/// A value that was deserialized strictly.
+pub(super) struct Sound<T>(pub(super) T);
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Sound<T> {
+    fn deserialize<D: Deserializer<'de>>(inner: D) -> Result<Self, D::Error> {
+        T::deserialize(Strict(inner)).map(Self)
+    }
+}
+
+macro_rules! forward {
+    ($($method:ident)*) => {$(
+        fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, D::Error> {
+            self.0.$method(Strict(visitor))
+        }
+    )*};
+}
+
+macro_rules! whole {
+    ($($method:ident)*) => {$(
+        fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, D::Error> {
+            self.0.$method(Whole(visitor))
+        }
+    )*};
+}
+
+impl<'de, D: Deserializer<'de>> Deserializer<'de> for Strict<D> {
+    type Error = D::Error;
+
+    forward! {
+        deserialize_any deserialize_bool deserialize_f32 deserialize_f64 deserialize_char deserialize_str
+        deserialize_string deserialize_bytes deserialize_byte_buf deserialize_option deserialize_unit deserialize_seq
+        deserialize_map deserialize_identifier deserialize_ignored_any
+    }
+
+    whole! {
+        deserialize_i8 deserialize_i16 deserialize_i32 deserialize_i64 deserialize_u8 deserialize_u16 deserialize_u32
+        deserialize_u64
+    }
+
+    fn deserialize_unit_struct<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, D::Error> {
+        self.0.deserialize_unit_struct(name, Strict(visitor))
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, D::Error> {
+        self.0.deserialize_newtype_struct(name, Strict(visitor))
+    }
+
+    fn deserialize_tuple<V: Visitor<'de>>(
+        self,
+        len: usize,
+        visitor: V,
+    ) -> Result<V::Value, D::Error> {
+        self.0.deserialize_tuple(len, Strict(visitor))
+    }
+
+    fn deserialize_tuple_struct<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        len: usize,
+        visitor: V,
+    ) -> Result<V::Value, D::Error> {
+        self.0.deserialize_tuple_struct(name, len, Strict(visitor))
+    }
+
+    // Deserialized as a map, because only a map refuses an array.
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, D::Error> {
+        self.0.deserialize_map(Strict(visitor))
+    }
+
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        variants: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, D::Error> {
+        self.0.deserialize_enum(name, variants, Strict(visitor))
+    }
+}
+
+/// The visitor of a whole number. JSON Schema counts `5.0` as one, and every client can read those up to 2^53 - 1.
+struct Whole<V>(V);
+
+impl<'de, V: Visitor<'de>> Visitor<'de> for Whole<V> {
+    type Value = V::Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.expecting(f)
+    }
+
+    fn visit_i64<E: Error>(self, number: i64) -> Result<V::Value, E> {
+        self.0.visit_i64(number)
+    }
+
+    fn visit_u64<E: Error>(self, number: u64) -> Result<V::Value, E> {
+        if number > MAX_NUMBER {
+            return Err(E::custom(format_args!("{number} is more than 2^53 - 1")));
+        }
+        self.0.visit_u64(number)
+    }
+
+    fn visit_f64<E: Error>(self, number: f64) -> Result<V::Value, E> {
+        // Rust prints a whole float without a fraction, however large it is.
+        match number.to_string().parse() {
+            Ok(whole) => self.visit_u64(whole),
+            Err(_) => self.0.visit_f64(number),
+        }
+    }
+}
+
+macro_rules! visit {
+    ($($method:ident: $type:ty,)*) => {$(
+        fn $method<E: Error>(self, value: $type) -> Result<V::Value, E> {
+            self.0.$method(value)
+        }
+    )*};
+}
+
+impl<'de, V: Visitor<'de>> Visitor<'de> for Strict<V> {
+    type Value = V::Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.expecting(f)
+    }
+
+    visit! {
+        visit_bool: bool,
+        visit_i64: i64,
+        visit_u64: u64,
+        visit_f64: f64,
+        visit_char: char,
+        visit_str: &str,
+        visit_borrowed_str: &'de str,
+        visit_string: String,
+        visit_bytes: &[u8],
+        visit_borrowed_bytes: &'de [u8],
+        visit_byte_buf: Vec<u8>,
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<V::Value, E> {
+        self.0.visit_unit()
+    }
+
+    fn visit_none<E: Error>(self) -> Result<V::Value, E> {
+        Err(E::custom("null is not a value here: leave the field out"))
+    }
+
+    fn visit_some<D: Deserializer<'de>>(self, inner: D) -> Result<V::Value, D::Error> {
+        self.0.visit_some(Strict(inner))
+    }
+
+    fn visit_newtype_struct<D: Deserializer<'de>>(self, inner: D) -> Result<V::Value, D::Error> {
+        self.0.visit_newtype_struct(Strict(inner))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, items: A) -> Result<V::Value, A::Error> {
+        self.0.visit_seq(Strict(items))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, fields: A) -> Result<V::Value, A::Error> {
+        self.0.visit_map(Strict(fields))
+    }
+
+    fn visit_enum<A: EnumAccess<'de>>(self, variant: A) -> Result<V::Value, A::Error> {
+        self.0.visit_enum(variant)
+    }
+}
+
+impl<'de, S: DeserializeSeed<'de>> DeserializeSeed<'de> for Strict<S> {
+    type Value = S::Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, inner: D) -> Result<S::Value, D::Error> {
+        self.0.deserialize(Strict(inner))
+    }
+}
+
+impl<'de, A: SeqAccess<'de>> SeqAccess<'de> for Strict<A> {
+    type Error = A::Error;
+
+    fn next_element_seed<S: DeserializeSeed<'de>>(
+        &mut self,
+        seed: S,
+    ) -> Result<Option<S::Value>, A::Error> {
+        self.0.next_element_seed(Strict(seed))
+    }
+
+    fn size_hint(&self) -> Option<usize> {
+        self.0.size_hint()
+    }
+}
+
+impl<'de, A: MapAccess<'de>> MapAccess<'de> for Strict<A> {
+    type Error = A::Error;
+
+    fn next_key_seed<S: DeserializeSeed<'de>>(
+        &mut self,
+        seed: S,
+    ) -> Result<Option<S::Value>, A::Error> {
+        self.0.next_key_seed(seed)
+    }
+
+    fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, A::Error> {
+        self.0.next_value_seed(Strict(seed))
+    }
+
+    fn size_hint(&self) -> Option<usize> {
+        self.0.size_hint()
+    }
+}
+
+/// Translates serde's error into terms of the contract, because a client does not know the hub's Rust types.
+pub(super) fn in_words(error: &str) -> String {
+    let Some((before, rest)) = error.split_once("expected ") else {
+        return match error {
+            "invalid digit found in string"
+            | "cannot parse integer from empty string"
+            | "number too large to fit in target type" => "a whole number belongs here".into(),
+            _ => error.to_owned(),
+        };
+    };
+    let (wanted, place) = match rest.find(" at line ") {
+        Some(at) => rest.split_at(at),
+        None => (rest, ""),
+    };
+    let words = match wanted {
+        "usize" | "u8" | "u16" | "u32" | "u64" | "u128" => "a whole number of at least 0",
+        "isize" | "i8" | "i16" | "i32" | "i64" | "i128" => "a whole number",
+        "f32" | "f64" => "a number",
+        "a string" | "str" | "a borrowed string" => "a text",
+        "a boolean" | "bool" => "true or false",
+        "a sequence" => "an array",
+        "a map" => "an object",
+        _ if wanted.starts_with("struct ") => "an object",
+        _ if wanted.starts_with("enum ") || wanted.starts_with("string or map") => "a text",
+        _ => wanted,
+    };
+    let before = before
+        .replace("invalid type: sequence", "invalid type: array")
+        .replace("invalid type: map", "invalid type: object");
+    format!("{before}expected {words}{place}")
+}
+
+#[cfg(test)]
+mod tests {
+    use hub_protocol::{Post, Preferences, SessionInfo};
+    use serde::de::DeserializeOwned;
+
+    use super::*;
+
+    fn read<T: DeserializeOwned>(json: &str) -> Result<T, String> {
+        let sound = serde_json::from_str::<Sound<T>>(json);
+        sound
+            .map(|it| it.0)
+            .map_err(|error| in_words(&error.to_string()))
+    }
+
+    #[test]
+    fn an_array_is_refused_in_place_of_an_object_at_any_depth() {
+        for error in [
+            read::<Post>(r#"["a","b"]"#).unwrap_err(),
+            read::<Vec<Post>>(r#"[["a","b"]]"#).unwrap_err(),
+            read::<SessionInfo>(r#"{"process":[1]}"#).unwrap_err(),
+            read::<Preferences>(r#"{"mutes":[["p"]]}"#).unwrap_err(),
+        ] {
+            assert!(
+                error.starts_with("invalid type: array, expected an object at line 1"),
+                "{error}"
+            );
+        }
+    }
+
+    #[test]
+    fn null_is_refused_except_in_free_form_values() {
+        for json in [
+            r#"{"msg":"x","from":null}"#,
+            r#"{"msg":"x","ttl":null}"#,
+            r#"{"msg":"x","options":null}"#,
+        ] {
+            let error = read::<Post>(json).unwrap_err();
+            assert!(error.contains("leave the field out"), "{error}");
+        }
+        let free = read::<Post>(r#"{"msg":"x","data":{"a":[null,{"b":null}]}}"#).unwrap();
+        assert_eq!(free.data.unwrap()["a"][1]["b"], serde_json::Value::Null);
+        assert_eq!(
+            read::<Post>(r#"{"msg":"x","data":null}"#).unwrap().data,
+            None
+        );
+        let info = read::<SessionInfo>(r#"{"metadata":null}"#).unwrap();
+        assert_eq!(info.metadata, None);
+        let none = read::<Preferences>(r#"{"quiet":null}"#).unwrap();
+        assert_eq!(none, Preferences::default());
+    }
+
+    #[test]
+    fn a_whole_number_may_be_written_with_a_fraction() {
+        let read_ttl = |ttl: &str| read::<Post>(&format!(r#"{{"msg":"x","ttl":{ttl}}}"#));
+        for ttl in ["5", "5.0", "0.5e1"] {
+            assert_eq!(read_ttl(ttl).unwrap().ttl, Some(5));
+        }
+        for ttl in ["5.5", "-5.0", "1e30", "9007199254740992"] {
+            read_ttl(ttl).unwrap_err();
+        }
+        let free = read::<Post>(r#"{"msg":"x","data":5.0}"#).unwrap();
+        assert!(free.data.unwrap().is_f64());
+    }
+
+    #[test]
+    fn errors_use_the_terms_of_json() {
+        for (json, told) in [
+            (
+                r#"{"msg":1}"#,
+                "invalid type: integer `1`, expected a text at line 1 column 8",
+            ),
+            (
+                r#"{"msg":"x","ttl":"5"}"#,
+                "expected a whole number of at least 0",
+            ),
+            (
+                r#"{"msg":"x","ttl":-1}"#,
+                "expected a whole number of at least 0",
+            ),
+            (
+                r#"{"msg":"x","options":{}}"#,
+                "invalid type: object, expected an array",
+            ),
+            ("42", "expected an object"),
+        ] {
+            let error = read::<Post>(json).unwrap_err();
+            assert!(error.contains(told), "{error}");
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! Standing: how a wake counts against the wake limits of the woken session.
+
+use hub_protocol::{InboxName, Kind, ProjectName, Seq};
+
+use super::inbox::Item;
+use super::{Session, State};
+
+/// The group of wakes with which a wake is counted.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Standing {
+    /// The answer to the session's own question. Each question has one answer, so no limit is needed.
+    Answer,
+    /// A stop or an error of one of the session's own workers.
+    Worker,
+    /// Another notification of a registered session.
+    Session(InboxName),
+    /// A notification of a sender that is not a registered session. All such senders of a project count as one, because
+    /// they choose their names freely.
+    Outsider,
+}
+
+impl State {
+    /// Returns how a wake of `session` by `item`, which is pending in one of its inboxes, counts.
+    pub fn standing(&self, project: &ProjectName, session: &InboxName, item: &Item) -> Standing {
+        if item.kind == Kind::Answer && self.answers_own_question(project, session, item.seq) {
+            return Standing::Answer;
+        }
+        let from = self.called(project, &item.from);
+        let registered = |it: &&Session| it.registered.is_some();
+        match self.session(project, from).filter(registered) {
+            Some(it) if is_stop_or_error(item.kind) && self.works_for(project, session, it) => {
+                Standing::Worker
+            }
+            Some(_) => Standing::Session(from.clone()),
+            None => Standing::Outsider,
+        }
+    }
+
+    /// Whether a session is a worker of `boss`: its child, or any session of a project whose primary is `boss`.
+    fn works_for(&self, project: &ProjectName, boss: &InboxName, worker: &Session) -> bool {
+        let parent = worker.parent();
+        parent.is_some_and(|parent| self.called(project, parent) == boss)
+            || self.primary(project) == Some(boss)
+    }
+
+    fn answers_own_question(&self, project: &ProjectName, session: &InboxName, id: Seq) -> bool {
+        let mut questions = self.questions.all().filter(|(asked, _)| *asked < id);
+        questions.any(|(_, it)| {
+            it.answer == Some(id)
+                && it.project == *project
+                && self.called(project, &it.from) == session
+        })
+    }
+}
+
+fn is_stop_or_error(kind: Kind) -> bool {
+    matches!(
+        kind,
+        Kind::Complete | Kind::Waiting | Kind::Testing | Kind::Error | Kind::Ended
+    )
+}

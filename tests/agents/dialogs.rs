@@ -1,0 +1,179 @@
+//! Dialogs in an agent's own terminal: only the terminal can answer them, and Escape closes them.
+
+use hub_harness::model::{Reply, rules};
+use hub_harness::{Hub, Model};
+use serde_json::{Value, json};
+
+use crate::support::{Central, Claude, Desk};
+
+const MENU: &str = "Enter to select";
+
+fn asks() -> Reply {
+    let options = json!([
+        {"label": "Red", "description": "The red one"},
+        {"label": "Blue", "description": "The blue one"},
+    ]);
+    let question = json!({
+        "question": "Which colour?", "header": "Colour", "multiSelect": false, "options": options,
+    });
+    Reply::tool("AskUserQuestion", json!({"questions": [question]}))
+}
+
+fn start(desk: &Desk, central: &Central<'_>, script: &[(&'static str, Reply)]) -> Claude {
+    central.install(&[]);
+    let claude = desk.claude(Model::start(rules(script.to_vec()))).start();
+    central.waiter("primary", "rewake");
+    claude
+}
+
+/// Presses Escape until `shown` has disappeared, because a dialog ignores keys in the moment when it appears.
+fn escape(claude: &Claude, shown: &str) {
+    claude.pane.until("it is shown", |it| it.contains(shown));
+    hub_harness::until("it is gone", || {
+        claude.pane.press(&["Escape"]);
+        let gone = || (!claude.pane.text().contains(shown)).then_some(());
+        hub_harness::within(std::time::Duration::from_secs(2), gone)
+    });
+}
+
+#[test]
+fn an_answer_from_elsewhere_is_refused_with_the_place_and_never_delivered() {
+    let desk = Desk::new();
+    let central = Central::new(&desk);
+    let claude = start(&desk, &central, &[("Hello", asks())]);
+    claude.say("Hello");
+    let id = central.question()["id"].to_string();
+    let refused = central.try_hubctl(&["answer", &id, "Blue"]);
+    assert_eq!(refused.status.code(), Some(1), "{refused:?}");
+    let said = String::from_utf8_lossy(&refused.stderr);
+    for part in [
+        "main shows this in a dialog of its own",
+        &format!("tmux pane {}", claude.pane.id()),
+        &central.project(),
+    ] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    assert_eq!(central.question()["state"], "open");
+    claude.confirm(MENU);
+    let told = claude.model.until_told("Red");
+    assert_eq!(told.contains("Blue\""), 0);
+    central.said("Agent main completed");
+    assert_eq!(central.open_questions(), Vec::<Value>::new());
+    central.waiter("primary", "rewake");
+    assert_eq!(claude.model.requests().len(), 2, "nothing was told later");
+}
+
+#[test]
+fn an_answer_to_a_permission_that_the_hub_does_not_hold_is_refused_with_the_place() {
+    let desk = Desk::new();
+    let central = Central::new(&desk);
+    let script = [("Hello", Reply::bash("touch there"))];
+    let claude = start(&desk, &central, &script);
+    claude.say("Hello");
+    let id = central.question()["id"].to_string();
+    let refused = central.try_hubctl(&["answer", &id, "allow"]);
+    assert_eq!(refused.status.code(), Some(1), "{refused:?}");
+    claude.confirm("Do you want to proceed");
+    central.said("Agent main completed");
+    assert!(desk.project().join("there").exists());
+    assert_eq!(central.all_said("needs a permission", 1).len(), 1);
+}
+
+#[test]
+fn a_held_permission_is_delivered_once_and_its_answer_starts_no_turn() {
+    let desk = Desk::new();
+    let central = Central::with(&desk, Hub::builder().set("approvals=true"));
+    let script = [
+        ("First", Reply::bash("touch first")),
+        ("Second", Reply::bash("touch second")),
+    ];
+    let claude = start(&desk, &central, &script);
+    for (prompt, answer) in [("First", "allow"), ("Second", "deny: not this one")] {
+        claude.say(prompt);
+        let question = central.question();
+        // Meanwhile Claude Code shows its own dialog, and reports it by a hook after some seconds.
+        central.hubctl(&["answer", &question["id"].to_string(), answer]);
+        let done = if prompt == "First" { 1 } else { 2 };
+        central.all_said("Agent main completed", done);
+        central.waiter("primary", "rewake");
+    }
+    assert!(desk.project().join("first").exists());
+    assert!(!desk.project().join("second").exists());
+    claude.model.until_told("not this one");
+    // Two turns of two requests each, because the answer itself started no turn.
+    central.tell("primary", "tester", "the end");
+    let last = claude.model.until_told("the end");
+    assert_eq!(
+        last.number,
+        4,
+        "{:?}",
+        claude
+            .model
+            .requests()
+            .iter()
+            .map(|it| &it.news)
+            .collect::<Vec<_>>()
+    );
+    assert_eq!(last.contains("\"type\":\"answer\""), 0);
+    assert_eq!(claude.model.told("not this one").len(), 1);
+    assert_eq!(central.all_said("needs a permission", 2).len(), 2);
+}
+
+#[test]
+fn escape_in_a_turn_is_reported_at_once() {
+    let desk = Desk::new();
+    let central = Central::new(&desk);
+    let mut settings = desk.hooks(&[]).settings();
+    settings["permissions"]["allow"] = json!(["Bash"]);
+    desk.settings(&settings);
+    let claude = start(
+        &desk,
+        &central,
+        &[(
+            "Hello",
+            Reply::bash("echo begun; read x < /dev/zero; sleep 600"),
+        )],
+    );
+    claude.say("Hello");
+    central.state("main", "working");
+    claude.model.until_told("Hello");
+    escape(&claude, "esc to interrupt");
+    central.state("main", "waiting");
+    let id = central.said("Agent main was interrupted");
+    // The session is the primary itself, so the notification is delivered to no inbox.
+    assert!(central.trace(id)[0]["inbox"].is_null());
+    claude.say("Hello again, and do nothing");
+    central.state("main", "working");
+}
+
+#[test]
+fn escape_in_a_dialog_closes_its_question_at_once() {
+    let desk = Desk::new();
+    let central = Central::new(&desk);
+    let script = [("Ask", asks()), ("Touch", Reply::bash("touch there"))];
+    let claude = start(&desk, &central, &script);
+    for (prompt, dialog) in [("Ask", MENU), ("Touch", "Do you want to proceed")] {
+        claude.say(prompt);
+        let id = central.question()["id"].as_u64().expect("an id");
+        central.state("main", "blocked");
+        escape(&claude, dialog);
+        central.state("main", "waiting");
+        assert_eq!(central.step(id, "settled")["by"], "resumed");
+        assert_eq!(central.open_questions(), Vec::<Value>::new());
+    }
+}
+
+#[test]
+fn the_person_sees_which_sender_woke_the_session_and_with_which_text() {
+    let desk = Desk::new();
+    let central = Central::new(&desk);
+    let claude = start(&desk, &central, &[]);
+    central
+        .post(json!({"from": "ci", "type": "error", "msg": "main is red\nsince the last merge"}));
+    claude.model.until_told("main is red");
+    claude.pane.until("it says who and what", |it| {
+        it.contains("Notifications from the hub") && it.contains("ci, error: main is red")
+    });
+    central.waiter("primary", "rewake");
+    assert_eq!(claude.model.told("main is red").len(), 1);
+}

@@ -1,0 +1,59 @@
+//! A flipped bit in a block that was stored long ago.
+
+use std::fs;
+
+use hub_harness::Hub;
+use memchr::memmem;
+use serde_json::json;
+
+/// The id of the notification whose text is damaged, and the number of stored notifications.
+const BROKEN: u64 = 400;
+const STORED: u64 = 2000;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn readers_get_a_gap_of_that_block_and_publishing_goes_on() {
+    let mut hub = Hub::start();
+    let client = hub.client();
+    for first in (1..=STORED).step_by(400) {
+        let numbers = first..first + 400;
+        let batch: Vec<_> = numbers
+            .map(|n| json!({ "msg": format!("text {n} end {}", "x".repeat(300)) }))
+            .collect();
+        client.post("/notify").json(&batch).send().await.expect(201);
+    }
+    // The fold is saved, and sled's data is older than its last start.
+    hub.restart();
+    assert!(hub.stop().success());
+    let file = hub.state_dir().join("journal/db");
+    let mut bytes = fs::read(&file).unwrap();
+    let places: Vec<_> =
+        memmem::find_iter(&bytes, format!("text {BROKEN} end").as_bytes()).collect();
+    assert!(!places.is_empty());
+    for at in places {
+        bytes[at] ^= 1;
+    }
+    fs::write(&file, bytes).unwrap();
+    // The first start finds the damage, the second has left it out.
+    for start in 1..=2 {
+        hub.start_again();
+        let client = hub.client();
+        let published = client.say("still here").await;
+        let mut events = client.events("?since=1").await;
+        let gap = events.next_of("gap").await.data;
+        assert_eq!(gap["reason"], "corrupt", "start {start}: {gap}");
+        let (from, to) = (gap["from"].as_u64().unwrap(), gap["to"].as_u64().unwrap());
+        assert!((from..=to).contains(&BROKEN), "start {start}: {gap}");
+        let mut next = events.next_of("notification").await.data["id"]
+            .as_u64()
+            .unwrap();
+        assert_eq!(next, to + 1, "start {start}");
+        while next < published {
+            let id = events.next_of("notification").await.data["id"].as_u64();
+            assert!(id.unwrap() > next);
+            next = id.unwrap();
+        }
+        assert_eq!(next, published);
+        client.get("/readyz").send().await.expect(200);
+        assert!(hub.stop().success());
+    }
+}

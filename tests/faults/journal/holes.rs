@@ -1,0 +1,110 @@
+//! A flipped bit in a block stored long ago: the records around it can be read, and publishing goes on.
+
+use std::fs;
+use std::path::Path;
+
+use hubd::journal::snapshot::Snapshots;
+use hubd::journal::{Entry, Health, Hole, Journal};
+use hubd::maintain::Maintenance;
+use memchr::memmem;
+
+use super::adopt::adopted;
+use super::{all, expected, filled, open, publish};
+
+const RECORDS: u64 = 1200;
+const BROKEN: u64 = 400;
+
+/// Makes a closed journal with a flipped bit in every copy of one record, with or without later snapshots.
+fn flipped(dir: &Path, snapshots: bool) {
+    filled(dir, RECORDS);
+    if snapshots {
+        let journal = open(dir).unwrap();
+        let snapshots = Snapshots::new(&dir.join("snapshots"), journal.epoch());
+        for seq in [RECORDS - 200, RECORDS - 100] {
+            snapshots.save(seq, b"{}").unwrap();
+        }
+    }
+    let file = dir.join("journal/db");
+    let mut bytes = fs::read(&file).unwrap();
+    let text = format!("record {BROKEN} record {BROKEN}");
+    let places: Vec<_> = memmem::find_iter(&bytes, text.as_bytes()).collect();
+    assert!(!places.is_empty());
+    for at in places {
+        bytes[at + 3] ^= 4;
+    }
+    fs::write(file, bytes).unwrap();
+}
+
+/// Asserts that few records are missing, all of them around the damaged one.
+fn around(found: &[Entry], hole: Hole) {
+    let kept = expected(RECORDS).into_iter();
+    let kept: Vec<_> = kept
+        .filter(|it| !(hole.from..=hole.to).contains(&it.seq))
+        .collect();
+    assert!((hole.from..=hole.to).contains(&BROKEN), "{hole:?}");
+    assert!(hole.to - hole.from < 20, "{hole:?}");
+    assert_eq!(found[..kept.len()], kept);
+}
+
+#[test]
+fn records_around_a_flipped_bit_can_be_read_and_writing_goes_on() {
+    let dir = tempfile::tempdir().unwrap();
+    flipped(dir.path(), true);
+    let journal = open(dir.path()).unwrap();
+    let found = all(&journal).unwrap();
+    let hole = journal.hole_at(BROKEN).unwrap();
+    assert!(!hole.settled);
+    around(&found, hole);
+    assert_eq!(journal.health(), Health::Sound);
+    publish(&journal).unwrap();
+    drop(journal);
+    // The next start leaves the hole out, and records it.
+    let journal = open(dir.path()).unwrap();
+    journal.scrub(drop).unwrap();
+    let found = all(&journal).unwrap();
+    let settled = journal.hole_at(BROKEN).unwrap();
+    // sled loses a whole page, of which the file has lost no more than a block.
+    assert!(settled.settled && hole.from <= settled.from && settled.to <= hole.to);
+    around(&found, settled);
+    assert_eq!(found.last().unwrap().seq, RECORDS + 1);
+    assert!(!dir.path().join("suspect").exists());
+    publish(&journal).unwrap();
+    // The records in front of the hole can be trimmed, and so can the hole.
+    for _ in 0..100 {
+        journal.trim(BROKEN + 100).unwrap();
+    }
+    assert!(journal.earliest() > BROKEN);
+    drop(journal);
+    open(dir.path()).unwrap().scrub(drop).unwrap();
+}
+
+#[test]
+fn the_slow_verification_finds_the_damage_and_continues_after_it() {
+    let dir = tempfile::tempdir().unwrap();
+    flipped(dir.path(), true);
+    let journal = open(dir.path()).unwrap();
+    journal.scrub(drop).unwrap();
+    assert_eq!(journal.holes().len(), 1);
+    publish(&journal).unwrap();
+}
+
+#[test]
+fn without_a_later_snapshot_nothing_is_published() {
+    let dir = tempfile::tempdir().unwrap();
+    flipped(dir.path(), false);
+    let error = open(dir.path()).unwrap_err();
+    assert!(error.to_string().contains("hubd adopt"), "{error}");
+}
+
+#[test]
+fn an_adopt_keeps_the_records_after_the_damage() {
+    for snapshots in [true, false] {
+        let dir = tempfile::tempdir().unwrap();
+        flipped(dir.path(), snapshots);
+        Maintenance::Adopt.run(dir.path()).unwrap();
+        let found = adopted(dir.path());
+        let journal = open(dir.path()).unwrap();
+        assert_eq!(all(&journal).unwrap()[..found.len()], found);
+        around(&found, journal.hole_at(BROKEN).unwrap());
+    }
+}

@@ -1,0 +1,55 @@
+//! A small tmpfs: a disk that a test may fill or make read-only.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use hub_harness::Hub;
+
+/// A mounted tmpfs; unmounted when dropped.
+pub(crate) struct SmallDisk(tempfile::TempDir);
+
+impl SmallDisk {
+    pub(crate) fn new(mebibytes: u32) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let size = format!("size={mebibytes}m");
+        let mount = Command::new("mount")
+            .args(["-t", "tmpfs", "-o", &size, "tmpfs"])
+            .arg(dir.path())
+            .status();
+        assert!(
+            mount.unwrap().success(),
+            "this test mounts a tmpfs: run it as root, or in `unshare -rm`"
+        );
+        Self(dir)
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    pub(crate) fn state(&self) -> PathBuf {
+        self.0.path().join("state")
+    }
+
+    pub(crate) fn hub(&self, settings: &[&str]) -> Hub {
+        let builder = Hub::builder().state_dir(self.state());
+        settings
+            .iter()
+            .fold(builder, |builder, it| builder.set(it))
+            .start()
+    }
+
+    pub(crate) fn make_read_only(&self) {
+        let mount = Command::new("mount")
+            .args(["-o", "remount,bind,ro"])
+            .arg(self.0.path())
+            .status();
+        assert!(mount.unwrap().success());
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("-l").arg(self.0.path()).status();
+    }
+}

@@ -1,0 +1,85 @@
+/**
+ * Verifies that the program at this page's address is the hub that issued the session. The hub may have ended, and
+ * another program may have its port now: that program must not receive the session's token.
+ *
+ * The page and the hub both know that token, so the hub proves it with an HMAC over a nonce and the address. A program
+ * that forwards the request to the hub, wherever the hub is now, gets a proof for the hub's address only.
+ */
+
+import { Problem } from './problem.js';
+
+/** The problem if another program answers, or a hub with another token. */
+export class NotTheHub extends Problem {
+  constructor() {
+    super({
+      status: 401,
+      code: 'not_the_hub',
+      title: 'What answers at this address does not prove to be the hub that you signed in to: another program has its port, or the hub has another token. It was not sent the session',
+    });
+  }
+}
+
+/** The problem if the hub no longer knows the session. */
+export class SessionOver extends Problem {
+  constructor() {
+    super({ status: 401, code: 'session_over', title: 'The session is over' });
+  }
+}
+
+/** The problem at an address at which browsers offer no cryptography. */
+export class NotSecure extends Problem {
+  constructor() {
+    super({
+      status: 401,
+      code: 'not_secure',
+      title: 'The hub cannot be proved at this address: use http://127.0.0.1, http://localhost or https',
+    });
+  }
+}
+
+/**
+ * Requests the proof of a session. Throws a Problem if the proof is invalid. Throws any other error if the hub does not
+ * answer or cannot answer now; then the session is kept, and the token was not sent.
+ *
+ * @param {string} token
+ * @param {AbortSignal} signal
+ */
+export async function prove(token, signal) {
+  if (!globalThis.crypto?.subtle) throw new NotSecure();
+  const nonce = hex(crypto.getRandomValues(new Uint8Array(16)));
+  const ends = token.slice(0, Math.max(0, token.indexOf('.')));
+  const query = new URLSearchParams({ nonce, session: ends });
+  const response = await fetch(`/hello?${query}`, { credentials: 'omit', redirect: 'error', cache: 'no-store', signal });
+  if (response.status >= 500) throw new Error(`the hub answered ${response.status}`);
+  // A truncated body throws, because it does not show who sent it.
+  const { proof, code } = read(await response.text());
+  if (response.status === 422 && code === 'invalid') throw new SessionOver();
+  if (!response.ok || !(await holds(token, `${nonce}${location.host}`, proof))) throw new NotTheHub();
+}
+
+/** @param {string} text */
+function read(text) {
+  try {
+    return JSON.parse(text) ?? {};
+  } catch {
+    return {};
+  }
+}
+
+/**
+ * @param {string} token
+ * @param {string} text
+ * @param {unknown} proof
+ */
+async function holds(token, text, proof) {
+  if (typeof proof !== 'string' || !/^[0-9a-f]{64}$/.test(proof)) return false;
+  const bytes = (/** @type {string} */ it) => new TextEncoder().encode(it);
+  const key = await crypto.subtle.importKey('raw', bytes(token), { name: 'HMAC', hash: 'SHA-256' }, false, ['verify']);
+  const pairs = proof.match(/../g) ?? [];
+  return crypto.subtle.verify('HMAC', key, Uint8Array.from(pairs, (pair) => parseInt(pair, 16)), bytes(text));
+}
+
+/** @param {Uint8Array} bytes */
+function hex(bytes) {
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
+}
