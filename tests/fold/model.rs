@@ -325,6 +325,7 @@ impl Model {
             *until = until.plus_millis(delta_ms);
         }
         for it in self.questions.values_mut().filter(|it| it.is_open()) {
+            it.ts = it.ts.plus_millis(delta_ms);
             it.expires_at = it.expires_at.plus_millis(delta_ms);
         }
         for used in &mut self.keys {

@@ -12,6 +12,7 @@ pub(crate) struct Question {
     from: InboxName,
     kind: Kind,
     key: Option<String>,
+    pub(crate) ts: Timestamp,
     pub(crate) expires_at: Timestamp,
     pub(crate) state: QuestionState,
 }
@@ -55,7 +56,9 @@ impl Model {
         if session.as_str() == InboxName::UNKNOWN && !self.sessions.contains_key(&place) {
             return;
         }
-        for id in self.questions_that(|it| it.is_open() && it.is_from(&place)) {
+        // The clock may have jumped back unannounced: then the report is older than the question.
+        let asked_before = |it: &Question| it.is_from(&place) && it.ts <= draft.ts;
+        for id in self.questions_that(|it| it.is_open() && asked_before(it)) {
             if id <= head {
                 self.settle_question(id, QuestionState::Withdrawn, How::Withdrawn);
             }
@@ -72,6 +75,7 @@ impl Model {
             from: draft.from.clone(),
             kind: draft.kind,
             key: draft.key.clone(),
+            ts: draft.ts,
             expires_at: draft.expires_at,
             state: QuestionState::Open,
         };
