@@ -162,7 +162,7 @@ mod tests {
 
     /// Each entry of the hub's table of errors: code, title and hint.
     fn catalogue() -> Vec<[&'static str; 3]> {
-        let table = include_str!("../../server/src/api/error/catalogue.rs");
+        let table = include_str!("../../server/src/http/routes/error/catalogue.rs");
         let entries = table.split("=> entry(").skip(1);
         let texts = entries.map(|entry| {
             let mut texts = entry.split('"').skip(1).step_by(2);

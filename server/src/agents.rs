@@ -8,7 +8,7 @@ use std::str::FromStr;
 use hub_protocol::{InboxName, denial, own_words};
 use serde_json::{Map, Value};
 
-use crate::command::Happened;
+use crate::core::command::Happened;
 
 mod claude;
 mod codex;

@@ -2,10 +2,10 @@
 
 use hub_protocol::{InboxName, Post, SpoolItem, Spooled};
 
-use crate::api::{ApiError, hooks, notify};
-use crate::command::{Command, Once};
-use crate::draft::{self, Context};
+use crate::core::command::{Command, Once};
+use crate::http::routes::{ApiError, hooks, notify};
 use crate::hub::Hub;
+use crate::hub::draft::{self, Context};
 
 pub mod claude_sessions;
 pub mod local_sessions;

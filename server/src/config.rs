@@ -12,6 +12,7 @@ pub use values::{
 };
 
 mod layers;
+pub mod state_dir;
 mod values;
 
 /// Settings that have their own environment variable.

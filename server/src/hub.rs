@@ -10,14 +10,21 @@ use prometheus_client::metrics::gauge::Gauge;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
-use crate::command::{Command, Happened, Refusal};
-use crate::journal::{Journal, JournalError};
-use crate::lease::LeaseKey;
+use crate::core::command::{Command, Happened};
+use crate::core::rejected::Rejected;
+use crate::fold::State;
+use crate::hub::metrics::Metrics;
+use crate::hub::writer::{Ask, Done, Reload, Writer};
 use crate::log::Log;
-use crate::metrics::Metrics;
-use crate::presence::{Batch, Outcome, Presence, WaitSpec, WakeLimits};
-use crate::state::State;
-use crate::writer::{Ask, Done, Reload, Writer};
+use crate::log::journal::{Journal, JournalError};
+use crate::waiters::lease::LeaseKey;
+use crate::waiters::{Batch, Outcome, Presence, WaitSpec, WakeLimits};
+
+pub mod clock;
+pub mod draft;
+pub mod metrics;
+pub mod stats;
+pub mod writer;
 
 /// A handle to a running hub; clones share it.
 #[derive(Clone)]
@@ -99,29 +106,6 @@ pub struct Parts {
     pub streams: usize,
     /// Ends streams and waits when it is cancelled.
     pub shutdown: CancellationToken,
-}
-
-/// Why the hub rejected a request. Nothing has changed, unless the variant says otherwise.
-#[derive(Debug, thiserror::Error)]
-pub enum Rejected {
-    /// The fold refused the command.
-    #[error(transparent)]
-    Refused(#[from] Refusal),
-    /// The disk is full.
-    #[error("the disk is full")]
-    Full,
-    /// The storage failed: it may or may not have been stored.
-    #[error("the storage failed")]
-    Storage,
-    /// The writer's queue is full.
-    #[error("the hub is busy")]
-    Busy,
-    /// Too many waits and streams are open.
-    #[error("too many waits and event streams are open")]
-    TooManyStreams,
-    /// The hub is shutting down.
-    #[error("the hub is shutting down")]
-    ShuttingDown,
 }
 
 impl Hub {
@@ -309,8 +293,8 @@ impl Hub {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::command::Hook;
-    use crate::journal::memory::MemoryJournal;
+    use crate::core::command::Hook;
+    use crate::log::journal::memory::MemoryJournal;
 
     fn hub() -> Hub {
         let (hub, _) = Hub::start(Parts {

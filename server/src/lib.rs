@@ -1,29 +1,14 @@
-//! The hub's server: records in one log, and the state as the fold of that log. See ARCHITECTURE.md.
+//! The hub's server: records in one log, and the state as the fold of that log. See ARCHITECTURE.md, which also has the
+//! table of the modules that each module may use.
 
 pub mod agents;
-pub mod api;
-pub mod archive;
 pub mod bridges;
-pub mod clock;
-pub mod command;
 pub mod config;
-pub mod draft;
-pub mod filter;
-pub mod guard;
+pub mod core;
+pub mod fold;
+pub mod http;
 pub mod hub;
-pub mod journal;
-pub mod lease;
 pub mod log;
-pub mod login;
 pub mod maintain;
-pub mod metrics;
-pub mod net;
-pub mod presence;
-pub mod record;
-pub mod secret;
 pub mod serve;
-pub mod state;
-pub mod state_dir;
-pub mod stats;
-pub mod storage;
-pub mod writer;
+pub mod waiters;

@@ -10,12 +10,14 @@ use bytes::Bytes;
 use hub_protocol::{Epoch, ProjectName, Seq};
 use tokio::sync::watch;
 
-use crate::journal::{Entry, Journal, JournalError};
-use crate::record::{Notified, Record, notification_json};
+use crate::core::record::{Notified, Record, notification_json};
+use crate::log::journal::{Entry, Journal, JournalError};
 use fanout::{Choose, Fanout, Subscription, Topic};
 
+pub mod archive;
 pub mod fanout;
 mod hidden;
+pub mod journal;
 
 /// The number of events kept in memory, at about 1 KiB each; more than a live reader falls behind in a burst.
 const RING_EVENTS: usize = 4096;
@@ -47,7 +49,7 @@ impl Event {
         self.entry.seq
     }
 
-    /// Returns the entry's kind byte, see [`crate::record::kinds`].
+    /// Returns the entry's kind byte, see [`crate::core::record::kinds`].
     pub fn kind(&self) -> u8 {
         self.entry.kind
     }

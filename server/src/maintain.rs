@@ -7,12 +7,12 @@ use anyhow::Context as _;
 use indicatif::{ProgressBar, ProgressStyle};
 use sha2::{Digest, Sha256};
 
-use crate::journal::Journal;
-use crate::journal::disk::DiskJournal;
-use crate::journal::sled::{Files, Options};
-use crate::journal::snapshot::Snapshots;
-use crate::secret::hex;
-use crate::state::State;
+use crate::core::secret::hex;
+use crate::fold::State;
+use crate::log::journal::Journal;
+use crate::log::journal::disk::DiskJournal;
+use crate::log::journal::sled::{Files, Options};
+use crate::log::journal::snapshot::Snapshots;
 
 mod adopt;
 mod doctor;

@@ -8,21 +8,26 @@ use anyhow::Context as _;
 use hub_protocol::{Seq, one_line};
 use tokio_util::sync::CancellationToken;
 
-use crate::archive::{Archive, RecoverError};
+use crate::bridges;
 use crate::bridges::spool::Spool;
 use crate::bridges::status_files::StatusFiles;
+use crate::config::state_dir::StateDir;
 use crate::config::{Backend, Config, LogFormat};
-use crate::guard::{self, Guard};
+use crate::core::secret::Token;
+use crate::http::guard::{self, Guard};
+use crate::http::listener::Sockets;
+use crate::http::routes;
+use crate::hub::clock;
 use crate::hub::{Hub, Parts, Rules};
-use crate::journal::JournalError;
-use crate::journal::sled::OpenError;
-use crate::lease::LeaseKey;
-use crate::net::Sockets;
-use crate::presence::WakeLimits;
-use crate::secret::Token;
-use crate::state_dir::StateDir;
-use crate::storage::{self, Storage};
-use crate::{api, bridges, clock};
+use crate::log::archive::{Archive, RecoverError};
+use crate::log::journal::JournalError;
+use crate::log::journal::sled::OpenError;
+use crate::waiters::WakeLimits;
+use crate::waiters::lease::LeaseKey;
+
+pub mod storage;
+
+use storage::Storage;
 
 /// `EX_IOERR` of sysexits: the storage failed.
 const EXIT_STORAGE: u8 = 74;
@@ -90,7 +95,7 @@ async fn run(
         deliveries.begin_run()?;
     }
     let app = guard::protect(
-        api::router(hub.clone(), token.clone(), sockets.port(), dir.path()),
+        routes::router(hub.clone(), token.clone(), sockets.port(), dir.path()),
         Guard::new(token, &config.allowed_hosts),
     );
     let clock = tokio::spawn(clock::run(hub.clone(), shutdown.clone()));

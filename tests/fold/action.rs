@@ -1,8 +1,8 @@
 //! Random actions on a hub.
 
 use hub_protocol::{InboxName, Kind, Priority, ProjectName, Way};
-use hubd::command::Happened;
-use hubd::record::Beginner;
+use hubd::core::command::Happened;
+use hubd::core::record::Beginner;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 

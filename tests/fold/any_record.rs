@@ -4,13 +4,13 @@ use hub_protocol::{
     InboxName, Kind, Mute, Preferences, Priority, ProjectName, QuestionState, Seq, SessionInfo,
     SessionState, Timestamp, Way,
 };
-use hubd::record::{
+use hubd::core::record::{
     Beginner, Carried, ClockMoved, Emitted, Escalated, How, InboxClosed, KeyUsed, ListenerEnd,
     ListenerRemoved, ListenerSet, Notified, PreferencesSet, PrimaryTaken, QuestionClaimed,
     QuestionSettled, Record, Reset, Returned, Route, Seen, SessionGone, SessionSet, Settled,
     Target, Trimmed, Turn, TurnNoted,
 };
-use hubd::state::State;
+use hubd::fold::State;
 use proptest::prelude::*;
 use proptest::sample::select;
 

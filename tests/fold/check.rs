@@ -1,7 +1,7 @@
 //! Compares the fold with the model.
 
 use hub_protocol::{InboxName, ProjectName, Seq};
-use hubd::state::{Item, State};
+use hubd::fold::{Item, State};
 
 use super::driver::{Driver, bytes, fold, pending, tail};
 

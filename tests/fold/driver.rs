@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use bytes::Bytes;
 use hub_protocol::{InboxName, ProjectName, Seq, Timestamp};
-use hubd::command::{Command, Decision, Draft, Once, Refusal};
-use hubd::record::{Record, notification_json};
-use hubd::state::{Item, State};
+use hubd::core::command::{Command, Decision, Draft, Once, Refusal};
+use hubd::core::record::{Record, notification_json};
+use hubd::fold::{Item, State};
 use proptest::sample::Index;
 
 use super::action::{Action, Said};
@@ -366,7 +366,7 @@ pub(super) fn pending<'a>(
     state
         .inbox(project, inbox)
         .into_iter()
-        .flat_map(hubd::state::Inbox::pending)
+        .flat_map(hubd::fold::Inbox::pending)
         .collect()
 }
 

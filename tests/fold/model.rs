@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use hub_protocol::{InboxName, Kind, Priority, ProjectName, Seq, Timestamp, Way};
-use hubd::command::{Draft, Once, Refusal};
-use hubd::record::How;
-use hubd::state::Status;
+use hubd::core::command::{Draft, Once, Refusal};
+use hubd::core::record::How;
+use hubd::fold::Status;
 
 mod agents;
 mod listeners;

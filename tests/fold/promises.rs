@@ -1,9 +1,9 @@
 //! Behaviour of the fold by example, one file per concept.
 
 use hub_protocol::{InboxName, Kind, Priority, ProjectName, Seq, Timestamp};
-use hubd::command::{Command, Decision, Draft, Once, Refusal};
-use hubd::record::Record;
-use hubd::state::{Inbox, Item, State};
+use hubd::core::command::{Command, Decision, Draft, Once, Refusal};
+use hubd::core::record::Record;
+use hubd::fold::{Inbox, Item, State};
 
 mod acks;
 mod agents;

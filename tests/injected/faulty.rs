@@ -6,9 +6,9 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use hub_protocol::{Epoch, Seq};
-use hubd::journal::memory::MemoryJournal;
-use hubd::journal::{Entry, Health, Journal, JournalError};
-use hubd::record::kinds;
+use hubd::core::record::kinds;
+use hubd::log::journal::memory::MemoryJournal;
+use hubd::log::journal::{Entry, Health, Journal, JournalError};
 
 /// A fault, and the calls that it fails.
 #[derive(Debug, Clone, Copy)]

@@ -7,13 +7,14 @@ use axum::Router;
 use axum::body::Body;
 use axum::http::Request;
 use http_body_util::BodyExt as _;
+use hubd::core::secret::Token;
+use hubd::http::routes;
+use hubd::hub::clock;
 use hubd::hub::{Hub, Parts};
-use hubd::journal::{Journal, JournalError};
-use hubd::lease::LeaseKey;
-use hubd::presence::WakeLimits;
-use hubd::secret::Token;
-use hubd::storage::fold;
-use hubd::{api, clock};
+use hubd::log::journal::{Journal, JournalError};
+use hubd::serve::storage::fold;
+use hubd::waiters::WakeLimits;
+use hubd::waiters::lease::LeaseKey;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt as _;
@@ -44,7 +45,7 @@ impl InProcess {
             streams: 64,
             shutdown: CancellationToken::new(),
         });
-        let app = api::router(hub.clone(), Token::generate().unwrap(), 0, "".as_ref());
+        let app = routes::router(hub.clone(), Token::generate().unwrap(), 0, "".as_ref());
         Self { hub, app, writer }
     }
 

@@ -232,8 +232,11 @@ async fn a_hub_proves_that_it_knows_the_token() {
         .get("/hello?nonce=00112233445566778899aabbccddeeff")
         .send()
         .await;
-    let token: hubd::secret::Token = hub.token().parse().expect("a token");
+    let token: hubd::core::secret::Token = hub.token().parse().expect("a token");
     let address = format!("127.0.0.1:{}", hub.port());
     let proof = token.hmac(&[b"00112233445566778899aabbccddeeff", address.as_bytes()]);
-    assert_eq!(hello.expect(200).json()["proof"], hubd::secret::hex(&proof));
+    assert_eq!(
+        hello.expect(200).json()["proof"],
+        hubd::core::secret::hex(&proof)
+    );
 }

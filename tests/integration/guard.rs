@@ -1,9 +1,9 @@
 //! The guard: every route, and unknown ones, against every kind of caller.
 
 use hub_harness::{Ask, Client, Hub, Operation};
-use hubd::clock::Now;
-use hubd::login::Session;
-use hubd::secret::Token;
+use hubd::core::secret::Token;
+use hubd::core::time::Now;
+use hubd::http::login::Session;
 
 /// A kind of caller, and the response of a protected route to it.
 struct Caller {

@@ -3,8 +3,8 @@
 use serde_json::{Map, Value, json};
 
 use super::{Event, NotAnEvent, Words, event, flag, request, session, text};
-use crate::command::Happened;
-use crate::record::Beginner;
+use crate::core::command::Happened;
+use crate::core::record::Beginner;
 
 /// Tools that open a dialog. `PreToolUse` reports them before the dialog is shown.
 const DIALOGS: [&str; 3] = ["AskUserQuestion", "EnterPlanMode", "ExitPlanMode"];

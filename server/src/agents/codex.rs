@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::{Event, NotAnEvent, Words, claude, event, session, text};
-use crate::command::Happened;
+use crate::core::command::Happened;
 
 pub(super) fn hear(payload: &Map<String, Value>) -> Result<Event, NotAnEvent> {
     if text(payload, "type") == "agent-turn-complete" {

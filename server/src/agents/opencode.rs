@@ -3,8 +3,8 @@
 use serde_json::{Map, Value, json};
 
 use super::{Event, NotAnEvent, Words, event, session, text};
-use crate::command::Happened;
-use crate::record::Beginner;
+use crate::core::command::Happened;
+use crate::core::record::Beginner;
 
 pub(super) fn hear(payload: &Map<String, Value>) -> Result<Event, NotAnEvent> {
     let name = text(payload, "type");

@@ -18,9 +18,9 @@ use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 
 use super::local_sessions::{boot_id, start_of};
-use crate::command::{Command, Happened, Hook};
+use crate::core::command::{Command, Happened, Hook};
+use crate::fold::{Key, Session, State};
 use crate::hub::Hub;
-use crate::state::{Key, Session, State};
 
 /// Poll interval while a session is in a turn or shows a dialog.
 const LOOK: Duration = Duration::from_millis(250);

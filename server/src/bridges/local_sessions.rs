@@ -12,9 +12,9 @@ use tokio::time::MissedTickBehavior;
 use tokio_util::sync::CancellationToken;
 
 use super::status_files::StatusFiles;
-use crate::command::Command;
+use crate::core::command::Command;
+use crate::fold::Session;
 use crate::hub::Hub;
-use crate::state::Session;
 
 /// Poll interval.
 const LOOK: Duration = Duration::from_secs(2);

@@ -8,7 +8,7 @@ use toml::{Table, Value};
 
 use super::{Config, ConfigError};
 
-const DEFAULTS: &str = include_str!("../config.default.toml");
+const DEFAULTS: &str = include_str!("default.toml");
 
 /// The source of a value.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -5,11 +5,11 @@ use std::path::Path;
 
 use hub_protocol::{Seq, Timestamp};
 
-use crate::journal::sled::{Lock, Making, Options, Rescued};
-use crate::journal::snapshot::{self, Snapshots};
-use crate::journal::{Entry, Journal, disk};
-use crate::record::{ClockMoved, Record};
-use crate::state::State;
+use crate::core::record::{ClockMoved, Record};
+use crate::fold::State;
+use crate::log::journal::sled::{Lock, Making, Options, Rescued};
+use crate::log::journal::snapshot::{self, Snapshots};
+use crate::log::journal::{Entry, Journal, disk};
 
 /// Replaces the journal in `state_dir` with one that has its readable records and a new identity.
 pub(super) fn adopt(state_dir: &Path, out: &mut impl Write) -> anyhow::Result<()> {

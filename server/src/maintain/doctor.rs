@@ -6,13 +6,13 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 
 use super::{bar, hash};
-use crate::archive::recover;
-use crate::journal::disk::DiskJournal;
-use crate::journal::epoch::EpochFile;
-use crate::journal::sled::{Files, OpenError, Options, free_bytes};
-use crate::journal::snapshot::{self, Snapshots};
-use crate::journal::{Journal, JournalError};
-use crate::state_dir::{StateDirError, stored_token};
+use crate::config::state_dir::{StateDirError, stored_token};
+use crate::log::archive::recover;
+use crate::log::journal::disk::DiskJournal;
+use crate::log::journal::epoch::EpochFile;
+use crate::log::journal::sled::{Files, OpenError, Options, free_bytes};
+use crate::log::journal::snapshot::{self, Snapshots};
+use crate::log::journal::{Journal, JournalError};
 
 /// The findings, printed one by one, and the number of problems.
 struct Report<'a, W> {

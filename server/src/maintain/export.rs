@@ -10,10 +10,10 @@ use sha2::{Digest, Sha256};
 
 use super::lines::{Begin, FORMAT, Line};
 use super::{bar, hash, open_journal, snapshots};
-use crate::archive::recover;
-use crate::journal::Journal;
-use crate::journal::snapshot::Snapshot;
-use crate::secret::hex;
+use crate::core::secret::hex;
+use crate::log::archive::recover;
+use crate::log::journal::Journal;
+use crate::log::journal::snapshot::Snapshot;
 
 /// The number of bytes read from the journal at once.
 const CHUNK: usize = 1 << 20;

@@ -8,10 +8,10 @@ use sha2::{Digest, Sha256};
 
 use super::lines::{Begin, FORMAT, Line};
 use super::{bar, hash, snapshots};
-use crate::archive::recover;
-use crate::journal::sled::{Lock, Making, OpenError, Options, Origin, SledJournal};
-use crate::journal::{Entry, Journal};
-use crate::secret::hex;
+use crate::core::secret::hex;
+use crate::log::archive::recover;
+use crate::log::journal::sled::{Lock, Making, OpenError, Options, Origin, SledJournal};
+use crate::log::journal::{Entry, Journal};
 
 /// The format without a hash of its lines.
 const WITHOUT_LINES: u32 = 1;

@@ -17,8 +17,8 @@ use hub_protocol::{Epoch, Seq};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use crate::journal::Entry;
-use crate::record::kinds;
+use crate::core::record::kinds;
+use crate::log::journal::Entry;
 
 /// The format version that this build writes, and the newest that it reads.
 pub(super) const FORMAT: u32 = 2;

@@ -1,9 +1,9 @@
 use std::path::Path;
 
 use super::*;
-use crate::archive::recover;
-use crate::journal::{Entry, snapshot};
-use crate::record::{Record, Seen};
+use crate::core::record::{Record, Seen};
+use crate::log::archive::recover;
+use crate::log::journal::{Entry, snapshot};
 use hub_protocol::{Seq, Timestamp};
 
 mod adopt;
@@ -175,7 +175,7 @@ fn doctor_finds_no_problems_in_a_sound_directory() {
     let dir = tempfile::tempdir().unwrap();
     let dir = dir.path().join("state");
     drop(filled(&dir, 40));
-    crate::state_dir::StateDir::open(&dir)
+    crate::config::state_dir::StateDir::open(&dir)
         .unwrap()
         .token()
         .unwrap();
@@ -306,7 +306,7 @@ fn an_export_with_a_changed_text_is_refused() {
     let journal = filled(from.path(), 3);
     let said = Entry {
         seq: 4,
-        kind: crate::record::kinds::SEEN,
+        kind: crate::core::record::kinds::SEEN,
         payload: br#"{"ids":[9],"seen":true,"at":"2026-11-23T00:00:00Z"}"#[..].into(),
     };
     journal.append(&[said]).unwrap();

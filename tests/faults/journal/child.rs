@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use hub_protocol::Seq;
-use hubd::journal::disk::DiskJournal;
-use hubd::journal::epoch::EpochFile;
-use hubd::journal::sled::{Fences, OpenError, Options, SledJournal};
-use hubd::journal::{Journal, JournalError};
+use hubd::log::journal::disk::DiskJournal;
+use hubd::log::journal::epoch::EpochFile;
+use hubd::log::journal::sled::{Fences, OpenError, Options, SledJournal};
+use hubd::log::journal::{Journal, JournalError};
 
 use super::{expected, options, publish};
 

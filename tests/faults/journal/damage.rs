@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use hubd::journal::sled::{Fences, OpenError, Options, SledJournal};
-use hubd::journal::{Entry, Journal, JournalError};
+use hubd::log::journal::sled::{Fences, OpenError, Options, SledJournal};
+use hubd::log::journal::{Entry, Journal, JournalError};
 
 use super::{all, copy, expected, filled, open, publish};
 

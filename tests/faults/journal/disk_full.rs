@@ -5,10 +5,10 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::process::Command;
 
-use hubd::journal::disk::DiskJournal;
-use hubd::journal::sled::{Options, SledJournal};
-use hubd::journal::{Entry, Health, Journal, JournalError};
-use hubd::record::kinds;
+use hubd::core::record::kinds;
+use hubd::log::journal::disk::DiskJournal;
+use hubd::log::journal::sled::{Options, SledJournal};
+use hubd::log::journal::{Entry, Health, Journal, JournalError};
 
 use super::{acknowledge, all, copy, expected, open, publish};
 

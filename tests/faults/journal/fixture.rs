@@ -3,10 +3,10 @@
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
-use hubd::archive::recover;
-use hubd::journal::snapshot::Snapshots;
-use hubd::journal::{Entry, Journal};
-use hubd::record::{Record, Seen};
+use hubd::core::record::{Record, Seen};
+use hubd::log::archive::recover;
+use hubd::log::journal::snapshot::Snapshots;
+use hubd::log::journal::{Entry, Journal};
 
 use super::{all, copy, open};
 

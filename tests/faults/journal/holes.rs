@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use hubd::journal::snapshot::Snapshots;
-use hubd::journal::{Entry, Health, Hole, Journal};
+use hubd::log::journal::snapshot::Snapshots;
+use hubd::log::journal::{Entry, Health, Hole, Journal};
 use hubd::maintain::Maintenance;
 use memchr::memmem;
 

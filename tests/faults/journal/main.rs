@@ -17,10 +17,10 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use hub_protocol::Seq;
-use hubd::journal::disk::DiskJournal;
-use hubd::journal::sled::{OpenError, Options};
-use hubd::journal::{Entry, Journal, JournalError};
-use hubd::record::kinds;
+use hubd::core::record::kinds;
+use hubd::log::journal::disk::DiskJournal;
+use hubd::log::journal::sled::{OpenError, Options};
+use hubd::log::journal::{Entry, Journal, JournalError};
 
 /// Longer than any process takes from its fork to its exec.
 const PATIENCE: Duration = Duration::from_secs(20);

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use hubd::journal::Journal;
-use hubd::journal::sled::Fences;
+use hubd::log::journal::Journal;
+use hubd::log::journal::sled::Fences;
 
 use super::child::{End, Writer};
 use super::trace::{self, Disk, What};

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use hubd::journal::{Health, Journal};
+use hubd::log::journal::{Health, Journal};
 
 use super::child::{End, Writer, stored};
 use super::trace::{self, What};

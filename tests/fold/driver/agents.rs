@@ -1,7 +1,7 @@
 //! Agents' hook events, and shown notifications, in the fold and in the model.
 
 use hub_protocol::{InboxName, ProjectName, SessionInfo, Way};
-use hubd::command::{Command, Happened, Hook};
+use hubd::core::command::{Command, Happened, Hook};
 
 use super::{Driver, pending};
 use crate::action::Action;

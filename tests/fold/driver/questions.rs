@@ -1,7 +1,7 @@
 //! Asks, answers and withdraws, in the fold and in the model.
 
 use hub_protocol::{InboxName, Kind, Priority};
-use hubd::command::{Command, Draft};
+use hubd::core::command::{Command, Draft};
 use proptest::sample::Index;
 
 use super::{Driver, Seq, draft};
@@ -59,7 +59,7 @@ impl Driver {
     }
 
     /// Runs a command that the model accepts, or refuses in the same way.
-    fn either(&mut self, command: &Command, expected: Result<(), hubd::command::Refusal>) {
+    fn either(&mut self, command: &Command, expected: Result<(), hubd::core::command::Refusal>) {
         match expected {
             Ok(()) => self.must(command),
             Err(refusal) => assert_eq!(self.decide(command), Err(refusal)),

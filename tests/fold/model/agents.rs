@@ -1,8 +1,8 @@
 //! Agents' sessions of the naive model: their turns by their hooks, and the items shown to them.
 
 use hub_protocol::{InboxName, Kind, ProjectName, Seq, SessionState, Timestamp, Way};
-use hubd::command::{Draft, Happened};
-use hubd::record::Beginner;
+use hubd::core::command::{Draft, Happened};
+use hubd::core::record::Beginner;
 
 use super::listeners::hub_says;
 use super::{DAY_MS, Model, Place};

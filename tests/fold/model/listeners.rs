@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use hub_protocol::{InboxName, Kind, Priority, ProjectName, Seq, SessionState, Timestamp};
-use hubd::command::Draft;
+use hubd::core::command::Draft;
 
 use super::{DAY_MS, Leases, Model, Question, Session};
 

@@ -1,8 +1,8 @@
 //! Questions of the naive model.
 
 use hub_protocol::{InboxName, Kind, ProjectName, QuestionState, Seq, Timestamp};
-use hubd::command::{Draft, Refusal};
-use hubd::record::How;
+use hubd::core::command::{Draft, Refusal};
+use hubd::core::record::How;
 
 use super::{Key, Model};
 

@@ -1,7 +1,7 @@
 //! Acknowledgements end a delivery in one inbox.
 
-use hubd::record::{How, Settled};
-use hubd::state::Status;
+use hubd::core::record::{How, Settled};
+use hubd::fold::Status;
 
 use super::*;
 

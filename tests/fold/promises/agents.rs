@@ -1,8 +1,8 @@
 //! Agents' sessions: helpers for the tests of hooks, receipts and interrupts.
 
 use hub_protocol::{Process, SessionInfo};
-use hubd::command::{Happened, Hook};
-use hubd::record::Beginner;
+use hubd::core::command::{Happened, Hook};
+use hubd::core::record::Beginner;
 
 use super::*;
 

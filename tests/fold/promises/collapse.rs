@@ -1,7 +1,7 @@
 //! A newer item supersedes a pending one with the same key.
 
-use hubd::record::{How, Settled};
-use hubd::state::Status;
+use hubd::core::record::{How, Settled};
+use hubd::fold::Status;
 
 use super::*;
 

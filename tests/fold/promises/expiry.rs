@@ -1,6 +1,6 @@
 //! Expiry of pending items.
 
-use hubd::state::Status;
+use hubd::fold::Status;
 
 use super::*;
 

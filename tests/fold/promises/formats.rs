@@ -1,7 +1,7 @@
 //! Compatibility of the data on disk: these bytes are format 1.
 
 use bytes::Bytes;
-use hubd::record::{
+use hubd::core::record::{
     Carried, ClockMoved, DecodeError, How, InboxClosed, KeyUsed, Notified, Reset, Route, Seen,
     Settled, Target, Trimmed, notification_json,
 };

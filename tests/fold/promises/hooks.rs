@@ -1,9 +1,9 @@
 //! Notifications from an agent's hooks: once a turn, and only for new information.
 
 use hub_protocol::{QuestionState, SessionState};
-use hubd::command::Happened;
-use hubd::record::Beginner;
-use hubd::state::Status;
+use hubd::core::command::Happened;
+use hubd::core::record::Beginner;
+use hubd::fold::Status;
 
 use super::agents::{asks, failed, idle, permission, prompt, stop, stop_with, told};
 use super::*;

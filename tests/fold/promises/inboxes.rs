@@ -1,7 +1,7 @@
 //! Inboxes are created by the first notification, and removed when they are closed.
 
-use hubd::command::Happened;
-use hubd::state::Status;
+use hubd::core::command::Happened;
+use hubd::fold::Status;
 
 use super::registry::named;
 use super::*;

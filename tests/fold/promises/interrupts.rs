@@ -1,9 +1,9 @@
 //! Escape: a turn that the person interrupts, and a dialog that the person leaves.
 
 use hub_protocol::SessionState;
-use hubd::command::Happened;
-use hubd::record::Beginner;
-use hubd::state::Status;
+use hubd::core::command::Happened;
+use hubd::core::record::Beginner;
+use hubd::fold::Status;
 
 use super::agents::{asks, failed, idle, permission, prompt, stop, stop_with, told};
 use super::*;

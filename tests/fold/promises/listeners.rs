@@ -1,8 +1,8 @@
 //! Listeners: a session is notified of another's next stop, once.
 
 use hub_protocol::SessionInfo;
-use hubd::command::Happened;
-use hubd::record::{Beginner, ListenerEnd};
+use hubd::core::command::Happened;
+use hubd::core::record::{Beginner, ListenerEnd};
 
 use super::agents::{asks, prompt, stop, told};
 use super::*;

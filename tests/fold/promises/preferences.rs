@@ -1,7 +1,7 @@
 //! The person's preferences.
 
 use hub_protocol::Preferences;
-use hubd::record::PreferencesSet;
+use hubd::core::record::PreferencesSet;
 use serde_json::{Value, json};
 
 use super::*;

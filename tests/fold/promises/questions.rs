@@ -1,8 +1,8 @@
 //! Questions are asked once and answered once.
 
 use hub_protocol::{Post, QuestionState};
-use hubd::record::QuestionSettled;
-use hubd::state::{Reach, Status};
+use hubd::core::record::QuestionSettled;
+use hubd::fold::{Reach, Status};
 
 use super::agents::{asks, permission};
 use super::retention::trim;
@@ -140,7 +140,7 @@ fn a_session_cannot_answer_or_claim_its_own_question_under_any_name() {
         name: Some("short".into()),
         ..hub_protocol::SessionInfo::default()
     };
-    hub.hook_of("w1", info, hubd::command::Happened::Started);
+    hub.hook_of("w1", info, hubd::core::command::Happened::Started);
     let id = hub.say(said("w1", Kind::Question));
     for who in ["w1", "short"] {
         assert!(matches!(hub.answer(who, id), Err(Refusal::NotYours(_))));

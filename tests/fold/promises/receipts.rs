@@ -1,9 +1,9 @@
 //! Receipts: the session's next hook event proves what its reader has shown; without it, the item is offered again.
 
 use hub_protocol::Way;
-use hubd::command::Happened;
-use hubd::record::{Beginner, How};
-use hubd::state::Status;
+use hubd::core::command::Happened;
+use hubd::core::record::{Beginner, How};
+use hubd::fold::Status;
 
 use super::agents::{asks, failed, idle, permission, prompt, stop, told};
 use super::*;

@@ -1,8 +1,8 @@
 //! The registry: sessions with their names, roles and parents.
 
 use hub_protocol::SessionInfo;
-use hubd::command::{Happened, Hook};
-use hubd::record::Beginner;
+use hubd::core::command::{Happened, Hook};
+use hubd::core::record::Beginner;
 
 use super::agents::{process, prompt, stop, told};
 use super::*;

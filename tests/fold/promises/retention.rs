@@ -1,8 +1,8 @@
 //! Retention trims the log's prefix, and loses no pending notification.
 
 use bytes::Bytes;
-use hubd::record::{Carried, How, Trimmed};
-use hubd::state::Status;
+use hubd::core::record::{Carried, How, Trimmed};
+use hubd::fold::Status;
 
 use super::*;
 

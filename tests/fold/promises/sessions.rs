@@ -1,8 +1,8 @@
 //! Sessions: state, identity and end.
 
 use hub_protocol::SessionState;
-use hubd::command::Happened;
-use hubd::record::Beginner;
+use hubd::core::command::Happened;
+use hubd::core::record::Beginner;
 
 use super::agents::{asks, prompt, stop, stop_with, told};
 use super::registry::{found, named, primary, take_primary};
@@ -109,7 +109,7 @@ fn a_resumed_session_keeps_its_inbox() {
     assert_eq!(
         hub.state
             .session(&project(), &name("w1"))
-            .map(hubd::state::Session::is_alive),
+            .map(hubd::fold::Session::is_alive),
         Some(true)
     );
     hub.pass(2 * DAY);

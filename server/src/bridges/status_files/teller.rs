@@ -9,10 +9,11 @@ use super::directory::Stamp;
 use super::seen::Facts;
 use super::worktrees::{Place, Worktrees};
 use crate::bridges::{Verdict, local_sessions, store};
-use crate::command::Once;
-use crate::draft::Context;
-use crate::hub::{Hub, Rejected};
-use crate::state::{Registered, Session, State};
+use crate::core::command::Once;
+use crate::core::rejected::Rejected;
+use crate::fold::{Registered, Session, State};
+use crate::hub::Hub;
+use crate::hub::draft::Context;
 
 /// The value of `data.via` in notifications of this bridge.
 const VIA: &str = "status_file";

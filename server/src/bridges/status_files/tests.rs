@@ -9,12 +9,12 @@ use hub_protocol::{InboxName, Kind, Notification, Post, ProjectName, SessionInfo
 
 use super::*;
 use crate::bridges::{Verdict, store};
-use crate::command::{Command, Once};
-use crate::draft::Context;
+use crate::core::command::{Command, Once};
 use crate::hub::Parts;
-use crate::lease::LeaseKey;
-use crate::presence::WakeLimits;
-use crate::storage;
+use crate::hub::draft::Context;
+use crate::serve::storage;
+use crate::waiters::WakeLimits;
+use crate::waiters::lease::LeaseKey;
 
 /// A hub without sockets, and a worktree `tree`.
 struct Place {

@@ -5,9 +5,9 @@ use std::time::Duration;
 use hub_protocol::{Epoch, Timestamp};
 
 use super::*;
-use crate::journal::Entry;
-use crate::journal::memory::MemoryJournal;
-use crate::record::{InboxClosed, Record};
+use crate::core::record::{InboxClosed, Record};
+use crate::log::journal::Entry;
+use crate::log::journal::memory::MemoryJournal;
 
 /// A sink that accepts at most `room` bytes of each write.
 struct Pipe {

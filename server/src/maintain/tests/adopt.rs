@@ -1,7 +1,7 @@
 use std::fs;
 
 use super::*;
-use crate::journal::sled::{Lock, Making, OpenError};
+use crate::log::journal::sled::{Lock, Making, OpenError};
 use crate::maintain::adopt;
 
 fn adopted(dir: &Path) -> String {

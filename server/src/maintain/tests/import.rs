@@ -2,7 +2,7 @@ use std::fs;
 use std::io::{BufReader, Read};
 
 use super::*;
-use crate::journal::sled::OpenError;
+use crate::log::journal::sled::OpenError;
 use crate::maintain::import;
 
 /// A reader of an export that calls `look` before each read.

@@ -1,0 +1,10 @@
+//! The terms that every layer uses: time, commands, records, filters, secrets. It uses no other module of the server.
+
+pub mod command;
+pub mod durable;
+pub mod filter;
+pub mod notification;
+pub mod record;
+pub mod rejected;
+pub mod secret;
+pub mod time;

@@ -1,0 +1,337 @@
+//! Commands: parsed and validated requests to the fold, and the reasons for which the fold refuses them.
+
+use bytes::Bytes;
+use hub_protocol::{
+    InboxName, Kind, Place, Preferences, Priority, ProjectName, QuestionState, Seq, SessionInfo,
+    Timestamp, Way,
+};
+
+use crate::core::record::Record;
+
+mod hook;
+
+pub use hook::{Happened, Hook};
+
+/// A request to the fold.
+#[allow(clippy::large_enum_variant)] // few exist at a time, and each is moved once
+#[derive(Debug, Clone)]
+pub enum Command {
+    /// Store notifications, all or none.
+    Notify {
+        /// The notifications to store, in order.
+        drafts: Vec<Draft>,
+        /// The Idempotency-Key, if the request has one: it is carried out once for each key.
+        once: Option<Once>,
+    },
+    /// Acknowledge notifications.
+    Ack {
+        /// The project of the inboxes.
+        project: ProjectName,
+        /// Each inbox with the notifications that its reader acknowledges.
+        items: Vec<(InboxName, Vec<Seq>)>,
+        /// The name of the reader.
+        by: Option<String>,
+        /// The agent session that saw them, and how they were shown.
+        shown: Option<(InboxName, Way)>,
+    },
+    /// Withdraw notifications.
+    Withdraw {
+        /// The notifications to withdraw.
+        ids: Vec<Seq>,
+    },
+    /// Withdraw the pending notifications with a collapse key.
+    WithdrawKey {
+        /// The project of the inboxes.
+        project: ProjectName,
+        /// The sender; `None` means any.
+        from: Option<InboxName>,
+        /// The collapse key.
+        key: String,
+    },
+    /// Mark notifications as seen or unseen.
+    Seen {
+        /// The notifications to mark.
+        ids: Vec<Seq>,
+        /// Mark every notification up to and including this one too.
+        up_to: Option<Seq>,
+        /// Whether to mark them as seen; `false` removes the mark.
+        seen: bool,
+    },
+    /// Replace the person's preferences.
+    SetPreferences(Box<Preferences>),
+    /// Remove an inbox and drop its pending notifications.
+    CloseInbox {
+        /// The project of the inbox.
+        project: ProjectName,
+        /// The inbox to remove.
+        inbox: InboxName,
+    },
+    /// Empty a project: its inboxes, keys and session states.
+    Reset {
+        /// The project to empty.
+        project: ProjectName,
+        /// Whether to hide the project's earlier notifications from readers as well.
+        history: bool,
+    },
+    /// Drop the log's prefix.
+    Trim {
+        /// The first number to keep.
+        below: Seq,
+        /// The JSON of each notification below that is still pending; any that is missing here is evicted.
+        carried: Vec<(Seq, Bytes)>,
+    },
+    /// Register a session, or update its properties.
+    Register {
+        /// The project of the session.
+        project: ProjectName,
+        /// An id of the session.
+        session: InboxName,
+        /// The session's properties, as far as they are known.
+        info: SessionInfo,
+    },
+    /// End a session.
+    End {
+        /// The project of the session.
+        project: ProjectName,
+        /// An id or name of the session.
+        session: InboxName,
+        /// Whether its process exited.
+        gone: bool,
+        /// Whether to end it without a notification and withdraw its questions, because its last notification already
+        /// said how it ended.
+        quiet: bool,
+    },
+    /// Make a session the project's primary.
+    TakePrimary {
+        /// The project of the session.
+        project: ProjectName,
+        /// An id or name of the session.
+        session: InboxName,
+    },
+    /// Process an event of an agent's hook.
+    Hook(Box<Hook>),
+    /// Add a listener: notify a session of another session's next stop.
+    Listen {
+        /// The project of both sessions.
+        project: ProjectName,
+        /// The session whose stop is awaited.
+        target: InboxName,
+        /// The session that is notified of the stop.
+        caller: InboxName,
+        /// The deadline in milliseconds from now, after which the caller is notified in any case.
+        within_ms: Option<i64>,
+        /// Whether only a future stop counts; otherwise a past one that was not yet reported does too.
+        fresh: bool,
+    },
+    /// Remove a listener.
+    Unlisten {
+        /// The project of both sessions.
+        project: ProjectName,
+        /// The session whose stop is awaited.
+        target: InboxName,
+        /// The session that would be notified.
+        caller: InboxName,
+    },
+    /// Claim a question.
+    Claim {
+        /// The number of the question.
+        id: Seq,
+        /// The session or person that claims it.
+        by: InboxName,
+    },
+    /// Withdraw a question.
+    WithdrawQuestion {
+        /// The number of the question.
+        id: Seq,
+        /// The session or person that withdraws it.
+        by: InboxName,
+    },
+    /// Do everything that is due by now: expiry, deadlines of listeners, overdue receipts.
+    Tick,
+    /// Record a jump of the wall clock, and move pending deadlines with it.
+    ClockMoved {
+        /// The jump in milliseconds, positive if forward.
+        delta_ms: i64,
+    },
+}
+
+/// A notification that has no number yet.
+#[allow(clippy::struct_excessive_bools)] // independent properties
+#[derive(Debug, Clone)]
+pub struct Draft {
+    /// The notification's project.
+    pub project: ProjectName,
+    /// The sender.
+    pub from: InboxName,
+    /// The notification's type.
+    pub kind: Kind,
+    /// Whether the sender named the type: a defaulted one changes no session's state.
+    pub explicit_kind: bool,
+    /// The inbox that the sender named.
+    pub to: Option<InboxName>,
+    /// The session whose worker the sender is.
+    pub parent: Option<InboxName>,
+    /// The session whose state it changes, if it is not the sender.
+    pub session: Option<InboxName>,
+    /// The priority that the sender gave.
+    pub priority: Priority,
+    /// The collapse key: this notification replaces the sender's pending one with the same key.
+    pub key: Option<String>,
+    /// The notification that it replies to.
+    pub reply_to: Option<Seq>,
+    /// Whether the sender may approve a permission that an agent asks for.
+    pub may_approve: bool,
+    /// The number of replies between it and the first notification of its thread.
+    pub hops: u32,
+    /// When it was sent.
+    pub ts: Timestamp,
+    /// When it expires.
+    pub expires_at: Timestamp,
+    /// Whether it wakes nobody, because it is old or is only delivered with the next item that wakes.
+    pub quiet: bool,
+    /// Whether it is only recorded: it goes to no inbox.
+    pub recorded: bool,
+    /// The notification's JSON without its beginning `{"id":N,`, closing brace included.
+    pub tail: Bytes,
+}
+
+/// An Idempotency-Key and the request that it belongs to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Once {
+    /// The value of the `Idempotency-Key` header.
+    pub key: String,
+    /// SHA-256 of the request, in hexadecimal.
+    pub digest: String,
+}
+
+impl Once {
+    /// Hashes the request's body for `key`.
+    pub fn new(key: &str, body: &[u8]) -> Self {
+        use sha2::Digest as _;
+        let digest = crate::core::secret::hex(&sha2::Sha256::digest(body));
+        Self {
+            key: key.into(),
+            digest,
+        }
+    }
+}
+
+/// The outcome of a command that the fold accepts.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Decision {
+    /// The records to commit together; none if nothing changes.
+    Records(Vec<Record>),
+    /// The request was carried out before and made these notifications.
+    Repeat(Vec<Seq>),
+}
+
+impl Decision {
+    /// Whether it stores notifications, which occupy space in the log until a reader acknowledges them.
+    pub fn speaks(&self) -> bool {
+        let says = |record: &Record| matches!(record, Record::Notified(_));
+        matches!(self, Self::Records(records) if records.iter().any(says))
+    }
+}
+
+/// Why the fold refuses a command. Nothing has changed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// The key was used for another request.
+    #[error("this Idempotency-Key was used for another request")]
+    KeyReused,
+    /// A cap on inboxes is reached.
+    #[error("{scope} has {cap} inboxes already")]
+    TooManyInboxes {
+        /// `the project` or `the hub`.
+        scope: &'static str,
+        /// The most inboxes in that scope.
+        cap: usize,
+    },
+    /// The project has no inbox of this name.
+    #[error("no inbox '{inbox}' in project '{project}'")]
+    UnknownInbox {
+        /// The project in the request.
+        project: ProjectName,
+        /// The name in the request.
+        inbox: InboxName,
+        /// The most similar known name.
+        nearest: Option<InboxName>,
+    },
+    /// A number that is above the head, so no notification has it.
+    #[error("no notification {0}")]
+    UnknownId(Seq),
+    /// The project has no session of this id or name.
+    #[error("no session '{name}' in project '{project}'")]
+    UnknownSession {
+        /// The project in the request.
+        project: ProjectName,
+        /// The id or name that was requested.
+        name: InboxName,
+        /// The most similar known name.
+        nearest: Option<String>,
+    },
+    /// A session tried to listen for its own stop.
+    #[error("a session cannot listen for its own stop")]
+    OwnListener,
+    /// A cap on listeners is reached.
+    #[error("the hub has {cap} listeners already")]
+    TooManyListeners {
+        /// The most listeners of the hub.
+        cap: usize,
+    },
+    /// The question has already reached its final state.
+    #[error("question {id} is {} already", state_name(*state))]
+    QuestionSettled {
+        /// The number of the question.
+        id: Seq,
+        /// The final state.
+        state: QuestionState,
+    },
+    /// The agent shows this question in its own dialog, which answers from the hub cannot reach.
+    #[error(
+        "{name} shows this in a dialog of its own: answer it there ({})",
+        place_of(place)
+    )]
+    InTerminal {
+        /// The number of the question.
+        id: Seq,
+        /// The name of the session that asks.
+        name: String,
+        /// The host, directory and tmux pane of the session, as far as they are known.
+        place: Place,
+    },
+    /// The agent's hook waits for a decision, and the answer is neither `allow` nor `deny`.
+    #[error("this decides nothing: answer allow, or deny: why")]
+    NoVerdict(Seq),
+    /// The answerer may not answer this question.
+    #[error("{0}")]
+    NotYours(&'static str),
+    /// The answer names no open question.
+    #[error("an answer must name an open question in reply_to")]
+    NoSuchQuestion,
+    /// The notification expires before it is stored.
+    #[error("expires_at lies in the past")]
+    ExpiredAlready,
+}
+
+/// Formats a place for people: `host mill, /src/hub, tmux pane %7`.
+fn place_of(place: &Place) -> String {
+    let host = place.host.as_ref().map(|it| format!("host {it}"));
+    let pane = place.pane.as_ref().map(|it| format!("tmux pane {it}"));
+    let known = [host, place.cwd.clone(), pane];
+    match known.into_iter().flatten().collect::<Vec<_>>() {
+        parts if parts.is_empty() => "the hub does not know where it runs".into(),
+        parts => parts.join(", "),
+    }
+}
+
+fn state_name(state: QuestionState) -> &'static str {
+    match state {
+        QuestionState::Open => "open",
+        QuestionState::Claimed => "claimed",
+        QuestionState::Answered => "answered",
+        QuestionState::Withdrawn => "withdrawn",
+        QuestionState::Superseded => "superseded",
+        QuestionState::Expired => "expired",
+    }
+}

@@ -1,0 +1,102 @@
+//! Events of agents' hooks, in terms that all agents share.
+
+use hub_protocol::{InboxName, ProjectName, SessionInfo};
+use serde_json::Value;
+
+use super::Once;
+use crate::core::record::Beginner;
+
+/// One event of an agent's session.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Hook {
+    /// The project in which the event was reported.
+    pub project: ProjectName,
+    /// The session's name, if it was started with one (`HUB_SESSION`).
+    pub given: Option<InboxName>,
+    /// The agent's own id of the session.
+    pub id: InboxName,
+    /// The session's properties, as far as they are known.
+    pub info: SessionInfo,
+    /// The event.
+    pub happened: Happened,
+    /// The name that the agent gives the event, shown to people.
+    pub event: String,
+    /// Whether the person has the session's terminal in view.
+    pub watched: bool,
+    /// Whether the hook's request is held until the question is answered.
+    pub held: bool,
+    /// The Idempotency-Key, if the event has one: it is processed once for each key.
+    pub once: Option<Once>,
+}
+
+impl Hook {
+    /// The event name for changes of Claude Code's session files; these are not hook events.
+    pub const SESSION_FILE: &str = "session file";
+
+    /// Returns the source of the event, shown to people.
+    pub fn evidence(&self) -> String {
+        match self.event.as_str() {
+            Self::SESSION_FILE => "Claude Code's session file".into(),
+            event => format!("{event} hook"),
+        }
+    }
+}
+
+/// An event in a session.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Happened {
+    /// The session began, or continues under another id.
+    Started,
+    /// A turn began.
+    Prompt {
+        /// The cause of the turn.
+        by: Beginner,
+        /// The prompt.
+        text: String,
+    },
+    /// The agent did something, so it works.
+    Worked,
+    /// A turn ended.
+    Stopped {
+        /// The agent's last message.
+        text: String,
+        /// Descriptions of background work that still runs.
+        tasks: Vec<String>,
+        /// Whether the agent continues, because the hook's answer delivered something to it.
+        goes_on: bool,
+    },
+    /// The person interrupted the turn or dismissed the dialog.
+    Interrupted,
+    /// The agent's model failed.
+    Failed {
+        /// The agent's error message.
+        reason: String,
+        /// Whether the failure is permanent.
+        for_good: bool,
+    },
+    /// The agent waits for a prompt.
+    Idle {
+        /// The agent's message.
+        text: String,
+    },
+    /// The agent shows a dialog with a question.
+    Asks {
+        /// The text of the question.
+        text: String,
+        /// The answers it offers.
+        options: Vec<String>,
+        /// The dialog as the agent described it.
+        data: Value,
+    },
+    /// The agent needs a permission.
+    Permission {
+        /// A description of the requested action.
+        text: String,
+        /// The request as the agent described it; `None` if the agent reported only that it shows a dialog.
+        data: Option<Value>,
+    },
+    /// The session ended.
+    Ended,
+    /// An event that only proves that the session is alive.
+    Seen,
+}

@@ -1,0 +1,394 @@
+//! Turns hook events of agents into notifications: once a turn, and only if they are news.
+
+use hub_protocol::{InboxName, Kind, ProjectName, QuestionState, SessionState, Timestamp};
+use serde_json::{Value, json};
+
+use super::batch::{Batch, Said};
+use super::session::Session;
+use super::settle::settled;
+use super::{Leased, State, texts};
+use crate::core::command::{Decision, Happened, Hook, Refusal};
+use crate::core::record::{Beginner, How, KeyUsed, Record, Turn, TurnNoted};
+
+/// The key of waiting items. The session's next step withdraws them and its dialogs, because they were settled in its
+/// terminal.
+const WAITING: &str = "hook:waiting";
+/// The key of a permission whose hook is held for an answer.
+pub(super) const PERMISSION: &str = "hook:permission";
+/// The key of a permission that can be given only in the agent's own dialog.
+const PERMISSION_DIALOG: &str = "hook:permission_dialog";
+const DIALOG: &str = "hook:dialog";
+const STALE: [&str; 4] = [WAITING, PERMISSION, PERMISSION_DIALOG, DIALOG];
+
+/// Whether a question with this key is shown in a dialog that answers from the hub cannot reach.
+pub(super) fn is_dialog_key(key: &str) -> bool {
+    [PERMISSION_DIALOG, DIALOG].contains(&key)
+}
+
+/// A hook event, its session, and the records to which it leads.
+struct Telling<'a, 'b> {
+    state: &'a State,
+    batch: &'b mut Batch<'a>,
+    project: &'b ProjectName,
+    key: &'b InboxName,
+    hook: &'b Hook,
+}
+
+impl State {
+    /// Decides a hook event once for each Idempotency-Key, because `hubctl` sends it again if the hub answers late.
+    pub(super) fn decide_hook_once(
+        &self,
+        hook: &Hook,
+        now: Timestamp,
+        leased: &Leased<'_>,
+    ) -> Result<Decision, Refusal> {
+        let Some(once) = &hook.once else {
+            return Ok(Decision::Records(self.decide_hook(hook, now, leased)?));
+        };
+        if let Some(ids) = self.keys.made_by(once, now)? {
+            return Ok(Decision::Repeat(ids));
+        }
+        let mut records = self.decide_hook(hook, now, leased)?;
+        if !records.is_empty() {
+            let notified = |record: &&Record| matches!(record, Record::Notified(_));
+            let count = records.iter().filter(notified).count();
+            records.push(Record::KeyUsed(KeyUsed {
+                key: once.key.clone(),
+                digest: once.digest.clone(),
+                ids: (self.head + 1..).take(count).collect(),
+                at: now,
+            }));
+        }
+        Ok(Decision::Records(records))
+    }
+
+    fn decide_hook(
+        &self,
+        hook: &Hook,
+        now: Timestamp,
+        leased: &Leased<'_>,
+    ) -> Result<Vec<Record>, Refusal> {
+        let ((project, key), alias) = self.place_of(hook);
+        let mut batch = Batch::new(self, now, leased);
+        let known = self.session(&project, &key);
+        // An end event never starts a session; if the session has already ended, the event is ignored.
+        let ends = hook.happened == Happened::Ended;
+        if ends && known.is_some_and(|it| !it.is_alive()) {
+            return Ok(Vec::new());
+        }
+        let begins = hook.happened == Happened::Started
+            || known.is_none_or(|it| !it.has_hooks())
+            || self.is_retitled((&project, &key), &hook.info)
+            || alias.is_some();
+        if begins
+            && !ends
+            && let Some(set) =
+                self.set_session((&project, &key), &hook.info, alias.as_ref(), true, now)
+        {
+            batch.also(set);
+        }
+        // A held request is not yet proof that the model continued, so it proves no delivery.
+        if !hook.held {
+            let proved = self.resumed((&project, &key), &hook.happened, now);
+            batch.after.extend(proved);
+        }
+        let mut telling = Telling {
+            state: self,
+            batch: &mut batch,
+            project: &project,
+            key: &key,
+            hook,
+        };
+        telling.tell(&hook.happened)?;
+        Ok(batch.finish())
+    }
+
+    /// Withdraws the items that a session's next step has settled: waiting, permission and dialog items.
+    pub(super) fn withdraw_stale(
+        &self,
+        batch: &mut Batch<'_>,
+        (project, key): (&ProjectName, &InboxName),
+    ) {
+        let (now, by) = (batch.now, Some("resumed"));
+        for (id, question) in self.questions.of(project, key) {
+            let stale = question
+                .key
+                .as_deref()
+                .is_some_and(|it| STALE.contains(&it));
+            if stale && batch.answered.insert(id) {
+                let withdrawn = self.settle_question(id, QuestionState::Withdrawn, by, None, now);
+                batch.after.extend(withdrawn);
+            }
+        }
+        let waiting = self.inboxes.iter(Some(project));
+        let waiting: Vec<_> = waiting
+            .flat_map(|(_, _, it)| it.keyed(Some(key), WAITING))
+            .collect();
+        batch
+            .after
+            .extend(settled(waiting, None, How::Withdrawn, by, now));
+    }
+}
+
+impl Telling<'_, '_> {
+    fn session(&self) -> Option<&Session> {
+        self.state.session(self.project, self.key)
+    }
+
+    fn name(&self) -> String {
+        texts::name(self.key, self.session()).to_owned()
+    }
+
+    fn state_is(&self, state: SessionState) -> bool {
+        self.session().is_some_and(|it| it.state == Some(state))
+    }
+
+    fn tell(&mut self, happened: &Happened) -> Result<(), Refusal> {
+        match happened {
+            Happened::Started | Happened::Seen => Ok(()),
+            Happened::Prompt { by, text } => self.began(*by, text),
+            Happened::Worked => {
+                self.worked();
+                Ok(())
+            }
+            Happened::Stopped {
+                text,
+                tasks,
+                goes_on,
+            } => {
+                if *goes_on {
+                    return Ok(());
+                }
+                self.stopped(text, tasks)
+            }
+            Happened::Interrupted => self.interrupted(),
+            Happened::Failed { reason, for_good } => self.failed(reason, *for_good),
+            Happened::Idle { text } => self.idle(text),
+            Happened::Asks {
+                text,
+                options,
+                data,
+            } => self.asks(text, options, data),
+            Happened::Permission { text, data } => self.permission(text, data.as_ref()),
+            Happened::Ended => self.ended(),
+        }
+    }
+
+    fn say(
+        &mut self,
+        kind: Kind,
+        msg: String,
+        more: impl FnOnce(&mut Said<'_>),
+    ) -> Result<(), Refusal> {
+        let mut said = Said::of((self.project, self.key), kind, msg);
+        said.data = Some(json!({ "via": "hook", "event": self.hook.event }));
+        more(&mut said);
+        self.batch.say(said)
+    }
+
+    fn note(&mut self, turn: Turn) {
+        let record = Record::TurnNoted(TurnNoted {
+            project: self.project.clone(),
+            session: self.key.clone(),
+            turn,
+            evidence: self.hook.evidence(),
+            at: self.batch.now,
+        });
+        self.batch.also(record);
+    }
+
+    fn began(&mut self, by: Beginner, text: &str) -> Result<(), Refusal> {
+        self.state
+            .withdraw_stale(self.batch, (self.project, self.key));
+        // A turn caused by the timeout of the hub's own waiter is not news, and neither is its end.
+        if by != Beginner::Timeout {
+            let head = if by == Beginner::Person {
+                "prompt"
+            } else {
+                "woken"
+            };
+            let msg = match by {
+                Beginner::Person => texts::with_excerpt(head, text),
+                _ => head.into(),
+            };
+            self.say(Kind::Progress, msg, |_| {})?;
+        }
+        self.note(Turn::Began { by });
+        Ok(())
+    }
+
+    fn worked(&mut self) {
+        let waits = |it: &Session| it.turn.waits_from.is_some() || it.turn.fails_from.is_some();
+        if self.state_is(SessionState::Working) && !self.session().is_some_and(waits) {
+            return;
+        }
+        self.state
+            .withdraw_stale(self.batch, (self.project, self.key));
+        let by = self
+            .session()
+            .filter(|it| !it.turn.stopped)
+            .map_or(Beginner::Agent, |it| it.turn.by);
+        self.note(Turn::Began { by });
+    }
+
+    fn stopped(&mut self, text: &str, tasks: &[String]) -> Result<(), Refusal> {
+        let turn = self.session().map(|it| it.turn.clone()).unwrap_or_default();
+        let asked = self
+            .state
+            .questions
+            .of(self.project, self.key)
+            .next()
+            .is_some();
+        let silent = turn.signalled
+            || turn.stopped
+            || asked
+            || turn.by == Beginner::Timeout && self.state_is(SessionState::Working);
+        let fresh: Vec<&String> = tasks
+            .iter()
+            .filter(|task| !turn.tasks.contains(task))
+            .collect();
+        let busy = self.state.sessions.busy_workers(self.project, self.key);
+        if silent {
+        } else if !fresh.is_empty() || busy > 0 {
+            let what = format!("{} tasks and {busy} workers still run", fresh.len());
+            self.say(
+                Kind::Progress,
+                format!("Agent {} stopped for now: {what}", self.name()),
+                |_| {},
+            )?;
+        } else {
+            self.finished(text, turn.by)?;
+        }
+        self.note(Turn::Stopped {
+            tasks: tasks.to_vec(),
+            silent,
+        });
+        Ok(())
+    }
+
+    /// Notifies that a turn is over; called if no other notification says so.
+    fn finished(&mut self, text: &str, by: Beginner) -> Result<(), Refusal> {
+        let name = self.name();
+        let parent = self.session().and_then(Session::parent).cloned();
+        let paragraph = text.trim().rsplit("\n\n").next().unwrap_or_default();
+        let waits = paragraph.trim_end().ends_with('?');
+        let leads = self
+            .state
+            .sessions
+            .workers(self.project, self.key)
+            .next()
+            .is_some();
+        let (kind, head) = match (&parent, leads) {
+            _ if waits => (Kind::Waiting, format!("Agent {name} is waiting for input")),
+            (Some(parent), _) => {
+                let parent = self.state.called(self.project, parent);
+                let parent = texts::name(parent, self.state.session(self.project, parent));
+                (
+                    Kind::Complete,
+                    format!("Agent {name} completed (worker of {parent})"),
+                )
+            }
+            (None, true) => (Kind::Complete, format!("Manager {name} completed its goal")),
+            (None, false) => (Kind::Complete, format!("Agent {name} completed")),
+        };
+        let excerpt = if waits { paragraph } else { text };
+        // The person who typed the prompt has the end of the turn in view, so it wakes nobody.
+        let seen = self.hook.watched && by == Beginner::Person && parent.is_none();
+        let seen = seen && self.state_is(SessionState::Working);
+        // A headless session's end does not withdraw its question.
+        let ends = self.session().is_some_and(Session::is_headless);
+        self.say(kind, texts::with_excerpt(&head, excerpt), |said| {
+            said.rides_along = seen.then_some("the person has this session in view");
+            said.key = (waits && !ends).then_some(WAITING);
+        })
+    }
+
+    /// Notifies that the person interrupted the turn or dismissed the dialog; does nothing if a hook has already ended
+    /// it.
+    fn interrupted(&mut self) -> Result<(), Refusal> {
+        let works = self.session().is_some_and(Session::is_in_turn);
+        if !works && self.state.dialog_since(self.project, self.key).is_none() {
+            return Ok(());
+        }
+        self.state
+            .withdraw_stale(self.batch, (self.project, self.key));
+        let msg = format!("Agent {} was interrupted", self.name());
+        self.say(Kind::Waiting, msg, |said| {
+            said.rides_along = Some("the person interrupted it");
+            said.key = Some(WAITING);
+        })
+    }
+
+    fn idle(&mut self, text: &str) -> Result<(), Refusal> {
+        let name = self.name();
+        let turn = self.session().map(|it| it.turn.clone()).unwrap_or_default();
+        if turn.waits_from.is_some() {
+            let msg = self.state.still_busy((self.project, self.key));
+            return self.say(Kind::Waiting, msg, |said| said.key = Some(WAITING));
+        }
+        let msg = texts::with_excerpt(&format!("Agent {name} is waiting for input"), text);
+        if turn.stopped || turn.signalled || turn.fails_from.is_some() {
+            // Recorded only, because the stop, the signal or the failure of this turn said more.
+            return self.say(Kind::Waiting, msg, |said| {
+                (said.tells_state, said.recorded) = (false, true);
+            });
+        }
+        self.say(Kind::Waiting, msg, |said| said.key = Some(WAITING))
+    }
+
+    fn failed(&mut self, reason: &str, for_good: bool) -> Result<(), Refusal> {
+        if for_good {
+            let msg = format!("Agent {} failed: {reason}", self.name());
+            self.say(Kind::Error, msg, |_| {})?;
+        } else {
+            let msg = format!("Agent {} cannot go on for now: {reason}", self.name());
+            self.say(Kind::Progress, msg, |said| said.tells_state = false)?;
+            self.note(Turn::Failed {
+                reason: reason.to_owned(),
+            });
+        }
+        Ok(())
+    }
+
+    fn asks(&mut self, text: &str, options: &[String], data: &Value) -> Result<(), Refusal> {
+        let msg = format!(
+            "Agent {} asks: {} (answer it in its own terminal)",
+            self.name(),
+            texts::excerpt(text)
+        );
+        let data = json!({ "via": "hook", "event": self.hook.event, "dialog": data });
+        self.say(Kind::Question, msg, |said| {
+            said.key = Some(DIALOG);
+            said.options = options.to_vec();
+            said.data = Some(data);
+        })
+    }
+
+    /// Asks for a permission. The notice of a dialog follows seconds after the request and says less, so it is ignored
+    /// if a dialog is known.
+    fn permission(&mut self, text: &str, data: Option<&Value>) -> Result<(), Refusal> {
+        let mut open = self.state.questions.of(self.project, self.key);
+        let shown = |key: &str| key == PERMISSION || is_dialog_key(key);
+        if data.is_none() && open.any(|(_, it)| it.key.as_deref().is_some_and(shown)) {
+            return Ok(());
+        }
+        let key = if self.hook.held {
+            PERMISSION
+        } else {
+            PERMISSION_DIALOG
+        };
+        let msg = texts::with_excerpt(&format!("Agent {} needs a permission", self.name()), text);
+        let data = json!({ "via": "hook", "event": self.hook.event, "request": data });
+        self.say(Kind::Approval, msg, |said| {
+            said.key = Some(key);
+            said.data = Some(data);
+        })
+    }
+
+    fn ended(&mut self) -> Result<(), Refusal> {
+        let msg = format!("Agent {} ended", self.name());
+        self.say(Kind::Ended, msg, |_| {})?;
+        self.state.leave(self.batch, (self.project, self.key));
+        Ok(())
+    }
+}

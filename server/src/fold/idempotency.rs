@@ -1,0 +1,105 @@
+//! Idempotency: a request with a key is carried out once.
+
+use std::collections::{BTreeMap, HashMap};
+
+use hub_protocol::{Seq, Timestamp};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::ranges::Ranges;
+use crate::core::command::{Once, Refusal};
+use crate::core::record::KeyUsed;
+
+/// How long a key is remembered, in milliseconds.
+const REMEMBERED_MS: i64 = 24 * 60 * 60 * 1000;
+/// The most keys that are remembered.
+const MAX_KEYS: usize = 100_000;
+
+/// The keys of past requests.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Keys {
+    /// By the number of the record, so the oldest is first.
+    used: BTreeMap<Seq, Used>,
+    by_key: HashMap<String, Seq>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Used {
+    key: String,
+    digest: String,
+    ids: Ranges,
+    at: Timestamp,
+}
+
+impl Keys {
+    /// Returns the notifications that the request made if it was carried out before. Refuses a key of a different
+    /// request.
+    pub(super) fn made_by(&self, once: &Once, now: Timestamp) -> Result<Option<Vec<Seq>>, Refusal> {
+        let used = self
+            .by_key
+            .get(&once.key)
+            .and_then(|seq| self.used.get(seq));
+        match used {
+            Some(used) if !is_over(used.at, now) => {
+                if used.digest == once.digest {
+                    Ok(Some(used.ids.numbers().collect()))
+                } else {
+                    Err(Refusal::KeyReused)
+                }
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// Remembers a key, and forgets keys that are too old or too many.
+    pub(super) fn note(&mut self, seq: Seq, record: &KeyUsed) {
+        self.insert(
+            seq,
+            Used {
+                key: record.key.clone(),
+                digest: record.digest.clone(),
+                ids: record.ids.iter().copied().collect(),
+                at: record.at,
+            },
+        );
+        while let Some(oldest) = self.used.first_entry() {
+            if self.by_key.len() <= MAX_KEYS && !is_over(oldest.get().at, record.at) {
+                break;
+            }
+            let forgotten = oldest.remove();
+            self.by_key.remove(&forgotten.key);
+        }
+    }
+
+    fn insert(&mut self, seq: Seq, used: Used) {
+        if let Some(before) = self.by_key.insert(used.key.clone(), seq) {
+            self.used.remove(&before);
+        }
+        self.used.insert(seq, used);
+    }
+
+    pub(super) fn shift(&mut self, delta_ms: i64) {
+        for used in self.used.values_mut() {
+            used.at = used.at.plus_millis(delta_ms);
+        }
+    }
+}
+
+fn is_over(at: Timestamp, now: Timestamp) -> bool {
+    at.plus_millis(REMEMBERED_MS) <= now
+}
+
+impl Serialize for Keys {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.used.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Keys {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut keys = Self::default();
+        for (seq, used) in BTreeMap::deserialize(deserializer)? {
+            keys.insert(seq, used);
+        }
+        Ok(keys)
+    }
+}

@@ -1,0 +1,330 @@
+//! The registry: how sessions are registered, named, made primary and ended.
+
+use hub_protocol::{InboxName, Kind, ProjectName, SessionInfo, SessionState, Timestamp};
+
+use super::batch::{Batch, Said};
+use super::session::{Key, Registered, Session, news};
+use super::{Leased, State, texts};
+use crate::core::command::Refusal;
+use crate::core::record::{PrimaryTaken, Record, SessionGone, SessionSet};
+
+/// The most bytes of a short name.
+const MAX_NAME: usize = 40;
+
+impl State {
+    /// Returns the session with this first id.
+    pub fn session(&self, project: &ProjectName, key: &InboxName) -> Option<&Session> {
+        self.sessions.get(project, key)
+    }
+
+    /// Returns the sessions of one project, or of all.
+    pub fn sessions(
+        &self,
+        project: Option<&ProjectName>,
+    ) -> impl Iterator<Item = (&ProjectName, &InboxName, &Session)> {
+        self.sessions.iter(project)
+    }
+
+    /// Returns the primary of a project: the session that the person talks to.
+    pub fn primary(&self, project: &ProjectName) -> Option<&InboxName> {
+        self.sessions.primary(project)
+    }
+
+    /// Whether a worker of the session is working.
+    pub fn has_busy_workers(&self, project: &ProjectName, key: &InboxName) -> bool {
+        self.sessions.busy_workers(project, key) > 0
+    }
+
+    /// Returns the first id of the session with this id or name, or the name itself if there is none.
+    pub fn called<'a>(&'a self, project: &ProjectName, name: &'a InboxName) -> &'a InboxName {
+        self.sessions
+            .resolve(project, name.as_str())
+            .unwrap_or(name)
+    }
+
+    /// Returns the name for people of the session with this id or name, if it differs from `id`.
+    pub fn other_name(&self, project: &ProjectName, id: &InboxName) -> Option<&str> {
+        let name = self
+            .session(project, self.called(project, id))?
+            .shown_name();
+        name.filter(|name| *name != id.as_str())
+    }
+
+    /// Returns [`State::other_name`], or `id` itself.
+    pub fn shown_name<'a>(&'a self, project: &ProjectName, id: &'a InboxName) -> &'a str {
+        self.other_name(project, id).unwrap_or(id.as_str())
+    }
+
+    /// Returns the session with this id or name in this project, or else the agent's session with this id in any
+    /// project.
+    pub fn known_place(&self, project: &ProjectName, name: &InboxName) -> Option<Key> {
+        let here = self.sessions.resolve(project, name.as_str());
+        let here = here.map(|key| (project.clone(), key.clone()));
+        here.or_else(|| self.sessions.with_id(name))
+    }
+
+    /// Returns [`State::known_place`], or the given project and name.
+    pub fn place(&self, project: ProjectName, name: InboxName) -> Key {
+        let known = self.known_place(&project, &name);
+        known.unwrap_or((project, name))
+    }
+
+    /// Finds a session by id, alias, short name, or a unique prefix of one of these.
+    pub fn find_session(&self, project: &ProjectName, name: &InboxName) -> Result<Key, Refusal> {
+        if let Some(place) = self.known_place(project, name) {
+            return Ok(place);
+        }
+        let begins = |key: &InboxName, session: &Session| {
+            let registered = session.registered.iter();
+            let mut others = registered.flat_map(Registered::other_names);
+            key.as_str().starts_with(name.as_str())
+                || session
+                    .name()
+                    .is_some_and(|it| it.starts_with(name.as_str()))
+                || others.any(|other| other.as_str().starts_with(name.as_str()))
+        };
+        let found = self.sessions.iter(Some(project));
+        let found: Vec<_> = found
+            .filter(|(_, key, session)| begins(key, session))
+            .collect();
+        let mut alive = found.iter().filter(|(_, _, session)| session.is_alive());
+        match (alive.next(), alive.next(), found.as_slice()) {
+            (Some((_, key, _)), None, _) | (None, _, [(_, key, _)]) => {
+                Ok((project.clone(), (*key).clone()))
+            }
+            _ => Err(self.unknown_session(project, name)),
+        }
+    }
+
+    pub(super) fn unknown_session(&self, project: &ProjectName, name: &InboxName) -> Refusal {
+        let names = self.sessions.iter(Some(project)).flat_map(|(_, key, it)| {
+            let short = it.name().and_then(|name| name.parse().ok());
+            [Some(key.clone()), short].into_iter().flatten()
+        });
+        let names: Vec<InboxName> = names.collect();
+        Refusal::UnknownSession {
+            project: project.clone(),
+            name: name.clone(),
+            nearest: super::nearest::nearest(name, names.iter()).map(ToString::to_string),
+        }
+    }
+
+    pub(super) fn decide_register(
+        &self,
+        project: &ProjectName,
+        session: &InboxName,
+        info: &SessionInfo,
+        now: Timestamp,
+    ) -> Vec<Record> {
+        let key = self.called(project, session);
+        let set = self.set_session((project, key), info, None, false, now);
+        set.into_iter().collect()
+    }
+
+    /// Returns the record of a session's new properties, or `None` if nothing changed.
+    pub(super) fn set_session(
+        &self,
+        (project, key): (&ProjectName, &InboxName),
+        info: &SessionInfo,
+        alias: Option<&InboxName>,
+        hooks: bool,
+        at: Timestamp,
+    ) -> Option<Record> {
+        let known = self.session(project, key);
+        let registered = known.and_then(|it| it.registered.as_ref());
+        let mut info = info.clone();
+        // The title is set in the agent, where it is meant as the session's name.
+        let title = hooks.then(|| new_title(known, &info)).flatten();
+        info.name = match (known.and_then(Session::name), title) {
+            (Some(_), None) => None,
+            (_, title) => Some(self.free_name(project, key, &wish(key, known, &info, title))),
+        };
+        let blank = SessionInfo::default();
+        let info = news(registered.map_or(&blank, |it| &it.info), &info);
+        let alias = alias.filter(|alias| {
+            *alias != key && !registered.is_some_and(|it| it.aliases.contains(alias))
+        });
+        let is_news = registered.is_none_or(|it| !it.hooks && hooks)
+            || known.is_some_and(|it| !it.is_alive())
+            || alias.is_some()
+            || info != blank;
+        is_news.then(|| {
+            Record::SessionSet(SessionSet {
+                project: project.clone(),
+                session: key.clone(),
+                info,
+                alias: alias.cloned(),
+                hooks,
+                at,
+            })
+        })
+    }
+
+    /// Whether a hook reports a title that differs from the known one.
+    pub(super) fn is_retitled(
+        &self,
+        (project, key): (&ProjectName, &InboxName),
+        info: &SessionInfo,
+    ) -> bool {
+        new_title(self.session(project, key), info).is_some()
+    }
+
+    /// Returns a short name similar to `wish` that no other session of the project has. An ended session gives its name
+    /// up.
+    fn free_name(&self, project: &ProjectName, key: &InboxName, wish: &str) -> String {
+        let base = short(wish);
+        let numbered = (2..).map(|n| format!("{base}-{n}"));
+        let mut names = std::iter::once(base.clone()).chain(numbered);
+        let is_inbox = |name: &str| {
+            let inbox = name.parse().ok().filter(|it| it != key);
+            inbox.is_some_and(|it| self.inboxes.get(project, &it).is_some())
+        };
+        let taken = |name: &str| self.sessions.is_taken(project, name, key) || is_inbox(name);
+        let free = names.find(|name| !taken(name));
+        free.expect("there is a number for each session")
+    }
+
+    pub(super) fn decide_primary(
+        &self,
+        project: &ProjectName,
+        session: &InboxName,
+        now: Timestamp,
+    ) -> Result<Vec<Record>, Refusal> {
+        let (project, key) = self.find_session(project, session)?;
+        if self.primary(&project) == Some(&key) {
+            return Ok(Vec::new());
+        }
+        Ok(vec![Record::PrimaryTaken(PrimaryTaken {
+            project,
+            session: key,
+            at: now,
+        })])
+    }
+
+    /// Ends a session, because it reported its end or its process exited.
+    pub(super) fn decide_end(
+        &self,
+        project: &ProjectName,
+        session: &InboxName,
+        (gone, quiet): (bool, bool),
+        now: Timestamp,
+        leased: &Leased<'_>,
+    ) -> Result<Vec<Record>, Refusal> {
+        let (project, key) = &self.find_session(project, session)?;
+        let Some(known) = self.session(project, key).filter(|it| it.is_alive()) else {
+            return Ok(Vec::new());
+        };
+        let mut batch = Batch::new(self, now, leased);
+        let unfinished = matches!(
+            known.state,
+            Some(SessionState::Working | SessionState::Blocked)
+        );
+        let name = texts::name(key, Some(known));
+        let (kind, msg) = match (gone, unfinished) {
+            (true, true) => (
+                Kind::Error,
+                format!("Agent {name} died unfinished: its process is gone"),
+            ),
+            (true, false) => (
+                Kind::Ended,
+                format!("Agent {name} is gone: its process ended"),
+            ),
+            (false, _) => (Kind::Ended, format!("Agent {name} ended")),
+        };
+        if !quiet {
+            batch.say(Said::of((project, key), kind, msg))?;
+        }
+        self.leave(&mut batch, (project, key));
+        if quiet {
+            // The session's last notification replaces its questions, because nobody is left to read an answer.
+            batch.withdraw_questions_of((project, key), None, "ended");
+        }
+        if gone || quiet {
+            batch.also(Record::SessionGone(SessionGone {
+                project: project.clone(),
+                session: key.clone(),
+                at: now,
+                ended: !gone,
+            }));
+        }
+        Ok(batch.finish())
+    }
+
+    /// Ends a session's listeners and withdraws its dialogs, which can no longer be answered.
+    pub(super) fn leave(&self, batch: &mut Batch<'_>, (project, key): (&ProjectName, &InboxName)) {
+        self.withdraw_stale(batch, (project, key));
+        batch.orphan(project, key);
+    }
+
+    pub(super) fn apply_gone(&mut self, seq: u64, it: &SessionGone) {
+        self.sessions
+            .change(&it.project, &it.session, seq, |session| {
+                session.over = Some(it.at);
+                session.gone = !it.ended;
+            });
+    }
+
+    /// Returns the session of a hook event by project and first id, and the event's own id if it differs from that.
+    pub fn place_of(&self, hook: &crate::core::command::Hook) -> (Key, Option<InboxName>) {
+        let alias = |key: &InboxName| (*key != hook.id).then(|| hook.id.clone());
+        let name = hook.given.as_ref().unwrap_or(&hook.id);
+        let of_process = || {
+            let process = hook.info.process.as_ref();
+            let process = process.filter(|it| it.started.is_some() && hook.given.is_none())?;
+            self.sessions.with_process(process)
+        };
+        let here = self.sessions.resolve(&hook.project, name.as_str());
+        let here = here.map(|key| (hook.project.clone(), key.clone()));
+        // A given name means another session in another project, unless the agent gives that session the same id.
+        let is_same = |(_, key): &Key| hook.given.as_ref().is_none_or(|given| given == key);
+        let elsewhere = || self.sessions.with_id(&hook.id).filter(is_same);
+        let known = here.or_else(elsewhere).or_else(of_process);
+        let (project, key) = known.unwrap_or_else(|| (hook.project.clone(), name.clone()));
+        let alias = alias(&key);
+        ((project, key), alias)
+    }
+}
+
+/// Returns the title in `info`, if it differs from the known one.
+fn new_title<'a>(known: Option<&Session>, info: &'a SessionInfo) -> Option<&'a str> {
+    let known = known
+        .and_then(Session::info)
+        .and_then(|it| it.title.as_ref());
+    let told = info.title.as_ref().filter(|it| !it.trim().is_empty());
+    told.filter(|it| Some(*it) != known).map(String::as_str)
+}
+
+/// Returns a session's preferred name: its title, its requested or former name, its directory, its agent or its id.
+fn wish(
+    key: &InboxName,
+    known: Option<&Session>,
+    info: &SessionInfo,
+    title: Option<&str>,
+) -> String {
+    let former = || known.and_then(Session::shown_name);
+    let dir = || info.cwd.as_deref()?.rsplit('/').find(|it| !it.is_empty());
+    let wish = title.or(info.name.as_deref()).or_else(former);
+    let wish = wish.or_else(dir).or(info.agent.as_deref());
+    wish.unwrap_or(key.as_str()).to_owned()
+}
+
+/// Converts `wish` to a name of letters, digits, `.`, `_` and `-`, without `..`.
+fn short(wish: &str) -> String {
+    let mut name = String::new();
+    for c in wish.chars() {
+        let c = if c.is_ascii_alphanumeric() || "._-".contains(c) {
+            c
+        } else {
+            '-'
+        };
+        let first = name.is_empty() && !c.is_ascii_alphanumeric();
+        let doubled = c == '.' && name.ends_with('.');
+        if name.len() < MAX_NAME && !first && !doubled {
+            name.push(c);
+        }
+    }
+    if name.is_empty() {
+        name.push_str("session");
+    }
+    name
+}

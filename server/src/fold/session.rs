@@ -1,0 +1,319 @@
+//! A session: its state, its properties and its turn.
+
+use hub_protocol::{InboxName, ProjectName, Seq, SessionInfo, SessionState, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use crate::core::record::{Beginner, SessionSet, Turn};
+
+/// How long a stop with background work, or a failed model, may last before it is reported, in milliseconds.
+pub(super) const PATIENCE_MS: i64 = 10 * 60 * 1000;
+/// How long after its end a session's inbox is closed, in milliseconds.
+const INBOX_KEPT_MS: i64 = 24 * 3600 * 1000;
+
+/// A session, as recorded in the log.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Session {
+    /// The state that it last reported, if any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub state: Option<SessionState>,
+    /// The record that reported the state.
+    pub seq: Seq,
+    /// When the state began.
+    pub ts: Timestamp,
+    /// The source of the report, shown to people.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub evidence: String,
+    /// The session's last notification.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last: Option<Seq>,
+    /// The session's properties, if it was ever registered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub registered: Option<Registered>,
+    /// When the session last reported that it works, in this state or an earlier one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub worked: Option<Timestamp>,
+    /// When the session ended; `None` while it is alive.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub over: Option<Timestamp>,
+    /// Whether its process exited without reporting an end.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub gone: bool,
+    /// The state of its turn.
+    #[serde(default, skip_serializing_if = "TurnState::is_default")]
+    pub(super) turn: TurnState,
+    /// The last record that concerned the session. The session that was silent for longest is forgotten first.
+    #[serde(default)]
+    pub(super) touched: Seq,
+}
+
+/// The registration of a session.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Registered {
+    /// The record that first registered the session.
+    pub seq: Seq,
+    /// When it began, or resumed after its end.
+    #[serde(default)]
+    pub since: Timestamp,
+    /// The session's properties.
+    pub info: SessionInfo,
+    /// Other ids that mean this session.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub aliases: Vec<InboxName>,
+    /// Short names from before it was renamed, which still mean this session in its own project.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub old_names: Vec<InboxName>,
+    /// Whether its agent's hooks have reported it.
+    #[serde(default)]
+    pub hooks: bool,
+    /// The short name that it had until another session took it after this one's end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub former: Option<String>,
+}
+
+/// The state of a session's turn, as its hooks report it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct TurnState {
+    pub(super) by: Beginner,
+    /// Whether a notification of the session has already reported the turn's end.
+    #[serde(default)]
+    pub(super) signalled: bool,
+    /// Whether the turn stopped and no other began since.
+    #[serde(default)]
+    pub(super) stopped: bool,
+    /// Descriptions of background work that ran at the last stop.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) tasks: Vec<String>,
+    /// When a stop with background work or working workers counts as waiting.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) waits_from: Option<Timestamp>,
+    /// When a model failure counts as an error, and the agent's error message.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) fails_from: Option<(Timestamp, String)>,
+    /// The state before the turn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    before: Option<SessionState>,
+}
+
+impl Registered {
+    /// Returns the names that mean the session besides its first id and its short name.
+    pub fn other_names(&self) -> impl Iterator<Item = &InboxName> {
+        self.aliases.iter().chain(&self.old_names)
+    }
+
+    /// Keeps the short name that `record` replaces.
+    fn keep_old_name(&mut self, record: &SessionSet) {
+        let Some(name) = record.info.name.as_deref() else {
+            return;
+        };
+        let old = self.info.name.as_deref().filter(|old| *old != name);
+        self.old_names.extend(old.and_then(|old| old.parse().ok()));
+        self.old_names.retain(|old| old.as_str() != name);
+    }
+}
+
+impl TurnState {
+    fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// A change of a session that is due.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Due {
+    /// Its background work has run for so long that the session counts as waiting.
+    Waits,
+    /// Its model failed, and no event followed.
+    Fails(String),
+    /// Its inbox must be closed.
+    InboxCloses,
+}
+
+impl Session {
+    /// Whether the session has not ended.
+    pub fn is_alive(&self) -> bool {
+        self.over.is_none()
+    }
+
+    /// Whether the hooks of its agent prove deliveries.
+    pub fn has_hooks(&self) -> bool {
+        self.is_alive() && self.registered.as_ref().is_some_and(|it| it.hooks)
+    }
+
+    /// Returns the session's properties, if it is registered.
+    pub fn info(&self) -> Option<&SessionInfo> {
+        self.registered.as_ref().map(|it| &it.info)
+    }
+
+    /// Returns the short name that means the session.
+    pub fn name(&self) -> Option<&str> {
+        self.info()?.name.as_deref()
+    }
+
+    /// Returns the name for people: the short name, or the former one.
+    pub fn shown_name(&self) -> Option<&str> {
+        let former = || self.registered.as_ref()?.former.as_deref();
+        self.name().or_else(former)
+    }
+
+    /// Whether the session is in a turn that has neither stopped nor failed.
+    pub fn is_in_turn(&self) -> bool {
+        self.state == Some(SessionState::Working)
+            && !self.turn.stopped
+            && self.turn.fails_from.is_none()
+    }
+
+    /// Whether it answers one prompt and ends, so that nothing can wake it.
+    pub fn is_headless(&self) -> bool {
+        self.info().is_some_and(|it| it.headless == Some(true))
+    }
+
+    /// Returns the session whose worker this one is.
+    pub fn parent(&self) -> Option<&InboxName> {
+        self.info()?.parent.as_ref()
+    }
+
+    /// Applies a state that a notification reported.
+    pub(super) fn note_state(&mut self, state: SessionState, seq: Seq, ts: Timestamp, what: &str) {
+        (self.state, self.seq, self.ts) = (Some(state), seq, ts);
+        what.clone_into(&mut self.evidence);
+        self.turn.signalled = state != SessionState::Working;
+        self.turn.fails_from = None;
+        if state == SessionState::Working {
+            self.worked = Some(ts);
+        } else {
+            self.turn.waits_from = None;
+        }
+        if state == SessionState::Ended {
+            self.over = Some(ts);
+        } else {
+            (self.over, self.gone) = (None, false);
+        }
+    }
+
+    pub(super) fn set(&mut self, seq: Seq, record: &SessionSet) {
+        let it = self.registered.get_or_insert_with(|| Registered {
+            seq,
+            since: record.at,
+            ..Registered::default()
+        });
+        it.keep_old_name(record);
+        merge(&mut it.info, &record.info);
+        it.hooks |= record.hooks;
+        if let Some(alias) = &record.alias
+            && !it.aliases.contains(alias)
+        {
+            it.aliases.push(alias.clone());
+        }
+        if self.over.take().is_some() {
+            it.since = record.at;
+            (self.gone, self.state) = (false, None);
+        }
+        if self.ts == Timestamp::default() {
+            self.ts = record.at;
+        }
+    }
+
+    pub(super) fn note_turn(&mut self, seq: Seq, turn: &Turn, evidence: &str, at: Timestamp) {
+        evidence.clone_into(&mut self.evidence);
+        match turn {
+            Turn::Began { by } => {
+                let before = self.state.filter(|state| *state != SessionState::Working);
+                self.turn = TurnState {
+                    by: *by,
+                    tasks: std::mem::take(&mut self.turn.tasks),
+                    before: before.or(self.turn.before),
+                    ..TurnState::default()
+                };
+                (self.state, self.seq, self.ts) = (Some(SessionState::Working), seq, at);
+                self.worked = Some(at);
+            }
+            Turn::Stopped { tasks, silent } => {
+                self.turn.stopped = true;
+                self.turn.tasks.clone_from(tasks);
+                let works = self.state == Some(SessionState::Working);
+                if works && !silent {
+                    self.turn.waits_from = Some(at.plus_millis(PATIENCE_MS));
+                } else if works && *silent {
+                    self.state = self.turn.before.or(Some(SessionState::Waiting));
+                    (self.seq, self.ts) = (seq, at);
+                }
+            }
+            Turn::Failed { reason } => {
+                self.turn.fails_from = Some((at.plus_millis(PATIENCE_MS), reason.clone()));
+            }
+        }
+    }
+
+    /// Returns the next change that is due, and when.
+    pub(super) fn due(&self) -> Option<(Timestamp, Due)> {
+        if let Some(over) = self.over {
+            let closes = self.registered.is_some();
+            return closes.then(|| (over.plus_millis(INBOX_KEPT_MS), Due::InboxCloses));
+        }
+        let waits = self.turn.waits_from.map(|at| (at, Due::Waits));
+        let fails = self.turn.fails_from.clone();
+        let fails = fails.map(|(at, reason)| (at, Due::Fails(reason)));
+        [waits, fails]
+            .into_iter()
+            .flatten()
+            .min_by_key(|(at, _)| *at)
+    }
+
+    /// Moves every deadline by `delta_ms`.
+    pub(super) fn shift(&mut self, delta_ms: i64) {
+        let times = [&mut self.over, &mut self.turn.waits_from];
+        for at in times.into_iter().flatten() {
+            *at = at.plus_millis(delta_ms);
+        }
+        if let Some((at, _)) = &mut self.turn.fails_from {
+            *at = at.plus_millis(delta_ms);
+        }
+    }
+}
+
+/// Copies the fields that `news` contains.
+fn merge(known: &mut SessionInfo, news: &SessionInfo) {
+    macro_rules! take {
+        ($($field:ident),*) => { $( if news.$field.is_some() { known.$field.clone_from(&news.$field); } )* };
+    }
+    take!(
+        name,
+        agent,
+        host,
+        cwd,
+        parent,
+        role,
+        main_worktree,
+        headless,
+        process,
+        pane,
+        title,
+        metadata
+    );
+}
+
+/// Returns the fields of `said` that differ from `known`.
+pub(super) fn news(known: &SessionInfo, said: &SessionInfo) -> SessionInfo {
+    let mut merged = known.clone();
+    merge(&mut merged, said);
+    macro_rules! keep {
+        ($($field:ident),*) => { SessionInfo { $( $field: if merged.$field == known.$field { None } else { merged.$field }, )* } };
+    }
+    keep!(
+        name,
+        agent,
+        host,
+        cwd,
+        parent,
+        role,
+        main_worktree,
+        headless,
+        process,
+        pane,
+        title,
+        metadata
+    )
+}
+
+/// The key of a session: its project and its first id.
+pub type Key = (ProjectName, InboxName);

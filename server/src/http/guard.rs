@@ -1,0 +1,289 @@
+//! The access check before every route, including paths that do not exist.
+//!
+//! The checks run in this order: malformed 400, Host 421, Origin and Sec-Fetch-Site 403, token 401. Behind the guard
+//! the router answers 404 and 405, and its handlers 413, 415 and 422. On the Unix socket, the peer's user replaces the
+//! checks of Host and token.
+
+use std::any::Any;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::{Body, HttpBody as _};
+use axum::extract::Request;
+use axum::http::header::{
+    ALLOW, AUTHORIZATION, CACHE_CONTROL, CONTENT_TYPE, HOST, HeaderName, ORIGIN,
+    X_CONTENT_TYPE_OPTIONS,
+};
+use axum::http::{HeaderMap, HeaderValue, Method, Uri};
+use axum::response::{IntoResponse, Response};
+use futures_util::StreamExt as _;
+use tower::{Layer as _, ServiceExt as _};
+use tower_http::catch_panic::{CatchPanic, CatchPanicLayer, ResponseForPanic};
+
+use crate::core::secret::Token;
+use crate::core::time::Now;
+use crate::http::listener::Peer;
+use crate::http::login::{NoSession, Session};
+use crate::http::routes::error::{ApiError, Code, PROBLEM_JSON};
+
+mod elsewhere;
+
+const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+const SEC_FETCH_MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
+const SEC_FETCH_DEST: HeaderName = HeaderName::from_static("sec-fetch-dest");
+const RESOURCE_POLICY: HeaderName = HeaderName::from_static("cross-origin-resource-policy");
+
+/// The credentials that the guard accepts: the token, and the values of Host.
+#[derive(Debug, Clone)]
+pub struct Guard {
+    token: Token,
+    allowed_hosts: Arc<[String]>,
+}
+
+/// Routes behind the guard. It also hides 404 and 405 from unauthorized clients.
+#[derive(Clone)]
+pub struct Guarded {
+    routes: CatchPanic<Router, Panicked>,
+    guard: Guard,
+}
+
+/// Makes the response for a handler that panicked.
+#[derive(Clone)]
+struct Panicked;
+
+/// Puts the guard before all of `routes`, and turns every error into a problem document, including panics.
+pub fn protect(routes: Router, guard: Guard) -> Guarded {
+    let routes = CatchPanicLayer::custom(Panicked).layer(routes);
+    Guarded { routes, guard }
+}
+
+impl Guarded {
+    /// Answers one request. A plain method, because as a layer the guard would cost every request a boxed future and a
+    /// clone of all routes.
+    pub async fn answer(self, mut request: Request) -> Response {
+        let mut response = match self.guard.admit(&request) {
+            Ok(session) => {
+                if let Some(session) = session {
+                    request.extensions_mut().insert(session);
+                }
+                let response = match self.routes.oneshot(request).await {
+                    Ok(response) => as_problem(response.map(Body::new)),
+                    Err(never) => match never {},
+                };
+                match session {
+                    Some(session) => end_with(session, response),
+                    None => response,
+                }
+            }
+            Err(error) => {
+                elsewhere::page(&request, &error).unwrap_or_else(|| error.into_response())
+            }
+        };
+        let headers = response.headers_mut();
+        headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+        headers.insert(RESOURCE_POLICY, HeaderValue::from_static("same-origin"));
+        headers
+            .entry(CACHE_CONTROL)
+            .or_insert(HeaderValue::from_static("no-store"));
+        response
+    }
+}
+
+impl Guard {
+    /// A guard that accepts `token`; `allowed_hosts` are values of Host besides the loopback names.
+    pub fn new(token: Token, allowed_hosts: &[String]) -> Self {
+        Self {
+            token,
+            allowed_hosts: allowed_hosts.into(),
+        }
+    }
+
+    /// Checks a request. Returns the dashboard session that made it, if one did.
+    fn admit(&self, request: &Request) -> Result<Option<Session>, ApiError> {
+        if !request.uri().path().starts_with('/') {
+            return Err(ApiError::new(
+                Code::Malformed,
+                "the request's target is no path",
+            ));
+        }
+        let headers = request.headers();
+        match request.extensions().get::<Peer>() {
+            Some(Peer::Unix { .. }) => check_origin(request, None).map(|()| None),
+            Some(Peer::Tcp { local, .. }) => {
+                let host = self.check_host(headers, request.uri(), local.port())?;
+                check_origin(request, Some(host))?;
+                if is_public(request.method(), request.uri().path()) {
+                    return Ok(None);
+                }
+                self.check_token(headers)
+            }
+            None => Err(Code::WrongHost.into()),
+        }
+    }
+
+    /// The Host header, if there is exactly one and it names the hub. The authority of an absolute URI must name it
+    /// too.
+    fn check_host<'a>(
+        &self,
+        headers: &'a HeaderMap,
+        uri: &Uri,
+        port: u16,
+    ) -> Result<&'a str, ApiError> {
+        let Field::One(host) = Field::of(headers, &HOST) else {
+            return Err(ApiError::new(
+                Code::WrongHost,
+                "exactly one Host header is needed",
+            ));
+        };
+        let authority = uri.authority().map_or(host, |authority| authority.as_str());
+        if self.is_ours(host, port) && self.is_ours(authority, port) {
+            Ok(host)
+        } else {
+            // The detail tells a person whose forwarded port differs what to do.
+            Err(ApiError::new(
+                Code::WrongHost,
+                format!("this is http://127.0.0.1:{port}; forward it under the same port"),
+            ))
+        }
+    }
+
+    fn is_ours(&self, host: &str, port: u16) -> bool {
+        let loopback = ["127.0.0.1", "localhost", "[::1]"].iter().any(|name| {
+            let rest = host
+                .get(..name.len())
+                .filter(|start| start.eq_ignore_ascii_case(name))
+                .map(|_| &host[name.len()..]);
+            match rest {
+                Some("") => port == 80,
+                Some(rest) => rest.strip_prefix(':') == Some(port.to_string().as_str()),
+                None => false,
+            }
+        });
+        loopback
+            || self
+                .allowed_hosts
+                .iter()
+                .any(|name| name.eq_ignore_ascii_case(host))
+    }
+
+    /// Accepts the hub's token, or the token of a dashboard session, which it returns.
+    fn check_token(&self, headers: &HeaderMap) -> Result<Option<Session>, ApiError> {
+        let Field::One(value) = Field::of(headers, &AUTHORIZATION) else {
+            return Err(Code::Unauthorized.into());
+        };
+        let (scheme, token) = value.split_once(' ').unwrap_or_default();
+        if !scheme.eq_ignore_ascii_case("bearer") {
+            return Err(Code::Unauthorized.into());
+        }
+        if self.token.matches(token.as_bytes()) {
+            return Ok(None);
+        }
+        match Session::read(token, &self.token, Now::read()) {
+            Ok(session) => Ok(Some(session)),
+            Err(NoSession::Forged) => Err(Code::Unauthorized.into()),
+            Err(NoSession::Over) => Err(ApiError::new(
+                Code::Unauthorized,
+                "the dashboard's session is over; run hubctl dashboard again",
+            )),
+        }
+    }
+}
+
+/// Refuses requests from pages of other origins. Any page may link to the start page, but to nothing else.
+fn check_origin(request: &Request, host: Option<&str>) -> Result<(), ApiError> {
+    let headers = request.headers();
+    let ours = |origin: &str| {
+        let authority = origin
+            .strip_prefix("http://")
+            .or_else(|| origin.strip_prefix("https://"));
+        authority.is_some() && authority == host
+    };
+    match Field::of(headers, &ORIGIN) {
+        Field::Absent => {}
+        Field::One(origin) if ours(origin) => {}
+        _ => return Err(Code::ForeignOrigin.into()),
+    }
+    let is = |name: &HeaderName, value| Field::of(headers, name) == Field::One(value);
+    let navigation = request.method() == Method::GET
+        && request.uri().path() == "/"
+        && is(&SEC_FETCH_MODE, "navigate")
+        && is(&SEC_FETCH_DEST, "document");
+    match Field::of(headers, &SEC_FETCH_SITE) {
+        Field::Absent | Field::One("same-origin" | "none") => Ok(()),
+        Field::One(_) if navigation => Ok(()),
+        _ => Err(Code::ForeignOrigin.into()),
+    }
+}
+
+/// A header that must not occur twice.
+#[derive(PartialEq, Eq)]
+enum Field<'a> {
+    Absent,
+    One(&'a str),
+    /// It occurs twice, or is not text.
+    Unclear,
+}
+
+impl<'a> Field<'a> {
+    fn of(headers: &'a HeaderMap, name: &HeaderName) -> Self {
+        let mut values = headers.get_all(name).iter();
+        match (values.next(), values.next()) {
+            (None, _) => Self::Absent,
+            (Some(value), None) => value.to_str().map_or(Self::Unclear, Self::One),
+            (Some(_), Some(_)) => Self::Unclear,
+        }
+    }
+}
+
+/// Whether a request needs no token: the dashboard's files, the probes, `/hello` and `/login`.
+pub(crate) fn is_public(method: &Method, path: &str) -> bool {
+    match *method {
+        Method::GET | Method::HEAD => {
+            matches!(path, "/" | "/healthz" | "/readyz" | "/hello") || path.starts_with("/assets/")
+        }
+        Method::POST => path == "/login",
+        _ => false,
+    }
+}
+
+/// Ends a stream when the session that opened it ends.
+fn end_with(session: Session, response: Response) -> Response {
+    if response.body().size_hint().exact().is_some() {
+        return response;
+    }
+    let end = tokio::time::sleep(session.left(Now::read()));
+    response.map(|body| Body::from_stream(body.into_data_stream().take_until(end)))
+}
+
+/// Turns errors that no handler made (404, 405, refusals of extractors) into problem documents.
+fn as_problem(response: Response) -> Response {
+    let status = response.status();
+    let is_problem = response
+        .headers()
+        .get(CONTENT_TYPE)
+        .is_some_and(|kind| kind == PROBLEM_JSON);
+    if !(status.is_client_error() || status.is_server_error()) || is_problem {
+        return response;
+    }
+    let mut problem = ApiError::from(Code::of_status(status)).into_response();
+    if let Some(allow) = response.headers().get(ALLOW) {
+        problem.headers_mut().insert(ALLOW, allow.clone());
+    }
+    problem
+}
+
+impl ResponseForPanic for Panicked {
+    type ResponseBody = Body;
+
+    fn response_for_panic(&mut self, panic: Box<dyn Any + Send>) -> Response {
+        let text = panic
+            .downcast_ref::<String>()
+            .map(String::as_str)
+            .or_else(|| panic.downcast_ref::<&str>().copied())
+            .unwrap_or("unknown panic");
+        ApiError::failed(Code::Internal, &text).into_response()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,348 @@
+use std::time::{Duration, Instant};
+
+use axum::Extension;
+use axum::routing::get;
+use futures_util::stream;
+use hub_protocol::Timestamp;
+
+use crate::http::login::SESSION_LIFE;
+
+use super::*;
+
+const PORT: u16 = 4782;
+
+fn token() -> Token {
+    "5".repeat(64).parse().unwrap()
+}
+
+fn app() -> Guarded {
+    let routes = Router::new()
+        .route("/", get(async || "page"))
+        .route("/inboxes", get(async || "inboxes"))
+        .route("/assets/main.js", get(async || "script"))
+        .route("/caller", get(caller))
+        .route("/stream", get(stream))
+        .route("/panic", get(panics))
+        .route("/healthz", get(async || "ok"));
+    protect(routes, Guard::new(token(), &["hub.example:443".into()]))
+}
+
+/// Answers whether a dashboard session made the request.
+async fn caller(session: Option<Extension<Session>>) -> &'static str {
+    session.map_or("token", |_| "session")
+}
+
+/// A stream of one byte that never ends.
+async fn stream() -> Body {
+    let first = stream::iter([Ok::<_, std::io::Error>("1")]);
+    Body::from_stream(first.chain(stream::pending()))
+}
+
+async fn panics() -> &'static str {
+    panic!("secret place")
+}
+
+/// A request as it may arrive over TCP; a second header of the same name is added to the first.
+struct Asked(Request);
+
+fn ask(method: &str, path: &str) -> Asked {
+    let mut request = Request::new(Body::empty());
+    *request.method_mut() = method.parse().unwrap();
+    *request.uri_mut() = path.parse().unwrap();
+    request.extensions_mut().insert(Peer::Tcp {
+        local: ([127, 0, 0, 1], PORT).into(),
+        remote: ([127, 0, 0, 1], 1).into(),
+    });
+    Asked(request)
+}
+
+/// The token of a session that ends in `left` seconds.
+fn session(left: i64) -> String {
+    let life = SESSION_LIFE.as_secs().cast_signed();
+    let begun = Timestamp::now().plus_millis((left - life) * 1000);
+    let session = Session::begin(Now {
+        wall: begun,
+        mono: Instant::now(),
+    });
+    session.token(&token())
+}
+
+impl Asked {
+    fn header(mut self, name: &'static str, value: &str) -> Self {
+        self.0.headers_mut().append(name, value.parse().unwrap());
+        self
+    }
+
+    fn host(self) -> Self {
+        self.header("host", "127.0.0.1:4782")
+    }
+
+    fn token(self) -> Self {
+        let bearer = format!("Bearer {}", token().expose());
+        self.header("authorization", &bearer)
+    }
+
+    /// Adds the token of a session that ends in `left` seconds.
+    fn session(self, left: i64) -> Self {
+        self.header("authorization", &format!("Bearer {}", session(left)))
+    }
+
+    fn over_unix(mut self) -> Self {
+        self.0.extensions_mut().insert(Peer::Unix { pid: None });
+        self
+    }
+
+    async fn response(self) -> Response {
+        app().answer(self.0).await
+    }
+
+    async fn status(self) -> u16 {
+        self.response().await.status().as_u16()
+    }
+}
+
+async fn text(response: Response) -> String {
+    let body = axum::body::to_bytes(response.into_body(), 4096);
+    String::from_utf8(body.await.unwrap().to_vec()).unwrap()
+}
+
+#[tokio::test]
+async fn only_the_hubs_own_names_are_accepted_as_host() {
+    for (host, status) in [
+        ("127.0.0.1:4782", 200),
+        ("localhost:4782", 200),
+        ("LocalHost:4782", 200),
+        ("[::1]:4782", 200),
+        ("hub.example:443", 200),
+        ("127.0.0.1", 421),
+        ("127.0.0.1:4783", 421),
+        ("127.0.0.1:04782", 421),
+        ("localhost.:4782", 421),
+        ("0.0.0.0:4782", 421),
+        ("evil.example:4782", 421),
+        ("localhost.evil.example:4782", 421),
+        ("hub.example", 421),
+        ("", 421),
+        ("é:4782", 421),
+    ] {
+        let asked = ask("GET", "/inboxes").token().header("host", host);
+        assert_eq!(asked.status().await, status, "{host}");
+    }
+    let two = ask("GET", "/inboxes").token().host().host();
+    assert_eq!(two.status().await, 421);
+    assert_eq!(ask("GET", "/inboxes").token().status().await, 421);
+    let absolute = ask("GET", "http://evil.example/inboxes").token().host();
+    assert_eq!(absolute.status().await, 421);
+    let absolute = ask("GET", "http://localhost:4782/inboxes").token().host();
+    assert_eq!(absolute.status().await, 200);
+}
+
+#[tokio::test]
+async fn pages_of_other_origins_are_refused() {
+    for (name, value, status) in [
+        ("origin", "http://127.0.0.1:4782", 200),
+        ("origin", "null", 403),
+        ("origin", "http://127.0.0.1:3000", 403),
+        ("origin", "http://localhost:4782", 403),
+        ("origin", "http://evil.example", 403),
+        ("origin", "", 403),
+        ("sec-fetch-site", "same-origin", 200),
+        ("sec-fetch-site", "none", 200),
+        ("sec-fetch-site", "same-site", 403),
+        ("sec-fetch-site", "cross-site", 403),
+        ("sec-fetch-site", "", 403),
+    ] {
+        let asked = ask("GET", "/inboxes").token().host().header(name, value);
+        assert_eq!(asked.status().await, status, "{name}: {value}");
+        let unix = ask("GET", "/inboxes").over_unix().header(name, value);
+        let expected = if name == "origin" { 403 } else { status };
+        assert_eq!(
+            unix.status().await,
+            expected,
+            "on the socket: {name}: {value}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_link_may_lead_to_the_start_page_only() {
+    let navigate = |path| {
+        ask("GET", path)
+            .host()
+            .token()
+            .header("sec-fetch-site", "cross-site")
+            .header("sec-fetch-mode", "navigate")
+    };
+    let document = navigate("/").header("sec-fetch-dest", "document");
+    assert_eq!(document.status().await, 200);
+    let frame = navigate("/").header("sec-fetch-dest", "iframe");
+    assert_eq!(frame.status().await, 403);
+    let other = navigate("/inboxes").header("sec-fetch-dest", "document");
+    assert_eq!(other.status().await, 403);
+}
+
+#[tokio::test]
+async fn only_the_token_is_accepted_and_only_once() {
+    let good = format!("Bearer {}", token().expose());
+    let wrong = format!("Bearer {}", "6".repeat(64));
+    for (value, status) in [
+        (good.as_str(), 200),
+        (&good.replace("Bearer", "bearer"), 200),
+        (&wrong, 401),
+        (&good.replace("Bearer", "Basic"), 401),
+        (&good[..40], 401),
+        (token().expose(), 401),
+        ("", 401),
+    ] {
+        let asked = ask("GET", "/inboxes").host().header("authorization", value);
+        assert_eq!(asked.status().await, status, "{value}");
+    }
+    let two = ask("GET", "/inboxes").host().token().token();
+    assert_eq!(two.status().await, 401);
+    let in_the_query = format!("/inboxes?token={}", token().expose());
+    assert_eq!(ask("GET", &in_the_query).host().status().await, 401);
+}
+
+#[tokio::test]
+async fn a_session_token_is_accepted_until_its_end_and_not_if_forged() {
+    let good = session(60);
+    let (ends, proof) = good.split_once('.').unwrap();
+    let other_end = format!("{}.{proof}", ends.parse::<i64>().unwrap() + 1);
+    let forged = format!("{ends}.{}", "0".repeat(64));
+    let master_proof = format!("{ends}.{}", token().expose());
+    for (what, bearer, status) in [
+        ("valid", good.as_str(), 200),
+        ("expired", &session(0), 401),
+        ("long expired", &session(-86_400), 401),
+        ("forged", &forged, 401),
+        ("for another end", &other_end, 401),
+        ("the token as its proof", &master_proof, 401),
+        ("the end alone", ends, 401),
+        ("the proof alone", proof, 401),
+        ("cut", &good[..good.len() - 1], 401),
+        ("longer", &format!("{good}0"), 401),
+    ] {
+        let bearer = format!("Bearer {bearer}");
+        let asked = ask("GET", "/inboxes")
+            .host()
+            .header("authorization", &bearer);
+        assert_eq!(asked.status().await, status, "{what}");
+    }
+    let in_the_query = format!("/inboxes?token={good}");
+    assert_eq!(ask("GET", &in_the_query).host().status().await, 401);
+}
+
+#[tokio::test]
+async fn an_expired_session_is_named_in_the_error() {
+    let over = ask("GET", "/inboxes").host().session(0).response().await;
+    assert!(text(over).await.contains("session is over"));
+    let forged = ask("GET", "/inboxes").host();
+    let forged = forged.header("authorization", "Bearer 1.0");
+    assert!(!text(forged.response().await).await.contains("over"));
+}
+
+#[tokio::test]
+async fn routes_distinguish_a_session_from_the_token() {
+    let caller = || ask("GET", "/caller");
+    let by_session = caller().host().session(60).response().await;
+    assert_eq!(text(by_session).await, "session");
+    let by_token = caller().host().token().response().await;
+    assert_eq!(text(by_token).await, "token");
+    let on_the_socket = caller().over_unix().response().await;
+    assert_eq!(text(on_the_socket).await, "token");
+}
+
+#[tokio::test]
+async fn a_stream_ends_with_its_session() {
+    let stream = ask("GET", "/stream").host().session(1).response().await;
+    let read = tokio::time::timeout(Duration::from_secs(20), text(stream));
+    assert_eq!(read.await.expect("an end"), "1");
+}
+
+#[tokio::test]
+async fn the_dashboards_files_are_public_but_not_to_other_origins() {
+    let script = || ask("GET", "/assets/main.js").host();
+    assert_eq!(script().status().await, 200);
+    assert_eq!(ask("HEAD", "/assets/main.js").host().status().await, 200);
+    for site in ["same-site", "cross-site"] {
+        let other = script().header("sec-fetch-site", site);
+        assert_eq!(other.status().await, 403, "{site}");
+    }
+    let own = script().header("sec-fetch-site", "same-origin");
+    assert_eq!(own.status().await, 200);
+    assert_eq!(ask("GET", "/assets/main.js").status().await, 421);
+    assert_eq!(ask("POST", "/assets/main.js").host().status().await, 401);
+    assert_eq!(ask("GET", "/assets").host().status().await, 401);
+}
+
+#[tokio::test]
+async fn only_the_sign_in_call_itself_needs_no_token() {
+    for (method, path, status) in [
+        ("POST", "/login", 404),
+        ("GET", "/login", 401),
+        ("POST", "/login/", 401),
+        ("POST", "/login/code", 401),
+    ] {
+        let asked = ask(method, path).host();
+        assert_eq!(asked.status().await, status, "{method} {path}");
+    }
+}
+
+#[tokio::test]
+async fn the_checks_run_in_their_order() {
+    let bad = || ask("DELETE", "/nowhere");
+    assert_eq!(ask("GET", "*").status().await, 400);
+    assert_eq!(bad().header("origin", "null").status().await, 421);
+    assert_eq!(bad().host().header("origin", "null").status().await, 403);
+    assert_eq!(bad().host().status().await, 401);
+    assert_eq!(bad().host().token().status().await, 404);
+    assert_eq!(bad().over_unix().status().await, 404);
+}
+
+#[tokio::test]
+async fn a_wrong_method_is_answered_with_the_allowed_ones() {
+    let response = ask("DELETE", "/inboxes").host().token().response().await;
+    assert_eq!(response.status(), 405);
+    assert_eq!(response.headers()[ALLOW], "GET,HEAD");
+    assert_eq!(response.headers()[CONTENT_TYPE], PROBLEM_JSON);
+    let refused = ask("DELETE", "/inboxes").host().response().await;
+    assert!(!refused.headers().contains_key(ALLOW));
+}
+
+#[tokio::test]
+async fn probes_need_no_token_but_the_right_host() {
+    assert_eq!(ask("GET", "/healthz").host().status().await, 200);
+    assert_eq!(ask("GET", "/healthz").status().await, 421);
+    assert_eq!(ask("POST", "/healthz").host().status().await, 401);
+}
+
+#[tokio::test]
+async fn a_preflight_gets_no_cors_header() {
+    let response = ask("OPTIONS", "/inboxes")
+        .host()
+        .header("origin", "http://evil.example")
+        .header("access-control-request-method", "POST")
+        .response()
+        .await;
+    assert_eq!(response.status(), 403);
+    let allowing = |name: &HeaderName| name.as_str().starts_with("access-control");
+    assert!(!response.headers().keys().any(allowing));
+}
+
+#[tokio::test]
+async fn a_panic_is_an_error_without_details() {
+    let response = ask("GET", "/panic").host().token().response().await;
+    assert_eq!(response.status(), 500);
+    let text = text(response).await;
+    assert!(
+        text.contains("\"internal\"") && !text.contains("secret"),
+        "{text}"
+    );
+}
+
+#[tokio::test]
+async fn a_request_without_a_peer_is_refused() {
+    let mut asked = ask("GET", "/inboxes").host().token();
+    asked.0.extensions_mut().remove::<Peer>();
+    assert_eq!(asked.status().await, 421);
+}

@@ -1,0 +1,146 @@
+//! Signing in to the dashboard: a code of 30 seconds is exchanged for a session of 12 hours.
+//!
+//! Codes are kept in memory. Sessions are not stored: a session's token is its end time with an HMAC by the hub's
+//! token.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use hub_protocol::Timestamp;
+use subtle::ConstantTimeEq;
+
+use crate::core::secret::{Token, hex, hmac};
+use crate::core::time::Now;
+
+/// How long a code is valid.
+pub const CODE_LIFE: Duration = Duration::from_secs(30);
+/// How long a session is valid: a working day.
+pub const SESSION_LIFE: Duration = Duration::from_secs(12 * 60 * 60);
+
+/// Limit of open codes: more than a person asks for in 30 seconds. Above it the oldest is dropped.
+const MAX_CODES: usize = 100;
+/// Random bytes in a code. 128 bits cannot be guessed.
+const CODE_BYTES: usize = 16;
+/// The prefix of the HMAC input. It separates sessions from proofs of `GET /hello`, whose input begins with hexadecimal
+/// digits.
+const CONTEXT: &[u8] = b"dashboard session\0";
+
+/// The open codes, shared by the handlers that issue and redeem them.
+#[derive(Clone, Default)]
+pub struct Codes(Arc<Mutex<VecDeque<Open>>>);
+
+struct Open {
+    code: String,
+    until: Instant,
+}
+
+impl Codes {
+    /// Issues a new code, which can be redeemed once within [`CODE_LIFE`].
+    pub fn issue(&self, now: Instant) -> Result<String, getrandom::Error> {
+        let mut bits = [0u8; CODE_BYTES];
+        getrandom::fill(&mut bits)?;
+        let code = hex(&bits);
+        let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        open.retain(|open| now < open.until);
+        if open.len() == MAX_CODES {
+            open.pop_front();
+        }
+        open.push_back(Open {
+            code: code.clone(),
+            until: now + CODE_LIFE,
+        });
+        Ok(code)
+    }
+
+    /// Whether a code can be redeemed now. Does not redeem it.
+    pub fn is_open(&self, code: &str, now: Instant) -> bool {
+        let open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_it = |open: &Open| bool::from(open.code.as_bytes().ct_eq(code.as_bytes()));
+        open.iter().any(|open| is_it(open) && now < open.until)
+    }
+
+    /// Redeems a code: true the first time, and only before it expires.
+    pub fn redeem(&self, code: &str, now: Instant) -> bool {
+        let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut good = false;
+        open.retain(|open| {
+            let is_it = bool::from(open.code.as_bytes().ct_eq(code.as_bytes()));
+            good |= is_it && now < open.until;
+            !is_it && now < open.until
+        });
+        good
+    }
+}
+
+/// A dashboard session. The guard adds it to the extensions of every request that a session makes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Session {
+    ends: i64,
+}
+
+/// Why a text is not a valid session token.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NoSession {
+    /// It was not issued by this hub.
+    Forged,
+    /// The session has ended.
+    Over,
+}
+
+impl Session {
+    /// Starts a session now.
+    pub fn begin(now: Now) -> Self {
+        let seconds = now.wall.as_millis() / 1000;
+        Self {
+            ends: seconds + SESSION_LIFE.as_secs().cast_signed(),
+        }
+    }
+
+    /// The session's token: `SECONDS.PROOF`.
+    pub fn token(self, key: &Token) -> String {
+        let ends = self.ends.to_string();
+        let proof = hex(&key.hmac(&[CONTEXT, ends.as_bytes()]));
+        format!("{ends}.{proof}")
+    }
+
+    /// Proves that the hub knows the session that ends at `ends`, in seconds: [`Token::hmac`] of `parts`, with the
+    /// session's token as the key. `None` if no session that is valid now ends then.
+    pub fn prove(ends: &str, key: &Token, parts: &[&[u8]], now: Now) -> Option<[u8; 32]> {
+        let ends: i64 = ends.parse().ok()?;
+        let session = Self { ends };
+        let begun = ends.checked_sub(SESSION_LIFE.as_secs().cast_signed())?;
+        let is_now = begun <= now.wall.as_millis() / 1000 && !session.left(now).is_zero();
+        is_now.then(|| hmac(session.token(key).as_bytes(), parts))
+    }
+
+    /// Verifies a session token.
+    pub fn read(text: &str, key: &Token, now: Now) -> Result<Self, NoSession> {
+        let (ends, proof) = text.split_once('.').ok_or(NoSession::Forged)?;
+        let right = hex(&key.hmac(&[CONTEXT, ends.as_bytes()]));
+        if !bool::from(right.as_bytes().ct_eq(proof.as_bytes())) {
+            return Err(NoSession::Forged);
+        }
+        let ends: i64 = ends.parse().map_err(|_| NoSession::Forged)?;
+        if now.wall.as_millis() / 1000 < ends {
+            Ok(Self { ends })
+        } else {
+            Err(NoSession::Over)
+        }
+    }
+
+    /// The time until it ends.
+    pub fn left(self, now: Now) -> Duration {
+        let ends = self.ends.saturating_mul(1000);
+        let left = ends.saturating_sub(now.wall.as_millis());
+        Duration::from_millis(left.max(0).cast_unsigned())
+    }
+
+    /// Its end time.
+    pub fn ends(self) -> Timestamp {
+        Timestamp::from_millis(self.ends * 1000)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,102 @@
+//! The HTTP API: the router as a table of contents. One file a resource; openapi.yaml is the contract.
+
+use std::path::Path;
+
+use axum::Router;
+use axum::routing::{delete, get, post, put};
+
+use crate::core::secret::Token;
+use crate::hub::Hub;
+
+mod about;
+mod assets;
+mod directory;
+pub mod error;
+mod events;
+pub mod hello;
+mod history;
+pub(crate) mod hooks;
+mod inboxes;
+mod login;
+mod lost;
+pub(crate) mod notify;
+mod params;
+pub mod payload;
+mod preferences;
+mod probes;
+mod query;
+mod questions;
+mod requester;
+mod seen;
+mod sessions;
+mod stats;
+mod strict;
+mod thread;
+mod trace;
+mod wait;
+
+pub use error::{ApiError, Code};
+
+/// The router with every route of a hub that listens on `port` and keeps its files in `state_dir`.
+pub fn router(hub: Hub, token: Token, port: u16, state_dir: &Path) -> Router {
+    let desk = login::Desk::new(token.clone(), port);
+    let place = about::Place {
+        hub: hub.clone(),
+        state_dir: state_dir.into(),
+        port,
+    };
+    Router::new()
+        .route("/", get(assets::page))
+        .route("/assets/{*path}", get(assets::asset))
+        .route("/notify", post(notify::notify))
+        .route("/wait", get(wait::wait).head(wait::head))
+        .route("/events", get(events::events))
+        .route("/inboxes", get(inboxes::list))
+        .route("/inboxes/{inbox}", delete(inboxes::close))
+        .route("/inboxes/{inbox}/ack", post(inboxes::ack))
+        .route(
+            "/notifications",
+            get(history::list).delete(history::withdraw_key),
+        )
+        .route(
+            "/notifications/{id}",
+            get(history::get).delete(history::withdraw),
+        )
+        .route("/notifications/{id}/trace", get(trace::trace))
+        .route(
+            "/notifications/{id}/seen",
+            put(seen::mark).delete(seen::unmark),
+        )
+        .route("/seen", post(seen::mark_many))
+        .route("/sessions", get(sessions::list))
+        .route(
+            "/sessions/{target}",
+            get(sessions::get)
+                .put(sessions::register)
+                .delete(sessions::end),
+        )
+        .route("/sessions/{target}/primary", post(sessions::take_primary))
+        .route(
+            "/sessions/{target}/listeners/{caller}",
+            put(sessions::listen).delete(sessions::unlisten),
+        )
+        .route("/sources", get(sessions::sources))
+        .route("/questions", get(questions::list))
+        .route("/questions/{id}", get(questions::get))
+        .route("/questions/{id}/answer", post(questions::answer))
+        .route("/questions/{id}/claim", post(questions::claim))
+        .route("/questions/{id}/withdraw", post(questions::withdraw))
+        .route("/preferences", get(preferences::get).put(preferences::put))
+        .route("/stats", get(stats::stats))
+        .route("/hooks/{agent}", post(hooks::hook))
+        .route("/projects/{project}/reset", post(inboxes::reset))
+        .route("/healthz", get(probes::healthz))
+        .route("/readyz", get(probes::readyz))
+        .route("/metrics", get(probes::metrics))
+        .route("/openapi.yaml", get(probes::openapi))
+        .with_state(hub)
+        .route("/hub", get(about::about).with_state(place))
+        .route("/hello", get(hello::hello).with_state(token))
+        .route("/login", post(login::login).with_state(desk.clone()))
+        .route("/login/code", post(login::code).with_state(desk))
+}

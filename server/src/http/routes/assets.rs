@@ -1,0 +1,141 @@
+//! The dashboard: the files of `web/`, embedded in the binary. A debug build reads them from the disk for each request.
+
+use axum::extract::Path;
+use axum::http::header::{
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, IF_NONE_MATCH, REFERRER_POLICY,
+};
+use axum::http::{HeaderMap, HeaderName, StatusCode};
+use axum::response::{IntoResponse, Response};
+use rust_embed::{EmbeddedFile, RustEmbed};
+
+use super::{ApiError, Code};
+use crate::core::secret::hex;
+
+#[derive(RustEmbed)]
+#[folder = "../web"]
+struct Web;
+
+/// The Content-Security-Policy: the page runs its own scripts and calls its own hub, nothing else. Trusted Types keep
+/// text from becoming code.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
+    connect-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; \
+    require-trusted-types-for 'script'; trusted-types 'none'";
+
+/// The header that separates the page from the windows of other sites.
+const OPENER_POLICY: HeaderName = HeaderName::from_static("cross-origin-opener-policy");
+
+/// Bytes of the hash in an entity tag: half of a SHA-256 is enough to distinguish versions of a file.
+const TAG_BYTES: usize = 16;
+
+/// `GET /`: the start page.
+pub(super) async fn page(headers: HeaderMap) -> Result<Response, ApiError> {
+    answer("index.html", &headers)
+}
+
+/// `GET /assets/{path}`: one file of the dashboard.
+pub(super) async fn asset(
+    Path(path): Path<String>,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    answer(&path, &headers)
+}
+
+fn answer(path: &str, headers: &HeaderMap) -> Result<Response, ApiError> {
+    let (kind, file) = find(path).ok_or(Code::NotFound)?;
+    let tag = format!("\"{}\"", hex(&file.metadata.sha256_hash()[..TAG_BYTES]));
+    let known = is_known(&tag, headers);
+    let about: [(HeaderName, &str); 5] = [
+        (CONTENT_SECURITY_POLICY, POLICY),
+        // Without this, a page that opened this one could keep a handle to its window.
+        (OPENER_POLICY, "same-origin"),
+        (REFERRER_POLICY, "no-referrer"),
+        // The browser revalidates each time, so that an updated hub is never used with a page of the old version.
+        (CACHE_CONTROL, "no-cache"),
+        (ETAG, &tag),
+    ];
+    if known {
+        return Ok((StatusCode::NOT_MODIFIED, about).into_response());
+    }
+    Ok((about, [(CONTENT_TYPE, kind)], file.data.into_owned()).into_response())
+}
+
+/// Finds a file by its plain path and returns it with its media type. A file whose extension has no type here is not
+/// served.
+fn find(path: &str) -> Option<(&'static str, EmbeddedFile)> {
+    let plain = |name: &str| !name.is_empty() && !name.starts_with('.') && !name.contains('\\');
+    if !path.split('/').all(plain) {
+        return None;
+    }
+    let (_, extension) = path.rsplit_once('.')?;
+    Some((media_type(extension)?, Web::get(path)?))
+}
+
+fn media_type(extension: &str) -> Option<&'static str> {
+    Some(match extension {
+        "html" => "text/html; charset=utf-8",
+        "js" => "text/javascript; charset=utf-8",
+        "css" => "text/css; charset=utf-8",
+        "svg" => "image/svg+xml",
+        "json" => "application/json",
+        "webmanifest" => "application/manifest+json",
+        _ => return None,
+    })
+}
+
+/// Whether the client has this version already (RFC 9110, weak comparison).
+fn is_known(tag: &str, headers: &HeaderMap) -> bool {
+    headers
+        .get_all(IF_NONE_MATCH)
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','))
+        .map(str::trim)
+        .any(|given| given == "*" || given.strip_prefix("W/").unwrap_or(given) == tag)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_file_of_the_dashboard_is_served() {
+        for path in Web::iter() {
+            assert!(find(&path).is_some(), "{path}");
+        }
+    }
+
+    #[test]
+    fn no_path_leads_out_of_the_dashboard() {
+        for path in [
+            "",
+            "/",
+            "../openapi.yaml",
+            "../web/index.html",
+            "style/../index.html",
+            "./index.html",
+            "/index.html",
+            "//index.html",
+            "..\\web\\index.html",
+            "style\\..\\index.html",
+            "index.html/",
+            "index.html\0",
+            ".hidden.html",
+            "/etc/passwd",
+            "INDEX.HTML",
+        ] {
+            assert!(find(path).is_none(), "{path:?}");
+        }
+    }
+
+    #[test]
+    fn a_client_that_has_this_version_gets_not_modified() {
+        let known = |given: &str| {
+            let mut headers = HeaderMap::new();
+            headers.insert(IF_NONE_MATCH, given.parse().unwrap());
+            is_known("\"ab\"", &headers)
+        };
+        assert!(known("\"ab\"") && known("W/\"ab\"") && known("\"x\", \"ab\"") && known("*"));
+        assert!(!known("\"abc\"") && !known("ab") && !known(""));
+        assert!(!is_known("\"ab\"", &HeaderMap::new()));
+    }
+}

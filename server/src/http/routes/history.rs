@@ -1,0 +1,335 @@
+//! `/notifications`: the history, newest first, and withdrawing notifications.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::{HeaderValue, header};
+use axum::response::Response;
+use hub_protocol::{InboxName, Notification, ProjectName, Seq};
+use serde::{Deserialize, Serialize};
+
+use super::params::{self, FilterParams, Params, Part};
+use super::{ApiError, Code, thread};
+use crate::core::command::Command;
+use crate::core::filter::Filter;
+use crate::fold::{State as Fold, Status};
+use crate::hub::Hub;
+use crate::hub::draft;
+use crate::log::{Event, Log};
+
+const DEFAULT_LIMIT: usize = 100;
+const MAX_LIMIT: usize = 500;
+/// Limit of records scanned in one request. The answer's `next` says where to continue.
+const MAX_SCAN: u64 = 50_000;
+/// Records scanned in one step.
+const STEP: u64 = 2_048;
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct HistoryParams {
+    q: Option<String>,
+    status: Option<Status>,
+    before: Option<Seq>,
+    after: Option<Seq>,
+    limit: Option<usize>,
+    thread: Option<Seq>,
+    #[serde(flatten)]
+    filter: FilterParams,
+}
+
+/// One search of the history: its conditions and its position.
+struct Search {
+    filter: Filter,
+    text: Option<String>,
+    status: Option<Status>,
+    limit: usize,
+    /// The direction: oldest first from `after` on, otherwise newest first from `before` back.
+    forward: bool,
+    place: Seq,
+}
+
+/// `GET /notifications`: the matching notifications, newest first; oldest first with `after`.
+pub(super) async fn list(
+    State(hub): State<Hub>,
+    Params(params): Params<HistoryParams>,
+) -> Result<Response, ApiError> {
+    if params.before.is_some() && params.after.is_some() {
+        return Err(ApiError::invalid("give before or after, not both"));
+    }
+    let limit = params.limit.unwrap_or(DEFAULT_LIMIT);
+    if !(1..=MAX_LIMIT).contains(&limit) {
+        return Err(ApiError::invalid(format!("limit is 1 to {MAX_LIMIT}")));
+    }
+    let filter = Filter::from(params.filter);
+    if let Some(id) = params.thread {
+        if params.before.is_some()
+            || params.q.is_some()
+            || params.status.is_some()
+            || !filter.is_open()
+        {
+            return Err(ApiError::invalid("thread goes with limit and after alone"));
+        }
+        let after = params.after;
+        return Ok(page(&thread::thread(&hub, id, after, limit).await?));
+    }
+    let head = hub.log().head();
+    let mut search = Search {
+        filter,
+        text: params.q.map(|text| text.to_lowercase()),
+        status: params.status,
+        limit,
+        forward: params.after.is_some(),
+        place: params
+            .after
+            .or(params.before)
+            .unwrap_or(head + 1)
+            .min(head + 1),
+    };
+    Ok(page(&search.run(&hub).await?))
+}
+
+impl Search {
+    async fn run(&mut self, hub: &Hub) -> Result<Page, ApiError> {
+        let mut found = Vec::new();
+        let mut scanned = 0;
+        while let Some((from, to)) = self.step(hub.log()) {
+            scanned += to - from;
+            let mut events = self.matches(hub.log(), from, to).await?;
+            if !self.forward {
+                events.reverse();
+            }
+            for (seq, json) in self.with_status(hub, events).await? {
+                found.push(json);
+                if found.len() == self.limit {
+                    self.place = seq;
+                    return Ok(self.page(hub.log(), found, false));
+                }
+            }
+            self.place = if self.forward { to - 1 } else { from };
+            if scanned >= MAX_SCAN {
+                return Ok(self.page(hub.log(), found, true));
+            }
+        }
+        Ok(self.page(hub.log(), found, false))
+    }
+
+    fn page(&self, log: &Log, found: Vec<Vec<u8>>, partial: bool) -> Page {
+        let next = self.step(log).map(|_| self.place);
+        Page {
+            found,
+            partial: partial && next.is_some(),
+            next,
+        }
+    }
+
+    /// The next range of records to scan, first and end; `None` at the end of the log.
+    fn step(&self, log: &Log) -> Option<(Seq, Seq)> {
+        let (from, to) = if self.forward {
+            let from = (self.place + 1).max(log.earliest());
+            (from, (from + STEP).min(log.head() + 1))
+        } else {
+            (
+                self.place.saturating_sub(STEP).max(log.earliest()),
+                self.place,
+            )
+        };
+        (from < to).then_some((from, to))
+    }
+
+    async fn matches(
+        &self,
+        log: &Arc<Log>,
+        from: Seq,
+        to: Seq,
+    ) -> Result<Vec<Arc<Event>>, ApiError> {
+        let (log, filter, text) = (Arc::clone(log), self.filter.clone(), self.text.clone());
+        params::blocking(move || {
+            let mut found = Vec::new();
+            let mut cursor = from - 1;
+            while cursor + 1 < to {
+                let events = log.read(cursor, crate::log::CHUNK_BYTES)?;
+                let Some(last) = events.last() else { break };
+                cursor = last.seq();
+                let inside = events.into_iter().filter(|event| event.seq() < to);
+                let shown = inside.filter(|event| !log.hides(event));
+                found.extend(shown.filter(|event| wanted(event, &filter, text.as_deref())));
+            }
+            Ok(found)
+        })
+        .await
+    }
+
+    async fn with_status(
+        &self,
+        hub: &Hub,
+        events: Vec<Arc<Event>>,
+    ) -> Result<Vec<(Seq, Vec<u8>)>, ApiError> {
+        if events.is_empty() {
+            return Ok(Vec::new());
+        }
+        let wanted = self.status;
+        let all = hub
+            .query(move |state, _| {
+                let of = |event: &Arc<Event>| {
+                    let notified = event.notified()?;
+                    if !is_kept(state, event.seq()) {
+                        return None;
+                    }
+                    let status = state.status(event.seq(), !notified.route.targets.is_empty());
+                    let chosen = wanted.is_none_or(|wanted| wanted == status);
+                    chosen.then(|| {
+                        (
+                            event.seq(),
+                            with_status(&notified.json, status, state.is_seen(event.seq())),
+                        )
+                    })
+                };
+                events.iter().filter_map(of).collect()
+            })
+            .await?;
+        Ok(all)
+    }
+}
+
+fn wanted(event: &Event, filter: &Filter, text: Option<&str>) -> bool {
+    let Some(notified) = event.notified() else {
+        return false;
+    };
+    filter.takes(event.seq(), &notified.route) && text.is_none_or(|text| says(&notified.json, text))
+}
+
+/// Whether the sender, the title or the text of a notification contains `text`. Ignores case.
+fn says(json: &[u8], text: &str) -> bool {
+    let Ok(said) = serde_json::from_slice::<Notification>(json) else {
+        return false;
+    };
+    let parts = [
+        Some(said.msg.as_str()),
+        said.title.as_deref(),
+        Some(said.from.as_str()),
+    ];
+    parts
+        .into_iter()
+        .flatten()
+        .any(|part| part.to_lowercase().contains(text))
+}
+
+pub(super) fn with_status(json: &[u8], status: Status, seen: bool) -> Vec<u8> {
+    let mut with = json[..json.len() - 1].to_vec();
+    with.extend_from_slice(
+        format!(",\"status\":\"{}\",\"seen\":{seen}}}", status.as_str()).as_bytes(),
+    );
+    with
+}
+
+/// The result of one request.
+pub(super) struct Page {
+    /// The matches as JSON, with status and read mark.
+    pub(super) found: Vec<Vec<u8>>,
+    /// Whether the scan limit ended the search before `limit` matches were found.
+    pub(super) partial: bool,
+    /// The cursor of the next page, if there may be more.
+    pub(super) next: Option<Seq>,
+}
+
+fn page(page: &Page) -> Response {
+    let mut json = b"{\"notifications\":[".to_vec();
+    json.extend_from_slice(&page.found.join(&b','));
+    json.push(b']');
+    if page.partial {
+        json.extend_from_slice(b",\"partial\":true");
+    }
+    if let Some(next) = page.next {
+        json.extend_from_slice(format!(",\"next\":{next}").as_bytes());
+    }
+    json.push(b'}');
+    raw(json)
+}
+
+fn raw(json: Vec<u8>) -> Response {
+    let mut response = Response::new(Body::from(json));
+    response.headers_mut().insert(
+        header::CONTENT_TYPE,
+        HeaderValue::from_static("application/json"),
+    );
+    response
+}
+
+/// `GET /notifications/{id}`: one notification, with its status.
+pub(super) async fn get(State(hub): State<Hub>, Part(id): Part<Seq>) -> Result<Response, ApiError> {
+    let (json, routed) = find(&hub, id).await?;
+    let (status, seen) = hub
+        .query(move |state, _| (state.status(id, routed), state.is_seen(id)))
+        .await?;
+    Ok(raw(with_status(&json, status, seen)))
+}
+
+/// Whether the log still has a notification. Retention first moves its boundary; the record is deleted later.
+pub(super) fn is_kept(state: &Fold, id: Seq) -> bool {
+    id >= state.trimmed_below() || state.location(id).is_some()
+}
+
+/// A notification's JSON, also if retention has carried it to another record, and whether it was routed to an inbox.
+pub(super) async fn find(hub: &Hub, id: Seq) -> Result<(axum::body::Bytes, bool), ApiError> {
+    let place = move |state: &Fold| state.location(id).unwrap_or(id);
+    let location = hub
+        .query(move |state, _| is_kept(state, id).then(|| place(state)))
+        .await?;
+    let event = params::stored(hub.log(), location.unwrap_or(0)).await?;
+    let shown = |event: &Arc<Event>| {
+        let is_it = event.seq() != id || event.notified().is_some();
+        is_it && !hub.log().hides(event)
+    };
+    let event = event.filter(shown);
+    let json = event.as_ref().and_then(|event| event.json());
+    let json = json
+        .ok_or_else(|| ApiError::new(Code::UnknownNotification, format!("no notification {id}")))?;
+    let notified = event.as_ref().and_then(|event| event.notified());
+    Ok((
+        json,
+        notified.is_none_or(|notified| !notified.route.targets.is_empty()),
+    ))
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct KeyParams {
+    #[serde(default)]
+    project: ProjectName,
+    key: String,
+    from: Option<InboxName>,
+}
+
+/// The ids of the withdrawn notifications.
+#[derive(Debug, Serialize)]
+pub(super) struct Withdrawn {
+    withdrawn: Vec<Seq>,
+}
+
+/// `DELETE /notifications/{id}`: withdraws one notification from every inbox.
+pub(super) async fn withdraw(
+    State(hub): State<Hub>,
+    Part(id): Part<Seq>,
+) -> Result<Json<Withdrawn>, ApiError> {
+    find(&hub, id).await?;
+    let done = hub.submit(Command::Withdraw { ids: vec![id] }).await?;
+    Ok(Json(Withdrawn {
+        withdrawn: done.settled,
+    }))
+}
+
+/// `DELETE /notifications`: withdraws the pending notifications with a collapse key.
+pub(super) async fn withdraw_key(
+    State(hub): State<Hub>,
+    Params(KeyParams { project, key, from }): Params<KeyParams>,
+) -> Result<Json<Withdrawn>, ApiError> {
+    draft::check_key(&key)?;
+    let done = hub
+        .submit(Command::WithdrawKey { project, from, key })
+        .await?;
+    Ok(Json(Withdrawn {
+        withdrawn: done.settled,
+    }))
+}

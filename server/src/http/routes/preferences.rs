@@ -1,0 +1,61 @@
+//! `/preferences`: the notifications that the person wants to see, and when.
+
+use axum::Json;
+use axum::extract::State;
+use hub_protocol::{Preferences, Quiet};
+
+use super::ApiError;
+use super::payload::Payload;
+use crate::core::command::Command;
+use crate::hub::Hub;
+
+/// No person makes this many choices by hand.
+const MAX_MUTES: usize = 1000;
+/// Largest preferences in bytes of JSON, because they are one record and every dashboard receives them.
+const MAX_BYTES: usize = 64 * 1024;
+
+/// `GET /preferences`: the current preferences.
+pub(super) async fn get(State(hub): State<Hub>) -> Result<Json<Preferences>, ApiError> {
+    let known = hub.query(|state, _| state.preferences().clone());
+    Ok(Json(known.await?))
+}
+
+/// `PUT /preferences`: replaces all preferences.
+pub(super) async fn put(
+    State(hub): State<Hub>,
+    payload: Payload,
+) -> Result<Json<Preferences>, ApiError> {
+    let mut wanted: Preferences = payload.json()?;
+    check(&wanted)?;
+    if let Some(quiet) = &mut wanted.quiet {
+        check_quiet(quiet)?;
+    }
+    hub.submit(Command::SetPreferences(Box::new(wanted.clone())))
+        .await?;
+    Ok(Json(wanted))
+}
+
+fn check(wanted: &Preferences) -> Result<(), ApiError> {
+    let bytes = serde_json::to_vec(wanted).map_or(usize::MAX, |json| json.len());
+    if wanted.mutes.len() > MAX_MUTES || bytes > MAX_BYTES {
+        return Err(ApiError::invalid(format!(
+            "preferences have at most {MAX_MUTES} mutes and {MAX_BYTES} bytes of JSON"
+        )));
+    }
+    Ok(())
+}
+
+/// Checks the hours and normalizes the zone's name to the spelling of the time zone database.
+fn check_quiet(quiet: &mut Quiet) -> Result<(), ApiError> {
+    if quiet.from == quiet.to {
+        return Err(ApiError::invalid(
+            "quiet hours begin and end at the same time; to have none, give null",
+        ));
+    }
+    let known = jiff::tz::TimeZone::get(quiet.zone.as_str());
+    let known = known.ok().filter(|zone| !zone.is_unknown());
+    let name = known.as_ref().and_then(|zone| zone.iana_name());
+    let name = name.and_then(|name| name.parse().ok());
+    quiet.zone = name.ok_or_else(|| ApiError::invalid(quiet.zone.unknown()))?;
+    Ok(())
+}

@@ -1,0 +1,51 @@
+//! Health probes, metrics and the API contract.
+
+use axum::extract::State;
+use axum::http::header::CONTENT_TYPE;
+use axum::response::{IntoResponse, Response};
+
+use super::{ApiError, Code};
+use crate::hub::Hub;
+use crate::log::journal::Health;
+
+const CONTRACT: &str = include_str!("../../../../openapi.yaml");
+
+/// `GET /healthz`: the process is alive.
+pub(super) async fn healthz() -> Response {
+    ([(CONTENT_TYPE, "application/json")], r#"{"status":"ok"}"#).into_response()
+}
+
+/// `GET /readyz`: the writer answers, the storage is healthy, and there is room to publish. The body has no details,
+/// because any user of this machine may ask.
+pub(super) async fn readyz(State(hub): State<Hub>) -> Result<Response, ApiError> {
+    hub.query(|_, _| ()).await?;
+    match hub.log().journal().health() {
+        Health::Sound => {}
+        Health::Full => {
+            let detail = "the disk is full: publishes are refused";
+            return Err(ApiError::new(Code::NotReady, detail));
+        }
+        Health::Corrupt { .. } | Health::Failed(_) => return Err(Code::NotReady.into()),
+    }
+    Ok((
+        [(CONTENT_TYPE, "application/json")],
+        r#"{"status":"ready"}"#,
+    )
+        .into_response())
+}
+
+/// `GET /metrics`: the metrics, in Prometheus' text format.
+pub(super) async fn metrics(State(hub): State<Hub>) -> Result<Response, ApiError> {
+    let waiters = hub.query(|_, presence| presence.waiters()).await?;
+    hub.metrics()
+        .waiters
+        .set(waiters.try_into().unwrap_or(i64::MAX));
+    hub.metrics().journal_bytes.set(hub.log().journal().bytes());
+    let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+    Ok(([(CONTENT_TYPE, kind)], hub.metrics().text()).into_response())
+}
+
+/// `GET /openapi.yaml`: the contract of this API.
+pub(super) async fn openapi() -> Response {
+    ([(CONTENT_TYPE, "application/yaml")], CONTRACT).into_response()
+}

@@ -1,0 +1,240 @@
+//! Whether a person or an agent makes a request. The request's own claims do not count, only what the hub observes.
+
+use std::convert::Infallible;
+
+use axum::extract::FromRequestParts;
+use axum::http::Extensions;
+use axum::http::request::Parts;
+use hub_protocol::{InboxName, Process};
+
+use super::{ApiError, Code};
+use crate::http::listener::Peer;
+use crate::http::login::Session;
+use crate::hub::Hub;
+
+/// How a request arrived: its dashboard session and its peer process, as the guard and the socket report them.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Origin {
+    dashboard: bool,
+    pid: Option<u32>,
+}
+
+/// The kind of caller.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Requester {
+    /// A dashboard session, or a process that no agent started.
+    Person,
+    /// An agent, or a process that an agent started.
+    #[cfg_attr(not(target_os = "linux"), allow(dead_code))]
+    Agent,
+    /// A holder of the token over TCP, or a process that cannot be inspected.
+    Unclear,
+}
+
+impl Origin {
+    /// Reads the origin from a request's extensions.
+    pub(super) fn of(extensions: &Extensions) -> Self {
+        let pid = match extensions.get::<Peer>() {
+            Some(Peer::Unix { pid }) => *pid,
+            _ => None,
+        };
+        Self {
+            dashboard: extensions.get::<Session>().is_some(),
+            pid,
+        }
+    }
+
+    /// Determines the caller.
+    pub(super) async fn requester(self, hub: &Hub) -> Result<Requester, ApiError> {
+        if self.dashboard {
+            return Ok(Requester::Person);
+        }
+        let Some(pid) = self.pid else {
+            return Ok(Requester::Unclear);
+        };
+        let agents = hub.query(|state, _| {
+            let alive = state.sessions(None).filter(|(_, _, it)| it.is_alive());
+            alive
+                .filter_map(|(_, _, it)| it.info()?.process.clone())
+                .collect::<Vec<_>>()
+        });
+        let agents = agents.await?;
+        // On a blocking thread, because reading the environment of a process may wait for that process.
+        let look = tokio::task::spawn_blocking(move || processes::look(pid, &agents));
+        Ok(look.await.unwrap_or(Requester::Unclear))
+    }
+
+    /// Determines the caller; refuses an agent that uses the person's name.
+    pub(super) async fn speaks_as(
+        self,
+        hub: &Hub,
+        mut names: impl Iterator<Item = &InboxName>,
+    ) -> Result<Requester, ApiError> {
+        let requester = self.requester(hub).await?;
+        let persons = names.any(|name| name.as_str() == InboxName::PERSON);
+        if persons && requester == Requester::Agent {
+            return Err(ApiError::new(
+                Code::NotYours,
+                "an agent cannot speak as 'person': give the session's own name",
+            ));
+        }
+        Ok(requester)
+    }
+}
+
+impl<S: Sync> FromRequestParts<S> for Origin {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
+        Ok(Self::of(&parts.extensions))
+    }
+}
+
+#[cfg(target_os = "linux")]
+mod processes {
+    use std::fs::{self, File};
+    use std::io::Read as _;
+
+    use super::{Process, Requester};
+
+    /// Variables that only agents set for the commands they run.
+    const OF_AGENTS: [&str; 9] = [
+        "CLAUDECODE",
+        "CLAUDE_CODE_SESSION_ID",
+        "CODEX_THREAD_ID",
+        "CODEX_SANDBOX",
+        "GEMINI_CLI",
+        "GEMINI_SESSION_ID",
+        "OPENCODE",
+        "CURSOR_AGENT",
+        "COPILOT_CLI",
+    ];
+
+    /// Limit for the walk up the process tree; no process has this many ancestors.
+    const MAX_DEPTH: usize = 1024;
+
+    /// At most this many bytes of an environment are read.
+    const MAX_ENVIRONMENT: u64 = 4 << 20;
+
+    /// Inspects process `pid`: an agent if it or an ancestor is one of `agents`, or if its environment has an agent's
+    /// variable.
+    pub(super) fn look(pid: u32, agents: &[Process]) -> Requester {
+        match (is_below(pid, agents), has_agents_environment(pid)) {
+            (Some(true), _) | (_, Some(true)) => Requester::Agent,
+            (Some(false), Some(false)) => Requester::Person,
+            _ => Requester::Unclear,
+        }
+    }
+
+    fn is_below(pid: u32, agents: &[Process]) -> Option<bool> {
+        let boot_id = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+        let boot_id = boot_id.trim();
+        let mut next = pid;
+        for _ in 0..MAX_DEPTH {
+            let (parent, started) = stat(next)?;
+            let is_it = |it: &Process| {
+                it.pid == next
+                    && it.started == Some(started)
+                    && it.boot_id.as_deref().is_none_or(|it| it == boot_id)
+            };
+            if agents.iter().any(is_it) {
+                return Some(true);
+            }
+            if parent == 0 {
+                return Some(false);
+            }
+            next = parent;
+        }
+        None
+    }
+
+    /// Parent and start time of a process: fields 4 and 22 of `proc_pid_stat(5)`. The second field is a name in
+    /// parentheses that may contain any character.
+    fn stat(pid: u32) -> Option<(u32, u64)> {
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
+        let parent = fields.nth(1)?.parse().ok()?;
+        Some((parent, fields.nth(17)?.parse().ok()?))
+    }
+
+    fn has_agents_environment(pid: u32) -> Option<bool> {
+        let file = File::open(format!("/proc/{pid}/environ")).ok()?;
+        let mut text = Vec::new();
+        file.take(MAX_ENVIRONMENT).read_to_end(&mut text).ok()?;
+        let name = |variable: &[u8]| {
+            variable
+                .split(|byte| *byte == b'=')
+                .next()
+                .map(<[u8]>::to_vec)
+        };
+        let mut names = text.split(|byte| *byte == 0).filter_map(name);
+        Some(names.any(|name| OF_AGENTS.iter().any(|it| it.as_bytes() == name)))
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use std::process::{Child, Command, Stdio};
+        use std::time::{Duration, Instant};
+
+        use super::*;
+
+        /// A child process that runs until its stdin is closed.
+        fn child(variable: Option<&str>) -> Child {
+            let mut cat = Command::new("cat");
+            cat.env_clear().stdin(Stdio::piped()).stdout(Stdio::null());
+            cat.envs(variable.map(|name| (name, "1")));
+            cat.spawn().unwrap()
+        }
+
+        fn until(holds: impl Fn() -> bool) {
+            let deadline = Instant::now() + Duration::from_secs(10);
+            while !holds() {
+                assert!(Instant::now() < deadline, "it does not come to be");
+                std::thread::yield_now();
+            }
+        }
+
+        fn process(pid: u32, later: u64) -> Process {
+            Process {
+                pid,
+                started: stat(pid).map(|(_, started)| started + later),
+                boot_id: None,
+            }
+        }
+
+        #[test]
+        fn an_agents_process_is_known_by_its_ancestors_or_its_environment() {
+            let (mut plain, mut claude) = (child(None), child(Some("CLAUDECODE")));
+            let me = std::process::id();
+            // Until the child has executed its program, its environment is its parent's.
+            let environment = format!("/proc/{}/environ", plain.id());
+            until(|| fs::read(&environment).unwrap() == b"");
+            assert_eq!(look(plain.id(), &[]), Requester::Person);
+            assert_eq!(look(plain.id(), &[process(me, 0)]), Requester::Agent);
+            let own = process(plain.id(), 0);
+            assert_eq!(look(plain.id(), &[own]), Requester::Agent);
+            let other = process(me, 1);
+            assert_eq!(
+                look(plain.id(), &[other]),
+                Requester::Person,
+                "a reused number"
+            );
+            until(|| look(claude.id(), &[]) == Requester::Agent);
+            for child in [&mut plain, &mut claude] {
+                child.kill().unwrap();
+                child.wait().unwrap();
+            }
+            assert_eq!(look(plain.id(), &[]), Requester::Unclear, "it is over");
+        }
+    }
+}
+
+/// The stand-in for systems that do not show a process's ancestors.
+#[cfg(not(target_os = "linux"))]
+mod processes {
+    use super::{Process, Requester};
+
+    pub(super) fn look(_: u32, _: &[Process]) -> Requester {
+        Requester::Unclear
+    }
+}

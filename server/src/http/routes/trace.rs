@@ -1,0 +1,246 @@
+//! `GET /notifications/{id}/trace`: the delivery of a notification, step by step.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use hub_protocol::{InboxName, Kind, Priority, ProjectName, Seq, Timestamp, Way};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::params::{self, Params, Part};
+use super::{ApiError, Code, history};
+use crate::core::record::{Notified, Record, Settled, Target};
+use crate::core::time::Now;
+use crate::fold::MAX_HOPS;
+use crate::hub::Hub;
+use crate::log::journal::JournalError;
+use crate::log::{CHUNK_BYTES, Log};
+
+/// Limit of records scanned in one request.
+const MAX_SCAN: usize = 200_000;
+
+/// The answer: a notification and the steps of its delivery.
+#[derive(Debug, Serialize)]
+pub(super) struct Trace {
+    id: Seq,
+    notification: Box<RawValue>,
+    steps: Vec<Step>,
+    /// Whether the scan limit was reached; `next` says where to continue.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    partial: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next: Option<Seq>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct TraceParams {
+    after: Option<Seq>,
+}
+
+#[derive(Debug, Default, Serialize)]
+struct Step {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    seq: Option<Seq>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    at: Option<Timestamp>,
+    state: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    project: Option<ProjectName>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    inbox: Option<InboxName>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    by: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    way: Option<Way>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    until: Option<Timestamp>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    limit: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rides_along: Option<String>,
+}
+
+/// Traces a notification: the inboxes it was routed to, its deliveries and leases, and how it was settled.
+pub(super) async fn trace(
+    State(hub): State<Hub>,
+    Part(id): Part<Seq>,
+    Params(params): Params<TraceParams>,
+) -> Result<Json<Trace>, ApiError> {
+    let (json, _) = history::find(&hub, id).await?;
+    let text = String::from_utf8(json.to_vec())
+        .map_err(|error| ApiError::failed(Code::Internal, &error))?;
+    let notification =
+        RawValue::from_string(text).map_err(|error| ApiError::failed(Code::Internal, &error))?;
+    let log = Arc::clone(hub.log());
+    let after = params.after.unwrap_or(0);
+    let (mut steps, next) = params::blocking(move || steps(&log, id, after)).await?;
+    if next.is_none() {
+        steps.extend(presence(&hub, id).await?);
+    }
+    Ok(Json(Trace {
+        id,
+        notification,
+        steps,
+        partial: next.is_some(),
+        next,
+    }))
+}
+
+/// The steps after a position in the log, and where to continue if the scan limit was reached.
+fn steps(log: &Log, id: Seq, after: Seq) -> Result<(Vec<Step>, Option<Seq>), JournalError> {
+    let mut steps = Vec::new();
+    let mut cursor = after.max(id.max(log.earliest()) - 1);
+    let mut scanned = 0;
+    while scanned < MAX_SCAN {
+        let events = log.read(cursor, CHUNK_BYTES)?;
+        let Some(last) = events.last() else {
+            return Ok((steps, None));
+        };
+        cursor = last.seq();
+        scanned += events.len();
+        for event in &events {
+            if let Some(record) = event.record() {
+                steps.extend(of_record(event.seq(), record, id));
+            }
+        }
+    }
+    Ok((steps, (cursor < log.head()).then_some(cursor)))
+}
+
+fn of_record(seq: Seq, record: &Record, id: Seq) -> Vec<Step> {
+    match record {
+        Record::Notified(notified) if seq == id => {
+            let route = &notified.route;
+            let stored = |target: &Target| {
+                let place = Some((route.project.clone(), target.inbox.clone()));
+                Step {
+                    rides_along: rides_along(notified, target),
+                    ..step(seq, route.ts, "stored", place, None)
+                }
+            };
+            match &route.targets[..] {
+                [] => vec![step(seq, route.ts, "stored", None, None)],
+                targets => targets.iter().map(stored).collect(),
+            }
+        }
+        Record::Settled(Settled {
+            ids,
+            inbox,
+            how,
+            by,
+            at,
+        }) if ids.contains(&id) => {
+            vec![step(seq, *at, how.as_str(), inbox.clone(), by.clone())]
+        }
+        Record::Emitted(it) if it.ids.contains(&id) => {
+            let place = Some((it.project.clone(), it.inbox.clone()));
+            vec![Step {
+                way: Some(it.way),
+                ..step(seq, it.at, "emitted", place, it.by.clone())
+            }]
+        }
+        Record::Returned(it) if it.ids.contains(&id) => {
+            let place = Some((it.project.clone(), it.inbox.clone()));
+            vec![step(seq, it.at, "returned", place, None)]
+        }
+        Record::QuestionClaimed(it) if it.id == id => {
+            vec![step(seq, it.at, "claimed", None, Some(it.by.clone()))]
+        }
+        Record::QuestionSettled(it) if it.id == id => {
+            vec![step(seq, it.at, "settled", None, it.by.clone())]
+        }
+        Record::Seen(seen)
+            if seen.ids.contains(&id) || seen.up_to.is_some_and(|up_to| id <= up_to) =>
+        {
+            vec![step(
+                seq,
+                seen.at,
+                if seen.seen { "seen" } else { "unseen" },
+                None,
+                None,
+            )]
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// The reason why a notification wakes no waiter of this inbox; `None` if it does wake.
+fn rides_along(notified: &Notified, target: &Target) -> Option<String> {
+    #[derive(Default, Deserialize)]
+    struct Said {
+        data: Option<Value>,
+    }
+    let route = &notified.route;
+    if target.wakes {
+        return None;
+    }
+    let said: Said = serde_json::from_slice(&notified.json).unwrap_or_default();
+    let own = said
+        .data
+        .and_then(|it| Some(it.get("rides_along")?.as_str()?.to_owned()));
+    Some(match route.kind {
+        Kind::Progress | Kind::Ended => format!("type {} wakes nobody", route.kind.as_str()),
+        Kind::Approval if target.inbox.as_str() != InboxName::PERSON => {
+            "an approval wakes nobody but the person".into()
+        }
+        _ if target.inbox == route.from => "a note to oneself wakes nobody".into(),
+        _ if route.priority == Priority::Low => "priority low wakes nobody".into(),
+        _ if route.hops > MAX_HOPS => format!("more than {MAX_HOPS} replies in a row wake nobody"),
+        _ => own.unwrap_or_else(|| "it came late".into()),
+    })
+}
+
+fn step(
+    seq: Seq,
+    at: Timestamp,
+    state: &'static str,
+    place: Option<(ProjectName, InboxName)>,
+    by: Option<String>,
+) -> Step {
+    let (project, inbox) = place.unzip();
+    Step {
+        seq: Some(seq),
+        at: Some(at),
+        state,
+        project,
+        inbox,
+        by,
+        ..Step::default()
+    }
+}
+
+/// The current leases and the wake limits that hold it back. Both belong to presence, so they are not in the log and
+/// have no time.
+async fn presence(hub: &Hub, id: Seq) -> Result<Vec<Step>, ApiError> {
+    let steps = hub.query(move |state, presence| {
+        let lessees = presence.lessees(id).into_iter();
+        let leased = lessees.map(|(project, inbox, by)| Step {
+            by,
+            ..of_presence("leased", project, inbox)
+        });
+        let now = Now::read();
+        let places = state.places(id).into_iter();
+        let held = places.filter_map(|(project, inbox)| {
+            let hold = presence.hold_of(state, (&project, &inbox), id, now)?;
+            Some(Step {
+                until: Some(hold.until),
+                limit: Some(hold.limit.to_string()),
+                ..of_presence("held", project, inbox)
+            })
+        });
+        leased.chain(held).collect()
+    });
+    Ok(steps.await?)
+}
+
+fn of_presence(state: &'static str, project: ProjectName, inbox: InboxName) -> Step {
+    Step {
+        state,
+        project: Some(project),
+        inbox: Some(inbox),
+        ..Step::default()
+    }
+}

@@ -1,0 +1,275 @@
+//! `GET /wait`: the long poll that delivers notifications to a waiter.
+
+use std::time::{Duration, Instant};
+
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use hub_protocol::{InboxName, Kind, Priority, ProjectName, Seq, Way};
+use serde::Deserialize;
+
+use super::params::{self, Params};
+use super::{ApiError, Code, lost, query};
+use crate::core::command::Command;
+use crate::core::filter::Filter;
+use crate::core::notification::is_longer;
+use crate::core::time::Now;
+use crate::hub::Hub;
+use crate::log::Log;
+use crate::waiters::lease::Claim;
+use crate::waiters::{Barrier, Batch, HeldBack, MAX_BYTES, Outcome, WaitSpec};
+
+/// Default timeout in seconds: shorter than the ten minutes after which agents' tools end a command.
+const DEFAULT_TIMEOUT: u64 = 570;
+/// Longest timeout, in seconds.
+const MAX_TIMEOUT: u64 = 24 * 3600;
+const MAX_SETTLE_MS: u64 = 5000;
+/// Limit of inboxes for one waiter, and of sessions for one barrier.
+const MAX_NAMES: usize = 64;
+/// Longest name of a waiter, in characters.
+pub(super) const MAX_AS: usize = 128;
+
+/// The query of a wait.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct WaitParams {
+    #[serde(default, deserialize_with = "query::list")]
+    inbox: Option<Vec<InboxName>>,
+    #[serde(default)]
+    project: ProjectName,
+    #[serde(rename = "as")]
+    name: Option<String>,
+    session: Option<InboxName>,
+    way: Option<Way>,
+    timeout: Option<u64>,
+    #[serde(default)]
+    settle: u64,
+    #[serde(default, deserialize_with = "query::list")]
+    types: Option<Vec<Kind>>,
+    from: Option<InboxName>,
+    min_priority: Option<Priority>,
+    #[serde(default, deserialize_with = "query::list")]
+    all: Option<Vec<InboxName>>,
+    #[serde(default, deserialize_with = "query::list")]
+    any: Option<Vec<InboxName>>,
+    count: Option<usize>,
+    since: Option<String>,
+    ack: Option<String>,
+    #[serde(default)]
+    takeover: bool,
+}
+
+/// Answers with a batch as soon as the waiter's condition is met, or with 204 at the timeout.
+pub(super) async fn wait(
+    State(hub): State<Hub>,
+    Params(mut params): Params<WaitParams>,
+) -> Result<Response, ApiError> {
+    let _permit = hub.stream_permit()?;
+    let lease = params.ack.take().filter(|lease| !lease.is_empty());
+    let spec = spec(params, hub.log())?;
+    if spec.way == Some(Way::Rewake) {
+        demand_session(&hub, &spec).await?;
+    }
+    if let Some(lease) = lease {
+        acknowledge(&hub, &lease).await?;
+    }
+    match hub.wait(spec).await? {
+        Outcome::Batch(batch) => reply(&hub, batch).await,
+        Outcome::Empty => Ok(StatusCode::NO_CONTENT.into_response()),
+        Outcome::HeldBack(held) => Ok(held_back(held)),
+        Outcome::Reset => Err(Code::ProjectReset.into()),
+        Outcome::TakenOver => Err(Code::TakenOver.into()),
+        Outcome::Held { inbox, holder } => {
+            let who = holder.name.as_deref().unwrap_or("a waiter without a name");
+            let detail = format!("{who} waits at '{inbox}' since {}", holder.since);
+            Err(ApiError::new(Code::InboxHeld, detail)
+                .with("inbox", inbox)
+                .with("holder", holder))
+        }
+    }
+}
+
+/// Refuses HEAD: a HEAD request would lease notifications and drop them with the body.
+#[allow(clippy::unused_async)] // a handler
+pub(super) async fn head() -> impl IntoResponse {
+    (StatusCode::METHOD_NOT_ALLOWED, [(header::ALLOW, "GET")])
+}
+
+/// The answer to a timeout while a wake limit holds notifications back: 204, with their count in headers.
+fn held_back(held: HeldBack) -> Response {
+    let fields = [
+        ("hub-held", held.count.to_string()),
+        ("hub-held-until", held.until.to_string()),
+    ];
+    (StatusCode::NO_CONTENT, fields).into_response()
+}
+
+/// Acknowledges all notifications of a lease. Idempotent.
+pub(super) async fn acknowledge(hub: &Hub, lease: &str) -> Result<Vec<Seq>, ApiError> {
+    let claim = verified(hub, lease)?;
+    settle(hub, claim).await
+}
+
+/// Acknowledges some notifications of a lease, and releases the others.
+pub(super) async fn acknowledge_some(
+    hub: &Hub,
+    lease: &str,
+    ids: &[Seq],
+) -> Result<Vec<Seq>, ApiError> {
+    let mut claim = verified(hub, lease)?;
+    let mut rest = claim.clone();
+    for (_, covered) in &mut claim.items {
+        covered.retain(|id| ids.contains(id));
+    }
+    for (_, covered) in &mut rest.items {
+        covered.retain(|id| !ids.contains(id));
+    }
+    let settled = settle(hub, claim).await?;
+    let give_back = hub.query(move |state, presence| {
+        presence.give_back(state, &rest.project, &rest.items, Now::read());
+    });
+    give_back.await?;
+    Ok(settled)
+}
+
+fn verified(hub: &Hub, lease: &str) -> Result<Claim, ApiError> {
+    let claim = hub.leases().verify(lease, hub.log().epoch());
+    claim.map_err(|error| ApiError::new(Code::ForgedLease, error))
+}
+
+async fn settle(hub: &Hub, claim: Claim) -> Result<Vec<Seq>, ApiError> {
+    let command = Command::Ack {
+        project: claim.project,
+        items: claim.items,
+        by: claim.by,
+        shown: claim.shown,
+    };
+    Ok(hub.submit(command).await?.settled)
+}
+
+/// Refuses a rewake waiter whose session is not registered yet. It may arrive before the session's first hook event;
+/// then it has to retry.
+async fn demand_session(hub: &Hub, spec: &WaitSpec) -> Result<(), ApiError> {
+    let Some(session) = spec.session.clone() else {
+        return Err(ApiError::invalid("way=rewake is for a session"));
+    };
+    let project = spec.project.clone();
+    let known = hub.query(move |state, _| state.find_session(&project, &session).map(drop));
+    Ok(known.await??)
+}
+
+fn spec(params: WaitParams, log: &Log) -> Result<WaitSpec, ApiError> {
+    let inboxes = params.inbox.unwrap_or_default();
+    let timeout = params.timeout.unwrap_or(DEFAULT_TIMEOUT);
+    let all = params.all.unwrap_or_default();
+    let any = params.any.unwrap_or_default();
+    let lists = [&inboxes, &all, &any];
+    check(
+        lists.iter().all(|names| names.len() <= MAX_NAMES),
+        format_args!("at most {MAX_NAMES} names"),
+    )?;
+    check(
+        timeout <= MAX_TIMEOUT,
+        format_args!("timeout is at most {MAX_TIMEOUT} seconds"),
+    )?;
+    check(
+        params.settle <= MAX_SETTLE_MS,
+        format_args!("settle is at most {MAX_SETTLE_MS} milliseconds"),
+    )?;
+    let sound_name = params.name.as_ref().is_none_or(|name| {
+        !name.is_empty()
+            && !is_longer(name, MAX_AS)
+            && !name.chars().any(hub_protocol::is_unprintable)
+    });
+    check(
+        sound_name,
+        format_args!("as has 1 to {MAX_AS} printable characters"),
+    )?;
+    let since = params::cursor(params.since.as_deref(), log)?;
+    let named = !all.is_empty() || !any.is_empty();
+    let barrier = (named || params.count.is_some()).then(|| Barrier {
+        all,
+        any,
+        count: params.count.unwrap_or(0),
+        since: since.unwrap_or(0),
+    });
+    Ok(WaitSpec {
+        filter: Filter {
+            kinds: params.types,
+            from: params.from,
+            min_priority: params.min_priority,
+            after: since.unwrap_or(0),
+            ..Filter::default()
+        },
+        project: params.project,
+        inboxes,
+        own: false,
+        name: params.name,
+        session: params.session,
+        way: params.way,
+        barrier,
+        settle: Duration::from_millis(params.settle),
+        deadline: Instant::now() + Duration::from_secs(timeout),
+        room: MAX_BYTES,
+        drain: timeout == 0,
+        takeover: params.takeover,
+    })
+}
+
+fn check(sound: bool, rule: std::fmt::Arguments<'_>) -> Result<(), ApiError> {
+    if sound {
+        Ok(())
+    } else {
+        Err(ApiError::invalid(rule))
+    }
+}
+
+/// The claim of a batch, which its lease token signs.
+pub(super) fn claim(hub: &Hub, batch: &Batch) -> Claim {
+    Claim {
+        epoch: hub.log().epoch(),
+        project: batch.project.clone(),
+        by: batch.by.clone(),
+        shown: batch.shown.clone(),
+        items: batch.lease.clone(),
+    }
+}
+
+/// The answer, assembled from the notifications' stored bytes.
+async fn reply(hub: &Hub, batch: Batch) -> Result<Response, ApiError> {
+    let lease = hub.leases().sign(&claim(hub, &batch));
+    let mut json = Vec::with_capacity(512 * (batch.items.len() + 1));
+    json.extend_from_slice(b"{\"notifications\":[");
+    for (n, item) in batch.items.iter().enumerate() {
+        if n > 0 {
+            json.push(b',');
+        }
+        let stored = lost::json(hub, &batch.project, item.id, item.location).await?;
+        if item.redelivered {
+            json.extend_from_slice(&stored[..stored.len() - 1]);
+            json.extend_from_slice(b",\"redelivered\":true}");
+        } else {
+            json.extend_from_slice(&stored);
+        }
+    }
+    json.extend_from_slice(b"],\"lease\":");
+    json.extend_from_slice(&to_json(&lease)?);
+    json.extend_from_slice(format!(",\"remaining\":{},\"why_woken\":", batch.remaining).as_bytes());
+    json.extend_from_slice(&to_json(&batch.why)?);
+    if let Some(barrier) = &batch.barrier {
+        json.extend_from_slice(b",\"barrier\":");
+        json.extend_from_slice(&to_json(barrier)?);
+    }
+    json.push(b'}');
+    let mut response = Response::new(Body::from(json));
+    response.headers_mut().insert(
+        header::CONTENT_TYPE,
+        HeaderValue::from_static("application/json"),
+    );
+    Ok(response)
+}
+
+fn to_json(value: &impl serde::Serialize) -> Result<Vec<u8>, ApiError> {
+    serde_json::to_vec(value).map_err(|error| ApiError::failed(Code::Internal, &error))
+}

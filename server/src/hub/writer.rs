@@ -1,0 +1,436 @@
+//! The writer: the one thread that owns the fold and the journal.
+//!
+//! It drains its queue, decides and applies each command (later ones see earlier ones), and appends all records as one
+//! commit. Only then does it answer and wake. There is no timer: a batch forms while the previous one is made durable.
+
+use std::sync::Arc;
+use std::sync::mpsc::Receiver;
+use std::time::{Duration, Instant};
+
+use hub_protocol::{InboxName, InboxTouched, Kind, ProjectName, Seq};
+use tokio::sync::{oneshot, watch};
+
+use crate::core::command::{Command, Decision, Refusal};
+use crate::core::record::{Notified, Record, kinds};
+use crate::core::rejected::Rejected;
+use crate::core::time::Now;
+use crate::fold::State;
+use crate::hub::metrics::Metrics;
+use crate::log::journal::{Entry, Health, JournalError};
+use crate::log::{Event, Log};
+use crate::waiters::{Presence, WaitSpec};
+
+mod ask;
+mod wake;
+
+pub use ask::{Ask, Done, Question};
+
+/// The most requests in one commit: enough to fill a sync, few enough to answer the first one soon.
+const MAX_BATCH: usize = 1024;
+
+/// The wall and the monotonic clock are read one after the other, so the same deadline differs by less than this.
+const CLOCK_GRAIN: Duration = Duration::from_millis(1);
+
+/// The delay before due notifications are tried again while the disk is full.
+const FULL_RETRY: Duration = Duration::from_secs(1);
+
+/// Folds the journal again from its stored records.
+pub type Reload = Box<dyn FnMut() -> Result<State, JournalError> + Send>;
+
+/// The sender that carries the answer to a command.
+type Reply = oneshot::Sender<Result<Done, Rejected>>;
+/// A command and the sender for its answer.
+type Asked = (Command, Reply);
+
+/// A decided command that is not durable yet.
+struct Decided {
+    command: Command,
+    reply: Reply,
+    verdict: Result<Done, Rejected>,
+    /// The range of its records among the commit's events.
+    events: std::ops::Range<usize>,
+    ticks: bool,
+}
+
+impl Decided {
+    /// Whether it stores notifications, which a full disk refuses.
+    fn speaks(&self, events: &[Arc<Event>]) -> bool {
+        let mut events = events[self.events.clone()].iter();
+        events.any(|event| event.kind() == kinds::NOTIFIED)
+    }
+}
+
+/// The state of the writer thread.
+pub struct Writer {
+    state: State,
+    presence: Presence,
+    log: Arc<Log>,
+    due: watch::Sender<Option<Instant>>,
+    metrics: Arc<Metrics>,
+    reload: Reload,
+}
+
+impl Writer {
+    /// A writer for the journal behind `log`; `state` must be the fold of that journal.
+    pub fn new(
+        state: State,
+        presence: Presence,
+        log: Arc<Log>,
+        due: watch::Sender<Option<Instant>>,
+        metrics: Arc<Metrics>,
+        reload: Reload,
+    ) -> Self {
+        Self {
+            state,
+            presence,
+            log,
+            due,
+            metrics,
+            reload,
+        }
+    }
+
+    /// Serves `asks` until [`Ask::Stop`] arrives or the storage fails.
+    pub fn run(mut self, asks: &Receiver<Ask>) -> Result<(), JournalError> {
+        let mut batch = Vec::new();
+        self.announce_due(Now::read());
+        while let Ok(first) = asks.recv() {
+            batch.push(first);
+            batch.extend(asks.try_iter().take(MAX_BATCH - 1));
+            let stop = batch.iter().any(|ask| matches!(ask, Ask::Stop));
+            self.process(batch.drain(..))?;
+            if stop {
+                break;
+            }
+        }
+        self.log.journal().close()
+    }
+
+    fn process(&mut self, asks: impl Iterator<Item = Ask>) -> Result<(), JournalError> {
+        let now = Now::read();
+        let mut commands = Vec::new();
+        let mut later = Vec::new();
+        for ask in asks {
+            match ask {
+                Ask::Command { command, reply } => commands.push((command, reply)),
+                ask => later.push(ask),
+            }
+        }
+        self.carry_out(commands, now)?;
+        for ask in later {
+            match ask {
+                Ask::Wait { spec, reply } => {
+                    let spec = self.placed(spec);
+                    self.presence.arm(&self.state, spec, reply, now);
+                }
+                Ask::Take { spec, reply } => {
+                    let spec = self.placed(spec);
+                    let _ = reply.send(self.presence.take_aside(&self.state, &spec, now));
+                }
+                Ask::Query(question) => question(&self.state, &mut self.presence),
+                Ask::Command { .. } | Ask::Stop => {}
+            }
+        }
+        self.announce_due(now);
+        self.storage_lives()
+    }
+
+    /// Decides commands and makes them durable as one commit. If the disk is too full for that, commands without
+    /// notifications are tried once more alone.
+    fn carry_out(&mut self, commands: Vec<Asked>, now: Now) -> Result<(), JournalError> {
+        let mut events = Vec::new();
+        let mut decided = Vec::new();
+        for (command, reply) in commands {
+            decided.push(self.decide(command, reply, &mut events, now));
+        }
+        match self.commit(&events) {
+            Ok(()) => {
+                self.log.publish(&events);
+                for command in decided {
+                    self.conclude(command, &events, now);
+                }
+                Ok(())
+            }
+            Err(JournalError::Full) => {
+                let speaks = |command: &Decided| command.speaks(&events);
+                let (loud, quiet): (Vec<_>, Vec<_>) = decided.into_iter().partition(speaks);
+                let again = !loud.is_empty() && !quiet.is_empty();
+                let (refused, rest) = if again {
+                    (loud, quiet)
+                } else {
+                    (loud.into_iter().chain(quiet).collect(), Vec::new())
+                };
+                self.reject(refused, JournalError::Full, now)?;
+                if rest.is_empty() {
+                    return Ok(());
+                }
+                let rest = rest.into_iter().map(|it| (it.command, it.reply));
+                self.carry_out(rest.collect(), now)
+            }
+            Err(error) => self.reject(decided, error, now),
+        }
+    }
+
+    /// Fails if the storage failed outside of a commit, because it cannot be used until the next start.
+    fn storage_lives(&self) -> Result<(), JournalError> {
+        match self.log.journal().health() {
+            Health::Failed(reason) => Err(std::io::Error::other(reason).into()),
+            _ => Ok(()),
+        }
+    }
+
+    /// Resolves the names in a wait: to a session's own inboxes, and from other names to a session's first id. The wait
+    /// keeps the session that a name meant at this time, even if another session takes the name later.
+    fn placed(&self, mut spec: WaitSpec) -> WaitSpec {
+        spec.own = spec.inboxes.is_empty() && spec.session.is_some();
+        if let Some(session) = spec.session.take_if(|_| spec.own) {
+            let (project, key) = self.state.place(spec.project, session);
+            (spec.project, spec.session) = (project, Some(key));
+        }
+        let project = spec.project.clone();
+        let called = |name: &InboxName| self.state.called(&project, name).clone();
+        let session = spec.session.as_ref().map(called);
+        let mut inboxes: Vec<InboxName> = match (&session, spec.inboxes.is_empty()) {
+            (Some(session), true) => self.state.inboxes_of(&spec.project, session),
+            (None, true) => vec![InboxName::primary()],
+            (_, false) => spec.inboxes.iter().map(called).collect(),
+        };
+        inboxes.sort();
+        inboxes.dedup();
+        if let Some(barrier) = &mut spec.barrier {
+            let names = barrier.all.iter_mut().chain(&mut barrier.any);
+            names.for_each(|name| *name = called(name));
+        }
+        (spec.session, spec.inboxes) = (session, inboxes);
+        spec
+    }
+
+    /// Decides a command, applies its records to the fold and queues them for the commit.
+    fn decide(
+        &mut self,
+        command: Command,
+        reply: Reply,
+        events: &mut Vec<Arc<Event>>,
+        now: Now,
+    ) -> Decided {
+        if let Command::Hook(hook) = &command {
+            let (place, _) = self.state.place_of(hook);
+            self.presence.company().note(place, now.wall);
+        }
+        let begin = events.len();
+        let verdict = match self
+            .admit(&command)
+            .and_then(|()| self.decision(&command, now))
+        {
+            Ok(Decision::Records(records)) => {
+                let mut done = Done::default();
+                for record in records {
+                    self.take_in(record, &mut done, events);
+                }
+                // Only the drafts' own numbers are returned, not those of notifications to listeners.
+                if let Command::Notify { drafts, .. } = &command {
+                    done.ids.truncate(drafts.len());
+                }
+                Ok(done)
+            }
+            Ok(Decision::Repeat(ids)) => Ok(Done {
+                ids,
+                repeated: true,
+                ..Done::default()
+            }),
+            Err(rejected) => Err(rejected),
+        };
+        Decided {
+            reply,
+            verdict,
+            events: begin..events.len(),
+            ticks: matches!(command, Command::Tick),
+            command,
+        }
+    }
+
+    /// Whether the storage accepts this command. A full disk refuses publishing; commands that free space pass.
+    fn admit(&self, command: &Command) -> Result<(), Rejected> {
+        match self.log.journal().health() {
+            Health::Sound => Ok(()),
+            Health::Full if !matches!(command, Command::Notify { .. }) => Ok(()),
+            Health::Full => Err(Rejected::Full),
+            Health::Corrupt { .. } | Health::Failed(_) => Err(Rejected::Storage),
+        }
+    }
+
+    fn decision(&self, command: &Command, now: Now) -> Result<Decision, Rejected> {
+        let leased = |project: &ProjectName, inbox: &InboxName, id| {
+            self.presence.is_leased(project, inbox, id)
+        };
+        let decision = self.state.decide(command, now.wall, &leased)?;
+        self.reaches(command, &decision)?;
+        let new = !matches!(command, Command::Notify { .. }) && decision.speaks();
+        if !new || !self.is_full() {
+            return Ok(decision);
+        }
+        // The journal refuses a commit that contains notifications, and with it all other records of that commit.
+        match command {
+            Command::Tick => Ok(Decision::Records(self.state.expired(now.wall))),
+            _ => Err(Rejected::Full),
+        }
+    }
+
+    /// Refuses an answer that the fold would accept but that cannot reach the dialog in the agent's own terminal.
+    fn reaches(&self, command: &Command, decision: &Decision) -> Result<(), Refusal> {
+        let (Command::Notify { drafts, .. }, Decision::Records(_)) = (command, decision) else {
+            return Ok(());
+        };
+        let mut answers = drafts.iter().filter(|it| it.kind == Kind::Answer);
+        let is_held = |id| self.presence.is_held(id);
+        let refused = answers.find_map(|it| self.state.undeliverable(it, is_held));
+        refused.map_or(Ok(()), Err)
+    }
+
+    fn is_full(&self) -> bool {
+        matches!(self.log.journal().health(), Health::Full)
+    }
+
+    fn take_in(&mut self, record: Record, done: &mut Done, events: &mut Vec<Arc<Event>>) {
+        let seq = self.state.head() + 1;
+        match &record {
+            Record::Notified(notified) => {
+                done.ids.push(seq);
+                self.note_inboxes(notified, &mut done.inboxes);
+            }
+            Record::Settled(settled) => done.settled.extend(&settled.ids),
+            _ => {}
+        }
+        let (kind, payload) = record.encode();
+        self.state.apply(seq, &record);
+        events.push(Arc::new(Event::new(Entry { seq, kind, payload }, record)));
+    }
+
+    /// Notes the inboxes that a notification reaches, and which of them it creates.
+    fn note_inboxes(&self, notified: &Notified, inboxes: &mut Vec<InboxTouched>) {
+        let project = &notified.route.project;
+        for target in &notified.route.targets {
+            if inboxes.iter().any(|known| known.name == target.inbox) {
+                continue;
+            }
+            let created = self.state.inbox(project, &target.inbox).is_none();
+            let session = self.state.session(project, &target.inbox);
+            inboxes.push(InboxTouched {
+                name: target.inbox.clone(),
+                created,
+                waiter: self.presence.holder(project, &target.inbox).is_some(),
+                nearest: created
+                    .then(|| self.state.nearest_inbox(project, &target.inbox))
+                    .flatten(),
+                session: self
+                    .state
+                    .other_name(project, &target.inbox)
+                    .map(str::to_owned),
+                over: session.is_some_and(|it| !it.is_alive()),
+            });
+        }
+    }
+
+    fn commit(&self, events: &[Arc<Event>]) -> Result<(), JournalError> {
+        if events.is_empty() {
+            return Ok(());
+        }
+        let entries: Vec<Entry> = events.iter().map(|event| event.entry().clone()).collect();
+        self.log.journal().append(&entries)?;
+        self.metrics.commits.inc();
+        self.metrics.records.inc_by(entries.len() as u64);
+        Ok(())
+    }
+
+    /// Discards a failed commit: rejects its commands, and reloads the fold from the stored records.
+    fn reject(
+        &mut self,
+        decided: Vec<Decided>,
+        error: JournalError,
+        now: Now,
+    ) -> Result<(), JournalError> {
+        self.metrics.storage_errors.inc();
+        tracing::error!(%error, "a commit could not be stored");
+        let full = matches!(error, JournalError::Full);
+        let ticks = decided.iter().any(|command| command.ticks);
+        for command in decided {
+            let rejected = if full {
+                Rejected::Full
+            } else {
+                Rejected::Storage
+            };
+            let _ = command.reply.send(Err(rejected));
+        }
+        if !full {
+            return Err(error);
+        }
+        // The numbers of this commit are reused. No reader has one of them, because leases follow commits.
+        self.state = (self.reload)()?;
+        if ticks {
+            // Waits and leases must end on time even if nothing can be stored.
+            self.presence.tick(&self.state, now);
+        }
+        Ok(())
+    }
+
+    /// Wakes the waiters that a durable command concerns, and answers the command.
+    fn conclude(&mut self, command: Decided, events: &[Arc<Event>], now: Now) {
+        let mut verdict = command.verdict;
+        if let Ok(done) = &mut verdict {
+            let records = events[command.events]
+                .iter()
+                .filter_map(|event| Some((event.seq(), event.record()?)));
+            for (seq, record) in records.clone() {
+                done.woken += self.wake(seq, record, now);
+            }
+            done.hint = records
+                .clone()
+                .find_map(|(seq, record)| self.hint(seq, record, now));
+            done.held = self.held(&command.command, &done.ids);
+        }
+        if command.ticks {
+            self.presence.tick(&self.state, now);
+        }
+        let _ = command.reply.send(verdict);
+    }
+
+    /// Holds the hook's request from the commit of its question on, so that every answer finds it held.
+    fn held(&mut self, command: &Command, asked: &[Seq]) -> Option<oneshot::Receiver<()>> {
+        let held = matches!(command, Command::Hook(hook) if hook.held);
+        let id = asked.first().filter(|_| held)?;
+        let (request, held) = oneshot::channel();
+        self.presence.hold(*id, request);
+        Some(held)
+    }
+
+    /// Informs the clock of the next deadline.
+    fn announce_due(&self, now: Now) {
+        let wall = self.state.next_deadline().map(|at| {
+            let millis = at.as_millis().saturating_sub(now.wall.as_millis());
+            let at = now.mono + Duration::from_millis(millis.try_into().unwrap_or(0));
+            let later = now.mono + FULL_RETRY;
+            if at < later && self.is_full() {
+                later
+            } else {
+                at
+            }
+        });
+        let next = [wall, self.presence.next_deadline()]
+            .into_iter()
+            .flatten()
+            .min();
+        // The clock is not woken for a later or equal deadline, because it checks again at the one it knows.
+        self.due.send_if_modified(|due| {
+            let sooner = match (*due, next) {
+                (Some(due), _) if due <= now.mono => true,
+                (Some(due), Some(next)) => next + CLOCK_GRAIN < due,
+                (None, Some(_)) => true,
+                (_, None) => false,
+            };
+            if sooner {
+                *due = next;
+            }
+            sooner
+        });
+    }
+}

@@ -1,0 +1,60 @@
+//! Requests to the writer, and its answers.
+
+use hub_protocol::{InboxTouched, Seq};
+use tokio::sync::oneshot;
+
+use crate::core::command::Command;
+use crate::core::rejected::Rejected;
+use crate::fold::State;
+use crate::waiters::{Batch, Outcome, Presence, WaitSpec};
+
+/// A query on the committed fold and the current presence.
+pub type Question = Box<dyn FnOnce(&State, &mut Presence) + Send>;
+
+/// A request to the writer.
+pub enum Ask {
+    /// Carry out a command.
+    Command {
+        /// The command.
+        command: Command,
+        /// Receives the outcome, once it is durable.
+        reply: oneshot::Sender<Result<Done, Rejected>>,
+    },
+    /// Wait for notifications.
+    Wait {
+        /// The conditions of the wait.
+        spec: WaitSpec,
+        /// Receives the outcome of the wait.
+        reply: oneshot::Sender<Outcome>,
+    },
+    /// Lease the notifications that are available for a session, without affecting the session's waiter.
+    Take {
+        /// The inboxes and the filter to take from.
+        spec: WaitSpec,
+        /// Receives the batch, or `None` if no notification is available.
+        reply: oneshot::Sender<Option<Batch>>,
+    },
+    /// Run a query.
+    Query(Question),
+    /// Finish the queued requests and end the thread.
+    Stop,
+}
+
+/// The result of a command.
+#[derive(Debug, Default)]
+pub struct Done {
+    /// The notifications that the command made, or that its first run made.
+    pub ids: Vec<Seq>,
+    /// Whether the request was carried out before under the same Idempotency-Key.
+    pub repeated: bool,
+    /// The inboxes that its notifications reached.
+    pub inboxes: Vec<InboxTouched>,
+    /// The number of waiters whose condition it met.
+    pub woken: u32,
+    /// The notifications that stopped being pending.
+    pub settled: Vec<Seq>,
+    /// A hint for the sender, such as why its notification wakes nobody.
+    pub hint: Option<String>,
+    /// Keeps a hook's request held until it is dropped.
+    pub held: Option<oneshot::Receiver<()>>,
+}

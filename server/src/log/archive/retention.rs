@@ -1,0 +1,239 @@
+//! Retention: drops the oldest records of the log.
+
+use bytes::Bytes;
+use hub_protocol::{Seq, Timestamp};
+
+use super::{Archivist, CHUNK, RecoverError};
+use crate::core::command::Command;
+use crate::core::record::{Record, notification_json};
+use crate::log::journal::snapshot::SnapshotError;
+use crate::log::journal::{Entry, Health, JournalError};
+
+/// The most bytes that one trim drops, so that the notifications it carries stay a small commit.
+const STEP_BYTES: u64 = 4 << 20;
+/// A trim goes below the byte cap by this part of it, and starts when the oldest record exceeds the age by an hour.
+/// Each trim is a record itself, so trims must be rare.
+const SLACK: u64 = 16;
+const SLACK_MS: i64 = 60 * 60 * 1000;
+/// The time after which a submitted trim that is not in the log counts as lost, and a new one is submitted.
+const PATIENCE_MS: i64 = 60_000;
+/// A record further in the future than this has an invalid time.
+const DAY_MS: i64 = 24 * 60 * 60 * 1000;
+
+/// Which records the log keeps.
+#[derive(Debug, Clone, Copy)]
+pub struct Retention {
+    /// The age in milliseconds above which records are dropped. Pending notifications are carried over.
+    pub max_age_ms: i64,
+    /// The size in bytes above which the oldest records are dropped. Pending notifications are carried over, up to
+    /// half of the dropped bytes; the oldest ones beyond that are evicted.
+    pub max_bytes: u64,
+    /// Whether to keep the records that a kept snapshot needs. Off only in tests.
+    #[doc(hidden)]
+    pub after_snapshots: bool,
+}
+
+impl Default for Retention {
+    fn default() -> Self {
+        Self {
+            max_age_ms: 30 * DAY_MS,
+            max_bytes: 1 << 30,
+            after_snapshots: true,
+        }
+    }
+}
+
+/// The bound below which to drop, and how many bytes of notifications may be carried.
+#[derive(Debug, PartialEq, Eq)]
+struct Plan {
+    below: Seq,
+    carry_bytes: u64,
+}
+
+impl Archivist {
+    pub(super) fn retain(&mut self) -> Result<(), RecoverError> {
+        let trimmed = self.parts.recovered.state.trimmed_below();
+        if trimmed > self.dropped && !self.drop_below(trimmed)? {
+            return Ok(());
+        }
+        let now = (self.parts.clock)();
+        if self
+            .asked
+            .is_some_and(|(below, at)| trimmed < below && millis_between(at, now) < PATIENCE_MS)
+        {
+            return Ok(());
+        }
+        // A trimmed record that still exists waits for a snapshot; another trim would not change that.
+        let Some(plan) = self.plan(now)?.filter(|plan| plan.below > trimmed) else {
+            return Ok(());
+        };
+        let carried = self.carried(&plan)?;
+        if (self.parts.submit)(Command::Trim {
+            below: plan.below,
+            carried,
+        }) {
+            self.asked = Some((plan.below, now));
+        }
+        Ok(())
+    }
+
+    /// Drops blocks below `bound`, whose `Trimmed` record is in the log, unless a kept snapshot needs them. Returns
+    /// whether it dropped them.
+    fn drop_below(&mut self, bound: Seq) -> Result<bool, RecoverError> {
+        if self.parts.retention.after_snapshots && !self.is_covered(bound)? {
+            if self.records_since > 0 {
+                // On a full disk, only this snapshot allows blocks to be dropped.
+                self.save_now()?;
+            } else if self.parts.journal.health() == Health::Full {
+                self.trim_on(bound)?;
+            }
+            return Ok(false);
+        }
+        let journal = &self.parts.journal;
+        loop {
+            let before = journal.earliest();
+            journal.trim(bound)?;
+            if journal.earliest() == before {
+                self.dropped = bound;
+                return Ok(true);
+            }
+        }
+    }
+
+    /// Submits a trim of one more record. Blocks are dropped only after a second snapshot, and a snapshot needs a new
+    /// record; on a full disk, this trim may be the only new record.
+    fn trim_on(&mut self, bound: Seq) -> Result<(), RecoverError> {
+        let plan = Plan {
+            below: bound + 1,
+            carry_bytes: u64::MAX,
+        };
+        let carried = self.carried(&plan)?;
+        (self.parts.submit)(Command::Trim {
+            below: plan.below,
+            carried,
+        });
+        Ok(())
+    }
+
+    /// Whether both kept snapshots include all records below `bound`.
+    fn is_covered(&self, bound: Seq) -> Result<bool, RecoverError> {
+        let oldest = self
+            .parts
+            .snapshots
+            .oldest_seq()
+            .map_err(SnapshotError::Io)?;
+        Ok(oldest.is_some_and(|seq| seq + 1 >= bound))
+    }
+
+    fn plan(&self, now: Timestamp) -> Result<Option<Plan>, RecoverError> {
+        let (journal, limits) = (&self.parts.journal, &self.parts.retention);
+        let over = journal.bytes().saturating_sub(limits.max_bytes);
+        let by_size = if over > 0 {
+            over + limits.max_bytes / SLACK
+        } else {
+            0
+        };
+        let oldest = now.plus_millis(-limits.max_age_ms);
+        let first = journal.read(journal.earliest(), 1)?;
+        let is_due = first
+            .first()
+            .is_some_and(|entry| is_before(entry, oldest.plus_millis(-SLACK_MS), now));
+        if by_size == 0 && (!is_due || self.is_clock_unsure(now)) {
+            return Ok(None);
+        }
+        let is_old = |entry: &Entry| is_due && is_before(entry, oldest, now);
+        self.walk(by_size.min(STEP_BYTES), is_old)
+    }
+
+    /// Plans to drop at least `by_size` bytes, and further records as long as `is_old` is true.
+    fn walk(
+        &self,
+        by_size: u64,
+        is_old: impl Fn(&Entry) -> bool,
+    ) -> Result<Option<Plan>, RecoverError> {
+        let (mut at, mut bytes) = (self.parts.journal.earliest(), 0);
+        'all: while at <= self.parts.recovered.seq {
+            for entry in self.parts.journal.read(at, CHUNK)? {
+                let must = bytes < by_size;
+                if !must && (bytes >= STEP_BYTES || !is_old(&entry)) {
+                    break 'all;
+                }
+                bytes += entry.payload.len() as u64;
+                at = entry.seq + 1;
+            }
+        }
+        let below = at.min(self.parts.recovered.seq);
+        let carry_bytes = if by_size > 0 { bytes / 2 } else { u64::MAX };
+        Ok((below > self.parts.journal.earliest()).then_some(Plan { below, carry_bytes }))
+    }
+
+    fn is_clock_unsure(&self, now: Timestamp) -> bool {
+        self.parts
+            .recovered
+            .state
+            .retention_paused_until()
+            .is_some_and(|until| now < until)
+    }
+
+    /// Returns the pending notifications and open questions below the bound, in order. The newest take precedence if
+    /// not all fit.
+    fn carried(&self, plan: &Plan) -> Result<Vec<(Seq, Bytes)>, RecoverError> {
+        let mut left = plan.carry_bytes;
+        let mut carried = Vec::new();
+        for (id, location) in self
+            .parts
+            .recovered
+            .state
+            .held_below(plan.below)
+            .into_iter()
+            .rev()
+        {
+            let Some(json) = self.json_at(location)? else {
+                tracing::warn!(
+                    id,
+                    "what is pending was lost with its record: it is evicted"
+                );
+                continue;
+            };
+            let Some(rest) = left.checked_sub(json.len() as u64) else {
+                tracing::warn!(
+                    id,
+                    "the log is at its byte cap: what is pending and oldest is evicted"
+                );
+                break;
+            };
+            left = rest;
+            carried.push((id, json));
+        }
+        carried.reverse();
+        Ok(carried)
+    }
+
+    /// Returns the JSON of the notification at `location`; `None` if its record is lost.
+    fn json_at(&self, location: Seq) -> Result<Option<Bytes>, RecoverError> {
+        let found = self.parts.journal.read(location, 1)?;
+        let entry = found.first().filter(|entry| entry.seq == location);
+        let json = entry.and_then(|entry| {
+            let json = notification_json(entry.kind, &entry.payload)?;
+            Some(entry.payload.slice_ref(json))
+        });
+        if json.is_none() && self.parts.journal.hole_at(location).is_none() {
+            let reason = "a pending notification is missing".into();
+            let at = location;
+            return Err(JournalError::Corrupt { at, reason }.into());
+        }
+        Ok(json)
+    }
+}
+
+/// Whether a record is from before `time`. One without a time, or with an impossible one, must not stop retention.
+fn is_before(entry: &Entry, time: Timestamp, now: Timestamp) -> bool {
+    let at = Record::decode(entry.kind, &entry.payload)
+        .ok()
+        .and_then(|record| record.at());
+    at.is_none_or(|at| at < time || millis_between(now, at) > DAY_MS)
+}
+
+fn millis_between(from: Timestamp, to: Timestamp) -> i64 {
+    to.as_millis() - from.as_millis()
+}

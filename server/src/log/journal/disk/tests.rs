@@ -1,0 +1,332 @@
+use std::fs;
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+use tempfile::TempDir;
+
+use super::*;
+use crate::core::record::kinds;
+use crate::log::journal::epoch::EpochFile;
+use crate::log::journal::sled::{Lock, Making, Rescued};
+
+/// The size of a log that a few records fill.
+const SMALL: u64 = 16 * 1024;
+
+fn options() -> Options {
+    Options {
+        reserve_bytes: 0,
+        floor_bytes: 0,
+        log_bytes: SMALL,
+        ..Options::default()
+    }
+}
+
+fn open(dir: &TempDir) -> DiskJournal {
+    DiskJournal::open(dir.path(), options()).unwrap()
+}
+
+fn entries(first: Seq, sizes: &[usize]) -> Vec<Entry> {
+    let numbered = sizes.iter().zip(first..);
+    let entry = |(size, seq): (&usize, Seq)| Entry {
+        seq,
+        kind: kinds::NOTIFIED,
+        payload: vec![u8::try_from(seq % 251).unwrap(); *size].into(),
+    };
+    numbered.map(entry).collect()
+}
+
+fn append(journal: &DiskJournal, sizes: &[usize]) -> Vec<Entry> {
+    let entries = entries(journal.head() + 1, sizes);
+    journal.append(&entries).unwrap();
+    entries
+}
+
+fn all(journal: &DiskJournal) -> Vec<Entry> {
+    let (mut found, mut at) = (Vec::new(), journal.earliest());
+    while at <= journal.head() {
+        found.extend(journal.read(at, 10_000).unwrap());
+        at = found.last().unwrap().seq + 1;
+    }
+    found
+}
+
+/// Copies the files as they are now to a new directory: the state that a kill would leave.
+fn killed(dir: &TempDir) -> TempDir {
+    let left = tempfile::tempdir().unwrap();
+    fs::create_dir(left.path().join("journal")).unwrap();
+    for file in ["epoch", "wal", "journal/db", "journal/conf"] {
+        fs::copy(dir.path().join(file), left.path().join(file)).unwrap();
+    }
+    left
+}
+
+/// Returns a state directory whose commits are in the log only, as if nothing was moved to the store.
+fn with_log(commits: &[Vec<Entry>]) -> TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    let journal = open(&dir);
+    let epoch = journal.epoch();
+    drop(journal);
+    let (mut log, mut chain) = (Vec::new(), 0);
+    for commit in commits {
+        let (frame, after) = frame::encode(epoch, chain, commit);
+        log.extend_from_slice(&frame);
+        chain = after;
+    }
+    log.resize(usize::try_from(SMALL).unwrap(), 0);
+    fs::write(dir.path().join("wal"), log).unwrap();
+    dir
+}
+
+fn adopted(dir: &Path) -> Rescued {
+    let lock = Lock::take(dir).unwrap();
+    let making = Making::begin(&lock).unwrap();
+    let (store, rescued) = adopt(&making, options()).unwrap();
+    drop(store);
+    making.put_in_place().unwrap();
+    rescued
+}
+
+fn sizes() -> impl Strategy<Value = Vec<Vec<usize>>> {
+    let size = prop_oneof![6 => 1..400_usize, 2 => 400..4200_usize, 1 => 4200..20_000_usize];
+    vec(vec(size, 1..5), 1..30)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn every_record_is_readable_from_every_cursor(commits in sizes(), max in 0..20_000_usize) {
+        let dir = tempfile::tempdir().unwrap();
+        let journal = open(&dir);
+        let stored: Vec<_> = commits.iter().flat_map(|sizes| append(&journal, sizes)).collect();
+        for from in 1..=journal.head() {
+            let found = journal.read(from, max).unwrap();
+            let rest = &stored[usize::try_from(from).unwrap() - 1..];
+            prop_assert!(!found.is_empty());
+            prop_assert_eq!(&found[..], &rest[..found.len()]);
+        }
+        drop(journal);
+        prop_assert_eq!(all(&open(&dir)), stored);
+    }
+
+    #[test]
+    fn appended_records_survive_a_kill(commits in sizes()) {
+        let dir = tempfile::tempdir().unwrap();
+        let journal = open(&dir);
+        let stored: Vec<_> = commits.iter().flat_map(|sizes| append(&journal, sizes)).collect();
+        // The mover is idle now: the next commits wait in the log until there are more, or for a second.
+        journal.shared.pending.wait_for_all().unwrap();
+        let more = append(&journal, &[100, 30, 700]);
+        let left = killed(&dir);
+        let journal = open(&left);
+        prop_assert_eq!(all(&journal), [&stored[..], &more].concat());
+        append(&journal, &[10]);
+    }
+}
+
+#[test]
+fn commits_in_the_log_are_read_at_open_and_moved_to_the_store() {
+    let commits = [
+        entries(1, &[10, 20]),
+        entries(3, &[500]),
+        entries(4, &[1, 1]),
+    ];
+    let dir = with_log(&commits);
+    let journal = open(&dir);
+    assert_eq!(all(&journal), commits.concat());
+    drop(journal);
+    let store = SledJournal::open(dir.path(), options()).unwrap();
+    assert_eq!(store.read(1, 10_000).unwrap(), commits.concat());
+}
+
+#[test]
+fn a_torn_last_commit_in_the_log_is_dropped() {
+    let whole = entries(1, &[10, 20]);
+    let dir = with_log(&[whole.clone(), entries(3, &[500, 500])]);
+    let mut log = fs::read(dir.path().join("wal")).unwrap();
+    log[600] ^= 1;
+    fs::write(dir.path().join("wal"), log).unwrap();
+    let journal = open(&dir);
+    assert_eq!(all(&journal), whole);
+    // The next commit takes its number and its place in the log.
+    append(&journal, &[7]);
+    drop(journal);
+    assert_eq!(open(&dir).head(), 3);
+}
+
+#[test]
+fn a_broken_commit_before_a_valid_one_refuses_the_log() {
+    let dir = with_log(&[entries(1, &[10]), entries(2, &[500]), entries(3, &[10])]);
+    let mut log = fs::read(dir.path().join("wal")).unwrap();
+    log[300] ^= 1;
+    fs::write(dir.path().join("wal"), log).unwrap();
+    let error = DiskJournal::open(dir.path(), options()).unwrap_err();
+    assert!(matches!(error, OpenError::Broken { at: 2, .. }), "{error}");
+}
+
+#[test]
+fn a_log_that_does_not_chain_to_the_store_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let journal = open(&dir);
+    append(&journal, &[10]);
+    drop(journal);
+    let other = with_log(&[entries(1, &[99]), entries(2, &[10])]);
+    let mut log = fs::read(other.path().join("wal")).unwrap();
+    let own = fs::read(dir.path().join("wal")).unwrap();
+    // The store contains the first frame's record already; the second frame belongs to another journal.
+    let second = 36 + 5 + 99;
+    for at in [0, second] {
+        log[at + 8..at + 16].copy_from_slice(&own[8..16]);
+    }
+    fs::write(dir.path().join("wal"), &log).unwrap();
+    // The frame's checksum covers the identity, so no frame in the file is valid.
+    let error = DiskJournal::open(dir.path(), options()).unwrap_err();
+    assert!(matches!(error, OpenError::OldLog { logged: 1 }), "{error}");
+    fs::write(dir.path().join("wal"), &own).unwrap();
+    let (frame, _) = frame::encode(open(&dir).epoch(), 77, &entries(2, &[10]));
+    log[..frame.len()].copy_from_slice(&frame);
+    fs::write(dir.path().join("wal"), &log).unwrap();
+    let error = DiskJournal::open(dir.path(), options()).unwrap_err();
+    assert!(matches!(error, OpenError::Broken { at: 2, .. }), "{error}");
+}
+
+#[test]
+fn a_missing_log_is_refused_until_the_journal_is_adopted() {
+    let dir = tempfile::tempdir().unwrap();
+    let journal = open(&dir);
+    let stored = append(&journal, &[10, 20]);
+    drop(journal);
+    fs::remove_file(dir.path().join("wal")).unwrap();
+    let error = DiskJournal::open(dir.path(), options()).unwrap_err();
+    assert!(matches!(error, OpenError::NoLog), "{error}");
+    let rescued = adopted(dir.path());
+    assert_eq!((rescued.head, rescued.broken), (2, None));
+    assert_eq!(all(&open(&dir)), stored);
+}
+
+#[test]
+fn adopt_saves_commits_that_only_the_log_contains() {
+    let commits = [entries(1, &[10, 20]), entries(3, &[500])];
+    let dir = with_log(&commits);
+    fs::remove_file(dir.path().join("epoch")).unwrap();
+    let rescued = adopted(dir.path());
+    assert_eq!((rescued.head, rescued.used), (3, 3));
+    assert!(!dir.path().join("wal").exists());
+    assert_eq!(all(&open(&dir)), commits.concat());
+}
+
+#[test]
+fn adopt_ends_at_a_broken_commit_and_never_reuses_later_numbers() {
+    let dir = with_log(&[entries(1, &[10]), entries(2, &[500]), entries(3, &[10])]);
+    let mut log = fs::read(dir.path().join("wal")).unwrap();
+    log[300] ^= 1;
+    fs::write(dir.path().join("wal"), log).unwrap();
+    let rescued = adopted(dir.path());
+    assert_eq!((rescued.head, rescued.used), (1, 3));
+    assert_eq!(rescued.broken.as_deref(), Some(wal::GAP));
+}
+
+#[test]
+fn a_commit_larger_than_the_log_goes_to_the_store() {
+    let dir = tempfile::tempdir().unwrap();
+    let journal = open(&dir);
+    let mut stored = append(&journal, &[10]);
+    stored.extend(append(&journal, &[3000; 20]));
+    stored.extend(append(&journal, &[10]));
+    drop(journal);
+    assert_eq!(all(&open(&dir)), stored);
+}
+
+#[test]
+fn a_small_commit_is_moved_to_the_store_after_a_while() {
+    let dir = tempfile::tempdir().unwrap();
+    let journal = open(&dir);
+    append(&journal, &[10]);
+    let begun = Instant::now();
+    while journal.shared.store.head() == 0 {
+        assert!(begun.elapsed() < Duration::from_secs(20), "it stays");
+        thread::yield_now();
+    }
+    assert_eq!(all(&journal), entries(1, &[10]));
+}
+
+#[test]
+fn a_panicking_mover_fails_the_writer_that_waits_for_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let journal = open(&dir);
+    let shared = Arc::clone(&journal.shared);
+    // This number cannot follow an empty store, so the mover panics.
+    shared.pending.push(0, entries(7, &[10]));
+    let (waited, answer) = mpsc::channel();
+    thread::spawn(move || waited.send(shared.pending.wait_for_half(0)));
+    let waited = answer.recv_timeout(Duration::from_secs(20));
+    assert!(waited.expect("it waits for ever").is_err());
+    assert!(matches!(journal.health(), Health::Failed(_)));
+    let refused = journal.append(&entries(1, &[1]));
+    assert!(matches!(refused, Err(JournalError::Io(_))));
+}
+
+#[test]
+fn a_snapshot_newer_than_the_journal_proves_lost_records() {
+    for lost in [false, true] {
+        let dir = with_log(&[entries(1, &[10]), entries(2, &[500])]);
+        let own = EpochFile::read(&dir.path().join("epoch")).unwrap();
+        for (epoch, seq) in [(own.unwrap().epoch, 2), (Epoch(77), 9)] {
+            let snapshots = Snapshots::new(&dir.path().join("snapshots"), epoch);
+            snapshots.save(seq, b"{}").unwrap();
+        }
+        if !lost {
+            assert_eq!(open(&dir).head(), 2);
+            continue;
+        }
+        let mut log = fs::read(dir.path().join("wal")).unwrap();
+        log[300] ^= 1;
+        fs::write(dir.path().join("wal"), log).unwrap();
+        let error = DiskJournal::open(dir.path(), options()).unwrap_err();
+        let behind = matches!(error, OpenError::Behind { head: 1, synced: 2 });
+        assert!(behind, "{error}");
+        let rescued = adopted(dir.path());
+        assert!(rescued.head == 1 && rescued.used >= 2, "{rescued:?}");
+        assert_eq!(all(&open(&dir)), entries(1, &[10]));
+    }
+}
+
+#[test]
+fn a_closed_journal_refuses_appends() {
+    let dir = tempfile::tempdir().unwrap();
+    let journal = open(&dir);
+    journal.close().unwrap();
+    let refused = journal.append(&entries(1, &[1]));
+    assert!(matches!(refused, Err(JournalError::Io(_))));
+}
+
+#[test]
+fn trim_drops_old_records_and_keeps_the_rest() {
+    let dir = tempfile::tempdir().unwrap();
+    let journal = open(&dir);
+    let stored: Vec<_> = (0..40).flat_map(|_| append(&journal, &[3000])).collect();
+    journal.trim(30).unwrap();
+    assert!((2..=30).contains(&journal.earliest()));
+    let skipped = usize::try_from(journal.earliest() - 1).unwrap();
+    assert_eq!(all(&journal), &stored[skipped..]);
+}
+
+#[test]
+fn an_emptied_or_older_log_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    append(&open(&dir), &[10, 20]);
+    let wal = dir.path().join("wal");
+    let older = fs::read(&wal).unwrap();
+    append(&open(&dir), &[30; 9]);
+    let newest = fs::read(&wal).unwrap();
+    for log in [vec![0; older.len()], older] {
+        fs::write(&wal, log).unwrap();
+        let error = DiskJournal::open(dir.path(), options()).unwrap_err();
+        assert!(matches!(error, OpenError::OldLog { logged: 11 }), "{error}");
+    }
+    fs::write(&wal, newest).unwrap();
+    assert_eq!(all(&open(&dir)).len(), 11);
+}

@@ -1,0 +1,197 @@
+//! Opens the storage of a hub: its journal, the fold of its records, and the parts of the archive.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use hub_protocol::{Epoch, Timestamp};
+
+use crate::config::Config;
+use crate::core::record::{ClockMoved, Record};
+use crate::fold::State;
+use crate::hub::Hub;
+use crate::hub::writer::Reload;
+use crate::log::archive::{self, Archive, RecoverError, Recovered, Retention, SnapshotsDue};
+use crate::log::journal::disk::DiskJournal;
+use crate::log::journal::memory::MemoryJournal;
+use crate::log::journal::sled::{Files, Options};
+use crate::log::journal::snapshot::Snapshots;
+use crate::log::journal::{Entry, Journal, JournalError};
+
+const DAY_MS: i64 = 24 * 3600 * 1000;
+/// The largest difference between the clock and the newest record that does not count as a change of the clock: a hub
+/// is rarely off for longer.
+const LONG_MS: i64 = 30 * DAY_MS;
+/// The number of records that are searched for the newest time, and the most bytes read for them.
+const RECENT: u64 = 64;
+const RECENT_BYTES: usize = 4 << 20;
+
+/// An open journal and the fold of its records.
+pub struct Storage {
+    /// The journal.
+    pub journal: Arc<dyn Journal>,
+    /// The fold of all records in the journal.
+    pub state: State,
+    /// Computes the fold again from the journal.
+    pub reload: Reload,
+    /// The parts of the archive; `None` for a hub in memory.
+    pub archive: Option<ArchiveParts>,
+}
+
+/// The parts of the archive of a hub on disk.
+pub struct ArchiveParts {
+    snapshots: Snapshots,
+    recovered: Recovered,
+    due: SnapshotsDue,
+    retention: Retention,
+}
+
+/// Opens the storage of a hub in memory, which is lost at exit.
+pub fn memory() -> anyhow::Result<Storage> {
+    let mut random = [0; 8];
+    getrandom::fill(&mut random)?;
+    let journal: Arc<dyn Journal> = Arc::new(MemoryJournal::new(Epoch(u64::from_le_bytes(random))));
+    let again = Arc::clone(&journal);
+    Ok(Storage {
+        journal,
+        state: State::default(),
+        reload: Box::new(move || fold(&*again)),
+        archive: None,
+    })
+}
+
+/// Opens the storage of a hub in the state directory `dir`.
+pub fn sled(dir: &Path, config: &Config) -> anyhow::Result<Storage> {
+    let options = Options {
+        shrink: true,
+        ..Options::default()
+    };
+    let journal: Arc<dyn Journal> = Arc::new(DiskJournal::open(dir, options)?);
+    let snapshots = move |journal: &dyn Journal, files: &Files| {
+        Snapshots::new(&files.snapshots(), journal.epoch())
+    };
+    let files = Files::new(dir);
+    notice_absence(&*journal, Timestamp::now())?;
+    let recovered =
+        archive::recover(&*journal, &snapshots(&*journal, &files)).map_err(JournalError::from)?;
+    let parts = ArchiveParts {
+        snapshots: snapshots(&*journal, &files),
+        recovered: recovered.clone(),
+        due: SnapshotsDue {
+            records: config.snapshot.every_records,
+            bytes: config.snapshot.every_bytes,
+        },
+        retention: Retention {
+            max_age_ms: i64::from(config.retention.days.get()) * DAY_MS,
+            max_bytes: config.retention.max_bytes,
+            ..Retention::default()
+        },
+    };
+    let again = Arc::clone(&journal);
+    let reload = move || Ok(archive::recover(&*again, &snapshots(&*again, &files))?.state);
+    Ok(Storage {
+        journal,
+        state: recovered.state,
+        reload: Box::new(reload),
+        archive: Some(parts),
+    })
+}
+
+/// Records a change of the clock if it is more than a month away from the newest record: either the hub was off that
+/// long, or the clock was set. Deadlines then move with the clock, as in a running hub, and retention by age pauses
+/// for a day. So a wrong clock neither expires nor drops anything.
+fn notice_absence(journal: &dyn Journal, now: Timestamp) -> Result<(), JournalError> {
+    let head = journal.head();
+    let from = head.saturating_sub(RECENT).max(journal.earliest());
+    let newest = if head < from {
+        None
+    } else {
+        let entries = journal.read(from, RECENT_BYTES)?;
+        let records = entries
+            .iter()
+            .filter_map(|entry| Record::decode(entry.kind, &entry.payload).ok());
+        records.filter_map(|record| record.at()).max()
+    };
+    let Some(newest) = newest else { return Ok(()) };
+    let delta_ms = now.as_millis() - newest.as_millis();
+    if delta_ms.abs() <= LONG_MS {
+        return Ok(());
+    }
+    tracing::warn!(
+        days = delta_ms / DAY_MS,
+        "the clock is far from the newest record: pending deadlines move with it, and nothing is dropped for its age today"
+    );
+    let moved = Record::ClockMoved(ClockMoved { delta_ms, at: now });
+    let (kind, payload) = moved.encode();
+    let seq = head + 1;
+    match journal.append(&[Entry { seq, kind, payload }]) {
+        Err(JournalError::Full) => Ok(()),
+        appended => appended,
+    }
+}
+
+impl ArchiveParts {
+    /// Starts the archive for the running `hub`.
+    pub fn spawn(self, hub: Hub) -> std::io::Result<Archive> {
+        Archive::spawn(archive::Parts {
+            journal: Arc::clone(hub.log().journal()),
+            snapshots: self.snapshots,
+            recovered: self.recovered,
+            due: self.due,
+            retention: self.retention,
+            clock: Box::new(Timestamp::now),
+            submit: Box::new(move |command| hub.submit_blocking(command).is_ok()),
+        })
+    }
+}
+
+/// Folds all records of a journal that was never trimmed.
+pub fn fold(journal: &dyn Journal) -> Result<State, JournalError> {
+    let replayed: Result<Recovered, RecoverError> = archive::replay(journal);
+    Ok(replayed?.state)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::record::Seen;
+
+    /// Returns a journal with one record, written `days` ago, and the current time.
+    fn journal(days: i64) -> (MemoryJournal, Timestamp) {
+        let (journal, now) = (MemoryJournal::new(Epoch(7)), Timestamp::now());
+        let record = Record::Seen(Seen {
+            ids: vec![1],
+            up_to: None,
+            seen: true,
+            at: now.plus_millis(-days * DAY_MS),
+        });
+        let (kind, payload) = record.encode();
+        let entry = Entry {
+            seq: 1,
+            kind,
+            payload,
+        };
+        journal.append(&[entry]).unwrap();
+        (journal, now)
+    }
+
+    #[test]
+    fn a_clock_40_days_off_at_start_moves_deadlines_and_pauses_retention_by_age() {
+        for days in [40, -40] {
+            let (journal, now) = journal(days);
+            notice_absence(&journal, now).unwrap();
+            let entries = journal.read(2, 1).unwrap();
+            let moved = Record::decode(entries[0].kind, &entries[0].payload).unwrap();
+            let delta_ms = days * DAY_MS;
+            assert_eq!(moved, Record::ClockMoved(ClockMoved { delta_ms, at: now }));
+            let paused = fold(&journal).unwrap().retention_paused_until();
+            assert!(paused.is_some_and(|until| until > now));
+        }
+    }
+
+    #[test]
+    fn a_hub_that_was_off_for_some_days_keeps_its_deadlines() {
+        let (journal, now) = journal(20);
+        notice_absence(&journal, now).unwrap();
+        assert_eq!(journal.head(), 1);
+    }
+}

@@ -1,0 +1,355 @@
+//! Presence: waiters, leases, wake limits and held requests, the one part of the hub that is not in the log.
+//!
+//! It lives in the writer thread. A restart discards it by design: waiters reconnect, and notifications that were
+//! leased but not acknowledged are offered again.
+
+use std::collections::{BTreeSet, HashMap};
+use std::time::{Duration, Instant};
+
+use hub_protocol::{Holder, InboxName, ProjectName, Seq, Timestamp, WhyWoken};
+use tokio::sync::{oneshot, watch};
+
+use crate::core::time::Now;
+use crate::fold::State;
+
+mod barrier;
+mod batch;
+mod company;
+mod door;
+mod held;
+mod holds;
+mod latency;
+pub mod lease;
+mod limits;
+#[cfg(test)]
+mod tests;
+mod waiter;
+mod wake;
+
+pub use barrier::Barrier;
+pub use batch::{Batch, MAX_BYTES, Offered};
+pub use held::{HeldBack, Hold};
+pub use latency::WakeTime;
+pub use limits::{Limit, WakeLimits};
+pub use waiter::{Outcome, WaitSpec};
+
+use batch::{Lease, LeaseId};
+use company::Company;
+use door::Door;
+use holds::Holds;
+use latency::Latencies;
+use limits::WakeLog;
+use waiter::{Waiter, WaiterId};
+
+/// How often broken connections are searched for.
+const SWEEP: Duration = Duration::from_secs(30);
+
+/// An event that a deadline triggers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Due {
+    Waiter(WaiterId),
+    Lease(LeaseId),
+}
+
+/// Waiters, leases, wake limits and held requests.
+pub struct Presence {
+    doors: HashMap<ProjectName, HashMap<InboxName, Door>>,
+    waiters: HashMap<WaiterId, Waiter>,
+    /// Waiters with a barrier. A change of a session's state may satisfy one without touching its inboxes.
+    barriers: BTreeSet<WaiterId>,
+    leases: HashMap<LeaseId, Lease>,
+    due: BTreeSet<(Instant, Due)>,
+    wakes: HashMap<(ProjectName, InboxName), WakeLog>,
+    limits: WakeLimits,
+    /// The last notification that may have been delivered before this run without an acknowledgement.
+    offered: Seq,
+    company: Company,
+    holds: Holds,
+    latencies: Latencies,
+    next_id: u64,
+    swept: Instant,
+    /// Incremented at each change, for watchers of presence.
+    version: watch::Sender<u64>,
+}
+
+impl Presence {
+    /// A presence without waiters. Notifications up to `offered` may have been delivered before, so they are marked as
+    /// redelivered.
+    pub fn new(limits: WakeLimits, offered: Seq) -> Self {
+        Self {
+            doors: HashMap::new(),
+            waiters: HashMap::new(),
+            barriers: BTreeSet::new(),
+            leases: HashMap::new(),
+            due: BTreeSet::new(),
+            wakes: HashMap::new(),
+            limits,
+            offered,
+            company: Company::default(),
+            holds: Holds::default(),
+            latencies: Latencies::default(),
+            next_id: 0,
+            swept: Instant::now(),
+            version: watch::Sender::new(0),
+        }
+    }
+
+    /// Returns the last notification that may have been delivered, before this run or in it, and was not acknowledged.
+    pub fn offered(&self) -> Seq {
+        let doors = self.doors.values().flat_map(HashMap::values);
+        let handed_out = doors.flat_map(|door| door.leased.keys().chain(&door.returned));
+        handed_out.copied().fold(self.offered, Seq::max)
+    }
+
+    /// Returns the counter that changes when a waiter or a held request is added or removed. Broken connections
+    /// increment it themselves.
+    pub fn version(&self) -> watch::Sender<u64> {
+        self.version.clone()
+    }
+
+    /// Returns the next deadline of a waiter or a lease.
+    pub fn next_deadline(&self) -> Option<Instant> {
+        self.due.first().map(|(at, _)| *at)
+    }
+
+    /// Returns the waiter of an inbox, if its connection still lives.
+    pub fn holder(&self, project: &ProjectName, inbox: &InboxName) -> Option<Holder> {
+        let waiter = self.waiters.get(&self.door(project, inbox)?.waiter?)?;
+        waiter.is_connected().then(|| waiter.holder())
+    }
+
+    /// Returns another project with a waiter at an inbox of this name, even if nothing was ever stored in that inbox.
+    pub fn waits_elsewhere(
+        &self,
+        project: &ProjectName,
+        inbox: &InboxName,
+    ) -> Option<&ProjectName> {
+        let waits = |other: &&ProjectName| *other != project && self.holder(other, inbox).is_some();
+        self.doors.keys().find(waits)
+    }
+
+    /// Returns every inbox that has a waiter, with that waiter.
+    pub fn holders(&self) -> impl Iterator<Item = (&ProjectName, &InboxName, Holder)> {
+        let live = self.waiters.values().filter(|waiter| waiter.is_connected());
+        live.flat_map(|waiter| {
+            waiter
+                .spec
+                .inboxes
+                .iter()
+                .map(|inbox| (&waiter.spec.project, inbox, waiter.holder()))
+        })
+    }
+
+    /// Ends the latency measurement of notifications that a reader acknowledged or showed.
+    pub fn read(&mut self, inbox: &InboxName, ids: &[Seq], now: Now) {
+        self.latencies.end(inbox, ids, now);
+    }
+
+    /// Returns the latencies of the wakes since `from`, oldest first, and whether older ones may have been dropped.
+    pub fn wakes_since(&self, from: Timestamp) -> (Vec<WakeTime>, bool) {
+        self.latencies.since(from)
+    }
+
+    /// Holds a request for the answer to this question, until the other end of `request` is closed.
+    pub fn hold(&mut self, id: Seq, request: oneshot::Sender<()>) {
+        self.holds.add(id, request);
+        self.changed();
+    }
+
+    /// Whether a request is held for the answer to this question.
+    pub fn is_held(&self, id: Seq) -> bool {
+        self.holds.contains(id)
+    }
+
+    /// Returns the questions for whose answers requests are held.
+    pub fn held(&self) -> BTreeSet<Seq> {
+        self.holds.ids()
+    }
+
+    /// Returns the number of connected waiters.
+    pub fn waiters(&self) -> usize {
+        self.waiters
+            .values()
+            .filter(|waiter| waiter.is_connected())
+            .count()
+    }
+
+    /// Returns the short-lived facts about sessions, to read and to change.
+    pub fn company(&mut self) -> &mut Company {
+        &mut self.company
+    }
+
+    /// Returns when a session was last active.
+    pub fn seen(&self, project: &ProjectName, session: &InboxName) -> Option<Timestamp> {
+        self.company.seen(project, session)
+    }
+
+    /// Whether the session's inbox has had a waiter since the hub started.
+    pub fn waited(&self, project: &ProjectName, session: &InboxName) -> bool {
+        self.company.waited(project, session)
+    }
+
+    /// Whether a reader has leased this item.
+    pub fn is_leased(&self, project: &ProjectName, inbox: &InboxName, id: Seq) -> bool {
+        self.door(project, inbox)
+            .is_some_and(|door| door.leased.contains_key(&id))
+    }
+
+    /// Returns how many items of an inbox are leased.
+    pub fn leased_count(&self, project: &ProjectName, inbox: &InboxName) -> usize {
+        self.door(project, inbox)
+            .map_or(0, |door| door.leased.len())
+    }
+
+    /// Adds a waiter. It is answered at once if its condition is met or another waiter holds an inbox; otherwise it is
+    /// parked.
+    pub fn arm(
+        &mut self,
+        state: &State,
+        spec: WaitSpec,
+        reply: oneshot::Sender<Outcome>,
+        now: Now,
+    ) {
+        if let Some(outcome) = self.make_room(state, &spec, now) {
+            let _ = reply.send(outcome);
+            return;
+        }
+        self.next_id += 1;
+        let id = WaiterId(self.next_id);
+        for inbox in &spec.inboxes {
+            self.door_mut(&spec.project, inbox).waiter = Some(id);
+        }
+        if spec.barrier.is_some() {
+            self.barriers.insert(id);
+        }
+        if let Some(session) = &spec.session {
+            self.company
+                .waits_on(&(spec.project.clone(), session.clone()));
+        }
+        if !spec.drain {
+            self.company
+                .note_waiter(state, &spec.project, &spec.inboxes);
+        }
+        let waiter = Waiter::new(id, spec, reply, now);
+        self.due.insert((waiter.due, Due::Waiter(id)));
+        self.waiters.insert(id, waiter);
+        self.changed();
+        if self.waiters[&id].spec.drain {
+            self.finish(state, id, WhyWoken::Pending, now);
+        } else {
+            self.consider(state, id, now);
+        }
+    }
+
+    /// Ends the waiters that `spec` replaces. Returns [`Outcome::Held`] if one of them may not be replaced.
+    fn make_room(&mut self, state: &State, spec: &WaitSpec, now: Now) -> Option<Outcome> {
+        let mut others = BTreeSet::new();
+        for inbox in &spec.inboxes {
+            let Some(id) = self.door(&spec.project, inbox).and_then(|door| door.waiter) else {
+                continue;
+            };
+            let holder = &self.waiters[&id];
+            let own = spec.name.is_some() && spec.name == holder.spec.name;
+            if holder.is_connected() && !own && !spec.takeover {
+                return Some(Outcome::Held {
+                    inbox: inbox.clone(),
+                    holder: holder.holder(),
+                });
+            }
+            others.insert(id);
+        }
+        for id in others {
+            self.dismiss(id, Outcome::TakenOver);
+        }
+        if let Some(name) = &spec.name {
+            self.release_leases_of(state, name, now);
+        }
+        None
+    }
+
+    /// Ends waits whose session now reads other inboxes, because its name or role changed; the clients then wait again.
+    pub fn sessions_moved(&mut self, state: &State) {
+        let moved = |waiter: &&Waiter| waiter.has_moved(state);
+        let ids: Vec<WaiterId> = self
+            .waiters
+            .values()
+            .filter(moved)
+            .map(|it| it.id)
+            .collect();
+        for id in ids {
+            self.dismiss(id, Outcome::Empty);
+        }
+    }
+
+    /// Processes every deadline that has passed: of waits, of lulls and of leases.
+    pub fn tick(&mut self, state: &State, now: Now) {
+        self.company.forget_old(state, now);
+        self.wakes.retain(|_, log| !log.is_over(now.mono));
+        self.sweep(now.mono);
+        while let Some(&(at, due)) = self.due.first() {
+            if at > now.mono {
+                return;
+            }
+            self.due.pop_first();
+            match due {
+                Due::Waiter(id) => self.waiter_due(state, id, now),
+                Due::Lease(id) => self.release(state, id, now),
+            }
+        }
+    }
+
+    /// Removes waiters with a broken connection, which would otherwise occupy memory until their deadline.
+    fn sweep(&mut self, now: Instant) {
+        if now.saturating_duration_since(self.swept) < SWEEP {
+            return;
+        }
+        self.swept = now;
+        let gone = self.waiters.values().filter(|it| !it.is_connected());
+        let gone: Vec<WaiterId> = gone.map(|it| it.id).collect();
+        for id in gone {
+            self.dismiss(id, Outcome::TakenOver);
+        }
+    }
+
+    /// Ends every waiter of a project, because the project was reset.
+    pub fn dismiss_project(&mut self, project: &ProjectName) {
+        let of_project = |waiter: &&Waiter| waiter.spec.project == *project;
+        let ids: Vec<WaiterId> = self
+            .waiters
+            .values()
+            .filter(of_project)
+            .map(|waiter| waiter.id)
+            .collect();
+        for id in ids {
+            self.dismiss(id, Outcome::Reset);
+        }
+        self.doors.remove(project);
+        self.wakes.retain(|(of, _), _| of != project);
+    }
+
+    /// Removes a waiter and answers it with `outcome`.
+    fn dismiss(&mut self, id: WaiterId, outcome: Outcome) {
+        if let Some(waiter) = self.take(id) {
+            waiter.answer(outcome);
+        }
+    }
+
+    fn take(&mut self, id: WaiterId) -> Option<Waiter> {
+        let waiter = self.waiters.remove(&id)?;
+        self.due.remove(&(waiter.due, Due::Waiter(id)));
+        self.barriers.remove(&id);
+        for inbox in &waiter.spec.inboxes {
+            let door = self.door_mut(&waiter.spec.project, inbox);
+            if door.waiter == Some(id) {
+                door.waiter = None;
+            }
+            self.forget_idle(&waiter.spec.project, inbox);
+        }
+        self.changed();
+        Some(waiter)
+    }
+
+    fn changed(&self) {
+        self.version.send_modify(|version| *version += 1);
+    }
+}

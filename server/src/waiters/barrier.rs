@@ -1,0 +1,82 @@
+//! Barriers: they decide when a waiter is woken, never which notifications it receives.
+
+use hub_protocol::{
+    BarrierReport, InboxName, Kind, Priority, ProjectName, Seq, SessionState, WhyWoken,
+};
+
+use crate::fold::{Item, State};
+
+/// The conditions that must hold before a waiter is woken.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Barrier {
+    /// Sessions that must each be complete, failed or ended.
+    pub all: Vec<InboxName>,
+    /// Sessions of which at least one must be complete, failed or ended; ignored if empty.
+    pub any: Vec<InboxName>,
+    /// The number of notifications that must be available.
+    pub count: usize,
+    /// Only states that a session reported after this record count.
+    pub since: Seq,
+}
+
+impl Barrier {
+    /// Returns why the waiter is woken now: the barrier is met, or an urgent item arrived. `None` if it must wait on.
+    pub(super) fn verdict<'a, I>(
+        &self,
+        state: &State,
+        project: &ProjectName,
+        available: impl Fn() -> I,
+    ) -> Option<WhyWoken>
+    where
+        I: Iterator<Item = &'a Item>,
+    {
+        if self.missing(state, project).is_empty()
+            && available().take(self.count).count() >= self.count
+        {
+            return Some(WhyWoken::Barrier);
+        }
+        let breaker = available().find(|item| breaks(item))?;
+        Some(WhyWoken::Arrived {
+            id: breaker.seq,
+            from: breaker.from.clone(),
+            kind: breaker.kind,
+        })
+    }
+
+    /// Returns whether the barrier was met, and the names of the sessions that are missing.
+    pub(super) fn report(
+        &self,
+        state: &State,
+        project: &ProjectName,
+        why: &WhyWoken,
+    ) -> BarrierReport {
+        let missing = self.missing(state, project).into_iter();
+        let shown = |key: InboxName| state.shown_name(project, &key).parse().unwrap_or(key);
+        BarrierReport {
+            met: *why == WhyWoken::Barrier,
+            missing: missing.map(shown).collect(),
+        }
+    }
+
+    /// Returns the sessions that the barrier still waits for, each once.
+    fn missing(&self, state: &State, project: &ProjectName) -> Vec<InboxName> {
+        let unfinished = |session: &&InboxName| match state.session_state(project, session) {
+            Some((SessionState::Complete | SessionState::Error | SessionState::Ended, seq)) => {
+                seq <= self.since
+            }
+            _ => true,
+        };
+        let mut missing: Vec<InboxName> = self.all.iter().filter(unfinished).cloned().collect();
+        if self.any.iter().all(|session| unfinished(&session)) {
+            let any = self.any.iter().filter(|it| !self.all.contains(it));
+            missing.extend(any.cloned());
+        }
+        missing
+    }
+}
+
+fn breaks(item: &Item) -> bool {
+    item.wakes
+        && (item.priority == Priority::Urgent
+            || matches!(item.kind, Kind::Question | Kind::Approval | Kind::Error))
+}

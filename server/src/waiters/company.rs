@@ -1,0 +1,102 @@
+//! Short-lived facts about sessions: last activity, waiters that timed out, and warnings.
+
+use std::collections::{HashMap, HashSet};
+use std::time::{Duration, Instant};
+
+use hub_protocol::{InboxName, ProjectName, Timestamp};
+
+use crate::core::time::Now;
+use crate::fold::State;
+
+/// A turn that begins within this time after a waiter's timeout was caused by that timeout.
+const TIMEOUT_ECHO: Duration = Duration::from_secs(15);
+/// A warning that the session ignored is repeated after this time.
+const WARN_AGAIN: Duration = Duration::from_secs(600);
+/// The age at which a session's last activity is forgotten, in milliseconds.
+const KEPT_MS: i64 = 24 * 3600 * 1000;
+/// The interval between two purges. A purge visits all sessions, and ticks come many times a second.
+const FORGET_EVERY: Duration = Duration::from_secs(60);
+
+type Place = (ProjectName, InboxName);
+
+/// Facts about sessions, gathered since the hub started.
+#[derive(Debug, Default)]
+pub struct Company {
+    seen: HashMap<Place, Timestamp>,
+    timeouts: HashMap<Place, Instant>,
+    warned: HashMap<Place, Instant>,
+    /// Sessions whose inboxes have had a waiter.
+    waited: HashSet<Place>,
+    forgot: Option<Instant>,
+}
+
+impl Company {
+    /// Notes a session's activity.
+    pub fn note(&mut self, place: Place, at: Timestamp) {
+        self.seen.insert(place, at);
+    }
+
+    /// Returns when a session was last active.
+    pub fn seen(&self, project: &ProjectName, session: &InboxName) -> Option<Timestamp> {
+        self.seen.get(&(project.clone(), session.clone())).copied()
+    }
+
+    /// Notes that a session's waiter timed out.
+    pub(super) fn timed_out(&mut self, place: Place, now: Instant) {
+        self.timeouts.insert(place, now);
+    }
+
+    /// Notes that a session has a waiter again. An earlier timeout then only caused this new wait, so it is forgotten.
+    pub(super) fn waits_on(&mut self, place: &Place) {
+        self.timeouts.remove(place);
+    }
+
+    /// Notes a waiter at these inboxes; inboxes that belong to no session are ignored.
+    pub(super) fn note_waiter(
+        &mut self,
+        state: &State,
+        project: &ProjectName,
+        inboxes: &[InboxName],
+    ) {
+        let sessions = inboxes
+            .iter()
+            .filter(|inbox| state.session(project, inbox).is_some());
+        self.waited
+            .extend(sessions.map(|inbox| (project.clone(), inbox.clone())));
+    }
+
+    pub(super) fn waited(&self, project: &ProjectName, session: &InboxName) -> bool {
+        self.waited.contains(&(project.clone(), session.clone()))
+    }
+
+    /// Whether a turn that begins now was caused by a waiter's timeout; each timeout causes one turn at most.
+    pub fn take_timeout(&mut self, place: &Place, now: Instant) -> bool {
+        let at = self.timeouts.remove(place);
+        at.is_some_and(|at| now.saturating_duration_since(at) < TIMEOUT_ECHO)
+    }
+
+    /// Whether to warn a session now: once in each turn, and again after ten minutes.
+    pub fn warn(&mut self, place: Place, new_turn: bool, now: Instant) -> bool {
+        let recent = |at: &Instant| now.saturating_duration_since(*at) < WARN_AGAIN;
+        if !new_turn && self.warned.get(&place).is_some_and(recent) {
+            return false;
+        }
+        self.warned.insert(place, now);
+        true
+    }
+
+    pub(super) fn forget_old(&mut self, state: &State, now: Now) {
+        let recent = |at| now.mono.saturating_duration_since(at) < FORGET_EVERY;
+        if self.forgot.is_some_and(recent) {
+            return;
+        }
+        self.forgot = Some(now.mono);
+        self.waited
+            .retain(|(project, session)| state.session(project, session).is_some());
+        let oldest = now.wall.plus_millis(-KEPT_MS);
+        self.seen.retain(|_, at| *at >= oldest);
+        let fresh = |at: &mut Instant| now.mono.saturating_duration_since(*at) < WARN_AGAIN;
+        self.timeouts.retain(|_, at| fresh(at));
+        self.warned.retain(|_, at| fresh(at));
+    }
+}
