@@ -37,7 +37,7 @@ pub async fn submit(hub: &Hub, item: SpoolItem) -> Verdict {
     // `unknown`.
     post.from = post.from.filter(|it| it.as_str() != InboxName::PERSON);
     let once = Once::new(&item.key, body.as_bytes());
-    match notify::place_answers(hub, vec![post]).await {
+    match notify::place_answers(hub, vec![post]) {
         Ok(mut posts) => store(hub, posts.remove(0), &Context::spooled(hub), once).await,
         Err(_) => Verdict::Later,
     }

@@ -16,9 +16,12 @@ use crate::fold::State;
 use crate::hub::metrics::Metrics;
 use crate::hub::writer::{Ask, Done, Reload, Writer};
 use crate::log::Log;
+use crate::log::archive::Recovered;
 use crate::log::journal::{Journal, JournalError};
+use crate::log::view::View;
+use crate::waiters::lease::Claim;
 use crate::waiters::lease::LeaseKey;
-use crate::waiters::{Batch, Outcome, Presence, WaitSpec, WakeLimits};
+use crate::waiters::{Batch, Outcome, SharedWaiters, WaitSpec, Waiters, WakeLimits};
 
 pub mod clock;
 pub mod draft;
@@ -33,6 +36,8 @@ pub struct Hub(Arc<Inner>);
 struct Inner {
     queue: SyncSender<Ask>,
     log: Arc<Log>,
+    view: Arc<View>,
+    waiters: SharedWaiters,
     due: watch::Receiver<Option<Instant>>,
     presence: watch::Sender<u64>,
     leases: LeaseKey,
@@ -88,7 +93,7 @@ pub struct Parts {
     /// The journal, to which the writer appends records.
     pub journal: Arc<dyn Journal>,
     /// The fold of the whole journal.
-    pub state: State,
+    pub recovered: Recovered,
     /// Folds the journal again after a failed commit.
     pub reload: Reload,
     /// The key that signs leases.
@@ -114,17 +119,23 @@ impl Hub {
     pub fn start(parts: Parts) -> (Self, JoinHandle<Result<(), JournalError>>) {
         let (queue, asks) = std::sync::mpsc::sync_channel(parts.queue);
         let log = Arc::new(Log::new(parts.journal));
-        for (project, below) in parts.state.hidden() {
+        for (project, below) in parts.recovered.state.hidden() {
             log.hide(project, below);
         }
         let metrics = Arc::new(Metrics::new());
-        let presence = Presence::new(parts.limits, parts.offered);
+        let waiters = Waiters::new(parts.limits, parts.offered);
+        let presence = waiters.version();
+        let waiters = SharedWaiters::from(waiters);
+        let state = parts.recovered.state.clone();
+        let view = View::new(Arc::clone(&log), parts.recovered);
         let (due_sender, due) = watch::channel(None);
         let inner = Inner {
             queue,
             log: Arc::clone(&log),
             due,
-            presence: presence.version(),
+            view: Arc::new(view),
+            waiters: waiters.clone(),
+            presence,
             leases: parts.leases,
             rules: parts.rules,
             metrics: Arc::clone(&metrics),
@@ -132,14 +143,7 @@ impl Hub {
             streams: Arc::new(Semaphore::new(parts.streams)),
             began: Notify::new(),
         };
-        let writer = Writer::new(
-            parts.state,
-            presence,
-            log,
-            due_sender,
-            metrics,
-            parts.reload,
-        );
+        let writer = Writer::new(state, waiters, log, due_sender, metrics, parts.reload);
         let thread = std::thread::Builder::new()
             .name("writer".into())
             .spawn(move || writer.run(&asks))
@@ -215,16 +219,36 @@ impl Hub {
         answer.await.map_err(|_| Rejected::ShuttingDown)
     }
 
-    /// Runs a query on the writer thread, against the committed fold and the current presence.
-    pub async fn query<T: Send + 'static>(
-        &self,
-        question: impl FnOnce(&State, &mut Presence) -> T + Send + 'static,
-    ) -> Result<T, Rejected> {
-        let (reply, answer) = oneshot::channel();
-        let ask = move |state: &State, presence: &mut Presence| {
-            drop(reply.send(question(state, presence)));
-        };
-        self.ask(Ask::Query(Box::new(ask)))?;
+    /// Runs a query on the fold of every durable record, on the caller's thread; the writer does not wait for it.
+    pub fn read<T>(&self, query: impl FnOnce(&State, &SharedWaiters) -> T) -> Result<T, Rejected> {
+        let answer = self.0.view.read(|state| query(state, &self.0.waiters));
+        answer.map_err(|error| {
+            tracing::error!(%error, "the log could not be folded for a query");
+            Rejected::Storage
+        })
+    }
+
+    /// Returns the waiters and the held requests.
+    pub fn waiters(&self) -> &SharedWaiters {
+        &self.0.waiters
+    }
+
+    /// Returns the fold that queries and the archive share.
+    pub fn view(&self) -> &Arc<View> {
+        &self.0.view
+    }
+
+    /// Returns once the writer has answered, so that a caller knows that it works.
+    pub async fn ping(&self) -> Result<(), Rejected> {
+        let (done, answer) = oneshot::channel();
+        self.ask(Ask::Ping(done))?;
+        answer.await.map_err(|_| Rejected::ShuttingDown)
+    }
+
+    /// Offers the notifications of a lease again that its reader did not acknowledge.
+    pub async fn give_back(&self, claim: Claim) -> Result<(), Rejected> {
+        let (done, answer) = oneshot::channel();
+        self.ask(Ask::GiveBack { claim, done })?;
         answer.await.map_err(|_| Rejected::ShuttingDown)
     }
 
@@ -299,7 +323,7 @@ mod tests {
     fn hub() -> Hub {
         let (hub, _) = Hub::start(Parts {
             journal: Arc::new(MemoryJournal::new(hub_protocol::Epoch(7))),
-            state: State::default(),
+            recovered: Recovered::default(),
             reload: Box::new(|| Ok(State::default())),
             leases: LeaseKey::new(b"secret"),
             offered: 0,
@@ -334,13 +358,9 @@ mod tests {
         };
         let done = hub.submit(Command::Hook(Box::new(hook))).await.unwrap();
         let id = done.ids[0];
-        let is_held = async || {
-            let held = hub.query(move |_, presence| presence.is_held(id));
-            held.await.unwrap()
-        };
-        assert!(is_held().await);
+        assert!(hub.waiters().read().is_held(id));
         drop(done);
-        assert!(!is_held().await);
+        assert!(!hub.waiters().read().is_held(id));
         hub.stop();
     }
 }

@@ -18,6 +18,7 @@ pub mod archive;
 pub mod fanout;
 mod hidden;
 pub mod journal;
+pub mod view;
 
 /// The number of events kept in memory, at about 1 KiB each; more than a live reader falls behind in a burst.
 const RING_EVENTS: usize = 4096;

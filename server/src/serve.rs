@@ -118,7 +118,7 @@ async fn run(
     served?;
     clock.await?;
     let offered = stop(hub, archive, writer).await?;
-    if let (Some(deliveries), Some(offered)) = (deliveries, offered)
+    if let Some(deliveries) = deliveries
         && let Err(error) = deliveries.end_run(offered)
     {
         tracing::warn!(%error, "the next start marks all pending notifications as redelivered");
@@ -139,15 +139,15 @@ async fn stop(
     hub: Hub,
     archive: Option<Archive>,
     writer: tokio::task::JoinHandle<Result<(), JournalError>>,
-) -> anyhow::Result<Option<Seq>> {
-    let offered = hub.query(|_, presence| presence.offered()).await;
+) -> anyhow::Result<Seq> {
+    let waiters = hub.waiters().clone();
     tokio::task::spawn_blocking(move || {
         drop(archive);
         hub.stop();
     })
     .await?;
     writer.await?.context("the journal failed")?;
-    Ok(offered.ok())
+    Ok(waiters.read().offered())
 }
 
 fn start(
@@ -159,7 +159,7 @@ fn start(
 ) -> (Hub, JoinHandle<Result<(), JournalError>>) {
     Hub::start(Parts {
         journal: storage.journal,
-        state: storage.state,
+        recovered: storage.recovered,
         reload: storage.reload,
         leases: LeaseKey::new(token.expose().as_bytes()),
         offered,

@@ -1,9 +1,11 @@
-//! Presence: waiters, leases, wake limits and held requests, the one part of the hub that is not in the log.
+//! Waiters, leases, wake limits and held requests: the one part of the hub's state that is not in the log. Uses `core`
+//! and `fold`.
 //!
-//! It lives in the writer thread. A restart discards it by design: waiters reconnect, and notifications that were
+//! The writer thread changes it, and readers share it. A restart discards it by design: waiters reconnect, and notifications that were
 //! leased but not acknowledged are offered again.
 
 use std::collections::{BTreeSet, HashMap};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::{Duration, Instant};
 
 use hub_protocol::{Holder, InboxName, ProjectName, Seq, Timestamp, WhyWoken};
@@ -52,9 +54,9 @@ enum Due {
 }
 
 /// Waiters, leases, wake limits and held requests.
-pub struct Presence {
+pub struct Waiters {
     doors: HashMap<ProjectName, HashMap<InboxName, Door>>,
-    waiters: HashMap<WaiterId, Waiter>,
+    parked: HashMap<WaiterId, Waiter>,
     /// Waiters with a barrier. A change of a session's state may satisfy one without touching its inboxes.
     barriers: BTreeSet<WaiterId>,
     leases: HashMap<LeaseId, Lease>,
@@ -72,13 +74,35 @@ pub struct Presence {
     version: watch::Sender<u64>,
 }
 
-impl Presence {
-    /// A presence without waiters. Notifications up to `offered` may have been delivered before, so they are marked as
+/// The waiters as the writer and the readers share them. A guard must not be held across another lock of it.
+#[derive(Clone)]
+pub struct SharedWaiters(Arc<RwLock<Waiters>>);
+
+impl SharedWaiters {
+    /// Locks them to be read.
+    pub fn read(&self) -> RwLockReadGuard<'_, Waiters> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Locks them to be changed.
+    pub fn write(&self) -> RwLockWriteGuard<'_, Waiters> {
+        self.0.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl From<Waiters> for SharedWaiters {
+    fn from(waiters: Waiters) -> Self {
+        Self(Arc::new(RwLock::new(waiters)))
+    }
+}
+
+impl Waiters {
+    /// No waiters. Notifications up to `offered` may have been delivered before, so they are marked as
     /// redelivered.
     pub fn new(limits: WakeLimits, offered: Seq) -> Self {
         Self {
             doors: HashMap::new(),
-            waiters: HashMap::new(),
+            parked: HashMap::new(),
             barriers: BTreeSet::new(),
             leases: HashMap::new(),
             due: BTreeSet::new(),
@@ -114,7 +138,7 @@ impl Presence {
 
     /// Returns the waiter of an inbox, if its connection still lives.
     pub fn holder(&self, project: &ProjectName, inbox: &InboxName) -> Option<Holder> {
-        let waiter = self.waiters.get(&self.door(project, inbox)?.waiter?)?;
+        let waiter = self.parked.get(&self.door(project, inbox)?.waiter?)?;
         waiter.is_connected().then(|| waiter.holder())
     }
 
@@ -130,7 +154,7 @@ impl Presence {
 
     /// Returns every inbox that has a waiter, with that waiter.
     pub fn holders(&self) -> impl Iterator<Item = (&ProjectName, &InboxName, Holder)> {
-        let live = self.waiters.values().filter(|waiter| waiter.is_connected());
+        let live = self.parked.values().filter(|waiter| waiter.is_connected());
         live.flat_map(|waiter| {
             waiter
                 .spec
@@ -168,7 +192,7 @@ impl Presence {
 
     /// Returns the number of connected waiters.
     pub fn waiters(&self) -> usize {
-        self.waiters
+        self.parked
             .values()
             .filter(|waiter| waiter.is_connected())
             .count()
@@ -232,9 +256,9 @@ impl Presence {
         }
         let waiter = Waiter::new(id, spec, reply, now);
         self.due.insert((waiter.due, Due::Waiter(id)));
-        self.waiters.insert(id, waiter);
+        self.parked.insert(id, waiter);
         self.changed();
-        if self.waiters[&id].spec.drain {
+        if self.parked[&id].spec.drain {
             self.finish(state, id, WhyWoken::Pending, now);
         } else {
             self.consider(state, id, now);
@@ -248,7 +272,7 @@ impl Presence {
             let Some(id) = self.door(&spec.project, inbox).and_then(|door| door.waiter) else {
                 continue;
             };
-            let holder = &self.waiters[&id];
+            let holder = &self.parked[&id];
             let own = spec.name.is_some() && spec.name == holder.spec.name;
             if holder.is_connected() && !own && !spec.takeover {
                 return Some(Outcome::Held {
@@ -270,12 +294,7 @@ impl Presence {
     /// Ends waits whose session now reads other inboxes, because its name or role changed; the clients then wait again.
     pub fn sessions_moved(&mut self, state: &State) {
         let moved = |waiter: &&Waiter| waiter.has_moved(state);
-        let ids: Vec<WaiterId> = self
-            .waiters
-            .values()
-            .filter(moved)
-            .map(|it| it.id)
-            .collect();
+        let ids: Vec<WaiterId> = self.parked.values().filter(moved).map(|it| it.id).collect();
         for id in ids {
             self.dismiss(id, Outcome::Empty);
         }
@@ -304,7 +323,7 @@ impl Presence {
             return;
         }
         self.swept = now;
-        let gone = self.waiters.values().filter(|it| !it.is_connected());
+        let gone = self.parked.values().filter(|it| !it.is_connected());
         let gone: Vec<WaiterId> = gone.map(|it| it.id).collect();
         for id in gone {
             self.dismiss(id, Outcome::TakenOver);
@@ -315,7 +334,7 @@ impl Presence {
     pub fn dismiss_project(&mut self, project: &ProjectName) {
         let of_project = |waiter: &&Waiter| waiter.spec.project == *project;
         let ids: Vec<WaiterId> = self
-            .waiters
+            .parked
             .values()
             .filter(of_project)
             .map(|waiter| waiter.id)
@@ -335,7 +354,7 @@ impl Presence {
     }
 
     fn take(&mut self, id: WaiterId) -> Option<Waiter> {
-        let waiter = self.waiters.remove(&id)?;
+        let waiter = self.parked.remove(&id)?;
         self.due.remove(&(waiter.due, Due::Waiter(id)));
         self.barriers.remove(&id);
         for inbox in &waiter.spec.inboxes {

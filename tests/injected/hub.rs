@@ -11,8 +11,8 @@ use hubd::core::secret::Token;
 use hubd::http::routes;
 use hubd::hub::clock;
 use hubd::hub::{Hub, Parts};
+use hubd::log::archive::replay;
 use hubd::log::journal::{Journal, JournalError};
-use hubd::serve::storage::fold;
 use hubd::waiters::WakeLimits;
 use hubd::waiters::lease::LeaseKey;
 use serde_json::Value;
@@ -28,12 +28,12 @@ pub(crate) struct InProcess {
 impl InProcess {
     pub(crate) fn start(journal: Arc<dyn Journal>) -> Self {
         // Folding at the start is retried, because failing starts are not under test: a user would start hubd again.
-        let state = fold(&*journal).or_else(|_| fold(&*journal)).unwrap();
+        let recovered = replay(&*journal).or_else(|_| replay(&*journal)).unwrap();
         let again = Arc::clone(&journal);
         let (hub, writer) = Hub::start(Parts {
             journal,
-            state,
-            reload: Box::new(move || fold(&*again)),
+            recovered,
+            reload: Box::new(move || Ok(replay(&*again)?.state)),
             leases: LeaseKey::new(b"secret"),
             rules: hubd::hub::Rules::default(),
             offered: 0,

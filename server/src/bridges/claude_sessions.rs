@@ -72,7 +72,7 @@ pub async fn watch(hub: &Hub, shutdown: &CancellationToken) {
     let mut log = hub.log().subscribe();
     let mut processes = HashMap::new();
     loop {
-        let active = active(hub, &boot_id).await;
+        let active = active(hub, &boot_id);
         processes.retain(|process, _| active.iter().any(|it| id_of(&it.process) == *process));
         for session in &active {
             let id = id_of(&session.process);
@@ -103,21 +103,20 @@ fn id_of(process: &Process) -> (u32, Option<u64>) {
 }
 
 /// The sessions of Claude Code on this machine that are in a turn or show a dialog.
-async fn active(hub: &Hub, boot_id: &str) -> Vec<Active> {
-    let boot_id = boot_id.to_owned();
-    let found = hub.query(move |state, _| {
+fn active(hub: &Hub, boot_id: &str) -> Vec<Active> {
+    let found = hub.read(|state, _| {
         let all = state.sessions(None).filter(|(_, _, it)| it.has_hooks());
         let active = |(project, key, session): (&ProjectName, &InboxName, &Session)| {
             let info = session.info()?;
             let here = info.agent.as_deref() == Some("claude") && !session.is_headless();
             let process = info.process.clone().filter(|_| here)?;
-            let known = process.started.is_some() && process.boot_id.as_ref() == Some(&boot_id);
+            let known = process.started.is_some() && process.boot_id.as_deref() == Some(boot_id);
             known.then_some(())?;
             of(state, (project, key), session, process)
         };
         all.filter_map(active).collect()
     });
-    found.await.unwrap_or_default()
+    found.unwrap_or_default()
 }
 
 fn of(

@@ -31,7 +31,7 @@ pub async fn watch(hub: &Hub, status_files: &StatusFiles, shutdown: &Cancellatio
             _ = looks.tick() => {}
             () = hub.session_began() => {}
         }
-        let local = local_sessions(hub).await;
+        let local = local_sessions(hub);
         let cwds: Vec<PathBuf> = local.iter().filter_map(|it| it.cwd.clone()).collect();
         status_files.watch_worktrees(&cwds);
         let before = std::mem::take(&mut known);
@@ -79,9 +79,9 @@ struct Local {
 }
 
 /// The live sessions of this machine. One without a host is included, because its process may show that it runs here.
-async fn local_sessions(hub: &Hub) -> Vec<Local> {
+fn local_sessions(hub: &Hub) -> Vec<Local> {
     let host = host();
-    let found = hub.query(move |state, _| {
+    let found = hub.read(|state, _| {
         let alive = state.sessions(None).filter(|(_, _, it)| it.is_alive());
         let local = |(project, key, it): (&ProjectName, &InboxName, &Session)| {
             let info = it.info()?;
@@ -96,7 +96,7 @@ async fn local_sessions(hub: &Hub) -> Vec<Local> {
         };
         alive.filter_map(local).collect()
     });
-    found.await.unwrap_or_default()
+    found.unwrap_or_default()
 }
 
 /// This machine's name.

@@ -124,6 +124,13 @@ impl State {
             .map(|(pair, listener)| (&pair.caller, listener))
     }
 
+    /// Whether `caller` listens for a stop of `target`.
+    pub fn listens(&self, project: &ProjectName, target: &InboxName, caller: &InboxName) -> bool {
+        let caller = self.called(project, caller);
+        let mut listeners = self.listeners(project, target);
+        listeners.any(|(by, _)| self.called(project, by) == caller)
+    }
+
     /// Returns the listeners for a session's stop under any of its names, because a listener may be older than the
     /// session.
     pub(super) fn listening<'a>(

@@ -18,12 +18,12 @@ use crate::fold::State;
 use crate::hub::metrics::Metrics;
 use crate::log::journal::{Entry, Health, JournalError};
 use crate::log::{Event, Log};
-use crate::waiters::{Presence, WaitSpec};
+use crate::waiters::{SharedWaiters, WaitSpec};
 
 mod ask;
 mod wake;
 
-pub use ask::{Ask, Done, Question};
+pub use ask::{Ask, Done};
 
 /// The most requests in one commit: enough to fill a sync, few enough to answer the first one soon.
 const MAX_BATCH: usize = 1024;
@@ -63,7 +63,7 @@ impl Decided {
 /// The state of the writer thread.
 pub struct Writer {
     state: State,
-    presence: Presence,
+    waiters: SharedWaiters,
     log: Arc<Log>,
     due: watch::Sender<Option<Instant>>,
     metrics: Arc<Metrics>,
@@ -74,7 +74,7 @@ impl Writer {
     /// A writer for the journal behind `log`; `state` must be the fold of that journal.
     pub fn new(
         state: State,
-        presence: Presence,
+        waiters: SharedWaiters,
         log: Arc<Log>,
         due: watch::Sender<Option<Instant>>,
         metrics: Arc<Metrics>,
@@ -82,7 +82,7 @@ impl Writer {
     ) -> Self {
         Self {
             state,
-            presence,
+            waiters,
             log,
             due,
             metrics,
@@ -121,13 +121,18 @@ impl Writer {
             match ask {
                 Ask::Wait { spec, reply } => {
                     let spec = self.placed(spec);
-                    self.presence.arm(&self.state, spec, reply, now);
+                    self.waiters.write().arm(&self.state, spec, reply, now);
                 }
                 Ask::Take { spec, reply } => {
                     let spec = self.placed(spec);
-                    let _ = reply.send(self.presence.take_aside(&self.state, &spec, now));
+                    let _ = reply.send(self.waiters.write().take_aside(&self.state, &spec, now));
                 }
-                Ask::Query(question) => question(&self.state, &mut self.presence),
+                Ask::GiveBack { claim, done } => {
+                    let mut waiters = self.waiters.write();
+                    waiters.give_back(&self.state, &claim.project, &claim.items, now);
+                    let _ = done.send(());
+                }
+                Ask::Ping(answer) => drop(answer.send(())),
                 Ask::Command { .. } | Ask::Stop => {}
             }
         }
@@ -215,7 +220,7 @@ impl Writer {
     ) -> Decided {
         if let Command::Hook(hook) = &command {
             let (place, _) = self.state.place_of(hook);
-            self.presence.company().note(place, now.wall);
+            self.waiters.write().company().note(place, now.wall);
         }
         let begin = events.len();
         let verdict = match self
@@ -223,7 +228,10 @@ impl Writer {
             .and_then(|()| self.decision(&command, now))
         {
             Ok(Decision::Records(records)) => {
-                let mut done = Done::default();
+                let mut done = Done {
+                    existed: self.existed(&command),
+                    ..Done::default()
+                };
                 for record in records {
                     self.take_in(record, &mut done, events);
                 }
@@ -249,6 +257,30 @@ impl Writer {
         }
     }
 
+    /// Whether the session or the listener that a command is about exists.
+    fn existed(&self, command: &Command) -> bool {
+        match command {
+            Command::Register {
+                project, session, ..
+            } => {
+                let key = self.state.called(project, session);
+                self.state.session(project, key).is_some()
+            }
+            Command::Listen {
+                project,
+                target,
+                caller,
+                ..
+            }
+            | Command::Unlisten {
+                project,
+                target,
+                caller,
+            } => self.state.listens(project, target, caller),
+            _ => false,
+        }
+    }
+
     /// Whether the storage accepts this command. A full disk refuses publishing; commands that free space pass.
     fn admit(&self, command: &Command) -> Result<(), Rejected> {
         match self.log.journal().health() {
@@ -261,7 +293,7 @@ impl Writer {
 
     fn decision(&self, command: &Command, now: Now) -> Result<Decision, Rejected> {
         let leased = |project: &ProjectName, inbox: &InboxName, id| {
-            self.presence.is_leased(project, inbox, id)
+            self.waiters.read().is_leased(project, inbox, id)
         };
         let decision = self.state.decide(command, now.wall, &leased)?;
         self.reaches(command, &decision)?;
@@ -282,7 +314,7 @@ impl Writer {
             return Ok(());
         };
         let mut answers = drafts.iter().filter(|it| it.kind == Kind::Answer);
-        let is_held = |id| self.presence.is_held(id);
+        let is_held = |id| self.waiters.read().is_held(id);
         let refused = answers.find_map(|it| self.state.undeliverable(it, is_held));
         refused.map_or(Ok(()), Err)
     }
@@ -318,7 +350,7 @@ impl Writer {
             inboxes.push(InboxTouched {
                 name: target.inbox.clone(),
                 created,
-                waiter: self.presence.holder(project, &target.inbox).is_some(),
+                waiter: self.waiters.read().holder(project, &target.inbox).is_some(),
                 nearest: created
                     .then(|| self.state.nearest_inbox(project, &target.inbox))
                     .flatten(),
@@ -368,7 +400,7 @@ impl Writer {
         self.state = (self.reload)()?;
         if ticks {
             // Waits and leases must end on time even if nothing can be stored.
-            self.presence.tick(&self.state, now);
+            self.waiters.write().tick(&self.state, now);
         }
         Ok(())
     }
@@ -389,7 +421,7 @@ impl Writer {
             done.held = self.held(&command.command, &done.ids);
         }
         if command.ticks {
-            self.presence.tick(&self.state, now);
+            self.waiters.write().tick(&self.state, now);
         }
         let _ = command.reply.send(verdict);
     }
@@ -399,7 +431,7 @@ impl Writer {
         let held = matches!(command, Command::Hook(hook) if hook.held);
         let id = asked.first().filter(|_| held)?;
         let (request, held) = oneshot::channel();
-        self.presence.hold(*id, request);
+        self.waiters.write().hold(*id, request);
         Some(held)
     }
 
@@ -415,7 +447,7 @@ impl Writer {
                 at
             }
         });
-        let next = [wall, self.presence.next_deadline()]
+        let next = [wall, self.waiters.read().next_deadline()]
             .into_iter()
             .flatten()
             .min();

@@ -1,6 +1,6 @@
-//! The archive: a second fold on its own thread, so that the writer never waits for snapshots or retention.
+//! The archive: a thread that saves snapshots and applies retention, so that the writer never waits for them.
 //!
-//! It follows the journal, saves the fold when a snapshot is due, and drops the log's oldest blocks in this order. It
+//! It follows the journal with the readers' fold (see [`View`]), saves the fold when a snapshot is due, and drops the log's oldest blocks in this order. It
 //! asks the writer for a [`Command::Trim`] that carries the pending notifications, waits for the `Trimmed` record in
 //! the log, and drops the blocks below it, except those that the older of the two kept snapshots needs.
 
@@ -16,6 +16,7 @@ use crate::core::record::{DecodeError, Record};
 use crate::fold::State;
 use crate::log::journal::snapshot::{SnapshotError, Snapshots};
 use crate::log::journal::{Entry, Health, Journal, JournalError};
+use crate::log::view::View;
 
 mod retention;
 
@@ -86,7 +87,7 @@ impl From<RecoverError> for JournalError {
 }
 
 /// A fold, and how far in the log it reaches.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Recovered {
     /// The last record that the fold includes.
     pub seq: Seq,
@@ -99,14 +100,14 @@ pub struct Recovered {
 /// Recovers the fold from the newest usable snapshot and the records after it.
 pub fn recover(journal: &dyn Journal, snapshots: &Snapshots) -> Result<Recovered, RecoverError> {
     let mut recovered = newest(journal, snapshots)?;
-    recovered.follow(journal, |_| {})?;
+    recovered.follow(journal)?;
     Ok(recovered)
 }
 
 /// Folds a journal that was never trimmed, from its first record.
 pub fn replay(journal: &dyn Journal) -> Result<Recovered, RecoverError> {
-    let mut recovered = Recovered::empty();
-    recovered.follow(journal, |_| {})?;
+    let mut recovered = Recovered::default();
+    recovered.follow(journal)?;
     Ok(recovered)
 }
 
@@ -134,31 +135,18 @@ fn newest(journal: &dyn Journal, snapshots: &Snapshots) -> Result<Recovered, Rec
     if earliest > 1 {
         return Err(RecoverError::NoSnapshot { earliest });
     }
-    Ok(Recovered::empty())
+    Ok(Recovered::default())
 }
 
 impl Recovered {
-    fn empty() -> Self {
-        Self {
-            seq: 0,
-            snapshot: 0,
-            state: State::default(),
-        }
-    }
-
-    /// Applies the journal's records after `seq`. Calls `seen` with the payload size of each one in bytes.
-    fn follow(
-        &mut self,
-        journal: &dyn Journal,
-        mut seen: impl FnMut(u64),
-    ) -> Result<(), RecoverError> {
+    /// Applies the journal's records after `seq`.
+    fn follow(&mut self, journal: &dyn Journal) -> Result<(), RecoverError> {
         while self.seq < journal.head() {
             for entry in journal.read(self.seq + 1, CHUNK)? {
                 if entry.seq > self.seq + 1 {
                     demand_kept(journal, self.seq + 1)?;
                 }
                 self.take_in(&entry)?;
-                seen(entry.payload.len() as u64);
             }
         }
         Ok(())
@@ -175,7 +163,7 @@ impl Recovered {
 }
 
 /// Fails if the record `seq` was lost after the journal was opened: a fold without it would be wrong.
-fn demand_kept(journal: &dyn Journal, seq: Seq) -> Result<(), RecoverError> {
+pub(super) fn demand_kept(journal: &dyn Journal, seq: Seq) -> Result<(), RecoverError> {
     let lost = journal.hole_at(seq).filter(|hole| !hole.settled);
     lost.map_or(Ok(()), |hole| {
         let (at, reason) = (hole.from, "it cannot be read any more".into());
@@ -185,12 +173,12 @@ fn demand_kept(journal: &dyn Journal, seq: Seq) -> Result<(), RecoverError> {
 
 /// The archive's inputs and connections.
 pub struct Parts {
-    /// The journal to follow.
-    pub journal: Arc<dyn Journal>,
+    /// The fold to save, which follows the journal.
+    pub view: Arc<View>,
+    /// The last record of the snapshot that the view started from.
+    pub snapshot: Seq,
     /// The snapshots that it reads and saves.
     pub snapshots: Snapshots,
-    /// The fold to start from, see [`recover`].
-    pub recovered: Recovered,
     /// When to save a snapshot.
     pub due: SnapshotsDue,
     /// Which records to keep.
@@ -263,8 +251,8 @@ impl Signal {
 /// The work of the thread, one round at a time.
 pub struct Archivist {
     parts: Parts,
-    records_since: u64,
-    bytes_since: u64,
+    /// The last record that the last snapshot includes, and the payload bytes that the view had followed by then.
+    saved: (Seq, u64),
     /// The size of the last snapshot in bytes.
     saved_bytes: u64,
     /// The bound and the time of a submitted trim whose record has not been read from the log yet.
@@ -276,11 +264,9 @@ pub struct Archivist {
 impl Archivist {
     /// Prepares the archive; [`Self::round`] does the work.
     pub fn new(parts: Parts) -> Self {
-        let records_since = parts.recovered.seq - parts.recovered.snapshot;
         Self {
+            saved: (parts.snapshot, 0),
             parts,
-            records_since,
-            bytes_since: 0,
             saved_bytes: 0,
             asked: None,
             dropped: 0,
@@ -289,45 +275,40 @@ impl Archivist {
 
     /// Follows the journal, saves a snapshot if one is due, and applies retention.
     pub fn round(&mut self) -> Result<(), RecoverError> {
-        self.follow()?;
+        drop(self.parts.view.follow()?);
         if self.is_due() {
             self.save()?;
         }
         self.retain()
     }
 
+    /// The number of records that the view has followed since the last snapshot, and their size in bytes.
+    fn since_snapshot(&self) -> (u64, u64) {
+        let folded = self.parts.view.folded();
+        (folded.seq - self.saved.0, folded.bytes - self.saved.1)
+    }
+
     /// Whether a snapshot is due. Its size grows with the pending notifications, so the new records must also have
     /// twice the size of the last snapshot.
     fn is_due(&self) -> bool {
         let due = &self.parts.due;
-        let much = self.records_since >= due.records || self.bytes_since >= due.bytes;
-        much && self.bytes_since >= 2 * self.saved_bytes
+        let (records, bytes) = self.since_snapshot();
+        (records >= due.records || bytes >= due.bytes) && bytes >= 2 * self.saved_bytes
     }
 
     /// Does the last round: saves a snapshot, so that the next start reads fewer records.
     pub fn finish(&mut self) -> Result<(), RecoverError> {
-        self.follow()?;
-        if self.records_since > 0 {
-            self.save()
-        } else {
-            Ok(())
-        }
+        let news = self.parts.view.follow()?.seq > self.saved.0;
+        if news { self.save() } else { Ok(()) }
     }
 
-    fn follow(&mut self) -> Result<(), RecoverError> {
-        let (mut records, mut bytes) = (0, 0);
-        let followed = self.parts.recovered.follow(&*self.parts.journal, |size| {
-            records += 1;
-            bytes += size;
-        });
-        self.records_since += records;
-        self.bytes_since += bytes;
-        followed
+    fn journal(&self) -> &dyn Journal {
+        &**self.parts.view.log().journal()
     }
 
     fn save(&mut self) -> Result<(), RecoverError> {
         // The remaining space is for acknowledgements. Without a snapshot the next start only reads more records.
-        if self.parts.journal.health() == Health::Full {
+        if self.journal().health() == Health::Full {
             return Ok(());
         }
         self.save_now()
@@ -335,16 +316,19 @@ impl Archivist {
 
     /// Saves the fold even if the disk is full.
     fn save_now(&mut self) -> Result<(), RecoverError> {
-        let recovered = &self.parts.recovered;
         // Allocate a little more than the last size, because a growing buffer is copied repeatedly.
         let likely = self.saved_bytes + self.saved_bytes / 2;
         let mut payload = Vec::with_capacity(usize::try_from(likely).unwrap_or(0));
-        let saved = serde_json::to_writer(&mut payload, &recovered.state)
+        let folded = self.parts.view.folded();
+        let saved = (folded.seq, folded.bytes);
+        let serialized = serde_json::to_writer(&mut payload, &folded.state);
+        drop(folded);
+        serialized
             .map_err(io::Error::from)
-            .and_then(|()| self.parts.snapshots.save(recovered.seq, &payload));
-        saved.map_err(SnapshotError::Io)?;
+            .and_then(|()| self.parts.snapshots.save(saved.0, &payload))
+            .map_err(SnapshotError::Io)?;
         self.saved_bytes = payload.len() as u64;
-        (self.records_since, self.bytes_since) = (0, 0);
+        self.saved = saved;
         Ok(())
     }
 

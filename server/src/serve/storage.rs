@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use hub_protocol::{Epoch, Timestamp};
+use hub_protocol::{Epoch, Seq, Timestamp};
 
 use crate::config::Config;
 use crate::core::record::{ClockMoved, Record};
@@ -30,7 +30,7 @@ pub struct Storage {
     /// The journal.
     pub journal: Arc<dyn Journal>,
     /// The fold of all records in the journal.
-    pub state: State,
+    pub recovered: Recovered,
     /// Computes the fold again from the journal.
     pub reload: Reload,
     /// The parts of the archive; `None` for a hub in memory.
@@ -40,7 +40,8 @@ pub struct Storage {
 /// The parts of the archive of a hub on disk.
 pub struct ArchiveParts {
     snapshots: Snapshots,
-    recovered: Recovered,
+    /// The last record of the snapshot that was recovered from.
+    snapshot: Seq,
     due: SnapshotsDue,
     retention: Retention,
 }
@@ -53,7 +54,7 @@ pub fn memory() -> anyhow::Result<Storage> {
     let again = Arc::clone(&journal);
     Ok(Storage {
         journal,
-        state: State::default(),
+        recovered: Recovered::default(),
         reload: Box::new(move || fold(&*again)),
         archive: None,
     })
@@ -75,7 +76,7 @@ pub fn sled(dir: &Path, config: &Config) -> anyhow::Result<Storage> {
         archive::recover(&*journal, &snapshots(&*journal, &files)).map_err(JournalError::from)?;
     let parts = ArchiveParts {
         snapshots: snapshots(&*journal, &files),
-        recovered: recovered.clone(),
+        snapshot: recovered.snapshot,
         due: SnapshotsDue {
             records: config.snapshot.every_records,
             bytes: config.snapshot.every_bytes,
@@ -90,7 +91,7 @@ pub fn sled(dir: &Path, config: &Config) -> anyhow::Result<Storage> {
     let reload = move || Ok(archive::recover(&*again, &snapshots(&*again, &files))?.state);
     Ok(Storage {
         journal,
-        state: recovered.state,
+        recovered,
         reload: Box::new(reload),
         archive: Some(parts),
     })
@@ -133,9 +134,9 @@ impl ArchiveParts {
     /// Starts the archive for the running `hub`.
     pub fn spawn(self, hub: Hub) -> std::io::Result<Archive> {
         Archive::spawn(archive::Parts {
-            journal: Arc::clone(hub.log().journal()),
+            view: Arc::clone(hub.view()),
+            snapshot: self.snapshot,
             snapshots: self.snapshots,
-            recovered: self.recovered,
             due: self.due,
             retention: self.retention,
             clock: Box::new(Timestamp::now),

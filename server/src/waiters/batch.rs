@@ -6,7 +6,7 @@ use std::time::Duration;
 use hub_protocol::{BarrierReport, InboxName, ProjectName, Seq, Way, WhyWoken};
 
 use super::waiter::{Outcome, WaitSpec, WaiterId};
-use super::{Due, Presence};
+use super::{Due, Waiters};
 use crate::core::time::Now;
 use crate::fold::{Inbox, Item, State};
 
@@ -62,7 +62,7 @@ pub struct Offered {
     pub redelivered: bool,
 }
 
-impl Presence {
+impl Waiters {
     /// Returns the items that a waiter could receive now, in delivery order within each inbox.
     pub(super) fn available<'s, 'a>(
         &'s self,

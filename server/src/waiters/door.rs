@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use hub_protocol::{InboxName, ProjectName, Seq};
 
-use super::Presence;
+use super::Waiters;
 use super::batch::LeaseId;
 use super::waiter::WaiterId;
 
@@ -30,7 +30,7 @@ impl Door {
     }
 }
 
-impl Presence {
+impl Waiters {
     /// Forgets the leases of items that stopped being pending in one inbox.
     pub fn settled(&mut self, project: &ProjectName, inbox: &InboxName, ids: &[Seq]) {
         let Some(door) = self

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use hub_protocol::{InboxName, ProjectName, Seq, Timestamp};
 
-use super::Presence;
+use super::Waiters;
 use super::limits::{Limit, WakeLog};
 use super::waiter::{WaitSpec, Waiter};
 use crate::core::filter::Filter;
@@ -30,7 +30,7 @@ pub struct Hold {
     pub limit: Limit,
 }
 
-impl Presence {
+impl Waiters {
     /// Returns the notifications held back in an inbox; `None` if there are none, or if one of them may wake its
     /// session.
     pub fn held_back(
@@ -83,7 +83,7 @@ impl Presence {
 
     fn waiter_at(&self, project: &ProjectName, inbox: &InboxName) -> Option<&Waiter> {
         let id = self.door(project, inbox)?.waiter?;
-        self.waiters.get(&id).filter(|it| it.is_connected())
+        self.parked.get(&id).filter(|it| it.is_connected())
     }
 
     /// Checks whether `item` may wake a session now. The error is the limit that is reached and when it ends.

@@ -21,7 +21,7 @@ const LIMITS: WakeLimits = WakeLimits {
 /// A fold, its presence, and a clock that only the test moves.
 struct Place {
     state: State,
-    presence: Presence,
+    presence: Waiters,
     now: Now,
 }
 
@@ -83,7 +83,7 @@ impl Place {
     fn new() -> Self {
         Self {
             state: State::default(),
-            presence: Presence::new(LIMITS, 0),
+            presence: Waiters::new(LIMITS, 0),
             now: Now::read(),
         }
     }
@@ -294,7 +294,7 @@ fn broken_waiters_and_acknowledged_items_leave_no_doors_behind() {
     batch(&mut place.wait(spec(&["primary"])));
     place.pass(Duration::from_secs(31));
     place.ack(&[1]);
-    assert!(place.presence.waiters.is_empty());
+    assert!(place.presence.parked.is_empty());
     assert!(place.presence.doors.is_empty());
 }
 

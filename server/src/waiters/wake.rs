@@ -5,11 +5,11 @@ use std::time::Instant;
 use hub_protocol::{InboxName, ProjectName, Seq, WhyWoken};
 
 use super::waiter::{Outcome, WaiterId};
-use super::{Due, Presence};
+use super::{Due, Waiters};
 use crate::core::time::Now;
 use crate::fold::{Item, State};
 
-impl Presence {
+impl Waiters {
     /// Checks the waiter of an inbox in which a notification became pending. Returns whether its condition was met.
     pub fn arrived(
         &mut self,
@@ -22,7 +22,7 @@ impl Presence {
         let Some(waiter_id) = self.door(project, inbox).and_then(|door| door.waiter) else {
             return false;
         };
-        let waiter = &self.waiters[&waiter_id];
+        let waiter = &self.parked[&waiter_id];
         if !waiter.is_connected() {
             self.dismiss(waiter_id, Outcome::TakenOver);
             return false;
@@ -77,7 +77,7 @@ impl Presence {
 
     /// Checks whether the available items meet a waiter's condition. Ends the wait, or starts its lull, if they do.
     pub(super) fn consider(&mut self, state: &State, id: WaiterId, now: Now) -> bool {
-        let Some(waiter) = self.waiters.get(&id) else {
+        let Some(waiter) = self.parked.get(&id) else {
             return false;
         };
         if let Some(barrier) = &waiter.spec.barrier {
@@ -95,7 +95,7 @@ impl Presence {
         let Some(seq) = self.admitted(state, id, waking, now) else {
             return false;
         };
-        let why = match self.waiters.get(&id) {
+        let why = match self.parked.get(&id) {
             Some(waiter) if self.was_returned(&waiter.spec, seq) => WhyWoken::Returned,
             _ => WhyWoken::Pending,
         };
@@ -112,7 +112,7 @@ impl Presence {
         now: Now,
     ) -> Option<Seq> {
         let mut items = items.into_iter();
-        let waiter = self.waiters.get(&id)?;
+        let waiter = self.parked.get(&id)?;
         let session = match &waiter.spec.session {
             Some(session) if !waiter.is_settling() => session,
             _ => return items.next().map(|item| item.seq),
@@ -132,7 +132,7 @@ impl Presence {
         }
         // If no item is held back, the waiter keeps its deadline, so its entry must stay.
         let again = again?;
-        let waiter = self.waiters.get_mut(&id)?;
+        let waiter = self.parked.get_mut(&id)?;
         self.due.remove(&(waiter.due, Due::Waiter(id)));
         waiter.hold_until(again);
         self.due.insert((waiter.due, Due::Waiter(id)));
@@ -140,7 +140,7 @@ impl Presence {
     }
 
     fn settle_or_finish(&mut self, state: &State, id: WaiterId, why: WhyWoken, now: Now) -> bool {
-        let Some(waiter) = self.waiters.get_mut(&id) else {
+        let Some(waiter) = self.parked.get_mut(&id) else {
             return false;
         };
         let due = waiter.due;
@@ -156,7 +156,7 @@ impl Presence {
     }
 
     pub(super) fn waiter_due(&mut self, state: &State, id: WaiterId, now: Now) {
-        let Some(waiter) = self.waiters.get_mut(&id) else {
+        let Some(waiter) = self.parked.get_mut(&id) else {
             return;
         };
         if !waiter.is_connected() {
@@ -164,12 +164,12 @@ impl Presence {
         }
         if let Some(why) = waiter.settled() {
             let waits = waiter.spec.barrier.is_none() && now.mono < waiter.spec.deadline;
-            let waiter = &self.waiters[&id];
+            let waiter = &self.parked[&id];
             if !waits || self.available(state, &waiter.spec).next().is_some() {
                 return self.finish(state, id, why, now);
             }
         }
-        let Some(waiter) = self.waiters.get_mut(&id) else {
+        let Some(waiter) = self.parked.get_mut(&id) else {
             return;
         };
         if now.mono >= waiter.spec.deadline {
@@ -180,7 +180,7 @@ impl Presence {
                 let place = (waiter.spec.project.clone(), session);
                 self.company.timed_out(place, now.mono);
             }
-            let held = self.held_from(state, &self.waiters[&id].spec, now);
+            let held = self.held_from(state, &self.parked[&id].spec, now);
             return self.dismiss(id, held.map_or(Outcome::Empty, Outcome::HeldBack));
         }
         waiter.wait_on();

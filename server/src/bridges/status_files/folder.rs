@@ -208,7 +208,7 @@ async fn take_in(
     teller: &Teller<'_>,
 ) -> Duration {
     let writers = worktree.map_or(Writers::All, |(known, top)| Writers::Of(known, top));
-    let (writer, facts) = match teller.writer(&writers, session).await {
+    let (writer, facts) = match teller.writer(&writers, session) {
         Ok(Some(known)) => known,
         Ok(None) => {
             // The file counts as soon as its session is registered, because that requests another scan.

@@ -53,19 +53,19 @@ impl<'a> Teller<'a> {
 
     /// The session that the file `session` belongs to, with the log's facts about it; `None` if no such session may
     /// write here.
-    pub(super) async fn writer(
+    pub(super) fn writer(
         &self,
         writers: &Writers<'_>,
         session: &InboxName,
     ) -> Result<Option<(Writer, Facts)>, Rejected> {
         let found = match writers {
-            Writers::All => Some(self.anybody(session.clone()).await?),
+            Writers::All => Some(self.anybody(session.clone())?),
             Writers::Of(worktrees, top) => {
                 let of = |it: &Found| {
                     let place = it.cwd.as_ref().map(|cwd| worktrees.place(Path::new(cwd)));
                     place == Some(Place::In((*top).to_owned()))
                 };
-                self.live(session.clone()).await?.into_iter().find(of)
+                self.live(session)?.into_iter().find(of)
             }
         };
         Ok(found.map(|mut it| {
@@ -75,8 +75,8 @@ impl<'a> Teller<'a> {
     }
 
     /// `session` in the project of its last known state, otherwise in the default project.
-    async fn anybody(&self, session: InboxName) -> Result<Found, Rejected> {
-        let found = self.hub.query(move |state, _| {
+    fn anybody(&self, session: InboxName) -> Result<Found, Rejected> {
+        self.hub.read(|state, _| {
             let project = state.session_project(&session).cloned().unwrap_or_default();
             let key = state.called(&project, &session);
             let facts = state.session(&project, key).map(facts).unwrap_or_default();
@@ -86,14 +86,13 @@ impl<'a> Teller<'a> {
                 facts,
                 cwd: None,
             }
-        });
-        found.await
+        })
     }
 
     /// The live sessions of this machine with this name or id, in any project.
-    async fn live(&self, name: InboxName) -> Result<Vec<Found>, Rejected> {
+    fn live(&self, name: &InboxName) -> Result<Vec<Found>, Rejected> {
         let host = local_sessions::host();
-        let found = self.hub.query(move |state: &State, _| {
+        self.hub.read(|state: &State, _| {
             let here = |it: &Session| {
                 let of = it.info().and_then(|info| info.host.as_ref());
                 it.is_alive() && of.is_none_or(|of| *of == host)
@@ -101,9 +100,7 @@ impl<'a> Teller<'a> {
             let called = |key: &InboxName, it: &Session| {
                 let registered = it.registered.iter();
                 let mut others = registered.flat_map(Registered::other_names);
-                key == &name
-                    || it.name() == Some(name.as_str())
-                    || others.any(|other| *other == name)
+                key == name || it.name() == Some(name.as_str()) || others.any(|other| other == name)
             };
             state
                 .sessions(None)
@@ -118,8 +115,7 @@ impl<'a> Teller<'a> {
                     cwd: it.info().and_then(|info| info.cwd.clone()),
                 })
                 .collect()
-        });
-        found.await
+        })
     }
 
     /// The status line that notification `seq` was made from, if it came from a status file.

@@ -38,7 +38,7 @@ impl Place {
         let parts = storage::memory().unwrap();
         let (hub, _writer) = Hub::start(Parts {
             journal: parts.journal,
-            state: parts.state,
+            recovered: parts.recovered,
             reload: parts.reload,
             leases: LeaseKey::new(b"secret"),
             rules: crate::hub::Rules::default(),

@@ -194,7 +194,7 @@ impl Reader {
         }
         loop {
             if std::mem::take(&mut self.presence_due) {
-                return frame::presence(&self.hub).await;
+                return Some(frame::presence(&self.hub));
             }
             let (events, shared) = match self.read().await {
                 Ok(events) => events,

@@ -100,7 +100,7 @@ impl Search {
             if !self.forward {
                 events.reverse();
             }
-            for (seq, json) in self.with_status(hub, events).await? {
+            for (seq, json) in self.with_status(hub, &events)? {
                 found.push(json);
                 if found.len() == self.limit {
                     self.place = seq;
@@ -161,35 +161,29 @@ impl Search {
         .await
     }
 
-    async fn with_status(
+    fn with_status(
         &self,
         hub: &Hub,
-        events: Vec<Arc<Event>>,
+        events: &[Arc<Event>],
     ) -> Result<Vec<(Seq, Vec<u8>)>, ApiError> {
         if events.is_empty() {
             return Ok(Vec::new());
         }
         let wanted = self.status;
-        let all = hub
-            .query(move |state, _| {
-                let of = |event: &Arc<Event>| {
-                    let notified = event.notified()?;
-                    if !is_kept(state, event.seq()) {
-                        return None;
-                    }
-                    let status = state.status(event.seq(), !notified.route.targets.is_empty());
-                    let chosen = wanted.is_none_or(|wanted| wanted == status);
-                    chosen.then(|| {
-                        (
-                            event.seq(),
-                            with_status(&notified.json, status, state.is_seen(event.seq())),
-                        )
-                    })
-                };
-                events.iter().filter_map(of).collect()
-            })
-            .await?;
-        Ok(all)
+        let all = hub.read(|state, _| {
+            let of = |event: &Arc<Event>| {
+                let notified = event.notified()?;
+                let id = event.seq();
+                if !is_kept(state, id) {
+                    return None;
+                }
+                let status = state.status(id, !notified.route.targets.is_empty());
+                let chosen = wanted.is_none_or(|wanted| wanted == status);
+                chosen.then(|| (id, with_status(&notified.json, status, state.is_seen(id))))
+            };
+            events.iter().filter_map(of).collect()
+        });
+        Ok(all?)
     }
 }
 
@@ -260,9 +254,7 @@ fn raw(json: Vec<u8>) -> Response {
 /// `GET /notifications/{id}`: one notification, with its status.
 pub(super) async fn get(State(hub): State<Hub>, Part(id): Part<Seq>) -> Result<Response, ApiError> {
     let (json, routed) = find(&hub, id).await?;
-    let (status, seen) = hub
-        .query(move |state, _| (state.status(id, routed), state.is_seen(id)))
-        .await?;
+    let (status, seen) = hub.read(|state, _| (state.status(id, routed), state.is_seen(id)))?;
     Ok(raw(with_status(&json, status, seen)))
 }
 
@@ -274,9 +266,7 @@ pub(super) fn is_kept(state: &Fold, id: Seq) -> bool {
 /// A notification's JSON, also if retention has carried it to another record, and whether it was routed to an inbox.
 pub(super) async fn find(hub: &Hub, id: Seq) -> Result<(axum::body::Bytes, bool), ApiError> {
     let place = move |state: &Fold| state.location(id).unwrap_or(id);
-    let location = hub
-        .query(move |state, _| is_kept(state, id).then(|| place(state)))
-        .await?;
+    let location = hub.read(|state, _| is_kept(state, id).then(|| place(state)))?;
     let event = params::stored(hub.log(), location.unwrap_or(0)).await?;
     let shown = |event: &Arc<Event>| {
         let is_it = event.seq() != id || event.notified().is_some();

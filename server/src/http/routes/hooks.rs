@@ -119,7 +119,7 @@ impl<'a> Telling<'a> {
         let stops = matches!(self.event.happened, Happened::Stopped { .. });
         let carries = self.event.carries && !self.event.subagent;
         let mut batch = None;
-        if carries && !starts && (!stops || self.something_wakes().await?) {
+        if carries && !starts && (!stops || self.something_wakes()?) {
             batch = self.hub.take(self.wanted()).await?;
         }
         let mut words = Words {
@@ -133,7 +133,7 @@ impl<'a> Telling<'a> {
         }
         let mut lines = Vec::new();
         let known = if starts || carries {
-            Some(self.known().await?)
+            Some(self.known()?)
         } else {
             None
         };
@@ -216,32 +216,32 @@ impl<'a> Telling<'a> {
 
     /// Whether a waking notification is pending. A delivery at a stop begins another turn, as a wake does, so
     /// notifications that only ride along are not delivered there by themselves.
-    async fn something_wakes(&self) -> Result<bool, ApiError> {
+    fn something_wakes(&self) -> Result<bool, ApiError> {
         let (project, session) = (self.project(), self.session());
-        let wakes = self.hub.query(move |state, presence| {
+        let wakes = self.hub.read(|state, waiters| {
             let (project, key) = state.place(project, session);
             state.inboxes_of(&project, &key).iter().any(|name| {
                 let inbox = state.inbox(&project, name).into_iter();
                 let mut items = inbox.flat_map(Inbox::offerable);
-                items.any(|item| item.wakes && !presence.is_leased(&project, name, item.seq))
+                items.any(|item| item.wakes && !waiters.read().is_leased(&project, name, item.seq))
             })
         });
-        Ok(wakes.await?)
+        Ok(wakes?)
     }
 
     /// Submits the event. The fold stores only what is new.
     async fn take_in(&self, goes_on: bool) -> Result<(), ApiError> {
-        let hook = self.told(goes_on).await?;
+        let hook = self.told(goes_on)?;
         self.hub.submit(hook).await?;
         Ok(())
     }
 
     /// The command for the event.
-    async fn told(&self, goes_on: bool) -> Result<Command, ApiError> {
+    fn told(&self, goes_on: bool) -> Result<Command, ApiError> {
         let mut happened = self.event.happened.clone();
         match &mut happened {
             Happened::Stopped { goes_on: it, .. } => *it = goes_on,
-            Happened::Prompt { by, .. } => *by = self.beginner(*by, goes_on).await?,
+            Happened::Prompt { by, .. } => *by = self.beginner(*by, goes_on)?,
             _ => {}
         }
         let hook = self.hook(happened, self.once.clone());
@@ -263,7 +263,7 @@ impl<'a> Telling<'a> {
     }
 
     /// The beginner of a turn, corrected by facts that the agent's payload lacks.
-    async fn beginner(&self, by: Beginner, delivers: bool) -> Result<Beginner, ApiError> {
+    fn beginner(&self, by: Beginner, delivers: bool) -> Result<Beginner, ApiError> {
         if by == Beginner::Person && self.params.is_headless() {
             return Ok(Beginner::Agent);
         }
@@ -271,11 +271,14 @@ impl<'a> Telling<'a> {
             return Ok(by);
         }
         let (project, session) = (self.project(), self.session());
-        let echo = self.hub.query(move |state, presence| {
+        let echo = self.hub.read(|state, waiters| {
             let place = state.place(project, session);
-            presence.company().take_timeout(&place, Instant::now())
+            waiters
+                .write()
+                .company()
+                .take_timeout(&place, Instant::now())
         });
-        Ok(if echo.await? { Beginner::Timeout } else { by })
+        Ok(if echo? { Beginner::Timeout } else { by })
     }
 
     fn info(&self) -> SessionInfo {
@@ -301,11 +304,11 @@ impl<'a> Telling<'a> {
         }
     }
 
-    async fn known(&self) -> Result<Known, ApiError> {
+    fn known(&self) -> Result<Known, ApiError> {
         let (project, session) = (self.project(), self.session());
         let new_turn = matches!(self.event.happened, Happened::Prompt { .. });
         let wakes = self.woken() != Woken::Never;
-        let known = self.hub.query(move |state, presence| {
+        let known = self.hub.read(|state, waiters| {
             let (project, key) = state.place(project, session);
             let session = state.session(&project, &key);
             let called = |name: &InboxName| {
@@ -317,17 +320,21 @@ impl<'a> Telling<'a> {
                 one_line(name).into_owned()
             };
             let primary = state.primary(&project) == Some(&key);
-            let waits = presence.holder(&project, &key).is_some();
+            let waits = waiters.read().holder(&project, &key).is_some();
             let asleep = wakes && primary && !waits && state.has_busy_workers(&project, &key);
             let place = (project.clone(), key.clone());
             Known {
                 name: called(&key),
                 primary,
                 parent: session.and_then(|it| it.parent()).map(called),
-                warn: asleep && presence.company().warn(place, new_turn, Instant::now()),
+                warn: asleep
+                    && waiters
+                        .write()
+                        .company()
+                        .warn(place, new_turn, Instant::now()),
             }
         });
-        Ok(known.await?)
+        Ok(known?)
     }
 
     /// The batch as text for the model. Notifications that do not fit are removed from the lease and stay pending.
@@ -379,7 +386,7 @@ impl<'a> Telling<'a> {
     /// Waits for the verdict on a permission request, up to [`HOLD`]. A question that the hub itself settled gives
     /// none.
     async fn decision(&self, goes_on: bool) -> Result<Option<(bool, Option<String>)>, ApiError> {
-        let hook = self.told(goes_on).await?;
+        let hook = self.told(goes_on)?;
         let (asked, _held) = self.hub.submit_held(hook).await?;
         let Some(&id) = asked.first() else {
             return Ok(None);

@@ -16,7 +16,7 @@ use crate::core::notification::is_longer;
 use crate::core::time::Now;
 use crate::fold::{Inbox, State as Fold};
 use crate::hub::Hub;
-use crate::waiters::Presence;
+use crate::waiters::Waiters;
 
 /// At most this many ids are acknowledged in one request.
 const MAX_IDS: usize = 1000;
@@ -52,16 +52,15 @@ pub(super) async fn list(
     State(hub): State<Hub>,
     Params(params): Params<ListParams>,
 ) -> Result<Json<Inboxes>, ApiError> {
-    let inboxes = hub
-        .query(move |state, presence| infos(state, presence, params.project.as_ref()))
-        .await?;
+    let project = params.project.as_ref();
+    let inboxes = hub.read(|state, waiters| infos(state, &waiters.read(), project))?;
     Ok(Json(Inboxes { inboxes }))
 }
 
-fn infos(state: &Fold, presence: &Presence, project: Option<&ProjectName>) -> Vec<InboxInfo> {
+fn infos(state: &Fold, waiters: &Waiters, project: Option<&ProjectName>) -> Vec<InboxInfo> {
     let empty = Inbox::default();
     let now = Now::read();
-    let mut waiters: HashMap<_, _> = presence
+    let mut holders: HashMap<_, _> = waiters
         .holders()
         .filter(|(of, ..)| project.is_none_or(|project| project == *of))
         .map(|(project, inbox, holder)| ((project, inbox), holder))
@@ -69,21 +68,21 @@ fn infos(state: &Fold, presence: &Presence, project: Option<&ProjectName>) -> Ve
     let mut infos: Vec<InboxInfo> = state
         .inboxes(project)
         .map(|(project, name, inbox)| {
-            let mut info = info(presence, project, name, inbox);
-            let held = presence.held_back(state, (project, name), now);
+            let mut info = info(waiters, project, name, inbox);
+            let held = waiters.held_back(state, (project, name), now);
             info.held = held.map(|held| held.count);
             info.held_until = held.map(|held| held.until);
-            info.waiter = waiters.remove(&(project, name));
+            info.waiter = holders.remove(&(project, name));
             info
         })
         .collect();
     // A waiter may hold an inbox that never received a notification.
     infos.extend(
-        waiters
+        holders
             .into_iter()
             .map(|((project, name), holder)| InboxInfo {
                 waiter: Some(holder),
-                ..info(presence, project, name, &empty)
+                ..info(waiters, project, name, &empty)
             }),
     );
     for info in &mut infos {
@@ -99,13 +98,13 @@ fn infos(state: &Fold, presence: &Presence, project: Option<&ProjectName>) -> Ve
     infos
 }
 
-fn info(presence: &Presence, project: &ProjectName, name: &InboxName, inbox: &Inbox) -> InboxInfo {
+fn info(waiters: &Waiters, project: &ProjectName, name: &InboxName, inbox: &Inbox) -> InboxInfo {
     let oldest = inbox.oldest();
     InboxInfo {
         project: project.clone(),
         name: name.clone(),
         pending: inbox.len() as u64,
-        leased: presence.leased_count(project, name) as u64,
+        leased: waiters.leased_count(project, name) as u64,
         oldest: oldest.map(|item| item.seq),
         oldest_ts: oldest.map(|item| item.ts),
         held: None,

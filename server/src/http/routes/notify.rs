@@ -71,7 +71,7 @@ pub(super) async fn notify(
         Posts::One(post) => vec![*post],
         Posts::Batch(posts) => posts,
     };
-    let mut posts = place_answers(&hub, posts).await?;
+    let mut posts = place_answers(&hub, posts)?;
     if let Some(cwd) = cwd {
         let project = directory::project(&cwd).await?;
         let unplaced = |post: &&mut Post| post.project.is_none() && post.reply_to.is_none();
@@ -105,15 +105,12 @@ async fn is_person(hub: &Hub, origin: Origin, posts: &[Post]) -> Result<bool, Ap
 }
 
 /// Turns each reply to an open question into its answer, in the question's project.
-pub(crate) async fn place_answers(hub: &Hub, mut posts: Vec<Post>) -> Result<Vec<Post>, Rejected> {
+pub(crate) fn place_answers(hub: &Hub, mut posts: Vec<Post>) -> Result<Vec<Post>, Rejected> {
     if posts.iter().all(|post| post.reply_to.is_none()) {
         return Ok(posts);
     }
-    hub.query(move |state, _| {
-        state.place_answers(&mut posts);
-        posts
-    })
-    .await
+    hub.read(|state, _| state.place_answers(&mut posts))?;
+    Ok(posts)
 }
 
 fn answer(single: bool, project: ProjectName, done: Done) -> Response {

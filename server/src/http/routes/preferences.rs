@@ -16,8 +16,8 @@ const MAX_BYTES: usize = 64 * 1024;
 
 /// `GET /preferences`: the current preferences.
 pub(super) async fn get(State(hub): State<Hub>) -> Result<Json<Preferences>, ApiError> {
-    let known = hub.query(|state, _| state.preferences().clone());
-    Ok(Json(known.await?))
+    let known = hub.read(|state, _| state.preferences().clone());
+    Ok(Json(known?))
 }
 
 /// `PUT /preferences`: replaces all preferences.

@@ -18,7 +18,7 @@ pub(super) async fn healthz() -> Response {
 /// `GET /readyz`: the writer answers, the storage is healthy, and there is room to publish. The body has no details,
 /// because any user of this machine may ask.
 pub(super) async fn readyz(State(hub): State<Hub>) -> Result<Response, ApiError> {
-    hub.query(|_, _| ()).await?;
+    hub.ping().await?;
     match hub.log().journal().health() {
         Health::Sound => {}
         Health::Full => {
@@ -36,7 +36,7 @@ pub(super) async fn readyz(State(hub): State<Hub>) -> Result<Response, ApiError>
 
 /// `GET /metrics`: the metrics, in Prometheus' text format.
 pub(super) async fn metrics(State(hub): State<Hub>) -> Result<Response, ApiError> {
-    let waiters = hub.query(|_, presence| presence.waiters()).await?;
+    let waiters = hub.waiters().read().waiters();
     hub.metrics()
         .waiters
         .set(waiters.try_into().unwrap_or(i64::MAX));

@@ -19,7 +19,7 @@ use crate::core::command::Command;
 use crate::fold::{Question as Asked, Reach, State as Fold, place_of};
 use crate::hub::Hub;
 use crate::hub::draft::{self, Context};
-use crate::waiters::Presence;
+use crate::waiters::SharedWaiters;
 
 /// Longest wait for a question in one request, in seconds.
 const MAX_TIMEOUT: u64 = 3600;
@@ -57,10 +57,10 @@ struct Known {
 }
 
 impl Known {
-    fn new(fold: &Fold, presence: &Presence, id: Seq, asked: &Asked) -> Self {
+    fn new(fold: &Fold, waiters: &SharedWaiters, id: Seq, asked: &Asked) -> Self {
         let deliverable = match fold.reach(asked) {
             Reach::Inbox => true,
-            Reach::Request => presence.is_held(id),
+            Reach::Request => waiters.read().is_held(id),
             Reach::Nowhere => false,
         };
         let name = fold.other_name(&asked.project, &asked.from);
@@ -94,15 +94,15 @@ pub(super) async fn list(
     State(hub): State<Hub>,
     Params(ListParams { project, state }): Params<ListParams>,
 ) -> Result<Json<Questions>, ApiError> {
-    let found = hub.query(move |fold, presence| {
+    let found = hub.read(|fold, waiters| {
         let found = fold.questions(state == Which::All).into_iter();
         let found = found.filter(|(_, it)| project.as_ref().is_none_or(|of| *of == it.project));
         found
-            .map(|(id, it)| (id, Known::new(fold, presence, id, it)))
+            .map(|(id, it)| (id, Known::new(fold, waiters, id, it)))
             .collect::<Vec<_>>()
-    });
+    })?;
     let mut questions = Vec::new();
-    for (id, known) in found.await? {
+    for (id, known) in found {
         // A question whose text retention has dropped cannot be answered any more.
         if let Ok(question) = shown(&hub, id, known).await {
             questions.push(question);
@@ -127,7 +127,7 @@ pub(super) async fn settled(hub: &Hub, id: Seq, patience: Duration) -> Result<Qu
     let deadline = Instant::now() + patience;
     let mut log = hub.log().subscribe();
     loop {
-        let known = known(hub, id).await?;
+        let known = known(hub, id)?;
         if known.asked.state.is_final() || patience.is_zero() {
             return shown(hub, id, known).await;
         }
@@ -139,13 +139,11 @@ pub(super) async fn settled(hub: &Hub, id: Seq, patience: Duration) -> Result<Qu
     }
 }
 
-async fn known(hub: &Hub, id: Seq) -> Result<Known, ApiError> {
-    let known = hub
-        .query(move |fold, presence| {
-            let asked = fold.question(id)?;
-            Some(Known::new(fold, presence, id, asked))
-        })
-        .await?;
+fn known(hub: &Hub, id: Seq) -> Result<Known, ApiError> {
+    let known = hub.read(|fold, waiters| {
+        let asked = fold.question(id)?;
+        Some(Known::new(fold, waiters, id, asked))
+    })?;
     known.ok_or_else(|| ApiError::new(Code::UnknownNotification, format!("no question {id}")))
 }
 
@@ -157,7 +155,7 @@ pub(super) async fn answer(
     payload: Payload,
 ) -> Result<(StatusCode, Json<Question>), ApiError> {
     let body: AnswerPost = payload.json()?;
-    let known = known(&hub, id).await?;
+    let known = known(&hub, id)?;
     let from = who(body.session, body.by);
     let requester = origin.speaks_as(&hub, std::iter::once(&from)).await?;
     let post = Post {
@@ -175,7 +173,7 @@ pub(super) async fn answer(
     hub.submit(Command::Notify { drafts, once: None }).await?;
     // `deliverable` is from before the answer: storing the answer releases the held request.
     let answered = Known {
-        asked: self::known(&hub, id).await?.asked,
+        asked: self::known(&hub, id)?.asked,
         name: known.name,
         deliverable: known.deliverable,
         place: known.place,
@@ -214,13 +212,13 @@ async fn change(
     command: impl FnOnce(InboxName) -> Command,
 ) -> Result<Json<Question>, ApiError> {
     let body: ByPost = payload.json()?;
-    known(hub, id).await?;
+    known(hub, id)?;
     let by = who(body.session, body.by);
     if by.as_str() == InboxName::PERSON {
         origin.speaks_as(hub, std::iter::once(&by)).await?;
     }
     hub.submit(command(by)).await?;
-    let changed = known(hub, id).await?;
+    let changed = known(hub, id)?;
     Ok(Json(shown(hub, id, changed).await?))
 }
 
@@ -258,9 +256,7 @@ async fn shown(hub: &Hub, id: Seq, known: Known) -> Result<Question, ApiError> {
 }
 
 async fn notification(hub: &Hub, id: Seq) -> Result<Notification, ApiError> {
-    let location = hub
-        .query(move |state, _| state.location(id).unwrap_or(id))
-        .await?;
+    let location = hub.read(|state, _| state.location(id).unwrap_or(id))?;
     let stored = params::stored(hub.log(), location).await?;
     let stored = stored.filter(|event| !hub.log().hides(event));
     let json = stored.and_then(|event| event.json());

@@ -52,13 +52,12 @@ impl Origin {
         let Some(pid) = self.pid else {
             return Ok(Requester::Unclear);
         };
-        let agents = hub.query(|state, _| {
+        let agents = hub.read(|state, _| {
             let alive = state.sessions(None).filter(|(_, _, it)| it.is_alive());
             alive
                 .filter_map(|(_, _, it)| it.info()?.process.clone())
                 .collect::<Vec<_>>()
-        });
-        let agents = agents.await?;
+        })?;
         // On a blocking thread, because reading the environment of a process may wait for that process.
         let look = tokio::task::spawn_blocking(move || processes::look(pid, &agents));
         Ok(look.await.unwrap_or(Requester::Unclear))

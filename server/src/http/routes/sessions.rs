@@ -16,7 +16,7 @@ use crate::core::command::{Command, Refusal};
 use crate::core::notification::is_longer;
 use crate::fold::{Inbox, Session as Known, State as Fold};
 use crate::hub::Hub;
-use crate::waiters::Presence;
+use crate::waiters::SharedWaiters;
 
 /// A working session counts as silent after this many milliseconds without an event.
 const SILENT_MS: i64 = 10 * 60 * 1000;
@@ -73,15 +73,13 @@ pub(super) async fn list(
     State(hub): State<Hub>,
     Params(ListParams { project, all }): Params<ListParams>,
 ) -> Result<Json<Sessions>, ApiError> {
-    let sessions = hub
-        .query(move |state, presence| {
-            let found = state.sessions(project.as_ref());
-            found
-                .filter(|(_, _, session)| all || session.is_alive())
-                .map(|(project, key, session)| shown(state, presence, (project, key), session))
-                .collect()
-        })
-        .await?;
+    let sessions = hub.read(|state, waiters| {
+        let found = state.sessions(project.as_ref());
+        found
+            .filter(|(_, _, session)| all || session.is_alive())
+            .map(|(project, key, session)| shown(state, waiters, (project, key), session))
+            .collect()
+    })?;
     Ok(Json(Sessions { sessions }))
 }
 
@@ -90,18 +88,18 @@ pub(super) async fn get(
     Part(target): Part<InboxName>,
     Params(ProjectParam { project }): Params<ProjectParam>,
 ) -> Result<Json<Session>, ApiError> {
-    Ok(Json(find(&hub, project, target).await?))
+    Ok(Json(find(&hub, &project, &target)?))
 }
 
 /// Finds a session and returns its current state.
-async fn find(hub: &Hub, project: ProjectName, name: InboxName) -> Result<Session, ApiError> {
-    let found = hub.query(move |state, presence| {
-        let (project, key) = state.find_session(&project, &name)?;
+fn find(hub: &Hub, project: &ProjectName, name: &InboxName) -> Result<Session, ApiError> {
+    let found = hub.read(|state, waiters| {
+        let (project, key) = state.find_session(project, name)?;
         let session = state.session(&project, &key);
-        Ok::<_, Refusal>(session.map(|it| shown(state, presence, (&project, &key), it)))
+        Ok::<_, Refusal>(session.map(|it| shown(state, waiters, (&project, &key), it)))
     });
     // `find_session` returns only the places of known sessions.
-    found.await??.ok_or(Code::Internal.into())
+    found??.ok_or(Code::Internal.into())
 }
 
 /// `PUT /sessions/{target}`: registers a session, or updates its registration.
@@ -117,22 +115,13 @@ pub(super) async fn register(
         let detail = format!("'{session}' is reserved: a session has a name of its own");
         return Err(ApiError::invalid(detail));
     }
-    let (of, id) = (project.clone(), session.clone());
-    let known = hub
-        .query(move |state, _| state.session(&of, state.called(&of, &id)).is_some())
-        .await?;
     let command = Command::Register {
         project: project.clone(),
         session: session.clone(),
         info,
     };
-    hub.submit(command).await?;
-    let status = if known {
-        StatusCode::OK
-    } else {
-        StatusCode::CREATED
-    };
-    Ok((status, Json(find(&hub, project, session).await?)))
+    let existed = hub.submit(command).await?.existed;
+    Ok((created(!existed), Json(find(&hub, &project, &session)?)))
 }
 
 fn check(info: &SessionInfo) -> Result<(), ApiError> {
@@ -170,7 +159,7 @@ pub(super) async fn end(
         quiet,
     };
     hub.submit(command).await?;
-    Ok(Json(find(&hub, project, session).await?))
+    Ok(Json(find(&hub, &project, &session)?))
 }
 
 /// `POST /sessions/{target}/primary`: makes a session its project's primary.
@@ -184,7 +173,7 @@ pub(super) async fn take_primary(
         session: session.clone(),
     };
     hub.submit(command).await?;
-    Ok(Json(find(&hub, project, session).await?))
+    Ok(Json(find(&hub, &project, &session)?))
 }
 
 /// `PUT /sessions/{target}/listeners/{caller}`: notifies `caller` of the next stop of `target`.
@@ -198,68 +187,52 @@ pub(super) async fn listen(
         return Err(ApiError::invalid("within is 1 to 31622400 seconds"));
     }
     let (target, caller) = (name(&target)?, name(&caller)?);
-    let target = target_of(&hub, &project, target, within.is_some()).await?;
-    let (of, to, by) = (project.clone(), target.clone(), caller.clone());
-    let before = hub.query(move |state, _| listening(state, &of, &to, &by));
-    let (known, _) = before.await?;
+    let target = target_of(&hub, &project, &target, within.is_some())?;
     let command = Command::Listen {
         project: project.clone(),
         target: target.clone(),
-        caller: caller.clone(),
+        caller,
         within_ms: within.and_then(|seconds| i64::try_from(seconds * 1000).ok()),
         fresh: params.fresh,
     };
-    let fired = !hub.submit(command).await?.ids.is_empty();
-    let (of, to) = (project, target.clone());
-    let after = hub.query(move |state, _| {
-        let (_, doing) = listening(state, &of, &to, &caller);
-        (doing, state.other_name(&of, &to).map(str::to_owned))
-    });
-    let (state, target_name) = after.await?;
+    let done = hub.submit(command).await?;
+    let (state, target_name) = hub.read(|state, _| {
+        let session = state.session(&project, &target);
+        let name = state.other_name(&project, &target).map(str::to_owned);
+        (session.and_then(|it| it.state), name)
+    })?;
     let answer = Listening {
         target,
         target_name,
-        created: !known,
-        fired,
+        created: !done.existed,
+        fired: !done.ids.is_empty(),
         state,
     };
-    let status = if known {
-        StatusCode::OK
-    } else {
-        StatusCode::CREATED
-    };
-    Ok((status, Json(answer)))
+    Ok((created(answer.created), Json(answer)))
 }
 
 /// Resolves a target's name. A target that may be new is not matched as the beginning of another session's name.
-async fn target_of(
+fn target_of(
     hub: &Hub,
     project: &ProjectName,
-    name: InboxName,
+    name: &InboxName,
     may_be_new: bool,
 ) -> Result<InboxName, ApiError> {
-    let project = project.clone();
-    let found = hub.query(move |state, _| {
+    let found = hub.read(|state, _| {
         if may_be_new {
-            return Ok(state.called(&project, &name).clone());
+            return Ok(state.called(project, name).clone());
         }
-        state.find_session(&project, &name).map(|(_, key)| key)
+        state.find_session(project, name).map(|(_, key)| key)
     });
-    Ok(found.await??)
+    Ok(found??)
 }
 
-/// Whether `caller` listens to the target, and the target's state.
-fn listening(
-    state: &Fold,
-    project: &ProjectName,
-    target: &InboxName,
-    caller: &InboxName,
-) -> (bool, Option<SessionState>) {
-    let caller = state.called(project, caller);
-    let mut listeners = state.listeners(project, target);
-    let open = listeners.any(|(by, _)| state.called(project, by) == caller);
-    let doing = state.session(project, target).and_then(|it| it.state);
-    (open, doing)
+fn created(created: bool) -> StatusCode {
+    if created {
+        StatusCode::CREATED
+    } else {
+        StatusCode::OK
+    }
 }
 
 /// `DELETE /sessions/{target}/listeners/{caller}`: removes the listener.
@@ -269,17 +242,13 @@ pub(super) async fn unlisten(
     Params(ProjectParam { project }): Params<ProjectParam>,
 ) -> Result<Json<Unlistened>, ApiError> {
     let (target, caller) = (name(&target)?, name(&caller)?);
-    let target = target_of(&hub, &project, target, true).await?;
-    let (of, to, by) = (project.clone(), target.clone(), caller.clone());
-    let (removed, _) = hub
-        .query(move |state, _| listening(state, &of, &to, &by))
-        .await?;
+    let target = target_of(&hub, &project, &target, true)?;
     let command = Command::Unlisten {
         project,
         target,
         caller,
     };
-    hub.submit(command).await?;
+    let removed = hub.submit(command).await?.existed;
     Ok(Json(Unlistened { removed }))
 }
 
@@ -292,30 +261,28 @@ pub(super) async fn sources(
     State(hub): State<Hub>,
     Params(SourceParams { project }): Params<SourceParams>,
 ) -> Result<Json<Sources>, ApiError> {
-    let sources = hub
-        .query(move |state, _| state.sources(project.as_ref()))
-        .await?;
+    let sources = hub.read(|state, _| state.sources(project.as_ref()))?;
     Ok(Json(Sources { sources }))
 }
 
 /// The session as the API shows it.
 fn shown(
     state: &Fold,
-    presence: &Presence,
+    waiters: &SharedWaiters,
     (project, key): (&ProjectName, &InboxName),
     session: &Known,
 ) -> Session {
     let info = session.info().cloned().unwrap_or_default();
-    let last_seen = [presence.seen(project, key), Some(session.ts)];
+    let last_seen = [waiters.read().seen(project, key), Some(session.ts)];
     let last_seen = last_seen.into_iter().flatten().max();
     let age = last_seen.map_or(0, |at| Timestamp::now().as_millis() - at.as_millis());
     let works = session.state == Some(SessionState::Working) && session.is_alive();
     let listeners = state.listeners(project, key);
-    let waiter = presence.holder(project, key);
+    let waiter = waiters.read().holder(project, key);
     let wake = match waiter {
         Some(_) => Wake::Live,
         None if !session.is_alive() => Wake::None,
-        None if session.has_hooks() || presence.waited(project, key) => Wake::Stale,
+        None if session.has_hooks() || waiters.read().waited(project, key) => Wake::Stale,
         None => Wake::None,
     };
     Session {

@@ -15,7 +15,7 @@ use crate::hub::Hub;
 use crate::hub::stats::{Minute, Spread, Tally};
 use crate::log::journal::JournalError;
 use crate::log::{CHUNK_BYTES, Log};
-use crate::waiters::{Presence, WakeTime};
+use crate::waiters::{SharedWaiters, WakeTime};
 
 const DEFAULT_MINUTES: usize = 60;
 const MAX_MINUTES: usize = 24 * 60;
@@ -90,8 +90,8 @@ pub(super) async fn stats(
     let tally = Tally::new(to, minutes);
     let log = Arc::clone(hub.log());
     let (tally, cut) = params::blocking(move || read(&log, tally)).await?;
-    let stats = hub.query(move |state, presence| summary(state, presence, &tally, to, cut));
-    Ok(Json(stats.await?))
+    let stats = hub.read(|state, waiters| summary(state, waiters, &tally, to, cut));
+    Ok(Json(stats?))
 }
 
 /// Folds the window's part of the log; also returns whether some of it is missing.
@@ -133,10 +133,16 @@ fn is_within(log: &Log, place: Seq, from: Timestamp) -> Result<bool, JournalErro
     Ok(records.any(|record| record.at().is_none_or(|at| at >= from)))
 }
 
-fn summary(state: &Fold, presence: &Presence, tally: &Tally, to: Timestamp, cut: bool) -> Stats {
+fn summary(
+    state: &Fold,
+    waiters: &SharedWaiters,
+    tally: &Tally,
+    to: Timestamp,
+    cut: bool,
+) -> Stats {
     let open = state.questions(false).into_iter();
     let oldest = open.map(|(id, it)| (it.ts, id)).min();
-    let (wakes, more) = presence.wakes_since(tally.from());
+    let (wakes, more) = waiters.read().wakes_since(tally.from());
     Stats {
         from: tally.from(),
         to,

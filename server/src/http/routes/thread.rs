@@ -39,7 +39,7 @@ pub(super) async fn thread(
     let log = Arc::clone(hub.log());
     let replies = params::blocking(move || Replies::find(&log, said, after, limit)).await?;
     let (said, next) = (replies.said, replies.next);
-    let shown = hub.query(move |state, _| {
+    let shown = hub.read(|state, _| {
         let kept = said
             .into_iter()
             .filter(|(id, _)| history::is_kept(state, *id));
@@ -47,9 +47,9 @@ pub(super) async fn thread(
             history::with_status(&json, state.status(id, routed), state.is_seen(id))
         })
         .collect()
-    });
+    })?;
     Ok(Page {
-        found: shown.await?,
+        found: shown,
         partial: replies.partial,
         next,
     })

@@ -78,7 +78,7 @@ pub(super) async fn trace(
     let after = params.after.unwrap_or(0);
     let (mut steps, next) = params::blocking(move || steps(&log, id, after)).await?;
     if next.is_none() {
-        steps.extend(presence(&hub, id).await?);
+        steps.extend(presence(&hub, id)?);
     }
     Ok(Json(Trace {
         id,
@@ -214,9 +214,9 @@ fn step(
 
 /// The current leases and the wake limits that hold it back. Both belong to presence, so they are not in the log and
 /// have no time.
-async fn presence(hub: &Hub, id: Seq) -> Result<Vec<Step>, ApiError> {
-    let steps = hub.query(move |state, presence| {
-        let lessees = presence.lessees(id).into_iter();
+fn presence(hub: &Hub, id: Seq) -> Result<Vec<Step>, ApiError> {
+    let steps = hub.read(|state, waiters| {
+        let lessees = waiters.read().lessees(id).into_iter();
         let leased = lessees.map(|(project, inbox, by)| Step {
             by,
             ..of_presence("leased", project, inbox)
@@ -224,7 +224,7 @@ async fn presence(hub: &Hub, id: Seq) -> Result<Vec<Step>, ApiError> {
         let now = Now::read();
         let places = state.places(id).into_iter();
         let held = places.filter_map(|(project, inbox)| {
-            let hold = presence.hold_of(state, (&project, &inbox), id, now)?;
+            let hold = waiters.read().hold_of(state, (&project, &inbox), id, now)?;
             Some(Step {
                 until: Some(hold.until),
                 limit: Some(hold.limit.to_string()),
@@ -233,7 +233,7 @@ async fn presence(hub: &Hub, id: Seq) -> Result<Vec<Step>, ApiError> {
         });
         leased.chain(held).collect()
     });
-    Ok(steps.await?)
+    Ok(steps?)
 }
 
 fn of_presence(state: &'static str, project: ProjectName, inbox: InboxName) -> Step {

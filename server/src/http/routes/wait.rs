@@ -14,7 +14,6 @@ use super::{ApiError, Code, lost, query};
 use crate::core::command::Command;
 use crate::core::filter::Filter;
 use crate::core::notification::is_longer;
-use crate::core::time::Now;
 use crate::hub::Hub;
 use crate::log::Log;
 use crate::waiters::lease::Claim;
@@ -69,7 +68,7 @@ pub(super) async fn wait(
     let lease = params.ack.take().filter(|lease| !lease.is_empty());
     let spec = spec(params, hub.log())?;
     if spec.way == Some(Way::Rewake) {
-        demand_session(&hub, &spec).await?;
+        demand_session(&hub, &spec)?;
     }
     if let Some(lease) = lease {
         acknowledge(&hub, &lease).await?;
@@ -126,10 +125,7 @@ pub(super) async fn acknowledge_some(
         covered.retain(|id| !ids.contains(id));
     }
     let settled = settle(hub, claim).await?;
-    let give_back = hub.query(move |state, presence| {
-        presence.give_back(state, &rest.project, &rest.items, Now::read());
-    });
-    give_back.await?;
+    hub.give_back(rest).await?;
     Ok(settled)
 }
 
@@ -150,13 +146,12 @@ async fn settle(hub: &Hub, claim: Claim) -> Result<Vec<Seq>, ApiError> {
 
 /// Refuses a rewake waiter whose session is not registered yet. It may arrive before the session's first hook event;
 /// then it has to retry.
-async fn demand_session(hub: &Hub, spec: &WaitSpec) -> Result<(), ApiError> {
+fn demand_session(hub: &Hub, spec: &WaitSpec) -> Result<(), ApiError> {
     let Some(session) = spec.session.clone() else {
         return Err(ApiError::invalid("way=rewake is for a session"));
     };
-    let project = spec.project.clone();
-    let known = hub.query(move |state, _| state.find_session(&project, &session).map(drop));
-    Ok(known.await??)
+    let known = hub.read(|state, _| state.find_session(&spec.project, &session).map(drop));
+    Ok(known??)
 }
 
 fn spec(params: WaitParams, log: &Log) -> Result<WaitSpec, ApiError> {

@@ -5,11 +5,8 @@ use tokio::sync::oneshot;
 
 use crate::core::command::Command;
 use crate::core::rejected::Rejected;
-use crate::fold::State;
-use crate::waiters::{Batch, Outcome, Presence, WaitSpec};
-
-/// A query on the committed fold and the current presence.
-pub type Question = Box<dyn FnOnce(&State, &mut Presence) + Send>;
+use crate::waiters::lease::Claim;
+use crate::waiters::{Batch, Outcome, WaitSpec};
 
 /// A request to the writer.
 pub enum Ask {
@@ -34,8 +31,15 @@ pub enum Ask {
         /// Receives the batch, or `None` if no notification is available.
         reply: oneshot::Sender<Option<Batch>>,
     },
-    /// Run a query.
-    Query(Question),
+    /// Offer leased notifications again.
+    GiveBack {
+        /// The part of a lease that was not acknowledged.
+        claim: Claim,
+        /// Is answered when they are offered.
+        done: oneshot::Sender<()>,
+    },
+    /// Answer, to show that the writer works.
+    Ping(oneshot::Sender<()>),
     /// Finish the queued requests and end the thread.
     Stop,
 }
@@ -55,6 +59,8 @@ pub struct Done {
     pub settled: Vec<Seq>,
     /// A hint for the sender, such as why its notification wakes nobody.
     pub hint: Option<String>,
+    /// Whether the session to register, or the listener to add or to remove, existed before.
+    pub existed: bool,
     /// Keeps a hook's request held until it is dropped.
     pub held: Option<oneshot::Receiver<()>>,
 }

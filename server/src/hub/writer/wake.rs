@@ -14,36 +14,40 @@ impl Writer {
             Record::Notified(notified) => self.wake_for(seq, notified, now),
             Record::Settled(settled) => {
                 if let (How::Acked, Some((_, inbox))) = (settled.how, &settled.inbox) {
-                    self.presence.read(inbox, &settled.ids, now);
+                    self.waiters.write().read(inbox, &settled.ids, now);
                 }
                 self.forget_leases(settled);
                 0
             }
             Record::Emitted(it) => {
-                self.presence.read(&it.inbox, &it.ids, now);
-                self.presence.settled(&it.project, &it.inbox, &it.ids);
+                self.waiters.write().read(&it.inbox, &it.ids, now);
+                self.waiters
+                    .write()
+                    .settled(&it.project, &it.inbox, &it.ids);
                 0
             }
             Record::Returned(it) => {
                 let place = (&it.project, &it.inbox);
-                self.presence.returned(&self.state, place, &it.ids, now);
+                self.waiters
+                    .write()
+                    .returned(&self.state, place, &it.ids, now);
                 0
             }
             Record::SessionSet(_) | Record::PrimaryTaken(_) => {
-                self.presence.sessions_moved(&self.state);
+                self.waiters.write().sessions_moved(&self.state);
                 0
             }
             Record::SessionGone(_) => {
-                self.presence.sessions_moved(&self.state);
-                self.presence.session_changed(&self.state, now)
+                self.waiters.write().sessions_moved(&self.state);
+                self.waiters.write().session_changed(&self.state, now)
             }
-            Record::TurnNoted(_) => self.presence.session_changed(&self.state, now),
+            Record::TurnNoted(_) => self.waiters.write().session_changed(&self.state, now),
             Record::InboxClosed(it) => {
-                self.presence.closed(&it.project, &it.inbox);
+                self.waiters.write().closed(&it.project, &it.inbox);
                 0
             }
             Record::Reset(reset) => {
-                self.presence.dismiss_project(&reset.project);
+                self.waiters.write().dismiss_project(&reset.project);
                 0
             }
             _ => 0,
@@ -55,7 +59,7 @@ impl Writer {
         let route = &notified.route;
         let mut woken = 0;
         for target in &route.targets {
-            woken += u32::from(self.presence.arrived(
+            woken += u32::from(self.waiters.write().arrived(
                 &self.state,
                 &route.project,
                 &target.inbox,
@@ -65,9 +69,9 @@ impl Writer {
         }
         if let Some((_, state)) = &route.session {
             if *state == SessionState::Ended {
-                self.presence.sessions_moved(&self.state);
+                self.waiters.write().sessions_moved(&self.state);
             }
-            woken += self.presence.session_changed(&self.state, now);
+            woken += self.waiters.write().session_changed(&self.state, now);
         }
         self.metrics.wakes.inc_by(woken.into());
         woken
@@ -78,8 +82,8 @@ impl Writer {
             self.metrics.evicted.inc_by(settled.ids.len() as u64);
         }
         match &settled.inbox {
-            Some((project, inbox)) => self.presence.settled(project, inbox, &settled.ids),
-            None => self.presence.settled_everywhere(&settled.ids),
+            Some((project, inbox)) => self.waiters.write().settled(project, inbox, &settled.ids),
+            None => self.waiters.write().settled_everywhere(&settled.ids),
         }
     }
 
@@ -90,7 +94,7 @@ impl Writer {
             return None;
         };
         // A waiter that was just woken has leased the notification and waits no more.
-        let is_taken = |inbox| self.presence.is_leased(&route.project, inbox, seq);
+        let is_taken = |inbox| self.waiters.read().is_leased(&route.project, inbox, seq);
         if let [Target { inbox, .. }] = route.targets.as_slice()
             && let Some(session) = self.state.session(&route.project, inbox)
             && !session.is_alive()
@@ -111,9 +115,9 @@ impl Writer {
                     "'{name}' wrote to its own inbox: it is stored there and wakes nobody"
                 ));
             }
-            if self.presence.holder(&route.project, inbox).is_some() {
+            if self.waiters.read().holder(&route.project, inbox).is_some() {
                 let place = (&route.project, inbox);
-                let hold = wakes.then(|| self.presence.hold_of(&self.state, place, seq, now));
+                let hold = wakes.then(|| self.waiters.read().hold_of(&self.state, place, seq, now));
                 match hold.flatten() {
                     Some(Hold { until, limit }) => {
                         return Some(format!(
@@ -123,7 +127,7 @@ impl Writer {
                     None => continue,
                 }
             }
-            if let Some(project) = self.presence.waits_elsewhere(&route.project, inbox) {
+            if let Some(project) = self.waiters.read().waits_elsewhere(&route.project, inbox) {
                 return Some(format!(
                     "nobody waits at '{name}' in project '{}', but somebody does in project '{project}': pass that project to reach them",
                     route.project

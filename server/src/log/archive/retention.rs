@@ -52,7 +52,7 @@ struct Plan {
 
 impl Archivist {
     pub(super) fn retain(&mut self) -> Result<(), RecoverError> {
-        let trimmed = self.parts.recovered.state.trimmed_below();
+        let trimmed = self.parts.view.folded().state.trimmed_below();
         if trimmed > self.dropped && !self.drop_below(trimmed)? {
             return Ok(());
         }
@@ -81,15 +81,15 @@ impl Archivist {
     /// whether it dropped them.
     fn drop_below(&mut self, bound: Seq) -> Result<bool, RecoverError> {
         if self.parts.retention.after_snapshots && !self.is_covered(bound)? {
-            if self.records_since > 0 {
+            if self.since_snapshot().0 > 0 {
                 // On a full disk, only this snapshot allows blocks to be dropped.
                 self.save_now()?;
-            } else if self.parts.journal.health() == Health::Full {
+            } else if self.journal().health() == Health::Full {
                 self.trim_on(bound)?;
             }
             return Ok(false);
         }
-        let journal = &self.parts.journal;
+        let journal = self.journal();
         loop {
             let before = journal.earliest();
             journal.trim(bound)?;
@@ -126,7 +126,7 @@ impl Archivist {
     }
 
     fn plan(&self, now: Timestamp) -> Result<Option<Plan>, RecoverError> {
-        let (journal, limits) = (&self.parts.journal, &self.parts.retention);
+        let (journal, limits) = (self.journal(), &self.parts.retention);
         let over = journal.bytes().saturating_sub(limits.max_bytes);
         let by_size = if over > 0 {
             over + limits.max_bytes / SLACK
@@ -151,9 +151,10 @@ impl Archivist {
         by_size: u64,
         is_old: impl Fn(&Entry) -> bool,
     ) -> Result<Option<Plan>, RecoverError> {
-        let (mut at, mut bytes) = (self.parts.journal.earliest(), 0);
-        'all: while at <= self.parts.recovered.seq {
-            for entry in self.parts.journal.read(at, CHUNK)? {
+        let (mut at, mut bytes) = (self.journal().earliest(), 0);
+        let folded = self.parts.view.folded().seq;
+        'all: while at <= folded {
+            for entry in self.journal().read(at, CHUNK)? {
                 let must = bytes < by_size;
                 if !must && (bytes >= STEP_BYTES || !is_old(&entry)) {
                     break 'all;
@@ -162,17 +163,14 @@ impl Archivist {
                 at = entry.seq + 1;
             }
         }
-        let below = at.min(self.parts.recovered.seq);
+        let below = at.min(folded);
         let carry_bytes = if by_size > 0 { bytes / 2 } else { u64::MAX };
-        Ok((below > self.parts.journal.earliest()).then_some(Plan { below, carry_bytes }))
+        Ok((below > self.journal().earliest()).then_some(Plan { below, carry_bytes }))
     }
 
     fn is_clock_unsure(&self, now: Timestamp) -> bool {
-        self.parts
-            .recovered
-            .state
-            .retention_paused_until()
-            .is_some_and(|until| now < until)
+        let paused = self.parts.view.folded().state.retention_paused_until();
+        paused.is_some_and(|until| now < until)
     }
 
     /// Returns the pending notifications and open questions below the bound, in order. The newest take precedence if
@@ -180,14 +178,8 @@ impl Archivist {
     fn carried(&self, plan: &Plan) -> Result<Vec<(Seq, Bytes)>, RecoverError> {
         let mut left = plan.carry_bytes;
         let mut carried = Vec::new();
-        for (id, location) in self
-            .parts
-            .recovered
-            .state
-            .held_below(plan.below)
-            .into_iter()
-            .rev()
-        {
+        let held = self.parts.view.folded().state.held_below(plan.below);
+        for (id, location) in held.into_iter().rev() {
             let Some(json) = self.json_at(location)? else {
                 tracing::warn!(
                     id,
@@ -211,13 +203,13 @@ impl Archivist {
 
     /// Returns the JSON of the notification at `location`; `None` if its record is lost.
     fn json_at(&self, location: Seq) -> Result<Option<Bytes>, RecoverError> {
-        let found = self.parts.journal.read(location, 1)?;
+        let found = self.journal().read(location, 1)?;
         let entry = found.first().filter(|entry| entry.seq == location);
         let json = entry.and_then(|entry| {
             let json = notification_json(entry.kind, &entry.payload)?;
             Some(entry.payload.slice_ref(json))
         });
-        if json.is_none() && self.parts.journal.hole_at(location).is_none() {
+        if json.is_none() && self.journal().hole_at(location).is_none() {
             let reason = "a pending notification is missing".into();
             let at = location;
             return Err(JournalError::Corrupt { at, reason }.into());

@@ -6,6 +6,7 @@ use hub_protocol::{Epoch, Kind, Priority};
 
 use super::*;
 use crate::core::record::{Carried, How, Notified, Route, Settled, Target, Trimmed};
+use crate::log::Log;
 use crate::log::journal::memory::MemoryJournal;
 use crate::log::journal::snapshot;
 
@@ -24,8 +25,8 @@ fn hub(due: SnapshotsDue, retention: Retention) -> Hub {
     let dir = tempfile::tempdir().unwrap();
     let (sender, commands) = mpsc::channel();
     let archivist = Archivist::new(Parts {
-        recovered: recover(&*journal, &at(dir.path())).unwrap(),
-        journal: journal.clone(),
+        view: view(journal.clone(), dir.path()),
+        snapshot: 0,
         snapshots: at(dir.path()),
         due,
         retention,
@@ -38,6 +39,11 @@ fn hub(due: SnapshotsDue, retention: Retention) -> Hub {
         commands,
         archivist,
     }
+}
+
+fn view(journal: Arc<dyn Journal>, dir: &Path) -> Arc<View> {
+    let recovered = recover(&*journal, &at(dir)).unwrap();
+    Arc::new(View::new(Arc::new(Log::new(journal)), recovered))
 }
 
 fn at(dir: &Path) -> Snapshots {
@@ -283,7 +289,8 @@ fn on_a_full_disk_no_snapshot_is_saved() {
     for (health, saved) in [(Health::Sound, 3), (Health::Full, 0)] {
         let mut hub = hub(SnapshotsDue::default(), Retention::default());
         hub.append(&vec![said(NOW); 3]);
-        hub.archivist.parts.journal = Arc::new(Ailing(hub.journal.clone(), health));
+        let journal = Arc::new(Ailing(hub.journal.clone(), health));
+        hub.archivist.parts.view = view(journal, hub.dir.path());
         hub.archivist.finish().unwrap();
         assert_eq!(snapshot::newest_seq(hub.dir.path()), saved);
     }

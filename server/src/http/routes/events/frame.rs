@@ -170,21 +170,12 @@ fn delivery(settled: &Settled) -> Delivery<'_> {
 
 /// The presence event: all waiters, and the questions whose requests are held open. It has no id, because it is not in
 /// the log; a reader that reconnects gets a new one.
-pub(super) async fn presence(hub: &Hub) -> Option<Bytes> {
-    let (waiters, held) = hub
-        .query(|_, presence| {
-            let of = |(project, inbox, holder): (&ProjectName, &InboxName, _)| {
-                serde_json::json!({ "project": project, "inbox": inbox, "waiter": holder })
-            };
-            (
-                presence.holders().map(of).collect::<Vec<_>>(),
-                presence.held(),
-            )
-        })
-        .await
-        .ok()?;
-    let data = serde_json::json!({ "waiters": waiters, "held": held });
-    Some(format!("event: presence\ndata: {data}\n\n").into())
+pub(super) fn presence(hub: &Hub) -> Bytes {
+    let waiters = hub.waiters().read();
+    let of = |(project, inbox, holder): (&ProjectName, &InboxName, _)| serde_json::json!({ "project": project, "inbox": inbox, "waiter": holder });
+    let all: Vec<_> = waiters.holders().map(of).collect();
+    let data = serde_json::json!({ "waiters": all, "held": waiters.held() });
+    format!("event: presence\ndata: {data}\n\n").into()
 }
 
 /// The first event of a stream. Its id lets a reader resume even if its connection breaks before another event.

@@ -17,11 +17,10 @@ pub(super) async fn of_a_wake(
     project: ProjectName,
     session: InboxName,
 ) -> Result<Option<String>, ApiError> {
-    let shown = hub.query(move |state, _| {
+    let shown = hub.read(|state, _| {
         let (project, key) = state.place(project, session);
         state.shown_by_wakes(&project, &key)
-    });
-    let shown = shown.await?;
+    })?;
     let mut lines = Vec::new();
     for location in shown.iter().take(NAMED) {
         let stored = params::stored(hub.log(), *location).await?;

@@ -1,0 +1,105 @@
+//! The readers' fold: a second fold of the log, which queries and the archive share, so that neither runs on the writer
+//! thread.
+//!
+//! It lags behind until someone reads it: a read first applies the events that are durable by then. The archive does so
+//! every second, so a read after a long silence has little to apply.
+
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
+
+use hub_protocol::Seq;
+
+use super::archive::{RecoverError, Recovered};
+use super::journal::JournalError;
+use super::{CHUNK_BYTES, Event, Log};
+use crate::core::record::Record;
+use crate::fold::State;
+
+/// The readers' fold.
+pub struct View {
+    log: Arc<Log>,
+    fold: RwLock<Folded>,
+}
+
+/// How far the fold has followed the log.
+#[derive(Debug)]
+pub(super) struct Folded {
+    /// The last record that the fold includes.
+    pub(super) seq: Seq,
+    /// The size of the payloads that were applied since the hub started, in bytes.
+    pub(super) bytes: u64,
+    pub(super) state: State,
+}
+
+impl View {
+    /// A view of `log` that continues from `recovered`.
+    pub fn new(log: Arc<Log>, recovered: Recovered) -> Self {
+        let Recovered { seq, state, .. } = recovered;
+        let bytes = 0;
+        let fold = RwLock::new(Folded { seq, bytes, state });
+        Self { log, fold }
+    }
+
+    /// Runs a query on the fold of every record that is durable now.
+    pub fn read<T>(&self, query: impl FnOnce(&State) -> T) -> Result<T, RecoverError> {
+        Ok(query(&self.at_least(self.log.head())?.state))
+    }
+
+    /// Applies every record that the journal holds, and returns the fold.
+    pub(super) fn follow(&self) -> Result<RwLockReadGuard<'_, Folded>, RecoverError> {
+        self.at_least(self.log.journal().head())
+    }
+
+    /// Returns the fold as far as it was followed.
+    pub(super) fn folded(&self) -> RwLockReadGuard<'_, Folded> {
+        self.fold.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn log(&self) -> &Log {
+        &self.log
+    }
+
+    fn at_least(&self, head: Seq) -> Result<RwLockReadGuard<'_, Folded>, RecoverError> {
+        let folded = self.folded();
+        if folded.seq >= head {
+            return Ok(folded);
+        }
+        drop(folded);
+        let mut folded = self.fold.write().unwrap_or_else(PoisonError::into_inner);
+        folded.follow(&self.log, head)?;
+        drop(folded);
+        Ok(self.folded())
+    }
+}
+
+impl Folded {
+    fn follow(&mut self, log: &Log, head: Seq) -> Result<(), RecoverError> {
+        while self.seq < head {
+            for event in events_after(log, self.seq)? {
+                let (seq, entry) = (event.seq(), event.entry());
+                if seq > self.seq + 1 {
+                    super::archive::demand_kept(&**log.journal(), self.seq + 1)?;
+                }
+                if let Some(record) = event.record() {
+                    self.state.apply(seq, record);
+                } else {
+                    // The event does not keep why it could not be decoded.
+                    Record::decode(entry.kind, &entry.payload)
+                        .map_err(|error| RecoverError::Record { seq, error })?;
+                }
+                self.seq = seq;
+                self.bytes += entry.payload.len() as u64;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Returns events after `seq`. A durable record may not be in the ring yet.
+fn events_after(log: &Log, seq: Seq) -> Result<Vec<Arc<Event>>, JournalError> {
+    let recent = log.read(seq, CHUNK_BYTES)?;
+    if !recent.is_empty() {
+        return Ok(recent);
+    }
+    let entries = log.journal().read(seq + 1, CHUNK_BYTES)?;
+    Ok(entries.into_iter().map(|it| Arc::new(it.into())).collect())
+}
