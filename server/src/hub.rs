@@ -19,8 +19,8 @@ use crate::log::Log;
 use crate::log::archive::Recovered;
 use crate::log::journal::{Journal, JournalError};
 use crate::log::view::View;
-use crate::waiters::lease::Claim;
-use crate::waiters::lease::LeaseKey;
+use crate::waiters::lease_token::Claim;
+use crate::waiters::lease_token::LeaseKey;
 use crate::waiters::{Batch, Outcome, SharedWaiters, WaitSpec, Waiters, WakeLimits};
 
 pub mod clock;
@@ -31,9 +31,9 @@ pub mod writer;
 
 /// A handle to a running hub; clones share it.
 #[derive(Clone)]
-pub struct Hub(Arc<Inner>);
+pub struct Hub(Arc<HubInner>);
 
-struct Inner {
+struct HubInner {
     queue: SyncSender<Ask>,
     log: Arc<Log>,
     view: Arc<View>,
@@ -89,7 +89,7 @@ pub struct Rules {
 }
 
 /// The parts from which a hub is started.
-pub struct Parts {
+pub struct HubParts {
     /// The journal, to which the writer appends records.
     pub journal: Arc<dyn Journal>,
     /// The fold of the whole journal.
@@ -116,7 +116,7 @@ pub struct Parts {
 impl Hub {
     /// Starts the writer thread. The thread closes the journal and ends after [`Hub::stop`]; if the storage fails, it
     /// ends with that error.
-    pub fn start(parts: Parts) -> (Self, JoinHandle<Result<(), JournalError>>) {
+    pub fn start(parts: HubParts) -> (Self, JoinHandle<Result<(), JournalError>>) {
         let (queue, asks) = std::sync::mpsc::sync_channel(parts.queue);
         let log = Arc::new(Log::new(parts.journal));
         for (project, below) in parts.recovered.state.hidden() {
@@ -129,7 +129,7 @@ impl Hub {
         let state = parts.recovered.state.clone();
         let view = View::new(Arc::clone(&log), parts.recovered);
         let (due_sender, due) = watch::channel(None);
-        let inner = Inner {
+        let inner = HubInner {
             queue,
             log: Arc::clone(&log),
             due,
@@ -321,7 +321,7 @@ mod tests {
     use crate::log::journal::memory::MemoryJournal;
 
     fn hub() -> Hub {
-        let (hub, _) = Hub::start(Parts {
+        let (hub, _) = Hub::start(HubParts {
             journal: Arc::new(MemoryJournal::new(hub_protocol::Epoch(7))),
             recovered: Recovered::default(),
             reload: Box::new(|| Ok(State::default())),

@@ -18,12 +18,12 @@ use crate::http::guard::{self, Guard};
 use crate::http::listener::Sockets;
 use crate::http::routes;
 use crate::hub::clock;
-use crate::hub::{Hub, Parts, Rules};
+use crate::hub::{Hub, HubParts, Rules};
 use crate::log::archive::{Archive, RecoverError};
 use crate::log::journal::JournalError;
 use crate::log::journal::sled::OpenError;
 use crate::waiters::WakeLimits;
-use crate::waiters::lease::LeaseKey;
+use crate::waiters::lease_token::LeaseKey;
 
 pub mod storage;
 
@@ -157,7 +157,7 @@ fn start(
     offered: Seq,
     shutdown: CancellationToken,
 ) -> (Hub, JoinHandle<Result<(), JournalError>>) {
-    Hub::start(Parts {
+    Hub::start(HubParts {
         journal: storage.journal,
         recovered: storage.recovered,
         reload: storage.reload,

@@ -14,14 +14,14 @@ use tokio::sync::{oneshot, watch};
 use crate::core::time::Now;
 use crate::fold::State;
 
+mod activity;
 mod barrier;
 mod batch;
-mod company;
-mod door;
-mod held;
-mod holds;
+mod held_requests;
+mod inbox_slot;
 mod latency;
-pub mod lease;
+mod lease;
+pub mod lease_token;
 mod limits;
 #[cfg(test)]
 mod tests;
@@ -30,16 +30,15 @@ mod wake;
 
 pub use barrier::Barrier;
 pub use batch::{Batch, MAX_BYTES, Offered};
-pub use held::{HeldBack, Hold};
 pub use latency::WakeTime;
-pub use limits::{Limit, WakeLimits};
+pub use limits::{HeldBack, Hold, Limit, WakeLimits};
 pub use waiter::{Outcome, WaitSpec};
 
-use batch::{Lease, LeaseId};
-use company::Company;
-use door::Door;
-use holds::Holds;
+use activity::Activity;
+use held_requests::HeldRequests;
+use inbox_slot::InboxSlot;
 use latency::Latencies;
+use lease::{Lease, LeaseId};
 use limits::WakeLog;
 use waiter::{Waiter, WaiterId};
 
@@ -48,25 +47,25 @@ const SWEEP: Duration = Duration::from_secs(30);
 
 /// An event that a deadline triggers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Due {
+enum Timer {
     Waiter(WaiterId),
     Lease(LeaseId),
 }
 
 /// Waiters, leases, wake limits and held requests.
 pub struct Waiters {
-    doors: HashMap<ProjectName, HashMap<InboxName, Door>>,
+    slots: HashMap<ProjectName, HashMap<InboxName, InboxSlot>>,
     parked: HashMap<WaiterId, Waiter>,
     /// Waiters with a barrier. A change of a session's state may satisfy one without touching its inboxes.
     barriers: BTreeSet<WaiterId>,
     leases: HashMap<LeaseId, Lease>,
-    due: BTreeSet<(Instant, Due)>,
+    due: BTreeSet<(Instant, Timer)>,
     wakes: HashMap<(ProjectName, InboxName), WakeLog>,
     limits: WakeLimits,
     /// The last notification that may have been delivered before this run without an acknowledgement.
     offered: Seq,
-    company: Company,
-    holds: Holds,
+    activity: Activity,
+    held_requests: HeldRequests,
     latencies: Latencies,
     next_id: u64,
     swept: Instant,
@@ -101,7 +100,7 @@ impl Waiters {
     /// redelivered.
     pub fn new(limits: WakeLimits, offered: Seq) -> Self {
         Self {
-            doors: HashMap::new(),
+            slots: HashMap::new(),
             parked: HashMap::new(),
             barriers: BTreeSet::new(),
             leases: HashMap::new(),
@@ -109,8 +108,8 @@ impl Waiters {
             wakes: HashMap::new(),
             limits,
             offered,
-            company: Company::default(),
-            holds: Holds::default(),
+            activity: Activity::default(),
+            held_requests: HeldRequests::default(),
             latencies: Latencies::default(),
             next_id: 0,
             swept: Instant::now(),
@@ -120,8 +119,8 @@ impl Waiters {
 
     /// Returns the last notification that may have been delivered, before this run or in it, and was not acknowledged.
     pub fn offered(&self) -> Seq {
-        let doors = self.doors.values().flat_map(HashMap::values);
-        let handed_out = doors.flat_map(|door| door.leased.keys().chain(&door.returned));
+        let slots = self.slots.values().flat_map(HashMap::values);
+        let handed_out = slots.flat_map(|slot| slot.leased.keys().chain(&slot.returned));
         handed_out.copied().fold(self.offered, Seq::max)
     }
 
@@ -138,7 +137,7 @@ impl Waiters {
 
     /// Returns the waiter of an inbox, if its connection still lives.
     pub fn holder(&self, project: &ProjectName, inbox: &InboxName) -> Option<Holder> {
-        let waiter = self.parked.get(&self.door(project, inbox)?.waiter?)?;
+        let waiter = self.parked.get(&self.slot(project, inbox)?.waiter?)?;
         waiter.is_connected().then(|| waiter.holder())
     }
 
@@ -149,7 +148,7 @@ impl Waiters {
         inbox: &InboxName,
     ) -> Option<&ProjectName> {
         let waits = |other: &&ProjectName| *other != project && self.holder(other, inbox).is_some();
-        self.doors.keys().find(waits)
+        self.slots.keys().find(waits)
     }
 
     /// Returns every inbox that has a waiter, with that waiter.
@@ -174,20 +173,20 @@ impl Waiters {
         self.latencies.since(from)
     }
 
-    /// Holds a request for the answer to this question, until the other end of `request` is closed.
+    /// HeldRequests a request for the answer to this question, until the other end of `request` is closed.
     pub fn hold(&mut self, id: Seq, request: oneshot::Sender<()>) {
-        self.holds.add(id, request);
+        self.held_requests.add(id, request);
         self.changed();
     }
 
     /// Whether a request is held for the answer to this question.
     pub fn is_held(&self, id: Seq) -> bool {
-        self.holds.contains(id)
+        self.held_requests.contains(id)
     }
 
     /// Returns the questions for whose answers requests are held.
     pub fn held(&self) -> BTreeSet<Seq> {
-        self.holds.ids()
+        self.held_requests.ids()
     }
 
     /// Returns the number of connected waiters.
@@ -199,30 +198,30 @@ impl Waiters {
     }
 
     /// Returns the short-lived facts about sessions, to read and to change.
-    pub fn company(&mut self) -> &mut Company {
-        &mut self.company
+    pub fn activity(&mut self) -> &mut Activity {
+        &mut self.activity
     }
 
     /// Returns when a session was last active.
     pub fn seen(&self, project: &ProjectName, session: &InboxName) -> Option<Timestamp> {
-        self.company.seen(project, session)
+        self.activity.seen(project, session)
     }
 
     /// Whether the session's inbox has had a waiter since the hub started.
     pub fn waited(&self, project: &ProjectName, session: &InboxName) -> bool {
-        self.company.waited(project, session)
+        self.activity.waited(project, session)
     }
 
     /// Whether a reader has leased this item.
     pub fn is_leased(&self, project: &ProjectName, inbox: &InboxName, id: Seq) -> bool {
-        self.door(project, inbox)
-            .is_some_and(|door| door.leased.contains_key(&id))
+        self.slot(project, inbox)
+            .is_some_and(|slot| slot.leased.contains_key(&id))
     }
 
     /// Returns how many items of an inbox are leased.
     pub fn leased_count(&self, project: &ProjectName, inbox: &InboxName) -> usize {
-        self.door(project, inbox)
-            .map_or(0, |door| door.leased.len())
+        self.slot(project, inbox)
+            .map_or(0, |slot| slot.leased.len())
     }
 
     /// Adds a waiter. It is answered at once if its condition is met or another waiter holds an inbox; otherwise it is
@@ -241,21 +240,21 @@ impl Waiters {
         self.next_id += 1;
         let id = WaiterId(self.next_id);
         for inbox in &spec.inboxes {
-            self.door_mut(&spec.project, inbox).waiter = Some(id);
+            self.slot_mut(&spec.project, inbox).waiter = Some(id);
         }
         if spec.barrier.is_some() {
             self.barriers.insert(id);
         }
         if let Some(session) = &spec.session {
-            self.company
+            self.activity
                 .waits_on(&(spec.project.clone(), session.clone()));
         }
         if !spec.drain {
-            self.company
+            self.activity
                 .note_waiter(state, &spec.project, &spec.inboxes);
         }
         let waiter = Waiter::new(id, spec, reply, now);
-        self.due.insert((waiter.due, Due::Waiter(id)));
+        self.due.insert((waiter.due, Timer::Waiter(id)));
         self.parked.insert(id, waiter);
         self.changed();
         if self.parked[&id].spec.drain {
@@ -269,7 +268,7 @@ impl Waiters {
     fn make_room(&mut self, state: &State, spec: &WaitSpec, now: Now) -> Option<Outcome> {
         let mut others = BTreeSet::new();
         for inbox in &spec.inboxes {
-            let Some(id) = self.door(&spec.project, inbox).and_then(|door| door.waiter) else {
+            let Some(id) = self.slot(&spec.project, inbox).and_then(|slot| slot.waiter) else {
                 continue;
             };
             let holder = &self.parked[&id];
@@ -302,7 +301,7 @@ impl Waiters {
 
     /// Processes every deadline that has passed: of waits, of lulls and of leases.
     pub fn tick(&mut self, state: &State, now: Now) {
-        self.company.forget_old(state, now);
+        self.activity.forget_old(state, now);
         self.wakes.retain(|_, log| !log.is_over(now.mono));
         self.sweep(now.mono);
         while let Some(&(at, due)) = self.due.first() {
@@ -311,8 +310,8 @@ impl Waiters {
             }
             self.due.pop_first();
             match due {
-                Due::Waiter(id) => self.waiter_due(state, id, now),
-                Due::Lease(id) => self.release(state, id, now),
+                Timer::Waiter(id) => self.waiter_due(state, id, now),
+                Timer::Lease(id) => self.release(state, id, now),
             }
         }
     }
@@ -342,7 +341,7 @@ impl Waiters {
         for id in ids {
             self.dismiss(id, Outcome::Reset);
         }
-        self.doors.remove(project);
+        self.slots.remove(project);
         self.wakes.retain(|(of, _), _| of != project);
     }
 
@@ -355,12 +354,12 @@ impl Waiters {
 
     fn take(&mut self, id: WaiterId) -> Option<Waiter> {
         let waiter = self.parked.remove(&id)?;
-        self.due.remove(&(waiter.due, Due::Waiter(id)));
+        self.due.remove(&(waiter.due, Timer::Waiter(id)));
         self.barriers.remove(&id);
         for inbox in &waiter.spec.inboxes {
-            let door = self.door_mut(&waiter.spec.project, inbox);
-            if door.waiter == Some(id) {
-                door.waiter = None;
+            let slot = self.slot_mut(&waiter.spec.project, inbox);
+            if slot.waiter == Some(id) {
+                slot.waiter = None;
             }
             self.forget_idle(&waiter.spec.project, inbox);
         }

@@ -10,11 +10,11 @@ use http_body_util::BodyExt as _;
 use hubd::core::secret::Token;
 use hubd::http::routes;
 use hubd::hub::clock;
-use hubd::hub::{Hub, Parts};
+use hubd::hub::{Hub, HubParts};
 use hubd::log::archive::replay;
 use hubd::log::journal::{Journal, JournalError};
 use hubd::waiters::WakeLimits;
-use hubd::waiters::lease::LeaseKey;
+use hubd::waiters::lease_token::LeaseKey;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt as _;
@@ -30,7 +30,7 @@ impl InProcess {
         // Folding at the start is retried, because failing starts are not under test: a user would start hubd again.
         let recovered = replay(&*journal).or_else(|_| replay(&*journal)).unwrap();
         let again = Arc::clone(&journal);
-        let (hub, writer) = Hub::start(Parts {
+        let (hub, writer) = Hub::start(HubParts {
             journal,
             recovered,
             reload: Box::new(move || Ok(replay(&*again)?.state)),

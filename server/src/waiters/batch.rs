@@ -1,34 +1,19 @@
 //! Batches: the notifications that a waiter receives, and the lease on them.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::time::Duration;
+use std::collections::BTreeMap;
 
 use hub_protocol::{BarrierReport, InboxName, ProjectName, Seq, Way, WhyWoken};
 
+use super::Waiters;
+use super::lease::{ASIDE_LEASE, LEASE};
 use super::waiter::{Outcome, WaitSpec, WaiterId};
-use super::{Due, Waiters};
 use crate::core::time::Now;
 use crate::fold::{Inbox, Item, State};
 
-/// The time that a reader has to acknowledge before its notifications are offered to others.
-pub(super) const LEASE: Duration = Duration::from_secs(30);
-/// The lease of a hook's answer, which is shorter because the hook shows it at once.
-const ASIDE_LEASE: Duration = Duration::from_secs(5);
 /// The most notifications in one answer.
 const MAX_ITEMS: usize = 500;
 /// The most bytes of JSON in one answer; a single notification may exceed it.
 pub const MAX_BYTES: usize = 256 << 10;
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) struct LeaseId(u64);
-
-#[derive(Debug)]
-pub(super) struct Lease {
-    project: ProjectName,
-    items: Vec<(InboxName, Vec<Seq>)>,
-    by: Option<String>,
-    until: std::time::Instant,
-}
 
 /// The notifications that a waiter receives.
 #[derive(Debug)]
@@ -81,8 +66,8 @@ impl Waiters {
         inbox: &'s InboxName,
     ) -> impl Iterator<Item = &'a Item> + use<'s, 'a> {
         let project = &spec.project;
-        let door = self.door(project, inbox);
-        let free = move |item: &&Item| door.is_none_or(|door| !door.leased.contains_key(&item.seq));
+        let slot = self.slot(project, inbox);
+        let free = move |item: &&Item| slot.is_none_or(|slot| !slot.leased.contains_key(&item.seq));
         let wanted = |item: &&Item| {
             spec.filter
                 .takes_item(item.seq, &item.from, item.kind, item.priority)
@@ -97,8 +82,8 @@ impl Waiters {
 
     pub(super) fn was_returned(&self, spec: &WaitSpec, id: Seq) -> bool {
         let returned = |inbox| {
-            self.door(&spec.project, inbox)
-                .is_some_and(|door| door.returned.contains(&id))
+            self.slot(&spec.project, inbox)
+                .is_some_and(|slot| slot.returned.contains(&id))
         };
         spec.inboxes.iter().any(returned)
     }
@@ -207,102 +192,5 @@ impl Waiters {
             .map(|inbox| pending(inbox).saturating_sub(leased(inbox)))
             .sum();
         free.saturating_sub(taken) as u64
-    }
-
-    fn lease(&mut self, spec: &WaitSpec, batch: &Batch, term: Duration, now: Now) -> LeaseId {
-        self.next_id += 1;
-        let id = LeaseId(self.next_id);
-        let until = now.mono + term;
-        for (inbox, ids) in &batch.lease {
-            let door = self.door_mut(&spec.project, inbox);
-            door.leased.extend(ids.iter().map(|seq| (*seq, id)));
-        }
-        let project = spec.project.clone();
-        self.leases.insert(
-            id,
-            Lease {
-                project,
-                items: batch.lease.clone(),
-                by: spec.name.clone(),
-                until,
-            },
-        );
-        self.due.insert((until, Due::Lease(id)));
-        id
-    }
-
-    /// Returns each inbox in which a notification is leased, with the name of the reader.
-    pub fn lessees(&self, id: Seq) -> Vec<(ProjectName, InboxName, Option<String>)> {
-        let of_lease = |lease: &Lease| {
-            let here = lease.items.iter().filter(|(inbox, ids)| {
-                ids.contains(&id) && self.is_leased(&lease.project, inbox, id)
-            });
-            here.map(|(inbox, _)| (lease.project.clone(), inbox.clone(), lease.by.clone()))
-                .collect::<Vec<_>>()
-        };
-        self.leases.values().flat_map(of_lease).collect()
-    }
-
-    /// Ends a lease. Unacknowledged items are offered again, marked as redelivered.
-    pub(super) fn release(&mut self, state: &State, id: LeaseId, now: Now) {
-        let Some(lease) = self.leases.remove(&id) else {
-            return;
-        };
-        self.due.remove(&(lease.until, Due::Lease(id)));
-        for (inbox, ids) in &lease.items {
-            self.latencies.forget(inbox, ids);
-            let door = self.door_mut(&lease.project, inbox);
-            for seq in ids {
-                if door.leased.get(seq) == Some(&id) {
-                    door.leased.remove(seq);
-                    door.returned.insert(*seq);
-                }
-            }
-        }
-        self.offer_again(state, &lease.project, &lease.items, now);
-    }
-
-    /// Offers items again in all of their inboxes at once, so that the next waiter leases them everywhere.
-    fn offer_again(
-        &mut self,
-        state: &State,
-        project: &ProjectName,
-        items: &[(InboxName, Vec<Seq>)],
-        now: Now,
-    ) {
-        let waiter_at = |(inbox, _): &(InboxName, _)| self.door(project, inbox)?.waiter;
-        let waiters: BTreeSet<WaiterId> = items.iter().filter_map(waiter_at).collect();
-        for waiter in waiters {
-            self.consider(state, waiter, now);
-        }
-        for (inbox, _) in items {
-            self.forget_idle(project, inbox);
-        }
-    }
-
-    /// Ends the lease on items that a reader has no room for. They are offered again as if they had never been leased.
-    pub fn give_back(
-        &mut self,
-        state: &State,
-        project: &ProjectName,
-        items: &[(InboxName, Vec<Seq>)],
-        now: Now,
-    ) {
-        for (inbox, ids) in items {
-            self.latencies.forget(inbox, ids);
-            let door = self.door_mut(project, inbox);
-            door.leased.retain(|id, _| !ids.contains(id));
-        }
-        self.offer_again(state, project, items, now);
-    }
-
-    /// Ends the leases of a reader that waits again, because it has lost the batch that it did not acknowledge.
-    pub(super) fn release_leases_of(&mut self, state: &State, name: &str, now: Now) {
-        let of_reader =
-            |(id, lease): (&LeaseId, &Lease)| (lease.by.as_deref() == Some(name)).then_some(*id);
-        let ids: Vec<LeaseId> = self.leases.iter().filter_map(of_reader).collect();
-        for id in ids {
-            self.release(state, id, now);
-        }
     }
 }

@@ -1,188 +1,133 @@
-//! Lease tokens. A token acknowledges exactly the batch that a reader received.
-//!
-//! A token contains its claim, so that an acknowledgement also works after a restart, when the hub has forgotten the
-//! lease. It is signed, so that a reader cannot acknowledge notifications that it never received. Form:
-//! `base64url(claim JSON) . base64url(tag)`, where the tag is the first 16 bytes of HMAC-SHA256 over the first part.
-//! Numbers are ascending and stored as differences, which keeps 500 of them within 2 KiB.
+//! Leases: the time in which a reader can acknowledge a batch before it is offered again.
 
-use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
-use hmac::{Hmac, KeyInit, Mac};
-use hub_protocol::{Epoch, InboxName, ProjectName, Seq, Way};
-use serde::{Deserialize, Serialize};
-use sha2::Sha256;
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
 
-const TAG_BYTES: usize = 16;
+use hub_protocol::{InboxName, ProjectName, Seq};
 
-/// The key that signs this hub's leases.
-pub struct LeaseKey(Hmac<Sha256>);
+use super::batch::Batch;
+use super::waiter::{WaitSpec, WaiterId};
+use super::{Timer, Waiters};
+use crate::core::time::Now;
+use crate::fold::State;
 
-/// The contents of a lease: the batch that a reader received.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Claim {
-    /// The epoch of the journal that holds the notifications.
-    pub epoch: Epoch,
-    /// The project of the inboxes.
-    pub project: ProjectName,
-    /// The name of the reader.
-    pub by: Option<String>,
-    /// The agent session that is shown the batch, and how.
-    pub shown: Option<(InboxName, Way)>,
-    /// Each inbox and its notifications, ascending.
-    pub items: Vec<(InboxName, Vec<Seq>)>,
+/// The time that a reader has to acknowledge before its notifications are offered to others.
+pub(super) const LEASE: Duration = Duration::from_secs(30);
+/// The lease of a hook's answer, which is shorter because the hook shows it at once.
+pub(super) const ASIDE_LEASE: Duration = Duration::from_secs(5);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct LeaseId(u64);
+
+#[derive(Debug)]
+pub(super) struct Lease {
+    project: ProjectName,
+    items: Vec<(InboxName, Vec<Seq>)>,
+    by: Option<String>,
+    until: Instant,
 }
 
-/// The error for a token that this hub did not issue.
-#[derive(Debug, PartialEq, Eq, thiserror::Error)]
-#[error("this lease was not given out by this hub")]
-pub struct ForgedLease;
-
-#[derive(Serialize, Deserialize)]
-struct Wire {
-    e: Epoch,
-    p: ProjectName,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    b: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    s: Option<(InboxName, Way)>,
-    i: Vec<(InboxName, Vec<u64>)>,
-}
-
-impl LeaseKey {
-    /// Derives the key from the hub's secret, so that tokens stay valid after a restart.
-    pub fn new(secret: &[u8]) -> Self {
-        let mut derive =
-            Hmac::<Sha256>::new_from_slice(secret).expect("HMAC takes a key of any length");
-        derive.update(b"hub lease v1");
-        let key = derive.finalize().into_bytes();
-        Self(Hmac::new_from_slice(&key).expect("HMAC takes a key of any length"))
+impl Waiters {
+    pub(super) fn lease(
+        &mut self,
+        spec: &WaitSpec,
+        batch: &Batch,
+        term: Duration,
+        now: Now,
+    ) -> LeaseId {
+        self.next_id += 1;
+        let id = LeaseId(self.next_id);
+        let until = now.mono + term;
+        for (inbox, ids) in &batch.lease {
+            let slot = self.slot_mut(&spec.project, inbox);
+            slot.leased.extend(ids.iter().map(|seq| (*seq, id)));
+        }
+        let project = spec.project.clone();
+        self.leases.insert(
+            id,
+            Lease {
+                project,
+                items: batch.lease.clone(),
+                by: spec.name.clone(),
+                until,
+            },
+        );
+        self.due.insert((until, Timer::Lease(id)));
+        id
     }
 
-    /// Returns the token for a claim.
-    pub fn sign(&self, claim: &Claim) -> String {
-        let items = claim
-            .items
-            .iter()
-            .map(|(inbox, ids)| (inbox.clone(), differences(ids)))
-            .collect();
-        let wire = Wire {
-            e: claim.epoch,
-            p: claim.project.clone(),
-            b: claim.by.clone(),
-            s: claim.shown.clone(),
-            i: items,
+    /// Returns each inbox in which a notification is leased, with the name of the reader.
+    pub fn lessees(&self, id: Seq) -> Vec<(ProjectName, InboxName, Option<String>)> {
+        let of_lease = |lease: &Lease| {
+            let here = lease.items.iter().filter(|(inbox, ids)| {
+                ids.contains(&id) && self.is_leased(&lease.project, inbox, id)
+            });
+            here.map(|(inbox, _)| (lease.project.clone(), inbox.clone(), lease.by.clone()))
+                .collect::<Vec<_>>()
         };
-        let body = BASE64.encode(serde_json::to_vec(&wire).expect("a claim is JSON"));
-        let tag = self.0.clone().chain_update(&body).finalize().into_bytes();
-        let tag = BASE64.encode(&tag[..TAG_BYTES]);
-        format!("{body}.{tag}")
+        self.leases.values().flat_map(of_lease).collect()
     }
 
-    /// Returns the claim of a token that this hub issued for the journal `epoch`; fails for any other token.
-    pub fn verify(&self, token: &str, epoch: Epoch) -> Result<Claim, ForgedLease> {
-        let (body, tag) = token.split_once('.').ok_or(ForgedLease)?;
-        let tag = BASE64.decode(tag).map_err(|_| ForgedLease)?;
-        if tag.len() != TAG_BYTES {
-            return Err(ForgedLease);
+    /// Ends a lease. Unacknowledged items are offered again, marked as redelivered.
+    pub(super) fn release(&mut self, state: &State, id: LeaseId, now: Now) {
+        let Some(lease) = self.leases.remove(&id) else {
+            return;
+        };
+        self.due.remove(&(lease.until, Timer::Lease(id)));
+        for (inbox, ids) in &lease.items {
+            self.latencies.forget(inbox, ids);
+            let slot = self.slot_mut(&lease.project, inbox);
+            for seq in ids {
+                if slot.leased.get(seq) == Some(&id) {
+                    slot.leased.remove(seq);
+                    slot.returned.insert(*seq);
+                }
+            }
         }
-        self.0
-            .clone()
-            .chain_update(body)
-            .verify_truncated_left(&tag)
-            .map_err(|_| ForgedLease)?;
-        let body = BASE64.decode(body).map_err(|_| ForgedLease)?;
-        let wire: Wire = serde_json::from_slice(&body).map_err(|_| ForgedLease)?;
-        if wire.e != epoch {
-            return Err(ForgedLease);
-        }
-        let items = wire
-            .i
-            .into_iter()
-            .map(|(inbox, steps)| (inbox, sums(&steps)))
-            .collect();
-        Ok(Claim {
-            epoch,
-            project: wire.p,
-            by: wire.b,
-            shown: wire.s,
-            items,
-        })
+        self.offer_again(state, &lease.project, &lease.items, now);
     }
-}
 
-fn differences(ids: &[Seq]) -> Vec<u64> {
-    let before = std::iter::once(0).chain(ids.iter().copied());
-    ids.iter()
-        .zip(before)
-        .map(|(id, before)| id - before)
-        .collect()
-}
-
-fn sums(steps: &[u64]) -> Vec<Seq> {
-    steps
-        .iter()
-        .scan(0_u64, |sum, step| {
-            *sum = sum.saturating_add(*step);
-            Some(*sum)
-        })
-        .collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn claim() -> Claim {
-        let name: InboxName = "primary".parse().unwrap();
-        Claim {
-            epoch: Epoch(7),
-            project: ProjectName::default(),
-            by: None,
-            shown: None,
-            items: vec![(name, vec![3, 9, 10])],
+    /// Offers items again in all of their inboxes at once, so that the next waiter leases them everywhere.
+    fn offer_again(
+        &mut self,
+        state: &State,
+        project: &ProjectName,
+        items: &[(InboxName, Vec<Seq>)],
+        now: Now,
+    ) {
+        let waiter_at = |(inbox, _): &(InboxName, _)| self.slot(project, inbox)?.waiter;
+        let waiters: BTreeSet<WaiterId> = items.iter().filter_map(waiter_at).collect();
+        for waiter in waiters {
+            self.consider(state, waiter, now);
+        }
+        for (inbox, _) in items {
+            self.forget_idle(project, inbox);
         }
     }
 
-    #[test]
-    fn a_verified_lease_contains_the_signed_claim() {
-        let token = LeaseKey::new(b"secret").sign(&claim());
-        assert_eq!(
-            LeaseKey::new(b"secret").verify(&token, Epoch(7)),
-            Ok(claim())
-        );
+    /// Ends the lease on items that a reader has no room for. They are offered again as if they had never been leased.
+    pub fn give_back(
+        &mut self,
+        state: &State,
+        project: &ProjectName,
+        items: &[(InboxName, Vec<Seq>)],
+        now: Now,
+    ) {
+        for (inbox, ids) in items {
+            self.latencies.forget(inbox, ids);
+            let slot = self.slot_mut(project, inbox);
+            slot.leased.retain(|id, _| !ids.contains(id));
+        }
+        self.offer_again(state, project, items, now);
     }
 
-    #[test]
-    fn a_lease_of_another_hub_or_journal_is_refused() {
-        let token = LeaseKey::new(b"secret").sign(&claim());
-        assert_eq!(
-            LeaseKey::new(b"other").verify(&token, Epoch(7)),
-            Err(ForgedLease)
-        );
-        assert_eq!(
-            LeaseKey::new(b"secret").verify(&token, Epoch(8)),
-            Err(ForgedLease)
-        );
-    }
-
-    #[test]
-    fn a_changed_lease_is_refused() {
-        let key = LeaseKey::new(b"secret");
-        let token = key.sign(&claim());
-        let other = key.sign(&Claim {
-            by: Some("me".into()),
-            ..claim()
-        });
-        let (body, _) = other.split_once('.').unwrap();
-        let (_, tag) = token.split_once('.').unwrap();
-        for forged in [
-            format!("{body}.{tag}"),
-            String::new(),
-            ".".into(),
-            format!("{body}."),
-            "a.b.c".into(),
-        ] {
-            assert_eq!(key.verify(&forged, Epoch(7)), Err(ForgedLease), "{forged}");
+    /// Ends the leases of a reader that waits again, because it has lost the batch that it did not acknowledge.
+    pub(super) fn release_leases_of(&mut self, state: &State, name: &str, now: Now) {
+        let of_reader =
+            |(id, lease): (&LeaseId, &Lease)| (lease.by.as_deref() == Some(name)).then_some(*id);
+        let ids: Vec<LeaseId> = self.leases.iter().filter_map(of_reader).collect();
+        for id in ids {
+            self.release(state, id, now);
         }
     }
 }

@@ -295,7 +295,7 @@ fn broken_waiters_and_acknowledged_items_leave_no_doors_behind() {
     place.pass(Duration::from_secs(31));
     place.ack(&[1]);
     assert!(place.presence.parked.is_empty());
-    assert!(place.presence.doors.is_empty());
+    assert!(place.presence.slots.is_empty());
 }
 
 #[test]
@@ -305,9 +305,9 @@ fn a_closed_inbox_leaves_no_door_behind() {
     batch(&mut place.wait(spec(&["primary"])));
     place.pass(Duration::from_secs(31));
     let project = ProjectName::default();
-    assert!(!place.presence.doors.is_empty());
+    assert!(!place.presence.slots.is_empty());
     place.presence.closed(&project, &name("primary"));
-    assert!(place.presence.doors.is_empty());
+    assert!(place.presence.slots.is_empty());
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::time::Instant;
 use hub_protocol::{InboxName, ProjectName, Seq, WhyWoken};
 
 use super::waiter::{Outcome, WaiterId};
-use super::{Due, Waiters};
+use super::{Timer, Waiters};
 use crate::core::time::Now;
 use crate::fold::{Item, State};
 
@@ -19,7 +19,7 @@ impl Waiters {
         id: Seq,
         now: Now,
     ) -> bool {
-        let Some(waiter_id) = self.door(project, inbox).and_then(|door| door.waiter) else {
+        let Some(waiter_id) = self.slot(project, inbox).and_then(|slot| slot.waiter) else {
             return false;
         };
         let waiter = &self.parked[&waiter_id];
@@ -60,9 +60,9 @@ impl Waiters {
         ids: &[Seq],
         now: Now,
     ) {
-        let door = self.door_mut(project, inbox);
-        door.returned.extend(ids);
-        if let Some(waiter) = door.waiter {
+        let slot = self.slot_mut(project, inbox);
+        slot.returned.extend(ids);
+        if let Some(waiter) = slot.waiter {
             self.consider(state, waiter, now);
         }
     }
@@ -133,9 +133,9 @@ impl Waiters {
         // If no item is held back, the waiter keeps its deadline, so its entry must stay.
         let again = again?;
         let waiter = self.parked.get_mut(&id)?;
-        self.due.remove(&(waiter.due, Due::Waiter(id)));
+        self.due.remove(&(waiter.due, Timer::Waiter(id)));
         waiter.hold_until(again);
-        self.due.insert((waiter.due, Due::Waiter(id)));
+        self.due.insert((waiter.due, Timer::Waiter(id)));
         None
     }
 
@@ -147,8 +147,8 @@ impl Waiters {
         waiter.woken.get_or_insert(now.mono);
         if waiter.settle(&why, now.mono) {
             let waiter_due = waiter.due;
-            self.due.remove(&(due, Due::Waiter(id)));
-            self.due.insert((waiter_due, Due::Waiter(id)));
+            self.due.remove(&(due, Timer::Waiter(id)));
+            self.due.insert((waiter_due, Timer::Waiter(id)));
         } else {
             self.finish(state, id, why, now);
         }
@@ -178,13 +178,13 @@ impl Waiters {
             }
             if let Some(session) = waiter.spec.session.clone() {
                 let place = (waiter.spec.project.clone(), session);
-                self.company.timed_out(place, now.mono);
+                self.activity.timed_out(place, now.mono);
             }
             let held = self.held_from(state, &self.parked[&id].spec, now);
             return self.dismiss(id, held.map_or(Outcome::Empty, Outcome::HeldBack));
         }
         waiter.wait_on();
-        self.due.insert((waiter.due, Due::Waiter(id)));
+        self.due.insert((waiter.due, Timer::Waiter(id)));
         self.consider(state, id, now);
     }
 }

@@ -10,11 +10,11 @@ use hub_protocol::{InboxName, Kind, Notification, Post, ProjectName, SessionInfo
 use super::*;
 use crate::bridges::{Verdict, store};
 use crate::core::command::{Command, Once};
-use crate::hub::Parts;
+use crate::hub::HubParts;
 use crate::hub::draft::Context;
 use crate::serve::storage;
 use crate::waiters::WakeLimits;
-use crate::waiters::lease::LeaseKey;
+use crate::waiters::lease_token::LeaseKey;
 
 /// A hub without sockets, and a worktree `tree`.
 struct Place {
@@ -36,7 +36,7 @@ impl Place {
         fs::create_dir_all(dir.path().join("tree/src")).unwrap();
         fs::create_dir_all(dir.path().join("state/status")).unwrap();
         let parts = storage::memory().unwrap();
-        let (hub, _writer) = Hub::start(Parts {
+        let (hub, _writer) = Hub::start(HubParts {
             journal: parts.journal,
             recovered: parts.recovered,
             reload: parts.reload,

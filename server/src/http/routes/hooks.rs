@@ -275,7 +275,7 @@ impl<'a> Telling<'a> {
             let place = state.place(project, session);
             waiters
                 .write()
-                .company()
+                .activity()
                 .take_timeout(&place, Instant::now())
         });
         Ok(if echo? { Beginner::Timeout } else { by })
@@ -330,7 +330,7 @@ impl<'a> Telling<'a> {
                 warn: asleep
                     && waiters
                         .write()
-                        .company()
+                        .activity()
                         .warn(place, new_turn, Instant::now()),
             }
         });

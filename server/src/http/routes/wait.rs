@@ -16,7 +16,7 @@ use crate::core::filter::Filter;
 use crate::core::notification::is_longer;
 use crate::hub::Hub;
 use crate::log::Log;
-use crate::waiters::lease::Claim;
+use crate::waiters::lease_token::Claim;
 use crate::waiters::{Barrier, Batch, HeldBack, MAX_BYTES, Outcome, WaitSpec};
 
 /// Default timeout in seconds: shorter than the ten minutes after which agents' tools end a command.

@@ -5,7 +5,7 @@ use tokio::sync::oneshot;
 
 use crate::core::command::Command;
 use crate::core::rejected::Rejected;
-use crate::waiters::lease::Claim;
+use crate::waiters::lease_token::Claim;
 use crate::waiters::{Batch, Outcome, WaitSpec};
 
 /// A request to the writer.

@@ -245,6 +245,6 @@ fn doors_and_wake_logs_are_dropped_when_they_are_no_longer_needed() {
         ..spec(&["never-written-to"])
     });
     place.pass(Duration::from_secs(3600));
-    assert!(place.presence.doors.is_empty());
+    assert!(place.presence.slots.is_empty());
     assert!(place.presence.wakes.is_empty());
 }

@@ -17,22 +17,22 @@ const KEPT_MS: i64 = 24 * 3600 * 1000;
 /// The interval between two purges. A purge visits all sessions, and ticks come many times a second.
 const FORGET_EVERY: Duration = Duration::from_secs(60);
 
-type Place = (ProjectName, InboxName);
+type SessionKey = (ProjectName, InboxName);
 
 /// Facts about sessions, gathered since the hub started.
 #[derive(Debug, Default)]
-pub struct Company {
-    seen: HashMap<Place, Timestamp>,
-    timeouts: HashMap<Place, Instant>,
-    warned: HashMap<Place, Instant>,
+pub struct Activity {
+    seen: HashMap<SessionKey, Timestamp>,
+    timeouts: HashMap<SessionKey, Instant>,
+    warned: HashMap<SessionKey, Instant>,
     /// Sessions whose inboxes have had a waiter.
-    waited: HashSet<Place>,
+    waited: HashSet<SessionKey>,
     forgot: Option<Instant>,
 }
 
-impl Company {
+impl Activity {
     /// Notes a session's activity.
-    pub fn note(&mut self, place: Place, at: Timestamp) {
+    pub fn note(&mut self, place: SessionKey, at: Timestamp) {
         self.seen.insert(place, at);
     }
 
@@ -42,12 +42,12 @@ impl Company {
     }
 
     /// Notes that a session's waiter timed out.
-    pub(super) fn timed_out(&mut self, place: Place, now: Instant) {
+    pub(super) fn timed_out(&mut self, place: SessionKey, now: Instant) {
         self.timeouts.insert(place, now);
     }
 
     /// Notes that a session has a waiter again. An earlier timeout then only caused this new wait, so it is forgotten.
-    pub(super) fn waits_on(&mut self, place: &Place) {
+    pub(super) fn waits_on(&mut self, place: &SessionKey) {
         self.timeouts.remove(place);
     }
 
@@ -70,13 +70,13 @@ impl Company {
     }
 
     /// Whether a turn that begins now was caused by a waiter's timeout; each timeout causes one turn at most.
-    pub fn take_timeout(&mut self, place: &Place, now: Instant) -> bool {
+    pub fn take_timeout(&mut self, place: &SessionKey, now: Instant) -> bool {
         let at = self.timeouts.remove(place);
         at.is_some_and(|at| now.saturating_duration_since(at) < TIMEOUT_ECHO)
     }
 
     /// Whether to warn a session now: once in each turn, and again after ten minutes.
-    pub fn warn(&mut self, place: Place, new_turn: bool, now: Instant) -> bool {
+    pub fn warn(&mut self, place: SessionKey, new_turn: bool, now: Instant) -> bool {
         let recent = |at: &Instant| now.saturating_duration_since(*at) < WARN_AGAIN;
         if !new_turn && self.warned.get(&place).is_some_and(recent) {
             return false;

@@ -7,10 +7,10 @@ use tokio::sync::oneshot;
 
 /// The held requests of each question. A request with a broken connection no longer counts.
 #[derive(Debug, Default)]
-pub(super) struct Holds(HashMap<Seq, Vec<oneshot::Sender<()>>>);
+pub(super) struct HeldRequests(HashMap<Seq, Vec<oneshot::Sender<()>>>);
 
-impl Holds {
-    /// Holds a request for this question. Closing the other end of `request` releases it.
+impl HeldRequests {
+    /// HeldRequests a request for this question. Closing the other end of `request` releases it.
     pub(super) fn add(&mut self, id: Seq, request: oneshot::Sender<()>) {
         self.0.retain(|_, requests| {
             requests.retain(|request| !request.is_closed());
