@@ -1,8 +1,12 @@
-//! Waiters, leases, wake limits and held requests: the one part of the hub's state that is not in the log. Uses `core`
-//! and `fold`.
+//! Waiters, leases, barriers, wake limits and held requests: the one part of the hub's state that is not in the log.
 //!
-//! The writer thread changes it, and readers share it. A restart discards it by design: waiters reconnect, and notifications that were
-//! leased but not acknowledged are offered again.
+//! A waiter occupies its inboxes; each inbox has at most one waiter. Its condition is checked when it connects, when a
+//! notification arrives in its inboxes, when a lease runs out, when a session's state changes (barriers), and when a
+//! wake limit ends. `settle` waits for a lull. Barriers decide when a wait ends, never which notifications it returns.
+//! All deadlines are in one queue; the writer tells the clock when the first of them is, and the clock submits `Tick`.
+//!
+//! The writer thread changes the waiters, and readers share them. A restart discards them by design: waiters reconnect,
+//! and notifications that were leased but not acknowledged are offered again, marked as redelivered.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};

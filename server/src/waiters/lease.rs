@@ -1,4 +1,8 @@
 //! Leases: the time in which a reader can acknowledge a batch before it is offered again.
+//!
+//! A waiter that asks again under the same name without an acknowledgement has lost its batch: its lease ends, so it
+//! gets the batch again at once. A run that ends cleanly stores the last notification that was handed out and not
+//! acknowledged (see [`Waiters::offered`]); the next run marks pending notifications up to that one as redelivered.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};

@@ -1,6 +1,9 @@
 //! Wake limits: how often an agent is woken by one sender and in all. A limit refuses no notification: it stays pending
 //! until the next wake. What a limit holds back is stored nowhere: each query computes it from the pending items and the
 //! session's last wakes.
+//!
+//! A limit delays a wake and drops nothing: a waiter that is held back is woken when the limit ends. The class of a wake
+//! ([`Standing`]) depends on sender and receiver, never on priority or type alone.
 
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
