@@ -162,8 +162,10 @@ mod tests {
 
     /// Each entry of the hub's table of errors: code, title and hint.
     fn catalogue() -> Vec<[&'static str; 3]> {
-        let table = include_str!("../../server/src/http/routes/error/catalogue.rs");
-        let entries = table.split("=> entry(").skip(1);
+        let source = include_str!("../../server/src/http/error/catalogue.rs");
+        let (_, table) = source.split_once("\ncodes! {\n").unwrap();
+        let (table, _) = table.split_once("\n}\n").unwrap();
+        let entries = table.split(" => ").skip(1);
         let texts = entries.map(|entry| {
             let mut texts = entry.split('"').skip(1).step_by(2);
             [(); 3].map(|()| texts.next().unwrap())

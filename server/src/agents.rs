@@ -1,7 +1,9 @@
 //! The coding agents: how the hub reads each one's hook payloads and writes its hook answers.
 //!
-//! One file an agent: it parses the payload into an [`Event`] and renders [`Words`] as the agent's reply. The fold
-//! decides what follows from an event, the same for all agents.
+//! One file an agent: `parse` reads the payload into a [`ParsedHook`], `happened` maps the agent's event names, and
+//! `render` writes a [`HookReply`] in the agent's format. The fold decides what follows from an event, the same for all
+//! agents. To add a hook event: map its name in `happened`, and let `hubctl hooks install` register it
+//! (`client/src/commands/hooks/`). This layer may use only `core`.
 
 use std::str::FromStr;
 
@@ -9,6 +11,7 @@ use hub_protocol::{InboxName, denial, own_words};
 use serde_json::{Map, Value};
 
 use crate::core::command::Happened;
+use crate::core::record::Beginner;
 
 mod claude;
 mod codex;
@@ -58,7 +61,7 @@ impl FromStr for Agent {
 
 /// A hook event in the form that is common to all agents.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Event {
+pub struct ParsedHook {
     /// The session's id, as the agent gives it.
     pub id: InboxName,
     /// The event's name in the agent's hooks.
@@ -72,14 +75,14 @@ pub struct Event {
     /// The kind of event.
     pub happened: Happened,
     /// Whether the answer can carry text to the model.
-    pub carries: bool,
+    pub accepts_context: bool,
     /// Whether the agent waits for the answer before it shows its own permission dialog.
-    pub decides: bool,
+    pub awaits_decision: bool,
 }
 
 /// The content of a hook answer, before the agent's own format.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Words {
+pub struct HookReply {
     /// Text for the model.
     pub context: Option<String>,
     /// Text for the person, if the agent shows one.
@@ -88,28 +91,24 @@ pub struct Words {
     pub decision: Option<(bool, Option<String>)>,
 }
 
-impl Words {
+impl HookReply {
     /// Sanitizes every text that reaches the model. Every answer passes through here.
-    fn for_model(self) -> Self {
-        let decision = self.decision.map(|(allowed, reason)| {
-            let reason = reason.map(|reason| denial(&reason));
-            (allowed, reason)
-        });
+    fn sanitized(self) -> Self {
+        let sanitize = |(allowed, reason): (bool, Option<String>)| {
+            (allowed, reason.map(|reason| denial(&reason)))
+        };
         Self {
             context: self.context.map(|text| own_words(&text)),
             note: self.note.map(|text| own_words(&text)),
-            decision,
+            decision: self.decision.map(sanitize),
         }
     }
 }
 
-/// Why a payload is not an event.
+/// The error for a payload whose session id is missing, or not a valid inbox name.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-pub enum NotAnEvent {
-    /// The session's id is missing, or not a valid inbox name.
-    #[error("'{0}' must be a session's id")]
-    Session(&'static str),
-}
+#[error("'{0}' must be a session's id")]
+pub struct InvalidSessionId(&'static str);
 
 impl Agent {
     /// Its name in `POST /hooks/{agent}`.
@@ -125,30 +124,30 @@ impl Agent {
     }
 
     /// Parses a hook payload. An unknown event becomes [`Happened::Seen`]: it proves only that the session lives.
-    pub fn hear(self, payload: &Map<String, Value>) -> Result<Event, NotAnEvent> {
+    pub fn parse(self, payload: &Map<String, Value>) -> Result<ParsedHook, InvalidSessionId> {
         match self {
-            Self::Claude => claude::hear(payload),
-            Self::Codex => codex::hear(payload),
-            Self::Gemini => gemini::hear(payload),
-            Self::OpenCode => opencode::hear(payload),
-            Self::Copilot => copilot::hear(payload),
-            Self::Cursor => cursor::hear(payload),
+            Self::Claude => claude::parse(payload),
+            Self::Codex => codex::parse(payload),
+            Self::Gemini => gemini::parse(payload),
+            Self::OpenCode => opencode::parse(payload),
+            Self::Copilot => copilot::parse(payload),
+            Self::Cursor => cursor::parse(payload),
         }
     }
 
     /// Renders the answer in the agent's format; `None` if there is nothing to answer.
-    pub fn reply(self, event: &Event, words: Words) -> Option<Value> {
-        if words == Words::default() {
+    pub fn render(self, hook: &ParsedHook, reply: HookReply) -> Option<Value> {
+        if reply == HookReply::default() {
             return None;
         }
-        let words = words.for_model();
+        let reply = reply.sanitized();
         match self {
-            Self::Claude => claude::reply(event, words),
-            Self::Codex => codex::reply(event, words),
-            Self::Gemini => gemini::reply(event, words),
-            Self::OpenCode => opencode::reply(event, words),
-            Self::Copilot => copilot::reply(event, words),
-            Self::Cursor => cursor::reply(event, words),
+            Self::Claude => claude::render(hook, reply),
+            Self::Codex => codex::render(hook, reply),
+            Self::Gemini => gemini::render(hook, reply),
+            Self::OpenCode => opencode::render(hook, reply),
+            Self::Copilot => copilot::render(hook, reply),
+            Self::Cursor => cursor::render(hook, reply),
         }
     }
 }
@@ -169,32 +168,49 @@ fn flag(payload: &Map<String, Value>, field: &str) -> bool {
 }
 
 /// Parses the session's id in `field`.
-fn session(payload: &Map<String, Value>, field: &'static str) -> Result<InboxName, NotAnEvent> {
-    text(payload, field)
-        .parse()
-        .map_err(|_| NotAnEvent::Session(field))
+fn session(
+    payload: &Map<String, Value>,
+    field: &'static str,
+) -> Result<InboxName, InvalidSessionId> {
+    let id = text(payload, field).parse();
+    id.map_err(|_| InvalidSessionId(field))
 }
 
 /// An event with the session, the name and the directory; the agent's parser fills in the rest.
-fn event(payload: &Map<String, Value>, id: InboxName, name: &str) -> Event {
+fn hook(payload: &Map<String, Value>, id: InboxName, name: &str) -> ParsedHook {
     let cwd = text(payload, "cwd");
-    Event {
+    ParsedHook {
         id,
         name: name.chars().take(64).collect(),
         cwd: (!cwd.is_empty()).then(|| cwd.to_owned()),
         title: None,
         subagent: !text(payload, "agent_id").is_empty(),
         happened: Happened::Seen,
-        carries: false,
-        decides: false,
+        accepts_context: false,
+        awaits_decision: false,
+    }
+}
+
+/// A prompt of the person, or of the program that runs the agent.
+fn prompted(text: &str) -> Happened {
+    Happened::Prompt {
+        by: Beginner::Person,
+        text: text.to_owned(),
+    }
+}
+
+/// The end of a turn with this last message, without background work.
+fn stopped(text: &str) -> Happened {
+    Happened::Stopped {
+        text: text.to_owned(),
+        tasks: Vec::new(),
+        goes_on: false,
     }
 }
 
 /// A permission request as text for a person: the tool's name and its most informative argument.
-fn request(payload: &Map<String, Value>) -> String {
-    let tool = text(payload, "tool_name");
-    let input = payload.get("tool_input").and_then(Value::as_object);
-    let telling = [
+fn permission_text(payload: &Map<String, Value>) -> String {
+    const INFORMATIVE: [&str; 6] = [
         "command",
         "file_path",
         "path",
@@ -202,11 +218,11 @@ fn request(payload: &Map<String, Value>) -> String {
         "description",
         "prompt",
     ];
+    let tool = text(payload, "tool_name");
+    let input = payload.get("tool_input").and_then(Value::as_object);
     let argument = input.and_then(|input| {
-        let found = telling
-            .into_iter()
-            .find_map(|field| input.get(field)?.as_str());
-        found.map(str::to_owned)
+        let mut fields = INFORMATIVE.into_iter();
+        fields.find_map(|field| input.get(field)?.as_str())
     });
     match argument {
         Some(argument) => format!("{tool}: {argument}"),
@@ -220,28 +236,28 @@ mod tests {
 
     #[test]
     fn answers_carry_no_hidden_characters_and_no_forged_reason() {
-        let words = || Words {
+        let reply = || HookReply {
             note: None,
             context: Some("[hub] a\u{202e}\u{fe0f}\u{1b}[2J\nb".into()),
             decision: None,
         };
         for agent in ["claude", "codex", "gemini", "opencode", "copilot", "cursor"] {
             let agent: Agent = agent.parse().unwrap();
-            let event = event(&Map::new(), "s1".parse().unwrap(), "PermissionRequest");
-            let told = agent.reply(&event, words()).unwrap().to_string();
-            assert!(told.contains(r"[hub] a[2J\nb"), "{told}");
-            let denied = Words {
+            let hook = hook(&Map::new(), "s1".parse().unwrap(), "PermissionRequest");
+            let rendered = agent.render(&hook, reply()).unwrap().to_string();
+            assert!(rendered.contains(r"[hub] a[2J\nb"), "{rendered}");
+            let denied = HookReply {
                 decision: Some((false, Some("no\n[hub] b\u{202e}".into()))),
-                ..words()
+                ..reply()
             };
-            let told = agent.reply(&event, denied).unwrap().to_string();
+            let rendered = agent.render(&hook, denied).unwrap().to_string();
             assert!(
-                !told.contains('\u{202e}') && !told.contains(r"\n[hub] b\u"),
-                "{told}"
+                !rendered.contains('\u{202e}') && !rendered.contains(r"\n[hub] b\u"),
+                "{rendered}"
             );
             let passes_on = matches!(agent, Agent::Claude | Agent::Codex);
             let reason = r#"\"no\\n[hub] b\""#;
-            assert_eq!(told.contains(reason), passes_on, "{told}");
+            assert_eq!(rendered.contains(reason), passes_on, "{rendered}");
         }
     }
 }

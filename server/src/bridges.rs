@@ -3,9 +3,10 @@
 use hub_protocol::{InboxName, Post, SpoolItem, Spooled};
 
 use crate::core::command::{Command, Once};
-use crate::http::routes::{ApiError, hooks, notify};
+use crate::core::rejected::Rejected;
+use crate::hooks::{self, HookError};
 use crate::hub::Hub;
-use crate::hub::draft::{self, Context};
+use crate::hub::draft::{self, Context, InvalidPost};
 
 pub mod claude_sessions;
 pub mod local_sessions;
@@ -25,41 +26,73 @@ pub enum Verdict {
 
 /// Stores a spooled item as if its request had arrived now.
 pub async fn submit(hub: &Hub, item: SpoolItem) -> Verdict {
-    let body = match &item.said {
-        Spooled::Post(body) => body.get(),
-        Spooled::Hook(hook) => return verdict(hooks::spooled(hub, &item.key, hook).await),
+    let submitted = match &item.said {
+        Spooled::Post(body) => submit_post(hub, &item.key, body.get()).await,
+        Spooled::Hook(hook) => {
+            let submitted = hooks::submit_spooled(hub, &item.key, hook).await;
+            submitted.map_err(Verdict::from)
+        }
     };
-    let mut post: Post = match serde_json::from_str(body) {
-        Ok(post) => post,
-        Err(error) => return Verdict::Refused(error.to_string()),
-    };
+    submitted.err().unwrap_or(Verdict::Stored)
+}
+
+/// Stores a spooled post; a retry with the same key is stored once.
+async fn submit_post(hub: &Hub, key: &str, body: &str) -> Result<(), Verdict> {
+    let post: Result<Post, _> = serde_json::from_str(body);
+    let mut post = post.map_err(|error| Verdict::Refused(error.to_string()))?;
     // A file does not prove which process wrote it, so a spooled item cannot be from the person: its sender is
     // `unknown`.
     post.from = post.from.filter(|it| it.as_str() != InboxName::PERSON);
-    let once = Once::new(&item.key, body.as_bytes());
-    match notify::place_answers(hub, vec![post]) {
-        Ok(mut posts) => store(hub, posts.remove(0), &Context::spooled(hub), once).await,
-        Err(_) => Verdict::Later,
-    }
+    let mut posts = draft::place_answers(hub, vec![post])?;
+    let once = Once::new(key, body.as_bytes());
+    try_store(hub, posts.remove(0), &Context::spooled(hub), once).await
 }
 
 /// Stores `post`; a retry with the same key is stored once.
 async fn store(hub: &Hub, post: Post, context: &Context<'_>, once: Once) -> Verdict {
-    let draft = match draft::prepare(post, context) {
-        Ok(draft) => draft,
-        Err(draft::InvalidPost::Storage(_)) => return Verdict::Later,
-        Err(error) => return Verdict::Refused(error.to_string()),
-    };
-    let drafts = vec![draft];
-    let once = Some(once);
-    let done = hub.submit(Command::Notify { drafts, once }).await;
-    verdict(done.map(drop).map_err(ApiError::from))
+    let stored = try_store(hub, post, context, once).await;
+    stored.err().unwrap_or(Verdict::Stored)
 }
 
-fn verdict(done: Result<(), ApiError>) -> Verdict {
-    match done {
-        Ok(()) => Verdict::Stored,
-        Err(error) if error.code().status().is_server_error() => Verdict::Later,
-        Err(error) => Verdict::Refused(error.problem().detail.unwrap_or_default()),
+async fn try_store(
+    hub: &Hub,
+    post: Post,
+    context: &Context<'_>,
+    once: Once,
+) -> Result<(), Verdict> {
+    let drafts = vec![draft::prepare(post, context)?];
+    let once = Some(once);
+    hub.submit(Command::Notify { drafts, once }).await?;
+    Ok(())
+}
+
+impl From<Rejected> for Verdict {
+    fn from(rejected: Rejected) -> Self {
+        match rejected {
+            Rejected::Refused(refusal) => Self::Refused(refusal.to_string()),
+            Rejected::Full
+            | Rejected::Storage
+            | Rejected::Busy
+            | Rejected::TooManyStreams
+            | Rejected::ShuttingDown => Self::Later,
+        }
+    }
+}
+
+impl From<InvalidPost> for Verdict {
+    fn from(error: InvalidPost) -> Self {
+        match error {
+            InvalidPost::Storage(_) => Self::Later,
+            InvalidPost::Field(_) | InvalidPost::TooLarge(_) => Self::Refused(error.to_string()),
+        }
+    }
+}
+
+impl From<HookError> for Verdict {
+    fn from(error: HookError) -> Self {
+        match error {
+            HookError::Rejected(rejected) => rejected.into(),
+            HookError::UnknownAgent(_) | HookError::Invalid(_) => Self::Refused(error.to_string()),
+        }
     }
 }

@@ -6,6 +6,7 @@ pub mod bridges;
 pub mod config;
 pub mod core;
 pub mod fold;
+pub mod hooks;
 pub mod http;
 pub mod hub;
 pub mod log;

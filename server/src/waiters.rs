@@ -177,7 +177,7 @@ impl Waiters {
         self.latencies.since(from)
     }
 
-    /// HeldRequests a request for the answer to this question, until the other end of `request` is closed.
+    /// Holds a request for the answer to this question, until the other end of `request` is closed.
     pub fn hold(&mut self, id: Seq, request: oneshot::Sender<()>) {
         self.held_requests.add(id, request);
         self.changed();

@@ -3,7 +3,7 @@
 use hub_harness::{Ask, Client, Hub, Operation};
 use hubd::core::secret::Token;
 use hubd::core::time::Now;
-use hubd::http::login::Session;
+use hubd::http::login::DashboardSession;
 
 /// A kind of caller, and the response of a protected route to it.
 struct Caller {
@@ -30,7 +30,7 @@ impl Callers {
         let other = Token::generate().expect("randomness");
         let mut past = Now::read();
         past.wall = past.wall.plus_millis(-13 * 60 * 60 * 1000);
-        let bearer = |begun, key| format!("Bearer {}", Session::begin(begun).token(key));
+        let bearer = |begun, key| format!("Bearer {}", DashboardSession::start(begun).token(key));
         Self {
             token: hub.client(),
             stranger: hub.stranger(),

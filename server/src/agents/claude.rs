@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Event, NotAnEvent, Words, event, flag, request, session, text};
+use super::{HookReply, InvalidSessionId, ParsedHook, flag, hook, permission_text, session, text};
 use crate::core::command::Happened;
 use crate::core::record::Beginner;
 
@@ -17,58 +17,88 @@ const WAKE: &str = "<task-notification>";
 const MAX_TITLE: usize = 200;
 
 /// Model errors that a retry does not resolve.
-const FOR_GOOD: [&str; 3] = ["billing_error", "authentication_failed", "invalid_request"];
+const PERMANENT_ERRORS: [&str; 3] = ["billing_error", "authentication_failed", "invalid_request"];
 
-pub(super) fn hear(payload: &Map<String, Value>) -> Result<Event, NotAnEvent> {
+pub(super) fn parse(payload: &Map<String, Value>) -> Result<ParsedHook, InvalidSessionId> {
+    parse_with(payload, happened)
+}
+
+/// Parses a payload in Claude Code's format, of an agent whose events `happened` maps.
+pub(super) fn parse_with(
+    payload: &Map<String, Value>,
+    happened: impl Fn(&str, &Map<String, Value>) -> Happened,
+) -> Result<ParsedHook, InvalidSessionId> {
     let name = text(payload, "hook_event_name");
-    let mut event = event(payload, session(payload, "session_id")?, name);
-    if event.subagent {
-        return Ok(event);
+    let hook = hook(payload, session(payload, "session_id")?, name);
+    if hook.subagent {
+        return Ok(hook);
     }
     let title = text(payload, "session_title").trim();
-    event.title = (!title.is_empty()).then(|| title.chars().take(MAX_TITLE).collect());
-    event.carries = matches!(
-        name,
-        "UserPromptSubmit" | "PostToolUse" | "PostToolUseFailure"
-    ) || name == "Stop" && !flag(payload, "stop_hook_active");
-    event.decides = name == "PermissionRequest";
-    event.happened = match name {
+    let is_first_stop = name == "Stop" && !flag(payload, "stop_hook_active");
+    Ok(ParsedHook {
+        title: (!title.is_empty()).then(|| title.chars().take(MAX_TITLE).collect()),
+        accepts_context: is_first_stop
+            || matches!(
+                name,
+                "UserPromptSubmit" | "PostToolUse" | "PostToolUseFailure"
+            ),
+        awaits_decision: name == "PermissionRequest",
+        happened: happened(name, payload),
+        ..hook
+    })
+}
+
+fn happened(name: &str, payload: &Map<String, Value>) -> Happened {
+    match name {
+        // These events make notifications.
+        "PreToolUse" if DIALOGS.contains(&text(payload, "tool_name")) => dialog(payload),
+        "PermissionRequest" => permission_request(payload),
+        "Notification" => notification(payload),
+        "Stop" => stopped(payload),
+        "StopFailure" => failed(text(payload, "error")),
+        "SessionEnd" => session_end(payload),
+        // These change only the session's state.
         "SessionStart" => Happened::Started,
         "UserPromptSubmit" => prompt(text(payload, "prompt")),
         "PostToolUse" | "PostToolUseFailure" | "PostToolBatch" | "SubagentStop" => Happened::Worked,
-        "PreToolUse" if DIALOGS.contains(&text(payload, "tool_name")) => asks(payload),
-        "PermissionRequest" => permission_request(payload),
-        "Notification" => notification(payload),
-        "Stop" => Happened::Stopped {
-            text: text(payload, "last_assistant_message").to_owned(),
-            tasks: tasks(payload),
-            goes_on: false,
-        },
-        "StopFailure" => {
-            let reason = text(payload, "error");
-            Happened::Failed {
-                reason: match reason {
-                    "" => "unknown".to_owned(),
-                    reason => reason.chars().take(200).collect(),
-                },
-                for_good: FOR_GOOD.contains(&reason),
-            }
-        }
-        // After `/clear` or a switch to another session, the same process continues under another id.
-        "SessionEnd" if !matches!(text(payload, "reason"), "clear" | "resume") => Happened::Ended,
         _ => Happened::Seen,
-    };
-    Ok(event)
+    }
 }
 
-fn prompt(prompt: &str) -> Happened {
-    let by = if prompt.trim_start().starts_with(WAKE) {
-        Beginner::Wake
-    } else {
-        Beginner::Person
-    };
-    let text = prompt.to_owned();
-    Happened::Prompt { by, text }
+pub(super) fn prompt(prompt: &str) -> Happened {
+    let is_wake = prompt.trim_start().starts_with(WAKE);
+    Happened::Prompt {
+        by: if is_wake {
+            Beginner::Wake
+        } else {
+            Beginner::Person
+        },
+        text: prompt.to_owned(),
+    }
+}
+
+pub(super) fn stopped(payload: &Map<String, Value>) -> Happened {
+    Happened::Stopped {
+        text: text(payload, "last_assistant_message").to_owned(),
+        tasks: tasks(payload),
+        goes_on: false,
+    }
+}
+
+fn failed(reason: &str) -> Happened {
+    let shown = if reason.is_empty() { "unknown" } else { reason };
+    Happened::Failed {
+        reason: shown.chars().take(200).collect(),
+        for_good: PERMANENT_ERRORS.contains(&reason),
+    }
+}
+
+/// After `/clear` or a switch to another session, the same process continues under another id.
+pub(super) fn session_end(payload: &Map<String, Value>) -> Happened {
+    match text(payload, "reason") {
+        "clear" | "resume" => Happened::Seen,
+        _ => Happened::Ended,
+    }
 }
 
 /// Ids of the background tasks that still run. The hub's own waiters are left out, because they never end by
@@ -86,7 +116,7 @@ fn tasks(payload: &Map<String, Value>) -> Vec<String> {
     ids.filter(|id| id.len() <= 64).take(64).collect()
 }
 
-fn asks(payload: &Map<String, Value>) -> Happened {
+fn dialog(payload: &Map<String, Value>) -> Happened {
     let input = payload.get("tool_input").unwrap_or(&Value::Null);
     let first = input.get("questions").and_then(|it| it.get(0));
     let question = first
@@ -114,13 +144,13 @@ fn asks(payload: &Map<String, Value>) -> Happened {
     }
 }
 
-fn permission_request(payload: &Map<String, Value>) -> Happened {
+pub(super) fn permission_request(payload: &Map<String, Value>) -> Happened {
     // The dialogs of these tools are questions, which `PreToolUse` has reported already.
     if DIALOGS.contains(&text(payload, "tool_name")) {
         return Happened::Seen;
     }
     Happened::Permission {
-        text: request(payload),
+        text: permission_text(payload),
         data: Some(json!({
             "tool_name": payload.get("tool_name"),
             "tool_input": payload.get("tool_input"),
@@ -145,26 +175,25 @@ fn notification(payload: &Map<String, Value>) -> Happened {
     }
 }
 
-pub(super) fn reply(event: &Event, words: Words) -> Option<Value> {
-    if let Some((allowed, reason)) = words.decision {
-        let decision = match (allowed, reason) {
-            (true, _) => json!({ "behavior": "allow" }),
-            (false, reason) => json!({
-                "behavior": "deny",
-                "message": reason.unwrap_or_else(|| "denied by the person".into()),
-            }),
+pub(super) fn render(hook: &ParsedHook, reply: HookReply) -> Option<Value> {
+    if let Some((allowed, reason)) = reply.decision {
+        let denied = || reason.unwrap_or_else(|| "denied by the person".into());
+        let decision = if allowed {
+            json!({ "behavior": "allow" })
+        } else {
+            json!({ "behavior": "deny", "message": denied() })
         };
         return Some(json!({
-            "hookSpecificOutput": { "hookEventName": event.name, "decision": decision }
+            "hookSpecificOutput": { "hookEventName": hook.name, "decision": decision }
         }));
     }
-    let mut reply = Map::new();
-    if let Some(note) = words.note {
-        reply.insert("systemMessage".into(), note.into());
+    let mut json = Map::new();
+    if let Some(note) = reply.note {
+        json.insert("systemMessage".into(), note.into());
     }
-    if let Some(context) = words.context {
-        let output = json!({ "hookEventName": event.name, "additionalContext": context });
-        reply.insert("hookSpecificOutput".into(), output);
+    if let Some(context) = reply.context {
+        let output = json!({ "hookEventName": hook.name, "additionalContext": context });
+        json.insert("hookSpecificOutput".into(), output);
     }
-    (!reply.is_empty()).then_some(Value::Object(reply))
+    (!json.is_empty()).then_some(Value::Object(json))
 }

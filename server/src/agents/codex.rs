@@ -2,35 +2,43 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Event, NotAnEvent, Words, claude, event, session, text};
+use super::{HookReply, InvalidSessionId, ParsedHook, claude, hook, session, stopped, text};
 use crate::core::command::Happened;
 
-pub(super) fn hear(payload: &Map<String, Value>) -> Result<Event, NotAnEvent> {
+pub(super) fn parse(payload: &Map<String, Value>) -> Result<ParsedHook, InvalidSessionId> {
     if text(payload, "type") == "agent-turn-complete" {
-        let mut event = event(
-            payload,
-            session(payload, "thread-id")?,
-            "agent-turn-complete",
-        );
-        event.happened = Happened::Stopped {
-            text: text(payload, "last-assistant-message").to_owned(),
-            tasks: Vec::new(),
-            goes_on: false,
-        };
-        return Ok(event);
+        let id = session(payload, "thread-id")?;
+        let mut hook = hook(payload, id, "agent-turn-complete");
+        hook.happened = stopped(text(payload, "last-assistant-message"));
+        return Ok(hook);
     }
-    let mut event = claude::hear(payload)?;
-    if event.name == "Interrupt" {
-        event.happened = Happened::Interrupted;
+    let mut hook = claude::parse_with(payload, happened)?;
+    // In a subagent too.
+    if hook.name == "Interrupt" {
+        hook.happened = Happened::Interrupted;
     }
-    Ok(event)
+    Ok(hook)
+}
+
+fn happened(name: &str, payload: &Map<String, Value>) -> Happened {
+    match name {
+        // These events make notifications.
+        "Stop" => claude::stopped(payload),
+        "PermissionRequest" => claude::permission_request(payload),
+        "SessionEnd" => claude::session_end(payload),
+        // These change only the session's state.
+        "SessionStart" => Happened::Started,
+        "UserPromptSubmit" => claude::prompt(text(payload, "prompt")),
+        "PostToolUse" | "PostToolUseFailure" | "SubagentStop" => Happened::Worked,
+        _ => Happened::Seen,
+    }
 }
 
 /// Codex's schemas refuse unknown fields, and its Stop hook accepts context only as the next prompt.
-pub(super) fn reply(event: &Event, words: Words) -> Option<Value> {
-    match (event.name.as_str(), words.context) {
+pub(super) fn render(hook: &ParsedHook, reply: HookReply) -> Option<Value> {
+    match (hook.name.as_str(), reply.context) {
         ("Stop", Some(context)) => Some(json!({ "decision": "block", "reason": context })),
         ("agent-turn-complete" | "PostToolUseFailure", _) => None,
-        (_, context) => claude::reply(event, Words { context, ..words }),
+        (_, context) => claude::render(hook, HookReply { context, ..reply }),
     }
 }

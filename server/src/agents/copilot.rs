@@ -2,43 +2,42 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Event, NotAnEvent, Words, event, session, text};
+use super::{HookReply, InvalidSessionId, ParsedHook, hook, prompted, session, stopped, text};
 use crate::core::command::Happened;
-use crate::core::record::Beginner;
 
-pub(super) fn hear(payload: &Map<String, Value>) -> Result<Event, NotAnEvent> {
+pub(super) fn parse(payload: &Map<String, Value>) -> Result<ParsedHook, InvalidSessionId> {
     let name = match text(payload, "hookEventName") {
         "" => text(payload, "hook_event_name"),
         name => name,
     };
     let id = session(payload, "sessionId").or_else(|_| session(payload, "session_id"))?;
-    let mut event = event(payload, id, name);
-    event.carries = matches!(name, "agentStop" | "notification");
-    event.happened = match name {
-        "sessionStart" => Happened::Started,
-        "userPromptSubmitted" => Happened::Prompt {
-            by: Beginner::Person,
-            text: text(payload, "prompt").to_owned(),
-        },
-        "postToolUse" => Happened::Worked,
-        "agentStop" => Happened::Stopped {
-            text: String::new(),
-            tasks: Vec::new(),
-            goes_on: false,
-        },
+    Ok(ParsedHook {
+        accepts_context: matches!(name, "agentStop" | "notification"),
+        happened: happened(name, payload),
+        ..hook(payload, id, name)
+    })
+}
+
+fn happened(name: &str, payload: &Map<String, Value>) -> Happened {
+    match name {
+        // These events make notifications.
+        "agentStop" => stopped(""),
         "errorOccurred" => Happened::Failed {
             reason: text(payload, "error").to_owned(),
             for_good: true,
         },
         "sessionEnd" => Happened::Ended,
+        // These change only the session's state.
+        "sessionStart" => Happened::Started,
+        "userPromptSubmitted" => prompted(text(payload, "prompt")),
+        "postToolUse" => Happened::Worked,
         _ => Happened::Seen,
-    };
-    Ok(event)
+    }
 }
 
-pub(super) fn reply(event: &Event, words: Words) -> Option<Value> {
-    let context = words.context?;
-    if event.name == "agentStop" {
+pub(super) fn render(hook: &ParsedHook, reply: HookReply) -> Option<Value> {
+    let context = reply.context?;
+    if hook.name == "agentStop" {
         return Some(json!({ "decision": "block", "reason": context }));
     }
     Some(json!({ "additionalContext": context }))

@@ -2,42 +2,39 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Event, NotAnEvent, Words, event, session, text};
+use super::{HookReply, InvalidSessionId, ParsedHook, hook, prompted, session, stopped, text};
 use crate::core::command::Happened;
-use crate::core::record::Beginner;
 
-pub(super) fn hear(payload: &Map<String, Value>) -> Result<Event, NotAnEvent> {
+pub(super) fn parse(payload: &Map<String, Value>) -> Result<ParsedHook, InvalidSessionId> {
     let name = text(payload, "hook_event_name");
-    let mut event = event(payload, session(payload, "conversation_id")?, name);
     let roots = payload.get("workspace_roots").and_then(Value::as_array);
-    event.cwd = roots.and_then(|roots| Some(roots.first()?.as_str()?.to_owned()));
-    // A followup starts another turn, whose own stop raises the count. Answering only the first stop prevents a loop.
-    let loops = payload
-        .get("loop_count")
-        .and_then(Value::as_u64)
-        .unwrap_or(0);
-    event.carries = name == "stop" && loops == 0;
-    event.happened = match name {
-        "beforeSubmitPrompt" => Happened::Prompt {
-            by: Beginner::Person,
-            text: text(payload, "prompt").to_owned(),
-        },
-        "afterShellExecution" | "afterMCPExecution" | "afterFileEdit" => Happened::Worked,
+    let loops = payload.get("loop_count").and_then(Value::as_u64);
+    Ok(ParsedHook {
+        cwd: roots.and_then(|roots| Some(roots.first()?.as_str()?.to_owned())),
+        // A followup starts another turn, whose own stop raises the count. Answering only the first stop prevents a
+        // loop.
+        accepts_context: name == "stop" && loops.unwrap_or(0) == 0,
+        happened: happened(name, payload),
+        ..hook(payload, session(payload, "conversation_id")?, name)
+    })
+}
+
+fn happened(name: &str, payload: &Map<String, Value>) -> Happened {
+    match name {
+        // These events make notifications.
         "stop" if text(payload, "status") == "error" => Happened::Failed {
             reason: "error".into(),
             for_good: true,
         },
-        "stop" => Happened::Stopped {
-            text: String::new(),
-            tasks: Vec::new(),
-            goes_on: false,
-        },
+        "stop" => stopped(""),
         "sessionEnd" => Happened::Ended,
+        // These change only the session's state.
+        "beforeSubmitPrompt" => prompted(text(payload, "prompt")),
+        "afterShellExecution" | "afterMCPExecution" | "afterFileEdit" => Happened::Worked,
         _ => Happened::Seen,
-    };
-    Ok(event)
+    }
 }
 
-pub(super) fn reply(_: &Event, words: Words) -> Option<Value> {
-    Some(json!({ "followup_message": words.context? }))
+pub(super) fn render(_: &ParsedHook, reply: HookReply) -> Option<Value> {
+    Some(json!({ "followup_message": reply.context? }))
 }

@@ -2,52 +2,54 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Event, NotAnEvent, Words, event, flag, request, session, text};
+use super::{
+    HookReply, InvalidSessionId, ParsedHook, flag, hook, permission_text, prompted, session,
+    stopped, text,
+};
 use crate::core::command::Happened;
-use crate::core::record::Beginner;
 
-pub(super) fn hear(payload: &Map<String, Value>) -> Result<Event, NotAnEvent> {
+pub(super) fn parse(payload: &Map<String, Value>) -> Result<ParsedHook, InvalidSessionId> {
     let name = text(payload, "hook_event_name");
-    let mut event = event(payload, session(payload, "session_id")?, name);
-    event.carries = matches!(name, "BeforeAgent" | "AfterTool")
-        || name == "AfterAgent" && !flag(payload, "stop_hook_active");
-    event.happened = match name {
-        "SessionStart" => Happened::Started,
-        "BeforeAgent" => Happened::Prompt {
-            by: Beginner::Person,
-            text: text(payload, "prompt").to_owned(),
-        },
-        "AfterTool" => Happened::Worked,
-        "AfterAgent" => Happened::Stopped {
-            text: text(payload, "prompt_response").to_owned(),
-            tasks: Vec::new(),
-            goes_on: false,
-        },
+    let is_first_stop = name == "AfterAgent" && !flag(payload, "stop_hook_active");
+    Ok(ParsedHook {
+        accepts_context: matches!(name, "BeforeAgent" | "AfterTool") || is_first_stop,
+        happened: happened(name, payload),
+        ..hook(payload, session(payload, "session_id")?, name)
+    })
+}
+
+fn happened(name: &str, payload: &Map<String, Value>) -> Happened {
+    match name {
+        // These events make notifications.
+        "AfterAgent" => stopped(text(payload, "prompt_response")),
         "Notification" if text(payload, "notification_type") == "ToolPermission" => {
-            let asked = request(payload);
-            let message = text(payload, "message");
+            let request = permission_text(payload);
+            let is_named = !request.is_empty();
             Happened::Permission {
-                text: if asked.is_empty() {
-                    message.to_owned()
+                text: if is_named {
+                    request
                 } else {
-                    asked
+                    text(payload, "message").to_owned()
                 },
                 data: payload.get("details").cloned(),
             }
         }
         "SessionEnd" if text(payload, "reason") != "clear" => Happened::Ended,
+        // These change only the session's state.
+        "SessionStart" => Happened::Started,
+        "BeforeAgent" => prompted(text(payload, "prompt")),
+        "AfterTool" => Happened::Worked,
         _ => Happened::Seen,
-    };
-    Ok(event)
+    }
 }
 
-pub(super) fn reply(event: &Event, words: Words) -> Option<Value> {
-    let context = words.context?;
-    if event.name == "AfterAgent" {
+pub(super) fn render(hook: &ParsedHook, reply: HookReply) -> Option<Value> {
+    let context = reply.context?;
+    if hook.name == "AfterAgent" {
         // The reason of this denial becomes the next prompt.
         return Some(json!({ "decision": "deny", "reason": context }));
     }
     Some(json!({
-        "hookSpecificOutput": { "hookEventName": event.name, "additionalContext": context }
+        "hookSpecificOutput": { "hookEventName": hook.name, "additionalContext": context }
     }))
 }

@@ -2,24 +2,24 @@
 
 /// How a session is woken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Woken {
-    /// The agent's hooks wake it.
-    ByItsHooks,
+pub enum WakeMethod {
+    /// The agent's hooks wake session.
+    RewakeHook,
     /// The end of one of its background commands (`hubctl wait`) wakes it.
-    ByACommand,
+    BackgroundCommand,
     /// It cannot be woken between turns; only the person's next prompt continues it.
-    ByThePersonOnly,
+    PersonOnly,
     /// The session answers one prompt and ends.
     Never,
 }
 
-impl Woken {
+impl WakeMethod {
     /// How the session receives notifications; empty if its hooks deliver them without its help.
     fn instruction(self) -> &'static str {
         match self {
-            Self::ByItsHooks => "",
-            Self::ByACommand => WAIT,
-            Self::ByThePersonOnly => BETWEEN_TURNS,
+            Self::RewakeHook => "",
+            Self::BackgroundCommand => WAIT,
+            Self::PersonOnly => BETWEEN_TURNS,
             Self::Never => ONE_PROMPT,
         }
     }
@@ -27,8 +27,8 @@ impl Woken {
     /// The warning for a primary whose workers are busy while it has no waiter.
     pub fn warning(self) -> Option<&'static str> {
         match self {
-            Self::ByItsHooks | Self::ByACommand => Some(WARNING),
-            Self::ByThePersonOnly => Some(WARNING_BETWEEN_TURNS),
+            Self::RewakeHook | Self::BackgroundCommand => Some(WARNING),
+            Self::PersonOnly => Some(WARNING_BETWEEN_TURNS),
             Self::Never => None,
         }
     }
@@ -36,7 +36,7 @@ impl Woken {
 
 /// The facts that the instructions depend on.
 #[derive(Debug, Clone, Copy)]
-pub struct Situation<'a> {
+pub struct SessionFacts<'a> {
     /// The session's short name.
     pub name: &'a str,
     /// Whether it is its project's primary.
@@ -44,27 +44,27 @@ pub struct Situation<'a> {
     /// The name of the session that it works for.
     pub parent: Option<&'a str>,
     /// How it is woken.
-    pub woken: Woken,
+    pub wake_method: WakeMethod,
 }
 
 /// The instructions for one session.
-pub fn text(it: &Situation<'_>) -> String {
+pub fn text(session: &SessionFacts<'_>) -> String {
     let mut text = format!(
         "[hub] You are session {} of the hub, which connects the agents on this machine.",
-        it.name
+        session.name
     );
-    if it.primary {
+    if session.primary {
         text.push_str(PRIMARY);
     } else {
         text.push_str(WORKER);
-        if let Some(parent) = it.parent {
+        if let Some(parent) = session.parent {
             text.push_str(" You work for ");
             text.push_str(parent);
             text.push_str(", who is told when you stop.");
         }
     }
-    text.push_str(ANYBODY);
-    text.push_str(it.woken.instruction());
+    text.push_str(COMMON);
+    text.push_str(session.wake_method.instruction());
     text
 }
 
@@ -73,7 +73,7 @@ const PRIMARY: &str = " You are the primary: what other agents say comes to you.
     (hubctl answer ID \"…\"). error: look, and help.";
 const WORKER: &str =
     " Your stops and questions are told by your hooks; say more only where it helps.";
-const ANYBODY: &str = " To say something: hubctl notify --type complete|waiting|error|progress \"…\". To ask: hubctl ask \
+const COMMON: &str = " To say something: hubctl notify --type complete|waiting|error|progress \"…\". To ask: hubctl ask \
     \"…\" --option A --option B. To hear of another's next stop: hubctl listen NAME. Where sockets are blocked, write \
     \"completed|needs_input|error|working MESSAGE\" to $HUB_STATUS_FILE.";
 const WAIT: &str = " Nothing wakes you by itself here: keep one `hubctl wait` running in the background \

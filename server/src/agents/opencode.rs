@@ -2,33 +2,27 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Event, NotAnEvent, Words, event, session, text};
+use super::{HookReply, InvalidSessionId, ParsedHook, hook, prompted, session, stopped, text};
 use crate::core::command::Happened;
-use crate::core::record::Beginner;
 
-pub(super) fn hear(payload: &Map<String, Value>) -> Result<Event, NotAnEvent> {
+pub(super) fn parse(payload: &Map<String, Value>) -> Result<ParsedHook, InvalidSessionId> {
     let name = text(payload, "type");
     let empty = Map::new();
-    let properties = payload
-        .get("properties")
-        .and_then(Value::as_object)
-        .unwrap_or(&empty);
+    let properties = payload.get("properties").and_then(Value::as_object);
+    let properties = properties.unwrap_or(&empty);
     let id = session(payload, "session_id").or_else(|_| session(properties, "sessionID"))?;
-    let mut event = event(payload, id, name);
-    // The plugin can deliver text only as a prompt, so only an idle session takes it.
-    event.carries = name == "session.idle";
-    event.happened = match name {
-        "session.created" => Happened::Started,
-        "chat.message" => Happened::Prompt {
-            by: Beginner::Person,
-            text: text(properties, "text").to_owned(),
-        },
-        "tool.execute.after" => Happened::Worked,
-        "session.idle" => Happened::Stopped {
-            text: text(payload, "last_assistant_message").to_owned(),
-            tasks: Vec::new(),
-            goes_on: false,
-        },
+    Ok(ParsedHook {
+        // The plugin can deliver text only as a prompt, so only an idle session takes it.
+        accepts_context: name == "session.idle",
+        happened: happened(name, payload, properties),
+        ..hook(payload, id, name)
+    })
+}
+
+fn happened(name: &str, payload: &Map<String, Value>, properties: &Map<String, Value>) -> Happened {
+    match name {
+        // These events make notifications.
+        "session.idle" => stopped(text(payload, "last_assistant_message")),
         "question.asked" => Happened::Asks {
             text: text(properties, "title").to_owned(),
             options: Vec::new(),
@@ -43,12 +37,15 @@ pub(super) fn hear(payload: &Map<String, Value>) -> Result<Event, NotAnEvent> {
             for_good: true,
         },
         "session.deleted" => Happened::Ended,
+        // These change only the session's state.
+        "session.created" => Happened::Started,
+        "chat.message" => prompted(text(properties, "text")),
+        "tool.execute.after" => Happened::Worked,
         _ => Happened::Seen,
-    };
-    Ok(event)
+    }
 }
 
 /// The answer that the hub's plugin reads: a text to prompt the session with.
-pub(super) fn reply(_: &Event, words: Words) -> Option<Value> {
-    Some(json!({ "prompt": words.context? }))
+pub(super) fn render(_: &ParsedHook, reply: HookReply) -> Option<Value> {
+    Some(json!({ "prompt": reply.context? }))
 }

@@ -22,11 +22,11 @@ use tower_http::catch_panic::{CatchPanic, CatchPanicLayer, ResponseForPanic};
 
 use crate::core::secret::Token;
 use crate::core::time::Now;
-use crate::http::listener::Peer;
-use crate::http::login::{NoSession, Session};
-use crate::http::routes::error::{ApiError, Code, PROBLEM_JSON};
+use crate::http::error::{ApiError, Code, PROBLEM_JSON};
+use crate::http::login::{DashboardSession, SessionTokenError};
+use crate::http::peer::Peer;
 
-mod elsewhere;
+mod wrong_host_page;
 
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 const SEC_FETCH_MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
@@ -76,7 +76,7 @@ impl Guarded {
                 }
             }
             Err(error) => {
-                elsewhere::page(&request, &error).unwrap_or_else(|| error.into_response())
+                wrong_host_page::page(&request, &error).unwrap_or_else(|| error.into_response())
             }
         };
         let headers = response.headers_mut();
@@ -99,7 +99,7 @@ impl Guard {
     }
 
     /// Checks a request. Returns the dashboard session that made it, if one did.
-    fn admit(&self, request: &Request) -> Result<Option<Session>, ApiError> {
+    fn admit(&self, request: &Request) -> Result<Option<DashboardSession>, ApiError> {
         if !request.uri().path().starts_with('/') {
             return Err(ApiError::new(
                 Code::Malformed,
@@ -167,7 +167,7 @@ impl Guard {
     }
 
     /// Accepts the hub's token, or the token of a dashboard session, which it returns.
-    fn check_token(&self, headers: &HeaderMap) -> Result<Option<Session>, ApiError> {
+    fn check_token(&self, headers: &HeaderMap) -> Result<Option<DashboardSession>, ApiError> {
         let Field::One(value) = Field::of(headers, &AUTHORIZATION) else {
             return Err(Code::Unauthorized.into());
         };
@@ -178,10 +178,10 @@ impl Guard {
         if self.token.matches(token.as_bytes()) {
             return Ok(None);
         }
-        match Session::read(token, &self.token, Now::read()) {
+        match DashboardSession::verify(token, &self.token, Now::read()) {
             Ok(session) => Ok(Some(session)),
-            Err(NoSession::Forged) => Err(Code::Unauthorized.into()),
-            Err(NoSession::Over) => Err(ApiError::new(
+            Err(SessionTokenError::Forged) => Err(Code::Unauthorized.into()),
+            Err(SessionTokenError::Expired) => Err(ApiError::new(
                 Code::Unauthorized,
                 "the dashboard's session is over; run hubctl dashboard again",
             )),
@@ -247,11 +247,11 @@ pub(crate) fn is_public(method: &Method, path: &str) -> bool {
 }
 
 /// Ends a stream when the session that opened it ends.
-fn end_with(session: Session, response: Response) -> Response {
+fn end_with(session: DashboardSession, response: Response) -> Response {
     if response.body().size_hint().exact().is_some() {
         return response;
     }
-    let end = tokio::time::sleep(session.left(Now::read()));
+    let end = tokio::time::sleep(session.remaining(Now::read()));
     response.map(|body| Body::from_stream(body.into_data_stream().take_until(end)))
 }
 

@@ -13,35 +13,17 @@ use crate::config::state_dir::StateDir;
 use crate::config::{Limits, Listen};
 use crate::http::guard::Guarded;
 use connection::Server;
-use slots::Slots;
+use slots::ConnectionSlots;
 
 mod accept;
 mod body;
 mod connection;
 mod descriptors;
-mod heads;
-mod holder;
+mod head_scanner;
 mod io_guard;
-pub mod owner;
+mod port_holder;
 mod slots;
 mod stream;
-
-/// The client's end of a connection; an extension of every request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Peer {
-    /// Over the Unix socket, from a process of the hub's own user.
-    Unix {
-        /// The process that connected, if the system reports it.
-        pid: Option<u32>,
-    },
-    /// Over TCP, from any program on this machine.
-    Tcp {
-        /// The hub's address of the connection.
-        local: SocketAddr,
-        /// The client's address.
-        remote: SocketAddr,
-    },
-}
 
 /// The hub's sockets, bound but not yet served.
 #[derive(Debug)]
@@ -123,7 +105,7 @@ impl Sockets {
         descriptors::raise(limits);
         let server = Arc::new(Server::new(app, limits, shutdown.clone()));
         let connections = &server.connections;
-        let tcp = Slots::new(limits.connections);
+        let tcp = ConnectionSlots::new(limits.connections);
         for listener in self.tcp {
             listener.set_nonblocking(true)?;
             let listener = tokio::net::TcpListener::from_std(listener)?;
@@ -131,7 +113,7 @@ impl Sockets {
         }
         self.unix.set_nonblocking(true)?;
         let listener = tokio::net::UnixListener::from_std(self.unix)?;
-        let unix = Slots::new(limits.connections);
+        let unix = ConnectionSlots::new(limits.connections);
         connections.spawn(accept::run(listener, unix, server.clone()));
 
         shutdown.cancelled().await;
@@ -173,7 +155,7 @@ fn bind_one(address: SocketAddr) -> Result<TcpListener, BindError> {
     bind().map_err(|source| match source.kind() {
         io::ErrorKind::AddrInUse => BindError::InUse {
             address,
-            holder: holder::of_address(address),
+            holder: port_holder::of_address(address),
         },
         _ => BindError::Tcp { address, source },
     })

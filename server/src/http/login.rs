@@ -1,6 +1,6 @@
 //! Signing in to the dashboard: a code of 30 seconds is exchanged for a session of 12 hours.
 //!
-//! Codes are kept in memory. Sessions are not stored: a session's token is its end time with an HMAC by the hub's
+//! SignInCodes are kept in memory. Sessions are not stored: a session's token is its end time with an HMAC by the hub's
 //! token.
 
 use std::collections::VecDeque;
@@ -26,18 +26,40 @@ const CODE_BYTES: usize = 16;
 /// digits.
 const CONTEXT: &[u8] = b"dashboard session\0";
 
+/// The state of the sign-in handlers.
+#[derive(Clone)]
+pub(crate) struct LoginState {
+    /// The hub's token, which signs sessions.
+    pub(crate) token: Token,
+    /// The hub's port.
+    pub(crate) port: u16,
+    /// The codes that can be redeemed.
+    pub(crate) codes: SignInCodes,
+}
+
+impl LoginState {
+    /// The state of a hub that listens on `port`, without codes.
+    pub(crate) fn new(token: Token, port: u16) -> Self {
+        Self {
+            token,
+            port,
+            codes: SignInCodes::default(),
+        }
+    }
+}
+
 /// The open codes, shared by the handlers that issue and redeem them.
 #[derive(Clone, Default)]
-pub struct Codes(Arc<Mutex<VecDeque<Open>>>);
+pub(crate) struct SignInCodes(Arc<Mutex<VecDeque<IssuedCode>>>);
 
-struct Open {
+struct IssuedCode {
     code: String,
     until: Instant,
 }
 
-impl Codes {
+impl SignInCodes {
     /// Issues a new code, which can be redeemed once within [`CODE_LIFE`].
-    pub fn issue(&self, now: Instant) -> Result<String, getrandom::Error> {
+    pub(crate) fn issue(&self, now: Instant) -> Result<String, getrandom::Error> {
         let mut bits = [0u8; CODE_BYTES];
         getrandom::fill(&mut bits)?;
         let code = hex(&bits);
@@ -46,7 +68,7 @@ impl Codes {
         if open.len() == MAX_CODES {
             open.pop_front();
         }
-        open.push_back(Open {
+        open.push_back(IssuedCode {
             code: code.clone(),
             until: now + CODE_LIFE,
         });
@@ -54,14 +76,14 @@ impl Codes {
     }
 
     /// Whether a code can be redeemed now. Does not redeem it.
-    pub fn is_open(&self, code: &str, now: Instant) -> bool {
+    pub(crate) fn is_open(&self, code: &str, now: Instant) -> bool {
         let open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_it = |open: &Open| bool::from(open.code.as_bytes().ct_eq(code.as_bytes()));
+        let is_it = |open: &IssuedCode| bool::from(open.code.as_bytes().ct_eq(code.as_bytes()));
         open.iter().any(|open| is_it(open) && now < open.until)
     }
 
     /// Redeems a code: true the first time, and only before it expires.
-    pub fn redeem(&self, code: &str, now: Instant) -> bool {
+    pub(crate) fn redeem(&self, code: &str, now: Instant) -> bool {
         let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let mut good = false;
         open.retain(|open| {
@@ -75,22 +97,22 @@ impl Codes {
 
 /// A dashboard session. The guard adds it to the extensions of every request that a session makes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Session {
+pub struct DashboardSession {
     ends: i64,
 }
 
 /// Why a text is not a valid session token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum NoSession {
+pub enum SessionTokenError {
     /// It was not issued by this hub.
     Forged,
     /// The session has ended.
-    Over,
+    Expired,
 }
 
-impl Session {
+impl DashboardSession {
     /// Starts a session now.
-    pub fn begin(now: Now) -> Self {
+    pub fn start(now: Now) -> Self {
         let seconds = now.wall.as_millis() / 1000;
         Self {
             ends: seconds + SESSION_LIFE.as_secs().cast_signed(),
@@ -110,27 +132,27 @@ impl Session {
         let ends: i64 = ends.parse().ok()?;
         let session = Self { ends };
         let begun = ends.checked_sub(SESSION_LIFE.as_secs().cast_signed())?;
-        let is_now = begun <= now.wall.as_millis() / 1000 && !session.left(now).is_zero();
+        let is_now = begun <= now.wall.as_millis() / 1000 && !session.remaining(now).is_zero();
         is_now.then(|| hmac(session.token(key).as_bytes(), parts))
     }
 
     /// Verifies a session token.
-    pub fn read(text: &str, key: &Token, now: Now) -> Result<Self, NoSession> {
-        let (ends, proof) = text.split_once('.').ok_or(NoSession::Forged)?;
+    pub fn verify(text: &str, key: &Token, now: Now) -> Result<Self, SessionTokenError> {
+        let (ends, proof) = text.split_once('.').ok_or(SessionTokenError::Forged)?;
         let right = hex(&key.hmac(&[CONTEXT, ends.as_bytes()]));
         if !bool::from(right.as_bytes().ct_eq(proof.as_bytes())) {
-            return Err(NoSession::Forged);
+            return Err(SessionTokenError::Forged);
         }
-        let ends: i64 = ends.parse().map_err(|_| NoSession::Forged)?;
+        let ends: i64 = ends.parse().map_err(|_| SessionTokenError::Forged)?;
         if now.wall.as_millis() / 1000 < ends {
             Ok(Self { ends })
         } else {
-            Err(NoSession::Over)
+            Err(SessionTokenError::Expired)
         }
     }
 
     /// The time until it ends.
-    pub fn left(self, now: Now) -> Duration {
+    pub fn remaining(self, now: Now) -> Duration {
         let ends = self.ends.saturating_mul(1000);
         let left = ends.saturating_sub(now.wall.as_millis());
         Duration::from_millis(left.max(0).cast_unsigned())

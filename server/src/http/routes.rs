@@ -6,45 +6,48 @@ use axum::Router;
 use axum::routing::{delete, get, post, put};
 
 use crate::core::secret::Token;
+use crate::http::login::LoginState;
 use crate::hub::Hub;
 
 mod about;
 mod assets;
-mod directory;
-pub mod error;
 mod events;
-pub mod hello;
+mod hello;
 mod history;
-pub(crate) mod hooks;
+mod hooks;
 mod inboxes;
+mod listeners;
 mod login;
-mod lost;
-pub(crate) mod notify;
-mod params;
-pub mod payload;
+mod notify;
 mod preferences;
 mod probes;
-mod query;
 mod questions;
-mod requester;
 mod seen;
 mod sessions;
 mod stats;
-mod strict;
+mod stored;
 mod thread;
 mod trace;
 mod wait;
 
-pub use error::{ApiError, Code};
-
 /// The router with every route of a hub that listens on `port` and keeps its files in `state_dir`.
 pub fn router(hub: Hub, token: Token, port: u16, state_dir: &Path) -> Router {
-    let desk = login::Desk::new(token.clone(), port);
-    let place = about::Place {
+    let login = LoginState::new(token.clone(), port);
+    let about = about::AboutState {
         hub: hub.clone(),
         state_dir: state_dir.into(),
         port,
     };
+    routes_of_the_hub()
+        .with_state(hub)
+        .route("/hub", get(about::about).with_state(about))
+        .route("/hello", get(hello::hello).with_state(token))
+        .route("/login", post(login::login).with_state(login.clone()))
+        .route("/login/code", post(login::code).with_state(login))
+}
+
+#[rustfmt::skip]
+fn routes_of_the_hub() -> Router<Hub> {
     Router::new()
         .route("/", get(assets::page))
         .route("/assets/{*path}", get(assets::asset))
@@ -54,32 +57,15 @@ pub fn router(hub: Hub, token: Token, port: u16, state_dir: &Path) -> Router {
         .route("/inboxes", get(inboxes::list))
         .route("/inboxes/{inbox}", delete(inboxes::close))
         .route("/inboxes/{inbox}/ack", post(inboxes::ack))
-        .route(
-            "/notifications",
-            get(history::list).delete(history::withdraw_key),
-        )
-        .route(
-            "/notifications/{id}",
-            get(history::get).delete(history::withdraw),
-        )
+        .route("/notifications", get(history::list).delete(history::withdraw_key))
+        .route("/notifications/{id}", get(history::get).delete(history::withdraw))
         .route("/notifications/{id}/trace", get(trace::trace))
-        .route(
-            "/notifications/{id}/seen",
-            put(seen::mark).delete(seen::unmark),
-        )
+        .route("/notifications/{id}/seen", put(seen::mark).delete(seen::unmark))
         .route("/seen", post(seen::mark_many))
         .route("/sessions", get(sessions::list))
-        .route(
-            "/sessions/{target}",
-            get(sessions::get)
-                .put(sessions::register)
-                .delete(sessions::end),
-        )
+        .route("/sessions/{target}", get(sessions::get).put(sessions::register).delete(sessions::end))
         .route("/sessions/{target}/primary", post(sessions::take_primary))
-        .route(
-            "/sessions/{target}/listeners/{caller}",
-            put(sessions::listen).delete(sessions::unlisten),
-        )
+        .route("/sessions/{target}/listeners/{caller}", put(listeners::listen).delete(listeners::unlisten))
         .route("/sources", get(sessions::sources))
         .route("/questions", get(questions::list))
         .route("/questions/{id}", get(questions::get))
@@ -94,9 +80,4 @@ pub fn router(hub: Hub, token: Token, port: u16, state_dir: &Path) -> Router {
         .route("/readyz", get(probes::readyz))
         .route("/metrics", get(probes::metrics))
         .route("/openapi.yaml", get(probes::openapi))
-        .with_state(hub)
-        .route("/hub", get(about::about).with_state(place))
-        .route("/hello", get(hello::hello).with_state(token))
-        .route("/login", post(login::login).with_state(desk.clone()))
-        .route("/login/code", post(login::code).with_state(desk))
 }

@@ -7,6 +7,7 @@ use hub_protocol::{
 
 use crate::core::command::Draft;
 use crate::core::notification::{HEAD, is_longer, kind_of, tail_of};
+use crate::core::rejected::Rejected;
 use crate::hub::Hub;
 use crate::log::Log;
 use crate::log::journal::JournalError;
@@ -78,6 +79,15 @@ impl<'a> Context<'a> {
             ..Self::new(hub)
         }
     }
+}
+
+/// Turns each reply to an open question into its answer, in the question's project.
+pub fn place_answers(hub: &Hub, mut posts: Vec<Post>) -> Result<Vec<Post>, Rejected> {
+    if posts.iter().all(|post| post.reply_to.is_none()) {
+        return Ok(posts);
+    }
+    hub.read(|state, _| state.place_answers(&mut posts))?;
+    Ok(posts)
 }
 
 /// Checks a post and completes it. Fails if a field is invalid or the result is too large.

@@ -10,7 +10,7 @@ use tokio::sync::oneshot;
 pub(super) struct HeldRequests(HashMap<Seq, Vec<oneshot::Sender<()>>>);
 
 impl HeldRequests {
-    /// HeldRequests a request for this question. Closing the other end of `request` releases it.
+    /// Holds a request for this question. Closing the other end of `request` releases it.
     pub(super) fn add(&mut self, id: Seq, request: oneshot::Sender<()>) {
         self.0.retain(|_, requests| {
             requests.retain(|request| !request.is_closed());

@@ -28,7 +28,7 @@ fn app() -> Guarded {
 }
 
 /// Answers whether a dashboard session made the request.
-async fn caller(session: Option<Extension<Session>>) -> &'static str {
+async fn caller(session: Option<Extension<DashboardSession>>) -> &'static str {
     session.map_or("token", |_| "session")
 }
 
@@ -60,7 +60,7 @@ fn ask(method: &str, path: &str) -> Asked {
 fn session(left: i64) -> String {
     let life = SESSION_LIFE.as_secs().cast_signed();
     let begun = Timestamp::now().plus_millis((left - life) * 1000);
-    let session = Session::begin(Now {
+    let session = DashboardSession::start(Now {
         wall: begun,
         mono: Instant::now(),
     });

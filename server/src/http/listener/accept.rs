@@ -9,9 +9,9 @@ use rustix::net::sockopt::set_socket_send_buffer_size;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, UnixListener};
 
-use super::Peer;
 use super::connection::Server;
-use super::slots::Slots;
+use super::slots::ConnectionSlots;
+use crate::http::peer::Peer;
 
 /// Pause after an error such as too many open files, which persists until some file is closed.
 const BACKOFF: Duration = Duration::from_millis(100);
@@ -22,16 +22,16 @@ const BACKOFF: Duration = Duration::from_millis(100);
 const SEND_BYTES: usize = 128 << 10;
 
 /// A listening socket, TCP or Unix.
-pub(super) trait Listener: Send + 'static {
+pub(super) trait Acceptor: Send + 'static {
     type Stream: AsyncRead + AsyncWrite + Unpin + Send + 'static;
 
-    fn next(&self) -> impl Future<Output = io::Result<(Self::Stream, Peer)>> + Send;
+    fn accept_peer(&self) -> impl Future<Output = io::Result<(Self::Stream, Peer)>> + Send;
 }
 
-impl Listener for TcpListener {
+impl Acceptor for TcpListener {
     type Stream = tokio::net::TcpStream;
 
-    async fn next(&self) -> io::Result<(Self::Stream, Peer)> {
+    async fn accept_peer(&self) -> io::Result<(Self::Stream, Peer)> {
         let (stream, remote) = self.accept().await?;
         stream.set_nodelay(true)?;
         set_socket_send_buffer_size(&stream, SEND_BYTES)?;
@@ -40,10 +40,10 @@ impl Listener for TcpListener {
     }
 }
 
-impl Listener for UnixListener {
+impl Acceptor for UnixListener {
     type Stream = tokio::net::UnixStream;
 
-    async fn next(&self) -> io::Result<(Self::Stream, Peer)> {
+    async fn accept_peer(&self) -> io::Result<(Self::Stream, Peer)> {
         let (stream, _) = self.accept().await?;
         let credentials = stream.peer_cred()?;
         let (uid, us) = (credentials.uid(), rustix::process::geteuid().as_raw());
@@ -59,14 +59,14 @@ impl Listener for UnixListener {
 }
 
 /// Serves every connection until shutdown.
-pub(super) async fn run<L: Listener>(listener: L, slots: Slots, server: Arc<Server>) {
+pub(super) async fn run<L: Acceptor>(listener: L, slots: ConnectionSlots, server: Arc<Server>) {
     let accepting = async {
         loop {
-            match listener.next().await {
+            match listener.accept_peer().await {
                 Ok((stream, peer)) => {
                     let slot = slots.take().await;
-                    let conversation = server.clone().converse(stream, peer, slot);
-                    server.connections.spawn(conversation);
+                    let connection = server.clone().serve_connection(stream, peer, slot);
+                    server.connections.spawn(connection);
                 }
                 Err(error) if of_one_connection(&error) => {
                     tracing::debug!(%error, "a connection ended before it began");
@@ -111,7 +111,7 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let reader = tokio::net::TcpStream::connect(address).await.unwrap();
-        let (stream, _) = listener.next().await.unwrap();
+        let (stream, _) = listener.accept_peer().await.unwrap();
         let bytes = rustix::net::sockopt::socket_send_buffer_size(&stream).unwrap();
         // Linux includes its own bookkeeping and doubles the size.
         assert!(bytes <= 2 * SEND_BYTES, "{bytes}");

@@ -12,29 +12,29 @@ use http_body::{Body, Frame, SizeHint};
 use hyper::body::Incoming;
 use tokio::time::{Instant, Sleep};
 
-use super::slots::{Busy, Line};
+use super::slots::{BusyGuard, ConnectionStatus};
 
 /// A request's body that must be complete before a deadline. The timer is created only if the body has to be waited
 /// for.
-pub(super) struct Timed {
+pub(super) struct TimedBody {
     body: Incoming,
-    line: Line,
+    status: ConnectionStatus,
     deadline: Instant,
     timer: Option<Pin<Box<Sleep>>>,
 }
 
-impl Timed {
-    pub(super) fn new(body: Incoming, line: Line, limit: Duration) -> Self {
+impl TimedBody {
+    pub(super) fn new(body: Incoming, status: ConnectionStatus, limit: Duration) -> Self {
         Self {
             body,
-            line,
+            status,
             deadline: Instant::now() + limit,
             timer: None,
         }
     }
 }
 
-impl Body for Timed {
+impl Body for TimedBody {
     type Data = Bytes;
     type Error = BoxError;
 
@@ -46,7 +46,7 @@ impl Body for Timed {
             return Poll::Ready(frame.map(|frame| frame.map_err(Into::into)));
         }
         // hyper has returned all bytes before the end of input, which the guard hides from it.
-        if self.line.has_ended() {
+        if self.status.input_has_ended() {
             return Poll::Ready(Some(Err(
                 io::Error::from(io::ErrorKind::UnexpectedEof).into()
             )));
@@ -69,12 +69,12 @@ impl Body for Timed {
 }
 
 /// A response's body. Its connection counts as busy until the body is written.
-pub(super) struct Answer {
+pub(super) struct ResponseBody {
     pub(super) body: axum::body::Body,
-    pub(super) _busy: Busy,
+    pub(super) _busy: BusyGuard,
 }
 
-impl Body for Answer {
+impl Body for ResponseBody {
     type Data = Bytes;
     type Error = axum::Error;
 

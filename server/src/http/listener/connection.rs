@@ -19,15 +19,15 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::Peer;
-use super::body::{Answer, Timed};
-use super::heads::{Head, Heads};
+use super::body::{ResponseBody, TimedBody};
+use super::head_scanner::{HeadQueue, RequestHead};
 use super::io_guard::IoGuard;
-use super::slots::{Busy, Line, Slot};
-use super::stream::{Exit, Stream};
+use super::slots::{BusyGuard, ConnectionStatus, Slot};
+use super::stream::{StreamConnection, StreamHandoff};
 use crate::config::Limits;
+use crate::http::error::{ApiError, Code};
 use crate::http::guard::{Guarded, is_public};
-use crate::http::routes::error::{ApiError, Code};
+use crate::http::peer::Peer;
 
 /// The largest request header in bytes. It is also the buffer of a waiting connection, so it determines their memory.
 const HEADER_BYTES: usize = 8192;
@@ -49,13 +49,13 @@ pub(super) struct Server {
     pub(super) connections: TaskTracker,
 }
 
-type Answering<'a> =
-    Pin<Box<dyn Future<Output = Result<Response<Answer>, Infallible>> + Send + 'a>>;
+type ResponseFuture<'a> =
+    Pin<Box<dyn Future<Output = Result<Response<ResponseBody>, Infallible>> + Send + 'a>>;
 
 /// How hyper's part of a connection ends.
-enum End {
+enum ConnectionEnd {
     Closed(Result<(), hyper::Error>),
-    Stream(Response<Answer>),
+    Stream(Response<ResponseBody>),
 }
 
 impl Server {
@@ -76,11 +76,11 @@ impl Server {
     }
 
     /// Answers the requests of one connection until it ends, becomes a stream, is evicted, or is cut at shutdown.
-    pub(super) async fn converse<S>(self: Arc<Self>, stream: S, peer: Peer, slot: Slot)
+    pub(super) async fn serve_connection<S>(self: Arc<Self>, stream: S, peer: Peer, slot: Slot)
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
-        let answering = self.answer_all(stream, peer, slot.line());
+        let answering = self.answer_all(stream, peer, slot.status());
         let stream = self.cut.run_until_cancelled(answering).await.flatten();
         if let Some(stream) = stream {
             // In a task of its own, because this task keeps memory for HTTP requests that a stream does not need.
@@ -89,22 +89,27 @@ impl Server {
         }
     }
 
-    async fn answer_all<S>(&self, stream: S, peer: Peer, line: &Line) -> Option<Stream<S>>
+    async fn answer_all<S>(
+        &self,
+        stream: S,
+        peer: Peer,
+        status: &ConnectionStatus,
+    ) -> Option<StreamConnection<S>>
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
-        let heads = Heads::default();
-        let guard = IoGuard::new(stream, self.write_timeout, line.clone(), heads.clone());
+        let heads = HeadQueue::default();
+        let guard = IoGuard::new(stream, self.write_timeout, status.clone(), heads.clone());
         let io = TokioIo::new(guard);
-        let exit = Exit::default();
+        let exit = StreamHandoff::default();
         let service = service_fn(|request: Request<Incoming>| {
-            line.begin(
+            status.begin_request(
                 is_public(request.method(), request.uri().path()),
                 !may_wait(&request),
             );
             match heads.take().fault().or_else(|| coding_fault(&request)) {
-                Some(fault) => refuse(fault, line.occupy()),
-                None => self.answer(request, peer, line, &exit),
+                Some(fault) => refuse(fault, status.occupy()),
+                None => self.answer(request, peer, status, &exit),
             }
         });
         let mut connection = self.http.serve_connection(io, service);
@@ -113,10 +118,10 @@ impl Server {
             tokio::select! {
                 end = poll_fn(|cx| {
                     let polled = connection.poll_without_shutdown(cx);
-                    exit.take().map_or(polled.map(End::Closed), |answer| Poll::Ready(End::Stream(answer)))
+                    exit.take().map_or(polled.map(ConnectionEnd::Closed), |answer| Poll::Ready(ConnectionEnd::Stream(answer)))
                 }) => break end,
                 // Another connection needs the slot of this one, which is idle or has shown no token.
-                () = line.evicted() => return None,
+                () = status.evicted() => return None,
                 () = self.shutdown.cancelled(), if !ending => {
                     ending = true;
                     Pin::new(&mut connection).graceful_shutdown();
@@ -124,19 +129,19 @@ impl Server {
             }
         };
         // A client that disconnected while its request was answered gets no error, because the request was valid.
-        let was_busy = line.is_busy();
+        let was_busy = status.is_busy();
         let parts = connection.into_parts();
         let io = parts.io.into_inner();
         let ended = match end {
-            End::Stream(answer) => return Some(Stream::new(io, answer)),
-            End::Closed(ended) => ended,
+            ConnectionEnd::Stream(answer) => return Some(StreamConnection::new(io, answer)),
+            ConnectionEnd::Closed(ended) => ended,
         };
-        let complaint = ended
+        let protocol_error = ended
             .err()
             .filter(|_| !was_busy)
-            .and_then(|error| complaint(&error, &io, heads.take(), &parts.read_buf));
+            .and_then(|error| protocol_error(&error, &io, heads.take(), &parts.read_buf));
         // Boxed, so that an idle connection does not reserve memory for its close.
-        Box::pin(close(io, complaint)).await;
+        Box::pin(close(io, protocol_error)).await;
         None
     }
 
@@ -144,17 +149,17 @@ impl Server {
         &self,
         request: Request<Incoming>,
         peer: Peer,
-        line: &Line,
-        exit: &'a Exit,
-    ) -> Answering<'a> {
-        let busy = line.occupy();
+        status: &ConnectionStatus,
+        exit: &'a StreamHandoff,
+    ) -> ResponseFuture<'a> {
+        let busy = status.occupy();
         let mut request =
-            request.map(|body| Body::new(Timed::new(body, line.clone(), self.body_timeout)));
+            request.map(|body| Body::new(TimedBody::new(body, status.clone(), self.body_timeout)));
         request.extensions_mut().insert(peer);
         let answering = self.app.clone().answer(request);
         Box::pin(async move {
             let response = answering.await;
-            let response = response.map(|body| Answer { body, _busy: busy });
+            let response = response.map(|body| ResponseBody { body, _busy: busy });
             Ok(exit.unless_endless(response).await)
         })
     }
@@ -178,19 +183,22 @@ fn coding_fault(request: &Request<Incoming>) -> Option<&'static str> {
 }
 
 /// Refuses a request and closes the connection. The end of its body is ambiguous, so no request behind it can be read.
-fn refuse(fault: &'static str, busy: Busy) -> Answering<'static> {
+fn refuse(fault: &'static str, busy: BusyGuard) -> ResponseFuture<'static> {
     let mut response = ApiError::new(Code::Malformed, fault).into_response();
     let close = HeaderValue::from_static("close");
     response.headers_mut().insert(CONNECTION, close);
-    let response = response.map(|body| Answer { body, _busy: busy });
+    let response = response.map(|body| ResponseBody { body, _busy: busy });
     Box::pin(std::future::ready(Ok(response)))
 }
 
 /// Closes a connection without a reset, after sending the error that hyper could not send.
-async fn close<S: AsyncRead + AsyncWrite + Unpin>(mut io: IoGuard<S>, complaint: Option<Code>) {
-    if let Some(code) = complaint {
+async fn close<S: AsyncRead + AsyncWrite + Unpin>(
+    mut io: IoGuard<S>,
+    protocol_error: Option<Code>,
+) {
+    if let Some(code) = protocol_error {
         tracing::debug!(code = code.as_str(), "refused what is no request");
-        let _ = io.write_all(&last_words(code)).await;
+        let _ = io.write_all(&raw_error_response(code)).await;
     }
     let _ = io.shutdown().await;
     let mut rest = io.take(LINGER_BYTES);
@@ -198,7 +206,12 @@ async fn close<S: AsyncRead + AsyncWrite + Unpin>(mut io: IoGuard<S>, complaint:
 }
 
 /// The error for a client whose request never reached the router; `None` if no answer is needed.
-fn complaint<S>(error: &hyper::Error, io: &IoGuard<S>, head: Head, unread: &[u8]) -> Option<Code> {
+fn protocol_error<S>(
+    error: &hyper::Error,
+    io: &IoGuard<S>,
+    head: RequestHead,
+    unread: &[u8],
+) -> Option<Code> {
     if let Some(status) = io.refused() {
         if head.is_huge() {
             return Some(Code::PayloadTooLarge);
@@ -209,7 +222,7 @@ fn complaint<S>(error: &hyper::Error, io: &IoGuard<S>, head: Head, unread: &[u8]
         }
         return Some(StatusCode::from_u16(status).map_or(Code::Malformed, Code::of_status));
     }
-    if !io.heard() {
+    if !io.has_input() {
         return None;
     }
     if error.is_timeout() {
@@ -219,7 +232,7 @@ fn complaint<S>(error: &hyper::Error, io: &IoGuard<S>, head: Head, unread: &[u8]
 }
 
 /// An error as a complete HTTP response, the last bytes of a connection.
-fn last_words(code: Code) -> Vec<u8> {
+fn raw_error_response(code: Code) -> Vec<u8> {
     use std::io::Write as _;
     let json = serde_json::to_vec(&ApiError::from(code).problem()).unwrap_or_default();
     let mut bytes = Vec::new();
@@ -227,7 +240,7 @@ fn last_words(code: Code) -> Vec<u8> {
         bytes,
         "HTTP/1.1 {}\r\nconnection: close\r\ncontent-type: {}\r\ncontent-length: {}\r\n\r\n",
         code.status(),
-        crate::http::routes::error::PROBLEM_JSON,
+        crate::http::error::PROBLEM_JSON,
         json.len()
     );
     bytes.extend_from_slice(&json);

@@ -12,45 +12,50 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::Sleep;
 
-use super::heads::{Heads, Scanner};
-use super::slots::{Busy, Line};
+use super::head_scanner::{HeadQueue, HeadScanner};
+use super::slots::{BusyGuard, ConnectionStatus};
 
 /// A byte stream with a limit on how long a write may stall.
 pub(super) struct IoGuard<S> {
     stream: S,
     limit: Duration,
-    line: Line,
+    status: ConnectionStatus,
     /// `None` once no more requests are expected. Boxed, so that a stream does not reserve memory for it.
-    heads: Option<Box<Scanner>>,
+    heads: Option<Box<HeadScanner>>,
     /// The timer of a stalled write; the connection counts as busy meanwhile.
-    stalled: Option<(Pin<Box<Sleep>>, Busy)>,
+    stalled: Option<(Pin<Box<Sleep>>, BusyGuard)>,
     /// Whether input has arrived since the last write.
-    heard: bool,
+    has_input: bool,
     refused: Option<u16>,
 }
 
 impl<S> IoGuard<S> {
-    pub(super) fn new(stream: S, limit: Duration, line: Line, heads: Heads) -> Self {
+    pub(super) fn new(
+        stream: S,
+        limit: Duration,
+        status: ConnectionStatus,
+        heads: HeadQueue,
+    ) -> Self {
         Self {
             stream,
             limit,
-            line,
-            heads: Some(Box::new(Scanner::new(heads))),
+            status,
+            heads: Some(Box::new(HeadScanner::new(heads))),
             stalled: None,
-            heard: false,
+            has_input: false,
             refused: None,
         }
     }
 
     /// Whether input has arrived since the last answer.
-    pub(super) fn heard(&self) -> bool {
-        self.heard
+    pub(super) fn has_input(&self) -> bool {
+        self.has_input
     }
 
     /// Stops scanning: input from now on is not a request.
     pub(super) fn expect_no_request(&mut self) {
         self.heads = None;
-        self.line.begin(false, false);
+        self.status.begin_request(false, false);
     }
 
     /// The status of hyper's own answer that was held back.
@@ -65,16 +70,16 @@ impl<S> IoGuard<S> {
     ) -> Poll<io::Result<usize>> {
         if result.is_ready() {
             self.stalled = None;
-            self.heard = false;
+            self.has_input = false;
             return result;
         }
         let Self {
             limit,
-            line,
+            status,
             stalled,
             ..
         } = self;
-        let begin = || (Box::pin(tokio::time::sleep(*limit)), line.occupy());
+        let begin = || (Box::pin(tokio::time::sleep(*limit)), status.occupy());
         let (timer, _) = stalled.get_or_insert_with(begin);
         timer
             .as_mut()
@@ -123,12 +128,12 @@ impl<S: AsyncRead + Unpin> AsyncRead for IoGuard<S> {
         let result = Pin::new(&mut self.stream).poll_read(cx, buffer);
         let guard = &mut *self;
         let fresh = &buffer.filled()[before..];
-        guard.heard |= !fresh.is_empty();
+        guard.has_input |= !fresh.is_empty();
         if let Some(heads) = &mut guard.heads {
             heads.feed(fresh);
         }
         let is_end = matches!(result, Poll::Ready(Ok(()))) && fresh.is_empty() && room > 0;
-        if is_end && guard.line.outlives_its_end() {
+        if is_end && guard.status.note_end_of_input() {
             // The end of the answer wakes the connection, which then reads again.
             return Poll::Pending;
         }

@@ -12,29 +12,29 @@ use crate::config::Positive;
 
 /// Interval at which eviction is retried. A busy connection may become idle at any time, and an evicted one takes a
 /// moment to close.
-const AGAIN: Duration = Duration::from_secs(1);
+const EVICTION_RETRY: Duration = Duration::from_secs(1);
 
 /// Slots for connections of one kind. When all are taken, a new connection evicts the oldest that has no request, or
 /// only one that needs no token. So neither silence nor an unfinished sign-in can keep requests out.
 #[derive(Debug, Clone)]
-pub(super) struct Slots {
+pub(super) struct ConnectionSlots {
     room: Arc<Semaphore>,
-    open: Arc<Mutex<Open>>,
+    open: Arc<Mutex<OpenConnections>>,
 }
 
 #[derive(Debug, Default)]
-struct Open {
+struct OpenConnections {
     last: u64,
     /// By id, which is the order of their arrival.
-    connections: BTreeMap<u64, Line>,
+    connections: BTreeMap<u64, ConnectionStatus>,
 }
 
 /// State shared by the parts of a connection: the guard, the bodies and the slot.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Line(Arc<State>);
+pub(super) struct ConnectionStatus(Arc<StatusFlags>);
 
 #[derive(Debug, Default)]
-struct State {
+struct StatusFlags {
     /// Number of answers under way and of stalled writes.
     busy: AtomicU32,
     /// Whether the current request needs no token.
@@ -51,12 +51,12 @@ struct State {
 #[derive(Debug)]
 pub(super) struct Slot {
     id: u64,
-    line: Line,
-    open: Arc<Mutex<Open>>,
+    status: ConnectionStatus,
+    open: Arc<Mutex<OpenConnections>>,
     _room: OwnedSemaphorePermit,
 }
 
-impl Slots {
+impl ConnectionSlots {
     pub(super) fn new(cap: Positive) -> Self {
         Self {
             room: Arc::new(Semaphore::new(cap.get() as usize)),
@@ -69,12 +69,12 @@ impl Slots {
         let room = self.room().await;
         let mut open = lock(&self.open);
         open.last += 1;
-        let (id, line) = (open.last, Line::default());
-        open.connections.insert(id, line.clone());
+        let (id, status) = (open.last, ConnectionStatus::default());
+        open.connections.insert(id, status.clone());
         drop(open);
         Slot {
             id,
-            line,
+            status,
             open: self.open.clone(),
             _room: room,
         }
@@ -87,7 +87,7 @@ impl Slots {
         loop {
             self.evict();
             let next = self.room.clone().acquire_owned();
-            if let Ok(room) = tokio::time::timeout(AGAIN, next).await {
+            if let Ok(room) = tokio::time::timeout(EVICTION_RETRY, next).await {
                 return room.expect("the semaphore is never closed");
             }
         }
@@ -98,18 +98,18 @@ impl Slots {
         let mut idle = open
             .connections
             .iter()
-            .filter(|(_, line)| !line.keeps_its_place());
+            .filter(|(_, status)| !status.is_protected());
         if let Some(id) = idle.next().map(|(id, _)| *id)
-            && let Some(line) = open.connections.remove(&id)
+            && let Some(status) = open.connections.remove(&id)
         {
-            line.0.evicted.cancel();
+            status.0.evicted.cancel();
         }
     }
 }
 
 impl Slot {
-    pub(super) fn line(&self) -> &Line {
-        &self.line
+    pub(super) fn status(&self) -> &ConnectionStatus {
+        &self.status
     }
 }
 
@@ -119,15 +119,15 @@ impl Drop for Slot {
     }
 }
 
-impl Line {
+impl ConnectionStatus {
     /// Marks the connection as busy until the result is dropped.
-    pub(super) fn occupy(&self) -> Busy {
+    pub(super) fn occupy(&self) -> BusyGuard {
         self.0.busy.fetch_add(1, Ordering::Relaxed);
-        Busy(self.clone())
+        BusyGuard(self.clone())
     }
 
     /// Records of a new request whether it needs no token, and whether it is answered at once.
-    pub(super) fn begin(&self, anonymous: bool, prompt: bool) {
+    pub(super) fn begin_request(&self, anonymous: bool, prompt: bool) {
         self.0.anonymous.store(anonymous, Ordering::Relaxed);
         self.0.prompt.store(prompt, Ordering::Relaxed);
     }
@@ -137,7 +137,7 @@ impl Line {
     }
 
     /// Whether it must not be evicted, because an authorized client is being answered.
-    fn keeps_its_place(&self) -> bool {
+    fn is_protected(&self) -> bool {
         self.is_busy() && !self.0.anonymous.load(Ordering::Relaxed)
     }
 
@@ -146,30 +146,30 @@ impl Line {
     }
 
     /// Whether the client may still want the current answer although its input has ended. Records that end if so.
-    pub(super) fn outlives_its_end(&self) -> bool {
+    pub(super) fn note_end_of_input(&self) -> bool {
         let waits = self.is_busy() && self.0.prompt.load(Ordering::Relaxed);
         self.0.ended.fetch_or(waits, Ordering::Relaxed);
         waits
     }
 
     /// Whether the client's input has ended.
-    pub(super) fn has_ended(&self) -> bool {
+    pub(super) fn input_has_ended(&self) -> bool {
         self.0.ended.load(Ordering::Relaxed)
     }
 }
 
 /// A mark that the connection is busy.
 #[derive(Debug)]
-pub(super) struct Busy(Line);
+pub(super) struct BusyGuard(ConnectionStatus);
 
-impl Drop for Busy {
+impl Drop for BusyGuard {
     fn drop(&mut self) {
         self.0.0.busy.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
 /// Locks the table, also if it is poisoned, because each change to it is complete.
-fn lock(open: &Mutex<Open>) -> std::sync::MutexGuard<'_, Open> {
+fn lock(open: &Mutex<OpenConnections>) -> std::sync::MutexGuard<'_, OpenConnections> {
     open.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -179,16 +179,16 @@ mod tests {
 
     #[tokio::test]
     async fn the_oldest_idle_connection_is_evicted() {
-        let slots = Slots::new(Positive::new(2).unwrap());
+        let slots = ConnectionSlots::new(Positive::new(2).unwrap());
         let (talking, silent) = (slots.take().await, slots.take().await);
-        let _busy = talking.line().occupy();
+        let _busy = talking.status().occupy();
         let newcomer = tokio::spawn({
             let slots = slots.clone();
             async move { slots.take().await }
         });
         tokio::select! {
-            () = silent.line().evicted() => {}
-            () = talking.line().evicted() => panic!("a request was cut"),
+            () = silent.status().evicted() => {}
+            () = talking.status().evicted() => panic!("a request was cut"),
         }
         drop(silent);
         newcomer.await.unwrap();
@@ -196,17 +196,17 @@ mod tests {
 
     #[tokio::test]
     async fn a_connection_whose_request_needs_no_token_is_evicted() {
-        let slots = Slots::new(Positive::new(2).unwrap());
+        let slots = ConnectionSlots::new(Positive::new(2).unwrap());
         let (known, anonymous) = (slots.take().await, slots.take().await);
-        let _busy = (known.line().occupy(), anonymous.line().occupy());
-        anonymous.line().begin(true, true);
+        let _busy = (known.status().occupy(), anonymous.status().occupy());
+        anonymous.status().begin_request(true, true);
         let newcomer = tokio::spawn({
             let slots = slots.clone();
             async move { slots.take().await }
         });
         tokio::select! {
-            () = anonymous.line().evicted() => {}
-            () = known.line().evicted() => panic!("a request was cut"),
+            () = anonymous.status().evicted() => {}
+            () = known.status().evicted() => panic!("a request was cut"),
         }
         drop(anonymous);
         newcomer.await.unwrap();
@@ -214,14 +214,14 @@ mod tests {
 
     #[tokio::test]
     async fn a_connection_that_becomes_idle_is_evicted_for_one_that_waits() {
-        let slots = Slots::new(Positive::new(1).unwrap());
+        let slots = ConnectionSlots::new(Positive::new(1).unwrap());
         let only = slots.take().await;
-        let busy = only.line().occupy();
+        let busy = only.status().occupy();
         let waiting = slots.take();
         let silence = async {
             tokio::task::yield_now().await;
             drop(busy);
-            only.line().evicted().await;
+            only.status().evicted().await;
             drop(only);
         };
         let both = async { tokio::join!(waiting, silence) };

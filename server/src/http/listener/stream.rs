@@ -19,7 +19,7 @@ use jiff::fmt::rfc2822::DateTimePrinter;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_util::sync::CancellationToken;
 
-use super::body::Answer;
+use super::body::ResponseBody;
 use super::io_guard::IoGuard;
 use super::slots::Slot;
 use crate::log::fanout::{Outlet, Sink};
@@ -30,11 +30,14 @@ const NOISE_BYTES: usize = 256;
 /// The slot through which a request hands an endless answer to its connection. All earlier answers are written by then,
 /// because hyper begins a request only after the last answer is flushed.
 #[derive(Default)]
-pub(super) struct Exit(Mutex<Option<Response<Answer>>>);
+pub(super) struct StreamHandoff(Mutex<Option<Response<ResponseBody>>>);
 
-impl Exit {
+impl StreamHandoff {
     /// Returns finite answers unchanged. For an endless one, hands it to the connection and never resolves.
-    pub(super) async fn unless_endless(&self, answer: Response<Answer>) -> Response<Answer> {
+    pub(super) async fn unless_endless(
+        &self,
+        answer: Response<ResponseBody>,
+    ) -> Response<ResponseBody> {
         if answer.body().size_hint().exact().is_some() {
             return answer;
         }
@@ -42,44 +45,44 @@ impl Exit {
         std::future::pending().await
     }
 
-    pub(super) fn take(&self) -> Option<Response<Answer>> {
+    pub(super) fn take(&self) -> Option<Response<ResponseBody>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 }
 
 /// A connection that has become a stream.
-pub(super) struct Stream<S> {
-    wire: Arc<Wire<S>>,
+pub(super) struct StreamConnection<S> {
+    socket: Arc<SharedSocket<S>>,
     head: Bytes,
-    body: Answer,
+    body: ResponseBody,
 }
 
 /// The connection, which the stream's task writes to, or the fan-out while that task is parked.
-struct Wire<S>(Mutex<IoGuard<S>>);
+struct SharedSocket<S>(Mutex<IoGuard<S>>);
 
-impl<S> Wire<S> {
+impl<S> SharedSocket<S> {
     fn lock(&self) -> MutexGuard<'_, IoGuard<S>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl<S: AsyncWrite + Unpin + Send> Sink for Wire<S> {
+impl<S: AsyncWrite + Unpin + Send> Sink for SharedSocket<S> {
     fn offer(&self, bytes: &[u8]) -> usize {
         self.lock().offer(bytes)
     }
 }
 
-impl<S: AsyncRead + AsyncWrite + Unpin + Send + 'static> Stream<S> {
+impl<S: AsyncRead + AsyncWrite + Unpin + Send + 'static> StreamConnection<S> {
     /// A stream that sends `answer` to `io`, from its head on. The answer ends with the connection.
-    pub(super) fn new(mut io: IoGuard<S>, answer: Response<Answer>) -> Self {
+    pub(super) fn new(mut io: IoGuard<S>, answer: Response<ResponseBody>) -> Self {
         io.expect_no_request();
         let (parts, body) = answer.into_parts();
-        let wire = Arc::new(Wire(Mutex::new(io)));
+        let socket = Arc::new(SharedSocket(Mutex::new(io)));
         if let Some(outlet) = parts.extensions.get::<Outlet>() {
-            outlet.connect(wire.clone());
+            outlet.connect(socket.clone());
         }
         let head = head(&parts);
-        Self { wire, head, body }
+        Self { socket, head, body }
     }
 
     /// Writes until either side closes or `cut` is cancelled. Keeps its connection slot until then.
@@ -93,7 +96,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send + 'static> Stream<S> {
         let mut bytes = std::mem::take(&mut self.head);
         loop {
             while !bytes.is_empty() {
-                let written = poll_fn(|cx| Pin::new(&mut *self.wire.lock()).poll_write(cx, &bytes));
+                let written =
+                    poll_fn(|cx| Pin::new(&mut *self.socket.lock()).poll_write(cx, &bytes));
                 match written.await? {
                     0 => return Err(io::ErrorKind::WriteZero.into()),
                     count => bytes.advance(count),
@@ -102,7 +106,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send + 'static> Stream<S> {
             match poll_fn(|cx| self.poll_next(cx)).await {
                 Some(next) => bytes = next,
                 None => {
-                    return poll_fn(|cx| Pin::new(&mut *self.wire.lock()).poll_shutdown(cx)).await;
+                    return poll_fn(|cx| Pin::new(&mut *self.socket.lock()).poll_shutdown(cx))
+                        .await;
                 }
             }
         }
@@ -121,7 +126,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send + 'static> Stream<S> {
         let mut noise = [0; NOISE_BYTES];
         loop {
             let mut noise = ReadBuf::new(&mut noise);
-            match ready!(Pin::new(&mut *self.wire.lock()).poll_read(cx, &mut noise)) {
+            match ready!(Pin::new(&mut *self.socket.lock()).poll_read(cx, &mut noise)) {
                 Ok(()) if !noise.filled().is_empty() => {}
                 _ => return Poll::Ready(()),
             }

@@ -15,7 +15,8 @@ use tokio::task::JoinHandle;
 use super::*;
 use crate::config::{Config, ConfigArgs, Positive};
 use crate::http::guard::{Guard, protect};
-use crate::http::routes::payload::Payload;
+use crate::http::peer::Peer;
+use crate::http::request::payload::Payload;
 
 /// Timeout after which a test fails. No test takes this long if the code is right.
 const DEADLINE: std::time::Duration = std::time::Duration::from_secs(20);

@@ -15,7 +15,7 @@ fn at(seconds: i64) -> Now {
 
 #[test]
 fn a_code_can_be_redeemed_once() {
-    let (codes, now) = (Codes::default(), Instant::now());
+    let (codes, now) = (SignInCodes::default(), Instant::now());
     let code = codes.issue(now).unwrap();
     assert!(codes.redeem(&code, now));
     assert!(!codes.redeem(&code, now));
@@ -23,7 +23,7 @@ fn a_code_can_be_redeemed_once() {
 
 #[test]
 fn a_code_expires_after_thirty_seconds() {
-    let (codes, now) = (Codes::default(), Instant::now());
+    let (codes, now) = (SignInCodes::default(), Instant::now());
     let late = codes.issue(now).unwrap();
     let in_time = codes.issue(now).unwrap();
     assert!(codes.redeem(
@@ -35,7 +35,7 @@ fn a_code_expires_after_thirty_seconds() {
 
 #[test]
 fn only_the_exact_text_is_a_code() {
-    let (codes, now) = (Codes::default(), Instant::now());
+    let (codes, now) = (SignInCodes::default(), Instant::now());
     let code = codes.issue(now).unwrap();
     let longer = format!("{code}0");
     for wrong in ["", "0", &code[1..], &longer, &"0".repeat(32)] {
@@ -49,7 +49,7 @@ fn only_the_exact_text_is_a_code() {
 
 #[test]
 fn the_oldest_code_is_dropped_above_the_limit() {
-    let (codes, now) = (Codes::default(), Instant::now());
+    let (codes, now) = (SignInCodes::default(), Instant::now());
     let all: Vec<_> = (0..=MAX_CODES).map(|_| codes.issue(now).unwrap()).collect();
     assert!(!codes.redeem(&all[0], now));
     assert!(all[1..].iter().all(|code| codes.redeem(code, now)));
@@ -57,20 +57,29 @@ fn the_oldest_code_is_dropped_above_the_limit() {
 
 #[test]
 fn a_session_lasts_twelve_hours() {
-    let session = Session::begin(at(DAY_ONE));
+    let session = DashboardSession::start(at(DAY_ONE));
     let token = session.token(&key());
     let end = DAY_ONE + 12 * 60 * 60;
     assert_eq!(session.ends(), Timestamp::from_millis(end * 1000));
-    assert_eq!(Session::read(&token, &key(), at(DAY_ONE)), Ok(session));
-    assert_eq!(Session::read(&token, &key(), at(end - 1)), Ok(session));
-    assert_eq!(session.left(at(end - 1)), Duration::from_secs(1));
-    assert_eq!(session.left(at(end + 1)), Duration::ZERO);
-    assert_eq!(Session::read(&token, &key(), at(end)), Err(NoSession::Over));
+    assert_eq!(
+        DashboardSession::verify(&token, &key(), at(DAY_ONE)),
+        Ok(session)
+    );
+    assert_eq!(
+        DashboardSession::verify(&token, &key(), at(end - 1)),
+        Ok(session)
+    );
+    assert_eq!(session.remaining(at(end - 1)), Duration::from_secs(1));
+    assert_eq!(session.remaining(at(end + 1)), Duration::ZERO);
+    assert_eq!(
+        DashboardSession::verify(&token, &key(), at(end)),
+        Err(SessionTokenError::Expired)
+    );
 }
 
 #[test]
 fn a_forged_or_extended_session_token_is_refused() {
-    let token = Session::begin(at(DAY_ONE)).token(&key());
+    let token = DashboardSession::start(at(DAY_ONE)).token(&key());
     let (ends, proof) = token.split_once('.').unwrap();
     let other: Token = "6".repeat(64).parse().unwrap();
     let longer = format!("{}.{proof}", ends.parse::<i64>().unwrap() + 1);
@@ -86,37 +95,37 @@ fn a_forged_or_extended_session_token_is_refused() {
         format!(".{proof}"),
         format!("{ends}.{hello}"),
         proof.to_owned(),
-        Session::begin(at(DAY_ONE)).token(&other),
+        DashboardSession::start(at(DAY_ONE)).token(&other),
         String::new(),
     ] {
-        let read = Session::read(&forged, &key(), at(DAY_ONE));
-        assert_eq!(read, Err(NoSession::Forged), "{forged}");
+        let read = DashboardSession::verify(&forged, &key(), at(DAY_ONE));
+        assert_eq!(read, Err(SessionTokenError::Forged), "{forged}");
     }
 }
 
 #[test]
 fn a_live_session_is_proved_by_its_token_for_one_nonce_and_address() {
     let (key, now) = (Token::generate().unwrap(), Now::read());
-    let session = Session::begin(now);
+    let session = DashboardSession::start(now);
     let token = session.token(&key);
     let (ends, _) = token.split_once('.').unwrap();
     let parts: [&[u8]; 2] = [b"00ff", b"127.0.0.1:1"];
-    let proof = Session::prove(ends, &key, &parts, now);
+    let proof = DashboardSession::prove(ends, &key, &parts, now);
     assert_eq!(proof, Some(hmac(token.as_bytes(), &parts)));
     assert_ne!(
         proof,
-        Session::prove(ends, &key, &[b"00ff", b"127.0.0.1:2"], now)
+        DashboardSession::prove(ends, &key, &[b"00ff", b"127.0.0.1:2"], now)
     );
     assert_ne!(
         proof,
-        Session::prove(ends, &Token::generate().unwrap(), &parts, now)
+        DashboardSession::prove(ends, &Token::generate().unwrap(), &parts, now)
     );
     let at = |hours: i64| Now {
         wall: now.wall.plus_millis(hours * 3_600_000),
         ..now
     };
-    assert_eq!(Session::prove(ends, &key, &parts, at(13)), None);
-    assert_eq!(Session::prove(ends, &key, &parts, at(-1)), None);
+    assert_eq!(DashboardSession::prove(ends, &key, &parts, at(13)), None);
+    assert_eq!(DashboardSession::prove(ends, &key, &parts, at(-1)), None);
     let no_ends = [
         "",
         "x",
@@ -125,6 +134,10 @@ fn a_live_session_is_proved_by_its_token_for_one_nonce_and_address() {
         "-9223372036854775808",
     ];
     for none in no_ends {
-        assert_eq!(Session::prove(none, &key, &parts, now), None, "{none}");
+        assert_eq!(
+            DashboardSession::prove(none, &key, &parts, now),
+            None,
+            "{none}"
+        );
     }
 }

@@ -12,7 +12,7 @@ use crate::hub::Hub;
 
 /// The handler's state.
 #[derive(Clone)]
-pub(super) struct Place {
+pub(super) struct AboutState {
     pub(super) hub: Hub,
     pub(super) state_dir: Arc<Path>,
     pub(super) port: u16,
@@ -34,12 +34,12 @@ pub(super) struct About {
 /// Describes the hub. A client that loads its data after this answer and reads events from `EPOCH-HEAD` on misses
 /// nothing.
 #[allow(clippy::unused_async)] // a handler
-pub(super) async fn about(State(place): State<Place>) -> Json<About> {
-    let log = place.hub.log();
+pub(super) async fn about(State(state): State<AboutState>) -> Json<About> {
+    let log = state.hub.log();
     Json(About {
         version: env!("CARGO_PKG_VERSION"),
-        url: format!("http://127.0.0.1:{}", place.port),
-        state_dir: place.state_dir.display().to_string(),
+        url: format!("http://127.0.0.1:{}", state.port),
+        state_dir: state.state_dir.display().to_string(),
         host: rustix::system::uname()
             .nodename()
             .to_string_lossy()

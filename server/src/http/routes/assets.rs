@@ -8,8 +8,8 @@ use axum::http::{HeaderMap, HeaderName, StatusCode};
 use axum::response::{IntoResponse, Response};
 use rust_embed::{EmbeddedFile, RustEmbed};
 
-use super::{ApiError, Code};
 use crate::core::secret::hex;
+use crate::http::error::{ApiError, Code};
 
 #[derive(RustEmbed)]
 #[folder = "../web"]

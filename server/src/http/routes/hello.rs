@@ -8,16 +8,16 @@ use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 use serde_json::json;
 
-use super::error::{ApiError, Code};
-use super::params::Params;
 use crate::core::secret::{Token, hex};
 use crate::core::time::Now;
-use crate::http::login::Session;
+use crate::http::error::{ApiError, Code};
+use crate::http::login::DashboardSession;
+use crate::http::request::params::Params;
 
 /// The query: the client's nonce, and the session to prove, if not the token.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Question {
+pub(super) struct HelloParams {
     nonce: String,
     session: Option<String>,
 }
@@ -30,9 +30,9 @@ pub(super) struct Question {
 pub(super) async fn hello(
     State(token): State<Token>,
     headers: HeaderMap,
-    Params(asked): Params<Question>,
+    Params(params): Params<HelloParams>,
 ) -> Result<Response, ApiError> {
-    let nonce = &asked.nonce;
+    let nonce = &params.nonce;
     if !(16..=128).contains(&nonce.len()) || !nonce.bytes().all(|b| b.is_ascii_hexdigit()) {
         return Err(ApiError::new(
             Code::Invalid,
@@ -41,9 +41,9 @@ pub(super) async fn hello(
     }
     let address = headers.get(HOST).map_or(&b""[..], |host| host.as_bytes());
     let parts = [nonce.as_bytes(), address];
-    let proof = match &asked.session {
+    let proof = match &params.session {
         None => token.hmac(&parts),
-        Some(ends) => Session::prove(ends, &token, &parts, Now::read())
+        Some(ends) => DashboardSession::prove(ends, &token, &parts, Now::read())
             .ok_or_else(|| ApiError::new(Code::Invalid, "session is over, or none"))?,
     };
     let hello = json!({ "proof": hex(&proof), "version": env!("CARGO_PKG_VERSION") });

@@ -10,18 +10,20 @@ use axum::response::Response;
 use hub_protocol::{InboxName, Notification, ProjectName, Seq};
 use serde::{Deserialize, Serialize};
 
-use super::params::{self, FilterParams, Params, Part};
-use super::{ApiError, Code, thread};
+use super::stored;
+use super::thread;
 use crate::core::command::Command;
 use crate::core::filter::Filter;
 use crate::fold::{State as Fold, Status};
+use crate::http::error::{ApiError, Code};
+use crate::http::request::params::{FilterParams, Params, PathParam};
 use crate::hub::Hub;
 use crate::hub::draft;
 use crate::log::{Event, Log};
 
 const DEFAULT_LIMIT: usize = 100;
 const MAX_LIMIT: usize = 500;
-/// Limit of records scanned in one request. The answer's `next` says where to continue.
+/// Limit of records scanned in one request. The answer's `next` mentions where to continue.
 const MAX_SCAN: u64 = 50_000;
 /// Records scanned in one step.
 const STEP: u64 = 2_048;
@@ -145,7 +147,7 @@ impl Search {
         to: Seq,
     ) -> Result<Vec<Arc<Event>>, ApiError> {
         let (log, filter, text) = (Arc::clone(log), self.filter.clone(), self.text.clone());
-        params::blocking(move || {
+        stored::blocking(move || {
             let mut found = Vec::new();
             let mut cursor = from - 1;
             while cursor + 1 < to {
@@ -191,18 +193,19 @@ fn wanted(event: &Event, filter: &Filter, text: Option<&str>) -> bool {
     let Some(notified) = event.notified() else {
         return false;
     };
-    filter.takes(event.seq(), &notified.route) && text.is_none_or(|text| says(&notified.json, text))
+    filter.takes(event.seq(), &notified.route)
+        && text.is_none_or(|text| mentions(&notified.json, text))
 }
 
 /// Whether the sender, the title or the text of a notification contains `text`. Ignores case.
-fn says(json: &[u8], text: &str) -> bool {
-    let Ok(said) = serde_json::from_slice::<Notification>(json) else {
+fn mentions(json: &[u8], text: &str) -> bool {
+    let Ok(notification) = serde_json::from_slice::<Notification>(json) else {
         return false;
     };
     let parts = [
-        Some(said.msg.as_str()),
-        said.title.as_deref(),
-        Some(said.from.as_str()),
+        Some(notification.msg.as_str()),
+        notification.title.as_deref(),
+        Some(notification.from.as_str()),
     ];
     parts
         .into_iter()
@@ -252,7 +255,10 @@ fn raw(json: Vec<u8>) -> Response {
 }
 
 /// `GET /notifications/{id}`: one notification, with its status.
-pub(super) async fn get(State(hub): State<Hub>, Part(id): Part<Seq>) -> Result<Response, ApiError> {
+pub(super) async fn get(
+    State(hub): State<Hub>,
+    PathParam(id): PathParam<Seq>,
+) -> Result<Response, ApiError> {
     let (json, routed) = find(&hub, id).await?;
     let (status, seen) = hub.read(|state, _| (state.status(id, routed), state.is_seen(id)))?;
     Ok(raw(with_status(&json, status, seen)))
@@ -267,7 +273,7 @@ pub(super) fn is_kept(state: &Fold, id: Seq) -> bool {
 pub(super) async fn find(hub: &Hub, id: Seq) -> Result<(axum::body::Bytes, bool), ApiError> {
     let place = move |state: &Fold| state.location(id).unwrap_or(id);
     let location = hub.read(|state, _| is_kept(state, id).then(|| place(state)))?;
-    let event = params::stored(hub.log(), location.unwrap_or(0)).await?;
+    let event = stored::event(hub.log(), location.unwrap_or(0)).await?;
     let shown = |event: &Arc<Event>| {
         let is_it = event.seq() != id || event.notified().is_some();
         is_it && !hub.log().hides(event)
@@ -301,7 +307,7 @@ pub(super) struct Withdrawn {
 /// `DELETE /notifications/{id}`: withdraws one notification from every inbox.
 pub(super) async fn withdraw(
     State(hub): State<Hub>,
-    Part(id): Part<Seq>,
+    PathParam(id): PathParam<Seq>,
 ) -> Result<Json<Withdrawn>, ApiError> {
     find(&hub, id).await?;
     let done = hub.submit(Command::Withdraw { ids: vec![id] }).await?;

@@ -7,28 +7,23 @@ use axum::extract::State;
 use hub_protocol::{Acked, InboxInfo, InboxName, ProjectName, Seq};
 use serde::{Deserialize, Serialize};
 
-use super::params::{self, Params, Part, ProjectParam};
-use super::payload::Payload;
+use super::stored;
 use super::wait::{self, MAX_AS};
-use super::{ApiError, Code};
 use crate::core::command::Command;
 use crate::core::notification::is_longer;
 use crate::core::time::Now;
 use crate::fold::{Inbox, State as Fold};
+use crate::http::error::{ApiError, Code};
+use crate::http::request::params::{Params, PathParam, ProjectFilter, ProjectParam};
+use crate::http::request::payload::Payload;
 use crate::hub::Hub;
 use crate::waiters::Waiters;
 
 /// At most this many ids are acknowledged in one request.
 const MAX_IDS: usize = 1000;
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct ListParams {
-    project: Option<ProjectName>,
-}
-
 #[derive(Debug, Serialize)]
-pub(super) struct Inboxes {
+pub(super) struct InboxList {
     inboxes: Vec<InboxInfo>,
 }
 
@@ -50,11 +45,10 @@ pub(super) struct AckBody {
 /// `GET /inboxes`: the inboxes of a project, or all, with their waiters.
 pub(super) async fn list(
     State(hub): State<Hub>,
-    Params(params): Params<ListParams>,
-) -> Result<Json<Inboxes>, ApiError> {
-    let project = params.project.as_ref();
-    let inboxes = hub.read(|state, waiters| infos(state, &waiters.read(), project))?;
-    Ok(Json(Inboxes { inboxes }))
+    Params(ProjectFilter { project }): Params<ProjectFilter>,
+) -> Result<Json<InboxList>, ApiError> {
+    let inboxes = hub.read(|state, waiters| infos(state, &waiters.read(), project.as_ref()))?;
+    Ok(Json(InboxList { inboxes }))
 }
 
 fn infos(state: &Fold, waiters: &Waiters, project: Option<&ProjectName>) -> Vec<InboxInfo> {
@@ -117,7 +111,7 @@ fn info(waiters: &Waiters, project: &ProjectName, name: &InboxName, inbox: &Inbo
 /// `DELETE /inboxes/{inbox}`: removes an inbox and drops its pending notifications.
 pub(super) async fn close(
     State(hub): State<Hub>,
-    Part(inbox): Part<InboxName>,
+    PathParam(inbox): PathParam<InboxName>,
     Params(ProjectParam { project }): Params<ProjectParam>,
 ) -> Result<Json<Dropped>, ApiError> {
     let done = hub.submit(Command::CloseInbox { project, inbox }).await?;
@@ -130,7 +124,7 @@ pub(super) async fn close(
 /// the lease and offers its others again at once.
 pub(super) async fn ack(
     State(hub): State<Hub>,
-    Part(inbox): Part<InboxName>,
+    PathParam(inbox): PathParam<InboxName>,
     Params(ProjectParam { project }): Params<ProjectParam>,
     payload: Payload,
 ) -> Result<Json<Acked>, ApiError> {
@@ -175,7 +169,7 @@ async fn routed(
         if id >= 1 && id < hub.log().earliest() {
             continue;
         }
-        let event = params::stored(hub.log(), id).await?;
+        let event = stored::event(hub.log(), id).await?;
         let route = event
             .as_ref()
             .and_then(|event| event.notified())
@@ -204,7 +198,7 @@ pub(super) struct ResetParams {
 /// sessions' state. With `history`, its earlier notifications are hidden too.
 pub(super) async fn reset(
     State(hub): State<Hub>,
-    Part(project): Part<ProjectName>,
+    PathParam(project): PathParam<ProjectName>,
     Params(ResetParams { history }): Params<ResetParams>,
 ) -> Result<Json<Dropped>, ApiError> {
     let reset = Command::Reset { project, history };

@@ -8,35 +8,16 @@ use axum::{Extension, Json};
 use hub_protocol::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::payload::Payload;
-use super::{ApiError, Code};
-use crate::core::secret::Token;
 use crate::core::time::Now;
-use crate::http::listener::{Peer, owner};
-use crate::http::login::{CODE_LIFE, Codes, Session};
+use crate::http::error::{ApiError, Code};
+use crate::http::login::{CODE_LIFE, DashboardSession, LoginState};
+use crate::http::peer::{Peer, owner};
+use crate::http::request::payload::Payload;
 
 /// Largest body with a code, in bytes. The limit is small because any local program may send many of them at once.
 const MAX_BYTES: usize = 1024;
 /// Timeout for reading such a body.
 const PATIENCE: Duration = Duration::from_secs(2);
-
-/// The state of the sign-in handlers.
-#[derive(Clone)]
-pub(super) struct Desk {
-    token: Token,
-    port: u16,
-    codes: Codes,
-}
-
-impl Desk {
-    pub(super) fn new(token: Token, port: u16) -> Self {
-        Self {
-            token,
-            port,
-            codes: Codes::default(),
-        }
-    }
-}
 
 #[derive(Serialize)]
 pub(super) struct CodeReply {
@@ -60,17 +41,17 @@ pub(super) struct LoginReply {
 /// `POST /login/code`: a sign-in code for a browser. A dashboard session gets none, because a stolen session must not
 /// outlive its end.
 pub(super) async fn code(
-    desk: State<Desk>,
-    session: Option<Extension<Session>>,
+    State(login): State<LoginState>,
+    session: Option<Extension<DashboardSession>>,
 ) -> Result<(StatusCode, Json<CodeReply>), ApiError> {
     if session.is_some() {
         return Err(Code::NeedsToken.into());
     }
     let now = Now::read();
-    let code = desk.codes.issue(now.mono);
+    let code = login.codes.issue(now.mono);
     let code = code.map_err(|error| ApiError::failed(Code::Internal, &error))?;
     let reply = CodeReply {
-        url: format!("http://127.0.0.1:{}/#code={code}", desk.port),
+        url: format!("http://127.0.0.1:{}/#code={code}", login.port),
         code,
         expires_at: now
             .wall
@@ -81,24 +62,24 @@ pub(super) async fn code(
 
 /// `POST /login`: exchanges a code for a session.
 pub(super) async fn login(
-    desk: State<Desk>,
+    State(login): State<LoginState>,
     request: Request,
 ) -> Result<Json<LoginReply>, ApiError> {
     let peer = request.extensions().get::<Peer>().copied();
     let reading = tokio::time::timeout(PATIENCE, Payload::read(request, MAX_BYTES));
     let late = |_| ApiError::new(Code::Timeout, "the body did not come in time");
     let body: LoginBody = reading.await.map_err(late)??.json()?;
-    if !desk.codes.is_open(&body.code, Now::read().mono) {
+    if !login.codes.is_open(&body.code, Now::read().mono) {
         return Err(Code::BadCode.into());
     }
     demand_own_user(peer).await?;
     let now = Now::read();
-    if !desk.codes.redeem(&body.code, now.mono) {
+    if !login.codes.redeem(&body.code, now.mono) {
         return Err(Code::BadCode.into());
     }
-    let session = Session::begin(now);
+    let session = DashboardSession::start(now);
     Ok(Json(LoginReply {
-        token: session.token(&desk.token),
+        token: session.token(&login.token),
         expires_at: session.ends(),
     }))
 }

@@ -8,15 +8,14 @@ use axum::response::{IntoResponse, Response};
 use hub_protocol::{InboxName, Kind, Post, ProjectName, Published, PublishedBatch};
 use serde::Deserialize;
 
-use super::directory;
-use super::params::Params;
-use super::payload::{self, Payload};
-use super::requester::{Origin, Requester};
-use super::strict::Sound;
-use super::{ApiError, Code};
 use crate::core::command::{Command, Once};
 use crate::core::notification::kind_of;
-use crate::core::rejected::Rejected;
+use crate::http::error::{ApiError, Code};
+use crate::http::request::caller::{Caller, CallerKind};
+use crate::http::request::directory;
+use crate::http::request::params::Params;
+use crate::http::request::payload::{self, Payload};
+use crate::http::request::strict::StrictValue;
 use crate::hub::Hub;
 use crate::hub::draft::{self, Context};
 use crate::hub::writer::Done;
@@ -61,7 +60,7 @@ pub(super) async fn notify(
     // Read from the request directly, because a header extractor would clone all headers for each request.
     let key = once_key(request.headers())?;
     let form = Form::of(request.headers());
-    let origin = Origin::of(request.extensions());
+    let caller = Caller::of(request.extensions());
     let Payload(bytes) = Payload::from_request(request, &()).await?;
     let once = key.map(|key| Once::new(&key, &bytes));
     let cwd = params.cwd.take();
@@ -71,7 +70,7 @@ pub(super) async fn notify(
         Posts::One(post) => vec![*post],
         Posts::Batch(posts) => posts,
     };
-    let mut posts = place_answers(&hub, posts)?;
+    let mut posts = draft::place_answers(&hub, posts)?;
     if let Some(cwd) = cwd {
         let project = directory::project(&cwd).await?;
         let unplaced = |post: &&mut Post| post.project.is_none() && post.reply_to.is_none();
@@ -79,7 +78,7 @@ pub(super) async fn notify(
             post.project = Some(project.clone());
         }
     }
-    let context = Context::new(&hub).by_person(is_person(&hub, origin, &posts).await?);
+    let context = Context::new(&hub).by_person(is_person(&hub, caller, &posts).await?);
     let drafts: Vec<_> = posts
         .into_iter()
         .map(|post| draft::prepare(post, &context))
@@ -94,23 +93,14 @@ pub(super) async fn notify(
 
 /// Whether a person posts these. Checked only for answers and for posts as the person; an agent that posts as the
 /// person is refused.
-async fn is_person(hub: &Hub, origin: Origin, posts: &[Post]) -> Result<bool, ApiError> {
+async fn is_person(hub: &Hub, caller: Caller, posts: &[Post]) -> Result<bool, ApiError> {
     let senders = || posts.iter().filter_map(|post| post.from.as_ref());
     let answers = posts.iter().any(|post| kind_of(post) == Some(Kind::Answer));
     let persons = senders().any(|from| from.as_str() == InboxName::PERSON);
     if !answers && !persons {
         return Ok(false);
     }
-    Ok(origin.speaks_as(hub, senders()).await? == Requester::Person)
-}
-
-/// Turns each reply to an open question into its answer, in the question's project.
-pub(crate) fn place_answers(hub: &Hub, mut posts: Vec<Post>) -> Result<Vec<Post>, Rejected> {
-    if posts.iter().all(|post| post.reply_to.is_none()) {
-        return Ok(posts);
-    }
-    hub.read(|state, _| state.place_answers(&mut posts))?;
-    Ok(posts)
+    Ok(caller.identify_as(hub, senders()).await? == CallerKind::Person)
 }
 
 fn answer(single: bool, project: ProjectName, done: Done) -> Response {
@@ -182,13 +172,15 @@ fn parse(params: TextParams, form: Form, bytes: &[u8]) -> Result<Posts, ApiError
             "the body is empty: send a text, or JSON with msg",
         )),
         Some(b'[') => {
-            let Sound(posts) = serde_json::from_slice(bytes).map_err(|error| not_json(&error))?;
+            let StrictValue(posts) =
+                serde_json::from_slice(bytes).map_err(|error| not_json(&error))?;
             bounded(posts).map(Posts::Batch)
         }
         Some(b'{') => {
-            let lines = serde_json::Deserializer::from_slice(bytes).into_iter::<Sound<Post>>();
+            let lines =
+                serde_json::Deserializer::from_slice(bytes).into_iter::<StrictValue<Post>>();
             let mut posts: Vec<Post> = lines
-                .map(|line| line.map(|Sound(post)| post))
+                .map(|line| line.map(|StrictValue(post)| post))
                 .collect::<Result<_, _>>()
                 .map_err(|error| not_json(&error))?;
             if posts.len() == 1 && form != Form::Lines {

@@ -4,9 +4,9 @@ use axum::Json;
 use axum::extract::State;
 use hub_protocol::{Preferences, Quiet};
 
-use super::ApiError;
-use super::payload::Payload;
 use crate::core::command::Command;
+use crate::http::error::ApiError;
+use crate::http::request::payload::Payload;
 use crate::hub::Hub;
 
 /// No person makes this many choices by hand.

@@ -4,7 +4,7 @@ use axum::extract::State;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 
-use super::{ApiError, Code};
+use crate::http::error::{ApiError, Code};
 use crate::hub::Hub;
 use crate::log::journal::Health;
 

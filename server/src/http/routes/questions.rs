@@ -11,12 +11,13 @@ use hub_protocol::{
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
-use super::params::{self, Params, Part};
-use super::payload::Payload;
-use super::requester::{Origin, Requester};
-use super::{ApiError, Code};
+use super::stored;
 use crate::core::command::Command;
-use crate::fold::{Question as Asked, Reach, State as Fold, place_of};
+use crate::fold::{Question as FoldQuestion, Reach, State as Fold, place_of};
+use crate::http::error::{ApiError, Code};
+use crate::http::request::caller::{Caller, CallerKind};
+use crate::http::request::params::{Params, PathParam};
+use crate::http::request::payload::Payload;
 use crate::hub::Hub;
 use crate::hub::draft::{self, Context};
 use crate::waiters::SharedWaiters;
@@ -26,15 +27,15 @@ const MAX_TIMEOUT: u64 = 3600;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct ListParams {
+pub(super) struct QuestionListParams {
     project: Option<ProjectName>,
     #[serde(default)]
-    state: Which,
+    state: QuestionStates,
 }
 
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Which {
+enum QuestionStates {
     #[default]
     Open,
     All,
@@ -48,16 +49,16 @@ pub(super) struct GetParams {
 }
 
 /// A question with what the fold knows of it, and whether an answer can reach its asker.
-struct Known {
-    asked: Asked,
+struct QuestionStatus {
+    asked: FoldQuestion,
     /// The name of the asker's session, if it differs from `from`.
     name: Option<String>,
     deliverable: bool,
     place: Option<Place>,
 }
 
-impl Known {
-    fn new(fold: &Fold, waiters: &SharedWaiters, id: Seq, asked: &Asked) -> Self {
+impl QuestionStatus {
+    fn new(fold: &Fold, waiters: &SharedWaiters, id: Seq, asked: &FoldQuestion) -> Self {
         let deliverable = match fold.reach(asked) {
             Reach::Inbox => true,
             Reach::Request => waiters.read().is_held(id),
@@ -78,43 +79,43 @@ impl Known {
 }
 
 /// The location of the asker's session, as far as the session reported it.
-fn place(fold: &Fold, asked: &Asked) -> Option<Place> {
+fn place(fold: &Fold, asked: &FoldQuestion) -> Option<Place> {
     let key = fold.called(&asked.project, &asked.from);
     let place = place_of(fold.session(&asked.project, key)?.info()?);
     (place != Place::default()).then_some(place)
 }
 
 #[derive(Debug, Serialize)]
-pub(super) struct Questions {
+pub(super) struct QuestionList {
     questions: Vec<Question>,
 }
 
 /// `GET /questions`: the questions of a project, or all, oldest first.
 pub(super) async fn list(
     State(hub): State<Hub>,
-    Params(ListParams { project, state }): Params<ListParams>,
-) -> Result<Json<Questions>, ApiError> {
+    Params(QuestionListParams { project, state }): Params<QuestionListParams>,
+) -> Result<Json<QuestionList>, ApiError> {
     let found = hub.read(|fold, waiters| {
-        let found = fold.questions(state == Which::All).into_iter();
+        let found = fold.questions(state == QuestionStates::All).into_iter();
         let found = found.filter(|(_, it)| project.as_ref().is_none_or(|of| *of == it.project));
         found
-            .map(|(id, it)| (id, Known::new(fold, waiters, id, it)))
+            .map(|(id, it)| (id, QuestionStatus::new(fold, waiters, id, it)))
             .collect::<Vec<_>>()
     })?;
     let mut questions = Vec::new();
-    for (id, known) in found {
+    for (id, status) in found {
         // A question whose text retention has dropped cannot be answered any more.
-        if let Ok(question) = shown(&hub, id, known).await {
+        if let Ok(question) = shown(&hub, id, status).await {
             questions.push(question);
         }
     }
-    Ok(Json(Questions { questions }))
+    Ok(Json(QuestionList { questions }))
 }
 
 /// `GET /questions/{id}`: one question; with `timeout`, waits until it is settled or the time is over.
 pub(super) async fn get(
     State(hub): State<Hub>,
-    Part(id): Part<Seq>,
+    PathParam(id): PathParam<Seq>,
     Params(GetParams { timeout }): Params<GetParams>,
 ) -> Result<Json<Question>, ApiError> {
     let question = settled(&hub, id, Duration::from_secs(timeout.min(MAX_TIMEOUT))).await?;
@@ -127,56 +128,56 @@ pub(super) async fn settled(hub: &Hub, id: Seq, patience: Duration) -> Result<Qu
     let deadline = Instant::now() + patience;
     let mut log = hub.log().subscribe();
     loop {
-        let known = known(hub, id)?;
-        if known.asked.state.is_final() || patience.is_zero() {
-            return shown(hub, id, known).await;
+        let status = self::status(hub, id)?;
+        if status.asked.state.is_final() || patience.is_zero() {
+            return shown(hub, id, status).await;
         }
         tokio::select! {
-            changed = log.changed() => if changed.is_err() { return shown(hub, id, known).await },
-            () = tokio::time::sleep_until(deadline) => return shown(hub, id, known).await,
+            changed = log.changed() => if changed.is_err() { return shown(hub, id, status).await },
+            () = tokio::time::sleep_until(deadline) => return shown(hub, id, status).await,
             () = hub.shutdown().cancelled() => return Err(Code::NotReady.into()),
         }
     }
 }
 
-fn known(hub: &Hub, id: Seq) -> Result<Known, ApiError> {
-    let known = hub.read(|fold, waiters| {
+fn status(hub: &Hub, id: Seq) -> Result<QuestionStatus, ApiError> {
+    let found = hub.read(|fold, waiters| {
         let asked = fold.question(id)?;
-        Some(Known::new(fold, waiters, id, asked))
+        Some(QuestionStatus::new(fold, waiters, id, asked))
     })?;
-    known.ok_or_else(|| ApiError::new(Code::UnknownNotification, format!("no question {id}")))
+    found.ok_or_else(|| ApiError::new(Code::UnknownNotification, format!("no question {id}")))
 }
 
 /// `POST /questions/{id}/answer`: answers a question. Only the first answer is accepted.
 pub(super) async fn answer(
     State(hub): State<Hub>,
-    Part(id): Part<Seq>,
-    origin: Origin,
+    PathParam(id): PathParam<Seq>,
+    caller: Caller,
     payload: Payload,
 ) -> Result<(StatusCode, Json<Question>), ApiError> {
     let body: AnswerPost = payload.json()?;
-    let known = known(&hub, id)?;
-    let from = who(body.session, body.by);
-    let requester = origin.speaks_as(&hub, std::iter::once(&from)).await?;
+    let status = self::status(&hub, id)?;
+    let from = answerer(body.session, body.by);
+    let kind = caller.identify_as(&hub, std::iter::once(&from)).await?;
     let post = Post {
         msg: body.answer,
         from: Some(from),
         kind: Some(Kind::Answer),
-        project: Some(known.asked.project),
+        project: Some(status.asked.project),
         data: body.data,
         reply_to: Some(id),
         ..Post::default()
     };
-    let context = Context::new(&hub).by_person(requester == Requester::Person);
+    let context = Context::new(&hub).by_person(kind == CallerKind::Person);
     let draft = draft::prepare(post, &context)?;
     let drafts = vec![draft];
     hub.submit(Command::Notify { drafts, once: None }).await?;
     // `deliverable` is from before the answer: storing the answer releases the held request.
-    let answered = Known {
-        asked: self::known(&hub, id)?.asked,
-        name: known.name,
-        deliverable: known.deliverable,
-        place: known.place,
+    let answered = QuestionStatus {
+        asked: self::status(&hub, id)?.asked,
+        name: status.name,
+        deliverable: status.deliverable,
+        place: status.place,
     };
     Ok((StatusCode::CREATED, Json(shown(&hub, id, answered).await?)))
 }
@@ -184,21 +185,21 @@ pub(super) async fn answer(
 /// `POST /questions/{id}/claim`: marks who works on the answer.
 pub(super) async fn claim(
     State(hub): State<Hub>,
-    Part(id): Part<Seq>,
-    origin: Origin,
+    PathParam(id): PathParam<Seq>,
+    caller: Caller,
     payload: Payload,
 ) -> Result<Json<Question>, ApiError> {
-    change(&hub, id, (origin, &payload), |by| Command::Claim { id, by }).await
+    change(&hub, id, (caller, &payload), |by| Command::Claim { id, by }).await
 }
 
 /// `POST /questions/{id}/withdraw`: withdraws a question.
 pub(super) async fn withdraw(
     State(hub): State<Hub>,
-    Part(id): Part<Seq>,
-    origin: Origin,
+    PathParam(id): PathParam<Seq>,
+    caller: Caller,
     payload: Payload,
 ) -> Result<Json<Question>, ApiError> {
-    change(&hub, id, (origin, &payload), |by| {
+    change(&hub, id, (caller, &payload), |by| {
         Command::WithdrawQuestion { id, by }
     })
     .await
@@ -208,29 +209,29 @@ pub(super) async fn withdraw(
 async fn change(
     hub: &Hub,
     id: Seq,
-    (origin, payload): (Origin, &Payload),
+    (caller, payload): (Caller, &Payload),
     command: impl FnOnce(InboxName) -> Command,
 ) -> Result<Json<Question>, ApiError> {
     let body: ByPost = payload.json()?;
-    known(hub, id)?;
-    let by = who(body.session, body.by);
+    status(hub, id)?;
+    let by = answerer(body.session, body.by);
     if by.as_str() == InboxName::PERSON {
-        origin.speaks_as(hub, std::iter::once(&by)).await?;
+        caller.identify_as(hub, std::iter::once(&by)).await?;
     }
     hub.submit(command(by)).await?;
-    let changed = known(hub, id)?;
+    let changed = status(hub, id)?;
     Ok(Json(shown(hub, id, changed).await?))
 }
 
-fn who(session: Option<InboxName>, by: Option<InboxName>) -> InboxName {
+fn answerer(session: Option<InboxName>, by: Option<InboxName>) -> InboxName {
     let person = || InboxName::PERSON.parse().expect("a constant name");
     session.or(by).unwrap_or_else(person)
 }
 
 /// Adds the texts of the question and its answer, read from the log.
-async fn shown(hub: &Hub, id: Seq, known: Known) -> Result<Question, ApiError> {
+async fn shown(hub: &Hub, id: Seq, status: QuestionStatus) -> Result<Question, ApiError> {
     let said = notification(hub, id).await?;
-    let asked = known.asked;
+    let asked = status.asked;
     let answer = match asked.answer {
         Some(answer) => notification(hub, answer).await.ok().map(|it| it.msg),
         None => None,
@@ -239,7 +240,7 @@ async fn shown(hub: &Hub, id: Seq, known: Known) -> Result<Question, ApiError> {
         id,
         project: asked.project,
         from: asked.from,
-        from_name: known.name,
+        from_name: status.name,
         kind: asked.kind,
         ts: asked.ts,
         expires_at: asked.expires_at,
@@ -250,14 +251,14 @@ async fn shown(hub: &Hub, id: Seq, known: Known) -> Result<Question, ApiError> {
         msg: said.msg,
         options: said.options,
         data: said.data,
-        deliverable: known.deliverable,
-        place: known.place,
+        deliverable: status.deliverable,
+        place: status.place,
     })
 }
 
 async fn notification(hub: &Hub, id: Seq) -> Result<Notification, ApiError> {
     let location = hub.read(|state, _| state.location(id).unwrap_or(id))?;
-    let stored = params::stored(hub.log(), location).await?;
+    let stored = stored::event(hub.log(), location).await?;
     let stored = stored.filter(|event| !hub.log().hides(event));
     let json = stored.and_then(|event| event.json());
     let json = json.ok_or(Code::UnknownNotification)?;

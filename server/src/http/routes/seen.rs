@@ -5,10 +5,10 @@ use axum::extract::State;
 use hub_protocol::Seq;
 use serde::{Deserialize, Serialize};
 
-use super::params::Part;
-use super::payload::Payload;
-use super::{ApiError, Code};
 use crate::core::command::Command;
+use crate::http::error::{ApiError, Code};
+use crate::http::request::params::PathParam;
+use crate::http::request::payload::Payload;
 use crate::hub::Hub;
 
 const MAX_IDS: usize = 1000;
@@ -28,12 +28,15 @@ pub(super) struct SeenReply {
 }
 
 /// `PUT /notifications/{id}/seen`: marks one notification as read.
-pub(super) async fn mark(hub: State<Hub>, id: Part<Seq>) -> Result<Json<SeenReply>, ApiError> {
+pub(super) async fn mark(hub: State<Hub>, id: PathParam<Seq>) -> Result<Json<SeenReply>, ApiError> {
     set(&hub, vec![id.0], None, true).await
 }
 
 /// `DELETE /notifications/{id}/seen`: removes the mark.
-pub(super) async fn unmark(hub: State<Hub>, id: Part<Seq>) -> Result<Json<SeenReply>, ApiError> {
+pub(super) async fn unmark(
+    hub: State<Hub>,
+    id: PathParam<Seq>,
+) -> Result<Json<SeenReply>, ApiError> {
     set(&hub, vec![id.0], None, false).await
 }
 

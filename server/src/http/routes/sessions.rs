@@ -1,52 +1,33 @@
-//! `/sessions`: the sessions, their states, and their listeners.
+//! `/sessions`: the sessions and their states; `/sources`: the other senders.
 
 use axum::Json;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::StatusCode;
 use hub_protocol::{
-    InboxName, Listener, Listening, ProjectName, Session, SessionInfo, SessionState, Source,
-    Timestamp, Unlistened, Wake,
+    InboxName, Listener, ProjectName, Session, SessionInfo, SessionState, Source, Timestamp, Wake,
 };
 use serde::{Deserialize, Serialize};
 
-use super::params::{Params, Part, ProjectParam};
-use super::payload::Payload;
-use super::{ApiError, Code};
 use crate::core::command::{Command, Refusal};
 use crate::core::notification::is_longer;
-use crate::fold::{Inbox, Session as Known, State as Fold};
+use crate::fold::{Inbox, Session as FoldSession, State as Fold};
+use crate::http::error::{ApiError, Code};
+use crate::http::request::params::{Params, PathParam, ProjectFilter, ProjectParam};
+use crate::http::request::payload::Payload;
 use crate::hub::Hub;
 use crate::waiters::SharedWaiters;
 
 /// A working session counts as silent after this many milliseconds without an event.
 const SILENT_MS: i64 = 10 * 60 * 1000;
-/// The longest deadline of an expectation, in seconds: a year.
-const MAX_WITHIN: u64 = 366 * 24 * 3600;
 /// Longest text field of a session's registration, in characters.
 const MAX_TEXT: usize = 4096;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct ListParams {
+pub(super) struct SessionListParams {
     project: Option<ProjectName>,
     #[serde(default)]
     all: bool,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct SourceParams {
-    project: Option<ProjectName>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct ListenParams {
-    #[serde(default)]
-    project: ProjectName,
-    within: Option<u64>,
-    #[serde(default)]
-    fresh: bool,
 }
 
 #[derive(Debug, Deserialize)]
@@ -59,20 +40,20 @@ pub(super) struct EndParams {
 }
 
 #[derive(Debug, Serialize)]
-pub(super) struct Sessions {
+pub(super) struct SessionList {
     sessions: Vec<Session>,
 }
 
 #[derive(Debug, Serialize)]
-pub(super) struct Sources {
+pub(super) struct SourceList {
     sources: Vec<Source>,
 }
 
 /// `GET /sessions`: the sessions of a project, or all. Sessions that are over are included on demand only.
 pub(super) async fn list(
     State(hub): State<Hub>,
-    Params(ListParams { project, all }): Params<ListParams>,
-) -> Result<Json<Sessions>, ApiError> {
+    Params(SessionListParams { project, all }): Params<SessionListParams>,
+) -> Result<Json<SessionList>, ApiError> {
     let sessions = hub.read(|state, waiters| {
         let found = state.sessions(project.as_ref());
         found
@@ -80,12 +61,12 @@ pub(super) async fn list(
             .map(|(project, key, session)| shown(state, waiters, (project, key), session))
             .collect()
     })?;
-    Ok(Json(Sessions { sessions }))
+    Ok(Json(SessionList { sessions }))
 }
 
 pub(super) async fn get(
     State(hub): State<Hub>,
-    Part(target): Part<InboxName>,
+    PathParam(target): PathParam<InboxName>,
     Params(ProjectParam { project }): Params<ProjectParam>,
 ) -> Result<Json<Session>, ApiError> {
     Ok(Json(find(&hub, &project, &target)?))
@@ -105,7 +86,7 @@ fn find(hub: &Hub, project: &ProjectName, name: &InboxName) -> Result<Session, A
 /// `PUT /sessions/{target}`: registers a session, or updates its registration.
 pub(super) async fn register(
     State(hub): State<Hub>,
-    Part(session): Part<InboxName>,
+    PathParam(session): PathParam<InboxName>,
     Params(ProjectParam { project }): Params<ProjectParam>,
     payload: Payload,
 ) -> Result<(StatusCode, Json<Session>), ApiError> {
@@ -121,7 +102,16 @@ pub(super) async fn register(
         info,
     };
     let existed = hub.submit(command).await?.existed;
-    Ok((created(!existed), Json(find(&hub, &project, &session)?)))
+    Ok((status(existed), Json(find(&hub, &project, &session)?)))
+}
+
+/// The status of an answer to a PUT.
+pub(super) fn status(existed: bool) -> StatusCode {
+    if existed {
+        StatusCode::OK
+    } else {
+        StatusCode::CREATED
+    }
 }
 
 fn check(info: &SessionInfo) -> Result<(), ApiError> {
@@ -146,10 +136,21 @@ fn check(info: &SessionInfo) -> Result<(), ApiError> {
     Ok(())
 }
 
+/// Submits a change of a session and returns the session after it.
+async fn change(
+    hub: &Hub,
+    command: Command,
+    project: ProjectName,
+    session: InboxName,
+) -> Result<Json<Session>, ApiError> {
+    hub.submit(command).await?;
+    Ok(Json(find(hub, &project, &session)?))
+}
+
 /// `DELETE /sessions/{target}`: ends a session.
 pub(super) async fn end(
     State(hub): State<Hub>,
-    Part(session): Part<InboxName>,
+    PathParam(session): PathParam<InboxName>,
     Params(EndParams { project, quiet }): Params<EndParams>,
 ) -> Result<Json<Session>, ApiError> {
     let command = Command::End {
@@ -158,111 +159,29 @@ pub(super) async fn end(
         gone: false,
         quiet,
     };
-    hub.submit(command).await?;
-    Ok(Json(find(&hub, &project, &session)?))
+    change(&hub, command, project, session).await
 }
 
 /// `POST /sessions/{target}/primary`: makes a session its project's primary.
 pub(super) async fn take_primary(
     State(hub): State<Hub>,
-    Part(session): Part<InboxName>,
+    PathParam(session): PathParam<InboxName>,
     Params(ProjectParam { project }): Params<ProjectParam>,
 ) -> Result<Json<Session>, ApiError> {
     let command = Command::TakePrimary {
         project: project.clone(),
         session: session.clone(),
     };
-    hub.submit(command).await?;
-    Ok(Json(find(&hub, &project, &session)?))
-}
-
-/// `PUT /sessions/{target}/listeners/{caller}`: notifies `caller` of the next stop of `target`.
-pub(super) async fn listen(
-    State(hub): State<Hub>,
-    Path((target, caller)): Path<(String, String)>,
-    Params(params): Params<ListenParams>,
-) -> Result<(StatusCode, Json<Listening>), ApiError> {
-    let (project, within) = (params.project, params.within);
-    if within.is_some_and(|seconds| seconds == 0 || seconds > MAX_WITHIN) {
-        return Err(ApiError::invalid("within is 1 to 31622400 seconds"));
-    }
-    let (target, caller) = (name(&target)?, name(&caller)?);
-    let target = target_of(&hub, &project, &target, within.is_some())?;
-    let command = Command::Listen {
-        project: project.clone(),
-        target: target.clone(),
-        caller,
-        within_ms: within.and_then(|seconds| i64::try_from(seconds * 1000).ok()),
-        fresh: params.fresh,
-    };
-    let done = hub.submit(command).await?;
-    let (state, target_name) = hub.read(|state, _| {
-        let session = state.session(&project, &target);
-        let name = state.other_name(&project, &target).map(str::to_owned);
-        (session.and_then(|it| it.state), name)
-    })?;
-    let answer = Listening {
-        target,
-        target_name,
-        created: !done.existed,
-        fired: !done.ids.is_empty(),
-        state,
-    };
-    Ok((created(answer.created), Json(answer)))
-}
-
-/// Resolves a target's name. A target that may be new is not matched as the beginning of another session's name.
-fn target_of(
-    hub: &Hub,
-    project: &ProjectName,
-    name: &InboxName,
-    may_be_new: bool,
-) -> Result<InboxName, ApiError> {
-    let found = hub.read(|state, _| {
-        if may_be_new {
-            return Ok(state.called(project, name).clone());
-        }
-        state.find_session(project, name).map(|(_, key)| key)
-    });
-    Ok(found??)
-}
-
-fn created(created: bool) -> StatusCode {
-    if created {
-        StatusCode::CREATED
-    } else {
-        StatusCode::OK
-    }
-}
-
-/// `DELETE /sessions/{target}/listeners/{caller}`: removes the listener.
-pub(super) async fn unlisten(
-    State(hub): State<Hub>,
-    Path((target, caller)): Path<(String, String)>,
-    Params(ProjectParam { project }): Params<ProjectParam>,
-) -> Result<Json<Unlistened>, ApiError> {
-    let (target, caller) = (name(&target)?, name(&caller)?);
-    let target = target_of(&hub, &project, &target, true)?;
-    let command = Command::Unlisten {
-        project,
-        target,
-        caller,
-    };
-    let removed = hub.submit(command).await?.existed;
-    Ok(Json(Unlistened { removed }))
-}
-
-fn name(text: &str) -> Result<InboxName, ApiError> {
-    text.parse().map_err(ApiError::invalid)
+    change(&hub, command, project, session).await
 }
 
 /// `GET /sources`: senders that are not sessions, because they never reported a state.
 pub(super) async fn sources(
     State(hub): State<Hub>,
-    Params(SourceParams { project }): Params<SourceParams>,
-) -> Result<Json<Sources>, ApiError> {
+    Params(ProjectFilter { project }): Params<ProjectFilter>,
+) -> Result<Json<SourceList>, ApiError> {
     let sources = hub.read(|state, _| state.sources(project.as_ref()))?;
-    Ok(Json(Sources { sources }))
+    Ok(Json(SourceList { sources }))
 }
 
 /// The session as the API shows it.
@@ -270,7 +189,7 @@ fn shown(
     state: &Fold,
     waiters: &SharedWaiters,
     (project, key): (&ProjectName, &InboxName),
-    session: &Known,
+    session: &FoldSession,
 ) -> Session {
     let info = session.info().cloned().unwrap_or_default();
     let last_seen = [waiters.read().seen(project, key), Some(session.ts)];

@@ -8,9 +8,10 @@ use axum::extract::State;
 use hub_protocol::{Seq, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use super::ApiError;
-use super::params::{self, Params};
+use super::stored;
 use crate::fold::State as Fold;
+use crate::http::error::ApiError;
+use crate::http::request::params::Params;
 use crate::hub::Hub;
 use crate::hub::stats::{Minute, Spread, Tally};
 use crate::log::journal::JournalError;
@@ -43,7 +44,7 @@ pub(super) struct Stats {
     to: Timestamp,
     minutes: Vec<Minute>,
     answers: Vec<Answers>,
-    oldest_open: Option<Open>,
+    oldest_open: Option<OpenQuestion>,
     wakes: Wakes,
     partial: bool,
 }
@@ -58,7 +59,7 @@ struct Answers {
 
 /// The question that has been open for longest.
 #[derive(Debug, Serialize)]
-struct Open {
+struct OpenQuestion {
     id: Seq,
     ts: Timestamp,
 }
@@ -68,11 +69,11 @@ struct Open {
 struct Wakes {
     #[serde(flatten)]
     spread: Spread,
-    recent: Vec<Wake>,
+    recent: Vec<RecentWake>,
 }
 
 #[derive(Debug, Serialize)]
-struct Wake {
+struct RecentWake {
     at: Timestamp,
     ms: u64,
 }
@@ -89,7 +90,7 @@ pub(super) async fn stats(
     let to = Timestamp::now();
     let tally = Tally::new(to, minutes);
     let log = Arc::clone(hub.log());
-    let (tally, cut) = params::blocking(move || read(&log, tally)).await?;
+    let (tally, cut) = stored::blocking(move || read(&log, tally)).await?;
     let stats = hub.read(|state, waiters| summary(state, waiters, &tally, to, cut));
     Ok(Json(stats?))
 }
@@ -148,7 +149,7 @@ fn summary(
         to,
         minutes: tally.minutes(),
         answers: answers(state, tally),
-        oldest_open: oldest.map(|(ts, id)| Open { id, ts }),
+        oldest_open: oldest.map(|(ts, id)| OpenQuestion { id, ts }),
         wakes: wakes_of(&wakes),
         partial: cut || more,
     }
@@ -180,7 +181,7 @@ fn wakes_of(wakes: &[WakeTime]) -> Wakes {
         spread: Spread::of(wakes.iter().map(|wake| wake.ms).collect()),
         recent: recent
             .iter()
-            .map(|WakeTime { at, ms }| Wake { at: *at, ms: *ms })
+            .map(|WakeTime { at, ms }| RecentWake { at: *at, ms: *ms })
             .collect(),
     }
 }

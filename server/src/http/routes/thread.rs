@@ -8,8 +8,9 @@ use hub_protocol::Seq;
 use serde::Deserialize;
 
 use super::history::{self, Page};
-use super::{ApiError, params};
+use super::stored;
 use crate::core::record::kinds;
+use crate::http::error::ApiError;
 use crate::hub::Hub;
 use crate::log::journal::JournalError;
 use crate::log::{CHUNK_BYTES, Log};
@@ -20,10 +21,10 @@ const MAX_SCAN: usize = 200_000;
 const MAX_DEPTH: usize = 64;
 
 /// Notifications as stored JSON, and whether each was routed to an inbox.
-type Said = BTreeMap<Seq, (Bytes, bool)>;
+type ThreadItems = BTreeMap<Seq, (Bytes, bool)>;
 
 #[derive(Deserialize)]
-struct Reply {
+struct ReplyTo {
     reply_to: Option<Seq>,
 }
 
@@ -35,12 +36,12 @@ pub(super) async fn thread(
     after: Option<Seq>,
     limit: usize,
 ) -> Result<Page, ApiError> {
-    let said = ancestors(hub, id).await?;
+    let items = ancestors(hub, id).await?;
     let log = Arc::clone(hub.log());
-    let replies = params::blocking(move || Replies::find(&log, said, after, limit)).await?;
-    let (said, next) = (replies.said, replies.next);
+    let replies = stored::blocking(move || ReplyScan::find(&log, items, after, limit)).await?;
+    let (items, next) = (replies.items, replies.next);
     let shown = hub.read(|state, _| {
-        let kept = said
+        let kept = items
             .into_iter()
             .filter(|(id, _)| history::is_kept(state, *id));
         kept.map(|(id, (json, routed))| {
@@ -56,22 +57,22 @@ pub(super) async fn thread(
 }
 
 /// A notification and its ancestors, as far as retention has kept them.
-async fn ancestors(hub: &Hub, id: Seq) -> Result<Said, ApiError> {
-    let mut said = Said::new();
+async fn ancestors(hub: &Hub, id: Seq) -> Result<ThreadItems, ApiError> {
+    let mut items = ThreadItems::new();
     let mut next = Some(id);
-    while let Some(id) = next.filter(|_| said.len() < MAX_DEPTH) {
+    while let Some(id) = next.filter(|_| items.len() < MAX_DEPTH) {
         let found = match history::find(hub, id).await {
-            Err(_) if !said.is_empty() => break,
+            Err(_) if !items.is_empty() => break,
             found => found?,
         };
         next = reply_to(&found.0);
-        said.insert(id, found);
+        items.insert(id, found);
     }
-    Ok(said)
+    Ok(items)
 }
 
 /// A scan for direct and indirect replies. A reply always has a higher number than the notification it replies to.
-struct Replies<'a> {
+struct ReplyScan<'a> {
     log: &'a Log,
     /// The first scanned record. Whether an earlier notification belongs to the thread has to be looked up.
     start: Seq,
@@ -80,37 +81,37 @@ struct Replies<'a> {
 }
 
 /// The result of the scan.
-struct Found {
-    said: Said,
+struct ScanResult {
+    items: ThreadItems,
     partial: bool,
     next: Option<Seq>,
 }
 
-impl Replies<'_> {
+impl ReplyScan<'_> {
     fn find(
         log: &Log,
-        ancestors: Said,
+        ancestors: ThreadItems,
         after: Option<Seq>,
         limit: usize,
-    ) -> Result<Found, JournalError> {
+    ) -> Result<ScanResult, JournalError> {
         let first = ancestors.first_key_value().map_or(0, |(id, _)| *id);
         let begin = first.max(log.earliest().saturating_sub(1));
         let start = begin.max(after.unwrap_or(0));
-        let search = Replies {
+        let search = ReplyScan {
             log,
             start,
             members: ancestors.keys().copied().collect(),
             others: BTreeSet::new(),
         };
-        let said = if after.is_none() {
+        let items = if after.is_none() {
             ancestors
         } else {
-            Said::new()
+            ThreadItems::new()
         };
-        search.run(said, limit)
+        search.run(items, limit)
     }
 
-    fn run(mut self, mut said: Said, limit: usize) -> Result<Found, JournalError> {
+    fn run(mut self, mut items: ThreadItems, limit: usize) -> Result<ScanResult, JournalError> {
         let mut cursor = self.start;
         let mut scanned = 0;
         while scanned < MAX_SCAN {
@@ -126,26 +127,26 @@ impl Replies<'_> {
                 if self.members.contains(&seq) || self.log.hides(event) || !self.has(to)? {
                     continue;
                 }
-                if said.len() >= limit {
+                if items.len() >= limit {
                     let next = Some(seq - 1);
                     let partial = false;
-                    return Ok(Found {
-                        said,
+                    return Ok(ScanResult {
+                        items,
                         partial,
                         next,
                     });
                 }
                 self.members.insert(seq);
                 let routed = !notified.route.targets.is_empty();
-                said.insert(seq, (notified.json.clone(), routed));
+                items.insert(seq, (notified.json.clone(), routed));
             }
             cursor = last.seq();
             scanned += events.len();
         }
         let next = (cursor < self.log.head()).then_some(cursor);
         let partial = next.is_some();
-        Ok(Found {
-            said,
+        Ok(ScanResult {
+            items,
             partial,
             next,
         })
@@ -188,5 +189,5 @@ fn reply_to(json: &[u8]) -> Option<Seq> {
     if !text.contains("\"reply_to\":") {
         return None;
     }
-    serde_json::from_str::<Reply>(text).ok()?.reply_to
+    serde_json::from_str::<ReplyTo>(text).ok()?.reply_to
 }

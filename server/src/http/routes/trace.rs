@@ -9,11 +9,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::params::{self, Params, Part};
-use super::{ApiError, Code, history};
+use super::history;
+use super::stored;
 use crate::core::record::{Notified, Record, Settled, Target};
 use crate::core::time::Now;
 use crate::fold::MAX_HOPS;
+use crate::http::error::{ApiError, Code};
+use crate::http::request::params::{Params, PathParam};
 use crate::hub::Hub;
 use crate::log::journal::JournalError;
 use crate::log::{CHUNK_BYTES, Log};
@@ -66,7 +68,7 @@ struct Step {
 /// Traces a notification: the inboxes it was routed to, its deliveries and leases, and how it was settled.
 pub(super) async fn trace(
     State(hub): State<Hub>,
-    Part(id): Part<Seq>,
+    PathParam(id): PathParam<Seq>,
     Params(params): Params<TraceParams>,
 ) -> Result<Json<Trace>, ApiError> {
     let (json, _) = history::find(&hub, id).await?;
@@ -76,7 +78,7 @@ pub(super) async fn trace(
         RawValue::from_string(text).map_err(|error| ApiError::failed(Code::Internal, &error))?;
     let log = Arc::clone(hub.log());
     let after = params.after.unwrap_or(0);
-    let (mut steps, next) = params::blocking(move || steps(&log, id, after)).await?;
+    let (mut steps, next) = stored::blocking(move || steps(&log, id, after)).await?;
     if next.is_none() {
         steps.extend(presence(&hub, id)?);
     }
@@ -170,15 +172,15 @@ fn of_record(seq: Seq, record: &Record, id: Seq) -> Vec<Step> {
 /// The reason why a notification wakes no waiter of this inbox; `None` if it does wake.
 fn rides_along(notified: &Notified, target: &Target) -> Option<String> {
     #[derive(Default, Deserialize)]
-    struct Said {
+    struct WithData {
         data: Option<Value>,
     }
     let route = &notified.route;
     if target.wakes {
         return None;
     }
-    let said: Said = serde_json::from_slice(&notified.json).unwrap_or_default();
-    let own = said
+    let notification: WithData = serde_json::from_slice(&notified.json).unwrap_or_default();
+    let own = notification
         .data
         .and_then(|it| Some(it.get("rides_along")?.as_str()?.to_owned()));
     Some(match route.kind {

@@ -9,11 +9,13 @@ use axum::response::{IntoResponse, Response};
 use hub_protocol::{InboxName, Kind, Priority, ProjectName, Seq, Way};
 use serde::Deserialize;
 
-use super::params::{self, Params};
-use super::{ApiError, Code, lost, query};
+use super::stored;
 use crate::core::command::Command;
 use crate::core::filter::Filter;
 use crate::core::notification::is_longer;
+use crate::http::error::{ApiError, Code};
+use crate::http::request::params::{self, Params};
+use crate::http::request::query;
 use crate::hub::Hub;
 use crate::log::Log;
 use crate::waiters::lease_token::Claim;
@@ -134,7 +136,8 @@ fn verified(hub: &Hub, lease: &str) -> Result<Claim, ApiError> {
     claim.map_err(|error| ApiError::new(Code::ForgedLease, error))
 }
 
-async fn settle(hub: &Hub, claim: Claim) -> Result<Vec<Seq>, ApiError> {
+/// Acknowledges the notifications of a claim.
+pub(super) async fn settle(hub: &Hub, claim: Claim) -> Result<Vec<Seq>, ApiError> {
     let command = Command::Ack {
         project: claim.project,
         items: claim.items,
@@ -240,13 +243,7 @@ async fn reply(hub: &Hub, batch: Batch) -> Result<Response, ApiError> {
         if n > 0 {
             json.push(b',');
         }
-        let stored = lost::json(hub, &batch.project, item.id, item.location).await?;
-        if item.redelivered {
-            json.extend_from_slice(&stored[..stored.len() - 1]);
-            json.extend_from_slice(b",\"redelivered\":true}");
-        } else {
-            json.extend_from_slice(&stored);
-        }
+        json.extend_from_slice(&stored::item_json(hub, &batch.project, item).await?);
     }
     json.extend_from_slice(b"],\"lease\":");
     json.extend_from_slice(&to_json(&lease)?);

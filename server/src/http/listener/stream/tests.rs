@@ -5,8 +5,8 @@ use axum::body::Body;
 use futures_util::stream;
 use tokio::io::AsyncReadExt as _;
 
-use super::super::heads::Heads;
-use super::super::slots::Slots;
+use super::super::head_scanner::HeadQueue;
+use super::super::slots::ConnectionSlots;
 use super::*;
 use crate::config::Positive;
 use crate::log::fanout::tests::{log, say};
@@ -17,22 +17,22 @@ async fn the_fan_out_writes_to_the_connection_of_a_parked_stream() {
     let log = log();
     let choose: Choose = Box::new(|_, event| event.frame(|_| Some(Bytes::from_static(b"news"))));
     let place = log.join(Topic::Everything, choose);
-    let slot = Slots::new(Positive::MIN).take().await;
+    let slot = ConnectionSlots::new(Positive::MIN).take().await;
     let (ours, mut reader) = tokio::io::duplex(1 << 10);
     let io = IoGuard::new(
         ours,
         Duration::from_secs(60),
-        slot.line().clone(),
-        Heads::default(),
+        slot.status().clone(),
+        HeadQueue::default(),
     );
     let never = stream::pending::<Result<Bytes, Infallible>>();
-    let mut answer = Response::new(Answer {
+    let mut answer = Response::new(ResponseBody {
         body: Body::from_stream(never),
-        _busy: slot.line().occupy(),
+        _busy: slot.status().occupy(),
     });
     answer.extensions_mut().insert(place.outlet());
     let cut = CancellationToken::new();
-    let running = tokio::spawn(Stream::new(io, answer).run(cut.clone(), slot));
+    let running = tokio::spawn(StreamConnection::new(io, answer).run(cut.clone(), slot));
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") {
         head.push(reader.read_u8().await.unwrap());

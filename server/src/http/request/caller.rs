@@ -7,50 +7,50 @@ use axum::http::Extensions;
 use axum::http::request::Parts;
 use hub_protocol::{InboxName, Process};
 
-use super::{ApiError, Code};
-use crate::http::listener::Peer;
-use crate::http::login::Session;
+use crate::http::error::{ApiError, Code};
+use crate::http::login::DashboardSession;
+use crate::http::peer::Peer;
 use crate::hub::Hub;
 
-/// How a request arrived: its dashboard session and its peer process, as the guard and the socket report them.
+/// The caller of a request: its dashboard session and its peer process, as the guard and the socket report them.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Origin {
+pub(crate) struct Caller {
     dashboard: bool,
     pid: Option<u32>,
 }
 
 /// The kind of caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Requester {
+pub(crate) enum CallerKind {
     /// A dashboard session, or a process that no agent started.
     Person,
     /// An agent, or a process that an agent started.
     #[cfg_attr(not(target_os = "linux"), allow(dead_code))]
     Agent,
     /// A holder of the token over TCP, or a process that cannot be inspected.
-    Unclear,
+    Unknown,
 }
 
-impl Origin {
-    /// Reads the origin from a request's extensions.
-    pub(super) fn of(extensions: &Extensions) -> Self {
+impl Caller {
+    /// Reads the caller from a request's extensions.
+    pub(crate) fn of(extensions: &Extensions) -> Self {
         let pid = match extensions.get::<Peer>() {
             Some(Peer::Unix { pid }) => *pid,
             _ => None,
         };
         Self {
-            dashboard: extensions.get::<Session>().is_some(),
+            dashboard: extensions.get::<DashboardSession>().is_some(),
             pid,
         }
     }
 
-    /// Determines the caller.
-    pub(super) async fn requester(self, hub: &Hub) -> Result<Requester, ApiError> {
+    /// Determines the kind of caller.
+    pub(crate) async fn kind(self, hub: &Hub) -> Result<CallerKind, ApiError> {
         if self.dashboard {
-            return Ok(Requester::Person);
+            return Ok(CallerKind::Person);
         }
         let Some(pid) = self.pid else {
-            return Ok(Requester::Unclear);
+            return Ok(CallerKind::Unknown);
         };
         let agents = hub.read(|state, _| {
             let alive = state.sessions(None).filter(|(_, _, it)| it.is_alive());
@@ -59,29 +59,29 @@ impl Origin {
                 .collect::<Vec<_>>()
         })?;
         // On a blocking thread, because reading the environment of a process may wait for that process.
-        let look = tokio::task::spawn_blocking(move || processes::look(pid, &agents));
-        Ok(look.await.unwrap_or(Requester::Unclear))
+        let inspection = tokio::task::spawn_blocking(move || processes::inspect(pid, &agents));
+        Ok(inspection.await.unwrap_or(CallerKind::Unknown))
     }
 
-    /// Determines the caller; refuses an agent that uses the person's name.
-    pub(super) async fn speaks_as(
+    /// Determines the kind of caller; refuses an agent that uses the person's name.
+    pub(crate) async fn identify_as(
         self,
         hub: &Hub,
         mut names: impl Iterator<Item = &InboxName>,
-    ) -> Result<Requester, ApiError> {
-        let requester = self.requester(hub).await?;
+    ) -> Result<CallerKind, ApiError> {
+        let kind = self.kind(hub).await?;
         let persons = names.any(|name| name.as_str() == InboxName::PERSON);
-        if persons && requester == Requester::Agent {
+        if persons && kind == CallerKind::Agent {
             return Err(ApiError::new(
                 Code::NotYours,
                 "an agent cannot speak as 'person': give the session's own name",
             ));
         }
-        Ok(requester)
+        Ok(kind)
     }
 }
 
-impl<S: Sync> FromRequestParts<S> for Origin {
+impl<S: Sync> FromRequestParts<S> for Caller {
     type Rejection = Infallible;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
@@ -94,10 +94,10 @@ mod processes {
     use std::fs::{self, File};
     use std::io::Read as _;
 
-    use super::{Process, Requester};
+    use super::{CallerKind, Process};
 
     /// Variables that only agents set for the commands they run.
-    const OF_AGENTS: [&str; 9] = [
+    const AGENT_VARIABLES: [&str; 9] = [
         "CLAUDECODE",
         "CLAUDE_CODE_SESSION_ID",
         "CODEX_THREAD_ID",
@@ -117,11 +117,11 @@ mod processes {
 
     /// Inspects process `pid`: an agent if it or an ancestor is one of `agents`, or if its environment has an agent's
     /// variable.
-    pub(super) fn look(pid: u32, agents: &[Process]) -> Requester {
+    pub(crate) fn inspect(pid: u32, agents: &[Process]) -> CallerKind {
         match (is_below(pid, agents), has_agents_environment(pid)) {
-            (Some(true), _) | (_, Some(true)) => Requester::Agent,
-            (Some(false), Some(false)) => Requester::Person,
-            _ => Requester::Unclear,
+            (Some(true), _) | (_, Some(true)) => CallerKind::Agent,
+            (Some(false), Some(false)) => CallerKind::Person,
+            _ => CallerKind::Unknown,
         }
     }
 
@@ -167,7 +167,7 @@ mod processes {
                 .map(<[u8]>::to_vec)
         };
         let mut names = text.split(|byte| *byte == 0).filter_map(name);
-        Some(names.any(|name| OF_AGENTS.iter().any(|it| it.as_bytes() == name)))
+        Some(names.any(|name| AGENT_VARIABLES.iter().any(|it| it.as_bytes() == name)))
     }
 
     #[cfg(test)]
@@ -208,22 +208,22 @@ mod processes {
             // Until the child has executed its program, its environment is its parent's.
             let environment = format!("/proc/{}/environ", plain.id());
             until(|| fs::read(&environment).unwrap() == b"");
-            assert_eq!(look(plain.id(), &[]), Requester::Person);
-            assert_eq!(look(plain.id(), &[process(me, 0)]), Requester::Agent);
+            assert_eq!(inspect(plain.id(), &[]), CallerKind::Person);
+            assert_eq!(inspect(plain.id(), &[process(me, 0)]), CallerKind::Agent);
             let own = process(plain.id(), 0);
-            assert_eq!(look(plain.id(), &[own]), Requester::Agent);
+            assert_eq!(inspect(plain.id(), &[own]), CallerKind::Agent);
             let other = process(me, 1);
             assert_eq!(
-                look(plain.id(), &[other]),
-                Requester::Person,
+                inspect(plain.id(), &[other]),
+                CallerKind::Person,
                 "a reused number"
             );
-            until(|| look(claude.id(), &[]) == Requester::Agent);
+            until(|| inspect(claude.id(), &[]) == CallerKind::Agent);
             for child in [&mut plain, &mut claude] {
                 child.kill().unwrap();
                 child.wait().unwrap();
             }
-            assert_eq!(look(plain.id(), &[]), Requester::Unclear, "it is over");
+            assert_eq!(inspect(plain.id(), &[]), CallerKind::Unknown, "it is over");
         }
     }
 }
@@ -231,9 +231,9 @@ mod processes {
 /// The stand-in for systems that do not show a process's ancestors.
 #[cfg(not(target_os = "linux"))]
 mod processes {
-    use super::{Process, Requester};
+    use super::{CallerKind, Process};
 
-    pub(super) fn look(_: u32, _: &[Process]) -> Requester {
-        Requester::Unclear
+    pub(crate) fn inspect(_: u32, _: &[Process]) -> CallerKind {
+        CallerKind::Unknown
     }
 }

@@ -9,7 +9,7 @@ use std::net::SocketAddr;
 /// Format: `net/ipv4/tcp_ipv4.c` of Linux, `tcp4_seq_show`. The client's end of a loopback connection has its own line,
 /// with the addresses swapped and the user who created the socket.
 #[cfg(target_os = "linux")]
-pub fn of(local: SocketAddr, remote: SocketAddr) -> io::Result<Option<u32>> {
+pub(crate) fn of(local: SocketAddr, remote: SocketAddr) -> io::Result<Option<u32>> {
     // A program may use an IPv6 socket to connect to an IPv4 address.
     for (table, ends) in [
         ("/proc/net/tcp", [remote, local]),
@@ -32,7 +32,7 @@ pub fn of(local: SocketAddr, remote: SocketAddr) -> io::Result<Option<u32>> {
 
 /// The stand-in for systems without these tables: it accepts every program as the hub's user.
 #[cfg(not(target_os = "linux"))]
-pub fn of(_: SocketAddr, _: SocketAddr) -> io::Result<Option<u32>> {
+pub(crate) fn of(_: SocketAddr, _: SocketAddr) -> io::Result<Option<u32>> {
     Ok(Some(rustix::process::geteuid().as_raw()))
 }
 

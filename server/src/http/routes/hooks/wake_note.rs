@@ -2,7 +2,8 @@
 
 use hub_protocol::{InboxName, Notification, ProjectName, is_hidden};
 
-use crate::http::routes::{ApiError, params};
+use crate::http::error::ApiError;
+use crate::http::routes::stored;
 use crate::hub::Hub;
 
 /// The first notifications are listed, up to this many.
@@ -12,7 +13,7 @@ const NAMED: usize = 5;
 const CHARS: usize = 120;
 
 /// One line for each of the first notifications that just woke a session; `None` if there are none.
-pub(super) async fn of_a_wake(
+pub(super) async fn text(
     hub: &Hub,
     project: ProjectName,
     session: InboxName,
@@ -23,7 +24,7 @@ pub(super) async fn of_a_wake(
     })?;
     let mut lines = Vec::new();
     for location in shown.iter().take(NAMED) {
-        let stored = params::stored(hub.log(), *location).await?;
+        let stored = stored::event(hub.log(), *location).await?;
         let json = stored.and_then(|event| event.json());
         let said = json.and_then(|json| serde_json::from_slice::<Notification>(&json).ok());
         lines.extend(said.map(|it| line(&it)));

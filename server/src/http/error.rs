@@ -12,6 +12,7 @@ use serde_json::{Map, Value};
 
 use crate::core::command::Refusal;
 use crate::core::rejected::Rejected;
+use crate::hooks::HookError;
 use crate::hub::draft::InvalidPost;
 use crate::log::journal::JournalError;
 
@@ -168,6 +169,16 @@ impl From<InvalidPost> for ApiError {
     }
 }
 
+impl From<HookError> for ApiError {
+    fn from(error: HookError) -> Self {
+        match error {
+            HookError::UnknownAgent(error) => Self::new(Code::UnknownAgent, error),
+            HookError::Invalid(detail) => Self::invalid(detail),
+            HookError::Rejected(rejected) => rejected.into(),
+        }
+    }
+}
+
 impl From<JournalError> for ApiError {
     fn from(error: JournalError) -> Self {
         let code = match error {
@@ -188,7 +199,7 @@ mod tests {
     #[test]
     fn every_error_has_a_unique_code_and_a_hint() {
         let mut names = HashSet::new();
-        for code in Code::ALL {
+        for &code in Code::ALL {
             let problem = ApiError::from(code).problem();
             assert!(names.insert(problem.code.clone()), "{}", problem.code);
             assert!(problem.hint.is_some_and(|hint| !hint.is_empty()));

@@ -1,7 +1,6 @@
 //! Extractors that parse query strings and path segments into valid types.
 
 use std::str::FromStr;
-use std::sync::Arc;
 
 use axum::extract::{FromRequestParts, Query};
 use axum::http::request::Parts;
@@ -10,13 +9,13 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use super::query::{self, list};
-use super::{ApiError, Code, strict};
+use super::strict;
 use crate::core::filter::Filter;
-use crate::log::journal::JournalError;
-use crate::log::{Event, Log};
+use crate::http::error::{ApiError, Code};
+use crate::log::Log;
 
 /// A query string. An unknown parameter is an error, so that a typing mistake is reported.
-pub(super) struct Params<T>(pub(super) T);
+pub(crate) struct Params<T>(pub(crate) T);
 
 impl<T: DeserializeOwned, S: Sync> FromRequestParts<S> for Params<T> {
     type Rejection = ApiError;
@@ -40,13 +39,13 @@ fn bad_query(text: &str) -> ApiError {
         _ if detail.contains("unknown type") => Code::UnknownType,
         _ => Code::Invalid,
     };
-    ApiError::new(code, strict::in_words(detail))
+    ApiError::new(code, strict::client_message(detail))
 }
 
 /// A percent-decoded path segment.
-pub(super) struct Part<T>(pub(super) T);
+pub(crate) struct PathParam<T>(pub(crate) T);
 
-impl<T, S> FromRequestParts<S> for Part<T>
+impl<T, S> FromRequestParts<S> for PathParam<T>
 where
     T: FromStr,
     T::Err: std::fmt::Display,
@@ -61,13 +60,13 @@ where
                 .map_err(|rejection| ApiError::new(Code::Malformed, rejection.body_text()))?;
         text.parse()
             .map(Self)
-            .map_err(|error: T::Err| ApiError::invalid(strict::in_words(&error.to_string())))
+            .map_err(|error: T::Err| ApiError::invalid(strict::client_message(&error.to_string())))
     }
 }
 
 /// The fields of a [`Filter`] in a query string.
 #[derive(Debug, Default, Deserialize)]
-pub(super) struct FilterParams {
+pub(crate) struct FilterParams {
     project: Option<ProjectName>,
     inbox: Option<InboxName>,
     #[serde(default, deserialize_with = "list")]
@@ -91,16 +90,23 @@ impl From<FilterParams> for Filter {
     }
 }
 
+/// The `project` parameter of a list; all projects if it is missing.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ProjectFilter {
+    pub(crate) project: Option<ProjectName>,
+}
+
 /// The `project` parameter; `default` if it is missing.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct ProjectParam {
+pub(crate) struct ProjectParam {
     #[serde(default)]
-    pub(super) project: ProjectName,
+    pub(crate) project: ProjectName,
 }
 
 /// Parses a cursor into this log; 400 if it is malformed, 422 if it belongs to another log or is past the head.
-pub(super) fn cursor(text: Option<&str>, log: &Log) -> Result<Option<Seq>, ApiError> {
+pub(crate) fn cursor(text: Option<&str>, log: &Log) -> Result<Option<Seq>, ApiError> {
     let Some(text) = text else { return Ok(None) };
     let cursor: Cursor = text
         .parse()
@@ -115,21 +121,4 @@ pub(super) fn cursor(text: Option<&str>, log: &Log) -> Result<Option<Seq>, ApiEr
         return Err(ApiError::invalid(detail));
     }
     Ok(Some(cursor.seq))
-}
-
-/// The event with number `seq`: from the ring if it is there, otherwise read from disk on a blocking thread.
-pub(super) async fn stored(log: &Arc<Log>, seq: Seq) -> Result<Option<Arc<Event>>, ApiError> {
-    if let Some(events) = log.recent(seq.saturating_sub(1), 1) {
-        return Ok(events.into_iter().next().filter(|event| event.seq() == seq));
-    }
-    let log = Arc::clone(log);
-    blocking(move || log.get(seq)).await
-}
-
-/// Runs a disk read on a blocking thread.
-pub(super) async fn blocking<T: Send + 'static>(
-    read: impl FnOnce() -> Result<T, JournalError> + Send + 'static,
-) -> Result<T, ApiError> {
-    let done = tokio::task::spawn_blocking(read).await;
-    Ok(done.map_err(|error| ApiError::failed(Code::Internal, &error))??)
 }

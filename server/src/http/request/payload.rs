@@ -11,16 +11,16 @@ use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt as _;
 use serde::de::DeserializeOwned;
 
-use super::error::{ApiError, Code};
-use super::strict::{self, Sound};
+use super::strict::{self, StrictValue};
+use crate::http::error::{ApiError, Code};
 
 /// The largest body, in bytes.
-pub const MAX_BODY_BYTES: usize = 1024 * 1024;
+pub(crate) const MAX_BODY_BYTES: usize = 1024 * 1024;
 
 /// A complete body of at most [`MAX_BODY_BYTES`], not compressed and not in a charset other than UTF-8. The handler
 /// validates its bytes.
 #[derive(Debug, Clone)]
-pub struct Payload(pub Bytes);
+pub(crate) struct Payload(pub(crate) Bytes);
 
 impl<S: Sync> FromRequest<S> for Payload {
     type Rejection = ApiError;
@@ -32,7 +32,7 @@ impl<S: Sync> FromRequest<S> for Payload {
 
 impl Payload {
     /// Reads the body of `request`, at most `limit` bytes.
-    pub(super) async fn read(request: Request, limit: usize) -> Result<Self, ApiError> {
+    pub(crate) async fn read(request: Request, limit: usize) -> Result<Self, ApiError> {
         let declared = request.headers().get(CONTENT_LENGTH);
         let declared = declared.and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
         if declared.is_some_and(|length| length > limit as u64) {
@@ -95,20 +95,21 @@ fn interrupted(error: &axum::Error) -> ApiError {
 
 impl Payload {
     /// Parses the body as one JSON value, whatever its content type.
-    pub fn json<T: DeserializeOwned>(&self) -> Result<T, ApiError> {
-        let Sound(value) = serde_json::from_slice(&self.0).map_err(|error| bad_json(&error))?;
+    pub(crate) fn json<T: DeserializeOwned>(&self) -> Result<T, ApiError> {
+        let StrictValue(value) =
+            serde_json::from_slice(&self.0).map_err(|error| bad_json(&error))?;
         Ok(value)
     }
 }
 
 /// The error for a body that is not acceptable JSON: syntax errors are `malformed`, violations of the contract
 /// `invalid`.
-pub(super) fn bad_json(error: &serde_json::Error) -> ApiError {
+pub(crate) fn bad_json(error: &serde_json::Error) -> ApiError {
     let text = error.to_string();
     let code = match error.classify() {
         serde_json::error::Category::Data if text.contains("unknown type") => Code::UnknownType,
         serde_json::error::Category::Data => Code::Invalid,
         _ => Code::Malformed,
     };
-    ApiError::new(code, strict::in_words(&text))
+    ApiError::new(code, strict::client_message(&text))
 }

@@ -7,7 +7,7 @@ use hub_protocol::ProjectName;
 use hub_protocol::git::{Repository, configured_project, other_config_files};
 use tokio::sync::Semaphore;
 
-use super::{ApiError, Code};
+use crate::http::error::{ApiError, Code};
 
 /// How long a file system may take. One that hangs delays only its own request.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -17,7 +17,7 @@ static LOOKS: Semaphore = Semaphore::const_new(4);
 
 /// Resolves the project of the directory `cwd` of this machine, as `hubctl` does: `hub.project` of the repository's or
 /// the person's git configuration, the main worktree's real path, or `default` outside of git.
-pub(super) async fn project(cwd: &str) -> Result<ProjectName, ApiError> {
+pub(crate) async fn project(cwd: &str) -> Result<ProjectName, ApiError> {
     let invalid = |detail: &str| Err(ApiError::invalid(format!("cwd {detail}")));
     let dir = PathBuf::from(cwd);
     if !dir.is_absolute() || cwd.contains('\0') {

@@ -8,8 +8,8 @@ use axum::http::header::{ACCEPT, CONTENT_SECURITY_POLICY, CONTENT_TYPE};
 use axum::http::{Method, StatusCode};
 use axum::response::{IntoResponse, Response};
 
-use crate::http::listener::Peer;
-use crate::http::routes::error::{ApiError, Code};
+use crate::http::error::{ApiError, Code};
+use crate::http::peer::Peer;
 
 /// The page to send instead of `error`, if a browser asked for the start page at a Host that is not served.
 pub(super) fn page(request: &Request, error: &ApiError) -> Option<Response> {

@@ -14,12 +14,12 @@ use super::query::MAX_NUMBER;
 
 /// A deserializer, visitor, seed or access that wraps everything inside it as well.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Strict<T>(pub(super) T);
+pub(crate) struct Strict<T>(pub(crate) T);
 
 /// A value that was deserialized strictly.
-pub(super) struct Sound<T>(pub(super) T);
+pub(crate) struct StrictValue<T>(pub(crate) T);
 
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for Sound<T> {
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for StrictValue<T> {
     fn deserialize<D: Deserializer<'de>>(inner: D) -> Result<Self, D::Error> {
         T::deserialize(Strict(inner)).map(Self)
     }
@@ -36,7 +36,7 @@ macro_rules! forward {
 macro_rules! whole {
     ($($method:ident)*) => {$(
         fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, D::Error> {
-            self.0.$method(Whole(visitor))
+            self.0.$method(WholeNumber(visitor))
         }
     )*};
 }
@@ -109,9 +109,9 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Strict<D> {
 }
 
 /// The visitor of a whole number. JSON Schema counts `5.0` as one, and every client can read those up to 2^53 - 1.
-struct Whole<V>(V);
+struct WholeNumber<V>(V);
 
-impl<'de, V: Visitor<'de>> Visitor<'de> for Whole<V> {
+impl<'de, V: Visitor<'de>> Visitor<'de> for WholeNumber<V> {
     type Value = V::Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -239,7 +239,7 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for Strict<A> {
 }
 
 /// Translates serde's error into terms of the contract, because a client does not know the hub's Rust types.
-pub(super) fn in_words(error: &str) -> String {
+pub(crate) fn client_message(error: &str) -> String {
     let Some((before, rest)) = error.split_once("expected ") else {
         return match error {
             "invalid digit found in string"
@@ -278,10 +278,10 @@ mod tests {
     use super::*;
 
     fn read<T: DeserializeOwned>(json: &str) -> Result<T, String> {
-        let sound = serde_json::from_str::<Sound<T>>(json);
+        let sound = serde_json::from_str::<StrictValue<T>>(json);
         sound
             .map(|it| it.0)
-            .map_err(|error| in_words(&error.to_string()))
+            .map_err(|error| client_message(&error.to_string()))
     }
 
     #[test]

@@ -8,30 +8,30 @@ use serde::de::{
 };
 
 /// The largest integer that every JSON client reads exactly (RFC 8259, section 6); record numbers stay below it.
-pub(super) const MAX_NUMBER: u64 = (1 << 53) - 1;
+pub(crate) const MAX_NUMBER: u64 = (1 << 53) - 1;
 const WHOLE: &str = "a whole number of at least 0";
 
 /// Deserializes decoded pairs. An error names its parameter if serde allows it.
-pub(super) fn read<T: DeserializeOwned>(pairs: Vec<(String, String)>) -> Result<T, Error> {
-    let mut grouped: Vec<(String, Values)> = Vec::new();
+pub(crate) fn read<T: DeserializeOwned>(pairs: Vec<(String, String)>) -> Result<T, Error> {
+    let mut grouped: Vec<(String, ParamValues)> = Vec::new();
     for (name, value) in pairs {
         if let Some((_, values)) = grouped.iter_mut().find(|(known, _)| *known == name) {
             values.texts.push(value);
         } else {
             let texts = vec![value];
-            grouped.push((name.clone(), Values { name, texts }));
+            grouped.push((name.clone(), ParamValues { name, texts }));
         }
     }
     T::deserialize(MapDeserializer::new(grouped.into_iter()))
 }
 
 /// The values given for one parameter.
-struct Values {
+struct ParamValues {
     name: String,
     texts: Vec<String>,
 }
 
-impl Values {
+impl ParamValues {
     /// The single value of a parameter that is not a list.
     fn one(&mut self) -> Result<String, Error> {
         match self.texts.pop() {
@@ -47,7 +47,7 @@ impl Values {
     }
 }
 
-impl IntoDeserializer<'_> for Values {
+impl IntoDeserializer<'_> for ParamValues {
     type Deserializer = Self;
 
     fn into_deserializer(self) -> Self {
@@ -63,7 +63,7 @@ macro_rules! numbers {
     )*};
 }
 
-impl<'de> Deserializer<'de> for Values {
+impl<'de> Deserializer<'de> for ParamValues {
     type Error = Error;
 
     fn deserialize_any<V: Visitor<'de>>(mut self, visitor: V) -> Result<V::Value, Error> {
@@ -126,13 +126,13 @@ impl<'de> Deserializer<'de> for Values {
 }
 
 /// Deserializes a list: `a,b`, or the parameter repeated, or both.
-pub(super) fn list<'de, D, T>(deserializer: D) -> Result<Option<Vec<T>>, D::Error>
+pub(crate) fn list<'de, D, T>(deserializer: D) -> Result<Option<Vec<T>>, D::Error>
 where
     D: Deserializer<'de>,
     T: FromStr,
     T::Err: std::fmt::Display,
 {
-    let texts = Texts::deserialize(deserializer)?.0;
+    let texts = ValueTexts::deserialize(deserializer)?.0;
     let parts = texts.iter().flat_map(|text| text.split(','));
     parts
         .map(|part| part.trim().parse().map_err(D::Error::custom))
@@ -141,32 +141,32 @@ where
 }
 
 /// One value or several.
-struct Texts(Vec<String>);
+struct ValueTexts(Vec<String>);
 
-impl<'de> Deserialize<'de> for Texts {
+impl<'de> Deserialize<'de> for ValueTexts {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct OneOrMany;
 
         impl<'de> Visitor<'de> for OneOrMany {
-            type Value = Texts;
+            type Value = ValueTexts;
 
             fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 f.write_str("a list")
             }
 
-            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Texts, E> {
-                Ok(Texts(vec![text.to_owned()]))
+            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<ValueTexts, E> {
+                Ok(ValueTexts(vec![text.to_owned()]))
             }
 
             fn visit_seq<A: serde::de::SeqAccess<'de>>(
                 self,
                 mut items: A,
-            ) -> Result<Texts, A::Error> {
+            ) -> Result<ValueTexts, A::Error> {
                 let mut texts = Vec::new();
                 while let Some(text) = items.next_element()? {
                     texts.push(text);
                 }
-                Ok(Texts(texts))
+                Ok(ValueTexts(texts))
             }
         }
 
@@ -180,24 +180,24 @@ mod tests {
 
     #[derive(Debug, Default, PartialEq, serde::Deserialize)]
     #[serde(deny_unknown_fields)]
-    struct Wanted {
+    struct TestParams {
         #[serde(default, deserialize_with = "list")]
         numbers: Option<Vec<u8>>,
         limit: Option<usize>,
         #[serde(default)]
         fresh: bool,
         #[serde(flatten)]
-        filter: Filter,
+        filter: TestFilter,
     }
 
     #[derive(Debug, Default, PartialEq, serde::Deserialize)]
-    struct Filter {
+    struct TestFilter {
         name: Option<String>,
         #[serde(default, deserialize_with = "list")]
         more: Option<Vec<u8>>,
     }
 
-    fn wanted(pairs: &[(&str, &str)]) -> Result<Wanted, String> {
+    fn parsed(pairs: &[(&str, &str)]) -> Result<TestParams, String> {
         let owned = |(name, value): &(&str, &str)| (String::from(*name), String::from(*value));
         read(pairs.iter().map(owned).collect()).map_err(|error| error.to_string())
     }
@@ -210,8 +210,8 @@ mod tests {
                 vec![(name, "1"), ("limit", "5"), (name, "2"), (name, "3")],
                 vec![(name, "1, 2"), (name, "3")],
             ] {
-                let wanted = wanted(&pairs).unwrap();
-                let list = wanted.numbers.or(wanted.filter.more);
+                let parsed = parsed(&pairs).unwrap();
+                let list = parsed.numbers.or(parsed.filter.more);
                 assert_eq!(list, Some(vec![1, 2, 3]), "{pairs:?}");
             }
         }
@@ -219,7 +219,7 @@ mod tests {
 
     #[test]
     fn other_parameters_are_given_once_and_in_their_format() {
-        for (pairs, told) in [
+        for (pairs, detail) in [
             (
                 vec![("limit", "1"), ("limit", "2")],
                 "duplicate field `limit`",
@@ -240,10 +240,10 @@ mod tests {
             (vec![("fresh", "1")], "fresh is true or false"),
             (vec![("colour", "red")], "unknown field `colour`"),
         ] {
-            let error = wanted(&pairs).unwrap_err();
-            assert!(error.contains(told), "{error}");
+            let error = parsed(&pairs).unwrap_err();
+            assert!(error.contains(detail), "{error}");
         }
-        assert!(wanted(&[("name", "a"), ("name", "b")]).is_err());
-        assert_eq!(wanted(&[]).unwrap(), Wanted::default());
+        assert!(parsed(&[("name", "a"), ("name", "b")]).is_err());
+        assert_eq!(parsed(&[]).unwrap(), TestParams::default());
     }
 }

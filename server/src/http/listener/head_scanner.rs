@@ -21,7 +21,7 @@ const HUGE: u64 = u64::MAX - 2;
 
 /// The framing headers of one request head, as received.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Head {
+pub(super) struct RequestHead {
     /// Number of Content-Length headers.
     lengths: u8,
     /// Value of the last Content-Length.
@@ -33,7 +33,7 @@ pub(super) struct Head {
     lost: bool,
 }
 
-impl Head {
+impl RequestHead {
     /// The fault in the framing, as a message for the client.
     pub(super) fn fault(self) -> Option<&'static str> {
         match (self.lengths, self.coded) {
@@ -52,28 +52,28 @@ impl Head {
 
 /// Complete heads that await their request; shared by the reading side and the service.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Heads(Arc<Mutex<Queue>>);
+pub(super) struct HeadQueue(Arc<Mutex<Queue>>);
 
 #[derive(Debug, Default)]
 struct Queue {
-    heads: VecDeque<Head>,
+    heads: VecDeque<RequestHead>,
     /// Whether the scanner has lost track behind these heads.
     lost: bool,
 }
 
-impl Heads {
+impl HeadQueue {
     /// The oldest head in the queue.
-    pub(super) fn take(&self) -> Head {
+    pub(super) fn take(&self) -> RequestHead {
         let mut queue = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let behind = Head {
+        let behind = RequestHead {
             lost: queue.lost,
-            ..Head::default()
+            ..RequestHead::default()
         };
         queue.heads.pop_front().unwrap_or(behind)
     }
 
     /// Adds a head; false if there are too many.
-    fn put(&self, head: Head) -> bool {
+    fn put(&self, head: RequestHead) -> bool {
         let mut queue = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         queue.heads.push_back(head);
         queue.heads.len() < MAX_HEADS
@@ -87,14 +87,14 @@ impl Heads {
 
 /// A parser of a connection's input that finds the heads in it.
 #[derive(Debug)]
-pub(super) struct Scanner {
-    heads: Heads,
-    head: Head,
-    place: Place,
+pub(super) struct HeadScanner {
+    heads: HeadQueue,
+    head: RequestHead,
+    place: ScanState,
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Place {
+enum ScanState {
     /// In a line of a head, before its colon.
     Name { name: Name, length: usize },
     /// After the colon; true for a Content-Length.
@@ -115,16 +115,16 @@ enum Place {
 
 type Name = [u8; NAME_BYTES];
 
-const LINE: Place = Place::Name {
+const LINE: ScanState = ScanState::Name {
     name: [0; NAME_BYTES],
     length: 0,
 };
 
-impl Scanner {
-    pub(super) fn new(heads: Heads) -> Self {
+impl HeadScanner {
+    pub(super) fn new(heads: HeadQueue) -> Self {
         Self {
             heads,
-            head: Head::default(),
+            head: RequestHead::default(),
             place: LINE,
         }
     }
@@ -132,21 +132,23 @@ impl Scanner {
     /// Stops scanning, because hyper may see requests where the scanner sees none.
     fn lose(&mut self) {
         self.heads.lose();
-        self.place = Place::Lost;
+        self.place = ScanState::Lost;
     }
 
     /// Scans the next bytes.
     pub(super) fn feed(&mut self, mut bytes: &[u8]) {
         while !bytes.is_empty() {
             bytes = match self.place {
-                Place::Name { name, length } => self.name(bytes, name, length),
-                Place::Value(is_length) => self.value(bytes, is_length),
-                Place::Body(left) => self.skip(bytes, left, LINE, Place::Body),
-                Place::Chunk(left) => self.skip(bytes, left, Place::ChunkEnd, Place::Chunk),
-                Place::Size(size, open) => self.size(bytes, size, open),
-                Place::ChunkEnd => self.line(bytes, Place::Size(0, true)).1,
-                Place::Trailer(empty, returned) => self.trailer(bytes, empty, returned),
-                Place::Lost => return,
+                ScanState::Name { name, length } => self.name(bytes, name, length),
+                ScanState::Value(is_length) => self.value(bytes, is_length),
+                ScanState::Body(left) => self.skip(bytes, left, LINE, ScanState::Body),
+                ScanState::Chunk(left) => {
+                    self.skip(bytes, left, ScanState::ChunkEnd, ScanState::Chunk)
+                }
+                ScanState::Size(size, open) => self.size(bytes, size, open),
+                ScanState::ChunkEnd => self.line(bytes, ScanState::Size(0, true)).1,
+                ScanState::Trailer(empty, returned) => self.trailer(bytes, empty, returned),
+                ScanState::Lost => return,
             };
         }
     }
@@ -172,13 +174,13 @@ impl Scanner {
                 length += 1;
             }
         }
-        self.place = Place::Name { name, length };
+        self.place = ScanState::Name { name, length };
         &[]
     }
 
     fn begin_value(&mut self, name: &[u8]) {
         self.head.begun = true;
-        self.place = Place::Value(name == CONTENT_LENGTH);
+        self.place = ScanState::Value(name == CONTENT_LENGTH);
         if name == CONTENT_LENGTH {
             self.head.lengths = self.head.lengths.saturating_add(1);
             self.head.length = 0;
@@ -205,9 +207,9 @@ impl Scanner {
         }
         let head = std::mem::take(&mut self.head);
         self.place = match head.length {
-            _ if head.coded => Place::Size(0, true),
+            _ if head.coded => ScanState::Size(0, true),
             0 => LINE,
-            length => Place::Body(length),
+            length => ScanState::Body(length),
         };
         if !self.heads.put(head) {
             self.lose();
@@ -218,8 +220,8 @@ impl Scanner {
         for (at, &byte) in bytes.iter().enumerate() {
             if byte == b'\n' {
                 self.place = match size {
-                    0 => Place::Trailer(true, false),
-                    size => Place::Chunk(size),
+                    0 => ScanState::Trailer(true, false),
+                    size => ScanState::Chunk(size),
                 };
                 return &bytes[at + 1..];
             }
@@ -229,7 +231,7 @@ impl Scanner {
                 size = size.saturating_mul(16).saturating_add(digit.into());
             }
         }
-        self.place = Place::Size(size, open);
+        self.place = ScanState::Size(size, open);
         &[]
     }
 
@@ -246,7 +248,7 @@ impl Scanner {
                     self.place = if empty {
                         LINE
                     } else {
-                        Place::Trailer(true, false)
+                        ScanState::Trailer(true, false)
                     };
                     return &bytes[at + 1..];
                 }
@@ -254,12 +256,12 @@ impl Scanner {
                 _ => (empty, returned) = (false, false),
             }
         }
-        self.place = Place::Trailer(empty, returned);
+        self.place = ScanState::Trailer(empty, returned);
         &[]
     }
 
     /// Consumes a line as far as it is there; `next` is the state after its end.
-    fn line<'a>(&mut self, bytes: &'a [u8], next: Place) -> (&'a [u8], &'a [u8]) {
+    fn line<'a>(&mut self, bytes: &'a [u8], next: ScanState) -> (&'a [u8], &'a [u8]) {
         match memchr::memchr(b'\n', bytes) {
             Some(end) => {
                 self.place = next;
@@ -274,8 +276,8 @@ impl Scanner {
         &mut self,
         bytes: &'a [u8],
         left: u64,
-        next: Place,
-        within: fn(u64) -> Place,
+        next: ScanState,
+        within: fn(u64) -> ScanState,
     ) -> &'a [u8] {
         let here = usize::try_from(left).map_or(bytes.len(), |left| left.min(bytes.len()));
         self.place = match left - here as u64 {
@@ -292,8 +294,8 @@ mod tests {
 
     /// Whether each head in `bytes`, fed in pieces of `size`, has a fault.
     fn faults(bytes: &str, size: usize) -> Vec<bool> {
-        let heads = Heads::default();
-        let mut scanner = Scanner::new(heads.clone());
+        let heads = HeadQueue::default();
+        let mut scanner = HeadScanner::new(heads.clone());
         bytes
             .as_bytes()
             .chunks(size)
@@ -347,9 +349,9 @@ mod tests {
             ("99999999999999999999999", true),
             ("10000000000", false),
         ] {
-            let heads = Heads::default();
+            let heads = HeadQueue::default();
             let head = format!("POST / HTTP/1.1\r\nContent-Length: {length}\r\n\r\n");
-            Scanner::new(heads.clone()).feed(head.as_bytes());
+            HeadScanner::new(heads.clone()).feed(head.as_bytes());
             assert_eq!(heads.take().is_huge(), is_huge, "{length}");
         }
     }

@@ -1,0 +1,234 @@
+//! The intake of hook events: turns an agent's payload into a command. It may use `agents`, `core`, `fold`, `hub` and
+//! `waiters`.
+
+use std::time::Instant;
+
+use axum::extract::Query;
+use axum::http::Uri;
+use axum::http::uri::InvalidUri;
+use hub_protocol::{InboxName, Process, ProjectName, SessionInfo, SpooledHook};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use crate::agents::{Agent, InvalidSessionId, ParsedHook, UnknownAgent};
+use crate::core::command::{Command, Happened, Hook, Once};
+use crate::core::record::Beginner;
+use crate::core::rejected::Rejected;
+use crate::hub::Hub;
+
+/// Longest path in bytes that is stored: `PATH_MAX` of Linux.
+const MAX_PATH: usize = 4096;
+
+/// Facts that `hubctl hook` sends besides the agent's payload: the query string of a hook request.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct HookParams {
+    pub(crate) session: Option<InboxName>,
+    parent: Option<InboxName>,
+    role: Option<String>,
+    name: Option<String>,
+    project: Option<ProjectName>,
+    main: Option<bool>,
+    host: Option<String>,
+    pid: Option<u32>,
+    started: Option<u64>,
+    boot_id: Option<String>,
+    pane: Option<String>,
+    entrypoint: Option<String>,
+    headless: Option<bool>,
+    watched: bool,
+    pub(crate) rewake: bool,
+    pub(crate) lease: bool,
+}
+
+impl HookParams {
+    /// Whether the session answers one prompt and ends, if that is known. An unknown entry point of Claude Code counts
+    /// as such a session, because a program waits for its end.
+    fn answers_one_prompt(&self) -> Option<bool> {
+        let by_entrypoint = self.entrypoint.as_ref().filter(|it| *it != "cli");
+        self.headless.or(by_entrypoint.map(|_| true))
+    }
+
+    /// Whether the session is known to answer one prompt and end.
+    pub fn is_headless(&self) -> bool {
+        self.answers_one_prompt() == Some(true)
+    }
+}
+
+/// Why a hook event is not stored.
+#[derive(Debug, thiserror::Error)]
+pub enum HookError {
+    /// The hub does not know the agent.
+    #[error(transparent)]
+    UnknownAgent(#[from] UnknownAgent),
+    /// The payload or the query is not valid.
+    #[error("{0}")]
+    Invalid(String),
+    /// The hub rejected the event.
+    #[error(transparent)]
+    Rejected(#[from] Rejected),
+}
+
+impl HookError {
+    fn invalid(error: impl ToString) -> Self {
+        Self::Invalid(error.to_string())
+    }
+}
+
+impl From<InvalidSessionId> for HookError {
+    fn from(error: InvalidSessionId) -> Self {
+        Self::invalid(error)
+    }
+}
+
+/// Stores an event that was spooled while the hub was down. It gets no answer.
+pub async fn submit_spooled(hub: &Hub, key: &str, spooled: &SpooledHook) -> Result<(), HookError> {
+    let once = Some(Once::new(key, spooled.agent.as_bytes()));
+    let uri = format!("/?{}", spooled.query).parse();
+    let uri: Uri = uri.map_err(|error: InvalidUri| HookError::invalid(error))?;
+    let query = Query::try_from_uri(&uri);
+    let Query(params) = query.map_err(|error| HookError::invalid(error.body_text()))?;
+    let payload = serde_json::from_str(spooled.body.get()).map_err(HookError::invalid)?;
+    let request = HookRequest::new(hub, &spooled.agent, params, &payload, once)?;
+    Ok(request.submit(false).await?)
+}
+
+/// One hook event that is being handled.
+pub struct HookRequest<'a> {
+    /// The hub that handles it.
+    pub hub: &'a Hub,
+    /// The agent that reports it.
+    pub agent: Agent,
+    /// The facts beside the payload.
+    pub params: HookParams,
+    /// The agent's payload, parsed.
+    pub event: ParsedHook,
+    /// The idempotency key of retries. It does not cover the body, because a retried event may have been truncated.
+    once: Option<Once>,
+}
+
+impl<'a> HookRequest<'a> {
+    /// Parses the payload of the agent that is named `agent`.
+    pub fn new(
+        hub: &'a Hub,
+        agent: &str,
+        params: HookParams,
+        payload: &Map<String, Value>,
+        once: Option<Once>,
+    ) -> Result<Self, HookError> {
+        let agent: Agent = agent.parse()?;
+        let event = agent.parse(payload)?;
+        let request = Self {
+            hub,
+            agent,
+            params,
+            event,
+            once,
+        };
+        let id = request.session();
+        if id.is_reserved() {
+            let detail = format!("'{id}' is reserved: a session has a name of its own");
+            return Err(HookError::Invalid(detail));
+        }
+        Ok(request)
+    }
+
+    /// The session's id: the one in the query, else the agent's.
+    pub fn session(&self) -> InboxName {
+        let given = self.params.session.as_ref();
+        given.unwrap_or(&self.event.id).clone()
+    }
+
+    /// The session's project.
+    pub fn project(&self) -> ProjectName {
+        self.params.project.clone().unwrap_or_default()
+    }
+
+    /// Whether the request is held until a person decides.
+    pub fn is_held(&self) -> bool {
+        self.event.awaits_decision && self.hub.rules().approvals
+    }
+
+    /// Submits the event. The fold stores only what is new. `delivers` is whether the answer delivers notifications, so
+    /// that the agent continues.
+    pub async fn submit(&self, delivers: bool) -> Result<(), Rejected> {
+        self.hub.submit(self.command(delivers)?).await?;
+        Ok(())
+    }
+
+    /// The command for the event.
+    pub fn command(&self, delivers: bool) -> Result<Command, Rejected> {
+        let mut happened = self.event.happened.clone();
+        match &mut happened {
+            Happened::Stopped { goes_on, .. } => *goes_on = delivers,
+            Happened::Prompt { by, .. } => *by = self.beginner(*by, delivers)?,
+            Happened::Started
+            | Happened::Worked
+            | Happened::Interrupted
+            | Happened::Failed { .. }
+            | Happened::Idle { .. }
+            | Happened::Asks { .. }
+            | Happened::Permission { .. }
+            | Happened::Ended
+            | Happened::Seen => {}
+        }
+        Ok(self.command_of(happened, self.once.clone()))
+    }
+
+    /// The command for another event of the same session.
+    pub fn command_of(&self, happened: Happened, once: Option<Once>) -> Command {
+        Command::Hook(Box::new(Hook {
+            project: self.project(),
+            given: self.params.session.clone(),
+            id: self.event.id.clone(),
+            info: self.session_info(),
+            happened,
+            event: self.event.name.clone(),
+            watched: self.params.watched,
+            held: self.is_held(),
+            once,
+        }))
+    }
+
+    /// The beginner of a turn, corrected by facts that the agent's payload lacks.
+    fn beginner(&self, by: Beginner, delivers: bool) -> Result<Beginner, Rejected> {
+        if by == Beginner::Person && self.params.is_headless() {
+            return Ok(Beginner::Agent);
+        }
+        if by != Beginner::Wake || delivers {
+            return Ok(by);
+        }
+        let (project, session) = (self.project(), self.session());
+        let timed_out = self.hub.read(|state, waiters| {
+            let place = state.place(project, session);
+            waiters
+                .write()
+                .activity()
+                .take_timeout(&place, Instant::now())
+        });
+        Ok(if timed_out? { Beginner::Timeout } else { by })
+    }
+
+    fn session_info(&self) -> SessionInfo {
+        let params = &self.params;
+        let given = params.session.as_ref().map(ToString::to_string);
+        SessionInfo {
+            name: given.or_else(|| params.name.clone()),
+            agent: Some(self.agent.as_str().into()),
+            host: params.host.clone(),
+            cwd: self.event.cwd.clone().filter(|cwd| cwd.len() <= MAX_PATH),
+            parent: params.parent.clone(),
+            role: params.role.clone(),
+            main_worktree: params.main,
+            headless: params.answers_one_prompt(),
+            process: params.pid.map(|pid| Process {
+                pid,
+                started: params.started,
+                boot_id: params.boot_id.clone(),
+            }),
+            pane: params.pane.clone(),
+            title: self.event.title.clone(),
+            metadata: None,
+        }
+    }
+}

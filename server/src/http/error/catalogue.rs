@@ -1,0 +1,180 @@
+//! The table of every error that a client can get.
+
+use axum::http::StatusCode;
+
+/// One row of the table.
+pub(super) struct CatalogueEntry {
+    pub(super) status: u16,
+    pub(super) code: &'static str,
+    pub(super) title: &'static str,
+    pub(super) hint: &'static str,
+}
+
+/// Makes [`Code`] from the table: for each error its status, its code on the wire, its title and its hint.
+macro_rules! codes {
+    ($($(#[$doc:meta])* $name:ident => $status:literal $code:literal, $title:literal, $hint:literal;)*) => {
+        /// The code of an error; its name on the wire is stable.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum Code {
+            $($(#[$doc])* $name,)*
+        }
+
+        impl Code {
+            /// Every code, in the order of the table.
+            pub const ALL: &[Self] = &[$(Self::$name),*];
+
+            pub(super) const fn entry(self) -> CatalogueEntry {
+                let (status, code, title, hint) = match self {
+                    $(Self::$name => ($status, $code, $title, $hint),)*
+                };
+                CatalogueEntry { status, code, title, hint }
+            }
+        }
+    };
+}
+
+codes! {
+    /// The request is not HTTP, or cannot be parsed.
+    Malformed => 400 "malformed", "malformed request",
+        "send one well-formed HTTP/1.1 request, see /openapi.yaml";
+    /// A cursor that cannot be parsed.
+    MalformedCursor => 400 "malformed_cursor", "malformed cursor",
+        "use an event's id (EPOCH-SEQ), a bare SEQ, or 0 for the earliest kept, once";
+    /// The Host header names an address that this hub does not serve.
+    WrongHost => 421 "wrong_host", "this host is not served",
+        "use http://127.0.0.1:PORT, or name the host in allowed_hosts";
+    /// The request comes from a web page of another origin.
+    ForeignOrigin => 403 "foreign_origin", "web pages of other origins are refused",
+        "use the hub's own dashboard, or a client that is no web page";
+    /// No token, or a wrong one.
+    Unauthorized => 401 "unauthorized", "a token is needed",
+        "send Authorization: Bearer TOKEN (curl -H @STATE_DIR/auth.header), or use the Unix socket";
+    /// A sign-in code that is invalid or expired.
+    BadCode => 401 "bad_code", "this code opens nothing, or no longer",
+        "run hubctl dashboard again: a code works once, and for 30 seconds";
+    /// The request comes from another user of this machine.
+    ForeignUser => 403 "foreign_user", "another user's program asked",
+        "open the link in a browser of the user who runs the hub; see hubctl dashboard";
+    /// A dashboard session asked for an operation that requires the token.
+    NeedsToken => 403 "needs_token", "a dashboard's session may not do this",
+        "run hubctl dashboard where the hub runs, or use the hub's token or its Unix socket";
+    /// No such path.
+    NotFound => 404 "not_found", "no such path",
+        "see /openapi.yaml for the paths";
+    /// The path does not support the method.
+    MethodNotAllowed => 405 "method_not_allowed", "the path does not know this method",
+        "use a method of the Allow header";
+    /// The body did not arrive in time.
+    Timeout => 408 "timeout", "the request took too long",
+        "send the whole request at once; retry with the same Idempotency-Key";
+    /// The body or one of its notifications is too large.
+    PayloadTooLarge => 413 "payload_too_large", "too large",
+        "at most 64 KiB a notification, 1 MiB and 1000 notifications a request";
+    /// The URI is too long.
+    UriTooLong => 414 "uri_too_long", "the URI is too long",
+        "put the text into the body";
+    /// The request's header is too large.
+    HeaderTooLarge => 431 "header_too_large", "the header is too large",
+        "send at most 100 header fields and 8 KiB of header";
+    /// The body's format or encoding is not supported.
+    UnsupportedMediaType => 415 "unsupported_media_type", "the body's form is not supported",
+        "send JSON, NDJSON or plain text as UTF-8, without Content-Encoding";
+    /// The request can be parsed, but breaks a rule of the contract.
+    Invalid => 422 "invalid", "the request breaks a rule",
+        "correct what the detail names, see /openapi.yaml";
+    /// A type that does not exist.
+    UnknownType => 422 "unknown_type", "unknown type",
+        "use complete, waiting, question, approval, testing, error, progress, message, answer or ended";
+    /// An inbox that does not exist.
+    UnknownInbox => 404 "unknown_inbox", "no such inbox",
+        "see GET /inboxes, and check the project";
+    /// A notification that does not exist, or was dropped by retention.
+    UnknownNotification => 404 "unknown_notification", "no such notification",
+        "it may have been dropped by retention; see GET /notifications";
+    /// Another waiter holds the inbox.
+    InboxHeld => 409 "inbox_held", "somebody waits at this inbox already",
+        "stop the other waiter, or take the inbox over with takeover=true";
+    /// Another waiter took the inbox over.
+    TakenOver => 409 "taken_over", "another waiter took the inbox over",
+        "do not wait again unless this inbox is meant to be yours";
+    /// The project was reset during the wait.
+    ProjectReset => 409 "project_reset", "the project was reset, which ends its waits",
+        "wait again if somebody may still write to this inbox";
+    /// The Idempotency-Key was used for another request.
+    KeyReused => 409 "key_reused", "this Idempotency-Key was used for another request",
+        "make a new key for each new request";
+    /// The answer does not belong to an open question.
+    NoSuchQuestion => 422 "no_such_question", "the answer names no open question",
+        "give the open question's id in reply_to, or use type message";
+    /// A session that does not exist.
+    UnknownSession => 404 "unknown_session", "no such session",
+        "see GET /sessions, and check the project; a name, an id or its unique beginning will do";
+    /// An agent whose hooks the hub does not support.
+    UnknownAgent => 404 "unknown_agent", "no such agent",
+        "use claude, codex, gemini, opencode, copilot or cursor";
+    /// The question is settled already.
+    QuestionSettled => 409 "question_settled", "the question is settled already",
+        "see GET /questions/{id} for its answer";
+    /// The agent asks in a dialog of its own terminal, and the answer belongs there.
+    AnswerInTerminal => 409 "answer_in_terminal", "this is answered in the agent's own terminal",
+        "answer the dialog where the agent runs; nothing was stored";
+    /// The caller may not answer this question.
+    NotYours => 403 "not_yours", "this is for somebody else to answer",
+        "let a person answer it: on the dashboard, or with hubctl answer in a terminal that no agent started";
+    /// An inbox limit is reached.
+    TooManyInboxes => 409 "too_many_inboxes", "too many inboxes",
+        "remove some with DELETE /inboxes/{inbox}";
+    /// A listener limit is reached.
+    TooManyListeners => 409 "too_many_listeners", "too many listeners",
+        "remove some with DELETE /sessions/{target}/listeners/{caller}; GET /sessions shows them";
+    /// The lease was not issued by this hub.
+    ForgedLease => 422 "forged_lease", "not a lease of this hub",
+        "use the lease exactly as GET /wait gave it, or acknowledge ids";
+    /// The writer's queue is full.
+    Busy => 503 "busy", "the hub is busy",
+        "retry in a second, with the same Idempotency-Key";
+    /// The hub is starting or stopping, or its storage is broken.
+    NotReady => 503 "not_ready", "the hub is not ready",
+        "retry in a second; if it lasts, read the hub's log and run hubd doctor";
+    /// A write to the storage failed.
+    StorageFailed => 503 "storage_failed", "the storage failed",
+        "what was sent may be stored: retry with the same Idempotency-Key, and read the hub's log";
+    /// The disk is full.
+    DiskFull => 507 "disk_full", "the disk is full",
+        "make room; nothing was stored, and reading and acknowledging go on";
+    /// Too many connections or waiting requests.
+    TooManyConnections => 503 "too_many_connections", "too many connections or waiting requests",
+        "close some, or raise limits.connections and limits.streams";
+    /// An internal error: a defect of the hub.
+    Internal => 500 "internal", "the hub failed",
+        "this is a defect: read the hub's log and report it";
+}
+
+impl Code {
+    /// The code's name on the wire.
+    pub fn as_str(self) -> &'static str {
+        self.entry().code
+    }
+
+    /// The code's HTTP status.
+    pub fn status(self) -> StatusCode {
+        StatusCode::from_u16(self.entry().status).expect("the table holds valid statuses")
+    }
+
+    /// The general code for an HTTP status, for errors that the framework raises.
+    pub fn of_status(status: StatusCode) -> Self {
+        match status.as_u16() {
+            404 => Self::NotFound,
+            405 => Self::MethodNotAllowed,
+            408 => Self::Timeout,
+            413 => Self::PayloadTooLarge,
+            414 => Self::UriTooLong,
+            415 => Self::UnsupportedMediaType,
+            431 => Self::HeaderTooLarge,
+            400 => Self::Malformed,
+            other if other < 500 => Self::Invalid,
+            503 => Self::NotReady,
+            _ => Self::Internal,
+        }
+    }
+}

@@ -1,0 +1,8 @@
+//! What a handler reads from its request: parameters, body, and the kind of caller.
+
+pub(crate) mod caller;
+pub(crate) mod directory;
+pub(crate) mod params;
+pub(crate) mod payload;
+pub(crate) mod query;
+pub(crate) mod strict;
