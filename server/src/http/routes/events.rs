@@ -19,7 +19,7 @@ use super::params::{FilterParams, Params};
 use super::{ApiError, Code, query};
 use crate::core::filter::Filter;
 use crate::hub::{Hub, StreamPermit};
-use crate::log::fanout::{Subscription, Taken, Topic};
+use crate::log::fanout::{StreamProgress, Subscription, Topic};
 use crate::log::journal::JournalError;
 use crate::log::{Event, Log};
 
@@ -248,7 +248,7 @@ impl Reader {
         };
         let silent = tokio::select! {
             biased;
-            () = self.place.called() => false,
+            () = self.place.woken() => false,
             changed = presence => {
                 changed.ok()?;
                 self.presence_due = true;
@@ -257,25 +257,25 @@ impl Reader {
             () = self.shutdown.as_mut() => return None,
             () = self.silence.is_over() => true,
         };
-        let taken = self.place.take();
-        let silent = silent && taken.wrote.is_none();
+        let progress = self.place.unpark();
+        let silent = silent && progress.last_write.is_none();
         let comment = || Bytes::from_static(b":\n\n");
-        Some(self.come_back(taken).or_else(|| silent.then(comment)))
+        Some(self.advance_to(progress).or_else(|| silent.then(comment)))
     }
 
     /// Advances the cursor to where the fan-out stopped. Returns the bytes that the fan-out could not write.
-    fn come_back(&mut self, taken: Taken) -> Option<Bytes> {
-        self.cursor = self.cursor.max(taken.cursor);
-        if let Some(wrote) = taken.wrote {
+    fn advance_to(&mut self, progress: StreamProgress) -> Option<Bytes> {
+        self.cursor = self.cursor.max(progress.cursor);
+        if let Some(wrote) = progress.last_write {
             self.silence.end_at(wrote);
         }
-        (!taken.rest.is_empty()).then_some(taken.rest)
+        (!progress.unsent.is_empty()).then_some(progress.unsent)
     }
 
     /// The `gap` event for a range that is missing from the log, with the reason `corrupt` if the journal lost it.
     fn gap(&self, epoch: Epoch, from: Seq, to: Seq) -> String {
         let journal = self.hub.log().journal();
-        if [from, to].iter().any(|at| journal.hole_at(*at).is_some()) {
+        if [from, to].iter().any(|at| journal.lost_at(*at).is_some()) {
             frame::corrupt(epoch, from, to)
         } else {
             frame::gap(epoch, from, to)

@@ -18,7 +18,7 @@ pub(super) async fn json(
     if let Some(json) = stored.and_then(|event| event.json()) {
         return Ok(json);
     }
-    let hole = hub.log().journal().hole_at(location);
+    let hole = hub.log().journal().lost_at(location);
     hole.ok_or(Code::Internal)?;
     let now = Timestamp::now();
     let said = Notification {
