@@ -35,15 +35,6 @@ pub struct SnapshotPolicy {
     pub bytes: u64,
 }
 
-impl Default for SnapshotPolicy {
-    fn default() -> Self {
-        Self {
-            records: 50_000,
-            bytes: 16 << 20,
-        }
-    }
-}
-
 /// The journal that the archive follows, and its limits.
 pub struct ArchiveInputs {
     /// The journal to follow.

@@ -1,4 +1,7 @@
-//! The notifications hidden by a reset with history: readers skip them until retention drops them.
+//! The notifications hidden by a reset with history.
+//!
+//! The log is never rewritten. The `Reset` record says that its project's notifications below it are no longer shown.
+//! The fold keeps that number until retention has passed it, and readers of the log ask `Log::hides`.
 
 use std::collections::HashMap;
 use std::sync::RwLock;

@@ -77,7 +77,6 @@ pub fn sled(dir: &Path, config: &Config) -> anyhow::Result<Storage> {
         retention: RetentionPolicy {
             max_age_ms: i64::from(config.retention.days.get()) * DAY_MS,
             max_bytes: config.retention.max_bytes,
-            ..RetentionPolicy::default()
         },
         clock: Box::new(Timestamp::now),
     };

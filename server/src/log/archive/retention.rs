@@ -28,19 +28,6 @@ pub struct RetentionPolicy {
     /// The size in bytes above which the oldest records are dropped. Pending notifications are carried over, up to
     /// half of the dropped bytes; the oldest ones beyond that are evicted.
     pub max_bytes: u64,
-    /// Whether to keep the records that a kept snapshot needs. Off only in tests.
-    #[doc(hidden)]
-    pub after_snapshots: bool,
-}
-
-impl Default for RetentionPolicy {
-    fn default() -> Self {
-        Self {
-            max_age_ms: 30 * DAY_MS,
-            max_bytes: 1 << 30,
-            after_snapshots: true,
-        }
-    }
 }
 
 /// The bound below which to drop, and how many bytes of notifications may be carried.
@@ -76,7 +63,7 @@ impl ArchiveWorker {
     /// Drops blocks below `bound`, whose `Trimmed` record is in the log, unless a kept snapshot needs them. Returns
     /// whether it dropped them.
     fn drop_below(&mut self, bound: Seq) -> Result<bool, RecoverError> {
-        if self.inputs.retention.after_snapshots && !self.is_covered(bound)? {
+        if !self.is_covered(bound)? {
             if self.records_since > 0 {
                 // On a full disk, only this snapshot allows blocks to be dropped.
                 self.save_now()?;

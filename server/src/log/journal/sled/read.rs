@@ -1,5 +1,7 @@
 //! Reads entries from the store. Records that cannot be read are skipped, see [`lost`].
 
+use std::ops::ControlFlow;
+
 use hub_protocol::Seq;
 
 use super::SledShared;
@@ -11,36 +13,29 @@ pub(super) mod lost;
 impl SledShared {
     /// Returns entries from `from` on, see [`crate::log::journal::Journal::read`].
     pub(super) fn read(&self, from: Seq, max_bytes: usize) -> Result<Vec<Entry>, JournalError> {
-        let head = self.head();
+        let (mut at, head) = (from, self.head());
         loop {
             let earliest = self.earliest();
-            let from = from.max(earliest);
-            if from > head {
+            at = at.max(earliest);
+            if at > head {
                 return Ok(Vec::new());
             }
-            let found = self.with_store(|store| self.read_past_lost(store, from, head, max_bytes));
-            // The records may have been trimmed meanwhile; then read again.
-            if found.is_err() && self.earliest() != earliest {
-                continue;
-            }
-            return found;
-        }
-    }
-
-    fn read_past_lost(
-        &self,
-        store: &BlockStore,
-        from: Seq,
-        head: Seq,
-        max_bytes: usize,
-    ) -> Result<Vec<Entry>, JournalError> {
-        let mut at = from;
-        loop {
-            match self.read_readable(store, at, head, max_bytes) {
-                Err(JournalError::Corrupt { at: broken, reason }) => {
-                    at = self.step_over(store, broken, head, &reason)?;
-                }
-                found => return found,
+            let found =
+                self.with_store(
+                    |store| match self.read_readable(store, at, head, max_bytes) {
+                        Err(JournalError::Corrupt { at, reason }) => {
+                            let next = self.step_over(store, at, head, &reason)?;
+                            Ok(ControlFlow::Continue(next))
+                        }
+                        found => found.map(ControlFlow::Break),
+                    },
+                );
+            match found {
+                Ok(ControlFlow::Break(entries)) => return Ok(entries),
+                Ok(ControlFlow::Continue(next)) => at = next,
+                // The records may have been trimmed meanwhile; then read again.
+                Err(_) if self.earliest() != earliest => {}
+                Err(error) => return Err(error),
             }
         }
     }
