@@ -7,4 +7,5 @@ pub mod notification;
 pub mod record;
 pub mod rejected;
 pub mod secret;
+pub mod sync;
 pub mod time;

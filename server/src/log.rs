@@ -1,111 +1,32 @@
-//! The log: the reading side of the journal, which SSE, long-poll and history share.
+//! The log: the reading side of the journal, which SSE, long-poll and history share. It may use `core` and `fold`; the
+//! journal in it uses `core` only.
 //!
-//! A reader has a cursor and no queue. Recent events come from a ring of shared events, older ones from the journal.
-//! A slow reader therefore costs no memory and misses no event.
+//! A reader has a cursor and no queue. Recent events come from the ring, older ones from the journal. A slow reader
+//! therefore costs no memory and misses no event.
 
-use std::collections::VecDeque;
-use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, RwLock};
 
-use bytes::Bytes;
 use hub_protocol::{Epoch, ProjectName, Seq};
 use tokio::sync::watch;
 
-use crate::core::record::{Notified, Record, notification_json};
-use crate::log::journal::{Entry, Journal, JournalError};
-use fanout::{Choose, Fanout, Subscription, Topic};
+use crate::core::record::Record;
+use crate::core::sync;
+use crate::log::journal::{Journal, JournalError};
+use fanout::{Fanout, FrameFilter, Subscription, Topic};
+use ring::Ring;
 
 pub mod archive;
+mod event;
 pub mod fanout;
 mod hidden;
 pub mod journal;
+mod ring;
 pub mod view;
 
-/// The number of events kept in memory, at about 1 KiB each; more than a live reader falls behind in a burst.
-const RING_EVENTS: usize = 4096;
-/// The most payload bytes kept in memory, for large events.
-const RING_BYTES: usize = 8 << 20;
+pub use event::Event;
+
 /// Payload bytes that one reader reads from the journal at once.
 pub const CHUNK_BYTES: usize = 256 << 10;
-
-/// An entry of the log. Its record is decoded at the first use and shared by all readers.
-#[derive(Debug)]
-pub struct Event {
-    entry: Entry,
-    record: OnceLock<Option<Record>>,
-    frame: OnceLock<Option<Bytes>>,
-}
-
-impl Event {
-    /// Creates an event whose record is already decoded.
-    pub fn new(entry: Entry, record: Record) -> Self {
-        Self {
-            entry,
-            record: OnceLock::from(Some(record)),
-            frame: OnceLock::new(),
-        }
-    }
-
-    /// Returns the entry's number.
-    pub fn seq(&self) -> Seq {
-        self.entry.seq
-    }
-
-    /// Returns the entry's kind byte, see [`crate::core::record::kinds`].
-    pub fn kind(&self) -> u8 {
-        self.entry.kind
-    }
-
-    /// Returns the entry in its stored form.
-    pub fn entry(&self) -> &Entry {
-        &self.entry
-    }
-
-    /// Returns the decoded record; `None` if this build cannot decode it.
-    pub fn record(&self) -> Option<&Record> {
-        let decode = || Record::decode(self.entry.kind, &self.entry.payload).ok();
-        self.record.get_or_init(decode).as_ref()
-    }
-
-    /// Returns the notification; `None` if the record is of another kind.
-    pub fn notified(&self) -> Option<&Notified> {
-        match self.record()? {
-            Record::Notified(notified) => Some(notified),
-            _ => None,
-        }
-    }
-
-    /// Returns the notification's immutable JSON without decoding the record; `None` if the record contains none.
-    pub fn json(&self) -> Option<Bytes> {
-        let json = notification_json(self.entry.kind, &self.entry.payload)?;
-        Some(self.entry.payload.slice_ref(json))
-    }
-
-    /// Returns the same bytes as [`Self::json`], borrowed.
-    pub fn json_bytes(&self) -> Option<&[u8]> {
-        notification_json(self.entry.kind, &self.entry.payload)
-    }
-
-    /// Returns the frame that `make` returned at the first call; all readers share it.
-    pub fn frame(&self, make: impl FnOnce(&Self) -> Option<Bytes>) -> Option<&Bytes> {
-        self.frame.get_or_init(|| make(self)).as_ref()
-    }
-}
-
-impl From<Entry> for Event {
-    fn from(entry: Entry) -> Self {
-        Self {
-            entry,
-            record: OnceLock::new(),
-            frame: OnceLock::new(),
-        }
-    }
-}
-
-#[derive(Debug, Default)]
-struct Ring {
-    events: VecDeque<Arc<Event>>,
-    bytes: usize,
-}
 
 /// The log, for its readers.
 pub struct Log {
@@ -113,7 +34,7 @@ pub struct Log {
     ring: RwLock<Ring>,
     head: watch::Sender<Seq>,
     fanout: Fanout,
-    hidden: hidden::Hidden,
+    hidden: hidden::HiddenHistory,
 }
 
 impl Log {
@@ -125,7 +46,7 @@ impl Log {
             ring: RwLock::default(),
             head,
             fanout: Fanout::default(),
-            hidden: hidden::Hidden::default(),
+            hidden: hidden::HiddenHistory::default(),
         }
     }
 
@@ -165,8 +86,8 @@ impl Log {
     }
 
     /// Adds a stream to the fan-out, which writes new events to it.
-    pub fn join(self: &Arc<Self>, topic: Topic, choose: Choose) -> Subscription {
-        self.fanout.join(self, topic, choose)
+    pub fn join(self: &Arc<Self>, topic: Topic, filter: FrameFilter) -> Subscription {
+        self.fanout.join(self, topic, filter)
     }
 
     /// Publishes the events of a durable commit to the readers, and wakes them.
@@ -181,23 +102,14 @@ impl Log {
                 self.hide(&reset.project, event.seq());
             }
         }
-        self.ring
-            .write()
-            .unwrap_or_else(PoisonError::into_inner)
-            .push(events);
+        sync::write(&self.ring).push(events);
         self.head.send_replace(head);
         self.fanout.wake();
     }
 
     /// Returns up to `max` events after `after` from memory; `None` if the ring no longer contains the first of them.
     pub fn recent(&self, after: Seq, max: usize) -> Option<Vec<Arc<Event>>> {
-        let ring = self.ring.read().unwrap_or_else(PoisonError::into_inner);
-        let first = ring
-            .events
-            .front()
-            .map_or_else(|| self.head() + 1, |event| event.seq());
-        let skip = usize::try_from((after + 1).checked_sub(first)?).ok()?;
-        Some(ring.events.iter().skip(skip).take(max).cloned().collect())
+        sync::read(&self.ring).after(after, max, || self.head())
     }
 
     /// Returns events after `after`, from memory or disk; empty at the head. May block on the disk.
@@ -205,11 +117,7 @@ impl Log {
         if let Some(events) = self.recent(after, 256) {
             return Ok(events);
         }
-        let entries = self.journal.read(after + 1, max_bytes)?;
-        Ok(entries
-            .into_iter()
-            .map(|entry| Arc::new(Event::from(entry)))
-            .collect())
+        self.stored(after + 1, max_bytes)
     }
 
     /// Returns the event with the number `seq`; `None` if it is not kept. May block on the disk.
@@ -219,28 +127,14 @@ impl Log {
         }
         let events = match self.recent(seq - 1, 1) {
             Some(events) => events,
-            None => self
-                .journal
-                .read(seq, 1)?
-                .into_iter()
-                .map(|entry| Arc::new(Event::from(entry)))
-                .collect(),
+            None => self.stored(seq, 1)?,
         };
         Ok(events.into_iter().next().filter(|event| event.seq() == seq))
     }
-}
 
-impl Ring {
-    fn push(&mut self, events: &[Arc<Event>]) {
-        for event in events {
-            self.bytes += event.entry.payload.len();
-            self.events.push_back(Arc::clone(event));
-        }
-        while self.events.len() > RING_EVENTS || (self.bytes > RING_BYTES && self.events.len() > 1)
-        {
-            if let Some(oldest) = self.events.pop_front() {
-                self.bytes -= oldest.entry.payload.len();
-            }
-        }
+    /// Returns events from `from` on, from the journal.
+    fn stored(&self, from: Seq, max_bytes: usize) -> Result<Vec<Arc<Event>>, JournalError> {
+        let entries = self.journal.read(from, max_bytes)?.into_iter();
+        Ok(entries.map(|entry| Arc::new(entry.into())).collect())
     }
 }

@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use anyhow::Context as _;
@@ -79,7 +80,11 @@ async fn run(
     let offered = last_offered(deliveries, storage.journal.head())?;
     let (hub, writer) = start(config, &token, storage, offered, shutdown.clone());
     let writer = watch(writer, shutdown.clone());
-    let archive = archive.map(|parts| parts.spawn(hub.clone())).transpose()?;
+    let own = hub.clone();
+    let submit = Box::new(move |command| own.submit_blocking(command).is_ok());
+    let archive = archive
+        .map(|inputs| Archive::spawn(inputs, Arc::clone(hub.view()), submit))
+        .transpose()?;
     // The spool is stored before the sockets open. Without this, newer notifications would get smaller numbers.
     let spool = Spool::open(&dir.spool())?;
     let submit = async |item| bridges::submit(&hub, item).await;

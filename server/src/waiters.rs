@@ -9,12 +9,13 @@
 //! and notifications that were leased but not acknowledged are offered again, marked as redelivered.
 
 use std::collections::{BTreeSet, HashMap};
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::{Duration, Instant};
 
 use hub_protocol::{Holder, InboxName, ProjectName, Seq, Timestamp, WhyWoken};
 use tokio::sync::{oneshot, watch};
 
+use crate::core::sync;
 use crate::core::time::Now;
 use crate::fold::State;
 
@@ -84,12 +85,12 @@ pub struct SharedWaiters(Arc<RwLock<Waiters>>);
 impl SharedWaiters {
     /// Locks them to be read.
     pub fn read(&self) -> RwLockReadGuard<'_, Waiters> {
-        self.0.read().unwrap_or_else(PoisonError::into_inner)
+        sync::read(&self.0)
     }
 
     /// Locks them to be changed.
     pub fn write(&self) -> RwLockWriteGuard<'_, Waiters> {
-        self.0.write().unwrap_or_else(PoisonError::into_inner)
+        sync::write(&self.0)
     }
 }
 

@@ -88,7 +88,7 @@ impl Drop for Unreadable {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn unreadable_records_are_reported_and_publishing_goes_on() {
+async fn unreadable_records_are_reported_and_publishing_continues() {
     let mut hub = Hub::start();
     let client = hub.client();
     let batch = vec![json!({ "msg": "x".repeat(2000) }); 400];
@@ -132,6 +132,16 @@ async fn a_read_error_at_the_start_exits_with_74_and_changes_nothing() {
     let hub = Hub::builder().state_dir(dir.path()).start();
     let shown = hub.client().get("/notifications").send().await;
     assert_eq!(shown.expect(200).json()["notifications"][0]["id"], id);
+}
+
+impl SmallDisk {
+    fn make_read_only(&self) {
+        let mount = Command::new("mount")
+            .args(["-o", "remount,bind,ro"])
+            .arg(self.path())
+            .status();
+        assert!(mount.unwrap().success());
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

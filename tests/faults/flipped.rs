@@ -11,7 +11,7 @@ const BROKEN: u64 = 400;
 const STORED: u64 = 2000;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn readers_get_a_gap_of_that_block_and_publishing_goes_on() {
+async fn readers_get_a_gap_of_that_block_and_publishing_continues() {
     let mut hub = Hub::start();
     let client = hub.client();
     for first in (1..=STORED).step_by(400) {

@@ -4,13 +4,24 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use hub_harness::Client;
+use hub_harness::{Client, Hub};
 use serde_json::json;
 
 use crate::small_disk::SmallDisk;
 
 /// Timeout for retention to free space.
 const PATIENCE: Duration = Duration::from_secs(120);
+
+impl SmallDisk {
+    /// Starts a hub on the disk.
+    pub(crate) fn hub(&self, settings: &[&str]) -> Hub {
+        let builder = Hub::builder().state_dir(self.state());
+        settings
+            .iter()
+            .fold(builder, |builder, it| builder.set(it))
+            .start()
+    }
+}
 
 /// Publishes and acknowledges until a publish is refused for a full disk.
 async fn fill(client: &Client) {
@@ -32,7 +43,7 @@ async fn fill(client: &Client) {
     }
 }
 
-async fn acks_go_on(client: &Client, pending: std::ops::RangeInclusive<u64>) {
+async fn acks_continue(client: &Client, pending: std::ops::RangeInclusive<u64>) {
     for id in pending {
         let ids = json!({ "ids": [id] });
         client
@@ -54,7 +65,7 @@ async fn a_hub_that_filled_its_disk_refuses_publishes_by_name_and_starts_again()
     let mut hub = disk.hub(&[]);
     let client = hub.client();
     fill(&client).await;
-    acks_go_on(&client, 1..=7).await;
+    acks_continue(&client, 1..=7).await;
     client.get("/readyz").send().await.expect(503);
     client.get("/healthz").send().await.expect(200);
     assert_eq!(hub.stop().code(), Some(0));
@@ -62,7 +73,7 @@ async fn a_hub_that_filled_its_disk_refuses_publishes_by_name_and_starts_again()
     fs::write(disk.state().join("journal/snap.00.generating"), b"half").unwrap();
     hub.start_again();
     let client = hub.client();
-    acks_go_on(&client, 8..=15).await;
+    acks_continue(&client, 8..=15).await;
     client
         .post("/notify")
         .json(&json!({ "msg": "x" }))

@@ -1,9 +1,7 @@
-//! A small tmpfs: a disk that a test may fill or make read-only.
+//! A small tmpfs: a disk that a test may fill or make read-only. Both suites of faults use it.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
-
-use hub_harness::Hub;
 
 /// A mounted tmpfs; unmounted when dropped.
 pub(crate) struct SmallDisk(tempfile::TempDir);
@@ -29,22 +27,6 @@ impl SmallDisk {
 
     pub(crate) fn state(&self) -> PathBuf {
         self.0.path().join("state")
-    }
-
-    pub(crate) fn hub(&self, settings: &[&str]) -> Hub {
-        let builder = Hub::builder().state_dir(self.state());
-        settings
-            .iter()
-            .fold(builder, |builder, it| builder.set(it))
-            .start()
-    }
-
-    pub(crate) fn make_read_only(&self) {
-        let mount = Command::new("mount")
-            .args(["-o", "remount,bind,ro"])
-            .arg(self.0.path())
-            .status();
-        assert!(mount.unwrap().success());
     }
 }
 

@@ -15,7 +15,7 @@ use tokio::sync::watch;
 use tokio_util::sync::WaitForCancellationFutureOwned;
 
 use crate::hub::{Hub, StreamPermit};
-use crate::log::fanout::{Subscription, Taken};
+use crate::log::fanout::{StreamProgress, Subscription};
 use crate::log::journal::JournalError;
 use crate::log::{Event, Log};
 
@@ -207,7 +207,7 @@ impl EventReader {
         };
         let silent = tokio::select! {
             biased;
-            () = self.subscription.called() => false,
+            () = self.subscription.woken() => false,
             changed = presence => {
                 changed.ok()?;
                 self.presence_due = true;
@@ -216,19 +216,19 @@ impl EventReader {
             () = self.shutdown.as_mut() => return None,
             () = self.heartbeat.is_due() => true,
         };
-        let taken = self.subscription.take();
-        let silent = silent && taken.wrote.is_none();
+        let progress = self.subscription.unpark();
+        let silent = silent && progress.last_write.is_none();
         let comment = || Bytes::from_static(b":\n\n");
-        Some(self.resume(taken).or_else(|| silent.then(comment)))
+        Some(self.advance_to(progress).or_else(|| silent.then(comment)))
     }
 
     /// Advances the cursor to where the fan-out stopped. Returns the bytes that the fan-out could not write.
-    fn resume(&mut self, taken: Taken) -> Option<Bytes> {
-        self.cursor = self.cursor.max(taken.cursor);
-        if let Some(wrote) = taken.wrote {
+    fn advance_to(&mut self, progress: StreamProgress) -> Option<Bytes> {
+        self.cursor = self.cursor.max(progress.cursor);
+        if let Some(wrote) = progress.last_write {
             self.heartbeat.restart_at(wrote);
         }
-        (!taken.rest.is_empty()).then_some(taken.rest)
+        (!progress.unsent.is_empty()).then_some(progress.unsent)
     }
 
     /// The frames of `events`, up to [`CHUNK_BYTES`]; `None` if the reader gets none of them.
@@ -247,8 +247,8 @@ impl EventReader {
             let next = self.cursor + 1;
             if event.seq() > next {
                 let last = event.seq() - 1;
-                let is_hole = |at| log.journal().hole_at(at).is_some();
-                let gap = frame::gap(epoch, next, last, is_hole(next) || is_hole(last));
+                let is_lost = |at| log.journal().lost_at(at).is_some();
+                let gap = frame::gap(epoch, next, last, is_lost(next) || is_lost(last));
                 chunk.extend_from_slice(gap.as_bytes());
             }
             self.cursor = event.seq();

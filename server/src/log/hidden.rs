@@ -1,24 +1,28 @@
-//! The notifications hidden by a reset with history: readers skip them until retention drops them.
+//! The notifications hidden by a reset with history.
+//!
+//! The log is never rewritten. The `Reset` record says that its project's notifications below it are no longer shown.
+//! The fold keeps that number until retention has passed it, and readers of the log ask `Log::hides`.
 
 use std::collections::HashMap;
+use std::sync::RwLock;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{PoisonError, RwLock};
 
 use hub_protocol::{ProjectName, Seq};
 
 use super::Event;
+use crate::core::sync;
 
 /// The number below which each project's notifications are hidden.
 #[derive(Debug, Default)]
-pub(super) struct Hidden {
+pub(super) struct HiddenHistory {
     /// The highest of these numbers. Newer events skip the lookup.
     newest: AtomicU64,
     below: RwLock<HashMap<ProjectName, Seq>>,
 }
 
-impl Hidden {
+impl HiddenHistory {
     pub(super) fn hide(&self, project: &ProjectName, below: Seq) {
-        let mut hidden = self.below.write().unwrap_or_else(PoisonError::into_inner);
+        let mut hidden = sync::write(&self.below);
         hidden.insert(project.clone(), below);
         self.newest.fetch_max(below, Ordering::Release);
     }
@@ -27,11 +31,11 @@ impl Hidden {
         if event.seq() >= self.newest.load(Ordering::Acquire) {
             return false;
         }
-        let Some(said) = event.notified() else {
+        let Some(notified) = event.notified() else {
             return false;
         };
-        let hidden = self.below.read().unwrap_or_else(PoisonError::into_inner);
-        let below = hidden.get(&said.route.project);
+        let hidden = sync::read(&self.below);
+        let below = hidden.get(&notified.route.project);
         below.is_some_and(|below| event.seq() < *below)
     }
 }

@@ -1,6 +1,8 @@
-//! The journal: an append-only log of durable records, readable from any position.
+//! The journal: an append-only log of durable records, readable from any position. It may use `core` only.
 //!
-//! A backend is a [`Journal`]. One thread appends; any thread reads.
+//! A backend is a [`Journal`]: [`memory`], or [`disk`] with a write-ahead log in front of [`sled`]. One thread appends;
+//! any thread reads. The files of a journal on disk are listed in [`sled::Files`]; each format is described in the
+//! module that reads it: [`epoch`], [`block`], [`snapshot`], `disk/frame.rs`.
 
 use std::io;
 
@@ -13,6 +15,8 @@ pub mod epoch;
 pub mod memory;
 pub mod sled;
 pub mod snapshot;
+#[cfg(test)]
+mod testing;
 
 /// A record in its stored form.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,13 +67,13 @@ impl From<io::Error> for JournalError {
 
 /// A range of stored records that can no longer be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Hole {
+pub struct LostRange {
     /// The first lost record.
     pub from: Seq,
     /// The last lost record.
     pub to: Seq,
-    /// Whether the loss was known when the journal was opened: the fold already accounts for it.
-    pub settled: bool,
+    /// Whether a block stands for the lost records: the loss was known at the start, and the fold accounts for it.
+    pub recorded: bool,
 }
 
 /// The condition of a journal.
@@ -106,12 +110,12 @@ pub trait Journal: Send + Sync + 'static {
     fn append(&self, entries: &[Entry]) -> Result<(), JournalError>;
 
     /// Returns entries from `from` (or from the earliest kept entry) on, up to about `max_bytes` of payload but at
-    /// least one. The result is empty only when `from` is above the head. Skips lost records; [`Journal::hole_at`]
+    /// least one. The result is empty only when `from` is above the head. Skips lost records; [`Journal::lost_at`]
     /// reports them.
     fn read(&self, from: Seq, max_bytes: usize) -> Result<Vec<Entry>, JournalError>;
 
     /// Returns the range of lost records that contains `seq`, if a read has already found it.
-    fn hole_at(&self, _seq: Seq) -> Option<Hole> {
+    fn lost_at(&self, _seq: Seq) -> Option<LostRange> {
         None
     }
 

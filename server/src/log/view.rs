@@ -4,7 +4,7 @@
 //! It lags behind until someone reads it: a read first applies the events that are durable by then. The archive does so
 //! every second, so a read after a long silence has little to apply.
 
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::{Arc, RwLock, RwLockReadGuard};
 
 use hub_protocol::Seq;
 
@@ -12,17 +12,18 @@ use super::archive::{RecoverError, Recovered};
 use super::journal::JournalError;
 use super::{CHUNK_BYTES, Event, Log};
 use crate::core::record::Record;
+use crate::core::sync::{read, write};
 use crate::fold::State;
 
 /// The readers' fold.
 pub struct View {
     log: Arc<Log>,
-    fold: RwLock<Folded>,
+    fold: RwLock<Followed>,
 }
 
 /// How far the fold has followed the log.
 #[derive(Debug)]
-pub(super) struct Folded {
+pub(super) struct Followed {
     /// The last record that the fold includes.
     pub(super) seq: Seq,
     /// The size of the payloads that were applied since the hub started, in bytes.
@@ -35,7 +36,7 @@ impl View {
     pub fn new(log: Arc<Log>, recovered: Recovered) -> Self {
         let Recovered { seq, state, .. } = recovered;
         let bytes = 0;
-        let fold = RwLock::new(Folded { seq, bytes, state });
+        let fold = RwLock::new(Followed { seq, bytes, state });
         Self { log, fold }
     }
 
@@ -45,39 +46,39 @@ impl View {
     }
 
     /// Applies every record that the journal holds, and returns the fold.
-    pub(super) fn follow(&self) -> Result<RwLockReadGuard<'_, Folded>, RecoverError> {
+    pub(super) fn follow(&self) -> Result<RwLockReadGuard<'_, Followed>, RecoverError> {
         self.at_least(self.log.journal().head())
     }
 
     /// Returns the fold as far as it was followed.
-    pub(super) fn folded(&self) -> RwLockReadGuard<'_, Folded> {
-        self.fold.read().unwrap_or_else(PoisonError::into_inner)
+    pub(super) fn followed(&self) -> RwLockReadGuard<'_, Followed> {
+        read(&self.fold)
     }
 
     pub(super) fn log(&self) -> &Log {
         &self.log
     }
 
-    fn at_least(&self, head: Seq) -> Result<RwLockReadGuard<'_, Folded>, RecoverError> {
-        let folded = self.folded();
-        if folded.seq >= head {
-            return Ok(folded);
+    fn at_least(&self, head: Seq) -> Result<RwLockReadGuard<'_, Followed>, RecoverError> {
+        let followed = self.followed();
+        if followed.seq >= head {
+            return Ok(followed);
         }
-        drop(folded);
-        let mut folded = self.fold.write().unwrap_or_else(PoisonError::into_inner);
-        folded.follow(&self.log, head)?;
-        drop(folded);
-        Ok(self.folded())
+        drop(followed);
+        let mut followed = write(&self.fold);
+        followed.follow(&self.log, head)?;
+        drop(followed);
+        Ok(self.followed())
     }
 }
 
-impl Folded {
+impl Followed {
     fn follow(&mut self, log: &Log, head: Seq) -> Result<(), RecoverError> {
         while self.seq < head {
             for event in events_after(log, self.seq)? {
                 let (seq, entry) = (event.seq(), event.entry());
                 if seq > self.seq + 1 {
-                    super::archive::demand_kept(&**log.journal(), self.seq + 1)?;
+                    super::archive::check_not_lost(&**log.journal(), self.seq + 1)?;
                 }
                 if let Some(record) = event.record() {
                     self.state.apply(seq, record);

@@ -7,48 +7,48 @@ use hub_protocol::{Seq, Timestamp};
 
 use crate::core::record::{ClockMoved, Record};
 use crate::fold::State;
-use crate::log::journal::sled::{Lock, Making, Options, Rescued};
+use crate::log::journal::sled::{AdoptedRecords, DirLock, Options, StagedJournal};
 use crate::log::journal::snapshot::{self, Snapshots};
 use crate::log::journal::{Entry, Journal, disk};
 
 /// Replaces the journal in `state_dir` with one that has its readable records and a new identity.
 pub(super) fn adopt(state_dir: &Path, out: &mut impl Write) -> anyhow::Result<()> {
     anyhow::ensure!(state_dir.exists(), "{} does not exist", state_dir.display());
-    let lock = Lock::take(state_dir)?;
-    let making = Making::begin(&lock)?;
-    let rescued = make(&making, out)?;
-    let replaced = making.put_in_place()?;
-    match (&rescued.broken, rescued.head < rescued.first) {
+    let lock = DirLock::take(state_dir)?;
+    let staged = StagedJournal::begin(&lock)?;
+    let adopted = build(&staged, out)?;
+    let replaced = staged.install()?;
+    match (&adopted.broken, adopted.head < adopted.first) {
         (_, true) => writeln!(out, "nothing could be saved")?,
         (Some(reason), _) => writeln!(
             out,
             "records {} to {} are saved; then: {reason}",
-            rescued.first, rescued.head
+            adopted.first, adopted.head
         )?,
         (None, _) => writeln!(
             out,
             "records {} to {} are adopted",
-            rescued.first, rescued.head
+            adopted.first, adopted.head
         )?,
     }
-    for (from, to) in &rescued.holes {
+    for (from, to) in &adopted.lost_ranges {
         writeln!(
             out,
             "records {from} to {to} cannot be read and are left out"
         )?;
     }
-    if rescued.unreadable > 0 {
+    if adopted.unreadable > 0 {
         writeln!(
             out,
             "{} bytes of the journal cannot be read: should the disk give them again, they are in what is put aside",
-            rescued.unreadable
+            adopted.unreadable
         )?;
     }
     writeln!(
         out,
         "numbers go on at {}, the new epoch is {}",
-        rescued.next(),
-        rescued.epoch
+        adopted.next(),
+        adopted.epoch
     )?;
     for path in replaced {
         writeln!(out, "what was there before is in {}", path.display())?;
@@ -57,27 +57,30 @@ pub(super) fn adopt(state_dir: &Path, out: &mut impl Write) -> anyhow::Result<()
 }
 
 /// Makes the complete new journal, with its first own record. Therefore no later start can reuse the old numbers.
-pub(super) fn make(making: &Making<'_>, out: &mut impl Write) -> anyhow::Result<Rescued> {
+pub(super) fn build(
+    staged: &StagedJournal<'_>,
+    out: &mut impl Write,
+) -> anyhow::Result<AdoptedRecords> {
     // The reserve is only needed while a hub publishes.
     let options = Options {
         reserve_bytes: 0,
         ..Options::default()
     };
-    let (journal, rescued) = disk::adopt(making, options)?;
-    let dir = making.files().snapshots();
-    if rescued.first > 1 && !snapshot::exist_in(&dir) {
+    let (journal, adopted) = disk::adopt(staged, options)?;
+    let dir = staged.files().snapshots();
+    if adopted.first > 1 && !snapshot::exist_in(&dir) {
         let nothing = serde_json::to_vec(&State::default())?;
-        Snapshots::new(&dir, rescued.epoch).save(rescued.first - 1, &nothing)?;
+        Snapshots::new(&dir, adopted.epoch).save(adopted.first - 1, &nothing)?;
         writeln!(
             out,
             "no snapshot was left: what was pending before record {} is forgotten",
-            rescued.first
+            adopted.first
         )?;
     }
-    journal.skip_to(rescued.next() - 1);
-    journal.append(&[marker(rescued.next())])?;
+    journal.skip_to(adopted.next() - 1);
+    journal.append(&[marker(adopted.next())])?;
     journal.close()?;
-    Ok(rescued)
+    Ok(adopted)
 }
 
 /// Returns the first record under the new identity: a clock change of 0 ms, which pauses retention by age for a day.

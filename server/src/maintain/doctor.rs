@@ -39,7 +39,7 @@ pub(super) fn doctor(state_dir: &Path, out: &mut impl Write) -> anyhow::Result<(
         permissions(&files, &mut report)?;
         token(&files, &mut report)?;
         space(&files, &mut report)?;
-        if files.made().exists() {
+        if files.staged().exists() {
             report.problem(
                 "what `hubd adopt` or `hubd import` made is not all in place: it was cut short",
                 "start hubd, or run the command again: either puts the rest in place",
@@ -123,7 +123,7 @@ fn advice(error: &OpenError) -> &'static str {
         (Some(_), _) => DISK,
         (_, OpenError::Locked) => "then run `hubd doctor` again",
         (_, OpenError::Full) => "make room on the disk",
-        (_, OpenError::Unsupported { .. }) => "nothing is wrong with what is stored",
+        (_, OpenError::Unsupported(_)) => "nothing is wrong with what is stored",
         _ => "`hubd adopt` keeps a copy of what is there",
     }
 }
@@ -175,10 +175,10 @@ fn journal(files: &Files, report: &mut Report<impl Write>) -> io::Result<()> {
             "look at the disk (dmesg, smartctl), then start hubd; if it cannot, run `hubd adopt`",
         );
     }
-    let before = files.put_aside()?;
+    let before = files.replaced()?;
     match DiskJournal::open(&files.root, Options::default()) {
         Ok(journal) => {
-            let mut aside = files.put_aside()?;
+            let mut aside = files.replaced()?;
             aside.retain(|path| !before.contains(path));
             for path in aside {
                 report.fine(&format!(
@@ -201,14 +201,14 @@ fn contents(
     let bar = bar(head + 1 - earliest, "verifying");
     let verified = journal.scrub(|at| bar.set_position(at + 1 - earliest));
     bar.finish_and_clear();
-    let holes = journal.holes();
-    for hole in &holes {
+    let lost_ranges = journal.lost_ranges();
+    for hole in &lost_ranges {
         report.problem(
             &format!(
                 "records {} to {} cannot be read any more",
                 hole.from, hole.to
             ),
-            if hole.settled {
+            if hole.recorded {
                 "they were left out: a backup may hold them"
             } else {
                 "start hubd: it goes on without them; a backup may hold them"
@@ -216,7 +216,9 @@ fn contents(
         )?;
     }
     match verified {
-        Ok(()) if !holes.is_empty() => report.fine("all other records are what was written")?,
+        Ok(()) if !lost_ranges.is_empty() => {
+            report.fine("all other records are what was written")?
+        }
         Ok(()) => report.fine(&format!(
             "records {earliest} to {head} are what was written"
         ))?,

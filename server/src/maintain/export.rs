@@ -8,12 +8,12 @@ use hub_protocol::Seq;
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 
-use super::lines::{Begin, FORMAT, Line};
+use super::lines::{ExportHeader, ExportLine, FORMAT};
 use super::{bar, hash, open_journal, snapshots};
 use crate::core::secret::hex;
 use crate::log::archive::recover;
 use crate::log::journal::Journal;
-use crate::log::journal::snapshot::Snapshot;
+use crate::log::journal::snapshot::FoldSnapshot;
 
 /// The number of bytes read from the journal at once.
 const CHUNK: usize = 1 << 20;
@@ -26,9 +26,9 @@ pub(super) fn export(state_dir: &Path, out: impl Write) -> anyhow::Result<()> {
     let (origin, head) = (journal.origin(), journal.head());
     // Find the lost records before choosing the base, because the base must include their changes.
     journal.scrub(drop)?;
-    let holes = journal.holes();
-    let mut out = Lines::new(out);
-    let begin = Begin {
+    let lost_ranges = journal.lost_ranges();
+    let mut out = ExportWriter::new(out);
+    let begin = ExportHeader {
         hubd_export: FORMAT,
         epoch: origin.epoch,
         first: origin.first,
@@ -36,11 +36,11 @@ pub(super) fn export(state_dir: &Path, out: impl Write) -> anyhow::Result<()> {
         head,
     };
     out.write(&begin)?;
-    let lost = holes.iter().map(|hole| hole.to).max();
+    let lost = lost_ranges.iter().map(|hole| hole.to).max();
     match base(snapshots.usable()?, origin.first..=head, lost.unwrap_or(0)) {
         Some(base) if origin.first > 1 || lost.is_some() => {
             let state = RawValue::from_string(String::from_utf8(base.payload)?)?;
-            out.write(&Line::base(base.seq, state))?;
+            out.write(&ExportLine::base(base.seq, state))?;
         }
         None if origin.first > 1 => anyhow::bail!("no snapshot holds what the log no longer does"),
         _ => {}
@@ -49,14 +49,14 @@ pub(super) fn export(state_dir: &Path, out: impl Write) -> anyhow::Result<()> {
     let mut at = origin.first;
     while at <= head {
         for entry in journal.read(at, CHUNK)? {
-            out.write(&Line::of(&entry))?;
+            out.write(&ExportLine::of(&entry))?;
             at = entry.seq + 1;
         }
         bar.set_position(at - origin.first);
     }
     out.end(head, sha256.clone())?;
     bar.finish_and_clear();
-    for hole in holes {
+    for hole in lost_ranges {
         eprintln!(
             "records {} to {} cannot be read any more and are left out",
             hole.from, hole.to
@@ -71,8 +71,8 @@ pub(super) fn export(state_dir: &Path, out: impl Write) -> anyhow::Result<()> {
 
 /// Returns the snapshot that an import builds on: the oldest usable one, so that it replays as many records as
 /// possible. A snapshot that includes `lost`, the last lost record, is preferred.
-fn base(usable: Vec<Snapshot>, log: RangeInclusive<Seq>, lost: Seq) -> Option<Snapshot> {
-    let fits = |it: &Snapshot| it.seq + 1 >= *log.start() && it.seq <= *log.end();
+fn base(usable: Vec<FoldSnapshot>, log: RangeInclusive<Seq>, lost: Seq) -> Option<FoldSnapshot> {
+    let fits = |it: &FoldSnapshot| it.seq + 1 >= *log.start() && it.seq <= *log.end();
     let mut fitting: Vec<_> = usable.into_iter().filter(fits).collect();
     let at = fitting.iter().rposition(|it| it.seq >= lost);
     let at = at.or(fitting.len().checked_sub(1))?;
@@ -80,12 +80,12 @@ fn base(usable: Vec<Snapshot>, log: RangeInclusive<Seq>, lost: Seq) -> Option<Sn
 }
 
 /// The output of the export, with the hash of all lines so far.
-struct Lines<W: Write> {
+struct ExportWriter<W: Write> {
     out: BufWriter<W>,
     digest: Sha256,
 }
 
-impl<W: Write> Lines<W> {
+impl<W: Write> ExportWriter<W> {
     fn new(out: W) -> Self {
         Self {
             out: BufWriter::new(out),
@@ -102,7 +102,7 @@ impl<W: Write> Lines<W> {
 
     fn end(mut self, head: Seq, sha256: String) -> anyhow::Result<()> {
         let lines = hex(&self.digest.clone().finalize());
-        self.write(&Line::end(head, sha256, lines))?;
+        self.write(&ExportLine::end(head, sha256, lines))?;
         Ok(self.out.flush()?)
     }
 }

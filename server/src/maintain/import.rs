@@ -6,11 +6,13 @@ use std::path::Path;
 use anyhow::{Context as _, ensure};
 use sha2::{Digest, Sha256};
 
-use super::lines::{Begin, FORMAT, Line};
+use super::lines::{ExportHeader, ExportLine, FORMAT};
 use super::{bar, hash, snapshots};
 use crate::core::secret::hex;
 use crate::log::archive::recover;
-use crate::log::journal::sled::{Lock, Making, OpenError, Options, Origin, SledJournal};
+use crate::log::journal::sled::{
+    DirLock, JournalOrigin, OpenError, Options, SledJournal, StagedJournal,
+};
 use crate::log::journal::{Entry, Journal};
 
 /// The format without a hash of its lines.
@@ -26,7 +28,7 @@ pub(super) fn import(
     size: Option<u64>,
 ) -> anyhow::Result<()> {
     // Hold the lock from this check to the end, so that no hub creates a journal meanwhile.
-    let lock = Lock::take(state_dir)?;
+    let lock = DirLock::take(state_dir)?;
     let files = lock.files();
     let taken = [
         files.journal(),
@@ -40,9 +42,9 @@ pub(super) fn import(
             path.display()
         );
     }
-    let making = Making::begin(&lock)?;
-    let done = fill(&making.files().root, input, size)?;
-    making.put_in_place()?;
+    let staged = StagedJournal::begin(&lock)?;
+    let done = fill(&staged.files().root, input, size)?;
+    staged.install()?;
     eprintln!("{done}");
     Ok(())
 }
@@ -54,14 +56,15 @@ fn fill(dir: &Path, mut input: impl BufRead, size: Option<u64>) -> anyhow::Resul
     let begin = read_begin(&mut input, &mut digest)?;
     let journal = open(dir, &begin)?;
     let snapshots = snapshots(dir, &journal);
-    let mut pending = Pending::default();
+    let mut commit = ImportCommit::default();
     let (mut sha256, mut lines) = (None, None);
     for (number, text) in (2..).zip(input.lines()) {
         let text = text?;
         bar.inc(text.len() as u64 + 1);
-        let line: Line = serde_json::from_str(&text).with_context(|| format!("line {number}"))?;
+        let line: ExportLine =
+            serde_json::from_str(&text).with_context(|| format!("line {number}"))?;
         if let Some(entry) = line.entry().with_context(|| format!("line {number}"))? {
-            pending.add(&journal, entry)?;
+            commit.add(&journal, entry)?;
         } else if let (Some(seq), Some(state)) = (line.snapshot, line.state) {
             snapshots.save(seq, state.get().as_bytes())?;
         } else {
@@ -73,7 +76,7 @@ fn fill(dir: &Path, mut input: impl BufRead, size: Option<u64>) -> anyhow::Resul
         digest.update(&text);
         digest.update(b"\n");
     }
-    pending.commit(&journal)?;
+    commit.commit(&journal)?;
     let sha256 = sha256.context("the export is cut short: its last line is missing")?;
     ensure!(
         journal.head() == begin.head,
@@ -102,12 +105,13 @@ fn fill(dir: &Path, mut input: impl BufRead, size: Option<u64>) -> anyhow::Resul
 }
 
 /// Reads the first line of an export.
-fn read_begin(input: &mut impl BufRead, digest: &mut Sha256) -> anyhow::Result<Begin> {
+fn read_begin(input: &mut impl BufRead, digest: &mut Sha256) -> anyhow::Result<ExportHeader> {
     let mut text = String::new();
     input.read_line(&mut text)?;
     digest.update(text.trim_end_matches(['\r', '\n']));
     digest.update(b"\n");
-    let begin: Begin = serde_json::from_str(&text).context("line 1: this is no export of hubd")?;
+    let begin: ExportHeader =
+        serde_json::from_str(&text).context("line 1: this is no export of hubd")?;
     ensure!(
         begin.hubd_export <= FORMAT,
         "the export has format {}; this version of hubd reads up to {FORMAT}: install a newer one",
@@ -117,8 +121,8 @@ fn read_begin(input: &mut impl BufRead, digest: &mut Sha256) -> anyhow::Result<B
 }
 
 /// Opens an empty journal in `dir` that continues the numbers of the exported one.
-fn open(dir: &Path, begin: &Begin) -> Result<SledJournal, OpenError> {
-    let origin = Origin {
+fn open(dir: &Path, begin: &ExportHeader) -> Result<SledJournal, OpenError> {
+    let origin = JournalOrigin {
         epoch: begin.epoch,
         first: begin.first,
         chain: begin.chain,
@@ -134,12 +138,12 @@ fn open(dir: &Path, begin: &Begin) -> Result<SledJournal, OpenError> {
 
 /// Records collected for one commit.
 #[derive(Default)]
-struct Pending {
+struct ImportCommit {
     entries: Vec<Entry>,
     bytes: usize,
 }
 
-impl Pending {
+impl ImportCommit {
     fn add(&mut self, journal: &SledJournal, entry: Entry) -> anyhow::Result<()> {
         let follows = self.entries.last().map_or(journal.head(), |last| last.seq) + 1;
         ensure!(

@@ -1,4 +1,4 @@
-//! The lines of an export, format 2. Every line except the first has some of the fields of [`Line`]:
+//! The lines of an export, format 2. Every line except the first has some of the fields of [`ExportLine`]:
 //!
 //! | line | fields |
 //! |---|---|
@@ -25,7 +25,7 @@ pub(super) const FORMAT: u32 = 2;
 
 /// The first line of an export.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct Begin {
+pub(super) struct ExportHeader {
     /// The format version, at most [`FORMAT`].
     pub(super) hubd_export: u32,
     /// The journal's identity.
@@ -41,7 +41,7 @@ pub(super) struct Begin {
 /// Any line of an export except the first.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub(super) struct Line {
+pub(super) struct ExportLine {
     /// The last record that `state` includes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) snapshot: Option<Seq>,
@@ -69,7 +69,7 @@ pub(super) struct Line {
     pub(super) lines: Option<String>,
 }
 
-impl Line {
+impl ExportLine {
     /// Returns the line of the fold `state` after the record `snapshot`.
     pub(super) fn base(snapshot: Seq, state: Box<RawValue>) -> Self {
         Self {
@@ -169,8 +169,8 @@ mod tests {
                 kind,
                 payload,
             };
-            let text = serde_json::to_string(&Line::of(&entry)).unwrap();
-            let line: Line = serde_json::from_str(&text).unwrap();
+            let text = serde_json::to_string(&ExportLine::of(&entry)).unwrap();
+            let line: ExportLine = serde_json::from_str(&text).unwrap();
             assert_eq!(line.entry().unwrap(), Some(entry), "{text}");
         }
     }

@@ -9,12 +9,12 @@ use hub_protocol::{Seq, Timestamp};
 mod adopt;
 mod import;
 
-fn quiet() -> Options {
-    Options::default()
+fn opened(dir: &Path) -> DiskJournal {
+    DiskJournal::open(dir, Options::default()).unwrap()
 }
 
 fn filled(dir: &Path, records: u64) -> DiskJournal {
-    let journal = DiskJournal::open(dir, quiet()).unwrap();
+    let journal = opened(dir);
     for id in 1..=records {
         seen(&journal, id);
     }
@@ -46,7 +46,7 @@ fn copy(from: &Path, to: &Path) {
 /// Reopens the journal, so that all records are in the store, because only the store can be trimmed.
 fn reopened(journal: DiskJournal, dir: &Path) -> DiskJournal {
     drop(journal);
-    DiskJournal::open(dir, quiet()).unwrap()
+    opened(dir)
 }
 
 fn append(journal: &DiskJournal, record: &Record) {
@@ -61,7 +61,7 @@ fn append(journal: &DiskJournal, record: &Record) {
 }
 
 fn folded(dir: &Path) -> (Seq, State) {
-    let journal = DiskJournal::open(dir, quiet()).unwrap();
+    let journal = opened(dir);
     let state = recover(&journal, &snapshots(dir, &journal)).unwrap().state;
     (journal.head(), state)
 }
@@ -70,6 +70,13 @@ fn exported(dir: &Path) -> Vec<u8> {
     let mut out = Vec::new();
     export::export(dir, &mut out).unwrap();
     out
+}
+
+/// Returns the output of doctor, which finds problems.
+fn problems(dir: &Path) -> String {
+    let mut out = Vec::new();
+    doctor::doctor(dir, &mut out).unwrap_err();
+    String::from_utf8(out).unwrap()
 }
 
 #[test]
@@ -154,18 +161,12 @@ fn an_adopted_journal_skips_numbers_and_has_a_new_epoch() {
     drop(journal);
     let (_, before) = folded(dir.path());
     super::adopt::adopt(dir.path(), &mut io::sink()).unwrap();
-    let journal = DiskJournal::open(dir.path(), quiet()).unwrap();
+    let journal = opened(dir.path());
     assert_ne!(journal.epoch(), epoch);
     assert_eq!(journal.head(), 1_000_040);
-    assert_eq!(
-        journal
-            .read(40, 1 << 20)
-            .unwrap()
-            .iter()
-            .map(|entry| entry.seq)
-            .collect::<Vec<_>>(),
-        [40, 1_000_040]
-    );
+    let entries = journal.read(40, 1 << 20).unwrap();
+    let seqs: Vec<_> = entries.iter().map(|entry| entry.seq).collect();
+    assert_eq!(seqs, [40, 1_000_040]);
     drop(journal);
     assert!((1..=40).all(|id| folded(dir.path()).1.is_seen(id) == before.is_seen(id)));
 }
@@ -193,9 +194,7 @@ fn doctor_prints_what_to_do() {
     let dir = tempfile::tempdir().unwrap();
     drop(filled(dir.path(), 40));
     std::fs::remove_file(Files::new(dir.path()).db()).unwrap();
-    let mut out = Vec::new();
-    assert!(doctor::doctor(dir.path(), &mut out).is_err());
-    let out = String::from_utf8(out).unwrap();
+    let out = problems(dir.path());
     assert!(
         out.contains("record 40 was stored") && out.contains("hubd adopt"),
         "{out}"
@@ -205,12 +204,10 @@ fn doctor_prints_what_to_do() {
 #[test]
 fn doctor_reports_an_interrupted_replacement() {
     let dir = tempfile::tempdir().unwrap();
-    std::fs::create_dir(Files::new(dir.path()).made()).unwrap();
-    let mut out = Vec::new();
-    assert!(doctor::doctor(dir.path(), &mut out).is_err());
-    let out = String::from_utf8(out).unwrap();
+    std::fs::create_dir(Files::new(dir.path()).staged()).unwrap();
+    let out = problems(dir.path());
     assert!(out.contains("it was cut short"), "{out}");
-    assert!(Files::new(dir.path()).made().exists());
+    assert!(Files::new(dir.path()).staged().exists());
 }
 
 #[test]
@@ -267,14 +264,14 @@ fn an_export_skips_lost_records_and_can_be_imported() {
 fn a_lost_record_that_no_snapshot_includes_refuses_the_start() {
     let dir = tempfile::tempdir().unwrap();
     flipped(dir.path(), &[250]);
-    let error = DiskJournal::open(dir.path(), quiet()).unwrap_err();
+    let error = DiskJournal::open(dir.path(), Options::default()).unwrap_err();
     assert!(error.to_string().contains("hubd adopt"), "{error}");
     let before = std::fs::read(Files::new(dir.path()).db()).unwrap();
-    DiskJournal::open(dir.path(), quiet()).unwrap_err();
+    DiskJournal::open(dir.path(), Options::default()).unwrap_err();
     let after = std::fs::read(Files::new(dir.path()).db()).unwrap();
     assert!(before == after, "a refused start changes nothing");
     super::adopt::adopt(dir.path(), &mut Vec::new()).unwrap();
-    let journal = DiskJournal::open(dir.path(), quiet()).unwrap();
+    let journal = opened(dir.path());
     let kept = journal.read(1, 1 << 20).unwrap();
     assert!(kept.len() > 800 && kept.iter().any(|it| it.seq == 900));
 }
@@ -283,9 +280,7 @@ fn a_lost_record_that_no_snapshot_includes_refuses_the_start() {
 fn doctor_names_the_lost_records() {
     let dir = tempfile::tempdir().unwrap();
     flipped(dir.path(), &[850, 870]);
-    let mut out = Vec::new();
-    assert!(doctor::doctor(dir.path(), &mut out).is_err());
-    let out = String::from_utf8(out).unwrap();
+    let out = problems(dir.path());
     // The whole block is lost, not only the record.
     let lost = out.split("PROBLEM  records ").nth(1).unwrap_or_default();
     let numbers: Vec<u64> = lost
@@ -326,9 +321,7 @@ fn doctor_reports_a_broken_token() {
     let dir = tempfile::tempdir().unwrap();
     drop(filled(dir.path(), 3));
     std::fs::write(dir.path().join("token"), "half of one").unwrap();
-    let mut out = Vec::new();
-    assert!(doctor::doctor(dir.path(), &mut out).is_err());
-    let out = String::from_utf8(out).unwrap();
+    let out = problems(dir.path());
     assert!(out.contains("PROBLEM") && out.contains("token"), "{out}");
 }
 
@@ -349,7 +342,7 @@ fn only_the_hub_shrinks_a_large_journal_file() {
     assert_eq!(grow(), before);
     let options = Options {
         shrink: true,
-        ..quiet()
+        ..Options::default()
     };
     drop(DiskJournal::open(dir.path(), options).unwrap());
     assert_ne!(grow(), before);

@@ -3,14 +3,15 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use hub_protocol::{Epoch, Seq, Timestamp};
+use hub_protocol::{Epoch, Timestamp};
 
 use crate::config::Config;
 use crate::core::record::{ClockMoved, Record};
 use crate::fold::State;
-use crate::hub::Hub;
 use crate::hub::writer::Reload;
-use crate::log::archive::{self, Archive, RecoverError, Recovered, Retention, SnapshotsDue};
+use crate::log::archive::{
+    self, ArchiveInputs, RecoverError, Recovered, RetentionPolicy, SnapshotPolicy,
+};
 use crate::log::journal::disk::DiskJournal;
 use crate::log::journal::memory::MemoryJournal;
 use crate::log::journal::sled::{Files, Options};
@@ -34,16 +35,7 @@ pub struct Storage {
     /// Computes the fold again from the journal.
     pub reload: Reload,
     /// The parts of the archive; `None` for a hub in memory.
-    pub archive: Option<ArchiveParts>,
-}
-
-/// The parts of the archive of a hub on disk.
-pub struct ArchiveParts {
-    snapshots: Snapshots,
-    /// The last record of the snapshot that was recovered from.
-    snapshot: Seq,
-    due: SnapshotsDue,
-    retention: Retention,
+    pub archive: Option<ArchiveInputs>,
 }
 
 /// Opens the storage of a hub in memory, which is lost at exit.
@@ -74,18 +66,18 @@ pub fn sled(dir: &Path, config: &Config) -> anyhow::Result<Storage> {
     notice_absence(&*journal, Timestamp::now())?;
     let recovered =
         archive::recover(&*journal, &snapshots(&*journal, &files)).map_err(JournalError::from)?;
-    let parts = ArchiveParts {
+    let parts = ArchiveInputs {
         snapshots: snapshots(&*journal, &files),
-        snapshot: recovered.snapshot,
-        due: SnapshotsDue {
+        last_snapshot: recovered.snapshot,
+        due: SnapshotPolicy {
             records: config.snapshot.every_records,
             bytes: config.snapshot.every_bytes,
         },
-        retention: Retention {
+        retention: RetentionPolicy {
             max_age_ms: i64::from(config.retention.days.get()) * DAY_MS,
             max_bytes: config.retention.max_bytes,
-            ..Retention::default()
         },
+        clock: Box::new(Timestamp::now),
     };
     let again = Arc::clone(&journal);
     let reload = move || Ok(archive::recover(&*again, &snapshots(&*again, &files))?.state);
@@ -127,21 +119,6 @@ fn notice_absence(journal: &dyn Journal, now: Timestamp) -> Result<(), JournalEr
     match journal.append(&[Entry { seq, kind, payload }]) {
         Err(JournalError::Full) => Ok(()),
         appended => appended,
-    }
-}
-
-impl ArchiveParts {
-    /// Starts the archive for the running `hub`.
-    pub fn spawn(self, hub: Hub) -> std::io::Result<Archive> {
-        Archive::spawn(archive::Parts {
-            view: Arc::clone(hub.view()),
-            snapshot: self.snapshot,
-            snapshots: self.snapshots,
-            due: self.due,
-            retention: self.retention,
-            clock: Box::new(Timestamp::now),
-            submit: Box::new(move |command| hub.submit_blocking(command).is_ok()),
-        })
     }
 }
 

@@ -7,18 +7,15 @@ use std::process::{Command, Output, Stdio};
 use hub_protocol::Seq;
 use hubd::log::journal::disk::DiskJournal;
 use hubd::log::journal::epoch::EpochFile;
-use hubd::log::journal::sled::{Fences, OpenError, Options, SledJournal};
+use hubd::log::journal::sled::{DurabilityChecks, OpenError, Options, SledJournal};
 use hubd::log::journal::{Journal, JournalError};
 
 use super::{expected, options, publish};
 
 const DIR: &str = "HUB_TEST_JOURNAL";
 const COUNT: &str = "HUB_TEST_COUNT";
-const CHURN: &str = "HUB_TEST_CHURN";
-const UNPACED: &str = "HUB_TEST_UNPACED";
-const UNSYNCED: &str = "HUB_TEST_UNSYNCED";
-const UNSYNCED_LOG: &str = "HUB_TEST_UNSYNCED_LOG";
-const STORE: &str = "HUB_TEST_STORE";
+/// The names of the switches that are on.
+const SWITCHES: &str = "HUB_TEST_SWITCHES";
 const END: &str = "HUB_TEST_END";
 
 /// How a writer's process ends.
@@ -39,7 +36,7 @@ pub(super) struct Writer {
     /// The number of records to publish.
     pub(super) count: u64,
     /// The protections of its journal.
-    pub(super) fences: Fences,
+    pub(super) checks: DurabilityChecks,
     /// Whether to write large commits and keep only the newest.
     pub(super) churn: bool,
     /// Whether to leave the write-ahead log in front of the store out.
@@ -54,7 +51,7 @@ impl Writer {
             trace: Vec::new(),
             dir: dir.to_owned(),
             count,
-            fences: Fences::default(),
+            checks: DurabilityChecks::default(),
             churn: false,
             store_only: false,
             end: End::Killed,
@@ -67,6 +64,17 @@ impl Writer {
             count,
             ..self
         }
+    }
+
+    fn switches(&self) -> String {
+        let all = [
+            ("unsynced", !self.checks.fdatasync),
+            ("unpaced", !self.checks.paced),
+            ("unsynced-log", !self.checks.log_sync),
+            ("store-only", self.store_only),
+            ("churn", self.churn),
+        ];
+        all.map(|(name, on)| if on { name } else { "" }).join(" ")
     }
 
     pub(super) fn run(&self) -> Output {
@@ -85,25 +93,16 @@ impl Writer {
         command
             .env(DIR, &self.dir)
             .env(COUNT, self.count.to_string())
+            .env(SWITCHES, self.switches())
             .env(END, format!("{:?}", self.end));
-        if !self.fences.fdatasync {
-            command.env(UNSYNCED, "1");
-        }
-        if !self.fences.paced {
-            command.env(UNPACED, "1");
-        }
-        if !self.fences.log_sync {
-            command.env(UNSYNCED_LOG, "1");
-        }
-        if self.store_only {
-            command.env(STORE, "1");
-        }
-        if self.churn {
-            command.env(CHURN, "1");
-        }
         let output = command.stdin(Stdio::null()).output();
         output.expect("these tests need strace: install it (apt-get install strace)")
     }
+}
+
+fn is_on(switch: &str) -> bool {
+    let switches = std::env::var(SWITCHES).unwrap();
+    switches.split(' ').any(|it| it == switch)
 }
 
 /// Returns the numbers that a writer reported as stored.
@@ -121,14 +120,14 @@ fn publishes() {
         return;
     };
     let count: u64 = std::env::var(COUNT).unwrap().parse().unwrap();
-    let fences = Fences {
-        fdatasync: std::env::var_os(UNSYNCED).is_none(),
-        paced: std::env::var_os(UNPACED).is_none(),
-        log_sync: std::env::var_os(UNSYNCED_LOG).is_none(),
-        ..Fences::default()
+    let checks = DurabilityChecks {
+        fdatasync: !is_on("unsynced"),
+        paced: !is_on("unpaced"),
+        log_sync: !is_on("unsynced-log"),
+        ..DurabilityChecks::default()
     };
     let options = Options {
-        fences,
+        checks,
         ..options()
     };
     // Writes to stdout directly, because the test harness would capture `println!`.
@@ -141,7 +140,7 @@ fn publishes() {
         Ok(journal) => journal,
         Err(error) => return writeln!(out, "refused {error}").unwrap(),
     };
-    let churn = std::env::var_os(CHURN).is_some();
+    let churn = is_on("churn");
     while journal.head() < count {
         let written = if churn {
             churned(&*journal)
@@ -180,7 +179,7 @@ fn in_store(dir: &Path) -> Seq {
 }
 
 fn open(dir: &Path, options: Options) -> Result<Box<dyn Journal>, OpenError> {
-    Ok(if std::env::var_os(STORE).is_some() {
+    Ok(if is_on("store-only") {
         Box::new(SledJournal::open(dir, options)?)
     } else {
         Box::new(DiskJournal::open(dir, options)?)

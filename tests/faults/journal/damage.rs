@@ -3,21 +3,21 @@
 use std::fs;
 use std::path::Path;
 
-use hubd::log::journal::sled::{Fences, OpenError, Options, SledJournal};
+use hubd::log::journal::sled::{DurabilityChecks, OpenError, Options, SledJournal};
 use hubd::log::journal::{Entry, Journal, JournalError};
 
 use super::{all, copy, expected, filled, open, publish};
 
 /// Opens the journal without the checks of the epoch file.
 fn open_unfenced(dir: &Path) -> Result<SledJournal, OpenError> {
-    let fences = Fences {
+    let checks = DurabilityChecks {
         epoch: false,
-        ..Fences::default()
+        ..DurabilityChecks::default()
     };
     SledJournal::open(
         dir,
         Options {
-            fences,
+            checks,
             ..Options::default()
         },
     )
@@ -207,7 +207,7 @@ fn damage_while_open_is_reported_to_readers_and_writers() {
     }
     match all(&journal) {
         Ok(found) => {
-            let lost = |it: &Entry| journal.hole_at(it.seq).is_some();
+            let lost = |it: &Entry| journal.lost_at(it.seq).is_some();
             let kept: Vec<_> = expected(2000).into_iter().filter(|it| !lost(it)).collect();
             assert_eq!(found, kept);
         }

@@ -5,8 +5,10 @@ mod child;
 mod damage;
 mod disk_full;
 mod fixture;
-mod holes;
+mod lost_records;
 mod power_cut;
+#[path = "../small_disk.rs"]
+mod small_disk;
 mod sync;
 mod trace;
 mod unreadable;

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use hubd::log::journal::Journal;
-use hubd::log::journal::sled::Fences;
+use hubd::log::journal::sled::DurabilityChecks;
 
 use super::child::{End, Writer};
 use super::trace::{self, Disk, What};
@@ -59,9 +59,9 @@ fn unsynced_writes_of_a_killed_hub_survive_a_power_cut_after_the_next_start() {
     let trace = || trace::arguments(&traces);
     let killed = Writer {
         trace: trace(),
-        fences: Fences {
+        checks: DurabilityChecks {
             fdatasync: false,
-            ..Fences::default()
+            ..DurabilityChecks::default()
         },
         end: End::KilledAtRest,
         ..Writer::new(&state, BEFORE)
@@ -142,12 +142,12 @@ fn large_commits_and_retention_survive_a_disk_that_reorders_writes() {
 /// Removed fence: without syncs within large commits, sled overwrites data that its rewritten pages still refer to.
 #[test]
 fn without_syncs_within_a_large_commit_a_power_cut_loses_answered_records() {
-    let fences = Fences {
+    let checks = DurabilityChecks {
         paced: false,
-        ..Fences::default()
+        ..DurabilityChecks::default()
     };
     let unpaced = |it: Writer| Writer {
-        fences,
+        checks,
         store_only: true,
         ..it.churning(4000)
     };
@@ -159,11 +159,11 @@ fn without_syncs_within_a_large_commit_a_power_cut_loses_answered_records() {
 /// Removed fence: data in the write-ahead log is not durable without a sync.
 #[test]
 fn without_fdatasync_of_the_log_a_power_cut_loses_answered_records() {
-    let fences = Fences {
+    let checks = DurabilityChecks {
         log_sync: false,
-        ..Fences::default()
+        ..DurabilityChecks::default()
     };
-    let cuts = cuts(|it| Writer { fences, ..it }, usize::MAX, || false);
+    let cuts = cuts(|it| Writer { checks, ..it }, usize::MAX, || false);
     assert_eq!(cuts.made, RECORDS);
     assert!(cuts.lost > 0);
 }
@@ -171,13 +171,13 @@ fn without_fdatasync_of_the_log_a_power_cut_loses_answered_records() {
 /// Removed fence: sled's own flush is not durable.
 #[test]
 fn without_fdatasync_of_the_store_a_power_cut_loses_answered_records() {
-    let fences = Fences {
+    let checks = DurabilityChecks {
         fdatasync: false,
-        ..Fences::default()
+        ..DurabilityChecks::default()
     };
     let cuts = cuts(
         |it| Writer {
-            fences,
+            checks,
             store_only: true,
             ..it
         },

@@ -121,7 +121,7 @@ fn a_failed_write_stops_everything_and_the_next_start_copies_the_intact_records(
 
 #[test]
 fn answered_records_survive_a_store_that_cannot_be_synced() {
-    // strace counts the calls per thread: opening a new journal syncs it twice, in another thread than the mover's.
+    // strace counts the calls per thread: opening a new journal syncs it twice, in another thread than the WAL flusher's.
     after_failure("journal/db", "inject=fdatasync:error=EIO:when=3+");
 }
 

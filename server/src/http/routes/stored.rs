@@ -50,8 +50,8 @@ async fn json(hub: &Hub, project: &ProjectName, id: Seq, location: Seq) -> Resul
     if let Some(json) = stored.and_then(|event| event.json()) {
         return Ok(json);
     }
-    let hole = hub.log().journal().hole_at(location);
-    hole.ok_or(Code::Internal)?;
+    let lost = hub.log().journal().lost_at(location);
+    lost.ok_or(Code::Internal)?;
     let now = Timestamp::now();
     let said = Notification {
         id,

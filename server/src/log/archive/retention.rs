@@ -1,9 +1,9 @@
-//! Retention: drops the oldest records of the log.
+//! RetentionPolicy: drops the oldest records of the log.
 
 use bytes::Bytes;
 use hub_protocol::{Seq, Timestamp};
 
-use super::{Archivist, CHUNK, RecoverError};
+use super::{ArchiveWorker, CHUNK, RecoverError};
 use crate::core::command::Command;
 use crate::core::record::{Record, notification_json};
 use crate::log::journal::snapshot::SnapshotError;
@@ -22,43 +22,30 @@ const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 
 /// Which records the log keeps.
 #[derive(Debug, Clone, Copy)]
-pub struct Retention {
+pub struct RetentionPolicy {
     /// The age in milliseconds above which records are dropped. Pending notifications are carried over.
     pub max_age_ms: i64,
     /// The size in bytes above which the oldest records are dropped. Pending notifications are carried over, up to
     /// half of the dropped bytes; the oldest ones beyond that are evicted.
     pub max_bytes: u64,
-    /// Whether to keep the records that a kept snapshot needs. Off only in tests.
-    #[doc(hidden)]
-    pub after_snapshots: bool,
-}
-
-impl Default for Retention {
-    fn default() -> Self {
-        Self {
-            max_age_ms: 30 * DAY_MS,
-            max_bytes: 1 << 30,
-            after_snapshots: true,
-        }
-    }
 }
 
 /// The bound below which to drop, and how many bytes of notifications may be carried.
 #[derive(Debug, PartialEq, Eq)]
-struct Plan {
+struct TrimPlan {
     below: Seq,
     carry_bytes: u64,
 }
 
-impl Archivist {
+impl ArchiveWorker {
     pub(super) fn retain(&mut self) -> Result<(), RecoverError> {
-        let trimmed = self.parts.view.folded().state.trimmed_below();
+        let trimmed = self.view.followed().state.trimmed_below();
         if trimmed > self.dropped && !self.drop_below(trimmed)? {
             return Ok(());
         }
-        let now = (self.parts.clock)();
+        let now = (self.inputs.clock)();
         if self
-            .asked
+            .requested
             .is_some_and(|(below, at)| trimmed < below && millis_between(at, now) < PATIENCE_MS)
         {
             return Ok(());
@@ -67,12 +54,8 @@ impl Archivist {
         let Some(plan) = self.plan(now)?.filter(|plan| plan.below > trimmed) else {
             return Ok(());
         };
-        let carried = self.carried(&plan)?;
-        if (self.parts.submit)(Command::Trim {
-            below: plan.below,
-            carried,
-        }) {
-            self.asked = Some((plan.below, now));
+        if self.submit(&plan)? {
+            self.requested = Some((plan.below, now));
         }
         Ok(())
     }
@@ -80,12 +63,12 @@ impl Archivist {
     /// Drops blocks below `bound`, whose `Trimmed` record is in the log, unless a kept snapshot needs them. Returns
     /// whether it dropped them.
     fn drop_below(&mut self, bound: Seq) -> Result<bool, RecoverError> {
-        if self.parts.retention.after_snapshots && !self.is_covered(bound)? {
+        if !self.is_covered(bound)? {
             if self.since_snapshot().0 > 0 {
                 // On a full disk, only this snapshot allows blocks to be dropped.
                 self.save_now()?;
             } else if self.journal().health() == Health::Full {
-                self.trim_on(bound)?;
+                self.trim_one_more(bound)?;
             }
             return Ok(false);
         }
@@ -102,31 +85,29 @@ impl Archivist {
 
     /// Submits a trim of one more record. Blocks are dropped only after a second snapshot, and a snapshot needs a new
     /// record; on a full disk, this trim may be the only new record.
-    fn trim_on(&mut self, bound: Seq) -> Result<(), RecoverError> {
-        let plan = Plan {
+    fn trim_one_more(&mut self, bound: Seq) -> Result<(), RecoverError> {
+        let plan = TrimPlan {
             below: bound + 1,
             carry_bytes: u64::MAX,
         };
-        let carried = self.carried(&plan)?;
-        (self.parts.submit)(Command::Trim {
-            below: plan.below,
-            carried,
-        });
-        Ok(())
+        self.submit(&plan).map(drop)
+    }
+
+    /// Submits a trim with the notifications that it carries. Returns whether the writer accepted it.
+    fn submit(&self, plan: &TrimPlan) -> Result<bool, RecoverError> {
+        let (below, carried) = (plan.below, self.carried(plan)?);
+        Ok((self.submit)(Command::Trim { below, carried }))
     }
 
     /// Whether both kept snapshots include all records below `bound`.
     fn is_covered(&self, bound: Seq) -> Result<bool, RecoverError> {
-        let oldest = self
-            .parts
-            .snapshots
-            .oldest_seq()
-            .map_err(SnapshotError::Io)?;
+        let oldest = self.inputs.snapshots.oldest_seq();
+        let oldest = oldest.map_err(SnapshotError::Io)?;
         Ok(oldest.is_some_and(|seq| seq + 1 >= bound))
     }
 
-    fn plan(&self, now: Timestamp) -> Result<Option<Plan>, RecoverError> {
-        let (journal, limits) = (self.journal(), &self.parts.retention);
+    fn plan(&self, now: Timestamp) -> Result<Option<TrimPlan>, RecoverError> {
+        let (journal, limits) = (self.journal(), &self.inputs.retention);
         let over = journal.bytes().saturating_sub(limits.max_bytes);
         let by_size = if over > 0 {
             over + limits.max_bytes / SLACK
@@ -142,18 +123,18 @@ impl Archivist {
             return Ok(None);
         }
         let is_old = |entry: &Entry| is_due && is_before(entry, oldest, now);
-        self.walk(by_size.min(STEP_BYTES), is_old)
+        self.plan_to_drop(by_size.min(STEP_BYTES), is_old)
     }
 
     /// Plans to drop at least `by_size` bytes, and further records as long as `is_old` is true.
-    fn walk(
+    fn plan_to_drop(
         &self,
         by_size: u64,
         is_old: impl Fn(&Entry) -> bool,
-    ) -> Result<Option<Plan>, RecoverError> {
+    ) -> Result<Option<TrimPlan>, RecoverError> {
         let (mut at, mut bytes) = (self.journal().earliest(), 0);
-        let folded = self.parts.view.folded().seq;
-        'all: while at <= folded {
+        let followed = self.view.followed().seq;
+        'all: while at <= followed {
             for entry in self.journal().read(at, CHUNK)? {
                 let must = bytes < by_size;
                 if !must && (bytes >= STEP_BYTES || !is_old(&entry)) {
@@ -163,23 +144,23 @@ impl Archivist {
                 at = entry.seq + 1;
             }
         }
-        let below = at.min(folded);
+        let below = at.min(followed);
         let carry_bytes = if by_size > 0 { bytes / 2 } else { u64::MAX };
-        Ok((below > self.journal().earliest()).then_some(Plan { below, carry_bytes }))
+        Ok((below > self.journal().earliest()).then_some(TrimPlan { below, carry_bytes }))
     }
 
     fn is_clock_unsure(&self, now: Timestamp) -> bool {
-        let paused = self.parts.view.folded().state.retention_paused_until();
-        paused.is_some_and(|until| now < until)
+        let until = self.view.followed().state.retention_paused_until();
+        until.is_some_and(|until| now < until)
     }
 
     /// Returns the pending notifications and open questions below the bound, in order. The newest take precedence if
     /// not all fit.
-    fn carried(&self, plan: &Plan) -> Result<Vec<(Seq, Bytes)>, RecoverError> {
+    fn carried(&self, plan: &TrimPlan) -> Result<Vec<(Seq, Bytes)>, RecoverError> {
         let mut left = plan.carry_bytes;
         let mut carried = Vec::new();
-        let held = self.parts.view.folded().state.held_below(plan.below);
-        for (id, location) in held.into_iter().rev() {
+        let pending = self.view.followed().state.held_below(plan.below);
+        for (id, location) in pending.into_iter().rev() {
             let Some(json) = self.json_at(location)? else {
                 tracing::warn!(
                     id,
@@ -209,7 +190,7 @@ impl Archivist {
             let json = notification_json(entry.kind, &entry.payload)?;
             Some(entry.payload.slice_ref(json))
         });
-        if json.is_none() && self.journal().hole_at(location).is_none() {
+        if json.is_none() && self.journal().lost_at(location).is_none() {
             let reason = "a pending notification is missing".into();
             let at = location;
             return Err(JournalError::Corrupt { at, reason }.into());

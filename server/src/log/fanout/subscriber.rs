@@ -1,37 +1,41 @@
 //! The fan-out's side of one stream.
 
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 use bytes::Bytes;
 use hub_protocol::Seq;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use super::{Choose, Sink, Taken};
+use super::{FrameFilter, Sink, StreamProgress};
+use crate::core::sync;
 use crate::log::{Event, Log};
 
 /// The most bytes that the fan-out writes at once; the stream's task writes longer ones.
 const BATCH_BYTES: usize = 64 << 10;
 
 pub(super) struct Subscriber {
-    choose: Choose,
+    frame_of: FrameFilter,
     sink: OnceLock<Arc<dyn Sink>>,
-    place: Mutex<Place>,
-    call: Notify,
+    state: Mutex<StreamState>,
+    wake: Notify,
 }
 
 /// The state of a stream.
-enum Place {
+enum StreamState {
     /// Its task reads the log.
-    Away,
+    Active,
     /// It has sent everything up to `cursor`, and the fan-out writes the next events.
-    Parked { cursor: Seq, wrote: Option<Instant> },
-    /// Its task was woken. It must write `rest`, and then read the log after `cursor`.
-    Called { cursor: Seq, rest: Bytes },
+    Parked {
+        cursor: Seq,
+        last_write: Option<Instant>,
+    },
+    /// Its task was woken. It must write `unsent`, and then read the log after `cursor`.
+    Woken { cursor: Seq, unsent: Bytes },
 }
 
 /// Events that are offered to many streams, one after the other.
-pub(super) struct Batch<'a> {
+pub(super) struct EventBatch<'a> {
     pub(super) events: &'a [Arc<Event>],
     pub(super) now: Instant,
     /// A reused buffer, to write several frames at once.
@@ -39,12 +43,12 @@ pub(super) struct Batch<'a> {
 }
 
 impl Subscriber {
-    pub(super) fn new(choose: Choose) -> Self {
+    pub(super) fn new(filter: FrameFilter) -> Self {
         Self {
-            choose,
+            frame_of: filter,
             sink: OnceLock::new(),
-            place: Mutex::new(Place::Away),
-            call: Notify::new(),
+            state: Mutex::new(StreamState::Active),
+            wake: Notify::new(),
         }
     }
 
@@ -55,56 +59,56 @@ impl Subscriber {
     /// Parks the stream at `cursor`, unless `head` is beyond it. It reads the head under the lock: any event that the
     /// fan-out offered before has already moved the head, and any later one finds the stream parked.
     pub(super) fn park(&self, cursor: Seq, head: impl FnOnce() -> Seq) -> bool {
-        let mut place = self.place();
+        let mut state = self.state();
         // A stream that read from memory may be ahead of the head.
         let up_to_date = head() <= cursor;
         if up_to_date {
-            *place = Place::Parked {
+            *state = StreamState::Parked {
                 cursor,
-                wrote: None,
+                last_write: None,
             };
         }
         up_to_date
     }
 
-    pub(super) async fn called(&self) {
-        self.call.notified().await;
+    pub(super) async fn woken(&self) {
+        self.wake.notified().await;
     }
 
     /// Ends parking. The fan-out has offered every event up to `seen` while the stream was parked.
-    pub(super) fn take(&self, seen: Seq) -> Taken {
-        match std::mem::replace(&mut *self.place(), Place::Away) {
-            Place::Parked { cursor, wrote } => Taken {
+    pub(super) fn unpark(&self, seen: Seq) -> StreamProgress {
+        match std::mem::replace(&mut *self.state(), StreamState::Active) {
+            StreamState::Parked { cursor, last_write } => StreamProgress {
                 cursor: cursor.max(seen),
-                rest: Bytes::new(),
-                wrote,
+                unsent: Bytes::new(),
+                last_write,
             },
-            Place::Called { cursor, rest } => Taken {
+            StreamState::Woken { cursor, unsent } => StreamProgress {
                 cursor,
-                rest,
-                wrote: None,
+                unsent,
+                last_write: None,
             },
-            Place::Away => Taken::default(),
+            StreamState::Active => StreamProgress::default(),
         }
     }
 
     /// Wakes the task of a parked stream, to read the log itself.
-    pub(super) fn call(&self) {
-        let mut place = self.place();
-        if let Place::Parked { cursor, .. } = *place {
-            self.call_at(&mut place, cursor, Bytes::new());
+    pub(super) fn wake(&self) {
+        let mut state = self.state();
+        if let StreamState::Parked { cursor, .. } = *state {
+            self.wake_at(&mut state, cursor, Bytes::new());
         }
     }
 
     /// Writes the new events to the stream, if it is parked.
-    pub(super) fn deliver(&self, log: &Log, batch: &mut Batch<'_>) {
-        let mut place = self.place();
-        let Place::Parked { cursor, wrote } = &mut *place else {
+    pub(super) fn deliver(&self, log: &Log, batch: &mut EventBatch<'_>) {
+        let mut state = self.state();
+        let StreamState::Parked { cursor, last_write } = &mut *state else {
             return;
         };
         let before = *cursor;
         let fresh = batch.events.iter().filter(|event| event.seq() > before);
-        let mut frames = fresh.filter_map(|event| (self.choose)(log, event));
+        let mut frames = fresh.filter_map(|event| (self.frame_of)(log, event));
         let last = batch
             .events
             .last()
@@ -127,23 +131,23 @@ impl Subscriber {
             }
         };
         if bytes.len() > BATCH_BYTES {
-            return self.call_at(&mut place, before, Bytes::new());
+            return self.wake_at(&mut state, before, Bytes::new());
         }
         let taken = self.sink.get().map_or(0, |sink| sink.offer(bytes));
         if taken == bytes.len() {
-            (*cursor, *wrote) = (last, Some(batch.now));
+            (*cursor, *last_write) = (last, Some(batch.now));
         } else {
-            let rest = Bytes::copy_from_slice(&bytes[taken..]);
-            self.call_at(&mut place, last, rest);
+            let unsent = Bytes::copy_from_slice(&bytes[taken..]);
+            self.wake_at(&mut state, last, unsent);
         }
     }
 
-    fn call_at(&self, place: &mut Place, cursor: Seq, rest: Bytes) {
-        *place = Place::Called { cursor, rest };
-        self.call.notify_one();
+    fn wake_at(&self, state: &mut StreamState, cursor: Seq, unsent: Bytes) {
+        *state = StreamState::Woken { cursor, unsent };
+        self.wake.notify_one();
     }
 
-    fn place(&self) -> MutexGuard<'_, Place> {
-        self.place.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> MutexGuard<'_, StreamState> {
+        sync::lock(&self.state)
     }
 }

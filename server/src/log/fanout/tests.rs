@@ -80,7 +80,7 @@ fn frame(event: &Event) -> Option<&Bytes> {
 }
 
 /// Accepts every event, or those that touch one inbox.
-fn choose(topic: Topic) -> Choose {
+fn filter(topic: Topic) -> FrameFilter {
     Box::new(move |_, event| {
         let mut touched = event.record()?.touches();
         let wanted = match &topic {
@@ -92,73 +92,77 @@ fn choose(topic: Topic) -> Choose {
 }
 
 fn join(log: &Arc<Log>, topic: Topic, pipe: &Arc<Pipe>) -> Subscription {
-    let place = log.join(topic.clone(), choose(topic));
-    place.outlet().connect(pipe.clone());
-    place
+    let stream = log.join(topic.clone(), filter(topic));
+    stream.outlet().connect(pipe.clone());
+    stream
 }
 
 /// Returns a stream that is parked at the start of a log.
 fn parked(room: usize) -> (Arc<Log>, Arc<Pipe>, Subscription) {
     let (log, pipe) = (log(), Pipe::with_room(room));
-    let place = join(&log, Topic::Everything, &pipe);
-    assert!(place.park(0));
-    (log, pipe, place)
+    let stream = join(&log, Topic::Everything, &pipe);
+    assert!(stream.park(0));
+    (log, pipe, stream)
 }
 
 #[tokio::test]
 async fn new_events_are_written_to_a_parked_stream() {
-    let (log, pipe, place) = parked(100);
+    let (log, pipe, stream) = parked(100);
     say(&log, &["a", "b"]);
     pipe.until("1 2 ").await;
     say(&log, &["a"]);
     pipe.until("1 2 3 ").await;
-    let taken = place.take();
-    assert_eq!((taken.cursor, taken.rest), (3, Bytes::new()));
-    assert!(taken.wrote.is_some());
+    let progress = stream.unpark();
+    assert_eq!((progress.cursor, progress.unsent), (3, Bytes::new()));
+    assert!(progress.last_write.is_some());
     say(&log, &["a"]);
     let last = join(&log, Topic::Everything, &Pipe::with_room(0));
     assert!(last.park(4));
     say(&log, &["a"]);
-    last.called().await;
-    assert_eq!(pipe.got(), "1 2 3 ", "nothing is written for who is away");
+    last.woken().await;
+    assert_eq!(
+        pipe.got(),
+        "1 2 3 ",
+        "the stream is not parked, so its task writes the next event"
+    );
 }
 
 #[tokio::test]
 async fn a_stream_that_is_behind_cannot_park() {
     let (log, pipe) = (log(), Pipe::with_room(100));
     say(&log, &["a"]);
-    let place = join(&log, Topic::Everything, &pipe);
-    assert!(!place.park(0));
-    assert!(place.park(1));
+    let stream = join(&log, Topic::Everything, &pipe);
+    assert!(!stream.park(0));
+    assert!(stream.park(1));
 }
 
 /// Parks a stream at `cursor` that was away for the first event. During the check for new events, a second event is
 /// published, and the fan-out gets enough time to offer it.
 fn away_for_the_first(cursor: Seq) -> (Arc<Log>, Arc<Pipe>, Subscription, bool) {
     let (log, pipe) = (log(), Pipe::with_room(100));
-    let place = join(&log, Topic::Everything, &pipe);
+    let stream = join(&log, Topic::Everything, &pipe);
     let passed = |seq, limit| {
         let begun = std::time::Instant::now();
-        while place.deliverer.seen() < seq && begun.elapsed() < limit {
+        while stream.thread.seen() < seq && begun.elapsed() < limit {
             std::thread::yield_now();
         }
     };
     say(&log, &["a"]);
     passed(1, Duration::from_secs(60));
-    let parks = place.subscriber.park(cursor, || {
+    let parks = stream.subscriber.park(cursor, || {
         let head = log.head();
         say(&log, &["a"]);
         passed(2, Duration::from_millis(200));
         head
     });
-    (log, pipe, place, parks)
+    (log, pipe, stream, parks)
 }
 
 #[tokio::test]
 async fn a_stream_that_fails_to_park_is_not_written_to() {
-    let (log, pipe, place, parks) = away_for_the_first(0);
+    let (log, pipe, stream, parks) = away_for_the_first(0);
     assert!(!parks);
-    while place.deliverer.seen() < 2 {
+    while stream.thread.seen() < 2 {
         tokio::task::yield_now().await;
     }
     assert_eq!(pipe.got(), "", "the second, and the first is lost");
@@ -175,55 +179,56 @@ async fn an_event_during_parking_is_written() {
 #[tokio::test]
 async fn an_event_that_is_in_memory_before_the_head_moves_is_written() {
     let (log, pipe) = (log(), Pipe::with_room(100));
-    let place = join(&log, Topic::Everything, &pipe);
+    let stream = join(&log, Topic::Everything, &pipe);
     // The writer between two commits: memory contains both, and the head is at the first.
     log.ring.write().unwrap().push(&events(&log, &["a", "a"]));
     log.head.send_replace(1);
     log.fanout.wake();
-    while place.deliverer.seen() < 1 {
+    while stream.thread.seen() < 1 {
         tokio::task::yield_now().await;
     }
-    assert!(place.park(1));
+    assert!(stream.park(1));
     log.head.send_replace(2);
     log.fanout.wake();
     pipe.until("2 ").await;
     // A stream that has read memory to its end is not behind.
-    place.take();
+    stream.unpark();
     log.ring.write().unwrap().push(&events(&log, &["a"]));
-    assert!(place.park(3));
+    assert!(stream.park(3));
 }
 
 #[tokio::test]
 async fn a_full_socket_wakes_the_task_with_the_rest() {
-    let (log, pipe, place) = parked(3);
+    let (log, pipe, stream) = parked(3);
     say(&log, &["a", "b"]);
-    place.called().await;
-    let taken = place.take();
-    assert_eq!((taken.cursor, &taken.rest[..]), (2, &b" "[..]));
+    stream.woken().await;
+    let progress = stream.unpark();
+    assert_eq!((progress.cursor, &progress.unsent[..]), (2, &b" "[..]));
     assert_eq!(pipe.got(), "1 2");
 }
 
 #[tokio::test]
 async fn an_event_wakes_the_task_of_an_unconnected_stream() {
     let log = log();
-    let place = log.join(Topic::Everything, choose(Topic::Everything));
-    assert!(place.park(0));
+    let stream = log.join(Topic::Everything, filter(Topic::Everything));
+    assert!(stream.park(0));
     say(&log, &["a"]);
-    place.called().await;
-    let taken = place.take();
-    assert_eq!((taken.cursor, &taken.rest[..]), (1, &b"1 "[..]));
+    stream.woken().await;
+    let progress = stream.unpark();
+    assert_eq!((progress.cursor, &progress.unsent[..]), (1, &b"1 "[..]));
 }
 
 #[tokio::test]
 async fn a_long_frame_wakes_the_task() {
     let (log, pipe) = (log(), Pipe::with_room(usize::MAX));
-    let choose: Choose = Box::new(|_, event| event.frame(|_| Some(vec![b'x'; 65 << 10].into())));
-    let place = log.join(Topic::Everything, choose);
-    place.outlet().connect(pipe.clone());
-    assert!(place.park(0));
+    let filter: FrameFilter =
+        Box::new(|_, event| event.frame(|_| Some(vec![b'x'; 65 << 10].into())));
+    let stream = log.join(Topic::Everything, filter);
+    stream.outlet().connect(pipe.clone());
+    assert!(stream.park(0));
     say(&log, &["a"]);
-    place.called().await;
-    assert_eq!(place.take(), Taken::default());
+    stream.woken().await;
+    assert_eq!(stream.unpark(), StreamProgress::default());
     assert_eq!(pipe.got(), "");
 }
 
@@ -232,51 +237,51 @@ async fn a_stream_of_one_inbox_is_not_offered_other_events() {
     let (log, pipe) = (log(), Pipe::with_room(100));
     let offered = Arc::new(AtomicUsize::new(0));
     let counter = Arc::clone(&offered);
-    let choose: Choose = Box::new(move |_, event| {
+    let filter: FrameFilter = Box::new(move |_, event| {
         counter.fetch_add(1, Ordering::Relaxed);
         frame(event)
     });
-    let place = log.join(inbox("a"), choose);
-    place.outlet().connect(pipe.clone());
-    assert!(place.park(0));
+    let stream = log.join(inbox("a"), filter);
+    stream.outlet().connect(pipe.clone());
+    assert!(stream.park(0));
     let all = join(&log, Topic::Everything, &Pipe::with_room(0));
     assert!(all.park(0));
     say(&log, &["b"; 10]);
-    all.called().await;
+    all.woken().await;
     say(&log, &["a"]);
     pipe.until("11 ").await;
     assert_eq!(offered.load(Ordering::Relaxed), 1);
     say(&log, &["b"]);
-    while place.deliverer.seen() < 12 {
+    while stream.thread.seen() < 12 {
         tokio::task::yield_now().await;
     }
     // The stream need not read the other event later either.
-    assert_eq!(place.take().cursor, 12);
+    assert_eq!(stream.unpark().cursor, 12);
 }
 
 #[tokio::test]
 async fn an_event_that_left_memory_wakes_the_task() {
-    let (log, _, place) = parked(0);
+    let (log, _, stream) = parked(0);
     // More events than the ring keeps: the first ones are gone when the thread reads it.
     say(&log, &vec!["a"; 5000]);
-    place.called().await;
-    assert_eq!(place.take(), Taken::default());
+    stream.woken().await;
+    assert_eq!(stream.unpark(), StreamProgress::default());
 }
 
 #[tokio::test]
 async fn an_event_that_panics_wakes_the_task_and_the_next_is_written() {
     let (log, pipe) = (log(), Pipe::with_room(100));
-    let choose: Choose = Box::new(|_, event| {
+    let filter: FrameFilter = Box::new(|_, event| {
         assert!(event.seq() != 1, "on purpose");
         frame(event)
     });
-    let place = log.join(Topic::Everything, choose);
-    place.outlet().connect(pipe.clone());
-    assert!(place.park(0));
+    let stream = log.join(Topic::Everything, filter);
+    stream.outlet().connect(pipe.clone());
+    assert!(stream.park(0));
     say(&log, &["a"]);
-    place.called().await;
-    assert_eq!(place.take(), Taken::default());
-    assert!(place.park(1));
+    stream.woken().await;
+    assert_eq!(stream.unpark(), StreamProgress::default());
+    assert!(stream.park(1));
     say(&log, &["a"]);
     pipe.until("2 ").await;
 }
@@ -284,11 +289,11 @@ async fn an_event_that_panics_wakes_the_task_and_the_next_is_written() {
 #[test]
 fn the_fanout_thread_ends_with_the_log() {
     let log = log();
-    let place = join(&log, Topic::Everything, &Pipe::with_room(0));
-    let deliverer = Arc::downgrade(&place.deliverer);
-    drop((log, place));
+    let stream = join(&log, Topic::Everything, &Pipe::with_room(0));
+    let thread = Arc::downgrade(&stream.thread);
+    drop((log, stream));
     let begun = std::time::Instant::now();
-    while deliverer.upgrade().is_some() {
+    while thread.upgrade().is_some() {
         assert!(
             begun.elapsed() < Duration::from_secs(60),
             "the thread lives on"
@@ -300,8 +305,8 @@ fn the_fanout_thread_ends_with_the_log() {
 /// Runs a stream's task over a pipe whose room changes constantly, until it has received `expected`.
 async fn read(log: Arc<Log>, topic: Topic, mut dice: u64, expected: Arc<str>) {
     let pipe = Pipe::with_room(0);
-    let choose = choose(topic.clone());
-    let place = join(&log, topic, &pipe);
+    let filter = filter(topic.clone());
+    let stream = join(&log, topic, &pipe);
     let mut cursor = 0;
     while pipe.got() != *expected {
         dice = dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
@@ -310,22 +315,22 @@ async fn read(log: Arc<Log>, topic: Topic, mut dice: u64, expected: Arc<str>) {
         let events = log.recent(cursor, 256).unwrap();
         for event in &events {
             cursor = event.seq();
-            if let Some(frame) = choose(&log, event) {
+            if let Some(frame) = filter(&log, event) {
                 pipe.write(frame);
             }
         }
         if !events.is_empty() || pipe.got() == *expected {
             continue;
         }
-        if !place.park(cursor) {
+        if !stream.park(cursor) {
             continue;
         }
         // Some tasks wake up by themselves, for example to send a comment.
         let patience = Duration::from_millis(dice >> 61);
-        let _ = tokio::time::timeout(patience, place.called()).await;
-        let taken = place.take();
-        cursor = cursor.max(taken.cursor);
-        pipe.write(&taken.rest);
+        let _ = tokio::time::timeout(patience, stream.woken()).await;
+        let progress = stream.unpark();
+        cursor = cursor.max(progress.cursor);
+        pipe.write(&progress.unsent);
     }
 }
 

@@ -31,23 +31,21 @@ use hub_protocol::Seq;
 
 use super::Entry;
 
-mod carve;
-mod walk;
+mod chain;
+mod pack;
+mod salvage;
 
-pub use walk::Walk;
-pub(super) use walk::entries;
+pub(super) use chain::entries;
+pub use chain::{ChainReader, Link};
+pub use pack::Tail;
 
 /// The format version of a block with entries.
 pub const VERSION: u8 = 1;
 /// The format version of a block that stands for lost records; the newest that this build reads.
-pub const HOLE_VERSION: u8 = 2;
+pub const LOST_VERSION: u8 = 2;
 /// The largest value in bytes. A leaf of the store holds at most 17 values and must stay below 128 KiB, because the
 /// store writes larger pages to separate files without syncing them.
 pub const MAX_BLOCK: usize = 4096;
-/// Up to this size in bytes, the next commit's entries are added to the last block by rewriting it. Measured with
-/// 200-byte records and one record a commit: as fast as one block a commit, with 9 times fewer blocks to read, keep
-/// and delete. With 4,096 it is 15 % slower.
-pub const GROW_LIMIT: usize = 2048;
 const HEADER: usize = 30;
 const ENTRY_HEADER: usize = 5;
 const MAX_BODY: usize = MAX_BLOCK - HEADER;
@@ -56,10 +54,10 @@ const SKIPS: u8 = 1;
 pub const MAX_STORED: usize = MAX_BODY << 16;
 
 /// A block's key in the store: first entry (u64) and part (u16), big endian.
-pub type Key = [u8; 10];
+pub type BlockKey = [u8; 10];
 
 /// Returns the key of part `part` of the block whose first entry is `first`.
-pub fn key(first: Seq, part: u16) -> Key {
+pub fn key(first: Seq, part: u16) -> BlockKey {
     let mut key = [0; 10];
     key[..8].copy_from_slice(&first.to_be_bytes());
     key[8..].copy_from_slice(&part.to_be_bytes());
@@ -67,7 +65,7 @@ pub fn key(first: Seq, part: u16) -> Key {
 }
 
 /// Returns the number of the first entry from a block's key.
-pub fn seq_of(key: Key) -> Seq {
+pub fn seq_of(key: BlockKey) -> Seq {
     u64::from_be_bytes(*key.first_chunk().expect("a key has ten bytes"))
 }
 
@@ -105,18 +103,18 @@ pub struct Block {
     /// The chain before the block's body.
     pub chain: u32,
     /// For a block of lost records: the end of the lost range.
-    hole: Option<Lost>,
+    lost: Option<LostBody>,
     body: Bytes,
 }
 
 /// The body of a block of lost records: the last lost record, and the chain after it.
 #[derive(Debug, Clone, Copy)]
-struct Lost {
+struct LostBody {
     last: Seq,
     chain: u32,
 }
 
-impl Lost {
+impl LostBody {
     const BYTES: usize = 12;
 
     fn read(body: &[u8]) -> Option<Self> {
@@ -141,7 +139,7 @@ impl Block {
         let header = value
             .first_chunk::<HEADER>()
             .ok_or(Defect::Broken("a block is shorter than its header"))?;
-        if ![VERSION, HOLE_VERSION].contains(&header[0]) {
+        if ![VERSION, LOST_VERSION].contains(&header[0]) {
             return Err(Defect::Version(header[0]));
         }
         let crc = u32_at(header, 26);
@@ -149,9 +147,9 @@ impl Block {
             return Err(Defect::Broken("a block's checksum is wrong"));
         }
         let body = value.slice(HEADER..);
-        let hole = match header[0] {
-            HOLE_VERSION => Some(
-                Lost::read(&body)
+        let lost = match header[0] {
+            LOST_VERSION => Some(
+                LostBody::read(&body)
                     .ok_or(Defect::Broken("a block of lost records is no such block"))?,
             ),
             _ => None,
@@ -164,7 +162,7 @@ impl Block {
             index: u32_at(header, 14),
             total: u32_at(header, 18),
             chain: u32_at(header, 22),
-            hole,
+            lost,
             body,
         };
         if key != self::key(block.first, block.part) {
@@ -175,8 +173,8 @@ impl Block {
 
     /// Returns the block that stands for the lost records `first` to `last`. The chain is `before` in front of them
     /// and `after` behind them.
-    pub fn of_lost(first: Seq, last: Seq, before: u32, after: u32) -> Self {
-        let rest = Lost { last, chain: after };
+    pub fn for_lost(first: Seq, last: Seq, before: u32, after: u32) -> Self {
+        let body = LostBody { last, chain: after };
         Self {
             skips: false,
             entries: 0,
@@ -185,19 +183,34 @@ impl Block {
             index: 0,
             total: 1,
             chain: before,
-            hole: Some(rest),
-            body: rest.bytes(),
+            lost: Some(body),
+            body: body.bytes(),
+        }
+    }
+
+    /// Returns the block's link in the chain.
+    pub fn link(&self) -> Link {
+        Link {
+            first: self.first,
+            last: self.last(),
+            part: self.part,
+            skips: self.skips,
+            is_lost: self.is_lost(),
+            index: self.index,
+            total: self.total,
+            chain: self.chain,
+            chain_after: self.chain_after(),
         }
     }
 
     /// Whether the block stands for lost records.
-    pub fn is_hole(&self) -> bool {
-        self.hole.is_some()
+    pub fn is_lost(&self) -> bool {
+        self.lost.is_some()
     }
 
     /// Returns the chain after the block or, for lost records, after the lost range.
     pub fn chain_after(&self) -> u32 {
-        if let Some(lost) = self.hole {
+        if let Some(lost) = self.lost {
             return lost.chain;
         }
         crc32c::crc32c_append(self.chain, &self.body)
@@ -205,7 +218,7 @@ impl Block {
 
     /// Returns the chain after entry `seq`. The block must contain only whole entries, and `seq` must be one of them.
     pub fn chain_at(&self, seq: Seq) -> Option<u32> {
-        if let Some(lost) = self.hole {
+        if let Some(lost) = self.lost {
             return (seq == lost.last).then_some(lost.chain);
         }
         let mut chain = self.chain;
@@ -223,7 +236,7 @@ impl Block {
     /// Returns the number of the last entry that begins in the block or, for a later part, of the entry that it
     /// continues.
     pub fn last(&self) -> Seq {
-        if let Some(lost) = self.hole {
+        if let Some(lost) = self.lost {
             return lost.last;
         }
         self.first + u64::from(self.entries.max(1)) - 1
@@ -231,7 +244,7 @@ impl Block {
 
     /// Returns the size of the block's entries in bytes; 0 for lost records.
     pub fn body_len(&self) -> u64 {
-        if self.is_hole() {
+        if self.is_lost() {
             return 0;
         }
         self.body.len() as u64
@@ -239,26 +252,18 @@ impl Block {
 
     /// Whether the block's last entry continues in the next block, or the block continues an entry.
     pub fn is_cut(&self) -> bool {
-        if self.is_hole() {
+        if self.is_lost() {
             return false;
         }
         self.part > 0
             || entry_len(&self.body).is_some_and(|length| ENTRY_HEADER + length > self.body.len())
     }
 
-    /// Whether a rewrite may add `entries` more entries of `bytes` bytes to the block.
-    fn can_grow(&self, bytes: usize, entries: usize) -> bool {
-        !self.is_hole()
-            && !self.is_cut()
-            && HEADER + self.body.len() + bytes <= GROW_LIMIT
-            && u16::try_from(usize::from(self.entries) + entries).is_ok()
-    }
-
     fn header(&self) -> [u8; HEADER] {
         let mut header = [0; HEADER];
         let mut out = &mut header[..];
-        out.put_u8(if self.is_hole() {
-            HOLE_VERSION
+        out.put_u8(if self.is_lost() {
+            LOST_VERSION
         } else {
             VERSION
         });
@@ -275,7 +280,7 @@ impl Block {
     }
 
     /// Returns the block's key and value for the store.
-    pub fn encode(&self) -> (Key, Vec<u8>) {
+    pub fn encode(&self) -> (BlockKey, Vec<u8>) {
         let mut value = Vec::with_capacity(HEADER + self.body.len());
         value.extend_from_slice(&self.header());
         value.extend_from_slice(&self.body);
@@ -283,124 +288,8 @@ impl Block {
     }
 }
 
-/// The end of the journal, after which the next commit is stored.
-#[derive(Debug, Clone, Default)]
-pub struct Tail {
-    /// The number of the last entry.
-    pub head: Seq,
-    /// The chain after the last entry.
-    pub chain: u32,
-    /// The last block, which a commit may extend; `None` if the journal contains no block.
-    pub last: Option<Block>,
-    /// The last number to skip: the next entry gets the number after it.
-    pub skip_to: Option<Seq>,
-}
-
-impl Tail {
-    /// Returns the number of the next entry.
-    pub fn next(&self) -> Seq {
-        self.skip_to.unwrap_or(self.head) + 1
-    }
-
-    /// Packs `entries` into the blocks of one commit. The entries must be numbered consecutively, above the head. The
-    /// first block may replace the stored last block under the same key.
-    pub fn pack(&self, entries: &[Entry]) -> Vec<Block> {
-        let bytes = entries.iter().map(stored_len).sum();
-        let follows = entries
-            .first()
-            .is_some_and(|entry| entry.seq == self.head + 1);
-        match &self.last {
-            Some(last) if follows && last.can_grow(bytes, entries.len()) => {
-                vec![grown(last, entries)]
-            }
-            _ => self.fresh(entries, !follows),
-        }
-    }
-
-    fn fresh(&self, entries: &[Entry], skips: bool) -> Vec<Block> {
-        let mut bodies = Vec::new();
-        for entry in entries {
-            place(&mut bodies, entry);
-        }
-        let total = u32::try_from(bodies.len()).expect("a commit has fewer than 2^32 blocks");
-        let mut chain = self.chain;
-        let blocks = bodies.into_iter().zip(0..total).map(|(open, index)| {
-            let block = Block {
-                skips: skips && index == 0,
-                entries: open.entries,
-                part: open.part,
-                first: open.first,
-                index,
-                total,
-                chain,
-                hole: None,
-                body: open.body.into(),
-            };
-            chain = block.chain_after();
-            block
-        });
-        blocks.collect()
-    }
-
-    /// Returns the end of the journal after `blocks`, which this tail packed and whose last entry is `head`.
-    #[must_use]
-    pub fn after(&self, blocks: &[Block], head: Seq) -> Self {
-        let Some(last) = blocks.last() else {
-            return self.clone();
-        };
-        Self {
-            head,
-            chain: last.chain_after(),
-            last: Some(last.clone()),
-            skip_to: None,
-        }
-    }
-}
-
-struct Open {
-    first: Seq,
-    part: u16,
-    entries: u16,
-    body: Vec<u8>,
-}
-
-fn place(bodies: &mut Vec<Open>, entry: &Entry) {
-    let length = stored_len(entry);
-    if let Some(open) = bodies.last_mut() {
-        // Only a block that begins with part 0 can take more entries: a later part of a large record stays alone.
-        let whole = open.part == 0 && open.body.len() + length <= MAX_BODY;
-        if whole && open.entries < u16::MAX {
-            open.entries += 1;
-            put(&mut open.body, entry);
-            return;
-        }
-    }
-    let mut bytes = Vec::with_capacity(length);
-    put(&mut bytes, entry);
-    for (piece, part) in bytes.chunks(MAX_BODY).zip(0..=u16::MAX) {
-        bodies.push(Open {
-            first: entry.seq,
-            part,
-            entries: u16::from(part == 0),
-            body: piece.to_vec(),
-        });
-    }
-}
-
-fn grown(last: &Block, entries: &[Entry]) -> Block {
-    let mut body = last.body.to_vec();
-    for entry in entries {
-        put(&mut body, entry);
-    }
-    Block {
-        entries: last.entries + u16::try_from(entries.len()).expect("checked by can_grow"),
-        body: body.into(),
-        ..last.clone()
-    }
-}
-
 /// Appends `entry` in its stored form: kind, length, payload.
-pub(super) fn put(body: &mut Vec<u8>, entry: &Entry) {
+pub(super) fn put_entry(body: &mut Vec<u8>, entry: &Entry) {
     body.put_u8(entry.kind);
     body.put_u32_le(u32::try_from(entry.payload.len()).expect("an entry is below 4 GiB"));
     body.put_slice(&entry.payload);

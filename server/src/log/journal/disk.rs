@@ -1,55 +1,68 @@
 //! The journal on disk: a write-ahead log in front of sled.
 //!
-//! A commit is durable when it is in the log: one write and one `fdatasync` of a preallocated file. The store behind
-//! the log needs two syncs and all of its threads for each flush, so a separate thread moves commits to it in
-//! batches. Readers see log and store as one journal.
+//! ```text
+//!    append ──► wal: one write, one fdatasync ──► head ──► answers and wakes
+//!                 │ flush queue, in memory
+//!                 ▼  WAL flusher: 28 KiB at once, or data a second old
+//!               sled: blocks, its flush, fdatasync ──► the log's room is free again
+//!    read  ◄── flush queue, or sled
+//! ```
 //!
-//! The log contains the commits that the store does not contain yet: about 30 KiB, or those of the last second.
-//! [`DiskJournal::open`] reads them back. The log is the file `wal` in the state directory, beside the files of
-//! [`super::sled`].
+//! sled needs two syncs and all of its threads for each flush. So a commit is durable as soon as it is in the
+//! write-ahead log, and the WAL flusher stores commits in sled in batches. Readers see log and store as one journal.
+//! Only the log contains the newest commits: about 28 KiB, or those of the last second. [`DiskJournal::open`] reads
+//! them back: those above sled's head must continue from there, by number and by checksum chain.
+//!
+//! The epoch file says that a write-ahead log must exist (format 2), so a lost one is detected. It also names a record
+//! that the log must hold, so an emptied or older one is detected. A snapshot holds only durable records, so a snapshot
+//! above the head proves that the journal lost its end; such a journal is refused.
+//!
+//! A failed sync and a panic of sled count as failures, never as a full disk, because the page cache may show data that
+//! is not on the disk. After a failure the journal writes nothing, not even to the epoch file, until the next start.
 
 use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use hub_protocol::{Epoch, Seq};
 
-use super::sled::{self, Files, OpenError, Options, Origin, SledJournal};
+use super::sled::{self, Files, JournalOrigin, OpenError, Options, SledJournal};
 use super::snapshot::Snapshots;
-use super::{Entry, Health, Hole, Journal, JournalError};
+use super::{Entry, Health, Journal, JournalError, LostRange};
+use crate::core::sync;
 
 mod adopt;
+mod flush_queue;
 mod frame;
-mod mover;
-mod pending;
 mod wal;
+mod wal_flusher;
 
 pub use adopt::adopt;
 
-use mover::Mover;
-use pending::Pending;
-use wal::{Left, Wal};
+use flush_queue::FlushQueue;
+use wal::{UnflushedCommit, Wal};
+use wal_flusher::WalFlusher;
 
 /// A journal in a state directory.
 #[derive(Debug)]
 pub struct DiskJournal {
-    shared: Arc<Shared>,
-    mover: Mover,
+    shared: Arc<DiskShared>,
+    flusher: WalFlusher,
 }
 
 #[derive(Debug)]
-struct Shared {
+struct DiskShared {
     store: SledJournal,
-    pending: Pending,
-    writer: Mutex<Writer>,
+    queue: FlushQueue,
+    writer: Mutex<WalWriter>,
     /// The number of the last durable entry. It is stored after the sync, so readers never see an entry that is not
     /// durable.
     head: AtomicU64,
 }
 
 #[derive(Debug)]
-struct Writer {
+struct WalWriter {
     wal: Wal,
     /// The chain after the last entry.
     chain: u32,
@@ -62,30 +75,30 @@ impl DiskJournal {
     pub fn open(dir: &Path, options: Options) -> Result<Self, OpenError> {
         let store = SledJournal::open(dir, options)?;
         let files = Files::new(dir);
-        let (wal, left) = open_log(&files, &store, options)?;
+        let (wal, unflushed) = open_log(&files, &store, options)?;
         let (mut head, mut chain) = store.end();
-        let pending = Pending::default();
-        for Left { half, frame, .. } in left {
+        let queue = FlushQueue::default();
+        for UnflushedCommit { frame, end } in unflushed {
             (head, chain) = (frame.last(), frame.chain_after);
-            pending.push(half, frame.entries);
+            queue.push(end.half, frame.entries);
         }
         // A snapshot contains only durable records. If one is newer than the head, the newest commits were lost.
         let snapshots = Snapshots::new(&files.snapshots(), store.epoch());
         if let Some(synced) = snapshots.above(head)? {
             return Err(OpenError::Behind { head, synced });
         }
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(DiskShared {
             store,
-            pending,
+            queue,
             head: AtomicU64::new(head),
-            writer: Mutex::new(Writer {
+            writer: Mutex::new(WalWriter {
                 wal,
                 chain,
                 closed: false,
             }),
         });
-        let mover = Mover::start(&shared)?;
-        Ok(Self { shared, mover })
+        let flusher = WalFlusher::start(&shared)?;
+        Ok(Self { shared, flusher })
     }
 
     /// Reads the whole store and checks it against the epoch file. `open` has already checked the commits in the log.
@@ -94,12 +107,12 @@ impl DiskJournal {
     }
 
     /// Returns the ranges of lost records that reads have found so far.
-    pub fn holes(&self) -> Vec<Hole> {
-        self.shared.store.holes()
+    pub fn lost_ranges(&self) -> Vec<LostRange> {
+        self.shared.store.lost_ranges()
     }
 
     /// Returns the identity of the journal, its first kept record and the chain there.
-    pub fn origin(&self) -> Origin {
+    pub fn origin(&self) -> JournalOrigin {
         self.shared.store.origin()
     }
 }
@@ -109,22 +122,13 @@ fn open_log(
     files: &Files,
     store: &SledJournal,
     options: Options,
-) -> Result<(Wal, Vec<Left>), OpenError> {
+) -> Result<(Wal, Vec<UnflushedCommit>), OpenError> {
     let begin = || -> Result<_, OpenError> {
         if !store.has_log() {
             wal::create(files, options.log_bytes)?;
             store.begin_log()?;
         }
-        let sync = options.fences.log_sync;
-        let logged = store.logged();
-        let opened = wal::open(
-            files,
-            store.epoch(),
-            store.end(),
-            logged,
-            options.log_bytes,
-            sync,
-        )?;
+        let opened = wal::open(files, store, options)?;
         if opened.1.is_empty() {
             // The log starts again at its first byte, and that overwrites the record that the epoch file requires.
             store.forget_logged()?;
@@ -140,24 +144,24 @@ fn open_log(
     }
 }
 
-impl Shared {
-    fn writer(&self) -> MutexGuard<'_, Writer> {
-        self.writer.lock().unwrap_or_else(PoisonError::into_inner)
+impl DiskShared {
+    fn writer(&self) -> MutexGuard<'_, WalWriter> {
+        sync::lock(&self.writer)
     }
 
-    fn append(&self, writer: &mut Writer, entries: &[Entry]) -> Result<(), JournalError> {
+    fn append(&self, writer: &mut WalWriter, entries: &[Entry]) -> Result<(), JournalError> {
         let (frame, chain) = frame::encode(self.store.epoch(), writer.chain, entries);
-        if let Some((place, anew)) = writer.wal.place(frame.len()) {
-            if anew {
-                self.pending.wait_for_half(place.half)?;
+        if let Some((position, reuses_half)) = writer.wal.position_for(frame.len()) {
+            if reuses_half {
+                self.queue.wait_for_half(position.half)?;
             }
-            let written = writer.wal.write(place, &frame);
-            written.inspect_err(|error| self.store.failed(error))?;
+            let written = writer.wal.write(position, &frame);
+            written.inspect_err(|error| self.store.handle_failed_log_write(error))?;
             self.store.note_logged(entries[entries.len() - 1].seq);
-            self.pending.push(place.half, entries.to_vec());
+            self.queue.push(position.half, entries.to_vec());
         } else {
             // The commit is larger than half of the log, so it goes to the store directly.
-            self.pending.wait_for_all()?;
+            self.queue.wait_for_all()?;
             self.store.append(entries)?;
         }
         writer.chain = chain;
@@ -199,14 +203,14 @@ impl Journal for DiskJournal {
     }
 
     fn read(&self, from: Seq, max_bytes: usize) -> Result<Vec<Entry>, JournalError> {
-        match self.shared.pending.read(from, max_bytes) {
+        match self.shared.queue.read(from, max_bytes) {
             Some(found) => Ok(found),
             None => self.shared.store.read(from, max_bytes),
         }
     }
 
-    fn hole_at(&self, seq: Seq) -> Option<Hole> {
-        self.shared.store.hole_at(seq)
+    fn lost_at(&self, seq: Seq) -> Option<LostRange> {
+        self.shared.store.lost_at(seq)
     }
 
     fn trim(&self, below: Seq) -> Result<(), JournalError> {
@@ -214,7 +218,7 @@ impl Journal for DiskJournal {
     }
 
     fn bytes(&self) -> u64 {
-        self.shared.store.bytes() + self.shared.pending.bytes()
+        self.shared.store.bytes() + self.shared.queue.bytes()
     }
 
     fn health(&self) -> Health {
@@ -225,7 +229,7 @@ impl Journal for DiskJournal {
         if std::mem::replace(&mut self.shared.writer().closed, true) {
             return Ok(());
         }
-        self.mover.end();
+        self.flusher.finish();
         self.shared.store.close()
     }
 }

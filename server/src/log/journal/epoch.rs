@@ -9,12 +9,12 @@ use std::fs::File;
 use std::io::{self, Read as _};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use hub_protocol::{Epoch, Seq};
 use serde::{Deserialize, Serialize};
 
-use crate::core::durable;
+use crate::core::{durable, sync};
 
 /// The newest format of the epoch file and of the journal: entries that are not in the store yet are in a write-ahead
 /// log beside it.
@@ -133,12 +133,12 @@ impl EpochFile {
 
     /// Returns the current anchor.
     pub fn last(&self) -> Anchor {
-        *self.last.lock().unwrap_or_else(PoisonError::into_inner)
+        *sync::lock(&self.last)
     }
 
     /// Applies `change` to the anchor and writes it durably. Writes nothing if the anchor stays the same.
     pub fn update(&self, change: impl FnOnce(&mut Anchor)) -> io::Result<()> {
-        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut last = sync::lock(&self.last);
         let mut next = *last;
         change(&mut next);
         if next == *last {

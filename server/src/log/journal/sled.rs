@@ -1,4 +1,4 @@
-//! The journal on sled, with protection against sled's faults.
+//! The journal on sled, with protection against sled's faults. Only the modules in here may use sled.
 //!
 //! sled 0.34.7 is a store of values, not a journal. It acknowledges writes that are not durable, may open empty or
 //! skip a damaged segment without an error, and must be reopened after a full disk. The journal handles each fault:
@@ -8,83 +8,85 @@
 //! - sled gives the room of a rewritten page to new data when the rewrite is written, not when it is durable. At least
 //!   one segment (512 KiB) of its log lies between the two. So there is a sync every 32 KiB of blocks and every 16
 //!   removals: with all the pages that sled rewrites for these, that stays below a segment.
+//! - sled never syncs its `conf` file, so the journal does.
 //! - sled's background flusher is off: the one writer flushes, and sled frees space as pages are replaced. In a soak
 //!   of a million records with 20 MB kept, its file stayed between 38 and 43 MB.
 //! - The epoch file, outside of sled, records what the journal must contain; open compares them, see [`super::epoch`].
 //!
-//! Files in the state directory: `journal/` (sled's), `epoch`, `reserve`, `journal.lock`, `suspect` after a failed
-//! write, and `*.replaced` for replaced files.
+//! Tests switch off one of the [`DurabilityChecks`] at a time and replay power cuts, to show what each one prevents.
+//!
+//! | module | content |
+//! |---|---|
+//! | `store`, `files` | the calls of sled; the paths of the journal's files |
+//! | `open` | options, errors, the copy of sled's files before it opens them, verification |
+//! | `append`, `read`, `trim` | the work on an open journal |
+//! | `scrub` | verification in the background |
+//! | `disk_space`, `data_file` | the reserve for a full disk; sled's data file, read without sled |
+//! | `recovery`, `staging` | the copy of a damaged or oversized journal; its way into place |
 
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, RwLock};
 
 use hub_protocol::{Epoch, Seq};
 
-use super::block::{self, Tail};
+use super::block::Tail;
 use super::epoch::{EpochFile, FORMAT};
-use super::{Entry, Health, Hole, Journal, JournalError};
+use super::{Entry, Health, Journal, JournalError, LostRange};
 use crate::core::record::kinds;
+use crate::core::sync::{self, PeriodicThread};
 
-mod carve;
-mod copier;
-mod fences;
+mod append;
+mod data_file;
+mod disk_space;
 mod files;
-mod holes;
-mod keeper;
-mod making;
 mod open;
-#[cfg(target_os = "linux")]
-mod punch;
 mod read;
-mod readable;
-mod rescue;
-mod space;
+mod recovery;
+mod scrub;
+mod staging;
 mod store;
 mod trim;
-mod untouched;
-mod verify;
 
-pub use fences::Fences;
+pub use disk_space::free_bytes;
 pub use files::Files;
-pub(super) use making::put_aside;
-pub use making::{Lock, Making};
 pub(super) use open::random_epoch;
-pub use open::{OpenError, Options, Origin};
-pub use rescue::Rescued;
-pub(super) use rescue::{Copied, copy_verified, known_used};
-pub use space::free_bytes;
+pub use open::{DurabilityChecks, JournalOrigin, OpenError, Options};
+pub use recovery::AdoptedRecords;
+pub(super) use recovery::{CopiedRecords, copy_verified, known_used};
+pub(super) use staging::rename_aside;
+pub use staging::{DirLock, StagedJournal};
 pub(super) use store::io_error;
 
-use holes::Holes;
-use keeper::Keeper;
-use space::Space;
-use store::Store;
+use disk_space::DiskSpace;
+use open::PreOpenBackup;
+use read::lost::LostRanges;
+use store::BlockStore;
 
 /// A journal in sled, in a state directory.
 #[derive(Debug)]
 pub struct SledJournal {
-    shared: Arc<Shared>,
-    keeper: Mutex<Option<Keeper>>,
+    shared: Arc<SledShared>,
+    scrubber: Mutex<Option<PeriodicThread>>,
 }
 
 #[derive(Debug)]
-struct Shared {
+struct SledShared {
     files: Files,
     options: Options,
     epoch: Epoch,
     /// `None` if the store could not be reopened after a full disk.
-    store: RwLock<Option<Store>>,
-    writer: Mutex<Writer>,
+    store: RwLock<Option<BlockStore>>,
+    writer: Mutex<StoreWriter>,
     /// The number of the last durable entry. It is stored after the sync, so readers never see an entry that is not
     /// durable.
     head: AtomicU64,
     earliest: AtomicU64,
     bytes: AtomicU64,
     epoch_file: EpochFile,
-    space: Space,
+    space: DiskSpace,
     fault: Mutex<Option<Health>>,
-    holes: Holes,
+    lost_ranges: LostRanges,
     /// The last record that is durable in the write-ahead log and not overwritten there; 0 if there is none.
     logged: AtomicU64,
     /// The lock file, held open as long as the journal is open, because only one process may use the journal.
@@ -92,7 +94,7 @@ struct Shared {
 }
 
 #[derive(Debug)]
-struct Writer {
+struct StoreWriter {
     tail: Tail,
     closed: bool,
 }
@@ -102,10 +104,10 @@ impl SledJournal {
     /// the newest snapshot at once, and the others in the background.
     pub fn open(dir: &Path, options: Options) -> Result<Self, OpenError> {
         let shared = Arc::new(open::open(dir, options)?);
-        let keeper = Keeper::start(&shared).map_err(OpenError::Io)?;
+        let scrubber = scrub::start(&shared).map_err(OpenError::Io)?;
         Ok(Self {
             shared,
-            keeper: Mutex::new(Some(keeper)),
+            scrubber: Mutex::new(Some(scrubber)),
         })
     }
 
@@ -120,14 +122,14 @@ impl SledJournal {
     }
 
     /// Returns the ranges of lost records that reads have found so far.
-    pub fn holes(&self) -> Vec<Hole> {
-        self.shared.holes.all()
+    pub fn lost_ranges(&self) -> Vec<LostRange> {
+        self.shared.lost_ranges.all()
     }
 
     /// Returns the identity of the journal, its first kept record and the chain there.
-    pub fn origin(&self) -> Origin {
+    pub fn origin(&self) -> JournalOrigin {
         let anchor = self.shared.epoch_file.last();
-        Origin {
+        JournalOrigin {
             epoch: anchor.epoch,
             first: anchor.first,
             chain: anchor.first_chain,
@@ -164,9 +166,8 @@ impl SledJournal {
 
     /// Durably records that the journal has a write-ahead log. Without the log it is not opened again.
     pub(super) fn begin_log(&self) -> std::io::Result<()> {
-        self.shared
-            .epoch_file
-            .update(|anchor| anchor.format = FORMAT)
+        let epoch_file = &self.shared.epoch_file;
+        epoch_file.update(|anchor| anchor.format = FORMAT)
     }
 
     /// Refuses `entries` after a fault, and publishes when the free space is below the floor.
@@ -196,7 +197,7 @@ impl SledJournal {
     }
 
     /// Handles a failed write to the log: releases the reserve on a full disk; any other error stops all writes.
-    pub(super) fn failed(&self, error: &JournalError) {
+    pub(super) fn handle_failed_log_write(&self, error: &JournalError) {
         match error {
             JournalError::Full => self.shared.space.release(),
             _ => self.shared.fail(error),
@@ -223,11 +224,11 @@ impl Journal for SledJournal {
     }
 
     fn head(&self) -> Seq {
-        self.shared.head.load(Ordering::Acquire)
+        self.shared.head()
     }
 
     fn earliest(&self) -> Seq {
-        self.shared.earliest.load(Ordering::Acquire)
+        self.shared.earliest()
     }
 
     fn append(&self, entries: &[Entry]) -> Result<(), JournalError> {
@@ -251,8 +252,8 @@ impl Journal for SledJournal {
         found
     }
 
-    fn hole_at(&self, seq: Seq) -> Option<Hole> {
-        self.shared.holes.at(seq)
+    fn lost_at(&self, seq: Seq) -> Option<LostRange> {
+        self.shared.lost_ranges.at(seq)
     }
 
     fn trim(&self, below: Seq) -> Result<(), JournalError> {
@@ -260,7 +261,7 @@ impl Journal for SledJournal {
     }
 
     fn bytes(&self) -> u64 {
-        self.shared.bytes.load(Ordering::Relaxed)
+        self.shared.kept()
     }
 
     fn health(&self) -> Health {
@@ -268,12 +269,7 @@ impl Journal for SledJournal {
     }
 
     fn close(&self) -> Result<(), JournalError> {
-        drop(
-            self.keeper
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .take(),
-        );
+        drop(sync::lock(&self.scrubber).take());
         self.shared.close()
     }
 }
@@ -291,16 +287,16 @@ pub(super) fn is_publish(entries: &[Entry]) -> bool {
     entries.iter().any(|entry| entry.kind == kinds::NOTIFIED)
 }
 
-impl Shared {
-    fn writer(&self) -> MutexGuard<'_, Writer> {
-        self.writer.lock().unwrap_or_else(PoisonError::into_inner)
+impl SledShared {
+    fn writer(&self) -> MutexGuard<'_, StoreWriter> {
+        sync::lock(&self.writer)
     }
 
     fn with_store<T>(
         &self,
-        act: impl FnOnce(&Store) -> Result<T, JournalError>,
+        act: impl FnOnce(&BlockStore) -> Result<T, JournalError>,
     ) -> Result<T, JournalError> {
-        let store = self.store.read().unwrap_or_else(PoisonError::into_inner);
+        let store = sync::read(&self.store);
         let closed = || {
             if self.space.is_known_low() {
                 // The store could not be reopened because the disk was full.
@@ -327,18 +323,12 @@ impl Shared {
     }
 
     fn fault(&self) -> Option<Health> {
-        self.fault
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
+        sync::lock(&self.fault).clone()
     }
 
     /// Records a fault. The first one stays, because it names the cause.
     fn report(&self, fault: Health) {
-        self.fault
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .get_or_insert(fault);
+        sync::lock(&self.fault).get_or_insert(fault);
     }
 
     fn health(&self) -> Health {
@@ -357,7 +347,7 @@ impl Shared {
             return Ok(());
         }
         let (synced, chain) = (writer.tail.head, writer.tail.chain);
-        let bytes = self.bytes.load(Ordering::Relaxed);
+        let bytes = self.kept();
         drop(writer);
         let logged = self.logged.load(Ordering::Acquire);
         let marked = self.epoch_file.update(|anchor| {
@@ -375,7 +365,7 @@ impl Shared {
             return Ok(());
         }
         drop(writer);
-        let mut slot = self.store.write().unwrap_or_else(PoisonError::into_inner);
+        let mut slot = sync::write(&self.store);
         let store = slot.take();
         if self.is_failed() {
             // sled would sync again when it is dropped. After a failed sync, its result means nothing.
@@ -400,53 +390,6 @@ impl Shared {
             Some(Health::Failed(reason)) => Err(std::io::Error::other(reason).into()),
             _ => Ok(()),
         }
-    }
-
-    fn admit(&self, entries: &[Entry]) -> Result<(), JournalError> {
-        self.refuse_after_fault()?;
-        assert!(
-            entries
-                .iter()
-                .all(|entry| block::stored_len(entry) <= block::MAX_STORED),
-            "an entry has at most {} bytes",
-            block::MAX_STORED
-        );
-        let size = entries.iter().map(block::stored_len).sum::<usize>() as u64;
-        if is_publish(entries) && !self.space.has_room(size, self.kept()) {
-            return Err(JournalError::Full);
-        }
-        Ok(())
-    }
-
-    /// Writes one commit. After an error, the journal is as before or refuses all writes.
-    fn commit(
-        &self,
-        writer: &mut Writer,
-        entries: &[Entry],
-        head: Seq,
-    ) -> Result<(), JournalError> {
-        let blocks = writer.tail.pack(entries);
-        let written = self.with_store(|store| {
-            let mut unsynced = 0;
-            for block in &blocks {
-                let (key, value) = block.encode();
-                unsynced += value.len();
-                if unsynced > store::SYNC_EVERY && self.options.fences.paced {
-                    store.sync()?;
-                    unsynced = value.len();
-                }
-                store.insert(key, value)?;
-            }
-            store.sync()
-        });
-        if let Err(error) = written {
-            return Err(self.failed(writer, error));
-        }
-        let size = entries.iter().map(block::stored_len).sum::<usize>() as u64;
-        writer.tail = writer.tail.after(&blocks, head);
-        self.bytes.fetch_add(size, Ordering::Relaxed);
-        self.head.store(head, Ordering::Release);
-        Ok(())
     }
 }
 

@@ -13,7 +13,7 @@
 //! | 40 | | payload | JSON |
 //!
 //! The newest two snapshots are kept, so that a damaged one loses no data: retention keeps every record after the
-//! older one.
+//! older one. Snapshots hold only durable records. While the disk is full, the hub saves none.
 
 use std::fs;
 use std::io;
@@ -37,9 +37,6 @@ pub enum SnapshotError {
     /// The file differs from the data that was written.
     #[error("the snapshot {0} is broken")]
     Broken(PathBuf),
-    /// The snapshot belongs to another journal.
-    #[error("the snapshot {0} belongs to another journal")]
-    Foreign(PathBuf),
     /// A newer build wrote the snapshot.
     #[error(
         "the snapshot {path} has format {found}; this version of hubd reads up to {VERSION}: install a newer one"
@@ -57,7 +54,7 @@ pub enum SnapshotError {
 
 /// A snapshot read from its file.
 #[derive(Debug)]
-pub struct Snapshot {
+pub struct FoldSnapshot {
     /// The identity of the journal that it belongs to.
     pub epoch: Epoch,
     /// The last record that its fold includes.
@@ -95,13 +92,14 @@ impl Snapshots {
 
     /// Returns the usable snapshots, newest first. Logs and skips broken and foreign ones; a newer format is an
     /// error.
-    pub fn usable(&self) -> Result<Vec<Snapshot>, SnapshotError> {
+    pub fn usable(&self) -> Result<Vec<FoldSnapshot>, SnapshotError> {
         let mut found = Vec::new();
         for (_, path) in list(&self.dir)? {
             match read(&path) {
                 Ok(snapshot) if snapshot.epoch == self.epoch => found.push(snapshot),
                 Ok(_) => {
-                    tracing::warn!(error = %SnapshotError::Foreign(path), "a snapshot is passed over");
+                    let path = path.display();
+                    tracing::warn!(%path, "a snapshot of another journal is passed over");
                 }
                 Err(error @ SnapshotError::Unsupported { .. }) => return Err(error),
                 Err(error) => tracing::warn!(%error, "a snapshot is passed over"),
@@ -122,14 +120,6 @@ impl Snapshots {
     /// Returns the last record of the older of the two kept snapshots; `None` if there are fewer than two.
     pub fn oldest_seq(&self) -> io::Result<Option<Seq>> {
         Ok(list(&self.dir)?.get(KEPT - 1).map(|(seq, _)| *seq))
-    }
-
-    /// Deletes all snapshots.
-    pub fn clear(&self) -> io::Result<()> {
-        for (_, path) in list(&self.dir)? {
-            fs::remove_file(path)?;
-        }
-        Ok(())
     }
 }
 
@@ -171,7 +161,7 @@ pub fn list(dir: &Path) -> io::Result<Vec<(Seq, PathBuf)>> {
 }
 
 /// Reads and verifies the snapshot at `path`.
-pub fn read(path: &Path) -> Result<Snapshot, SnapshotError> {
+pub fn read(path: &Path) -> Result<FoldSnapshot, SnapshotError> {
     let bytes = fs::read(path)?;
     decode(path, &bytes)
 }
@@ -187,7 +177,7 @@ fn header(epoch: Epoch, seq: Seq, payload: &[u8]) -> Vec<u8> {
     bytes
 }
 
-fn decode(path: &Path, bytes: &[u8]) -> Result<Snapshot, SnapshotError> {
+fn decode(path: &Path, bytes: &[u8]) -> Result<FoldSnapshot, SnapshotError> {
     use bytes::Buf;
     let broken = || SnapshotError::Broken(path.to_owned());
     let (mut header, payload) = bytes.split_at_checked(HEADER).ok_or_else(broken)?;
@@ -212,7 +202,7 @@ fn decode(path: &Path, bytes: &[u8]) -> Result<Snapshot, SnapshotError> {
     if length != payload.len() as u64 || crc != sum {
         return Err(broken());
     }
-    Ok(Snapshot {
+    Ok(FoldSnapshot {
         epoch: Epoch(epoch),
         seq,
         payload: payload.to_vec(),

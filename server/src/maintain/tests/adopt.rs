@@ -1,7 +1,7 @@
 use std::fs;
 
 use super::*;
-use crate::log::journal::sled::{Lock, Making, OpenError};
+use crate::log::journal::sled::{DirLock, OpenError, StagedJournal};
 use crate::maintain::adopt;
 
 fn adopted(dir: &Path) -> String {
@@ -11,7 +11,7 @@ fn adopted(dir: &Path) -> String {
 }
 
 fn seqs(dir: &Path) -> Vec<Seq> {
-    let journal = DiskJournal::open(dir, quiet()).unwrap();
+    let journal = opened(dir);
     journal.scrub(drop).unwrap();
     let (mut found, mut at) = (Vec::new(), journal.earliest());
     while at <= journal.head() {
@@ -96,33 +96,33 @@ fn an_adopt_interrupted_between_renames_is_finished_by_the_next_command() {
 fn an_adopt_interrupted_before_its_renames_changes_nothing() {
     let dir = tempfile::tempdir().unwrap();
     killed(dir.path());
-    let lock = Lock::take(dir.path()).unwrap();
-    let making = Making::begin(&lock).unwrap();
-    adopt::make(&making, &mut io::sink()).unwrap();
+    let lock = DirLock::take(dir.path()).unwrap();
+    let staged = StagedJournal::begin(&lock).unwrap();
+    adopt::build(&staged, &mut io::sink()).unwrap();
     let left = tempfile::tempdir().unwrap();
     copy(dir.path(), left.path());
-    let error = DiskJournal::open(left.path(), quiet()).unwrap_err();
+    let error = DiskJournal::open(left.path(), Options::default()).unwrap_err();
     assert!(matches!(error, OpenError::NoEpoch), "{error}");
-    assert!(!Files::new(left.path()).making().exists());
+    assert!(!Files::new(left.path()).staged().exists());
     adopted(left.path());
     let saved: Vec<_> = (1..=45).chain([1_000_045]).collect();
     assert_eq!(seqs(left.path()), saved);
     // Dropping a journal under construction removes it.
-    drop(making);
-    assert!(!Files::new(dir.path()).making().exists());
+    drop(staged);
+    assert!(!Files::new(dir.path()).staged().exists());
 }
 
 #[test]
 fn an_adopt_holds_the_lock_until_its_end() {
     let dir = tempfile::tempdir().unwrap();
     killed(dir.path());
-    let lock = Lock::take(dir.path()).unwrap();
-    let making = Making::begin(&lock).unwrap();
-    adopt::make(&making, &mut io::sink()).unwrap();
-    let error = DiskJournal::open(dir.path(), quiet()).unwrap_err();
+    let lock = DirLock::take(dir.path()).unwrap();
+    let staged = StagedJournal::begin(&lock).unwrap();
+    adopt::build(&staged, &mut io::sink()).unwrap();
+    let error = DiskJournal::open(dir.path(), Options::default()).unwrap_err();
     assert!(matches!(error, OpenError::Locked), "{error}");
-    making.put_in_place().unwrap();
-    let error = DiskJournal::open(dir.path(), quiet()).unwrap_err();
+    staged.install().unwrap();
+    let error = DiskJournal::open(dir.path(), Options::default()).unwrap_err();
     assert!(matches!(error, OpenError::Locked), "{error}");
 }
 
@@ -133,7 +133,7 @@ fn a_second_adopt_keeps_the_files_that_the_first_one_replaced() {
     let before = fs::read(dir.path().join("journal/db")).unwrap();
     let log = fs::read(dir.path().join("wal")).unwrap();
     adopted(dir.path());
-    drop(DiskJournal::open(dir.path(), quiet()).unwrap());
+    drop(opened(dir.path()));
     let out = adopted(dir.path());
     for name in ["journal", "snapshots", "wal", "epoch"] {
         let aside = dir.path().join(format!("{name}.replaced"));
@@ -188,7 +188,7 @@ fn an_adopted_empty_journal_does_not_reuse_numbers() {
         assert!(adopted(left.path()).contains("nothing could be saved"));
         assert_eq!(folded(left.path()).0, 1_000_040);
         assert_eq!(seqs(left.path()), [1_000_040]);
-        let journal = DiskJournal::open(left.path(), quiet()).unwrap();
+        let journal = opened(left.path());
         seen(&journal, 7);
         drop(journal);
         assert_eq!(seqs(left.path()), [1_000_040, 1_000_041]);
@@ -204,8 +204,8 @@ fn a_start_does_not_create_a_journal_beside_a_replaced_one() {
     let files = Files::new(dir.path());
     fs::rename(files.journal(), dir.path().join("journal.replaced.2")).unwrap();
     fs::remove_file(files.epoch()).unwrap();
-    let error = DiskJournal::open(dir.path(), quiet()).unwrap_err();
-    assert!(matches!(error, OpenError::PutAside), "{error}");
+    let error = DiskJournal::open(dir.path(), Options::default()).unwrap_err();
+    assert!(matches!(error, OpenError::Replaced), "{error}");
     let error = adopt::adopt(dir.path(), &mut io::sink()).unwrap_err();
     assert!(error.to_string().contains("was put aside"), "{error}");
     assert!(!files.journal().exists() && !files.epoch().exists());
@@ -219,7 +219,7 @@ fn the_complete_copy_of_an_earlier_build_is_put_in_place_before_an_adopt() {
     copy(&files.journal(), &dir.path().join("journal.replaced"));
     fs::rename(files.journal(), dir.path().join("journal.fresh")).unwrap();
     fs::remove_file(files.epoch()).unwrap();
-    let error = DiskJournal::open(dir.path(), quiet()).unwrap_err();
+    let error = DiskJournal::open(dir.path(), Options::default()).unwrap_err();
     assert!(matches!(error, OpenError::NoEpoch), "{error}");
     adopted(dir.path());
     let saved: Vec<_> = (1..=40).chain([1_000_040]).collect();

@@ -28,7 +28,7 @@ fn no_hub_starts_while_an_import_reads_its_input() {
     let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     drop(filled(from.path(), 40));
     import_watched(to.path(), &exported(from.path()), || {
-        let hub = DiskJournal::open(to.path(), quiet());
+        let hub = DiskJournal::open(to.path(), Options::default());
         assert!(matches!(hub, Err(OpenError::Locked)), "{hub:?}");
     })
     .unwrap();
@@ -74,14 +74,18 @@ fn an_import_interrupted_between_renames_is_finished_by_the_next_start() {
     import::import(to.path(), &exported(from.path())[..], None).unwrap();
     let left = to.path().join("left");
     for parts in [&["epoch"][..], &["epoch", "journal"]] {
-        let made = Files::new(&left).made();
-        fs::create_dir_all(&made).unwrap();
+        let staged = Files::new(&left).staged();
+        fs::create_dir_all(&staged).unwrap();
         for part in ["epoch", "journal"] {
-            let place = if parts.contains(&part) { &made } else { &left };
+            let place = if parts.contains(&part) {
+                &staged
+            } else {
+                &left
+            };
             copy(&to.path().join(part), &place.join(part));
         }
         assert_eq!(exported(&left), exported(from.path()));
-        assert!(!made.exists());
+        assert!(!staged.exists());
         fs::remove_dir_all(&left).unwrap();
     }
 }

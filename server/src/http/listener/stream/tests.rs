@@ -10,13 +10,14 @@ use super::super::slots::ConnectionSlots;
 use super::*;
 use crate::config::Positive;
 use crate::log::fanout::tests::{log, say};
-use crate::log::fanout::{Choose, Topic};
+use crate::log::fanout::{FrameFilter, Topic};
 
 #[tokio::test]
 async fn the_fan_out_writes_to_the_connection_of_a_parked_stream() {
     let log = log();
-    let choose: Choose = Box::new(|_, event| event.frame(|_| Some(Bytes::from_static(b"news"))));
-    let place = log.join(Topic::Everything, choose);
+    let filter: FrameFilter =
+        Box::new(|_, event| event.frame(|_| Some(Bytes::from_static(b"news"))));
+    let place = log.join(Topic::Everything, filter);
     let slot = ConnectionSlots::new(Positive::MIN).take().await;
     let (ours, mut reader) = tokio::io::duplex(1 << 10);
     let io = IoGuard::new(

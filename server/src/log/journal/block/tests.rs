@@ -1,29 +1,19 @@
+use std::collections::BTreeMap;
+
 use proptest::collection::vec;
 use proptest::prelude::*;
 
 use super::*;
+use crate::log::journal::testing::entries;
 
-fn entry(seq: Seq, size: usize) -> Entry {
-    Entry {
-        seq,
-        kind: 1,
-        payload: vec![b'a' + u8::try_from(seq % 26).unwrap(); size].into(),
-    }
-}
+/// The values of a store.
+type Blocks = BTreeMap<BlockKey, Vec<u8>>;
 
 /// Returns the entries of commits with these payload `sizes`, and a store that contains them.
-fn stored(commits: &[Vec<usize>]) -> (Vec<Entry>, std::collections::BTreeMap<Key, Vec<u8>>) {
-    let (mut all, mut store, mut tail) = (
-        Vec::new(),
-        std::collections::BTreeMap::new(),
-        Tail::default(),
-    );
+fn stored(commits: &[Vec<usize>]) -> (Vec<Entry>, Blocks) {
+    let (mut all, mut store, mut tail) = (Vec::new(), Blocks::new(), Tail::default());
     for sizes in commits {
-        let entries: Vec<_> = sizes
-            .iter()
-            .zip(tail.head + 1..)
-            .map(|(size, seq)| entry(seq, *size))
-            .collect();
+        let entries = entries(tail.head + 1, sizes);
         let blocks = tail.pack(&entries);
         store.extend(blocks.iter().map(Block::encode));
         tail = tail.after(&blocks, tail.head + entries.len() as u64);
@@ -32,11 +22,11 @@ fn stored(commits: &[Vec<usize>]) -> (Vec<Entry>, std::collections::BTreeMap<Key
     (all, store)
 }
 
-fn walk(store: &std::collections::BTreeMap<Key, Vec<u8>>) -> Result<Vec<Entry>, Defect> {
-    let mut walk = Walk::default();
+fn read(store: &Blocks) -> Result<Vec<Entry>, Defect> {
+    let mut reader = ChainReader::default();
     let mut found = Vec::new();
     for (key, value) in store {
-        found.extend(walk.step(&Block::decode(key, &value.clone().into())?)?);
+        found.extend(reader.step(&Block::decode(key, &value.clone().into())?)?);
     }
     Ok(found)
 }
@@ -46,7 +36,7 @@ proptest! {
     fn packed_entries_are_read_back_unchanged(commits in vec(vec(0_usize..12_000, 1..9), 1..9)) {
         let (entries, store) = stored(&commits);
         prop_assert!(store.values().all(|value| value.len() <= MAX_BLOCK));
-        prop_assert_eq!(walk(&store).unwrap(), entries);
+        prop_assert_eq!(read(&store).unwrap(), entries);
     }
 
     #[test]
@@ -61,7 +51,7 @@ proptest! {
             }
             at -= value.len();
         }
-        prop_assert!(walk(&store).is_err());
+        prop_assert!(read(&store).is_err());
     }
 
     #[test]
@@ -70,7 +60,7 @@ proptest! {
         // The neighbours do not notice that the first or the last block is missing; the epoch file does.
         let key = *store.keys().nth(1 + at.index(store.len() - 2)).unwrap();
         store.remove(&key);
-        prop_assert!(walk(&store).is_err());
+        prop_assert!(read(&store).is_err());
     }
 }
 
@@ -83,21 +73,22 @@ fn tiny_commits_share_a_block() {
 #[test]
 fn the_chain_at_an_entry_does_not_change_when_its_block_grows() {
     let mut tail = Tail::default();
-    let first = tail.pack(&[entry(1, 10)]);
+    let first = tail.pack(&entries(1, &[10]));
     tail = tail.after(&first, 1);
-    let grown = tail.pack(&[entry(2, 10)]);
+    let grown = tail.pack(&entries(2, &[10]));
     assert_eq!(grown[0].chain_at(1), Some(tail.chain));
 }
 
 #[test]
 fn a_commit_without_its_last_block_is_incomplete() {
     let (_, store) = stored(&[vec![10], vec![3000, 3000]]);
-    let mut walk = Walk::default();
+    let mut reader = ChainReader::default();
     for (key, value) in store.iter().take(2) {
-        walk.step(&Block::decode(key, &value.clone().into()).unwrap())
+        reader
+            .step(&Block::decode(key, &value.clone().into()).unwrap())
             .unwrap();
     }
-    assert!(!walk.is_complete());
+    assert!(!reader.is_complete());
 }
 
 #[test]
@@ -116,15 +107,15 @@ fn skipped_numbers_are_distinguished_from_missing_blocks() {
     let (_, mut store) = stored(&[vec![10]]);
     let tail = Tail {
         head: 1,
-        chain: walk_chain(&store),
+        chain: chain_of(&store),
         last: None,
         skip_to: Some(999),
     };
-    store.extend(tail.pack(&[entry(1000, 10)]).iter().map(Block::encode));
-    assert_eq!(walk(&store).unwrap().last().unwrap().seq, 1000);
+    store.extend(tail.pack(&entries(1000, &[10])).iter().map(Block::encode));
+    assert_eq!(read(&store).unwrap().last().unwrap().seq, 1000);
 }
 
-fn walk_chain(store: &std::collections::BTreeMap<Key, Vec<u8>>) -> u32 {
+fn chain_of(store: &Blocks) -> u32 {
     let (key, value) = store.iter().next_back().unwrap();
     Block::decode(key, &value.clone().into())
         .unwrap()

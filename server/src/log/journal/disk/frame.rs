@@ -48,7 +48,7 @@ pub(super) fn encode(epoch: Epoch, chain: u32, entries: &[Entry]) -> (Vec<u8>, u
     frame.put_u32_le(chain);
     frame.put_u32_le(0);
     for entry in entries {
-        block::put(&mut frame, entry);
+        block::put_entry(&mut frame, entry);
     }
     let chain_after = crc32c::crc32c_append(chain, &frame[HEADER..]);
     let crc = checksum(&frame, chain_after);

@@ -3,14 +3,15 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use proptest::collection::vec;
 use proptest::prelude::*;
 use tempfile::TempDir;
 
 use super::*;
-use crate::core::record::kinds;
 use crate::log::journal::epoch::EpochFile;
-use crate::log::journal::sled::{Lock, Making, Rescued};
+use crate::log::journal::sled::{AdoptedRecords, DirLock, StagedJournal};
+use crate::log::journal::testing::{
+    all, append, append_all, entries, is_readable_from_every_cursor, sizes,
+};
 
 /// The size of a log that a few records fill.
 const SMALL: u64 = 16 * 1024;
@@ -26,31 +27,6 @@ fn options() -> Options {
 
 fn open(dir: &TempDir) -> DiskJournal {
     DiskJournal::open(dir.path(), options()).unwrap()
-}
-
-fn entries(first: Seq, sizes: &[usize]) -> Vec<Entry> {
-    let numbered = sizes.iter().zip(first..);
-    let entry = |(size, seq): (&usize, Seq)| Entry {
-        seq,
-        kind: kinds::NOTIFIED,
-        payload: vec![u8::try_from(seq % 251).unwrap(); *size].into(),
-    };
-    numbered.map(entry).collect()
-}
-
-fn append(journal: &DiskJournal, sizes: &[usize]) -> Vec<Entry> {
-    let entries = entries(journal.head() + 1, sizes);
-    journal.append(&entries).unwrap();
-    entries
-}
-
-fn all(journal: &DiskJournal) -> Vec<Entry> {
-    let (mut found, mut at) = (Vec::new(), journal.earliest());
-    while at <= journal.head() {
-        found.extend(journal.read(at, 10_000).unwrap());
-        at = found.last().unwrap().seq + 1;
-    }
-    found
 }
 
 /// Copies the files as they are now to a new directory: the state that a kill would leave.
@@ -80,45 +56,35 @@ fn with_log(commits: &[Vec<Entry>]) -> TempDir {
     dir
 }
 
-fn adopted(dir: &Path) -> Rescued {
-    let lock = Lock::take(dir).unwrap();
-    let making = Making::begin(&lock).unwrap();
-    let (store, rescued) = adopt(&making, options()).unwrap();
+fn adopted(dir: &Path) -> AdoptedRecords {
+    let lock = DirLock::take(dir).unwrap();
+    let staged = StagedJournal::begin(&lock).unwrap();
+    let (store, adopted) = adopt(&staged, options()).unwrap();
     drop(store);
-    making.put_in_place().unwrap();
-    rescued
-}
-
-fn sizes() -> impl Strategy<Value = Vec<Vec<usize>>> {
-    let size = prop_oneof![6 => 1..400_usize, 2 => 400..4200_usize, 1 => 4200..20_000_usize];
-    vec(vec(size, 1..5), 1..30)
+    staged.install().unwrap();
+    adopted
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
     #[test]
-    fn every_record_is_readable_from_every_cursor(commits in sizes(), max in 0..20_000_usize) {
+    fn every_record_is_readable_from_every_cursor(commits in sizes(20_000, 30), max in 0..20_000_usize) {
         let dir = tempfile::tempdir().unwrap();
         let journal = open(&dir);
-        let stored: Vec<_> = commits.iter().flat_map(|sizes| append(&journal, sizes)).collect();
-        for from in 1..=journal.head() {
-            let found = journal.read(from, max).unwrap();
-            let rest = &stored[usize::try_from(from).unwrap() - 1..];
-            prop_assert!(!found.is_empty());
-            prop_assert_eq!(&found[..], &rest[..found.len()]);
-        }
+        let stored = append_all(&journal, &commits);
+        is_readable_from_every_cursor(&journal, &stored, max);
         drop(journal);
         prop_assert_eq!(all(&open(&dir)), stored);
     }
 
     #[test]
-    fn appended_records_survive_a_kill(commits in sizes()) {
+    fn appended_records_survive_a_kill(commits in sizes(20_000, 30)) {
         let dir = tempfile::tempdir().unwrap();
         let journal = open(&dir);
-        let stored: Vec<_> = commits.iter().flat_map(|sizes| append(&journal, sizes)).collect();
-        // The mover is idle now: the next commits wait in the log until there are more, or for a second.
-        journal.shared.pending.wait_for_all().unwrap();
+        let stored = append_all(&journal, &commits);
+        // The flusher is idle now: the next commits wait in the log until there are more, or for a second.
+        journal.shared.queue.wait_for_all().unwrap();
         let more = append(&journal, &[100, 30, 700]);
         let left = killed(&dir);
         let journal = open(&left);
@@ -202,8 +168,8 @@ fn a_missing_log_is_refused_until_the_journal_is_adopted() {
     fs::remove_file(dir.path().join("wal")).unwrap();
     let error = DiskJournal::open(dir.path(), options()).unwrap_err();
     assert!(matches!(error, OpenError::NoLog), "{error}");
-    let rescued = adopted(dir.path());
-    assert_eq!((rescued.head, rescued.broken), (2, None));
+    let adopted = adopted(dir.path());
+    assert_eq!((adopted.head, adopted.broken), (2, None));
     assert_eq!(all(&open(&dir)), stored);
 }
 
@@ -212,8 +178,8 @@ fn adopt_saves_commits_that_only_the_log_contains() {
     let commits = [entries(1, &[10, 20]), entries(3, &[500])];
     let dir = with_log(&commits);
     fs::remove_file(dir.path().join("epoch")).unwrap();
-    let rescued = adopted(dir.path());
-    assert_eq!((rescued.head, rescued.used), (3, 3));
+    let adopted = adopted(dir.path());
+    assert_eq!((adopted.head, adopted.used), (3, 3));
     assert!(!dir.path().join("wal").exists());
     assert_eq!(all(&open(&dir)), commits.concat());
 }
@@ -224,9 +190,9 @@ fn adopt_ends_at_a_broken_commit_and_never_reuses_later_numbers() {
     let mut log = fs::read(dir.path().join("wal")).unwrap();
     log[300] ^= 1;
     fs::write(dir.path().join("wal"), log).unwrap();
-    let rescued = adopted(dir.path());
-    assert_eq!((rescued.head, rescued.used), (1, 3));
-    assert_eq!(rescued.broken.as_deref(), Some(wal::GAP));
+    let adopted = adopted(dir.path());
+    assert_eq!((adopted.head, adopted.used), (1, 3));
+    assert_eq!(adopted.broken.as_deref(), Some(wal::GAP_REASON));
 }
 
 #[test]
@@ -258,10 +224,10 @@ fn a_panicking_mover_fails_the_writer_that_waits_for_it() {
     let dir = tempfile::tempdir().unwrap();
     let journal = open(&dir);
     let shared = Arc::clone(&journal.shared);
-    // This number cannot follow an empty store, so the mover panics.
-    shared.pending.push(0, entries(7, &[10]));
+    // This number cannot follow an empty store, so the flusher panics.
+    shared.queue.push(0, entries(7, &[10]));
     let (waited, answer) = mpsc::channel();
-    thread::spawn(move || waited.send(shared.pending.wait_for_half(0)));
+    thread::spawn(move || waited.send(shared.queue.wait_for_half(0)));
     let waited = answer.recv_timeout(Duration::from_secs(20));
     assert!(waited.expect("it waits for ever").is_err());
     assert!(matches!(journal.health(), Health::Failed(_)));
@@ -288,8 +254,8 @@ fn a_snapshot_newer_than_the_journal_proves_lost_records() {
         let error = DiskJournal::open(dir.path(), options()).unwrap_err();
         let behind = matches!(error, OpenError::Behind { head: 1, synced: 2 });
         assert!(behind, "{error}");
-        let rescued = adopted(dir.path());
-        assert!(rescued.head == 1 && rescued.used >= 2, "{rescued:?}");
+        let adopted = adopted(dir.path());
+        assert!(adopted.head == 1 && adopted.used >= 2, "{adopted:?}");
         assert_eq!(all(&open(&dir)), entries(1, &[10]));
     }
 }

@@ -59,29 +59,29 @@ impl Files {
         self.root.join("suspect")
     }
 
-    /// The directory of a journal under construction, see [`super::Making`].
-    pub fn making(&self) -> PathBuf {
+    /// The directory of a journal under construction, see [`super::StagedJournal`].
+    pub fn staging(&self) -> PathBuf {
         self.root.join("journal.making")
     }
 
     /// The directory of a complete new journal whose files are not all in place yet.
-    pub fn made(&self) -> PathBuf {
+    pub fn staged(&self) -> PathBuf {
         self.root.join("journal.made")
     }
 
     /// Whether the state directory contains no journal.
     pub fn are_missing(&self) -> bool {
-        let parts = [self.journal(), self.epoch(), self.made()];
+        let parts = [self.journal(), self.epoch(), self.staged()];
         !parts.iter().any(|path| path.exists())
     }
 
-    /// Whether the state directory contains no journal but one that was put aside.
-    pub(in crate::log::journal) fn are_put_aside(&self) -> io::Result<bool> {
-        Ok(!self.epoch().exists() && !self.db().exists() && !self.put_aside()?.is_empty())
+    /// Whether the state directory contains no journal but one that was replaced.
+    pub(crate) fn are_only_replaced(&self) -> io::Result<bool> {
+        Ok(!self.epoch().exists() && !self.db().exists() && !self.replaced()?.is_empty())
     }
 
     /// Returns the paths of journals that another one replaced.
-    pub fn put_aside(&self) -> io::Result<Vec<PathBuf>> {
+    pub fn replaced(&self) -> io::Result<Vec<PathBuf>> {
         let mut found = Vec::new();
         for entry in fs::read_dir(&self.root)? {
             let entry = entry?;

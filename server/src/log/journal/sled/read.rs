@@ -1,95 +1,76 @@
-//! Reads entries from the store.
+//! Reads entries from the store. Records that cannot be read are skipped, see [`lost`].
 
-use std::sync::atomic::Ordering;
+use std::ops::ControlFlow;
 
 use hub_protocol::Seq;
 
-use super::Shared;
-use super::store::{self, Store};
-use crate::log::journal::block::Walk;
-use crate::log::journal::{Entry, Hole, JournalError};
+use super::SledShared;
+use super::store::{self, BlockStore, ReadError};
+use crate::log::journal::{Entry, JournalError};
 
-impl Shared {
+pub(super) mod lost;
+
+impl SledShared {
     /// Returns entries from `from` on, see [`crate::log::journal::Journal::read`].
     pub(super) fn read(&self, from: Seq, max_bytes: usize) -> Result<Vec<Entry>, JournalError> {
-        let head = self.head.load(Ordering::Acquire);
+        let (mut at, head) = (from, self.head());
         loop {
-            let earliest = self.earliest.load(Ordering::Acquire);
-            let from = from.max(earliest);
-            if from > head {
+            let earliest = self.earliest();
+            at = at.max(earliest);
+            if at > head {
                 return Ok(Vec::new());
             }
-            let found = self.with_store(|store| self.read_from(store, from, head, max_bytes));
-            // The records may have been trimmed meanwhile; then read again.
-            if found.is_err() && self.earliest.load(Ordering::Acquire) != earliest {
-                continue;
-            }
-            return found;
-        }
-    }
-
-    fn read_from(
-        &self,
-        store: &Store,
-        from: Seq,
-        head: Seq,
-        max_bytes: usize,
-    ) -> Result<Vec<Entry>, JournalError> {
-        let mut at = from;
-        loop {
-            match self.read_on(store, at, head, max_bytes) {
-                Err(JournalError::Corrupt { at: broken, reason }) => {
-                    at = self.step_over(store, broken, head, &reason)?;
-                }
-                found => return found,
+            let found =
+                self.with_store(
+                    |store| match self.read_readable(store, at, head, max_bytes) {
+                        Err(JournalError::Corrupt { at, reason }) => {
+                            let next = self.step_over(store, at, head, &reason)?;
+                            Ok(ControlFlow::Continue(next))
+                        }
+                        found => found.map(ControlFlow::Break),
+                    },
+                );
+            match found {
+                Ok(ControlFlow::Break(entries)) => return Ok(entries),
+                Ok(ControlFlow::Continue(next)) => at = next,
+                // The records may have been trimmed meanwhile; then read again.
+                Err(_) if self.earliest() != earliest => {}
+                Err(error) => return Err(error),
             }
         }
     }
 
     /// Returns entries from `from` on, up to the first that cannot be read. Fails if that is the first of all.
-    fn read_on(
+    fn read_readable(
         &self,
-        store: &Store,
+        store: &BlockStore,
         from: Seq,
         head: Seq,
         max_bytes: usize,
     ) -> Result<Vec<Entry>, JournalError> {
-        let mut walk = Walk::new(self.options.fences.chain);
         let (mut found, mut size, mut at) = (Vec::new(), 0, from);
-        for block in store.blocks(store.start_of(from)?) {
-            let stepped = block.and_then(|(_, block)| Ok((walk.step(&block)?, block)));
-            let (entries, block) = match stepped {
-                Ok(stepped) => stepped,
+        for checked in store.checked_blocks(from, self.options.checks.chain)? {
+            let checked = match checked {
                 Err(_) if !found.is_empty() => break,
-                Err(fault) => return Err(store::corrupt(at, fault)),
+                checked => checked?,
             };
-            if block.is_hole() {
-                self.holes.note(Hole {
-                    from: block.first,
-                    to: block.last(),
-                    settled: true,
-                });
-            }
-            for entry in entries
-                .into_iter()
-                .filter(|entry| (from..=head).contains(&entry.seq))
-            {
+            self.lost_ranges.note_recorded(&checked.block);
+            let entries = checked.entries.into_iter();
+            for entry in entries.filter(|entry| (from..=head).contains(&entry.seq)) {
                 size += entry.payload.len();
                 if size > max_bytes && !found.is_empty() {
                     return Ok(found);
                 }
                 found.push(entry);
             }
-            if !walk.is_within_record() {
-                at = from.max(block.last() + 1);
-            }
+            at = checked.next;
             // Stop at the head: a commit may be in progress above it, and its blocks need not chain yet.
-            if size >= max_bytes || (block.last() >= head && !walk.is_within_record()) {
+            if size >= max_bytes || (checked.is_whole && checked.block.last() >= head) {
                 break;
             }
         }
         if found.is_empty() {
-            return Err(store::corrupt(at, store::Fault::missing()));
+            return Err(store::corrupt(at, ReadError::missing()));
         }
         Ok(found)
     }

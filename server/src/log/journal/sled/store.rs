@@ -11,13 +11,13 @@ use bytes::Bytes;
 use hub_protocol::Seq;
 
 use crate::core::durable;
-use crate::log::journal::JournalError;
-use crate::log::journal::block::{self, Block, Defect, Key};
+use crate::log::journal::block::{self, Block, BlockKey, ChainReader, Defect};
+use crate::log::journal::{Entry, JournalError};
 
 /// The number of bytes of blocks between two syncs, see [`super`].
-pub(super) const SYNC_EVERY: usize = 32 * 1024;
+pub(crate) const SYNC_EVERY: usize = 32 * 1024;
 /// The number of removals between two syncs, see [`super`].
-pub(super) const REMOVALS_PER_SYNC: usize = 16;
+pub(crate) const REMOVALS_PER_SYNC: usize = 16;
 /// The size of sled's page cache in bytes. Readers that are behind read a block about once; the rest is for the tree.
 const CACHE_BYTES: u64 = 48 << 20;
 /// The longest time to wait for sled's threads, which hold the file for a moment after it was closed.
@@ -25,8 +25,8 @@ const REOPEN_PATIENCE: Duration = Duration::from_secs(5);
 
 /// The result of looking up a record.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Probe {
-    /// A block that begins with this record; it is the wanted record or a later one.
+pub(crate) enum Probe {
+    /// A block that begins with this record; it is the requested record or a later one.
     Block(Seq),
     /// A later part of this record.
     Part(Seq),
@@ -36,49 +36,65 @@ pub(super) enum Probe {
     Nothing,
 }
 
+/// A block that was read, and that chains to the one before.
+pub(crate) struct CheckedBlock {
+    pub(crate) key: BlockKey,
+    pub(crate) block: Block,
+    /// The entries that the block completes.
+    pub(crate) entries: Vec<Entry>,
+    /// Whether the block ends with a whole record.
+    pub(crate) is_whole: bool,
+    /// The first record that the blocks so far do not complete.
+    pub(crate) next: Seq,
+}
+
 /// An open sled database, and a descriptor of its file for `fdatasync`.
 #[derive(Debug)]
-pub(super) struct Store {
+pub(crate) struct BlockStore {
     db: sled::Db,
     file: File,
     fdatasync: bool,
 }
 
 /// Runs `act`, which calls sled. A panic of sled becomes an error.
-pub(super) fn caught<T>(act: impl FnOnce() -> Result<T, JournalError>) -> Result<T, JournalError> {
+pub(crate) fn caught<T>(act: impl FnOnce() -> Result<T, JournalError>) -> Result<T, JournalError> {
     let panicked = |_| Err(io::Error::other("sled panicked").into());
     catch_unwind(AssertUnwindSafe(act)).unwrap_or_else(panicked)
 }
 
 /// Runs `read`, which reads through sled. A panic of sled becomes a defect of the data.
-fn reading<T>(read: impl FnOnce() -> Result<T, Fault>) -> Result<T, Fault> {
-    let panicked = |_| Err(Fault::Defect(Defect::Broken("sled panicked while reading")));
+fn reading<T>(read: impl FnOnce() -> Result<T, ReadError>) -> Result<T, ReadError> {
+    let panicked = |_| {
+        Err(ReadError::Defect(Defect::Broken(
+            "sled panicked while reading",
+        )))
+    };
     catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(panicked)
 }
 
 /// Why a value could not be read.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum Fault {
+pub(crate) enum ReadError {
     #[error(transparent)]
     Sled(#[from] sled::Error),
     #[error(transparent)]
     Defect(#[from] Defect),
 }
 
-impl Fault {
+impl ReadError {
     /// The fault of a record that should exist.
-    pub(super) fn missing() -> Self {
+    pub(crate) fn missing() -> Self {
         Self::Defect(Defect::Broken("a block is missing"))
     }
 }
 
 /// Converts `fault`, found at entry `at`, to an error of the journal.
-pub(super) fn corrupt(at: Seq, fault: Fault) -> JournalError {
+pub(crate) fn corrupt(at: Seq, fault: ReadError) -> JournalError {
     match fault {
-        Fault::Sled(sled::Error::Io(error)) => error.into(),
-        Fault::Defect(Defect::Version(found)) => JournalError::Unsupported {
+        ReadError::Sled(sled::Error::Io(error)) => error.into(),
+        ReadError::Defect(Defect::Version(found)) => JournalError::Unsupported {
             found: found.into(),
-            known: block::HOLE_VERSION.into(),
+            known: block::LOST_VERSION.into(),
         },
         fault => JournalError::Corrupt {
             at,
@@ -88,7 +104,7 @@ pub(super) fn corrupt(at: Seq, fault: Fault) -> JournalError {
 }
 
 /// Converts an error of a write through sled; a full disk becomes [`JournalError::Full`].
-pub(super) fn write_error(error: sled::Error) -> JournalError {
+pub(crate) fn write_error(error: sled::Error) -> JournalError {
     match error {
         sled::Error::Io(error) => io_error(error),
         other => io::Error::other(other.to_string()).into(),
@@ -96,7 +112,7 @@ pub(super) fn write_error(error: sled::Error) -> JournalError {
 }
 
 /// Converts an error of a system call; a full disk, quota or file size limit becomes [`JournalError::Full`].
-pub(in crate::log::journal) fn io_error(error: io::Error) -> JournalError {
+pub(crate) fn io_error(error: io::Error) -> JournalError {
     use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
     match error.kind() {
         StorageFull | QuotaExceeded | FileTooLarge => JournalError::Full,
@@ -104,7 +120,7 @@ pub(in crate::log::journal) fn io_error(error: io::Error) -> JournalError {
     }
 }
 
-impl Store {
+impl BlockStore {
     /// Opens sled once. A panic of sled becomes an error.
     fn try_open(dir: &Path, fdatasync: bool) -> Result<Self, sled::Error> {
         let config = sled::Config::new()
@@ -132,7 +148,7 @@ impl Store {
     }
 
     /// Opens sled in `dir`. Retries for a while if this process has just closed it.
-    pub(super) fn open(dir: &Path, fdatasync: bool) -> Result<Self, sled::Error> {
+    pub(crate) fn open(dir: &Path, fdatasync: bool) -> Result<Self, sled::Error> {
         let begun = Instant::now();
         loop {
             match Self::try_open(dir, fdatasync) {
@@ -146,16 +162,16 @@ impl Store {
         }
     }
 
-    pub(super) fn insert(&self, key: Key, value: Vec<u8>) -> Result<(), JournalError> {
+    pub(crate) fn insert(&self, key: BlockKey, value: Vec<u8>) -> Result<(), JournalError> {
         self.db.insert(key, value).map(drop).map_err(write_error)
     }
 
-    pub(super) fn remove(&self, key: Key) -> Result<(), JournalError> {
+    pub(crate) fn remove(&self, key: BlockKey) -> Result<(), JournalError> {
         self.db.remove(key).map(drop).map_err(write_error)
     }
 
     /// Makes all writes so far durable.
-    pub(super) fn sync(&self) -> Result<(), JournalError> {
+    pub(crate) fn sync(&self) -> Result<(), JournalError> {
         self.db.flush().map_err(write_error)?;
         if self.fdatasync {
             // A failed sync is never reported as a full disk: the page cache may now differ from the disk.
@@ -165,34 +181,49 @@ impl Store {
     }
 
     /// Returns the key of the first block; `None` if the store is empty.
-    pub(super) fn first(&self) -> Result<Option<Key>, Fault> {
-        Ok(self.db.first()?.map(|(key, _)| as_key(&key)).transpose()?)
+    pub(crate) fn first(&self) -> Result<Option<BlockKey>, ReadError> {
+        Ok(self
+            .db
+            .first()?
+            .map(|(key, _)| parse_key(&key))
+            .transpose()?)
     }
 
     /// Returns the key of the block in which entry `seq` begins, or of the nearest block before.
-    pub(super) fn start_of(&self, seq: Seq) -> Result<Key, JournalError> {
+    pub(crate) fn start_of(&self, seq: Seq) -> Result<BlockKey, JournalError> {
         let found = reading(|| Ok(self.db.get_lt(block::key(seq + 1, 0))?))
             .map_err(|fault| corrupt(seq, fault))?;
-        let (key, _) = found.ok_or_else(|| corrupt(seq, Fault::missing()))?;
-        let key = as_key(&key).map_err(|defect| corrupt(seq, defect.into()))?;
+        let (key, _) = found.ok_or_else(|| corrupt(seq, ReadError::missing()))?;
+        let key = parse_key(&key).map_err(|defect| corrupt(seq, defect.into()))?;
         Ok(block::key(block::seq_of(key), 0))
     }
 
     /// Returns the keys from `start` on, up to the first that cannot be read.
-    pub(super) fn keys(&self, start: Key) -> impl Iterator<Item = Result<Key, Fault>> {
-        until_error(self.db.range(start..).keys().map(|key| Ok(as_key(&key?)?)))
+    pub(crate) fn keys(
+        &self,
+        start: BlockKey,
+    ) -> impl Iterator<Item = Result<BlockKey, ReadError>> {
+        until_error(
+            self.db
+                .range(start..)
+                .keys()
+                .map(|key| Ok(parse_key(&key?)?)),
+        )
     }
 
     /// Returns the blocks from `start` on, up to the first that cannot be read: after an error sled may repeat it
     /// forever.
-    pub(super) fn blocks(&self, start: Key) -> impl Iterator<Item = Result<(Key, Block), Fault>> {
+    pub(crate) fn blocks(
+        &self,
+        start: BlockKey,
+    ) -> impl Iterator<Item = Result<(BlockKey, Block), ReadError>> {
         let mut range = self.db.range(start..);
         let next = move || {
             let found = reading(|| match range.next() {
                 None => Ok(None),
                 Some(found) => {
                     let (key, value) = found?;
-                    let key = as_key(&key)?;
+                    let key = parse_key(&key)?;
                     let block = Block::decode(&key, &Bytes::from_owner(value))?;
                     Ok(Some((key, block)))
                 }
@@ -202,8 +233,34 @@ impl Store {
         until_error(std::iter::from_fn(next))
     }
 
+    /// Returns the blocks from the one of the record `from` on. An error names the first record that cannot be read.
+    /// `chained` is off only in tests.
+    pub(crate) fn checked_blocks(
+        &self,
+        from: Seq,
+        chained: bool,
+    ) -> Result<impl Iterator<Item = Result<CheckedBlock, JournalError>>, JournalError> {
+        let (mut reader, mut next) = (ChainReader::new(chained), from);
+        let blocks = self.blocks(self.start_of(from)?);
+        Ok(blocks.map(move |found| {
+            let read = found.and_then(|(key, block)| Ok((reader.step(&block)?, key, block)));
+            let (entries, key, block) = read.map_err(|error| corrupt(next, error))?;
+            let is_whole = !reader.is_within_record();
+            if is_whole {
+                next = from.max(block.last() + 1);
+            }
+            Ok(CheckedBlock {
+                key,
+                block,
+                entries,
+                is_whole,
+                next,
+            })
+        }))
+    }
+
     /// Looks up the block of the record `at`, or the first one after it.
-    pub(super) fn probe(&self, at: Seq) -> Result<Probe, JournalError> {
+    pub(crate) fn probe(&self, at: Seq) -> Result<Probe, JournalError> {
         match self.blocks(block::key(at, 0)).next() {
             None => Ok(Probe::Nothing),
             Some(Ok((_, block))) if block.part == 0 => Ok(Probe::Block(block.first)),
@@ -217,13 +274,13 @@ impl Store {
 }
 
 fn until_error<T>(
-    found: impl Iterator<Item = Result<T, Fault>>,
-) -> impl Iterator<Item = Result<T, Fault>> {
+    found: impl Iterator<Item = Result<T, ReadError>>,
+) -> impl Iterator<Item = Result<T, ReadError>> {
     let mut broken = false;
     found.take_while(move |item| !std::mem::replace(&mut broken, item.is_err()))
 }
 
-fn as_key(bytes: &[u8]) -> Result<Key, Defect> {
+fn parse_key(bytes: &[u8]) -> Result<BlockKey, Defect> {
     bytes
         .try_into()
         .map_err(|_| Defect::Broken("a key is no block's key"))

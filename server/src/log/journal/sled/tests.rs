@@ -1,18 +1,11 @@
-use std::collections::BTreeMap;
-
 use proptest::collection::vec;
 use proptest::prelude::*;
 
 use super::*;
-use crate::log::journal::block::Block;
-
-fn entry(seq: Seq, size: usize) -> Entry {
-    Entry {
-        seq,
-        kind: 200,
-        payload: vec![u8::try_from(seq % 251).unwrap(); size].into(),
-    }
-}
+use crate::log::journal::block::{self, Block};
+use crate::log::journal::testing::{
+    all, append, append_all, entries, is_readable_from_every_cursor, sizes,
+};
 
 fn open(dir: &Path) -> SledJournal {
     SledJournal::open(
@@ -26,55 +19,26 @@ fn open(dir: &Path) -> SledJournal {
     .unwrap()
 }
 
-fn append(journal: &SledJournal, sizes: &[usize]) -> Vec<Entry> {
-    let entries: Vec<_> = sizes
-        .iter()
-        .zip(journal.head() + 1..)
-        .map(|(size, seq)| entry(seq, *size))
-        .collect();
-    journal.append(&entries).unwrap();
-    entries
-}
-
-fn all(journal: &SledJournal) -> Vec<Entry> {
-    let (mut found, mut at) = (Vec::new(), journal.earliest());
-    while at <= journal.head() {
-        found.extend(journal.read(at, 10_000).unwrap());
-        at = found.last().unwrap().seq + 1;
-    }
-    found
-}
-
-fn sizes() -> impl Strategy<Value = Vec<Vec<usize>>> {
-    let size = prop_oneof![4 => 1..400_usize, 2 => 400..4200_usize, 1 => 4200..65_536_usize];
-    vec(vec(size, 1..7), 1..9)
-}
-
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
     #[test]
-    fn every_record_is_readable_from_every_cursor(commits in sizes(), max in 0..20_000_usize) {
+    fn every_record_is_readable_from_every_cursor(commits in sizes(65_536, 9), max in 0..20_000_usize) {
         let dir = tempfile::tempdir().unwrap();
         let journal = open(dir.path());
-        let stored: Vec<_> = commits.iter().flat_map(|sizes| append(&journal, sizes)).collect();
-        for from in 1..=journal.head() {
-            let found = journal.read(from, max).unwrap();
-            let rest = &stored[usize::try_from(from).unwrap() - 1..];
-            prop_assert!(!found.is_empty());
-            prop_assert_eq!(&found[..], &rest[..found.len()]);
-        }
+        let stored = append_all(&journal, &commits);
+        is_readable_from_every_cursor(&journal, &stored, max);
         drop(journal);
         prop_assert_eq!(all(&open(dir.path())), stored);
     }
 
     #[test]
     fn a_commit_cut_at_any_insert_is_dropped_and_earlier_ones_are_kept(
-        before in sizes(), cut in vec(1..20_000_usize, 2..7),
+        before in sizes(65_536, 9), cut in vec(1..20_000_usize, 2..7),
     ) {
         let dir = tempfile::tempdir().unwrap();
         let journal = open(dir.path());
-        let stored: Vec<_> = before.iter().flat_map(|sizes| append(&journal, sizes)).collect();
+        let stored = append_all(&journal, &before);
         let blocks = pack(&journal, &cut);
         drop(journal);
         for inserted in 0..blocks.len() {
@@ -88,10 +52,10 @@ proptest! {
     }
 
     #[test]
-    fn trim_keeps_every_record_from_the_bound_on(commits in sizes(), at in any::<prop::sample::Index>()) {
+    fn trim_keeps_every_record_from_the_bound_on(commits in sizes(65_536, 9), at in any::<prop::sample::Index>()) {
         let dir = tempfile::tempdir().unwrap();
         let journal = open(dir.path());
-        let stored: Vec<_> = commits.iter().flat_map(|sizes| append(&journal, sizes)).collect();
+        let stored = append_all(&journal, &commits);
         let below = 1 + at.index(stored.len()) as u64;
         journal.trim(below).unwrap();
         let skipped = usize::try_from(journal.earliest() - 1).unwrap();
@@ -107,30 +71,18 @@ proptest! {
 
 /// Returns the blocks of the next commit without storing them.
 fn pack(journal: &SledJournal, sizes: &[usize]) -> Vec<Block> {
-    let entries: Vec<_> = sizes
-        .iter()
-        .zip(journal.head() + 1..)
-        .map(|(size, seq)| entry(seq, *size))
-        .collect();
+    let entries = entries(journal.head() + 1, sizes);
     journal.shared.writer().tail.pack(&entries)
 }
 
 /// Stores blocks without updating the journal, as a hub that was killed during a commit leaves them.
 fn insert(dir: &Path, blocks: &[Block]) {
-    let store = Store::open(&Files::new(dir).journal(), true).unwrap();
+    let store = BlockStore::open(&Files::new(dir).journal(), true).unwrap();
     for block in blocks {
         let (key, value) = block.encode();
         store.insert(key, value).unwrap();
     }
     store.sync().unwrap();
-}
-
-fn raw(dir: &Path) -> BTreeMap<block::Key, usize> {
-    let store = Store::open(&Files::new(dir).journal(), true).unwrap();
-    store
-        .blocks(block::key(0, 0))
-        .map(|found| found.map(|(key, it)| (key, it.encode().1.len())).unwrap())
-        .collect()
 }
 
 #[test]
@@ -153,28 +105,6 @@ fn a_reopened_journal_keeps_its_epoch_and_head() {
 }
 
 #[test]
-fn tiny_commits_share_a_block() {
-    let dir = tempfile::tempdir().unwrap();
-    let journal = open(dir.path());
-    for _ in 0..9 {
-        append(&journal, &[200]);
-    }
-    drop(journal);
-    assert_eq!(raw(dir.path()).len(), 1);
-}
-
-#[test]
-fn a_closed_journal_refuses_appends() {
-    let dir = tempfile::tempdir().unwrap();
-    let journal = open(dir.path());
-    journal.close().unwrap();
-    assert!(matches!(
-        journal.append(&[entry(1, 1)]),
-        Err(JournalError::Io(_))
-    ));
-}
-
-#[test]
 fn a_second_hub_on_one_directory_is_refused() {
     let dir = tempfile::tempdir().unwrap();
     let _journal = open(dir.path());
@@ -184,10 +114,16 @@ fn a_second_hub_on_one_directory_is_refused() {
     ));
 }
 
-const LOST_20: Hole = Hole {
+/// Removes the block of a record, as sled may do without an error.
+fn remove(journal: &SledJournal, seq: Seq) {
+    let removed = |store: &BlockStore| store.remove(block::key(seq, 0));
+    journal.shared.with_store(removed).unwrap();
+}
+
+const LOST_20: LostRange = LostRange {
     from: 20,
     to: 20,
-    settled: false,
+    recorded: false,
 };
 
 #[test]
@@ -195,12 +131,9 @@ fn a_scrub_finds_a_lost_record() {
     let dir = tempfile::tempdir().unwrap();
     let journal = open(dir.path());
     append(&journal, &[3000; 40]);
-    journal
-        .shared
-        .with_store(|store| store.remove(block::key(20, 0)))
-        .unwrap();
+    remove(&journal, 20);
     journal.scrub(drop).unwrap();
-    assert_eq!(journal.holes(), [LOST_20]);
+    assert_eq!(journal.lost_ranges(), [LOST_20]);
 }
 
 #[test]
@@ -208,16 +141,13 @@ fn a_lost_record_that_a_reader_finds_is_reported_and_appends_go_on() {
     let dir = tempfile::tempdir().unwrap();
     let journal = open(dir.path());
     append(&journal, &[3000; 40]);
-    journal
-        .shared
-        .with_store(|store| store.remove(block::key(20, 0)))
-        .unwrap();
+    remove(&journal, 20);
     assert_eq!(journal.read(20, 1).unwrap()[0].seq, 21);
-    assert_eq!(journal.hole_at(20), Some(LOST_20));
+    assert_eq!(journal.lost_at(20), Some(LOST_20));
     assert!(dir.path().join("suspect").exists());
     // The loss does not affect new records.
     assert_eq!(journal.health(), Health::Sound);
-    journal.append(&[entry(41, 1)]).unwrap();
+    journal.append(&entries(41, &[1])).unwrap();
 }
 
 #[test]
@@ -226,10 +156,7 @@ fn a_journal_whose_end_is_unreadable_refuses_appends() {
     let journal = open(dir.path());
     append(&journal, &[3000; 40]);
     for seq in 20..=40 {
-        journal
-            .shared
-            .with_store(|store| store.remove(block::key(seq, 0)))
-            .unwrap();
+        remove(&journal, seq);
     }
     assert!(matches!(
         journal.read(20, 1),
@@ -237,7 +164,7 @@ fn a_journal_whose_end_is_unreadable_refuses_appends() {
     ));
     assert!(matches!(journal.health(), Health::Corrupt { at: 20, .. }));
     assert!(matches!(
-        journal.append(&[entry(41, 1)]),
+        journal.append(&entries(41, &[1])),
         Err(JournalError::Corrupt { .. })
     ));
 }
@@ -258,7 +185,7 @@ fn a_store_that_cannot_be_reopened_fails_the_journal() {
     drop(journal.shared.store.write().unwrap().take());
     std::fs::remove_dir_all(dir.path().join("journal")).unwrap();
     std::fs::write(dir.path().join("journal"), b"").unwrap();
-    let refused = journal.store(&[entry(1, 1)]);
+    let refused = journal.store(&entries(1, &[1]));
     assert!(matches!(refused, Err(JournalError::Io(_))));
     assert!(matches!(journal.health(), Health::Failed(_)));
 }
@@ -267,11 +194,11 @@ fn a_store_that_cannot_be_reopened_fails_the_journal() {
 fn a_failed_journal_writes_neither_records_nor_the_epoch_file() {
     let dir = tempfile::tempdir().unwrap();
     let journal = open(dir.path());
-    drop(journal.keeper.lock().unwrap().take());
+    drop(sync::lock(&journal.scrubber).take());
     append(&journal, &[3000; 40]);
     let failure = std::io::Error::other("a write failed").into();
-    journal.failed(&failure);
-    assert!(journal.store(&[entry(41, 1)]).is_err());
+    journal.handle_failed_log_write(&failure);
+    assert!(journal.store(&entries(41, &[1])).is_err());
     assert!(journal.trim(30).is_err());
     journal.shared.mark().unwrap();
     let anchor = EpochFile::read(&dir.path().join("epoch")).unwrap().unwrap();
@@ -313,7 +240,7 @@ fn the_rest_of_a_failed_trim_is_dropped_and_not_counted_again() {
     let dir = tempfile::tempdir().unwrap();
     let journal = open(dir.path());
     append(&journal, &[3000; 200]);
-    let blocks = |store: &Store| -> Vec<_> {
+    let blocks = |store: &BlockStore| -> Vec<_> {
         let blocks = store.blocks(block::key(0, 0));
         blocks.map(|found| found.unwrap().1.encode()).collect()
     };
@@ -342,7 +269,7 @@ fn numbers_can_be_skipped() {
     let journal = open(dir.path());
     append(&journal, &[10, 10]);
     journal.skip_to(1000);
-    journal.append(&[entry(1001, 10)]).unwrap();
+    journal.append(&entries(1001, &[10])).unwrap();
     append(&journal, &[10]);
     drop(journal);
     let seqs: Vec<_> = all(&open(dir.path()))
@@ -372,18 +299,18 @@ fn without_the_chain_check_a_lost_block_is_skipped_unnoticed() {
         let journal = open(dir.path());
         append(&journal, &[3000; 40]);
         drop(journal);
-        let store = Store::open(&Files::new(dir.path()).journal(), true).unwrap();
+        let store = BlockStore::open(&Files::new(dir.path()).journal(), true).unwrap();
         store.remove(block::key(20, 0)).unwrap();
         store.sync().unwrap();
         drop(store);
-        let fences = Fences {
+        let checks = DurabilityChecks {
             chain,
-            ..Fences::default()
+            ..DurabilityChecks::default()
         };
         let opened = SledJournal::open(
             dir.path(),
             Options {
-                fences,
+                checks,
                 ..Options::default()
             },
         );

@@ -1,39 +1,41 @@
-//! A copy of sled's files, made before sled opens them: sled treats a broken message as the end of its log, and
-//! overwrites the data behind it.
+//! A copy of sled's files, made before sled opens them: sled treats unreadable and broken data as the end of its log, and
+//! overwrites what lies behind it.
 //!
-//! The copy is made in `journal.opening.part` and renamed to `journal.opening` when it is complete and durable.
-//! Unless it is discarded, it replaces `journal`. Nothing is committed while it exists, so it is never worse than the
-//! files that sled has changed.
+//! While the hub reads the data file from end to end, it copies the file if there is enough space. On a read error, the
+//! hub refuses to start, names the file and changes nothing. The copy is made in `journal.opening.part`, and renamed to
+//! `journal.opening` when it is complete and durable. It replaces `journal` if sled does not find all records; if this
+//! start is killed, the next one restores it. Nothing is committed while it exists, so it is never worse than the files
+//! that sled has changed.
 
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::PathBuf;
 
-use super::making::{is_there, remove_all};
-use super::{Files, OpenError, free_bytes, readable};
 use crate::core::durable;
+use crate::log::journal::sled::staging::{is_there, remove_all};
+use crate::log::journal::sled::{Files, OpenError, data_file, free_bytes};
 
 /// Bytes of disk space that must stay free.
 const SPARE: u64 = 64 << 20;
 
 /// The copy; it does not exist if the disk had no room for it.
 #[derive(Debug)]
-pub(super) struct Untouched {
+pub(crate) struct PreOpenBackup {
     files: Files,
 }
 
-impl Untouched {
+impl PreOpenBackup {
     /// Copies sled's files. Fails if the data file cannot be read from end to end. A failed write only means that
     /// there is no copy.
-    pub(super) fn take(files: &Files) -> Result<Self, OpenError> {
-        let mut db = has_room(files).then(|| begin(files)).and_then(or_none);
-        let checked = readable::check_into(files, |bytes, at| {
+    pub(crate) fn take(files: &Files) -> Result<Self, OpenError> {
+        let mut db = has_room(files).then(|| begin_copy(files)).and_then(or_none);
+        let checked = data_file::check_into(files, |bytes, at| {
             db = db
                 .take()
                 .filter(|db| or_none(db.write_all_at(bytes, at)).is_some());
         });
-        let copied = checked.is_ok() && db.is_some() && or_none(complete(files)).is_some();
+        let copied = checked.is_ok() && db.is_some() && or_none(finish_copy(files)).is_some();
         let copy = Self {
             files: files.clone(),
         };
@@ -45,48 +47,48 @@ impl Untouched {
     }
 
     /// Replaces the files that sled may have changed with the copy.
-    pub(super) fn restore(self) -> io::Result<()> {
-        finish(&self.files)
+    pub(crate) fn restore(self) -> io::Result<()> {
+        Self::finish(&self.files)
     }
 
     /// Removes the copy after sled has found all records. A copy that reappeared later would remove new commits, so
     /// it is durably renamed first.
-    pub(super) fn discard(&self) -> io::Result<()> {
-        if is_there(&whole(&self.files))? {
-            fs::rename(whole(&self.files), part(&self.files))?;
+    pub(crate) fn discard(&self) -> io::Result<()> {
+        if is_there(&complete_dir(&self.files))? {
+            fs::rename(complete_dir(&self.files), partial_dir(&self.files))?;
             durable::sync_dir(&self.files.root)?;
         }
-        remove_all(&part(&self.files))
+        remove_all(&partial_dir(&self.files))
     }
-}
 
-/// Puts a complete copy in place, and removes partial copies.
-pub(super) fn finish(files: &Files) -> io::Result<()> {
-    remove_all(&cut(files))?;
-    if is_there(&whole(files))? {
-        tracing::warn!("the journal is put back as it was before sled opened it");
-        if is_there(&files.journal())? {
-            fs::rename(files.journal(), cut(files))?;
+    /// Puts a complete copy in place, and removes partial copies.
+    pub(crate) fn finish(files: &Files) -> io::Result<()> {
+        remove_all(&changed_dir(files))?;
+        if is_there(&complete_dir(files))? {
+            tracing::warn!("the journal is put back as it was before sled opened it");
+            if is_there(&files.journal())? {
+                fs::rename(files.journal(), changed_dir(files))?;
+            }
+            fs::rename(complete_dir(files), files.journal())?;
+            durable::sync_dir(&files.root)?;
+            remove_all(&changed_dir(files))?;
         }
-        fs::rename(whole(files), files.journal())?;
-        durable::sync_dir(&files.root)?;
-        remove_all(&cut(files))?;
+        remove_all(&partial_dir(files))
     }
-    remove_all(&part(files))
 }
 
 /// The path of a complete copy.
-fn whole(files: &Files) -> PathBuf {
+fn complete_dir(files: &Files) -> PathBuf {
     files.root.join("journal.opening")
 }
 
 /// The path of a copy that is being made or removed.
-fn part(files: &Files) -> PathBuf {
+fn partial_dir(files: &Files) -> PathBuf {
     files.root.join("journal.opening.part")
 }
 
 /// The path of the files that sled has changed, while the copy replaces them.
-fn cut(files: &Files) -> PathBuf {
+fn changed_dir(files: &Files) -> PathBuf {
     files.root.join("journal.cut")
 }
 
@@ -102,13 +104,13 @@ fn or_none<T>(step: io::Result<T>) -> Option<T> {
 }
 
 /// Copies all files except sled's data file. Returns the new, empty data file.
-fn begin(files: &Files) -> io::Result<File> {
-    let part = part(files);
-    durable::private_dir(&part)?;
+fn begin_copy(files: &Files) -> io::Result<File> {
+    let partial = partial_dir(files);
+    durable::private_dir(&partial)?;
     for entry in fs::read_dir(files.journal())? {
         let entry = entry?;
         if entry.file_type()?.is_file() && entry.file_name() != "db" {
-            fs::copy(entry.path(), part.join(entry.file_name()))?;
+            fs::copy(entry.path(), partial.join(entry.file_name()))?;
         }
     }
     File::options()
@@ -116,24 +118,24 @@ fn begin(files: &Files) -> io::Result<File> {
         .create(true)
         .truncate(true)
         .mode(0o600)
-        .open(part.join("db"))
+        .open(partial.join("db"))
 }
 
 /// Makes the copy durable and renames it.
-fn complete(files: &Files) -> io::Result<()> {
-    let part = part(files);
-    for entry in fs::read_dir(&part)? {
+fn finish_copy(files: &Files) -> io::Result<()> {
+    let partial = partial_dir(files);
+    for entry in fs::read_dir(&partial)? {
         File::open(entry?.path())?.sync_all()?;
     }
-    durable::sync_dir(&part)?;
-    fs::rename(part, whole(files))?;
+    durable::sync_dir(&partial)?;
+    fs::rename(partial, complete_dir(files))?;
     durable::sync_dir(&files.root)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::log::journal::sled::making::Lock;
+    use crate::log::journal::sled::DirLock;
 
     /// Creates a state directory with these files.
     fn left(files: &[(&str, &str)]) -> tempfile::TempDir {
@@ -148,7 +150,7 @@ mod tests {
 
     /// Returns sled's file as the next start finds it, and the names of the files beside `journal`.
     fn found(dir: &tempfile::TempDir) -> (String, Vec<String>) {
-        let lock = Lock::take(dir.path()).unwrap();
+        let lock = DirLock::take(dir.path()).unwrap();
         let db = fs::read_to_string(lock.files().db()).unwrap();
         let names = fs::read_dir(dir.path()).unwrap();
         let beside = names.map(|it| it.unwrap().file_name().into_string().unwrap());
@@ -178,11 +180,11 @@ mod tests {
     fn a_copy_is_restored_by_the_next_start_until_it_is_discarded() {
         let dir = left(&[("journal/db", "whole"), ("journal/conf", "settings")]);
         let files = Files::new(dir.path());
-        let copy = Untouched::take(&files).unwrap();
+        let copy = PreOpenBackup::take(&files).unwrap();
         fs::write(files.db(), "cut").unwrap();
         drop(copy);
         assert_eq!(found(&dir), ("whole".into(), vec![]));
-        let copy = Untouched::take(&files).unwrap();
+        let copy = PreOpenBackup::take(&files).unwrap();
         fs::write(files.db(), "more").unwrap();
         copy.discard().unwrap();
         assert_eq!(found(&dir), ("more".into(), vec![]));
@@ -193,9 +195,9 @@ mod tests {
     fn a_copy_that_cannot_be_written_does_not_prevent_the_start() {
         let dir = left(&[("journal/db", "whole")]);
         let files = Files::new(dir.path());
-        fs::create_dir(part(&files)).unwrap();
-        std::os::unix::fs::symlink("/dev/full", part(&files).join("db")).unwrap();
-        Untouched::take(&files).unwrap().restore().unwrap();
+        fs::create_dir(partial_dir(&files)).unwrap();
+        std::os::unix::fs::symlink("/dev/full", partial_dir(&files).join("db")).unwrap();
+        PreOpenBackup::take(&files).unwrap().restore().unwrap();
         assert_eq!(found(&dir), ("whole".into(), vec![]));
     }
 }

@@ -1,4 +1,5 @@
-//! Reads sled's file before sled opens it, because sled treats unreadable data as empty and overwrites it.
+//! Reads sled's data file without sled: from end to end before sled opens it, because sled treats unreadable data as
+//! empty and overwrites it; and with zeros for unreadable bytes, to recover the rest.
 
 use std::fs::File;
 use std::io;
@@ -14,12 +15,12 @@ const CHUNK: usize = 1 << 20;
 const PAGE: usize = 4096;
 
 /// Reads sled's file from end to end, if it exists. Fails with [`OpenError::Unreadable`].
-pub(super) fn check(files: &Files) -> Result<(), OpenError> {
+pub(crate) fn check(files: &Files) -> Result<(), OpenError> {
     check_into(files, |_, _| {})
 }
 
 /// Reads sled's file as [`check`] does, and passes each range of bytes and its offset to `write`.
-pub(super) fn check_into(
+pub(crate) fn check_into(
     files: &Files,
     mut write: impl FnMut(&[u8], u64),
 ) -> Result<(), OpenError> {
@@ -49,7 +50,7 @@ pub(super) fn check_into(
 
 /// Copies sled's data file from the directory `from` to the new directory `to`, without the files that sled derives
 /// from it. Unreadable bytes become zeros. Returns the number of unreadable bytes.
-pub(super) fn copy(from: &Path, to: &Path) -> io::Result<u64> {
+pub(crate) fn copy(from: &Path, to: &Path) -> io::Result<u64> {
     durable::private_dir(to)?;
     let source = File::open(from.join("db"))?;
     let target = File::create(to.join("db"))?;
@@ -66,15 +67,15 @@ pub(super) fn copy(from: &Path, to: &Path) -> io::Result<u64> {
 }
 
 /// The result of [`fill`].
-pub(super) struct Filled {
+pub(crate) struct Filled {
     /// The number of bytes filled, including unreadable ones.
-    pub(super) bytes: usize,
+    pub(crate) bytes: usize,
     /// The number of unreadable bytes among them; they are zero.
-    pub(super) lost: u64,
+    pub(crate) lost: u64,
 }
 
 /// Fills `buffer` from `file` at offset `at`, up to the end of the file. Unreadable bytes become zeros.
-pub(super) fn fill(file: &File, buffer: &mut [u8], at: u64) -> io::Result<Filled> {
+pub(crate) fn fill(file: &File, buffer: &mut [u8], at: u64) -> io::Result<Filled> {
     let left = file.metadata()?.len().saturating_sub(at);
     let end = usize::try_from(left).map_or(buffer.len(), |left| left.min(buffer.len()));
     let mut filled = Filled { bytes: 0, lost: 0 };

@@ -1,4 +1,5 @@
-//! Commits that are durable in the write-ahead log and not yet in the store.
+//! The queue between the writer and the WAL flusher: commits that are durable in the write-ahead log and not yet in the
+//! store.
 
 use std::collections::VecDeque;
 use std::io;
@@ -8,34 +9,35 @@ use std::time::Duration;
 use hub_protocol::Seq;
 
 use super::wal::Half;
+use crate::core::sync;
 use crate::log::journal::{Entry, JournalError, block};
 
 /// Bytes of entries that justify a flush of the store; just below the amount that the store flushes at once.
-const WORTH: usize = 28 * 1024;
+const FLUSH_BYTES: usize = 28 * 1024;
 /// The longest time that fewer bytes wait for a flush; it also bounds how old the epoch file gets.
-const PATIENCE: Duration = Duration::from_secs(1);
+const FLUSH_INTERVAL: Duration = Duration::from_secs(1);
 
-/// The queue between the writer and the mover. Readers read from it too.
+/// The queue. Readers read from it too.
 #[derive(Debug, Default)]
-pub(super) struct Pending {
-    state: Mutex<State>,
-    /// Notified when there are commits to move, or when the mover shall end.
+pub(super) struct FlushQueue {
+    state: Mutex<QueueState>,
+    /// Notified when there are commits to flush, or when the flusher shall end.
     work: Condvar,
-    /// Notified when commits were moved, or cannot be moved.
-    moved: Condvar,
+    /// Notified when commits were flushed, or cannot be flushed.
+    flushed: Condvar,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct QueueState {
     commits: VecDeque<Commit>,
     bytes: usize,
     /// The number of queued commits in each half of the log.
     in_half: [usize; 2],
     /// Whether the writer waits for room in the log.
     urgent: bool,
-    /// Why the last move failed; `None` after a successful one.
-    stuck: Option<Stuck>,
-    ending: bool,
+    /// Why the last flush failed; `None` after a successful one.
+    failure: Option<FlushFailure>,
+    closed: bool,
 }
 
 #[derive(Debug)]
@@ -47,23 +49,23 @@ struct Commit {
 
 /// Some of the oldest commits, merged into one.
 #[derive(Debug)]
-pub(super) struct Batch {
+pub(super) struct FlushBatch {
     pub(super) commits: usize,
     pub(super) entries: Vec<Entry>,
 }
 
-/// Why commits cannot be moved.
+/// Why commits cannot be flushed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Stuck {
-    /// The disk is full; the mover retries.
+pub(super) enum FlushFailure {
+    /// The disk is full; the flusher retries.
     Full,
-    /// The store failed; the mover ends.
+    /// The store failed; the flusher ends.
     Failed,
 }
 
-impl Pending {
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+impl FlushQueue {
+    fn state(&self) -> MutexGuard<'_, QueueState> {
+        sync::lock(&self.state)
     }
 
     /// Queues a commit that is durable in `half` of the log.
@@ -79,8 +81,8 @@ impl Pending {
             bytes,
         };
         state.commits.push_back(commit);
-        // Wake the mover for the first commit and for the one that reaches `WORTH`, not for every one.
-        let worth = before < WORTH && state.bytes >= WORTH;
+        // Wake the flusher for the first commit and for the one that reaches `FLUSH_BYTES`, not for every one.
+        let worth = before < FLUSH_BYTES && state.bytes >= FLUSH_BYTES;
         if state.commits.len() == 1 || worth {
             self.work.notify_one();
         }
@@ -128,59 +130,54 @@ impl Pending {
         self.wait_until(|state| state.commits.is_empty())
     }
 
-    fn wait_until(&self, done: impl Fn(&State) -> bool) -> Result<(), JournalError> {
+    fn wait_until(&self, done: impl Fn(&QueueState) -> bool) -> Result<(), JournalError> {
         let mut state = self.state();
-        let mut again = true;
+        let mut may_retry = true;
         let waited = loop {
-            match state.stuck {
+            match state.failure {
                 _ if done(&state) => break Ok(()),
                 // The disk may have room since: a first failure releases the reserve. So retry once.
-                Some(Stuck::Full) if again => {
-                    state.stuck = None;
-                    again = false;
+                Some(FlushFailure::Full) if may_retry => {
+                    state.failure = None;
+                    may_retry = false;
                 }
-                Some(Stuck::Full) => break Err(JournalError::Full),
-                Some(Stuck::Failed) => {
+                Some(FlushFailure::Full) => break Err(JournalError::Full),
+                Some(FlushFailure::Failed) => {
                     break Err(io::Error::other("the store of the journal failed").into());
                 }
                 None => {}
             }
             state.urgent = true;
             self.work.notify_one();
-            state = self
-                .moved
-                .wait(state)
-                .unwrap_or_else(PoisonError::into_inner);
+            state = sync::wait(&self.flushed, state);
         };
         state.urgent = false;
         waited
     }
 
     /// Makes [`Self::next`] return the remaining commits, and then `None`.
-    pub(super) fn end(&self) {
-        self.state().ending = true;
+    pub(super) fn close(&self) {
+        self.state().closed = true;
         self.work.notify_one();
     }
 
-    /// Blocks until commits are worth a flush, or have waited long enough, and returns them; `None` at the end.
-    pub(super) fn next(&self) -> Option<Batch> {
+    /// Blocks until commits are worth a flush, or have waited long enough, and returns them; `None` once the queue is
+    /// closed and empty.
+    pub(super) fn next(&self) -> Option<FlushBatch> {
         let mut state = self.state();
         let mut patient = true;
         loop {
-            let due = state.bytes >= WORTH || state.urgent || state.ending || !patient;
+            let due = state.bytes >= FLUSH_BYTES || state.urgent || state.closed || !patient;
             if state.commits.is_empty() {
-                if state.ending {
+                if state.closed {
                     return None;
                 }
                 patient = true;
-                state = self
-                    .work
-                    .wait(state)
-                    .unwrap_or_else(PoisonError::into_inner);
+                state = sync::wait(&self.work, state);
             } else if due {
                 return Some(state.batch());
             } else {
-                let waited = self.work.wait_timeout(state, PATIENCE);
+                let waited = self.work.wait_timeout(state, FLUSH_INTERVAL);
                 let (next, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
                 (state, patient) = (next, !timeout.timed_out());
             }
@@ -188,7 +185,7 @@ impl Pending {
     }
 
     /// Removes the first `commits` from the queue, because the store contains them durably.
-    pub(super) fn forget(&self, commits: usize) {
+    pub(super) fn remove_flushed(&self, commits: usize) {
         let mut state = self.state();
         for _ in 0..commits {
             if let Some(commit) = state.commits.pop_front() {
@@ -196,36 +193,38 @@ impl Pending {
                 state.in_half[commit.half] -= 1;
             }
         }
-        state.stuck = None;
-        self.moved.notify_one();
+        state.failure = None;
+        self.flushed.notify_one();
     }
 
-    /// Records why commits cannot be moved, and waits before a retry. Returns whether the mover shall retry.
-    pub(super) fn stuck(&self, why: Stuck) -> bool {
+    /// Records why commits cannot be flushed, and waits before a retry. Returns whether the flusher shall retry.
+    pub(super) fn should_retry(&self, failure: FlushFailure) -> bool {
         let mut state = self.state();
-        state.stuck = Some(why);
-        self.moved.notify_one();
-        if why == Stuck::Failed {
+        state.failure = Some(failure);
+        self.flushed.notify_one();
+        if failure == FlushFailure::Failed {
             return false;
         }
         let waited = self
             .work
-            .wait_timeout_while(state, PATIENCE, |state| !state.ending && !state.urgent);
+            .wait_timeout_while(state, FLUSH_INTERVAL, |state| {
+                !state.closed && !state.urgent
+            });
         let (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
-        !state.ending
+        !state.closed
     }
 }
 
-impl State {
-    fn batch(&self) -> Batch {
-        let mut batch = Batch {
+impl QueueState {
+    fn batch(&self) -> FlushBatch {
+        let mut batch = FlushBatch {
             commits: 0,
             entries: Vec::new(),
         };
         let mut bytes = 0;
         for commit in &self.commits {
             bytes += commit.bytes;
-            if bytes > WORTH && batch.commits > 0 {
+            if bytes > FLUSH_BYTES && batch.commits > 0 {
                 break;
             }
             batch.commits += 1;

@@ -1,55 +1,69 @@
-//! Stored records that can no longer be read: readers skip them and get the records around them.
+//! Stored records that can no longer be read, for example after a flipped bit: readers skip them, and get the records
+//! around them and a `gap` with the reason `corrupt`. Publishing continues. The next start copies the remaining records
+//! into a fresh journal, see [`super::super::recovery`].
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use hub_protocol::Seq;
 
-use super::Shared;
-use super::store::{Probe, Store};
-use crate::core::durable;
-use crate::log::journal::{Hole, JournalError};
+use crate::core::{durable, sync};
+use crate::log::journal::block::Block;
+use crate::log::journal::sled::SledShared;
+use crate::log::journal::sled::store::{BlockStore, Probe};
+use crate::log::journal::{JournalError, LostRange};
 
 /// How many numbers are tried one by one after a broken block; more than the records of several pages.
 const NEAR: u64 = 4096;
 
 /// The lost records found so far, in no order.
 #[derive(Debug, Default)]
-pub(super) struct Holes(Mutex<Vec<Hole>>);
+pub(crate) struct LostRanges(Mutex<Vec<LostRange>>);
 
-impl Holes {
-    pub(super) fn at(&self, seq: Seq) -> Option<Hole> {
-        let holes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let around = |hole: &&Hole| (hole.from..=hole.to).contains(&seq);
-        holes.iter().find(around).copied()
+impl LostRanges {
+    pub(crate) fn at(&self, seq: Seq) -> Option<LostRange> {
+        let ranges = sync::lock(&self.0);
+        let around = |range: &&LostRange| (range.from..=range.to).contains(&seq);
+        ranges.iter().find(around).copied()
     }
 
-    pub(super) fn all(&self) -> Vec<Hole> {
-        let holes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut all = holes.clone();
-        all.sort_by_key(|hole| hole.from);
+    pub(crate) fn all(&self) -> Vec<LostRange> {
+        let ranges = sync::lock(&self.0);
+        let mut all = ranges.clone();
+        all.sort_by_key(|range| range.from);
         all
     }
 
+    /// Adds the range of a block that stands for lost records.
+    pub(crate) fn note_recorded(&self, block: &Block) {
+        if block.is_lost() {
+            self.note(LostRange {
+                from: block.first,
+                to: block.last(),
+                recorded: true,
+            });
+        }
+    }
+
     /// Adds a range of lost records. Returns whether it overlaps no known range.
-    pub(super) fn note(&self, new: Hole) -> bool {
-        let mut holes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let overlaps = |hole: &&mut Hole| hole.from <= new.to && new.from <= hole.to;
-        if let Some(known) = holes.iter_mut().find(overlaps) {
+    fn note(&self, new: LostRange) -> bool {
+        let mut ranges = sync::lock(&self.0);
+        let overlaps = |range: &&mut LostRange| range.from <= new.to && new.from <= range.to;
+        if let Some(known) = ranges.iter_mut().find(overlaps) {
             known.from = known.from.min(new.from);
             known.to = known.to.max(new.to);
             return false;
         }
-        holes.push(new);
+        ranges.push(new);
         true
     }
 }
 
-impl Shared {
+impl SledShared {
     /// Returns the next readable record after `from`, which cannot be read, and reports the loss. Fails if no record
     /// up to `head` can be read.
-    pub(super) fn step_over(
+    pub(crate) fn step_over(
         &self,
-        store: &Store,
+        store: &BlockStore,
         from: Seq,
         head: Seq,
         reason: &str,
@@ -61,12 +75,12 @@ impl Shared {
             return Err(JournalError::Corrupt { at: from, reason });
         };
         let to = next - 1;
-        let hole = Hole {
+        let range = LostRange {
             from,
             to,
-            settled: false,
+            recorded: false,
         };
-        if self.holes.note(hole) {
+        if self.lost_ranges.note(range) {
             tracing::error!(
                 from,
                 to,
@@ -84,8 +98,8 @@ impl Shared {
 
 /// Returns the first record at or after `from` whose block can be read and begins with a whole record; `None` if
 /// there is none up to `head`.
-pub(super) fn next_readable(
-    store: &Store,
+pub(crate) fn next_readable(
+    store: &BlockStore,
     from: Seq,
     head: Seq,
 ) -> Result<Option<Seq>, JournalError> {
@@ -113,7 +127,7 @@ pub(super) fn next_readable(
 
 /// Returns the first readable record between `broken` and `good`, by binary search.
 fn boundary(
-    store: &Store,
+    store: &BlockStore,
     mut broken: Seq,
     mut good: Seq,
     head: Seq,

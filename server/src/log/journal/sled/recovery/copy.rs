@@ -2,52 +2,78 @@
 
 use hub_protocol::Seq;
 
-use super::carve::Blocks;
-use super::rescue::{Copied, is_damage};
-use super::store::{self, SYNC_EVERY, Store};
+use super::{CopiedRecords, is_damage};
 use crate::log::journal::JournalError;
-use crate::log::journal::block::{self, Block, Key, Walk};
+use crate::log::journal::block::{self, Block, BlockKey, ChainReader};
+use crate::log::journal::sled::read::lost;
+use crate::log::journal::sled::store::{self, BlockStore, ReadError, SYNC_EVERY};
+
+/// A source of blocks in key order.
+pub(super) trait BlockSource {
+    /// Returns the blocks with keys from `start` on, up to the first that cannot be read.
+    fn blocks_from(&self, start: BlockKey) -> Box<dyn Iterator<Item = ReadBlock> + '_>;
+
+    /// Returns the first record at or after `from` whose block can be read and begins with a whole record.
+    fn readable_from(&self, from: Seq) -> Result<Option<Seq>, JournalError>;
+}
+
+/// A block that was read, or why it could not be.
+pub(super) type ReadBlock = Result<(BlockKey, Block), ReadError>;
+
+impl BlockSource for BlockStore {
+    fn blocks_from(&self, start: BlockKey) -> Box<dyn Iterator<Item = ReadBlock> + '_> {
+        Box::new(self.blocks(start))
+    }
+
+    fn readable_from(&self, from: Seq) -> Result<Option<Seq>, JournalError> {
+        lost::next_readable(self, from, Seq::MAX - 1)
+    }
+}
 
 /// A running copy.
-pub(super) struct Copier<'a> {
-    to: &'a Store,
-    copied: &'a mut Copied,
+pub(super) struct BlockCopier<'a> {
+    to: &'a BlockStore,
+    copied: &'a mut CopiedRecords,
     /// The record at which the copy must begin, and the chain before it; `None` accepts any beginning.
     begin: Option<(Seq, u32)>,
-    walk: Walk,
+    reader: ChainReader,
     commit: Vec<Block>,
     unsynced: usize,
 }
 
-/// Why a walk over the source stopped.
-enum Stop {
+/// Why the copy stopped before the end of the source.
+enum CopyError {
     /// The data differs from the data that was written.
     Damage(String),
     /// The storage failed.
     Storage(JournalError),
 }
 
-impl<'a> Copier<'a> {
-    pub(super) fn new(to: &'a Store, copied: &'a mut Copied, begin: Option<(Seq, u32)>) -> Self {
+impl<'a> BlockCopier<'a> {
+    pub(super) fn new(
+        to: &'a BlockStore,
+        copied: &'a mut CopiedRecords,
+        begin: Option<(Seq, u32)>,
+    ) -> Self {
         Self {
             to,
             copied,
             begin,
-            walk: Walk::new(true),
+            reader: ChainReader::new(true),
             commit: Vec::new(),
             unsynced: 0,
         }
     }
 
-    pub(super) fn run(mut self, from: &dyn Blocks) -> Result<(), JournalError> {
+    pub(super) fn run(mut self, from: &dyn BlockSource) -> Result<(), JournalError> {
         let mut at = block::key(self.begin.map_or(0, |(first, _)| first), 0);
         loop {
-            let reason = match self.take_from(from.blocks_from(at)) {
+            let reason = match self.copy_readable(from.blocks_from(at)) {
                 Ok(()) => return Ok(()),
-                Err(Stop::Storage(error)) => return Err(error),
-                Err(Stop::Damage(reason)) => reason,
+                Err(CopyError::Storage(error)) => return Err(error),
+                Err(CopyError::Damage(reason)) => reason,
             };
-            let Some(next) = self.behind(from) else {
+            let Some(next) = self.next_readable(from) else {
                 self.copied.broken = Some(reason);
                 return Ok(());
             };
@@ -56,10 +82,7 @@ impl<'a> Copier<'a> {
         }
     }
 
-    fn take_from(
-        &mut self,
-        blocks: impl Iterator<Item = Result<(Key, Block), store::Fault>>,
-    ) -> Result<(), Stop> {
+    fn copy_readable(&mut self, blocks: impl Iterator<Item = ReadBlock>) -> Result<(), CopyError> {
         for block in blocks {
             let is_leftover = matches!(&block, Ok((_, block)) if block.part > 0);
             let stepped = block.and_then(|(_, block)| self.step(block));
@@ -67,13 +90,13 @@ impl<'a> Copier<'a> {
                 Ok(()) => {}
                 // The blocks continue a record whose first part retention has dropped.
                 Err(_) if self.is_empty() && self.begin.is_none() && is_leftover => continue,
-                Err(store::Fault::Sled(error)) if !is_damage(&error) => {
-                    return Err(Stop::Storage(store::write_error(error)));
+                Err(ReadError::Sled(error)) if !is_damage(&error) => {
+                    return Err(CopyError::Storage(store::write_error(error)));
                 }
-                Err(fault) => return Err(Stop::Damage(fault.to_string())),
+                Err(fault) => return Err(CopyError::Damage(fault.to_string())),
             }
-            if self.walk.is_complete() {
-                self.write().map_err(Stop::Storage)?;
+            if self.reader.is_complete() {
+                self.write().map_err(CopyError::Storage)?;
             }
         }
         Ok(())
@@ -83,14 +106,14 @@ impl<'a> Copier<'a> {
         self.copied.head == 0 && self.commit.is_empty()
     }
 
-    fn step(&mut self, block: Block) -> Result<(), store::Fault> {
+    fn step(&mut self, block: Block) -> Result<(), ReadError> {
         let begins = self
             .begin
             .is_none_or(|place| (block.first, block.chain) == place);
         if self.is_empty() && !begins {
-            return Err(store::Fault::missing());
+            return Err(ReadError::missing());
         }
-        self.walk.step(&block)?;
+        self.reader.step(&block)?;
         self.commit.push(block);
         Ok(())
     }
@@ -106,9 +129,9 @@ impl<'a> Copier<'a> {
 
     /// Returns the block at which `from` can be read again. It lies at least one record behind the last one read; if
     /// no record was read yet, it is the first readable block.
-    fn behind(&mut self, from: &dyn Blocks) -> Option<Block> {
+    fn next_readable(&mut self, from: &dyn BlockSource) -> Option<Block> {
         // Drop the parts of an incomplete record: the whole record is lost.
-        if self.walk.is_within_record()
+        if self.reader.is_within_record()
             && let Some(cut) = self.commit.last().map(|last| last.first)
         {
             self.commit.retain(|block| block.first < cut);
@@ -131,23 +154,23 @@ impl<'a> Copier<'a> {
 
     /// Writes the blocks read so far, and a block that stands for the lost records before `next`.
     fn step_over(&mut self, next: &Block, reason: &str) -> Result<(), JournalError> {
-        self.walk = Walk::new(true);
+        self.reader = ChainReader::new(true);
         let (last, chain) = self.end();
         self.write()?;
         if self.is_empty() && self.begin.is_none() {
             return Ok(());
         }
-        let hole = Block::of_lost(last + 1, next.first - 1, chain, next.chain);
+        let gap = Block::for_lost(last + 1, next.first - 1, chain, next.chain);
         tracing::warn!(
-            from = hole.first,
-            to = hole.last(),
+            from = gap.first,
+            to = gap.last(),
             reason,
             "records are lost"
         );
-        self.copied.holes.push((hole.first, hole.last()));
+        self.copied.lost_ranges.push((gap.first, gap.last()));
         // The next block chains to it.
-        let _ = self.walk.step(&hole);
-        self.commit.push(hole);
+        let _ = self.reader.step(&gap);
+        self.commit.push(gap);
         self.write()
     }
 

@@ -1,4 +1,4 @@
-//! Free disk space: a floor below which publishes are refused, and a reserve for writes that must go on.
+//! Disk space: a floor of free bytes below which publishes are refused, and a reserve for writes that must succeed.
 
 use std::fs::{self, File};
 use std::io;
@@ -12,7 +12,7 @@ use super::Files;
 const AMPLIFICATION: u64 = 4;
 
 /// sled's file is normally about twice as large as its entries. Above this factor it contains free space.
-pub(super) const SPARSE: u64 = 4;
+pub(crate) const SPARSE: u64 = 4;
 /// Bytes of sled's file that do not count as free space: the segments that sled uses next.
 const SLACK: u64 = 4 << 20;
 
@@ -21,7 +21,7 @@ const BLOCK: u64 = 512;
 
 /// The free space on the disk of the state directory.
 #[derive(Debug)]
-pub(super) struct Space {
+pub(crate) struct DiskSpace {
     path: PathBuf,
     db: PathBuf,
     reserve: u64,
@@ -29,10 +29,10 @@ pub(super) struct Space {
     low: AtomicBool,
 }
 
-impl Space {
+impl DiskSpace {
     /// Allocates a reserve of `reserve` bytes on the disk of `files`, and refuses publishes below `floor` free bytes.
     /// `kept` is the size of the journal's entries in bytes.
-    pub(super) fn new(files: &Files, reserve: u64, floor: u64, kept: u64) -> Self {
+    pub(crate) fn new(files: &Files, reserve: u64, floor: u64, kept: u64) -> Self {
         let space = Self {
             path: files.reserve(),
             db: files.db(),
@@ -46,7 +46,7 @@ impl Space {
 
     /// Whether a commit of `size` bytes may be published. After a refusal it returns `false` until there is clearly
     /// room.
-    pub(super) fn has_room(&self, size: u64, kept: u64) -> bool {
+    pub(crate) fn has_room(&self, size: u64, kept: u64) -> bool {
         if self.is_low(kept) {
             return false;
         }
@@ -65,12 +65,12 @@ impl Space {
     }
 
     /// Whether publishes were refused at the last check.
-    pub(super) fn is_known_low(&self) -> bool {
+    pub(crate) fn is_known_low(&self) -> bool {
         self.low.load(Ordering::Relaxed)
     }
 
     /// Whether publishes are refused; checks for room if they are.
-    pub(super) fn is_low(&self, kept: u64) -> bool {
+    pub(crate) fn is_low(&self, kept: u64) -> bool {
         self.low.load(Ordering::Relaxed) && !self.refresh(kept)
     }
 
@@ -80,8 +80,8 @@ impl Space {
         size.saturating_sub(SPARSE * kept + SLACK)
     }
 
-    /// Releases the reserve, for writes that must go on.
-    pub(super) fn release(&self) {
+    /// Releases the reserve, for writes that must succeed.
+    pub(crate) fn release(&self) {
         self.low.store(true, Ordering::Relaxed);
         release(&self.path);
     }
@@ -116,12 +116,12 @@ impl Space {
 const SCARCE: u64 = 2 << 20;
 
 /// Whether the disk of `dir` has so little space that any error of sled may be caused by it.
-pub(super) fn is_scarce(dir: &Path) -> bool {
+pub(crate) fn is_scarce(dir: &Path) -> bool {
     free_bytes(&dir.join("db")) < SCARCE
 }
 
 /// Deletes the reserve file at `path`.
-pub(super) fn release(path: &Path) {
+pub(crate) fn release(path: &Path) {
     if let Err(error) = fs::remove_file(path)
         && error.kind() != io::ErrorKind::NotFound
     {

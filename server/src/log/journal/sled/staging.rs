@@ -1,8 +1,11 @@
-//! A new journal that replaces the existing one completely or not at all.
+//! A new journal that replaces the existing one completely or not at all: for `hubd adopt`, `hubd import`, and the copy
+//! after a failed write.
 //!
-//! It is made in `journal.making`, a state directory of its own. The rename to `journal.made` makes it valid. Then
-//! its files move to their places one by one, and the replaced ones are renamed to free names. The next process that
-//! locks the state directory finishes an interrupted move. It removes a `journal.making` that was not renamed.
+//! It is built in `journal.making`, a state directory of its own, under the lock of the state directory. It contains the
+//! commits of the write-ahead log, and the record from which numbers continue. The rename to `journal.made` makes it
+//! valid. Then its files move to their places one by one, the epoch file last, and the replaced files are renamed to
+//! free names (`journal.replaced`, `journal.replaced.2`, …). The next process that locks the state directory finishes an
+//! interrupted move. It removes a `journal.making` that was not renamed.
 
 use std::fs::{self, File};
 use std::io;
@@ -11,17 +14,17 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, flock};
 
-use super::{Files, OpenError, untouched};
+use super::{Files, OpenError, PreOpenBackup};
 use crate::core::durable;
 
-/// The locked state directory. [`Lock::take`] has finished any interrupted replacement.
+/// The locked state directory. [`DirLock::take`] has finished any interrupted replacement.
 #[derive(Debug)]
-pub struct Lock {
+pub struct DirLock {
     files: Files,
     file: File,
 }
 
-impl Lock {
+impl DirLock {
     /// Locks `dir`, and creates it if it is missing. Fails with [`OpenError::Locked`] if another process holds the
     /// lock.
     pub fn take(dir: &Path) -> Result<Self, OpenError> {
@@ -48,22 +51,22 @@ impl Lock {
     }
 
     /// Returns the locked file; closing it releases the lock.
-    pub(super) fn into_file(self) -> File {
+    pub(crate) fn into_file(self) -> File {
         self.file
     }
 }
 
-/// A journal under construction. Dropping it before [`Making::put_in_place`] deletes it.
+/// A journal under construction. Dropping it before [`StagedJournal::install`] deletes it.
 #[derive(Debug)]
-pub struct Making<'a> {
-    lock: &'a Lock,
+pub struct StagedJournal<'a> {
+    lock: &'a DirLock,
     files: Files,
 }
 
-impl<'a> Making<'a> {
+impl<'a> StagedJournal<'a> {
     /// Starts with an empty directory, in the state directory that `lock` holds.
-    pub fn begin(lock: &'a Lock) -> io::Result<Self> {
-        let files = Files::new(&lock.files.making());
+    pub fn begin(lock: &'a DirLock) -> io::Result<Self> {
+        let files = Files::new(&lock.files.staging());
         remove_all(&files.root)?;
         durable::private_dir(&files.root)?;
         Ok(Self { lock, files })
@@ -81,16 +84,16 @@ impl<'a> Making<'a> {
 
     /// Replaces the existing journal with this one, which must be closed and durable. Returns the paths of the
     /// replaced files.
-    pub fn put_in_place(self) -> io::Result<Vec<PathBuf>> {
+    pub fn install(self) -> io::Result<Vec<PathBuf>> {
         let files = &self.lock.files;
         durable::sync_dir(&self.files.root)?;
-        fs::rename(&self.files.root, files.made())?;
+        fs::rename(&self.files.root, files.staged())?;
         durable::sync_dir(&files.root)?;
-        install(files)
+        move_into_place(files)
     }
 }
 
-impl Drop for Making<'_> {
+impl Drop for StagedJournal<'_> {
     fn drop(&mut self) {
         if let Err(error) = remove_all(&self.files.root) {
             tracing::warn!(%error, "{} could not be removed", self.files.root.display());
@@ -99,12 +102,12 @@ impl Drop for Making<'_> {
 }
 
 fn finish(files: &Files) -> io::Result<()> {
-    // The process that was making this journal has ended, because this one holds the lock.
-    remove_all(&files.making())?;
-    untouched::finish(files)?;
-    if is_there(&files.made())? {
+    // The process that built this journal has ended, because this one holds the lock.
+    remove_all(&files.staging())?;
+    PreOpenBackup::finish(files)?;
+    if is_there(&files.staged())? {
         tracing::warn!("what was made by a run that was cut short is put in place");
-        install(files)?;
+        move_into_place(files)?;
     }
     // Earlier builds made the copy complete here, and replaced the journal with two renames.
     let copied = files.root.join("journal.fresh");
@@ -115,54 +118,58 @@ fn finish(files: &Files) -> io::Result<()> {
     Ok(())
 }
 
-fn install(files: &Files) -> io::Result<Vec<PathBuf>> {
+/// Moves the files of `journal.made` to their places. Returns the paths of the replaced files.
+fn move_into_place(files: &Files) -> io::Result<Vec<PathBuf>> {
     let mut replaced = Vec::new();
-    while let Some(moved) = step(files)? {
-        replaced.extend(moved.aside);
+    while let Some(step) = next_step(files)? {
+        match step {
+            InstallStep::Replace(path) => replaced.push(rename_aside(&path)?),
+            InstallStep::Move(new, place) => fs::rename(new, place)?,
+        }
         durable::sync_dir(&files.root)?;
     }
     // This process wrote and synced the new journal without an error, so the page cache can be trusted.
     remove_file(&files.suspect())?;
-    remove_all(&files.made())?;
+    remove_all(&files.staged())?;
     durable::sync_dir(&files.root)?;
     Ok(replaced)
 }
 
-struct Moved {
-    /// The new path of the replaced file, if one was replaced.
-    aside: Option<PathBuf>,
+/// One rename on the way to the new journal.
+enum InstallStep {
+    /// Renames a replaced file to a free name.
+    Replace(PathBuf),
+    /// Moves a new file to its place.
+    Move(PathBuf, PathBuf),
 }
 
-/// Does the next outstanding rename; `None` if all are done.
-fn step(files: &Files) -> io::Result<Option<Moved>> {
-    let made = Files::new(&files.made());
+/// Returns the next outstanding rename; `None` if all are done.
+fn next_step(files: &Files) -> io::Result<Option<InstallStep>> {
+    let new = Files::new(&files.staged());
     // The new journal has a new epoch file, so an existing log belongs to the old journal.
-    if is_there(&made.epoch())? && is_there(&files.wal())? {
-        let aside = Some(put_aside(&files.wal())?);
-        return Ok(Some(Moved { aside }));
+    if is_there(&new.epoch())? && is_there(&files.wal())? {
+        return Ok(Some(InstallStep::Replace(files.wal())));
     }
     let pairs = [
-        (made.journal(), files.journal()),
-        (made.snapshots(), files.snapshots()),
-        (made.epoch(), files.epoch()),
+        (new.journal(), files.journal()),
+        (new.snapshots(), files.snapshots()),
+        (new.epoch(), files.epoch()),
     ];
     for (new, place) in pairs {
-        if !is_there(&new)? {
-            continue;
+        if is_there(&new)? {
+            let is_taken = is_there(&place)?;
+            return Ok(Some(if is_taken {
+                InstallStep::Replace(place)
+            } else {
+                InstallStep::Move(new, place)
+            }));
         }
-        let aside = if is_there(&place)? {
-            Some(put_aside(&place)?)
-        } else {
-            fs::rename(new, place)?;
-            None
-        };
-        return Ok(Some(Moved { aside }));
     }
     Ok(None)
 }
 
 /// Renames `path` to an unused name, so that earlier replaced files stay. Returns the new path.
-pub(in crate::log::journal) fn put_aside(path: &Path) -> io::Result<PathBuf> {
+pub(crate) fn rename_aside(path: &Path) -> io::Result<PathBuf> {
     let mut aside = path.with_extension("replaced");
     let mut number = 2;
     while is_there(&aside)? {
@@ -174,7 +181,7 @@ pub(in crate::log::journal) fn put_aside(path: &Path) -> io::Result<PathBuf> {
 }
 
 /// Whether `path` exists, even as a broken symbolic link.
-pub(super) fn is_there(path: &Path) -> io::Result<bool> {
+pub(crate) fn is_there(path: &Path) -> io::Result<bool> {
     match fs::symlink_metadata(path) {
         Ok(_) => Ok(true),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
@@ -183,7 +190,7 @@ pub(super) fn is_there(path: &Path) -> io::Result<bool> {
 }
 
 /// Removes the directory `dir` with its content, if it exists.
-pub(super) fn remove_all(dir: &Path) -> io::Result<()> {
+pub(crate) fn remove_all(dir: &Path) -> io::Result<()> {
     if is_there(dir)? {
         fs::remove_dir_all(dir)?;
     }
@@ -191,7 +198,7 @@ pub(super) fn remove_all(dir: &Path) -> io::Result<()> {
 }
 
 /// Removes the file `path`, if it exists.
-pub(super) fn remove_file(path: &Path) -> io::Result<()> {
+pub(crate) fn remove_file(path: &Path) -> io::Result<()> {
     if is_there(path)? {
         fs::remove_file(path)?;
     }

@@ -1,10 +1,10 @@
-//! A flipped bit in a block stored long ago: the records around it can be read, and publishing goes on.
+//! A flipped bit in a block stored long ago: the records around it can be read, and publishing continues.
 
 use std::fs;
 use std::path::Path;
 
 use hubd::log::journal::snapshot::Snapshots;
-use hubd::log::journal::{Entry, Health, Hole, Journal};
+use hubd::log::journal::{Entry, Health, Journal, LostRange};
 use hubd::maintain::Maintenance;
 use memchr::memmem;
 
@@ -36,40 +36,40 @@ fn flipped(dir: &Path, snapshots: bool) {
 }
 
 /// Asserts that few records are missing, all of them around the damaged one.
-fn around(found: &[Entry], hole: Hole) {
+fn around(found: &[Entry], range: LostRange) {
     let kept = expected(RECORDS).into_iter();
     let kept: Vec<_> = kept
-        .filter(|it| !(hole.from..=hole.to).contains(&it.seq))
+        .filter(|it| !(range.from..=range.to).contains(&it.seq))
         .collect();
-    assert!((hole.from..=hole.to).contains(&BROKEN), "{hole:?}");
-    assert!(hole.to - hole.from < 20, "{hole:?}");
+    assert!((range.from..=range.to).contains(&BROKEN), "{range:?}");
+    assert!(range.to - range.from < 20, "{range:?}");
     assert_eq!(found[..kept.len()], kept);
 }
 
 #[test]
-fn records_around_a_flipped_bit_can_be_read_and_writing_goes_on() {
+fn records_around_a_flipped_bit_can_be_read_and_writing_continues() {
     let dir = tempfile::tempdir().unwrap();
     flipped(dir.path(), true);
     let journal = open(dir.path()).unwrap();
     let found = all(&journal).unwrap();
-    let hole = journal.hole_at(BROKEN).unwrap();
-    assert!(!hole.settled);
-    around(&found, hole);
+    let range = journal.lost_at(BROKEN).unwrap();
+    assert!(!range.recorded);
+    around(&found, range);
     assert_eq!(journal.health(), Health::Sound);
     publish(&journal).unwrap();
     drop(journal);
-    // The next start leaves the hole out, and records it.
+    // The next start leaves the range out, and records it.
     let journal = open(dir.path()).unwrap();
     journal.scrub(drop).unwrap();
     let found = all(&journal).unwrap();
-    let settled = journal.hole_at(BROKEN).unwrap();
-    // sled loses a whole page, of which the file has lost no more than a block.
-    assert!(settled.settled && hole.from <= settled.from && settled.to <= hole.to);
-    around(&found, settled);
+    let recorded = journal.lost_at(BROKEN).unwrap();
+    // sled loses a wrange page, of which the file has lost no more than a block.
+    assert!(recorded.recorded && range.from <= recorded.from && recorded.to <= range.to);
+    around(&found, recorded);
     assert_eq!(found.last().unwrap().seq, RECORDS + 1);
     assert!(!dir.path().join("suspect").exists());
     publish(&journal).unwrap();
-    // The records in front of the hole can be trimmed, and so can the hole.
+    // The records in front of the range can be trimmed, and so can the range.
     for _ in 0..100 {
         journal.trim(BROKEN + 100).unwrap();
     }
@@ -84,7 +84,7 @@ fn the_slow_verification_finds_the_damage_and_continues_after_it() {
     flipped(dir.path(), true);
     let journal = open(dir.path()).unwrap();
     journal.scrub(drop).unwrap();
-    assert_eq!(journal.holes().len(), 1);
+    assert_eq!(journal.lost_ranges().len(), 1);
     publish(&journal).unwrap();
 }
 
@@ -105,6 +105,6 @@ fn an_adopt_keeps_the_records_after_the_damage() {
         let found = adopted(dir.path());
         let journal = open(dir.path()).unwrap();
         assert_eq!(all(&journal).unwrap()[..found.len()], found);
-        around(&found, journal.hole_at(BROKEN).unwrap());
+        around(&found, journal.lost_at(BROKEN).unwrap());
     }
 }

@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 
 use rustix::fs::{FallocateFlags, FlockOperation, fallocate, flock};
 
-use super::open::sled_error;
-use super::store::Store;
-use super::{Fences, Files, OpenError, readable};
+use crate::log::journal::sled::open::sled_error;
+use crate::log::journal::sled::store::BlockStore;
+use crate::log::journal::sled::{DurabilityChecks, Files, OpenError, data_file};
 
 /// The size of a returned range in bytes: a quarter of a segment of sled, which has 512 KiB.
 const CHUNK: usize = 128 << 10;
@@ -19,9 +19,9 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Punches holes into sled's file at ranges of zeros, which does not change what a reader gets. It first opens and
 /// closes sled, because sled fills its free segments with zeros when it opens.
-pub(super) fn free_segments(files: &Files, fences: Fences) -> Result<(), OpenError> {
-    readable::check(files)?;
-    drop(Store::open(&files.journal(), fences.fdatasync).map_err(sled_error)?);
+pub(super) fn free_segments(files: &Files, checks: DurabilityChecks) -> Result<(), OpenError> {
+    data_file::check(files)?;
+    drop(BlockStore::open(&files.journal(), checks.fdatasync).map_err(sled_error)?);
     let file = File::options().read(true).write(true).open(files.db())?;
     lock(&file)?;
     // After a kill, the data that replaced the free segments may be in the page cache only.

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, Weak};
 use std::thread::Thread;
 
 use hub_protocol::Seq;
@@ -11,7 +11,8 @@ use slab::Slab;
 use tokio::time::Instant;
 
 use super::Topic;
-use super::subscriber::{Batch, Subscriber};
+use super::subscriber::{EventBatch, Subscriber};
+use crate::core::sync;
 use crate::log::{Event, Log};
 
 /// The most events written to a stream at once.
@@ -20,30 +21,30 @@ const BATCH_EVENTS: usize = 256;
 const AT_ONCE: usize = 64;
 
 /// The streams by topic.
-type Members = HashMap<Topic, Slab<Arc<Subscriber>>>;
+type StreamsByTopic = HashMap<Topic, Slab<Arc<Subscriber>>>;
 
-pub(super) struct Deliverer {
-    members: Mutex<Members>,
+pub(super) struct FanoutThread {
+    members: Mutex<StreamsByTopic>,
     /// Every event up to this one was offered to every parked member.
     seen: AtomicU64,
-    thread: OnceLock<Thread>,
+    handle: OnceLock<Thread>,
 }
 
-impl Deliverer {
+impl FanoutThread {
     /// Starts the thread, which ends with the log.
     pub(super) fn start(log: &Arc<Log>) -> Arc<Self> {
-        let deliverer = Arc::new(Self {
+        let fanout = Arc::new(Self {
             members: Mutex::default(),
             seen: AtomicU64::new(log.head()),
-            thread: OnceLock::new(),
+            handle: OnceLock::new(),
         });
-        let (own, log) = (Arc::clone(&deliverer), Arc::downgrade(log));
+        let (own, log) = (Arc::clone(&fanout), Arc::downgrade(log));
         let thread = std::thread::Builder::new()
             .name("fanout".into())
             .spawn(move || own.run(&log))
             .expect("a thread can be started for the first stream");
-        let _ = deliverer.thread.set(thread.thread().clone());
-        deliverer
+        let _ = fanout.handle.set(thread.thread().clone());
+        fanout
     }
 
     /// Lets the thread read the log, if there are members.
@@ -51,14 +52,14 @@ impl Deliverer {
         // A stream that joins later finds the new events in the log itself; the lock decides which of the two was
         // first.
         if !self.members().is_empty() {
-            self.look();
+            self.unpark();
         }
     }
 
     /// Lets the thread read the log, or end if the log was dropped.
-    pub(super) fn look(&self) {
-        if let Some(thread) = self.thread.get() {
-            thread.unpark();
+    pub(super) fn unpark(&self) {
+        if let Some(handle) = self.handle.get() {
+            handle.unpark();
         }
     }
 
@@ -89,8 +90,8 @@ impl Deliverer {
         drop(member);
     }
 
-    fn members(&self) -> MutexGuard<'_, Members> {
-        self.members.lock().unwrap_or_else(PoisonError::into_inner)
+    fn members(&self) -> MutexGuard<'_, StreamsByTopic> {
+        sync::lock(&self.members)
     }
 
     fn run(&self, log: &Weak<Log>) {
@@ -105,7 +106,7 @@ impl Deliverer {
             // go on.
             let advanced = catch_unwind(AssertUnwindSafe(|| self.advance(&log, seen, head)));
             let seen = advanced.ok().flatten().unwrap_or_else(|| {
-                self.call_all();
+                self.wake_all();
                 head
             });
             self.seen.store(seen, Ordering::Release);
@@ -119,25 +120,23 @@ impl Deliverer {
         let count = usize::try_from(head - seen).unwrap_or(BATCH_EVENTS);
         let events = log.recent(seen, count.min(BATCH_EVENTS))?;
         let last = events.last()?.seq();
-        let mut batch = Batch {
+        let mut batch = EventBatch {
             events: &events,
             now: Instant::now(),
             buffer: Vec::new(),
         };
-        self.each(&Topic::Everything, |member| {
-            member.deliver(log, &mut batch);
-        });
+        self.each(&Topic::Everything, |it| it.deliver(log, &mut batch));
         for topic in self.touched(&events) {
-            self.each(&topic, |member| member.deliver(log, &mut batch));
+            self.each(&topic, |it| it.deliver(log, &mut batch));
         }
         Some(last)
     }
 
     /// Wakes every parked task, to read the log itself.
-    fn call_all(&self) {
+    fn wake_all(&self) {
         let topics: Vec<_> = self.members().keys().cloned().collect();
         for topic in topics {
-            self.each(&topic, Subscriber::call);
+            self.each(&topic, Subscriber::wake);
         }
     }
 

@@ -1,0 +1,59 @@
+//! Shrinks sled's file at a start of the hub, because sled does not return the space of dropped entries: the journal is
+//! copied if there is room for a copy. Else the free segments' space is first returned to the disk.
+
+use std::fs;
+
+#[cfg(target_os = "linux")]
+use super::hole_punch;
+use super::{CopySource, Replaced, replace};
+use crate::log::journal::epoch::Anchor;
+use crate::log::journal::sled::DurabilityChecks;
+use crate::log::journal::sled::disk_space::{self, free_bytes};
+use crate::log::journal::sled::staging::{DirLock, remove_all};
+
+/// A file below this size in bytes is not rewritten.
+const SMALL: u64 = 64 << 20;
+/// Bytes of disk space that must stay free.
+const SPARE: u64 = 3 << 20;
+
+/// Rewrites sled's file if it is much larger than its entries, because sled does not return the space of dropped
+/// ones.
+pub(crate) fn shrink(lock: &DirLock, anchor: &Anchor, checks: DurabilityChecks) {
+    let files = lock.files();
+    let size = fs::metadata(files.db()).map_or(0, |file| file.len());
+    if size < SMALL || size / disk_space::SPARSE < anchor.bytes {
+        return;
+    }
+    let (bytes, needed) = (anchor.bytes, SPARE + anchor.bytes + anchor.bytes / 2);
+    if free_bytes(&files.reserve()) < needed {
+        disk_space::release(&files.reserve());
+    }
+    #[cfg(target_os = "linux")]
+    if free_bytes(&files.reserve()) < needed
+        && let Err(error) = hole_punch::free_segments(files, checks)
+    {
+        tracing::warn!(%error, "the room of what was dropped could not be given back to the disk");
+    }
+    let free = free_bytes(&files.reserve());
+    if free < needed {
+        tracing::warn!(
+            size,
+            bytes,
+            free,
+            needed,
+            "there is no room to write the journal's file anew: free some for the next start"
+        );
+        return;
+    }
+    tracing::info!(size, bytes, "the journal's file is written anew");
+    match replace(lock, checks, &[CopySource::InPlace]) {
+        Ok(Replaced { aside, whole: true }) => {
+            let removed = aside.iter().try_for_each(|path| remove_all(path));
+            if let Err(error) = removed {
+                tracing::warn!(%error, "what was there before could not be removed");
+            }
+        }
+        Ok(_) => {}
+        Err(error) => tracing::warn!(%error, "the journal's file could not be written anew"),
+    }
+}
