@@ -6,7 +6,7 @@ use axum::http::StatusCode;
 use hub_protocol::{InboxName, Listening, ProjectName, SessionState, Unlistened};
 use serde::Deserialize;
 
-use super::sessions;
+use super::created_unless;
 use crate::core::command::Command;
 use crate::fold::State as Fold;
 use crate::http::error::ApiError;
@@ -62,7 +62,7 @@ pub(super) async fn listen(
         fired,
         state,
     };
-    Ok((sessions::status(known), Json(answer)))
+    Ok((created_unless(known), Json(answer)))
 }
 
 /// Resolves a target's name. A target that may be new is not matched as the beginning of another session's name.

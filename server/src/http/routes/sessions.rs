@@ -8,6 +8,7 @@ use hub_protocol::{
 };
 use serde::{Deserialize, Serialize};
 
+use super::created_unless;
 use crate::core::command::{Command, Refusal};
 use crate::core::notification::is_longer;
 use crate::fold::{Inbox, Session as FoldSession, State as Fold};
@@ -108,16 +109,7 @@ pub(super) async fn register(
         info,
     };
     let session = change(&hub, command, project, session).await?;
-    Ok((status(known), session))
-}
-
-/// The status of an answer to a PUT.
-pub(super) fn status(existed: bool) -> StatusCode {
-    if existed {
-        StatusCode::OK
-    } else {
-        StatusCode::CREATED
-    }
+    Ok((created_unless(known), session))
 }
 
 fn check(info: &SessionInfo) -> Result<(), ApiError> {
