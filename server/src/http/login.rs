@@ -1,6 +1,6 @@
 //! Signing in to the dashboard: a code of 30 seconds is exchanged for a session of 12 hours.
 //!
-//! SignInCodes are kept in memory. Sessions are not stored: a session's token is its end time with an HMAC by the hub's
+//! Codes are kept in memory. Sessions are not stored: a session's token is its end time with an HMAC by the hub's
 //! token.
 
 use std::collections::VecDeque;

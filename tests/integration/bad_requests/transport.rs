@@ -83,24 +83,6 @@ async fn pipelined_requests_are_answered_in_order() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_head_with_both_lengths_in_two_pieces_is_refused() {
-    let hub = Hub::builder().memory().start();
-    let mut raw = hub.raw();
-    let head = raw.head("POST", "/notify");
-    raw.send(format!("{head}Content-Length: 3\r\n"));
-    // By now the hub has read the first piece.
-    assert_eq!(hub.client().head().await, 0);
-    raw.send("Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n");
-    assert_refused(
-        "both lengths",
-        &raw.answer().expect("an answer"),
-        400,
-        "malformed",
-    );
-    assert_eq!(hub.client().head().await, 0);
-}
-
-#[tokio::test(flavor = "multi_thread")]
 async fn a_publish_of_a_half_closed_connection_is_stored_and_answered() {
     let hub = Hub::start();
     for n in 1..=100 {

@@ -164,35 +164,6 @@ async fn a_request_carries_its_peer() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn input_that_is_not_a_valid_request_gets_an_error() {
-    let hub = start(limits(|_| ()));
-    let many = "X: 1\r\n".repeat(101);
-    let long = "x".repeat(70_000);
-    #[rustfmt::skip]
-    let rows = [
-        ("noise", "hello\r\n\r\n".to_owned(), "400"),
-        ("TLS", "\u{16}\u{3}\u{1}\u{2}\u{0}\u{1}".to_owned() + &"\u{0}".repeat(300), "400"),
-        ("h2", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_owned(), "400"),
-        ("NUL", hub.head("GET /peer") + "X: a\0b\r\n\r\n", "400"),
-        ("two lengths", hub.head("POST /body") + "Content-Length: 1\r\nContent-Length: 2\r\n\r\n", "400"),
-        ("negative length", hub.head("POST /body") + "Content-Length: -1\r\n\r\n", "400"),
-        ("no length", hub.head("POST /body") + "Content-Length: many\r\n\r\n", "400"),
-        ("101 headers", hub.head("GET /peer") + &many + "\r\n", "431"),
-        ("large header", hub.head("GET /peer") + &format!("X: {}\r\n\r\n", long.repeat(8)), "431"),
-        ("long URI", format!("GET /{long} HTTP/1.1\r\n\r\n"), "414"),
-        ("CONNECT", format!("CONNECT 127.0.0.1:{} HTTP/1.1\r\nConnection: close\r\n\r\n", hub.port ), "400"),
-    ];
-    for (what, bytes, expected) in rows {
-        let answer = hub.exchange(bytes).await;
-        assert_eq!(status(&answer), expected, "{what}: {answer}");
-        assert!(
-            answer.contains("application/problem+json") && answer.contains("\"hint\""),
-            "{what}: {answer}"
-        );
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
 async fn a_head_with_two_framings_is_refused_for_any_split() {
     let hub = start(limits(|_| ()));
     for framing in [
@@ -253,15 +224,8 @@ async fn a_body_must_be_complete_and_within_the_limit() {
     #[rustfmt::skip]
     let rows = [
         ("whole", "Content-Length: 2\r\nConnection: close\r\n\r\nhi", "200"),
-        ("10 GB", "Content-Length: 10000000000\r\n\r\n", "413"),
-        ("10 GB, expecting", "Content-Length: 10000000000\r\nExpect: 100-continue\r\n\r\n", "413"),
-        ("2^64-1", "Content-Length: 18446744073709551615\r\n\r\n", "413"),
         ("2^70", "Content-Length: 1180591620717411303424\r\n\r\n", "413"),
         ("late", "Content-Length: 5\r\n\r\nhi", "408"),
-        ("bad chunk", "Transfer-Encoding: chunked\r\n\r\nzz\r\nhi\r\n", "400"),
-        ("compressed", "Content-Encoding: gzip\r\nContent-Length: 2\r\nConnection: close\r\n\r\nhi", "415"),
-        ("form", "Content-Type: multipart/form-data\r\nContent-Length: 2\r\nConnection: close\r\n\r\nhi", "415"),
-        ("charset", "Content-Type: text/plain; charset=utf-16\r\nContent-Length: 2\r\nConnection: close\r\n\r\nhi", "415"),
     ];
     for (what, rest, expected) in rows {
         let answer = hub.exchange(hub.head("POST /body") + rest).await;
@@ -272,16 +236,6 @@ async fn a_body_must_be_complete_and_within_the_limit() {
         .exchange(hub.head("POST /body") + "Transfer-Encoding: chunked\r\n\r\n" + &chunks)
         .await;
     assert_eq!(status(&answer), "413");
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn an_incomplete_body_of_a_client_that_left_is_an_error() {
-    let hub = start(limits(|_| ()));
-    let mut stream = hub.tcp();
-    let head = hub.head("POST /body");
-    write!(stream, "{head}Content-Length: 5\r\n\r\nhi").unwrap();
-    stream.shutdown(std::net::Shutdown::Write).unwrap();
-    assert_eq!(status(&exchange_on(stream, Vec::new()).await), "400");
 }
 
 #[tokio::test(flavor = "multi_thread")]

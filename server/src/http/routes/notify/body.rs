@@ -149,11 +149,11 @@ fn text(params: TextParams, bytes: &[u8]) -> Result<Post, ApiError> {
 }
 
 fn kind(text: Option<String>) -> Result<Option<Kind>, ApiError> {
-    let kind = text.as_deref().map(str::parse).transpose();
+    let kind = text.map(|text| text.parse()).transpose();
     kind.map_err(|error| ApiError::new(Code::UnknownType, error))
 }
 
 fn parsed<T: FromStr<Err: Display>>(text: Option<String>) -> Result<Option<T>, ApiError> {
-    let value = text.as_deref().map(str::parse).transpose();
+    let value = text.map(|text| text.parse()).transpose();
     value.map_err(ApiError::invalid)
 }
