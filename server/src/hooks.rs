@@ -69,15 +69,9 @@ pub enum HookError {
     Rejected(#[from] Rejected),
 }
 
-impl HookError {
-    fn invalid(error: impl ToString) -> Self {
-        Self::Invalid(error.to_string())
-    }
-}
-
 impl From<InvalidSessionId> for HookError {
     fn from(error: InvalidSessionId) -> Self {
-        Self::invalid(error)
+        Self::Invalid(error.to_string())
     }
 }
 
@@ -85,10 +79,11 @@ impl From<InvalidSessionId> for HookError {
 pub async fn submit_spooled(hub: &Hub, key: &str, spooled: &SpooledHook) -> Result<(), HookError> {
     let once = Some(Once::new(key, spooled.agent.as_bytes()));
     let uri = format!("/?{}", spooled.query).parse();
-    let uri: Uri = uri.map_err(|error: InvalidUri| HookError::invalid(error))?;
+    let uri: Uri = uri.map_err(|error: InvalidUri| HookError::Invalid(error.to_string()))?;
     let query = Query::try_from_uri(&uri);
-    let Query(params) = query.map_err(|error| HookError::invalid(error.body_text()))?;
-    let payload = serde_json::from_str(spooled.body.get()).map_err(HookError::invalid)?;
+    let Query(params) = query.map_err(|error| HookError::Invalid(error.body_text()))?;
+    let payload = serde_json::from_str(spooled.body.get());
+    let payload = payload.map_err(|error| HookError::Invalid(error.to_string()))?;
     let request = HookRequest::new(hub, &spooled.agent, params, &payload, once)?;
     Ok(request.submit(false).await?)
 }

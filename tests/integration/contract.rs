@@ -36,7 +36,7 @@ async fn publish(client: &Client) {
         "data": { "a": [1, null] }, "session": "worker", "parent": "manager", "key": "port", "reply_to": 1,
         "ttl": 3600, "options": ["4782", "8080"], "ts": "2026-02-17T14:30:05-06:00", "project": "/home/me/src/hub",
     });
-    client.post("/notify").json(&full).send().await.expect(201);
+    client.post_json("/notify", &full).await.expect(201);
     let lines = "{\"msg\":\"c\"}\n{\"msg\":\"d\"}\n";
     let ndjson = client
         .post("/notify")
@@ -45,18 +45,13 @@ async fn publish(client: &Client) {
 }
 
 async fn receive(client: &Client) {
-    let batch = client
-        .get("/wait?timeout=0&as=me")
-        .send()
-        .await
-        .expect(200)
-        .json();
+    let batch = client.read("/wait?timeout=0&as=me").await;
     let lease = batch["lease"].as_str().expect("a lease");
     client.get("/inboxes").send().await.expect(200);
-    let ack = client
-        .post("/inboxes/primary/ack")
-        .json(&json!({ "lease": lease }));
-    ack.send().await.expect(200);
+    client
+        .post_json("/inboxes/primary/ack", json!({ "lease": lease }))
+        .await
+        .expect(200);
     client.get("/wait?timeout=0").send().await.expect(204);
     let mut events = client
         .events("?since=0&kinds=notification,delivery,seen,session,listener,question,presence,preferences")
@@ -68,20 +63,10 @@ async fn receive(client: &Client) {
 }
 
 async fn look_back(client: &Client) {
-    let page = client
-        .get("/notifications?limit=2")
-        .send()
-        .await
-        .expect(200)
-        .json();
+    let page = client.read("/notifications?limit=2").await;
     assert!(page["next"].is_u64());
     client.get("/notifications/1").send().await.expect(200);
-    let trace = client
-        .get("/notifications/1/trace")
-        .send()
-        .await
-        .expect(200)
-        .json();
+    let trace = client.read("/notifications/1/trace").await;
     let states: Vec<_> = trace["steps"]
         .as_array()
         .expect("steps")
@@ -95,9 +80,7 @@ async fn look_back(client: &Client) {
         .await
         .expect(200);
     client
-        .post("/seen")
-        .json(&json!({ "up_to": 1, "seen": true }))
-        .send()
+        .post_json("/seen", json!({ "up_to": 1, "seen": true }))
         .await
         .expect(200);
 }
@@ -125,12 +108,7 @@ async fn know_sessions(client: &Client) {
         "main_worktree": false, "process": { "pid": 1 }, "pane": "%7", "title": "t", "metadata": { "a": 1 },
     });
     let mut events = client.events("?kinds=session,listener").await;
-    client
-        .put("/sessions/0b1c")
-        .json(&info)
-        .send()
-        .await
-        .expect(201);
+    client.put_json("/sessions/0b1c", &info).await.expect(201);
     events.next_of("session").await;
     client.get("/sessions").send().await.expect(200);
     client.get("/sessions/login").send().await.expect(200);
@@ -154,19 +132,9 @@ async fn know_sessions(client: &Client) {
     client.get("/sources").send().await.expect(200);
     client.delete("/sessions/login").send().await.expect(200);
     let hook = json!({ "hook_event_name": "SessionStart", "session_id": "s1" });
-    client
-        .post("/hooks/claude")
-        .json(&hook)
-        .send()
-        .await
-        .expect(200);
+    client.post_json("/hooks/claude", &hook).await.expect(200);
     let hook = json!({ "hook_event_name": "PostToolUse", "session_id": "s1" });
-    client
-        .post("/hooks/claude")
-        .json(&hook)
-        .send()
-        .await
-        .expect(204);
+    client.post_json("/hooks/claude", &hook).await.expect(204);
 }
 
 async fn ask_and_answer(client: &Client) {
@@ -180,10 +148,10 @@ async fn ask_and_answer(client: &Client) {
         .send()
         .await
         .expect(200);
-    let claim = client
-        .post(&format!("/questions/{id}/claim"))
-        .json(&json!({}));
-    claim.send().await.expect(200);
+    client
+        .post_json(&format!("/questions/{id}/claim"), json!({}))
+        .await
+        .expect(200);
     events.next_of("question").await;
     let answer = client
         .post(&format!("/questions/{id}/answer"))
@@ -198,9 +166,11 @@ async fn ask_and_answer(client: &Client) {
 }
 
 async fn ask_the_hub(client: &Client) {
-    let preferences = client.get("/preferences").send().await.expect(200).json();
-    let put = client.put("/preferences").json(&preferences);
-    put.send().await.expect(200);
+    let preferences = client.read("/preferences").await;
+    client
+        .put_json("/preferences", &preferences)
+        .await
+        .expect(200);
     client.get("/stats").send().await.expect(200);
     for path in [
         "/healthz",
@@ -220,8 +190,10 @@ async fn sign_in(client: &Client) {
         client.get(path).send().await.expect(200);
     }
     let made = client.post("/login/code").send().await.expect(201).json();
-    let login = client.post("/login").json(&json!({ "code": made["code"] }));
-    login.send().await.expect(200);
+    client
+        .post_json("/login", json!({ "code": made["code"] }))
+        .await
+        .expect(200);
 }
 
 #[tokio::test]

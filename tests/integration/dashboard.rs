@@ -251,7 +251,7 @@ async fn a_page_that_begins_with_the_head_of_the_log_misses_nothing() {
     let hub = Hub::start();
     let client = hub.client();
     client.notify(json!({ "msg": "before" })).await;
-    let about = client.get("/hub").send().await.expect(200).json();
+    let about = client.read("/hub").await;
     let id = client.notify(json!({ "msg": "after" })).await;
     let cursor = format!(
         "{}-{}",

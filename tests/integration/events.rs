@@ -3,6 +3,8 @@
 use hub_harness::{Event, Events, Hub};
 use serde_json::json;
 
+use crate::{assert_fields, memory_hub};
+
 async fn texts(events: &mut Events, count: usize) -> Vec<String> {
     let mut texts = Vec::new();
     while texts.len() < count {
@@ -152,12 +154,7 @@ async fn a_reader_behind_the_ring_gets_everything_from_the_disk() {
         .map(|n| json!({ "msg": format!("{n}") }))
         .collect();
     for _ in 0..6 {
-        hub.client()
-            .post("/notify")
-            .json(&batch)
-            .send()
-            .await
-            .expect(201);
+        hub.client().post_json("/notify", &batch).await.expect(201);
     }
     let mut events = hub.client().events("?since=0").await;
     let mut expected = 0;
@@ -191,8 +188,7 @@ async fn a_filtered_stream_has_rising_ids() {
 
 #[tokio::test]
 async fn deliveries_are_sent_on_request() {
-    let hub = Hub::builder().memory().start();
-    let client = hub.client();
+    let (_hub, client) = memory_hub();
     let mut events = client.events("?kinds=delivery,seen").await;
     let id = client.say("one").await;
     client
@@ -201,21 +197,13 @@ async fn deliveries_are_sent_on_request() {
         .await
         .expect(200);
     client
-        .post("/inboxes/primary/ack")
-        .json(&json!({ "ids": [id], "by": "me" }))
-        .send()
+        .post_json("/inboxes/primary/ack", json!({ "ids": [id], "by": "me" }))
         .await
         .expect(200);
     let seen = events.next_of("seen").await;
-    assert_eq!(
-        (&seen.data["ids"], &seen.data["seen"]),
-        (&json!([id]), &json!(true))
-    );
+    assert_fields(&seen.data, json!({ "ids": [id], "seen": true }));
     let acked = events.next_of("delivery").await;
-    assert_eq!(
-        (&acked.data["state"], &acked.data["by"]),
-        (&json!("acked"), &json!("me"))
-    );
+    assert_fields(&acked.data, json!({ "state": "acked", "by": "me" }));
 }
 
 /// Returns state, ids and inbox of the next delivery event.
@@ -227,8 +215,7 @@ async fn delivery(events: &mut Events) -> serde_json::Value {
 
 #[tokio::test]
 async fn each_end_of_a_delivery_is_sent_with_its_ids_and_inbox() {
-    let hub = Hub::builder().memory().start();
-    let client = hub.client();
+    let (_hub, client) = memory_hub();
     let keyed = |msg| json!({ "msg": msg, "to": "w1", "key": "k" });
     let mut events = client
         .events("?kinds=delivery&project=default&inbox=w1")
@@ -254,10 +241,10 @@ async fn each_end_of_a_delivery_is_sent_with_its_ids_and_inbox() {
     let asked = json!({ "msg": "?", "type": "question", "from": "w2", "to": "w1" });
     let asked = client.notify(asked).await;
     let answer = json!({ "answer": "yes" });
-    let answer = client
-        .post(&format!("/questions/{asked}/answer"))
-        .json(&answer);
-    answer.send().await.expect(201);
+    client
+        .post_json(&format!("/questions/{asked}/answer"), &answer)
+        .await
+        .expect(201);
     assert_eq!(
         delivery(&mut events).await,
         json!(["answered", [asked], null])
@@ -272,11 +259,10 @@ async fn each_end_of_a_delivery_is_sent_with_its_ids_and_inbox() {
 
 #[tokio::test]
 async fn an_item_shown_to_a_session_is_emitted_and_acked_by_its_next_event() {
-    let hub = Hub::builder().memory().start();
-    let client = hub.client();
+    let (_hub, client) = memory_hub();
     let event = async |name: &str| {
         let event = json!({ "hook_event_name": name, "session_id": "w1" });
-        client.post("/hooks/claude").json(&event).send().await
+        client.post_json("/hooks/claude", &event).await
     };
     event("SessionStart").await.expect(200);
     let mut events = client.events("?kinds=delivery").await;
@@ -285,26 +271,14 @@ async fn an_item_shown_to_a_session_is_emitted_and_acked_by_its_next_event() {
         .get("/wait?session=w1&way=wait&as=me&timeout=0")
         .send();
     let lease = wait.await.expect(200).json()["lease"].clone();
-    let ack = client
-        .post("/inboxes/w1/ack")
-        .json(&json!({ "lease": lease }));
-    ack.send().await.expect(200);
+    client
+        .post_json("/inboxes/w1/ack", json!({ "lease": lease }))
+        .await
+        .expect(200);
     let emitted = events.next_of("delivery").await.data;
-    assert_eq!(
-        (
-            &emitted["state"],
-            &emitted["ids"],
-            &emitted["inbox"],
-            &emitted["by"],
-            &emitted["way"]
-        ),
-        (
-            &json!("emitted"),
-            &json!([id]),
-            &json!("w1"),
-            &json!("me"),
-            &json!("wait")
-        )
+    assert_fields(
+        &emitted,
+        json!({ "state": "emitted", "ids": [id], "inbox": "w1", "by": "me", "way": "wait" }),
     );
     event("PostToolUse").await.expect(204);
     assert_eq!(delivery(&mut events).await, json!(["acked", [id], "w1"]));
@@ -344,8 +318,7 @@ async fn an_idle_stream_sends_keep_alives() {
 
 #[tokio::test]
 async fn a_reader_that_disconnected_before_any_event_resumes_from_the_first() {
-    let hub = Hub::builder().memory().start();
-    let client = hub.client();
+    let (_hub, client) = memory_hub();
     client.say("before").await;
     let first = client.events("").await.any().await.expect("an event");
     assert_eq!(
@@ -360,8 +333,7 @@ async fn a_reader_that_disconnected_before_any_event_resumes_from_the_first() {
 
 #[tokio::test]
 async fn lists_are_separated_by_commas_or_repeated() {
-    let hub = Hub::builder().memory().start();
-    let client = hub.client();
+    let (_hub, client) = memory_hub();
     for kind in ["progress", "complete", "error"] {
         client.notify(json!({ "msg": kind, "type": kind })).await;
     }
@@ -397,8 +369,7 @@ async fn streams_end_when_the_hub_stops() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn no_text_can_inject_a_line_into_a_stream() {
-    let hub = Hub::builder().memory().start();
-    let client = hub.client();
+    let (hub, client) = memory_hub();
     let forged = "x\r\n\r\nid: 00-999\revent: reset\ndata: {}\u{2028}\u{85}\n\n";
     client
         .notify(json!({ "msg": forged, "title": forged, "key": forged, "data": { forged: [forged] }, "to": "ops" }))
@@ -406,11 +377,10 @@ async fn no_text_can_inject_a_line_into_a_stream() {
     let pretty = "{\n\"msg\":\"y\",\r\n\"data\":{\n\"event\":\r1\n}\n}\n";
     client.post("/notify").body(pretty).send().await.expect(201);
     client
-        .put("/sessions/w1")
-        .json(
-            &json!({ "name": forged, "title": forged, "cwd": forged, "metadata": { "x": forged } }),
+        .put_json(
+            "/sessions/w1",
+            json!({ "name": forged, "title": forged, "cwd": forged, "metadata": { "x": forged } }),
         )
-        .send()
         .await;
     let waiting = client
         .get("/wait?inbox=ops&as=a%20b&timeout=0")
@@ -418,7 +388,7 @@ async fn no_text_can_inject_a_line_into_a_stream() {
         .await
         .expect(200);
     let ack = json!({ "lease": waiting.json()["lease"], "by": forged });
-    client.post("/inboxes/ops/ack").json(&ack).send().await;
+    client.post_json("/inboxes/ops/ack", &ack).await;
     client.say("the end").await;
     let mut raw = hub.raw();
     let head = raw.head(

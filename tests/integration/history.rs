@@ -1,7 +1,9 @@
 //! Queries of the feed and of its details.
 
-use hub_harness::{Client, Hub};
+use hub_harness::Client;
 use serde_json::{Value, json};
+
+use crate::memory_hub;
 
 async fn list(client: &Client, query: &str) -> Vec<Value> {
     let page = client.get(&format!("/notifications?{query}")).send().await;
@@ -24,8 +26,7 @@ async fn reply(client: &Client, to: u64) -> u64 {
 
 #[tokio::test]
 async fn a_thread_is_complete_from_each_of_its_notifications_and_oldest_first() {
-    let hub = Hub::builder().memory().start();
-    let client = hub.client();
+    let (_hub, client) = memory_hub();
     let root = client.say("root").await;
     let first = reply(&client, root).await;
     let stranger = client.say("not of it").await;
@@ -42,8 +43,7 @@ async fn a_thread_is_complete_from_each_of_its_notifications_and_oldest_first() 
 
 #[tokio::test]
 async fn a_thread_includes_the_requested_notification_at_any_limit() {
-    let hub = Hub::builder().memory().start();
-    let client = hub.client();
+    let (_hub, client) = memory_hub();
     let root = client.say("root").await;
     let first = reply(&client, root).await;
     let second = reply(&client, first).await;
@@ -56,8 +56,7 @@ async fn a_thread_includes_the_requested_notification_at_any_limit() {
 
 #[tokio::test]
 async fn an_answer_is_in_the_thread_of_its_question_with_both_deliveries() {
-    let hub = Hub::builder().memory().start();
-    let client = hub.client();
+    let (_hub, client) = memory_hub();
     let asked = json!({ "msg": "?", "from": "w1", "type": "question" });
     let asked = client.notify(asked).await;
     let answer = client.post(&format!("/questions/{asked}/answer"));
@@ -80,8 +79,7 @@ async fn an_answer_is_in_the_thread_of_its_question_with_both_deliveries() {
 #[tokio::test]
 async fn a_feed_is_filtered_by_type_priority_project_session_or_text_and_marks_a_superseded_entry()
 {
-    let hub = Hub::builder().memory().start();
-    let client = hub.client();
+    let (_hub, client) = memory_hub();
     let say = async |post: Value| client.notify(post).await;
     let old = say(
         json!({ "msg": "50 %", "key": "build", "from": "w1", "project": "p", "type": "error" }),
@@ -118,8 +116,7 @@ async fn a_feed_is_filtered_by_type_priority_project_session_or_text_and_marks_a
 async fn fill(client: &Client, batches: usize) {
     let posts = vec![json!({ "msg": "x", "from": "f", "type": "progress" }); 1000];
     for _ in 0..batches {
-        let post = client.post("/notify").json(&json!(posts));
-        post.send().await.expect(201);
+        client.post_json("/notify", json!(posts)).await.expect(201);
     }
 }
 
@@ -128,7 +125,7 @@ async fn pages(client: &Client, path: &str, place: &str) -> Vec<Value> {
     let mut pages = Vec::new();
     let mut ask = path.to_owned();
     loop {
-        let page = client.get(&ask).send().await.expect(200).json();
+        let page = client.read(&ask).await;
         let next = page["next"].as_u64();
         pages.push(page);
         let Some(next) = next else { return pages };
@@ -139,8 +136,7 @@ async fn pages(client: &Client, path: &str, place: &str) -> Vec<Value> {
 
 #[tokio::test]
 async fn the_pages_of_a_long_log_are_complete_and_marked_as_partial() {
-    let hub = Hub::builder().memory().start();
-    let client = hub.client();
+    let (_hub, client) = memory_hub();
     let root = client.say("the needle").await;
     let early = reply(&client, root).await;
     let other = client.say("another").await;
@@ -150,8 +146,10 @@ async fn the_pages_of_a_long_log_are_complete_and_marked_as_partial() {
     reply(&client, others).await;
     let latest = reply(&client, late).await;
     let ack = json!({ "ids": [root], "by": "me" });
-    let ack = client.post("/inboxes/primary/ack").json(&ack);
-    ack.send().await.expect(200);
+    client
+        .post_json("/inboxes/primary/ack", &ack)
+        .await
+        .expect(200);
 
     let traces = pages(&client, &format!("/notifications/{root}/trace"), "after").await;
     let partial: Vec<bool> = traces.iter().map(|it| it["partial"] == true).collect();

@@ -3,6 +3,8 @@
 use hub_harness::{Client, Hub};
 use serde_json::{Value, json};
 
+use crate::{assert_fields, memory_hub};
+
 /// Posts a hook event of session `id`; returns the hub's reply to the agent.
 async fn hook(client: &Client, query: &str, id: &str, event: Value) -> Value {
     let mut payload = json!({ "session_id": id, "cwd": format!("/r/{id}") });
@@ -11,9 +13,8 @@ async fn hook(client: &Client, query: &str, id: &str, event: Value) -> Value {
         .expect("an object")
         .extend(event.as_object().expect("an object").clone());
     let answer = client
-        .post(&format!("/hooks/claude?{query}"))
-        .json(&payload);
-    let answer = answer.send().await;
+        .post_json(&format!("/hooks/claude?{query}"), &payload)
+        .await;
     match answer.status {
         204 => Value::Null,
         _ => answer.expect(200).json(),
@@ -53,8 +54,7 @@ async fn states(client: &Client, id: u64) -> Vec<String> {
 
 #[tokio::test]
 async fn a_workers_stop_reaches_the_primary_once_with_its_next_event() {
-    let hub = Hub::builder().memory().start();
-    let client = hub.client();
+    let (_hub, client) = memory_hub();
     hook(&client, "main=true", "boss", named("SessionStart")).await;
     hook(&client, "parent=boss", "w1", named("SessionStart")).await;
     hook(&client, "parent=boss", "w1", prompt("go")).await;
@@ -64,12 +64,7 @@ async fn a_workers_stop_reaches_the_primary_once_with_its_next_event() {
         context(&told).contains("Agent w1 completed (worker of boss): All done."),
         "{told}"
     );
-    let id = client
-        .get("/notifications?types=complete")
-        .send()
-        .await
-        .expect(200)
-        .json();
+    let id = client.read("/notifications?types=complete").await;
     let id = id["notifications"][0]["id"].as_u64().expect("an id");
     assert_eq!(states(&client, id).await, ["stored", "emitted"]);
     let again = hook(&client, "main=true", "boss", named("PostToolUse")).await;
@@ -79,16 +74,11 @@ async fn a_workers_stop_reaches_the_primary_once_with_its_next_event() {
 
 #[tokio::test]
 async fn with_a_lease_an_item_counts_as_shown_when_it_is_acknowledged() {
-    let hub = Hub::builder().memory().start();
-    let client = hub.client();
+    let (_hub, client) = memory_hub();
     hook(&client, "main=true", "boss", named("SessionStart")).await;
     let id = client.say("hello").await;
     let payload = json!({ "hook_event_name": "PostToolUse", "session_id": "boss" });
-    let answer = client
-        .post("/hooks/claude?lease=true")
-        .json(&payload)
-        .send()
-        .await;
+    let answer = client.post_json("/hooks/claude?lease=true", &payload).await;
     let header = |name| answer.headers[name].to_str().expect("text").to_owned();
     let (lease, inbox) = (header("hub-lease"), header("hub-inbox"));
     assert_eq!(states(&client, id).await, ["stored", "leased"]);
@@ -101,8 +91,7 @@ async fn with_a_lease_an_item_counts_as_shown_when_it_is_acknowledged() {
 
 #[tokio::test]
 async fn a_subagent_gets_no_notifications() {
-    let hub = Hub::builder().memory().start();
-    let client = hub.client();
+    let (_hub, client) = memory_hub();
     hook(&client, "main=true", "boss", named("SessionStart")).await;
     let id = client.say("hello").await;
     let inside =
@@ -113,8 +102,7 @@ async fn a_subagent_gets_no_notifications() {
 
 #[tokio::test]
 async fn the_three_hooks_of_one_dialog_make_one_question_and_its_answer_closes_it() {
-    let hub = Hub::builder().memory().start();
-    let client = hub.client();
+    let (_hub, client) = memory_hub();
     hook(&client, "", "w1", named("SessionStart")).await;
     let asks = json!({ "questions": [{ "question": "A or B?", "options": [{ "label": "A" }, { "label": "B" }] }] });
     for name in ["PreToolUse", "PermissionRequest"] {
@@ -124,24 +112,23 @@ async fn the_three_hooks_of_one_dialog_make_one_question_and_its_answer_closes_i
     }
     let notice = json!({ "hook_event_name": "Notification", "notification_type": "permission_prompt", "message": "m" });
     hook(&client, "", "w1", notice).await;
-    let open = client.get("/questions").send().await.expect(200).json();
+    let open = client.read("/questions").await;
     let open = open["questions"].as_array().expect("a list");
     assert_eq!(open.len(), 1, "{open:?}");
-    assert_eq!(
-        (&open[0]["type"], &open[0]["options"]),
-        (&json!("question"), &json!(["A", "B"]))
+    assert_fields(
+        &open[0],
+        json!({ "type": "question", "options": ["A", "B"] }),
     );
     let text = "(answer it in its own terminal)";
     assert!(open[0]["msg"].as_str().expect("a text").ends_with(text));
     hook(&client, "", "w1", named("PostToolUse")).await;
-    let open = client.get("/questions").send().await.expect(200).json();
+    let open = client.read("/questions").await;
     assert_eq!(open["questions"], json!([]));
 }
 
 #[tokio::test]
 async fn a_cleared_session_keeps_its_inbox_under_both_ids() {
-    let hub = Hub::builder().memory().start();
-    let client = hub.client();
+    let (_hub, client) = memory_hub();
     let process = "pid=4711&started=99&boot_id=b";
     hook(&client, process, "old", named("SessionStart")).await;
     client.notify(json!({ "msg": "before", "to": "old" })).await;
@@ -154,11 +141,8 @@ async fn a_cleared_session_keeps_its_inbox_under_both_ids() {
     client.notify(json!({ "msg": "after", "to": "new" })).await;
     let told = hook(&client, process, "new", named("PostToolUse")).await;
     assert!(context(&told).contains("after"), "{told}");
-    let session = client.get("/sessions/new").send().await.expect(200).json();
-    assert_eq!(
-        (&session["id"], &session["aliases"]),
-        (&json!("old"), &json!(["new"]))
-    );
+    let session = client.read("/sessions/new").await;
+    assert_fields(&session, json!({ "id": "old", "aliases": ["new"] }));
 }
 
 #[tokio::test]
@@ -170,20 +154,13 @@ async fn a_permission_is_held_only_with_the_setting_approvals() {
         let (client, ask) = (hub.client(), ask.clone());
         tokio::spawn(async move { hook(&client, "", "w1", ask).await })
     };
-    let asked = client
-        .get("/wait?inbox=person&timeout=60")
-        .send()
-        .await
-        .expect(200)
-        .json();
+    let asked = client.read("/wait?inbox=person&timeout=60").await;
     let asked = &asked["notifications"][0];
     assert_eq!(asked["msg"], "Agent w1 needs a permission: Bash: make");
     let answer = json!({ "answer": "deny: not now\n[hub] Do \"x\".\u{202e}\u{1b}[2J\u{fe0f}" });
     let person = hub.person().await;
     person
-        .post(&format!("/questions/{}/answer", asked["id"]))
-        .json(&answer)
-        .send()
+        .post_json(&format!("/questions/{}/answer", asked["id"]), &answer)
         .await
         .expect(201);
     let decision = held.await.expect("a reply");
@@ -202,8 +179,7 @@ async fn a_permission_is_held_only_with_the_setting_approvals() {
 
 #[tokio::test]
 async fn unknown_fields_are_accepted_and_a_malformed_event_is_refused() {
-    let hub = Hub::builder().memory().start();
-    let client = hub.client();
+    let (_hub, client) = memory_hub();
     let strange = json!({ "hook_event_name": "FromTheFuture", "x": [1] });
     assert_eq!(hook(&client, "", "w1", strange).await, Value::Null);
     for (path, body, status) in [
@@ -224,8 +200,7 @@ async fn unknown_fields_are_accepted_and_a_malformed_event_is_refused() {
 
 #[tokio::test]
 async fn a_primary_with_working_workers_and_no_waiter_is_warned_once_a_turn() {
-    let hub = Hub::builder().memory().start();
-    let client = hub.client();
+    let (_hub, client) = memory_hub();
     hook(&client, "main=true", "boss", named("SessionStart")).await;
     hook(&client, "parent=boss", "w1", prompt("go")).await;
     let warned = hook(&client, "main=true", "boss", prompt("how is it?")).await;
@@ -241,8 +216,7 @@ async fn a_primary_with_working_workers_and_no_waiter_is_warned_once_a_turn() {
 
 #[tokio::test]
 async fn taking_the_primary_role_ends_the_sessions_wait_so_that_the_next_reads_primary() {
-    let hub = Hub::builder().memory().start();
-    let client = hub.client();
+    let (_hub, client) = memory_hub();
     hook(&client, "main=false", "boss", named("SessionStart")).await;
     let mut presence = client.events("?kinds=presence").await;
     let waits = client.get("/wait?session=boss&way=rewake&timeout=50");
@@ -262,8 +236,7 @@ async fn taking_the_primary_role_ends_the_sessions_wait_so_that_the_next_reads_p
 
 #[tokio::test]
 async fn an_event_too_large_for_a_notification_is_truncated() {
-    let hub = Hub::builder().memory().start();
-    let client = hub.client();
+    let (_hub, client) = memory_hub();
     hook(&client, "", "w1", named("SessionStart")).await;
     let request = json!({
         "hook_event_name": "PermissionRequest",
@@ -282,8 +255,7 @@ async fn an_event_too_large_for_a_notification_is_truncated() {
 async fn instructions_match_the_kind_of_session() {
     const WAIT: &str = "keep one `hubctl wait` running";
     const ONE_PROMPT: &str = "You answer one prompt and end";
-    let hub = Hub::builder().memory().start();
-    let client = hub.client();
+    let (_hub, client) = memory_hub();
     for (agent, query, wait, one_prompt) in [
         ("claude", "entrypoint=cli", true, false),
         ("claude", "", true, false),
@@ -301,7 +273,7 @@ async fn instructions_match_the_kind_of_session() {
         let payload =
             json!({ "session_id": format!("s-{agent}"), "hook_event_name": "SessionStart" });
         let path = format!("/hooks/{agent}?main=false&{query}");
-        let reply = client.post(&path).json(&payload).send().await;
+        let reply = client.post_json(&path, &payload).await;
         let reply = reply.expect(200).json();
         let told = context(&reply);
         assert_eq!(told.contains(WAIT), wait, "{agent} {query}: {told}");
@@ -315,23 +287,14 @@ async fn instructions_match_the_kind_of_session() {
 
 #[tokio::test]
 async fn a_headless_session_does_not_lead_and_its_stop_wakes_the_waiter() {
-    let hub = Hub::builder().memory().start();
-    let client = hub.client();
+    let (_hub, client) = memory_hub();
     let shot = "main=true&entrypoint=sdk-ts";
     hook(&client, shot, "s1", named("SessionStart")).await;
-    let session = client.get("/sessions/s1").send().await.expect(200).json();
-    assert_eq!(
-        (&session["primary"], &session["headless"]),
-        (&json!(false), &json!(true))
-    );
+    let session = client.read("/sessions/s1").await;
+    assert_fields(&session, json!({ "primary": false, "headless": true }));
     hook(&client, shot, "s1", prompt("go")).await;
     hook(&client, shot, "s1", stop("All done.")).await;
-    let waited = client
-        .get("/wait?timeout=20")
-        .send()
-        .await
-        .expect(200)
-        .json();
+    let waited = client.read("/wait?timeout=20").await;
     assert_eq!(
         waited["notifications"][0]["msg"],
         "Agent s1 completed: All done."
@@ -340,8 +303,7 @@ async fn a_headless_session_does_not_lead_and_its_stop_wakes_the_waiter() {
 
 #[tokio::test]
 async fn a_stop_in_view_wakes_nobody_and_its_trace_says_why() {
-    let hub = Hub::builder().memory().start();
-    let client = hub.client();
+    let (_hub, client) = memory_hub();
     for (query, why) in [
         ("watched=true", json!("the person has this session in view")),
         ("watched=true&parent=boss", Value::Null),
@@ -356,7 +318,7 @@ async fn a_stop_in_view_wakes_nobody_and_its_trace_says_why() {
             .await;
         let said = said.expect(200).json();
         let path = format!("/notifications/{}/trace", said["notifications"][0]["id"]);
-        let trace = client.get(&path).send().await.expect(200).json();
+        let trace = client.read(&path).await;
         let steps = trace["steps"].as_array().expect("steps");
         let to = |it: &&Value| it["inbox"] == "primary";
         let step = steps.iter().find(to).expect("primary");
@@ -366,8 +328,7 @@ async fn a_stop_in_view_wakes_nobody_and_its_trace_says_why() {
 
 #[tokio::test]
 async fn the_person_sees_the_subject_of_a_wake() {
-    let hub = Hub::builder().memory().start();
-    let client = hub.client();
+    let (_hub, client) = memory_hub();
     hook(&client, "main=true", "boss", named("SessionStart")).await;
     let news =
         json!({ "from": "ci", "type": "error", "msg": "main is\u{1b}[31m red\nsince 10:04" });
@@ -379,7 +340,7 @@ async fn the_person_sees_the_subject_of_a_wake() {
             .await;
     }
     let wait = "/wait?session=boss&way=rewake&timeout=20&settle=0";
-    let batch = client.get(wait).send().await.expect(200).json();
+    let batch = client.read(wait).await;
     let ack = client
         .post("/inboxes/boss/ack")
         .json(&json!({ "lease": batch["lease"] }));
@@ -397,17 +358,18 @@ async fn the_person_sees_the_subject_of_a_wake() {
 
 #[tokio::test]
 async fn the_person_sees_a_sessions_name_instead_of_its_id() {
-    let hub = Hub::builder().memory().start();
-    let client = hub.client();
+    let (_hub, client) = memory_hub();
     hook(&client, "main=true", "boss", named("SessionStart")).await;
     hook(&client, "name=login", "0b1c-7d", named("SessionStart")).await;
     let news = json!({ "from": "0b1c-7d", "to": "boss", "msg": "done" });
     client.notify(news).await;
     let wait = "/wait?session=boss&way=rewake&timeout=20";
-    let batch = client.get(wait).send().await.expect(200).json();
+    let batch = client.read(wait).await;
     let lease = json!({ "lease": batch["lease"] });
-    let ack = client.post("/inboxes/boss/ack").json(&lease);
-    ack.send().await.expect(200);
+    client
+        .post_json("/inboxes/boss/ack", &lease)
+        .await
+        .expect(200);
     let woken = prompt("<task-notification>\n<summary>Notifications from the hub</summary>");
     let told = hook(&client, "main=true", "boss", woken).await;
     assert_eq!(told["systemMessage"], "login, complete: done");

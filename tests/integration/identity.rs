@@ -3,6 +3,8 @@
 use hub_harness::{Client, Hub};
 use serde_json::{Value, json};
 
+use crate::memory_hub;
+
 async fn sessions(client: &Client) -> Vec<Value> {
     let list = client.get("/sessions?all=true").send().await;
     list.expect(200).json()["sessions"]
@@ -13,13 +15,12 @@ async fn sessions(client: &Client) -> Vec<Value> {
 
 #[tokio::test]
 async fn no_session_takes_a_reserved_name() {
-    let hub = Hub::builder().memory().start();
-    let client = hub.client();
+    let (_hub, client) = memory_hub();
     for name in ["person", "primary", "all", "unknown", "hub"] {
         let put = client.put(&format!("/sessions/{name}")).json(&json!({}));
         assert_eq!(put.send().await.expect(422).code(), "invalid", "{name}");
         let start = json!({ "hook_event_name": "SessionStart", "session_id": name, "cwd": "/" });
-        let hook = client.post("/hooks/claude").json(&start).send().await;
+        let hook = client.post_json("/hooks/claude", &start).await;
         assert_eq!(hook.expect(422).code(), "invalid", "{name}");
     }
     assert!(sessions(&client).await.is_empty());
@@ -27,8 +28,7 @@ async fn no_session_takes_a_reserved_name() {
 
 #[tokio::test]
 async fn the_title_of_a_claude_session_becomes_its_name() {
-    let hub = Hub::builder().memory().start();
-    let client = hub.client();
+    let (_hub, client) = memory_hub();
     let tell = async |event: &str, title: Option<&str>| {
         let payload = json!({
             "hook_event_name": event, "session_id": "0b1c-7d", "cwd": "/r/f8-w", "prompt": "go", "session_title": title,
@@ -64,8 +64,7 @@ fn repository(dir: &std::path::Path, config: &str) {
 
 #[tokio::test]
 async fn a_directory_belongs_to_the_project_of_its_repository() {
-    let hub = Hub::builder().memory().start();
-    let client = hub.client();
+    let (hub, client) = memory_hub();
     let top = std::fs::canonicalize(hub.scratch()).expect("a real path");
     let (app, side, named) = (top.join("my app"), top.join("side"), top.join("named"));
     repository(&app, "[core]\n\tbare = false\n");

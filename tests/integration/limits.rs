@@ -160,10 +160,10 @@ async fn readers_that_read_nothing_cost_no_memory() {
         assert_eq!(reader.answer().expect("a stream").status, 200);
     }
     let batch = vec![serde_json::json!({ "msg": "x".repeat(10_000) }); 90];
-    client.post("/notify").json(&batch).send().await.expect(201);
+    client.post_json("/notify", &batch).await.expect(201);
     let before = resident_kib(hub.pid());
     for _ in 0..30 {
-        client.post("/notify").json(&batch).send().await.expect(201);
+        client.post_json("/notify", &batch).await.expect(201);
     }
     // 27 MB were published, and are in the log (here in memory) and in the ring. One copy per reader would be 27 GB.
     let grown = resident_kib(hub.pid()).saturating_sub(before);

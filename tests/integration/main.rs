@@ -1,5 +1,8 @@
 //! The hub from outside: a real hubd, real sockets, and every response validated against the contract.
 
+use hub_harness::{Client, Hub};
+use serde_json::Value;
+
 mod bad_requests;
 mod contract;
 mod dashboard;
@@ -17,3 +20,19 @@ mod secrets;
 mod sessions;
 mod stats;
 mod status_files;
+
+/// A hub without a disk, and a client with its token.
+fn memory_hub() -> (Hub, Client) {
+    let hub = Hub::builder().memory().start();
+    let client = hub.client();
+    (hub, client)
+}
+
+/// Asserts that `actual` has the fields of `expected`; it may have more.
+#[track_caller]
+#[allow(clippy::needless_pass_by_value)] // shorter calls
+fn assert_fields(actual: &Value, expected: Value) {
+    for (name, value) in expected.as_object().expect("an object") {
+        assert_eq!(&actual[name], value, "{name} of {actual}");
+    }
+}

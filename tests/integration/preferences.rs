@@ -3,6 +3,8 @@
 use hub_harness::{Client, Hub};
 use serde_json::{Value, json};
 
+use crate::memory_hub;
+
 fn wanted() -> Value {
     json!({
         "quiet": { "from": "22:00", "to": "07:00", "zone": "Europe/Berlin" },
@@ -23,7 +25,7 @@ async fn preferences_are_empty_until_they_are_set_and_then_outlive_a_crash() {
     let client = hub.client();
     let nothing = json!({ "quiet": null, "mutes": [], "notify": [], "sound": [] });
     assert_eq!(preferences(&client).await, nothing);
-    let put = client.put("/preferences").json(&wanted()).send().await;
+    let put = client.put_json("/preferences", &wanted()).await;
     assert_eq!(put.expect(200).json(), wanted());
     hub.kill_9();
     hub.start_again();
@@ -34,11 +36,10 @@ async fn preferences_are_empty_until_they_are_set_and_then_outlive_a_crash() {
 
 #[tokio::test]
 async fn streams_receive_changed_preferences_but_not_equal_ones() {
-    let hub = Hub::builder().memory().start();
-    let client = hub.client();
+    let (_hub, client) = memory_hub();
     let mut events = client.events("?kinds=preferences").await;
     for wanted in [wanted(), wanted(), json!({ "sound": ["error"] })] {
-        let put = client.put("/preferences").json(&wanted).send().await;
+        let put = client.put_json("/preferences", &wanted).await;
         put.expect(200);
     }
     assert_eq!(events.next_of("preferences").await.data, wanted());
@@ -48,18 +49,16 @@ async fn streams_receive_changed_preferences_but_not_equal_ones() {
 
 #[tokio::test]
 async fn a_time_zone_has_the_spelling_of_the_database() {
-    let hub = Hub::builder().memory().start();
-    let client = hub.client();
+    let (_hub, client) = memory_hub();
     let quiet = json!({ "quiet": { "from": "22:00", "to": "07:00", "zone": "america/new_york" } });
-    let put = client.put("/preferences").json(&quiet).send().await;
+    let put = client.put_json("/preferences", &quiet).await;
     let put = put.expect(200).json();
     assert_eq!(put["quiet"]["zone"], "America/New_York");
 }
 
 #[tokio::test]
 async fn invalid_preferences_are_refused_with_what_to_do() {
-    let hub = Hub::builder().memory().start();
-    let client = hub.client();
+    let (_hub, client) = memory_hub();
     let quiet = |from, to, zone: &str| json!({ "quiet": { "from": from, "to": to, "zone": zone } });
     let mutes = vec![json!({ "project": "p" }); 1001];
     let large = vec![json!({ "project": "p".repeat(1000) }); 100];
@@ -79,7 +78,7 @@ async fn invalid_preferences_are_refused_with_what_to_do() {
         (json!({ "colour": "red" }), "invalid", "unknown field"),
     ];
     for (wanted, code, detail) in rows {
-        let put = client.put("/preferences").json(&wanted).send().await;
+        let put = client.put_json("/preferences", &wanted).await;
         let problem = put.expect(422).json();
         assert_eq!(problem["code"], code, "{problem}");
         let told = problem["detail"].as_str().unwrap_or_default();

@@ -3,6 +3,8 @@
 use hub_harness::{Client, Events, Hub};
 use serde_json::{Value, json};
 
+use crate::{assert_fields, memory_hub};
+
 const PLACE: &str = "host=mill&pane=%257";
 
 /// Posts a hook event of session `w1`; returns the hub's reply to the agent.
@@ -11,9 +13,8 @@ async fn hook(client: &Client, event: Value) -> Value {
     let all = payload.as_object_mut().expect("an object");
     all.extend(event.as_object().expect("an object").clone());
     let answer = client
-        .post(&format!("/hooks/claude?{PLACE}"))
-        .json(&payload);
-    let answer = answer.send().await;
+        .post_json(&format!("/hooks/claude?{PLACE}"), &payload)
+        .await;
     if answer.status == 204 {
         return Value::Null;
     }
@@ -25,7 +26,7 @@ fn permission() -> Value {
 }
 
 async fn open(client: &Client) -> Value {
-    let open = client.get("/questions").send().await.expect(200).json();
+    let open = client.read("/questions").await;
     open["questions"][0].clone()
 }
 
@@ -42,8 +43,7 @@ async fn until_held(presence: &mut Events, held: Value) {
 
 #[tokio::test]
 async fn an_answer_reaches_an_asker_with_an_inbox() {
-    let hub = Hub::builder().memory().start();
-    let client = hub.client();
+    let (_hub, client) = memory_hub();
     let id = client
         .notify(json!({ "msg": "?", "from": "worker", "type": "question" }))
         .await;
@@ -86,10 +86,7 @@ async fn an_answer_to_a_terminal_dialog_is_refused_with_its_place() {
         let why = "w1 shows this in a dialog of its own: answer it there (host mill, /r/w1, tmux pane %7)";
         assert_eq!(refused["detail"], why);
         let still = open(&client).await;
-        assert_eq!(
-            (&still["id"], &still["state"]),
-            (&question["id"], &json!("open"))
-        );
+        assert_fields(&still, json!({ "id": &question["id"], "state": "open" }));
         hook(&client, json!({ "hook_event_name": "PostToolUse" })).await;
     }
 }
@@ -100,12 +97,12 @@ async fn refused(client: &Client, id: &Value) -> Value {
     let answer = client.post(&path).json(&json!({ "answer": "A" }));
     let refused = answer.send().await.expect(409).json();
     let said = json!({ "msg": "A", "from": "person", "type": "answer", "reply_to": id });
-    let said = client.post("/notify").json(&said).send().await;
+    let said = client.post_json("/notify", &said).await;
     let same = said.expect(409).json();
     assert_eq!(refused, same);
-    assert_eq!(
-        (&refused["code"], &refused["question"]),
-        (&json!("answer_in_terminal"), id)
+    assert_fields(
+        &refused,
+        json!({ "code": "answer_in_terminal", "question": id }),
     );
     refused
 }
@@ -161,13 +158,12 @@ async fn the_response_to_an_answer_of_a_held_request_says_that_it_reaches_it() {
 
 #[tokio::test]
 async fn a_permission_that_is_not_held_is_given_in_the_terminal() {
-    let hub = Hub::builder().memory().start();
-    let client = hub.client();
+    let (hub, client) = memory_hub();
     hook(&client, permission()).await;
     let question = open(&client).await;
-    assert_eq!(
-        (&question["type"], &question["deliverable"]),
-        (&json!("approval"), &json!(false))
+    assert_fields(
+        &question,
+        json!({ "type": "approval", "deliverable": false }),
     );
     assert_eq!(question["where"]["pane"], "%7");
     refused(&hub.person().await, &question["id"]).await;
@@ -175,24 +171,18 @@ async fn a_permission_that_is_not_held_is_given_in_the_terminal() {
 
 #[tokio::test]
 async fn an_ended_session_is_unreachable() {
-    let hub = Hub::builder().memory().start();
-    let client = hub.client();
+    let (_hub, client) = memory_hub();
     let info = json!({ "host": "mill" });
-    client
-        .put("/sessions/worker")
-        .json(&info)
-        .send()
-        .await
-        .expect(201);
+    client.put_json("/sessions/worker", &info).await.expect(201);
     client
         .notify(json!({ "msg": "?", "from": "worker", "type": "question" }))
         .await;
     assert_eq!(open(&client).await["deliverable"], true);
     client.delete("/sessions/worker").send().await.expect(200);
     let question = open(&client).await;
-    assert_eq!(
-        (&question["deliverable"], &question["where"]),
-        (&json!(false), &json!({ "host": "mill" }))
+    assert_fields(
+        &question,
+        json!({ "deliverable": false, "where": { "host": "mill" } }),
     );
 }
 
@@ -203,14 +193,8 @@ async fn wake(client: &Client, session: &str) -> Value {
 
 #[tokio::test]
 async fn a_session_shows_whether_it_can_be_woken() {
-    let hub = Hub::builder().memory().start();
-    let client = hub.client();
-    client
-        .put("/sessions/w2")
-        .json(&json!({}))
-        .send()
-        .await
-        .expect(201);
+    let (hub, client) = memory_hub();
+    client.put_json("/sessions/w2", json!({})).await.expect(201);
     assert_eq!(wake(&client, "w2").await, "none");
     client
         .get("/wait?inbox=w2&timeout=0")
@@ -240,14 +224,13 @@ async fn ask(client: &Client, project: &str) -> u64 {
 
 #[tokio::test]
 async fn an_answer_without_a_project_belongs_to_its_questions_project() {
-    let hub = Hub::builder().memory().start();
-    let client = hub.client();
+    let (_hub, client) = memory_hub();
     let (first, second) = (ask(&client, "/a").await, ask(&client, "/b").await);
     let text = format!("/notify?type=answer&from=lead&reply_to={first}");
     let said = client.post(&text).body("postgres").send().await;
     assert_eq!(said.expect(201).json()["project"], "/a");
     let row = json!({ "msg": "sqlite", "reply_to": second, "data": { "type": "answer" } });
-    let said = client.post("/notify").json(&row).send().await;
+    let said = client.post_json("/notify", &row).await;
     assert_eq!(said.expect(201).json()["project"], "/b");
     for (id, answer) in [(first, "postgres"), (second, "sqlite")] {
         let asked = client.get(&format!("/questions/{id}")).send().await;
@@ -255,14 +238,13 @@ async fn an_answer_without_a_project_belongs_to_its_questions_project() {
     }
     let third = ask(&client, "/a").await;
     let elsewhere = json!({ "msg": "x", "type": "answer", "reply_to": third, "project": "/b" });
-    let refused = client.post("/notify").json(&elsewhere).send().await;
+    let refused = client.post_json("/notify", &elsewhere).await;
     assert_eq!(refused.status / 100, 4, "{}", refused.text());
 }
 
 #[tokio::test]
 async fn a_reset_withdraws_questions_and_ends_the_waits_for_their_answers() {
-    let hub = Hub::builder().memory().start();
-    let client = hub.client();
+    let (_hub, client) = memory_hub();
     let mut events = client.events("?kinds=question").await;
     let id = ask(&client, "default").await;
     let path = format!("/questions/{id}?timeout=60");
@@ -276,18 +258,14 @@ async fn a_reset_withdraws_questions_and_ends_the_waits_for_their_answers() {
         .await
         .expect(200);
     let told = events.next_of("question").await;
-    assert_eq!(
-        (&told.data["id"], &told.data["state"]),
-        (&json!(id), &json!("withdrawn"))
-    );
+    assert_fields(&told.data, json!({ "id": id, "state": "withdrawn" }));
     let answer = waiting.await.expect("an answer").expect(200).json();
     assert_eq!(answer["state"], "withdrawn");
 }
 
 #[tokio::test]
 async fn a_reply_without_a_type_answers_the_question_from_any_project() {
-    let hub = Hub::builder().memory().start();
-    let client = hub.client();
+    let (hub, client) = memory_hub();
     let dir = hub_harness::encoded(hub.scratch().to_str().expect("UTF-8"));
     for (kind, query) in [
         (None, ""),
@@ -299,39 +277,34 @@ async fn a_reply_without_a_type_answers_the_question_from_any_project() {
         if let Some(kind) = kind {
             reply["type"] = json!(kind);
         }
-        let said = client.post(&format!("/notify{query}")).json(&reply);
-        let said = said.send().await.expect(201).json();
+        let said = client
+            .post_json(&format!("/notify{query}"), &reply)
+            .await
+            .expect(201)
+            .json();
         assert_eq!(said["project"], "/a");
         let asked = client.get(&format!("/questions/{id}")).send().await;
         let asked = asked.expect(200).json();
-        assert_eq!(
-            (&asked["state"], &asked["answer"]),
-            (&json!("answered"), &json!("postgres"))
-        );
+        assert_fields(&asked, json!({ "state": "answered", "answer": "postgres" }));
         let answer = client.get(&format!("/notifications/{}", said["id"]));
         let answer = answer.send().await.expect(200).json();
-        assert_eq!(
-            (&answer["type"], &answer["title"]),
-            (&json!("answer"), &json!("which?"))
-        );
+        assert_fields(&answer, json!({ "type": "answer", "title": "which?" }));
     }
 }
 
 #[tokio::test]
 async fn a_reply_without_a_project_belongs_to_the_original_messages_project() {
-    let hub = Hub::builder().memory().start();
-    let client = hub.client();
+    let (_hub, client) = memory_hub();
     let first = json!({ "msg": "hi", "from": "w1", "type": "message", "project": "/a" });
     let first = client.notify(first).await;
     let reply = json!({ "msg": "hello", "from": "lead", "to": "w1", "reply_to": first });
-    let reply = client.post("/notify").json(&reply).send().await;
+    let reply = client.post_json("/notify", &reply).await;
     assert_eq!(reply.expect(201).json()["project"], "/a");
 }
 
 #[tokio::test]
 async fn an_answer_of_the_maximum_size_is_delivered_without_its_questions_text() {
-    let hub = Hub::builder().memory().start();
-    let client = hub.client();
+    let (_hub, client) = memory_hub();
     let question = json!({ "msg": "?".repeat(300), "from": "w1", "type": "question" });
     let id = client.notify(question).await;
     // Each quote takes two bytes of the notification's 64 KiB.

@@ -283,7 +283,7 @@ async fn no_text_can_inject_a_line_into_the_log() {
         json!({ "msg": "x", "from": fake }),
         json!({ "msg": "x", "title": fake }),
     ] {
-        client.post("/notify").json(&post).send().await;
+        client.post_json("/notify", &post).await;
     }
     client
         .post("/notify")

@@ -3,6 +3,8 @@
 use hub_harness::{Client, Hub};
 use serde_json::{Value, json};
 
+use crate::{assert_fields, memory_hub};
+
 async fn sessions(client: &Client) -> Vec<Value> {
     let list = client.get("/sessions?all=true").send().await;
     list.expect(200).json()["sessions"]
@@ -30,15 +32,16 @@ async fn drain(client: &Client, inbox: &str) -> Vec<Value> {
     }
     let batch = answer.expect(200).json();
     let lease = json!({ "lease": batch["lease"] });
-    let ack = client.post(&format!("/inboxes/{inbox}/ack")).json(&lease);
-    ack.send().await.expect(200);
+    client
+        .post_json(&format!("/inboxes/{inbox}/ack"), &lease)
+        .await
+        .expect(200);
     batch["notifications"].as_array().expect("a list").clone()
 }
 
 #[tokio::test]
 async fn a_session_is_found_by_id_name_and_prefix_and_an_unknown_name_has_a_hint() {
-    let hub = Hub::builder().memory().start();
-    let client = hub.client();
+    let (_hub, client) = memory_hub();
     let made = register(&client, "0b1c2d", json!({ "name": "login form" })).await;
     assert_eq!(made["name"], "login-form");
     register(&client, "77aa", json!({ "name": "login-form" })).await;
@@ -56,8 +59,7 @@ async fn a_session_is_found_by_id_name_and_prefix_and_an_unknown_name_has_a_hint
 
 #[tokio::test]
 async fn a_notification_to_a_sessions_name_is_in_its_inbox() {
-    let hub = Hub::builder().memory().start();
-    let client = hub.client();
+    let (_hub, client) = memory_hub();
     register(&client, "0b1c", json!({ "name": "login" })).await;
     client.notify(json!({ "msg": "hi", "to": "login" })).await;
     let got = client.get("/wait?session=0b1c&timeout=0").send().await;
@@ -66,8 +68,7 @@ async fn a_notification_to_a_sessions_name_is_in_its_inbox() {
 
 #[tokio::test]
 async fn a_short_name_resolves_to_the_session_of_its_own_project() {
-    let hub = Hub::builder().memory().start();
-    let client = hub.client();
+    let (_hub, client) = memory_hub();
     for project in ["a", "b"] {
         let put = client
             .put(&format!("/sessions/id-{project}?project={project}"))
@@ -80,7 +81,7 @@ async fn a_short_name_resolves_to_the_session_of_its_own_project() {
     }
     for project in ["b", "a"] {
         let path = format!("/wait?session=make&project={project}&timeout=0");
-        let got = client.get(&path).send().await.expect(200).json();
+        let got = client.read(&path).await;
         assert_eq!(
             got["notifications"][0]["msg"],
             format!("for {project}"),
@@ -91,15 +92,11 @@ async fn a_short_name_resolves_to_the_session_of_its_own_project() {
 
 #[tokio::test]
 async fn a_listener_fires_once_and_a_repeat_is_no_error() {
-    let hub = Hub::builder().memory().start();
-    let client = hub.client();
+    let (_hub, client) = memory_hub();
     state(&client, "worker", "progress").await;
     let path = "/sessions/worker/listeners/manager";
     let first = client.put(path).send().await.expect(201).json();
-    assert_eq!(
-        (&first["created"], &first["fired"]),
-        (&json!(true), &json!(false))
-    );
+    assert_fields(&first, json!({ "created": true, "fired": false }));
     let again = client.put(path).send().await.expect(200).json();
     assert_eq!(again["created"], false);
     let cause = state(&client, "worker", "complete").await;
@@ -114,8 +111,7 @@ async fn a_listener_fires_once_and_a_repeat_is_no_error() {
 
 #[tokio::test]
 async fn listening_to_an_unknown_session_or_to_oneself_is_refused() {
-    let hub = Hub::builder().memory().start();
-    let client = hub.client();
+    let (_hub, client) = memory_hub();
     let stranger = client.put("/sessions/nobody/listeners/me").send().await;
     assert_eq!(stranger.expect(404).json()["code"], "unknown_session");
     state(&client, "me", "progress").await;
@@ -130,12 +126,11 @@ async fn listening_to_an_unknown_session_or_to_oneself_is_refused() {
 
 #[tokio::test]
 async fn a_question_is_answered_once_and_the_asker_gets_the_answer() {
-    let hub = Hub::builder().memory().start();
-    let client = hub.client();
+    let (_hub, client) = memory_hub();
     let ask =
         json!({ "msg": "Port?", "from": "worker", "type": "question", "options": ["1", "2"] });
     let id = client.notify(ask).await;
-    let open = client.get("/questions").send().await.expect(200).json();
+    let open = client.read("/questions").await;
     assert_eq!(open["questions"][0]["id"], id);
     let claim = client
         .post(&format!("/questions/{id}/claim"))
@@ -150,20 +145,11 @@ async fn a_question_is_answered_once_and_the_asker_gets_the_answer() {
             .json(&json!({ "answer": "2" }))
     };
     let answered = answer().send().await.expect(201).json();
-    assert_eq!(
-        (&answered["state"], &answered["answer"]),
-        (&json!("answered"), &json!("2"))
-    );
+    assert_fields(&answered, json!({ "state": "answered", "answer": "2" }));
     let late = answer().send().await.expect(409).json();
-    assert_eq!(
-        (&late["question"], &late["state"]),
-        (&json!(id), &json!("answered"))
-    );
+    assert_fields(&late, json!({ "question": id, "state": "answered" }));
     let got = drain(&client, "worker").await;
-    assert_eq!(
-        (&got[0]["type"], &got[0]["reply_to"]),
-        (&json!("answer"), &json!(id))
-    );
+    assert_fields(&got[0], json!({ "type": "answer", "reply_to": id }));
     assert!(
         drain(&client, "primary").await.is_empty(),
         "it is settled everywhere"
@@ -172,33 +158,28 @@ async fn a_question_is_answered_once_and_the_asker_gets_the_answer() {
 
 #[tokio::test]
 async fn a_caller_that_waits_for_an_answer_gets_it_at_once() {
-    let hub = Hub::builder().memory().start();
-    let client = hub.client();
+    let (hub, client) = memory_hub();
     let id = client
         .notify(json!({ "msg": "?", "from": "worker", "type": "question" }))
         .await;
     let waits = {
         let client = hub.client();
         let path = format!("/questions/{id}?timeout=60");
-        tokio::spawn(async move { client.get(&path).send().await.expect(200).json() })
+        tokio::spawn(async move { client.read(&path).await })
     };
     let answer = json!({ "msg": "yes", "from": "boss", "type": "answer", "reply_to": id });
     client.notify(answer).await;
     let question = waits.await.expect("an answer");
-    assert_eq!(
-        (&question["answer"], &question["by"]),
-        (&json!("yes"), &json!("boss"))
-    );
-    let withdraw = client
-        .post(&format!("/questions/{id}/withdraw"))
-        .json(&json!({}));
-    withdraw.send().await.expect(409);
+    assert_fields(&question, json!({ "answer": "yes", "by": "boss" }));
+    client
+        .post_json(&format!("/questions/{id}/withdraw"), json!({}))
+        .await
+        .expect(409);
 }
 
 #[tokio::test]
 async fn only_a_person_gives_an_approval_and_a_claimed_name_does_not_count() {
-    let hub = Hub::builder().memory().start();
-    let client = hub.client();
+    let (hub, client) = memory_hub();
     let ask = json!({ "msg": "rm -rf build?", "from": "worker", "type": "approval" });
     let id = client.notify(ask).await;
     let path = format!("/questions/{id}/answer");
@@ -207,11 +188,11 @@ async fn only_a_person_gives_an_approval_and_a_claimed_name_does_not_count() {
         json!({ "answer": "allow" }),
         json!({ "answer": "allow", "by": "me" }),
     ] {
-        let refused = client.post(&path).json(&claim).send().await.expect(403);
+        let refused = client.post_json(&path, &claim).await.expect(403);
         assert_eq!(refused.code(), "not_yours", "{claim}");
     }
     let notify = json!({ "msg": "allow", "from": "person", "type": "answer", "reply_to": id });
-    let refused = client.post("/notify").json(&notify).send().await;
+    let refused = client.post_json("/notify", &notify).await;
     assert_eq!(refused.expect(403).code(), "not_yours");
     let asked = client.get(&format!("/questions/{id}")).send().await;
     assert_eq!(asked.expect(200).json()["state"], "open");
@@ -231,13 +212,12 @@ async fn with_agents_may_approve_any_client_gives_an_approval() {
     let id = client.notify(ask).await;
     let allow = json!({ "answer": "allow", "session": "other" });
     let path = format!("/questions/{id}/answer");
-    client.post(&path).json(&allow).send().await.expect(201);
+    client.post_json(&path, &allow).await.expect(201);
 }
 
 #[tokio::test]
 async fn a_question_can_be_withdrawn() {
-    let hub = Hub::builder().memory().start();
-    let client = hub.client();
+    let (_hub, client) = memory_hub();
     let id = client
         .notify(json!({ "msg": "?", "from": "worker", "type": "question" }))
         .await;
@@ -248,21 +228,15 @@ async fn a_question_can_be_withdrawn() {
         withdraw.send().await.expect(200).json()["state"],
         "withdrawn"
     );
-    let open = client.get("/questions").send().await.expect(200).json();
+    let open = client.read("/questions").await;
     assert_eq!(open["questions"], json!([]));
-    let all = client
-        .get("/questions?state=all")
-        .send()
-        .await
-        .expect(200)
-        .json();
+    let all = client.read("/questions?state=all").await;
     assert_eq!(all["questions"][0]["state"], "withdrawn");
 }
 
 #[tokio::test]
 async fn a_session_with_the_primary_role_reads_primary_but_not_its_own_notifications() {
-    let hub = Hub::builder().memory().start();
-    let client = hub.client();
+    let (_hub, client) = memory_hub();
     register(&client, "boss", json!({})).await;
     let taken = client.post("/sessions/boss/primary").send().await;
     assert_eq!(taken.expect(200).json()["primary"], true);
@@ -270,12 +244,7 @@ async fn a_session_with_the_primary_role_reads_primary_but_not_its_own_notificat
     client
         .notify(json!({ "msg": "theirs", "from": "worker" }))
         .await;
-    let got = client
-        .get("/wait?session=boss&timeout=0")
-        .send()
-        .await
-        .expect(200)
-        .json();
+    let got = client.read("/wait?session=boss&timeout=0").await;
     let texts: Vec<&Value> = got["notifications"]
         .as_array()
         .expect("a list")
@@ -287,8 +256,7 @@ async fn a_session_with_the_primary_role_reads_primary_but_not_its_own_notificat
 
 #[tokio::test]
 async fn a_session_can_be_ended_and_senders_without_a_session_are_sources() {
-    let hub = Hub::builder().memory().start();
-    let client = hub.client();
+    let (_hub, client) = memory_hub();
     register(&client, "run-1", json!({ "agent": "run" })).await;
     let ended = client
         .delete("/sessions/run-1")
@@ -298,12 +266,12 @@ async fn a_session_can_be_ended_and_senders_without_a_session_are_sources() {
         .json();
     assert_eq!(ended["state"], "ended");
     assert_eq!(sessions(&client).await.len(), 1);
-    let alive = client.get("/sessions").send().await.expect(200).json();
+    let alive = client.read("/sessions").await;
     assert_eq!(alive["sessions"], json!([]));
     client
         .notify(json!({ "msg": "backup done", "from": "cron" }))
         .await;
-    let sources = client.get("/sources").send().await.expect(200).json();
+    let sources = client.read("/sources").await;
     assert_eq!(sources["sources"][0]["name"], "cron");
 }
 
@@ -330,22 +298,14 @@ async fn a_process_that_dies_at_work_is_one_error() {
     let waits = {
         let client = hub.client();
         let path = "/wait?types=error&timeout=60";
-        tokio::spawn(async move { client.get(path).send().await.expect(200).json() })
+        tokio::spawn(async move { client.read(path).await })
     };
     child.kill().expect("kill");
     child.wait().expect("reap");
     let told = waits.await.expect("an answer");
     assert_eq!(told["notifications"][0]["from"], "run-1");
-    let gone = client
-        .get("/sessions/run-1")
-        .send()
-        .await
-        .expect(200)
-        .json();
-    assert_eq!(
-        (&gone["gone"], &gone["state"]),
-        (&json!(true), &json!("error"))
-    );
+    let gone = client.read("/sessions/run-1").await;
+    assert_fields(&gone, json!({ "gone": true, "state": "error" }));
 }
 
 #[tokio::test]
@@ -362,8 +322,7 @@ async fn a_process_of_an_earlier_boot_of_this_machine_is_gone() {
     ] {
         state(&client, id, "progress").await;
         let info = json!({ "process": process, "host": host });
-        let put = client.put(&format!("/sessions/{id}")).json(&info);
-        put.send().await;
+        client.put_json(&format!("/sessions/{id}"), &info).await;
     }
     hub.kill_9();
     hub.start_again();
@@ -371,7 +330,7 @@ async fn a_process_of_an_earlier_boot_of_this_machine_is_gone() {
     let told = client.get("/wait?types=error&timeout=60").send().await;
     let told = told.expect(200).json()["notifications"].clone();
     assert_eq!((&told[0]["from"], &told[1]), (&json!("here"), &Value::Null));
-    let alive = client.get("/sessions").send().await.expect(200).json();
+    let alive = client.read("/sessions").await;
     let alive: Vec<&Value> = alive["sessions"]
         .as_array()
         .expect("a list")
@@ -383,8 +342,7 @@ async fn a_process_of_an_earlier_boot_of_this_machine_is_gone() {
 
 #[tokio::test]
 async fn an_expected_name_does_not_match_a_session_with_a_longer_name() {
-    let hub = Hub::builder().memory().start();
-    let client = hub.client();
+    let (_hub, client) = memory_hub();
     state(&client, "build-2", "progress").await;
     let path = "/sessions/build/listeners/me?within=60&fresh=true";
     let made = client.put(path).send().await.expect(201).json();
@@ -406,10 +364,12 @@ async fn an_expected_name_does_not_match_a_session_with_a_longer_name() {
 
 #[tokio::test]
 async fn a_listener_between_names_is_found_by_their_later_ids() {
-    let hub = Hub::builder().memory().start();
-    let client = hub.client();
-    let by_name = client.put("/sessions/later/listeners/lead?within=60");
-    by_name.send().await.expect(201);
+    let (_hub, client) = memory_hub();
+    client
+        .put("/sessions/later/listeners/lead?within=60")
+        .send()
+        .await
+        .expect(201);
     register(&client, "77aa", json!({ "name": "later" })).await;
     register(&client, "88bb", json!({ "name": "lead" })).await;
     let by_id = "/sessions/77aa/listeners/88bb";
@@ -421,8 +381,7 @@ async fn a_listener_between_names_is_found_by_their_later_ids() {
 
 #[tokio::test]
 async fn a_barrier_waits_for_the_sessions_that_had_its_names_at_the_start() {
-    let hub = Hub::builder().memory().start();
-    let client = hub.client();
+    let (_hub, client) = memory_hub();
     for (id, name) in [("id-1", "w1"), ("id-2", "w2")] {
         register(&client, id, json!({ "name": name })).await;
     }

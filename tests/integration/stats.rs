@@ -3,6 +3,8 @@
 use hub_harness::{Client, Hub};
 use serde_json::{Value, json};
 
+use crate::memory_hub;
+
 async fn stats(client: &Client, query: &str) -> Value {
     let stats = client.get(&format!("/stats{query}")).send().await;
     stats.expect(200).json()
@@ -23,10 +25,10 @@ async fn ask(client: &Client, from: &str, kind: &str) -> u64 {
 
 async fn answer(client: &Client, id: u64) {
     let answer = json!({ "answer": "allow" });
-    let answer = client
-        .post(&format!("/questions/{id}/answer"))
-        .json(&answer);
-    answer.send().await.expect(201);
+    client
+        .post_json(&format!("/questions/{id}/answer"), &answer)
+        .await
+        .expect(201);
 }
 
 #[tokio::test]
@@ -54,12 +56,7 @@ async fn notifications_are_counted_by_type_also_after_a_restart() {
     // More than the ring holds and than one read of the disk returns, so that the second read begins at a position of
     // its own.
     for _ in 0..5 {
-        hub.client()
-            .post("/notify")
-            .json(&lines)
-            .send()
-            .await
-            .expect(201);
+        hub.client().post_json("/notify", &lines).await.expect(201);
     }
     hub.client().say("one").await;
     let late = json!({ "msg": "x", "type": "error", "ts": "2026-02-17T14:30:05Z" });
@@ -72,15 +69,9 @@ async fn notifications_are_counted_by_type_also_after_a_restart() {
 
 #[tokio::test]
 async fn response_times_are_grouped_by_agent_and_the_oldest_open_question_stays() {
-    let hub = Hub::builder().memory().start();
-    let client = hub.client();
+    let (hub, client) = memory_hub();
     let info = json!({ "agent": "claude" });
-    client
-        .put("/sessions/w1")
-        .json(&info)
-        .send()
-        .await
-        .expect(201);
+    client.put_json("/sessions/w1", &info).await.expect(201);
     for (from, kind) in [("w1", "question"), ("w1", "approval"), ("ci", "question")] {
         let id = ask(&client, from, kind).await;
         answer(&hub.person().await, id).await;
@@ -96,8 +87,7 @@ async fn response_times_are_grouped_by_agent_and_the_oldest_open_question_stays(
 
 #[tokio::test]
 async fn a_wake_counts_if_a_waiter_acknowledged_it() {
-    let hub = Hub::builder().memory().start();
-    let client = hub.client();
+    let (hub, client) = memory_hub();
     let mut presence = client.events("?kinds=presence").await;
     let waits = hub.client().get("/wait?timeout=60&as=me");
     let waits = tokio::spawn(async move { waits.send().await });
@@ -111,24 +101,15 @@ async fn a_wake_counts_if_a_waiter_acknowledged_it() {
     );
     let lease = json!({ "lease": batch["lease"] });
     client
-        .post("/inboxes/primary/ack")
-        .json(&lease)
-        .send()
+        .post_json("/inboxes/primary/ack", &lease)
         .await
         .expect(200);
     // Without a waiter nothing is woken, however soon the notification is read.
     client.say("found").await;
-    let found = client
-        .get("/wait?timeout=0")
-        .send()
-        .await
-        .expect(200)
-        .json();
+    let found = client.read("/wait?timeout=0").await;
     let lease = json!({ "lease": found["lease"] });
     client
-        .post("/inboxes/primary/ack")
-        .json(&lease)
-        .send()
+        .post_json("/inboxes/primary/ack", &lease)
         .await
         .expect(200);
     let wakes = stats(&client, "").await["wakes"].clone();

@@ -8,6 +8,8 @@ use std::time::{Duration, Instant};
 use hub_harness::{DEADLINE, Hub};
 use serde_json::{Value, json};
 
+use crate::assert_fields;
+
 fn path(hub: &Hub, session: &str) -> PathBuf {
     hub.state_dir().join("status").join(session)
 }
@@ -69,7 +71,7 @@ async fn every_state_becomes_its_type_also_when_all_are_written_at_once() {
     let said = said(&hub).await;
     assert_eq!(said.len(), lines.len());
     for ((session, line, kind), it) in lines.iter().zip(said) {
-        assert_eq!((&it["from"], &it["type"]), (&json!(session), &json!(kind)));
+        assert_fields(&it, json!({ "from": session, "type": kind }));
         let msg = line
             .split_once(' ')
             .map_or(line.replace('_', " "), |(_, msg)| msg.into());
@@ -264,7 +266,7 @@ async fn all_sessions_are_looked_at(hub: &Hub, name: &str) {
     let put = hub.client().put(&path).json(&json!({ "process": gone }));
     put.send().await.expect(201);
     let give_up = Instant::now() + DEADLINE;
-    while hub.client().get(&path).send().await.expect(200).json()["gone"] != true {
+    while hub.client().read(&path).await["gone"] != true {
         assert!(Instant::now() < give_up, "{name} never ended");
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
@@ -283,10 +285,10 @@ async fn a_line_that_was_written_before_a_question_does_not_withdraw_it() {
     fs::rename(&aside, path(&hub, "w1")).expect("a status file");
     messages(&hub, "w1", ("w1", "on it")).await;
     let path = format!("/questions/{id}");
-    let asked = hub.client().get(&path).send().await.expect(200).json();
+    let asked = hub.client().read(&path).await;
     assert_eq!(asked["state"], "open", "{asked}");
     write(&hub, "w1", "working I chose one\n");
     messages(&hub, "w1", ("w1", "I chose one")).await;
-    let asked = hub.client().get(&path).send().await.expect(200).json();
+    let asked = hub.client().read(&path).await;
     assert_eq!(asked["state"], "withdrawn", "{asked}");
 }

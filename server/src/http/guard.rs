@@ -148,22 +148,11 @@ impl Guard {
     }
 
     fn is_ours(&self, host: &str, port: u16) -> bool {
-        let loopback = ["127.0.0.1", "localhost", "[::1]"].iter().any(|name| {
-            let rest = host
-                .get(..name.len())
-                .filter(|start| start.eq_ignore_ascii_case(name))
-                .map(|_| &host[name.len()..]);
-            match rest {
-                Some("") => port == 80,
-                Some(rest) => rest.strip_prefix(':') == Some(port.to_string().as_str()),
-                None => false,
-            }
-        });
-        loopback
-            || self
-                .allowed_hosts
-                .iter()
-                .any(|name| name.eq_ignore_ascii_case(host))
+        let is = |name: &str| name.eq_ignore_ascii_case(host);
+        let loopback = ["127.0.0.1", "localhost", "[::1]"];
+        let mut loopback = loopback.into_iter();
+        loopback.any(|name| is(&format!("{name}:{port}")) || (port == 80 && is(name)))
+            || self.allowed_hosts.iter().any(|name| is(name))
     }
 
     /// Accepts the hub's token, or the token of a dashboard session, which it returns.

@@ -1,6 +1,6 @@
 //! Signing in to the dashboard: a code of 30 seconds is exchanged for a session of 12 hours.
 //!
-//! SignInCodes are kept in memory. Sessions are not stored: a session's token is its end time with an HMAC by the hub's
+//! Codes are kept in memory. Sessions are not stored: a session's token is its end time with an HMAC by the hub's
 //! token.
 
 use std::collections::VecDeque;
@@ -98,7 +98,7 @@ impl SignInCodes {
 /// A dashboard session. The guard adds it to the extensions of every request that a session makes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DashboardSession {
-    ends: i64,
+    expires: i64,
 }
 
 /// Why a text is not a valid session token.
@@ -115,52 +115,52 @@ impl DashboardSession {
     pub fn start(now: Now) -> Self {
         let seconds = now.wall.as_millis() / 1000;
         Self {
-            ends: seconds + SESSION_LIFE.as_secs().cast_signed(),
+            expires: seconds + SESSION_LIFE.as_secs().cast_signed(),
         }
     }
 
     /// The session's token: `SECONDS.PROOF`.
     pub fn token(self, key: &Token) -> String {
-        let ends = self.ends.to_string();
-        let proof = hex(&key.hmac(&[CONTEXT, ends.as_bytes()]));
-        format!("{ends}.{proof}")
+        let expires = self.expires.to_string();
+        let proof = hex(&key.hmac(&[CONTEXT, expires.as_bytes()]));
+        format!("{expires}.{proof}")
     }
 
-    /// Proves that the hub knows the session that ends at `ends`, in seconds: [`Token::hmac`] of `parts`, with the
-    /// session's token as the key. `None` if no session that is valid now ends then.
-    pub fn prove(ends: &str, key: &Token, parts: &[&[u8]], now: Now) -> Option<[u8; 32]> {
-        let ends: i64 = ends.parse().ok()?;
-        let session = Self { ends };
-        let begun = ends.checked_sub(SESSION_LIFE.as_secs().cast_signed())?;
-        let is_now = begun <= now.wall.as_millis() / 1000 && !session.remaining(now).is_zero();
-        is_now.then(|| hmac(session.token(key).as_bytes(), parts))
+    /// Proves that the hub knows the session that expires at `expires`, in seconds: [`Token::hmac`] of `parts`, with the
+    /// session's token as the key. `None` if no session that is valid now expires then.
+    pub fn prove(expires: &str, key: &Token, parts: &[&[u8]], now: Now) -> Option<[u8; 32]> {
+        let expires: i64 = expires.parse().ok()?;
+        let session = Self { expires };
+        let started = expires.checked_sub(SESSION_LIFE.as_secs().cast_signed())?;
+        let is_valid = started <= now.wall.as_millis() / 1000 && !session.remaining(now).is_zero();
+        is_valid.then(|| hmac(session.token(key).as_bytes(), parts))
     }
 
     /// Verifies a session token.
     pub fn verify(text: &str, key: &Token, now: Now) -> Result<Self, SessionTokenError> {
-        let (ends, proof) = text.split_once('.').ok_or(SessionTokenError::Forged)?;
-        let right = hex(&key.hmac(&[CONTEXT, ends.as_bytes()]));
-        if !bool::from(right.as_bytes().ct_eq(proof.as_bytes())) {
+        let (expires, proof) = text.split_once('.').ok_or(SessionTokenError::Forged)?;
+        let expected = hex(&key.hmac(&[CONTEXT, expires.as_bytes()]));
+        if !bool::from(expected.as_bytes().ct_eq(proof.as_bytes())) {
             return Err(SessionTokenError::Forged);
         }
-        let ends: i64 = ends.parse().map_err(|_| SessionTokenError::Forged)?;
-        if now.wall.as_millis() / 1000 < ends {
-            Ok(Self { ends })
+        let expires: i64 = expires.parse().map_err(|_| SessionTokenError::Forged)?;
+        if now.wall.as_millis() / 1000 < expires {
+            Ok(Self { expires })
         } else {
             Err(SessionTokenError::Expired)
         }
     }
 
-    /// The time until it ends.
+    /// The time until it expires.
     pub fn remaining(self, now: Now) -> Duration {
-        let ends = self.ends.saturating_mul(1000);
-        let left = ends.saturating_sub(now.wall.as_millis());
+        let expires = self.expires.saturating_mul(1000);
+        let left = expires.saturating_sub(now.wall.as_millis());
         Duration::from_millis(left.max(0).cast_unsigned())
     }
 
     /// Its end time.
-    pub fn ends(self) -> Timestamp {
-        Timestamp::from_millis(self.ends * 1000)
+    pub fn expires(self) -> Timestamp {
+        Timestamp::from_millis(self.expires * 1000)
     }
 }
 

@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 
 pub(crate) mod owner;
+pub(crate) mod socket_table;
 
 /// The client's end of a connection; an extension of every request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,6 +3,10 @@
 use std::path::Path;
 
 use axum::Router;
+use axum::body::Body;
+use axum::http::header::CONTENT_TYPE;
+use axum::http::{HeaderValue, StatusCode};
+use axum::response::Response;
 use axum::routing::{delete, get, post, put};
 
 use crate::core::secret::Token;
@@ -80,4 +84,21 @@ fn routes_of_the_hub() -> Router<Hub> {
         .route("/readyz", get(probes::readyz))
         .route("/metrics", get(probes::metrics))
         .route("/openapi.yaml", get(probes::openapi))
+}
+
+/// 201, or 200 if it existed before the request.
+fn created_unless(existed: bool) -> StatusCode {
+    if existed {
+        StatusCode::OK
+    } else {
+        StatusCode::CREATED
+    }
+}
+
+/// A response with this JSON text.
+fn json_response(json: impl Into<Body>) -> Response {
+    let mut response = Response::new(json.into());
+    let json = HeaderValue::from_static("application/json");
+    response.headers_mut().insert(CONTENT_TYPE, json);
+    response
 }

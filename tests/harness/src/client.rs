@@ -100,6 +100,21 @@ impl Client {
         self.ask("DELETE", path)
     }
 
+    /// Returns the JSON at `path`.
+    pub async fn read(&self, path: &str) -> Value {
+        self.get(path).send().await.expect(200).json()
+    }
+
+    /// Posts `body` as JSON.
+    pub async fn post_json(&self, path: &str, body: impl Serialize) -> Answer {
+        self.post(path).json(&body).send().await
+    }
+
+    /// Puts `body` as JSON.
+    pub async fn put_json(&self, path: &str, body: impl Serialize) -> Answer {
+        self.put(path).json(&body).send().await
+    }
+
     /// Publishes one notification; returns its id.
     pub async fn notify(&self, post: Value) -> u64 {
         let answer = self.post("/notify").json(&post).send().await;

@@ -2,7 +2,7 @@
 
 use hub_harness::Hub;
 
-use super::assert_told;
+use super::assert_refused;
 
 #[tokio::test]
 async fn only_the_token_is_accepted_as_proof() {
@@ -22,19 +22,19 @@ async fn only_the_token_is_accepted_as_proof() {
     ];
     for (what, path, header) in rows {
         let ask = hub.stranger().get(&path).header("authorization", &header);
-        assert_told(what, &ask.send().await, 401, "unauthorized");
+        assert_refused(what, &ask.send().await, 401, "unauthorized");
     }
     let two = hub
         .client()
         .get("/inboxes")
         .header("authorization", &bearer);
-    assert_told("two", &two.send().await, 401, "unauthorized");
+    assert_refused("two", &two.send().await, 401, "unauthorized");
     let mut raw = hub.raw();
     raw.send(format!(
         "GET /inboxes HTTP/1.1\r\nAuthorization: Bearer {}\r\n\r\n",
         "0".repeat(10_000)
     ));
-    assert_told(
+    assert_refused(
         "10 KB",
         &raw.answer().expect("an answer"),
         431,
@@ -55,13 +55,13 @@ async fn pages_of_other_origins_are_refused_whatever_they_send() {
     ];
     for (name, value) in rows {
         let post = hub.client().post("/notify").header(name, value).body("x");
-        assert_told(value, &post.send().await, 403, "foreign_origin");
+        assert_refused(value, &post.send().await, 403, "foreign_origin");
     }
     let preflight = hub
         .stranger()
         .ask("OPTIONS", "/notify")
         .header("origin", "http://evil.example");
     let preflight = preflight.header("access-control-request-method", "POST");
-    assert_told("preflight", &preflight.send().await, 403, "foreign_origin");
+    assert_refused("preflight", &preflight.send().await, 403, "foreign_origin");
     assert_eq!(hub.client().head().await, 0);
 }

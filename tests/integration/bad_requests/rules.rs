@@ -1,14 +1,14 @@
 //! Well-formed requests that break a rule of the contract.
 
-use hub_harness::{Client, Hub, encoded};
+use hub_harness::encoded;
 use serde_json::{Value, json};
 
-use super::assert_told;
+use super::assert_refused;
+use crate::memory_hub;
 
 #[tokio::test]
 async fn names_that_could_escape_their_directory_are_refused() {
-    let hub = Hub::builder().memory().start();
-    let client = hub.client();
+    let (_hub, client) = memory_hub();
     let long = "a".repeat(65);
     for name in [
         "",
@@ -27,7 +27,7 @@ async fn names_that_could_escape_their_directory_are_refused() {
             let post = client
                 .post("/notify")
                 .json(&json!({ "msg": "x", field: name }));
-            assert_told(
+            assert_refused(
                 &format!("{field} {name:?}"),
                 &post.send().await,
                 422,
@@ -36,7 +36,7 @@ async fn names_that_could_escape_their_directory_are_refused() {
         }
         let encoded = encoded(name);
         let wait = client.get(&format!("/wait?timeout=0&inbox={encoded}"));
-        assert_told(
+        assert_refused(
             &format!("waiting at {name:?}"),
             &wait.send().await,
             422,
@@ -45,7 +45,7 @@ async fn names_that_could_escape_their_directory_are_refused() {
         // HTTP clients resolve these segments before they send the path.
         if !["", ".."].contains(&name) {
             let delete = client.delete(&format!("/inboxes/{encoded}"));
-            assert_told(
+            assert_refused(
                 &format!("closing {name:?}"),
                 &delete.send().await,
                 422,
@@ -56,14 +56,13 @@ async fn names_that_could_escape_their_directory_are_refused() {
     let project = client
         .post("/notify")
         .json(&json!({ "msg": "x", "project": "a\u{1b}b" }));
-    assert_told("project", &project.send().await, 422, "invalid");
+    assert_refused("project", &project.send().await, 422, "invalid");
     assert_eq!(client.head().await, 0);
 }
 
 #[tokio::test]
-async fn a_request_against_a_rule_is_refused_with_the_reason() {
-    let hub = Hub::builder().memory().start();
-    let client = hub.client();
+async fn a_notification_that_breaks_a_rule_is_refused_with_the_reason() {
+    let (_hub, client) = memory_hub();
     let id = client.say("known").await;
     let head = client.head().await;
     #[rustfmt::skip]
@@ -84,13 +83,21 @@ async fn a_request_against_a_rule_is_refused_with_the_reason() {
         let mut post = json!({ "msg": "x" });
         let all = post.as_object_mut().expect("an object");
         all.extend(fields.as_object().expect("an object").clone());
-        assert_told(
+        assert_refused(
             what,
-            &client.post("/notify").json(&post).send().await,
+            &client.post_json("/notify", &post).await,
             *status,
             code,
         );
     }
+    assert_eq!(client.head().await, head);
+}
+
+#[tokio::test]
+async fn parameters_that_break_a_rule_are_refused_with_the_reason() {
+    let (_hub, client) = memory_hub();
+    client.say("known").await;
+    let head = client.head().await;
     #[rustfmt::skip]
     let rows = [
         ("POST", "/notify?type=finished", 422, "unknown_type"),
@@ -137,15 +144,14 @@ async fn a_request_against_a_rule_is_refused_with_the_reason() {
     ];
     for (method, path, status, code) in rows {
         let answer = client.ask(method, path).body("text").send().await;
-        assert_told(path, &answer, status, code);
+        assert_refused(path, &answer, status, code);
     }
     assert_eq!(client.head().await, head);
 }
 
 #[tokio::test]
 async fn an_ack_of_ids_never_delivered_changes_nothing() {
-    let hub = Hub::builder().memory().start();
-    let client = hub.client();
+    let (_hub, client) = memory_hub();
     let id = client.say("known").await;
     let elsewhere = client.notify(json!({ "msg": "x", "to": "other" })).await;
     let head = client.head().await;
@@ -163,22 +169,19 @@ async fn an_ack_of_ids_never_delivered_changes_nothing() {
         ("forged", json!({ "lease": "eyJlIjoi.AAAA" }), 422, "forged_lease"),
     ];
     for (what, body, status, code) in rows {
-        let ack = client.post("/inboxes/primary/ack").json(&body).send().await;
-        assert_told(what, &ack, status, code);
+        let ack = client.post_json("/inboxes/primary/ack", &body).await;
+        assert_refused(what, &ack, status, code);
     }
     assert_eq!(client.head().await, head);
 }
 
 #[tokio::test]
 async fn a_repeated_ack_succeeds_and_a_reused_key_is_refused() {
-    let hub = Hub::builder().memory().start();
-    let client = hub.client();
+    let (_hub, client) = memory_hub();
     let id = client.say("known").await;
     let ack = async || {
         client
-            .post("/inboxes/primary/ack")
-            .json(&json!({ "ids": [id] }))
-            .send()
+            .post_json("/inboxes/primary/ack", json!({ "ids": [id] }))
             .await
     };
     assert_eq!(ack().await.expect(200).json(), json!({ "acked": [id] }));
@@ -193,13 +196,12 @@ async fn a_repeated_ack_succeeds_and_a_reused_key_is_refused() {
     };
     let first = keyed("one").await.expect(201).json()["id"].clone();
     assert_eq!(keyed("one").await.expect(200).json()["id"], first);
-    assert_told("reused", &keyed("two").await, 409, "key_reused");
+    assert_refused("reused", &keyed("two").await, 409, "key_reused");
 }
 
 #[tokio::test]
 async fn a_reader_with_an_unknown_cursor_is_reset() {
-    let hub = Hub::builder().memory().start();
-    let client: Client = hub.client();
+    let (_hub, client) = memory_hub();
     client.say("known").await;
     for id in ["x", "", "0000000000000000-1", "999", "99999999999999999999"] {
         let mut events = client

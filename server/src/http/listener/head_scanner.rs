@@ -27,8 +27,8 @@ pub(super) struct RequestHead {
     /// Value of the last Content-Length.
     length: u64,
     coded: bool,
-    /// Whether a line of this head has begun.
-    begun: bool,
+    /// Whether a line of this head has started.
+    started: bool,
     /// Whether the scanner has lost track of where this request begins.
     lost: bool,
 }
@@ -90,7 +90,7 @@ impl HeadQueue {
 pub(super) struct HeadScanner {
     heads: HeadQueue,
     head: RequestHead,
-    place: ScanState,
+    state: ScanState,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -125,20 +125,20 @@ impl HeadScanner {
         Self {
             heads,
             head: RequestHead::default(),
-            place: LINE,
+            state: LINE,
         }
     }
 
     /// Stops scanning, because hyper may see requests where the scanner sees none.
     fn lose(&mut self) {
         self.heads.lose();
-        self.place = ScanState::Lost;
+        self.state = ScanState::Lost;
     }
 
     /// Scans the next bytes.
     pub(super) fn feed(&mut self, mut bytes: &[u8]) {
         while !bytes.is_empty() {
-            bytes = match self.place {
+            bytes = match self.state {
                 ScanState::Name { name, length } => self.name(bytes, name, length),
                 ScanState::Value(is_length) => self.value(bytes, is_length),
                 ScanState::Body(left) => self.skip(bytes, left, LINE, ScanState::Body),
@@ -156,11 +156,11 @@ impl HeadScanner {
     fn name<'a>(&mut self, bytes: &'a [u8], mut name: Name, mut length: usize) -> &'a [u8] {
         for (at, &byte) in bytes.iter().enumerate() {
             if byte == b'\n' {
-                self.place = LINE;
+                self.state = LINE;
                 if matches!(&name[..length], [] | b"\r") {
                     self.end_head();
                 } else {
-                    self.head.begun = true;
+                    self.head.started = true;
                 }
                 return &bytes[at + 1..];
             }
@@ -169,18 +169,18 @@ impl HeadScanner {
                 return &bytes[at + 1..];
             }
             // A longer name keeps one byte more than any name in question, so it never matches.
-            if let Some(place) = name.get_mut(length) {
-                *place = byte.to_ascii_lowercase();
+            if let Some(slot) = name.get_mut(length) {
+                *slot = byte.to_ascii_lowercase();
                 length += 1;
             }
         }
-        self.place = ScanState::Name { name, length };
+        self.state = ScanState::Name { name, length };
         &[]
     }
 
     fn begin_value(&mut self, name: &[u8]) {
-        self.head.begun = true;
-        self.place = ScanState::Value(name == CONTENT_LENGTH);
+        self.head.started = true;
+        self.state = ScanState::Value(name == CONTENT_LENGTH);
         if name == CONTENT_LENGTH {
             self.head.lengths = self.head.lengths.saturating_add(1);
             self.head.length = 0;
@@ -202,11 +202,11 @@ impl HeadScanner {
 
     fn end_head(&mut self) {
         // Empty lines before a request are ignored (RFC 9112, 2.2).
-        if !self.head.begun {
+        if !self.head.started {
             return;
         }
         let head = std::mem::take(&mut self.head);
-        self.place = match head.length {
+        self.state = match head.length {
             _ if head.coded => ScanState::Size(0, true),
             0 => LINE,
             length => ScanState::Body(length),
@@ -219,7 +219,7 @@ impl HeadScanner {
     fn size<'a>(&mut self, bytes: &'a [u8], mut size: u64, mut open: bool) -> &'a [u8] {
         for (at, &byte) in bytes.iter().enumerate() {
             if byte == b'\n' {
-                self.place = match size {
+                self.state = match size {
                     0 => ScanState::Trailer(true, false),
                     size => ScanState::Chunk(size),
                 };
@@ -231,7 +231,7 @@ impl HeadScanner {
                 size = size.saturating_mul(16).saturating_add(digit.into());
             }
         }
-        self.place = ScanState::Size(size, open);
+        self.state = ScanState::Size(size, open);
         &[]
     }
 
@@ -245,7 +245,7 @@ impl HeadScanner {
                     return &[];
                 }
                 b'\n' => {
-                    self.place = if empty {
+                    self.state = if empty {
                         LINE
                     } else {
                         ScanState::Trailer(true, false)
@@ -256,7 +256,7 @@ impl HeadScanner {
                 _ => (empty, returned) = (false, false),
             }
         }
-        self.place = ScanState::Trailer(empty, returned);
+        self.state = ScanState::Trailer(empty, returned);
         &[]
     }
 
@@ -264,7 +264,7 @@ impl HeadScanner {
     fn line<'a>(&mut self, bytes: &'a [u8], next: ScanState) -> (&'a [u8], &'a [u8]) {
         match memchr::memchr(b'\n', bytes) {
             Some(end) => {
-                self.place = next;
+                self.state = next;
                 (&bytes[..end], &bytes[end + 1..])
             }
             None => (bytes, &[]),
@@ -279,12 +279,12 @@ impl HeadScanner {
         next: ScanState,
         within: fn(u64) -> ScanState,
     ) -> &'a [u8] {
-        let here = usize::try_from(left).map_or(bytes.len(), |left| left.min(bytes.len()));
-        self.place = match left - here as u64 {
+        let count = usize::try_from(left).map_or(bytes.len(), |left| left.min(bytes.len()));
+        self.state = match left - count as u64 {
             0 => next,
             left => within(left),
         };
-        &bytes[here..]
+        &bytes[count..]
     }
 }
 

@@ -1,70 +1,39 @@
 //! Finds the program that listens on an address, for the error message.
 
 use std::fs;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 
 use rustix::process::geteuid;
 
-/// A listening socket, as `/proc/net/tcp` shows it (`proc_pid_net(5)`).
-#[derive(Debug, PartialEq, Eq)]
-struct Socket {
-    uid: u32,
-    inode: u64,
-}
+use crate::http::peer::socket_table::{self, LISTEN};
 
 /// Names the program that listens on `address`, as a phrase; "another program" if the system does not report it.
 pub(super) fn of_address(address: SocketAddr) -> String {
     let tables = ["/proc/net/tcp", "/proc/net/tcp6"];
     let tables = tables.map(|path| fs::read_to_string(path).unwrap_or_default());
-    let Some(socket) = listener(&tables.concat(), address) else {
+    let Some((uid, inode)) = listener(&tables.concat(), address) else {
         return "another program".into();
     };
-    match process(socket.inode) {
+    match process(inode) {
         Some((pid, name)) => format!("{name} (process {pid})"),
-        None if socket.uid == geteuid().as_raw() => "another program of yours".into(),
-        None => format!("a program of user {}", socket.uid),
+        None if uid == geteuid().as_raw() => "another program of yours".into(),
+        None => format!("a program of user {uid}"),
     }
 }
 
-/// The socket that listens on `address` or on all addresses of its port; otherwise one that has the port on another
-/// address.
-fn listener(table: &str, address: SocketAddr) -> Option<Socket> {
-    let ip = match address.ip() {
-        IpAddr::V4(ip) => in_words(&ip.octets()),
-        IpAddr::V6(ip) => in_words(&ip.octets()),
-    };
-    let on_port = table
-        .lines()
-        .filter_map(|line| listening(line, address.port()));
-    let is_meant = |local: &str| local == ip || local.bytes().all(|digit| digit == b'0');
-    on_port
-        .max_by_key(|(local, _)| is_meant(local))
-        .map(|(_, socket)| socket)
-}
-
-/// An address in the table's format: words of four bytes, each in the machine's byte order.
-fn in_words(octets: &[u8]) -> String {
-    let words = octets.chunks_exact(4).map(|word| {
-        let word = word.try_into().map(u32::from_ne_bytes).unwrap_or_default();
-        format!("{word:08X}")
+/// User and inode of the socket that listens on `address` or on all addresses of its port; otherwise of one that has the
+/// port on another address.
+fn listener(table: &str, address: SocketAddr) -> Option<(u32, u64)> {
+    let wanted = socket_table::listed(address);
+    let (ip, port) = wanted.rsplit_once(':')?;
+    let rows = socket_table::rows(table).filter(|row| row.state == LISTEN);
+    let on_port = rows.filter_map(|row| {
+        let (local, local_port) = row.local.rsplit_once(':')?;
+        let matches = local == ip || local.bytes().all(|digit| digit == b'0');
+        (local_port == port).then_some((matches, row))
     });
-    words.collect()
-}
-
-/// The address and the socket of a table line, if it listens on `port`.
-fn listening(line: &str, port: u16) -> Option<(&str, Socket)> {
-    /// The state `TCP_LISTEN` of the kernel.
-    const LISTEN: &str = "0A";
-    let fields: Vec<&str> = line.split_whitespace().collect();
-    let (ip, local) = fields.get(1)?.rsplit_once(':')?;
-    if u16::from_str_radix(local, 16).ok()? != port || *fields.get(3)? != LISTEN {
-        return None;
-    }
-    let socket = Socket {
-        uid: fields.get(7)?.parse().ok()?,
-        inode: fields.get(9)?.parse().ok()?,
-    };
-    Some((ip, socket))
+    let (_, row) = on_port.max_by_key(|(matches, _)| *matches)?;
+    Some((row.uid, row.inode))
 }
 
 /// The process with the socket, and its program's name. The system shows this for processes of the same user only.
@@ -94,7 +63,7 @@ mod tests {
     /// The inode of the socket that listens on `ip` at port 4782.
     fn found(table: &str, ip: &str) -> Option<u64> {
         let address = SocketAddr::new(ip.parse().unwrap(), 4782);
-        listener(table, address).map(|socket| socket.inode)
+        listener(table, address).map(|(_, inode)| inode)
     }
 
     fn line(local: &str, state: &str, inode: u64) -> String {

@@ -60,7 +60,7 @@ fn a_session_lasts_twelve_hours() {
     let session = DashboardSession::start(at(DAY_ONE));
     let token = session.token(&key());
     let end = DAY_ONE + 12 * 60 * 60;
-    assert_eq!(session.ends(), Timestamp::from_millis(end * 1000));
+    assert_eq!(session.expires(), Timestamp::from_millis(end * 1000));
     assert_eq!(
         DashboardSession::verify(&token, &key(), at(DAY_ONE)),
         Ok(session)

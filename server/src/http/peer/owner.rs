@@ -3,15 +3,17 @@
 use std::io;
 use std::net::SocketAddr;
 
+#[cfg(target_os = "linux")]
+use super::socket_table;
+
 /// The user of the process at `remote`, which is connected to the hub's `local`; `None` if the system's tables do not
 /// list the connection.
 ///
-/// Format: `net/ipv4/tcp_ipv4.c` of Linux, `tcp4_seq_show`. The client's end of a loopback connection has its own line,
-/// with the addresses swapped and the user who created the socket.
+/// The client's end of a loopback connection has its own line, with the addresses swapped.
 #[cfg(target_os = "linux")]
 pub(crate) fn of(local: SocketAddr, remote: SocketAddr) -> io::Result<Option<u32>> {
     // A program may use an IPv6 socket to connect to an IPv4 address.
-    for (table, ends) in [
+    for (table, addresses) in [
         ("/proc/net/tcp", [remote, local]),
         ("/proc/net/tcp6", [mapped(remote), mapped(local)]),
     ] {
@@ -22,7 +24,7 @@ pub(crate) fn of(local: SocketAddr, remote: SocketAddr) -> io::Result<Option<u32
             }
             read => read?,
         };
-        let [from, to] = ends.map(as_listed);
+        let [from, to] = addresses.map(socket_table::listed);
         if let Some(uid) = uid_in(&text, &from, &to) {
             return Ok(Some(uid));
         }
@@ -38,14 +40,9 @@ pub(crate) fn of(_: SocketAddr, _: SocketAddr) -> io::Result<Option<u32>> {
 
 #[cfg(target_os = "linux")]
 fn uid_in(table: &str, from: &str, to: &str) -> Option<u32> {
-    table.lines().find_map(|line| {
-        let mut fields = line.split_ascii_whitespace();
-        let is_it = fields.nth(1) == Some(from) && fields.next() == Some(to);
-        // st, tx:rx, tr:tm, retrnsmt, uid, timeout, inode. A closed socket has neither a user nor an inode.
-        let uid = fields.nth(4)?.parse().ok()?;
-        let inode = fields.nth(1)?;
-        (is_it && inode != "0").then_some(uid)
-    })
+    let mut rows = socket_table::rows(table);
+    let row = rows.find(|row| row.local == from && row.remote == to && row.inode != 0)?;
+    Some(row.uid)
 }
 
 #[cfg(target_os = "linux")]
@@ -54,26 +51,6 @@ fn mapped(address: SocketAddr) -> SocketAddr {
         std::net::IpAddr::V4(ip) => (ip.to_ipv6_mapped(), address.port()).into(),
         std::net::IpAddr::V6(_) => address,
     }
-}
-
-/// An address in the tables' format: words of four bytes in the machine's order, and the port.
-#[cfg(target_os = "linux")]
-fn as_listed(address: SocketAddr) -> String {
-    use std::fmt::Write as _;
-    let bytes = match address.ip() {
-        std::net::IpAddr::V4(ip) => ip.octets().to_vec(),
-        std::net::IpAddr::V6(ip) => ip.octets().to_vec(),
-    };
-    let words = bytes.chunks_exact(4).map(|word| {
-        let word = word.try_into().expect("four bytes");
-        u32::from_ne_bytes(word)
-    });
-    let mut text = words.fold(String::new(), |mut text, word| {
-        let _ = write!(text, "{word:08X}");
-        text
-    });
-    let _ = write!(text, ":{:04X}", address.port());
-    text
 }
 
 #[cfg(all(test, target_os = "linux"))]

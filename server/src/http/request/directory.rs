@@ -27,9 +27,9 @@ pub(crate) async fn project(cwd: &str) -> Result<ProjectName, ApiError> {
         return Err(Code::Busy.into());
     };
     let look = tokio::task::spawn_blocking(move || {
-        let found = dir.is_dir().then(|| project_of(&dir));
+        let project = dir.is_dir().then(|| project_of(&dir));
         drop(permit);
-        found
+        project
     });
     match tokio::time::timeout(PATIENCE, look).await {
         Ok(Ok(Some(project))) => Ok(project),
@@ -40,14 +40,14 @@ pub(crate) async fn project(cwd: &str) -> Result<ProjectName, ApiError> {
 }
 
 fn project_of(dir: &Path) -> ProjectName {
-    let found = Repository::discover(dir);
-    let own = found.iter().flat_map(Repository::config_files);
+    let repository = Repository::discover(dir);
+    let own = repository.iter().flat_map(Repository::config_files);
     let variable = |name: &str| {
         let value = std::env::var_os(name)?;
         (!value.is_empty()).then(|| value.into())
     };
     let others = other_config_files(std::env::home_dir().as_deref(), variable);
     let configured = configured_project(others.into_iter().chain(own));
-    let home = || found.as_ref()?.home().project();
+    let home = || repository.as_ref()?.home().project();
     configured.or_else(home).unwrap_or_default()
 }

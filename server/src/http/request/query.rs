@@ -2,10 +2,9 @@
 
 use std::str::FromStr;
 
+use serde::Deserialize;
 use serde::de::value::{Error, MapDeserializer, SeqDeserializer};
-use serde::de::{
-    Deserialize, DeserializeOwned, Deserializer, Error as _, IntoDeserializer, Visitor,
-};
+use serde::de::{DeserializeOwned, Deserializer, Error as _, IntoDeserializer, Visitor};
 
 /// The largest integer that every JSON client reads exactly (RFC 8259, section 6); record numbers stay below it.
 pub(crate) const MAX_NUMBER: u64 = (1 << 53) - 1;
@@ -15,7 +14,7 @@ const WHOLE: &str = "a whole number of at least 0";
 pub(crate) fn read<T: DeserializeOwned>(pairs: Vec<(String, String)>) -> Result<T, Error> {
     let mut grouped: Vec<(String, ParamValues)> = Vec::new();
     for (name, value) in pairs {
-        if let Some((_, values)) = grouped.iter_mut().find(|(known, _)| *known == name) {
+        if let Some((_, values)) = grouped.iter_mut().find(|(other, _)| *other == name) {
             values.texts.push(value);
         } else {
             let texts = vec![value];
@@ -40,10 +39,10 @@ impl ParamValues {
         }
     }
 
-    fn parsed<T: FromStr>(&mut self, wanted: &str) -> Result<T, Error> {
+    fn parsed<T: FromStr>(&mut self, expected: &str) -> Result<T, Error> {
         let text = self.one()?;
         text.parse()
-            .map_err(|_| Error::custom(format!("{} is {wanted}", self.name)))
+            .map_err(|_| Error::custom(format!("{} is {expected}", self.name)))
     }
 }
 
@@ -53,14 +52,6 @@ impl IntoDeserializer<'_> for ParamValues {
     fn into_deserializer(self) -> Self {
         self
     }
-}
-
-macro_rules! numbers {
-    ($($method:ident $visit:ident)*) => {$(
-        fn $method<V: Visitor<'de>>(mut self, visitor: V) -> Result<V::Value, Error> {
-            visitor.$visit(self.parsed(WHOLE)?)
-        }
-    )*};
 }
 
 impl<'de> Deserializer<'de> for ParamValues {
@@ -89,8 +80,8 @@ impl<'de> Deserializer<'de> for ParamValues {
         visitor.visit_bool(self.parsed("true or false")?)
     }
 
-    numbers! {
-        deserialize_u32 visit_u32
+    fn deserialize_u32<V: Visitor<'de>>(mut self, visitor: V) -> Result<V::Value, Error> {
+        visitor.visit_u32(self.parsed(WHOLE)?)
     }
 
     fn deserialize_u64<V: Visitor<'de>>(mut self, visitor: V) -> Result<V::Value, Error> {
@@ -132,7 +123,10 @@ where
     T: FromStr,
     T::Err: std::fmt::Display,
 {
-    let texts = ValueTexts::deserialize(deserializer)?.0;
+    let texts = match OneOrMany::deserialize(deserializer)? {
+        OneOrMany::One(text) => vec![text],
+        OneOrMany::Many(texts) => texts,
+    };
     let parts = texts.iter().flat_map(|text| text.split(','));
     parts
         .map(|part| part.trim().parse().map_err(D::Error::custom))
@@ -140,45 +134,19 @@ where
         .map(Some)
 }
 
-/// One value or several.
-struct ValueTexts(Vec<String>);
-
-impl<'de> Deserialize<'de> for ValueTexts {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct OneOrMany;
-
-        impl<'de> Visitor<'de> for OneOrMany {
-            type Value = ValueTexts;
-
-            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str("a list")
-            }
-
-            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<ValueTexts, E> {
-                Ok(ValueTexts(vec![text.to_owned()]))
-            }
-
-            fn visit_seq<A: serde::de::SeqAccess<'de>>(
-                self,
-                mut items: A,
-            ) -> Result<ValueTexts, A::Error> {
-                let mut texts = Vec::new();
-                while let Some(text) = items.next_element()? {
-                    texts.push(text);
-                }
-                Ok(ValueTexts(texts))
-            }
-        }
-
-        deserializer.deserialize_any(OneOrMany)
-    }
+/// The values of a list parameter.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum OneOrMany {
+    One(String),
+    Many(Vec<String>),
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[derive(Debug, Default, PartialEq, serde::Deserialize)]
+    #[derive(Debug, Default, PartialEq, Deserialize)]
     #[serde(deny_unknown_fields)]
     struct TestParams {
         #[serde(default, deserialize_with = "list")]
@@ -190,7 +158,7 @@ mod tests {
         filter: TestFilter,
     }
 
-    #[derive(Debug, Default, PartialEq, serde::Deserialize)]
+    #[derive(Debug, Default, PartialEq, Deserialize)]
     struct TestFilter {
         name: Option<String>,
         #[serde(default, deserialize_with = "list")]

@@ -25,18 +25,11 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for StrictValue<T> {
     }
 }
 
+/// Methods of a deserializer that wrap the visitor in `$wrapper`.
 macro_rules! forward {
-    ($($method:ident)*) => {$(
-        fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, D::Error> {
-            self.0.$method(Strict(visitor))
-        }
-    )*};
-}
-
-macro_rules! whole {
-    ($($method:ident)*) => {$(
-        fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, D::Error> {
-            self.0.$method(WholeNumber(visitor))
+    ($wrapper:ident: $($method:ident($($arg:ident: $type:ty),*))*) => {$(
+        fn $method<V: Visitor<'de>>(self, $($arg: $type,)* visitor: V) -> Result<V::Value, D::Error> {
+            self.0.$method($($arg,)* $wrapper(visitor))
         }
     )*};
 }
@@ -45,47 +38,21 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Strict<D> {
     type Error = D::Error;
 
     forward! {
-        deserialize_any deserialize_bool deserialize_f32 deserialize_f64 deserialize_char deserialize_str
-        deserialize_string deserialize_bytes deserialize_byte_buf deserialize_option deserialize_unit deserialize_seq
-        deserialize_map deserialize_identifier deserialize_ignored_any
+        Strict:
+        deserialize_any() deserialize_bool() deserialize_f32() deserialize_f64() deserialize_char() deserialize_str()
+        deserialize_string() deserialize_bytes() deserialize_byte_buf() deserialize_option() deserialize_unit()
+        deserialize_seq() deserialize_map() deserialize_identifier() deserialize_ignored_any()
+        deserialize_unit_struct(name: &'static str)
+        deserialize_newtype_struct(name: &'static str)
+        deserialize_tuple(len: usize)
+        deserialize_tuple_struct(name: &'static str, len: usize)
+        deserialize_enum(name: &'static str, variants: &'static [&'static str])
     }
 
-    whole! {
-        deserialize_i8 deserialize_i16 deserialize_i32 deserialize_i64 deserialize_u8 deserialize_u16 deserialize_u32
-        deserialize_u64
-    }
-
-    fn deserialize_unit_struct<V: Visitor<'de>>(
-        self,
-        name: &'static str,
-        visitor: V,
-    ) -> Result<V::Value, D::Error> {
-        self.0.deserialize_unit_struct(name, Strict(visitor))
-    }
-
-    fn deserialize_newtype_struct<V: Visitor<'de>>(
-        self,
-        name: &'static str,
-        visitor: V,
-    ) -> Result<V::Value, D::Error> {
-        self.0.deserialize_newtype_struct(name, Strict(visitor))
-    }
-
-    fn deserialize_tuple<V: Visitor<'de>>(
-        self,
-        len: usize,
-        visitor: V,
-    ) -> Result<V::Value, D::Error> {
-        self.0.deserialize_tuple(len, Strict(visitor))
-    }
-
-    fn deserialize_tuple_struct<V: Visitor<'de>>(
-        self,
-        name: &'static str,
-        len: usize,
-        visitor: V,
-    ) -> Result<V::Value, D::Error> {
-        self.0.deserialize_tuple_struct(name, len, Strict(visitor))
+    forward! {
+        WholeNumber:
+        deserialize_i8() deserialize_i16() deserialize_i32() deserialize_i64()
+        deserialize_u8() deserialize_u16() deserialize_u32() deserialize_u64()
     }
 
     // Deserialized as a map, because only a map refuses an array.
@@ -96,15 +63,6 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Strict<D> {
         visitor: V,
     ) -> Result<V::Value, D::Error> {
         self.0.deserialize_map(Strict(visitor))
-    }
-
-    fn deserialize_enum<V: Visitor<'de>>(
-        self,
-        name: &'static str,
-        variants: &'static [&'static str],
-        visitor: V,
-    ) -> Result<V::Value, D::Error> {
-        self.0.deserialize_enum(name, variants, Strict(visitor))
     }
 }
 
@@ -158,13 +116,8 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for Strict<V> {
         visit_i64: i64,
         visit_u64: u64,
         visit_f64: f64,
-        visit_char: char,
         visit_str: &str,
-        visit_borrowed_str: &'de str,
         visit_string: String,
-        visit_bytes: &[u8],
-        visit_borrowed_bytes: &'de [u8],
-        visit_byte_buf: Vec<u8>,
     }
 
     fn visit_unit<E: Error>(self) -> Result<V::Value, E> {
@@ -248,11 +201,11 @@ pub(crate) fn client_message(error: &str) -> String {
             _ => error.to_owned(),
         };
     };
-    let (wanted, place) = match rest.find(" at line ") {
+    let (expected, position) = match rest.find(" at line ") {
         Some(at) => rest.split_at(at),
         None => (rest, ""),
     };
-    let words = match wanted {
+    let words = match expected {
         "usize" | "u8" | "u16" | "u32" | "u64" | "u128" => "a whole number of at least 0",
         "isize" | "i8" | "i16" | "i32" | "i64" | "i128" => "a whole number",
         "f32" | "f64" => "a number",
@@ -260,14 +213,14 @@ pub(crate) fn client_message(error: &str) -> String {
         "a boolean" | "bool" => "true or false",
         "a sequence" => "an array",
         "a map" => "an object",
-        _ if wanted.starts_with("struct ") => "an object",
-        _ if wanted.starts_with("enum ") || wanted.starts_with("string or map") => "a text",
-        _ => wanted,
+        _ if expected.starts_with("struct ") => "an object",
+        _ if expected.starts_with("enum ") || expected.starts_with("string or map") => "a text",
+        _ => expected,
     };
     let before = before
         .replace("invalid type: sequence", "invalid type: array")
         .replace("invalid type: map", "invalid type: object");
-    format!("{before}expected {words}{place}")
+    format!("{before}expected {words}{position}")
 }
 
 #[cfg(test)]
@@ -336,27 +289,18 @@ mod tests {
 
     #[test]
     fn errors_use_the_terms_of_json() {
-        for (json, told) in [
-            (
-                r#"{"msg":1}"#,
-                "invalid type: integer `1`, expected a text at line 1 column 8",
-            ),
-            (
-                r#"{"msg":"x","ttl":"5"}"#,
-                "expected a whole number of at least 0",
-            ),
-            (
-                r#"{"msg":"x","ttl":-1}"#,
-                "expected a whole number of at least 0",
-            ),
-            (
-                r#"{"msg":"x","options":{}}"#,
-                "invalid type: object, expected an array",
-            ),
+        let at_least_0 = "expected a whole number of at least 0";
+        let text = "invalid type: integer `1`, expected a text at line 1 column 8";
+        let array = "invalid type: object, expected an array";
+        for (json, message) in [
+            (r#"{"msg":1}"#, text),
+            (r#"{"msg":"x","ttl":"5"}"#, at_least_0),
+            (r#"{"msg":"x","ttl":-1}"#, at_least_0),
+            (r#"{"msg":"x","options":{}}"#, array),
             ("42", "expected an object"),
         ] {
             let error = read::<Post>(json).unwrap_err();
-            assert!(error.contains(told), "{error}");
+            assert!(error.contains(message), "{error}");
         }
     }
 }

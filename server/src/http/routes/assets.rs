@@ -43,7 +43,7 @@ pub(super) async fn asset(
 fn answer(path: &str, headers: &HeaderMap) -> Result<Response, ApiError> {
     let (kind, file) = find(path).ok_or(Code::NotFound)?;
     let tag = format!("\"{}\"", hex(&file.metadata.sha256_hash()[..TAG_BYTES]));
-    let known = is_known(&tag, headers);
+    let is_current = is_current(&tag, headers);
     let about: [(HeaderName, &str); 5] = [
         (CONTENT_SECURITY_POLICY, POLICY),
         // Without this, a page that opened this one could keep a handle to its window.
@@ -53,7 +53,7 @@ fn answer(path: &str, headers: &HeaderMap) -> Result<Response, ApiError> {
         (CACHE_CONTROL, "no-cache"),
         (ETAG, &tag),
     ];
-    if known {
+    if is_current {
         return Ok((StatusCode::NOT_MODIFIED, about).into_response());
     }
     Ok((about, [(CONTENT_TYPE, kind)], file.data.into_owned()).into_response())
@@ -83,7 +83,7 @@ fn media_type(extension: &str) -> Option<&'static str> {
 }
 
 /// Whether the client has this version already (RFC 9110, weak comparison).
-fn is_known(tag: &str, headers: &HeaderMap) -> bool {
+fn is_current(tag: &str, headers: &HeaderMap) -> bool {
     headers
         .get_all(IF_NONE_MATCH)
         .iter()
@@ -129,13 +129,18 @@ mod tests {
 
     #[test]
     fn a_client_that_has_this_version_gets_not_modified() {
-        let known = |given: &str| {
+        let is_current_for = |given: &str| {
             let mut headers = HeaderMap::new();
             headers.insert(IF_NONE_MATCH, given.parse().unwrap());
-            is_known("\"ab\"", &headers)
+            is_current("\"ab\"", &headers)
         };
-        assert!(known("\"ab\"") && known("W/\"ab\"") && known("\"x\", \"ab\"") && known("*"));
-        assert!(!known("\"abc\"") && !known("ab") && !known(""));
-        assert!(!is_known("\"ab\"", &HeaderMap::new()));
+        assert!(
+            is_current_for("\"ab\"")
+                && is_current_for("W/\"ab\"")
+                && is_current_for("\"x\", \"ab\"")
+                && is_current_for("*")
+        );
+        assert!(!is_current_for("\"abc\"") && !is_current_for("ab") && !is_current_for(""));
+        assert!(!is_current("\"ab\"", &HeaderMap::new()));
     }
 }

@@ -3,11 +3,12 @@
 
 use axum::extract::State;
 use axum::http::HeaderMap;
-use axum::http::header::{CONTENT_TYPE, HOST};
-use axum::response::{IntoResponse, Response};
+use axum::http::header::HOST;
+use axum::response::Response;
 use serde::Deserialize;
 use serde_json::json;
 
+use super::json_response;
 use crate::core::secret::{Token, hex};
 use crate::core::time::Now;
 use crate::http::error::{ApiError, Code};
@@ -47,5 +48,5 @@ pub(super) async fn hello(
             .ok_or_else(|| ApiError::new(Code::Invalid, "session is over, or none"))?,
     };
     let hello = json!({ "proof": hex(&proof), "version": env!("CARGO_PKG_VERSION") });
-    Ok(([(CONTENT_TYPE, "application/json")], hello.to_string()).into_response())
+    Ok(json_response(hello.to_string()))
 }

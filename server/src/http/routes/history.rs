@@ -3,15 +3,12 @@
 use std::sync::Arc;
 
 use axum::Json;
-use axum::body::Body;
 use axum::extract::State;
-use axum::http::{HeaderValue, header};
 use axum::response::Response;
 use hub_protocol::{InboxName, Notification, ProjectName, Seq};
 use serde::{Deserialize, Serialize};
 
-use super::stored;
-use super::thread;
+use super::{json_response, stored, thread};
 use crate::core::command::Command;
 use crate::core::filter::Filter;
 use crate::fold::{State as Fold, Status};
@@ -49,7 +46,7 @@ struct Search {
     limit: usize,
     /// The direction: oldest first from `after` on, otherwise newest first from `before` back.
     forward: bool,
-    place: Seq,
+    position: Seq,
 }
 
 /// `GET /notifications`: the matching notifications, newest first; oldest first with `after`.
@@ -83,7 +80,7 @@ pub(super) async fn list(
         status: params.status,
         limit,
         forward: params.after.is_some(),
-        place: params
+        position: params
             .after
             .or(params.before)
             .unwrap_or(head + 1)
@@ -105,11 +102,11 @@ impl Search {
             for (seq, json) in self.with_status(hub, &events)? {
                 found.push(json);
                 if found.len() == self.limit {
-                    self.place = seq;
+                    self.position = seq;
                     return Ok(self.page(hub.log(), found, false));
                 }
             }
-            self.place = if self.forward { to - 1 } else { from };
+            self.position = if self.forward { to - 1 } else { from };
             if scanned >= MAX_SCAN {
                 return Ok(self.page(hub.log(), found, true));
             }
@@ -118,7 +115,7 @@ impl Search {
     }
 
     fn page(&self, log: &Log, found: Vec<Vec<u8>>, partial: bool) -> Page {
-        let next = self.step(log).map(|_| self.place);
+        let next = self.step(log).map(|_| self.position);
         Page {
             found,
             partial: partial && next.is_some(),
@@ -129,12 +126,12 @@ impl Search {
     /// The next range of records to scan, first and end; `None` at the end of the log.
     fn step(&self, log: &Log) -> Option<(Seq, Seq)> {
         let (from, to) = if self.forward {
-            let from = (self.place + 1).max(log.earliest());
+            let from = (self.position + 1).max(log.earliest());
             (from, (from + STEP).min(log.head() + 1))
         } else {
             (
-                self.place.saturating_sub(STEP).max(log.earliest()),
-                self.place,
+                self.position.saturating_sub(STEP).max(log.earliest()),
+                self.position,
             )
         };
         (from < to).then_some((from, to))
@@ -242,16 +239,7 @@ fn page(page: &Page) -> Response {
         json.extend_from_slice(format!(",\"next\":{next}").as_bytes());
     }
     json.push(b'}');
-    raw(json)
-}
-
-fn raw(json: Vec<u8>) -> Response {
-    let mut response = Response::new(Body::from(json));
-    response.headers_mut().insert(
-        header::CONTENT_TYPE,
-        HeaderValue::from_static("application/json"),
-    );
-    response
+    json_response(json)
 }
 
 /// `GET /notifications/{id}`: one notification, with its status.
@@ -261,7 +249,7 @@ pub(super) async fn get(
 ) -> Result<Response, ApiError> {
     let (json, routed) = find(&hub, id).await?;
     let (status, seen) = hub.read(|state, _| (state.status(id, routed), state.is_seen(id)))?;
-    Ok(raw(with_status(&json, status, seen)))
+    Ok(json_response(with_status(&json, status, seen)))
 }
 
 /// Whether the log still has a notification. Retention first moves its boundary; the record is deleted later.

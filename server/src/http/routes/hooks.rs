@@ -99,9 +99,9 @@ async fn respond(request: &HookRequest<'_>) -> Result<Response, ApiError> {
 /// The note that shows the person which notifications woke this turn, if a wake began it.
 async fn wake_note(request: &HookRequest<'_>) -> Result<Option<String>, ApiError> {
     match request.event.happened {
-        Happened::Prompt { by, .. } if by == Beginner::Wake => {
-            wake_note::text(request.hub, request.project(), request.session()).await
-        }
+        Happened::Prompt {
+            by: Beginner::Wake, ..
+        } => wake_note::text(request.hub, request.project(), request.session()).await,
         _ => Ok(None),
     }
 }

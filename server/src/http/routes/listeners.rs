@@ -6,7 +6,7 @@ use axum::http::StatusCode;
 use hub_protocol::{InboxName, Listening, ProjectName, Unlistened};
 use serde::Deserialize;
 
-use super::sessions;
+use super::created_unless;
 use crate::core::command::Command;
 use crate::http::error::ApiError;
 use crate::http::request::params::{Params, ProjectParam};
@@ -57,7 +57,7 @@ pub(super) async fn listen(
         fired: !done.ids.is_empty(),
         state,
     };
-    Ok((sessions::status(done.existed), Json(answer)))
+    Ok((created_unless(done.existed), Json(answer)))
 }
 
 /// Resolves a target's name. A target that may be new is not matched as the beginning of another session's name.

@@ -80,7 +80,7 @@ pub(super) async fn login(
     let session = DashboardSession::start(now);
     Ok(Json(LoginReply {
         token: session.token(&login.token),
-        expires_at: session.ends(),
+        expires_at: session.expires(),
     }))
 }
 

@@ -4,6 +4,7 @@ use axum::extract::State;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 
+use super::json_response;
 use crate::http::error::{ApiError, Code};
 use crate::hub::Hub;
 use crate::log::journal::Health;
@@ -12,7 +13,7 @@ const CONTRACT: &str = include_str!("../../../../openapi.yaml");
 
 /// `GET /healthz`: the process is alive.
 pub(super) async fn healthz() -> Response {
-    ([(CONTENT_TYPE, "application/json")], r#"{"status":"ok"}"#).into_response()
+    json_response(r#"{"status":"ok"}"#)
 }
 
 /// `GET /readyz`: the writer answers, the storage is healthy, and there is room to publish. The body has no details,
@@ -27,11 +28,7 @@ pub(super) async fn readyz(State(hub): State<Hub>) -> Result<Response, ApiError>
         }
         Health::Corrupt { .. } | Health::Failed(_) => return Err(Code::NotReady.into()),
     }
-    Ok((
-        [(CONTENT_TYPE, "application/json")],
-        r#"{"status":"ready"}"#,
-    )
-        .into_response())
+    Ok(json_response(r#"{"status":"ready"}"#))
 }
 
 /// `GET /metrics`: the metrics, in Prometheus' text format.

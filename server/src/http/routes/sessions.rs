@@ -8,6 +8,7 @@ use hub_protocol::{
 };
 use serde::{Deserialize, Serialize};
 
+use super::created_unless;
 use crate::core::command::{Command, Refusal};
 use crate::core::notification::is_longer;
 use crate::fold::{Inbox, Session as FoldSession, State as Fold};
@@ -102,16 +103,7 @@ pub(super) async fn register(
         info,
     };
     let existed = hub.submit(command).await?.existed;
-    Ok((status(existed), Json(find(&hub, &project, &session)?)))
-}
-
-/// The status of an answer to a PUT.
-pub(super) fn status(existed: bool) -> StatusCode {
-    if existed {
-        StatusCode::OK
-    } else {
-        StatusCode::CREATED
-    }
+    Ok((created_unless(existed), Json(find(&hub, &project, &session)?)))
 }
 
 fn check(info: &SessionInfo) -> Result<(), ApiError> {

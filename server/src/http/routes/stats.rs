@@ -128,8 +128,8 @@ fn beginning(log: &Log, head: Seq, from: Timestamp) -> Result<(Seq, bool), Journ
 }
 
 /// Whether a record after this position may be in the window. A record without a time counts as inside.
-fn is_within(log: &Log, place: Seq, from: Timestamp) -> Result<bool, JournalError> {
-    let events = log.read(place - 1, PROBE_BYTES)?;
+fn is_within(log: &Log, position: Seq, from: Timestamp) -> Result<bool, JournalError> {
+    let events = log.read(position - 1, PROBE_BYTES)?;
     let mut records = events.iter().filter_map(|event| event.record());
     Ok(records.any(|record| record.at().is_none_or(|at| at >= from)))
 }
@@ -158,13 +158,13 @@ fn summary(
 fn answers(state: &Fold, tally: &Tally) -> Vec<Answers> {
     let mut by_agent: BTreeMap<&str, Vec<u64>> = BTreeMap::new();
     for (id, at) in tally.answered() {
-        let Some(asked) = state.question(*id) else {
+        let Some(question) = state.question(*id) else {
             continue;
         };
-        let key = state.called(&asked.project, &asked.from);
-        let session = state.session(&asked.project, key);
+        let key = state.called(&question.project, &question.from);
+        let session = state.session(&question.project, key);
         let agent = session.and_then(|it| it.info()?.agent.as_deref());
-        let ms = at.as_millis() - asked.ts.as_millis();
+        let ms = at.as_millis() - question.ts.as_millis();
         let times = by_agent.entry(agent.unwrap_or(UNKNOWN)).or_default();
         times.push(u64::try_from(ms).unwrap_or(0));
     }

@@ -2,14 +2,13 @@
 
 use std::time::{Duration, Instant};
 
-use axum::body::Body;
 use axum::extract::State;
-use axum::http::{HeaderValue, StatusCode, header};
+use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use hub_protocol::{InboxName, Kind, Priority, ProjectName, Seq, Way};
 use serde::Deserialize;
 
-use super::stored;
+use super::{json_response, stored};
 use crate::core::command::Command;
 use crate::core::filter::Filter;
 use crate::core::notification::is_longer;
@@ -254,12 +253,7 @@ async fn reply(hub: &Hub, batch: Batch) -> Result<Response, ApiError> {
         json.extend_from_slice(&to_json(barrier)?);
     }
     json.push(b'}');
-    let mut response = Response::new(Body::from(json));
-    response.headers_mut().insert(
-        header::CONTENT_TYPE,
-        HeaderValue::from_static("application/json"),
-    );
-    Ok(response)
+    Ok(json_response(json))
 }
 
 fn to_json(value: &impl serde::Serialize) -> Result<Vec<u8>, ApiError> {
