@@ -80,63 +80,51 @@ impl State {
         now: Timestamp,
         leased: &Leased<'_>,
     ) -> Result<Decision, Refusal> {
-        let records = match command {
-            Command::Notify { drafts, once } => {
-                return self.decide_notify(drafts, once.as_ref(), now, leased);
-            }
+        if let Some(ids) = self.keys.stored_by(command, now)? {
+            return Ok(Decision::Repeat(ids));
+        }
+        let mut records = self.decide_once(command, now, leased)?;
+        records.extend(self.key_used(command, &records, now));
+        Ok(Decision::Records(records))
+    }
+
+    fn decide_once(
+        &self,
+        command: &Command,
+        now: Timestamp,
+        leased: &Leased<'_>,
+    ) -> Result<Vec<Record>, Refusal> {
+        let pair = |project, target, caller| listener::Pair::new(self, project, target, caller);
+        match command {
+            Command::Notify { drafts, .. } => self.decide_notify(drafts, now, leased),
             Command::Ack {
                 project,
                 items,
                 by,
                 shown,
-            } => self.decide_ack(project, items, by.as_deref(), shown.as_ref(), now)?,
-            Command::Withdraw { ids } => self.decide_withdraw(ids, now)?,
+            } => self.decide_ack(project, items, by.as_deref(), shown.as_ref(), now),
+            Command::Withdraw { ids } => self.decide_withdraw(ids, now),
             Command::WithdrawKey { project, from, key } => {
-                self.decide_withdraw_key(project, from.as_ref(), key, now)
+                Ok(self.decide_withdraw_key(project, from.as_ref(), key, now))
             }
-            Command::SetPreferences(wanted) => self.decide_preferences(wanted, now),
-            Command::Seen { ids, up_to, seen } => self.decide_seen(ids, *up_to, *seen, now)?,
-            Command::CloseInbox { project, inbox } => self.decide_close(project, inbox, now)?,
-            Command::Reset { project, history } => self.decide_reset(project, *history, now),
-            Command::Trim { below, carried } => self.decide_trim(*below, carried, now),
-            Command::Tick => self.decide_tick(now, leased),
-            Command::ClockMoved { delta_ms } => vec![Record::ClockMoved(ClockMoved {
-                delta_ms: *delta_ms,
-                at: now,
-            })],
-            Command::Hook(hook) => return self.decide_hook_once(hook, now, leased),
-            command => return self.decide_for_session(command, now, leased),
-        };
-        Ok(Decision::Records(records))
-    }
-
-    /// Decides the commands about sessions, listeners and questions.
-    fn decide_for_session(
-        &self,
-        command: &Command,
-        now: Timestamp,
-        leased: &Leased<'_>,
-    ) -> Result<Decision, Refusal> {
-        let pair = |project: &ProjectName, target, caller| listener::Pair {
-            project: project.clone(),
-            target: self.called(project, target).clone(),
-            caller: self.called(project, caller).clone(),
-        };
-        let records = match command {
+            Command::SetPreferences(new) => Ok(self.decide_preferences(new, now)),
+            Command::Seen { ids, up_to, seen } => self.decide_seen(ids, *up_to, *seen, now),
+            Command::CloseInbox { project, inbox } => self.decide_close(project, inbox, now),
+            Command::Reset { project, history } => Ok(self.decide_reset(project, *history, now)),
+            Command::Trim { below, carried } => Ok(self.decide_trim(*below, carried, now)),
             Command::Register {
                 project,
                 session,
                 info,
-            } => self.decide_register(project, session, info, now),
+            } => Ok(self.decide_register(project, session, info, now)),
             Command::End {
                 project,
                 session,
                 gone,
                 quiet,
-            } => self.decide_end(project, session, (*gone, *quiet), now, leased)?,
-            Command::TakePrimary { project, session } => {
-                self.decide_primary(project, session, now)?
-            }
+            } => self.decide_end(project, session, (*gone, *quiet), now, leased),
+            Command::TakePrimary { project, session } => self.decide_primary(project, session, now),
+            Command::Hook(hook) => self.decide_hook(hook, now, leased),
             Command::Listen {
                 project,
                 target,
@@ -145,18 +133,21 @@ impl State {
                 fresh,
             } => {
                 let pair = pair(project, target, caller);
-                self.decide_listen(&pair, *within_ms, *fresh, now, leased)?
+                self.decide_listen(&pair, *within_ms, *fresh, now, leased)
             }
             Command::Unlisten {
                 project,
                 target,
                 caller,
-            } => self.decide_unlisten(&pair(project, target, caller), now),
-            Command::Claim { id, by } => self.decide_claim(*id, by, now)?,
-            Command::WithdrawQuestion { id, by } => self.decide_withdraw_question(*id, by, now)?,
-            _ => Vec::new(),
-        };
-        Ok(Decision::Records(records))
+            } => Ok(self.decide_unlisten(&pair(project, target, caller), now)),
+            Command::Claim { id, by } => self.decide_claim(*id, by, now),
+            Command::WithdrawQuestion { id, by } => self.decide_withdraw_question(*id, by, now),
+            Command::Tick => Ok(self.decide_tick(now, leased)),
+            Command::ClockMoved { delta_ms } => Ok(vec![Record::ClockMoved(ClockMoved {
+                delta_ms: *delta_ms,
+                at: now,
+            })]),
+        }
     }
 
     /// Applies the record with the number `seq`, which must be `head() + 1`. Cannot fail.

@@ -204,6 +204,33 @@ pub struct Once {
     pub digest: String,
 }
 
+impl Command {
+    /// Returns the Idempotency-Key.
+    pub fn once(&self) -> Option<&Once> {
+        match self {
+            Self::Notify { once, .. } => once.as_ref(),
+            Self::Hook(hook) => hook.once.as_ref(),
+            Self::Ack { .. }
+            | Self::Withdraw { .. }
+            | Self::WithdrawKey { .. }
+            | Self::Seen { .. }
+            | Self::SetPreferences(_)
+            | Self::CloseInbox { .. }
+            | Self::Reset { .. }
+            | Self::Trim { .. }
+            | Self::Register { .. }
+            | Self::End { .. }
+            | Self::TakePrimary { .. }
+            | Self::Listen { .. }
+            | Self::Unlisten { .. }
+            | Self::Claim { .. }
+            | Self::WithdrawQuestion { .. }
+            | Self::Tick
+            | Self::ClockMoved { .. } => None,
+        }
+    }
+}
+
 impl Once {
     /// Hashes the request's body for `key`.
     pub fn new(key: &str, body: &[u8]) -> Self {
@@ -228,8 +255,7 @@ pub enum Decision {
 impl Decision {
     /// Whether it stores notifications, which occupy space in the log until a reader acknowledges them.
     pub fn speaks(&self) -> bool {
-        let says = |record: &Record| matches!(record, Record::Notified(_));
-        matches!(self, Self::Records(records) if records.iter().any(says))
+        matches!(self, Self::Records(records) if records.iter().any(Record::is_notification))
     }
 }
 

@@ -7,8 +7,8 @@ use super::batch::{Batch, Said};
 use super::session::Session;
 use super::settle::settled;
 use super::{Leased, State, texts};
-use crate::core::command::{Decision, Happened, Hook, Refusal};
-use crate::core::record::{Beginner, How, KeyUsed, Record, Turn, TurnNoted};
+use crate::core::command::{Happened, Hook, Refusal};
+use crate::core::record::{Beginner, How, Record, Turn, TurnNoted};
 
 /// The key of waiting items. The session's next step withdraws them and its dialogs, because they were settled in its
 /// terminal.
@@ -35,34 +35,7 @@ struct Telling<'a, 'b> {
 }
 
 impl State {
-    /// Decides a hook event once for each Idempotency-Key, because `hubctl` sends it again if the hub answers late.
-    pub(super) fn decide_hook_once(
-        &self,
-        hook: &Hook,
-        now: Timestamp,
-        leased: &Leased<'_>,
-    ) -> Result<Decision, Refusal> {
-        let Some(once) = &hook.once else {
-            return Ok(Decision::Records(self.decide_hook(hook, now, leased)?));
-        };
-        if let Some(ids) = self.keys.made_by(once, now)? {
-            return Ok(Decision::Repeat(ids));
-        }
-        let mut records = self.decide_hook(hook, now, leased)?;
-        if !records.is_empty() {
-            let notified = |record: &&Record| matches!(record, Record::Notified(_));
-            let count = records.iter().filter(notified).count();
-            records.push(Record::KeyUsed(KeyUsed {
-                key: once.key.clone(),
-                digest: once.digest.clone(),
-                ids: (self.head + 1..).take(count).collect(),
-                at: now,
-            }));
-        }
-        Ok(Decision::Records(records))
-    }
-
-    fn decide_hook(
+    pub(super) fn decide_hook(
         &self,
         hook: &Hook,
         now: Timestamp,

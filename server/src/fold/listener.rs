@@ -23,6 +23,22 @@ pub(super) struct Pair {
     pub(super) caller: InboxName,
 }
 
+impl Pair {
+    /// The pair of the sessions with these ids or names.
+    pub(super) fn new(
+        state: &State,
+        project: &ProjectName,
+        target: &InboxName,
+        caller: &InboxName,
+    ) -> Self {
+        Self {
+            project: project.clone(),
+            target: state.called(project, target).clone(),
+            caller: state.called(project, caller).clone(),
+        }
+    }
+}
+
 /// An open listener.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Listener {

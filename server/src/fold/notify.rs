@@ -15,8 +15,8 @@ use super::question::{Question, settled_question};
 use super::session::Session;
 use super::settle::settled;
 use super::{Leased, State};
-use crate::core::command::{Decision, Draft, Once, Refusal};
-use crate::core::record::{How, KeyUsed, Notified, Record, Route, Target};
+use crate::core::command::{Draft, Refusal};
+use crate::core::record::{How, Notified, Record, Route, Target};
 
 /// The most inboxes in one project.
 const MAX_IN_PROJECT: usize = 1_000;
@@ -29,15 +29,9 @@ impl State {
     pub(super) fn decide_notify(
         &self,
         drafts: &[Draft],
-        once: Option<&Once>,
         now: Timestamp,
         leased: &Leased<'_>,
-    ) -> Result<Decision, Refusal> {
-        if let Some(once) = once
-            && let Some(ids) = self.keys.made_by(once, now)?
-        {
-            return Ok(Decision::Repeat(ids));
-        }
+    ) -> Result<Vec<Record>, Refusal> {
         let mut batch = Batch::new(self, now, leased);
         let mut stops = Vec::new();
         for draft in drafts {
@@ -49,16 +43,7 @@ impl State {
         for stop in stops {
             batch.tell_listeners(&stop)?;
         }
-        if let Some(once) = once {
-            let ids = (self.head + 1..).take(drafts.len()).collect();
-            batch.also(Record::KeyUsed(KeyUsed {
-                key: once.key.clone(),
-                digest: once.digest.clone(),
-                ids,
-                at: now,
-            }));
-        }
-        Ok(Decision::Records(batch.finish()))
+        Ok(batch.finish())
     }
 }
 

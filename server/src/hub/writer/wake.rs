@@ -46,7 +46,17 @@ impl Writer {
                 self.presence.dismiss_project(&reset.project);
                 0
             }
-            _ => 0,
+            Record::Seen(_)
+            | Record::KeyUsed(_)
+            | Record::ClockMoved(_)
+            | Record::Carried(_)
+            | Record::Trimmed(_)
+            | Record::ListenerSet(_)
+            | Record::ListenerRemoved(_)
+            | Record::QuestionClaimed(_)
+            | Record::QuestionSettled(_)
+            | Record::Escalated(_)
+            | Record::PreferencesSet(_) => 0,
         }
     }
 
