@@ -4,47 +4,55 @@
 //! clock. A serialised state holds facts only. Its indexes are rebuilt when it is read, so equal folds have equal
 //! bytes.
 
+use std::collections::BTreeMap;
+
 use hub_protocol::{InboxName, Preferences, ProjectName, Seq, SessionState, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::core::command::{Command, Decision, Refusal};
-use crate::core::record::{ClockMoved, How, Notified, Record};
+use crate::core::record::{ClockMoved, Record};
 
-mod batch;
-mod collapse;
-mod due;
-mod expiry;
-mod hidden;
-mod hook;
-mod idempotency;
-mod inbox;
-mod inboxes;
-mod listener;
+// What a command changes and a record applies, one concept a file:
+mod answer; // who may answer a question, and how an answer reaches the asker
+mod collapse; // a newer item supersedes a pending one with the same key
+mod delivery; // acknowledged, emitted, returned, escalated
+mod hook; // an agent's hook events become notifications
+mod idempotency; // a request with an Idempotency-Key is carried out once
+mod inbox; // one inbox and its pending items
+mod inbox_table; // all inboxes, their caps and their closing
+mod listener; // a session is notified of another session's next stop
+mod notification; // the inboxes that a notification goes to
+mod preferences; // the person's preferences
+mod question; // asked, claimed, settled
+mod reset; // a project is emptied
+mod retention; // the log's prefix is dropped
+mod seen; // the person's seen marks
+mod session; // one session: its state, properties and turn
+mod session_registry; // sessions are registered, named, found and ended
+mod session_table; // all sessions and their names
+mod source; // senders that are not sessions
+mod status; // why a notification is no longer pending
+mod tick; // everything that is due by time alone
+mod wake_class; // how a wake counts against the wake limits
+
+// What these use:
+mod deadlines;
 mod nearest;
-mod notify;
-mod outcome;
-mod preferences;
-mod question;
 mod ranges;
-mod receipt;
-mod registry;
-mod reply;
-mod retention;
-mod seen;
-mod session;
-mod sessions;
-mod settle;
-mod source;
-mod standing;
 mod texts;
+mod transaction;
 
+pub use answer::{AnswerPath, place_of};
 pub use inbox::{Inbox, Item};
 pub use listener::Listener;
-pub use notify::MAX_HOPS;
-pub use outcome::Status;
-pub use question::{Question, Reach, place_of};
-pub use session::{Key, Registered, Session};
-pub use standing::Standing;
+pub use notification::MAX_HOPS;
+pub use question::Question;
+pub use session::{Registered, Session, SessionKey};
+pub use status::Status;
+pub use wake_class::WakeClass;
+
+/// Values by project and name.
+type ByProject<T> = BTreeMap<ProjectName, BTreeMap<InboxName, T>>;
 
 /// Whether a reader has leased this item of this inbox. Leases are part of presence, so the caller supplies them.
 pub type Leased<'a> = dyn Fn(&ProjectName, &InboxName, Seq) -> bool + 'a;
@@ -53,22 +61,22 @@ pub type Leased<'a> = dyn Fn(&ProjectName, &InboxName, Seq) -> bool + 'a;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct State {
     head: Seq,
-    inboxes: inboxes::Inboxes,
-    keys: idempotency::Keys,
-    sessions: sessions::Sessions,
+    inboxes: inbox_table::InboxTable,
+    keys: idempotency::IdempotencyKeys,
+    sessions: session_table::SessionTable,
     #[serde(default)]
-    listeners: listener::Listeners,
+    listeners: listener::ListenerTable,
     #[serde(default)]
-    questions: question::Questions,
+    questions: question::QuestionTable,
     #[serde(default)]
-    sources: source::Sources,
+    sources: source::SourceTable,
     seen: ranges::Ranges,
-    outcomes: outcome::Outcomes,
+    outcomes: status::Outcomes,
     #[serde(default)]
     preferences: Preferences,
-    retention: retention::Retention,
+    retention: retention::RetentionState,
     #[serde(default)]
-    hidden: hidden::Hidden,
+    hidden: reset::HiddenHistory,
 }
 
 impl State {
@@ -94,7 +102,8 @@ impl State {
         now: Timestamp,
         leased: &Leased<'_>,
     ) -> Result<Vec<Record>, Refusal> {
-        let pair = |project, target, caller| listener::Pair::new(self, project, target, caller);
+        let pair =
+            |project, target, caller| listener::Pair::resolved(self, project, target, caller);
         match command {
             Command::Notify { drafts, .. } => self.decide_notify(drafts, now, leased),
             Command::Ack {
@@ -157,12 +166,7 @@ impl State {
             Record::Notified(it) => self.apply_notified(seq, it),
             Record::Settled(it) => self.apply_settled(it),
             Record::Seen(it) => self.apply_seen(it),
-            Record::InboxClosed(it) => {
-                for id in self.inboxes.close(&it.project, &it.inbox) {
-                    self.settle(id, How::Dropped);
-                }
-                self.sessions.forget_over(&it.project, &it.inbox);
-            }
+            Record::InboxClosed(it) => self.apply_inbox_closed(it),
             Record::KeyUsed(it) => self.keys.note(seq, it),
             Record::ClockMoved(it) => self.apply_clock_moved(it),
             Record::Carried(it) => self.apply_carried(seq, it.id),
@@ -188,36 +192,9 @@ impl State {
         }
     }
 
-    fn apply_notified(&mut self, seq: Seq, it: &Notified) {
-        let route = &it.route;
-        if let Some((name, state)) = &route.session {
-            let what = format!("notify {}", route.kind);
-            self.sessions.change(&route.project, name, seq, |session| {
-                session.note_state(*state, seq, route.ts, &what);
-                session.last = Some(seq);
-            });
-        }
-        self.sources.note(seq, route);
-        let size = u32::try_from(it.json.len()).unwrap_or(u32::MAX);
-        self.inboxes.put(seq, route, size);
-        self.apply_asked(seq, it);
-    }
-
     /// Returns the number of the last applied record.
     pub fn head(&self) -> Seq {
         self.head
-    }
-
-    /// Returns when the next [`Command::Tick`] is due.
-    pub fn next_deadline(&self) -> Option<Timestamp> {
-        let next = [
-            self.inboxes.next_deadline(),
-            self.sessions.next_deadline(),
-            self.listeners.next_deadline(),
-            self.questions.next_deadline(),
-            self.next_receipt(),
-        ];
-        next.into_iter().flatten().min()
     }
 
     /// Returns an inbox, if it was ever written to and not closed since.
@@ -273,23 +250,12 @@ impl State {
 
     /// Returns the inboxes in which a notification is pending.
     pub fn places(&self, id: Seq) -> Vec<(ProjectName, InboxName)> {
-        self.inboxes.places(id)
+        self.inboxes.pending_in(id)
     }
 
     /// Whether the person marked this notification as seen.
     pub fn is_seen(&self, id: Seq) -> bool {
         self.seen.contains(id)
-    }
-
-    /// Returns the status of a notification in the log; `routed` is whether its route has targets.
-    pub fn status(&self, id: Seq, routed: bool) -> Status {
-        if self.inboxes.is_pending(id) {
-            Status::Pending
-        } else if !routed {
-            Status::Recorded
-        } else {
-            self.outcomes.get(id).unwrap_or(Status::Acked)
-        }
     }
 
     /// Returns the first number that retention left in the log.

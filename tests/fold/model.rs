@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use hub_protocol::{InboxName, Kind, Priority, ProjectName, Seq, Timestamp, Way};
-use hubd::core::command::{Draft, Once, Refusal};
+use hubd::core::command::{Once, Refusal};
+use hubd::core::notification::Draft;
 use hubd::core::record::How;
 use hubd::fold::Status;
 
@@ -162,26 +163,29 @@ impl Model {
         now: Timestamp,
         leases: &Leases,
     ) -> Result<(), Refusal> {
-        if draft.expires_at <= now {
+        if draft.body.expires_at <= now {
             return Err(Refusal::ExpiredAlready);
         }
-        let targets = match draft.kind {
+        let targets = match draft.body.kind {
             Kind::Answer => {
                 let asker = self.answer(draft)?;
-                match &draft.to {
+                match &draft.body.to {
                     Some(_) => self.targets(draft),
                     None => BTreeMap::from([(asker, true)]),
                 }
             }
             _ => self.targets(draft),
         };
-        let mut priority = draft.priority;
+        let mut priority = draft.body.priority;
         for note in &mut self.notes {
-            let same = draft.key.is_some()
-                && (&note.draft.project, &note.draft.from, &note.draft.key)
-                    == (&draft.project, &draft.from, &draft.key);
+            let same = draft.body.key.is_some()
+                && (
+                    &note.draft.body.project,
+                    &note.draft.body.from,
+                    &note.draft.body.key,
+                ) == (&draft.body.project, &draft.body.from, &draft.body.key);
             for (inbox, _) in targets.iter().filter(|_| same) {
-                let lease = (draft.project.clone(), inbox.clone(), note.id);
+                let lease = (draft.body.project.clone(), inbox.clone(), note.id);
                 let pending = |place: &Place| {
                     place.pending && place.inbox == *inbox && place.emitted.is_none()
                 };
@@ -192,7 +196,7 @@ impl Model {
             }
         }
         self.asks(id, draft);
-        let silent = draft.quiet || draft.hops > 8 || priority == Priority::Low;
+        let silent = draft.quiet || draft.body.hops > 8 || priority == Priority::Low;
         let places = targets.into_iter().map(|(inbox, wakes)| Place {
             inbox,
             wakes: wakes && !silent,
@@ -204,14 +208,14 @@ impl Model {
         let places: Vec<Place> = places.collect();
         for place in &places {
             self.inboxes
-                .insert((draft.project.clone(), place.inbox.clone()));
+                .insert((draft.body.project.clone(), place.inbox.clone()));
         }
         self.change_session(id, draft);
         self.notes.push(Note {
             id,
             draft: draft.clone(),
             priority,
-            expires_at: draft.expires_at,
+            expires_at: draft.body.expires_at,
             location: id,
             places,
             loss: None,
@@ -223,13 +227,13 @@ impl Model {
     fn targets(&self, draft: &Draft) -> BTreeMap<InboxName, bool> {
         let name = |text: &str| -> InboxName { text.parse().unwrap() };
         let (primary, person) = (name("primary"), name("person"));
-        let from = &draft.from;
-        let wakes = !matches!(draft.kind, Kind::Progress | Kind::Ended);
+        let from = &draft.body.from;
+        let wakes = !matches!(draft.body.kind, Kind::Progress | Kind::Ended);
         let mut targets = BTreeMap::new();
-        match draft.to.as_ref().map(InboxName::as_str) {
+        match draft.body.to.as_ref().map(InboxName::as_str) {
             Some("all") => {
                 for ((project, session), it) in &self.sessions {
-                    if *project == draft.project && it.over.is_none() {
+                    if *project == draft.body.project && it.over.is_none() {
                         targets.insert(session.clone(), wakes);
                     }
                 }
@@ -240,10 +244,16 @@ impl Model {
             Some(to) => {
                 targets.insert(name(to), wakes && to != from.as_str());
             }
-            None if draft.kind == Kind::Progress => {}
+            None if draft.body.kind == Kind::Progress => {}
             None => {
-                let approval = draft.kind == Kind::Approval;
-                targets.extend(draft.parent.clone().map(|name| (name, wakes && !approval)));
+                let approval = draft.body.kind == Kind::Approval;
+                targets.extend(
+                    draft
+                        .body
+                        .parent
+                        .clone()
+                        .map(|name| (name, wakes && !approval)),
+                );
                 targets.remove(from);
                 targets.insert(primary.clone(), wakes && !approval);
                 if approval {
@@ -258,7 +268,8 @@ impl Model {
     }
 
     pub(crate) fn ack(&mut self, project: &ProjectName, inbox: &InboxName, ids: &[Seq]) {
-        for note in self.mut_notes(|note| note.draft.project == *project && ids.contains(&note.id))
+        for note in
+            self.mut_notes(|note| note.draft.body.project == *project && ids.contains(&note.id))
         {
             note.settle(Some(inbox), How::Acked);
         }
@@ -279,9 +290,9 @@ impl Model {
     ) {
         let pending = self.notes.iter().filter(|note| {
             note.is_pending()
-                && note.draft.project == *project
-                && note.draft.key.as_deref() == Some(key)
-                && from.is_none_or(|from| *from == note.draft.from)
+                && note.draft.body.project == *project
+                && note.draft.body.key.as_deref() == Some(key)
+                && from.is_none_or(|from| *from == note.draft.body.from)
         });
         let ids: Vec<Seq> = pending.map(|note| note.id).collect();
         self.withdraw(&ids);
@@ -291,7 +302,7 @@ impl Model {
         let key = (project.clone(), inbox.clone());
         self.inboxes.remove(&key);
         self.forget_over(&key);
-        for note in self.mut_notes(|note| note.draft.project == *project) {
+        for note in self.mut_notes(|note| note.draft.body.project == *project) {
             note.settle(Some(inbox), How::Dropped);
         }
     }
@@ -302,7 +313,7 @@ impl Model {
         self.reset_questions(project, history);
         self.listeners.retain(|(of, ..), _| of != project);
         self.fired.retain(|(of, ..), _| of != project);
-        for note in self.mut_notes(|note| note.draft.project == *project) {
+        for note in self.mut_notes(|note| note.draft.body.project == *project) {
             note.settle(None, How::Dropped);
         }
     }
@@ -375,7 +386,7 @@ impl Model {
         let mut pending: Vec<(&Note, &Place)> = self
             .notes
             .iter()
-            .filter(|note| note.draft.project == *project)
+            .filter(|note| note.draft.body.project == *project)
             .flat_map(|note| note.places.iter().map(move |place| (note, place)))
             .filter(|(_, place)| place.pending && place.inbox == *inbox)
             .collect();

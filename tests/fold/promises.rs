@@ -1,7 +1,8 @@
 //! Behaviour of the fold by example, one file per concept.
 
-use hub_protocol::{InboxName, Kind, Priority, ProjectName, Seq, Timestamp};
-use hubd::core::command::{Command, Decision, Draft, Once, Refusal};
+use hub_protocol::{InboxName, Kind, Notification, Priority, ProjectName, Seq, Timestamp};
+use hubd::core::command::{Command, Decision, Once, Refusal};
+use hubd::core::notification::Draft;
 use hubd::core::record::Record;
 use hubd::fold::{Inbox, Item, State};
 
@@ -165,34 +166,72 @@ fn once(key: &str, digest: &str) -> Once {
 
 /// Returns a draft of noon that expires after a week.
 fn said(from: &str, kind: Kind) -> Draft {
-    Draft {
-        reply_to: None,
-        may_approve: false,
-        recorded: false,
-        project: project(),
-        from: name(from),
+    Draft::new(
+        (&project(), &name(from)),
         kind,
-        explicit_kind: true,
-        to: None,
-        parent: None,
-        session: None,
-        priority: Priority::Normal,
-        key: None,
-        hops: 0,
-        ts: noon(),
-        expires_at: noon().plus_millis(7 * DAY),
-        quiet: false,
-        tail: r#""msg":"hello","priority":"normal"}"#.into(),
-    }
+        "hello".into(),
+        noon(),
+        7 * DAY,
+    )
 }
 
 /// Returns a draft addressed to `to`.
 fn sent(from: &str, to: &str) -> Draft {
-    Draft {
-        reply_to: None,
-        may_approve: false,
-        recorded: false,
-        to: Some(name(to)),
-        ..said(from, Kind::Message)
+    said(from, Kind::Message).to(to)
+}
+
+/// Changes of a draft.
+trait Change: Sized {
+    fn with(self, change: impl FnOnce(&mut Notification)) -> Self;
+
+    /// Names no type, so that the draft's one is a default.
+    fn implicit(self) -> Self;
+
+    fn may_approve(self) -> Self;
+
+    fn to(self, inbox: &str) -> Self {
+        self.with(|it| it.to = Some(name(inbox)))
+    }
+
+    fn key(self, key: &str) -> Self {
+        self.with(|it| it.key = Some(key.into()))
+    }
+
+    /// Reports the state of another session.
+    fn about(self, session: &str) -> Self {
+        self.with(|it| it.session = Some(name(session)))
+    }
+
+    fn parent(self, parent: &str) -> Self {
+        self.with(|it| it.parent = Some(name(parent)))
+    }
+
+    fn reply_to(self, id: Seq) -> Self {
+        self.with(|it| it.reply_to = Some(id))
+    }
+
+    fn project(self, project: &str) -> Self {
+        self.with(|it| it.project = project.parse().unwrap())
+    }
+
+    fn priority(self, priority: Priority) -> Self {
+        self.with(|it| it.priority = priority)
+    }
+}
+
+impl Change for Draft {
+    fn with(mut self, change: impl FnOnce(&mut Notification)) -> Self {
+        change(&mut self.body);
+        self
+    }
+
+    fn implicit(mut self) -> Self {
+        self.explicit_kind = false;
+        self
+    }
+
+    fn may_approve(mut self) -> Self {
+        self.may_approve = true;
+        self
     }
 }

@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::local_sessions::{boot_id, start_of};
 use crate::core::command::{Command, Happened, Hook};
-use crate::fold::{Key, Session, State};
+use crate::fold::{Session, SessionKey, State};
 use crate::hub::Hub;
 
 /// Poll interval while a session is in a turn or shows a dialog.
@@ -39,7 +39,7 @@ const MAX_ENVIRONMENT: u64 = 4 * 1024 * 1024;
 /// A session in a turn or a dialog, which Escape may end.
 #[derive(Debug, Clone)]
 struct Active {
-    place: Key,
+    place: SessionKey,
     process: Process,
     /// The start of its turn, or of its dialog.
     since: Timestamp,

@@ -2,10 +2,10 @@
 
 use bytes::Bytes;
 use hub_protocol::{
-    InboxName, Kind, Place, Preferences, Priority, ProjectName, QuestionState, Seq, SessionInfo,
-    Timestamp, Way,
+    InboxName, Place, Preferences, ProjectName, QuestionState, Seq, SessionInfo, Way,
 };
 
+use crate::core::notification::Draft;
 use crate::core::record::Record;
 
 mod hook;
@@ -153,46 +153,6 @@ pub enum Command {
         /// The jump in milliseconds, positive if forward.
         delta_ms: i64,
     },
-}
-
-/// A notification that has no number yet.
-#[allow(clippy::struct_excessive_bools)] // independent properties
-#[derive(Debug, Clone)]
-pub struct Draft {
-    /// The notification's project.
-    pub project: ProjectName,
-    /// The sender.
-    pub from: InboxName,
-    /// The notification's type.
-    pub kind: Kind,
-    /// Whether the sender named the type: a defaulted one changes no session's state.
-    pub explicit_kind: bool,
-    /// The inbox that the sender named.
-    pub to: Option<InboxName>,
-    /// The session whose worker the sender is.
-    pub parent: Option<InboxName>,
-    /// The session whose state it changes, if it is not the sender.
-    pub session: Option<InboxName>,
-    /// The priority that the sender gave.
-    pub priority: Priority,
-    /// The collapse key: this notification replaces the sender's pending one with the same key.
-    pub key: Option<String>,
-    /// The notification that it replies to.
-    pub reply_to: Option<Seq>,
-    /// Whether the sender may approve a permission that an agent asks for.
-    pub may_approve: bool,
-    /// The number of replies between it and the first notification of its thread.
-    pub hops: u32,
-    /// When it was sent.
-    pub ts: Timestamp,
-    /// When it expires.
-    pub expires_at: Timestamp,
-    /// Whether it wakes nobody, because it is old or is only delivered with the next item that wakes.
-    pub quiet: bool,
-    /// Whether it is only recorded: it goes to no inbox.
-    pub recorded: bool,
-    /// The notification's JSON without its beginning `{"id":N,`, closing brace included.
-    pub tail: Bytes,
 }
 
 /// An Idempotency-Key and the request that it belongs to.

@@ -8,14 +8,15 @@ use bytes::{BufMut, Bytes, BytesMut};
 use hub_protocol::{InboxName, Preferences, ProjectName, Seq, Timestamp};
 use serde::{Deserialize, Serialize};
 
+mod delivery;
+mod notification;
 mod question;
-mod receipt;
-mod route;
 mod session;
 
+pub use delivery::{Emitted, Escalated, How, Returned, Settled};
+pub use notification::{Carried, Notified, Route, Target};
 pub use question::{QuestionClaimed, QuestionSettled};
-pub use receipt::{Emitted, Escalated, Returned};
-pub use route::{Route, Target};
+
 pub use session::{
     Beginner, ListenerEnd, ListenerRemoved, ListenerSet, PrimaryTaken, SessionGone, SessionSet,
     Turn, TurnNoted,
@@ -120,67 +121,6 @@ records! {
     }
 }
 
-/// A notification and its route.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Notified {
-    /// The part of the notification that the fold reads.
-    pub route: Route,
-    /// The notification's immutable JSON object, one line.
-    pub json: Bytes,
-}
-
-/// Notifications that stopped being pending.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Settled {
-    /// The notifications, ascending.
-    pub ids: Vec<Seq>,
-    /// The inbox in which they stopped being pending; `None` means all of them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub inbox: Option<(ProjectName, InboxName)>,
-    /// Why they are no longer pending.
-    pub how: How,
-    /// The waiter that acknowledged them, or the notification that replaced them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub by: Option<String>,
-    /// When they stopped being pending.
-    pub at: Timestamp,
-}
-
-/// Why a notification is no longer pending.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum How {
-    /// A reader acknowledged it.
-    Acked,
-    /// It reached its expiry time.
-    Expired,
-    /// Retention dropped it, because the log reached its byte cap.
-    Evicted,
-    /// A newer notification with the same key replaced it.
-    Superseded,
-    /// It was withdrawn.
-    Withdrawn,
-    /// Its inbox was closed, or its project reset.
-    Dropped,
-    /// Its question was answered before this inbox's reader received it.
-    Answered,
-}
-
-impl How {
-    /// Returns the name on the wire.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Acked => "acked",
-            Self::Expired => "expired",
-            Self::Evicted => "evicted",
-            Self::Superseded => "superseded",
-            Self::Withdrawn => "withdrawn",
-            Self::Dropped => "dropped",
-            Self::Answered => "answered",
-        }
-    }
-}
-
 /// The person's mark on notifications: seen or unseen.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Seen {
@@ -229,15 +169,6 @@ pub struct ClockMoved {
     pub at: Timestamp,
 }
 
-/// A pending notification, written again at the head so that its old block can be dropped.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Carried {
-    /// The notification's own number, which stays the same.
-    pub id: Seq,
-    /// The notification's immutable JSON.
-    pub json: Bytes,
-}
-
 /// A prefix of the log that retention dropped.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Trimmed {
@@ -282,43 +213,6 @@ pub enum DecodeError {
         /// The parser's error message.
         reason: String,
     },
-}
-
-impl Notified {
-    fn at(&self) -> Option<Timestamp> {
-        Some(self.route.ts)
-    }
-
-    fn encode(&self) -> Bytes {
-        framed(&json(&self.route), &self.json)
-    }
-
-    fn decode(payload: &Bytes) -> Result<Self, DecodeError> {
-        let (route, json) = unframed(kinds::NOTIFIED, payload)?;
-        Ok(Self {
-            route: parse(kinds::NOTIFIED, route)?,
-            json: payload.slice_ref(json),
-        })
-    }
-}
-
-impl Carried {
-    #[allow(clippy::unused_self)] // the same signature as of the other records
-    fn at(&self) -> Option<Timestamp> {
-        None
-    }
-
-    fn encode(&self) -> Bytes {
-        framed(self.id.to_string().as_bytes(), &self.json)
-    }
-
-    fn decode(payload: &Bytes) -> Result<Self, DecodeError> {
-        let (id, json) = unframed(kinds::CARRIED, payload)?;
-        Ok(Self {
-            id: parse(kinds::CARRIED, id)?,
-            json: payload.slice_ref(json),
-        })
-    }
 }
 
 impl Record {

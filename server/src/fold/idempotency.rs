@@ -17,7 +17,7 @@ const MAX_KEYS: usize = 100_000;
 
 /// The keys of past requests.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Keys {
+pub(super) struct IdempotencyKeys {
     /// By the number of the record, so the oldest is first.
     used: BTreeMap<Seq, Used>,
     by_key: HashMap<String, Seq>,
@@ -31,7 +31,7 @@ struct Used {
     at: Timestamp,
 }
 
-impl Keys {
+impl IdempotencyKeys {
     /// Returns the notifications that a command stored if it was carried out before. Refuses a key of a different
     /// request.
     pub(super) fn stored_by(
@@ -114,13 +114,13 @@ fn is_over(at: Timestamp, now: Timestamp) -> bool {
     at.plus_millis(REMEMBERED_MS) <= now
 }
 
-impl Serialize for Keys {
+impl Serialize for IdempotencyKeys {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.used.serialize(serializer)
     }
 }
 
-impl<'de> Deserialize<'de> for Keys {
+impl<'de> Deserialize<'de> for IdempotencyKeys {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let mut keys = Self::default();
         for (seq, used) in BTreeMap::deserialize(deserializer)? {

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::State;
 use super::question::settled_question;
-use super::settle::settled;
+use super::status::settled;
 use crate::core::record::{Carried, ClockMoved, How, Record, Trimmed};
 
 /// How long retention by age pauses after the wall clock jumped, in milliseconds.
@@ -17,7 +17,7 @@ const PAUSE_MS: i64 = 24 * 60 * 60 * 1000;
 
 /// The range of the log that is kept, and the new places of carried notifications.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Retention {
+pub(super) struct RetentionState {
     /// The first number that the log keeps.
     pub(super) below: Seq,
     /// For each carried notification, the record that holds its JSON.
@@ -26,7 +26,7 @@ pub(super) struct Retention {
     pub(super) paused_until: Option<Timestamp>,
 }
 
-impl Retention {
+impl RetentionState {
     fn location(&self, id: Seq) -> Seq {
         self.carried.get(&id).copied().unwrap_or(id)
     }

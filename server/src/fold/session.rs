@@ -119,7 +119,7 @@ impl TurnState {
 
 /// A change of a session that is due.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Due {
+pub(super) enum SessionDue {
     /// Its background work has run for so long that the session counts as waiting.
     Waits,
     /// Its model failed, and no event followed.
@@ -245,14 +245,14 @@ impl Session {
     }
 
     /// Returns the next change that is due, and when.
-    pub(super) fn due(&self) -> Option<(Timestamp, Due)> {
+    pub(super) fn due(&self) -> Option<(Timestamp, SessionDue)> {
         if let Some(over) = self.over {
             let closes = self.registered.is_some();
-            return closes.then(|| (over.plus_millis(INBOX_KEPT_MS), Due::InboxCloses));
+            return closes.then(|| (over.plus_millis(INBOX_KEPT_MS), SessionDue::InboxCloses));
         }
-        let waits = self.turn.waits_from.map(|at| (at, Due::Waits));
+        let waits = self.turn.waits_from.map(|at| (at, SessionDue::Waits));
         let fails = self.turn.fails_from.clone();
-        let fails = fails.map(|(at, reason)| (at, Due::Fails(reason)));
+        let fails = fails.map(|(at, reason)| (at, SessionDue::Fails(reason)));
         [waits, fails]
             .into_iter()
             .flatten()
@@ -316,4 +316,4 @@ pub(super) fn news(known: &SessionInfo, said: &SessionInfo) -> SessionInfo {
 }
 
 /// The key of a session: its project and its first id.
-pub type Key = (ProjectName, InboxName);
+pub type SessionKey = (ProjectName, InboxName);

@@ -281,7 +281,7 @@ impl Writer {
         let (Command::Notify { drafts, .. }, Decision::Records(_)) = (command, decision) else {
             return Ok(());
         };
-        let mut answers = drafts.iter().filter(|it| it.kind == Kind::Answer);
+        let mut answers = drafts.iter().filter(|it| it.body.kind == Kind::Answer);
         let is_held = |id| self.presence.is_held(id);
         let refused = answers.find_map(|it| self.state.undeliverable(it, is_held));
         refused.map_or(Ok(()), Err)

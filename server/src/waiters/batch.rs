@@ -198,7 +198,7 @@ impl Presence {
     fn remaining(&self, state: &State, spec: &WaitSpec, batch: &Batch) -> u64 {
         let taken: usize = batch.lease.iter().map(|(_, ids)| ids.len()).sum();
         let project = &spec.project;
-        let unread = |inbox: &Inbox| inbox.len() - inbox.emitted().len();
+        let unread = |inbox: &Inbox| inbox.len() - inbox.unproven().len();
         let pending = |inbox| state.inbox(project, inbox).map_or(0, unread);
         let leased = |inbox| self.leased_count(project, inbox);
         let free: usize = spec

@@ -94,7 +94,7 @@ impl Presence {
         item: &Item,
         now: Instant,
     ) -> Result<(), (Instant, Limit)> {
-        let standing = state.standing(project, session, item);
+        let standing = state.wake_class(project, session, item);
         let unwoken = WakeLog::default();
         let log = self.wakes.get(&(project.clone(), session.clone()));
         log.unwrap_or(&unwoken).check(&self.limits, &standing, now)

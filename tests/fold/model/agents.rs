@@ -1,7 +1,8 @@
 //! Agents' sessions of the naive model: their turns by their hooks, and the items shown to them.
 
 use hub_protocol::{InboxName, Kind, ProjectName, Seq, SessionState, Timestamp, Way};
-use hubd::core::command::{Draft, Happened};
+use hubd::core::command::Happened;
+use hubd::core::notification::Draft;
 use hubd::core::record::Beginner;
 
 use super::listeners::hub_says;
@@ -58,16 +59,20 @@ impl Place {
 
 impl Model {
     pub(super) fn change_session(&mut self, id: Seq, draft: &Draft) {
-        let session = draft.session.clone().unwrap_or(draft.from.clone());
-        if let Some(state) = draft.kind.session_state()
+        let session = draft
+            .body
+            .session
+            .clone()
+            .unwrap_or(draft.body.from.clone());
+        if let Some(state) = draft.body.kind.session_state()
             && draft.explicit_kind
             && session.as_str() != "unknown"
         {
-            let key = (draft.project.clone(), session);
+            let key = (draft.body.project.clone(), session);
             let it = self.sessions.entry(key).or_default();
             (it.state, it.seq, it.last) = (Some(state), id, Some(id));
             it.signalled = state != SessionState::Working;
-            it.over = (state == SessionState::Ended).then_some(draft.ts);
+            it.over = (state == SessionState::Ended).then_some(draft.body.ts);
         }
     }
 
@@ -130,12 +135,8 @@ impl Model {
     }
 
     fn agent_says(&mut self, id: Seq, key: &Key, kind: Kind, quiet: bool, now: Timestamp) {
-        let draft = Draft {
-            to: None,
-            explicit_kind: true,
-            quiet,
-            ..hub_says(&key.0, &key.1, &key.1, kind)
-        };
+        let mut draft = hub_says(&key.0, &key.1, &key.1, kind);
+        (draft.body.to, draft.explicit_kind, draft.quiet) = (None, true, quiet);
         self.hub_says(id, draft.clone(), now);
         self.tell_listeners((id, &draft), &mut (id + 1), now);
     }
@@ -169,7 +170,8 @@ impl Model {
         (project, inbox): &Key,
         which: impl Fn(Seq) -> bool,
     ) -> impl Iterator<Item = (Seq, &mut Place)> {
-        let here = self.mut_notes(move |note| note.draft.project == *project && which(note.id));
+        let here =
+            self.mut_notes(move |note| note.draft.body.project == *project && which(note.id));
         let places = here.flat_map(|note| note.places.iter_mut().map(|place| (note.id, place)));
         places.filter(move |(_, place)| place.pending && place.inbox == *inbox)
     }
@@ -223,7 +225,7 @@ impl Model {
 
     pub(super) fn next_of_agents(&self) -> Option<Timestamp> {
         let places = self.notes.iter().flat_map(|note| {
-            let project = &note.draft.project;
+            let project = &note.draft.body.project;
             note.places.iter().map(move |place| (project, place))
         });
         let due = places.filter_map(|(project, place)| {

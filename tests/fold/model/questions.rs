@@ -1,7 +1,8 @@
 //! Questions of the naive model.
 
 use hub_protocol::{InboxName, Kind, ProjectName, QuestionState, Seq, Timestamp};
-use hubd::core::command::{Draft, Refusal};
+use hubd::core::command::Refusal;
+use hubd::core::notification::Draft;
 use hubd::core::record::How;
 
 use super::{Key, Model};
@@ -30,9 +31,9 @@ impl Question {
 impl Model {
     /// Settles the question that a draft answers; returns the inbox of its asker.
     pub(super) fn answer(&mut self, draft: &Draft) -> Result<InboxName, Refusal> {
-        let id = draft.reply_to.ok_or(Refusal::NoSuchQuestion)?;
+        let id = draft.body.reply_to.ok_or(Refusal::NoSuchQuestion)?;
         let question = self.open_question(id)?;
-        if question.from == draft.from {
+        if question.from == draft.body.from {
             return Err(Refusal::NotYours("nobody answers their own question"));
         }
         let asker = question.from.clone();
@@ -47,17 +48,17 @@ impl Model {
 
     /// Closes the open questions of a session that reports work or its completion.
     pub(super) fn close_questions(&mut self, head: Seq, draft: &Draft) {
-        let goes_on = matches!(draft.kind, Kind::Progress | Kind::Complete);
+        let goes_on = matches!(draft.body.kind, Kind::Progress | Kind::Complete);
         if !goes_on || !draft.explicit_kind {
             return;
         }
-        let session = draft.session.as_ref().unwrap_or(&draft.from);
-        let place = (draft.project.clone(), session.clone());
+        let session = draft.body.session.as_ref().unwrap_or(&draft.body.from);
+        let place = (draft.body.project.clone(), session.clone());
         if session.as_str() == InboxName::UNKNOWN && !self.sessions.contains_key(&place) {
             return;
         }
         // The clock may have jumped back unannounced: then the report is older than the question.
-        let asked_before = |it: &Question| it.is_from(&place) && it.ts <= draft.ts;
+        let asked_before = |it: &Question| it.is_from(&place) && it.ts <= draft.body.ts;
         for id in self.questions_that(|it| it.is_open() && asked_before(it)) {
             if id <= head {
                 self.settle_question(id, QuestionState::Withdrawn, How::Withdrawn);
@@ -67,16 +68,16 @@ impl Model {
 
     /// Records a question, which supersedes an open one of its sender with the same key.
     pub(super) fn asks(&mut self, id: Seq, draft: &Draft) {
-        if !matches!(draft.kind, Kind::Question | Kind::Approval) {
+        if !matches!(draft.body.kind, Kind::Question | Kind::Approval) {
             return;
         }
         let question = Question {
-            project: draft.project.clone(),
-            from: draft.from.clone(),
-            kind: draft.kind,
-            key: draft.key.clone(),
-            ts: draft.ts,
-            expires_at: draft.expires_at,
+            project: draft.body.project.clone(),
+            from: draft.body.from.clone(),
+            kind: draft.body.kind,
+            key: draft.body.key.clone(),
+            ts: draft.body.ts,
+            expires_at: draft.body.expires_at,
             state: QuestionState::Open,
         };
         let same = |it: &Question| {

@@ -15,10 +15,7 @@ fn an_inbox_offers_the_most_important_first_then_the_oldest() {
         Priority::High,
         Priority::Normal,
     ] {
-        hub.say(Draft {
-            priority,
-            ..said("w1", Kind::Message)
-        });
+        hub.say(said("w1", Kind::Message).priority(priority));
     }
     assert_eq!(hub.pending("primary"), [3, 4, 2, 5, 1]);
 }

@@ -4,10 +4,7 @@ use super::*;
 
 fn to_new_inboxes(project: &str, count: usize) -> Vec<Draft> {
     (0..count)
-        .map(|n| Draft {
-            project: project.parse().unwrap(),
-            ..sent("ci", &format!("inbox-{n}"))
-        })
+        .map(|n| sent("ci", &format!("inbox-{n}")).project(project))
         .collect()
 }
 
@@ -19,10 +16,7 @@ fn too_many(scope: &'static str, cap: usize) -> Refusal {
 fn a_project_has_a_thousand_inboxes_at_most() {
     let mut hub = Hub::new();
     hub.run(&notify(to_new_inboxes("p", 1000)));
-    let one_more = Draft {
-        project: "p".parse().unwrap(),
-        ..sent("ci", "one-more")
-    };
+    let one_more = sent("ci", "one-more").project("p");
     assert_eq!(
         hub.ask(&notify(vec![one_more])),
         Err(too_many("the project", 1000))

@@ -5,10 +5,7 @@ use hubd::fold::Status;
 use super::*;
 
 fn lasting(ms: i64) -> Draft {
-    Draft {
-        expires_at: noon().plus_millis(ms),
-        ..said("w1", Kind::Complete)
-    }
+    said("w1", Kind::Complete).with(|it| it.expires_at = noon().plus_millis(ms))
 }
 
 #[test]

@@ -39,10 +39,7 @@ fn an_inbox_stays_when_it_is_empty() {
 fn the_oldest_item_is_known_at_any_priority() {
     let mut hub = Hub::new();
     hub.say(sent("w1", "w2"));
-    hub.say(Draft {
-        priority: Priority::Urgent,
-        ..sent("w1", "w2")
-    });
+    hub.say(sent("w1", "w2").priority(Priority::Urgent));
     let inbox = hub.state.inbox(&project(), &name("w2")).unwrap();
     assert_eq!(inbox.oldest().map(|item| item.seq), Some(1));
     assert_eq!(inbox.len(), 2);
@@ -86,10 +83,7 @@ fn a_reset_empties_one_project() {
     let mut hub = Hub::new();
     let other: ProjectName = "other".parse().unwrap();
     let here = hub.say(said("w1", Kind::Complete));
-    let there = hub.say(Draft {
-        project: other.clone(),
-        ..said("w1", Kind::Complete)
-    });
+    let there = hub.say(said("w1", Kind::Complete).with(|it| it.project = other.clone()));
     hub.run(&reset(false));
     assert_eq!(hub.state.status(here, true), Status::Dropped);
     assert_eq!(hub.state.status(there, true), Status::Pending);

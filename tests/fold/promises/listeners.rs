@@ -88,10 +88,7 @@ fn each_stop_fires_and_nothing_else_does() {
     let mut hub = listening();
     hub.say(said("w1", Kind::Progress));
     hub.say(said("w1", Kind::Message));
-    hub.say(Draft {
-        explicit_kind: false,
-        ..said("w1", Kind::Complete)
-    });
+    hub.say(said("w1", Kind::Complete).implicit());
     assert_eq!(hub.listeners("w1"), 1);
     assert!(told(&hub.end("w1", true)).contains(&"error a!".into()));
 }
@@ -296,10 +293,7 @@ fn the_primary_gets_the_stops_of_its_second_inbox() {
 #[test]
 fn a_listening_caller_is_woken_by_a_stop_that_wakes_nobody_else() {
     let quiet = |hub: &mut Hub, draft| told(&hub.run(&notify(vec![draft])));
-    let low = Draft {
-        priority: Priority::Low,
-        ..said("w1", Kind::Complete)
-    };
+    let low = said("w1", Kind::Complete).priority(Priority::Low);
     for (draft, expected) in [
         (low, "complete primary!"),
         (said("w1", Kind::Approval), "approval person! primary!"),
@@ -320,10 +314,7 @@ fn a_listening_caller_is_woken_by_a_stop_that_wakes_nobody_else() {
 
 #[test]
 fn a_stop_without_a_type_fires_listeners_of_sessions_without_hooks() {
-    let untyped = |from: &str| Draft {
-        explicit_kind: false,
-        ..said(from, Kind::Complete)
-    };
+    let untyped = |from: &str| said(from, Kind::Complete).implicit();
     let mut hub = Hub::new();
     hub.run(&listen("a", "backup", Some(MINUTE), true));
     let records = hub.run(&notify(vec![untyped("backup")]));

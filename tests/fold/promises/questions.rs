@@ -2,25 +2,20 @@
 
 use hub_protocol::{Post, QuestionState};
 use hubd::core::record::QuestionSettled;
-use hubd::fold::{Reach, Status};
+use hubd::fold::{AnswerPath, Status};
 
 use super::agents::{asks, permission};
 use super::retention::trim;
 use super::*;
 
 fn answer(from: &str, id: Seq) -> Draft {
-    Draft {
-        reply_to: Some(id),
-        ..said(from, Kind::Answer)
-    }
+    said(from, Kind::Answer).reply_to(id)
 }
 
 fn keyed(from: &str, to: Option<&str>) -> Draft {
-    Draft {
-        key: Some("which".into()),
-        to: to.map(name),
-        ..said(from, Kind::Question)
-    }
+    said(from, Kind::Question)
+        .key("which")
+        .with(|it| it.to = to.map(name))
 }
 
 fn claim(id: Seq, by: &str) -> Command {
@@ -39,7 +34,7 @@ impl Hub {
         (question.state, question.by.as_deref(), question.answer)
     }
 
-    fn reach(&self, id: Seq) -> Reach {
+    fn reach(&self, id: Seq) -> AnswerPath {
         self.state
             .reach(self.state.question(id).expect("a question"))
     }
@@ -113,20 +108,14 @@ fn an_answer_must_name_an_open_question() {
     for draft in [said("lead", Kind::Answer), answer("lead", id)] {
         assert_eq!(hub.ask(&notify(vec![draft])), Err(Refusal::NoSuchQuestion));
     }
-    hub.say(Draft {
-        reply_to: Some(id),
-        ..sent("lead", "w1")
-    });
+    hub.say(sent("lead", "w1").reply_to(id));
 }
 
 #[test]
 fn an_answer_from_another_project_is_refused_because_it_cannot_reach_the_asker() {
     let mut hub = Hub::new();
     let id = hub.say(said("w1", Kind::Question));
-    let elsewhere = Draft {
-        project: "/src/other".parse().unwrap(),
-        ..answer("lead", id)
-    };
+    let elsewhere = answer("lead", id).project("/src/other");
     assert_eq!(
         hub.ask(&notify(vec![elsewhere])),
         Err(Refusal::NoSuchQuestion)
@@ -162,10 +151,7 @@ fn an_approval_depends_on_the_caller_and_not_on_its_name() {
 }
 
 fn approves(who: &str, id: Seq) -> Draft {
-    Draft {
-        may_approve: true,
-        ..answer(who, id)
-    }
+    answer(who, id).may_approve()
 }
 
 #[test]
@@ -188,10 +174,7 @@ fn a_question_is_withdrawn_with_its_notification_once() {
     let ids = vec![id, id];
     assert_eq!(settles(&hub.run(&Command::Withdraw { ids })), 1);
     assert_eq!(hub.asked(id).0, QuestionState::Withdrawn);
-    let id = hub.say(Draft {
-        kind: Kind::Approval,
-        ..keyed("w1", None)
-    });
+    let id = hub.say(keyed("w1", None).with(|it| it.kind = Kind::Approval));
     let by_key = Command::WithdrawKey {
         project: project(),
         from: None,
@@ -246,10 +229,7 @@ fn a_question_can_be_superseded_in_the_request_that_asked_it() {
 fn a_message_with_its_key_leaves_the_question() {
     let mut hub = Hub::new();
     let id = hub.say(keyed("w1", None));
-    hub.say(Draft {
-        kind: Kind::Message,
-        ..keyed("w1", None)
-    });
+    hub.say(keyed("w1", None).with(|it| it.kind = Kind::Message));
     assert_eq!(hub.asked(id).0, QuestionState::Open);
 }
 
@@ -360,11 +340,11 @@ fn a_reset_in_the_oldest_format_leaves_no_question_open() {
 fn an_asker_with_an_inbox_is_reachable_until_it_is_over() {
     let mut hub = Hub::new();
     let id = hub.say(said("w1", Kind::Question));
-    assert_eq!(hub.reach(id), Reach::Inbox);
+    assert_eq!(hub.reach(id), AnswerPath::Inbox);
     let approval = hub.say(said("w1", Kind::Approval));
-    assert_eq!(hub.reach(approval), Reach::Inbox);
+    assert_eq!(hub.reach(approval), AnswerPath::Inbox);
     hub.say(said("w1", Kind::Ended));
-    assert_eq!(hub.reach(id), Reach::Nowhere);
+    assert_eq!(hub.reach(id), AnswerPath::Nowhere);
 }
 
 #[test]
@@ -372,13 +352,13 @@ fn a_dialog_is_answered_in_its_terminal_and_a_permission_through_its_request() {
     let mut hub = Hub::new();
     hub.hook("w1", asks("A or B?"));
     let dialog = hub.state.questions(false)[0].0;
-    assert_eq!(hub.reach(dialog), Reach::Nowhere);
+    assert_eq!(hub.reach(dialog), AnswerPath::Nowhere);
     hub.held_hook("w2", permission());
     let held = hub.state.questions(false)[1].0;
-    assert_eq!(hub.reach(held), Reach::Request);
+    assert_eq!(hub.reach(held), AnswerPath::Request);
     hub.hook("w3", permission());
     let shown = hub.state.questions(false)[2].0;
-    assert_eq!(hub.reach(shown), Reach::Nowhere);
+    assert_eq!(hub.reach(shown), AnswerPath::Nowhere);
 }
 
 #[test]
@@ -416,16 +396,10 @@ fn a_notification_without_a_state_of_the_asker_closes_no_question() {
     let mut hub = Hub::new();
     let id = hub.say(said("w1", Kind::Question));
     hub.say(said("w1", Kind::Message));
-    hub.say(Draft {
-        explicit_kind: false,
-        ..said("w1", Kind::Complete)
-    });
+    hub.say(said("w1", Kind::Complete).implicit());
     hub.say(said("w1", Kind::Waiting));
     assert_eq!(hub.asked(id).0, QuestionState::Open);
-    hub.say(Draft {
-        session: Some(name("w1")),
-        ..said("watcher", Kind::Progress)
-    });
+    hub.say(said("watcher", Kind::Progress).about("w1"));
     assert_eq!(hub.asked(id).0, QuestionState::Withdrawn);
 }
 
@@ -539,10 +513,7 @@ fn a_state_from_before_a_question_does_not_withdraw_it() {
     for kind in [Kind::Progress, Kind::Complete] {
         let mut hub = Hub::new();
         let id = hub.say(said("w1", Kind::Question));
-        let earlier = Draft {
-            ts: noon().plus_millis(-1),
-            ..said("w1", kind)
-        };
+        let earlier = said("w1", kind).with(|it| it.ts = noon().plus_millis(-1));
         hub.say(earlier);
         assert_eq!(hub.asked(id).0, QuestionState::Open);
         hub.say(said("w1", kind));
@@ -555,10 +526,7 @@ fn a_state_after_a_question_withdraws_it_whatever_the_clock_did() {
     let mut hub = Hub::new();
     let id = hub.say(said("w1", Kind::Question));
     hub.run(&Command::ClockMoved { delta_ms: -HOUR });
-    let later = Draft {
-        ts: noon().plus_millis(MINUTE - HOUR),
-        ..said("w1", Kind::Progress)
-    };
+    let later = said("w1", Kind::Progress).with(|it| it.ts = noon().plus_millis(MINUTE - HOUR));
     hub.say(later);
     assert_eq!(hub.asked(id).0, QuestionState::Withdrawn);
 }

@@ -204,10 +204,7 @@ fn a_plain_ack_settles_a_shown_item() {
 fn a_shown_item_is_not_superseded() {
     let mut hub = Hub::new();
     hub.hook("w1", Happened::Started);
-    let keyed = || Draft {
-        key: Some("build".into()),
-        ..sent("ci", "w1")
-    };
+    let keyed = || sent("ci", "w1").key("build");
     let old = hub.say(keyed());
     hub.show("w1", "w1", &[old], Way::Wait);
     let new = hub.say(keyed());

@@ -148,13 +148,8 @@ fn a_notification_shows_the_name_of_a_session_beside_its_opaque_id() {
         });
         said.expect("a notification").expect("JSON")
     };
-    let said_as = |hub: &mut Hub, from: &str| {
-        let draft = Draft {
-            tail: format!(r#""ts":"noon","from":"{from}","msg":"done"}}"#).into(),
-            ..said(from, Kind::Complete)
-        };
-        json(&hub.run(&notify(vec![draft])))
-    };
+    let said_as =
+        |hub: &mut Hub, from: &str| json(&hub.run(&notify(vec![said(from, Kind::Complete)])));
     assert_eq!(said_as(&mut hub, "uuid")["from_name"], "f8-w");
     assert_eq!(said_as(&mut hub, "f8-w").get("from_name"), None);
     assert_eq!(said_as(&mut hub, "ci").get("from_name"), None);
@@ -203,10 +198,7 @@ fn another_id_of_the_same_process_is_the_same_session() {
     assert_eq!(hub.state.called(&project(), &name("new")), &name("old"));
     let after = hub.say(sent("ci", "new"));
     assert_eq!(hub.pending("old"), [waiting, after]);
-    let own = Draft {
-        reply_to: Some(question),
-        ..said("new", Kind::Answer)
-    };
+    let own = said("new", Kind::Answer).reply_to(question);
     assert!(matches!(
         hub.ask(&notify(vec![own])),
         Err(Refusal::NotYours(_))

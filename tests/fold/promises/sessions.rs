@@ -24,20 +24,14 @@ fn a_type_changes_the_state_of_its_sender() {
 #[test]
 fn a_defaulted_type_changes_no_state() {
     let mut hub = Hub::new();
-    hub.say(Draft {
-        explicit_kind: false,
-        ..said("w1", Kind::Complete)
-    });
+    hub.say(said("w1", Kind::Complete).implicit());
     assert_eq!(state_of(&hub, "w1"), None);
 }
 
 #[test]
 fn a_sender_may_report_another_sessions_state() {
     let mut hub = Hub::new();
-    hub.say(Draft {
-        session: Some(name("w2")),
-        ..said("w1", Kind::Error)
-    });
+    hub.say(said("w1", Kind::Error).about("w2"));
     assert_eq!(state_of(&hub, "w1"), None);
     assert_eq!(state_of(&hub, "w2"), Some((SessionState::Error, 1)));
 }

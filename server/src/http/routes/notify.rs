@@ -86,7 +86,7 @@ pub(super) async fn notify(
         .collect::<Result<_, _>>()?;
     let project = drafts
         .first()
-        .map(|draft| draft.project.clone())
+        .map(|draft| draft.body.project.clone())
         .unwrap_or_default();
     let done = hub.submit(Command::Notify { drafts, once }).await?;
     Ok(answer(single, project, done))

@@ -16,7 +16,7 @@ use super::payload::Payload;
 use super::requester::{Origin, Requester};
 use super::{ApiError, Code};
 use crate::core::command::Command;
-use crate::fold::{Question as Asked, Reach, State as Fold, place_of};
+use crate::fold::{AnswerPath, Question as Asked, State as Fold, place_of};
 use crate::hub::Hub;
 use crate::hub::draft::{self, Context};
 use crate::waiters::Presence;
@@ -59,9 +59,9 @@ struct Known {
 impl Known {
     fn new(fold: &Fold, presence: &Presence, id: Seq, asked: &Asked) -> Self {
         let deliverable = match fold.reach(asked) {
-            Reach::Inbox => true,
-            Reach::Request => presence.is_held(id),
-            Reach::Nowhere => false,
+            AnswerPath::Inbox => true,
+            AnswerPath::Request => presence.is_held(id),
+            AnswerPath::Nowhere => false,
         };
         let name = fold.other_name(&asked.project, &asked.from);
         Self {

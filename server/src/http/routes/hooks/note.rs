@@ -19,7 +19,7 @@ pub(super) async fn of_a_wake(
 ) -> Result<Option<String>, ApiError> {
     let shown = hub.query(move |state, _| {
         let (project, key) = state.place(project, session);
-        state.shown_by_wakes(&project, &key)
+        state.emitted_by_wakes(&project, &key)
     });
     let shown = shown.await?;
     let mut lines = Vec::new();

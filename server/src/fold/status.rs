@@ -1,12 +1,15 @@
-//! Outcomes of notifications. Only exceptions are stored; a notification without one was acknowledged.
+//! The status of a notification, and how it stops being pending. Only exceptions are stored; a notification without one
+//! was acknowledged.
 
 use std::fmt;
 
-use hub_protocol::Seq;
+use hub_protocol::{InboxName, ProjectName, Seq, Timestamp};
 use serde::{Deserialize, Serialize};
 
+use super::State;
 use super::ranges::Ranges;
-use crate::core::record::How;
+use crate::core::command::Refusal;
+use crate::core::record::{How, Record, Settled};
 
 /// The status of a notification.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -114,5 +117,98 @@ impl Outcomes {
         change(&mut self.withdrawn);
         change(&mut self.dropped);
         change(&mut self.answered);
+    }
+}
+
+/// The most numbers in one record: about one block of the journal.
+const MAX_IDS: usize = 400;
+
+/// Returns records that settle `ids`, in ascending order; none if `ids` is empty.
+pub(super) fn settled(
+    mut ids: Vec<Seq>,
+    inbox: Option<(&ProjectName, &InboxName)>,
+    how: How,
+    by: Option<&str>,
+    at: Timestamp,
+) -> Vec<Record> {
+    ids.sort_unstable();
+    ids.dedup();
+    let record = |ids: &[Seq]| {
+        Record::Settled(Settled {
+            ids: ids.to_vec(),
+            inbox: inbox.map(|(project, name)| (project.clone(), name.clone())),
+            how,
+            by: by.map(str::to_owned),
+            at,
+        })
+    };
+    ids.chunks(MAX_IDS).map(record).collect()
+}
+
+impl State {
+    /// Returns the status of a notification in the log; `routed` is whether its route has targets.
+    pub fn status(&self, id: Seq, routed: bool) -> Status {
+        if self.inboxes.is_pending(id) {
+            Status::Pending
+        } else if !routed {
+            Status::Recorded
+        } else {
+            self.outcomes.get(id).unwrap_or(Status::Acked)
+        }
+    }
+
+    /// Fails if a number is above the head, because no record has it.
+    pub(super) fn check_ids(&self, ids: &[Seq]) -> Result<(), Refusal> {
+        match ids.iter().find(|&&id| id > self.head) {
+            Some(&id) => Err(Refusal::UnknownId(id)),
+            None => Ok(()),
+        }
+    }
+
+    pub(super) fn decide_withdraw(
+        &self,
+        ids: &[Seq],
+        now: Timestamp,
+    ) -> Result<Vec<Record>, Refusal> {
+        self.check_ids(ids)?;
+        let pending = ids.iter().copied();
+        let pending = pending.filter(|&id| self.inboxes.is_pending(id)).collect();
+        let mut records = settled(pending, None, How::Withdrawn, None, now);
+        records.extend(self.withdrawn_questions(ids, now));
+        Ok(records)
+    }
+
+    pub(super) fn decide_withdraw_key(
+        &self,
+        project: &ProjectName,
+        from: Option<&InboxName>,
+        key: &str,
+        now: Timestamp,
+    ) -> Vec<Record> {
+        let inboxes = self.inboxes.iter(Some(project));
+        let pending = inboxes.flat_map(|(_, _, inbox)| inbox.keyed(from, key));
+        let pending: Vec<Seq> = pending.collect();
+        let questions = self.withdrawn_questions(&pending, now);
+        let mut records = settled(pending, None, How::Withdrawn, None, now);
+        records.extend(questions);
+        records
+    }
+
+    pub(super) fn apply_settled(&mut self, record: &Settled) {
+        for &id in &record.ids {
+            let was_pending = match &record.inbox {
+                Some((project, name)) => self.inboxes.take_from(project, name, id),
+                None => self.inboxes.take(id),
+            };
+            if was_pending {
+                self.settle(id, record.how);
+            }
+        }
+    }
+
+    /// Notes the outcome of a notification that was just removed from an inbox.
+    pub(super) fn settle(&mut self, id: Seq, how: How) {
+        self.outcomes.note(id, how);
+        self.forget_location(id);
     }
 }

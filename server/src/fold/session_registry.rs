@@ -2,11 +2,11 @@
 
 use hub_protocol::{InboxName, Kind, ProjectName, SessionInfo, SessionState, Timestamp};
 
-use super::batch::{Batch, Said};
-use super::session::{Key, Registered, Session, news};
+use super::session::{Registered, Session, SessionDue, SessionKey, news};
+use super::transaction::Transaction;
 use super::{Leased, State, texts};
 use crate::core::command::Refusal;
-use crate::core::record::{PrimaryTaken, Record, SessionGone, SessionSet};
+use crate::core::record::{InboxClosed, PrimaryTaken, Record, SessionGone, SessionSet};
 
 /// The most bytes of a short name.
 const MAX_NAME: usize = 40;
@@ -57,20 +57,24 @@ impl State {
 
     /// Returns the session with this id or name in this project, or else the agent's session with this id in any
     /// project.
-    pub fn known_place(&self, project: &ProjectName, name: &InboxName) -> Option<Key> {
+    pub fn known_place(&self, project: &ProjectName, name: &InboxName) -> Option<SessionKey> {
         let here = self.sessions.resolve(project, name.as_str());
         let here = here.map(|key| (project.clone(), key.clone()));
         here.or_else(|| self.sessions.with_id(name))
     }
 
     /// Returns [`State::known_place`], or the given project and name.
-    pub fn place(&self, project: ProjectName, name: InboxName) -> Key {
+    pub fn place(&self, project: ProjectName, name: InboxName) -> SessionKey {
         let known = self.known_place(&project, &name);
         known.unwrap_or((project, name))
     }
 
     /// Finds a session by id, alias, short name, or a unique prefix of one of these.
-    pub fn find_session(&self, project: &ProjectName, name: &InboxName) -> Result<Key, Refusal> {
+    pub fn find_session(
+        &self,
+        project: &ProjectName,
+        name: &InboxName,
+    ) -> Result<SessionKey, Refusal> {
         if let Some(place) = self.known_place(project, name) {
             return Ok(place);
         }
@@ -214,7 +218,7 @@ impl State {
         let Some(known) = self.session(project, key).filter(|it| it.is_alive()) else {
             return Ok(Vec::new());
         };
-        let mut batch = Batch::new(self, now, leased);
+        let mut transaction = Transaction::new(self, now, leased);
         let unfinished = matches!(
             known.state,
             Some(SessionState::Working | SessionState::Blocked)
@@ -231,29 +235,38 @@ impl State {
             ),
             (false, _) => (Kind::Ended, format!("Agent {name} ended")),
         };
+        let place = (project, key);
         if !quiet {
-            batch.say(Said::of((project, key), kind, msg))?;
+            let draft = transaction.draft(place, kind, msg);
+            transaction.post(&draft)?;
         }
-        self.leave(&mut batch, (project, key));
+        transaction.leave(place);
         if quiet {
-            // The session's last notification replaces its questions, because nobody is left to read an answer.
-            batch.withdraw_questions_of((project, key), None, "ended");
+            // The session's last notification replaces its questions, because no reader is left for an answer.
+            transaction.withdraw_questions_of(place, "ended", |_| true);
         }
         if gone || quiet {
-            batch.also(Record::SessionGone(SessionGone {
+            transaction.also([Record::SessionGone(SessionGone {
                 project: project.clone(),
                 session: key.clone(),
                 at: now,
                 ended: !gone,
-            }));
+            })]);
         }
-        Ok(batch.finish())
+        Ok(transaction.finish())
     }
 
-    /// Ends a session's listeners and withdraws its dialogs, which can no longer be answered.
-    pub(super) fn leave(&self, batch: &mut Batch<'_>, (project, key): (&ProjectName, &InboxName)) {
-        self.withdraw_stale(batch, (project, key));
-        batch.orphan(project, key);
+    /// Returns the text about a session that stopped while its background work or its workers still run.
+    pub(super) fn still_busy(&self, (project, key): (&ProjectName, &InboxName)) -> String {
+        let session = self.session(project, key);
+        let tasks = session.map_or(0, |it| it.turn.tasks.len());
+        let name = texts::name(key, session);
+        match self.sessions.busy_workers(project, key) {
+            0 => format!("Agent {name} stopped, {tasks} tasks still run"),
+            workers => {
+                format!("Agent {name} stopped, {tasks} tasks and {workers} workers still run")
+            }
+        }
     }
 
     pub(super) fn apply_gone(&mut self, seq: u64, it: &SessionGone) {
@@ -265,7 +278,7 @@ impl State {
     }
 
     /// Returns the session of a hook event by project and first id, and the event's own id if it differs from that.
-    pub fn place_of(&self, hook: &crate::core::command::Hook) -> (Key, Option<InboxName>) {
+    pub fn place_of(&self, hook: &crate::core::command::Hook) -> (SessionKey, Option<InboxName>) {
         let alias = |key: &InboxName| (*key != hook.id).then(|| hook.id.clone());
         let name = hook.given.as_ref().unwrap_or(&hook.id);
         let of_process = || {
@@ -276,12 +289,44 @@ impl State {
         let here = self.sessions.resolve(&hook.project, name.as_str());
         let here = here.map(|key| (hook.project.clone(), key.clone()));
         // A given name means another session in another project, unless the agent gives that session the same id.
-        let is_same = |(_, key): &Key| hook.given.as_ref().is_none_or(|given| given == key);
+        let is_same = |(_, key): &SessionKey| hook.given.as_ref().is_none_or(|given| given == key);
         let elsewhere = || self.sessions.with_id(&hook.id).filter(is_same);
         let known = here.or_else(elsewhere).or_else(of_process);
         let (project, key) = known.unwrap_or_else(|| (hook.project.clone(), name.clone()));
         let alias = alias(&key);
         ((project, key), alias)
+    }
+}
+
+impl Transaction<'_> {
+    /// Ends a session's listeners and withdraws its dialogs, which can no longer be answered.
+    pub(super) fn leave(&mut self, (project, key): (&ProjectName, &InboxName)) {
+        self.withdraw_stale((project, key));
+        self.remove_listeners_of(project, key);
+    }
+
+    /// Adds the changes of sessions that are due.
+    pub(super) fn due_sessions(&mut self) {
+        let state = self.state;
+        for ((project, key), due) in state.sessions.due(self.now) {
+            let place = (project, key);
+            let name = texts::name(key, state.session(project, key));
+            let (kind, msg) = match due {
+                SessionDue::Waits => (Kind::Waiting, state.still_busy(place)),
+                SessionDue::Fails(reason) => {
+                    (Kind::Error, format!("Agent {name} failed: {reason}"))
+                }
+                SessionDue::InboxCloses => {
+                    self.also([Record::InboxClosed(InboxClosed {
+                        project: project.clone(),
+                        inbox: key.clone(),
+                        at: self.now,
+                    })]);
+                    continue;
+                }
+            };
+            self.post_or_record(self.draft(place, kind, msg));
+        }
     }
 }
 
