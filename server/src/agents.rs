@@ -8,7 +8,7 @@ use std::str::FromStr;
 use hub_protocol::{InboxName, denial, own_words};
 use serde_json::{Map, Value};
 
-use crate::core::command::Happened;
+use crate::core::command::AgentEvent;
 
 mod claude;
 mod codex;
@@ -70,7 +70,7 @@ pub struct Event {
     /// Whether the event happened inside a subagent. Subagents get no answers.
     pub subagent: bool,
     /// The kind of event.
-    pub happened: Happened,
+    pub happened: AgentEvent,
     /// Whether the answer can carry text to the model.
     pub carries: bool,
     /// Whether the agent waits for the answer before it shows its own permission dialog.
@@ -124,7 +124,7 @@ impl Agent {
         }
     }
 
-    /// Parses a hook payload. An unknown event becomes [`Happened::Seen`]: it proves only that the session lives.
+    /// Parses a hook payload. An unknown event becomes [`AgentEvent::Seen`]: it proves only that the session lives.
     pub fn hear(self, payload: &Map<String, Value>) -> Result<Event, NotAnEvent> {
         match self {
             Self::Claude => claude::hear(payload),
@@ -184,7 +184,7 @@ fn event(payload: &Map<String, Value>, id: InboxName, name: &str) -> Event {
         cwd: (!cwd.is_empty()).then(|| cwd.to_owned()),
         title: None,
         subagent: !text(payload, "agent_id").is_empty(),
-        happened: Happened::Seen,
+        happened: AgentEvent::Seen,
         carries: false,
         decides: false,
     }

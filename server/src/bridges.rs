@@ -2,7 +2,7 @@
 
 use hub_protocol::{InboxName, Post, SpoolItem, Spooled};
 
-use crate::core::command::{Command, Once};
+use crate::core::command::{Command, IdempotencyKey};
 use crate::http::routes::{ApiError, hooks, notify};
 use crate::hub::Hub;
 use crate::hub::draft::{self, Context};
@@ -36,7 +36,7 @@ pub async fn submit(hub: &Hub, item: SpoolItem) -> Verdict {
     // A file does not prove which process wrote it, so a spooled item cannot be from the person: its sender is
     // `unknown`.
     post.from = post.from.filter(|it| it.as_str() != InboxName::PERSON);
-    let once = Once::new(&item.key, body.as_bytes());
+    let once = IdempotencyKey::new(&item.key, body.as_bytes());
     match notify::place_answers(hub, vec![post]).await {
         Ok(mut posts) => store(hub, posts.remove(0), &Context::spooled(hub), once).await,
         Err(_) => Verdict::Later,
@@ -44,7 +44,7 @@ pub async fn submit(hub: &Hub, item: SpoolItem) -> Verdict {
 }
 
 /// Stores `post`; a retry with the same key is stored once.
-async fn store(hub: &Hub, post: Post, context: &Context<'_>, once: Once) -> Verdict {
+async fn store(hub: &Hub, post: Post, context: &Context<'_>, once: IdempotencyKey) -> Verdict {
     let draft = match draft::prepare(post, context) {
         Ok(draft) => draft,
         Err(draft::InvalidPost::Storage(_)) => return Verdict::Later,

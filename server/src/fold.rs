@@ -120,7 +120,7 @@ impl State {
             Command::Seen { ids, up_to, seen } => self.decide_seen(ids, *up_to, *seen, now),
             Command::CloseInbox { project, inbox } => self.decide_close(project, inbox, now),
             Command::Reset { project, history } => Ok(self.decide_reset(project, *history, now)),
-            Command::Trim { below, carried } => Ok(self.decide_trim(*below, carried, now)),
+            Command::Trim { below, rewritten } => Ok(self.decide_trim(*below, rewritten, now)),
             Command::Register {
                 project,
                 session,
@@ -129,9 +129,9 @@ impl State {
             Command::End {
                 project,
                 session,
-                gone,
+                exited,
                 quiet,
-            } => self.decide_end(project, session, (*gone, *quiet), now, leased),
+            } => self.decide_end(project, session, (*exited, *quiet), now, leased),
             Command::TakePrimary { project, session } => self.decide_primary(project, session, now),
             Command::Hook(hook) => self.decide_hook(hook, now, leased),
             Command::Listen {
@@ -152,10 +152,10 @@ impl State {
             Command::Claim { id, by } => self.decide_claim(*id, by, now),
             Command::WithdrawQuestion { id, by } => self.decide_withdraw_question(*id, by, now),
             Command::Tick => Ok(self.decide_tick(now, leased)),
-            Command::ClockMoved { delta_ms } => Ok(vec![Record::ClockMoved(ClockMoved {
-                delta_ms: *delta_ms,
-                at: now,
-            })]),
+            Command::ClockMoved { delta_ms } => {
+                let (delta_ms, at) = (*delta_ms, now);
+                Ok(vec![Record::ClockMoved(ClockMoved { delta_ms, at })])
+            }
         }
     }
 
@@ -169,7 +169,7 @@ impl State {
             Record::InboxClosed(it) => self.apply_inbox_closed(it),
             Record::KeyUsed(it) => self.keys.note(seq, it),
             Record::ClockMoved(it) => self.apply_clock_moved(it),
-            Record::Carried(it) => self.apply_carried(seq, it.id),
+            Record::Rewritten(it) => self.apply_rewritten(seq, it.id),
             Record::Trimmed(it) => self.apply_trimmed(it.below),
             Record::Reset(it) => self.apply_reset(seq, it),
             Record::SessionSet(it) => self.sessions.set(seq, it),
@@ -179,7 +179,7 @@ impl State {
                 };
                 self.sessions.change(&it.project, &it.session, seq, note);
             }
-            Record::SessionGone(it) => self.apply_gone(seq, it),
+            Record::SessionEnded(it) => self.apply_gone(seq, it),
             Record::PrimaryTaken(it) => self.sessions.take_primary(&it.project, &it.session),
             Record::ListenerSet(it) => self.apply_listener_set(it),
             Record::ListenerRemoved(it) => self.apply_listener_removed(it),

@@ -1,9 +1,9 @@
 //! Random actions on a hub.
 
 use hub_protocol::{InboxName, Kind, Priority, ProjectName, Timestamp, Way};
-use hubd::core::command::Happened;
+use hubd::core::command::AgentEvent;
 use hubd::core::notification::Draft;
-use hubd::core::record::Beginner;
+use hubd::core::record::TurnCause;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 
@@ -57,7 +57,7 @@ pub(crate) enum Action {
     },
     Unlisten(Pair),
     /// An agent's hook event.
-    Hook(InboxName, Happened),
+    Hook(InboxName, AgentEvent),
     /// The reader of a session shows its leased items in this way.
     Show(InboxName, Way),
     Claim(Index, InboxName),
@@ -178,18 +178,18 @@ fn agent() -> impl Strategy<Value = InboxName> {
     name(&["w1", "w2"])
 }
 
-fn happened() -> impl Strategy<Value = Happened> {
-    use Beginner::{Person, Timeout, Wake};
-    let prompt = |by| Happened::Prompt {
+fn happened() -> impl Strategy<Value = AgentEvent> {
+    use TurnCause::{Person, Timeout, Wake};
+    let prompt = |by| AgentEvent::Prompt {
         by,
         text: "go".into(),
     };
-    let stopped = Happened::Stopped {
+    let stopped = AgentEvent::Stopped {
         text: "Done.".into(),
         tasks: Vec::new(),
-        goes_on: false,
+        continues: false,
     };
-    let (started, worked, ended) = (Happened::Started, Happened::Worked, Happened::Ended);
+    let (started, worked, ended) = (AgentEvent::Started, AgentEvent::Worked, AgentEvent::Ended);
     prop_oneof![
         3 => select(vec![Person, Wake, Timeout]).prop_map(prompt),
         3 => select(vec![started, worked, stopped]),

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use bytes::Bytes;
 use hub_protocol::{InboxName, ProjectName, Seq, Timestamp};
-use hubd::core::command::{Command, Decision, Once, Refusal};
+use hubd::core::command::{Command, Decision, IdempotencyKey, Refusal};
 use hubd::core::notification::{Draft, tail_of};
 use hubd::core::record::{Record, notification_json};
 use hubd::fold::{Item, State};
@@ -134,14 +134,14 @@ impl Driver {
     fn notify(&mut self, drafts: &[Draft], once: Option<(&str, &str)>) {
         let drafts = drafts.iter().map(|draft| published(draft, self.now));
         let drafts: Vec<Draft> = drafts.collect();
-        let once = once.map(|(key, digest)| Once {
+        let once = once.map(|(key, digest)| IdempotencyKey {
             key: key.into(),
             digest: digest.into(),
         });
         self.publish(drafts, once);
     }
 
-    fn publish(&mut self, drafts: Vec<Draft>, once: Option<Once>) {
+    fn publish(&mut self, drafts: Vec<Draft>, once: Option<IdempotencyKey>) {
         let expected = self.model.notify(
             self.state.head(),
             &drafts,
@@ -248,14 +248,17 @@ impl Driver {
         }
         let carried: Vec<(Seq, Bytes)> = self
             .state
-            .held_below(below)
+            .needed_below(below)
             .into_iter()
             .filter(|(id, _)| !evict || id % 2 == 0)
             .map(|(id, location)| (id, self.stored_json(location)))
             .collect();
         let ids: Vec<Seq> = carried.iter().map(|(id, _)| *id).collect();
         self.model.trim(below, &ids);
-        self.must(&Command::Trim { below, carried });
+        self.must(&Command::Trim {
+            below,
+            rewritten: carried,
+        });
     }
 
     fn sync(&mut self) {
@@ -321,7 +324,7 @@ impl Driver {
             let seq = self.log.len() as Seq;
             self.state.apply(seq, &record);
             match record {
-                Record::Carried(carried) => self.model.carried(carried.id, seq),
+                Record::Rewritten(carried) => self.model.carried(carried.id, seq),
                 Record::Trimmed(trimmed) => self.forget_marks(trimmed.below),
                 _ => {}
             }

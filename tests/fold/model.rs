@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use hub_protocol::{InboxName, Kind, Priority, ProjectName, Seq, Timestamp, Way};
-use hubd::core::command::{Once, Refusal};
+use hubd::core::command::{IdempotencyKey, Refusal};
 use hubd::core::notification::Draft;
-use hubd::core::record::How;
+use hubd::core::record::SettleReason;
 use hubd::fold::Status;
 
 mod agents;
@@ -47,7 +47,7 @@ pub(crate) struct Note {
     /// The number of the record that contains its JSON.
     pub(crate) location: Seq,
     pub(crate) places: Vec<Place>,
-    loss: Option<How>,
+    loss: Option<SettleReason>,
 }
 
 #[derive(Debug, Clone)]
@@ -65,7 +65,7 @@ pub(crate) struct Place {
 
 #[derive(Debug, Clone)]
 struct UsedKey {
-    once: Once,
+    once: IdempotencyKey,
     ids: Vec<Seq>,
     at: Timestamp,
 }
@@ -75,11 +75,11 @@ impl Note {
         self.places.iter().any(|place| place.pending)
     }
 
-    fn settle(&mut self, inbox: Option<&InboxName>, how: How) {
+    fn settle(&mut self, inbox: Option<&InboxName>, how: SettleReason) {
         for place in &mut self.places {
             if place.pending && inbox.is_none_or(|inbox| *inbox == place.inbox) {
                 place.pending = false;
-                if how != How::Acked {
+                if how != SettleReason::Acked {
                     self.loss = Some(how);
                 }
             }
@@ -90,13 +90,13 @@ impl Note {
         match self.loss {
             _ if self.places.is_empty() => Status::Recorded,
             _ if self.is_pending() => Status::Pending,
-            None | Some(How::Acked) => Status::Acked,
-            Some(How::Expired) => Status::Expired,
-            Some(How::Evicted) => Status::Evicted,
-            Some(How::Superseded) => Status::Superseded,
-            Some(How::Withdrawn) => Status::Withdrawn,
-            Some(How::Answered) => Status::Answered,
-            Some(How::Dropped) => Status::Dropped,
+            None | Some(SettleReason::Acked) => Status::Acked,
+            Some(SettleReason::Expired) => Status::Expired,
+            Some(SettleReason::Evicted) => Status::Evicted,
+            Some(SettleReason::Superseded) => Status::Superseded,
+            Some(SettleReason::Withdrawn) => Status::Withdrawn,
+            Some(SettleReason::Answered) => Status::Answered,
+            Some(SettleReason::Dropped) => Status::Dropped,
         }
     }
 }
@@ -107,7 +107,7 @@ impl Model {
         &mut self,
         head: Seq,
         drafts: &[Draft],
-        once: Option<&Once>,
+        once: Option<&IdempotencyKey>,
         now: Timestamp,
         leases: &Leases,
     ) -> Result<(Vec<Seq>, bool), Refusal> {
@@ -191,7 +191,7 @@ impl Model {
                 };
                 if note.places.iter().any(pending) && !leases.contains(&lease) {
                     priority = priority.min(note.priority);
-                    note.settle(Some(inbox), How::Superseded);
+                    note.settle(Some(inbox), SettleReason::Superseded);
                 }
             }
         }
@@ -271,14 +271,14 @@ impl Model {
         for note in
             self.mut_notes(|note| note.draft.body.project == *project && ids.contains(&note.id))
         {
-            note.settle(Some(inbox), How::Acked);
+            note.settle(Some(inbox), SettleReason::Acked);
         }
     }
 
     pub(crate) fn withdraw(&mut self, ids: &[Seq]) {
         self.withdraw_questions(ids);
         for note in self.mut_notes(|note| ids.contains(&note.id)) {
-            note.settle(None, How::Withdrawn);
+            note.settle(None, SettleReason::Withdrawn);
         }
     }
 
@@ -303,7 +303,7 @@ impl Model {
         self.inboxes.remove(&key);
         self.forget_over(&key);
         for note in self.mut_notes(|note| note.draft.body.project == *project) {
-            note.settle(Some(inbox), How::Dropped);
+            note.settle(Some(inbox), SettleReason::Dropped);
         }
     }
 
@@ -314,7 +314,7 @@ impl Model {
         self.listeners.retain(|(of, ..), _| of != project);
         self.fired.retain(|(of, ..), _| of != project);
         for note in self.mut_notes(|note| note.draft.body.project == *project) {
-            note.settle(None, How::Dropped);
+            note.settle(None, SettleReason::Dropped);
         }
     }
 
@@ -323,7 +323,7 @@ impl Model {
         self.due_agents(next, now);
         self.expire_questions(now);
         for note in self.mut_notes(|note| note.expires_at <= now) {
-            note.settle(None, How::Expired);
+            note.settle(None, SettleReason::Expired);
         }
     }
 
@@ -357,7 +357,7 @@ impl Model {
             .collect();
         self.questions.retain(|id, _| !ids.contains(id));
         for note in self.mut_notes(lost) {
-            note.settle(None, How::Evicted);
+            note.settle(None, SettleReason::Evicted);
         }
     }
 

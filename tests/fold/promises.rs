@@ -1,10 +1,14 @@
 //! Behaviour of the fold by example, one file per concept.
 
-use hub_protocol::{InboxName, Kind, Notification, Priority, ProjectName, Seq, Timestamp};
-use hubd::core::command::{Command, Decision, Once, Refusal};
-use hubd::core::notification::Draft;
+use hub_protocol::{
+    InboxName, Kind, Notification, Priority, ProjectName, Seq, SessionInfo, SessionState,
+    Timestamp, Way,
+};
+use hubd::core::command::{AgentEvent, Command, Decision, IdempotencyKey, Refusal};
+use hubd::core::notification::{Draft, tail_of};
 use hubd::core::record::Record;
-use hubd::fold::{Inbox, Item, State};
+use hubd::core::record::TurnCause::{self, Agent, Person, Timeout, Wake};
+use hubd::fold::{Inbox, Item, Session, State, Status};
 
 mod acks;
 mod agents;
@@ -15,7 +19,6 @@ mod formats;
 mod hooks;
 mod idempotency;
 mod inboxes;
-mod interrupts;
 mod listeners;
 mod preferences;
 mod questions;
@@ -25,6 +28,8 @@ mod retention;
 mod routing;
 mod seen;
 mod sessions;
+
+use agents::*;
 
 const SECOND: i64 = 1000;
 const MINUTE: i64 = 60 * SECOND;
@@ -126,6 +131,30 @@ impl Hub {
             .collect()
     }
 
+    fn status(&self, id: Seq) -> Status {
+        self.state.status(id, true)
+    }
+
+    fn session(&self, id: &str) -> &Session {
+        let session = self.state.session(&project(), &name(id));
+        session.expect("a session")
+    }
+
+    /// Returns when the next tick is due.
+    fn due(&self) -> Option<Timestamp> {
+        self.state.next_deadline()
+    }
+
+    /// Returns the id of an open question, counted from the oldest.
+    fn open_question(&self, at: usize) -> Seq {
+        self.state.questions(false)[at].0
+    }
+
+    /// Publishes notifications; returns the records, or the refusal.
+    fn try_notify(&mut self, drafts: Vec<Draft>) -> Result<Vec<Record>, Refusal> {
+        self.ask(&notify(drafts))
+    }
+
     /// Returns the stored JSON of a notification.
     fn json(&self, id: Seq) -> &str {
         let at = usize::try_from(id).unwrap() - 1;
@@ -138,6 +167,11 @@ impl Hub {
 
 fn noon() -> Timestamp {
     "2026-11-21T12:00:00Z".parse().unwrap()
+}
+
+/// Returns a time after noon.
+fn after(ms: i64) -> Option<Timestamp> {
+    Some(noon().plus_millis(ms))
 }
 
 fn name(text: &str) -> InboxName {
@@ -157,8 +191,8 @@ fn reset(history: bool) -> Command {
     Command::Reset { project, history }
 }
 
-fn once(key: &str, digest: &str) -> Once {
-    Once {
+fn once(key: &str, digest: &str) -> IdempotencyKey {
+    IdempotencyKey {
         key: key.into(),
         digest: digest.into(),
     }

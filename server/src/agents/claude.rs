@@ -3,8 +3,8 @@
 use serde_json::{Map, Value, json};
 
 use super::{Event, NotAnEvent, Words, event, flag, request, session, text};
-use crate::core::command::Happened;
-use crate::core::record::Beginner;
+use crate::core::command::AgentEvent;
+use crate::core::record::TurnCause;
 
 /// Tools that open a dialog. `PreToolUse` reports them before the dialog is shown.
 const DIALOGS: [&str; 3] = ["AskUserQuestion", "EnterPlanMode", "ExitPlanMode"];
@@ -33,42 +33,44 @@ pub(super) fn hear(payload: &Map<String, Value>) -> Result<Event, NotAnEvent> {
     ) || name == "Stop" && !flag(payload, "stop_hook_active");
     event.decides = name == "PermissionRequest";
     event.happened = match name {
-        "SessionStart" => Happened::Started,
+        "SessionStart" => AgentEvent::Started,
         "UserPromptSubmit" => prompt(text(payload, "prompt")),
-        "PostToolUse" | "PostToolUseFailure" | "PostToolBatch" | "SubagentStop" => Happened::Worked,
+        "PostToolUse" | "PostToolUseFailure" | "PostToolBatch" | "SubagentStop" => {
+            AgentEvent::Worked
+        }
         "PreToolUse" if DIALOGS.contains(&text(payload, "tool_name")) => asks(payload),
         "PermissionRequest" => permission_request(payload),
         "Notification" => notification(payload),
-        "Stop" => Happened::Stopped {
+        "Stop" => AgentEvent::Stopped {
             text: text(payload, "last_assistant_message").to_owned(),
             tasks: tasks(payload),
-            goes_on: false,
+            continues: false,
         },
         "StopFailure" => {
             let reason = text(payload, "error");
-            Happened::Failed {
+            AgentEvent::Failed {
                 reason: match reason {
                     "" => "unknown".to_owned(),
                     reason => reason.chars().take(200).collect(),
                 },
-                for_good: FOR_GOOD.contains(&reason),
+                permanent: FOR_GOOD.contains(&reason),
             }
         }
         // After `/clear` or a switch to another session, the same process continues under another id.
-        "SessionEnd" if !matches!(text(payload, "reason"), "clear" | "resume") => Happened::Ended,
-        _ => Happened::Seen,
+        "SessionEnd" if !matches!(text(payload, "reason"), "clear" | "resume") => AgentEvent::Ended,
+        _ => AgentEvent::Seen,
     };
     Ok(event)
 }
 
-fn prompt(prompt: &str) -> Happened {
+fn prompt(prompt: &str) -> AgentEvent {
     let by = if prompt.trim_start().starts_with(WAKE) {
-        Beginner::Wake
+        TurnCause::Wake
     } else {
-        Beginner::Person
+        TurnCause::Person
     };
     let text = prompt.to_owned();
-    Happened::Prompt { by, text }
+    AgentEvent::Prompt { by, text }
 }
 
 /// Ids of the background tasks that still run. The hub's own waiters are left out, because they never end by
@@ -86,7 +88,7 @@ fn tasks(payload: &Map<String, Value>) -> Vec<String> {
     ids.filter(|id| id.len() <= 64).take(64).collect()
 }
 
-fn asks(payload: &Map<String, Value>) -> Happened {
+fn asks(payload: &Map<String, Value>) -> AgentEvent {
     let input = payload.get("tool_input").unwrap_or(&Value::Null);
     let first = input.get("questions").and_then(|it| it.get(0));
     let question = first
@@ -104,7 +106,7 @@ fn asks(payload: &Map<String, Value>) -> Happened {
         (_, _, Some(plan)) => format!("Is this plan right? {plan}"),
         _ => "Is this plan right?".to_owned(),
     };
-    Happened::Asks {
+    AgentEvent::Asks {
         text,
         options: options
             .filter(|it| !it.trim().is_empty() && it.len() <= 256)
@@ -114,12 +116,12 @@ fn asks(payload: &Map<String, Value>) -> Happened {
     }
 }
 
-fn permission_request(payload: &Map<String, Value>) -> Happened {
+fn permission_request(payload: &Map<String, Value>) -> AgentEvent {
     // The dialogs of these tools are questions, which `PreToolUse` has reported already.
     if DIALOGS.contains(&text(payload, "tool_name")) {
-        return Happened::Seen;
+        return AgentEvent::Seen;
     }
-    Happened::Permission {
+    AgentEvent::Permission {
         text: request(payload),
         data: Some(json!({
             "tool_name": payload.get("tool_name"),
@@ -128,20 +130,20 @@ fn permission_request(payload: &Map<String, Value>) -> Happened {
     }
 }
 
-fn notification(payload: &Map<String, Value>) -> Happened {
+fn notification(payload: &Map<String, Value>) -> AgentEvent {
     let message = text(payload, "message").to_owned();
     match text(payload, "notification_type") {
-        "idle_prompt" => Happened::Idle { text: message },
-        "permission_prompt" | "worker_permission_prompt" => Happened::Permission {
+        "idle_prompt" => AgentEvent::Idle { text: message },
+        "permission_prompt" | "worker_permission_prompt" => AgentEvent::Permission {
             text: message,
             data: None,
         },
-        kind @ ("agent_needs_input" | "elicitation_dialog") => Happened::Asks {
+        kind @ ("agent_needs_input" | "elicitation_dialog") => AgentEvent::Asks {
             text: message,
             options: Vec::new(),
             data: json!({ "notification_type": kind }),
         },
-        _ => Happened::Seen,
+        _ => AgentEvent::Seen,
     }
 }
 

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::{Event, NotAnEvent, Words, claude, event, session, text};
-use crate::core::command::Happened;
+use crate::core::command::AgentEvent;
 
 pub(super) fn hear(payload: &Map<String, Value>) -> Result<Event, NotAnEvent> {
     if text(payload, "type") == "agent-turn-complete" {
@@ -12,16 +12,16 @@ pub(super) fn hear(payload: &Map<String, Value>) -> Result<Event, NotAnEvent> {
             session(payload, "thread-id")?,
             "agent-turn-complete",
         );
-        event.happened = Happened::Stopped {
+        event.happened = AgentEvent::Stopped {
             text: text(payload, "last-assistant-message").to_owned(),
             tasks: Vec::new(),
-            goes_on: false,
+            continues: false,
         };
         return Ok(event);
     }
     let mut event = claude::hear(payload)?;
     if event.name == "Interrupt" {
-        event.happened = Happened::Interrupted;
+        event.happened = AgentEvent::Interrupted;
     }
     Ok(event)
 }

@@ -3,8 +3,8 @@
 use serde_json::{Map, Value, json};
 
 use super::{Event, NotAnEvent, Words, event, session, text};
-use crate::core::command::Happened;
-use crate::core::record::Beginner;
+use crate::core::command::AgentEvent;
+use crate::core::record::TurnCause;
 
 pub(super) fn hear(payload: &Map<String, Value>) -> Result<Event, NotAnEvent> {
     let name = match text(payload, "hookEventName") {
@@ -15,23 +15,23 @@ pub(super) fn hear(payload: &Map<String, Value>) -> Result<Event, NotAnEvent> {
     let mut event = event(payload, id, name);
     event.carries = matches!(name, "agentStop" | "notification");
     event.happened = match name {
-        "sessionStart" => Happened::Started,
-        "userPromptSubmitted" => Happened::Prompt {
-            by: Beginner::Person,
+        "sessionStart" => AgentEvent::Started,
+        "userPromptSubmitted" => AgentEvent::Prompt {
+            by: TurnCause::Person,
             text: text(payload, "prompt").to_owned(),
         },
-        "postToolUse" => Happened::Worked,
-        "agentStop" => Happened::Stopped {
+        "postToolUse" => AgentEvent::Worked,
+        "agentStop" => AgentEvent::Stopped {
             text: String::new(),
             tasks: Vec::new(),
-            goes_on: false,
+            continues: false,
         },
-        "errorOccurred" => Happened::Failed {
+        "errorOccurred" => AgentEvent::Failed {
             reason: text(payload, "error").to_owned(),
-            for_good: true,
+            permanent: true,
         },
-        "sessionEnd" => Happened::Ended,
-        _ => Happened::Seen,
+        "sessionEnd" => AgentEvent::Ended,
+        _ => AgentEvent::Seen,
     };
     Ok(event)
 }

@@ -3,8 +3,8 @@
 use serde_json::{Map, Value, json};
 
 use super::{Event, NotAnEvent, Words, event, session, text};
-use crate::core::command::Happened;
-use crate::core::record::Beginner;
+use crate::core::command::AgentEvent;
+use crate::core::record::TurnCause;
 
 pub(super) fn hear(payload: &Map<String, Value>) -> Result<Event, NotAnEvent> {
     let name = text(payload, "hook_event_name");
@@ -18,22 +18,22 @@ pub(super) fn hear(payload: &Map<String, Value>) -> Result<Event, NotAnEvent> {
         .unwrap_or(0);
     event.carries = name == "stop" && loops == 0;
     event.happened = match name {
-        "beforeSubmitPrompt" => Happened::Prompt {
-            by: Beginner::Person,
+        "beforeSubmitPrompt" => AgentEvent::Prompt {
+            by: TurnCause::Person,
             text: text(payload, "prompt").to_owned(),
         },
-        "afterShellExecution" | "afterMCPExecution" | "afterFileEdit" => Happened::Worked,
-        "stop" if text(payload, "status") == "error" => Happened::Failed {
+        "afterShellExecution" | "afterMCPExecution" | "afterFileEdit" => AgentEvent::Worked,
+        "stop" if text(payload, "status") == "error" => AgentEvent::Failed {
             reason: "error".into(),
-            for_good: true,
+            permanent: true,
         },
-        "stop" => Happened::Stopped {
+        "stop" => AgentEvent::Stopped {
             text: String::new(),
             tasks: Vec::new(),
-            goes_on: false,
+            continues: false,
         },
-        "sessionEnd" => Happened::Ended,
-        _ => Happened::Seen,
+        "sessionEnd" => AgentEvent::Ended,
+        _ => AgentEvent::Seen,
     };
     Ok(event)
 }

@@ -3,8 +3,8 @@
 use serde_json::{Map, Value, json};
 
 use super::{Event, NotAnEvent, Words, event, flag, request, session, text};
-use crate::core::command::Happened;
-use crate::core::record::Beginner;
+use crate::core::command::AgentEvent;
+use crate::core::record::TurnCause;
 
 pub(super) fn hear(payload: &Map<String, Value>) -> Result<Event, NotAnEvent> {
     let name = text(payload, "hook_event_name");
@@ -12,21 +12,21 @@ pub(super) fn hear(payload: &Map<String, Value>) -> Result<Event, NotAnEvent> {
     event.carries = matches!(name, "BeforeAgent" | "AfterTool")
         || name == "AfterAgent" && !flag(payload, "stop_hook_active");
     event.happened = match name {
-        "SessionStart" => Happened::Started,
-        "BeforeAgent" => Happened::Prompt {
-            by: Beginner::Person,
+        "SessionStart" => AgentEvent::Started,
+        "BeforeAgent" => AgentEvent::Prompt {
+            by: TurnCause::Person,
             text: text(payload, "prompt").to_owned(),
         },
-        "AfterTool" => Happened::Worked,
-        "AfterAgent" => Happened::Stopped {
+        "AfterTool" => AgentEvent::Worked,
+        "AfterAgent" => AgentEvent::Stopped {
             text: text(payload, "prompt_response").to_owned(),
             tasks: Vec::new(),
-            goes_on: false,
+            continues: false,
         },
         "Notification" if text(payload, "notification_type") == "ToolPermission" => {
             let asked = request(payload);
             let message = text(payload, "message");
-            Happened::Permission {
+            AgentEvent::Permission {
                 text: if asked.is_empty() {
                     message.to_owned()
                 } else {
@@ -35,8 +35,8 @@ pub(super) fn hear(payload: &Map<String, Value>) -> Result<Event, NotAnEvent> {
                 data: payload.get("details").cloned(),
             }
         }
-        "SessionEnd" if text(payload, "reason") != "clear" => Happened::Ended,
-        _ => Happened::Seen,
+        "SessionEnd" if text(payload, "reason") != "clear" => AgentEvent::Ended,
+        _ => AgentEvent::Seen,
     };
     Ok(event)
 }

@@ -3,8 +3,8 @@
 use serde_json::{Map, Value, json};
 
 use super::{Event, NotAnEvent, Words, event, session, text};
-use crate::core::command::Happened;
-use crate::core::record::Beginner;
+use crate::core::command::AgentEvent;
+use crate::core::record::TurnCause;
 
 pub(super) fn hear(payload: &Map<String, Value>) -> Result<Event, NotAnEvent> {
     let name = text(payload, "type");
@@ -18,32 +18,32 @@ pub(super) fn hear(payload: &Map<String, Value>) -> Result<Event, NotAnEvent> {
     // The plugin can deliver text only as a prompt, so only an idle session takes it.
     event.carries = name == "session.idle";
     event.happened = match name {
-        "session.created" => Happened::Started,
-        "chat.message" => Happened::Prompt {
-            by: Beginner::Person,
+        "session.created" => AgentEvent::Started,
+        "chat.message" => AgentEvent::Prompt {
+            by: TurnCause::Person,
             text: text(properties, "text").to_owned(),
         },
-        "tool.execute.after" => Happened::Worked,
-        "session.idle" => Happened::Stopped {
+        "tool.execute.after" => AgentEvent::Worked,
+        "session.idle" => AgentEvent::Stopped {
             text: text(payload, "last_assistant_message").to_owned(),
             tasks: Vec::new(),
-            goes_on: false,
+            continues: false,
         },
-        "question.asked" => Happened::Asks {
+        "question.asked" => AgentEvent::Asks {
             text: text(properties, "title").to_owned(),
             options: Vec::new(),
             data: json!({ "question": properties }),
         },
-        "permission.asked" | "permission.updated" => Happened::Permission {
+        "permission.asked" | "permission.updated" => AgentEvent::Permission {
             text: text(properties, "title").to_owned(),
             data: Some(json!({ "permission": properties })),
         },
-        "session.error" => Happened::Failed {
+        "session.error" => AgentEvent::Failed {
             reason: "error".into(),
-            for_good: true,
+            permanent: true,
         },
-        "session.deleted" => Happened::Ended,
-        _ => Happened::Seen,
+        "session.deleted" => AgentEvent::Ended,
+        _ => AgentEvent::Seen,
     };
     Ok(event)
 }

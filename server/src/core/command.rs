@@ -10,7 +10,7 @@ use crate::core::record::Record;
 
 mod hook;
 
-pub use hook::{Happened, Hook};
+pub use hook::{AgentEvent, Hook};
 
 /// A request to the fold.
 #[allow(clippy::large_enum_variant)] // few exist at a time, and each is moved once
@@ -21,7 +21,7 @@ pub enum Command {
         /// The notifications to store, in order.
         drafts: Vec<Draft>,
         /// The Idempotency-Key, if the request has one: it is carried out once for each key.
-        once: Option<Once>,
+        once: Option<IdempotencyKey>,
     },
     /// Acknowledge notifications.
     Ack {
@@ -78,7 +78,7 @@ pub enum Command {
         /// The first number to keep.
         below: Seq,
         /// The JSON of each notification below that is still pending; any that is missing here is evicted.
-        carried: Vec<(Seq, Bytes)>,
+        rewritten: Vec<(Seq, Bytes)>,
     },
     /// Register a session, or update its properties.
     Register {
@@ -96,7 +96,7 @@ pub enum Command {
         /// An id or name of the session.
         session: InboxName,
         /// Whether its process exited.
-        gone: bool,
+        exited: bool,
         /// Whether to end it without a notification and withdraw its questions, because its last notification already
         /// said how it ended.
         quiet: bool,
@@ -157,7 +157,7 @@ pub enum Command {
 
 /// An Idempotency-Key and the request that it belongs to.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Once {
+pub struct IdempotencyKey {
     /// The value of the `Idempotency-Key` header.
     pub key: String,
     /// SHA-256 of the request, in hexadecimal.
@@ -166,7 +166,7 @@ pub struct Once {
 
 impl Command {
     /// Returns the Idempotency-Key.
-    pub fn once(&self) -> Option<&Once> {
+    pub fn once(&self) -> Option<&IdempotencyKey> {
         match self {
             Self::Notify { once, .. } => once.as_ref(),
             Self::Hook(hook) => hook.once.as_ref(),
@@ -191,7 +191,7 @@ impl Command {
     }
 }
 
-impl Once {
+impl IdempotencyKey {
     /// Hashes the request's body for `key`.
     pub fn new(key: &str, body: &[u8]) -> Self {
         use sha2::Digest as _;
@@ -214,7 +214,7 @@ pub enum Decision {
 
 impl Decision {
     /// Whether it stores notifications, which occupy space in the log until a reader acknowledges them.
-    pub fn speaks(&self) -> bool {
+    pub fn has_notifications(&self) -> bool {
         matches!(self, Self::Records(records) if records.iter().any(Record::is_notification))
     }
 }
@@ -291,7 +291,7 @@ pub enum Refusal {
     NoVerdict(Seq),
     /// The answerer may not answer this question.
     #[error("{0}")]
-    NotYours(&'static str),
+    NotAllowed(&'static str),
     /// The answer names no open question.
     #[error("an answer must name an open question in reply_to")]
     NoSuchQuestion,

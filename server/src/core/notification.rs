@@ -9,6 +9,7 @@ use hub_protocol::{
 use super::record::{Notified, Route, Target};
 
 /// A notification that has no number yet.
+#[allow(clippy::struct_excessive_bools)] // independent properties
 #[derive(Debug, Clone)]
 pub struct Draft {
     /// The notification as its readers see it, with the number 0 and without the sender's name.

@@ -13,13 +13,13 @@ mod notification;
 mod question;
 mod session;
 
-pub use delivery::{Emitted, Escalated, How, Returned, Settled};
-pub use notification::{Carried, Notified, Route, Target};
+pub use delivery::{Emitted, Escalated, Returned, SettleReason, Settled};
+pub use notification::{Notified, Rewritten, Route, Target};
 pub use question::{QuestionClaimed, QuestionSettled};
 
 pub use session::{
-    Beginner, ListenerEnd, ListenerRemoved, ListenerSet, PrimaryTaken, SessionGone, SessionSet,
-    Turn, TurnNoted,
+    ListenerEnd, ListenerRemoved, ListenerSet, PrimaryTaken, SessionEnded, SessionSet, Turn,
+    TurnCause, TurnNoted,
 };
 
 /// Defines [`Record`], the kind byte of each variant, and the stored forms. Kind bytes of format 1: sessions start at 16,
@@ -60,11 +60,12 @@ macro_rules! records {
                 })
             }
 
-            /// Returns the record's time: for a notification, when it was sent. `None` for a carried notification,
+            /// Returns the record's time: for a notification, when it was sent. `None` for a rewritten notification,
             /// because it is only a copy of an older one.
             pub fn at(&self) -> Option<Timestamp> {
                 match self {
-                    $(Self::$Framed(it) => it.at(),)*
+                    Self::Notified(it) => Some(it.route.ts),
+                    Self::Rewritten(_) => None,
                     $(Self::$Json(it) => Some(it.at),)*
                 }
             }
@@ -77,7 +78,7 @@ records! {
         /// A notification was stored.
         NOTIFIED = 1 => Notified,
         /// A pending notification was written again, because retention drops its block.
-        CARRIED = 7 => Carried,
+        REWRITTEN = 7 => Rewritten,
     }
     json {
         /// Notifications stopped being pending.
@@ -99,7 +100,7 @@ records! {
         /// A hook event changed the state of a session's turn.
         TURN_NOTED = 17 => TurnNoted,
         /// A session's process exited.
-        SESSION_GONE = 18 => SessionGone,
+        SESSION_ENDED = 18 => SessionEnded,
         /// A session became its project's primary.
         PRIMARY_TAKEN = 19 => PrimaryTaken,
         /// A session listens for another session's next stop.
@@ -237,12 +238,12 @@ impl Record {
             Self::Seen(_)
             | Self::KeyUsed(_)
             | Self::ClockMoved(_)
-            | Self::Carried(_)
+            | Self::Rewritten(_)
             | Self::Trimmed(_)
             | Self::Reset(_)
             | Self::SessionSet(_)
             | Self::TurnNoted(_)
-            | Self::SessionGone(_)
+            | Self::SessionEnded(_)
             | Self::PrimaryTaken(_)
             | Self::ListenerSet(_)
             | Self::ListenerRemoved(_)
@@ -256,7 +257,7 @@ impl Record {
 
 /// Returns the notification's JSON in an entry's payload, or `None` if the kind carries none.
 pub fn notification_json(kind: u8, payload: &[u8]) -> Option<&[u8]> {
-    if kind != kinds::NOTIFIED && kind != kinds::CARRIED {
+    if kind != kinds::NOTIFIED && kind != kinds::REWRITTEN {
         return None;
     }
     unframed(kind, payload).ok().map(|(_, json)| json)

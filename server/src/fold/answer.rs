@@ -51,7 +51,7 @@ impl State {
         let Ok(asked) = self.open_question(id) else {
             return false;
         };
-        let is_asker = |name: &InboxName| *self.called(&asked.project, name) == asked.from;
+        let is_asker = |name: &InboxName| *self.resolve(&asked.project, name) == asked.from;
         // A dialog is answered in the agent's terminal, and a permission needs an explicit answer.
         let is_dialog = asked.key.as_deref().is_some_and(is_dialog_key);
         kind_of(post).is_none_or(|kind| kind == Kind::Message)
@@ -67,7 +67,7 @@ impl State {
 
     /// Returns how an answer reaches the asker.
     pub fn reach(&self, question: &Question) -> AnswerPath {
-        let asker = self.called(&question.project, &question.from);
+        let asker = self.resolve(&question.project, &question.from);
         let asker = self.session(&question.project, asker);
         if asker.is_some_and(|it| !it.is_alive()) {
             return AnswerPath::Nowhere;
@@ -92,7 +92,7 @@ impl State {
         if key != PERMISSION && !is_dialog_key(key) {
             return None;
         }
-        let asker = self.called(&question.project, &question.from);
+        let asker = self.resolve(&question.project, &question.from);
         let session = self.session(&question.project, asker);
         let info = session.and_then(Session::info);
         Some(Refusal::InTerminal {
@@ -111,10 +111,10 @@ impl State {
             return Err(Refusal::NoSuchQuestion);
         }
         if question.from == *from {
-            return Err(Refusal::NotYours("nobody answers their own question"));
+            return Err(Refusal::NotAllowed("nobody answers their own question"));
         }
         if question.kind == Kind::Approval && !draft.may_approve {
-            return Err(Refusal::NotYours(
+            return Err(Refusal::NotAllowed(
                 "an approval is given by a person: on the dashboard, or with hubctl answer over the hub's socket in a terminal that no agent started",
             ));
         }
@@ -144,7 +144,7 @@ impl Transaction<'_> {
     /// that arrives late says nothing about later questions.
     pub(super) fn close_questions(&mut self, draft: &Draft) {
         let it = &draft.body;
-        let from = self.state.called(&it.project, &it.from);
+        let from = self.state.resolve(&it.project, &it.from);
         if let Some((session, SessionState::Working | SessionState::Complete)) =
             self.session_change(draft, from)
         {

@@ -8,7 +8,7 @@ use super::question::settled_question;
 use super::status::settled;
 use super::transaction::Transaction;
 use crate::core::notification::Draft;
-use crate::core::record::{How, Target};
+use crate::core::record::{SettleReason, Target};
 
 /// An index of one inbox's pending items that have a key.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -99,7 +99,13 @@ impl Transaction<'_> {
             let items = items.filter(|seq| !self.settled.contains(seq)).collect();
             let inbox = Some((&scope.project, &scope.inbox));
             let by = id.to_string();
-            self.also(settled(items, inbox, How::Superseded, Some(&by), self.now));
+            self.also(settled(
+                items,
+                inbox,
+                SettleReason::Superseded,
+                Some(&by),
+                self.now,
+            ));
             self.keyed.insert(scope, (id, priority));
         }
         priority
@@ -125,7 +131,13 @@ impl Transaction<'_> {
                 if old > self.state.head || self.state.inboxes.is_pending(old) {
                     let by = id.to_string();
                     let by = Some(by.as_str());
-                    self.also(settled(vec![old], None, How::Superseded, by, self.now));
+                    self.also(settled(
+                        vec![old],
+                        None,
+                        SettleReason::Superseded,
+                        by,
+                        self.now,
+                    ));
                 }
             }
         }

@@ -15,8 +15,8 @@ use super::session::Session;
 use super::status::settled;
 use super::transaction::Transaction;
 use super::{State, texts};
-use crate::core::command::{Happened, Refusal};
-use crate::core::record::{Beginner, Emitted, Escalated, How, Record, Returned};
+use crate::core::command::{AgentEvent, Refusal};
+use crate::core::record::{Emitted, Escalated, Record, Returned, SettleReason, TurnCause};
 
 /// The time for a proof while the session is idle, and the further time until the person is notified, in milliseconds.
 const PROOF_MS: i64 = 60 * 1000;
@@ -66,19 +66,19 @@ fn overdue(unproven: &Deadlines<Seq>, now: Timestamp) -> Vec<Seq> {
 /// Whether a session's event proves the arrival of items that were emitted in this way. Some events happen without the
 /// model reading anything. A rewake is proved only by the prompt that the waiter's exit starts, even in the middle of a
 /// turn. Any other event may mean that the waiter died before it could wake the session.
-fn is_proof(event: &Happened, way: Way) -> bool {
+fn is_proof(event: &AgentEvent, way: Way) -> bool {
     match event {
-        Happened::Idle { .. }
-        | Happened::Ended
-        | Happened::Permission { .. }
-        | Happened::Interrupted => false,
-        Happened::Prompt { by, .. } => way != Way::Rewake || *by != Beginner::Person,
-        Happened::Started
-        | Happened::Worked
-        | Happened::Stopped { .. }
-        | Happened::Failed { .. }
-        | Happened::Asks { .. }
-        | Happened::Seen => way != Way::Rewake,
+        AgentEvent::Idle { .. }
+        | AgentEvent::Ended
+        | AgentEvent::Permission { .. }
+        | AgentEvent::Interrupted => false,
+        AgentEvent::Prompt { by, .. } => way != Way::Rewake || *by != TurnCause::Person,
+        AgentEvent::Started
+        | AgentEvent::Worked
+        | AgentEvent::Stopped { .. }
+        | AgentEvent::Failed { .. }
+        | AgentEvent::Asks { .. }
+        | AgentEvent::Seen => way != Way::Rewake,
     }
 }
 
@@ -124,7 +124,13 @@ impl State {
             let items = ids.iter().filter_map(|&id| inbox.get(id));
             let Some((_, way)) = shown.filter(|(it, _)| self.can_prove(project, it, name)) else {
                 let pending = items.map(|item| item.seq).collect();
-                records.extend(settled(pending, Some((project, name)), How::Acked, by, now));
+                records.extend(settled(
+                    pending,
+                    Some((project, name)),
+                    SettleReason::Acked,
+                    by,
+                    now,
+                ));
                 continue;
             };
             let offered = items.filter(|item| item.emitted.is_none());
@@ -153,7 +159,7 @@ impl State {
     pub(super) fn proved_by(
         &self,
         (project, session): (&ProjectName, &InboxName),
-        event: &Happened,
+        event: &AgentEvent,
         now: Timestamp,
     ) -> Vec<Record> {
         let inboxes = self.inboxes_of(project, session);
@@ -161,7 +167,13 @@ impl State {
             let emitted = self.emitted(project, std::slice::from_ref(name));
             let proved = emitted.filter(|(_, _, way)| is_proof(event, *way));
             let ids = proved.map(|(_, id, _)| id).collect();
-            settled(ids, Some((project, name)), How::Acked, Some("resumed"), now)
+            settled(
+                ids,
+                Some((project, name)),
+                SettleReason::Acked,
+                Some("resumed"),
+                now,
+            )
         });
         proved.collect()
     }

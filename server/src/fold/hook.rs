@@ -8,9 +8,9 @@ use super::session::Session;
 use super::status::settled;
 use super::transaction::Transaction;
 use super::{Leased, State, texts};
-use crate::core::command::{Happened, Hook, Refusal};
+use crate::core::command::{AgentEvent, Hook, Refusal};
 use crate::core::notification::Draft;
-use crate::core::record::{Beginner, How, Record, Turn, TurnNoted};
+use crate::core::record::{Record, SettleReason, Turn, TurnCause, TurnNoted};
 
 /// The most bytes of an agent's JSON that the hub passes on with its own text.
 const MAX_DATA: usize = 16 * 1024;
@@ -51,15 +51,15 @@ impl State {
         now: Timestamp,
         leased: &Leased<'_>,
     ) -> Result<Vec<Record>, Refusal> {
-        let ((project, key), alias) = self.place_of(hook);
+        let ((project, key), alias) = self.key_of_hook(hook);
         let place = (&project, &key);
         let known = self.session(&project, &key);
         // An end event never starts a session; if the session has already ended, the event is ignored.
-        let ends = hook.happened == Happened::Ended;
+        let ends = hook.happened == AgentEvent::Ended;
         if ends && known.is_some_and(|it| !it.is_alive()) {
             return Ok(Vec::new());
         }
-        let begins = hook.happened == Happened::Started
+        let begins = hook.happened == AgentEvent::Started
             || known.is_none_or(|it| !it.has_hooks())
             || self.is_retitled(place, &hook.info)
             || alias.is_some();
@@ -91,7 +91,13 @@ impl Transaction<'_> {
         let inboxes = self.state.inboxes.iter(Some(project));
         let waiting = inboxes.flat_map(|(_, _, it)| it.keyed(Some(key), WAITING));
         let (waiting, by) = (waiting.collect(), Some("resumed"));
-        self.also(settled(waiting, None, How::Withdrawn, by, self.now));
+        self.also(settled(
+            waiting,
+            None,
+            SettleReason::Withdrawn,
+            by,
+            self.now,
+        ));
     }
 }
 
@@ -110,32 +116,32 @@ impl HookContext<'_, '_> {
 
     fn decide(&mut self) -> Result<(), Refusal> {
         match &self.hook.happened {
-            Happened::Started | Happened::Seen => Ok(()),
-            Happened::Prompt { by, text } => self.began(*by, text),
-            Happened::Worked => {
+            AgentEvent::Started | AgentEvent::Seen => Ok(()),
+            AgentEvent::Prompt { by, text } => self.began(*by, text),
+            AgentEvent::Worked => {
                 self.worked();
                 Ok(())
             }
-            Happened::Stopped {
+            AgentEvent::Stopped {
                 text,
                 tasks,
-                goes_on,
+                continues,
             } => {
-                if *goes_on {
+                if *continues {
                     return Ok(());
                 }
                 self.stopped(text, tasks)
             }
-            Happened::Interrupted => self.interrupted(),
-            Happened::Failed { reason, for_good } => self.failed(reason, *for_good),
-            Happened::Idle { text } => self.idle(text),
-            Happened::Asks {
+            AgentEvent::Interrupted => self.interrupted(),
+            AgentEvent::Failed { reason, permanent } => self.failed(reason, *permanent),
+            AgentEvent::Idle { text } => self.idle(text),
+            AgentEvent::Asks {
                 text,
                 options,
                 data,
             } => self.asks(text, options, data),
-            Happened::Permission { text, data } => self.permission(text, data.as_ref()),
-            Happened::Ended => self.ended(),
+            AgentEvent::Permission { text, data } => self.permission(text, data.as_ref()),
+            AgentEvent::Ended => self.ended(),
         }
     }
 
@@ -165,17 +171,17 @@ impl HookContext<'_, '_> {
         self.transaction.also([record]);
     }
 
-    fn began(&mut self, by: Beginner, text: &str) -> Result<(), Refusal> {
+    fn began(&mut self, by: TurnCause, text: &str) -> Result<(), Refusal> {
         self.transaction.withdraw_stale((self.project, self.key));
         // A turn caused by the timeout of the hub's own waiter is not news, and neither is its end.
-        if by != Beginner::Timeout {
-            let head = if by == Beginner::Person {
+        if by != TurnCause::Timeout {
+            let head = if by == TurnCause::Person {
                 "prompt"
             } else {
                 "woken"
             };
             let msg = match by {
-                Beginner::Person => texts::with_excerpt(head, text),
+                TurnCause::Person => texts::with_excerpt(head, text),
                 _ => head.into(),
             };
             self.post(Kind::Progress, msg, |_| {})?;
@@ -193,7 +199,7 @@ impl HookContext<'_, '_> {
         let by = self
             .session()
             .filter(|it| !it.turn.stopped)
-            .map_or(Beginner::Agent, |it| it.turn.by);
+            .map_or(TurnCause::Agent, |it| it.turn.by);
         self.note(Turn::Began { by });
     }
 
@@ -208,7 +214,7 @@ impl HookContext<'_, '_> {
         let silent = turn.signalled
             || turn.stopped
             || asked
-            || turn.by == Beginner::Timeout && self.state_is(SessionState::Working);
+            || turn.by == TurnCause::Timeout && self.state_is(SessionState::Working);
         let fresh: Vec<&String> = tasks
             .iter()
             .filter(|task| !turn.tasks.contains(task))
@@ -233,7 +239,7 @@ impl HookContext<'_, '_> {
     }
 
     /// Notifies that a turn is over; called if no other notification says so.
-    fn finished(&mut self, text: &str, by: Beginner) -> Result<(), Refusal> {
+    fn finished(&mut self, text: &str, by: TurnCause) -> Result<(), Refusal> {
         let name = self.name();
         let parent = self.session().and_then(Session::parent).cloned();
         let paragraph = text.trim().rsplit("\n\n").next().unwrap_or_default();
@@ -247,7 +253,7 @@ impl HookContext<'_, '_> {
         let (kind, head) = match (&parent, leads) {
             _ if waits => (Kind::Waiting, format!("Agent {name} is waiting for input")),
             (Some(parent), _) => {
-                let parent = self.state.called(self.project, parent);
+                let parent = self.state.resolve(self.project, parent);
                 let parent = texts::name(parent, self.state.session(self.project, parent));
                 (
                     Kind::Complete,
@@ -259,7 +265,7 @@ impl HookContext<'_, '_> {
         };
         let excerpt = if waits { paragraph } else { text };
         // The person who typed the prompt has the end of the turn in view, so it wakes nobody.
-        let seen = self.hook.watched && by == Beginner::Person && parent.is_none();
+        let seen = self.hook.watched && by == TurnCause::Person && parent.is_none();
         let seen = seen && self.state_is(SessionState::Working);
         // A headless session's end does not withdraw its question.
         let ends = self.session().is_some_and(Session::is_headless);
@@ -307,8 +313,8 @@ impl HookContext<'_, '_> {
         })
     }
 
-    fn failed(&mut self, reason: &str, for_good: bool) -> Result<(), Refusal> {
-        if for_good {
+    fn failed(&mut self, reason: &str, permanent: bool) -> Result<(), Refusal> {
+        if permanent {
             let msg = format!("Agent {} failed: {reason}", self.name());
             self.post(Kind::Error, msg, |_| {})?;
         } else {

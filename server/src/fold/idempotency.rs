@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::State;
 use super::ranges::Ranges;
-use crate::core::command::{Command, Once, Refusal};
+use crate::core::command::{Command, IdempotencyKey, Refusal};
 use crate::core::record::{KeyUsed, Record};
 
 /// How long a key is remembered, in milliseconds.
@@ -39,7 +39,7 @@ impl IdempotencyKeys {
         command: &Command,
         now: Timestamp,
     ) -> Result<Option<Vec<Seq>>, Refusal> {
-        let known = |once: &&Once| self.by_key.contains_key(&once.key);
+        let known = |once: &&IdempotencyKey| self.by_key.contains_key(&once.key);
         let Some(once) = command.once().filter(known) else {
             return Ok(None);
         };

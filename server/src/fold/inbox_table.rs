@@ -11,7 +11,7 @@ use super::status::settled;
 use super::transaction::Transaction;
 use super::{ByProject, State};
 use crate::core::command::Refusal;
-use crate::core::record::{How, InboxClosed, Record, Route};
+use crate::core::record::{InboxClosed, Record, Route, SettleReason};
 
 /// The most inboxes in one project.
 const MAX_IN_PROJECT: usize = 1_000;
@@ -274,7 +274,13 @@ impl State {
             });
         };
         let pending = inbox.pending().map(|item| item.seq).collect();
-        let mut records = settled(pending, Some((project, name)), How::Dropped, None, now);
+        let mut records = settled(
+            pending,
+            Some((project, name)),
+            SettleReason::Dropped,
+            None,
+            now,
+        );
         records.push(Record::InboxClosed(InboxClosed {
             project: project.clone(),
             inbox: name.clone(),
@@ -285,9 +291,9 @@ impl State {
 
     pub(super) fn apply_inbox_closed(&mut self, it: &InboxClosed) {
         for id in self.inboxes.close(&it.project, &it.inbox) {
-            self.settle(id, How::Dropped);
+            self.settle(id, SettleReason::Dropped);
         }
-        self.sessions.forget_over(&it.project, &it.inbox);
+        self.sessions.forget_ended(&it.project, &it.inbox);
     }
 }
 

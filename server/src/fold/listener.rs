@@ -42,7 +42,7 @@ impl Pair {
         target: &InboxName,
         caller: &InboxName,
     ) -> Self {
-        let id = |name| state.called(project, name);
+        let id = |name| state.resolve(project, name);
         Self::of(project, id(target), id(caller))
     }
 }
@@ -154,7 +154,7 @@ impl State {
         target: &'a InboxName,
     ) -> impl Iterator<Item = (&'a Pair, &'a Listener)> {
         let of = move |(pair, _): &(&Pair, &Listener)| {
-            pair.project == *project && self.called(project, &pair.target) == target
+            pair.project == *project && self.resolve(project, &pair.target) == target
         };
         self.listeners.open.iter().filter(of)
     }
@@ -166,7 +166,7 @@ impl State {
         caller: &'a InboxName,
     ) -> impl Iterator<Item = &'a Pair> {
         let of = move |pair: &&Pair| {
-            pair.project == *project && self.called(project, &pair.caller) == caller
+            pair.project == *project && self.resolve(project, &pair.caller) == caller
         };
         self.listeners.open.keys().filter(of)
     }
@@ -174,8 +174,8 @@ impl State {
     /// Whether `made` means the sessions of `pair`, possibly by names from before they were registered.
     fn is_same(&self, made: &Pair, pair: &Pair) -> bool {
         made.project == pair.project
-            && self.called(&made.project, &made.target) == &pair.target
-            && self.called(&made.project, &made.caller) == &pair.caller
+            && self.resolve(&made.project, &made.target) == &pair.target
+            && self.resolve(&made.project, &made.caller) == &pair.caller
     }
 
     /// Returns the open listener of the same caller for the same session, under the names it was added with.
@@ -265,7 +265,7 @@ impl Transaction<'_> {
             if self.fired.contains(pair) {
                 continue;
             }
-            let caller = state.called(&stop.project, &pair.caller);
+            let caller = state.resolve(&stop.project, &pair.caller);
             if self.wake_by(stop.id, &state.inboxes_of(&stop.project, caller)) {
                 self.remove_listener(pair, ListenerEnd::Fired { cause: stop.id });
             } else {

@@ -70,7 +70,7 @@ impl Transaction<'_> {
         if it.expires_at <= self.now {
             return Err(Refusal::ExpiredAlready);
         }
-        let from = self.state.called(&it.project, &it.from).clone();
+        let from = self.state.resolve(&it.project, &it.from).clone();
         let id = self.next_id();
         if it.kind == Kind::Answer {
             self.answer(draft, &from, id)?;
@@ -111,7 +111,7 @@ impl Transaction<'_> {
         let mut targets: Vec<Target> = Vec::with_capacity(2);
         let is_primary = self.state.primary(&it.project) == Some(from);
         let mut add = |inbox: &InboxName, wakes: bool| {
-            let inbox = self.state.called(&it.project, inbox);
+            let inbox = self.state.resolve(&it.project, inbox);
             let own = inbox == from;
             let to_primary = inbox.as_str() == InboxName::PRIMARY;
             // The primary's own notifications are not delivered back to it, and a note to oneself wakes no waiter.
@@ -161,7 +161,7 @@ impl Transaction<'_> {
         let it = &draft.body;
         let registered = || self.state.session(&it.project, from)?.parent();
         let parent = it.parent.as_ref().or_else(registered)?;
-        let parent = self.state.called(&it.project, parent);
+        let parent = self.state.resolve(&it.project, parent);
         let is_target = parent == from || self.state.primary(&it.project) == Some(parent);
         (!is_target).then_some(parent)
     }
@@ -215,7 +215,7 @@ impl Transaction<'_> {
     fn about(&self, draft: &Draft, from: &InboxName) -> Option<InboxName> {
         let it = &draft.body;
         let name = match &it.session {
-            Some(session) => self.state.called(&it.project, session),
+            Some(session) => self.state.resolve(&it.project, session),
             None => from,
         };
         let is_known = || self.state.session(&it.project, name).is_some();

@@ -11,7 +11,7 @@ use super::hook::is_dialog;
 use super::status::settled;
 use super::transaction::Transaction;
 use crate::core::command::Refusal;
-use crate::core::record::{How, QuestionClaimed, QuestionSettled, Record, Route};
+use crate::core::record::{QuestionClaimed, QuestionSettled, Record, Route, SettleReason};
 
 /// A question without its text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -190,9 +190,9 @@ impl State {
         now: Timestamp,
     ) -> Result<Vec<Record>, Refusal> {
         let question = self.open_question(id)?;
-        let by = self.called(&question.project, by);
+        let by = self.resolve(&question.project, by);
         if question.from == *by {
-            return Err(Refusal::NotYours("nobody claims their own question"));
+            return Err(Refusal::NotAllowed("nobody claims their own question"));
         }
         let by = by.to_string();
         if question.by.as_ref() == Some(&by) {
@@ -227,11 +227,11 @@ impl State {
         let mut records = vec![settled_question(id, state, by, answer, at)];
         if self.inboxes.is_pending(id) {
             let how = match state {
-                QuestionState::Answered => How::Answered,
-                QuestionState::Superseded => How::Superseded,
-                QuestionState::Expired => How::Expired,
+                QuestionState::Answered => SettleReason::Answered,
+                QuestionState::Superseded => SettleReason::Superseded,
+                QuestionState::Expired => SettleReason::Expired,
                 QuestionState::Open | QuestionState::Claimed | QuestionState::Withdrawn => {
-                    How::Withdrawn
+                    SettleReason::Withdrawn
                 }
             };
             records.extend(settled(vec![id], None, how, by, at));

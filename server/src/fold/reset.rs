@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::State;
 use super::status::settled;
-use crate::core::record::{How, Record, Reset};
+use crate::core::record::{Record, Reset, SettleReason};
 
 /// For each project the number below which its notifications are hidden; only while the log still holds some of them.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -41,7 +41,7 @@ impl State {
         let pending = inboxes.flat_map(|(_, _, inbox)| inbox.pending());
         let pending = pending.map(|item| item.seq).collect();
         let mut records = self.withdrawn_with(project, now);
-        records.extend(settled(pending, None, How::Dropped, None, now));
+        records.extend(settled(pending, None, SettleReason::Dropped, None, now));
         records.push(Record::Reset(Reset {
             project: project.clone(),
             history,
@@ -53,7 +53,7 @@ impl State {
     pub(super) fn apply_reset(&mut self, seq: Seq, record: &Reset) {
         let project = &record.project;
         for id in self.inboxes.close_all(project) {
-            self.settle(id, How::Dropped);
+            self.settle(id, SettleReason::Dropped);
         }
         self.sessions.forget_all(project);
         self.listeners.forget_all(project);

@@ -2,11 +2,11 @@
 
 use hub_protocol::{InboxName, Kind, ProjectName, SessionInfo, SessionState, Timestamp};
 
-use super::session::{Registered, Session, SessionDue, SessionKey, news};
+use super::session::{Registered, Session, SessionDue, SessionKey, changed};
 use super::transaction::Transaction;
 use super::{Leased, State, texts};
 use crate::core::command::Refusal;
-use crate::core::record::{InboxClosed, PrimaryTaken, Record, SessionGone, SessionSet};
+use crate::core::record::{InboxClosed, PrimaryTaken, Record, SessionEnded, SessionSet};
 
 /// The most bytes of a short name.
 const MAX_NAME: usize = 40;
@@ -36,7 +36,7 @@ impl State {
     }
 
     /// Returns the first id of the session with this id or name, or the name itself if there is none.
-    pub fn called<'a>(&'a self, project: &ProjectName, name: &'a InboxName) -> &'a InboxName {
+    pub fn resolve<'a>(&'a self, project: &ProjectName, name: &'a InboxName) -> &'a InboxName {
         self.sessions
             .resolve(project, name.as_str())
             .unwrap_or(name)
@@ -45,7 +45,7 @@ impl State {
     /// Returns the name for people of the session with this id or name, if it differs from `id`.
     pub fn other_name(&self, project: &ProjectName, id: &InboxName) -> Option<&str> {
         let name = self
-            .session(project, self.called(project, id))?
+            .session(project, self.resolve(project, id))?
             .shown_name();
         name.filter(|name| *name != id.as_str())
     }
@@ -57,15 +57,15 @@ impl State {
 
     /// Returns the session with this id or name in this project, or else the agent's session with this id in any
     /// project.
-    pub fn known_place(&self, project: &ProjectName, name: &InboxName) -> Option<SessionKey> {
+    pub fn find_key(&self, project: &ProjectName, name: &InboxName) -> Option<SessionKey> {
         let here = self.sessions.resolve(project, name.as_str());
         let here = here.map(|key| (project.clone(), key.clone()));
         here.or_else(|| self.sessions.with_id(name))
     }
 
-    /// Returns [`State::known_place`], or the given project and name.
-    pub fn place(&self, project: ProjectName, name: InboxName) -> SessionKey {
-        let known = self.known_place(&project, &name);
+    /// Returns [`State::find_key`], or the given project and name.
+    pub fn resolve_key(&self, project: ProjectName, name: InboxName) -> SessionKey {
+        let known = self.find_key(&project, &name);
         known.unwrap_or((project, name))
     }
 
@@ -75,7 +75,7 @@ impl State {
         project: &ProjectName,
         name: &InboxName,
     ) -> Result<SessionKey, Refusal> {
-        if let Some(place) = self.known_place(project, name) {
+        if let Some(place) = self.find_key(project, name) {
             return Ok(place);
         }
         let begins = |key: &InboxName, session: &Session| {
@@ -120,7 +120,7 @@ impl State {
         info: &SessionInfo,
         now: Timestamp,
     ) -> Vec<Record> {
-        let key = self.called(project, session);
+        let key = self.resolve(project, session);
         let set = self.set_session((project, key), info, None, false, now);
         set.into_iter().collect()
     }
@@ -144,15 +144,15 @@ impl State {
             (_, title) => Some(self.free_name(project, key, &wish(key, known, &info, title))),
         };
         let blank = SessionInfo::default();
-        let info = news(registered.map_or(&blank, |it| &it.info), &info);
+        let info = changed(registered.map_or(&blank, |it| &it.info), &info);
         let alias = alias.filter(|alias| {
             *alias != key && !registered.is_some_and(|it| it.aliases.contains(alias))
         });
-        let is_news = registered.is_none_or(|it| !it.hooks && hooks)
+        let is_new = registered.is_none_or(|it| !it.hooks && hooks)
             || known.is_some_and(|it| !it.is_alive())
             || alias.is_some()
             || info != blank;
-        is_news.then(|| {
+        is_new.then(|| {
             Record::SessionSet(SessionSet {
                 project: project.clone(),
                 session: key.clone(),
@@ -210,7 +210,7 @@ impl State {
         &self,
         project: &ProjectName,
         session: &InboxName,
-        (gone, quiet): (bool, bool),
+        (exited, quiet): (bool, bool),
         now: Timestamp,
         leased: &Leased<'_>,
     ) -> Result<Vec<Record>, Refusal> {
@@ -224,7 +224,7 @@ impl State {
             Some(SessionState::Working | SessionState::Blocked)
         );
         let name = texts::name(key, Some(known));
-        let (kind, msg) = match (gone, unfinished) {
+        let (kind, msg) = match (exited, unfinished) {
             (true, true) => (
                 Kind::Error,
                 format!("Agent {name} died unfinished: its process is gone"),
@@ -245,12 +245,12 @@ impl State {
             // The session's last notification replaces its questions, because no reader is left for an answer.
             transaction.withdraw_questions_of(place, "ended", |_| true);
         }
-        if gone || quiet {
-            transaction.also([Record::SessionGone(SessionGone {
+        if exited || quiet {
+            transaction.also([Record::SessionEnded(SessionEnded {
                 project: project.clone(),
                 session: key.clone(),
                 at: now,
-                ended: !gone,
+                ended: !exited,
             })]);
         }
         Ok(transaction.finish())
@@ -269,16 +269,19 @@ impl State {
         }
     }
 
-    pub(super) fn apply_gone(&mut self, seq: u64, it: &SessionGone) {
+    pub(super) fn apply_gone(&mut self, seq: u64, it: &SessionEnded) {
         self.sessions
             .change(&it.project, &it.session, seq, |session| {
-                session.over = Some(it.at);
-                session.gone = !it.ended;
+                session.ended_at = Some(it.at);
+                session.crashed = !it.ended;
             });
     }
 
     /// Returns the session of a hook event by project and first id, and the event's own id if it differs from that.
-    pub fn place_of(&self, hook: &crate::core::command::Hook) -> (SessionKey, Option<InboxName>) {
+    pub fn key_of_hook(
+        &self,
+        hook: &crate::core::command::Hook,
+    ) -> (SessionKey, Option<InboxName>) {
         let alias = |key: &InboxName| (*key != hook.id).then(|| hook.id.clone());
         let name = hook.given.as_ref().unwrap_or(&hook.id);
         let of_process = || {

@@ -323,7 +323,7 @@ impl SessionTable {
     }
 
     /// Forgets a registered session that has ended.
-    pub(super) fn forget_over(&mut self, project: &ProjectName, key: &InboxName) {
+    pub(super) fn forget_ended(&mut self, project: &ProjectName, key: &InboxName) {
         let is_past = |it: &Session| !it.is_alive() && it.registered.is_some();
         if self.get(project, key).is_some_and(is_past) {
             self.forget(project, key);

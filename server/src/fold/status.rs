@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::State;
 use super::ranges::Ranges;
 use crate::core::command::Refusal;
-use crate::core::record::{How, Record, Settled};
+use crate::core::record::{Record, SettleReason, Settled};
 
 /// The status of a notification.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -78,19 +78,19 @@ impl Outcomes {
             .map(|(status, _)| status)
     }
 
-    pub(super) fn note(&mut self, id: Seq, how: How) {
-        if how == How::Acked {
+    pub(super) fn note(&mut self, id: Seq, how: SettleReason) {
+        if how == SettleReason::Acked {
             return;
         }
         self.each(|ids| ids.remove(id));
         match how {
-            How::Acked => {}
-            How::Expired => self.expired.insert(id),
-            How::Evicted => self.evicted.insert(id),
-            How::Superseded => self.superseded.insert(id),
-            How::Withdrawn => self.withdrawn.insert(id),
-            How::Dropped => self.dropped.insert(id),
-            How::Answered => self.answered.insert(id),
+            SettleReason::Acked => {}
+            SettleReason::Expired => self.expired.insert(id),
+            SettleReason::Evicted => self.evicted.insert(id),
+            SettleReason::Superseded => self.superseded.insert(id),
+            SettleReason::Withdrawn => self.withdrawn.insert(id),
+            SettleReason::Dropped => self.dropped.insert(id),
+            SettleReason::Answered => self.answered.insert(id),
         }
     }
 
@@ -127,7 +127,7 @@ const MAX_IDS: usize = 400;
 pub(super) fn settled(
     mut ids: Vec<Seq>,
     inbox: Option<(&ProjectName, &InboxName)>,
-    how: How,
+    how: SettleReason,
     by: Option<&str>,
     at: Timestamp,
 ) -> Vec<Record> {
@@ -173,7 +173,7 @@ impl State {
         self.check_ids(ids)?;
         let pending = ids.iter().copied();
         let pending = pending.filter(|&id| self.inboxes.is_pending(id)).collect();
-        let mut records = settled(pending, None, How::Withdrawn, None, now);
+        let mut records = settled(pending, None, SettleReason::Withdrawn, None, now);
         records.extend(self.withdrawn_questions(ids, now));
         Ok(records)
     }
@@ -189,7 +189,7 @@ impl State {
         let pending = inboxes.flat_map(|(_, _, inbox)| inbox.keyed(from, key));
         let pending: Vec<Seq> = pending.collect();
         let questions = self.withdrawn_questions(&pending, now);
-        let mut records = settled(pending, None, How::Withdrawn, None, now);
+        let mut records = settled(pending, None, SettleReason::Withdrawn, None, now);
         records.extend(questions);
         records
     }
@@ -207,7 +207,7 @@ impl State {
     }
 
     /// Notes the outcome of a notification that was just removed from an inbox.
-    pub(super) fn settle(&mut self, id: Seq, how: How) {
+    pub(super) fn settle(&mut self, id: Seq, how: SettleReason) {
         self.outcomes.note(id, how);
         self.forget_location(id);
     }

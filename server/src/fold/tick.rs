@@ -5,7 +5,7 @@ use hub_protocol::Timestamp;
 use super::status::settled;
 use super::transaction::Transaction;
 use super::{Leased, State};
-use crate::core::record::{How, Record};
+use crate::core::record::{Record, SettleReason};
 
 /// The most that one tick expires. The next deadline has then already passed, so the clock ticks again at once.
 const MAX_EXPIRED: usize = 10_000;
@@ -27,7 +27,7 @@ impl State {
     /// accepts them.
     pub fn expired(&self, now: Timestamp) -> Vec<Record> {
         let due = self.inboxes.due(now).take(MAX_EXPIRED).collect();
-        let mut records = settled(due, None, How::Expired, None, now);
+        let mut records = settled(due, None, SettleReason::Expired, None, now);
         records.extend(self.expired_questions(now));
         records
     }

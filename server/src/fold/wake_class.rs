@@ -1,4 +1,4 @@
-//! WakeClass: how a wake counts against the wake limits of the woken session.
+//! Wake classes: how a wake counts against the wake limits of the woken session.
 
 use hub_protocol::{InboxName, Kind, ProjectName, Seq};
 
@@ -25,7 +25,7 @@ impl State {
         if item.kind == Kind::Answer && self.answers_own_question(project, session, item.seq) {
             return WakeClass::Answer;
         }
-        let from = self.called(project, &item.from);
+        let from = self.resolve(project, &item.from);
         let registered = |it: &&Session| it.registered.is_some();
         match self.session(project, from).filter(registered) {
             Some(it) if is_stop_or_error(item.kind) && self.works_for(project, session, it) => {
@@ -39,7 +39,7 @@ impl State {
     /// Whether a session is a worker of `boss`: its child, or any session of a project whose primary is `boss`.
     fn works_for(&self, project: &ProjectName, boss: &InboxName, worker: &Session) -> bool {
         let parent = worker.parent();
-        parent.is_some_and(|parent| self.called(project, parent) == boss)
+        parent.is_some_and(|parent| self.resolve(project, parent) == boss)
             || self.primary(project) == Some(boss)
     }
 
@@ -48,7 +48,7 @@ impl State {
         questions.any(|(_, it)| {
             it.answer == Some(id)
                 && it.project == *project
-                && self.called(project, &it.from) == session
+                && self.resolve(project, &it.from) == session
         })
     }
 }

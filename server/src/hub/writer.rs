@@ -184,11 +184,11 @@ impl Writer {
     fn placed(&self, mut spec: WaitSpec) -> WaitSpec {
         spec.own = spec.inboxes.is_empty() && spec.session.is_some();
         if let Some(session) = spec.session.take_if(|_| spec.own) {
-            let (project, key) = self.state.place(spec.project, session);
+            let (project, key) = self.state.resolve_key(spec.project, session);
             (spec.project, spec.session) = (project, Some(key));
         }
         let project = spec.project.clone();
-        let called = |name: &InboxName| self.state.called(&project, name).clone();
+        let called = |name: &InboxName| self.state.resolve(&project, name).clone();
         let session = spec.session.as_ref().map(called);
         let mut inboxes: Vec<InboxName> = match (&session, spec.inboxes.is_empty()) {
             (Some(session), true) => self.state.inboxes_of(&spec.project, session),
@@ -214,7 +214,7 @@ impl Writer {
         now: Now,
     ) -> Decided {
         if let Command::Hook(hook) = &command {
-            let (place, _) = self.state.place_of(hook);
+            let (place, _) = self.state.key_of_hook(hook);
             self.presence.company().note(place, now.wall);
         }
         let begin = events.len();
@@ -265,7 +265,7 @@ impl Writer {
         };
         let decision = self.state.decide(command, now.wall, &leased)?;
         self.reaches(command, &decision)?;
-        let new = !matches!(command, Command::Notify { .. }) && decision.speaks();
+        let new = !matches!(command, Command::Notify { .. }) && decision.has_notifications();
         if !new || !self.is_full() {
             return Ok(decision);
         }

@@ -85,7 +85,7 @@ impl Presence {
         let free = move |item: &&Item| door.is_none_or(|door| !door.leased.contains_key(&item.seq));
         let wanted = |item: &&Item| {
             spec.filter
-                .takes_item(item.seq, &item.from, item.kind, item.priority)
+                .matches_item(item.seq, &item.from, item.kind, item.priority)
         };
         let pending = state
             .inbox(project, inbox)

@@ -75,7 +75,7 @@ impl Presence {
     /// Whether an item that is pending here would wake a waiter if there were no limits.
     fn would_wake(&self, (project, inbox): (&ProjectName, &InboxName), item: &Item) -> bool {
         let waiter = self.waiter_at(project, inbox);
-        let takes = |it: &Filter| it.takes_item(item.seq, &item.from, item.kind, item.priority);
+        let takes = |it: &Filter| it.matches_item(item.seq, &item.from, item.kind, item.priority);
         item.wakes
             && !self.is_leased(project, inbox, item.seq)
             && waiter.is_none_or(|it| takes(&it.spec.filter))

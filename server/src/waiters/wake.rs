@@ -37,7 +37,7 @@ impl Presence {
             || !waiter
                 .spec
                 .filter
-                .takes_item(item.seq, &item.from, item.kind, item.priority)
+                .matches_item(item.seq, &item.from, item.kind, item.priority)
         {
             return false;
         }

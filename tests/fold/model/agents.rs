@@ -1,9 +1,9 @@
 //! Agents' sessions of the naive model: their turns by their hooks, and the items shown to them.
 
 use hub_protocol::{InboxName, Kind, ProjectName, Seq, SessionState, Timestamp, Way};
-use hubd::core::command::Happened;
+use hubd::core::command::AgentEvent;
 use hubd::core::notification::Draft;
-use hubd::core::record::Beginner;
+use hubd::core::record::TurnCause;
 
 use super::listeners::hub_says;
 use super::{DAY_MS, Model, Place};
@@ -22,7 +22,7 @@ pub(crate) struct Session {
     pub(super) over: Option<Timestamp>,
     /// Whether the hub has received its hooks, so that the session is registered.
     hooks: bool,
-    by: Beginner,
+    by: TurnCause,
     signalled: bool,
     stopped: bool,
     /// The state before the turn.
@@ -38,7 +38,7 @@ impl Session {
         self.state == Some(SessionState::Working)
     }
 
-    fn begin(&mut self, by: Beginner) {
+    fn begin(&mut self, by: TurnCause) {
         let before = self.state.filter(|_| !self.works()).or(self.before);
         (self.by, self.before) = (by, before);
         (self.signalled, self.stopped) = (false, false);
@@ -82,12 +82,12 @@ impl Model {
         &mut self,
         id: Seq,
         key: &Key,
-        happened: &Happened,
+        happened: &AgentEvent,
         watched: bool,
         now: Timestamp,
     ) -> bool {
         let known = self.sessions.get(key).cloned();
-        let ends = *happened == Happened::Ended;
+        let ends = *happened == AgentEvent::Ended;
         if ends && known.as_ref().is_some_and(|it| it.over.is_some()) {
             return false;
         }
@@ -99,16 +99,16 @@ impl Model {
         let silent = before.signalled
             || before.stopped
             || !asked.is_empty()
-            || before.by == Beginner::Timeout && before.works();
+            || before.by == TurnCause::Timeout && before.works();
         match happened {
-            Happened::Prompt { by, .. } if *by != Beginner::Timeout => {
+            AgentEvent::Prompt { by, .. } if *by != TurnCause::Timeout => {
                 self.agent_says(id, key, Kind::Progress, false, now);
             }
-            Happened::Stopped { .. } if !silent => {
-                let quiet = watched && before.by == Beginner::Person && before.works();
+            AgentEvent::Stopped { .. } if !silent => {
+                let quiet = watched && before.by == TurnCause::Person && before.works();
                 self.agent_says(id, key, Kind::Complete, quiet, now);
             }
-            Happened::Ended => self.agent_says(id, key, Kind::Ended, false, now),
+            AgentEvent::Ended => self.agent_says(id, key, Kind::Ended, false, now),
             _ => {}
         }
         let it = self.sessions.entry(key.clone()).or_default();
@@ -118,11 +118,11 @@ impl Model {
             it.over = None;
         }
         match happened {
-            Happened::Prompt { by, .. } => it.begin(*by),
-            Happened::Worked if before.works() => return false,
-            Happened::Worked if is_new || before.stopped => it.begin(Beginner::Agent),
-            Happened::Worked => it.begin(before.by),
-            Happened::Stopped { .. } => {
+            AgentEvent::Prompt { by, .. } => it.begin(*by),
+            AgentEvent::Worked if before.works() => return false,
+            AgentEvent::Worked if is_new || before.stopped => it.begin(TurnCause::Agent),
+            AgentEvent::Worked => it.begin(before.by),
+            AgentEvent::Stopped { .. } => {
                 it.stopped = true;
                 if !(silent && it.works()) {
                     return false;
@@ -153,10 +153,10 @@ impl Model {
         true
     }
 
-    fn prove(&mut self, key: &Key, happened: &Happened) {
+    fn prove(&mut self, key: &Key, happened: &AgentEvent) {
         let proves = |way: Way| match happened {
-            Happened::Ended => false,
-            Happened::Prompt { by, .. } => way != Way::Rewake || *by != Beginner::Person,
+            AgentEvent::Ended => false,
+            AgentEvent::Prompt { by, .. } => way != Way::Rewake || *by != TurnCause::Person,
             _ => way != Way::Rewake,
         };
         for (_, place) in self.places_of(key, |_| true) {

@@ -3,7 +3,7 @@
 use hub_protocol::{InboxName, Kind, ProjectName, QuestionState, Seq, Timestamp};
 use hubd::core::command::Refusal;
 use hubd::core::notification::Draft;
-use hubd::core::record::How;
+use hubd::core::record::SettleReason;
 
 use super::{Key, Model};
 
@@ -34,22 +34,22 @@ impl Model {
         let id = draft.body.reply_to.ok_or(Refusal::NoSuchQuestion)?;
         let question = self.open_question(id)?;
         if question.from == draft.body.from {
-            return Err(Refusal::NotYours("nobody answers their own question"));
+            return Err(Refusal::NotAllowed("nobody answers their own question"));
         }
         let asker = question.from.clone();
         if question.kind == Kind::Approval && !draft.may_approve {
-            return Err(Refusal::NotYours(
+            return Err(Refusal::NotAllowed(
                 "an approval is given by a person: on the dashboard, or with hubctl answer over the hub's socket in a terminal that no agent started",
             ));
         }
-        self.settle_question(id, QuestionState::Answered, How::Answered);
+        self.settle_question(id, QuestionState::Answered, SettleReason::Answered);
         Ok(asker)
     }
 
     /// Closes the open questions of a session that reports work or its completion.
     pub(super) fn close_questions(&mut self, head: Seq, draft: &Draft) {
-        let goes_on = matches!(draft.body.kind, Kind::Progress | Kind::Complete);
-        if !goes_on || !draft.explicit_kind {
+        let continues = matches!(draft.body.kind, Kind::Progress | Kind::Complete);
+        if !continues || !draft.explicit_kind {
             return;
         }
         let session = draft.body.session.as_ref().unwrap_or(&draft.body.from);
@@ -61,7 +61,7 @@ impl Model {
         let asked_before = |it: &Question| it.is_from(&place) && it.ts <= draft.body.ts;
         for id in self.questions_that(|it| it.is_open() && asked_before(it)) {
             if id <= head {
-                self.settle_question(id, QuestionState::Withdrawn, How::Withdrawn);
+                self.settle_question(id, QuestionState::Withdrawn, SettleReason::Withdrawn);
             }
         }
     }
@@ -87,7 +87,7 @@ impl Model {
                     == (&question.project, &question.from, &question.key)
         };
         for old in self.questions_that(same) {
-            self.settle_question(old, QuestionState::Superseded, How::Superseded);
+            self.settle_question(old, QuestionState::Superseded, SettleReason::Superseded);
         }
         self.questions.insert(id, question);
     }
@@ -95,7 +95,7 @@ impl Model {
     pub(crate) fn claim(&mut self, id: Seq, by: &InboxName) -> Result<(), Refusal> {
         let question = self.open_question(id)?;
         if question.from == *by {
-            return Err(Refusal::NotYours("nobody claims their own question"));
+            return Err(Refusal::NotAllowed("nobody claims their own question"));
         }
         question.state = QuestionState::Claimed;
         Ok(())
@@ -103,13 +103,13 @@ impl Model {
 
     pub(crate) fn withdraw_question(&mut self, id: Seq) -> Result<(), Refusal> {
         self.open_question(id)?;
-        self.settle_question(id, QuestionState::Withdrawn, How::Withdrawn);
+        self.settle_question(id, QuestionState::Withdrawn, SettleReason::Withdrawn);
         Ok(())
     }
 
     pub(super) fn expire_questions(&mut self, now: Timestamp) {
         for id in self.questions_that(|it| it.is_open() && it.expires_at <= now) {
-            self.settle_question(id, QuestionState::Expired, How::Expired);
+            self.settle_question(id, QuestionState::Expired, SettleReason::Expired);
         }
     }
 
@@ -145,7 +145,7 @@ impl Model {
         Err(Refusal::QuestionSettled { id, state })
     }
 
-    fn settle_question(&mut self, id: Seq, state: QuestionState, how: How) {
+    fn settle_question(&mut self, id: Seq, state: QuestionState, how: SettleReason) {
         self.questions.entry(id).and_modify(|it| it.state = state);
         for note in self.mut_notes(|note| note.id == id) {
             note.settle(None, how);

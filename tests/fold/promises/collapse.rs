@@ -1,8 +1,6 @@
 //! A newer item supersedes a pending one with the same key.
 
-use hubd::core::notification::tail_of;
-use hubd::core::record::{How, Settled};
-use hubd::fold::Status;
+use hubd::core::record::{SettleReason, Settled};
 
 use super::*;
 
@@ -15,7 +13,7 @@ fn a_newer_item_supersedes_the_pending_one() {
     let mut hub = Hub::new();
     let (old, new) = (hub.say(keyed("ci", "w1")), hub.say(keyed("ci", "w1")));
     assert_eq!(hub.pending("w1"), [new]);
-    assert_eq!(hub.state.status(old, true), Status::Superseded);
+    assert_eq!(hub.status(old), Status::Superseded);
 }
 
 #[test]
@@ -26,7 +24,7 @@ fn the_record_names_the_superseding_item() {
     let settled = Settled {
         ids: vec![1],
         inbox: Some((project(), name("w1"))),
-        how: How::Superseded,
+        how: SettleReason::Superseded,
         by: Some("2".into()),
         at: noon(),
     };

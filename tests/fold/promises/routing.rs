@@ -137,6 +137,6 @@ fn a_late_notification_wakes_nobody() {
 fn an_answer_to_no_question_is_refused_with_its_whole_batch() {
     let mut hub = Hub::new();
     let batch = vec![said("w1", Kind::Complete), said("w1", Kind::Answer)];
-    assert_eq!(hub.ask(&notify(batch)), Err(Refusal::NoSuchQuestion));
+    assert_eq!(hub.try_notify(batch), Err(Refusal::NoSuchQuestion));
     assert_eq!(hub.state, State::default());
 }

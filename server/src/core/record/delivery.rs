@@ -13,7 +13,7 @@ pub struct Settled {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inbox: Option<(ProjectName, InboxName)>,
     /// Why they are no longer pending.
-    pub how: How,
+    pub how: SettleReason,
     /// The waiter that acknowledged them, or the notification that replaced them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
@@ -24,7 +24,7 @@ pub struct Settled {
 /// Why a notification is no longer pending.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum How {
+pub enum SettleReason {
     /// A reader acknowledged it.
     Acked,
     /// It reached its expiry time.
@@ -41,7 +41,7 @@ pub enum How {
     Answered,
 }
 
-impl How {
+impl SettleReason {
     /// Returns the name on the wire.
     pub fn as_str(self) -> &'static str {
         match self {

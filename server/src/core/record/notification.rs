@@ -117,7 +117,7 @@ impl Serialize for Target {
 
 /// A pending notification, written again at the head so that its old block can be dropped.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Carried {
+pub struct Rewritten {
     /// The notification's own number, which stays the same.
     pub id: Seq,
     /// The notification's immutable JSON.
@@ -125,10 +125,6 @@ pub struct Carried {
 }
 
 impl Notified {
-    pub(super) fn at(&self) -> Option<Timestamp> {
-        Some(self.route.ts)
-    }
-
     pub(super) fn encode(&self) -> Bytes {
         framed(&json(&self.route), &self.json)
     }
@@ -142,20 +138,15 @@ impl Notified {
     }
 }
 
-impl Carried {
-    #[allow(clippy::unused_self)] // the same signature as of the other records
-    pub(super) fn at(&self) -> Option<Timestamp> {
-        None
-    }
-
+impl Rewritten {
     pub(super) fn encode(&self) -> Bytes {
         framed(self.id.to_string().as_bytes(), &self.json)
     }
 
     pub(super) fn decode(payload: &Bytes) -> Result<Self, DecodeError> {
-        let (id, json) = unframed(kinds::CARRIED, payload)?;
+        let (id, json) = unframed(kinds::REWRITTEN, payload)?;
         Ok(Self {
-            id: parse(kinds::CARRIED, id)?,
+            id: parse(kinds::REWRITTEN, id)?,
             json: payload.slice_ref(json),
         })
     }

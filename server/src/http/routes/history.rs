@@ -197,7 +197,8 @@ fn wanted(event: &Event, filter: &Filter, text: Option<&str>) -> bool {
     let Some(notified) = event.notified() else {
         return false;
     };
-    filter.takes(event.seq(), &notified.route) && text.is_none_or(|text| says(&notified.json, text))
+    filter.matches(event.seq(), &notified.route)
+        && text.is_none_or(|text| says(&notified.json, text))
 }
 
 /// Whether the sender, the title or the text of a notification contains `text`. Ignores case.

@@ -18,9 +18,9 @@ use super::payload::Payload;
 use super::{ApiError, Code, lost, notify, questions, wait};
 use crate::agents::instructions::{self, Situation, Woken};
 use crate::agents::{Agent, Event, Words};
-use crate::core::command::{Command, Happened, Hook, Once};
+use crate::core::command::{AgentEvent, Command, Hook, IdempotencyKey};
 use crate::core::filter::Filter;
-use crate::core::record::Beginner;
+use crate::core::record::TurnCause;
 use crate::fold::Inbox;
 use crate::hub::Hub;
 use crate::waiters::{Batch, WaitSpec};
@@ -51,7 +51,7 @@ pub(super) async fn hook(
     headers: HeaderMap,
     payload: Payload,
 ) -> Result<Response, ApiError> {
-    let once = notify::once_key(&headers)?.map(|key| Once::new(&key, agent.as_bytes()));
+    let once = notify::once_key(&headers)?.map(|key| IdempotencyKey::new(&key, agent.as_bytes()));
     let payload: Map<String, Value> = payload.json()?;
     Telling::new(&hub, &agent, params, &payload, once)?
         .answer()
@@ -60,7 +60,7 @@ pub(super) async fn hook(
 
 /// Stores an event that was spooled while the hub was down. It gets no answer.
 pub(crate) async fn spooled(hub: &Hub, key: &str, spooled: &SpooledHook) -> Result<(), ApiError> {
-    let once = Some(Once::new(key, spooled.agent.as_bytes()));
+    let once = Some(IdempotencyKey::new(key, spooled.agent.as_bytes()));
     let uri = format!("/?{}", spooled.query).parse();
     let uri: Uri = uri.map_err(|error: InvalidUri| ApiError::invalid(error))?;
     let query = Query::<HookParams>::try_from_uri(&uri);
@@ -77,7 +77,7 @@ struct Telling<'a> {
     params: HookParams,
     event: Event,
     /// The idempotency key of retries. It does not cover the body, because a retried event may have been truncated.
-    once: Option<Once>,
+    once: Option<IdempotencyKey>,
 }
 
 /// Facts about the session at the time of its event.
@@ -95,7 +95,7 @@ impl<'a> Telling<'a> {
         agent: &str,
         params: HookParams,
         payload: &Map<String, Value>,
-        once: Option<Once>,
+        once: Option<IdempotencyKey>,
     ) -> Result<Self, ApiError> {
         let unknown = |error| ApiError::new(Code::UnknownAgent, error);
         let agent: Agent = agent.parse().map_err(unknown)?;
@@ -115,8 +115,8 @@ impl<'a> Telling<'a> {
     }
 
     async fn answer(self) -> Result<Response, ApiError> {
-        let starts = self.event.happened == Happened::Started && !self.event.subagent;
-        let stops = matches!(self.event.happened, Happened::Stopped { .. });
+        let starts = self.event.happened == AgentEvent::Started && !self.event.subagent;
+        let stops = matches!(self.event.happened, AgentEvent::Stopped { .. });
         let carries = self.event.carries && !self.event.subagent;
         let mut batch = None;
         if carries && !starts && (!stops || self.something_wakes().await?) {
@@ -172,10 +172,10 @@ impl<'a> Telling<'a> {
 
     /// The note that shows the person which notifications woke this turn, if a wake began it.
     async fn note(&self) -> Result<Option<String>, ApiError> {
-        let Happened::Prompt { by, .. } = self.event.happened else {
+        let AgentEvent::Prompt { by, .. } = self.event.happened else {
             return Ok(None);
         };
-        if by != Beginner::Wake {
+        if by != TurnCause::Wake {
             return Ok(None);
         }
         note::of_a_wake(self.hub, self.project(), self.session()).await
@@ -219,7 +219,7 @@ impl<'a> Telling<'a> {
     async fn something_wakes(&self) -> Result<bool, ApiError> {
         let (project, session) = (self.project(), self.session());
         let wakes = self.hub.query(move |state, presence| {
-            let (project, key) = state.place(project, session);
+            let (project, key) = state.resolve_key(project, session);
             state.inboxes_of(&project, &key).iter().any(|name| {
                 let inbox = state.inbox(&project, name).into_iter();
                 let mut items = inbox.flat_map(Inbox::offerable);
@@ -230,25 +230,25 @@ impl<'a> Telling<'a> {
     }
 
     /// Submits the event. The fold stores only what is new.
-    async fn take_in(&self, goes_on: bool) -> Result<(), ApiError> {
-        let hook = self.told(goes_on).await?;
+    async fn take_in(&self, continues: bool) -> Result<(), ApiError> {
+        let hook = self.told(continues).await?;
         self.hub.submit(hook).await?;
         Ok(())
     }
 
     /// The command for the event.
-    async fn told(&self, goes_on: bool) -> Result<Command, ApiError> {
+    async fn told(&self, continues: bool) -> Result<Command, ApiError> {
         let mut happened = self.event.happened.clone();
         match &mut happened {
-            Happened::Stopped { goes_on: it, .. } => *it = goes_on,
-            Happened::Prompt { by, .. } => *by = self.beginner(*by, goes_on).await?,
+            AgentEvent::Stopped { continues: it, .. } => *it = continues,
+            AgentEvent::Prompt { by, .. } => *by = self.beginner(*by, continues).await?,
             _ => {}
         }
         let hook = self.hook(happened, self.once.clone());
         Ok(Command::Hook(Box::new(hook)))
     }
 
-    fn hook(&self, happened: Happened, once: Option<Once>) -> Hook {
+    fn hook(&self, happened: AgentEvent, once: Option<IdempotencyKey>) -> Hook {
         Hook {
             project: self.project(),
             given: self.params.session.clone(),
@@ -263,19 +263,19 @@ impl<'a> Telling<'a> {
     }
 
     /// The beginner of a turn, corrected by facts that the agent's payload lacks.
-    async fn beginner(&self, by: Beginner, delivers: bool) -> Result<Beginner, ApiError> {
-        if by == Beginner::Person && self.params.is_headless() {
-            return Ok(Beginner::Agent);
+    async fn beginner(&self, by: TurnCause, delivers: bool) -> Result<TurnCause, ApiError> {
+        if by == TurnCause::Person && self.params.is_headless() {
+            return Ok(TurnCause::Agent);
         }
-        if by != Beginner::Wake || delivers {
+        if by != TurnCause::Wake || delivers {
             return Ok(by);
         }
         let (project, session) = (self.project(), self.session());
         let echo = self.hub.query(move |state, presence| {
-            let place = state.place(project, session);
+            let place = state.resolve_key(project, session);
             presence.company().take_timeout(&place, Instant::now())
         });
-        Ok(if echo.await? { Beginner::Timeout } else { by })
+        Ok(if echo.await? { TurnCause::Timeout } else { by })
     }
 
     fn info(&self) -> SessionInfo {
@@ -303,13 +303,13 @@ impl<'a> Telling<'a> {
 
     async fn known(&self) -> Result<Known, ApiError> {
         let (project, session) = (self.project(), self.session());
-        let new_turn = matches!(self.event.happened, Happened::Prompt { .. });
+        let new_turn = matches!(self.event.happened, AgentEvent::Prompt { .. });
         let wakes = self.woken() != Woken::Never;
         let known = self.hub.query(move |state, presence| {
-            let (project, key) = state.place(project, session);
+            let (project, key) = state.resolve_key(project, session);
             let session = state.session(&project, &key);
             let called = |name: &InboxName| {
-                let key = state.called(&project, name);
+                let key = state.resolve(&project, name);
                 let session = state.session(&project, key);
                 let name = session
                     .and_then(|it| it.shown_name())
@@ -378,8 +378,8 @@ impl<'a> Telling<'a> {
 
     /// Waits for the verdict on a permission request, up to [`HOLD`]. A question that the hub itself settled gives
     /// none.
-    async fn decision(&self, goes_on: bool) -> Result<Option<(bool, Option<String>)>, ApiError> {
-        let hook = self.told(goes_on).await?;
+    async fn decision(&self, continues: bool) -> Result<Option<(bool, Option<String>)>, ApiError> {
+        let hook = self.told(continues).await?;
         let (asked, _held) = self.hub.submit_held(hook).await?;
         let Some(&id) = asked.first() else {
             return Ok(None);
@@ -390,15 +390,15 @@ impl<'a> Telling<'a> {
         // Any other answer neither allows nor denies, so the agent shows its own dialog.
         let decision = answer.and_then(|answer| verdict(&answer));
         if decision.is_some() {
-            self.goes_on().await;
+            self.continues().await;
         }
         Ok(decision)
     }
 
     /// Records that the turn continues, because after a denial no other hook reports it and the turn's stop would not
     /// count as news. A failure is only logged: the answer has been given and must reach the agent.
-    async fn goes_on(&self) {
-        let hook = self.hook(Happened::Worked, None);
+    async fn continues(&self) {
+        let hook = self.hook(AgentEvent::Worked, None);
         if let Err(error) = self.hub.submit(Command::Hook(Box::new(hook))).await {
             tracing::warn!(%error, "cannot note that a session goes on after an answer");
         }

@@ -14,7 +14,7 @@ use super::payload::{self, Payload};
 use super::requester::{Origin, Requester};
 use super::strict::Sound;
 use super::{ApiError, Code};
-use crate::core::command::{Command, Once};
+use crate::core::command::{Command, IdempotencyKey};
 use crate::core::notification::kind_of;
 use crate::core::rejected::Rejected;
 use crate::hub::Hub;
@@ -63,7 +63,7 @@ pub(super) async fn notify(
     let form = Form::of(request.headers());
     let origin = Origin::of(request.extensions());
     let Payload(bytes) = Payload::from_request(request, &()).await?;
-    let once = key.map(|key| Once::new(&key, &bytes));
+    let once = key.map(|key| IdempotencyKey::new(&key, &bytes));
     let cwd = params.cwd.take();
     let posts = parse(params, form, &bytes)?;
     let single = matches!(posts, Posts::One(_));

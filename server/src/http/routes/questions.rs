@@ -79,7 +79,7 @@ impl Known {
 
 /// The location of the asker's session, as far as the session reported it.
 fn place(fold: &Fold, asked: &Asked) -> Option<Place> {
-    let key = fold.called(&asked.project, &asked.from);
+    let key = fold.resolve(&asked.project, &asked.from);
     let place = place_of(fold.session(&asked.project, key)?.info()?);
     (place != Place::default()).then_some(place)
 }

@@ -119,7 +119,7 @@ pub(super) async fn register(
     }
     let (of, id) = (project.clone(), session.clone());
     let known = hub
-        .query(move |state, _| state.session(&of, state.called(&of, &id)).is_some())
+        .query(move |state, _| state.session(&of, state.resolve(&of, &id)).is_some())
         .await?;
     let command = Command::Register {
         project: project.clone(),
@@ -166,7 +166,7 @@ pub(super) async fn end(
     let command = Command::End {
         project: project.clone(),
         session: session.clone(),
-        gone: false,
+        exited: false,
         quiet,
     };
     hub.submit(command).await?;
@@ -241,7 +241,7 @@ async fn target_of(
     let project = project.clone();
     let found = hub.query(move |state, _| {
         if may_be_new {
-            return Ok(state.called(&project, &name).clone());
+            return Ok(state.resolve(&project, &name).clone());
         }
         state.find_session(&project, &name).map(|(_, key)| key)
     });
@@ -255,9 +255,9 @@ fn listening(
     target: &InboxName,
     caller: &InboxName,
 ) -> (bool, Option<SessionState>) {
-    let caller = state.called(project, caller);
+    let caller = state.resolve(project, caller);
     let mut listeners = state.listeners(project, target);
-    let open = listeners.any(|(by, _)| state.called(project, by) == caller);
+    let open = listeners.any(|(by, _)| state.resolve(project, by) == caller);
     let doing = state.session(project, target).and_then(|it| it.state);
     (open, doing)
 }
@@ -332,7 +332,7 @@ fn shown(
         state: session.state,
         evidence: (!session.evidence.is_empty()).then(|| session.evidence.clone()),
         since: session.state.map(|_| session.ts),
-        gone: session.gone,
+        gone: session.crashed,
         silent: works && age > SILENT_MS,
         last_seen,
         last: session.last,

@@ -154,7 +154,7 @@ fn answers(state: &Fold, tally: &Tally) -> Vec<Answers> {
         let Some(asked) = state.question(*id) else {
             continue;
         };
-        let key = state.called(&asked.project, &asked.from);
+        let key = state.resolve(&asked.project, &asked.from);
         let session = state.session(&asked.project, key);
         let agent = session.and_then(|it| it.info()?.agent.as_deref());
         let ms = at.as_millis() - asked.ts.as_millis();

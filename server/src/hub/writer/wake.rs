@@ -3,7 +3,7 @@
 use hub_protocol::{Seq, SessionState};
 
 use super::Writer;
-use crate::core::record::{How, Notified, Record, Settled, Target};
+use crate::core::record::{Notified, Record, SettleReason, Settled, Target};
 use crate::core::time::Now;
 use crate::waiters::Hold;
 
@@ -13,7 +13,7 @@ impl Writer {
         match record {
             Record::Notified(notified) => self.wake_for(seq, notified, now),
             Record::Settled(settled) => {
-                if let (How::Acked, Some((_, inbox))) = (settled.how, &settled.inbox) {
+                if let (SettleReason::Acked, Some((_, inbox))) = (settled.how, &settled.inbox) {
                     self.presence.read(inbox, &settled.ids, now);
                 }
                 self.forget_leases(settled);
@@ -33,7 +33,7 @@ impl Writer {
                 self.presence.sessions_moved(&self.state);
                 0
             }
-            Record::SessionGone(_) => {
+            Record::SessionEnded(_) => {
                 self.presence.sessions_moved(&self.state);
                 self.presence.session_changed(&self.state, now)
             }
@@ -49,7 +49,7 @@ impl Writer {
             Record::Seen(_)
             | Record::KeyUsed(_)
             | Record::ClockMoved(_)
-            | Record::Carried(_)
+            | Record::Rewritten(_)
             | Record::Trimmed(_)
             | Record::ListenerSet(_)
             | Record::ListenerRemoved(_)
@@ -84,7 +84,7 @@ impl Writer {
     }
 
     fn forget_leases(&mut self, settled: &Settled) {
-        if settled.how == How::Evicted {
+        if settled.how == SettleReason::Evicted {
             self.metrics.evicted.inc_by(settled.ids.len() as u64);
         }
         match &settled.inbox {

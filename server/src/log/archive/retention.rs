@@ -70,7 +70,7 @@ impl Archivist {
         let carried = self.carried(&plan)?;
         if (self.parts.submit)(Command::Trim {
             below: plan.below,
-            carried,
+            rewritten: carried,
         }) {
             self.asked = Some((plan.below, now));
         }
@@ -110,7 +110,7 @@ impl Archivist {
         let carried = self.carried(&plan)?;
         (self.parts.submit)(Command::Trim {
             below: plan.below,
-            carried,
+            rewritten: carried,
         });
         Ok(())
     }
@@ -184,7 +184,7 @@ impl Archivist {
             .parts
             .recovered
             .state
-            .held_below(plan.below)
+            .needed_below(plan.below)
             .into_iter()
             .rev()
         {

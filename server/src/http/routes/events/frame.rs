@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::news;
 use crate::core::filter::Filter;
-use crate::core::record::{How, Record, Seen, Settled};
+use crate::core::record::{Record, Seen, SettleReason, Settled};
 use crate::hub::Hub;
 use crate::log::Event;
 
@@ -95,7 +95,7 @@ fn takes(filter: &Filter, event: &Event) -> bool {
     filter.is_open()
         || event
             .notified()
-            .is_some_and(|notified| filter.takes(event.seq(), &notified.route))
+            .is_some_and(|notified| filter.matches(event.seq(), &notified.route))
 }
 
 /// Whether a delivery event matches the filter. An event that settles a notification everywhere matches every filter.
@@ -146,7 +146,7 @@ pub(super) fn write(out: &mut Vec<u8>, event: &Event, epoch: Epoch) {
 #[derive(Serialize)]
 struct Delivery<'a> {
     ids: &'a [Seq],
-    state: How,
+    state: SettleReason,
     #[serde(skip_serializing_if = "Option::is_none")]
     project: Option<&'a ProjectName>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -240,7 +240,7 @@ mod tests {
     }
 
     fn settled(inbox: Option<(ProjectName, InboxName)>) -> Event {
-        let (ids, how, by, at) = (vec![1], How::Acked, None, Timestamp::default());
+        let (ids, how, by, at) = (vec![1], SettleReason::Acked, None, Timestamp::default());
         let record = Settled {
             ids,
             inbox,

@@ -12,7 +12,7 @@ pub(super) fn watch_of(kind: u8) -> Option<Watch> {
         kinds::NOTIFIED => Watch::Notification,
         kinds::SETTLED | kinds::EMITTED | kinds::RETURNED => Watch::Delivery,
         kinds::SEEN => Watch::Seen,
-        kinds::SESSION_SET | kinds::TURN_NOTED | kinds::SESSION_GONE | kinds::PRIMARY_TAKEN => {
+        kinds::SESSION_SET | kinds::TURN_NOTED | kinds::SESSION_ENDED | kinds::PRIMARY_TAKEN => {
             Watch::Session
         }
         kinds::LISTENER_SET | kinds::LISTENER_REMOVED => Watch::Listener,
@@ -27,7 +27,7 @@ pub(super) fn of(record: &Record) -> Option<(&'static str, Value)> {
     Some(match record {
         Record::SessionSet(it) => ("session", told("known", it)),
         Record::TurnNoted(it) => ("session", told("turn", it)),
-        Record::SessionGone(it) => ("session", told("gone", it)),
+        Record::SessionEnded(it) => ("session", told("gone", it)),
         Record::PrimaryTaken(it) => ("session", told("primary", it)),
         Record::ListenerSet(it) => ("listener", told("set", it)),
         Record::ListenerRemoved(it) => ("listener", told("removed", it)),

@@ -18,7 +18,7 @@ pub(super) async fn of_a_wake(
     session: InboxName,
 ) -> Result<Option<String>, ApiError> {
     let shown = hub.query(move |state, _| {
-        let (project, key) = state.place(project, session);
+        let (project, key) = state.resolve_key(project, session);
         state.emitted_by_wakes(&project, &key)
     });
     let shown = shown.await?;
