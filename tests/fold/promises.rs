@@ -169,7 +169,8 @@ fn noon() -> Timestamp {
     "2026-11-21T12:00:00Z".parse().unwrap()
 }
 
-/// Returns a time after noon.
+/// Returns a deadline after noon.
+#[allow(clippy::unnecessary_wraps)] // a deadline is optional
 fn after(ms: i64) -> Option<Timestamp> {
     Some(noon().plus_millis(ms))
 }
