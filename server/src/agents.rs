@@ -10,8 +10,8 @@ use std::str::FromStr;
 use hub_protocol::{InboxName, denial, own_words};
 use serde_json::{Map, Value};
 
-use crate::core::command::Happened;
-use crate::core::record::Beginner;
+use crate::core::command::AgentEvent;
+use crate::core::record::TurnCause;
 
 mod claude;
 mod codex;
@@ -73,7 +73,7 @@ pub struct ParsedHook {
     /// Whether the event happened inside a subagent. Subagents get no answers.
     pub subagent: bool,
     /// The kind of event.
-    pub happened: Happened,
+    pub happened: AgentEvent,
     /// Whether the answer can carry text to the model.
     pub accepts_context: bool,
     /// Whether the agent waits for the answer before it shows its own permission dialog.
@@ -123,7 +123,7 @@ impl Agent {
         }
     }
 
-    /// Parses a hook payload. An unknown event becomes [`Happened::Seen`]: it proves only that the session lives.
+    /// Parses a hook payload. An unknown event becomes [`AgentEvent::Seen`]: it proves only that the session lives.
     pub fn parse(self, payload: &Map<String, Value>) -> Result<ParsedHook, InvalidSessionId> {
         match self {
             Self::Claude => claude::parse(payload),
@@ -185,26 +185,26 @@ fn hook(payload: &Map<String, Value>, id: InboxName, name: &str) -> ParsedHook {
         cwd: (!cwd.is_empty()).then(|| cwd.to_owned()),
         title: None,
         subagent: !text(payload, "agent_id").is_empty(),
-        happened: Happened::Seen,
+        happened: AgentEvent::Seen,
         accepts_context: false,
         awaits_decision: false,
     }
 }
 
 /// A prompt of the person, or of the program that runs the agent.
-fn prompted(text: &str) -> Happened {
-    Happened::Prompt {
-        by: Beginner::Person,
+fn prompted(text: &str) -> AgentEvent {
+    AgentEvent::Prompt {
+        by: TurnCause::Person,
         text: text.to_owned(),
     }
 }
 
 /// The end of a turn with this last message, without background work.
-fn stopped(text: &str) -> Happened {
-    Happened::Stopped {
+fn stopped(text: &str) -> AgentEvent {
+    AgentEvent::Stopped {
         text: text.to_owned(),
         tasks: Vec::new(),
-        goes_on: false,
+        continues: false,
     }
 }
 

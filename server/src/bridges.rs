@@ -2,7 +2,7 @@
 
 use hub_protocol::{InboxName, Post, SpoolItem, Spooled};
 
-use crate::core::command::{Command, Once};
+use crate::core::command::{Command, IdempotencyKey};
 use crate::core::rejected::Rejected;
 use crate::hooks::{self, HookError};
 use crate::hub::Hub;
@@ -44,12 +44,12 @@ async fn submit_post(hub: &Hub, key: &str, body: &str) -> Result<(), Verdict> {
     // `unknown`.
     post.from = post.from.filter(|it| it.as_str() != InboxName::PERSON);
     let mut posts = draft::place_answers(hub, vec![post])?;
-    let once = Once::new(key, body.as_bytes());
+    let once = IdempotencyKey::new(key, body.as_bytes());
     try_store(hub, posts.remove(0), &Context::spooled(hub), once).await
 }
 
 /// Stores `post`; a retry with the same key is stored once.
-async fn store(hub: &Hub, post: Post, context: &Context<'_>, once: Once) -> Verdict {
+async fn store(hub: &Hub, post: Post, context: &Context<'_>, once: IdempotencyKey) -> Verdict {
     let stored = try_store(hub, post, context, once).await;
     stored.err().unwrap_or(Verdict::Stored)
 }
@@ -58,7 +58,7 @@ async fn try_store(
     hub: &Hub,
     post: Post,
     context: &Context<'_>,
-    once: Once,
+    once: IdempotencyKey,
 ) -> Result<(), Verdict> {
     let drafts = vec![draft::prepare(post, context)?];
     let once = Some(once);

@@ -4,47 +4,55 @@
 //! clock. A serialised state holds facts only. Its indexes are rebuilt when it is read, so equal folds have equal
 //! bytes.
 
+use std::collections::BTreeMap;
+
 use hub_protocol::{InboxName, Preferences, ProjectName, Seq, SessionState, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::core::command::{Command, Decision, Refusal};
-use crate::core::record::{ClockMoved, How, Notified, Record};
+use crate::core::record::{ClockMoved, Record};
 
-mod batch;
-mod collapse;
-mod due;
-mod expiry;
-mod hidden;
-mod hook;
-mod idempotency;
-mod inbox;
-mod inboxes;
-mod listener;
+// What a command changes and a record applies, one concept a file:
+mod answer; // who may answer a question, and how an answer reaches the asker
+mod collapse; // a newer item supersedes a pending one with the same key
+mod delivery; // acknowledged, emitted, returned, escalated
+mod hook; // an agent's hook events become notifications
+mod idempotency; // a request with an Idempotency-Key is carried out once
+mod inbox; // one inbox and its pending items
+mod inbox_table; // all inboxes, their caps and their closing
+mod listener; // a session is notified of another session's next stop
+mod notification; // the inboxes that a notification goes to
+mod preferences; // the person's preferences
+mod question; // asked, claimed, settled
+mod reset; // a project is emptied
+mod retention; // the log's prefix is dropped
+mod seen; // the person's seen marks
+mod session; // one session: its state, properties and turn
+mod session_registry; // sessions are registered, named, found and ended
+mod session_table; // all sessions and their names
+mod source; // senders that are not sessions
+mod status; // why a notification is no longer pending
+mod tick; // everything that is due by time alone
+mod wake_class; // how a wake counts against the wake limits
+
+// What these use:
+mod deadlines;
 mod nearest;
-mod notify;
-mod outcome;
-mod preferences;
-mod question;
 mod ranges;
-mod receipt;
-mod registry;
-mod reply;
-mod retention;
-mod seen;
-mod session;
-mod sessions;
-mod settle;
-mod source;
-mod standing;
 mod texts;
+mod transaction;
 
+pub use answer::{AnswerPath, place_of};
 pub use inbox::{Inbox, Item};
 pub use listener::Listener;
-pub use notify::MAX_HOPS;
-pub use outcome::Status;
-pub use question::{Question, Reach, place_of};
-pub use session::{Key, Registered, Session};
-pub use standing::Standing;
+pub use notification::MAX_HOPS;
+pub use question::Question;
+pub use session::{Registered, Session, SessionKey};
+pub use status::Status;
+pub use wake_class::WakeClass;
+
+/// Values by project and name.
+type ByProject<T> = BTreeMap<ProjectName, BTreeMap<InboxName, T>>;
 
 /// Whether a reader has leased this item of this inbox. Leases are part of presence, so the caller supplies them.
 pub type Leased<'a> = dyn Fn(&ProjectName, &InboxName, Seq) -> bool + 'a;
@@ -53,22 +61,22 @@ pub type Leased<'a> = dyn Fn(&ProjectName, &InboxName, Seq) -> bool + 'a;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct State {
     head: Seq,
-    inboxes: inboxes::Inboxes,
-    keys: idempotency::Keys,
-    sessions: sessions::Sessions,
+    inboxes: inbox_table::InboxTable,
+    keys: idempotency::IdempotencyKeys,
+    sessions: session_table::SessionTable,
     #[serde(default)]
-    listeners: listener::Listeners,
+    listeners: listener::ListenerTable,
     #[serde(default)]
-    questions: question::Questions,
+    questions: question::QuestionTable,
     #[serde(default)]
-    sources: source::Sources,
+    sources: source::SourceTable,
     seen: ranges::Ranges,
-    outcomes: outcome::Outcomes,
+    outcomes: status::Outcomes,
     #[serde(default)]
     preferences: Preferences,
-    retention: retention::Retention,
+    retention: retention::RetentionState,
     #[serde(default)]
-    hidden: hidden::Hidden,
+    hidden: reset::HiddenHistory,
 }
 
 impl State {
@@ -80,63 +88,52 @@ impl State {
         now: Timestamp,
         leased: &Leased<'_>,
     ) -> Result<Decision, Refusal> {
-        let records = match command {
-            Command::Notify { drafts, once } => {
-                return self.decide_notify(drafts, once.as_ref(), now, leased);
-            }
+        if let Some(ids) = self.keys.stored_by(command, now)? {
+            return Ok(Decision::Repeat(ids));
+        }
+        let mut records = self.decide_once(command, now, leased)?;
+        records.extend(self.key_used(command, &records, now));
+        Ok(Decision::Records(records))
+    }
+
+    fn decide_once(
+        &self,
+        command: &Command,
+        now: Timestamp,
+        leased: &Leased<'_>,
+    ) -> Result<Vec<Record>, Refusal> {
+        let pair =
+            |project, target, caller| listener::Pair::resolved(self, project, target, caller);
+        match command {
+            Command::Notify { drafts, .. } => self.decide_notify(drafts, now, leased),
             Command::Ack {
                 project,
                 items,
                 by,
                 shown,
-            } => self.decide_ack(project, items, by.as_deref(), shown.as_ref(), now)?,
-            Command::Withdraw { ids } => self.decide_withdraw(ids, now)?,
+            } => self.decide_ack(project, items, by.as_deref(), shown.as_ref(), now),
+            Command::Withdraw { ids } => self.decide_withdraw(ids, now),
             Command::WithdrawKey { project, from, key } => {
-                self.decide_withdraw_key(project, from.as_ref(), key, now)
+                Ok(self.decide_withdraw_key(project, from.as_ref(), key, now))
             }
-            Command::SetPreferences(wanted) => self.decide_preferences(wanted, now),
-            Command::Seen { ids, up_to, seen } => self.decide_seen(ids, *up_to, *seen, now)?,
-            Command::CloseInbox { project, inbox } => self.decide_close(project, inbox, now)?,
-            Command::Reset { project, history } => self.decide_reset(project, *history, now),
-            Command::Trim { below, carried } => self.decide_trim(*below, carried, now),
-            Command::Tick => self.decide_tick(now, leased),
-            Command::ClockMoved { delta_ms } => vec![Record::ClockMoved(ClockMoved {
-                delta_ms: *delta_ms,
-                at: now,
-            })],
-            Command::Hook(hook) => return self.decide_hook_once(hook, now, leased),
-            command => return self.decide_for_session(command, now, leased),
-        };
-        Ok(Decision::Records(records))
-    }
-
-    /// Decides the commands about sessions, listeners and questions.
-    fn decide_for_session(
-        &self,
-        command: &Command,
-        now: Timestamp,
-        leased: &Leased<'_>,
-    ) -> Result<Decision, Refusal> {
-        let pair = |project: &ProjectName, target, caller| listener::Pair {
-            project: project.clone(),
-            target: self.called(project, target).clone(),
-            caller: self.called(project, caller).clone(),
-        };
-        let records = match command {
+            Command::SetPreferences(new) => Ok(self.decide_preferences(new, now)),
+            Command::Seen { ids, up_to, seen } => self.decide_seen(ids, *up_to, *seen, now),
+            Command::CloseInbox { project, inbox } => self.decide_close(project, inbox, now),
+            Command::Reset { project, history } => Ok(self.decide_reset(project, *history, now)),
+            Command::Trim { below, rewritten } => Ok(self.decide_trim(*below, rewritten, now)),
             Command::Register {
                 project,
                 session,
                 info,
-            } => self.decide_register(project, session, info, now),
+            } => Ok(self.decide_register(project, session, info, now)),
             Command::End {
                 project,
                 session,
-                gone,
+                exited,
                 quiet,
-            } => self.decide_end(project, session, (*gone, *quiet), now, leased)?,
-            Command::TakePrimary { project, session } => {
-                self.decide_primary(project, session, now)?
-            }
+            } => self.decide_end(project, session, (*exited, *quiet), now, leased),
+            Command::TakePrimary { project, session } => self.decide_primary(project, session, now),
+            Command::Hook(hook) => self.decide_hook(hook, now, leased),
             Command::Listen {
                 project,
                 target,
@@ -145,18 +142,21 @@ impl State {
                 fresh,
             } => {
                 let pair = pair(project, target, caller);
-                self.decide_listen(&pair, *within_ms, *fresh, now, leased)?
+                self.decide_listen(&pair, *within_ms, *fresh, now, leased)
             }
             Command::Unlisten {
                 project,
                 target,
                 caller,
-            } => self.decide_unlisten(&pair(project, target, caller), now),
-            Command::Claim { id, by } => self.decide_claim(*id, by, now)?,
-            Command::WithdrawQuestion { id, by } => self.decide_withdraw_question(*id, by, now)?,
-            _ => Vec::new(),
-        };
-        Ok(Decision::Records(records))
+            } => Ok(self.decide_unlisten(&pair(project, target, caller), now)),
+            Command::Claim { id, by } => self.decide_claim(*id, by, now),
+            Command::WithdrawQuestion { id, by } => self.decide_withdraw_question(*id, by, now),
+            Command::Tick => Ok(self.decide_tick(now, leased)),
+            Command::ClockMoved { delta_ms } => {
+                let (delta_ms, at) = (*delta_ms, now);
+                Ok(vec![Record::ClockMoved(ClockMoved { delta_ms, at })])
+            }
+        }
     }
 
     /// Applies the record with the number `seq`, which must be `head() + 1`. Cannot fail.
@@ -166,15 +166,10 @@ impl State {
             Record::Notified(it) => self.apply_notified(seq, it),
             Record::Settled(it) => self.apply_settled(it),
             Record::Seen(it) => self.apply_seen(it),
-            Record::InboxClosed(it) => {
-                for id in self.inboxes.close(&it.project, &it.inbox) {
-                    self.settle(id, How::Dropped);
-                }
-                self.sessions.forget_over(&it.project, &it.inbox);
-            }
+            Record::InboxClosed(it) => self.apply_inbox_closed(it),
             Record::KeyUsed(it) => self.keys.note(seq, it),
             Record::ClockMoved(it) => self.apply_clock_moved(it),
-            Record::Carried(it) => self.apply_carried(seq, it.id),
+            Record::Rewritten(it) => self.apply_rewritten(seq, it.id),
             Record::Trimmed(it) => self.apply_trimmed(it.below),
             Record::Reset(it) => self.apply_reset(seq, it),
             Record::SessionSet(it) => self.sessions.set(seq, it),
@@ -184,7 +179,7 @@ impl State {
                 };
                 self.sessions.change(&it.project, &it.session, seq, note);
             }
-            Record::SessionGone(it) => self.apply_gone(seq, it),
+            Record::SessionEnded(it) => self.apply_gone(seq, it),
             Record::PrimaryTaken(it) => self.sessions.take_primary(&it.project, &it.session),
             Record::ListenerSet(it) => self.apply_listener_set(it),
             Record::ListenerRemoved(it) => self.apply_listener_removed(it),
@@ -197,36 +192,9 @@ impl State {
         }
     }
 
-    fn apply_notified(&mut self, seq: Seq, it: &Notified) {
-        let route = &it.route;
-        if let Some((name, state)) = &route.session {
-            let what = format!("notify {}", route.kind);
-            self.sessions.change(&route.project, name, seq, |session| {
-                session.note_state(*state, seq, route.ts, &what);
-                session.last = Some(seq);
-            });
-        }
-        self.sources.note(seq, route);
-        let size = u32::try_from(it.json.len()).unwrap_or(u32::MAX);
-        self.inboxes.put(seq, route, size);
-        self.apply_asked(seq, it);
-    }
-
     /// Returns the number of the last applied record.
     pub fn head(&self) -> Seq {
         self.head
-    }
-
-    /// Returns when the next [`Command::Tick`] is due.
-    pub fn next_deadline(&self) -> Option<Timestamp> {
-        let next = [
-            self.inboxes.next_deadline(),
-            self.sessions.next_deadline(),
-            self.listeners.next_deadline(),
-            self.questions.next_deadline(),
-            self.next_receipt(),
-        ];
-        next.into_iter().flatten().min()
     }
 
     /// Returns an inbox, if it was ever written to and not closed since.
@@ -282,23 +250,12 @@ impl State {
 
     /// Returns the inboxes in which a notification is pending.
     pub fn places(&self, id: Seq) -> Vec<(ProjectName, InboxName)> {
-        self.inboxes.places(id)
+        self.inboxes.pending_in(id)
     }
 
     /// Whether the person marked this notification as seen.
     pub fn is_seen(&self, id: Seq) -> bool {
         self.seen.contains(id)
-    }
-
-    /// Returns the status of a notification in the log; `routed` is whether its route has targets.
-    pub fn status(&self, id: Seq, routed: bool) -> Status {
-        if self.inboxes.is_pending(id) {
-            Status::Pending
-        } else if !routed {
-            Status::Recorded
-        } else {
-            self.outcomes.get(id).unwrap_or(Status::Acked)
-        }
     }
 
     /// Returns the first number that retention left in the log.

@@ -11,8 +11,8 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::agents::{Agent, InvalidSessionId, ParsedHook, UnknownAgent};
-use crate::core::command::{Command, Happened, Hook, Once};
-use crate::core::record::Beginner;
+use crate::core::command::{AgentEvent, Command, Hook, IdempotencyKey};
+use crate::core::record::TurnCause;
 use crate::core::rejected::Rejected;
 use crate::hub::Hub;
 
@@ -77,7 +77,7 @@ impl From<InvalidSessionId> for HookError {
 
 /// Stores an event that was spooled while the hub was down. It gets no answer.
 pub async fn submit_spooled(hub: &Hub, key: &str, spooled: &SpooledHook) -> Result<(), HookError> {
-    let once = Some(Once::new(key, spooled.agent.as_bytes()));
+    let once = Some(IdempotencyKey::new(key, spooled.agent.as_bytes()));
     let uri = format!("/?{}", spooled.query).parse();
     let uri: Uri = uri.map_err(|error: InvalidUri| HookError::Invalid(error.to_string()))?;
     let query = Query::try_from_uri(&uri);
@@ -99,7 +99,7 @@ pub struct HookRequest<'a> {
     /// The agent's payload, parsed.
     pub event: ParsedHook,
     /// The idempotency key of retries. It does not cover the body, because a retried event may have been truncated.
-    once: Option<Once>,
+    once: Option<IdempotencyKey>,
 }
 
 impl<'a> HookRequest<'a> {
@@ -109,7 +109,7 @@ impl<'a> HookRequest<'a> {
         agent: &str,
         params: HookParams,
         payload: &Map<String, Value>,
-        once: Option<Once>,
+        once: Option<IdempotencyKey>,
     ) -> Result<Self, HookError> {
         let agent: Agent = agent.parse()?;
         let event = agent.parse(payload)?;
@@ -155,23 +155,23 @@ impl<'a> HookRequest<'a> {
     pub fn command(&self, delivers: bool) -> Result<Command, Rejected> {
         let mut happened = self.event.happened.clone();
         match &mut happened {
-            Happened::Stopped { goes_on, .. } => *goes_on = delivers,
-            Happened::Prompt { by, .. } => *by = self.beginner(*by, delivers)?,
-            Happened::Started
-            | Happened::Worked
-            | Happened::Interrupted
-            | Happened::Failed { .. }
-            | Happened::Idle { .. }
-            | Happened::Asks { .. }
-            | Happened::Permission { .. }
-            | Happened::Ended
-            | Happened::Seen => {}
+            AgentEvent::Stopped { continues, .. } => *continues = delivers,
+            AgentEvent::Prompt { by, .. } => *by = self.beginner(*by, delivers)?,
+            AgentEvent::Started
+            | AgentEvent::Worked
+            | AgentEvent::Interrupted
+            | AgentEvent::Failed { .. }
+            | AgentEvent::Idle { .. }
+            | AgentEvent::Asks { .. }
+            | AgentEvent::Permission { .. }
+            | AgentEvent::Ended
+            | AgentEvent::Seen => {}
         }
         Ok(self.command_of(happened, self.once.clone()))
     }
 
     /// The command for another event of the same session.
-    pub fn command_of(&self, happened: Happened, once: Option<Once>) -> Command {
+    pub fn command_of(&self, happened: AgentEvent, once: Option<IdempotencyKey>) -> Command {
         Command::Hook(Box::new(Hook {
             project: self.project(),
             given: self.params.session.clone(),
@@ -186,22 +186,22 @@ impl<'a> HookRequest<'a> {
     }
 
     /// The beginner of a turn, corrected by facts that the agent's payload lacks.
-    fn beginner(&self, by: Beginner, delivers: bool) -> Result<Beginner, Rejected> {
-        if by == Beginner::Person && self.params.is_headless() {
-            return Ok(Beginner::Agent);
+    fn beginner(&self, by: TurnCause, delivers: bool) -> Result<TurnCause, Rejected> {
+        if by == TurnCause::Person && self.params.is_headless() {
+            return Ok(TurnCause::Agent);
         }
-        if by != Beginner::Wake || delivers {
+        if by != TurnCause::Wake || delivers {
             return Ok(by);
         }
         let (project, session) = (self.project(), self.session());
         let timed_out = self.hub.read(|state, waiters| {
-            let place = state.place(project, session);
+            let place = state.resolve_key(project, session);
             waiters
                 .write()
                 .activity()
                 .take_timeout(&place, Instant::now())
         });
-        Ok(if timed_out? { Beginner::Timeout } else { by })
+        Ok(if timed_out? { TurnCause::Timeout } else { by })
     }
 
     fn session_info(&self) -> SessionInfo {

@@ -10,7 +10,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
-use crate::core::command::{Command, Happened};
+use crate::core::command::{AgentEvent, Command};
 use crate::core::rejected::Rejected;
 use crate::fold::State;
 use crate::hub::metrics::Metrics;
@@ -155,7 +155,7 @@ impl Hub {
     pub async fn submit(&self, command: Command) -> Result<Done, Rejected> {
         let begins = match &command {
             Command::Register { .. } => true,
-            Command::Hook(hook) => hook.happened == Happened::Started,
+            Command::Hook(hook) => hook.happened == AgentEvent::Started,
             _ => false,
         };
         let (reply, answer) = oneshot::channel();
@@ -347,7 +347,7 @@ mod tests {
             given: None,
             id: "w1".parse().unwrap(),
             info: hub_protocol::SessionInfo::default(),
-            happened: Happened::Permission {
+            happened: AgentEvent::Permission {
                 text: "make".into(),
                 data: Some(serde_json::Value::Null),
             },

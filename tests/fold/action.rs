@@ -1,8 +1,9 @@
 //! Random actions on a hub.
 
-use hub_protocol::{InboxName, Kind, Priority, ProjectName, Way};
-use hubd::core::command::Happened;
-use hubd::core::record::Beginner;
+use hub_protocol::{InboxName, Kind, Priority, ProjectName, Timestamp, Way};
+use hubd::core::command::AgentEvent;
+use hubd::core::notification::Draft;
+use hubd::core::record::TurnCause;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 
@@ -12,7 +13,8 @@ use super::model::Pair;
 #[derive(Debug, Clone)]
 pub(crate) enum Action {
     Notify {
-        said: Vec<Said>,
+        /// Drafts whose expiry is a time to live.
+        drafts: Vec<Draft>,
         once: Option<(&'static str, &'static str)>,
     },
     /// A reader leases the first items of an inbox.
@@ -55,7 +57,7 @@ pub(crate) enum Action {
     },
     Unlisten(Pair),
     /// An agent's hook event.
-    Hook(InboxName, Happened),
+    Hook(InboxName, AgentEvent),
     /// The reader of a session shows its leased items in this way.
     Show(InboxName, Way),
     Claim(Index, InboxName),
@@ -70,23 +72,8 @@ pub(crate) enum Action {
     Restart,
 }
 
-/// A notification as published.
-#[derive(Debug, Clone)]
-pub(crate) struct Said {
-    pub(crate) project: ProjectName,
-    pub(crate) from: InboxName,
-    pub(crate) kind: Kind,
-    pub(crate) explicit_kind: bool,
-    pub(crate) to: Option<InboxName>,
-    pub(crate) parent: Option<InboxName>,
-    pub(crate) session: Option<InboxName>,
-    pub(crate) priority: Priority,
-    pub(crate) key: Option<&'static str>,
-    pub(crate) hops: u32,
-    pub(crate) ttl_ms: i64,
-    pub(crate) quiet: bool,
-}
-
+/// A text that misleads a search for a priority.
+pub(crate) const TEXT: &str = r#""priority":"low""#;
 const SECOND: i64 = 1000;
 const HOUR: i64 = 3600 * SECOND;
 
@@ -96,8 +83,8 @@ pub(crate) fn actions() -> impl Strategy<Value = Vec<Action>> {
 
 fn action() -> impl Strategy<Value = Action> {
     prop_oneof![
-        16 => (prop::collection::vec(said(), 1..4), prop::option::weighted(0.3, once()))
-            .prop_map(|(said, once)| Action::Notify { said, once }),
+        16 => (prop::collection::vec(draft(), 1..4), prop::option::weighted(0.3, once()))
+            .prop_map(|(drafts, once)| Action::Notify { drafts, once }),
         4 => (project(), inbox(), 1..4usize).prop_map(|(p, i, n)| Action::Lease(p, i, n)),
         2 => (project(), inbox()).prop_map(|(p, i)| Action::Release(p, i)),
         4 => (project(), inbox()).prop_map(|(p, i)| Action::AckLeased(p, i)),
@@ -133,7 +120,7 @@ fn action() -> impl Strategy<Value = Action> {
     ]
 }
 
-fn said() -> impl Strategy<Value = Said> {
+fn draft() -> impl Strategy<Value = Draft> {
     let who = (
         project(),
         sender(),
@@ -158,20 +145,15 @@ fn said() -> impl Strategy<Value = Said> {
         } else {
             kind
         };
-        Said {
-            project,
-            from,
-            kind,
-            explicit_kind,
-            to,
-            parent,
-            session,
-            priority,
-            key,
-            hops,
-            ttl_ms,
-            quiet,
-        }
+        let (ts, text) = (Timestamp::default(), TEXT.to_owned());
+        let mut draft = Draft::new((&project, &from), kind, text, ts, ttl_ms);
+        (draft.explicit_kind, draft.quiet) = (explicit_kind, quiet);
+        let it = &mut draft.body;
+        (it.to, it.parent, it.session) = (to, parent, session);
+        (it.priority, it.hops) = (priority, hops);
+        it.key = key.map(str::to_owned);
+        it.data = Some(serde_json::json!({ "z": 1.0, "priority": "x" }));
+        draft
     })
 }
 
@@ -196,18 +178,18 @@ fn agent() -> impl Strategy<Value = InboxName> {
     name(&["w1", "w2"])
 }
 
-fn happened() -> impl Strategy<Value = Happened> {
-    use Beginner::{Person, Timeout, Wake};
-    let prompt = |by| Happened::Prompt {
+fn happened() -> impl Strategy<Value = AgentEvent> {
+    use TurnCause::{Person, Timeout, Wake};
+    let prompt = |by| AgentEvent::Prompt {
         by,
         text: "go".into(),
     };
-    let stopped = Happened::Stopped {
+    let stopped = AgentEvent::Stopped {
         text: "Done.".into(),
         tasks: Vec::new(),
-        goes_on: false,
+        continues: false,
     };
-    let (started, worked, ended) = (Happened::Started, Happened::Worked, Happened::Ended);
+    let (started, worked, ended) = (AgentEvent::Started, AgentEvent::Worked, AgentEvent::Ended);
     prop_oneof![
         3 => select(vec![Person, Wake, Timeout]).prop_map(prompt),
         3 => select(vec![started, worked, stopped]),

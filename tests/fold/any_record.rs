@@ -5,10 +5,10 @@ use hub_protocol::{
     SessionState, Timestamp, Way,
 };
 use hubd::core::record::{
-    Beginner, Carried, ClockMoved, Emitted, Escalated, How, InboxClosed, KeyUsed, ListenerEnd,
-    ListenerRemoved, ListenerSet, Notified, PreferencesSet, PrimaryTaken, QuestionClaimed,
-    QuestionSettled, Record, Reset, Returned, Route, Seen, SessionGone, SessionSet, Settled,
-    Target, Trimmed, Turn, TurnNoted,
+    ClockMoved, Emitted, Escalated, InboxClosed, KeyUsed, ListenerEnd, ListenerRemoved,
+    ListenerSet, Notified, PreferencesSet, PrimaryTaken, QuestionClaimed, QuestionSettled, Record,
+    Reset, Returned, Rewritten, Route, Seen, SessionEnded, SessionSet, SettleReason, Settled,
+    Target, Trimmed, Turn, TurnCause, TurnNoted,
 };
 use hubd::fold::State;
 use proptest::prelude::*;
@@ -40,7 +40,7 @@ fn about_sessions() -> impl Strategy<Value = Record> {
             Record::TurnNoted(TurnNoted { project, session, turn, evidence, at })
         }),
         1 => (place(), any::<i64>(), any::<bool>()).prop_map(|((project, session), at, ended)| {
-            Record::SessionGone(SessionGone { project, session, at: time(at), ended })
+            Record::SessionEnded(SessionEnded { project, session, at: time(at), ended })
         }),
         1 => place().prop_map(|(project, session)| {
             Record::PrimaryTaken(PrimaryTaken { project, session, at: time(0) })
@@ -59,10 +59,10 @@ fn info() -> impl Strategy<Value = SessionInfo> {
 
 fn turn() -> impl Strategy<Value = Turn> {
     let by = select(vec![
-        Beginner::Person,
-        Beginner::Wake,
-        Beginner::Timeout,
-        Beginner::Agent,
+        TurnCause::Person,
+        TurnCause::Wake,
+        TurnCause::Timeout,
+        TurnCause::Agent,
     ]);
     let tasks = prop::collection::vec(Just("b1".to_owned()), 0..2);
     prop_oneof![
@@ -187,7 +187,7 @@ fn about_inboxes() -> impl Strategy<Value = Record> {
             Record::KeyUsed(KeyUsed { key: key.into(), digest: String::new(), ids, at: time(at) })
         }),
         1 => any::<i64>().prop_map(|delta_ms| Record::ClockMoved(ClockMoved { delta_ms, at: time(0) })),
-        1 => id().prop_map(|id| Record::Carried(Carried { id, json: "{}".into() })),
+        1 => id().prop_map(|id| Record::Rewritten(Rewritten { id, json: "{}".into() })),
         1 => id().prop_map(|below| Record::Trimmed(Trimmed { below, at: time(0) })),
         1 => (project(), any::<bool>()).prop_map(|(project, history)| {
             Record::Reset(Reset { project, history, at: time(0) })
@@ -231,8 +231,12 @@ fn ids() -> impl Strategy<Value = Vec<Seq>> {
     prop::collection::vec(id(), 0..4)
 }
 
-fn how() -> impl Strategy<Value = How> {
-    select(vec![How::Acked, How::Expired, How::Withdrawn])
+fn how() -> impl Strategy<Value = SettleReason> {
+    select(vec![
+        SettleReason::Acked,
+        SettleReason::Expired,
+        SettleReason::Withdrawn,
+    ])
 }
 
 fn project() -> impl Strategy<Value = ProjectName> {
@@ -271,6 +275,6 @@ proptest! {
         prop_assert_eq!(state.sessions(None).count(), 0);
         prop_assert_eq!(state.questions(true).len(), 0);
         prop_assert_eq!(state.next_deadline(), None);
-        prop_assert_eq!(state.held_below(Seq::MAX), []);
+        prop_assert_eq!(state.needed_below(Seq::MAX), []);
     }
 }

@@ -1,9 +1,10 @@
 //! Compares the fold with the model.
 
-use hub_protocol::{InboxName, ProjectName, Seq};
+use hub_protocol::{InboxName, Notification, ProjectName, Seq};
 use hubd::fold::{Item, State};
 
-use super::driver::{Driver, bytes, fold, pending, tail};
+use super::driver::{Driver, bytes, fold, pending};
+use super::model::Note;
 
 impl Driver {
     /// Compares every query of the fold with the model.
@@ -73,7 +74,7 @@ impl Driver {
             "{project} {inbox}: {offered:?}"
         );
         for (item, (note, place)) in offered.iter().zip(expected) {
-            let draft = &note.draft;
+            let draft = &note.draft.body;
             let same = item.seq == note.id
                 && item.from == draft.from
                 && item.kind == draft.kind
@@ -83,24 +84,26 @@ impl Driver {
                 && item.wakes == place.wakes
                 && item.hops == draft.hops
                 && item.key == draft.key
-                && (item.emitted, item.returned, item.told)
+                && (item.emitted, item.returned, item.escalated)
                     == (place.emitted, place.returned, place.told);
             assert!(same, "{item:?} is not {note:?}");
             let lost_ack = (project.clone(), inbox.clone(), item.seq);
             assert!(!self.durable.acks.contains(&lost_ack), "{item:?} was acked");
             // The texts of the hub's own notifications are checked by the tests in `promises`.
-            if !draft.tail.is_empty() {
-                self.check_json(item, note.location);
+            if !draft.msg.is_empty() {
+                self.check_json(item, note);
             }
         }
     }
 
-    fn check_json(&self, item: &Item, location: Seq) {
-        let json = self.stored_json(location);
-        let text = std::str::from_utf8(&json).unwrap();
-        let start = format!("{{\"id\":{},", item.seq);
-        let tail = tail(&item.from, item.priority.as_str());
-        assert_eq!(text, start + &tail);
+    fn check_json(&self, item: &Item, note: &Note) {
+        let expected = Notification {
+            id: item.seq,
+            priority: item.priority,
+            ..note.draft.body.clone()
+        };
+        let stored = self.stored_json(note.location);
+        assert_eq!(stored, serde_json::to_string(&expected).unwrap());
     }
 
     /// Asserts that folding the whole log gives the same state, to the byte.

@@ -4,12 +4,13 @@ use std::collections::BTreeSet;
 
 use bytes::Bytes;
 use hub_protocol::{InboxName, ProjectName, Seq, Timestamp};
-use hubd::core::command::{Command, Decision, Draft, Once, Refusal};
+use hubd::core::command::{Command, Decision, IdempotencyKey, Refusal};
+use hubd::core::notification::{Draft, tail_of};
 use hubd::core::record::{Record, notification_json};
 use hubd::fold::{Item, State};
 use proptest::sample::Index;
 
-use super::action::{Action, Said};
+use super::action::Action;
 use super::model::{Leases, Model};
 
 mod agents;
@@ -57,7 +58,7 @@ impl Driver {
 
     pub(crate) fn run(&mut self, action: &Action) {
         match action {
-            Action::Notify { said, once } => self.notify(said, *once),
+            Action::Notify { drafts, once } => self.notify(drafts, *once),
             Action::Lease(project, inbox, count) => self.lease(project, inbox, *count),
             Action::Release(project, inbox) => drop(self.release(project, inbox)),
             Action::AckLeased(project, inbox) => {
@@ -130,16 +131,17 @@ impl Driver {
         assert!(next.is_none_or(|next| next > self.now), "it ticks for ever");
     }
 
-    fn notify(&mut self, said: &[Said], once: Option<(&str, &str)>) {
-        let drafts: Vec<Draft> = said.iter().map(|said| draft(said, self.now)).collect();
-        let once = once.map(|(key, digest)| Once {
+    fn notify(&mut self, drafts: &[Draft], once: Option<(&str, &str)>) {
+        let drafts = drafts.iter().map(|draft| published(draft, self.now));
+        let drafts: Vec<Draft> = drafts.collect();
+        let once = once.map(|(key, digest)| IdempotencyKey {
             key: key.into(),
             digest: digest.into(),
         });
         self.publish(drafts, once);
     }
 
-    fn publish(&mut self, drafts: Vec<Draft>, once: Option<Once>) {
+    fn publish(&mut self, drafts: Vec<Draft>, once: Option<IdempotencyKey>) {
         let expected = self.model.notify(
             self.state.head(),
             &drafts,
@@ -246,14 +248,17 @@ impl Driver {
         }
         let carried: Vec<(Seq, Bytes)> = self
             .state
-            .held_below(below)
+            .needed_below(below)
             .into_iter()
             .filter(|(id, _)| !evict || id % 2 == 0)
             .map(|(id, location)| (id, self.stored_json(location)))
             .collect();
         let ids: Vec<Seq> = carried.iter().map(|(id, _)| *id).collect();
         self.model.trim(below, &ids);
-        self.must(&Command::Trim { below, carried });
+        self.must(&Command::Trim {
+            below,
+            rewritten: carried,
+        });
     }
 
     fn sync(&mut self) {
@@ -319,7 +324,7 @@ impl Driver {
             let seq = self.log.len() as Seq;
             self.state.apply(seq, &record);
             match record {
-                Record::Carried(carried) => self.model.carried(carried.id, seq),
+                Record::Rewritten(carried) => self.model.carried(carried.id, seq),
                 Record::Trimmed(trimmed) => self.forget_marks(trimmed.below),
                 _ => {}
             }
@@ -370,31 +375,11 @@ pub(super) fn pending<'a>(
         .collect()
 }
 
-fn draft(said: &Said, now: Timestamp) -> Draft {
-    Draft {
-        reply_to: None,
-        may_approve: false,
-        recorded: false,
-        project: said.project.clone(),
-        from: said.from.clone(),
-        kind: said.kind,
-        explicit_kind: said.explicit_kind,
-        to: said.to.clone(),
-        parent: said.parent.clone(),
-        session: said.session.clone(),
-        priority: said.priority,
-        key: said.key.map(str::to_owned),
-        hops: said.hops,
-        ts: now,
-        expires_at: now.plus_millis(said.ttl_ms),
-        quiet: said.quiet,
-        tail: tail(&said.from, said.priority.as_str()).into(),
-    }
-}
-
-/// Returns a notification's JSON after its id, with texts that mislead a search for its priority.
-pub(super) fn tail(from: &InboxName, priority: &str) -> String {
-    format!(
-        r#""from":"{from}","msg":"\"priority\":\"low\"","priority":"{priority}","data":{{"z":1.0,"priority":"x","a":12345678901234567890123}}}}"#
-    )
+/// Returns a draft that is published now; its expiry is a time to live.
+fn published(draft: &Draft, now: Timestamp) -> Draft {
+    let mut draft = draft.clone();
+    let ttl_ms = draft.body.expires_at.as_millis();
+    (draft.body.ts, draft.body.expires_at) = (now, now.plus_millis(ttl_ms));
+    draft.tail = Some(tail_of(&draft.body));
+    draft
 }

@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use hub_protocol::{InboxName, Kind, Priority, ProjectName, Seq, Timestamp, Way};
-use hubd::core::command::{Draft, Once, Refusal};
-use hubd::core::record::How;
+use hubd::core::command::{IdempotencyKey, Refusal};
+use hubd::core::notification::Draft;
+use hubd::core::record::SettleReason;
 use hubd::fold::Status;
 
 mod agents;
@@ -46,7 +47,7 @@ pub(crate) struct Note {
     /// The number of the record that contains its JSON.
     pub(crate) location: Seq,
     pub(crate) places: Vec<Place>,
-    loss: Option<How>,
+    loss: Option<SettleReason>,
 }
 
 #[derive(Debug, Clone)]
@@ -64,7 +65,7 @@ pub(crate) struct Place {
 
 #[derive(Debug, Clone)]
 struct UsedKey {
-    once: Once,
+    once: IdempotencyKey,
     ids: Vec<Seq>,
     at: Timestamp,
 }
@@ -74,11 +75,11 @@ impl Note {
         self.places.iter().any(|place| place.pending)
     }
 
-    fn settle(&mut self, inbox: Option<&InboxName>, how: How) {
+    fn settle(&mut self, inbox: Option<&InboxName>, how: SettleReason) {
         for place in &mut self.places {
             if place.pending && inbox.is_none_or(|inbox| *inbox == place.inbox) {
                 place.pending = false;
-                if how != How::Acked {
+                if how != SettleReason::Acked {
                     self.loss = Some(how);
                 }
             }
@@ -89,13 +90,13 @@ impl Note {
         match self.loss {
             _ if self.places.is_empty() => Status::Recorded,
             _ if self.is_pending() => Status::Pending,
-            None | Some(How::Acked) => Status::Acked,
-            Some(How::Expired) => Status::Expired,
-            Some(How::Evicted) => Status::Evicted,
-            Some(How::Superseded) => Status::Superseded,
-            Some(How::Withdrawn) => Status::Withdrawn,
-            Some(How::Answered) => Status::Answered,
-            Some(How::Dropped) => Status::Dropped,
+            None | Some(SettleReason::Acked) => Status::Acked,
+            Some(SettleReason::Expired) => Status::Expired,
+            Some(SettleReason::Evicted) => Status::Evicted,
+            Some(SettleReason::Superseded) => Status::Superseded,
+            Some(SettleReason::Withdrawn) => Status::Withdrawn,
+            Some(SettleReason::Answered) => Status::Answered,
+            Some(SettleReason::Dropped) => Status::Dropped,
         }
     }
 }
@@ -106,7 +107,7 @@ impl Model {
         &mut self,
         head: Seq,
         drafts: &[Draft],
-        once: Option<&Once>,
+        once: Option<&IdempotencyKey>,
         now: Timestamp,
         leases: &Leases,
     ) -> Result<(Vec<Seq>, bool), Refusal> {
@@ -162,37 +163,40 @@ impl Model {
         now: Timestamp,
         leases: &Leases,
     ) -> Result<(), Refusal> {
-        if draft.expires_at <= now {
+        if draft.body.expires_at <= now {
             return Err(Refusal::ExpiredAlready);
         }
-        let targets = match draft.kind {
+        let targets = match draft.body.kind {
             Kind::Answer => {
                 let asker = self.answer(draft)?;
-                match &draft.to {
+                match &draft.body.to {
                     Some(_) => self.targets(draft),
                     None => BTreeMap::from([(asker, true)]),
                 }
             }
             _ => self.targets(draft),
         };
-        let mut priority = draft.priority;
+        let mut priority = draft.body.priority;
         for note in &mut self.notes {
-            let same = draft.key.is_some()
-                && (&note.draft.project, &note.draft.from, &note.draft.key)
-                    == (&draft.project, &draft.from, &draft.key);
+            let same = draft.body.key.is_some()
+                && (
+                    &note.draft.body.project,
+                    &note.draft.body.from,
+                    &note.draft.body.key,
+                ) == (&draft.body.project, &draft.body.from, &draft.body.key);
             for (inbox, _) in targets.iter().filter(|_| same) {
-                let lease = (draft.project.clone(), inbox.clone(), note.id);
+                let lease = (draft.body.project.clone(), inbox.clone(), note.id);
                 let pending = |place: &Place| {
                     place.pending && place.inbox == *inbox && place.emitted.is_none()
                 };
                 if note.places.iter().any(pending) && !leases.contains(&lease) {
                     priority = priority.min(note.priority);
-                    note.settle(Some(inbox), How::Superseded);
+                    note.settle(Some(inbox), SettleReason::Superseded);
                 }
             }
         }
         self.asks(id, draft);
-        let silent = draft.quiet || draft.hops > 8 || priority == Priority::Low;
+        let silent = draft.quiet || draft.body.hops > 8 || priority == Priority::Low;
         let places = targets.into_iter().map(|(inbox, wakes)| Place {
             inbox,
             wakes: wakes && !silent,
@@ -204,14 +208,14 @@ impl Model {
         let places: Vec<Place> = places.collect();
         for place in &places {
             self.inboxes
-                .insert((draft.project.clone(), place.inbox.clone()));
+                .insert((draft.body.project.clone(), place.inbox.clone()));
         }
         self.change_session(id, draft);
         self.notes.push(Note {
             id,
             draft: draft.clone(),
             priority,
-            expires_at: draft.expires_at,
+            expires_at: draft.body.expires_at,
             location: id,
             places,
             loss: None,
@@ -223,13 +227,13 @@ impl Model {
     fn targets(&self, draft: &Draft) -> BTreeMap<InboxName, bool> {
         let name = |text: &str| -> InboxName { text.parse().unwrap() };
         let (primary, person) = (name("primary"), name("person"));
-        let from = &draft.from;
-        let wakes = !matches!(draft.kind, Kind::Progress | Kind::Ended);
+        let from = &draft.body.from;
+        let wakes = !matches!(draft.body.kind, Kind::Progress | Kind::Ended);
         let mut targets = BTreeMap::new();
-        match draft.to.as_ref().map(InboxName::as_str) {
+        match draft.body.to.as_ref().map(InboxName::as_str) {
             Some("all") => {
                 for ((project, session), it) in &self.sessions {
-                    if *project == draft.project && it.over.is_none() {
+                    if *project == draft.body.project && it.over.is_none() {
                         targets.insert(session.clone(), wakes);
                     }
                 }
@@ -240,10 +244,16 @@ impl Model {
             Some(to) => {
                 targets.insert(name(to), wakes && to != from.as_str());
             }
-            None if draft.kind == Kind::Progress => {}
+            None if draft.body.kind == Kind::Progress => {}
             None => {
-                let approval = draft.kind == Kind::Approval;
-                targets.extend(draft.parent.clone().map(|name| (name, wakes && !approval)));
+                let approval = draft.body.kind == Kind::Approval;
+                targets.extend(
+                    draft
+                        .body
+                        .parent
+                        .clone()
+                        .map(|name| (name, wakes && !approval)),
+                );
                 targets.remove(from);
                 targets.insert(primary.clone(), wakes && !approval);
                 if approval {
@@ -258,16 +268,17 @@ impl Model {
     }
 
     pub(crate) fn ack(&mut self, project: &ProjectName, inbox: &InboxName, ids: &[Seq]) {
-        for note in self.mut_notes(|note| note.draft.project == *project && ids.contains(&note.id))
+        for note in
+            self.mut_notes(|note| note.draft.body.project == *project && ids.contains(&note.id))
         {
-            note.settle(Some(inbox), How::Acked);
+            note.settle(Some(inbox), SettleReason::Acked);
         }
     }
 
     pub(crate) fn withdraw(&mut self, ids: &[Seq]) {
         self.withdraw_questions(ids);
         for note in self.mut_notes(|note| ids.contains(&note.id)) {
-            note.settle(None, How::Withdrawn);
+            note.settle(None, SettleReason::Withdrawn);
         }
     }
 
@@ -279,9 +290,9 @@ impl Model {
     ) {
         let pending = self.notes.iter().filter(|note| {
             note.is_pending()
-                && note.draft.project == *project
-                && note.draft.key.as_deref() == Some(key)
-                && from.is_none_or(|from| *from == note.draft.from)
+                && note.draft.body.project == *project
+                && note.draft.body.key.as_deref() == Some(key)
+                && from.is_none_or(|from| *from == note.draft.body.from)
         });
         let ids: Vec<Seq> = pending.map(|note| note.id).collect();
         self.withdraw(&ids);
@@ -291,8 +302,8 @@ impl Model {
         let key = (project.clone(), inbox.clone());
         self.inboxes.remove(&key);
         self.forget_over(&key);
-        for note in self.mut_notes(|note| note.draft.project == *project) {
-            note.settle(Some(inbox), How::Dropped);
+        for note in self.mut_notes(|note| note.draft.body.project == *project) {
+            note.settle(Some(inbox), SettleReason::Dropped);
         }
     }
 
@@ -302,8 +313,8 @@ impl Model {
         self.reset_questions(project, history);
         self.listeners.retain(|(of, ..), _| of != project);
         self.fired.retain(|(of, ..), _| of != project);
-        for note in self.mut_notes(|note| note.draft.project == *project) {
-            note.settle(None, How::Dropped);
+        for note in self.mut_notes(|note| note.draft.body.project == *project) {
+            note.settle(None, SettleReason::Dropped);
         }
     }
 
@@ -312,7 +323,7 @@ impl Model {
         self.due_agents(next, now);
         self.expire_questions(now);
         for note in self.mut_notes(|note| note.expires_at <= now) {
-            note.settle(None, How::Expired);
+            note.settle(None, SettleReason::Expired);
         }
     }
 
@@ -346,7 +357,7 @@ impl Model {
             .collect();
         self.questions.retain(|id, _| !ids.contains(id));
         for note in self.mut_notes(lost) {
-            note.settle(None, How::Evicted);
+            note.settle(None, SettleReason::Evicted);
         }
     }
 
@@ -375,7 +386,7 @@ impl Model {
         let mut pending: Vec<(&Note, &Place)> = self
             .notes
             .iter()
-            .filter(|note| note.draft.project == *project)
+            .filter(|note| note.draft.body.project == *project)
             .flat_map(|note| note.places.iter().map(move |place| (note, place)))
             .filter(|(_, place)| place.pending && place.inbox == *inbox)
             .collect();

@@ -1,9 +1,14 @@
 //! Behaviour of the fold by example, one file per concept.
 
-use hub_protocol::{InboxName, Kind, Priority, ProjectName, Seq, Timestamp};
-use hubd::core::command::{Command, Decision, Draft, Once, Refusal};
+use hub_protocol::{
+    InboxName, Kind, Notification, Priority, ProjectName, Seq, SessionInfo, SessionState,
+    Timestamp, Way,
+};
+use hubd::core::command::{AgentEvent, Command, Decision, IdempotencyKey, Refusal};
+use hubd::core::notification::{Draft, tail_of};
 use hubd::core::record::Record;
-use hubd::fold::{Inbox, Item, State};
+use hubd::core::record::TurnCause::{self, Agent, Person, Timeout, Wake};
+use hubd::fold::{Inbox, Item, Session, State, Status};
 
 mod acks;
 mod agents;
@@ -14,7 +19,6 @@ mod formats;
 mod hooks;
 mod idempotency;
 mod inboxes;
-mod interrupts;
 mod listeners;
 mod preferences;
 mod questions;
@@ -24,6 +28,8 @@ mod retention;
 mod routing;
 mod seen;
 mod sessions;
+
+use agents::*;
 
 const SECOND: i64 = 1000;
 const MINUTE: i64 = 60 * SECOND;
@@ -125,6 +131,30 @@ impl Hub {
             .collect()
     }
 
+    fn status(&self, id: Seq) -> Status {
+        self.state.status(id, true)
+    }
+
+    fn session(&self, id: &str) -> &Session {
+        let session = self.state.session(&project(), &name(id));
+        session.expect("a session")
+    }
+
+    /// Returns when the next tick is due.
+    fn due(&self) -> Option<Timestamp> {
+        self.state.next_deadline()
+    }
+
+    /// Returns the id of an open question, counted from the oldest.
+    fn open_question(&self, at: usize) -> Seq {
+        self.state.questions(false)[at].0
+    }
+
+    /// Publishes notifications; returns the records, or the refusal.
+    fn try_notify(&mut self, drafts: Vec<Draft>) -> Result<Vec<Record>, Refusal> {
+        self.ask(&notify(drafts))
+    }
+
     /// Returns the stored JSON of a notification.
     fn json(&self, id: Seq) -> &str {
         let at = usize::try_from(id).unwrap() - 1;
@@ -137,6 +167,12 @@ impl Hub {
 
 fn noon() -> Timestamp {
     "2026-11-21T12:00:00Z".parse().unwrap()
+}
+
+/// Returns a deadline after noon.
+#[allow(clippy::unnecessary_wraps)] // a deadline is optional
+fn after(ms: i64) -> Option<Timestamp> {
+    Some(noon().plus_millis(ms))
 }
 
 fn name(text: &str) -> InboxName {
@@ -156,8 +192,8 @@ fn reset(history: bool) -> Command {
     Command::Reset { project, history }
 }
 
-fn once(key: &str, digest: &str) -> Once {
-    Once {
+fn once(key: &str, digest: &str) -> IdempotencyKey {
+    IdempotencyKey {
         key: key.into(),
         digest: digest.into(),
     }
@@ -165,34 +201,72 @@ fn once(key: &str, digest: &str) -> Once {
 
 /// Returns a draft of noon that expires after a week.
 fn said(from: &str, kind: Kind) -> Draft {
-    Draft {
-        reply_to: None,
-        may_approve: false,
-        recorded: false,
-        project: project(),
-        from: name(from),
+    Draft::new(
+        (&project(), &name(from)),
         kind,
-        explicit_kind: true,
-        to: None,
-        parent: None,
-        session: None,
-        priority: Priority::Normal,
-        key: None,
-        hops: 0,
-        ts: noon(),
-        expires_at: noon().plus_millis(7 * DAY),
-        quiet: false,
-        tail: r#""msg":"hello","priority":"normal"}"#.into(),
-    }
+        "hello".into(),
+        noon(),
+        7 * DAY,
+    )
 }
 
 /// Returns a draft addressed to `to`.
 fn sent(from: &str, to: &str) -> Draft {
-    Draft {
-        reply_to: None,
-        may_approve: false,
-        recorded: false,
-        to: Some(name(to)),
-        ..said(from, Kind::Message)
+    said(from, Kind::Message).to(to)
+}
+
+/// Changes of a draft.
+trait Change: Sized {
+    fn with(self, change: impl FnOnce(&mut Notification)) -> Self;
+
+    /// Names no type, so that the draft's one is a default.
+    fn implicit(self) -> Self;
+
+    fn may_approve(self) -> Self;
+
+    fn to(self, inbox: &str) -> Self {
+        self.with(|it| it.to = Some(name(inbox)))
+    }
+
+    fn key(self, key: &str) -> Self {
+        self.with(|it| it.key = Some(key.into()))
+    }
+
+    /// Reports the state of another session.
+    fn about(self, session: &str) -> Self {
+        self.with(|it| it.session = Some(name(session)))
+    }
+
+    fn parent(self, parent: &str) -> Self {
+        self.with(|it| it.parent = Some(name(parent)))
+    }
+
+    fn reply_to(self, id: Seq) -> Self {
+        self.with(|it| it.reply_to = Some(id))
+    }
+
+    fn project(self, project: &str) -> Self {
+        self.with(|it| it.project = project.parse().unwrap())
+    }
+
+    fn priority(self, priority: Priority) -> Self {
+        self.with(|it| it.priority = priority)
+    }
+}
+
+impl Change for Draft {
+    fn with(mut self, change: impl FnOnce(&mut Notification)) -> Self {
+        change(&mut self.body);
+        self
+    }
+
+    fn implicit(mut self) -> Self {
+        self.explicit_kind = false;
+        self
+    }
+
+    fn may_approve(mut self) -> Self {
+        self.may_approve = true;
+        self
     }
 }

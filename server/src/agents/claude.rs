@@ -3,8 +3,8 @@
 use serde_json::{Map, Value, json};
 
 use super::{HookReply, InvalidSessionId, ParsedHook, flag, hook, permission_text, session, text};
-use crate::core::command::Happened;
-use crate::core::record::Beginner;
+use crate::core::command::AgentEvent;
+use crate::core::record::TurnCause;
 
 /// Tools that open a dialog. `PreToolUse` reports them before the dialog is shown.
 const DIALOGS: [&str; 3] = ["AskUserQuestion", "EnterPlanMode", "ExitPlanMode"];
@@ -26,7 +26,7 @@ pub(super) fn parse(payload: &Map<String, Value>) -> Result<ParsedHook, InvalidS
 /// Parses a payload in Claude Code's format, of an agent whose events `happened` maps.
 pub(super) fn parse_with(
     payload: &Map<String, Value>,
-    happened: impl Fn(&str, &Map<String, Value>) -> Happened,
+    happened: impl Fn(&str, &Map<String, Value>) -> AgentEvent,
 ) -> Result<ParsedHook, InvalidSessionId> {
     let name = text(payload, "hook_event_name");
     let hook = hook(payload, session(payload, "session_id")?, name);
@@ -48,7 +48,7 @@ pub(super) fn parse_with(
     })
 }
 
-fn happened(name: &str, payload: &Map<String, Value>) -> Happened {
+fn happened(name: &str, payload: &Map<String, Value>) -> AgentEvent {
     match name {
         // These events make notifications.
         "PreToolUse" if DIALOGS.contains(&text(payload, "tool_name")) => dialog(payload),
@@ -58,46 +58,48 @@ fn happened(name: &str, payload: &Map<String, Value>) -> Happened {
         "StopFailure" => failed(text(payload, "error")),
         "SessionEnd" => session_end(payload),
         // These change only the session's state.
-        "SessionStart" => Happened::Started,
+        "SessionStart" => AgentEvent::Started,
         "UserPromptSubmit" => prompt(text(payload, "prompt")),
-        "PostToolUse" | "PostToolUseFailure" | "PostToolBatch" | "SubagentStop" => Happened::Worked,
-        _ => Happened::Seen,
+        "PostToolUse" | "PostToolUseFailure" | "PostToolBatch" | "SubagentStop" => {
+            AgentEvent::Worked
+        }
+        _ => AgentEvent::Seen,
     }
 }
 
-pub(super) fn prompt(prompt: &str) -> Happened {
+pub(super) fn prompt(prompt: &str) -> AgentEvent {
     let is_wake = prompt.trim_start().starts_with(WAKE);
-    Happened::Prompt {
+    AgentEvent::Prompt {
         by: if is_wake {
-            Beginner::Wake
+            TurnCause::Wake
         } else {
-            Beginner::Person
+            TurnCause::Person
         },
         text: prompt.to_owned(),
     }
 }
 
-pub(super) fn stopped(payload: &Map<String, Value>) -> Happened {
-    Happened::Stopped {
+pub(super) fn stopped(payload: &Map<String, Value>) -> AgentEvent {
+    AgentEvent::Stopped {
         text: text(payload, "last_assistant_message").to_owned(),
         tasks: tasks(payload),
-        goes_on: false,
+        continues: false,
     }
 }
 
-fn failed(reason: &str) -> Happened {
+fn failed(reason: &str) -> AgentEvent {
     let shown = if reason.is_empty() { "unknown" } else { reason };
-    Happened::Failed {
+    AgentEvent::Failed {
         reason: shown.chars().take(200).collect(),
-        for_good: PERMANENT_ERRORS.contains(&reason),
+        permanent: PERMANENT_ERRORS.contains(&reason),
     }
 }
 
 /// After `/clear` or a switch to another session, the same process continues under another id.
-pub(super) fn session_end(payload: &Map<String, Value>) -> Happened {
+pub(super) fn session_end(payload: &Map<String, Value>) -> AgentEvent {
     match text(payload, "reason") {
-        "clear" | "resume" => Happened::Seen,
-        _ => Happened::Ended,
+        "clear" | "resume" => AgentEvent::Seen,
+        _ => AgentEvent::Ended,
     }
 }
 
@@ -116,7 +118,7 @@ fn tasks(payload: &Map<String, Value>) -> Vec<String> {
     ids.filter(|id| id.len() <= 64).take(64).collect()
 }
 
-fn dialog(payload: &Map<String, Value>) -> Happened {
+fn dialog(payload: &Map<String, Value>) -> AgentEvent {
     let input = payload.get("tool_input").unwrap_or(&Value::Null);
     let first = input.get("questions").and_then(|it| it.get(0));
     let question = first
@@ -134,7 +136,7 @@ fn dialog(payload: &Map<String, Value>) -> Happened {
         (_, _, Some(plan)) => format!("Is this plan right? {plan}"),
         _ => "Is this plan right?".to_owned(),
     };
-    Happened::Asks {
+    AgentEvent::Asks {
         text,
         options: options
             .filter(|it| !it.trim().is_empty() && it.len() <= 256)
@@ -144,12 +146,12 @@ fn dialog(payload: &Map<String, Value>) -> Happened {
     }
 }
 
-pub(super) fn permission_request(payload: &Map<String, Value>) -> Happened {
+pub(super) fn permission_request(payload: &Map<String, Value>) -> AgentEvent {
     // The dialogs of these tools are questions, which `PreToolUse` has reported already.
     if DIALOGS.contains(&text(payload, "tool_name")) {
-        return Happened::Seen;
+        return AgentEvent::Seen;
     }
-    Happened::Permission {
+    AgentEvent::Permission {
         text: permission_text(payload),
         data: Some(json!({
             "tool_name": payload.get("tool_name"),
@@ -158,20 +160,20 @@ pub(super) fn permission_request(payload: &Map<String, Value>) -> Happened {
     }
 }
 
-fn notification(payload: &Map<String, Value>) -> Happened {
+fn notification(payload: &Map<String, Value>) -> AgentEvent {
     let message = text(payload, "message").to_owned();
     match text(payload, "notification_type") {
-        "idle_prompt" => Happened::Idle { text: message },
-        "permission_prompt" | "worker_permission_prompt" => Happened::Permission {
+        "idle_prompt" => AgentEvent::Idle { text: message },
+        "permission_prompt" | "worker_permission_prompt" => AgentEvent::Permission {
             text: message,
             data: None,
         },
-        kind @ ("agent_needs_input" | "elicitation_dialog") => Happened::Asks {
+        kind @ ("agent_needs_input" | "elicitation_dialog") => AgentEvent::Asks {
             text: message,
             options: Vec::new(),
             data: json!({ "notification_type": kind }),
         },
-        _ => Happened::Seen,
+        _ => AgentEvent::Seen,
     }
 }
 

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::{HookReply, InvalidSessionId, ParsedHook, claude, hook, session, stopped, text};
-use crate::core::command::Happened;
+use crate::core::command::AgentEvent;
 
 pub(super) fn parse(payload: &Map<String, Value>) -> Result<ParsedHook, InvalidSessionId> {
     if text(payload, "type") == "agent-turn-complete" {
@@ -15,22 +15,22 @@ pub(super) fn parse(payload: &Map<String, Value>) -> Result<ParsedHook, InvalidS
     let mut hook = claude::parse_with(payload, happened)?;
     // In a subagent too.
     if hook.name == "Interrupt" {
-        hook.happened = Happened::Interrupted;
+        hook.happened = AgentEvent::Interrupted;
     }
     Ok(hook)
 }
 
-fn happened(name: &str, payload: &Map<String, Value>) -> Happened {
+fn happened(name: &str, payload: &Map<String, Value>) -> AgentEvent {
     match name {
         // These events make notifications.
         "Stop" => claude::stopped(payload),
         "PermissionRequest" => claude::permission_request(payload),
         "SessionEnd" => claude::session_end(payload),
         // These change only the session's state.
-        "SessionStart" => Happened::Started,
+        "SessionStart" => AgentEvent::Started,
         "UserPromptSubmit" => claude::prompt(text(payload, "prompt")),
-        "PostToolUse" | "PostToolUseFailure" | "SubagentStop" => Happened::Worked,
-        _ => Happened::Seen,
+        "PostToolUse" | "PostToolUseFailure" | "SubagentStop" => AgentEvent::Worked,
+        _ => AgentEvent::Seen,
     }
 }
 

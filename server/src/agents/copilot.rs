@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::{HookReply, InvalidSessionId, ParsedHook, hook, prompted, session, stopped, text};
-use crate::core::command::Happened;
+use crate::core::command::AgentEvent;
 
 pub(super) fn parse(payload: &Map<String, Value>) -> Result<ParsedHook, InvalidSessionId> {
     let name = match text(payload, "hookEventName") {
@@ -18,20 +18,20 @@ pub(super) fn parse(payload: &Map<String, Value>) -> Result<ParsedHook, InvalidS
     })
 }
 
-fn happened(name: &str, payload: &Map<String, Value>) -> Happened {
+fn happened(name: &str, payload: &Map<String, Value>) -> AgentEvent {
     match name {
         // These events make notifications.
         "agentStop" => stopped(""),
-        "errorOccurred" => Happened::Failed {
+        "errorOccurred" => AgentEvent::Failed {
             reason: text(payload, "error").to_owned(),
-            for_good: true,
+            permanent: true,
         },
-        "sessionEnd" => Happened::Ended,
+        "sessionEnd" => AgentEvent::Ended,
         // These change only the session's state.
-        "sessionStart" => Happened::Started,
+        "sessionStart" => AgentEvent::Started,
         "userPromptSubmitted" => prompted(text(payload, "prompt")),
-        "postToolUse" => Happened::Worked,
-        _ => Happened::Seen,
+        "postToolUse" => AgentEvent::Worked,
+        _ => AgentEvent::Seen,
     }
 }
 

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::{HookReply, InvalidSessionId, ParsedHook, hook, prompted, session, stopped, text};
-use crate::core::command::Happened;
+use crate::core::command::AgentEvent;
 
 pub(super) fn parse(payload: &Map<String, Value>) -> Result<ParsedHook, InvalidSessionId> {
     let name = text(payload, "hook_event_name");
@@ -19,19 +19,19 @@ pub(super) fn parse(payload: &Map<String, Value>) -> Result<ParsedHook, InvalidS
     })
 }
 
-fn happened(name: &str, payload: &Map<String, Value>) -> Happened {
+fn happened(name: &str, payload: &Map<String, Value>) -> AgentEvent {
     match name {
         // These events make notifications.
-        "stop" if text(payload, "status") == "error" => Happened::Failed {
+        "stop" if text(payload, "status") == "error" => AgentEvent::Failed {
             reason: "error".into(),
-            for_good: true,
+            permanent: true,
         },
         "stop" => stopped(""),
-        "sessionEnd" => Happened::Ended,
+        "sessionEnd" => AgentEvent::Ended,
         // These change only the session's state.
         "beforeSubmitPrompt" => prompted(text(payload, "prompt")),
-        "afterShellExecution" | "afterMCPExecution" | "afterFileEdit" => Happened::Worked,
-        _ => Happened::Seen,
+        "afterShellExecution" | "afterMCPExecution" | "afterFileEdit" => AgentEvent::Worked,
+        _ => AgentEvent::Seen,
     }
 }
 

@@ -6,7 +6,7 @@ use super::{
     HookReply, InvalidSessionId, ParsedHook, flag, hook, permission_text, prompted, session,
     stopped, text,
 };
-use crate::core::command::Happened;
+use crate::core::command::AgentEvent;
 
 pub(super) fn parse(payload: &Map<String, Value>) -> Result<ParsedHook, InvalidSessionId> {
     let name = text(payload, "hook_event_name");
@@ -18,14 +18,14 @@ pub(super) fn parse(payload: &Map<String, Value>) -> Result<ParsedHook, InvalidS
     })
 }
 
-fn happened(name: &str, payload: &Map<String, Value>) -> Happened {
+fn happened(name: &str, payload: &Map<String, Value>) -> AgentEvent {
     match name {
         // These events make notifications.
         "AfterAgent" => stopped(text(payload, "prompt_response")),
         "Notification" if text(payload, "notification_type") == "ToolPermission" => {
             let request = permission_text(payload);
             let is_named = !request.is_empty();
-            Happened::Permission {
+            AgentEvent::Permission {
                 text: if is_named {
                     request
                 } else {
@@ -34,12 +34,12 @@ fn happened(name: &str, payload: &Map<String, Value>) -> Happened {
                 data: payload.get("details").cloned(),
             }
         }
-        "SessionEnd" if text(payload, "reason") != "clear" => Happened::Ended,
+        "SessionEnd" if text(payload, "reason") != "clear" => AgentEvent::Ended,
         // These change only the session's state.
-        "SessionStart" => Happened::Started,
+        "SessionStart" => AgentEvent::Started,
         "BeforeAgent" => prompted(text(payload, "prompt")),
-        "AfterTool" => Happened::Worked,
-        _ => Happened::Seen,
+        "AfterTool" => AgentEvent::Worked,
+        _ => AgentEvent::Seen,
     }
 }
 

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::{HookReply, InvalidSessionId, ParsedHook, hook, prompted, session, stopped, text};
-use crate::core::command::Happened;
+use crate::core::command::AgentEvent;
 
 pub(super) fn parse(payload: &Map<String, Value>) -> Result<ParsedHook, InvalidSessionId> {
     let name = text(payload, "type");
@@ -19,29 +19,33 @@ pub(super) fn parse(payload: &Map<String, Value>) -> Result<ParsedHook, InvalidS
     })
 }
 
-fn happened(name: &str, payload: &Map<String, Value>, properties: &Map<String, Value>) -> Happened {
+fn happened(
+    name: &str,
+    payload: &Map<String, Value>,
+    properties: &Map<String, Value>,
+) -> AgentEvent {
     match name {
         // These events make notifications.
         "session.idle" => stopped(text(payload, "last_assistant_message")),
-        "question.asked" => Happened::Asks {
+        "question.asked" => AgentEvent::Asks {
             text: text(properties, "title").to_owned(),
             options: Vec::new(),
             data: json!({ "question": properties }),
         },
-        "permission.asked" | "permission.updated" => Happened::Permission {
+        "permission.asked" | "permission.updated" => AgentEvent::Permission {
             text: text(properties, "title").to_owned(),
             data: Some(json!({ "permission": properties })),
         },
-        "session.error" => Happened::Failed {
+        "session.error" => AgentEvent::Failed {
             reason: "error".into(),
-            for_good: true,
+            permanent: true,
         },
-        "session.deleted" => Happened::Ended,
+        "session.deleted" => AgentEvent::Ended,
         // These change only the session's state.
-        "session.created" => Happened::Started,
+        "session.created" => AgentEvent::Started,
         "chat.message" => prompted(text(properties, "text")),
-        "tool.execute.after" => Happened::Worked,
-        _ => Happened::Seen,
+        "tool.execute.after" => AgentEvent::Worked,
+        _ => AgentEvent::Seen,
     }
 }
 

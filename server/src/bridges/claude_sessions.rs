@@ -18,8 +18,8 @@ use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 
 use super::local_sessions::{boot_id, start_of};
-use crate::core::command::{Command, Happened, Hook};
-use crate::fold::{Key, Session, State};
+use crate::core::command::{AgentEvent, Command, Hook};
+use crate::fold::{Session, SessionKey, State};
 use crate::hub::Hub;
 
 /// Poll interval while a session is in a turn or shows a dialog.
@@ -39,7 +39,7 @@ const MAX_ENVIRONMENT: u64 = 4 * 1024 * 1024;
 /// A session in a turn or a dialog, which Escape may end.
 #[derive(Debug, Clone)]
 struct Active {
-    place: Key,
+    place: SessionKey,
     process: Process,
     /// The start of its turn, or of its dialog.
     since: Timestamp,
@@ -162,17 +162,17 @@ async fn look(hub: &Hub, session: &Active, known: &mut Known) {
 }
 
 /// The event that the file implies and no hook has reported: an interruption, or a dialog that was answered.
-fn happened(session: &Active, told: &Told, known: &mut Known) -> Option<Happened> {
+fn happened(session: &Active, told: &Told, known: &mut Known) -> Option<AgentEvent> {
     let updated = Timestamp::from_millis(told.status_updated_at);
     if told.status != "idle" {
         known.idle = None;
         let answered = told.status == "busy" && session.dialog.is_some_and(|at| updated > at);
-        return answered.then_some(Happened::Worked);
+        return answered.then_some(AgentEvent::Worked);
     }
     let idle = known.idle.filter(|(turn, _)| *turn == session.since);
     let (turn, since) = idle.unwrap_or((session.since, Instant::now()));
     known.idle = Some((turn, since));
-    (updated > turn || since.elapsed() >= SETTLED).then_some(Happened::Interrupted)
+    (updated > turn || since.elapsed() >= SETTLED).then_some(AgentEvent::Interrupted)
 }
 
 /// The configuration directory of this Claude Code process, from its environment.

@@ -60,7 +60,7 @@ async fn end(hub: &Hub, project: ProjectName, session: InboxName) {
     let command = Command::End {
         project,
         session,
-        gone: true,
+        exited: true,
         quiet: false,
     };
     if let Err(error) = hub.submit(command).await {

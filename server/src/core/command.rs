@@ -2,15 +2,15 @@
 
 use bytes::Bytes;
 use hub_protocol::{
-    InboxName, Kind, Place, Preferences, Priority, ProjectName, QuestionState, Seq, SessionInfo,
-    Timestamp, Way,
+    InboxName, Place, Preferences, ProjectName, QuestionState, Seq, SessionInfo, Way,
 };
 
+use crate::core::notification::Draft;
 use crate::core::record::Record;
 
 mod hook;
 
-pub use hook::{Happened, Hook};
+pub use hook::{AgentEvent, Hook};
 
 /// A request to the fold.
 #[allow(clippy::large_enum_variant)] // few exist at a time, and each is moved once
@@ -21,7 +21,7 @@ pub enum Command {
         /// The notifications to store, in order.
         drafts: Vec<Draft>,
         /// The Idempotency-Key, if the request has one: it is carried out once for each key.
-        once: Option<Once>,
+        once: Option<IdempotencyKey>,
     },
     /// Acknowledge notifications.
     Ack {
@@ -78,7 +78,7 @@ pub enum Command {
         /// The first number to keep.
         below: Seq,
         /// The JSON of each notification below that is still pending; any that is missing here is evicted.
-        carried: Vec<(Seq, Bytes)>,
+        rewritten: Vec<(Seq, Bytes)>,
     },
     /// Register a session, or update its properties.
     Register {
@@ -96,7 +96,7 @@ pub enum Command {
         /// An id or name of the session.
         session: InboxName,
         /// Whether its process exited.
-        gone: bool,
+        exited: bool,
         /// Whether to end it without a notification and withdraw its questions, because its last notification already
         /// said how it ended.
         quiet: bool,
@@ -155,56 +155,43 @@ pub enum Command {
     },
 }
 
-/// A notification that has no number yet.
-#[allow(clippy::struct_excessive_bools)] // independent properties
-#[derive(Debug, Clone)]
-pub struct Draft {
-    /// The notification's project.
-    pub project: ProjectName,
-    /// The sender.
-    pub from: InboxName,
-    /// The notification's type.
-    pub kind: Kind,
-    /// Whether the sender named the type: a defaulted one changes no session's state.
-    pub explicit_kind: bool,
-    /// The inbox that the sender named.
-    pub to: Option<InboxName>,
-    /// The session whose worker the sender is.
-    pub parent: Option<InboxName>,
-    /// The session whose state it changes, if it is not the sender.
-    pub session: Option<InboxName>,
-    /// The priority that the sender gave.
-    pub priority: Priority,
-    /// The collapse key: this notification replaces the sender's pending one with the same key.
-    pub key: Option<String>,
-    /// The notification that it replies to.
-    pub reply_to: Option<Seq>,
-    /// Whether the sender may approve a permission that an agent asks for.
-    pub may_approve: bool,
-    /// The number of replies between it and the first notification of its thread.
-    pub hops: u32,
-    /// When it was sent.
-    pub ts: Timestamp,
-    /// When it expires.
-    pub expires_at: Timestamp,
-    /// Whether it wakes nobody, because it is old or is only delivered with the next item that wakes.
-    pub quiet: bool,
-    /// Whether it is only recorded: it goes to no inbox.
-    pub recorded: bool,
-    /// The notification's JSON without its beginning `{"id":N,`, closing brace included.
-    pub tail: Bytes,
-}
-
 /// An Idempotency-Key and the request that it belongs to.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Once {
+pub struct IdempotencyKey {
     /// The value of the `Idempotency-Key` header.
     pub key: String,
     /// SHA-256 of the request, in hexadecimal.
     pub digest: String,
 }
 
-impl Once {
+impl Command {
+    /// Returns the Idempotency-Key.
+    pub fn once(&self) -> Option<&IdempotencyKey> {
+        match self {
+            Self::Notify { once, .. } => once.as_ref(),
+            Self::Hook(hook) => hook.once.as_ref(),
+            Self::Ack { .. }
+            | Self::Withdraw { .. }
+            | Self::WithdrawKey { .. }
+            | Self::Seen { .. }
+            | Self::SetPreferences(_)
+            | Self::CloseInbox { .. }
+            | Self::Reset { .. }
+            | Self::Trim { .. }
+            | Self::Register { .. }
+            | Self::End { .. }
+            | Self::TakePrimary { .. }
+            | Self::Listen { .. }
+            | Self::Unlisten { .. }
+            | Self::Claim { .. }
+            | Self::WithdrawQuestion { .. }
+            | Self::Tick
+            | Self::ClockMoved { .. } => None,
+        }
+    }
+}
+
+impl IdempotencyKey {
     /// Hashes the request's body for `key`.
     pub fn new(key: &str, body: &[u8]) -> Self {
         use sha2::Digest as _;
@@ -227,9 +214,8 @@ pub enum Decision {
 
 impl Decision {
     /// Whether it stores notifications, which occupy space in the log until a reader acknowledges them.
-    pub fn speaks(&self) -> bool {
-        let says = |record: &Record| matches!(record, Record::Notified(_));
-        matches!(self, Self::Records(records) if records.iter().any(says))
+    pub fn has_notifications(&self) -> bool {
+        matches!(self, Self::Records(records) if records.iter().any(Record::is_notification))
     }
 }
 
@@ -305,7 +291,7 @@ pub enum Refusal {
     NoVerdict(Seq),
     /// The answerer may not answer this question.
     #[error("{0}")]
-    NotYours(&'static str),
+    NotAllowed(&'static str),
     /// The answer names no open question.
     #[error("an answer must name an open question in reply_to")]
     NoSuchQuestion,

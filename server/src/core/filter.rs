@@ -30,7 +30,7 @@ impl Filter {
     }
 
     /// Whether the filter matches an item with these properties, project, inbox and session aside.
-    pub fn takes_item(&self, seq: Seq, from: &InboxName, kind: Kind, priority: Priority) -> bool {
+    pub fn matches_item(&self, seq: Seq, from: &InboxName, kind: Kind, priority: Priority) -> bool {
         seq > self.after
             && self
                 .kinds
@@ -41,14 +41,14 @@ impl Filter {
     }
 
     /// Whether the filter matches the notification `seq` with this route.
-    pub fn takes(&self, seq: Seq, route: &Route) -> bool {
+    pub fn matches(&self, seq: Seq, route: &Route) -> bool {
         let about = || {
             route
                 .session
                 .as_ref()
                 .map_or(&route.from, |(session, _)| session)
         };
-        self.takes_item(seq, &route.from, route.kind, route.priority)
+        self.matches_item(seq, &route.from, route.kind, route.priority)
             && self
                 .project
                 .as_ref()

@@ -1,7 +1,133 @@
-//! The parts of a notification that every layer computes alike: its type, its lengths, its stored JSON.
+//! The shapes of a notification: as posted (`hub_protocol::Post`), as kept ([`Draft`] before it has a number, then
+//! `record::Notified`), and as shown (`hub_protocol::Notification`, whose JSON is stored).
 
 use bytes::Bytes;
-use hub_protocol::{Kind, Notification, Post};
+use hub_protocol::{
+    InboxName, Kind, Notification, Post, Priority, ProjectName, Seq, SessionState, Timestamp,
+};
+
+use super::record::{Notified, Route, Target};
+
+/// A notification that has no number yet.
+#[allow(clippy::struct_excessive_bools)] // independent properties
+#[derive(Debug, Clone)]
+pub struct Draft {
+    /// The notification as its readers see it, with the number 0 and without the sender's name.
+    pub body: Notification,
+    /// [`tail_of`] the body, if it was serialised before the writer's turn.
+    pub tail: Option<Bytes>,
+    /// Whether the sender named the type: a defaulted one changes no session's state.
+    pub explicit_kind: bool,
+    /// Whether the sender may approve a permission that an agent asks for.
+    pub may_approve: bool,
+    /// Whether it wakes no waiter, because it is old or is only delivered with the next item that wakes.
+    pub quiet: bool,
+    /// Whether it is only recorded: it goes to no inbox.
+    pub recorded: bool,
+}
+
+impl Draft {
+    /// A notification of normal priority that names its type; all optional fields are absent.
+    pub fn new(
+        (project, from): (&ProjectName, &InboxName),
+        kind: Kind,
+        msg: String,
+        ts: Timestamp,
+        ttl_ms: i64,
+    ) -> Self {
+        let body = Notification {
+            id: 0,
+            ts,
+            from: from.clone(),
+            from_name: None,
+            kind,
+            msg,
+            to: None,
+            project: project.clone(),
+            priority: Priority::default(),
+            title: None,
+            data: None,
+            session: None,
+            parent: None,
+            key: None,
+            reply_to: None,
+            expires_at: ts.plus_millis(ttl_ms),
+            options: None,
+            hops: 0,
+            received: None,
+        };
+        Self {
+            body,
+            tail: None,
+            explicit_kind: true,
+            may_approve: false,
+            quiet: false,
+            recorded: false,
+        }
+    }
+
+    /// Makes it wake no waiter, and says why in its data.
+    pub fn ride_along(&mut self, why: &str) {
+        let data = self.body.data.get_or_insert_with(|| serde_json::json!({}));
+        data["rides_along"] = why.into();
+        self.quiet = true;
+    }
+
+    /// Returns the notification as it is stored with the number `id`: from the session `sender`, whose name for people is
+    /// `from_name`.
+    pub fn stored(
+        &self,
+        id: Seq,
+        sender: InboxName,
+        from_name: Option<&str>,
+        routing: Routing,
+    ) -> Notified {
+        let it = &self.body;
+        let json = match &self.tail {
+            Some(tail) if from_name.is_none() && routing.priority == it.priority => {
+                [format!("{{\"id\":{id},").as_bytes(), tail].concat()
+            }
+            _ => to_json(&Notification {
+                id,
+                from_name: from_name.map(str::to_owned),
+                priority: routing.priority,
+                ..it.clone()
+            }),
+        };
+        let route = Route {
+            project: it.project.clone(),
+            from: sender,
+            kind: it.kind,
+            priority: routing.priority,
+            ts: it.ts,
+            expires_at: it.expires_at,
+            targets: routing.targets,
+            key: it.key.clone(),
+            session: routing.session,
+            hops: it.hops,
+        };
+        Notified {
+            route,
+            json: json.into(),
+        }
+    }
+}
+
+/// The fields of a stored notification that the fold decides.
+#[derive(Debug)]
+pub struct Routing {
+    /// Its own priority, or the higher one of an item that it supersedes.
+    pub priority: Priority,
+    /// The inboxes that it goes to.
+    pub targets: Vec<Target>,
+    /// The session whose state it changes, and the new state.
+    pub session: Option<(InboxName, SessionState)>,
+}
+
+fn to_json(notification: &Notification) -> Vec<u8> {
+    // Every field of a notification is valid JSON, so serialising cannot fail.
+    serde_json::to_vec(notification).expect("a notification is JSON")
+}
 
 /// Whether a text has more than `max` characters, counted as JSON Schema counts them.
 pub fn is_longer(text: &str, max: usize) -> bool {
@@ -18,11 +144,9 @@ fn kind_in_data(post: &Post) -> Option<Kind> {
     post.data.as_ref()?.get("type")?.as_str()?.parse().ok()
 }
 
-/// Returns the JSON of a notification after [`HEAD`]; the writer prepends the number.
+/// Returns the JSON of a notification without a number, after [`HEAD`].
 pub fn tail_of(notification: &Notification) -> Bytes {
-    // Every field of a notification is valid JSON, so serialising cannot fail.
-    let json = serde_json::to_vec(notification).expect("a notification is JSON");
-    Bytes::from(json).slice(HEAD.len()..)
+    Bytes::from(to_json(notification)).slice(HEAD.len()..)
 }
 
 /// The beginning of a serialised notification that has no number yet.

@@ -5,131 +5,120 @@
 //! notification's immutable bytes without parsing, and the fold parses only the route.
 
 use bytes::{BufMut, Bytes, BytesMut};
-use hub_protocol::{InboxName, ProjectName, Seq, Timestamp};
+use hub_protocol::{InboxName, Preferences, ProjectName, Seq, Timestamp};
 use serde::{Deserialize, Serialize};
 
-pub mod kinds;
-mod preferences;
+mod delivery;
+mod notification;
 mod question;
-mod receipt;
-mod route;
 mod session;
-mod time;
 
-pub use preferences::PreferencesSet;
+pub use delivery::{Emitted, Escalated, Returned, SettleReason, Settled};
+pub use notification::{Notified, Rewritten, Route, Target};
 pub use question::{QuestionClaimed, QuestionSettled};
-pub use receipt::{Emitted, Escalated, Returned};
-pub use route::{Route, Target};
+
 pub use session::{
-    Beginner, ListenerEnd, ListenerRemoved, ListenerSet, PrimaryTaken, SessionGone, SessionSet,
-    Turn, TurnNoted,
+    ListenerEnd, ListenerRemoved, ListenerSet, PrimaryTaken, SessionEnded, SessionSet, Turn,
+    TurnCause, TurnNoted,
 };
 
-/// One fact in the log.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Record {
-    /// A notification was stored.
-    Notified(Notified),
-    /// Notifications stopped being pending.
-    Settled(Settled),
-    /// The person marked notifications as seen or unseen.
-    Seen(Seen),
-    /// An inbox was removed.
-    InboxClosed(InboxClosed),
-    /// An Idempotency-Key was used.
-    KeyUsed(KeyUsed),
-    /// The wall clock jumped against the boot clock.
-    ClockMoved(ClockMoved),
-    /// A pending notification was written again, because retention drops its block.
-    Carried(Carried),
-    /// Retention dropped a prefix of the log.
-    Trimmed(Trimmed),
-    /// A project's inboxes were emptied.
-    Reset(Reset),
-    /// A session began or resumed, or its properties changed.
-    SessionSet(SessionSet),
-    /// A hook event changed the state of a session's turn.
-    TurnNoted(TurnNoted),
-    /// A session's process exited.
-    SessionGone(SessionGone),
-    /// A session became its project's primary.
-    PrimaryTaken(PrimaryTaken),
-    /// A session listens for another session's next stop.
-    ListenerSet(ListenerSet),
-    /// A listener was removed.
-    ListenerRemoved(ListenerRemoved),
-    /// An answerer claimed a question.
-    QuestionClaimed(QuestionClaimed),
-    /// A question was answered, withdrawn, superseded, or it expired.
-    QuestionSettled(QuestionSettled),
-    /// A session's reader has shown notifications.
-    Emitted(Emitted),
-    /// Shown notifications are offered again, because no hook event proved their delivery.
-    Returned(Returned),
-    /// The person was notified of undeliverable notifications.
-    Escalated(Escalated),
-    /// The person replaced the preferences.
-    PreferencesSet(PreferencesSet),
-}
-
-/// A notification and its route.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Notified {
-    /// The part of the notification that the fold reads.
-    pub route: Route,
-    /// The notification's immutable JSON object, one line.
-    pub json: Bytes,
-}
-
-/// Notifications that stopped being pending.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Settled {
-    /// The notifications, ascending.
-    pub ids: Vec<Seq>,
-    /// The inbox in which they stopped being pending; `None` means all of them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub inbox: Option<(ProjectName, InboxName)>,
-    /// Why they are no longer pending.
-    pub how: How,
-    /// The waiter that acknowledged them, or the notification that replaced them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub by: Option<String>,
-    /// When they stopped being pending.
-    pub at: Timestamp,
-}
-
-/// Why a notification is no longer pending.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum How {
-    /// A reader acknowledged it.
-    Acked,
-    /// It reached its expiry time.
-    Expired,
-    /// Retention dropped it, because the log reached its byte cap.
-    Evicted,
-    /// A newer notification with the same key replaced it.
-    Superseded,
-    /// It was withdrawn.
-    Withdrawn,
-    /// Its inbox was closed, or its project reset.
-    Dropped,
-    /// Its question was answered before this inbox's reader received it.
-    Answered,
-}
-
-impl How {
-    /// Returns the name on the wire.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Acked => "acked",
-            Self::Expired => "expired",
-            Self::Evicted => "evicted",
-            Self::Superseded => "superseded",
-            Self::Withdrawn => "withdrawn",
-            Self::Dropped => "dropped",
-            Self::Answered => "answered",
+/// Defines [`Record`], the kind byte of each variant, and the stored forms. Kind bytes of format 1: sessions start at 16,
+/// listeners at 32, questions at 48, deliveries at 64, preferences at 80.
+macro_rules! records {
+    (
+        framed { $($(#[$framed_doc:meta])* $FRAMED:ident = $framed_kind:literal => $Framed:ident,)* }
+        json { $($(#[$json_doc:meta])* $JSON:ident = $json_kind:literal => $Json:ident,)* }
+    ) => {
+        /// One fact in the log.
+        #[derive(Debug, Clone, PartialEq)]
+        pub enum Record {
+            $($(#[$framed_doc])* $Framed($Framed),)*
+            $($(#[$json_doc])* $Json($Json),)*
         }
+
+        /// The kind bytes of entry format 1.
+        pub mod kinds {
+            $(#[doc = concat!("[`super::Record::", stringify!($Framed), "`].")] pub const $FRAMED: u8 = $framed_kind;)*
+            $(#[doc = concat!("[`super::Record::", stringify!($Json), "`].")] pub const $JSON: u8 = $json_kind;)*
+        }
+
+        impl Record {
+            /// Encodes this record as the kind byte and payload of an entry.
+            pub fn encode(&self) -> (u8, Bytes) {
+                match self {
+                    $(Self::$Framed(it) => (kinds::$FRAMED, it.encode()),)*
+                    $(Self::$Json(it) => (kinds::$JSON, json(it).into()),)*
+                }
+            }
+
+            /// Decodes an entry. Fails if the kind is unknown or the payload does not match it.
+            pub fn decode(kind: u8, payload: &Bytes) -> Result<Self, DecodeError> {
+                Ok(match kind {
+                    $(kinds::$FRAMED => Self::$Framed($Framed::decode(payload)?),)*
+                    $(kinds::$JSON => Self::$Json(parse(kind, payload)?),)*
+                    unknown => return Err(DecodeError::UnknownKind(unknown)),
+                })
+            }
+
+            /// Returns the record's time: for a notification, when it was sent. `None` for a rewritten notification,
+            /// because it is only a copy of an older one.
+            pub fn at(&self) -> Option<Timestamp> {
+                match self {
+                    Self::Notified(it) => Some(it.route.ts),
+                    Self::Rewritten(_) => None,
+                    $(Self::$Json(it) => Some(it.at),)*
+                }
+            }
+        }
+    };
+}
+
+records! {
+    framed {
+        /// A notification was stored.
+        NOTIFIED = 1 => Notified,
+        /// A pending notification was written again, because retention drops its block.
+        REWRITTEN = 7 => Rewritten,
+    }
+    json {
+        /// Notifications stopped being pending.
+        SETTLED = 2 => Settled,
+        /// The person marked notifications as seen or unseen.
+        SEEN = 3 => Seen,
+        /// An inbox was removed.
+        INBOX_CLOSED = 4 => InboxClosed,
+        /// An Idempotency-Key was used.
+        KEY_USED = 5 => KeyUsed,
+        /// The wall clock jumped against the boot clock.
+        CLOCK_MOVED = 6 => ClockMoved,
+        /// Retention dropped a prefix of the log.
+        TRIMMED = 8 => Trimmed,
+        /// A project's inboxes were emptied.
+        RESET = 9 => Reset,
+        /// A session began or resumed, or its properties changed.
+        SESSION_SET = 16 => SessionSet,
+        /// A hook event changed the state of a session's turn.
+        TURN_NOTED = 17 => TurnNoted,
+        /// A session's process exited.
+        SESSION_ENDED = 18 => SessionEnded,
+        /// A session became its project's primary.
+        PRIMARY_TAKEN = 19 => PrimaryTaken,
+        /// A session listens for another session's next stop.
+        LISTENER_SET = 32 => ListenerSet,
+        /// A listener was removed.
+        LISTENER_REMOVED = 33 => ListenerRemoved,
+        /// An answerer claimed a question.
+        QUESTION_CLAIMED = 48 => QuestionClaimed,
+        /// A question was answered, withdrawn, superseded, or it expired.
+        QUESTION_SETTLED = 49 => QuestionSettled,
+        /// A session's reader has shown notifications.
+        EMITTED = 64 => Emitted,
+        /// Shown notifications are offered again, because no hook event proved their delivery.
+        RETURNED = 65 => Returned,
+        /// The person was notified of undeliverable notifications.
+        ESCALATED = 66 => Escalated,
+        /// The person replaced the preferences.
+        PREFERENCES_SET = 80 => PreferencesSet,
     }
 }
 
@@ -181,15 +170,6 @@ pub struct ClockMoved {
     pub at: Timestamp,
 }
 
-/// A pending notification, written again at the head so that its old block can be dropped.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Carried {
-    /// The notification's own number, which stays the same.
-    pub id: Seq,
-    /// The notification's immutable JSON.
-    pub json: Bytes,
-}
-
 /// A prefix of the log that retention dropped.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Trimmed {
@@ -211,6 +191,15 @@ pub struct Reset {
     pub at: Timestamp,
 }
 
+/// The person's complete preferences, valid from this record on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PreferencesSet {
+    /// The new preferences.
+    pub preferences: Preferences,
+    /// When the person changed them.
+    pub at: Timestamp,
+}
+
 /// Why an entry could not be decoded.
 #[derive(Debug, thiserror::Error)]
 pub enum DecodeError {
@@ -228,74 +217,9 @@ pub enum DecodeError {
 }
 
 impl Record {
-    /// Encodes this record as the kind byte and payload of an entry.
-    pub fn encode(&self) -> (u8, Bytes) {
-        match self {
-            Self::Notified(it) => (kinds::NOTIFIED, framed(&json(&it.route), &it.json)),
-            Self::Settled(it) => (kinds::SETTLED, json(it).into()),
-            Self::Seen(it) => (kinds::SEEN, json(it).into()),
-            Self::InboxClosed(it) => (kinds::INBOX_CLOSED, json(it).into()),
-            Self::KeyUsed(it) => (kinds::KEY_USED, json(it).into()),
-            Self::ClockMoved(it) => (kinds::CLOCK_MOVED, json(it).into()),
-            Self::Carried(it) => (
-                kinds::CARRIED,
-                framed(it.id.to_string().as_bytes(), &it.json),
-            ),
-            Self::Trimmed(it) => (kinds::TRIMMED, json(it).into()),
-            Self::Reset(it) => (kinds::RESET, json(it).into()),
-            Self::SessionSet(it) => (kinds::SESSION_SET, json(it).into()),
-            Self::TurnNoted(it) => (kinds::TURN_NOTED, json(it).into()),
-            Self::SessionGone(it) => (kinds::SESSION_GONE, json(it).into()),
-            Self::PrimaryTaken(it) => (kinds::PRIMARY_TAKEN, json(it).into()),
-            Self::ListenerSet(it) => (kinds::LISTENER_SET, json(it).into()),
-            Self::ListenerRemoved(it) => (kinds::LISTENER_REMOVED, json(it).into()),
-            Self::QuestionClaimed(it) => (kinds::QUESTION_CLAIMED, json(it).into()),
-            Self::QuestionSettled(it) => (kinds::QUESTION_SETTLED, json(it).into()),
-            Self::Emitted(it) => (kinds::EMITTED, json(it).into()),
-            Self::Returned(it) => (kinds::RETURNED, json(it).into()),
-            Self::Escalated(it) => (kinds::ESCALATED, json(it).into()),
-            Self::PreferencesSet(it) => (kinds::PREFERENCES_SET, json(it).into()),
-        }
-    }
-
-    /// Decodes an entry. Fails if the kind is unknown or the payload does not match it.
-    pub fn decode(kind: u8, payload: &Bytes) -> Result<Self, DecodeError> {
-        Ok(match kind {
-            kinds::NOTIFIED => {
-                let (route, json) = unframed(kind, payload)?;
-                Self::Notified(Notified {
-                    route: parse(kind, route)?,
-                    json: payload.slice_ref(json),
-                })
-            }
-            kinds::SETTLED => Self::Settled(parse(kind, payload)?),
-            kinds::SEEN => Self::Seen(parse(kind, payload)?),
-            kinds::INBOX_CLOSED => Self::InboxClosed(parse(kind, payload)?),
-            kinds::KEY_USED => Self::KeyUsed(parse(kind, payload)?),
-            kinds::CLOCK_MOVED => Self::ClockMoved(parse(kind, payload)?),
-            kinds::CARRIED => {
-                let (id, json) = unframed(kind, payload)?;
-                Self::Carried(Carried {
-                    id: parse(kind, id)?,
-                    json: payload.slice_ref(json),
-                })
-            }
-            kinds::TRIMMED => Self::Trimmed(parse(kind, payload)?),
-            kinds::RESET => Self::Reset(parse(kind, payload)?),
-            kinds::SESSION_SET => Self::SessionSet(parse(kind, payload)?),
-            kinds::TURN_NOTED => Self::TurnNoted(parse(kind, payload)?),
-            kinds::SESSION_GONE => Self::SessionGone(parse(kind, payload)?),
-            kinds::PRIMARY_TAKEN => Self::PrimaryTaken(parse(kind, payload)?),
-            kinds::LISTENER_SET => Self::ListenerSet(parse(kind, payload)?),
-            kinds::LISTENER_REMOVED => Self::ListenerRemoved(parse(kind, payload)?),
-            kinds::QUESTION_CLAIMED => Self::QuestionClaimed(parse(kind, payload)?),
-            kinds::QUESTION_SETTLED => Self::QuestionSettled(parse(kind, payload)?),
-            kinds::EMITTED => Self::Emitted(parse(kind, payload)?),
-            kinds::RETURNED => Self::Returned(parse(kind, payload)?),
-            kinds::ESCALATED => Self::Escalated(parse(kind, payload)?),
-            kinds::PREFERENCES_SET => Self::PreferencesSet(parse(kind, payload)?),
-            unknown => return Err(DecodeError::UnknownKind(unknown)),
-        })
+    /// Whether it stores a notification.
+    pub fn is_notification(&self) -> bool {
+        matches!(self, Self::Notified(_))
     }
 
     /// Returns the inboxes whose readers this record concerns.
@@ -311,14 +235,29 @@ impl Record {
             Self::InboxClosed(it) => Box::new(std::iter::once((&it.project, &it.inbox))),
             Self::Emitted(it) => Box::new(std::iter::once((&it.project, &it.inbox))),
             Self::Returned(it) => Box::new(std::iter::once((&it.project, &it.inbox))),
-            _ => Box::new(std::iter::empty()),
+            Self::Seen(_)
+            | Self::KeyUsed(_)
+            | Self::ClockMoved(_)
+            | Self::Rewritten(_)
+            | Self::Trimmed(_)
+            | Self::Reset(_)
+            | Self::SessionSet(_)
+            | Self::TurnNoted(_)
+            | Self::SessionEnded(_)
+            | Self::PrimaryTaken(_)
+            | Self::ListenerSet(_)
+            | Self::ListenerRemoved(_)
+            | Self::QuestionClaimed(_)
+            | Self::QuestionSettled(_)
+            | Self::Escalated(_)
+            | Self::PreferencesSet(_) => Box::new(std::iter::empty()),
         }
     }
 }
 
 /// Returns the notification's JSON in an entry's payload, or `None` if the kind carries none.
 pub fn notification_json(kind: u8, payload: &[u8]) -> Option<&[u8]> {
-    if kind != kinds::NOTIFIED && kind != kinds::CARRIED {
+    if kind != kinds::NOTIFIED && kind != kinds::REWRITTEN {
         return None;
     }
     unframed(kind, payload).ok().map(|(_, json)| json)

@@ -15,7 +15,7 @@ pub struct Token(Arc<str>);
 /// The error for a text that is not a token. It does not contain the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("not a token (expected 64 hexadecimal digits)")]
-pub struct NoToken;
+pub struct InvalidToken;
 
 impl Token {
     /// A new token from the system's source of randomness.
@@ -48,13 +48,13 @@ impl Token {
 }
 
 impl FromStr for Token {
-    type Err = NoToken;
+    type Err = InvalidToken;
 
-    fn from_str(text: &str) -> Result<Self, NoToken> {
+    fn from_str(text: &str) -> Result<Self, InvalidToken> {
         if text.len() == 64 && text.bytes().all(|b| b.is_ascii_hexdigit()) {
             Ok(Self(text.into()))
         } else {
-            Err(NoToken)
+            Err(InvalidToken)
         }
     }
 }

@@ -1,15 +1,19 @@
 //! Turns hook events of agents into notifications: once a turn, and only if they are news.
 
-use hub_protocol::{InboxName, Kind, ProjectName, QuestionState, SessionState, Timestamp};
+use hub_protocol::{InboxName, Kind, ProjectName, SessionState, Timestamp};
 use serde_json::{Value, json};
 
-use super::batch::{Batch, Said};
+use super::question::Question;
 use super::session::Session;
-use super::settle::settled;
+use super::status::settled;
+use super::transaction::Transaction;
 use super::{Leased, State, texts};
-use crate::core::command::{Decision, Happened, Hook, Refusal};
-use crate::core::record::{Beginner, How, KeyUsed, Record, Turn, TurnNoted};
+use crate::core::command::{AgentEvent, Hook, Refusal};
+use crate::core::notification::Draft;
+use crate::core::record::{Record, SettleReason, Turn, TurnCause, TurnNoted};
 
+/// The most bytes of an agent's JSON that the hub passes on with its own text.
+const MAX_DATA: usize = 16 * 1024;
 /// The key of waiting items. The session's next step withdraws them and its dialogs, because they were settled in its
 /// terminal.
 const WAITING: &str = "hook:waiting";
@@ -25,112 +29,79 @@ pub(super) fn is_dialog_key(key: &str) -> bool {
     [PERMISSION_DIALOG, DIALOG].contains(&key)
 }
 
+/// Whether a question is shown in the agent's own dialog.
+pub(super) fn is_dialog(question: &Question) -> bool {
+    let key = question.key.as_deref();
+    key.is_some_and(|key| key == PERMISSION || is_dialog_key(key))
+}
+
 /// A hook event, its session, and the records to which it leads.
-struct Telling<'a, 'b> {
+struct HookContext<'a, 'b> {
     state: &'a State,
-    batch: &'b mut Batch<'a>,
+    transaction: &'b mut Transaction<'a>,
     project: &'b ProjectName,
     key: &'b InboxName,
     hook: &'b Hook,
 }
 
 impl State {
-    /// Decides a hook event once for each Idempotency-Key, because `hubctl` sends it again if the hub answers late.
-    pub(super) fn decide_hook_once(
-        &self,
-        hook: &Hook,
-        now: Timestamp,
-        leased: &Leased<'_>,
-    ) -> Result<Decision, Refusal> {
-        let Some(once) = &hook.once else {
-            return Ok(Decision::Records(self.decide_hook(hook, now, leased)?));
-        };
-        if let Some(ids) = self.keys.made_by(once, now)? {
-            return Ok(Decision::Repeat(ids));
-        }
-        let mut records = self.decide_hook(hook, now, leased)?;
-        if !records.is_empty() {
-            let notified = |record: &&Record| matches!(record, Record::Notified(_));
-            let count = records.iter().filter(notified).count();
-            records.push(Record::KeyUsed(KeyUsed {
-                key: once.key.clone(),
-                digest: once.digest.clone(),
-                ids: (self.head + 1..).take(count).collect(),
-                at: now,
-            }));
-        }
-        Ok(Decision::Records(records))
-    }
-
-    fn decide_hook(
+    pub(super) fn decide_hook(
         &self,
         hook: &Hook,
         now: Timestamp,
         leased: &Leased<'_>,
     ) -> Result<Vec<Record>, Refusal> {
-        let ((project, key), alias) = self.place_of(hook);
-        let mut batch = Batch::new(self, now, leased);
+        let ((project, key), alias) = self.key_of_hook(hook);
+        let place = (&project, &key);
         let known = self.session(&project, &key);
         // An end event never starts a session; if the session has already ended, the event is ignored.
-        let ends = hook.happened == Happened::Ended;
+        let ends = hook.happened == AgentEvent::Ended;
         if ends && known.is_some_and(|it| !it.is_alive()) {
             return Ok(Vec::new());
         }
-        let begins = hook.happened == Happened::Started
+        let begins = hook.happened == AgentEvent::Started
             || known.is_none_or(|it| !it.has_hooks())
-            || self.is_retitled((&project, &key), &hook.info)
+            || self.is_retitled(place, &hook.info)
             || alias.is_some();
-        if begins
-            && !ends
-            && let Some(set) =
-                self.set_session((&project, &key), &hook.info, alias.as_ref(), true, now)
-        {
-            batch.also(set);
+        let mut transaction = Transaction::new(self, now, leased);
+        if begins && !ends {
+            transaction.also(self.set_session(place, &hook.info, alias.as_ref(), true, now));
         }
         // A held request is not yet proof that the model continued, so it proves no delivery.
         if !hook.held {
-            let proved = self.resumed((&project, &key), &hook.happened, now);
-            batch.after.extend(proved);
+            transaction.also(self.proved_by(place, &hook.happened, now));
         }
-        let mut telling = Telling {
+        let mut context = HookContext {
             state: self,
-            batch: &mut batch,
+            transaction: &mut transaction,
             project: &project,
             key: &key,
             hook,
         };
-        telling.tell(&hook.happened)?;
-        Ok(batch.finish())
-    }
-
-    /// Withdraws the items that a session's next step has settled: waiting, permission and dialog items.
-    pub(super) fn withdraw_stale(
-        &self,
-        batch: &mut Batch<'_>,
-        (project, key): (&ProjectName, &InboxName),
-    ) {
-        let (now, by) = (batch.now, Some("resumed"));
-        for (id, question) in self.questions.of(project, key) {
-            let stale = question
-                .key
-                .as_deref()
-                .is_some_and(|it| STALE.contains(&it));
-            if stale && batch.answered.insert(id) {
-                let withdrawn = self.settle_question(id, QuestionState::Withdrawn, by, None, now);
-                batch.after.extend(withdrawn);
-            }
-        }
-        let waiting = self.inboxes.iter(Some(project));
-        let waiting: Vec<_> = waiting
-            .flat_map(|(_, _, it)| it.keyed(Some(key), WAITING))
-            .collect();
-        batch
-            .after
-            .extend(settled(waiting, None, How::Withdrawn, by, now));
+        context.decide()?;
+        Ok(transaction.finish())
     }
 }
 
-impl Telling<'_, '_> {
+impl Transaction<'_> {
+    /// Withdraws the items that a session's next step has settled: waiting, permission and dialog items.
+    pub(super) fn withdraw_stale(&mut self, (project, key): (&ProjectName, &InboxName)) {
+        let stale = |it: &Question| it.key.as_deref().is_some_and(|it| STALE.contains(&it));
+        self.withdraw_questions_of((project, key), "resumed", stale);
+        let inboxes = self.state.inboxes.iter(Some(project));
+        let waiting = inboxes.flat_map(|(_, _, it)| it.keyed(Some(key), WAITING));
+        let (waiting, by) = (waiting.collect(), Some("resumed"));
+        self.also(settled(
+            waiting,
+            None,
+            SettleReason::Withdrawn,
+            by,
+            self.now,
+        ));
+    }
+}
+
+impl HookContext<'_, '_> {
     fn session(&self) -> Option<&Session> {
         self.state.session(self.project, self.key)
     }
@@ -143,47 +114,50 @@ impl Telling<'_, '_> {
         self.session().is_some_and(|it| it.state == Some(state))
     }
 
-    fn tell(&mut self, happened: &Happened) -> Result<(), Refusal> {
-        match happened {
-            Happened::Started | Happened::Seen => Ok(()),
-            Happened::Prompt { by, text } => self.began(*by, text),
-            Happened::Worked => {
+    fn decide(&mut self) -> Result<(), Refusal> {
+        match &self.hook.happened {
+            AgentEvent::Started | AgentEvent::Seen => Ok(()),
+            AgentEvent::Prompt { by, text } => self.began(*by, text),
+            AgentEvent::Worked => {
                 self.worked();
                 Ok(())
             }
-            Happened::Stopped {
+            AgentEvent::Stopped {
                 text,
                 tasks,
-                goes_on,
+                continues,
             } => {
-                if *goes_on {
+                if *continues {
                     return Ok(());
                 }
                 self.stopped(text, tasks)
             }
-            Happened::Interrupted => self.interrupted(),
-            Happened::Failed { reason, for_good } => self.failed(reason, *for_good),
-            Happened::Idle { text } => self.idle(text),
-            Happened::Asks {
+            AgentEvent::Interrupted => self.interrupted(),
+            AgentEvent::Failed { reason, permanent } => self.failed(reason, *permanent),
+            AgentEvent::Idle { text } => self.idle(text),
+            AgentEvent::Asks {
                 text,
                 options,
                 data,
             } => self.asks(text, options, data),
-            Happened::Permission { text, data } => self.permission(text, data.as_ref()),
-            Happened::Ended => self.ended(),
+            AgentEvent::Permission { text, data } => self.permission(text, data.as_ref()),
+            AgentEvent::Ended => self.ended(),
         }
     }
 
-    fn say(
+    /// Adds a notification of the session.
+    fn post(
         &mut self,
         kind: Kind,
         msg: String,
-        more: impl FnOnce(&mut Said<'_>),
+        more: impl FnOnce(&mut Draft),
     ) -> Result<(), Refusal> {
-        let mut said = Said::of((self.project, self.key), kind, msg);
-        said.data = Some(json!({ "via": "hook", "event": self.hook.event }));
-        more(&mut said);
-        self.batch.say(said)
+        let from = (self.project, self.key);
+        let mut draft = self.transaction.draft(from, kind, msg);
+        draft.body.data = Some(json!({ "via": "hook", "event": self.hook.event }));
+        more(&mut draft);
+        draft.body.data = draft.body.data.map(bounded);
+        self.transaction.post(&draft)
     }
 
     fn note(&mut self, turn: Turn) {
@@ -192,26 +166,25 @@ impl Telling<'_, '_> {
             session: self.key.clone(),
             turn,
             evidence: self.hook.evidence(),
-            at: self.batch.now,
+            at: self.transaction.now,
         });
-        self.batch.also(record);
+        self.transaction.also([record]);
     }
 
-    fn began(&mut self, by: Beginner, text: &str) -> Result<(), Refusal> {
-        self.state
-            .withdraw_stale(self.batch, (self.project, self.key));
+    fn began(&mut self, by: TurnCause, text: &str) -> Result<(), Refusal> {
+        self.transaction.withdraw_stale((self.project, self.key));
         // A turn caused by the timeout of the hub's own waiter is not news, and neither is its end.
-        if by != Beginner::Timeout {
-            let head = if by == Beginner::Person {
+        if by != TurnCause::Timeout {
+            let head = if by == TurnCause::Person {
                 "prompt"
             } else {
                 "woken"
             };
             let msg = match by {
-                Beginner::Person => texts::with_excerpt(head, text),
+                TurnCause::Person => texts::with_excerpt(head, text),
                 _ => head.into(),
             };
-            self.say(Kind::Progress, msg, |_| {})?;
+            self.post(Kind::Progress, msg, |_| {})?;
         }
         self.note(Turn::Began { by });
         Ok(())
@@ -222,12 +195,11 @@ impl Telling<'_, '_> {
         if self.state_is(SessionState::Working) && !self.session().is_some_and(waits) {
             return;
         }
-        self.state
-            .withdraw_stale(self.batch, (self.project, self.key));
+        self.transaction.withdraw_stale((self.project, self.key));
         let by = self
             .session()
             .filter(|it| !it.turn.stopped)
-            .map_or(Beginner::Agent, |it| it.turn.by);
+            .map_or(TurnCause::Agent, |it| it.turn.by);
         self.note(Turn::Began { by });
     }
 
@@ -242,7 +214,7 @@ impl Telling<'_, '_> {
         let silent = turn.signalled
             || turn.stopped
             || asked
-            || turn.by == Beginner::Timeout && self.state_is(SessionState::Working);
+            || turn.by == TurnCause::Timeout && self.state_is(SessionState::Working);
         let fresh: Vec<&String> = tasks
             .iter()
             .filter(|task| !turn.tasks.contains(task))
@@ -251,7 +223,7 @@ impl Telling<'_, '_> {
         if silent {
         } else if !fresh.is_empty() || busy > 0 {
             let what = format!("{} tasks and {busy} workers still run", fresh.len());
-            self.say(
+            self.post(
                 Kind::Progress,
                 format!("Agent {} stopped for now: {what}", self.name()),
                 |_| {},
@@ -267,7 +239,7 @@ impl Telling<'_, '_> {
     }
 
     /// Notifies that a turn is over; called if no other notification says so.
-    fn finished(&mut self, text: &str, by: Beginner) -> Result<(), Refusal> {
+    fn finished(&mut self, text: &str, by: TurnCause) -> Result<(), Refusal> {
         let name = self.name();
         let parent = self.session().and_then(Session::parent).cloned();
         let paragraph = text.trim().rsplit("\n\n").next().unwrap_or_default();
@@ -281,7 +253,7 @@ impl Telling<'_, '_> {
         let (kind, head) = match (&parent, leads) {
             _ if waits => (Kind::Waiting, format!("Agent {name} is waiting for input")),
             (Some(parent), _) => {
-                let parent = self.state.called(self.project, parent);
+                let parent = self.state.resolve(self.project, parent);
                 let parent = texts::name(parent, self.state.session(self.project, parent));
                 (
                     Kind::Complete,
@@ -293,13 +265,15 @@ impl Telling<'_, '_> {
         };
         let excerpt = if waits { paragraph } else { text };
         // The person who typed the prompt has the end of the turn in view, so it wakes nobody.
-        let seen = self.hook.watched && by == Beginner::Person && parent.is_none();
+        let seen = self.hook.watched && by == TurnCause::Person && parent.is_none();
         let seen = seen && self.state_is(SessionState::Working);
         // A headless session's end does not withdraw its question.
         let ends = self.session().is_some_and(Session::is_headless);
-        self.say(kind, texts::with_excerpt(&head, excerpt), |said| {
-            said.rides_along = seen.then_some("the person has this session in view");
-            said.key = (waits && !ends).then_some(WAITING);
+        self.post(kind, texts::with_excerpt(&head, excerpt), |draft| {
+            if seen {
+                draft.ride_along("the person has this session in view");
+            }
+            draft.body.key = (waits && !ends).then(|| WAITING.into());
         })
     }
 
@@ -310,12 +284,11 @@ impl Telling<'_, '_> {
         if !works && self.state.dialog_since(self.project, self.key).is_none() {
             return Ok(());
         }
-        self.state
-            .withdraw_stale(self.batch, (self.project, self.key));
+        self.transaction.withdraw_stale((self.project, self.key));
         let msg = format!("Agent {} was interrupted", self.name());
-        self.say(Kind::Waiting, msg, |said| {
-            said.rides_along = Some("the person interrupted it");
-            said.key = Some(WAITING);
+        self.post(Kind::Waiting, msg, |draft| {
+            draft.ride_along("the person interrupted it");
+            draft.body.key = Some(WAITING.into());
         })
     }
 
@@ -324,25 +297,31 @@ impl Telling<'_, '_> {
         let turn = self.session().map(|it| it.turn.clone()).unwrap_or_default();
         if turn.waits_from.is_some() {
             let msg = self.state.still_busy((self.project, self.key));
-            return self.say(Kind::Waiting, msg, |said| said.key = Some(WAITING));
+            return self.post(Kind::Waiting, msg, |draft| {
+                draft.body.key = Some(WAITING.into());
+            });
         }
         let msg = texts::with_excerpt(&format!("Agent {name} is waiting for input"), text);
         if turn.stopped || turn.signalled || turn.fails_from.is_some() {
             // Recorded only, because the stop, the signal or the failure of this turn said more.
-            return self.say(Kind::Waiting, msg, |said| {
-                (said.tells_state, said.recorded) = (false, true);
+            return self.post(Kind::Waiting, msg, |draft| {
+                (draft.explicit_kind, draft.recorded) = (false, true);
             });
         }
-        self.say(Kind::Waiting, msg, |said| said.key = Some(WAITING))
+        self.post(Kind::Waiting, msg, |draft| {
+            draft.body.key = Some(WAITING.into());
+        })
     }
 
-    fn failed(&mut self, reason: &str, for_good: bool) -> Result<(), Refusal> {
-        if for_good {
+    fn failed(&mut self, reason: &str, permanent: bool) -> Result<(), Refusal> {
+        if permanent {
             let msg = format!("Agent {} failed: {reason}", self.name());
-            self.say(Kind::Error, msg, |_| {})?;
+            self.post(Kind::Error, msg, |_| {})?;
         } else {
             let msg = format!("Agent {} cannot go on for now: {reason}", self.name());
-            self.say(Kind::Progress, msg, |said| said.tells_state = false)?;
+            self.post(Kind::Progress, msg, |draft| {
+                draft.explicit_kind = false;
+            })?;
             self.note(Turn::Failed {
                 reason: reason.to_owned(),
             });
@@ -357,10 +336,10 @@ impl Telling<'_, '_> {
             texts::excerpt(text)
         );
         let data = json!({ "via": "hook", "event": self.hook.event, "dialog": data });
-        self.say(Kind::Question, msg, |said| {
-            said.key = Some(DIALOG);
-            said.options = options.to_vec();
-            said.data = Some(data);
+        self.post(Kind::Question, msg, |draft| {
+            draft.body.key = Some(DIALOG.into());
+            draft.body.options = (!options.is_empty()).then(|| options.to_vec());
+            draft.body.data = Some(data);
         })
     }
 
@@ -368,8 +347,7 @@ impl Telling<'_, '_> {
     /// if a dialog is known.
     fn permission(&mut self, text: &str, data: Option<&Value>) -> Result<(), Refusal> {
         let mut open = self.state.questions.of(self.project, self.key);
-        let shown = |key: &str| key == PERMISSION || is_dialog_key(key);
-        if data.is_none() && open.any(|(_, it)| it.key.as_deref().is_some_and(shown)) {
+        if data.is_none() && open.any(|(_, it)| is_dialog(it)) {
             return Ok(());
         }
         let key = if self.hook.held {
@@ -379,16 +357,25 @@ impl Telling<'_, '_> {
         };
         let msg = texts::with_excerpt(&format!("Agent {} needs a permission", self.name()), text);
         let data = json!({ "via": "hook", "event": self.hook.event, "request": data });
-        self.say(Kind::Approval, msg, |said| {
-            said.key = Some(key);
-            said.data = Some(data);
+        self.post(Kind::Approval, msg, |draft| {
+            draft.body.key = Some(key.into());
+            draft.body.data = Some(data);
         })
     }
 
     fn ended(&mut self) -> Result<(), Refusal> {
         let msg = format!("Agent {} ended", self.name());
-        self.say(Kind::Ended, msg, |_| {})?;
-        self.state.leave(self.batch, (self.project, self.key));
+        self.post(Kind::Ended, msg, |_| {})?;
+        self.transaction.leave((self.project, self.key));
         Ok(())
     }
+}
+
+/// Replaces data that is too large for a notification by its size. An agent's own data may be as large as a request.
+fn bounded(data: Value) -> Value {
+    let size = data.to_string().len();
+    if size <= MAX_DATA {
+        return data;
+    }
+    json!({ "cut": format!("{size} bytes") })
 }

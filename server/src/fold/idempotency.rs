@@ -5,9 +5,10 @@ use std::collections::{BTreeMap, HashMap};
 use hub_protocol::{Seq, Timestamp};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use super::State;
 use super::ranges::Ranges;
-use crate::core::command::{Once, Refusal};
-use crate::core::record::KeyUsed;
+use crate::core::command::{Command, IdempotencyKey, Refusal};
+use crate::core::record::{KeyUsed, Record};
 
 /// How long a key is remembered, in milliseconds.
 const REMEMBERED_MS: i64 = 24 * 60 * 60 * 1000;
@@ -16,7 +17,7 @@ const MAX_KEYS: usize = 100_000;
 
 /// The keys of past requests.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Keys {
+pub(super) struct IdempotencyKeys {
     /// By the number of the record, so the oldest is first.
     used: BTreeMap<Seq, Used>,
     by_key: HashMap<String, Seq>,
@@ -30,24 +31,26 @@ struct Used {
     at: Timestamp,
 }
 
-impl Keys {
-    /// Returns the notifications that the request made if it was carried out before. Refuses a key of a different
+impl IdempotencyKeys {
+    /// Returns the notifications that a command stored if it was carried out before. Refuses a key of a different
     /// request.
-    pub(super) fn made_by(&self, once: &Once, now: Timestamp) -> Result<Option<Vec<Seq>>, Refusal> {
-        let used = self
-            .by_key
-            .get(&once.key)
-            .and_then(|seq| self.used.get(seq));
-        match used {
-            Some(used) if !is_over(used.at, now) => {
-                if used.digest == once.digest {
-                    Ok(Some(used.ids.numbers().collect()))
-                } else {
-                    Err(Refusal::KeyReused)
-                }
-            }
-            _ => Ok(None),
+    pub(super) fn stored_by(
+        &self,
+        command: &Command,
+        now: Timestamp,
+    ) -> Result<Option<Vec<Seq>>, Refusal> {
+        let known = |once: &&IdempotencyKey| self.by_key.contains_key(&once.key);
+        let Some(once) = command.once().filter(known) else {
+            return Ok(None);
+        };
+        let used = &self.used[&self.by_key[&once.key]];
+        if is_over(used.at, now) {
+            return Ok(None);
         }
+        if used.digest != once.digest {
+            return Err(Refusal::KeyReused);
+        }
+        Ok(Some(used.ids.numbers().collect()))
     }
 
     /// Remembers a key, and forgets keys that are too old or too many.
@@ -84,17 +87,40 @@ impl Keys {
     }
 }
 
+impl State {
+    /// Returns the record that remembers a command's key; `None` if it has no key or changes nothing.
+    pub(super) fn key_used(
+        &self,
+        command: &Command,
+        records: &[Record],
+        at: Timestamp,
+    ) -> Option<Record> {
+        let once = command.once().filter(|_| !records.is_empty())?;
+        // The notifications of a command come first. Those to listeners follow the drafts and are not the request's own.
+        let count = match command {
+            Command::Notify { drafts, .. } => drafts.len(),
+            _ => records.iter().filter(|it| it.is_notification()).count(),
+        };
+        Some(Record::KeyUsed(KeyUsed {
+            key: once.key.clone(),
+            digest: once.digest.clone(),
+            ids: (self.head + 1..).take(count).collect(),
+            at,
+        }))
+    }
+}
+
 fn is_over(at: Timestamp, now: Timestamp) -> bool {
     at.plus_millis(REMEMBERED_MS) <= now
 }
 
-impl Serialize for Keys {
+impl Serialize for IdempotencyKeys {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.used.serialize(serializer)
     }
 }
 
-impl<'de> Deserialize<'de> for Keys {
+impl<'de> Deserialize<'de> for IdempotencyKeys {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let mut keys = Self::default();
         for (seq, used) in BTreeMap::deserialize(deserializer)? {

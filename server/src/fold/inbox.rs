@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use hub_protocol::{InboxName, Kind, Priority, Seq, Timestamp, Way};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::collapse::Collapse;
-use super::receipt::Receipts;
+use super::collapse::CollapseIndex;
+use super::delivery::UnprovenDeliveries;
+use crate::core::record::{Route, Target};
 
 /// A notification that is pending in an inbox.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -45,8 +46,30 @@ pub struct Item {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub returned: Option<Timestamp>,
     /// Whether the person was notified that it could not be delivered.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub told: bool,
+    #[serde(default, rename = "told", skip_serializing_if = "std::ops::Not::not")]
+    pub escalated: bool,
+}
+
+impl Item {
+    /// The item of a notification in one of its target inboxes, offered to its reader.
+    pub(super) fn new(seq: Seq, route: &Route, target: &Target, size: u32) -> Self {
+        Self {
+            seq,
+            from: route.from.clone(),
+            kind: route.kind,
+            priority: route.priority,
+            ts: route.ts,
+            expires_at: route.expires_at,
+            wakes: target.wakes,
+            hops: route.hops,
+            size,
+            key: route.key.clone(),
+            emitted: None,
+            tried: Vec::new(),
+            returned: None,
+            escalated: false,
+        }
+    }
 }
 
 /// The pending notifications of one inbox. A notification that was routed here and is not pending is settled.
@@ -54,8 +77,8 @@ pub struct Item {
 pub struct Inbox {
     /// One queue for each priority, most important first.
     queues: [BTreeMap<Seq, Item>; 4],
-    collapse: Collapse,
-    receipts: Receipts,
+    collapse: CollapseIndex,
+    unproven: UnprovenDeliveries,
 }
 
 impl Inbox {
@@ -70,8 +93,8 @@ impl Inbox {
     }
 
     /// Returns the deliveries that no hook event has proved yet.
-    pub fn emitted(&self) -> &Receipts {
-        &self.receipts
+    pub fn unproven(&self) -> &UnprovenDeliveries {
+        &self.unproven
     }
 
     /// Returns the item with this number, if it is pending here.
@@ -97,11 +120,6 @@ impl Inbox {
             .min_by_key(|item| item.seq)
     }
 
-    /// Returns the pending items that a newer one from `from` with `key` would replace.
-    pub(super) fn replaceable(&self, from: &InboxName, key: &str) -> &[Seq] {
-        self.collapse.get(from, key)
-    }
-
     /// Returns the pending items with `key`, from one sender or from any.
     pub(super) fn keyed(&self, from: Option<&InboxName>, key: &str) -> Vec<Seq> {
         match from {
@@ -115,7 +133,7 @@ impl Inbox {
         if let Some(key) = &item.key {
             self.collapse.insert(&item.from, key, item.seq);
         }
-        self.receipts.insert(&item);
+        self.unproven.insert(&item);
         self.queues[item.priority as usize].insert(item.seq, item);
     }
 
@@ -127,29 +145,29 @@ impl Inbox {
         if let Some(key) = &item.key {
             self.collapse.remove(&item.from, key, seq);
         }
-        self.receipts.remove(&item);
+        self.unproven.remove(&item);
         Some(item)
     }
 
-    /// Changes the state of an item's delivery.
-    pub(super) fn deliver(&mut self, seq: Seq, change: impl FnOnce(&mut Item)) {
+    /// Changes the delivery of an item.
+    pub(super) fn change(&mut self, seq: Seq, change: impl FnOnce(&mut Item)) {
         let found = self.queues.iter_mut().find_map(|queue| queue.get_mut(&seq));
         if let Some(item) = found {
-            self.receipts.remove(item);
+            self.unproven.remove(item);
             change(item);
-            self.receipts.insert(item);
+            self.unproven.insert(item);
         }
     }
 
     pub(super) fn shift(&mut self, delta_ms: i64) {
         for item in self.queues.iter_mut().flat_map(BTreeMap::values_mut) {
             item.expires_at = item.expires_at.plus_millis(delta_ms);
-            self.receipts.remove(item);
+            self.unproven.remove(item);
             if let Some((at, _)) = &mut item.emitted {
                 *at = at.plus_millis(delta_ms);
             }
             item.returned = item.returned.map(|at| at.plus_millis(delta_ms));
-            self.receipts.insert(item);
+            self.unproven.insert(item);
         }
     }
 }

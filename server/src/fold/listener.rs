@@ -1,12 +1,15 @@
 //! Listeners: a session is notified once of another session's next stop.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use hub_protocol::{InboxName, Kind, ProjectName, Seq, SessionState, Timestamp};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::batch::Batch;
-use super::{Leased, State};
+use super::deadlines::Deadlines;
+use super::hook::is_dialog_key;
+use super::notification::SessionStop;
+use super::transaction::Transaction;
+use super::{Leased, State, texts};
 use crate::core::command::Refusal;
 use crate::core::record::{ListenerEnd, ListenerRemoved, ListenerSet, Record};
 
@@ -23,6 +26,27 @@ pub(super) struct Pair {
     pub(super) caller: InboxName,
 }
 
+impl Pair {
+    fn of(project: &ProjectName, target: &InboxName, caller: &InboxName) -> Self {
+        Self {
+            project: project.clone(),
+            target: target.clone(),
+            caller: caller.clone(),
+        }
+    }
+
+    /// The pair of the sessions with these ids or names.
+    pub(super) fn resolved(
+        state: &State,
+        project: &ProjectName,
+        target: &InboxName,
+        caller: &InboxName,
+    ) -> Self {
+        let id = |name| state.resolve(project, name);
+        Self::of(project, id(target), id(caller))
+    }
+}
+
 /// An open listener.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Listener {
@@ -32,43 +56,42 @@ pub struct Listener {
     pub until: Option<Timestamp>,
 }
 
+impl Listener {
+    fn within_ms(&self) -> Option<i64> {
+        Some(self.until?.as_millis() - self.since.as_millis())
+    }
+}
+
 /// Open listeners, and the stop that each pair was last notified of.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Listeners {
+pub(super) struct ListenerTable {
     open: BTreeMap<Pair, Listener>,
     fired: BTreeMap<Pair, Seq>,
-    due: BTreeSet<(Timestamp, Pair)>,
+    due: Deadlines<Pair>,
 }
 
 #[derive(Serialize, Deserialize)]
-struct Stored {
+struct StoredListeners {
     open: Vec<(Pair, Listener)>,
     fired: Vec<(Pair, Seq)>,
 }
 
-impl Listeners {
-    pub(super) fn get(&self, pair: &Pair) -> Option<&Listener> {
-        self.open.get(pair)
-    }
-
+impl ListenerTable {
     pub(super) fn next_deadline(&self) -> Option<Timestamp> {
-        self.due.first().map(|(at, _)| *at)
+        self.due.next()
     }
 
     fn insert(&mut self, pair: Pair, listener: Listener) {
         self.remove(&pair);
         if let Some(until) = listener.until {
-            self.due.insert((until, pair.clone()));
+            self.due.insert(until, pair.clone());
         }
         self.open.insert(pair, listener);
     }
 
     fn remove(&mut self, pair: &Pair) {
-        if let Some(Listener {
-            until: Some(until), ..
-        }) = self.open.remove(pair)
-        {
-            self.due.remove(&(until, pair.clone()));
+        if let Some(until) = self.open.remove(pair).and_then(|it| it.until) {
+            self.due.remove(until, pair.clone());
         }
     }
 
@@ -85,17 +108,16 @@ impl Listeners {
     pub(super) fn forget_all(&mut self, project: &ProjectName) {
         self.open.retain(|pair, _| pair.project != *project);
         self.fired.retain(|pair, _| pair.project != *project);
-        self.due.retain(|(_, pair)| pair.project != *project);
+        self.due.retain(|pair| pair.project != *project);
     }
 
     pub(super) fn shift(&mut self, delta_ms: i64) {
+        self.due.clear();
         for (pair, mut listener) in std::mem::take(&mut self.open) {
             listener.since = listener.since.plus_millis(delta_ms);
             listener.until = listener.until.map(|until| until.plus_millis(delta_ms));
-            self.open.insert(pair, listener);
+            self.insert(pair, listener);
         }
-        let due = |(pair, it): (&Pair, &Listener)| Some((it.until?, pair.clone()));
-        self.due = self.open.iter().filter_map(due).collect();
     }
 }
 
@@ -110,7 +132,7 @@ fn has_stopped(state: SessionState) -> bool {
 
 impl State {
     /// Whether there are open listeners.
-    pub(super) fn somebody_listens(&self) -> bool {
+    pub(super) fn has_listeners(&self) -> bool {
         !self.listeners.open.is_empty()
     }
 
@@ -126,9 +148,9 @@ impl State {
 
     /// Whether `caller` listens for a stop of `target`.
     pub fn listens(&self, project: &ProjectName, target: &InboxName, caller: &InboxName) -> bool {
-        let caller = self.called(project, caller);
+        let caller = self.resolve(project, caller);
         let mut listeners = self.listeners(project, target);
-        listeners.any(|(by, _)| self.called(project, by) == caller)
+        listeners.any(|(by, _)| self.resolve(project, by) == caller)
     }
 
     /// Returns the listeners for a session's stop under any of its names, because a listener may be older than the
@@ -139,7 +161,7 @@ impl State {
         target: &'a InboxName,
     ) -> impl Iterator<Item = (&'a Pair, &'a Listener)> {
         let of = move |(pair, _): &(&Pair, &Listener)| {
-            pair.project == *project && self.called(project, &pair.target) == target
+            pair.project == *project && self.resolve(project, &pair.target) == target
         };
         self.listeners.open.iter().filter(of)
     }
@@ -151,7 +173,7 @@ impl State {
         caller: &'a InboxName,
     ) -> impl Iterator<Item = &'a Pair> {
         let of = move |pair: &&Pair| {
-            pair.project == *project && self.called(project, &pair.caller) == caller
+            pair.project == *project && self.resolve(project, &pair.caller) == caller
         };
         self.listeners.open.keys().filter(of)
     }
@@ -159,8 +181,8 @@ impl State {
     /// Whether `made` means the sessions of `pair`, possibly by names from before they were registered.
     fn is_same(&self, made: &Pair, pair: &Pair) -> bool {
         made.project == pair.project
-            && self.called(&made.project, &made.target) == &pair.target
-            && self.called(&made.project, &made.caller) == &pair.caller
+            && self.resolve(&made.project, &made.target) == &pair.target
+            && self.resolve(&made.project, &made.caller) == &pair.caller
     }
 
     /// Returns the open listener of the same caller for the same session, under the names it was added with.
@@ -194,10 +216,8 @@ impl State {
         let until = within_ms.map(|within| now.plus_millis(within));
         if let Some((made, known)) = self.same_listener(pair) {
             let is_sooner = until.is_some_and(|at| known.until.is_none_or(|known| at < known));
-            return Ok(is_sooner
-                .then(|| set(made, until, now))
-                .into_iter()
-                .collect());
+            let record = is_sooner.then(|| set(made, until, now));
+            return Ok(record.into_iter().collect());
         }
         if self.listeners.open.len() >= MAX_OPEN {
             return Err(Refusal::TooManyListeners { cap: MAX_OPEN });
@@ -216,10 +236,10 @@ impl State {
             Some(SessionState::Error) => Kind::Error,
             _ => Kind::Complete,
         };
-        let mut batch = Batch::new(self, now, leased);
-        batch.also(set);
-        batch.fire(pair, cause, kind, None)?;
-        Ok(batch.finish())
+        let mut transaction = Transaction::new(self, now, leased);
+        transaction.also([set]);
+        transaction.fire(pair, cause, kind, None)?;
+        Ok(transaction.finish())
     }
 
     pub(super) fn decide_unlisten(&self, pair: &Pair, now: Timestamp) -> Vec<Record> {
@@ -228,35 +248,114 @@ impl State {
         removed.into_iter().collect()
     }
 
-    /// Returns the listeners whose deadline passed without a stop.
-    pub(super) fn late(&self, now: Timestamp) -> impl Iterator<Item = (&Pair, &Listener)> {
-        let due = self
-            .listeners
-            .due
-            .iter()
-            .take_while(move |(at, _)| *at <= now);
-        due.filter_map(|(_, pair)| Some((pair, self.listeners.get(pair)?)))
-    }
-
     pub(super) fn apply_listener_set(&mut self, it: &ListenerSet) {
-        let pair = Pair {
-            project: it.project.clone(),
-            target: it.target.clone(),
-            caller: it.caller.clone(),
-        };
         let (since, until) = (it.at, it.until);
+        let pair = Pair::of(&it.project, &it.target, &it.caller);
         self.listeners.insert(pair, Listener { since, until });
     }
 
     pub(super) fn apply_listener_removed(&mut self, it: &ListenerRemoved) {
-        let pair = Pair {
-            project: it.project.clone(),
-            target: it.target.clone(),
-            caller: it.caller.clone(),
-        };
+        let pair = Pair::of(&it.project, &it.target, &it.caller);
         self.listeners.remove(&pair);
         if let ListenerEnd::Fired { cause } = it.why {
             self.listeners.note_fired(pair, cause);
+        }
+    }
+}
+
+impl Transaction<'_> {
+    /// Notifies the listeners of a session that it stopped. A caller that receives the stop itself is woken by that
+    /// notification, even if it would otherwise wake no waiter.
+    pub(super) fn notify_listeners(&mut self, stop: &SessionStop) -> Result<(), Refusal> {
+        let state = self.state;
+        for (pair, _) in state.listening(&stop.project, &stop.session) {
+            if self.fired.contains(pair) {
+                continue;
+            }
+            let caller = state.resolve(&stop.project, &pair.caller);
+            if self.wake_by(stop.id, &state.inboxes_of(&stop.project, caller)) {
+                self.remove_listener(pair, ListenerEnd::Fired { cause: stop.id });
+            } else {
+                self.fire(pair, stop.id, stop.kind, Some(&stop.msg))?;
+            }
+        }
+        if stop.kind == Kind::Ended {
+            self.remove_listeners_of(&stop.project, &stop.session);
+        }
+        Ok(())
+    }
+
+    /// Makes a notification of this command wake the waiters of these inboxes. Returns whether it goes to any of them.
+    fn wake_by(&mut self, id: Seq, inboxes: &[InboxName]) -> bool {
+        let targets = self.notified(id).map(|it| it.route.targets.iter_mut());
+        let targets = targets.into_iter().flatten();
+        let mut reached = false;
+        for target in targets.filter(|it| inboxes.contains(&it.inbox)) {
+            (target.wakes, reached) = (true, true);
+        }
+        reached
+    }
+
+    /// Removes the listeners of a caller that ended.
+    pub(super) fn remove_listeners_of(&mut self, project: &ProjectName, caller: &InboxName) {
+        for pair in self.state.listened_by(project, caller) {
+            self.remove_listener(pair, ListenerEnd::CallerEnded);
+        }
+    }
+
+    /// Removes a listener, once in this command.
+    fn remove_listener(&mut self, pair: &Pair, why: ListenerEnd) {
+        if self.fired.insert(pair.clone()) {
+            self.also([removed(pair, why, self.now)]);
+        }
+    }
+
+    /// Removes a listener and notifies its caller.
+    fn fire(
+        &mut self,
+        pair: &Pair,
+        cause: Seq,
+        kind: Kind,
+        msg: Option<&str>,
+    ) -> Result<(), Refusal> {
+        self.remove_listener(pair, ListenerEnd::Fired { cause });
+        let asks = matches!(kind, Kind::Question | Kind::Approval);
+        let session = self.state.session(&pair.project, &pair.target);
+        let answerable = (!self.is_dialog(cause)).then_some(cause);
+        let msg = texts::stopped(&pair.target, session, kind, answerable, msg);
+        let kind = if asks { Kind::Message } else { kind };
+        let mut draft = self.draft((&pair.project, &pair.target), kind, msg);
+        draft.body.to = Some(pair.caller.clone());
+        draft.body.data = Some(serde_json::json!({ "listener": true, "cause": cause }));
+        draft.explicit_kind = false;
+        self.add(&draft).map(drop)
+    }
+
+    /// Whether a question, possibly one of this command, is shown in a dialog that answers from the hub cannot reach.
+    fn is_dialog(&self, id: Seq) -> bool {
+        let new = self.asked.iter().find(|(_, asked)| **asked == id);
+        let known = || self.state.question(id)?.key.as_deref();
+        let key = new.map(|((_, _, key), _)| key.as_str()).or_else(known);
+        key.is_some_and(is_dialog_key)
+    }
+
+    /// Notifies the callers of the listeners whose deadline passed without a stop.
+    pub(super) fn due_listeners(&mut self) {
+        let (state, now) = (self.state, self.now);
+        for pair in state.listeners.due.due(now) {
+            // Another stop that is due in this tick has already notified this caller.
+            if self.fired.contains(pair) {
+                continue;
+            }
+            self.also([removed(pair, ListenerEnd::Late, now)]);
+            let within = state.listeners.open.get(pair).and_then(Listener::within_ms);
+            let within = texts::duration(within.unwrap_or(0));
+            let session = state.session(&pair.project, &pair.target);
+            let name = texts::name(&pair.target, session);
+            let msg =
+                format!("Expected {name} within {within}, nothing came. Look: hubctl look {name}");
+            let late = self.notice(&pair.project, pair.caller.clone(), Kind::Error, msg);
+            self.post_or_record(late);
         }
     }
 }
@@ -271,7 +370,7 @@ fn set(pair: &Pair, until: Option<Timestamp>, at: Timestamp) -> Record {
     })
 }
 
-pub(super) fn removed(pair: &Pair, why: ListenerEnd, at: Timestamp) -> Record {
+fn removed(pair: &Pair, why: ListenerEnd, at: Timestamp) -> Record {
     Record::ListenerRemoved(ListenerRemoved {
         project: pair.project.clone(),
         target: pair.target.clone(),
@@ -281,9 +380,9 @@ pub(super) fn removed(pair: &Pair, why: ListenerEnd, at: Timestamp) -> Record {
     })
 }
 
-impl Serialize for Listeners {
+impl Serialize for ListenerTable {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let stored = Stored {
+        let stored = StoredListeners {
             open: self.open.clone().into_iter().collect(),
             fired: self.fired.clone().into_iter().collect(),
         };
@@ -291,9 +390,9 @@ impl Serialize for Listeners {
     }
 }
 
-impl<'de> Deserialize<'de> for Listeners {
+impl<'de> Deserialize<'de> for ListenerTable {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let stored = Stored::deserialize(deserializer)?;
+        let stored = StoredListeners::deserialize(deserializer)?;
         let mut listeners = Self {
             fired: stored.fired.into_iter().collect(),
             ..Self::default()

@@ -2,17 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use hub_protocol::{
-    InboxName, Kind, Place, ProjectName, QuestionState, Seq, SessionInfo, Timestamp, verdict,
-};
+use hub_protocol::{InboxName, Kind, ProjectName, QuestionState, Seq, Timestamp};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::hook::{PERMISSION, is_dialog_key};
-use super::session::Session;
-use super::settle::settled;
-use super::{State, texts};
-use crate::core::command::{Draft, Refusal};
-use crate::core::record::{How, Notified, QuestionClaimed, QuestionSettled, Record};
+use super::State;
+use super::deadlines::Deadlines;
+use super::hook::is_dialog;
+use super::status::settled;
+use super::transaction::Transaction;
+use crate::core::command::Refusal;
+use crate::core::record::{QuestionClaimed, QuestionSettled, Record, Route, SettleReason};
 
 /// A question without its text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,25 +39,14 @@ pub struct Question {
     pub answer: Option<Seq>,
 }
 
-/// How an answer reaches the asker.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reach {
-    /// Through the asker's inbox.
-    Inbox,
-    /// Only through a held request of the asker's hook.
-    Request,
-    /// Not at all: the question is shown in the agent's own terminal, or the asker has ended.
-    Nowhere,
-}
-
 /// Every question whose text the log still holds.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Questions {
+pub(super) struct QuestionTable {
     all: BTreeMap<Seq, Question>,
-    open: BTreeSet<(Timestamp, Seq)>,
+    open: Deadlines<Seq>,
 }
 
-impl Questions {
+impl QuestionTable {
     pub(super) fn get(&self, id: Seq) -> Option<&Question> {
         self.all.get(&id)
     }
@@ -68,9 +56,8 @@ impl Questions {
     }
 
     pub(super) fn open(&self) -> impl Iterator<Item = (Seq, &Question)> {
-        self.open
-            .iter()
-            .filter_map(|(_, id)| Some((*id, self.get(*id)?)))
+        let open = self.open.iter();
+        open.filter_map(|id| Some((*id, self.get(*id)?)))
     }
 
     /// Returns the open questions of one session.
@@ -84,19 +71,37 @@ impl Questions {
     }
 
     pub(super) fn next_deadline(&self) -> Option<Timestamp> {
-        self.open.first().map(|(at, _)| *at)
+        self.open.next()
+    }
+
+    /// Adds the question that a notification asks, if it asks one.
+    pub(super) fn ask(&mut self, id: Seq, route: &Route) {
+        if matches!(route.kind, Kind::Question | Kind::Approval) {
+            let question = Question {
+                project: route.project.clone(),
+                from: route.from.clone(),
+                kind: route.kind,
+                ts: route.ts,
+                expires_at: route.expires_at,
+                key: route.key.clone(),
+                state: QuestionState::Open,
+                by: None,
+                answer: None,
+            };
+            self.insert(id, question);
+        }
     }
 
     fn insert(&mut self, id: Seq, question: Question) {
         if !question.state.is_final() {
-            self.open.insert((question.expires_at, id));
+            self.open.insert(question.expires_at, id);
         }
         self.all.insert(id, question);
     }
 
     fn change(&mut self, id: Seq, change: impl FnOnce(&mut Question)) {
         if let Some(mut question) = self.all.remove(&id) {
-            self.open.remove(&(question.expires_at, id));
+            self.open.remove(question.expires_at, id);
             change(&mut question);
             self.insert(id, question);
         }
@@ -122,7 +127,7 @@ impl Questions {
 
     pub(super) fn forget_all(&mut self, project: &ProjectName) {
         self.all.retain(|_, it| it.project != *project);
-        self.open.retain(|(_, id)| self.all.contains_key(id));
+        self.open.retain(|id| self.all.contains_key(id));
     }
 
     /// Withdraws every open question of a project.
@@ -139,7 +144,7 @@ impl Questions {
             if !it.state.is_final() {
                 it.ts = it.ts.plus_millis(delta_ms);
                 it.expires_at = it.expires_at.plus_millis(delta_ms);
-                self.open.insert((it.expires_at, *id));
+                self.open.insert(it.expires_at, *id);
             }
         }
     }
@@ -161,48 +166,10 @@ impl State {
         open
     }
 
-    /// Returns how an answer reaches the asker.
-    pub fn reach(&self, question: &Question) -> Reach {
-        let asker = self.called(&question.project, &question.from);
-        let asker = self.session(&question.project, asker);
-        if asker.is_some_and(|it| !it.is_alive()) {
-            return Reach::Nowhere;
-        }
-        match question.key.as_deref() {
-            Some(key) if is_dialog_key(key) => Reach::Nowhere,
-            Some(PERMISSION) => Reach::Request,
-            _ => Reach::Inbox,
-        }
-    }
-
-    /// Returns why an answer cannot settle the dialog that the agent shows; `None` if it can, or if there is no dialog.
-    /// `is_held` is whether a hook request is held for the answer to a question.
-    pub fn undeliverable(&self, answer: &Draft, is_held: impl Fn(Seq) -> bool) -> Option<Refusal> {
-        let id = answer.reply_to?;
-        let question = self.questions.get(id)?;
-        let key = question.key.as_deref()?;
-        if key == PERMISSION && is_held(id) {
-            let decides = texts::msg_of(&answer.tail).is_some_and(|it| verdict(&it).is_some());
-            return (!decides).then_some(Refusal::NoVerdict(id));
-        }
-        if key != PERMISSION && !is_dialog_key(key) {
-            return None;
-        }
-        let asker = self.called(&question.project, &question.from);
-        let session = self.session(&question.project, asker);
-        let info = session.and_then(Session::info);
-        Some(Refusal::InTerminal {
-            id,
-            name: texts::name(asker, session).to_owned(),
-            place: info.map(place_of).unwrap_or_default(),
-        })
-    }
-
     /// Returns when the session asked the question that its dialog shows now.
     pub fn dialog_since(&self, project: &ProjectName, session: &InboxName) -> Option<Timestamp> {
         let open = self.questions.of(project, session);
-        let shown = |key: &str| key == PERMISSION || is_dialog_key(key);
-        let dialogs = open.filter(|(_, it)| it.key.as_deref().is_some_and(shown));
+        let dialogs = open.filter(|(_, it)| is_dialog(it));
         dialogs.map(|(_, it)| it.ts).max()
     }
 
@@ -216,29 +183,6 @@ impl State {
         Ok(question)
     }
 
-    /// Returns the question that a draft answers. Fails if the sender may not answer it.
-    pub(super) fn answered_by(
-        &self,
-        draft: &Draft,
-        from: &InboxName,
-    ) -> Result<&Question, Refusal> {
-        let id = draft.reply_to.ok_or(Refusal::NoSuchQuestion)?;
-        let question = self.open_question(id)?;
-        // An answer can only reach an inbox of its own project.
-        if question.project != draft.project {
-            return Err(Refusal::NoSuchQuestion);
-        }
-        if question.from == *from {
-            return Err(Refusal::NotYours("nobody answers their own question"));
-        }
-        if question.kind == Kind::Approval && !draft.may_approve {
-            return Err(Refusal::NotYours(
-                "an approval is given by a person: on the dashboard, or with hubctl answer over the hub's socket in a terminal that no agent started",
-            ));
-        }
-        Ok(question)
-    }
-
     pub(super) fn decide_claim(
         &self,
         id: Seq,
@@ -246,9 +190,9 @@ impl State {
         now: Timestamp,
     ) -> Result<Vec<Record>, Refusal> {
         let question = self.open_question(id)?;
-        let by = self.called(&question.project, by);
+        let by = self.resolve(&question.project, by);
         if question.from == *by {
-            return Err(Refusal::NotYours("nobody claims their own question"));
+            return Err(Refusal::NotAllowed("nobody claims their own question"));
         }
         let by = by.to_string();
         if question.by.as_ref() == Some(&by) {
@@ -283,10 +227,12 @@ impl State {
         let mut records = vec![settled_question(id, state, by, answer, at)];
         if self.inboxes.is_pending(id) {
             let how = match state {
-                QuestionState::Answered => How::Answered,
-                QuestionState::Superseded => How::Superseded,
-                QuestionState::Expired => How::Expired,
-                _ => How::Withdrawn,
+                QuestionState::Answered => SettleReason::Answered,
+                QuestionState::Superseded => SettleReason::Superseded,
+                QuestionState::Expired => SettleReason::Expired,
+                QuestionState::Open | QuestionState::Claimed | QuestionState::Withdrawn => {
+                    SettleReason::Withdrawn
+                }
             };
             records.extend(settled(vec![id], None, how, by, at));
         }
@@ -316,30 +262,9 @@ impl State {
     /// Returns the records that expire questions.
     pub(super) fn expired_questions(&self, now: Timestamp) -> Vec<Record> {
         // The notifications of these questions expire by themselves at the same time.
-        let due = self.questions.open.iter().take_while(|(at, _)| *at <= now);
-        let settle = |id| settled_question(id, QuestionState::Expired, None, None, now);
-        due.map(|(_, id)| settle(*id)).collect()
-    }
-
-    pub(super) fn apply_asked(&mut self, id: Seq, it: &Notified) {
-        let route = &it.route;
-        if !matches!(route.kind, Kind::Question | Kind::Approval) {
-            return;
-        }
-        self.questions.insert(
-            id,
-            Question {
-                project: route.project.clone(),
-                from: route.from.clone(),
-                kind: route.kind,
-                ts: route.ts,
-                expires_at: route.expires_at,
-                key: route.key.clone(),
-                state: QuestionState::Open,
-                by: None,
-                answer: None,
-            },
-        );
+        let due = self.questions.open.due(now);
+        due.map(|id| settled_question(*id, QuestionState::Expired, None, None, now))
+            .collect()
     }
 
     pub(super) fn apply_claimed(&mut self, it: &QuestionClaimed) {
@@ -358,12 +283,34 @@ impl State {
     }
 }
 
-/// Returns a session's place, as far as it is known.
-pub fn place_of(info: &SessionInfo) -> Place {
-    Place {
-        host: info.host.clone(),
-        cwd: info.cwd.clone(),
-        pane: info.pane.clone(),
+impl Transaction<'_> {
+    /// Settles a question that this command has not settled yet.
+    pub(super) fn settle_question(
+        &mut self,
+        id: Seq,
+        state: QuestionState,
+        by: &str,
+        answer: Option<Seq>,
+    ) {
+        if self.settled.insert(id) {
+            let settle = self
+                .state
+                .settle_question(id, state, Some(by), answer, self.now);
+            self.also(settle);
+        }
+    }
+
+    /// Withdraws the open questions of a session for which `which` is true.
+    pub(super) fn withdraw_questions_of(
+        &mut self,
+        (project, session): (&ProjectName, &InboxName),
+        by: &str,
+        which: impl Fn(&Question) -> bool,
+    ) {
+        let open = self.state.questions.of(project, session);
+        for (id, _) in open.filter(|(_, it)| which(it)) {
+            self.settle_question(id, QuestionState::Withdrawn, by, None);
+        }
     }
 }
 
@@ -384,13 +331,13 @@ pub(super) fn settled_question(
     })
 }
 
-impl Serialize for Questions {
+impl Serialize for QuestionTable {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.all.serialize(serializer)
     }
 }
 
-impl<'de> Deserialize<'de> for Questions {
+impl<'de> Deserialize<'de> for QuestionTable {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let mut questions = Self::default();
         for (id, question) in BTreeMap::deserialize(deserializer)? {

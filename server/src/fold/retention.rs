@@ -1,4 +1,4 @@
-//! Retention: drops the log's prefix. Pending notifications and open questions in it are carried to the head, or
+//! Retention: drops the log's prefix. Pending notifications and open questions in it are written again at the head, or
 //! evicted.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -9,40 +9,41 @@ use serde::{Deserialize, Serialize};
 
 use super::State;
 use super::question::settled_question;
-use super::settle::settled;
-use crate::core::record::{Carried, ClockMoved, How, Record, Trimmed};
+use super::status::settled;
+use crate::core::record::{ClockMoved, Record, Rewritten, SettleReason, Trimmed};
 
 /// How long retention by age pauses after the wall clock jumped, in milliseconds.
 const PAUSE_MS: i64 = 24 * 60 * 60 * 1000;
 
-/// The range of the log that is kept, and the new places of carried notifications.
+/// The range of the log that is kept, and the new places of rewritten notifications.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Retention {
+pub(super) struct RetentionState {
     /// The first number that the log keeps.
     pub(super) below: Seq,
-    /// For each carried notification, the record that holds its JSON.
-    carried: BTreeMap<Seq, Seq>,
+    /// For each rewritten notification, the record that holds its JSON.
+    #[serde(rename = "carried")]
+    rewritten: BTreeMap<Seq, Seq>,
     /// Until when retention by age pauses.
     pub(super) paused_until: Option<Timestamp>,
 }
 
-impl Retention {
+impl RetentionState {
     fn location(&self, id: Seq) -> Seq {
-        self.carried.get(&id).copied().unwrap_or(id)
+        self.rewritten.get(&id).copied().unwrap_or(id)
     }
 }
 
 impl State {
     /// Returns the record that holds the JSON of a pending notification or a question: its own, or the last record that
-    /// carried it.
+    /// rewritten it.
     pub fn location(&self, id: Seq) -> Option<Seq> {
         let location = self.retention.location(id);
-        (self.is_asked_for(id) && location >= self.retention.below).then_some(location)
+        (self.is_needed(id) && location >= self.retention.below).then_some(location)
     }
 
     /// Returns the pending notifications and open questions whose JSON lies below `seq`, each with its record.
     /// Retention must carry them.
-    pub fn held_below(&self, seq: Seq) -> Vec<(Seq, Seq)> {
+    pub fn needed_below(&self, seq: Seq) -> Vec<(Seq, Seq)> {
         let pending = self.inboxes.pending_below(seq);
         let held: BTreeSet<Seq> = pending.chain(self.questions.open_below(seq)).collect();
         let located = held
@@ -53,40 +54,41 @@ impl State {
 
     /// Whether the JSON of a notification is needed after its block is dropped. That includes settled questions, which
     /// are shown with their answers.
-    fn is_asked_for(&self, id: Seq) -> bool {
+    fn is_needed(&self, id: Seq) -> bool {
         self.inboxes.is_pending(id) || self.questions.get(id).is_some()
     }
 
     /// Forgets the place of a settled notification's JSON, unless it is still needed.
     pub(super) fn forget_location(&mut self, id: Seq) {
-        if !self.is_asked_for(id) {
-            self.retention.carried.remove(&id);
+        if !self.is_needed(id) {
+            self.retention.rewritten.remove(&id);
         }
     }
 
     /// [`State::forget_location`] for all notifications.
     pub(super) fn forget_locations(&mut self) {
         let (inboxes, questions) = (&self.inboxes, &self.questions);
-        let is_asked_for = |id: Seq| inboxes.is_pending(id) || questions.get(id).is_some();
-        self.retention.carried.retain(|id, _| is_asked_for(*id));
+        let is_needed = |id: Seq| inboxes.is_pending(id) || questions.get(id).is_some();
+        self.retention.rewritten.retain(|id, _| is_needed(*id));
     }
 
     pub(super) fn decide_trim(
         &self,
         below: Seq,
-        carried: &[(Seq, Bytes)],
+        rewritten: &[(Seq, Bytes)],
         now: Timestamp,
     ) -> Vec<Record> {
         let below = below.min(self.head + 1);
         if below <= self.retention.below {
             return Vec::new();
         }
-        let carried: HashMap<Seq, &Bytes> = carried.iter().map(|(id, json)| (*id, json)).collect();
+        let rewritten: HashMap<Seq, &Bytes> =
+            rewritten.iter().map(|(id, json)| (*id, json)).collect();
         let mut records = Vec::new();
         let mut evicted = Vec::new();
-        for (id, _) in self.held_below(below) {
-            match carried.get(&id) {
-                Some(&json) => records.push(Record::Carried(Carried {
+        for (id, _) in self.needed_below(below) {
+            match rewritten.get(&id) {
+                Some(&json) => records.push(Record::Rewritten(Rewritten {
                     id,
                     json: json.clone(),
                 })),
@@ -100,14 +102,14 @@ impl State {
             expired.map(|id| settled_question(*id, QuestionState::Expired, None, None, now));
         records.extend(expired);
         evicted.retain(|id| self.inboxes.is_pending(*id));
-        records.extend(settled(evicted, None, How::Evicted, None, now));
+        records.extend(settled(evicted, None, SettleReason::Evicted, None, now));
         records.push(Record::Trimmed(Trimmed { below, at: now }));
         records
     }
 
-    pub(super) fn apply_carried(&mut self, seq: Seq, id: Seq) {
-        if self.is_asked_for(id) {
-            self.retention.carried.insert(id, seq);
+    pub(super) fn apply_rewritten(&mut self, seq: Seq, id: Seq) {
+        if self.is_needed(id) {
+            self.retention.rewritten.insert(id, seq);
         }
     }
 

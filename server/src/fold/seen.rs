@@ -14,8 +14,8 @@ impl State {
         seen: bool,
         now: Timestamp,
     ) -> Result<Vec<Record>, Refusal> {
-        self.known(ids)?;
-        self.known(up_to.as_slice())?;
+        self.check_ids(ids)?;
+        self.check_ids(up_to.as_slice())?;
         let up_to = up_to.filter(|&up_to| up_to > 0 && !self.seen.is(1, up_to, seen));
         let mut ids: Vec<Seq> = ids
             .iter()

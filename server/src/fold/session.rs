@@ -3,7 +3,7 @@
 use hub_protocol::{InboxName, ProjectName, Seq, SessionInfo, SessionState, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use crate::core::record::{Beginner, SessionSet, Turn};
+use crate::core::record::{SessionSet, Turn, TurnCause};
 
 /// How long a stop with background work, or a failed model, may last before it is reported, in milliseconds.
 pub(super) const PATIENCE_MS: i64 = 10 * 60 * 1000;
@@ -33,11 +33,11 @@ pub struct Session {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub worked: Option<Timestamp>,
     /// When the session ended; `None` while it is alive.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub over: Option<Timestamp>,
+    #[serde(default, rename = "over", skip_serializing_if = "Option::is_none")]
+    pub ended_at: Option<Timestamp>,
     /// Whether its process exited without reporting an end.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub gone: bool,
+    #[serde(default, rename = "gone", skip_serializing_if = "std::ops::Not::not")]
+    pub crashed: bool,
     /// The state of its turn.
     #[serde(default, skip_serializing_if = "TurnState::is_default")]
     pub(super) turn: TurnState,
@@ -73,7 +73,7 @@ pub struct Registered {
 /// The state of a session's turn, as its hooks report it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct TurnState {
-    pub(super) by: Beginner,
+    pub(super) by: TurnCause,
     /// Whether a notification of the session has already reported the turn's end.
     #[serde(default)]
     pub(super) signalled: bool,
@@ -119,7 +119,7 @@ impl TurnState {
 
 /// A change of a session that is due.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Due {
+pub(super) enum SessionDue {
     /// Its background work has run for so long that the session counts as waiting.
     Waits,
     /// Its model failed, and no event followed.
@@ -131,7 +131,7 @@ pub(super) enum Due {
 impl Session {
     /// Whether the session has not ended.
     pub fn is_alive(&self) -> bool {
-        self.over.is_none()
+        self.ended_at.is_none()
     }
 
     /// Whether the hooks of its agent prove deliveries.
@@ -184,9 +184,9 @@ impl Session {
             self.turn.waits_from = None;
         }
         if state == SessionState::Ended {
-            self.over = Some(ts);
+            self.ended_at = Some(ts);
         } else {
-            (self.over, self.gone) = (None, false);
+            (self.ended_at, self.crashed) = (None, false);
         }
     }
 
@@ -204,9 +204,9 @@ impl Session {
         {
             it.aliases.push(alias.clone());
         }
-        if self.over.take().is_some() {
+        if self.ended_at.take().is_some() {
             it.since = record.at;
-            (self.gone, self.state) = (false, None);
+            (self.crashed, self.state) = (false, None);
         }
         if self.ts == Timestamp::default() {
             self.ts = record.at;
@@ -245,14 +245,14 @@ impl Session {
     }
 
     /// Returns the next change that is due, and when.
-    pub(super) fn due(&self) -> Option<(Timestamp, Due)> {
-        if let Some(over) = self.over {
+    pub(super) fn due(&self) -> Option<(Timestamp, SessionDue)> {
+        if let Some(over) = self.ended_at {
             let closes = self.registered.is_some();
-            return closes.then(|| (over.plus_millis(INBOX_KEPT_MS), Due::InboxCloses));
+            return closes.then(|| (over.plus_millis(INBOX_KEPT_MS), SessionDue::InboxCloses));
         }
-        let waits = self.turn.waits_from.map(|at| (at, Due::Waits));
+        let waits = self.turn.waits_from.map(|at| (at, SessionDue::Waits));
         let fails = self.turn.fails_from.clone();
-        let fails = fails.map(|(at, reason)| (at, Due::Fails(reason)));
+        let fails = fails.map(|(at, reason)| (at, SessionDue::Fails(reason)));
         [waits, fails]
             .into_iter()
             .flatten()
@@ -261,7 +261,7 @@ impl Session {
 
     /// Moves every deadline by `delta_ms`.
     pub(super) fn shift(&mut self, delta_ms: i64) {
-        let times = [&mut self.over, &mut self.turn.waits_from];
+        let times = [&mut self.ended_at, &mut self.turn.waits_from];
         for at in times.into_iter().flatten() {
             *at = at.plus_millis(delta_ms);
         }
@@ -271,49 +271,43 @@ impl Session {
     }
 }
 
-/// Copies the fields that `news` contains.
-fn merge(known: &mut SessionInfo, news: &SessionInfo) {
-    macro_rules! take {
-        ($($field:ident),*) => { $( if news.$field.is_some() { known.$field.clone_from(&news.$field); } )* };
-    }
-    take!(
-        name,
-        agent,
-        host,
-        cwd,
-        parent,
-        role,
-        main_worktree,
-        headless,
-        process,
-        pane,
-        title,
-        metadata
-    );
+/// Calls a macro with the names of all fields of a [`SessionInfo`].
+macro_rules! with_info_fields {
+    ($macro:ident) => {
+        $macro!(
+            name,
+            agent,
+            host,
+            cwd,
+            parent,
+            role,
+            main_worktree,
+            headless,
+            process,
+            pane,
+            title,
+            metadata
+        )
+    };
 }
 
-/// Returns the fields of `said` that differ from `known`.
-pub(super) fn news(known: &SessionInfo, said: &SessionInfo) -> SessionInfo {
-    let mut merged = known.clone();
-    merge(&mut merged, said);
-    macro_rules! keep {
-        ($($field:ident),*) => { SessionInfo { $( $field: if merged.$field == known.$field { None } else { merged.$field }, )* } };
+/// Copies the fields that `new` contains.
+fn merge(known: &mut SessionInfo, new: &SessionInfo) {
+    macro_rules! copy {
+        ($($field:ident),*) => { $( if new.$field.is_some() { known.$field.clone_from(&new.$field); } )* };
     }
-    keep!(
-        name,
-        agent,
-        host,
-        cwd,
-        parent,
-        role,
-        main_worktree,
-        headless,
-        process,
-        pane,
-        title,
-        metadata
-    )
+    with_info_fields!(copy);
+}
+
+/// Returns the fields of `reported` that differ from `known`.
+pub(super) fn changed(known: &SessionInfo, reported: &SessionInfo) -> SessionInfo {
+    let mut merged = known.clone();
+    merge(&mut merged, reported);
+    macro_rules! differing {
+        ($($field:ident),*) => { SessionInfo { $( $field: merged.$field.filter(|it| known.$field.as_ref() != Some(it)), )* } };
+    }
+    with_info_fields!(differing)
 }
 
 /// The key of a session: its project and its first id.
-pub type Key = (ProjectName, InboxName);
+pub type SessionKey = (ProjectName, InboxName);

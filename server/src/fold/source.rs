@@ -1,11 +1,9 @@
 //! Sources: senders that never reported a state.
 
-use std::collections::BTreeMap;
-
-use hub_protocol::{InboxName, ProjectName, Seq, Source, Timestamp};
+use hub_protocol::{ProjectName, Seq, Source, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use super::State;
+use super::{ByProject, State};
 use crate::core::record::Route;
 
 /// The most sources in one project; the one that was silent for longest is forgotten first.
@@ -13,9 +11,9 @@ const MAX_SOURCES: usize = 1_000;
 
 /// The time and number of each source's last notification.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Sources(BTreeMap<ProjectName, BTreeMap<InboxName, (Timestamp, Seq)>>);
+pub(super) struct SourceTable(ByProject<(Timestamp, Seq)>);
 
-impl Sources {
+impl SourceTable {
     pub(super) fn note(&mut self, seq: Seq, route: &Route) {
         let last = (route.ts, seq);
         if let Some(known) = self

@@ -1,8 +1,6 @@
 //! Texts of the hub's own notifications.
 
-use bytes::Bytes;
 use hub_protocol::{InboxName, Kind, Seq};
-use serde::Deserialize;
 
 use super::session::Session;
 
@@ -37,16 +35,6 @@ pub(super) fn duration(millis: i64) -> String {
         seconds if seconds % 60 == 0 && seconds > 0 => format!("{} min", seconds / 60),
         seconds => format!("{seconds} s"),
     }
-}
-
-/// Returns the text of a draft's serialised notification.
-pub(super) fn msg_of(tail: &Bytes) -> Option<String> {
-    #[derive(Deserialize)]
-    struct Text {
-        msg: String,
-    }
-    let json = [b"{", tail.as_ref()].concat();
-    serde_json::from_slice(&json).ok().map(|Text { msg }| msg)
 }
 
 /// Returns the text for a listener. `answer` is the question, if an answer can reach the asker.

@@ -122,7 +122,7 @@ impl From<Refusal> for ApiError {
             Refusal::UnknownSession { .. } => Code::UnknownSession,
             Refusal::QuestionSettled { .. } => Code::QuestionSettled,
             Refusal::InTerminal { .. } => Code::AnswerInTerminal,
-            Refusal::NotYours(_) => Code::NotYours,
+            Refusal::NotAllowed(_) => Code::NotYours,
         };
         let error = Self::new(code, &refusal);
         match refusal {

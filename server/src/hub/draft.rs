@@ -5,8 +5,7 @@ use hub_protocol::{
     InboxName, Kind, MAX_ITEM_BYTES, Notification, Post, ProjectName, Seq, Timestamp,
 };
 
-use crate::core::command::Draft;
-use crate::core::notification::{HEAD, is_longer, kind_of, tail_of};
+use crate::core::notification::{Draft, HEAD, is_longer, kind_of, tail_of};
 use crate::core::rejected::Rejected;
 use crate::hub::Hub;
 use crate::log::Log;
@@ -132,21 +131,10 @@ pub fn prepare(post: Post, context: &Context<'_>) -> Result<Draft, InvalidPost> 
         tail(&notification)
     })?;
     Ok(Draft {
-        tail,
-        project: notification.project,
-        from: notification.from,
-        kind,
+        body: notification,
+        tail: Some(tail),
         explicit_kind: explicit.is_some(),
-        to: notification.to,
-        parent: notification.parent,
-        session: notification.session,
-        priority: notification.priority,
-        key: notification.key,
-        reply_to: notification.reply_to,
         may_approve: context.may_approve,
-        hops: notification.hops,
-        ts,
-        expires_at,
         quiet: context.spooled && late > QUIET_AFTER_MS,
         recorded: false,
     })

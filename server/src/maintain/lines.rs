@@ -123,7 +123,7 @@ impl ExportLine {
 /// Splits a payload into its JSON parts: the frame, if it has one, and the rest.
 fn split(entry: &Entry) -> (Option<&[u8]>, &[u8]) {
     let payload = &entry.payload[..];
-    if ![kinds::NOTIFIED, kinds::CARRIED].contains(&entry.kind) || payload.len() < 4 {
+    if ![kinds::NOTIFIED, kinds::REWRITTEN].contains(&entry.kind) || payload.len() < 4 {
         return (None, payload);
     }
     let mut rest = payload;

@@ -70,7 +70,7 @@ impl Waiters {
         let free = move |item: &&Item| slot.is_none_or(|slot| !slot.leased.contains_key(&item.seq));
         let wanted = |item: &&Item| {
             spec.filter
-                .takes_item(item.seq, &item.from, item.kind, item.priority)
+                .matches_item(item.seq, &item.from, item.kind, item.priority)
         };
         let pending = state
             .inbox(project, inbox)
@@ -183,7 +183,7 @@ impl Waiters {
     fn remaining(&self, state: &State, spec: &WaitSpec, batch: &Batch) -> u64 {
         let taken: usize = batch.lease.iter().map(|(_, ids)| ids.len()).sum();
         let project = &spec.project;
-        let unread = |inbox: &Inbox| inbox.len() - inbox.emitted().len();
+        let unread = |inbox: &Inbox| inbox.len() - inbox.unproven().len();
         let pending = |inbox| state.inbox(project, inbox).map_or(0, unread);
         let leased = |inbox| self.leased_count(project, inbox);
         let free: usize = spec

@@ -15,7 +15,7 @@ use super::Waiters;
 use super::waiter::{WaitSpec, Waiter};
 use crate::core::filter::Filter;
 use crate::core::time::Now;
-use crate::fold::{Item, Standing, State};
+use crate::fold::{Item, State, WakeClass};
 
 const MINUTE: Duration = Duration::from_secs(60);
 const HOUR: Duration = Duration::from_secs(3600);
@@ -37,7 +37,7 @@ pub struct WakeLimits {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Limit {
     /// [`WakeLimits::per_sender_per_minute`], with the sender or group of senders, and the number of wakes.
-    Sender(Standing, usize),
+    Sender(WakeClass, usize),
     /// [`WakeLimits::per_hour`], with the number of wakes.
     Hour(usize),
 }
@@ -46,9 +46,9 @@ impl Limit {
     /// Replaces the session's id in the limit by its name for people.
     pub(super) fn shown(self, name: impl Fn(&InboxName) -> Option<InboxName>) -> Self {
         match self {
-            Self::Sender(Standing::Session(key), most) => {
+            Self::Sender(WakeClass::Session(key), most) => {
                 let name = name(&key).unwrap_or(key);
-                Self::Sender(Standing::Session(name), most)
+                Self::Sender(WakeClass::Session(name), most)
             }
             limit => limit,
         }
@@ -58,10 +58,10 @@ impl Limit {
 impl fmt::Display for Limit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Sender(Standing::Session(name), most) => {
+            Self::Sender(WakeClass::Session(name), most) => {
                 write!(f, "{most} wakes a minute by {name}")
             }
-            Self::Sender(Standing::Worker, most) => {
+            Self::Sender(WakeClass::Worker, most) => {
                 write!(f, "{most} wakes a minute by its workers")
             }
             Self::Sender(_, most) => {
@@ -78,7 +78,7 @@ pub(super) struct WakeLog {
     /// Wakes that count against the limit of an hour.
     all: VecDeque<Instant>,
     /// Wakes of the last minute by sender or group of senders.
-    by: HashMap<Standing, VecDeque<Instant>>,
+    by: HashMap<WakeClass, VecDeque<Instant>>,
 }
 
 impl WakeLog {
@@ -87,12 +87,12 @@ impl WakeLog {
     pub(super) fn check(
         &self,
         limits: &WakeLimits,
-        standing: &Standing,
+        standing: &WakeClass,
         now: Instant,
     ) -> Result<(), (Instant, Limit)> {
         let (minute, hour) = match standing {
-            Standing::Answer => return Ok(()),
-            Standing::Worker => (WORKERS_PER_MINUTE, None),
+            WakeClass::Answer => return Ok(()),
+            WakeClass::Worker => (WORKERS_PER_MINUTE, None),
             _ => (limits.per_sender_per_minute, Some(limits.per_hour)),
         };
         let until = over(self.by.get(standing), minute, MINUTE, now);
@@ -106,11 +106,11 @@ impl WakeLog {
     }
 
     /// Counts a wake.
-    pub(super) fn count(&mut self, standing: Standing, now: Instant) {
+    pub(super) fn count(&mut self, standing: WakeClass, now: Instant) {
         self.forget(now);
         match standing {
-            Standing::Answer => return,
-            Standing::Worker => {}
+            WakeClass::Answer => return,
+            WakeClass::Worker => {}
             _ => self.all.push_back(now),
         }
         self.by.entry(standing).or_default().push_back(now);
@@ -217,7 +217,7 @@ impl Waiters {
     /// Whether an item that is pending here would wake a waiter if there were no limits.
     fn would_wake(&self, (project, inbox): (&ProjectName, &InboxName), item: &Item) -> bool {
         let waiter = self.waiter_at(project, inbox);
-        let takes = |it: &Filter| it.takes_item(item.seq, &item.from, item.kind, item.priority);
+        let takes = |it: &Filter| it.matches_item(item.seq, &item.from, item.kind, item.priority);
         item.wakes
             && !self.is_leased(project, inbox, item.seq)
             && waiter.is_none_or(|it| takes(&it.spec.filter))
@@ -236,7 +236,7 @@ impl Waiters {
         item: &Item,
         now: Instant,
     ) -> Result<(), (Instant, Limit)> {
-        let standing = state.standing(project, session, item);
+        let standing = state.wake_class(project, session, item);
         let unwoken = WakeLog::default();
         let log = self.wakes.get(&(project.clone(), session.clone()));
         log.unwrap_or(&unwoken).check(&self.limits, &standing, now)

@@ -8,7 +8,7 @@ use tokio::sync::oneshot;
 
 use super::*;
 use crate::core::filter::Filter;
-use crate::core::record::{How, Notified, Record, Route, SessionSet, Settled, Target};
+use crate::core::record::{Notified, Record, Route, SessionSet, SettleReason, Settled, Target};
 
 mod conditions;
 mod limits;
@@ -156,7 +156,7 @@ impl Place {
         let settled = Settled {
             ids: ids.to_vec(),
             inbox: Some((project.clone(), name("primary"))),
-            how: How::Acked,
+            how: SettleReason::Acked,
             by: None,
             at: Timestamp::default(),
         };

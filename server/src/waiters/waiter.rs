@@ -127,7 +127,7 @@ impl Waiter {
         let Some(session) = spec.session.as_ref().filter(|_| spec.own) else {
             return false;
         };
-        let (project, key) = state.place(spec.project.clone(), session.clone());
+        let (project, key) = state.resolve_key(spec.project.clone(), session.clone());
         let mut inboxes = state.inboxes_of(&project, &key);
         inboxes.sort();
         project != spec.project || inboxes != spec.inboxes

@@ -37,7 +37,7 @@ impl Waiters {
             || !waiter
                 .spec
                 .filter
-                .takes_item(item.seq, &item.from, item.kind, item.priority)
+                .matches_item(item.seq, &item.from, item.kind, item.priority)
         {
             return false;
         }
@@ -122,7 +122,7 @@ impl Waiters {
         for item in items {
             match self.check(state, (&project, &session), item, now.mono) {
                 Ok(()) => {
-                    let standing = state.standing(&project, &session, item);
+                    let standing = state.wake_class(&project, &session, item);
                     let log = self.wakes.entry((project, session)).or_default();
                     log.count(standing, now.mono);
                     return Some(item.seq);

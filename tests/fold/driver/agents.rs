@@ -1,7 +1,7 @@
 //! Agents' hook events, and shown notifications, in the fold and in the model.
 
 use hub_protocol::{InboxName, ProjectName, SessionInfo, Way};
-use hubd::core::command::{Command, Happened, Hook};
+use hubd::core::command::{AgentEvent, Command, Hook};
 
 use super::{Driver, pending};
 use crate::action::Action;
@@ -15,7 +15,7 @@ impl Driver {
         }
     }
 
-    fn hook(&mut self, id: &InboxName, happened: &Happened) {
+    fn hook(&mut self, id: &InboxName, happened: &AgentEvent) {
         let key = (ProjectName::default(), id.clone());
         let next = self.state.head() + 1;
         // The person has this agent in view, also when it stops.

@@ -1,11 +1,12 @@
 //! Asks, answers and withdraws, in the fold and in the model.
 
-use hub_protocol::{InboxName, Kind, Priority};
-use hubd::core::command::{Command, Draft};
+use hub_protocol::{InboxName, Kind};
+use hubd::core::command::Command;
+use hubd::core::notification::Draft;
 use proptest::sample::Index;
 
-use super::{Driver, Seq, draft};
-use crate::action::{Action, Said};
+use super::{Driver, Seq};
+use crate::action::{Action, TEXT};
 
 impl Driver {
     pub(super) fn ask(&mut self, action: &Action) {
@@ -30,25 +31,11 @@ impl Driver {
     fn answer(&mut self, pick: Index, by: &InboxName, may_approve: bool) {
         let id = self.question(pick);
         let known = self.model.questions.get(&id);
-        let said = Said {
-            project: known.map(|it| it.project.clone()).unwrap_or_default(),
-            from: by.clone(),
-            kind: Kind::Answer,
-            explicit_kind: true,
-            to: None,
-            parent: None,
-            session: None,
-            priority: Priority::Normal,
-            key: None,
-            hops: 0,
-            ttl_ms: 1000,
-            quiet: false,
-        };
-        let draft = Draft {
-            reply_to: Some(id),
-            may_approve,
-            ..draft(&said, self.now)
-        };
+        let project = known.map(|it| it.project.clone()).unwrap_or_default();
+        let msg = TEXT.to_owned();
+        let mut draft = Draft::new((&project, by), Kind::Answer, msg, self.now, 1000);
+        draft.body.reply_to = Some(id);
+        draft.may_approve = may_approve;
         self.publish(vec![draft], None);
     }
 

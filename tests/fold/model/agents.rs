@@ -1,8 +1,9 @@
 //! Agents' sessions of the naive model: their turns by their hooks, and the items shown to them.
 
 use hub_protocol::{InboxName, Kind, ProjectName, Seq, SessionState, Timestamp, Way};
-use hubd::core::command::{Draft, Happened};
-use hubd::core::record::Beginner;
+use hubd::core::command::AgentEvent;
+use hubd::core::notification::Draft;
+use hubd::core::record::TurnCause;
 
 use super::listeners::hub_says;
 use super::{DAY_MS, Model, Place};
@@ -21,7 +22,7 @@ pub(crate) struct Session {
     pub(super) over: Option<Timestamp>,
     /// Whether the hub has received its hooks, so that the session is registered.
     hooks: bool,
-    by: Beginner,
+    by: TurnCause,
     signalled: bool,
     stopped: bool,
     /// The state before the turn.
@@ -37,7 +38,7 @@ impl Session {
         self.state == Some(SessionState::Working)
     }
 
-    fn begin(&mut self, by: Beginner) {
+    fn begin(&mut self, by: TurnCause) {
         let before = self.state.filter(|_| !self.works()).or(self.before);
         (self.by, self.before) = (by, before);
         (self.signalled, self.stopped) = (false, false);
@@ -58,16 +59,20 @@ impl Place {
 
 impl Model {
     pub(super) fn change_session(&mut self, id: Seq, draft: &Draft) {
-        let session = draft.session.clone().unwrap_or(draft.from.clone());
-        if let Some(state) = draft.kind.session_state()
+        let session = draft
+            .body
+            .session
+            .clone()
+            .unwrap_or(draft.body.from.clone());
+        if let Some(state) = draft.body.kind.session_state()
             && draft.explicit_kind
             && session.as_str() != "unknown"
         {
-            let key = (draft.project.clone(), session);
+            let key = (draft.body.project.clone(), session);
             let it = self.sessions.entry(key).or_default();
             (it.state, it.seq, it.last) = (Some(state), id, Some(id));
             it.signalled = state != SessionState::Working;
-            it.over = (state == SessionState::Ended).then_some(draft.ts);
+            it.over = (state == SessionState::Ended).then_some(draft.body.ts);
         }
     }
 
@@ -77,12 +82,12 @@ impl Model {
         &mut self,
         id: Seq,
         key: &Key,
-        happened: &Happened,
+        happened: &AgentEvent,
         watched: bool,
         now: Timestamp,
     ) -> bool {
         let known = self.sessions.get(key).cloned();
-        let ends = *happened == Happened::Ended;
+        let ends = *happened == AgentEvent::Ended;
         if ends && known.as_ref().is_some_and(|it| it.over.is_some()) {
             return false;
         }
@@ -94,16 +99,16 @@ impl Model {
         let silent = before.signalled
             || before.stopped
             || !asked.is_empty()
-            || before.by == Beginner::Timeout && before.works();
+            || before.by == TurnCause::Timeout && before.works();
         match happened {
-            Happened::Prompt { by, .. } if *by != Beginner::Timeout => {
+            AgentEvent::Prompt { by, .. } if *by != TurnCause::Timeout => {
                 self.agent_says(id, key, Kind::Progress, false, now);
             }
-            Happened::Stopped { .. } if !silent => {
-                let quiet = watched && before.by == Beginner::Person && before.works();
+            AgentEvent::Stopped { .. } if !silent => {
+                let quiet = watched && before.by == TurnCause::Person && before.works();
                 self.agent_says(id, key, Kind::Complete, quiet, now);
             }
-            Happened::Ended => self.agent_says(id, key, Kind::Ended, false, now),
+            AgentEvent::Ended => self.agent_says(id, key, Kind::Ended, false, now),
             _ => {}
         }
         let it = self.sessions.entry(key.clone()).or_default();
@@ -113,11 +118,11 @@ impl Model {
             it.over = None;
         }
         match happened {
-            Happened::Prompt { by, .. } => it.begin(*by),
-            Happened::Worked if before.works() => return false,
-            Happened::Worked if is_new || before.stopped => it.begin(Beginner::Agent),
-            Happened::Worked => it.begin(before.by),
-            Happened::Stopped { .. } => {
+            AgentEvent::Prompt { by, .. } => it.begin(*by),
+            AgentEvent::Worked if before.works() => return false,
+            AgentEvent::Worked if is_new || before.stopped => it.begin(TurnCause::Agent),
+            AgentEvent::Worked => it.begin(before.by),
+            AgentEvent::Stopped { .. } => {
                 it.stopped = true;
                 if !(silent && it.works()) {
                     return false;
@@ -130,12 +135,8 @@ impl Model {
     }
 
     fn agent_says(&mut self, id: Seq, key: &Key, kind: Kind, quiet: bool, now: Timestamp) {
-        let draft = Draft {
-            to: None,
-            explicit_kind: true,
-            quiet,
-            ..hub_says(&key.0, &key.1, &key.1, kind)
-        };
+        let mut draft = hub_says(&key.0, &key.1, &key.1, kind);
+        (draft.body.to, draft.explicit_kind, draft.quiet) = (None, true, quiet);
         self.hub_says(id, draft.clone(), now);
         self.tell_listeners((id, &draft), &mut (id + 1), now);
     }
@@ -152,10 +153,10 @@ impl Model {
         true
     }
 
-    fn prove(&mut self, key: &Key, happened: &Happened) {
+    fn prove(&mut self, key: &Key, happened: &AgentEvent) {
         let proves = |way: Way| match happened {
-            Happened::Ended => false,
-            Happened::Prompt { by, .. } => way != Way::Rewake || *by != Beginner::Person,
+            AgentEvent::Ended => false,
+            AgentEvent::Prompt { by, .. } => way != Way::Rewake || *by != TurnCause::Person,
             _ => way != Way::Rewake,
         };
         for (_, place) in self.places_of(key, |_| true) {
@@ -169,7 +170,8 @@ impl Model {
         (project, inbox): &Key,
         which: impl Fn(Seq) -> bool,
     ) -> impl Iterator<Item = (Seq, &mut Place)> {
-        let here = self.mut_notes(move |note| note.draft.project == *project && which(note.id));
+        let here =
+            self.mut_notes(move |note| note.draft.body.project == *project && which(note.id));
         let places = here.flat_map(|note| note.places.iter_mut().map(|place| (note.id, place)));
         places.filter(move |(_, place)| place.pending && place.inbox == *inbox)
     }
@@ -223,7 +225,7 @@ impl Model {
 
     pub(super) fn next_of_agents(&self) -> Option<Timestamp> {
         let places = self.notes.iter().flat_map(|note| {
-            let project = &note.draft.project;
+            let project = &note.draft.body.project;
             note.places.iter().map(move |place| (project, place))
         });
         let due = places.filter_map(|(project, place)| {

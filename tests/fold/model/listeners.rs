@@ -1,8 +1,7 @@
 //! Listeners of the naive model.
 
-use bytes::Bytes;
-use hub_protocol::{InboxName, Kind, Priority, ProjectName, Seq, SessionState, Timestamp};
-use hubd::core::command::Draft;
+use hub_protocol::{InboxName, Kind, ProjectName, Seq, SessionState, Timestamp};
+use hubd::core::notification::Draft;
 
 use super::{DAY_MS, Leases, Model, Question, Session};
 
@@ -16,34 +15,17 @@ pub(super) fn hub_says(
     to: &InboxName,
     kind: Kind,
 ) -> Draft {
-    Draft {
-        project: project.clone(),
-        from: from.clone(),
-        kind,
-        explicit_kind: false,
-        to: Some(to.clone()),
-        parent: None,
-        session: None,
-        priority: Priority::Normal,
-        key: None,
-        reply_to: None,
-        may_approve: false,
-        hops: 0,
-        ts: Timestamp::default(),
-        expires_at: Timestamp::default(),
-        quiet: false,
-        recorded: false,
-        tail: Bytes::new(),
-    }
+    let (ts, msg) = (Timestamp::default(), String::new());
+    let mut draft = Draft::new((project, from), kind, msg, ts, 0);
+    draft.body.to = Some(to.clone());
+    draft.explicit_kind = false;
+    draft
 }
 
 impl Model {
-    pub(super) fn hub_says(&mut self, id: Seq, draft: Draft, now: Timestamp) {
-        let draft = Draft {
-            ts: now,
-            expires_at: now.plus_millis(7 * DAY_MS),
-            ..draft
-        };
+    pub(super) fn hub_says(&mut self, id: Seq, mut draft: Draft, now: Timestamp) {
+        let it = &mut draft.body;
+        (it.ts, it.expires_at) = (now, now.plus_millis(7 * DAY_MS));
         let said = self.say(id, &draft, now, &Leases::new());
         said.expect("the hub may say it");
     }
@@ -90,8 +72,13 @@ impl Model {
 
     /// Returns whether a draft may count as a stop: one without a type does not if its session has hooks.
     pub(super) fn tells_a_stop(&self, draft: &Draft) -> bool {
-        let session = draft.session.as_ref().unwrap_or(&draft.from).clone();
-        let it = self.sessions.get(&(draft.project.clone(), session));
+        let session = draft
+            .body
+            .session
+            .as_ref()
+            .unwrap_or(&draft.body.from)
+            .clone();
+        let it = self.sessions.get(&(draft.body.project.clone(), session));
         draft.explicit_kind || !it.is_some_and(Session::proves)
     }
 
@@ -102,13 +89,22 @@ impl Model {
         next: &mut Seq,
         now: Timestamp,
     ) {
-        let session = draft.session.as_ref().unwrap_or(&draft.from).clone();
+        let session = draft
+            .body
+            .session
+            .as_ref()
+            .unwrap_or(&draft.body.from)
+            .clone();
         if session.as_str() == "unknown"
-            || matches!(draft.kind, Kind::Progress | Kind::Message | Kind::Answer)
+            || matches!(
+                draft.body.kind,
+                Kind::Progress | Kind::Message | Kind::Answer
+            )
         {
             return;
         }
-        let to = |(project, target, _): &&Pair| *project == draft.project && *target == session;
+        let to =
+            |(project, target, _): &&Pair| *project == draft.body.project && *target == session;
         let pairs: Vec<Pair> = self.listeners.keys().filter(to).cloned().collect();
         for pair in pairs {
             self.listeners.remove(&pair);
@@ -118,15 +114,16 @@ impl Model {
             if let Some(place) = places.find(|place| place.inbox == pair.2) {
                 place.wakes = true;
             } else {
-                let asks = matches!(draft.kind, Kind::Question | Kind::Approval);
-                let kind = if asks { Kind::Message } else { draft.kind };
+                let asks = matches!(draft.body.kind, Kind::Question | Kind::Approval);
+                let kind = if asks { Kind::Message } else { draft.body.kind };
                 self.hub_says(*next, hub_says(&pair.0, &pair.1, &pair.2, kind), now);
                 *next += 1;
             }
         }
-        if draft.kind == Kind::Ended {
-            self.listeners
-                .retain(|(project, _, caller), _| (project, caller) != (&draft.project, &session));
+        if draft.body.kind == Kind::Ended {
+            self.listeners.retain(|(project, _, caller), _| {
+                (project, caller) != (&draft.body.project, &session)
+            });
         }
     }
 

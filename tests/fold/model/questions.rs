@@ -1,8 +1,9 @@
 //! Questions of the naive model.
 
 use hub_protocol::{InboxName, Kind, ProjectName, QuestionState, Seq, Timestamp};
-use hubd::core::command::{Draft, Refusal};
-use hubd::core::record::How;
+use hubd::core::command::Refusal;
+use hubd::core::notification::Draft;
+use hubd::core::record::SettleReason;
 
 use super::{Key, Model};
 
@@ -30,53 +31,53 @@ impl Question {
 impl Model {
     /// Settles the question that a draft answers; returns the inbox of its asker.
     pub(super) fn answer(&mut self, draft: &Draft) -> Result<InboxName, Refusal> {
-        let id = draft.reply_to.ok_or(Refusal::NoSuchQuestion)?;
+        let id = draft.body.reply_to.ok_or(Refusal::NoSuchQuestion)?;
         let question = self.open_question(id)?;
-        if question.from == draft.from {
-            return Err(Refusal::NotYours("nobody answers their own question"));
+        if question.from == draft.body.from {
+            return Err(Refusal::NotAllowed("nobody answers their own question"));
         }
         let asker = question.from.clone();
         if question.kind == Kind::Approval && !draft.may_approve {
-            return Err(Refusal::NotYours(
+            return Err(Refusal::NotAllowed(
                 "an approval is given by a person: on the dashboard, or with hubctl answer over the hub's socket in a terminal that no agent started",
             ));
         }
-        self.settle_question(id, QuestionState::Answered, How::Answered);
+        self.settle_question(id, QuestionState::Answered, SettleReason::Answered);
         Ok(asker)
     }
 
     /// Closes the open questions of a session that reports work or its completion.
     pub(super) fn close_questions(&mut self, head: Seq, draft: &Draft) {
-        let goes_on = matches!(draft.kind, Kind::Progress | Kind::Complete);
-        if !goes_on || !draft.explicit_kind {
+        let continues = matches!(draft.body.kind, Kind::Progress | Kind::Complete);
+        if !continues || !draft.explicit_kind {
             return;
         }
-        let session = draft.session.as_ref().unwrap_or(&draft.from);
-        let place = (draft.project.clone(), session.clone());
+        let session = draft.body.session.as_ref().unwrap_or(&draft.body.from);
+        let place = (draft.body.project.clone(), session.clone());
         if session.as_str() == InboxName::UNKNOWN && !self.sessions.contains_key(&place) {
             return;
         }
         // The clock may have jumped back unannounced: then the report is older than the question.
-        let asked_before = |it: &Question| it.is_from(&place) && it.ts <= draft.ts;
+        let asked_before = |it: &Question| it.is_from(&place) && it.ts <= draft.body.ts;
         for id in self.questions_that(|it| it.is_open() && asked_before(it)) {
             if id <= head {
-                self.settle_question(id, QuestionState::Withdrawn, How::Withdrawn);
+                self.settle_question(id, QuestionState::Withdrawn, SettleReason::Withdrawn);
             }
         }
     }
 
     /// Records a question, which supersedes an open one of its sender with the same key.
     pub(super) fn asks(&mut self, id: Seq, draft: &Draft) {
-        if !matches!(draft.kind, Kind::Question | Kind::Approval) {
+        if !matches!(draft.body.kind, Kind::Question | Kind::Approval) {
             return;
         }
         let question = Question {
-            project: draft.project.clone(),
-            from: draft.from.clone(),
-            kind: draft.kind,
-            key: draft.key.clone(),
-            ts: draft.ts,
-            expires_at: draft.expires_at,
+            project: draft.body.project.clone(),
+            from: draft.body.from.clone(),
+            kind: draft.body.kind,
+            key: draft.body.key.clone(),
+            ts: draft.body.ts,
+            expires_at: draft.body.expires_at,
             state: QuestionState::Open,
         };
         let same = |it: &Question| {
@@ -86,7 +87,7 @@ impl Model {
                     == (&question.project, &question.from, &question.key)
         };
         for old in self.questions_that(same) {
-            self.settle_question(old, QuestionState::Superseded, How::Superseded);
+            self.settle_question(old, QuestionState::Superseded, SettleReason::Superseded);
         }
         self.questions.insert(id, question);
     }
@@ -94,7 +95,7 @@ impl Model {
     pub(crate) fn claim(&mut self, id: Seq, by: &InboxName) -> Result<(), Refusal> {
         let question = self.open_question(id)?;
         if question.from == *by {
-            return Err(Refusal::NotYours("nobody claims their own question"));
+            return Err(Refusal::NotAllowed("nobody claims their own question"));
         }
         question.state = QuestionState::Claimed;
         Ok(())
@@ -102,13 +103,13 @@ impl Model {
 
     pub(crate) fn withdraw_question(&mut self, id: Seq) -> Result<(), Refusal> {
         self.open_question(id)?;
-        self.settle_question(id, QuestionState::Withdrawn, How::Withdrawn);
+        self.settle_question(id, QuestionState::Withdrawn, SettleReason::Withdrawn);
         Ok(())
     }
 
     pub(super) fn expire_questions(&mut self, now: Timestamp) {
         for id in self.questions_that(|it| it.is_open() && it.expires_at <= now) {
-            self.settle_question(id, QuestionState::Expired, How::Expired);
+            self.settle_question(id, QuestionState::Expired, SettleReason::Expired);
         }
     }
 
@@ -144,7 +145,7 @@ impl Model {
         Err(Refusal::QuestionSettled { id, state })
     }
 
-    fn settle_question(&mut self, id: Seq, state: QuestionState, how: How) {
+    fn settle_question(&mut self, id: Seq, state: QuestionState, how: SettleReason) {
         self.questions.entry(id).and_modify(|it| it.state = state);
         for note in self.mut_notes(|note| note.id == id) {
             note.settle(None, how);

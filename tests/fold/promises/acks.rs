@@ -1,7 +1,6 @@
 //! Acknowledgements end a delivery in one inbox.
 
-use hubd::core::record::{How, Settled};
-use hubd::fold::Status;
+use hubd::core::record::{SettleReason, Settled};
 
 use super::*;
 
@@ -15,10 +14,7 @@ fn an_inbox_offers_the_most_important_first_then_the_oldest() {
         Priority::High,
         Priority::Normal,
     ] {
-        hub.say(Draft {
-            priority,
-            ..said("w1", Kind::Message)
-        });
+        hub.say(said("w1", Kind::Message).priority(priority));
     }
     assert_eq!(hub.pending("primary"), [3, 4, 2, 5, 1]);
 }
@@ -32,7 +28,7 @@ fn an_acked_item_is_not_offered_again() {
     );
     hub.ack("primary", &[first]);
     assert_eq!(hub.pending("primary"), [second]);
-    assert_eq!(hub.state.status(first, true), Status::Acked);
+    assert_eq!(hub.status(first), Status::Acked);
 }
 
 #[test]
@@ -48,7 +44,7 @@ fn an_ack_records_the_reader_the_ids_and_the_inbox() {
     let settled = Settled {
         ids: vec![id],
         inbox: Some((project(), name("primary"))),
-        how: How::Acked,
+        how: SettleReason::Acked,
         by: Some("reader".into()),
         at: noon(),
     };
@@ -69,7 +65,7 @@ fn an_ack_in_one_inbox_leaves_the_others() {
     let id = hub.say(said("w1", Kind::Approval));
     hub.ack("person", &[id]);
     assert_eq!(hub.reached(), ["primary"]);
-    assert_eq!(hub.state.status(id, true), Status::Pending);
+    assert_eq!(hub.status(id), Status::Pending);
 }
 
 #[test]
@@ -100,7 +96,7 @@ fn a_withdrawn_item_is_offered_nowhere() {
     let id = hub.say(said("w1", Kind::Approval));
     hub.run(&Command::Withdraw { ids: vec![id] });
     assert!(hub.reached().is_empty());
-    assert_eq!(hub.state.status(id, true), Status::Withdrawn);
+    assert_eq!(hub.status(id), Status::Withdrawn);
 }
 
 #[test]

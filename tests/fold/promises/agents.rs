@@ -1,12 +1,11 @@
 //! Agents' sessions: helpers for the tests of hooks, receipts and interrupts.
 
-use hub_protocol::{Process, SessionInfo};
-use hubd::core::command::{Happened, Hook};
-use hubd::core::record::Beginner;
+use hub_protocol::Process;
+use hubd::core::command::Hook;
 
 use super::*;
 
-fn hook(id: &str, happened: Happened) -> Hook {
+fn hook(id: &str, happened: AgentEvent) -> Hook {
     Hook {
         project: project(),
         given: None,
@@ -22,15 +21,32 @@ fn hook(id: &str, happened: Happened) -> Hook {
 
 impl Hub {
     /// Applies a hook event of the session whose agent calls it `id`.
-    pub(super) fn hook(&mut self, id: &str, happened: Happened) -> Vec<Record> {
+    pub(super) fn hook(&mut self, id: &str, happened: AgentEvent) -> Vec<Record> {
         self.hook_of(id, SessionInfo::default(), happened)
+    }
+
+    /// Applies a hook event; returns what it [`told`].
+    pub(super) fn told(&mut self, id: &str, event: AgentEvent) -> Vec<String> {
+        told(&self.hook(id, event))
+    }
+
+    /// Applies a hook event, which must lead to these notifications.
+    #[track_caller]
+    pub(super) fn tells(&mut self, id: &str, event: AgentEvent, expected: &str) {
+        tells(&self.hook(id, event), expected);
+    }
+
+    /// Asserts the text of the last notification.
+    #[track_caller]
+    pub(super) fn last_is(&self, text: &str) {
+        assert_eq!(self.last_msg(), text);
     }
 
     pub(super) fn hook_of(
         &mut self,
         id: &str,
         info: SessionInfo,
-        happened: Happened,
+        happened: AgentEvent,
     ) -> Vec<Record> {
         let hook = Hook {
             info,
@@ -40,7 +56,7 @@ impl Hub {
     }
 
     /// Applies a hook event from a terminal that the person has in view.
-    pub(super) fn watched_hook(&mut self, id: &str, happened: Happened) -> Vec<Record> {
+    pub(super) fn watched_hook(&mut self, id: &str, happened: AgentEvent) -> Vec<Record> {
         let hook = Hook {
             watched: true,
             ..hook(id, happened)
@@ -49,7 +65,7 @@ impl Hub {
     }
 
     /// Applies a hook event whose request the hub holds until its question is answered.
-    pub(super) fn held_hook(&mut self, id: &str, happened: Happened) -> Vec<Record> {
+    pub(super) fn held_hook(&mut self, id: &str, happened: AgentEvent) -> Vec<Record> {
         let hook = Hook {
             held: true,
             ..hook(id, happened)
@@ -64,7 +80,7 @@ impl Hub {
             parent,
             ..SessionInfo::default()
         };
-        self.hook_of(id, info, Happened::Started);
+        self.hook_of(id, info, AgentEvent::Started);
     }
 
     /// Starts a session as the one that the person talks to.
@@ -74,19 +90,19 @@ impl Hub {
             role,
             ..SessionInfo::default()
         };
-        self.hook_of(id, info, Happened::Started);
+        self.hook_of(id, info, AgentEvent::Started);
     }
 
-    pub(super) fn end(&mut self, id: &str, gone: bool) -> Vec<Record> {
+    pub(super) fn end(&mut self, id: &str, exited: bool) -> Vec<Record> {
         self.run(&Command::End {
             project: project(),
             session: name(id),
-            gone,
+            exited,
             quiet: false,
         })
     }
 
-    pub(super) fn state_of(&self, id: &str) -> Option<hub_protocol::SessionState> {
+    pub(super) fn state_of(&self, id: &str) -> Option<SessionState> {
         let told = self.state.session_state(&project(), &name(id));
         told.map(|(state, _)| state)
     }
@@ -121,6 +137,20 @@ pub(super) fn told(records: &[Record]) -> Vec<String> {
     .collect()
 }
 
+/// `w1`, worker of `lead`, in a turn that a wake began.
+pub(super) fn working() -> Hub {
+    let mut hub = Hub::new();
+    hub.worker("w1", "lead");
+    hub.hook("w1", prompt(Wake));
+    hub
+}
+
+/// Asserts what records [`told`], separated by commas.
+#[track_caller]
+pub(super) fn tells(records: &[Record], expected: &str) {
+    assert_eq!(told(records).join(", "), expected);
+}
+
 pub(super) fn process(pid: u32) -> SessionInfo {
     SessionInfo {
         process: Some(Process {
@@ -132,45 +162,45 @@ pub(super) fn process(pid: u32) -> SessionInfo {
     }
 }
 
-pub(super) fn prompt(by: Beginner) -> Happened {
+pub(super) fn prompt(by: TurnCause) -> AgentEvent {
     let text = "do it".into();
-    Happened::Prompt { by, text }
+    AgentEvent::Prompt { by, text }
 }
 
-pub(super) fn stop(text: &str) -> Happened {
+pub(super) fn stop(text: &str) -> AgentEvent {
     stop_with(text, &[])
 }
 
 /// A stop while this background work runs.
-pub(super) fn stop_with(text: &str, tasks: &[&str]) -> Happened {
-    Happened::Stopped {
+pub(super) fn stop_with(text: &str, tasks: &[&str]) -> AgentEvent {
+    AgentEvent::Stopped {
         text: text.into(),
         tasks: tasks.iter().map(ToString::to_string).collect(),
-        goes_on: false,
+        continues: false,
     }
 }
 
-pub(super) fn failed(reason: &str, for_good: bool) -> Happened {
+pub(super) fn failed(reason: &str, permanent: bool) -> AgentEvent {
     let reason = reason.into();
-    Happened::Failed { reason, for_good }
+    AgentEvent::Failed { reason, permanent }
 }
 
-pub(super) fn idle() -> Happened {
-    Happened::Idle {
+pub(super) fn idle() -> AgentEvent {
+    AgentEvent::Idle {
         text: "it waits".into(),
     }
 }
 
-pub(super) fn asks(text: &str) -> Happened {
-    Happened::Asks {
+pub(super) fn asks(text: &str) -> AgentEvent {
+    AgentEvent::Asks {
         text: text.into(),
         options: vec!["yes".into(), "no".into()],
         data: serde_json::Value::Null,
     }
 }
 
-pub(super) fn permission() -> Happened {
-    Happened::Permission {
+pub(super) fn permission() -> AgentEvent {
+    AgentEvent::Permission {
         text: "Bash: rm x".into(),
         data: Some(serde_json::json!({})),
     }

@@ -4,10 +4,7 @@ use super::*;
 
 fn to_new_inboxes(project: &str, count: usize) -> Vec<Draft> {
     (0..count)
-        .map(|n| Draft {
-            project: project.parse().unwrap(),
-            ..sent("ci", &format!("inbox-{n}"))
-        })
+        .map(|n| sent("ci", &format!("inbox-{n}")).project(project))
         .collect()
 }
 
@@ -19,12 +16,9 @@ fn too_many(scope: &'static str, cap: usize) -> Refusal {
 fn a_project_has_a_thousand_inboxes_at_most() {
     let mut hub = Hub::new();
     hub.run(&notify(to_new_inboxes("p", 1000)));
-    let one_more = Draft {
-        project: "p".parse().unwrap(),
-        ..sent("ci", "one-more")
-    };
+    let one_more = sent("ci", "one-more").project("p");
     assert_eq!(
-        hub.ask(&notify(vec![one_more])),
+        hub.try_notify(vec![one_more]),
         Err(too_many("the project", 1000))
     );
     hub.run(&notify(to_new_inboxes("p", 1000)));
@@ -35,7 +29,7 @@ fn a_project_has_a_thousand_inboxes_at_most() {
 fn a_batch_cannot_pass_the_cap_either() {
     let mut hub = Hub::new();
     let batch = to_new_inboxes("p", 1001);
-    assert_eq!(hub.ask(&notify(batch)), Err(too_many("the project", 1000)));
+    assert_eq!(hub.try_notify(batch), Err(too_many("the project", 1000)));
     assert_eq!(hub.state.inboxes(None).count(), 0);
 }
 
@@ -50,7 +44,7 @@ fn all_projects_have_ten_thousand_inboxes_at_most() {
         .into_iter()
         .flat_map(|project| to_new_inboxes(project, 1))
         .collect();
-    assert_eq!(hub.ask(&notify(two_more)), Err(too_many("the hub", 10_000)));
+    assert_eq!(hub.try_notify(two_more), Err(too_many("the hub", 10_000)));
     hub.run(&notify(to_new_inboxes("r", 1)));
     assert_eq!(hub.state.inboxes(None).count(), 10_000);
 }

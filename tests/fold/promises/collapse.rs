@@ -1,15 +1,11 @@
 //! A newer item supersedes a pending one with the same key.
 
-use hubd::core::record::{How, Settled};
-use hubd::fold::Status;
+use hubd::core::record::{SettleReason, Settled};
 
 use super::*;
 
 fn keyed(from: &str, to: &str) -> Draft {
-    Draft {
-        key: Some("build".into()),
-        ..sent(from, to)
-    }
+    sent(from, to).key("build")
 }
 
 #[test]
@@ -17,7 +13,7 @@ fn a_newer_item_supersedes_the_pending_one() {
     let mut hub = Hub::new();
     let (old, new) = (hub.say(keyed("ci", "w1")), hub.say(keyed("ci", "w1")));
     assert_eq!(hub.pending("w1"), [new]);
-    assert_eq!(hub.state.status(old, true), Status::Superseded);
+    assert_eq!(hub.status(old), Status::Superseded);
 }
 
 #[test]
@@ -28,7 +24,7 @@ fn the_record_names_the_superseding_item() {
     let settled = Settled {
         ids: vec![1],
         inbox: Some((project(), name("w1"))),
-        how: How::Superseded,
+        how: SettleReason::Superseded,
         by: Some("2".into()),
         at: noon(),
     };
@@ -41,14 +37,8 @@ fn a_key_does_not_apply_to_other_senders_inboxes_and_projects() {
     hub.say(keyed("ci", "w1"));
     hub.say(keyed("cd", "w1"));
     hub.say(keyed("ci", "w2"));
-    hub.say(Draft {
-        project: "other".parse().unwrap(),
-        ..keyed("ci", "w1")
-    });
-    hub.say(Draft {
-        key: Some("test".into()),
-        ..keyed("ci", "w1")
-    });
+    hub.say(keyed("ci", "w1").project("other"));
+    hub.say(keyed("ci", "w1").key("test"));
     assert_eq!(hub.pending("w1"), [1, 2, 5]);
     assert_eq!(hub.pending("w2"), [3]);
 }
@@ -56,25 +46,18 @@ fn a_key_does_not_apply_to_other_senders_inboxes_and_projects() {
 #[test]
 fn the_higher_priority_is_kept_and_stored() {
     let mut hub = Hub::new();
-    let tail = r#""priority":"urgent"}"#.into();
-    hub.say(Draft {
-        priority: Priority::Urgent,
-        tail,
-        ..keyed("ci", "w1")
-    });
-    let tail = r#""msg":"\"priority\":\"low\"","priority":"low","data":{"b":1.50,"priority":"x","a":[ ]}}"#;
-    let new = hub.say(Draft {
-        priority: Priority::Low,
-        tail: tail.into(),
-        ..keyed("ci", "w1")
-    });
+    hub.say(keyed("ci", "w1").priority(Priority::Urgent));
+    let mut low = keyed("ci", "w1").priority(Priority::Low);
+    low.body.data = Some(serde_json::json!({ "b": 1.50, "priority": "low" }));
+    low.tail = Some(tail_of(&low.body));
+    let new = hub.say(low.clone());
     let item = hub.items("w1")[0].clone();
     assert_eq!(
         (item.seq, item.priority, item.wakes),
         (new, Priority::Urgent, true)
     );
-    let stored = tail.replace(r#","priority":"low","#, r#","priority":"urgent","#);
-    assert_eq!(hub.json(new), format!("{{\"id\":{new},{stored}"));
+    (low.body.id, low.body.priority) = (new, Priority::Urgent);
+    assert_eq!(hub.json(new), serde_json::to_string(&low.body).unwrap());
 }
 
 #[test]
@@ -100,10 +83,7 @@ fn an_item_whose_lease_expired_is_superseded_with_the_rest() {
 #[test]
 fn a_batch_collapses_in_itself() {
     let mut hub = Hub::new();
-    hub.say(Draft {
-        priority: Priority::High,
-        ..keyed("ci", "w1")
-    });
+    hub.say(keyed("ci", "w1").priority(Priority::High));
     hub.run(&notify(vec![keyed("ci", "w1"), keyed("ci", "w1")]));
     let items: Vec<(Seq, Priority)> = hub
         .items("w1")

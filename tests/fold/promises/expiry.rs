@@ -1,28 +1,23 @@
 //! Expiry of pending items.
 
-use hubd::fold::Status;
-
 use super::*;
 
 fn lasting(ms: i64) -> Draft {
-    Draft {
-        expires_at: noon().plus_millis(ms),
-        ..said("w1", Kind::Complete)
-    }
+    said("w1", Kind::Complete).with(|it| it.expires_at = noon().plus_millis(ms))
 }
 
 #[test]
 fn an_item_is_offered_until_its_expiry_and_not_after() {
     let mut hub = Hub::new();
     let id = hub.say(lasting(HOUR));
-    assert_eq!(hub.state.next_deadline(), Some(noon().plus_millis(HOUR)));
+    assert_eq!(hub.due(), after(HOUR));
     hub.pass(HOUR - 1);
     assert_eq!(hub.run(&Command::Tick), []);
     hub.pass(1);
     hub.run(&Command::Tick);
     assert!(hub.pending("primary").is_empty());
-    assert_eq!(hub.state.status(id, true), Status::Expired);
-    assert_eq!(hub.state.next_deadline(), None);
+    assert_eq!(hub.status(id), Status::Expired);
+    assert_eq!(hub.due(), None);
 }
 
 #[test]
@@ -30,7 +25,7 @@ fn an_acked_item_does_not_expire() {
     let mut hub = Hub::new();
     let id = hub.say(lasting(HOUR));
     hub.ack("primary", &[id]);
-    assert_eq!(hub.state.next_deadline(), None);
+    assert_eq!(hub.due(), None);
     hub.pass(DAY);
     assert_eq!(hub.run(&Command::Tick), []);
 }
@@ -39,7 +34,7 @@ fn an_acked_item_does_not_expire() {
 fn an_item_that_has_already_expired_is_refused() {
     let mut hub = Hub::new();
     assert_eq!(
-        hub.ask(&notify(vec![lasting(HOUR), lasting(0)])),
+        hub.try_notify(vec![lasting(HOUR), lasting(0)]),
         Err(Refusal::ExpiredAlready)
     );
 }
@@ -79,7 +74,7 @@ fn a_tick_is_bounded_and_the_next_one_is_due_at_once() {
     hub.pass(HOUR);
     hub.run(&Command::Tick);
     assert_eq!(hub.pending("primary").len(), 1000);
-    assert_eq!(hub.state.next_deadline(), Some(hub.now));
+    assert_eq!(hub.due(), Some(hub.now));
     hub.run(&Command::Tick);
     assert_eq!(hub.pending("primary").len(), 0);
 }

@@ -2,8 +2,8 @@
 
 use bytes::Bytes;
 use hubd::core::record::{
-    Carried, ClockMoved, DecodeError, How, InboxClosed, KeyUsed, Notified, Reset, Route, Seen,
-    Settled, Target, Trimmed, notification_json,
+    ClockMoved, DecodeError, InboxClosed, KeyUsed, Notified, Reset, Rewritten, Route, Seen,
+    SettleReason, Settled, Target, Trimmed, notification_json,
 };
 
 use super::*;
@@ -13,7 +13,7 @@ fn records() -> Vec<(Record, u8, Vec<u8>)> {
     let settled = Settled {
         ids: vec![1, 2],
         inbox: Some((project.clone(), inbox.clone())),
-        how: How::Superseded,
+        how: SettleReason::Superseded,
         by: Some("3".into()),
         at,
     };
@@ -50,7 +50,7 @@ fn records() -> Vec<(Record, u8, Vec<u8>)> {
             json(CLOCK_MOVED),
         ),
         (
-            Record::Carried(Carried {
+            Record::Rewritten(Rewritten {
                 id: 7,
                 json: r#"{"id":7}"#.into(),
             }),

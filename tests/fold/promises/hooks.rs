@@ -1,84 +1,70 @@
 //! Notifications from an agent's hooks: once a turn, and only for new information.
 
-use hub_protocol::{QuestionState, SessionState};
-use hubd::core::command::Happened;
-use hubd::core::record::Beginner;
-use hubd::fold::Status;
+use hub_protocol::QuestionState;
 
-use super::agents::{asks, failed, idle, permission, prompt, stop, stop_with, told};
 use super::*;
-
-/// `w1`, worker of `lead`, in a turn that a wake began.
-fn working() -> Hub {
-    let mut hub = Hub::new();
-    hub.worker("w1", "lead");
-    hub.hook("w1", prompt(Beginner::Wake));
-    hub
-}
 
 #[test]
 fn a_prompt_is_progress_that_is_recorded_only() {
     let mut hub = Hub::new();
-    assert_eq!(
-        told(&hub.hook("w1", prompt(Beginner::Person))),
-        ["progress"]
-    );
-    assert_eq!(hub.last_msg(), "prompt: do it");
+    hub.tells("w1", prompt(Person), "progress");
+    hub.last_is("prompt: do it");
     assert_eq!(hub.state_of("w1"), Some(SessionState::Working));
 }
 
 #[test]
 fn a_stop_completes_the_turn() {
     let mut hub = working();
-    let records = hub.hook("w1", stop("All done."));
-    assert_eq!(told(&records), ["complete lead! primary!"]);
-    assert_eq!(
-        hub.last_msg(),
-        "Agent w1 completed (worker of lead): All done."
-    );
+    hub.tells("w1", stop("All done."), "complete lead! primary!");
+    hub.last_is("Agent w1 completed (worker of lead): All done.");
     assert_eq!(hub.state_of("w1"), Some(SessionState::Complete));
 }
 
 #[test]
 fn a_stop_with_a_question_at_its_end_is_waiting() {
     let mut hub = working();
-    let records = hub.hook("w1", stop("I did it.\n\nShall I push?"));
-    assert_eq!(told(&records), ["waiting lead! primary!"]);
-    assert_eq!(
-        hub.last_msg(),
-        "Agent w1 is waiting for input: Shall I push?"
+    hub.tells(
+        "w1",
+        stop("I did it.\n\nShall I push?"),
+        "waiting lead! primary!",
     );
+    hub.last_is("Agent w1 is waiting for input: Shall I push?");
 }
 
 #[test]
 fn a_question_before_the_last_paragraph_does_not_count() {
     let mut hub = working();
-    let records = hub.hook("w1", stop("Shall I push?\n\nI did."));
-    assert_eq!(told(&records), ["complete lead! primary!"]);
+    hub.tells(
+        "w1",
+        stop("Shall I push?\n\nI did."),
+        "complete lead! primary!",
+    );
 }
 
 #[test]
 fn a_session_with_workers_completes_its_goal() {
     let mut hub = working();
-    hub.hook("lead", prompt(Beginner::Wake));
+    hub.hook("lead", prompt(Wake));
     hub.hook("w1", stop("done"));
     hub.hook("lead", stop("done"));
-    assert_eq!(hub.last_msg(), "Manager lead completed its goal: done");
+    hub.last_is("Manager lead completed its goal: done");
 }
 
 #[test]
 fn three_hundred_characters_of_the_last_message_are_passed_on() {
     let mut hub = working();
     hub.hook("w1", stop(&"é".repeat(400)));
-    let text = format!("Agent w1 completed (worker of lead): {}…", "é".repeat(300));
-    assert_eq!(hub.last_msg(), text);
+    hub.last_is(&format!(
+        "Agent w1 completed (worker of lead): {}…",
+        "é".repeat(300)
+    ));
 }
 
 #[test]
 fn an_explicit_signal_of_the_turn_replaces_its_stop() {
     let mut hub = working();
     hub.say(said("w1", Kind::Testing));
-    assert!(told(&hub.hook("w1", stop("done"))).is_empty());
+    hub.tells("w1", stop("done"), "");
     assert_eq!(hub.state_of("w1"), Some(SessionState::Waiting));
 }
 
@@ -86,33 +72,33 @@ fn an_explicit_signal_of_the_turn_replaces_its_stop() {
 fn a_signal_of_an_earlier_turn_does_not_replace_the_next_stop() {
     let mut hub = working();
     hub.say(said("w1", Kind::Complete));
-    hub.hook("w1", prompt(Beginner::Wake));
-    assert_eq!(told(&hub.hook("w1", stop("done"))).len(), 1);
+    hub.hook("w1", prompt(Wake));
+    assert_eq!(hub.told("w1", stop("done")).len(), 1);
 }
 
 #[test]
 fn an_open_question_replaces_the_stop() {
     let mut hub = working();
     let id = hub.say(said("w1", Kind::Question));
-    hub.hook("w1", prompt(Beginner::Wake));
-    assert!(told(&hub.hook("w1", stop("done"))).is_empty());
+    hub.hook("w1", prompt(Wake));
+    hub.tells("w1", stop("done"), "");
     hub.run(&Command::WithdrawQuestion {
         id,
         by: name("person"),
     });
-    hub.hook("w1", prompt(Beginner::Wake));
-    assert_eq!(told(&hub.hook("w1", stop("done"))).len(), 1);
+    hub.hook("w1", prompt(Wake));
+    assert_eq!(hub.told("w1", stop("done")).len(), 1);
 }
 
 #[test]
 fn a_stop_that_continues_the_turn_does_not_count() {
     let mut hub = working();
-    let goes_on = Happened::Stopped {
+    let continues = AgentEvent::Stopped {
         text: String::new(),
         tasks: Vec::new(),
-        goes_on: true,
+        continues: true,
     };
-    assert_eq!(hub.hook("w1", goes_on), []);
+    assert_eq!(hub.hook("w1", continues), []);
     assert_eq!(hub.state_of("w1"), Some(SessionState::Working));
 }
 
@@ -120,100 +106,88 @@ fn a_stop_that_continues_the_turn_does_not_count() {
 fn a_second_stop_of_a_turn_adds_nothing() {
     let mut hub = working();
     hub.hook("w1", stop("done"));
-    assert!(told(&hub.hook("w1", stop("done again"))).is_empty());
+    hub.tells("w1", stop("done again"), "");
 }
 
 #[test]
 fn background_work_is_progress_and_then_waiting_when_idle() {
     let mut hub = working();
-    assert_eq!(
-        told(&hub.hook("w1", stop_with("wait", &["b1"]))),
-        ["progress"]
-    );
-    assert_eq!(
-        hub.last_msg(),
-        "Agent w1 stopped for now: 1 tasks and 0 workers still run"
-    );
-    assert_eq!(told(&hub.hook("w1", idle())), ["waiting lead! primary!"]);
-    assert_eq!(hub.last_msg(), "Agent w1 stopped, 1 tasks still run");
-    assert!(hub.state.next_deadline() > Some(noon().plus_millis(HOUR)));
+    hub.tells("w1", stop_with("wait", &["b1"]), "progress");
+    hub.last_is("Agent w1 stopped for now: 1 tasks and 0 workers still run");
+    hub.tells("w1", idle(), "waiting lead! primary!");
+    hub.last_is("Agent w1 stopped, 1 tasks still run");
+    assert!(hub.due() > after(HOUR));
 }
 
 #[test]
 fn background_work_is_waiting_after_ten_minutes() {
     let mut hub = working();
     hub.hook("w1", stop_with("wait", &["b1", "b2"]));
-    assert_eq!(
-        hub.state.next_deadline(),
-        Some(noon().plus_millis(10 * MINUTE))
-    );
+    assert_eq!(hub.due(), after(10 * MINUTE));
     hub.restart();
-    assert_eq!(told(&hub.tick()), ["waiting lead! primary!"]);
-    assert_eq!(hub.last_msg(), "Agent w1 stopped, 2 tasks still run");
+    tells(&hub.tick(), "waiting lead! primary!");
+    hub.last_is("Agent w1 stopped, 2 tasks still run");
 }
 
 #[test]
 fn background_work_that_ends_in_time_is_not_waiting() {
     let mut hub = working();
     hub.hook("w1", stop_with("wait", &["b1"]));
-    hub.hook("w1", Happened::Worked);
-    assert_eq!(hub.state.next_deadline(), None);
-    assert_eq!(
-        told(&hub.hook("w1", stop("done"))),
-        ["complete lead! primary!"]
-    );
+    hub.hook("w1", AgentEvent::Worked);
+    assert_eq!(hub.due(), None);
+    hub.tells("w1", stop("done"), "complete lead! primary!");
 }
 
 #[test]
 fn background_work_of_the_previous_stop_does_not_count() {
     let mut hub = working();
     hub.hook("w1", stop_with("wait", &["server"]));
-    hub.hook("w1", prompt(Beginner::Wake));
-    let records = hub.hook("w1", stop_with("done", &["server"]));
-    assert_eq!(told(&records), ["complete lead! primary!"]);
-    hub.hook("w1", prompt(Beginner::Wake));
-    assert_eq!(
-        told(&hub.hook("w1", stop_with("", &["server", "new"]))),
-        ["progress"]
+    hub.hook("w1", prompt(Wake));
+    hub.tells(
+        "w1",
+        stop_with("done", &["server"]),
+        "complete lead! primary!",
     );
+    hub.hook("w1", prompt(Wake));
+    hub.tells("w1", stop_with("", &["server", "new"]), "progress");
 }
 
 #[test]
 fn a_stop_while_workers_work_is_waiting_as_with_background_work() {
     let mut hub = working();
     hub.worker("lead", "boss");
-    hub.hook("lead", prompt(Beginner::Wake));
-    assert_eq!(told(&hub.hook("lead", stop("I wait."))), ["progress"]);
-    assert_eq!(told(&hub.tick()), ["waiting boss! primary!"]);
-    assert_eq!(
-        hub.last_msg(),
-        "Agent lead stopped, 0 tasks and 1 workers still run"
-    );
+    hub.hook("lead", prompt(Wake));
+    hub.tells("lead", stop("I wait."), "progress");
+    tells(&hub.tick(), "waiting boss! primary!");
+    hub.last_is("Agent lead stopped, 0 tasks and 1 workers still run");
 }
 
 #[test]
 fn idle_after_a_stop_is_recorded_and_not_enqueued() {
     let mut hub = working();
     hub.hook("w1", stop("done"));
-    assert_eq!(told(&hub.hook("w1", idle())), ["waiting"]);
+    hub.tells("w1", idle(), "waiting");
     assert_eq!(hub.state_of("w1"), Some(SessionState::Complete));
 }
 
 #[test]
 fn idle_without_a_stop_is_waiting() {
     let mut hub = working();
-    assert_eq!(told(&hub.hook("w1", idle())), ["waiting lead! primary!"]);
-    assert_eq!(hub.last_msg(), "Agent w1 is waiting for input: it waits");
+    hub.tells("w1", idle(), "waiting lead! primary!");
+    hub.last_is("Agent w1 is waiting for input: it waits");
 }
 
 #[test]
 fn a_stop_wakes_the_session_that_began_the_turn() {
-    for by in [Beginner::Person, Beginner::Wake, Beginner::Agent] {
+    for by in [Person, Wake, Agent] {
         for (said, kind) in [("done", "complete"), ("done?", "waiting")] {
             let mut hub = Hub::new();
             hub.hook("solo", prompt(by));
-            let records = hub.hook("solo", stop(said));
-            assert_eq!(told(&records), [format!("{kind} primary!")], "{by:?}");
+            assert_eq!(
+                hub.told("solo", stop(said)),
+                [format!("{kind} primary!")],
+                "{by:?}"
+            );
         }
     }
 }
@@ -221,41 +195,36 @@ fn a_stop_wakes_the_session_that_began_the_turn() {
 #[test]
 fn the_stop_of_a_persons_turn_in_view_wakes_nobody() {
     let mut hub = Hub::new();
-    hub.hook("solo", prompt(Beginner::Person));
-    assert_eq!(
-        told(&hub.watched_hook("solo", stop("done"))),
-        ["complete primary"]
-    );
-    assert_eq!(hub.last_msg(), "Agent solo completed: done");
+    hub.hook("solo", prompt(Person));
+    tells(&hub.watched_hook("solo", stop("done")), "complete primary");
+    hub.last_is("Agent solo completed: done");
     let why = r#""rides_along":"the person has this session in view""#;
     assert!(hub.json(hub.state.head() - 1).contains(why));
-    hub.hook("solo", prompt(Beginner::Wake));
-    let woken = hub.watched_hook("solo", stop("done"));
-    assert_eq!(told(&woken), ["complete primary!"], "nobody typed it");
+    hub.hook("solo", prompt(Wake));
+    tells(&hub.watched_hook("solo", stop("done")), "complete primary!");
 }
 
 #[test]
 fn a_workers_stop_wakes_its_parent_also_in_view() {
     let mut hub = working();
-    hub.hook("w1", prompt(Beginner::Person));
-    assert_eq!(
-        told(&hub.watched_hook("w1", stop("done"))),
-        ["complete lead! primary!"]
+    hub.hook("w1", prompt(Person));
+    tells(
+        &hub.watched_hook("w1", stop("done")),
+        "complete lead! primary!",
     );
 }
 
 #[test]
 fn the_question_at_the_end_of_a_headless_session_outlives_it() {
     let mut hub = Hub::new();
-    let info = hub_protocol::SessionInfo {
+    let info = SessionInfo {
         headless: Some(true),
         ..Default::default()
     };
-    hub.hook_of("shot", info, prompt(Beginner::Agent));
-    let records = hub.hook("shot", stop("Shall I push?"));
-    assert_eq!(told(&records), ["waiting primary!"]);
+    hub.hook_of("shot", info, prompt(Agent));
+    hub.tells("shot", stop("Shall I push?"), "waiting primary!");
     let waiting = hub.pending("primary");
-    hub.hook("shot", Happened::Ended);
+    hub.hook("shot", AgentEvent::Ended);
     assert_eq!(hub.pending("primary")[..1], waiting);
 }
 
@@ -263,58 +232,46 @@ fn the_question_at_the_end_of_a_headless_session_outlives_it() {
 fn a_turn_of_the_waiters_own_timeout_is_not_reported() {
     let mut hub = working();
     hub.hook("w1", stop("done"));
-    assert!(told(&hub.hook("w1", prompt(Beginner::Timeout))).is_empty());
-    assert!(told(&hub.hook("w1", stop("nothing new"))).is_empty());
+    hub.tells("w1", prompt(Timeout), "");
+    hub.tells("w1", stop("nothing new"), "");
     assert_eq!(hub.state_of("w1"), Some(SessionState::Complete));
-    assert_eq!(told(&hub.hook("w1", idle())), ["waiting"], "recorded");
+    hub.tells("w1", idle(), "waiting");
 }
 
 #[test]
 fn a_temporary_model_failure_is_an_error_after_ten_minutes_without_an_event() {
     let mut hub = working();
-    assert_eq!(
-        told(&hub.hook("w1", failed("rate_limit", false))),
-        ["progress"]
-    );
+    hub.tells("w1", failed("rate_limit", false), "progress");
     hub.restart();
-    assert_eq!(
-        hub.state.next_deadline(),
-        Some(noon().plus_millis(10 * MINUTE))
-    );
-    assert_eq!(told(&hub.hook("w1", idle())), ["waiting"]);
-    assert_eq!(told(&hub.tick()), ["error lead! primary!"]);
-    assert_eq!(hub.last_msg(), "Agent w1 failed: rate_limit");
+    assert_eq!(hub.due(), after(10 * MINUTE));
+    hub.tells("w1", idle(), "waiting");
+    tells(&hub.tick(), "error lead! primary!");
+    hub.last_is("Agent w1 failed: rate_limit");
 }
 
 #[test]
 fn a_model_that_recovers_is_no_error() {
-    let events = [
-        Happened::Worked,
-        prompt(Beginner::Person),
-        prompt(Beginner::Timeout),
-    ];
+    let events = [AgentEvent::Worked, prompt(Person), prompt(Timeout)];
     for event in events {
         let mut hub = working();
         hub.hook("w1", failed("overloaded", false));
         hub.hook("w1", event);
-        assert_eq!(hub.state.next_deadline(), None);
+        assert_eq!(hub.due(), None);
     }
 }
 
 #[test]
 fn a_permanent_model_failure_is_an_error_at_once() {
     let mut hub = working();
-    let records = hub.hook("w1", failed("billing_error", true));
-    assert_eq!(told(&records), ["error lead! primary!"]);
-    assert_eq!(hub.last_msg(), "Agent w1 failed: billing_error");
+    hub.tells("w1", failed("billing_error", true), "error lead! primary!");
+    hub.last_is("Agent w1 failed: billing_error");
 }
 
 #[test]
 fn a_dialog_is_a_question_with_its_place() {
     let mut hub = working();
-    let records = hub.hook("w1", asks("Which one?"));
-    assert_eq!(told(&records), ["question lead! primary!"]);
-    let id = hub.state.questions(false)[0].0;
+    hub.tells("w1", asks("Which one?"), "question lead! primary!");
+    let id = hub.open_question(0);
     let text = "Agent w1 asks: Which one? (answer it in its own terminal)";
     assert_eq!(hub.msg(id), text);
     assert!(hub.json(id).contains(r#""options":["yes","no"]"#));
@@ -324,31 +281,28 @@ fn a_dialog_is_a_question_with_its_place() {
 #[test]
 fn a_permission_is_for_the_person_and_its_dialog_adds_nothing() {
     let mut hub = working();
-    assert_eq!(
-        told(&hub.hook("w1", permission())),
-        ["approval person! lead primary"]
-    );
-    assert_eq!(hub.last_msg(), "Agent w1 needs a permission: Bash: rm x");
-    let notice = Happened::Permission {
+    hub.tells("w1", permission(), "approval person! lead primary");
+    hub.last_is("Agent w1 needs a permission: Bash: rm x");
+    let notice = AgentEvent::Permission {
         text: "w1 needs your permission".into(),
         data: None,
     };
     assert_eq!(hub.hook("w1", notice.clone()), []);
-    hub.hook("w1", Happened::Worked);
-    assert_eq!(told(&hub.hook("w1", notice)).len(), 1);
+    hub.hook("w1", AgentEvent::Worked);
+    assert_eq!(hub.told("w1", notice).len(), 1);
 }
 
 #[test]
 fn the_next_step_withdraws_the_sessions_own_questions() {
-    for next in [Happened::Worked, prompt(Beginner::Person), Happened::Ended] {
+    for next in [AgentEvent::Worked, prompt(Person), AgentEvent::Ended] {
         for waits in [asks("?"), permission(), idle(), stop("ok?")] {
             let mut hub = working();
             hub.hook("w1", waits);
             let id = hub.state.questions(true).first().map(|(id, _)| *id);
             let id = id.unwrap_or_else(|| hub.pending("primary")[0]);
             hub.hook("w1", next.clone());
-            if next != Happened::Ended || hub.state.question(id).is_some() {
-                assert_eq!(hub.state.status(id, true), Status::Withdrawn, "{next:?}");
+            if next != AgentEvent::Ended || hub.state.question(id).is_some() {
+                assert_eq!(hub.status(id), Status::Withdrawn, "{next:?}");
             }
             let state = hub.state.question(id).map(|it| it.state);
             assert!(state.is_none_or(|it| it == QuestionState::Withdrawn));
@@ -360,41 +314,75 @@ fn the_next_step_withdraws_the_sessions_own_questions() {
 fn the_next_step_keeps_explicit_notifications() {
     let mut hub = working();
     let id = hub.say(said("w1", Kind::Question));
-    hub.hook("w1", Happened::Worked);
-    assert_eq!(hub.state.questions(false)[0].0, id);
+    hub.hook("w1", AgentEvent::Worked);
+    assert_eq!(hub.open_question(0), id);
     assert!(hub.pending("primary").contains(&id));
 }
 
 #[test]
 fn work_in_a_working_turn_changes_nothing() {
     let mut hub = working();
-    assert_eq!(hub.hook("w1", Happened::Worked), []);
-    assert_eq!(hub.hook("w1", Happened::Seen), []);
+    assert_eq!(hub.hook("w1", AgentEvent::Worked), []);
+    assert_eq!(hub.hook("w1", AgentEvent::Seen), []);
 }
 
 #[test]
 fn late_events_of_an_ended_session_start_nothing() {
     let mut hub = working();
-    assert_eq!(
-        told(&hub.hook("w1", Happened::Ended)),
-        ["ended lead primary"]
-    );
-    assert_eq!(hub.hook("w1", Happened::Ended), []);
+    hub.tells("w1", AgentEvent::Ended, "ended lead primary");
+    assert_eq!(hub.hook("w1", AgentEvent::Ended), []);
     assert_eq!(hub.state_of("w1"), Some(SessionState::Ended));
 }
 
 #[test]
 fn a_session_named_unknown_reaches_a_stable_state() {
     let mut hub = Hub::new();
-    hub.hook("unknown", prompt(Beginner::Wake));
+    hub.hook("unknown", prompt(Wake));
     hub.hook("unknown", stop_with("wait", &["b1"]));
-    assert_eq!(told(&hub.tick()), ["waiting primary!"]);
+    tells(&hub.tick(), "waiting primary!");
 }
 
 #[test]
 fn a_session_first_seen_at_its_end_is_over() {
     let mut hub = Hub::new();
-    hub.hook("w1", Happened::Ended);
-    let session = hub.state.session(&project(), &name("w1")).unwrap();
+    hub.hook("w1", AgentEvent::Ended);
+    let session = hub.session("w1");
     assert!(!session.is_alive());
+}
+
+#[test]
+fn an_interrupted_turn_waits_at_once_and_wakes_nobody() {
+    let mut hub = working();
+    hub.tells("w1", AgentEvent::Interrupted, "waiting lead primary");
+    hub.last_is("Agent w1 was interrupted");
+    assert_eq!(hub.state_of("w1"), Some(SessionState::Waiting));
+    assert_eq!(hub.hook("w1", AgentEvent::Interrupted), []);
+    hub.tells("w1", idle(), "waiting");
+    hub.hook("w1", prompt(Person));
+    assert_eq!(hub.told("w1", stop("done")).len(), 1);
+}
+
+#[test]
+fn leaving_a_dialog_closes_its_question() {
+    for waits in [asks("?"), permission()] {
+        let mut hub = working();
+        hub.hook("w1", waits);
+        let id = hub.open_question(0);
+        hub.hook("w1", AgentEvent::Interrupted);
+        assert_eq!(hub.status(id), Status::Withdrawn);
+        assert_eq!(hub.state_of("w1"), Some(SessionState::Waiting));
+    }
+}
+
+#[test]
+fn an_interrupt_after_a_stop_changes_nothing() {
+    for over in [
+        stop("done"),
+        stop_with("wait", &["b1"]),
+        failed("overloaded", false),
+    ] {
+        let mut hub = working();
+        hub.hook("w1", over);
+        assert_eq!(hub.hook("w1", AgentEvent::Interrupted), []);
+    }
 }

@@ -1,8 +1,5 @@
 //! Inboxes are created by the first notification, and removed when they are closed.
 
-use hubd::core::command::Happened;
-use hubd::fold::Status;
-
 use super::registry::named;
 use super::*;
 
@@ -19,10 +16,10 @@ fn naming_a_new_inbox_creates_it_and_returns_the_nearest_name() {
 #[test]
 fn the_nearest_to_a_mistyped_name_may_be_a_sessions() {
     let mut hub = Hub::new();
-    hub.hook_of("0b1c-7d", named("builder"), Happened::Started);
+    hub.hook_of("0b1c-7d", named("builder"), AgentEvent::Started);
     let nearest = |hub: &Hub| hub.state.nearest_inbox(&project(), &name("bilder"));
     assert_eq!(nearest(&hub), Some(name("builder")));
-    hub.hook("0b1c-7d", Happened::Ended);
+    hub.hook("0b1c-7d", AgentEvent::Ended);
     assert_eq!(nearest(&hub), None, "nobody is called so any more");
 }
 
@@ -39,10 +36,7 @@ fn an_inbox_stays_when_it_is_empty() {
 fn the_oldest_item_is_known_at_any_priority() {
     let mut hub = Hub::new();
     hub.say(sent("w1", "w2"));
-    hub.say(Draft {
-        priority: Priority::Urgent,
-        ..sent("w1", "w2")
-    });
+    hub.say(sent("w1", "w2").priority(Priority::Urgent));
     let inbox = hub.state.inbox(&project(), &name("w2")).unwrap();
     assert_eq!(inbox.oldest().map(|item| item.seq), Some(1));
     assert_eq!(inbox.len(), 2);
@@ -59,8 +53,8 @@ fn closing_an_inbox_drops_its_pending_items_only() {
     });
     assert_eq!(hub.state.inbox(&project(), &name("person")), None);
     assert_eq!(hub.reached(), ["primary"]);
-    assert_eq!(hub.state.status(both, true), Status::Pending);
-    assert_eq!(hub.state.status(one, true), Status::Dropped);
+    assert_eq!(hub.status(both), Status::Pending);
+    assert_eq!(hub.status(one), Status::Dropped);
 }
 
 #[test]
@@ -86,13 +80,10 @@ fn a_reset_empties_one_project() {
     let mut hub = Hub::new();
     let other: ProjectName = "other".parse().unwrap();
     let here = hub.say(said("w1", Kind::Complete));
-    let there = hub.say(Draft {
-        project: other.clone(),
-        ..said("w1", Kind::Complete)
-    });
+    let there = hub.say(said("w1", Kind::Complete).with(|it| it.project = other.clone()));
     hub.run(&reset(false));
-    assert_eq!(hub.state.status(here, true), Status::Dropped);
-    assert_eq!(hub.state.status(there, true), Status::Pending);
+    assert_eq!(hub.status(here), Status::Dropped);
+    assert_eq!(hub.status(there), Status::Pending);
     assert_eq!(hub.state.inboxes(None).count(), 1);
     assert_eq!(hub.state.session_state(&project(), &name("w1")), None);
     assert!(hub.state.session_state(&other, &name("w1")).is_some());
@@ -112,7 +103,10 @@ fn a_reset_with_history_hides_past_notifications_until_retention_drops_it() {
     assert_eq!(hidden, [(&project(), at)]);
     for (below, hidden) in [(at - 1, 1), (at, 0)] {
         let carried = Vec::new();
-        hub.run(&Command::Trim { below, carried });
+        hub.run(&Command::Trim {
+            below,
+            rewritten: carried,
+        });
         assert_eq!(hub.state.hidden().count(), hidden);
     }
 }

@@ -1,10 +1,7 @@
 //! Listeners: a session is notified of another's next stop, once.
 
-use hub_protocol::SessionInfo;
-use hubd::core::command::Happened;
-use hubd::core::record::{Beginner, ListenerEnd};
+use hubd::core::record::ListenerEnd;
 
-use super::agents::{asks, prompt, stop, told};
 use super::*;
 
 impl Hub {
@@ -39,9 +36,9 @@ fn listen(caller: &str, target: &str, within_ms: Option<i64>, fresh: bool) -> Co
 /// Returns a hub in which `a` listens to `w1`, which works.
 fn listening() -> Hub {
     let mut hub = Hub::new();
-    hub.hook("a", prompt(Beginner::Wake));
-    hub.hook("w1", prompt(Beginner::Wake));
-    assert!(told(&hub.listen("a", "w1")).is_empty());
+    hub.hook("a", prompt(Wake));
+    hub.hook("w1", prompt(Wake));
+    tells(&hub.listen("a", "w1"), "");
     hub
 }
 
@@ -49,16 +46,13 @@ fn listening() -> Hub {
 fn a_stop_notifies_the_listener_with_its_cause_and_ends_it() {
     let mut hub = listening();
     let records = hub.hook("w1", stop("done"));
-    assert_eq!(told(&records), ["complete primary!", "complete a!"]);
+    tells(&records, "complete primary!, complete a!");
     let cause = hub.pending("primary")[0];
     assert_eq!(Hub::ends(&records), [ListenerEnd::Fired { cause }]);
-    assert_eq!(
-        hub.last_msg(),
-        "Session w1 finished its turn. Look: hubctl look w1"
-    );
+    hub.last_is("Session w1 finished its turn. Look: hubctl look w1");
     assert!(hub.json(cause + 1).contains(&format!(r#""cause":{cause}"#)));
-    hub.hook("w1", prompt(Beginner::Wake));
-    assert_eq!(told(&hub.hook("w1", stop("done"))), ["complete primary!"]);
+    hub.hook("w1", prompt(Wake));
+    hub.tells("w1", stop("done"), "complete primary!");
 }
 
 #[test]
@@ -88,10 +82,7 @@ fn each_stop_fires_and_nothing_else_does() {
     let mut hub = listening();
     hub.say(said("w1", Kind::Progress));
     hub.say(said("w1", Kind::Message));
-    hub.say(Draft {
-        explicit_kind: false,
-        ..said("w1", Kind::Complete)
-    });
+    hub.say(said("w1", Kind::Complete).implicit());
     assert_eq!(hub.listeners("w1"), 1);
     assert!(told(&hub.end("w1", true)).contains(&"error a!".into()));
 }
@@ -130,8 +121,7 @@ fn a_text_names_host_and_title() {
         info,
     });
     hub.hook("w1", stop("done"));
-    let text = "Session w1 on box \"Fix it\" finished its turn. Look: hubctl look w1";
-    assert_eq!(hub.last_msg(), text);
+    hub.last_is("Session w1 on box \"Fix it\" finished its turn. Look: hubctl look w1");
 }
 
 #[test]
@@ -147,20 +137,20 @@ fn a_listener_fires_at_once_for_a_stop_since_its_pair_fired() {
         target: name("w1"),
         caller: name("a"),
     });
-    hub.hook("w1", prompt(Beginner::Wake));
+    hub.hook("w1", prompt(Wake));
     hub.hook("w1", stop("done"));
-    assert_eq!(told(&hub.listen("a", "w1")), ["complete a!"]);
+    tells(&hub.listen("a", "w1"), "complete a!");
     assert_eq!(hub.listeners("w1"), 0);
-    assert_eq!(told(&hub.listen("b", "w1")), ["complete b!"]);
+    tells(&hub.listen("b", "w1"), "complete b!");
 }
 
 #[test]
 fn a_turn_without_a_notification_is_not_a_stop_for_listeners() {
     let mut hub = listening();
     hub.hook("w1", stop("done"));
-    hub.hook("w1", prompt(Beginner::Timeout));
+    hub.hook("w1", prompt(Timeout));
     hub.hook("w1", stop("nothing new"));
-    assert!(told(&hub.listen("a", "w1")).is_empty());
+    tells(&hub.listen("a", "w1"), "");
     assert_eq!(hub.listeners("w1"), 1);
 }
 
@@ -168,16 +158,17 @@ fn a_turn_without_a_notification_is_not_a_stop_for_listeners() {
 fn a_need_for_input_fires_at_once() {
     let mut hub = Hub::new();
     let id = hub.say(said("w1", Kind::Question));
-    assert_eq!(told(&hub.listen("a", "w1")), ["message a!"]);
-    let text = format!("Session w1 needs input. Answer: hubctl answer {id} \"…\"");
-    assert_eq!(hub.last_msg(), text);
+    tells(&hub.listen("a", "w1"), "message a!");
+    hub.last_is(&format!(
+        "Session w1 needs input. Answer: hubctl answer {id} \"…\""
+    ));
 }
 
 #[test]
 fn a_fresh_listener_waits_for_a_future_stop() {
     let mut hub = Hub::new();
     hub.say(said("w1", Kind::Complete));
-    assert!(told(&hub.run(&listen("a", "w1", None, true))).is_empty());
+    tells(&hub.run(&listen("a", "w1", None, true)), "");
     hub.say(said("w1", Kind::Complete));
     assert_eq!(hub.reached(), ["a!", "primary!"]);
 }
@@ -198,7 +189,7 @@ fn removing_a_listener_is_never_an_error() {
     };
     assert_eq!(Hub::ends(&hub.run(&unlisten)), [ListenerEnd::Removed]);
     assert_eq!(hub.run(&unlisten), []);
-    assert_eq!(told(&hub.hook("w1", stop("done"))), ["complete primary!"]);
+    hub.tells("w1", stop("done"), "complete primary!");
 }
 
 #[test]
@@ -226,15 +217,11 @@ fn a_missed_deadline_is_reported_once() {
     let mut hub = Hub::new();
     hub.run(&listen("a", "later", Some(10 * MINUTE), false));
     hub.restart();
-    assert_eq!(
-        hub.state.next_deadline(),
-        Some(noon().plus_millis(10 * MINUTE))
-    );
+    assert_eq!(hub.due(), after(10 * MINUTE));
     let records = hub.tick();
-    assert_eq!(told(&records), ["error a!"]);
+    tells(&records, "error a!");
     assert_eq!(Hub::ends(&records), [ListenerEnd::Late]);
-    let text = "Expected later within 10 min, nothing came. Look: hubctl look later";
-    assert_eq!(hub.last_msg(), text);
+    hub.last_is("Expected later within 10 min, nothing came. Look: hubctl look later");
     assert_eq!(hub.state_of("later"), None);
 }
 
@@ -253,9 +240,9 @@ fn a_stop_in_time_ends_the_timer() {
 fn a_stop_and_the_deadline_at_the_same_time_are_reported_once() {
     let mut hub = listening();
     hub.run(&listen("b", "w1", Some(10 * MINUTE), false));
-    hub.hook("w1", super::agents::failed("overloaded", false));
+    hub.hook("w1", failed("overloaded", false));
     let records = hub.tick();
-    assert_eq!(told(&records), ["error primary!", "error a!", "error b!"]);
+    tells(&records, "error primary!, error a!, error b!");
     assert_eq!(Hub::ends(&records).len(), 2);
 }
 
@@ -266,7 +253,7 @@ fn the_deadline_notification_states_the_duration_despite_clock_jumps() {
     hub.pass(DAY);
     hub.run(&Command::ClockMoved { delta_ms: DAY });
     let due = noon().plus_millis(DAY + 90 * SECOND);
-    assert_eq!(hub.state.next_deadline(), Some(due));
+    assert_eq!(hub.due(), Some(due));
     hub.tick();
     assert!(hub.last_msg().starts_with("Expected later within 90 s"));
 }
@@ -275,11 +262,10 @@ fn the_deadline_notification_states_the_duration_despite_clock_jumps() {
 fn a_caller_that_receives_the_stop_itself_gets_no_second_text() {
     let mut hub = Hub::new();
     hub.worker("w1", "lead");
-    hub.hook("lead", Happened::Started);
+    hub.hook("lead", AgentEvent::Started);
     hub.listen("lead", "w1");
-    hub.hook("w1", prompt(Beginner::Wake));
-    let records = hub.hook("w1", stop("done"));
-    assert_eq!(told(&records), ["complete lead! primary!"]);
+    hub.hook("w1", prompt(Wake));
+    hub.tells("w1", stop("done"), "complete lead! primary!");
     assert_eq!(hub.listeners("w1"), 0);
 }
 
@@ -287,19 +273,16 @@ fn a_caller_that_receives_the_stop_itself_gets_no_second_text() {
 fn the_primary_gets_the_stops_of_its_second_inbox() {
     let mut hub = Hub::new();
     hub.chosen("boss");
-    hub.hook("w1", prompt(Beginner::Wake));
+    hub.hook("w1", prompt(Wake));
     hub.listen("boss", "w1");
-    assert_eq!(told(&hub.hook("w1", stop("done"))), ["complete primary!"]);
+    hub.tells("w1", stop("done"), "complete primary!");
     assert_eq!(hub.listeners("w1"), 0);
 }
 
 #[test]
 fn a_listening_caller_is_woken_by_a_stop_that_wakes_nobody_else() {
     let quiet = |hub: &mut Hub, draft| told(&hub.run(&notify(vec![draft])));
-    let low = Draft {
-        priority: Priority::Low,
-        ..said("w1", Kind::Complete)
-    };
+    let low = said("w1", Kind::Complete).priority(Priority::Low);
     for (draft, expected) in [
         (low, "complete primary!"),
         (said("w1", Kind::Approval), "approval person! primary!"),
@@ -313,26 +296,23 @@ fn a_listening_caller_is_woken_by_a_stop_that_wakes_nobody_else() {
     }
     let mut hub = Hub::new();
     hub.chosen("boss");
-    hub.hook("w1", prompt(Beginner::Person));
+    hub.hook("w1", prompt(Person));
     hub.listen("boss", "w1");
-    assert_eq!(told(&hub.hook("w1", stop("done"))), ["complete primary!"]);
+    hub.tells("w1", stop("done"), "complete primary!");
 }
 
 #[test]
 fn a_stop_without_a_type_fires_listeners_of_sessions_without_hooks() {
-    let untyped = |from: &str| Draft {
-        explicit_kind: false,
-        ..said(from, Kind::Complete)
-    };
+    let untyped = |from: &str| said(from, Kind::Complete).implicit();
     let mut hub = Hub::new();
     hub.run(&listen("a", "backup", Some(MINUTE), true));
     let records = hub.run(&notify(vec![untyped("backup")]));
-    assert_eq!(told(&records), ["complete primary!", "complete a!"]);
+    tells(&records, "complete primary!, complete a!");
     assert_eq!(hub.state_of("backup"), None, "its state is not told");
-    hub.hook("w1", prompt(Beginner::Wake));
+    hub.hook("w1", prompt(Wake));
     hub.run(&listen("a", "w1", Some(MINUTE), true));
     let records = hub.run(&notify(vec![untyped("w1")]));
-    assert_eq!(told(&records), ["complete primary!"]);
+    tells(&records, "complete primary!");
     assert_eq!(hub.listeners("w1"), 1, "its own hook tells its stop");
 }
 
@@ -344,12 +324,15 @@ fn an_expected_name_may_be_assigned_later() {
         name: Some("later".into()),
         ..SessionInfo::default()
     };
-    hub.hook_of("11111111-1111", info, prompt(Beginner::Wake));
+    hub.hook_of("11111111-1111", info, prompt(Wake));
     assert_eq!(hub.listeners("11111111-1111"), 1);
     let again = hub.run(&listen("a", "11111111-1111", None, true));
     assert_eq!(again, [], "it is the same listener");
-    let records = hub.hook("11111111-1111", stop("done"));
-    assert_eq!(told(&records), ["complete primary!", "complete a!"]);
+    hub.tells(
+        "11111111-1111",
+        stop("done"),
+        "complete primary!, complete a!",
+    );
     assert_eq!(hub.listeners("11111111-1111"), 0);
 }
 
@@ -357,7 +340,7 @@ fn an_expected_name_may_be_assigned_later() {
 fn a_listener_ends_with_its_caller_once() {
     type End = fn(&mut Hub) -> Vec<Record>;
     let ends: [End; 4] = [
-        |hub| hub.hook("a", Happened::Ended),
+        |hub| hub.hook("a", AgentEvent::Ended),
         |hub| hub.end("a", false),
         |hub| hub.end("a", true),
         |hub| {
@@ -381,9 +364,9 @@ fn a_listener_ends_with_its_caller_once() {
 fn a_listener_and_its_fired_stop_survive_a_restart() {
     let mut hub = listening();
     hub.restart();
-    assert!(told(&hub.hook("w1", stop("done"))).contains(&"complete a!".into()));
+    assert!(hub.told("w1", stop("done")).contains(&"complete a!".into()));
     hub.restart();
-    assert!(told(&hub.listen("a", "w1")).is_empty());
+    tells(&hub.listen("a", "w1"), "");
 }
 
 #[test]
@@ -392,7 +375,7 @@ fn a_reset_removes_listeners() {
     hub.run(&listen("b", "w1", Some(MINUTE), false));
     hub.run(&reset(false));
     assert_eq!(hub.listeners("w1"), 0);
-    assert_eq!(hub.state.next_deadline(), None);
+    assert_eq!(hub.due(), None);
 }
 
 #[test]
@@ -423,12 +406,9 @@ fn a_deadline_applies_to_a_listener_with_a_later_one_or_none() {
     assert_eq!(hub.run(&listen("a", "w1", None, true)), []);
     hub.restart();
     assert_eq!(hub.listeners("w1"), 1);
-    assert_eq!(hub.state.next_deadline(), Some(noon().plus_millis(MINUTE)));
-    assert_eq!(told(&hub.tick()), ["error a!"]);
-    assert_eq!(
-        hub.last_msg(),
-        "Expected w1 within 1 min, nothing came. Look: hubctl look w1"
-    );
+    assert_eq!(hub.due(), after(MINUTE));
+    tells(&hub.tick(), "error a!");
+    hub.last_is("Expected w1 within 1 min, nothing came. Look: hubctl look w1");
     assert_eq!(hub.listeners("w1"), 0);
 }
 
@@ -439,7 +419,7 @@ fn named_later() -> Hub {
     hub.run(&listen("boss", "later", Some(10 * MINUTE), true));
     for (id, called) in [("uuid", "later"), ("uuid-a", "boss")] {
         let info = super::registry::named(called);
-        hub.hook_of(id, info, prompt(Beginner::Wake));
+        hub.hook_of(id, info, prompt(Wake));
     }
     hub
 }

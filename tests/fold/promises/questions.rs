@@ -2,25 +2,19 @@
 
 use hub_protocol::{Post, QuestionState};
 use hubd::core::record::QuestionSettled;
-use hubd::fold::{Reach, Status};
+use hubd::fold::AnswerPath;
 
-use super::agents::{asks, permission};
 use super::retention::trim;
 use super::*;
 
 fn answer(from: &str, id: Seq) -> Draft {
-    Draft {
-        reply_to: Some(id),
-        ..said(from, Kind::Answer)
-    }
+    said(from, Kind::Answer).reply_to(id)
 }
 
 fn keyed(from: &str, to: Option<&str>) -> Draft {
-    Draft {
-        key: Some("which".into()),
-        to: to.map(name),
-        ..said(from, Kind::Question)
-    }
+    said(from, Kind::Question)
+        .key("which")
+        .with(|it| it.to = to.map(name))
 }
 
 fn claim(id: Seq, by: &str) -> Command {
@@ -39,7 +33,7 @@ impl Hub {
         (question.state, question.by.as_deref(), question.answer)
     }
 
-    fn reach(&self, id: Seq) -> Reach {
+    fn reach(&self, id: Seq) -> AnswerPath {
         self.state
             .reach(self.state.question(id).expect("a question"))
     }
@@ -63,8 +57,7 @@ fn a_question_is_open_then_claimed_then_answered() {
     hub.run(&claim(id, "lead"));
     assert_eq!(hub.asked(id), (QuestionState::Claimed, Some("lead"), None));
     assert_eq!(hub.run(&claim(id, "lead")), []);
-    let records = hub.answer("lead", id).unwrap();
-    assert_eq!(super::agents::told(&records), ["answer w1!"]);
+    tells(&hub.answer("lead", id).unwrap(), "answer w1!");
     let by = Some("lead");
     assert_eq!(hub.asked(id), (QuestionState::Answered, by, Some(id + 2)));
     assert!(hub.state.questions(false).is_empty());
@@ -98,7 +91,7 @@ fn two_answers_in_one_request_are_refused() {
     let mut hub = Hub::new();
     let id = hub.say(said("w1", Kind::Question));
     let twice = vec![answer("lead", id), answer("person", id)];
-    let refusal = hub.ask(&notify(twice)).unwrap_err();
+    let refusal = hub.try_notify(twice).unwrap_err();
     assert!(
         matches!(refusal, Refusal::QuestionSettled { .. }),
         "{refusal}"
@@ -111,24 +104,18 @@ fn an_answer_must_name_an_open_question() {
     let mut hub = Hub::new();
     let id = hub.say(said("w1", Kind::Complete));
     for draft in [said("lead", Kind::Answer), answer("lead", id)] {
-        assert_eq!(hub.ask(&notify(vec![draft])), Err(Refusal::NoSuchQuestion));
+        assert_eq!(hub.try_notify(vec![draft]), Err(Refusal::NoSuchQuestion));
     }
-    hub.say(Draft {
-        reply_to: Some(id),
-        ..sent("lead", "w1")
-    });
+    hub.say(sent("lead", "w1").reply_to(id));
 }
 
 #[test]
 fn an_answer_from_another_project_is_refused_because_it_cannot_reach_the_asker() {
     let mut hub = Hub::new();
     let id = hub.say(said("w1", Kind::Question));
-    let elsewhere = Draft {
-        project: "/src/other".parse().unwrap(),
-        ..answer("lead", id)
-    };
+    let elsewhere = answer("lead", id).project("/src/other");
     assert_eq!(
-        hub.ask(&notify(vec![elsewhere])),
+        hub.try_notify(vec![elsewhere]),
         Err(Refusal::NoSuchQuestion)
     );
 }
@@ -136,16 +123,16 @@ fn an_answer_from_another_project_is_refused_because_it_cannot_reach_the_asker()
 #[test]
 fn a_session_cannot_answer_or_claim_its_own_question_under_any_name() {
     let mut hub = Hub::new();
-    let info = hub_protocol::SessionInfo {
+    let info = SessionInfo {
         name: Some("short".into()),
-        ..hub_protocol::SessionInfo::default()
+        ..SessionInfo::default()
     };
-    hub.hook_of("w1", info, hubd::core::command::Happened::Started);
+    hub.hook_of("w1", info, AgentEvent::Started);
     let id = hub.say(said("w1", Kind::Question));
     for who in ["w1", "short"] {
-        assert!(matches!(hub.answer(who, id), Err(Refusal::NotYours(_))));
+        assert!(matches!(hub.answer(who, id), Err(Refusal::NotAllowed(_))));
         let refusal = hub.ask(&claim(id, who));
-        assert!(matches!(refusal, Err(Refusal::NotYours(_))));
+        assert!(matches!(refusal, Err(Refusal::NotAllowed(_))));
     }
 }
 
@@ -155,17 +142,14 @@ fn an_approval_depends_on_the_caller_and_not_on_its_name() {
     let id = hub.say(said("w1", Kind::Approval));
     hub.chosen("boss");
     for name in ["boss", "person", "nobody-knows"] {
-        assert!(matches!(hub.answer(name, id), Err(Refusal::NotYours(_))));
+        assert!(matches!(hub.answer(name, id), Err(Refusal::NotAllowed(_))));
     }
     hub.run(&notify(vec![approves("boss", id)]));
     assert_eq!(hub.asked(id).0, QuestionState::Answered);
 }
 
 fn approves(who: &str, id: Seq) -> Draft {
-    Draft {
-        may_approve: true,
-        ..answer(who, id)
-    }
+    answer(who, id).may_approve()
 }
 
 #[test]
@@ -174,11 +158,11 @@ fn a_settled_question_leaves_every_inbox() {
     let id = hub.say(said("w1", Kind::Approval));
     hub.run(&notify(vec![approves("person", id)]));
     assert_eq!(hub.reached(), ["w1!"]);
-    assert_eq!(hub.state.status(id, true), Status::Answered);
+    assert_eq!(hub.status(id), Status::Answered);
     let id = hub.say(said("w1", Kind::Approval));
     hub.run(&withdraw(id, "w1"));
     assert_eq!(hub.asked(id).0, QuestionState::Withdrawn);
-    assert_eq!(hub.state.status(id, true), Status::Withdrawn);
+    assert_eq!(hub.status(id), Status::Withdrawn);
 }
 
 #[test]
@@ -188,10 +172,7 @@ fn a_question_is_withdrawn_with_its_notification_once() {
     let ids = vec![id, id];
     assert_eq!(settles(&hub.run(&Command::Withdraw { ids })), 1);
     assert_eq!(hub.asked(id).0, QuestionState::Withdrawn);
-    let id = hub.say(Draft {
-        kind: Kind::Approval,
-        ..keyed("w1", None)
-    });
+    let id = hub.say(keyed("w1", None).with(|it| it.kind = Kind::Approval));
     let by_key = Command::WithdrawKey {
         project: project(),
         from: None,
@@ -216,7 +197,7 @@ fn a_newer_question_with_its_key_supersedes_it_even_when_it_was_read() {
         at: noon(),
     };
     assert_eq!(records[1..], [Record::QuestionSettled(superseded)]);
-    assert_eq!(hub.state.questions(false)[0].0, new);
+    assert_eq!(hub.open_question(0), new);
 }
 
 #[test]
@@ -225,7 +206,7 @@ fn a_superseded_question_is_offered_nowhere() {
     let old = hub.say(keyed("w1", Some("w2")));
     hub.say(keyed("w1", Some("w3")));
     assert_eq!(hub.reached(), ["w3!"]);
-    assert_eq!(hub.state.status(old, true), Status::Superseded);
+    assert_eq!(hub.status(old), Status::Superseded);
     let held = hub.pending("w3")[0];
     hub.leased = vec![held];
     hub.say(keyed("w1", Some("w3")));
@@ -246,10 +227,7 @@ fn a_question_can_be_superseded_in_the_request_that_asked_it() {
 fn a_message_with_its_key_leaves_the_question() {
     let mut hub = Hub::new();
     let id = hub.say(keyed("w1", None));
-    hub.say(Draft {
-        kind: Kind::Message,
-        ..keyed("w1", None)
-    });
+    hub.say(keyed("w1", None).with(|it| it.kind = Kind::Message));
     assert_eq!(hub.asked(id).0, QuestionState::Open);
 }
 
@@ -260,11 +238,11 @@ fn a_question_expires_at_its_time_read_or_not() {
     let unread = hub.say(said("w2", Kind::Question));
     hub.ack("primary", &[read]);
     hub.restart();
-    assert_eq!(hub.state.next_deadline(), Some(noon().plus_millis(7 * DAY)));
+    assert_eq!(hub.due(), after(7 * DAY));
     assert_eq!(settles(&hub.tick()), 2);
     assert_eq!(hub.asked(read).0, QuestionState::Expired);
     assert_eq!(hub.asked(unread).0, QuestionState::Expired);
-    assert_eq!(hub.state.next_deadline(), None);
+    assert_eq!(hub.due(), None);
 }
 
 #[test]
@@ -289,7 +267,7 @@ fn a_read_question_keeps_its_text_until_it_is_settled_and_trimmed() {
     hub.ack("primary", &[open]);
     hub.run(&withdraw(settled, "w1"));
     let below = hub.state.head() + 1;
-    assert_eq!(hub.state.held_below(below), [(open, open)]);
+    assert_eq!(hub.state.needed_below(below), [(open, open)]);
     hub.run(&trim(below, &[open]));
     assert_eq!(hub.state.question(settled), None);
     let carried = Some(below);
@@ -338,7 +316,7 @@ fn a_reset_withdraws_open_questions_with_a_record_each() {
     }
     assert_eq!(hub.asked(answered).0, QuestionState::Answered);
     assert!(hub.state.questions(false).is_empty());
-    assert_eq!(hub.state.next_deadline(), None);
+    assert_eq!(hub.due(), None);
     hub.run(&reset(true));
     assert_eq!(hub.state.question(answered), None);
 }
@@ -360,32 +338,32 @@ fn a_reset_in_the_oldest_format_leaves_no_question_open() {
 fn an_asker_with_an_inbox_is_reachable_until_it_is_over() {
     let mut hub = Hub::new();
     let id = hub.say(said("w1", Kind::Question));
-    assert_eq!(hub.reach(id), Reach::Inbox);
+    assert_eq!(hub.reach(id), AnswerPath::Inbox);
     let approval = hub.say(said("w1", Kind::Approval));
-    assert_eq!(hub.reach(approval), Reach::Inbox);
+    assert_eq!(hub.reach(approval), AnswerPath::Inbox);
     hub.say(said("w1", Kind::Ended));
-    assert_eq!(hub.reach(id), Reach::Nowhere);
+    assert_eq!(hub.reach(id), AnswerPath::Nowhere);
 }
 
 #[test]
 fn a_dialog_is_answered_in_its_terminal_and_a_permission_through_its_request() {
     let mut hub = Hub::new();
     hub.hook("w1", asks("A or B?"));
-    let dialog = hub.state.questions(false)[0].0;
-    assert_eq!(hub.reach(dialog), Reach::Nowhere);
+    let dialog = hub.open_question(0);
+    assert_eq!(hub.reach(dialog), AnswerPath::Nowhere);
     hub.held_hook("w2", permission());
-    let held = hub.state.questions(false)[1].0;
-    assert_eq!(hub.reach(held), Reach::Request);
+    let held = hub.open_question(1);
+    assert_eq!(hub.reach(held), AnswerPath::Request);
     hub.hook("w3", permission());
-    let shown = hub.state.questions(false)[2].0;
-    assert_eq!(hub.reach(shown), Reach::Nowhere);
+    let shown = hub.open_question(2);
+    assert_eq!(hub.reach(shown), AnswerPath::Nowhere);
 }
 
 #[test]
 fn the_answer_to_a_held_request_goes_to_no_inbox() {
     let mut hub = Hub::new();
     hub.held_hook("w1", permission());
-    let id = hub.state.questions(false)[0].0;
+    let id = hub.open_question(0);
     hub.run(&notify(vec![approves("person", id)]));
     assert_eq!(hub.asked(id).0, QuestionState::Answered);
     assert!(hub.pending("w1").is_empty(), "its hook takes it there");
@@ -406,7 +384,7 @@ fn a_question_closes_when_its_asker_reports_work_or_completion() {
                 (QuestionState::Withdrawn, Some("resumed"), None)
             );
         }
-        assert_eq!(hub.state.status(unread, true), Status::Withdrawn);
+        assert_eq!(hub.status(unread), Status::Withdrawn);
         assert_eq!(hub.asked(other).0, QuestionState::Open);
     }
 }
@@ -416,16 +394,10 @@ fn a_notification_without_a_state_of_the_asker_closes_no_question() {
     let mut hub = Hub::new();
     let id = hub.say(said("w1", Kind::Question));
     hub.say(said("w1", Kind::Message));
-    hub.say(Draft {
-        explicit_kind: false,
-        ..said("w1", Kind::Complete)
-    });
+    hub.say(said("w1", Kind::Complete).implicit());
     hub.say(said("w1", Kind::Waiting));
     assert_eq!(hub.asked(id).0, QuestionState::Open);
-    hub.say(Draft {
-        session: Some(name("w1")),
-        ..said("watcher", Kind::Progress)
-    });
+    hub.say(said("watcher", Kind::Progress).about("w1"));
     assert_eq!(hub.asked(id).0, QuestionState::Withdrawn);
 }
 
@@ -470,8 +442,7 @@ fn a_reply_to_an_open_question_is_its_answer() {
         (Some(Kind::Answer), Some(project()))
     );
     assert_eq!((second.kind, second.project), (None, None));
-    let records = hub.answer("lead", id).unwrap();
-    assert_eq!(super::agents::told(&records), ["answer w1!"]);
+    tells(&hub.answer("lead", id).unwrap(), "answer w1!");
     assert_eq!(placed(&hub, reply(id)), None, "what is settled takes none");
 }
 
@@ -481,7 +452,7 @@ fn a_reply_with_another_type_or_target_answers_nothing() {
     let id = hub.say(said("w1", Kind::Question));
     let approval = hub.say(said("w2", Kind::Approval));
     hub.hook("w3", asks("A or B?"));
-    let dialog = hub.state.questions(false)[2].0;
+    let dialog = hub.open_question(2);
     let of = |from: &str| Some(name(from));
     for post in [
         Post {
@@ -519,19 +490,16 @@ fn a_session_that_ends_without_a_stop_leaves_no_open_question() {
     let records = hub.run(&Command::End {
         project: project(),
         session: name("w1"),
-        gone: false,
+        exited: false,
         quiet: true,
     });
-    assert!(super::agents::told(&records).is_empty(), "{records:?}");
+    assert!(told(&records).is_empty(), "{records:?}");
     assert_eq!(
         hub.asked(id),
         (QuestionState::Withdrawn, Some("ended"), None)
     );
-    let session = hub
-        .state
-        .session(&project(), &name("w1"))
-        .expect("a session");
-    assert!(!session.is_alive() && !session.gone);
+    let session = hub.session("w1");
+    assert!(!session.is_alive() && !session.crashed);
 }
 
 #[test]
@@ -539,10 +507,7 @@ fn a_state_from_before_a_question_does_not_withdraw_it() {
     for kind in [Kind::Progress, Kind::Complete] {
         let mut hub = Hub::new();
         let id = hub.say(said("w1", Kind::Question));
-        let earlier = Draft {
-            ts: noon().plus_millis(-1),
-            ..said("w1", kind)
-        };
+        let earlier = said("w1", kind).with(|it| it.ts = noon().plus_millis(-1));
         hub.say(earlier);
         assert_eq!(hub.asked(id).0, QuestionState::Open);
         hub.say(said("w1", kind));
@@ -555,10 +520,7 @@ fn a_state_after_a_question_withdraws_it_whatever_the_clock_did() {
     let mut hub = Hub::new();
     let id = hub.say(said("w1", Kind::Question));
     hub.run(&Command::ClockMoved { delta_ms: -HOUR });
-    let later = Draft {
-        ts: noon().plus_millis(MINUTE - HOUR),
-        ..said("w1", Kind::Progress)
-    };
+    let later = said("w1", Kind::Progress).with(|it| it.ts = noon().plus_millis(MINUTE - HOUR));
     hub.say(later);
     assert_eq!(hub.asked(id).0, QuestionState::Withdrawn);
 }

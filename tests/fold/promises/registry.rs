@@ -1,10 +1,7 @@
 //! The registry: sessions with their names, roles and parents.
 
-use hub_protocol::SessionInfo;
-use hubd::core::command::{Happened, Hook};
-use hubd::core::record::Beginner;
+use hubd::core::command::{AgentEvent, Hook};
 
-use super::agents::{process, prompt, stop, told};
 use super::*;
 
 pub(super) fn named(text: &str) -> SessionInfo {
@@ -51,8 +48,12 @@ fn equal_session_info_records_nothing() {
     let mut hub = Hub::new();
     assert_eq!(hub.run(&register("w1", named("fix"))).len(), 1);
     assert_eq!(hub.run(&register("w1", named("fix"))), []);
-    assert_eq!(hub.hook("w1", Happened::Started).len(), 1, "its hooks live");
-    assert_eq!(hub.hook("w1", Happened::Started), []);
+    assert_eq!(
+        hub.hook("w1", AgentEvent::Started).len(),
+        1,
+        "its hooks live"
+    );
+    assert_eq!(hub.hook("w1", AgentEvent::Started), []);
 }
 
 #[test]
@@ -60,7 +61,7 @@ fn absent_fields_keep_their_values() {
     let mut hub = Hub::new();
     hub.run(&register("w1", in_main()));
     hub.run(&register("w1", process(7)));
-    let session = hub.state.session(&project(), &name("w1")).unwrap();
+    let session = hub.session("w1");
     let info = session.info().unwrap();
     assert_eq!(
         (info.main_worktree, &info.process),
@@ -94,20 +95,20 @@ fn an_ended_session_gives_its_name_to_the_next_and_is_still_shown_with_it() {
     let mut hub = Hub::new();
     for run in 0..16 {
         let id = format!("uuid-{run}");
-        hub.hook_of(&id, named("proj"), Happened::Started);
+        hub.hook_of(&id, named("proj"), AgentEvent::Started);
         let session = hub.state.session(&project(), &name(&id)).unwrap();
         assert_eq!(session.name(), Some("proj"), "run {run}");
         hub.say(sent("ci", "proj"));
         assert_eq!(hub.pending(&id).len(), 1, "run {run}");
         hub.end(&id, false);
     }
-    hub.hook_of("uuid-live", named("proj"), Happened::Started);
+    hub.hook_of("uuid-live", named("proj"), AgentEvent::Started);
     hub.restart();
     assert_eq!(found(&hub, "proj").as_deref(), Some("uuid-live"));
     assert_eq!(found(&hub, "pro").as_deref(), Some("uuid-live"));
     let dead = hub.state.session(&project(), &name("uuid-3")).unwrap();
     assert_eq!((dead.name(), dead.shown_name()), (None, Some("proj")));
-    hub.hook_of("uuid-3", named("proj"), Happened::Started);
+    hub.hook_of("uuid-3", named("proj"), AgentEvent::Started);
     let resumed = hub.state.session(&project(), &name("uuid-3")).unwrap();
     assert_eq!(resumed.name(), Some("proj-2"), "the live one keeps it");
     hub.restart();
@@ -117,20 +118,20 @@ fn an_ended_session_gives_its_name_to_the_next_and_is_still_shown_with_it() {
 #[test]
 fn an_agents_title_wins_and_the_previous_name_still_resolves() {
     let mut hub = Hub::new();
-    hub.hook_of("uuid", named("f8-w"), Happened::Started);
+    hub.hook_of("uuid", named("f8-w"), AgentEvent::Started);
     let titled = |title: &str| SessionInfo {
         title: Some(title.into()),
         ..named("f8-w")
     };
     let called = |hub: &Hub| {
-        let session = hub.state.session(&project(), &name("uuid")).unwrap();
+        let session = hub.session("uuid");
         session.name().unwrap().to_owned()
     };
-    hub.hook_of("uuid", titled("Fix the login… now"), Happened::Seen);
+    hub.hook_of("uuid", titled("Fix the login… now"), AgentEvent::Seen);
     assert_eq!(called(&hub), "Fix-the-login--now");
-    hub.hook_of("uuid", titled("a ... b"), Happened::Seen);
+    hub.hook_of("uuid", titled("a ... b"), AgentEvent::Seen);
     assert_eq!(called(&hub), "a-.-b", "a name has no two dots");
-    assert_eq!(hub.hook_of("uuid", titled("a ... b"), Happened::Seen), []);
+    assert_eq!(hub.hook_of("uuid", titled("a ... b"), AgentEvent::Seen), []);
     hub.restart();
     for text in ["f8-w", "Fix-the-login--now", "a-.-b"] {
         assert_eq!(found(&hub, text).as_deref(), Some("uuid"), "{text}");
@@ -140,7 +141,7 @@ fn an_agents_title_wins_and_the_previous_name_still_resolves() {
 #[test]
 fn a_notification_shows_the_name_of_a_session_beside_its_opaque_id() {
     let mut hub = Hub::new();
-    hub.hook_of("uuid", named("f8-w"), Happened::Started);
+    hub.hook_of("uuid", named("f8-w"), AgentEvent::Started);
     let json = |records: &[Record]| {
         let said = records.iter().find_map(|record| match record {
             Record::Notified(it) => Some(serde_json::from_slice::<serde_json::Value>(&it.json)),
@@ -148,13 +149,8 @@ fn a_notification_shows_the_name_of_a_session_beside_its_opaque_id() {
         });
         said.expect("a notification").expect("JSON")
     };
-    let said_as = |hub: &mut Hub, from: &str| {
-        let draft = Draft {
-            tail: format!(r#""ts":"noon","from":"{from}","msg":"done"}}"#).into(),
-            ..said(from, Kind::Complete)
-        };
-        json(&hub.run(&notify(vec![draft])))
-    };
+    let said_as =
+        |hub: &mut Hub, from: &str| json(&hub.run(&notify(vec![said(from, Kind::Complete)])));
     assert_eq!(said_as(&mut hub, "uuid")["from_name"], "f8-w");
     assert_eq!(said_as(&mut hub, "f8-w").get("from_name"), None);
     assert_eq!(said_as(&mut hub, "ci").get("from_name"), None);
@@ -169,9 +165,9 @@ fn a_session_is_found_by_id_name_alias_or_a_prefix_of_its_own() {
             name: Some("fix".into()),
             ..process(7)
         },
-        Happened::Started,
+        AgentEvent::Started,
     );
-    hub.hook_of("new-9", process(7), Happened::Started);
+    hub.hook_of("new-9", process(7), AgentEvent::Started);
     hub.run(&register("abd-2", named("test")));
     for text in ["abc-1", "fix", "new-9", "abc", "fi", "new"] {
         assert_eq!(found(&hub, text).as_deref(), Some("abc-1"), "{text}");
@@ -188,7 +184,7 @@ fn a_session_is_found_by_id_name_alias_or_a_prefix_of_its_own() {
 #[test]
 fn another_id_of_the_same_process_is_the_same_session() {
     let mut hub = Hub::new();
-    hub.hook_of("old", process(7), Happened::Started);
+    hub.hook_of("old", process(7), AgentEvent::Started);
     let waiting = hub.say(sent("ci", "old"));
     let question = hub.say(said("old", Kind::Question));
     hub.run(&Command::Listen {
@@ -198,32 +194,31 @@ fn another_id_of_the_same_process_is_the_same_session() {
         within_ms: None,
         fresh: true,
     });
-    hub.hook_of("new", process(7), Happened::Started);
+    hub.hook_of("new", process(7), AgentEvent::Started);
     hub.restart();
-    assert_eq!(hub.state.called(&project(), &name("new")), &name("old"));
+    assert_eq!(hub.state.resolve(&project(), &name("new")), &name("old"));
     let after = hub.say(sent("ci", "new"));
     assert_eq!(hub.pending("old"), [waiting, after]);
-    let own = Draft {
-        reply_to: Some(question),
-        ..said("new", Kind::Answer)
-    };
+    let own = said("new", Kind::Answer).reply_to(question);
     assert!(matches!(
-        hub.ask(&notify(vec![own])),
-        Err(Refusal::NotYours(_))
+        hub.try_notify(vec![own]),
+        Err(Refusal::NotAllowed(_))
     ));
-    let records = hub.run(&notify(vec![said("new", Kind::Complete)]));
-    assert_eq!(told(&records), ["complete primary!", "complete a!"]);
+    tells(
+        &hub.run(&notify(vec![said("new", Kind::Complete)])),
+        "complete primary!, complete a!",
+    );
     assert_eq!(hub.state.sessions(None).count(), 1);
 }
 
 #[test]
 fn another_process_is_another_session() {
     let mut hub = Hub::new();
-    hub.hook_of("old", process(7), Happened::Started);
-    hub.hook_of("new", process(8), Happened::Started);
+    hub.hook_of("old", process(7), AgentEvent::Started);
+    hub.hook_of("new", process(8), AgentEvent::Started);
     assert_eq!(hub.state.sessions(None).count(), 2);
-    hub.hook_of("old", process(8), Happened::Started);
-    hub.hook_of("cleared", process(8), Happened::Started);
+    hub.hook_of("old", process(8), AgentEvent::Started);
+    hub.hook_of("cleared", process(8), AgentEvent::Started);
     assert_eq!(
         found(&hub, "cleared").as_deref(),
         Some("old"),
@@ -240,7 +235,7 @@ fn an_agents_id_resolves_to_the_session_that_had_it_last() {
             given: Some(name(given)),
             id: name("uuid"),
             info: SessionInfo::default(),
-            happened: Happened::Started,
+            happened: AgentEvent::Started,
             watched: false,
             held: false,
             once: None,
@@ -261,7 +256,7 @@ fn an_agents_id_resolves_to_the_session_that_had_it_last() {
 #[test]
 fn the_primary_is_the_first_in_the_main_worktree_until_one_has_the_role() {
     let mut hub = Hub::new();
-    hub.hook("aside", Happened::Started);
+    hub.hook("aside", AgentEvent::Started);
     assert_eq!(primary(&hub), None);
     let parent = Some(name("aside"));
     hub.hook_of(
@@ -270,11 +265,11 @@ fn the_primary_is_the_first_in_the_main_worktree_until_one_has_the_role() {
             parent,
             ..in_main()
         },
-        Happened::Started,
+        AgentEvent::Started,
     );
     assert_eq!(primary(&hub), None, "it is a worker");
-    hub.hook_of("second", in_main(), Happened::Started);
-    hub.hook_of("a-third", in_main(), Happened::Started);
+    hub.hook_of("second", in_main(), AgentEvent::Started);
+    hub.hook_of("a-third", in_main(), AgentEvent::Started);
     assert_eq!(primary(&hub), Some("second"));
     hub.chosen("chosen");
     assert_eq!(primary(&hub), Some("chosen"));
@@ -290,15 +285,12 @@ fn the_primary_is_the_first_in_the_main_worktree_until_one_has_the_role() {
 fn the_primarys_own_notifications_never_reach_it() {
     let mut hub = Hub::new();
     hub.chosen("boss");
-    hub.hook("boss", prompt(Beginner::Wake));
-    assert_eq!(told(&hub.hook("boss", stop("done"))), ["complete"]);
-    assert_eq!(
-        told(&hub.run(&notify(vec![sent("boss", "primary")]))),
-        ["message"]
-    );
-    assert_eq!(
-        told(&hub.run(&notify(vec![sent("boss", "all")]))),
-        ["message person!"]
+    hub.hook("boss", prompt(Wake));
+    hub.tells("boss", stop("done"), "complete");
+    tells(&hub.run(&notify(vec![sent("boss", "primary")])), "message");
+    tells(
+        &hub.run(&notify(vec![sent("boss", "all")])),
+        "message person!",
     );
 }
 
@@ -308,10 +300,10 @@ fn a_reader_that_is_parent_and_primary_is_notified_once() {
     hub.chosen("boss");
     hub.worker("w1", "boss");
     let complete = || notify(vec![said("w1", Kind::Complete)]);
-    assert_eq!(told(&hub.run(&complete())), ["complete primary!"]);
-    hub.hook("lead", Happened::Started);
+    tells(&hub.run(&complete()), "complete primary!");
+    hub.hook("lead", AgentEvent::Started);
     hub.run(&take_primary("lead"));
-    assert_eq!(told(&hub.run(&complete())), ["complete boss! primary!"]);
+    tells(&hub.run(&complete()), "complete boss! primary!");
 }
 
 /// Info of a session of process 7 with the agent's title `title`.
@@ -326,12 +318,12 @@ fn titled(title: &str) -> SessionInfo {
 #[test]
 fn a_former_name_does_not_resolve_in_another_project() {
     let mut hub = Hub::new();
-    hub.hook_of("uuid", titled("main"), Happened::Started);
-    hub.hook_of("uuid", titled("login"), Happened::Seen);
+    hub.hook_of("uuid", titled("main"), AgentEvent::Started);
+    hub.hook_of("uuid", titled("login"), AgentEvent::Seen);
     hub.restart();
     assert_eq!(found(&hub, "main").as_deref(), Some("uuid"));
     let elsewhere: ProjectName = "elsewhere".parse().unwrap();
-    let place = |text| hub.state.place(elsewhere.clone(), name(text));
+    let place = |text| hub.state.resolve_key(elsewhere.clone(), name(text));
     assert_eq!(place("main"), (elsewhere.clone(), name("main")));
     assert_eq!(place("uuid"), (project(), name("uuid")), "an agent's id");
     let hook = Hook {
@@ -339,23 +331,23 @@ fn a_former_name_does_not_resolve_in_another_project() {
         given: Some(name("main")),
         id: name("another"),
         info: SessionInfo::default(),
-        happened: Happened::Started,
+        happened: AgentEvent::Started,
         event: "Test".into(),
         watched: false,
         held: false,
         once: None,
     };
-    let (place, _) = hub.state.place_of(&hook);
+    let (place, _) = hub.state.key_of_hook(&hook);
     assert_eq!(place, (elsewhere, name("main")));
 }
 
 #[test]
 fn a_former_name_is_kept_when_the_agent_has_another_id() {
     let mut hub = Hub::new();
-    hub.hook_of("old", titled("first"), Happened::Started);
-    hub.hook_of("cleared", titled("first"), Happened::Started);
-    hub.hook_of("cleared", titled("second"), Happened::Seen);
-    hub.hook_of("again", titled("third"), Happened::Started);
+    hub.hook_of("old", titled("first"), AgentEvent::Started);
+    hub.hook_of("cleared", titled("first"), AgentEvent::Started);
+    hub.hook_of("cleared", titled("second"), AgentEvent::Seen);
+    hub.hook_of("again", titled("third"), AgentEvent::Started);
     hub.restart();
     for text in ["first", "second", "third", "cleared", "again"] {
         assert_eq!(found(&hub, text).as_deref(), Some("old"), "{text}");
@@ -365,13 +357,13 @@ fn a_former_name_is_kept_when_the_agent_has_another_id() {
 #[test]
 fn a_former_name_passes_to_the_session_that_had_it_last() {
     let mut hub = Hub::new();
-    hub.hook_of("uuid", titled("first"), Happened::Started);
-    hub.hook_of("uuid", titled("second"), Happened::Seen);
+    hub.hook_of("uuid", titled("first"), AgentEvent::Started);
+    hub.hook_of("uuid", titled("second"), AgentEvent::Seen);
     hub.end("uuid", false);
-    hub.hook_of("next", named("first"), Happened::Started);
+    hub.hook_of("next", named("first"), AgentEvent::Started);
     hub.restart();
     assert_eq!(found(&hub, "first").as_deref(), Some("next"));
-    hub.hook_of("uuid", titled("second"), Happened::Started);
+    hub.hook_of("uuid", titled("second"), AgentEvent::Started);
     hub.restart();
     assert_eq!(found(&hub, "first").as_deref(), Some("next"));
     assert_eq!(found(&hub, "second").as_deref(), Some("uuid"));

@@ -35,10 +35,7 @@ fn a_named_inbox_replaces_the_inboxes_of_the_type() {
     ] {
         let to = Some(name("w2"));
         assert_eq!(
-            reached_by(Draft {
-                to,
-                ..said("w1", kind)
-            }),
+            reached_by(said("w1", kind).with(|it| it.to = to)),
             reached,
             "{kind}"
         );
@@ -47,10 +44,7 @@ fn a_named_inbox_replaces_the_inboxes_of_the_type() {
 
 #[test]
 fn a_worker_reaches_its_parent_and_primary_once_each() {
-    let child_of = |parent, kind| Draft {
-        parent: Some(name(parent)),
-        ..said("w1", kind)
-    };
+    let child_of = |parent, kind| said("w1", kind).parent(parent);
     assert_eq!(
         reached_by(child_of("lead", Kind::Complete)),
         ["lead!", "primary!"]
@@ -100,10 +94,7 @@ fn all_includes_the_sessions_of_the_same_batch() {
     hub.say(said("w1", Kind::Progress));
     hub.run(&notify(vec![
         said("w2", Kind::Progress),
-        Draft {
-            to: Some(name("w2")),
-            ..said("w1", Kind::Ended)
-        },
+        said("w1", Kind::Ended).to("w2"),
         sent("ci", "all"),
     ]));
     assert_eq!(hub.reached(), ["person!", "primary!", "w2!"]);
@@ -114,10 +105,7 @@ fn all_is_never_an_inbox() {
     let from_all = said("all", Kind::Progress);
     let mut hub = Hub::new();
     hub.say(from_all);
-    hub.say(Draft {
-        parent: Some(name("all")),
-        ..said("w1", Kind::Message)
-    });
+    hub.say(said("w1", Kind::Message).parent("all"));
     hub.say(sent("w1", "all"));
     assert_eq!(hub.state.inbox(&project(), &name("all")), None);
 }
@@ -126,40 +114,29 @@ fn all_is_never_an_inbox() {
 fn low_priority_wakes_nobody() {
     let priority = Priority::Low;
     assert_eq!(
-        reached_by(Draft {
-            priority,
-            ..said("w1", Kind::Error)
-        }),
+        reached_by(said("w1", Kind::Error).priority(priority)),
         ["primary"]
     );
 }
 
 #[test]
 fn replies_after_the_eighth_hop_wake_nobody() {
-    let replied = |hops| Draft {
-        hops,
-        ..said("w1", Kind::Message)
-    };
+    let replied = |hops| said("w1", Kind::Message).with(|it| it.hops = hops);
     assert_eq!(reached_by(replied(8)), ["primary!"]);
     assert_eq!(reached_by(replied(9)), ["primary"]);
 }
 
 #[test]
 fn a_late_notification_wakes_nobody() {
-    let quiet = true;
-    assert_eq!(
-        reached_by(Draft {
-            quiet,
-            ..said("w1", Kind::Error)
-        }),
-        ["primary"]
-    );
+    let mut late = said("w1", Kind::Error);
+    late.quiet = true;
+    assert_eq!(reached_by(late), ["primary"]);
 }
 
 #[test]
 fn an_answer_to_no_question_is_refused_with_its_whole_batch() {
     let mut hub = Hub::new();
     let batch = vec![said("w1", Kind::Complete), said("w1", Kind::Answer)];
-    assert_eq!(hub.ask(&notify(batch)), Err(Refusal::NoSuchQuestion));
+    assert_eq!(hub.try_notify(batch), Err(Refusal::NoSuchQuestion));
     assert_eq!(hub.state, State::default());
 }

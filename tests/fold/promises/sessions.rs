@@ -1,10 +1,5 @@
 //! Sessions: state, identity and end.
 
-use hub_protocol::SessionState;
-use hubd::core::command::Happened;
-use hubd::core::record::Beginner;
-
-use super::agents::{asks, prompt, stop, stop_with, told};
 use super::registry::{found, named, primary, take_primary};
 use super::*;
 
@@ -24,20 +19,14 @@ fn a_type_changes_the_state_of_its_sender() {
 #[test]
 fn a_defaulted_type_changes_no_state() {
     let mut hub = Hub::new();
-    hub.say(Draft {
-        explicit_kind: false,
-        ..said("w1", Kind::Complete)
-    });
+    hub.say(said("w1", Kind::Complete).implicit());
     assert_eq!(state_of(&hub, "w1"), None);
 }
 
 #[test]
 fn a_sender_may_report_another_sessions_state() {
     let mut hub = Hub::new();
-    hub.say(Draft {
-        session: Some(name("w2")),
-        ..said("w1", Kind::Error)
-    });
+    hub.say(said("w1", Kind::Error).about("w2"));
     assert_eq!(state_of(&hub, "w1"), None);
     assert_eq!(state_of(&hub, "w2"), Some((SessionState::Error, 1)));
 }
@@ -65,14 +54,14 @@ fn the_ten_thousand_latest_sessions_are_kept() {
 #[test]
 fn an_inbox_is_closed_a_day_after_the_end_of_its_session() {
     let mut hub = Hub::new();
-    hub.hook("w1", Happened::Started);
+    hub.hook("w1", AgentEvent::Started);
     hub.say(sent("ci", "w1"));
-    hub.hook("w1", Happened::Ended);
+    hub.hook("w1", AgentEvent::Ended);
     hub.say(sent("ci", "w1"));
     hub.restart();
     hub.pass(DAY - 1);
     assert_eq!(hub.run(&Command::Tick), []);
-    assert_eq!(hub.state.next_deadline(), Some(noon().plus_millis(DAY)));
+    assert_eq!(hub.due(), after(DAY));
     hub.tick();
     hub.restart();
     assert_eq!(hub.state.inbox(&project(), &name("w1")), None);
@@ -82,19 +71,19 @@ fn an_inbox_is_closed_a_day_after_the_end_of_its_session() {
 #[test]
 fn deadlines_of_a_session_follow_clock_jumps() {
     for (event, due) in [
-        (Happened::Ended, DAY),
+        (AgentEvent::Ended, DAY),
         (stop_with("", &["b1"]), 10 * MINUTE),
-        (super::agents::failed("overloaded", false), 10 * MINUTE),
+        (failed("overloaded", false), 10 * MINUTE),
     ] {
         let mut hub = Hub::new();
         hub.worker("w1", "w1");
-        hub.hook("w1", prompt(Beginner::Wake));
+        hub.hook("w1", prompt(Wake));
         hub.hook("w1", event);
         hub.ack("primary", &[hub.state.head()]);
         hub.pass(HOUR);
         hub.run(&Command::ClockMoved { delta_ms: HOUR });
         let at = noon().plus_millis(HOUR + due);
-        assert_eq!(hub.state.next_deadline(), Some(at));
+        assert_eq!(hub.due(), Some(at));
         hub.restart();
         assert!(!hub.tick().is_empty());
     }
@@ -103,8 +92,8 @@ fn deadlines_of_a_session_follow_clock_jumps() {
 #[test]
 fn a_resumed_session_keeps_its_inbox() {
     let mut hub = Hub::new();
-    hub.hook("w1", Happened::Ended);
-    hub.hook("w1", Happened::Started);
+    hub.hook("w1", AgentEvent::Ended);
+    hub.hook("w1", AgentEvent::Started);
     assert_eq!(hub.state_of("w1"), None);
     assert_eq!(
         hub.state
@@ -119,16 +108,15 @@ fn a_resumed_session_keeps_its_inbox() {
 
 #[test]
 fn a_session_that_dies_at_work_is_one_error() {
-    for unfinished in [prompt(Beginner::Wake), asks("?")] {
+    for unfinished in [prompt(Wake), asks("?")] {
         let mut hub = Hub::new();
         hub.worker("w1", "lead");
         hub.hook("w1", unfinished);
-        assert_eq!(told(&hub.end("w1", true)), ["error lead! primary!"]);
-        let text = "Agent w1 died unfinished: its process is gone";
-        assert_eq!(hub.last_msg(), text);
+        tells(&hub.end("w1", true), "error lead! primary!");
+        hub.last_is("Agent w1 died unfinished: its process is gone");
         assert_eq!(hub.end("w1", true), []);
-        let session = hub.state.session(&project(), &name("w1")).unwrap();
-        assert!(session.gone && !session.is_alive());
+        let session = hub.session("w1");
+        assert!(session.crashed && !session.is_alive());
         assert!(hub.state.questions(false).is_empty());
     }
 }
@@ -137,9 +125,9 @@ fn a_session_that_dies_at_work_is_one_error() {
 fn a_session_that_dies_after_its_turn_is_ended() {
     let mut hub = Hub::new();
     hub.worker("w1", "lead");
-    hub.hook("w1", prompt(Beginner::Wake));
+    hub.hook("w1", prompt(Wake));
     hub.hook("w1", stop("done"));
-    assert_eq!(told(&hub.end("w1", true)), ["ended lead primary"]);
+    tells(&hub.end("w1", true), "ended lead primary");
     assert_eq!(hub.end("w1", false), []);
 }
 
@@ -159,14 +147,14 @@ fn a_sender_that_is_no_session_is_a_source() {
 #[test]
 fn a_reset_removes_sessions_roles_names_and_sources() {
     let mut hub = Hub::new();
-    hub.hook_of("s1", named("fix"), Happened::Started);
+    hub.hook_of("s1", named("fix"), AgentEvent::Started);
     hub.run(&take_primary("s1"));
-    hub.hook("s1", prompt(Beginner::Wake));
+    hub.hook("s1", prompt(Wake));
     hub.hook("s1", stop_with("", &["b1"]));
     hub.say(sent("ci", "s1"));
     hub.run(&reset(false));
     hub.restart();
     assert_eq!((primary(&hub), found(&hub, "fix")), (None, None));
     assert!(hub.state.sources(None).is_empty());
-    assert_eq!(hub.state.next_deadline(), None);
+    assert_eq!(hub.due(), None);
 }

@@ -34,7 +34,7 @@ fn an_idle_status_newer_than_the_turn_is_an_interruption() {
     assert_eq!(happened(&turn, &told("busy", 90), known), None);
     assert_eq!(happened(&turn, &told("waiting", 110), known), None);
     let interrupted = happened(&turn, &told("idle", 120), known);
-    assert_eq!(interrupted, Some(Happened::Interrupted));
+    assert_eq!(interrupted, Some(AgentEvent::Interrupted));
 }
 
 #[test]
@@ -60,7 +60,7 @@ fn a_session_that_works_again_has_left_its_dialog() {
     assert_eq!(happened(&dialog, &told("busy", 90), known), None);
     assert_eq!(happened(&dialog, &told("waiting", 110), known), None);
     let worked = happened(&dialog, &told("busy", 120), known);
-    assert_eq!(worked, Some(Happened::Worked));
+    assert_eq!(worked, Some(AgentEvent::Worked));
     let turn = session(100, None);
     assert_eq!(happened(&turn, &told("busy", 120), known), None);
 }

@@ -9,7 +9,7 @@ use super::directory::Stamp;
 use super::seen::Facts;
 use super::worktrees::{Place, Worktrees};
 use crate::bridges::{Verdict, local_sessions, store};
-use crate::core::command::Once;
+use crate::core::command::IdempotencyKey;
 use crate::core::rejected::Rejected;
 use crate::fold::{Registered, Session, State};
 use crate::hub::Hub;
@@ -78,7 +78,7 @@ impl<'a> Teller<'a> {
     fn anybody(&self, session: InboxName) -> Result<Found, Rejected> {
         self.hub.read(|state, _| {
             let project = state.session_project(&session).cloned().unwrap_or_default();
-            let key = state.called(&project, &session);
+            let key = state.resolve(&project, &session);
             let facts = state.session(&project, key).map(facts).unwrap_or_default();
             Found {
                 last: state.session_state(&project, &session).map(|(_, seq)| seq),
@@ -143,7 +143,7 @@ impl<'a> Teller<'a> {
             ts: Some(stamp.written().min(Timestamp::now())),
             ..Post::default()
         };
-        let once = Once::new(&key, line.to_string().as_bytes());
+        let once = IdempotencyKey::new(&key, line.to_string().as_bytes());
         store(self.hub, post, &Context::new(self.hub), once).await
     }
 }
@@ -159,7 +159,7 @@ fn facts(session: &Session) -> Facts {
         said: session.state.map(|_| session.ts),
         worked: session.worked,
         line: None,
-        over: session.over,
+        over: session.ended_at,
         // A command may write its file before its session is registered, so the process's start counts.
         begun: since.map(|since| began.map_or(since, |began: Timestamp| began.min(since))),
     }

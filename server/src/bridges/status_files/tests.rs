@@ -9,7 +9,7 @@ use hub_protocol::{InboxName, Kind, Notification, Post, ProjectName, SessionInfo
 
 use super::*;
 use crate::bridges::{Verdict, store};
-use crate::core::command::{Command, Once};
+use crate::core::command::{Command, IdempotencyKey};
 use crate::hub::HubParts;
 use crate::hub::draft::Context;
 use crate::serve::storage;
@@ -168,7 +168,7 @@ async fn a_line_written_after_the_first_scan_is_news_despite_a_state_reported_si
         kind: Some(Kind::Complete),
         ..Post::default()
     };
-    let once = Once::new("done", b"done");
+    let once = IdempotencyKey::new("done", b"done");
     let context = Context::new(&place.hub);
     let stored = store(&place.hub, post, &context, once).await;
     assert_eq!(stored, Verdict::Stored);
@@ -238,7 +238,7 @@ async fn in_a_worktree_only_its_own_live_sessions_count_and_no_reserved_name() {
     let over = Command::End {
         project: project(),
         session: "over".parse().unwrap(),
-        gone: false,
+        exited: false,
         quiet: true,
     };
     place.hub.submit(over).await.unwrap();

@@ -3,8 +3,8 @@
 use hub_protocol::{InboxName, ProjectName, SessionInfo};
 use serde_json::Value;
 
-use super::Once;
-use crate::core::record::Beginner;
+use super::IdempotencyKey;
+use crate::core::record::TurnCause;
 
 /// One event of an agent's session.
 #[derive(Debug, Clone, PartialEq)]
@@ -18,7 +18,7 @@ pub struct Hook {
     /// The session's properties, as far as they are known.
     pub info: SessionInfo,
     /// The event.
-    pub happened: Happened,
+    pub happened: AgentEvent,
     /// The name that the agent gives the event, shown to people.
     pub event: String,
     /// Whether the person has the session's terminal in view.
@@ -26,7 +26,7 @@ pub struct Hook {
     /// Whether the hook's request is held until the question is answered.
     pub held: bool,
     /// The Idempotency-Key, if the event has one: it is processed once for each key.
-    pub once: Option<Once>,
+    pub once: Option<IdempotencyKey>,
 }
 
 impl Hook {
@@ -44,13 +44,13 @@ impl Hook {
 
 /// An event in a session.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Happened {
+pub enum AgentEvent {
     /// The session began, or continues under another id.
     Started,
     /// A turn began.
     Prompt {
         /// The cause of the turn.
-        by: Beginner,
+        by: TurnCause,
         /// The prompt.
         text: String,
     },
@@ -63,7 +63,7 @@ pub enum Happened {
         /// Descriptions of background work that still runs.
         tasks: Vec<String>,
         /// Whether the agent continues, because the hook's answer delivered something to it.
-        goes_on: bool,
+        continues: bool,
     },
     /// The person interrupted the turn or dismissed the dialog.
     Interrupted,
@@ -72,7 +72,7 @@ pub enum Happened {
         /// The agent's error message.
         reason: String,
         /// Whether the failure is permanent.
-        for_good: bool,
+        permanent: bool,
     },
     /// The agent waits for a prompt.
     Idle {

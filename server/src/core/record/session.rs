@@ -44,7 +44,7 @@ pub enum Turn {
     /// The agent started to work.
     Began {
         /// The cause of the turn.
-        by: Beginner,
+        by: TurnCause,
     },
     /// The agent stopped.
     Stopped {
@@ -65,7 +65,7 @@ pub enum Turn {
 /// The cause of a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Beginner {
+pub enum TurnCause {
     /// The person typed a prompt.
     #[default]
     Person,
@@ -79,7 +79,7 @@ pub enum Beginner {
 
 /// A session ended, or its process exited.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SessionGone {
+pub struct SessionEnded {
     /// The session's project.
     pub project: ProjectName,
     /// The session's first id.

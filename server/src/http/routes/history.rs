@@ -190,7 +190,7 @@ fn wanted(event: &Event, filter: &Filter, text: Option<&str>) -> bool {
     let Some(notified) = event.notified() else {
         return false;
     };
-    filter.takes(event.seq(), &notified.route)
+    filter.matches(event.seq(), &notified.route)
         && text.is_none_or(|text| mentions(&notified.json, text))
 }
 

@@ -12,9 +12,9 @@ use serde_json::{Map, Value};
 use super::{notify, questions, stored, wait};
 use crate::agents::instructions::{self, SessionFacts, WakeMethod};
 use crate::agents::{Agent, HookReply};
-use crate::core::command::{Happened, Once};
+use crate::core::command::{AgentEvent, IdempotencyKey};
 use crate::core::filter::Filter;
-use crate::core::record::Beginner;
+use crate::core::record::TurnCause;
 use crate::fold::Inbox;
 use crate::hooks::{HookParams, HookRequest};
 use crate::http::error::{ApiError, Code};
@@ -43,7 +43,7 @@ pub(super) async fn hook(
     headers: HeaderMap,
     payload: Payload,
 ) -> Result<Response, ApiError> {
-    let once = notify::once_key(&headers)?.map(|key| Once::new(&key, agent.as_bytes()));
+    let once = notify::once_key(&headers)?.map(|key| IdempotencyKey::new(&key, agent.as_bytes()));
     let payload: Map<String, Value> = payload.json()?;
     let request = HookRequest::new(&hub, &agent, params, &payload, once)?;
     respond(&request).await
@@ -51,8 +51,8 @@ pub(super) async fn hook(
 
 async fn respond(request: &HookRequest<'_>) -> Result<Response, ApiError> {
     let event = &request.event;
-    let starts = event.happened == Happened::Started && !event.subagent;
-    let stops = matches!(event.happened, Happened::Stopped { .. });
+    let starts = event.happened == AgentEvent::Started && !event.subagent;
+    let stops = matches!(event.happened, AgentEvent::Stopped { .. });
     let accepts_context = event.accepts_context && !event.subagent;
     let mut batch = None;
     if accepts_context && !starts && (!stops || has_waking_item(request)?) {
@@ -99,8 +99,9 @@ async fn respond(request: &HookRequest<'_>) -> Result<Response, ApiError> {
 /// The note that shows the person which notifications woke this turn, if a wake began it.
 async fn wake_note(request: &HookRequest<'_>) -> Result<Option<String>, ApiError> {
     match request.event.happened {
-        Happened::Prompt {
-            by: Beginner::Wake, ..
+        AgentEvent::Prompt {
+            by: TurnCause::Wake,
+            ..
         } => wake_note::text(request.hub, request.project(), request.session()).await,
         _ => Ok(None),
     }
@@ -139,7 +140,7 @@ fn spec(request: &HookRequest<'_>) -> WaitSpec {
 fn has_waking_item(request: &HookRequest<'_>) -> Result<bool, ApiError> {
     let (project, session) = (request.project(), request.session());
     let wakes = request.hub.read(|state, waiters| {
-        let (project, key) = state.place(project, session);
+        let (project, key) = state.resolve_key(project, session);
         state.inboxes_of(&project, &key).iter().any(|name| {
             let inbox = state.inbox(&project, name).into_iter();
             let mut items = inbox.flat_map(Inbox::offerable);
@@ -160,13 +161,13 @@ struct SessionStatus {
 
 fn session_status(request: &HookRequest<'_>) -> Result<SessionStatus, ApiError> {
     let (project, session) = (request.project(), request.session());
-    let new_turn = matches!(request.event.happened, Happened::Prompt { .. });
+    let new_turn = matches!(request.event.happened, AgentEvent::Prompt { .. });
     let can_be_woken = wake_method(request) != WakeMethod::Never;
     let status = request.hub.read(|state, waiters| {
-        let (project, key) = state.place(project, session);
+        let (project, key) = state.resolve_key(project, session);
         let session = state.session(&project, &key);
         let shown_name = |name: &InboxName| {
-            let key = state.called(&project, name);
+            let key = state.resolve(&project, name);
             let session = state.session(&project, key);
             let name = session.and_then(|it| it.shown_name());
             one_line(name.unwrap_or(key.as_str())).into_owned()
@@ -251,7 +252,7 @@ async fn decision(
 /// Records that the turn continues, because after a denial no other hook reports it and the turn's stop would not count
 /// as news. A failure is only logged: the answer has been given and must reach the agent.
 async fn record_progress(request: &HookRequest<'_>) {
-    let worked = request.command_of(Happened::Worked, None);
+    let worked = request.command_of(AgentEvent::Worked, None);
     if let Err(error) = request.hub.submit(worked).await {
         tracing::warn!(%error, "cannot note that a session goes on after an answer");
     }

@@ -69,7 +69,7 @@ fn resolve(
 ) -> Result<InboxName, ApiError> {
     let found = hub.read(|state, _| {
         if may_be_new {
-            return Ok(state.called(project, name).clone());
+            return Ok(state.resolve(project, name).clone());
         }
         state.find_session(project, name).map(|(_, key)| key)
     });

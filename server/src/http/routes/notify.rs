@@ -7,7 +7,7 @@ use axum::response::{IntoResponse, Response};
 use hub_protocol::{InboxName, Kind, Post, ProjectName, Published, PublishedBatch};
 
 use super::created_unless;
-use crate::core::command::{Command, Once};
+use crate::core::command::{Command, IdempotencyKey};
 use crate::core::notification::kind_of;
 use crate::http::error::ApiError;
 use crate::http::request::caller::{Caller, CallerKind};
@@ -36,7 +36,7 @@ pub(super) async fn notify(
     let form = Form::of(request.headers());
     let caller = Caller::of(request.extensions());
     let Payload(bytes) = Payload::from_request(request, &()).await?;
-    let once = key.map(|key| Once::new(&key, &bytes));
+    let once = key.map(|key| IdempotencyKey::new(&key, &bytes));
     let cwd = params.cwd.take();
     let posts = body::parse(params, form, &bytes)?;
     let single = matches!(posts, Posts::One(_));
@@ -59,7 +59,7 @@ pub(super) async fn notify(
         .collect::<Result<_, _>>()?;
     let project = drafts
         .first()
-        .map(|draft| draft.project.clone())
+        .map(|draft| draft.body.project.clone())
         .unwrap_or_default();
     let done = hub.submit(Command::Notify { drafts, once }).await?;
     Ok(answer(single, project, done))

@@ -13,7 +13,7 @@ use tokio::time::Instant;
 
 use super::stored;
 use crate::core::command::Command;
-use crate::fold::{Question as FoldQuestion, Reach, State as Fold, place_of};
+use crate::fold::{AnswerPath, Question as FoldQuestion, State as Fold, place_of};
 use crate::http::error::{ApiError, Code};
 use crate::http::request::caller::{Caller, CallerKind};
 use crate::http::request::params::{Params, PathParam};
@@ -60,9 +60,9 @@ struct QuestionStatus {
 impl QuestionStatus {
     fn new(fold: &Fold, waiters: &SharedWaiters, id: Seq, asked: &FoldQuestion) -> Self {
         let deliverable = match fold.reach(asked) {
-            Reach::Inbox => true,
-            Reach::Request => waiters.read().is_held(id),
-            Reach::Nowhere => false,
+            AnswerPath::Inbox => true,
+            AnswerPath::Request => waiters.read().is_held(id),
+            AnswerPath::Nowhere => false,
         };
         let name = fold.other_name(&asked.project, &asked.from);
         Self {
@@ -80,7 +80,7 @@ impl QuestionStatus {
 
 /// The location of the asker's session, as far as the session reported it.
 fn place(fold: &Fold, asked: &FoldQuestion) -> Option<Place> {
-    let key = fold.called(&asked.project, &asked.from);
+    let key = fold.resolve(&asked.project, &asked.from);
     let place = place_of(fold.session(&asked.project, key)?.info()?);
     (place != Place::default()).then_some(place)
 }

@@ -103,7 +103,10 @@ pub(super) async fn register(
         info,
     };
     let existed = hub.submit(command).await?.existed;
-    Ok((created_unless(existed), Json(find(&hub, &project, &session)?)))
+    Ok((
+        created_unless(existed),
+        Json(find(&hub, &project, &session)?),
+    ))
 }
 
 fn check(info: &SessionInfo) -> Result<(), ApiError> {
@@ -148,7 +151,7 @@ pub(super) async fn end(
     let command = Command::End {
         project: project.clone(),
         session: session.clone(),
-        gone: false,
+        exited: false,
         quiet,
     };
     change(&hub, command, project, session).await
@@ -210,7 +213,7 @@ fn shown(
         state: session.state,
         evidence: (!session.evidence.is_empty()).then(|| session.evidence.clone()),
         since: session.state.map(|_| session.ts),
-        gone: session.gone,
+        gone: session.crashed,
         silent: works && age > SILENT_MS,
         last_seen,
         last: session.last,

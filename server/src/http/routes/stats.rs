@@ -161,7 +161,7 @@ fn answers(state: &Fold, tally: &Tally) -> Vec<Answers> {
         let Some(question) = state.question(*id) else {
             continue;
         };
-        let key = state.called(&question.project, &question.from);
+        let key = state.resolve(&question.project, &question.from);
         let session = state.session(&question.project, key);
         let agent = session.and_then(|it| it.info()?.agent.as_deref());
         let ms = at.as_millis() - question.ts.as_millis();

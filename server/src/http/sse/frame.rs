@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::selection::EventKind;
-use crate::core::record::{How, Record, Settled};
+use crate::core::record::{Record, SettleReason, Settled};
 use crate::hub::Hub;
 use crate::log::Event;
 
@@ -55,7 +55,7 @@ fn of_record(record: &Record) -> Option<(EventKind, Value)> {
         ),
         Record::SessionSet(it) => (Session, with("what", "known", it)),
         Record::TurnNoted(it) => (Session, with("what", "turn", it)),
-        Record::SessionGone(it) => (Session, with("what", "gone", it)),
+        Record::SessionEnded(it) => (Session, with("what", "gone", it)),
         Record::PrimaryTaken(it) => (Session, with("what", "primary", it)),
         Record::ListenerSet(it) => (Listener, with("what", "set", it)),
         Record::ListenerRemoved(it) => (Listener, with("what", "removed", it)),
@@ -66,7 +66,7 @@ fn of_record(record: &Record) -> Option<(EventKind, Value)> {
         | Record::InboxClosed(_)
         | Record::KeyUsed(_)
         | Record::ClockMoved(_)
-        | Record::Carried(_)
+        | Record::Rewritten(_)
         | Record::Trimmed(_)
         | Record::Reset(_)
         | Record::Escalated(_) => return None,
@@ -83,7 +83,7 @@ fn with(name: &str, value: &str, record: &impl Serialize) -> Value {
 #[derive(Serialize)]
 struct SettledEvent<'a> {
     ids: &'a [Seq],
-    state: How,
+    state: SettleReason,
     #[serde(skip_serializing_if = "Option::is_none")]
     project: Option<&'a ProjectName>,
     #[serde(skip_serializing_if = "Option::is_none")]

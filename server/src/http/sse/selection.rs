@@ -52,9 +52,10 @@ impl EventKind {
             kinds::NOTIFIED => Self::Notification,
             kinds::SETTLED | kinds::EMITTED | kinds::RETURNED => Self::Delivery,
             kinds::SEEN => Self::Seen,
-            kinds::SESSION_SET | kinds::TURN_NOTED | kinds::SESSION_GONE | kinds::PRIMARY_TAKEN => {
-                Self::Session
-            }
+            kinds::SESSION_SET
+            | kinds::TURN_NOTED
+            | kinds::SESSION_ENDED
+            | kinds::PRIMARY_TAKEN => Self::Session,
             kinds::LISTENER_SET | kinds::LISTENER_REMOVED => Self::Listener,
             kinds::PREFERENCES_SET => Self::Preferences,
             kinds::QUESTION_CLAIMED | kinds::QUESTION_SETTLED => Self::Question,
@@ -112,7 +113,7 @@ impl Selection {
     fn matches_notification(&self, event: &Event) -> bool {
         let takes = |event: &Event| {
             let notified = event.notified();
-            notified.is_some_and(|it| self.filter.takes(event.seq(), &it.route))
+            notified.is_some_and(|it| self.filter.matches(event.seq(), &it.route))
         };
         self.filter.is_open() || takes(event)
     }
@@ -149,7 +150,7 @@ mod tests {
     use hub_protocol::{InboxName, ProjectName, Timestamp, Way};
 
     use super::*;
-    use crate::core::record::{Emitted, How, Record, Settled};
+    use crate::core::record::{Emitted, Record, SettleReason, Settled};
     use crate::log::journal::Entry;
 
     fn event(record: Record) -> Event {
@@ -162,7 +163,7 @@ mod tests {
         event(Record::Settled(Settled {
             ids: vec![1],
             inbox,
-            how: How::Acked,
+            how: SettleReason::Acked,
             by: None,
             at: Timestamp::default(),
         }))

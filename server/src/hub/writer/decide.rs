@@ -19,11 +19,11 @@ impl Writer {
     pub(super) fn resolved(&self, mut spec: WaitSpec) -> WaitSpec {
         spec.own = spec.inboxes.is_empty() && spec.session.is_some();
         if let Some(session) = spec.session.take_if(|_| spec.own) {
-            let (project, key) = self.state.place(spec.project, session);
+            let (project, key) = self.state.resolve_key(spec.project, session);
             (spec.project, spec.session) = (project, Some(key));
         }
         let project = spec.project.clone();
-        let called = |name: &InboxName| self.state.called(&project, name).clone();
+        let called = |name: &InboxName| self.state.resolve(&project, name).clone();
         let session = spec.session.as_ref().map(called);
         let mut inboxes: Vec<InboxName> = match (&session, spec.inboxes.is_empty()) {
             (Some(session), true) => self.state.inboxes_of(&spec.project, session),
@@ -49,7 +49,7 @@ impl Writer {
         now: Now,
     ) -> Decided {
         if let Command::Hook(hook) = &command {
-            let (place, _) = self.state.place_of(hook);
+            let (place, _) = self.state.key_of_hook(hook);
             self.waiters.write().activity().note(place, now.wall);
         }
         let begin = events.len();
@@ -93,7 +93,7 @@ impl Writer {
             Command::Register {
                 project, session, ..
             } => {
-                let key = self.state.called(project, session);
+                let key = self.state.resolve(project, session);
                 self.state.session(project, key).is_some()
             }
             Command::Listen {
@@ -127,7 +127,7 @@ impl Writer {
         };
         let decision = self.state.decide(command, now.wall, &leased)?;
         self.reaches(command, &decision)?;
-        let new = !matches!(command, Command::Notify { .. }) && decision.speaks();
+        let new = !matches!(command, Command::Notify { .. }) && decision.has_notifications();
         if !new || !self.is_full() {
             return Ok(decision);
         }
@@ -143,7 +143,7 @@ impl Writer {
         let (Command::Notify { drafts, .. }, Decision::Records(_)) = (command, decision) else {
             return Ok(());
         };
-        let mut answers = drafts.iter().filter(|it| it.kind == Kind::Answer);
+        let mut answers = drafts.iter().filter(|it| it.body.kind == Kind::Answer);
         let is_held = |id| self.waiters.read().is_held(id);
         let refused = answers.find_map(|it| self.state.undeliverable(it, is_held));
         refused.map_or(Ok(()), Err)

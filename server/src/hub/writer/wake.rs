@@ -3,7 +3,7 @@
 use hub_protocol::{Seq, SessionState};
 
 use super::Writer;
-use crate::core::record::{How, Notified, Record, Settled, Target};
+use crate::core::record::{Notified, Record, SettleReason, Settled, Target};
 use crate::core::time::Now;
 use crate::waiters::Hold;
 
@@ -13,7 +13,7 @@ impl Writer {
         match record {
             Record::Notified(notified) => self.wake_for(seq, notified, now),
             Record::Settled(settled) => {
-                if let (How::Acked, Some((_, inbox))) = (settled.how, &settled.inbox) {
+                if let (SettleReason::Acked, Some((_, inbox))) = (settled.how, &settled.inbox) {
                     self.waiters.write().read(inbox, &settled.ids, now);
                 }
                 self.forget_leases(settled);
@@ -37,7 +37,7 @@ impl Writer {
                 self.waiters.write().sessions_moved(&self.state);
                 0
             }
-            Record::SessionGone(_) => {
+            Record::SessionEnded(_) => {
                 self.waiters.write().sessions_moved(&self.state);
                 self.waiters.write().session_changed(&self.state, now)
             }
@@ -50,7 +50,17 @@ impl Writer {
                 self.waiters.write().dismiss_project(&reset.project);
                 0
             }
-            _ => 0,
+            Record::Seen(_)
+            | Record::KeyUsed(_)
+            | Record::ClockMoved(_)
+            | Record::Rewritten(_)
+            | Record::Trimmed(_)
+            | Record::ListenerSet(_)
+            | Record::ListenerRemoved(_)
+            | Record::QuestionClaimed(_)
+            | Record::QuestionSettled(_)
+            | Record::Escalated(_)
+            | Record::PreferencesSet(_) => 0,
         }
     }
 
@@ -78,7 +88,7 @@ impl Writer {
     }
 
     fn forget_leases(&mut self, settled: &Settled) {
-        if settled.how == How::Evicted {
+        if settled.how == SettleReason::Evicted {
             self.metrics.evicted.inc_by(settled.ids.len() as u64);
         }
         match &settled.inbox {

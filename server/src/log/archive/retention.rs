@@ -1,4 +1,4 @@
-//! RetentionPolicy: drops the oldest records of the log.
+//! Retention: drops the oldest records of the log.
 
 use bytes::Bytes;
 use hub_protocol::{Seq, Timestamp};
@@ -95,8 +95,8 @@ impl ArchiveWorker {
 
     /// Submits a trim with the notifications that it carries. Returns whether the writer accepted it.
     fn submit(&self, plan: &TrimPlan) -> Result<bool, RecoverError> {
-        let (below, carried) = (plan.below, self.carried(plan)?);
-        Ok((self.submit)(Command::Trim { below, carried }))
+        let (below, rewritten) = (plan.below, self.rewritten(plan)?);
+        Ok((self.submit)(Command::Trim { below, rewritten }))
     }
 
     /// Whether both kept snapshots include all records below `bound`.
@@ -156,10 +156,10 @@ impl ArchiveWorker {
 
     /// Returns the pending notifications and open questions below the bound, in order. The newest take precedence if
     /// not all fit.
-    fn carried(&self, plan: &TrimPlan) -> Result<Vec<(Seq, Bytes)>, RecoverError> {
+    fn rewritten(&self, plan: &TrimPlan) -> Result<Vec<(Seq, Bytes)>, RecoverError> {
         let mut left = plan.carry_bytes;
         let mut carried = Vec::new();
-        let pending = self.view.followed().state.held_below(plan.below);
+        let pending = self.view.followed().state.needed_below(plan.below);
         for (id, location) in pending.into_iter().rev() {
             let Some(json) = self.json_at(location)? else {
                 tracing::warn!(

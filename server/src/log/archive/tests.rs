@@ -5,7 +5,9 @@ use bytes::Bytes;
 use hub_protocol::{Epoch, Kind, Priority};
 
 use super::*;
-use crate::core::record::{Carried, How, Notified, Record, Route, Settled, Target, Trimmed};
+use crate::core::record::{
+    Notified, Record, Rewritten, Route, SettleReason, Settled, Target, Trimmed,
+};
 use crate::fold::State;
 use crate::log::Log;
 use crate::log::journal::memory::MemoryJournal;
@@ -87,13 +89,17 @@ impl Hub {
 
     /// Does what the writer does with a submitted trim. Returns its bound and the carried ids.
     fn obey(&self) -> (Seq, Vec<Seq>) {
-        let Command::Trim { below, carried } = self.commands.try_recv().unwrap() else {
+        let Command::Trim {
+            below,
+            rewritten: carried,
+        } = self.commands.try_recv().unwrap()
+        else {
             panic!("no trim")
         };
         let ids = carried.iter().map(|(id, _)| *id).collect();
         let mut records: Vec<_> = carried
             .into_iter()
-            .map(|(id, json)| Record::Carried(Carried { id, json }))
+            .map(|(id, json)| Record::Rewritten(Rewritten { id, json }))
             .collect();
         records.push(Record::Trimmed(Trimmed {
             below,
@@ -135,7 +141,7 @@ fn settled(ids: std::ops::RangeInclusive<Seq>) -> Record {
     Record::Settled(Settled {
         ids: ids.collect(),
         inbox: None,
-        how: How::Acked,
+        how: SettleReason::Acked,
         by: None,
         at,
     })

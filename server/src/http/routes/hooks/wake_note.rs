@@ -19,8 +19,8 @@ pub(super) async fn text(
     session: InboxName,
 ) -> Result<Option<String>, ApiError> {
     let shown = hub.read(|state, _| {
-        let (project, key) = state.place(project, session);
-        state.shown_by_wakes(&project, &key)
+        let (project, key) = state.resolve_key(project, session);
+        state.emitted_by_wakes(&project, &key)
     })?;
     let mut lines = Vec::new();
     for location in shown.iter().take(NAMED) {

@@ -1,7 +1,19 @@
-//! The route of a notification: its sender, its target inboxes, and the properties by which the fold orders it.
+//! The records of a notification: its route, which the fold reads, and its immutable JSON, which readers get.
 
-use hub_protocol::{InboxName, Kind, Priority, ProjectName, SessionState, Timestamp};
+use bytes::Bytes;
+use hub_protocol::{InboxName, Kind, Priority, ProjectName, Seq, SessionState, Timestamp};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::{DecodeError, framed, json, kinds, parse, unframed};
+
+/// A notification and its route.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Notified {
+    /// The part of the notification that the fold reads.
+    pub route: Route,
+    /// The notification's immutable JSON object, one line.
+    pub json: Bytes,
+}
 
 /// The part of a notification that the fold reads. It is stored as an array in the order of the fields, with times in
 /// milliseconds. The compact form matters, because a route is written and read for every notification beside JSON that
@@ -100,5 +112,42 @@ impl From<(InboxName, bool)> for Target {
 impl Serialize for Target {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         (&self.inbox, self.wakes).serialize(serializer)
+    }
+}
+
+/// A pending notification, written again at the head so that its old block can be dropped.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Rewritten {
+    /// The notification's own number, which stays the same.
+    pub id: Seq,
+    /// The notification's immutable JSON.
+    pub json: Bytes,
+}
+
+impl Notified {
+    pub(super) fn encode(&self) -> Bytes {
+        framed(&json(&self.route), &self.json)
+    }
+
+    pub(super) fn decode(payload: &Bytes) -> Result<Self, DecodeError> {
+        let (route, json) = unframed(kinds::NOTIFIED, payload)?;
+        Ok(Self {
+            route: parse(kinds::NOTIFIED, route)?,
+            json: payload.slice_ref(json),
+        })
+    }
+}
+
+impl Rewritten {
+    pub(super) fn encode(&self) -> Bytes {
+        framed(self.id.to_string().as_bytes(), &self.json)
+    }
+
+    pub(super) fn decode(payload: &Bytes) -> Result<Self, DecodeError> {
+        let (id, json) = unframed(kinds::REWRITTEN, payload)?;
+        Ok(Self {
+            id: parse(kinds::REWRITTEN, id)?,
+            json: payload.slice_ref(json),
+        })
     }
 }

@@ -5,33 +5,40 @@ use std::collections::{BTreeMap, BTreeSet};
 use hub_protocol::{InboxName, ProjectName, Seq, Timestamp};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::expiry::Deadlines;
+use super::deadlines::Deadlines;
 use super::inbox::{Inbox, Item};
-use crate::core::record::Route;
+use super::status::settled;
+use super::transaction::Transaction;
+use super::{ByProject, State};
+use crate::core::command::Refusal;
+use crate::core::record::{InboxClosed, Record, Route, SettleReason};
 
-type Projects = BTreeMap<ProjectName, BTreeMap<InboxName, Inbox>>;
+/// The most inboxes in one project.
+const MAX_IN_PROJECT: usize = 1_000;
+/// The most inboxes in all projects.
+const MAX_IN_ALL: usize = 10_000;
 
 /// The inboxes, with indexes over their pending notifications.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Inboxes {
-    projects: Projects,
+pub(super) struct InboxTable {
+    projects: ByProject<Inbox>,
     count: usize,
-    places: BTreeMap<Seq, Place>,
-    deadlines: Deadlines,
+    pending: BTreeMap<Seq, PendingIn>,
+    deadlines: Deadlines<Seq>,
     /// Inboxes with deliveries that no hook event has proved yet.
-    receipts: BTreeSet<(ProjectName, InboxName)>,
+    unproven: BTreeSet<(ProjectName, InboxName)>,
 }
 
 /// The inboxes in which a notification is pending.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Place {
+struct PendingIn {
     project: ProjectName,
     /// Sorted by name.
     inboxes: Vec<InboxName>,
     expires_at: Timestamp,
 }
 
-impl Inboxes {
+impl InboxTable {
     pub(super) fn get(&self, project: &ProjectName, name: &InboxName) -> Option<&Inbox> {
         self.projects.get(project)?.get(name)
     }
@@ -68,29 +75,26 @@ impl Inboxes {
     }
 
     pub(super) fn is_pending(&self, seq: Seq) -> bool {
-        self.places.contains_key(&seq)
+        self.pending.contains_key(&seq)
     }
 
     /// Returns the inboxes in which a notification is pending.
-    pub(super) fn places(&self, seq: Seq) -> Vec<(ProjectName, InboxName)> {
-        let place = self.places.get(&seq).into_iter();
-        place
-            .flat_map(|it| {
-                it.inboxes
-                    .iter()
-                    .map(|name| (it.project.clone(), name.clone()))
-            })
+    pub(super) fn pending_in(&self, seq: Seq) -> Vec<(ProjectName, InboxName)> {
+        let it = self.pending.get(&seq).into_iter();
+        let inboxes = it.flat_map(|it| it.inboxes.iter().map(|name| (&it.project, name)));
+        inboxes
+            .map(|(project, name)| (project.clone(), name.clone()))
             .collect()
     }
 
     /// Returns the pending notifications below `seq`, ascending.
     pub(super) fn pending_below(&self, seq: Seq) -> impl Iterator<Item = Seq> {
-        self.places.range(..seq).map(|(&id, _)| id)
+        self.pending.range(..seq).map(|(&id, _)| id)
     }
 
     /// Returns the expired notifications, earliest expiry first.
     pub(super) fn due(&self, now: Timestamp) -> impl Iterator<Item = Seq> {
-        self.deadlines.until(now)
+        self.deadlines.due(now).copied()
     }
 
     pub(super) fn next_deadline(&self) -> Option<Timestamp> {
@@ -99,32 +103,17 @@ impl Inboxes {
 
     /// Makes a notification pending in its target inboxes.
     pub(super) fn put(&mut self, seq: Seq, route: &Route, size: u32) {
-        if self.places.contains_key(&seq) {
+        if self.pending.contains_key(&seq) {
             return;
         }
         for target in &route.targets {
-            let item = Item {
-                seq,
-                from: route.from.clone(),
-                kind: route.kind,
-                priority: route.priority,
-                ts: route.ts,
-                expires_at: route.expires_at,
-                wakes: target.wakes,
-                hops: route.hops,
-                size,
-                key: route.key.clone(),
-                emitted: None,
-                tried: Vec::new(),
-                returned: None,
-                told: false,
-            };
+            let item = Item::new(seq, route, target, size);
             self.put_item(&route.project, &target.inbox, item);
         }
     }
 
-    /// Changes the state of an item's delivery.
-    pub(super) fn deliver(
+    /// Changes the delivery of an item.
+    pub(super) fn change(
         &mut self,
         project: &ProjectName,
         name: &InboxName,
@@ -136,28 +125,28 @@ impl Inboxes {
             .get_mut(project)
             .and_then(|inboxes| inboxes.get_mut(name));
         if let Some(inbox) = inbox {
-            inbox.deliver(seq, change);
-            self.note_receipts(project, name);
+            inbox.change(seq, change);
+            self.note_unproven(project, name);
         }
     }
 
     /// Returns the inboxes with deliveries that no hook event has proved yet.
     pub(super) fn unproven(&self) -> impl Iterator<Item = (&ProjectName, &InboxName, &Inbox)> {
         let found = |(project, name)| Some((project, name, self.get(project, name)?));
-        self.receipts
+        self.unproven
             .iter()
             .filter_map(move |(project, name)| found((project, name)))
     }
 
-    fn note_receipts(&mut self, project: &ProjectName, name: &InboxName) {
-        let known = !self.receipts.is_empty();
+    fn note_unproven(&mut self, project: &ProjectName, name: &InboxName) {
+        let known = !self.unproven.is_empty();
         let open = self
             .get(project, name)
-            .is_some_and(|inbox| !inbox.emitted().is_empty());
+            .is_some_and(|inbox| !inbox.unproven().is_empty());
         if open {
-            self.receipts.insert((project.clone(), name.clone()));
+            self.unproven.insert((project.clone(), name.clone()));
         } else if known {
-            self.receipts.remove(&(project.clone(), name.clone()));
+            self.unproven.remove(&(project.clone(), name.clone()));
         }
     }
 
@@ -172,19 +161,13 @@ impl Inboxes {
     }
 
     fn open(&mut self, project: &ProjectName, name: &InboxName) -> &mut Inbox {
-        if !self.projects.contains_key(project) {
-            self.projects.insert(project.clone(), BTreeMap::new());
-        }
-        let inboxes = self.projects.get_mut(project).expect("it was just made");
-        if !inboxes.contains_key(name) {
-            inboxes.insert(name.clone(), Inbox::default());
-            self.count += 1;
-        }
-        inboxes.get_mut(name).expect("it was just made")
+        let inboxes = self.projects.entry(project.clone()).or_default();
+        self.count += usize::from(!inboxes.contains_key(name));
+        inboxes.entry(name.clone()).or_default()
     }
 
     fn index(&mut self, project: &ProjectName, name: &InboxName, seq: Seq, expires_at: Timestamp) {
-        let place = self.places.entry(seq).or_insert_with(|| Place {
+        let place = self.pending.entry(seq).or_insert_with(|| PendingIn {
             project: project.clone(),
             inboxes: Vec::with_capacity(1),
             expires_at,
@@ -204,20 +187,20 @@ impl Inboxes {
         if inbox.and_then(|inbox| inbox.take(seq)).is_none() {
             return false;
         }
-        if let Some(place) = self.places.get_mut(&seq) {
+        if let Some(place) = self.pending.get_mut(&seq) {
             place.inboxes.retain(|other| other != name);
             if place.inboxes.is_empty() {
                 self.deadlines.remove(place.expires_at, seq);
-                self.places.remove(&seq);
+                self.pending.remove(&seq);
             }
         }
-        self.note_receipts(project, name);
+        self.note_unproven(project, name);
         true
     }
 
     /// Removes a notification from every inbox. Returns whether it was pending in any.
     pub(super) fn take(&mut self, seq: Seq) -> bool {
-        let Some(place) = self.places.remove(&seq) else {
+        let Some(place) = self.pending.remove(&seq) else {
             return false;
         };
         self.deadlines.remove(place.expires_at, seq);
@@ -227,7 +210,7 @@ impl Inboxes {
             }
         }
         for name in &place.inboxes {
-            self.note_receipts(&place.project, name);
+            self.note_unproven(&place.project, name);
         }
         true
     }
@@ -268,23 +251,91 @@ impl Inboxes {
         for inbox in self.projects.values_mut().flat_map(BTreeMap::values_mut) {
             inbox.shift(delta_ms);
         }
-        for place in self.places.values_mut() {
+        self.deadlines.clear();
+        for (seq, place) in &mut self.pending {
             place.expires_at = place.expires_at.plus_millis(delta_ms);
+            self.deadlines.insert(place.expires_at, *seq);
         }
-        self.deadlines.shift(delta_ms);
     }
 }
 
-impl Serialize for Inboxes {
+impl State {
+    pub(super) fn decide_close(
+        &self,
+        project: &ProjectName,
+        name: &InboxName,
+        now: Timestamp,
+    ) -> Result<Vec<Record>, Refusal> {
+        let Some(inbox) = self.inboxes.get(project, name) else {
+            return Err(Refusal::UnknownInbox {
+                project: project.clone(),
+                inbox: name.clone(),
+                nearest: self.nearest_inbox(project, name),
+            });
+        };
+        let pending = inbox.pending().map(|item| item.seq).collect();
+        let mut records = settled(
+            pending,
+            Some((project, name)),
+            SettleReason::Dropped,
+            None,
+            now,
+        );
+        records.push(Record::InboxClosed(InboxClosed {
+            project: project.clone(),
+            inbox: name.clone(),
+            at: now,
+        }));
+        Ok(records)
+    }
+
+    pub(super) fn apply_inbox_closed(&mut self, it: &InboxClosed) {
+        for id in self.inboxes.close(&it.project, &it.inbox) {
+            self.settle(id, SettleReason::Dropped);
+        }
+        self.sessions.forget_ended(&it.project, &it.inbox);
+    }
+}
+
+impl Transaction<'_> {
+    /// Counts an inbox that does not exist yet against the caps. Fails if a cap is reached.
+    pub(super) fn open(&mut self, project: &ProjectName, name: &InboxName) -> Result<(), Refusal> {
+        let inboxes = &self.state.inboxes;
+        if inboxes.get(project, name).is_some() {
+            return Ok(());
+        }
+        let in_all: usize = self.opened.values().map(BTreeSet::len).sum();
+        let here = self.opened.entry(project.clone()).or_default();
+        if here.contains(name) {
+            return Ok(());
+        }
+        for (scope, known, cap) in [
+            (
+                "the project",
+                inboxes.count_in(project) + here.len(),
+                MAX_IN_PROJECT,
+            ),
+            ("the hub", inboxes.count() + in_all, MAX_IN_ALL),
+        ] {
+            if known >= cap {
+                return Err(Refusal::TooManyInboxes { scope, cap });
+            }
+        }
+        here.insert(name.clone());
+        Ok(())
+    }
+}
+
+impl Serialize for InboxTable {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.projects.serialize(serializer)
     }
 }
 
-impl<'de> Deserialize<'de> for Inboxes {
+impl<'de> Deserialize<'de> for InboxTable {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let mut inboxes = Self::default();
-        for (project, stored) in Projects::deserialize(deserializer)? {
+        for (project, stored) in ByProject::<Inbox>::deserialize(deserializer)? {
             for (name, inbox) in &stored {
                 for item in inbox.pending() {
                     inboxes.index(&project, name, item.seq, item.expires_at);
@@ -293,11 +344,11 @@ impl<'de> Deserialize<'de> for Inboxes {
             inboxes.count += stored.len();
             let unproven = stored
                 .iter()
-                .filter(|(_, inbox)| !inbox.emitted().is_empty());
+                .filter(|(_, inbox)| !inbox.unproven().is_empty());
             let unproven: Vec<_> = unproven.map(|(name, _)| name.clone()).collect();
             inboxes.projects.insert(project.clone(), stored);
             for name in unproven {
-                inboxes.note_receipts(&project, &name);
+                inboxes.note_unproven(&project, &name);
             }
         }
         Ok(inboxes)

@@ -5,24 +5,24 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use hub_protocol::{InboxName, Process, ProjectName, Seq, SessionState, Timestamp};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::session::{Due, Key, Session};
+use super::ByProject;
+use super::deadlines::Deadlines;
+use super::session::{Session, SessionDue, SessionKey};
 use crate::core::record::SessionSet;
 
 /// The most sessions that are remembered; the one that was silent for longest is forgotten first.
 const MAX_SESSIONS: usize = 10_000;
 
-type Projects = BTreeMap<ProjectName, BTreeMap<InboxName, Session>>;
-
 /// The sessions that registered or reported a state, with indexes over them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Sessions {
-    projects: Projects,
+pub(super) struct SessionTable {
+    projects: ByProject<Session>,
     count: usize,
     /// The session that took the role of primary, by project.
     primaries: BTreeMap<ProjectName, InboxName>,
     /// Sessions by the last record that concerned them, oldest first.
-    order: BTreeMap<Seq, BTreeSet<Key>>,
-    due: BTreeSet<(Timestamp, Key)>,
+    order: BTreeMap<Seq, BTreeSet<SessionKey>>,
+    due: Deadlines<SessionKey>,
     /// Live sessions that may become primary, best first.
     leaders: BTreeMap<ProjectName, BTreeSet<(Rank, InboxName)>>,
     /// Aliases and short names, also former ones, of registered sessions.
@@ -61,10 +61,10 @@ fn rank(session: &Session) -> Option<Rank> {
     (chosen || first).then_some((!chosen, it.seq))
 }
 
-/// The stored form of [`Sessions`].
+/// The stored form of [`SessionTable`].
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
-enum Stored<P, N> {
+enum StoredSessions<P, N> {
     Whole {
         sessions: P,
         primaries: N,
@@ -73,7 +73,7 @@ enum Stored<P, N> {
     Before(P),
 }
 
-impl Sessions {
+impl SessionTable {
     pub(super) fn get(&self, project: &ProjectName, key: &InboxName) -> Option<&Session> {
         self.projects.get(project)?.get(key)
     }
@@ -110,7 +110,7 @@ impl Sessions {
 
     /// Returns the agent's session with this id, in any project, because agents' ids are unique. A name is valid in its
     /// own project only.
-    pub(super) fn with_id(&self, id: &InboxName) -> Option<Key> {
+    pub(super) fn with_id(&self, id: &InboxName) -> Option<SessionKey> {
         let of = |project: &ProjectName| {
             let key = self.resolve(project, id.as_str())?;
             let it = self.get(project, key)?.registered.as_ref()?;
@@ -130,7 +130,7 @@ impl Sessions {
     }
 
     /// Returns the live session of this process.
-    pub(super) fn with_process(&self, process: &Process) -> Option<Key> {
+    pub(super) fn with_process(&self, process: &Process) -> Option<SessionKey> {
         let same = |session: &Session| {
             session.is_alive() && session.info().and_then(|it| it.process.as_ref()) == Some(process)
         };
@@ -239,18 +239,18 @@ impl Sessions {
         }
     }
 
-    fn index(&mut self, it: Indexed, place: Key) {
+    fn index(&mut self, it: Indexed, place: SessionKey) {
         if let Some(rank) = it.rank {
             let leaders = self.leaders.entry(place.0.clone()).or_default();
             leaders.insert((rank, place.1.clone()));
         }
         if let Some(at) = it.due {
-            self.due.insert((at, place.clone()));
+            self.due.insert(at, place.clone());
         }
         self.order.entry(it.touched).or_default().insert(place);
     }
 
-    fn unindex(&mut self, it: Indexed, place: &Key) {
+    fn unindex(&mut self, it: Indexed, place: &SessionKey) {
         if let Some(places) = self.order.get_mut(&it.touched) {
             places.remove(place);
             if places.is_empty() {
@@ -258,7 +258,7 @@ impl Sessions {
             }
         }
         if let Some(at) = it.due {
-            self.due.remove(&(at, place.clone()));
+            self.due.remove(at, place.clone());
         }
         if let Some(rank) = it.rank
             && let Some(leaders) = self.leaders.get_mut(&place.0)
@@ -323,7 +323,7 @@ impl Sessions {
     }
 
     /// Forgets a registered session that has ended.
-    pub(super) fn forget_over(&mut self, project: &ProjectName, key: &InboxName) {
+    pub(super) fn forget_ended(&mut self, project: &ProjectName, key: &InboxName) {
         let is_past = |it: &Session| !it.is_alive() && it.registered.is_some();
         if self.get(project, key).is_some_and(is_past) {
             self.forget(project, key);
@@ -341,13 +341,13 @@ impl Sessions {
     }
 
     pub(super) fn next_deadline(&self) -> Option<Timestamp> {
-        self.due.first().map(|(at, _)| *at)
+        self.due.next()
     }
 
     /// Returns the changes that are due now.
-    pub(super) fn due(&self, now: Timestamp) -> impl Iterator<Item = (&Key, Due)> {
-        let over = self.due.iter().take_while(move |(at, _)| *at <= now);
-        over.filter_map(|(_, key)| Some((key, self.get(&key.0, &key.1)?.due()?.1)))
+    pub(super) fn due(&self, now: Timestamp) -> impl Iterator<Item = (&SessionKey, SessionDue)> {
+        let due = self.due.due(now);
+        due.filter_map(|key| Some((key, self.get(&key.0, &key.1)?.due()?.1)))
     }
 
     /// Moves every deadline by `delta_ms`.
@@ -357,16 +357,16 @@ impl Sessions {
             for (key, session) in sessions {
                 session.shift(delta_ms);
                 if let Some((at, _)) = session.due() {
-                    self.due.insert((at, (project.clone(), key.clone())));
+                    self.due.insert(at, (project.clone(), key.clone()));
                 }
             }
         }
     }
 }
 
-impl Serialize for Sessions {
+impl Serialize for SessionTable {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        Stored::Whole {
+        StoredSessions::Whole {
             sessions: &self.projects,
             primaries: &self.primaries,
         }
@@ -374,15 +374,16 @@ impl Serialize for Sessions {
     }
 }
 
-impl<'de> Deserialize<'de> for Sessions {
+impl<'de> Deserialize<'de> for SessionTable {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let (projects, primaries) = match Stored::<Projects, _>::deserialize(deserializer)? {
-            Stored::Whole {
-                sessions,
-                primaries,
-            } => (sessions, primaries),
-            Stored::Before(sessions) => (sessions, BTreeMap::new()),
-        };
+        let (projects, primaries) =
+            match StoredSessions::<ByProject<Session>, _>::deserialize(deserializer)? {
+                StoredSessions::Whole {
+                    sessions,
+                    primaries,
+                } => (sessions, primaries),
+                StoredSessions::Before(sessions) => (sessions, BTreeMap::new()),
+            };
         let mut sessions = Self {
             primaries,
             ..Self::default()

@@ -2,11 +2,11 @@
 
 use hub_protocol::{InboxName, Kind, ProjectName, SessionInfo, SessionState, Timestamp};
 
-use super::batch::{Batch, Said};
-use super::session::{Key, Registered, Session, news};
+use super::session::{Registered, Session, SessionDue, SessionKey, changed};
+use super::transaction::Transaction;
 use super::{Leased, State, texts};
 use crate::core::command::Refusal;
-use crate::core::record::{PrimaryTaken, Record, SessionGone, SessionSet};
+use crate::core::record::{InboxClosed, PrimaryTaken, Record, SessionEnded, SessionSet};
 
 /// The most bytes of a short name.
 const MAX_NAME: usize = 40;
@@ -36,7 +36,7 @@ impl State {
     }
 
     /// Returns the first id of the session with this id or name, or the name itself if there is none.
-    pub fn called<'a>(&'a self, project: &ProjectName, name: &'a InboxName) -> &'a InboxName {
+    pub fn resolve<'a>(&'a self, project: &ProjectName, name: &'a InboxName) -> &'a InboxName {
         self.sessions
             .resolve(project, name.as_str())
             .unwrap_or(name)
@@ -45,7 +45,7 @@ impl State {
     /// Returns the name for people of the session with this id or name, if it differs from `id`.
     pub fn other_name(&self, project: &ProjectName, id: &InboxName) -> Option<&str> {
         let name = self
-            .session(project, self.called(project, id))?
+            .session(project, self.resolve(project, id))?
             .shown_name();
         name.filter(|name| *name != id.as_str())
     }
@@ -57,21 +57,25 @@ impl State {
 
     /// Returns the session with this id or name in this project, or else the agent's session with this id in any
     /// project.
-    pub fn known_place(&self, project: &ProjectName, name: &InboxName) -> Option<Key> {
+    pub fn find_key(&self, project: &ProjectName, name: &InboxName) -> Option<SessionKey> {
         let here = self.sessions.resolve(project, name.as_str());
         let here = here.map(|key| (project.clone(), key.clone()));
         here.or_else(|| self.sessions.with_id(name))
     }
 
-    /// Returns [`State::known_place`], or the given project and name.
-    pub fn place(&self, project: ProjectName, name: InboxName) -> Key {
-        let known = self.known_place(&project, &name);
+    /// Returns [`State::find_key`], or the given project and name.
+    pub fn resolve_key(&self, project: ProjectName, name: InboxName) -> SessionKey {
+        let known = self.find_key(&project, &name);
         known.unwrap_or((project, name))
     }
 
     /// Finds a session by id, alias, short name, or a unique prefix of one of these.
-    pub fn find_session(&self, project: &ProjectName, name: &InboxName) -> Result<Key, Refusal> {
-        if let Some(place) = self.known_place(project, name) {
+    pub fn find_session(
+        &self,
+        project: &ProjectName,
+        name: &InboxName,
+    ) -> Result<SessionKey, Refusal> {
+        if let Some(place) = self.find_key(project, name) {
             return Ok(place);
         }
         let begins = |key: &InboxName, session: &Session| {
@@ -116,7 +120,7 @@ impl State {
         info: &SessionInfo,
         now: Timestamp,
     ) -> Vec<Record> {
-        let key = self.called(project, session);
+        let key = self.resolve(project, session);
         let set = self.set_session((project, key), info, None, false, now);
         set.into_iter().collect()
     }
@@ -140,15 +144,15 @@ impl State {
             (_, title) => Some(self.free_name(project, key, &wish(key, known, &info, title))),
         };
         let blank = SessionInfo::default();
-        let info = news(registered.map_or(&blank, |it| &it.info), &info);
+        let info = changed(registered.map_or(&blank, |it| &it.info), &info);
         let alias = alias.filter(|alias| {
             *alias != key && !registered.is_some_and(|it| it.aliases.contains(alias))
         });
-        let is_news = registered.is_none_or(|it| !it.hooks && hooks)
+        let is_new = registered.is_none_or(|it| !it.hooks && hooks)
             || known.is_some_and(|it| !it.is_alive())
             || alias.is_some()
             || info != blank;
-        is_news.then(|| {
+        is_new.then(|| {
             Record::SessionSet(SessionSet {
                 project: project.clone(),
                 session: key.clone(),
@@ -206,7 +210,7 @@ impl State {
         &self,
         project: &ProjectName,
         session: &InboxName,
-        (gone, quiet): (bool, bool),
+        (exited, quiet): (bool, bool),
         now: Timestamp,
         leased: &Leased<'_>,
     ) -> Result<Vec<Record>, Refusal> {
@@ -214,13 +218,13 @@ impl State {
         let Some(known) = self.session(project, key).filter(|it| it.is_alive()) else {
             return Ok(Vec::new());
         };
-        let mut batch = Batch::new(self, now, leased);
+        let mut transaction = Transaction::new(self, now, leased);
         let unfinished = matches!(
             known.state,
             Some(SessionState::Working | SessionState::Blocked)
         );
         let name = texts::name(key, Some(known));
-        let (kind, msg) = match (gone, unfinished) {
+        let (kind, msg) = match (exited, unfinished) {
             (true, true) => (
                 Kind::Error,
                 format!("Agent {name} died unfinished: its process is gone"),
@@ -231,41 +235,53 @@ impl State {
             ),
             (false, _) => (Kind::Ended, format!("Agent {name} ended")),
         };
+        let place = (project, key);
         if !quiet {
-            batch.say(Said::of((project, key), kind, msg))?;
+            let draft = transaction.draft(place, kind, msg);
+            transaction.post(&draft)?;
         }
-        self.leave(&mut batch, (project, key));
+        transaction.leave(place);
         if quiet {
-            // The session's last notification replaces its questions, because nobody is left to read an answer.
-            batch.withdraw_questions_of((project, key), None, "ended");
+            // The session's last notification replaces its questions, because no reader is left for an answer.
+            transaction.withdraw_questions_of(place, "ended", |_| true);
         }
-        if gone || quiet {
-            batch.also(Record::SessionGone(SessionGone {
+        if exited || quiet {
+            transaction.also([Record::SessionEnded(SessionEnded {
                 project: project.clone(),
                 session: key.clone(),
                 at: now,
-                ended: !gone,
-            }));
+                ended: !exited,
+            })]);
         }
-        Ok(batch.finish())
+        Ok(transaction.finish())
     }
 
-    /// Ends a session's listeners and withdraws its dialogs, which can no longer be answered.
-    pub(super) fn leave(&self, batch: &mut Batch<'_>, (project, key): (&ProjectName, &InboxName)) {
-        self.withdraw_stale(batch, (project, key));
-        batch.orphan(project, key);
+    /// Returns the text about a session that stopped while its background work or its workers still run.
+    pub(super) fn still_busy(&self, (project, key): (&ProjectName, &InboxName)) -> String {
+        let session = self.session(project, key);
+        let tasks = session.map_or(0, |it| it.turn.tasks.len());
+        let name = texts::name(key, session);
+        match self.sessions.busy_workers(project, key) {
+            0 => format!("Agent {name} stopped, {tasks} tasks still run"),
+            workers => {
+                format!("Agent {name} stopped, {tasks} tasks and {workers} workers still run")
+            }
+        }
     }
 
-    pub(super) fn apply_gone(&mut self, seq: u64, it: &SessionGone) {
+    pub(super) fn apply_gone(&mut self, seq: u64, it: &SessionEnded) {
         self.sessions
             .change(&it.project, &it.session, seq, |session| {
-                session.over = Some(it.at);
-                session.gone = !it.ended;
+                session.ended_at = Some(it.at);
+                session.crashed = !it.ended;
             });
     }
 
     /// Returns the session of a hook event by project and first id, and the event's own id if it differs from that.
-    pub fn place_of(&self, hook: &crate::core::command::Hook) -> (Key, Option<InboxName>) {
+    pub fn key_of_hook(
+        &self,
+        hook: &crate::core::command::Hook,
+    ) -> (SessionKey, Option<InboxName>) {
         let alias = |key: &InboxName| (*key != hook.id).then(|| hook.id.clone());
         let name = hook.given.as_ref().unwrap_or(&hook.id);
         let of_process = || {
@@ -276,12 +292,44 @@ impl State {
         let here = self.sessions.resolve(&hook.project, name.as_str());
         let here = here.map(|key| (hook.project.clone(), key.clone()));
         // A given name means another session in another project, unless the agent gives that session the same id.
-        let is_same = |(_, key): &Key| hook.given.as_ref().is_none_or(|given| given == key);
+        let is_same = |(_, key): &SessionKey| hook.given.as_ref().is_none_or(|given| given == key);
         let elsewhere = || self.sessions.with_id(&hook.id).filter(is_same);
         let known = here.or_else(elsewhere).or_else(of_process);
         let (project, key) = known.unwrap_or_else(|| (hook.project.clone(), name.clone()));
         let alias = alias(&key);
         ((project, key), alias)
+    }
+}
+
+impl Transaction<'_> {
+    /// Ends a session's listeners and withdraws its dialogs, which can no longer be answered.
+    pub(super) fn leave(&mut self, (project, key): (&ProjectName, &InboxName)) {
+        self.withdraw_stale((project, key));
+        self.remove_listeners_of(project, key);
+    }
+
+    /// Adds the changes of sessions that are due.
+    pub(super) fn due_sessions(&mut self) {
+        let state = self.state;
+        for ((project, key), due) in state.sessions.due(self.now) {
+            let place = (project, key);
+            let name = texts::name(key, state.session(project, key));
+            let (kind, msg) = match due {
+                SessionDue::Waits => (Kind::Waiting, state.still_busy(place)),
+                SessionDue::Fails(reason) => {
+                    (Kind::Error, format!("Agent {name} failed: {reason}"))
+                }
+                SessionDue::InboxCloses => {
+                    self.also([Record::InboxClosed(InboxClosed {
+                        project: project.clone(),
+                        inbox: key.clone(),
+                        at: self.now,
+                    })]);
+                    continue;
+                }
+            };
+            self.post_or_record(self.draft(place, kind, msg));
+        }
     }
 }
 

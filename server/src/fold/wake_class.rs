@@ -1,4 +1,4 @@
-//! Standing: how a wake counts against the wake limits of the woken session.
+//! Wake classes: how a wake counts against the wake limits of the woken session.
 
 use hub_protocol::{InboxName, Kind, ProjectName, Seq};
 
@@ -7,7 +7,7 @@ use super::{Session, State};
 
 /// The group of wakes with which a wake is counted.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum Standing {
+pub enum WakeClass {
     /// The answer to the session's own question. Each question has one answer, so no limit is needed.
     Answer,
     /// A stop or an error of one of the session's own workers.
@@ -21,25 +21,25 @@ pub enum Standing {
 
 impl State {
     /// Returns how a wake of `session` by `item`, which is pending in one of its inboxes, counts.
-    pub fn standing(&self, project: &ProjectName, session: &InboxName, item: &Item) -> Standing {
+    pub fn wake_class(&self, project: &ProjectName, session: &InboxName, item: &Item) -> WakeClass {
         if item.kind == Kind::Answer && self.answers_own_question(project, session, item.seq) {
-            return Standing::Answer;
+            return WakeClass::Answer;
         }
-        let from = self.called(project, &item.from);
+        let from = self.resolve(project, &item.from);
         let registered = |it: &&Session| it.registered.is_some();
         match self.session(project, from).filter(registered) {
             Some(it) if is_stop_or_error(item.kind) && self.works_for(project, session, it) => {
-                Standing::Worker
+                WakeClass::Worker
             }
-            Some(_) => Standing::Session(from.clone()),
-            None => Standing::Outsider,
+            Some(_) => WakeClass::Session(from.clone()),
+            None => WakeClass::Outsider,
         }
     }
 
     /// Whether a session is a worker of `boss`: its child, or any session of a project whose primary is `boss`.
     fn works_for(&self, project: &ProjectName, boss: &InboxName, worker: &Session) -> bool {
         let parent = worker.parent();
-        parent.is_some_and(|parent| self.called(project, parent) == boss)
+        parent.is_some_and(|parent| self.resolve(project, parent) == boss)
             || self.primary(project) == Some(boss)
     }
 
@@ -48,7 +48,7 @@ impl State {
         questions.any(|(_, it)| {
             it.answer == Some(id)
                 && it.project == *project
-                && self.called(project, &it.from) == session
+                && self.resolve(project, &it.from) == session
         })
     }
 }

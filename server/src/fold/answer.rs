@@ -1,0 +1,164 @@
+//! Answers: which posts answer a question, which senders may, and how an answer reaches the asker.
+
+use std::collections::BTreeSet;
+
+use hub_protocol::{
+    InboxName, Kind, Place, Post, QuestionState, Seq, SessionInfo, SessionState, verdict,
+};
+
+use super::hook::{PERMISSION, is_dialog_key};
+use super::question::Question;
+use super::session::Session;
+use super::transaction::Transaction;
+use super::{State, texts};
+use crate::core::command::Refusal;
+use crate::core::notification::{Draft, kind_of};
+
+/// How an answer reaches the asker.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AnswerPath {
+    /// Through the asker's inbox.
+    Inbox,
+    /// Only through a held request of the asker's hook.
+    Request,
+    /// Not at all: the question is shown in the agent's own terminal, or the asker has ended.
+    Nowhere,
+}
+
+impl State {
+    /// Turns posts that reply to open questions into answers, unless they name another type. An answer without a
+    /// project is assigned to its question's project.
+    pub fn place_answers(&self, posts: &mut [Post]) {
+        let mut answered = BTreeSet::new();
+        for post in posts {
+            let asked = post.reply_to.and_then(|id| Some((id, self.question(id)?)));
+            let Some((id, asked)) = asked else {
+                continue;
+            };
+            if self.is_answer(post, id) && !answered.contains(&id) {
+                post.kind = Some(Kind::Answer);
+            }
+            if kind_of(post) == Some(Kind::Answer) {
+                answered.insert(id);
+                let project = || asked.project.clone();
+                post.project.get_or_insert_with(project);
+            }
+        }
+    }
+
+    /// Whether a reply to a question is a plain text for the asker alone, and so an answer.
+    fn is_answer(&self, post: &Post, id: Seq) -> bool {
+        let Ok(asked) = self.open_question(id) else {
+            return false;
+        };
+        let is_asker = |name: &InboxName| *self.resolve(&asked.project, name) == asked.from;
+        // A dialog is answered in the agent's terminal, and a permission needs an explicit answer.
+        let is_dialog = asked.key.as_deref().is_some_and(is_dialog_key);
+        kind_of(post).is_none_or(|kind| kind == Kind::Message)
+            && asked.kind == Kind::Question
+            && !is_dialog
+            && post.project.as_ref().is_none_or(|it| *it == asked.project)
+            && post.to.as_ref().is_none_or(is_asker)
+            && !post
+                .from
+                .as_ref()
+                .map_or(asked.from.as_str() == InboxName::UNKNOWN, is_asker)
+    }
+
+    /// Returns how an answer reaches the asker.
+    pub fn reach(&self, question: &Question) -> AnswerPath {
+        let asker = self.resolve(&question.project, &question.from);
+        let asker = self.session(&question.project, asker);
+        if asker.is_some_and(|it| !it.is_alive()) {
+            return AnswerPath::Nowhere;
+        }
+        match question.key.as_deref() {
+            Some(key) if is_dialog_key(key) => AnswerPath::Nowhere,
+            Some(PERMISSION) => AnswerPath::Request,
+            _ => AnswerPath::Inbox,
+        }
+    }
+
+    /// Returns why an answer cannot settle the dialog that the agent shows; `None` if it can, or if there is no dialog.
+    /// `is_held` is whether a hook request is held for the answer to a question.
+    pub fn undeliverable(&self, answer: &Draft, is_held: impl Fn(Seq) -> bool) -> Option<Refusal> {
+        let id = answer.body.reply_to?;
+        let question = self.questions.get(id)?;
+        let key = question.key.as_deref()?;
+        if key == PERMISSION && is_held(id) {
+            let decides = verdict(&answer.body.msg).is_some();
+            return (!decides).then_some(Refusal::NoVerdict(id));
+        }
+        if key != PERMISSION && !is_dialog_key(key) {
+            return None;
+        }
+        let asker = self.resolve(&question.project, &question.from);
+        let session = self.session(&question.project, asker);
+        let info = session.and_then(Session::info);
+        Some(Refusal::InTerminal {
+            id,
+            name: texts::name(asker, session).to_owned(),
+            place: info.map(place_of).unwrap_or_default(),
+        })
+    }
+
+    /// Returns the question that a draft answers. Fails if the sender may not answer it.
+    fn answered_by(&self, draft: &Draft, from: &InboxName) -> Result<Seq, Refusal> {
+        let id = draft.body.reply_to.ok_or(Refusal::NoSuchQuestion)?;
+        let question = self.open_question(id)?;
+        // An answer can only reach an inbox of its own project.
+        if question.project != draft.body.project {
+            return Err(Refusal::NoSuchQuestion);
+        }
+        if question.from == *from {
+            return Err(Refusal::NotAllowed("nobody answers their own question"));
+        }
+        if question.kind == Kind::Approval && !draft.may_approve {
+            return Err(Refusal::NotAllowed(
+                "an approval is given by a person: on the dashboard, or with hubctl answer over the hub's socket in a terminal that no agent started",
+            ));
+        }
+        Ok(id)
+    }
+}
+
+impl Transaction<'_> {
+    /// Settles the question that an answer names.
+    pub(super) fn answer(
+        &mut self,
+        draft: &Draft,
+        from: &InboxName,
+        id: Seq,
+    ) -> Result<(), Refusal> {
+        let question = self.state.answered_by(draft, from)?;
+        let state = QuestionState::Answered;
+        if self.settled.contains(&question) {
+            let id = question;
+            return Err(Refusal::QuestionSettled { id, state });
+        }
+        self.settle_question(question, state, from.as_str(), Some(id));
+        Ok(())
+    }
+
+    /// Withdraws the open questions of a session that reports that it works again or has completed its work. A report
+    /// that arrives late says nothing about later questions.
+    pub(super) fn close_questions(&mut self, draft: &Draft) {
+        let it = &draft.body;
+        let from = self.state.resolve(&it.project, &it.from);
+        if let Some((session, SessionState::Working | SessionState::Complete)) =
+            self.session_change(draft, from)
+        {
+            let asker = (&it.project, &session);
+            self.withdraw_questions_of(asker, "resumed", |question| question.ts <= it.ts);
+        }
+    }
+}
+
+/// Returns a session's place, as far as it is known.
+pub fn place_of(info: &SessionInfo) -> Place {
+    Place {
+        host: info.host.clone(),
+        cwd: info.cwd.clone(),
+        pane: info.pane.clone(),
+    }
+}

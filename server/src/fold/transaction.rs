@@ -1,0 +1,124 @@
+//! The records of one command. Later notifications of the command see the earlier ones, although the state does not
+//! contain them yet.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use hub_protocol::{InboxName, Kind, Priority, ProjectName, Seq, SessionState, Timestamp};
+
+use super::collapse::Scope;
+use super::listener::Pair;
+use super::{Leased, State};
+use crate::core::command::Refusal;
+use crate::core::notification::Draft;
+use crate::core::record::{Notified, Record};
+
+/// The time to live of the hub's own notifications, in milliseconds.
+const TTL_MS: i64 = 7 * 24 * 3600 * 1000;
+
+/// The records of a command: notifications first, so that their numbers are known, then the records that follow from
+/// them.
+pub(super) struct Transaction<'a> {
+    pub(super) state: &'a State,
+    pub(super) now: Timestamp,
+    pub(super) leased: &'a Leased<'a>,
+    notified: Vec<Notified>,
+    after: Vec<Record>,
+    /// Inboxes that this command creates.
+    pub(super) opened: BTreeMap<ProjectName, BTreeSet<InboxName>>,
+    /// The items that this command stores under a collapse key, with their priorities.
+    pub(super) keyed: HashMap<Scope, (Seq, Priority)>,
+    /// The session states that this command reports.
+    pub(super) sessions: BTreeMap<(ProjectName, InboxName), SessionState>,
+    /// Questions that this command settles.
+    pub(super) settled: BTreeSet<Seq>,
+    /// Questions that this command asks under a key.
+    pub(super) asked: HashMap<(ProjectName, InboxName, String), Seq>,
+    /// Listeners that this command removes.
+    pub(super) fired: BTreeSet<Pair>,
+}
+
+impl<'a> Transaction<'a> {
+    pub(super) fn new(state: &'a State, now: Timestamp, leased: &'a Leased<'a>) -> Self {
+        Self {
+            state,
+            now,
+            leased,
+            notified: Vec::new(),
+            after: Vec::new(),
+            opened: BTreeMap::new(),
+            keyed: HashMap::new(),
+            sessions: BTreeMap::new(),
+            settled: BTreeSet::new(),
+            asked: HashMap::new(),
+            fired: BTreeSet::new(),
+        }
+    }
+
+    /// Returns the number of the next notification.
+    pub(super) fn next_id(&self) -> Seq {
+        self.state.head + 1 + self.notified.len() as u64
+    }
+
+    /// Adds the notification with the number [`Transaction::next_id`].
+    pub(super) fn push(&mut self, notified: Notified) {
+        self.notified.push(notified);
+    }
+
+    /// Returns a notification of this command.
+    pub(super) fn notified(&mut self, id: Seq) -> Option<&mut Notified> {
+        let at = id.checked_sub(self.state.head + 1)?;
+        self.notified.get_mut(usize::try_from(at).ok()?)
+    }
+
+    /// Adds records that follow from the notifications.
+    pub(super) fn also(&mut self, records: impl IntoIterator<Item = Record>) {
+        self.after.extend(records);
+    }
+
+    /// Returns a notification that the hub makes by itself, in its own name or in a session's.
+    pub(super) fn draft(&self, from: (&ProjectName, &InboxName), kind: Kind, msg: String) -> Draft {
+        Draft::new(from, kind, msg, self.now, TTL_MS)
+    }
+
+    /// Returns a notification of the hub in its own name, which changes no session's state.
+    pub(super) fn notice(
+        &self,
+        project: &ProjectName,
+        to: InboxName,
+        kind: Kind,
+        msg: String,
+    ) -> Draft {
+        let hub = "hub".parse().expect("a constant name");
+        let mut draft = self.draft((project, &hub), kind, msg);
+        draft.body.to = Some(to);
+        draft.explicit_kind = false;
+        draft
+    }
+
+    /// Adds a notification, and notifies the listeners if it is a stop.
+    pub(super) fn post(&mut self, draft: &Draft) -> Result<(), Refusal> {
+        match self.add(draft)? {
+            Some(stop) => self.notify_listeners(&stop),
+            None => Ok(()),
+        }
+    }
+
+    /// [`Transaction::post`] for notifications that must not get lost: if its inboxes cannot be created, it is only
+    /// recorded.
+    pub(super) fn post_or_record(&mut self, mut draft: Draft) {
+        let stop = self.add(&draft).or_else(|_| {
+            draft.recorded = true;
+            self.add(&draft)
+        });
+        if let Ok(Some(stop)) = stop {
+            // A caller whose inbox cannot be created is not notified.
+            let _ = self.notify_listeners(&stop);
+        }
+    }
+
+    /// Returns the records in the order of their numbers.
+    pub(super) fn finish(self) -> Vec<Record> {
+        let notified = self.notified.into_iter().map(Record::Notified);
+        notified.chain(self.after).collect()
+    }
+}
