@@ -100,6 +100,8 @@ pub(crate) enum Part {
     Process,
     /// Publishing while ten thousand wait elsewhere.
     Waiters,
+    /// Publishing while ten dashboards reload the list of 2,000 sessions, against publishing alone.
+    Dashboards,
     /// A million stored against none; only when named, it takes minutes.
     Million,
 }

@@ -4,6 +4,7 @@ mod args;
 mod axum_ref;
 mod bench;
 mod body;
+mod dashboards;
 mod fanout;
 mod http;
 mod load;
@@ -42,7 +43,7 @@ use target::{Kind, Place};
 type Measurement = fn(&Bench) -> Result<Vec<Row>>;
 
 /// Every group of rows, in the order of the table.
-const PARTS: [(Part, Measurement); 8] = [
+const PARTS: [(Part, Measurement); 9] = [
     (Part::Publish, publish::rows),
     (Part::Wake, wake::rows),
     (Part::Fanout, fanout::rows),
@@ -50,6 +51,7 @@ const PARTS: [(Part, Measurement); 8] = [
     (Part::Memory, memory::rows),
     (Part::Process, process::rows),
     (Part::Waiters, waiters::rows),
+    (Part::Dashboards, dashboards::rows),
     (Part::Million, million::rows),
 ];
 
@@ -92,6 +94,8 @@ fn measure(args: &Args) -> Result<()> {
     bench.place.running().end_on_signal(dir.path().to_owned())?;
     if args.subject == Kind::Hubd {
         bench.place.hubd()?;
+    }
+    if args.subject == Kind::Hubd && args.wants(Part::Process) {
         bench.place.hubctl()?;
     }
     let machine = machine::describe(dir.path())?;

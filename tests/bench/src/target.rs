@@ -43,7 +43,8 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    fn is_hub(self) -> bool {
+    /// Whether this is the hub, of this build or another.
+    pub(crate) fn is_hub(self) -> bool {
         matches!(self, Self::Hubd | Self::Before)
     }
 }
