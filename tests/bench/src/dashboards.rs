@@ -62,10 +62,17 @@ fn compare(bench: &Bench, kind: Kind) -> Result<Vec<Row>> {
     };
     let name = format!("publish beside {DASHBOARDS} dashboards{of}");
     let rate = |name, side: usize| Side::of(name, &samples[side], |it: &Beside| it.publish.rate);
+    let cpu = |name, side: usize| Side::of(name, &samples[side], |it: &Beside| it.publish.cpu);
     let reloads = Side::of("hub", &samples[0], |it: &Beside| it.reloads_per_second);
     let wanted = f64::from(DASHBOARDS) / INTERVAL.as_secs_f64();
     Ok(vec![
         Row::compare(&name, "op/s", &rate("hub", 0), &rate("alone", 1)),
+        Row::compare(
+            &format!("{name}, CPU"),
+            "µs",
+            &cpu("hub", 0),
+            &cpu("alone", 1),
+        ),
         Row::compare(
             &format!("reloads{of}"),
             "op/s",
