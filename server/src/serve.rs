@@ -83,12 +83,12 @@ async fn run(
     // The spool is stored before the sockets open. Without this, newer notifications would get smaller numbers.
     let spool = Spool::open(&dir.spool())?;
     let submit = async |item| bridges::submit(&hub, item).await;
-    spool.take_in(&submit).await?;
+    spool.drain(&submit).await?;
     dir.make_status()?;
     // The handle receives the worktrees of sessions that begin later.
     let (status_files, mut status_bridge) = StatusFiles::open(dir.path(), &hub, &shutdown);
     // Scan status files before listening; otherwise a line written right at start-up would count as old.
-    status_bridge.take_in().await;
+    status_bridge.scan().await;
     let sockets = Sockets::bind(config.listen, dir)?;
     // From here on notifications are delivered, so the record of a clean stop is removed.
     if let Some(deliveries) = deliveries {
