@@ -26,10 +26,10 @@ pub type Env<'a> = &'a dyn Fn(&str) -> Option<OsString>;
 #[allow(clippy::doc_markdown)] // shown as help
 #[derive(Debug, Clone, Default, clap::Args)]
 pub struct ConfigArgs {
-    /// Where to listen: a loopback address and a port; port 0 picks a free one [default: 127.0.0.1:4782]
+    /// The loopback address and port to listen on; port 0 picks a free one [default: 127.0.0.1:4782]
     #[arg(long, value_name = "ADDR", global = true)]
     pub listen: Option<String>,
-    /// Where everything is kept [default: $XDG_STATE_HOME/hub]
+    /// The directory of everything that the hub stores [default: $XDG_STATE_HOME/hub]
     #[arg(long, value_name = "DIR", global = true)]
     pub state_dir: Option<PathBuf>,
     /// The configuration file [default: $XDG_CONFIG_HOME/hub/config.toml]

@@ -2,9 +2,9 @@
 
 use hub_harness::model::{Reply, rules};
 use hub_harness::{Model, until};
-use serde_json::json;
+use serde_json::{Map, json};
 
-use crate::support::{Central, Desk, installed};
+use crate::support::InstalledHub;
 
 /// A model that runs `hubctl notify` when it is prompted.
 fn speaker(tool: &str) -> Model {
@@ -13,9 +13,9 @@ fn speaker(tool: &str) -> Model {
 }
 
 /// Waits for exactly this text, because a permission request would contain the command as well.
-fn until_said(central: &Central<'_>) {
+fn until_said(hub: &InstalledHub) {
     until("it was said", || {
-        let all = central.get("/notifications");
+        let all = hub.get("/notifications");
         let mut all = all["notifications"].as_array()?.iter();
         all.any(|it| it["msg"] == "it was said").then_some(())
     });
@@ -23,32 +23,17 @@ fn until_said(central: &Central<'_>) {
 
 #[test]
 fn claude_code_runs_the_commands_of_the_instructions_without_a_permission() {
-    let desk = Desk::new();
-    let central = Central::new(&desk);
-    central.install(&[]);
-    let (output, _) = desk.claude(speaker("Bash")).headless("Say it");
+    let hub = InstalledHub::new();
+    let (output, _) = hub.claude(speaker("Bash")).headless("Say it");
     assert!(output.status.success(), "{output:?}");
-    until_said(&central);
+    until_said(&hub);
 }
 
 #[test]
 fn gemini_runs_the_commands_of_the_instructions_without_a_permission() {
-    let desk = Desk::new();
-    let central = Central::new(&desk);
-    let settings = json!({
-        "security": {"auth": {"selectedType": "gemini-api-key"}, "folderTrust": {"enabled": false}},
-        "general": {"enableAutoUpdate": false},
-        "privacy": {"usageStatisticsEnabled": false},
-    });
-    desk.write_home(".gemini/settings.json", &settings.to_string());
-    central.hubctl(&["hooks", "install", "gemini"]);
-    let model = speaker("run_shell_command");
-    let url = model.url();
-    let env = [
-        ("GEMINI_API_KEY", "x"),
-        ("GOOGLE_GEMINI_BASE_URL", url.as_str()),
-    ];
-    let args = ["--model=gemini-2.5-pro", "--skip-trust", "-p", "Say it"];
-    desk.run(&installed::linked("gemini"), &args, &env);
-    until_said(&central);
+    let hub = InstalledHub::new();
+    hub.gemini_settings(&Map::new());
+    hub.hubctl(&["hooks", "install", "gemini"]);
+    hub.gemini(&speaker("run_shell_command"), &[], "Say it");
+    until_said(&hub);
 }

@@ -23,7 +23,7 @@ mod watcher;
 mod worktrees;
 
 use publisher::StatusPublisher;
-use scanner::Scanner;
+use scanner::StatusScanner;
 use watcher::DirWatcher;
 use worktrees::{FindWorktree, Location, WatchedTree, Worktrees};
 
@@ -60,7 +60,7 @@ pub struct StatusFiles {
 /// The bridge of the state directory's own status files.
 pub struct StateDirBridge {
     files: StatusFiles,
-    scanner: Scanner,
+    scanner: StatusScanner,
 }
 
 impl StatusFiles {
@@ -89,7 +89,7 @@ impl StatusFiles {
         };
         let bridge = StateDirBridge {
             files: files.clone(),
-            scanner: Scanner::new(state_dir, BELOW_STATE, None),
+            scanner: StatusScanner::new(state_dir, BELOW_STATE, None),
         };
         (files, bridge)
     }
@@ -150,7 +150,7 @@ impl StatusFiles {
         match runtime {
             Ok(runtime) => runtime.block_on(async {
                 let worktrees = Some(Arc::clone(&self.worktrees));
-                let mut scanner = Scanner::new(&top, BELOW_WORKTREE, worktrees);
+                let mut scanner = StatusScanner::new(&top, BELOW_WORKTREE, worktrees);
                 while let Some(delay) = self.scan(&mut scanner, &tree).await
                     && self.wait(&tree, delay).await
                 {}
@@ -163,7 +163,7 @@ impl StatusFiles {
     }
 
     /// Scans every file, and returns the delay until the next scan; `None` if the root is gone.
-    async fn scan(&self, scanner: &mut Scanner, tree: &WatchedTree) -> Option<Duration> {
+    async fn scan(&self, scanner: &mut StatusScanner, tree: &WatchedTree) -> Option<Duration> {
         let request = tree.requested();
         let publisher = StatusPublisher::new(&self.hub);
         let delay = scanner.scan(&publisher, &self.watcher).await;

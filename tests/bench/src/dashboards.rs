@@ -10,9 +10,9 @@ use serde::de::IgnoredAny;
 
 use crate::bench::Bench;
 use crate::publish::{Slice, publishing};
-use crate::slices::{Measure, alternate};
-use crate::table::{Row, Side};
-use crate::target::{Kind, Server};
+use crate::server::{Kind, Server};
+use crate::slices::Measure;
+use crate::table::Row;
 
 /// Number of dashboards, and the time between two reloads of one.
 const DASHBOARDS: u32 = 10;
@@ -41,7 +41,7 @@ pub(crate) fn rows(bench: &Bench) -> Result<Vec<Row>> {
     kinds.retain(|kind| kind.is_hub());
     kinds.dedup();
     if kinds.is_empty() {
-        bench.progress.say("dashboards: left out, it needs hubd");
+        bench.progress.show("dashboards: left out, it needs hubd");
     }
     let rows = kinds.into_iter().map(|kind| compare(bench, kind));
     Ok(rows.collect::<Result<Vec<_>>>()?.concat())
@@ -54,30 +54,24 @@ fn compare(bench: &Bench, kind: Kind) -> Result<Vec<Row>> {
         publishing_beside(&server, DASHBOARDS),
         publishing_beside(&server, 0),
     ];
-    let samples = alternate(bench.plan, &bench.progress, "dashboards", sides)?;
+    let samples = bench.alternate("dashboards", sides)?;
     let of = if kind == Kind::Before {
         " (before)"
     } else {
         ""
     };
     let name = format!("publish beside {DASHBOARDS} dashboards{of}");
-    let rate = |name, side: usize| Side::of(name, &samples[side], |it: &Beside| it.publish.rate);
-    let cpu = |name, side: usize| Side::of(name, &samples[side], |it: &Beside| it.publish.cpu);
-    let reloads = Side::of("hub", &samples[0], |it: &Beside| it.reloads_per_second);
+    let cpu = format!("{name}, CPU");
+    let reloads = samples.of(0, |it| it.reloads_per_second);
     let wanted = f64::from(DASHBOARDS) / INTERVAL.as_secs_f64();
     Ok(vec![
-        Row::compare(&name, "op/s", &rate("hub", 0), &rate("alone", 1)),
-        Row::compare(
-            &format!("{name}, CPU"),
-            "µs",
-            &cpu("hub", 0),
-            &cpu("alone", 1),
-        ),
+        samples.row(&name, "op/s", |it| it.publish.rate, 0, ("alone", 1)),
+        samples.row(&cpu, "µs", |it| it.publish.cpu, 0, ("alone", 1)),
         Row::compare(
             &format!("reloads{of}"),
             "op/s",
             &reloads,
-            &Side::new("wanted", &[wanted]),
+            ("wanted", &[wanted]),
         ),
     ])
 }

@@ -49,7 +49,7 @@ impl<'a> StatusPublisher<'a> {
             None => Some(self.any_session(session).await?),
             Some((worktrees, top)) => {
                 let top = Location::Worktree(top.to_owned());
-                let is_inside = |cwd| worktrees.location(Path::new(cwd)) == top;
+                let is_inside = |cwd: &String| worktrees.location(Path::new(cwd)) == top;
                 let mut live = self.live_sessions(session).await?;
                 live.retain(|it| it.cwd.as_ref().is_some_and(is_inside));
                 live.into_iter().next()

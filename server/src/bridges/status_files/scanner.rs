@@ -21,7 +21,7 @@ use crate::bridges::untrusted_dir::{DirError, FileVersion, UntrustedDir};
 const MAX_FILES: usize = 2_000;
 
 /// A directory of status files, which may not exist yet.
-pub(super) struct Scanner {
+pub(super) struct StatusScanner {
     root: PathBuf,
     below: &'static [&'static str],
     /// The known worktrees, if this directory is in one; `None` for the state directory.
@@ -43,7 +43,7 @@ struct WatchedDir {
     created: Option<SystemTime>,
 }
 
-impl Scanner {
+impl StatusScanner {
     /// Scans the directory `below` `root`, which is a trusted directory or a worktree.
     pub(super) fn new(
         root: &Path,
@@ -323,7 +323,7 @@ mod tests {
             let dir = tempfile::tempdir().unwrap();
             let watcher = DirWatcher::new();
             let changed = watcher.subscribe(dir.path().to_owned());
-            let mut scanner = Scanner::new(dir.path(), &[".hub", "status"], None);
+            let mut scanner = StatusScanner::new(dir.path(), &[".hub", "status"], None);
             let path = scanner.path();
             let start = std::sync::Barrier::new(2);
             std::thread::scope(|scope| {

@@ -5,7 +5,7 @@ use std::os::unix::fs::symlink;
 use std::process::Command as Program;
 use std::sync::Arc;
 
-use hub_protocol::{InboxName, Kind, Notification, Post, ProjectName, SessionInfo};
+use hub_protocol::{Kind, Notification, Post, Process, ProjectName, SessionInfo};
 
 use super::*;
 use crate::bridges::{Verdict, local_sessions, store};
@@ -99,8 +99,13 @@ impl TestBridge {
 
 /// Registers `session` in the project `app`, with the directory `cwd`.
 async fn register(hub: &Hub, session: &str, cwd: &Path) {
+    register_process(hub, session, cwd, None).await;
+}
+
+async fn register_process(hub: &Hub, session: &str, cwd: &Path, process: Option<Process>) {
     let info = SessionInfo {
         cwd: cwd.to_str().map(str::to_owned),
+        process,
         ..SessionInfo::default()
     };
     let command = Command::Register {
@@ -206,7 +211,7 @@ async fn messages(bridge: TestBridge, tree: &Path) -> Vec<String> {
     let files = bridge.files.clone();
     let published = bridge.published(1, async |dir, hub| {
         files.watch_worktree(tree);
-        assert!(files.scan_now(&[tree.to_owned()]).await, "it was looked at");
+        assert!(files.scan_now(&[tree.to_owned()]).await, "not scanned");
         let before = hub.log().head();
         write(&dir.join("state/status/a"), "completed a\n");
         let mut head = hub.log().subscribe();
@@ -269,18 +274,9 @@ async fn a_line_older_than_its_registration_counts_once_the_session_is_known() {
         files.watch_worktree(&tree);
         write(&tree.join(".hub/status/w1"), "completed early\n");
         files.scan_now(std::slice::from_ref(&tree)).await;
-        let info = SessionInfo {
-            cwd: tree.to_str().map(str::to_owned),
-            process: Some(local_sessions::own_process()),
-            ..SessionInfo::default()
-        };
-        let (project, session) = (project(), "w1".parse::<InboxName>().unwrap());
-        let command = Command::Register {
-            project,
-            session,
-            info,
-        };
-        hub.submit(command).await.unwrap();
+        // This process began before all of the test's writes.
+        let process = local_sessions::own_process();
+        register_process(hub, "w1", &tree, Some(process)).await;
         files.request_scans();
     });
     assert_eq!(published.await[0].msg, "early");
@@ -377,28 +373,6 @@ async fn a_session_that_moves_within_its_worktree_is_scanned_once_its_place_is_k
         assert!(began.elapsed() < SCAN_INTERVAL / 2);
     });
     assert_eq!(published.await[0].msg, "Which port?");
-}
-
-#[test]
-fn directories_of_sessions_that_are_gone_make_room_and_one_without_a_repository_is_looked_up_again()
-{
-    let known = Worktrees::new(Box::new(|_| None));
-    let watcher = DirWatcher::new();
-    let all: Vec<PathBuf> = (0..1_000).map(|n| format!("/{n}").into()).collect();
-    for dir in &all {
-        assert!(known.claim(dir));
-        assert!(known.resolve(dir, &watcher).is_none());
-        assert!(!known.claim(dir), "until a while is over");
-    }
-    let new = Path::new("/new");
-    assert!(!known.claim(new));
-    known.retain(&all[1..]);
-    assert!(known.claim(new));
-    known.retain(&[]);
-    assert!(!known.claim(new), "it is being looked up");
-    let long_ago = Instant::now().checked_sub(SCAN_INTERVAL).unwrap();
-    known.set_location(new, Location::Outside(long_ago));
-    assert!(known.claim(new));
 }
 
 #[tokio::test]

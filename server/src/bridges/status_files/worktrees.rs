@@ -221,3 +221,29 @@ pub(super) fn worktree_of(dir: &Path) -> Option<PathBuf> {
     let top = dir.ancestors().find(|above| above.join(".git").exists())?;
     Some(top.to_owned())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn resolved_directories_are_limited_and_one_outside_of_repositories_is_resolved_again() {
+        let known = Worktrees::new(Box::new(|_| None));
+        let watcher = DirWatcher::new();
+        let all: Vec<PathBuf> = (0..1_000).map(|n| format!("/{n}").into()).collect();
+        for dir in &all {
+            assert!(known.claim(dir));
+            assert!(known.resolve(dir, &watcher).is_none());
+            assert!(!known.claim(dir), "until a while is over");
+        }
+        let new = Path::new("/new");
+        assert!(!known.claim(new));
+        known.retain(&all[1..]);
+        assert!(known.claim(new));
+        known.retain(&[]);
+        assert!(!known.claim(new), "it is being looked up");
+        let long_ago = Instant::now().checked_sub(SCAN_INTERVAL).unwrap();
+        known.set_location(new, Location::Outside(long_ago));
+        assert!(known.claim(new));
+    }
+}
