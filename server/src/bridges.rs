@@ -12,6 +12,7 @@ pub mod claude_sessions;
 pub mod local_sessions;
 pub mod spool;
 pub mod status_files;
+mod untrusted_dir;
 
 /// The outcome of submitting a notification.
 #[derive(Debug, Clone, PartialEq, Eq)]

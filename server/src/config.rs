@@ -6,9 +6,10 @@ use std::path::PathBuf;
 use serde::Deserialize;
 
 use layers::Layers;
-pub use layers::Source;
+pub use layers::SettingSource;
 pub use values::{
-    Backend, Limits, Listen, Log, LogFormat, NotLoopback, Positive, Retention, Snapshot, Wake,
+    Backend, Limits, Listen, LogFormat, LogSettings, NotLoopback, Positive, RetentionSettings,
+    SnapshotSettings, WakeSettings,
 };
 
 mod layers;
@@ -25,10 +26,10 @@ pub type Env<'a> = &'a dyn Fn(&str) -> Option<OsString>;
 #[allow(clippy::doc_markdown)] // shown as help
 #[derive(Debug, Clone, Default, clap::Args)]
 pub struct ConfigArgs {
-    /// Where to listen: a loopback address and a port; port 0 picks a free one [default: 127.0.0.1:4782]
+    /// The loopback address and port to listen on; port 0 picks a free one [default: 127.0.0.1:4782]
     #[arg(long, value_name = "ADDR", global = true)]
     pub listen: Option<String>,
-    /// Where everything is kept [default: $XDG_STATE_HOME/hub]
+    /// The directory of everything that the hub stores [default: $XDG_STATE_HOME/hub]
     #[arg(long, value_name = "DIR", global = true)]
     pub state_dir: Option<PathBuf>,
     /// The configuration file [default: $XDG_CONFIG_HOME/hub/config.toml]
@@ -56,17 +57,17 @@ pub struct Config {
     /// Limits on connections, queues and times.
     pub limits: Limits,
     /// Wake limits of agent sessions.
-    pub wake: Wake,
+    pub wake: WakeSettings,
     /// Whether an agent's permission request is held for an answer through the hub.
     pub approvals: bool,
     /// Whether an agent may answer another agent's permission request.
     pub agents_may_approve: bool,
     /// Retention of the log.
-    pub retention: Retention,
+    pub retention: RetentionSettings,
     /// When a snapshot is saved.
-    pub snapshot: Snapshot,
+    pub snapshot: SnapshotSettings,
     /// Level and format of the hub's own logs.
-    pub log: Log,
+    pub log: LogSettings,
     /// Every setting's value and source.
     #[serde(skip)]
     layers: Layers,
@@ -87,7 +88,7 @@ pub enum ConfigError {
     #[error("{origin}: unknown setting '{key}' (run hubd --print-config for the list)")]
     UnknownKey {
         /// The source that names it.
-        origin: Source,
+        origin: SettingSource,
         /// The key, with its section.
         key: String,
     },
@@ -95,7 +96,7 @@ pub enum ConfigError {
     #[error("{origin}: {reason}")]
     BadValue {
         /// The source of the value.
-        origin: Source,
+        origin: SettingSource,
         /// The parser's message, with the setting's name.
         reason: String,
     },
@@ -112,18 +113,18 @@ impl Config {
     pub fn load(args: &ConfigArgs, env: Env) -> Result<Self, ConfigError> {
         let mut layers = Layers::defaults()?;
         if let Some(path) = file(args, env) {
-            let source = Source::File(path.clone());
+            let source = SettingSource::File(path.clone());
             let text = std::fs::read_to_string(&path)
                 .map_err(|source| ConfigError::Unreadable { path, source })?;
             layers.file(&text, &source)?;
         }
         for (variable, key) in VARIABLES {
             if let Some(value) = env(variable).filter(|value| !value.is_empty()) {
-                layers.text(key, &utf8(&value)?, &Source::Env(variable))?;
+                layers.text(key, &utf8(&value)?, &SettingSource::Env(variable))?;
             }
         }
         flags(&mut layers, args)?;
-        let mut config = layers.parse(&Source::Default)?;
+        let mut config = layers.parse(&SettingSource::Default)?;
         if config.state_dir.as_os_str().is_empty() {
             config.state_dir = state_home(env)?.join("hub");
         }
@@ -132,21 +133,21 @@ impl Config {
     }
 
     /// Every setting: its name, its value as TOML, and its source.
-    pub fn sources(&self) -> impl Iterator<Item = (&str, String, &Source)> {
+    pub fn sources(&self) -> impl Iterator<Item = (&str, String, &SettingSource)> {
         self.layers.iter()
     }
 }
 
 fn flags(layers: &mut Layers, args: &ConfigArgs) -> Result<(), ConfigError> {
     if let Some(listen) = &args.listen {
-        layers.text("listen", listen, &Source::Flag("--listen"))?;
+        layers.text("listen", listen, &SettingSource::Flag("--listen"))?;
     }
     if let Some(dir) = &args.state_dir {
         let dir = utf8(dir.as_os_str())?;
-        layers.text("state_dir", &dir, &Source::Flag("--state-dir"))?;
+        layers.text("state_dir", &dir, &SettingSource::Flag("--state-dir"))?;
     }
     for setting in &args.set {
-        layers.assignment(setting, &Source::Flag("--set"))?;
+        layers.assignment(setting, &SettingSource::Flag("--set"))?;
     }
     Ok(())
 }

@@ -78,8 +78,8 @@ async fn run(
     // writes that record.
     let deliveries = (config.journal == Backend::Sled).then_some(dir);
     let offered = last_offered(deliveries, storage.journal.head())?;
-    let (hub, writer) = start(config, &token, storage, offered, shutdown.clone());
-    let writer = watch(writer, shutdown.clone());
+    let (hub, writer) = start_hub(config, &token, storage, offered, shutdown.clone());
+    let writer = join_writer(writer, shutdown.clone());
     let own = hub.clone();
     let submit = Box::new(move |command| own.submit_blocking(command).is_ok());
     let archive = archive
@@ -88,12 +88,12 @@ async fn run(
     // The spool is stored before the sockets open. Without this, newer notifications would get smaller numbers.
     let spool = Spool::open(&dir.spool())?;
     let submit = async |item| bridges::submit(&hub, item).await;
-    spool.take_in(&submit).await?;
+    spool.drain(&submit).await?;
     dir.make_status()?;
     // The handle receives the worktrees of sessions that begin later.
     let (status_files, mut status_bridge) = StatusFiles::open(dir.path(), &hub, &shutdown);
     // Scan status files before listening; otherwise a line written right at start-up would count as old.
-    status_bridge.take_in().await;
+    status_bridge.scan().await;
     let sockets = Sockets::bind(config.listen, dir)?;
     // From here on notifications are delivered, so the record of a clean stop is removed.
     if let Some(deliveries) = deliveries {
@@ -104,7 +104,7 @@ async fn run(
         Guard::new(token, &config.allowed_hosts),
     );
     let clock = tokio::spawn(clock::run(hub.clone(), shutdown.clone()));
-    // First, because a signal that came after the announcement and before this would kill the hub.
+    // Before the announcement, because a signal between the two would kill the hub.
     stop_on_signal(shutdown.clone())?;
     announce(sockets.port())?;
     let served = async {
@@ -122,7 +122,7 @@ async fn run(
     );
     served?;
     clock.await?;
-    let offered = stop(hub, archive, writer).await?;
+    let offered = stop_hub(hub, archive, writer).await?;
     if let Some(deliveries) = deliveries
         && let Err(error) = deliveries.end_run(offered)
     {
@@ -131,7 +131,7 @@ async fn run(
     Ok(())
 }
 
-/// The last notification that the run before may have delivered: any up to `head` where it did not stop cleanly.
+/// The last notification that the previous run may have delivered: any up to `head` if it did not stop cleanly.
 fn last_offered(deliveries: Option<&StateDir>, head: Seq) -> io::Result<Seq> {
     match deliveries {
         Some(dir) => Ok(dir.offered()?.unwrap_or(head)),
@@ -139,8 +139,8 @@ fn last_offered(deliveries: Option<&StateDir>, head: Seq) -> io::Result<Seq> {
     }
 }
 
-/// Ends a hub that serves nobody any more. Gives the last notification that may have been handed out.
-async fn stop(
+/// Stops a hub that has no connections left; returns the last notification that may have been delivered.
+async fn stop_hub(
     hub: Hub,
     archive: Option<Archive>,
     writer: tokio::task::JoinHandle<Result<(), JournalError>>,
@@ -155,7 +155,7 @@ async fn stop(
     Ok(waiters.read().offered())
 }
 
-fn start(
+fn start_hub(
     config: &Config,
     token: &Token,
     storage: Storage,
@@ -183,7 +183,7 @@ fn start(
 }
 
 /// Waits for the writer thread. If it ends by itself, the storage has failed, and the hub shuts down.
-fn watch(
+fn join_writer(
     writer: JoinHandle<Result<(), JournalError>>,
     shutdown: CancellationToken,
 ) -> tokio::task::JoinHandle<Result<(), JournalError>> {

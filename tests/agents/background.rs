@@ -7,14 +7,14 @@ use hub_harness::model::{Reply, Request};
 use hub_harness::{Hub, Model};
 use serde_json::json;
 
-use crate::support::{Central, Desk, NO_LIMIT, median};
+use crate::support::{InstalledHub, NO_LIMIT, median};
 
 /// A model that follows the hub's instructions: runs `hubctl wait` in the background, reads its output, waits again.
 fn waits(request: &Request) -> Reply {
     if let Some(file) = output_file(request) {
         return Reply::tool("Read", json!({"file_path": file}));
     }
-    if request.tells("Wait for news") + request.tells("\"msg\":") > 0 {
+    if request.count_new("Wait for news") + request.count_new("\"msg\":") > 0 {
         return Reply::bash_in_background("hubctl wait");
     }
     Reply::text("ok")
@@ -23,7 +23,7 @@ fn waits(request: &Request) -> Reply {
 /// Returns the output file of a background task that ended, or `None` if the request names none.
 fn output_file(request: &Request) -> Option<String> {
     let told = request
-        .news
+        .new_texts
         .iter()
         .find(|text| text.contains("<task-notification>"))?;
     let (_, rest) = told.split_once("<output-file>")?;
@@ -32,16 +32,14 @@ fn output_file(request: &Request) -> Option<String> {
 
 #[test]
 fn a_notification_from_curl_ends_the_wait_and_is_read_once() {
-    let desk = Desk::new();
-    let central = Central::new(&desk);
-    central.install(&["--no-rewake"]);
-    let claude = desk.claude(Model::start(waits)).start();
-    claude.say("Wait for news");
-    central.waiter("primary", "wait");
-    let socket = central.hub.socket().display().to_string();
+    let hub = InstalledHub::install(Hub::builder(), &["--no-rewake"]);
+    let claude = hub.claude(Model::start(waits)).start();
+    claude.submit("Wait for news");
+    hub.waiter("primary", "wait");
+    let socket = hub.server.socket().display().to_string();
     let url = format!(
         "http://localhost/notify?cwd={}&from=nightly&type=error",
-        desk.project().display()
+        hub.project().display()
     );
     let posted = Command::new("curl")
         .args(["--silent", "--fail", "--unix-socket", &socket])
@@ -50,40 +48,38 @@ fn a_notification_from_curl_ends_the_wait_and_is_read_once() {
         .expect("curl starts: install it");
     assert!(posted.status.success(), "{posted:?}");
 
-    claude.model.until_told("the nightly build broke");
-    let id = central.said("the nightly build broke");
-    assert_eq!(central.step(id, "acked")["by"], "resumed");
-    assert_eq!(central.step(id, "emitted")["way"], "wait");
-    central.waiter("primary", "wait");
-    assert_eq!(claude.model.told("the nightly build broke").len(), 1);
+    claude.model.until_received("the nightly build broke");
+    let id = hub.published("the nightly build broke");
+    assert_eq!(hub.step(id, "acked")["by"], "resumed");
+    assert_eq!(hub.step(id, "emitted")["way"], "wait");
+    hub.waiter("primary", "wait");
+    assert_eq!(claude.model.received("the nightly build broke").len(), 1);
 }
 
 #[test]
 fn twenty_waits_in_a_row_deliver_each_notification_in_one_request() {
-    let desk = Desk::new();
-    let central = Central::with(&desk, Hub::builder().set(NO_LIMIT));
-    central.install(&["--no-rewake"]);
-    let claude = desk.claude(Model::start(waits)).start();
-    claude.say("Wait for news");
+    let hub = InstalledHub::install(Hub::builder().set(NO_LIMIT), &["--no-rewake"]);
+    let claude = hub.claude(Model::start(waits)).start();
+    claude.submit("Wait for news");
     let mut took = Vec::new();
     let texts: Vec<String> = (1..=20).map(|n| format!("news number {n}.")).collect();
     for (n, text) in texts.iter().enumerate() {
-        central.waiter("primary", "wait");
-        let before = claude.model.told("<task-notification>").len();
+        hub.waiter("primary", "wait");
+        let before = claude.model.received("<task-notification>").len();
         let posted = Instant::now();
-        central.tell("primary", &format!("sender-{n}"), text);
+        hub.send("primary", &format!("sender-{n}"), text);
         let woken = claude.model.until("it is woken", |requests| {
             let mut wakes = requests
                 .iter()
-                .filter(|it| it.tells("<task-notification>") > 0);
+                .filter(|it| it.count_new("<task-notification>") > 0);
             wakes.nth(before).cloned()
         });
         took.push(woken.at.duration_since(posted));
-        claude.model.until_told(text);
+        claude.model.until_received(text);
     }
-    central.waiter("primary", "wait");
+    hub.waiter("primary", "wait");
     for text in &texts {
-        assert_eq!(claude.model.told(text).len(), 1, "{text}");
+        assert_eq!(claude.model.received(text).len(), 1, "{text}");
     }
     println!("POST to the next request, wait: {:?}", median(took));
 }

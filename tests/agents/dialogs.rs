@@ -4,7 +4,7 @@ use hub_harness::model::{Reply, rules};
 use hub_harness::{Hub, Model};
 use serde_json::{Value, json};
 
-use crate::support::{Central, Claude, Desk};
+use crate::support::{Claude, InstalledHub};
 
 const MENU: &str = "Enter to select";
 
@@ -19,10 +19,9 @@ fn asks() -> Reply {
     Reply::tool("AskUserQuestion", json!({"questions": [question]}))
 }
 
-fn start(desk: &Desk, central: &Central<'_>, script: &[(&'static str, Reply)]) -> Claude {
-    central.install(&[]);
-    let claude = desk.claude(Model::start(rules(script.to_vec()))).start();
-    central.waiter("primary", "rewake");
+fn start(hub: &InstalledHub, script: &[(&'static str, Reply)]) -> Claude {
+    let claude = hub.claude(Model::start(rules(script.to_vec()))).start();
+    hub.waiter("primary", "rewake");
     claude
 }
 
@@ -38,71 +37,68 @@ fn escape(claude: &Claude, shown: &str) {
 
 #[test]
 fn an_answer_from_elsewhere_is_refused_with_the_place_and_never_delivered() {
-    let desk = Desk::new();
-    let central = Central::new(&desk);
-    let claude = start(&desk, &central, &[("Hello", asks())]);
-    claude.say("Hello");
-    let id = central.question()["id"].to_string();
-    let refused = central.try_hubctl(&["answer", &id, "Blue"]);
+    let hub = InstalledHub::new();
+    let claude = start(&hub, &[("Hello", asks())]);
+    claude.submit("Hello");
+    let id = hub.question()["id"].to_string();
+    let refused = hub.try_hubctl(&["answer", &id, "Blue"]);
     assert_eq!(refused.status.code(), Some(1), "{refused:?}");
     let said = String::from_utf8_lossy(&refused.stderr);
     for part in [
         "main shows this in a dialog of its own",
         &format!("tmux pane {}", claude.pane.id()),
-        &central.project(),
+        &hub.project_name(),
     ] {
         assert!(said.contains(part), "{part}: {said}");
     }
-    assert_eq!(central.question()["state"], "open");
+    assert_eq!(hub.question()["state"], "open");
     claude.confirm(MENU);
-    let told = claude.model.until_told("Red");
+    let told = claude.model.until_received("Red");
     assert_eq!(told.contains("Blue\""), 0);
-    central.said("Agent main completed");
-    assert_eq!(central.open_questions(), Vec::<Value>::new());
-    central.waiter("primary", "rewake");
+    hub.published("Agent main completed");
+    assert_eq!(hub.open_questions(), Vec::<Value>::new());
+    hub.waiter("primary", "rewake");
     assert_eq!(claude.model.requests().len(), 2, "nothing was told later");
 }
 
 #[test]
 fn an_answer_to_a_permission_that_the_hub_does_not_hold_is_refused_with_the_place() {
-    let desk = Desk::new();
-    let central = Central::new(&desk);
+    let hub = InstalledHub::new();
     let script = [("Hello", Reply::bash("touch there"))];
-    let claude = start(&desk, &central, &script);
-    claude.say("Hello");
-    let id = central.question()["id"].to_string();
-    let refused = central.try_hubctl(&["answer", &id, "allow"]);
+    let claude = start(&hub, &script);
+    claude.submit("Hello");
+    let id = hub.question()["id"].to_string();
+    let refused = hub.try_hubctl(&["answer", &id, "allow"]);
     assert_eq!(refused.status.code(), Some(1), "{refused:?}");
     claude.confirm("Do you want to proceed");
-    central.said("Agent main completed");
-    assert!(desk.project().join("there").exists());
-    assert_eq!(central.all_said("needs a permission", 1).len(), 1);
+    hub.published("Agent main completed");
+    assert!(hub.project().join("there").exists());
+    assert_eq!(hub.all_published("needs a permission", 1).len(), 1);
 }
 
 #[test]
 fn a_held_permission_is_delivered_once_and_its_answer_starts_no_turn() {
-    let desk = Desk::new();
-    let central = Central::with(&desk, Hub::builder().set("approvals=true"));
+    let hub = InstalledHub::with(Hub::builder().set("approvals=true"));
     let script = [
         ("First", Reply::bash("touch first")),
         ("Second", Reply::bash("touch second")),
     ];
-    let claude = start(&desk, &central, &script);
+    let claude = start(&hub, &script);
     for (prompt, answer) in [("First", "allow"), ("Second", "deny: not this one")] {
-        claude.say(prompt);
-        let question = central.question();
+        claude.submit(prompt);
+        let question = hub.question();
         // Meanwhile Claude Code shows its own dialog, and reports it by a hook after some seconds.
-        central.hubctl(&["answer", &question["id"].to_string(), answer]);
+        hub.hubctl(&["answer", &question["id"].to_string(), answer]);
         let done = if prompt == "First" { 1 } else { 2 };
-        central.all_said("Agent main completed", done);
-        central.waiter("primary", "rewake");
+        hub.all_published("Agent main completed", done);
+        hub.waiter("primary", "rewake");
     }
-    assert!(desk.project().join("first").exists());
-    assert!(!desk.project().join("second").exists());
-    claude.model.until_told("not this one");
+    assert!(hub.project().join("first").exists());
+    assert!(!hub.project().join("second").exists());
+    claude.model.until_received("not this one");
     // Two turns of two requests each, because the answer itself started no turn.
-    central.tell("primary", "tester", "the end");
-    let last = claude.model.until_told("the end");
+    hub.send("primary", "tester", "the end");
+    let last = claude.model.until_received("the end");
     assert_eq!(
         last.number,
         4,
@@ -111,69 +107,62 @@ fn a_held_permission_is_delivered_once_and_its_answer_starts_no_turn() {
             .model
             .requests()
             .iter()
-            .map(|it| &it.news)
+            .map(|it| &it.new_texts)
             .collect::<Vec<_>>()
     );
     assert_eq!(last.contains("\"type\":\"answer\""), 0);
-    assert_eq!(claude.model.told("not this one").len(), 1);
-    assert_eq!(central.all_said("needs a permission", 2).len(), 2);
+    assert_eq!(claude.model.received("not this one").len(), 1);
+    assert_eq!(hub.all_published("needs a permission", 2).len(), 2);
 }
 
 #[test]
 fn escape_in_a_turn_is_reported_at_once() {
-    let desk = Desk::new();
-    let central = Central::new(&desk);
-    let mut settings = desk.hooks(&[]).settings();
-    settings["permissions"]["allow"] = json!(["Bash"]);
-    desk.settings(&settings);
+    let hub = InstalledHub::new();
+    hub.hooks_allowing(&[], "Bash");
     let claude = start(
-        &desk,
-        &central,
+        &hub,
         &[(
             "Hello",
             Reply::bash("echo begun; read x < /dev/zero; sleep 600"),
         )],
     );
-    claude.say("Hello");
-    central.state("main", "working");
-    claude.model.until_told("Hello");
+    claude.submit("Hello");
+    hub.state("main", "working");
+    claude.model.until_received("Hello");
     escape(&claude, "esc to interrupt");
-    central.state("main", "waiting");
-    let id = central.said("Agent main was interrupted");
+    hub.state("main", "waiting");
+    let id = hub.published("Agent main was interrupted");
     // The session is the primary itself, so the notification is delivered to no inbox.
-    assert!(central.trace(id)[0]["inbox"].is_null());
-    claude.say("Hello again, and do nothing");
-    central.state("main", "working");
+    assert!(hub.trace(id)[0]["inbox"].is_null());
+    claude.submit("Hello again, and do nothing");
+    hub.state("main", "working");
 }
 
 #[test]
 fn escape_in_a_dialog_closes_its_question_at_once() {
-    let desk = Desk::new();
-    let central = Central::new(&desk);
+    let hub = InstalledHub::new();
     let script = [("Ask", asks()), ("Touch", Reply::bash("touch there"))];
-    let claude = start(&desk, &central, &script);
+    let claude = start(&hub, &script);
     for (prompt, dialog) in [("Ask", MENU), ("Touch", "Do you want to proceed")] {
-        claude.say(prompt);
-        let id = central.question()["id"].as_u64().expect("an id");
-        central.state("main", "blocked");
+        claude.submit(prompt);
+        let id = hub.question()["id"].as_u64().expect("an id");
+        hub.state("main", "blocked");
         escape(&claude, dialog);
-        central.state("main", "waiting");
-        assert_eq!(central.step(id, "settled")["by"], "resumed");
-        assert_eq!(central.open_questions(), Vec::<Value>::new());
+        hub.state("main", "waiting");
+        assert_eq!(hub.step(id, "settled")["by"], "resumed");
+        assert_eq!(hub.open_questions(), Vec::<Value>::new());
     }
 }
 
 #[test]
 fn the_person_sees_which_sender_woke_the_session_and_with_which_text() {
-    let desk = Desk::new();
-    let central = Central::new(&desk);
-    let claude = start(&desk, &central, &[]);
-    central
-        .post(json!({"from": "ci", "type": "error", "msg": "main is red\nsince the last merge"}));
-    claude.model.until_told("main is red");
+    let hub = InstalledHub::new();
+    let claude = start(&hub, &[]);
+    hub.post(json!({"from": "ci", "type": "error", "msg": "main is red\nsince the last merge"}));
+    claude.model.until_received("main is red");
     claude.pane.until("it says who and what", |it| {
         it.contains("Notifications from the hub") && it.contains("ci, error: main is red")
     });
-    central.waiter("primary", "rewake");
-    assert_eq!(claude.model.told("main is red").len(), 1);
+    hub.waiter("primary", "rewake");
+    assert_eq!(claude.model.received("main is red").len(), 1);
 }

@@ -4,19 +4,18 @@
 
 mod answers;
 mod background;
-mod codex;
 mod dialogs;
-mod gemini;
+mod headless;
 mod limits;
 mod listeners;
 mod names;
 mod outage;
 mod payloads;
+mod permissions;
 mod replies;
 mod rewake;
-mod rules;
-mod shots;
 mod support;
 mod tui;
-mod wakes;
+mod vendors;
+mod wake_mechanisms;
 mod workers;

@@ -3,48 +3,44 @@
 use hub_harness::Model;
 use hub_harness::model::turns;
 
-use crate::support::{Central, Desk};
+use crate::support::InstalledHub;
 
 /// Returns the stderr of `hubctl notify --to NAME TEXT`, which must exit 0.
-fn notify(central: &Central<'_>, to: &str, text: &str) -> String {
-    let output = central.try_hubctl(&["notify", "--from", "tester", "--to", to, text]);
+fn notify(hub: &InstalledHub, to: &str, text: &str) -> String {
+    let output = hub.try_hubctl(&["notify", "--from", "tester", "--to", to, text]);
     assert!(output.status.success(), "{output:?}");
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
 #[test]
 fn the_live_session_of_several_in_one_worktree_owns_the_name() {
-    let desk = Desk::new();
-    let central = Central::new(&desk);
-    central.install(&[]);
-    let [dir] = central.worktrees(["builder"]);
+    let hub = InstalledHub::new();
+    let [dir] = hub.worktrees(["builder"]);
     let mut before = Vec::new();
     for (run, name) in (1..).zip(["first", "second", "third"]) {
-        let claude = desk.claude(Model::start(turns([]))).named(name);
+        let claude = hub.claude(Model::start(turns([]))).named(name);
         let claude = claude.within(&dir).start();
-        let id = central.waiting_at("builder");
+        let id = hub.waiting_at("builder");
         assert!(!before.contains(&id), "{id}: {before:?}");
         before.push(id);
         let text = format!("for the {name}");
-        assert_eq!(notify(&central, "builder", &text), "");
-        claude.model.until_told(&text);
-        assert_eq!(claude.model.told("for the").len(), 1);
+        assert_eq!(notify(&hub, "builder", &text), "");
+        claude.model.until_received(&text);
+        assert_eq!(claude.model.received("for the").len(), 1);
         claude.exit();
-        central.all_said("Agent builder ended", run);
-        let over = notify(&central, "builder", "too late");
+        hub.all_published("Agent builder ended", run);
+        let over = notify(&hub, "builder", "too late");
         assert!(over.contains("session 'builder' is over"), "{over}");
     }
 }
 
 #[test]
 fn a_notification_to_an_unknown_name_is_stored_and_says_so() {
-    let desk = Desk::new();
-    let central = Central::new(&desk);
-    central.install(&[]);
-    let [dir] = central.worktrees(["builder"]);
-    let claude = desk.claude(Model::start(turns([]))).within(dir).start();
-    central.waiting_at("builder");
-    let new = notify(&central, "bilder", "is anybody there?");
+    let hub = InstalledHub::new();
+    let [dir] = hub.worktrees(["builder"]);
+    let claude = hub.claude(Model::start(turns([]))).within(dir).start();
+    hub.waiting_at("builder");
+    let new = notify(&hub, "bilder", "is anybody there?");
     assert!(new.contains("'bilder' is a new inbox"), "{new}");
     assert!(new.contains("'builder'"), "{new}");
     assert_eq!(claude.model.requests().len(), 0);
@@ -52,19 +48,16 @@ fn a_notification_to_an_unknown_name_is_stored_and_says_so() {
 
 #[test]
 fn a_title_that_the_person_gives_becomes_the_sessions_name() {
-    let desk = Desk::new();
-    let central = Central::new(&desk);
-    central.install(&[]);
-    let [dir] = central.worktrees(["builder"]);
-    let claude = desk.claude(Model::start(turns([]))).within(dir).start();
-    let id = central.waiting_at("builder");
-    claude.say("/rename reviewer");
-    claude.say("Hello");
-    assert_eq!(central.session("reviewer")["id"], id);
-    central.said("Agent reviewer completed");
-    central.waiter("reviewer", "rewake");
-    assert_eq!(notify(&central, "reviewer", "by its title"), "");
-    let told = claude.model.until_told("by its title");
-    assert!(told.tells("<task-notification>") > 0, "{:?}", told.news);
-    assert_eq!(claude.model.told("by its title").len(), 1);
+    let hub = InstalledHub::new();
+    let [dir] = hub.worktrees(["builder"]);
+    let claude = hub.claude(Model::start(turns([]))).within(dir).start();
+    let id = hub.waiting_at("builder");
+    claude.submit("/rename reviewer");
+    claude.submit("Hello");
+    assert_eq!(hub.session("reviewer")["id"], id);
+    hub.published("Agent reviewer completed");
+    hub.waiter("reviewer", "rewake");
+    assert_eq!(notify(&hub, "reviewer", "by its title"), "");
+    claude.woken_by("by its title");
+    assert_eq!(claude.model.received("by its title").len(), 1);
 }

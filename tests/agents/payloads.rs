@@ -4,7 +4,7 @@ use hub_harness::Model;
 use hub_harness::model::{Reply, rules};
 use serde_json::{Value, json};
 
-use crate::support::{Desk, assert_as_recorded, assert_valid_inputs};
+use crate::support::{Sandbox, assert_as_recorded, assert_valid_inputs};
 
 const EVENTS: [&str; 12] = [
     "SessionStart",
@@ -21,39 +21,51 @@ const EVENTS: [&str; 12] = [
     "SubagentStop",
 ];
 
-fn as_recorded(desk: &Desk, name: &str, payload: &Value) {
-    assert_as_recorded(desk, "claude", name, payload);
+fn as_recorded(sandbox: &Sandbox, name: &str, payload: &Value) {
+    assert_as_recorded(sandbox, "claude", name, payload);
 }
 
 #[test]
 fn payloads_of_a_session_from_start_to_end_match() {
-    let desk = Desk::new();
-    let hooks = desk.hooks(&EVENTS);
+    let sandbox = Sandbox::new();
+    let hooks = sandbox.hooks(&EVENTS);
     let script = [("Hello", Reply::bash("echo hi"))];
-    let claude = desk.claude(Model::start(rules(script))).start();
-    claude.say("Hello");
+    let claude = sandbox.claude(Model::start(rules(script))).start();
+    claude.submit("Hello");
     let stop = hooks.first("Stop");
     assert_eq!(stop["last_assistant_message"], "ok");
     assert_eq!(hooks.first("UserPromptSubmit")["prompt"], "Hello");
-    as_recorded(&desk, "SessionStart.startup", &hooks.first("SessionStart"));
-    as_recorded(&desk, "UserPromptSubmit", &hooks.first("UserPromptSubmit"));
-    as_recorded(&desk, "PreToolUse.Bash", &hooks.first("PreToolUse"));
-    as_recorded(&desk, "PostToolUse.Bash", &hooks.first("PostToolUse"));
-    as_recorded(&desk, "Stop", &stop);
+    as_recorded(
+        &sandbox,
+        "SessionStart.startup",
+        &hooks.first("SessionStart"),
+    );
+    as_recorded(
+        &sandbox,
+        "UserPromptSubmit",
+        &hooks.first("UserPromptSubmit"),
+    );
+    as_recorded(&sandbox, "PreToolUse.Bash", &hooks.first("PreToolUse"));
+    as_recorded(&sandbox, "PostToolUse.Bash", &hooks.first("PostToolUse"));
+    as_recorded(&sandbox, "Stop", &stop);
     let idle = hooks.first("Notification");
-    as_recorded(&desk, "Notification.idle_prompt", &idle);
-    claude.say("/clear");
-    as_recorded(&desk, "SessionStart.clear", &hooks.nth("SessionStart", 2));
-    as_recorded(&desk, "SessionEnd.clear", &hooks.first("SessionEnd"));
+    as_recorded(&sandbox, "Notification.idle_prompt", &idle);
+    claude.submit("/clear");
+    as_recorded(
+        &sandbox,
+        "SessionStart.clear",
+        &hooks.nth("SessionStart", 2),
+    );
+    as_recorded(&sandbox, "SessionEnd.clear", &hooks.first("SessionEnd"));
     claude.exit();
-    as_recorded(&desk, "SessionEnd.exit", &hooks.nth("SessionEnd", 2));
+    as_recorded(&sandbox, "SessionEnd.exit", &hooks.nth("SessionEnd", 2));
     assert_valid_inputs(&hooks.all());
 }
 
 #[test]
 fn payloads_of_a_question_to_the_person_match() {
-    let desk = Desk::new();
-    let hooks = desk.hooks(&EVENTS);
+    let sandbox = Sandbox::new();
+    let hooks = sandbox.hooks(&EVENTS);
     let options = json!([
         {"label": "Red", "description": "The red one"},
         {"label": "Blue", "description": "The blue one"},
@@ -62,54 +74,56 @@ fn payloads_of_a_question_to_the_person_match() {
         "question": "Which colour?", "header": "Colour", "multiSelect": false, "options": options,
     });
     let ask = Reply::tool("AskUserQuestion", json!({"questions": [question]}));
-    let claude = desk.claude(Model::start(rules([("Hello", ask)]))).start();
-    claude.say("Hello");
+    let claude = sandbox
+        .claude(Model::start(rules([("Hello", ask)])))
+        .start();
+    claude.submit("Hello");
     as_recorded(
-        &desk,
+        &sandbox,
         "PreToolUse.AskUserQuestion",
         &hooks.first("PreToolUse"),
     );
     let request = hooks.first("PermissionRequest");
-    as_recorded(&desk, "PermissionRequest.AskUserQuestion", &request);
+    as_recorded(&sandbox, "PermissionRequest.AskUserQuestion", &request);
     let said = hooks.first("Notification");
-    as_recorded(&desk, "Notification.permission_prompt", &said);
+    as_recorded(&sandbox, "Notification.permission_prompt", &said);
     claude.confirm("Enter to select");
     let answered = hooks.first("PostToolUse");
     assert_eq!(answered["tool_response"]["answers"]["Which colour?"], "Red");
-    as_recorded(&desk, "PostToolUse.AskUserQuestion", &answered);
+    as_recorded(&sandbox, "PostToolUse.AskUserQuestion", &answered);
     hooks.first("Stop");
     assert_valid_inputs(&hooks.all());
 }
 
 #[test]
 fn payloads_of_a_permission_request_and_of_a_failing_tool_match() {
-    let desk = Desk::new();
-    let hooks = desk.hooks(&EVENTS);
+    let sandbox = Sandbox::new();
+    let hooks = sandbox.hooks(&EVENTS);
     let script = [("Hello", Reply::bash("touch there; exit 3"))];
-    let claude = desk.claude(Model::start(rules(script))).start();
-    claude.say("Hello");
+    let claude = sandbox.claude(Model::start(rules(script))).start();
+    claude.submit("Hello");
     let request = hooks.first("PermissionRequest");
-    as_recorded(&desk, "PermissionRequest.Bash", &request);
+    as_recorded(&sandbox, "PermissionRequest.Bash", &request);
     claude.confirm("Do you want to proceed");
     let failed = hooks.first("PostToolUseFailure");
-    as_recorded(&desk, "PostToolUseFailure.Bash", &failed);
+    as_recorded(&sandbox, "PostToolUseFailure.Bash", &failed);
     hooks.first("Stop");
     assert_valid_inputs(&hooks.all());
 }
 
 #[test]
 fn payloads_of_a_subagent_match() {
-    let desk = Desk::new();
-    let hooks = desk.hooks(&EVENTS);
+    let sandbox = Sandbox::new();
+    let hooks = sandbox.hooks(&EVENTS);
     let look = json!({"description": "Look", "prompt": "Go and look", "subagent_type": "Explore"});
     let script = [("Hello", Reply::tool("Agent", look))];
-    let claude = desk.claude(Model::start(rules(script))).start();
-    claude.say("Hello");
-    as_recorded(&desk, "SubagentStart", &hooks.first("SubagentStart"));
-    as_recorded(&desk, "SubagentStop", &hooks.first("SubagentStop"));
-    let asked = claude.model.until_told("Go and look");
+    let claude = sandbox.claude(Model::start(rules(script))).start();
+    claude.submit("Hello");
+    as_recorded(&sandbox, "SubagentStart", &hooks.first("SubagentStart"));
+    as_recorded(&sandbox, "SubagentStop", &hooks.first("SubagentStop"));
+    let asked = claude.model.until_received("Go and look");
     assert!(asked.subagent.is_some());
-    let told = claude.model.until_told("<task-notification>");
+    let told = claude.model.until_received("<task-notification>");
     assert_eq!(told.subagent, None);
     let stop = hooks.nth("Stop", 2);
     assert_eq!(stop["background_tasks"], json!([]));
@@ -118,44 +132,43 @@ fn payloads_of_a_subagent_match() {
 
 #[test]
 fn payloads_of_a_background_command_match() {
-    let desk = Desk::new();
-    let hooks = desk.hooks(&EVENTS);
+    let sandbox = Sandbox::new();
+    let hooks = sandbox.hooks_allowing(&EVENTS, "Bash");
     let script = [("Hello", Reply::bash_in_background("echo hi; sleep 600"))];
-    let mut settings = hooks.settings();
-    settings["permissions"]["allow"] = json!(["Bash"]);
-    desk.settings(&settings);
-    let claude = desk.claude(Model::start(rules(script))).start();
-    claude.say("Hello");
-    as_recorded(&desk, "Stop.background", &hooks.first("Stop"));
+    let claude = sandbox.claude(Model::start(rules(script))).start();
+    claude.submit("Hello");
+    as_recorded(&sandbox, "Stop.background", &hooks.first("Stop"));
     let begun = hooks.first("PostToolUse");
-    as_recorded(&desk, "PostToolUse.background", &begun);
+    as_recorded(&sandbox, "PostToolUse.background", &begun);
     assert_valid_inputs(&hooks.all());
 }
 
 #[test]
 fn payloads_of_a_failing_model_match() {
-    let desk = Desk::new();
-    let hooks = desk.hooks(&EVENTS);
+    let sandbox = Sandbox::new();
+    let hooks = sandbox.hooks(&EVENTS);
     let refuse = |_: &_| Reply::Fails(401, "authentication_error".into());
-    let builder = desk.claude(Model::start(refuse));
+    let builder = sandbox.claude(Model::start(refuse));
     let claude = builder.env("CLAUDE_CODE_MAX_RETRIES", "0").start();
-    claude.say("Hello");
-    as_recorded(&desk, "StopFailure", &hooks.first("StopFailure"));
+    claude.submit("Hello");
+    as_recorded(&sandbox, "StopFailure", &hooks.first("StopFailure"));
     assert_valid_inputs(&hooks.all());
 }
 
 #[test]
 fn payloads_of_a_resumed_session_match() {
-    let desk = Desk::new();
-    let hooks = desk.hooks(&EVENTS);
-    let claude = desk.claude(Model::start(rules::<&str>([]))).start();
-    claude.say("Hello");
+    let sandbox = Sandbox::new();
+    let hooks = sandbox.hooks(&EVENTS);
+    let claude = sandbox.claude(Model::start(rules::<&str>([]))).start();
+    claude.submit("Hello");
     let before = hooks.first("Stop");
     claude.exit();
-    let again = desk.claude(Model::start(rules::<&str>([]))).named("again");
+    let again = sandbox
+        .claude(Model::start(rules::<&str>([])))
+        .named("again");
     let claude = again.args(&["--continue"]).start();
     let resumed = hooks.nth("SessionStart", 2);
-    as_recorded(&desk, "SessionStart.resume", &resumed);
+    as_recorded(&sandbox, "SessionStart.resume", &resumed);
     assert_eq!(resumed["session_id"], before["session_id"]);
     assert_eq!(claude.model.requests().len(), 0);
 }

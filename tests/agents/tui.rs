@@ -3,36 +3,36 @@
 use hub_harness::Model;
 use hub_harness::model::{Reply, rules, turns};
 
-use crate::support::Desk;
+use crate::support::Sandbox;
 
 #[test]
 fn a_prompt_gets_its_scripted_answer() {
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     let model = Model::start(rules([(
         "Which fruit?",
         Reply::text("A scripted pomegranate."),
     )]));
-    let claude = desk.claude(model).start();
-    claude.say("Which fruit?");
+    let claude = sandbox.claude(model).start();
+    claude.submit("Which fruit?");
     claude.pane.until("the answer is shown", |it| {
         it.contains("A scripted pomegranate.")
     });
-    assert_eq!(claude.model.told("Which fruit?"), [0]);
+    assert_eq!(claude.model.received("Which fruit?"), [0]);
 }
 
 #[test]
 fn two_sessions_in_one_home_each_have_their_own_model() {
-    let desk = Desk::new();
-    let beside = desk.path("beside");
+    let sandbox = Sandbox::new();
+    let beside = sandbox.path("beside");
     std::fs::create_dir(&beside).expect("a directory");
-    desk.trust(&[&desk.project(), &beside]);
+    sandbox.trust(&[&sandbox.project(), &beside]);
     let model = || Model::start(turns([]));
-    let one = desk.claude(model()).start();
-    let two = desk.claude(model()).named("two").within(beside).start();
-    two.say("To the second");
-    one.say("To the first");
-    let to_one = one.model.until_told("To the first");
-    let to_two = two.model.until_told("To the second");
+    let one = sandbox.claude(model()).start();
+    let two = sandbox.claude(model()).named("two").within(beside).start();
+    two.submit("To the second");
+    one.submit("To the first");
+    let to_one = one.model.until_received("To the first");
+    let to_two = two.model.until_received("To the second");
     assert_ne!(to_one.session, to_two.session);
     assert_eq!(to_one.contains("To the second"), 0);
     assert_eq!(to_two.contains("To the first"), 0);
@@ -40,61 +40,61 @@ fn two_sessions_in_one_home_each_have_their_own_model() {
 
 #[test]
 fn a_headless_run_prints_its_scripted_answer() {
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     let model = Model::start(turns([Reply::text("A scripted quince.")]));
-    let (output, model) = desk.claude(model).headless("Which fruit?");
+    let (output, model) = sandbox.claude(model).headless("Which fruit?");
     let printed = String::from_utf8_lossy(&output.stdout);
     assert_eq!(printed.trim(), "A scripted quince.", "{output:?}");
-    assert_eq!(model.told("Which fruit?"), [0]);
+    assert_eq!(model.received("Which fruit?"), [0]);
 }
 
 #[test]
 fn the_output_of_a_tool_is_in_the_next_request() {
-    let desk = Desk::new();
-    let _hooks = desk.hooks(&[]);
+    let sandbox = Sandbox::new();
+    let _hooks = sandbox.hooks(&[]);
     let script = [("Do it", Reply::bash("echo $((6 * 7)) apples"))];
-    let claude = desk.claude(Model::start(rules(script))).start();
-    claude.say("Do it");
-    let next = claude.model.until_told("42 apples");
-    assert_eq!((next.number, claude.model.told("Do it")), (1, vec![0]));
+    let claude = sandbox.claude(Model::start(rules(script))).start();
+    claude.submit("Do it");
+    let next = claude.model.until_received("42 apples");
+    assert_eq!((next.number, claude.model.received("Do it")), (1, vec![0]));
 }
 
 #[test]
 fn clear_ends_the_session_and_starts_one_with_another_id() {
-    let desk = Desk::new();
-    let hooks = desk.hooks(&["SessionStart", "SessionEnd", "Stop"]);
-    let claude = desk.claude(Model::start(turns([]))).start();
-    claude.say("The pomegranate is ripe");
+    let sandbox = Sandbox::new();
+    let hooks = sandbox.hooks(&["SessionStart", "SessionEnd", "Stop"]);
+    let claude = sandbox.claude(Model::start(turns([]))).start();
+    claude.submit("The pomegranate is ripe");
     let before = hooks.first("Stop");
-    claude.say("/clear");
+    claude.submit("/clear");
     let started = hooks.nth("SessionStart", 2);
     assert_eq!(started["source"], "clear");
     assert_ne!(started["session_id"], before["session_id"]);
     let ended = hooks.first("SessionEnd");
     assert_eq!(ended["session_id"], before["session_id"]);
-    claude.say("Afterwards");
-    let asked = claude.model.until_told("Afterwards");
+    claude.submit("Afterwards");
+    let asked = claude.model.until_received("Afterwards");
     assert_eq!(started["session_id"], asked.session.as_str());
     assert_eq!(asked.contains("pomegranate"), 0);
 }
 
 #[test]
 fn exit_leaves_no_process_behind() {
-    let desk = Desk::new();
-    let hooks = desk.hooks(&["Stop"]);
+    let sandbox = Sandbox::new();
+    let hooks = sandbox.hooks(&["Stop"]);
     let waiter = serde_json::json!({
         "type": "command", "command": "sleep 600", "asyncRewake": true, "timeout": 86_400,
     });
-    desk.settings(&hooks.settings_with("Stop", &waiter));
+    sandbox.settings(&hooks.settings_with("Stop", &waiter));
     let script = [("Go", Reply::bash_in_background("echo started; sleep 601"))];
-    let claude = desk.claude(Model::start(rules(script))).start();
-    claude.say("Go");
+    let claude = sandbox.claude(Model::start(rules(script))).start();
+    claude.submit("Go");
     hooks.first("Stop");
     let runs = |what: &str| {
-        let all = desk.marker().processes();
+        let all = sandbox.marker().processes();
         all.iter().any(|it| it.command.trim() == what).then_some(())
     };
     hub_harness::until("both wait", || runs("sleep 600").and(runs("sleep 601")));
     claude.exit();
-    desk.until_only_tmux();
+    sandbox.until_only_tmux();
 }

@@ -53,7 +53,7 @@ impl Faulty {
     }
 
     /// Sets the fault.
-    pub(crate) fn breaks(&self, fault: Fault) {
+    pub(crate) fn inject(&self, fault: Fault) {
         *self.fault.lock().unwrap() = Some(fault);
     }
 
@@ -66,7 +66,7 @@ impl Faulty {
     }
 
     /// Returns the error of this call if it must fail, and whether the call takes effect.
-    fn turn(&self) -> Option<(JournalError, bool)> {
+    fn next_fault(&self) -> Option<(JournalError, bool)> {
         let now = self.calls.fetch_add(1, Ordering::SeqCst);
         match *self.fault.lock().unwrap() {
             Some(Fault::Full { call }) if call == now => Some((JournalError::Full, false)),
@@ -95,7 +95,7 @@ impl Journal for Faulty {
         if self.is_low() && entries.iter().any(|entry| entry.kind == kinds::NOTIFIED) {
             return Err(JournalError::Full);
         }
-        match self.turn() {
+        match self.next_fault() {
             Some((error, stored)) => {
                 if stored {
                     self.inner.append(entries)?;
@@ -113,7 +113,7 @@ impl Journal for Faulty {
                 reason: "injected".into(),
             });
         }
-        match self.turn() {
+        match self.next_fault() {
             Some((error, _)) => Err(error),
             None => self.inner.read(from, max_bytes),
         }
@@ -136,6 +136,6 @@ impl Journal for Faulty {
     }
 
     fn close(&self) -> Result<(), JournalError> {
-        self.turn().map_or(Ok(()), |(error, _)| Err(error))
+        self.next_fault().map_or(Ok(()), |(error, _)| Err(error))
     }
 }

@@ -6,6 +6,7 @@ use std::thread::JoinHandle;
 use axum::Router;
 use axum::body::Body;
 use axum::http::Request;
+use axum::http::request::Builder;
 use http_body_util::BodyExt as _;
 use hubd::core::secret::Token;
 use hubd::http::routes;
@@ -51,30 +52,23 @@ impl InProcess {
 
     pub(crate) async fn publish(&self, key: &str, text: &str) -> (u16, Value) {
         let request = Request::post("/notify").header("idempotency-key", key);
-        self.call(request.body(Body::from(text.to_owned())).unwrap())
-            .await
+        self.call(request, text.to_owned()).await
     }
 
     pub(crate) async fn get(&self, uri: &str) -> (u16, Value) {
-        self.call(Request::get(uri).body(Body::empty()).unwrap())
-            .await
+        self.call(Request::get(uri), String::new()).await
     }
 
     pub(crate) async fn put(&self, uri: &str) -> (u16, Value) {
-        self.call(Request::put(uri).body(Body::empty()).unwrap())
-            .await
+        self.call(Request::put(uri), String::new()).await
     }
 
     pub(crate) async fn post(&self, uri: &str, body: &Value) -> (u16, Value) {
-        self.call(
-            Request::post(uri)
-                .body(Body::from(body.to_string()))
-                .unwrap(),
-        )
-        .await
+        self.call(Request::post(uri), body.to_string()).await
     }
 
-    async fn call(&self, request: Request<Body>) -> (u16, Value) {
+    async fn call(&self, request: Builder, body: String) -> (u16, Value) {
+        let request = request.body(Body::from(body)).unwrap();
         let response = self.app.clone().oneshot(request).await.unwrap();
         let status = response.status().as_u16();
         let body = response.into_body().collect().await.unwrap().to_bytes();

@@ -28,13 +28,8 @@ async fn scenario(hub: &InProcess) -> Promised {
     if let (200, reply) = hub.get("/wait?timeout=0&as=reader").await {
         let lease = json!({ "lease": reply["lease"] });
         if let (200, acked) = hub.post("/inboxes/primary/ack", &lease).await {
-            promised.acked.extend(
-                acked["acked"]
-                    .as_array()
-                    .unwrap()
-                    .iter()
-                    .map(|id| id.as_u64().unwrap()),
-            );
+            let acked: Vec<u64> = serde_json::from_value(acked["acked"].clone()).unwrap();
+            promised.acked.extend(acked);
         }
     }
     for n in 4..8 {
@@ -101,23 +96,13 @@ async fn check(hub: &InProcess, mut promised: Promised, case: &str) {
 }
 
 fn ids(reply: &Value) -> Vec<u64> {
-    let all = reply["notifications"]
-        .as_array()
-        .cloned()
-        .unwrap_or_default();
-    all.iter()
-        .filter_map(|notification| notification["id"].as_u64())
-        .collect()
+    let all = reply["notifications"].as_array().into_iter().flatten();
+    all.filter_map(|it| it["id"].as_u64()).collect()
 }
 
-fn texts(reply: &Value) -> Vec<String> {
-    let all = reply["notifications"]
-        .as_array()
-        .cloned()
-        .unwrap_or_default();
-    all.iter()
-        .filter_map(|notification| notification["msg"].as_str().map(str::to_owned))
-        .collect()
+fn texts(reply: &Value) -> Vec<&str> {
+    let all = reply["notifications"].as_array().into_iter().flatten();
+    all.filter_map(|it| it["msg"].as_str()).collect()
 }
 
 async fn calls_of_a_sound_run() -> usize {
@@ -187,7 +172,7 @@ async fn on_a_full_disk_waits_and_acks_continue_and_due_notifications_are_publis
     let (_, first) = hub.get("/wait?timeout=0").await;
     let listens = "/sessions/w1/listeners/boss?within=1";
     assert_eq!(hub.put(listens).await.0, 201);
-    journal.breaks(Fault::Low);
+    journal.inject(Fault::Low);
     // Longer than the listener's deadline of one second.
     let waited = hub.get("/wait?inbox=elsewhere&timeout=2");
     let waited = tokio::time::timeout(Duration::from_secs(20), waited).await;
@@ -199,8 +184,8 @@ async fn on_a_full_disk_waits_and_acks_continue_and_due_notifications_are_publis
     assert_eq!(hub.storage_errors(), 0, "nothing was tried in vain");
     journal.heal();
     let (_, late) = hub.get("/wait?inbox=boss&timeout=20").await;
-    let said = texts(&late).join("");
-    assert!(said.contains("Expected w1 within"), "{late}");
+    let all = texts(&late).join("");
+    assert!(all.contains("Expected w1 within"), "{late}");
     clock.abort();
     hub.stop();
 }
@@ -213,7 +198,7 @@ async fn a_reader_gets_a_gap_for_unreadable_records() {
     hub.stop();
     // After the restart no record is in memory, so the reader depends on the disk.
     let hub = InProcess::start(journal.clone());
-    journal.breaks(Fault::Corrupt);
+    journal.inject(Fault::Corrupt);
     let text = hub
         .first_events("/events?since=0", "\"reason\":\"corrupt\"")
         .await;

@@ -3,44 +3,33 @@
 use std::fs;
 
 use hub_harness::Hub;
+use hub_protocol::Kind;
+
+use super::{drain, read};
 
 #[tokio::test]
 async fn each_line_of_the_protocol_has_its_type() {
-    for (line, kind, msg) in [
-        (
-            "completed Implemented the login feature\n",
-            "complete",
-            "Implemented the login feature",
-        ),
-        (
-            "needs_input Should I delete these 5 files?\n",
-            "question",
-            "Should I delete these 5 files?",
-        ),
-        (
-            "error Build failed - missing dependency\n",
-            "error",
-            "Build failed - missing dependency",
-        ),
-        ("completed Done\n", "complete", "Done"),
-        ("needs_testing message\n", "testing", "message"),
-        ("completed\n", "complete", "completed"),
+    use Kind::{Complete, Error, Question, Testing};
+    for (state, msg, kind) in [
+        ("completed", "Implemented the login feature", Complete),
+        ("needs_input", "Should I delete these 5 files?", Question),
+        ("error", "Build failed - missing dependency", Error),
+        ("completed", "Done", Complete),
+        ("needs_testing", "message", Testing),
+        ("completed", "", Complete),
     ] {
         let hub = Hub::builder().memory().start();
-        fs::write(hub.state_dir().join("status/session-1"), line).expect("a status file");
-        let got = hub
-            .client()
-            .get("/wait?timeout=60")
-            .send()
-            .await
-            .expect(200)
-            .json();
-        let got = &got["notifications"][0];
-        assert_eq!(
-            (&got["type"], &got["msg"], &got["from"]),
-            (&kind.into(), &msg.into(), &"session-1".into()),
-            "{line}"
-        );
+        let line = format!("{state} {msg}");
+        let line = line.trim_end();
+        fs::write(
+            hub.state_dir().join("status/session-1"),
+            format!("{line}\n"),
+        )
+        .expect("a file");
+        let got = &read(&hub.client(), "primary", 60).await[0];
+        let msg = if msg.is_empty() { state } else { msg };
+        assert_eq!((got.kind, &*got.msg), (kind, msg), "{line}");
+        assert_eq!(got.from.as_str(), "session-1");
     }
 }
 
@@ -51,7 +40,7 @@ async fn a_bare_working_is_recorded_and_wakes_nobody() {
     fs::write(hub.state_dir().join("status/session-1"), "working\n").expect("a status file");
     let event = events.next_of("notification").await;
     assert_eq!(event.data["type"], "progress");
-    hub.client().get("/wait?timeout=0").send().await.expect(204);
+    assert!(drain(&hub.client(), "primary").await.is_empty());
 }
 
 #[tokio::test]
@@ -67,10 +56,6 @@ async fn a_line_without_a_state_is_ignored_and_later_ones_count() {
     ] {
         fs::write(status.join(session), line).expect("a status file");
     }
-    let got = hub.client().get("/wait?timeout=60").send().await;
-    let got = got.expect(200).json()["notifications"].clone();
-    assert_eq!(
-        (&got[0]["from"], got.as_array().map(Vec::len)),
-        (&"session-5".into(), Some(1))
-    );
+    let got = read(&hub.client(), "primary", 60).await;
+    assert_eq!((got.len(), got[0].from.as_str()), (1, "session-5"));
 }

@@ -1,23 +1,19 @@
 //! Notification hooks: only idle and permission prompts count.
 
 use hub_harness::Hub;
+use hub_protocol::Kind;
 use serde_json::{Value, json};
 
 use super::drain;
 
 async fn notified(hub: &Hub, kind: &str) {
     let payload = json!({
-        "session_id": "abc123",
-        "transcript_path": "/path/to/transcript.jsonl",
-        "cwd": "/path/to/workspace",
-        "permission_mode": "default",
         "hook_event_name": "Notification",
         "message": "Claude Code needs your attention",
         "title": "Idle",
         "notification_type": kind
     });
-    let hook = hub.client().post("/hooks/claude").json(&payload);
-    hook.send().await.expect(204);
+    assert_eq!(event(hub, "", "abc123", payload).await, "");
 }
 
 #[tokio::test]
@@ -25,17 +21,16 @@ async fn an_idle_prompt_is_a_waiting_notification() {
     let hub = Hub::builder().memory().start();
     notified(&hub, "idle_prompt").await;
     let got = drain(&hub.client(), "primary").await;
-    assert_eq!(
-        (&got[0]["type"], &got[0]["from"]),
-        (&json!("waiting"), &json!("abc123"))
-    );
+    let expected = (Kind::Waiting, "abc123");
+    assert_eq!((got[0].kind, got[0].from.as_str()), expected);
 }
 
 #[tokio::test]
 async fn a_permission_prompt_is_for_the_person() {
     let hub = Hub::builder().memory().start();
     notified(&hub, "permission_prompt").await;
-    assert_eq!(drain(&hub.client(), "person").await[0]["type"], "approval");
+    let got = drain(&hub.client(), "person").await;
+    assert_eq!(got[0].kind, Kind::Approval);
 }
 
 #[tokio::test]
@@ -54,26 +49,14 @@ async fn idle_then_a_nudge_then_complete() {
     let hub = Hub::builder().memory().start();
     let client = hub.client();
     notified(&hub, "idle_prompt").await;
-    assert_eq!(drain(&client, "primary").await[0]["type"], "waiting");
+    assert_eq!(drain(&client, "primary").await[0].kind, Kind::Waiting);
     client
         .notify(json!({ "msg": "go on", "to": "abc123", "type": "message" }))
         .await;
-    let prompt = json!({ "session_id": "abc123", "hook_event_name": "UserPromptSubmit", "prompt": "<task-notification>" });
-    let nudged = client
-        .post("/hooks/claude")
-        .json(&prompt)
-        .send()
-        .await
-        .expect(200);
-    assert!(nudged.text().contains("go on"), "{}", nudged.text());
-    let stop = json!({ "session_id": "abc123", "hook_event_name": "Stop", "last_assistant_message": "Done.", "stop_hook_active": false });
-    client
-        .post("/hooks/claude")
-        .json(&stop)
-        .send()
-        .await
-        .expect(204);
-    assert_eq!(drain(&client, "primary").await[0]["type"], "complete");
+    let nudged = event(&hub, "", "abc123", prompt("<task-notification>")).await;
+    assert!(nudged.contains("go on"), "{nudged}");
+    assert_eq!(event(&hub, "", "abc123", stop("Done.")).await, "");
+    assert_eq!(drain(&client, "primary").await[0].kind, Kind::Complete);
 }
 
 /// Posts an event of a session; returns the hub's reply to the agent.
@@ -92,8 +75,8 @@ fn named(event: &str) -> Value {
     json!({ "hook_event_name": event })
 }
 
-fn prompt() -> Value {
-    json!({ "hook_event_name": "UserPromptSubmit", "prompt": "build the feature" })
+fn prompt(text: &str) -> Value {
+    json!({ "hook_event_name": "UserPromptSubmit", "prompt": text })
 }
 
 fn stop(text: &str) -> Value {
@@ -119,9 +102,8 @@ async fn a_dialog_before_it_is_shown_is_a_question() {
             json!({ "hook_event_name": "PreToolUse", "tool_name": tool, "tool_input": input });
         event(&hub, "", "abc123", payload).await;
         let got = drain(&hub.client(), "primary").await;
-        assert_eq!(got[0]["type"], "question");
-        let msg = got[0]["msg"].as_str().expect("a text");
-        assert!(msg.starts_with(text), "{msg}");
+        assert_eq!(got[0].kind, Kind::Question);
+        assert!(got[0].msg.starts_with(text), "{}", got[0].msg);
     }
 }
 
@@ -134,7 +116,7 @@ async fn a_stops_text_depends_on_the_agents_relation_to_others() {
         ("name=asks&parent=manager", "asks"),
     ] {
         event(&hub, query, id, named("SessionStart")).await;
-        event(&hub, query, id, prompt()).await;
+        event(&hub, query, id, prompt("build the feature")).await;
     }
     event(&hub, "", "worker", stop("")).await;
     event(&hub, "", "asks", stop("Which port?")).await;
@@ -145,20 +127,14 @@ async fn a_stops_text_depends_on_the_agents_relation_to_others() {
     );
     event(&hub, "", "manager", stop("")).await;
     let got = drain(&hub.client(), "primary").await;
-    let told: Vec<_> = got.iter().map(|it| (&it["type"], &it["msg"])).collect();
-    let (complete, waiting) = (json!("complete"), json!("waiting"));
+    let got: Vec<_> = got.iter().map(|it| (it.kind, it.msg.as_str())).collect();
+    let (complete, waiting) = (Kind::Complete, Kind::Waiting);
     assert_eq!(
-        told,
+        got,
         [
-            (
-                &complete,
-                &json!("Agent worker completed (worker of manager)")
-            ),
-            (
-                &waiting,
-                &json!("Agent asks is waiting for input: Which port?")
-            ),
-            (&complete, &json!("Manager manager completed its goal")),
+            (complete, "Agent worker completed (worker of manager)"),
+            (waiting, "Agent asks is waiting for input: Which port?"),
+            (complete, "Manager manager completed its goal"),
         ]
     );
 }
@@ -166,7 +142,7 @@ async fn a_stops_text_depends_on_the_agents_relation_to_others() {
 #[tokio::test]
 async fn transient_events_publish_nothing() {
     let hub = Hub::builder().memory().start();
-    event(&hub, "", "abc123", prompt()).await;
+    event(&hub, "", "abc123", prompt("build the feature")).await;
     let limited = json!({ "hook_event_name": "StopFailure", "error": "rate_limit" });
     for payload in [named("PreCompact"), named("PostToolUse"), limited] {
         event(&hub, "", "abc123", payload).await;
@@ -179,10 +155,15 @@ async fn the_primary_is_asked_to_wait_at_its_start_and_reminded_without_a_waiter
     let hub = Hub::builder().memory().start();
     let told = event(&hub, "main=true", "primary-1", named("SessionStart")).await;
     assert!(told.contains("hubctl wait"), "{told}");
-    event(&hub, "parent=primary-1", "worker-1", prompt()).await;
-    event(&hub, "main=true", "primary-1", prompt()).await;
-    let again = json!({ "hook_event_name": "UserPromptSubmit", "prompt": "and now?" });
-    let reminded = event(&hub, "main=true", "primary-1", again).await;
+    event(
+        &hub,
+        "parent=primary-1",
+        "worker-1",
+        prompt("build the feature"),
+    )
+    .await;
+    event(&hub, "main=true", "primary-1", prompt("build the feature")).await;
+    let reminded = event(&hub, "main=true", "primary-1", prompt("and now?")).await;
     assert!(reminded.contains("hubctl wait"), "{reminded}");
     assert!(reminded.contains("run_in_background: true"), "{reminded}");
 }

@@ -6,23 +6,30 @@ mod listeners;
 mod messages;
 
 use hub_harness::Client;
-use serde_json::{Value, json};
+use hub_protocol::{Notification, WaitReply};
+use serde_json::json;
 
 /// Reads and acknowledges everything pending in an inbox.
-async fn drain(client: &Client, inbox: &str) -> Vec<Value> {
-    let answer = client.get(&format!("/wait?inbox={inbox}&timeout=0"));
-    let answer = answer.send().await;
+async fn drain(client: &Client, inbox: &str) -> Vec<Notification> {
+    read(client, inbox, 0).await
+}
+
+/// Waits for notifications in an inbox for at most `timeout` seconds, and acknowledges them.
+async fn read(client: &Client, inbox: &str, timeout: u32) -> Vec<Notification> {
+    let wait = client.get(&format!("/wait?inbox={inbox}&timeout={timeout}"));
+    let answer = wait.send().await;
     if answer.status == 204 {
         return Vec::new();
     }
-    let batch = answer.expect(200).json();
+    let batch: WaitReply = answer.expect(200).parse();
     let ack = client.post(&format!("/inboxes/{inbox}/ack"));
-    let ack = ack.json(&json!({ "lease": batch["lease"] }));
-    ack.send().await.expect(200);
-    batch["notifications"].as_array().expect("a list").clone()
+    let lease = json!({ "lease": batch.lease });
+    ack.json(&lease).send().await.expect(200);
+    let all = batch.notifications.iter();
+    all.map(|it| serde_json::from_str(it.get()).expect("a notification"))
+        .collect()
 }
 
-fn texts(notifications: &[Value]) -> Vec<&str> {
-    let texts = notifications.iter().map(|it| it["msg"].as_str());
-    texts.map(|text| text.expect("a text")).collect()
+fn texts(notifications: &[Notification]) -> Vec<&str> {
+    notifications.iter().map(|it| it.msg.as_str()).collect()
 }

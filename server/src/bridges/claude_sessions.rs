@@ -7,48 +7,47 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::fs::File;
-use std::io::{self, Read};
-use std::os::unix::fs::MetadataExt;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use hub_protocol::{InboxName, Process, ProjectName, SessionInfo, Timestamp};
-use rustix::fs::{Mode, OFlags, open, openat};
 use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 
-use super::local_sessions::{boot_id, start_of};
+use super::local_sessions::{boot_id, start_ticks};
+use super::untrusted_dir::UntrustedDir;
 use crate::core::command::{AgentEvent, Command, Hook};
 use crate::fold::{Session, SessionKey, State};
 use crate::hub::Hub;
 
 /// Poll interval while a session is in a turn or shows a dialog.
-const LOOK: Duration = Duration::from_millis(250);
+const POLL_INTERVAL: Duration = Duration::from_millis(250);
 
 /// A file that calls a session idle although its turn began later is believed after this delay, because it may be
 /// written late.
-const SETTLED: Duration = Duration::from_secs(2);
+const IDLE_DELAY: Duration = Duration::from_secs(2);
 
 /// Timeout of the file system. After a timeout the bridge does not read this process's file again.
-const PATIENCE: Duration = Duration::from_secs(2);
+const IO_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Largest session file in bytes; below, the largest environment.
-const MAX_FILE: u64 = 64 * 1024;
+const MAX_FILE: usize = 64 * 1024;
 const MAX_ENVIRONMENT: u64 = 4 * 1024 * 1024;
 
 /// A session in a turn or a dialog, which Escape may end.
 #[derive(Debug, Clone)]
-struct Active {
-    place: SessionKey,
+struct ActiveSession {
+    key: SessionKey,
     process: Process,
     /// The start of its turn, or of its dialog.
     since: Timestamp,
     dialog: Option<Timestamp>,
 }
 
-/// The bridge's memory of one process.
+/// A process whose session file is read.
 #[derive(Debug, Default)]
-struct Known {
+struct TrackedProcess {
     /// Claude Code's configuration directory; `None` if it was not found or does not answer.
     dir: Option<PathBuf>,
     /// The turn in which the file says idle, by the turn's start, and when the bridge first read that.
@@ -58,7 +57,7 @@ struct Known {
 /// The content of a session file.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Told {
+struct SessionFile {
     pid: u32,
     #[serde(default)]
     proc_start: Option<String>,
@@ -72,16 +71,16 @@ pub async fn watch(hub: &Hub, shutdown: &CancellationToken) {
     let mut log = hub.log().subscribe();
     let mut processes = HashMap::new();
     loop {
-        let active = active(hub, &boot_id);
-        processes.retain(|process, _| active.iter().any(|it| id_of(&it.process) == *process));
+        let active = active_sessions(hub, &boot_id);
+        processes.retain(|process, _| active.iter().any(|it| process_id(&it.process) == *process));
         for session in &active {
-            let id = id_of(&session.process);
-            if let Entry::Vacant(unknown) = processes.entry(id) {
+            let id = process_id(&session.process);
+            if let Entry::Vacant(new) = processes.entry(id) {
                 let dir = config_dir(&session.process).await;
-                unknown.insert(Known { dir, idle: None });
+                new.insert(TrackedProcess { dir, idle: None });
             }
-            if let Some(known) = processes.get_mut(&id) {
-                look(hub, session, known).await;
+            if let Some(process) = processes.get_mut(&id) {
+                poll(hub, session, process).await;
             }
         }
         if active.is_empty() {
@@ -92,18 +91,18 @@ pub async fn watch(hub: &Hub, shutdown: &CancellationToken) {
         }
         tokio::select! {
             () = shutdown.cancelled() => return,
-            () = tokio::time::sleep(LOOK) => {}
+            () = tokio::time::sleep(POLL_INTERVAL) => {}
         }
     }
 }
 
 /// The identity of a process within this boot.
-fn id_of(process: &Process) -> (u32, Option<u64>) {
+fn process_id(process: &Process) -> (u32, Option<u64>) {
     (process.pid, process.started)
 }
 
 /// The sessions of Claude Code on this machine that are in a turn or show a dialog.
-fn active(hub: &Hub, boot_id: &str) -> Vec<Active> {
+fn active_sessions(hub: &Hub, boot_id: &str) -> Vec<ActiveSession> {
     let found = hub.read(|state, _| {
         let all = state.sessions(None).filter(|(_, _, it)| it.has_hooks());
         let active = |(project, key, session): (&ProjectName, &InboxName, &Session)| {
@@ -112,43 +111,45 @@ fn active(hub: &Hub, boot_id: &str) -> Vec<Active> {
             let process = info.process.clone().filter(|_| here)?;
             let known = process.started.is_some() && process.boot_id.as_deref() == Some(boot_id);
             known.then_some(())?;
-            of(state, (project, key), session, process)
+            active_session(state, (project, key), session, process)
         };
         all.filter_map(active).collect()
     });
     found.unwrap_or_default()
 }
 
-fn of(
+fn active_session(
     state: &State,
     (project, key): (&ProjectName, &InboxName),
     session: &Session,
     process: Process,
-) -> Option<Active> {
+) -> Option<ActiveSession> {
     let dialog = state.dialog_since(project, key);
-    (dialog.is_some() || session.is_in_turn()).then(|| Active {
-        place: (project.clone(), key.clone()),
+    (dialog.is_some() || session.is_in_turn()).then(|| ActiveSession {
+        key: (project.clone(), key.clone()),
         process,
         since: dialog.unwrap_or_default().max(session.ts),
         dialog,
     })
 }
 
-async fn look(hub: &Hub, session: &Active, known: &mut Known) {
-    let Some(dir) = known.dir.clone() else { return };
-    let process = session.process.clone();
-    let read = tokio::task::spawn_blocking(move || read(&dir, &process));
-    let Ok(Ok(told)) = tokio::time::timeout(PATIENCE, read).await else {
-        known.dir = None;
+async fn poll(hub: &Hub, session: &ActiveSession, process: &mut TrackedProcess) {
+    let Some(dir) = process.dir.clone() else {
         return;
     };
-    let Some(happened) = told.and_then(|told| happened(session, &told, known)) else {
+    let id = session.process.clone();
+    let read = tokio::task::spawn_blocking(move || read(&dir, &id));
+    let Ok(Ok(file)) = tokio::time::timeout(IO_TIMEOUT, read).await else {
+        process.dir = None;
+        return;
+    };
+    let Some(happened) = file.and_then(|file| unreported_event(session, &file, process)) else {
         return;
     };
     let hook = Hook {
-        project: session.place.0.clone(),
+        project: session.key.0.clone(),
         given: None,
-        id: session.place.1.clone(),
+        id: session.key.1.clone(),
         info: SessionInfo::default(),
         happened,
         event: Hook::SESSION_FILE.into(),
@@ -162,17 +163,21 @@ async fn look(hub: &Hub, session: &Active, known: &mut Known) {
 }
 
 /// The event that the file implies and no hook has reported: an interruption, or a dialog that was answered.
-fn happened(session: &Active, told: &Told, known: &mut Known) -> Option<AgentEvent> {
-    let updated = Timestamp::from_millis(told.status_updated_at);
-    if told.status != "idle" {
-        known.idle = None;
-        let answered = told.status == "busy" && session.dialog.is_some_and(|at| updated > at);
+fn unreported_event(
+    session: &ActiveSession,
+    file: &SessionFile,
+    process: &mut TrackedProcess,
+) -> Option<AgentEvent> {
+    let updated = Timestamp::from_millis(file.status_updated_at);
+    if file.status != "idle" {
+        process.idle = None;
+        let answered = file.status == "busy" && session.dialog.is_some_and(|at| updated > at);
         return answered.then_some(AgentEvent::Worked);
     }
-    let idle = known.idle.filter(|(turn, _)| *turn == session.since);
+    let idle = process.idle.filter(|(turn, _)| *turn == session.since);
     let (turn, since) = idle.unwrap_or((session.since, Instant::now()));
-    known.idle = Some((turn, since));
-    (updated > turn || since.elapsed() >= SETTLED).then_some(AgentEvent::Interrupted)
+    process.idle = Some((turn, since));
+    (updated > turn || since.elapsed() >= IDLE_DELAY).then_some(AgentEvent::Interrupted)
 }
 
 /// The configuration directory of this Claude Code process, from its environment.
@@ -186,10 +191,10 @@ async fn config_dir(process: &Process) -> Option<PathBuf> {
             .read_to_end(&mut variables)
             .ok()?;
         // The number may have been reused by another process; then these are not the session's variables.
-        (start_of(process.pid) == process.started).then_some(())?;
+        (start_ticks(process.pid) == process.started).then_some(())?;
         dir_of(&String::from_utf8_lossy(&variables))
     });
-    tokio::time::timeout(PATIENCE, found).await.ok()?.ok()?
+    tokio::time::timeout(IO_TIMEOUT, found).await.ok()?.ok()?
 }
 
 fn dir_of(variables: &str) -> Option<PathBuf> {
@@ -203,32 +208,18 @@ fn dir_of(variables: &str) -> Option<PathBuf> {
 }
 
 /// Reads the session file of a process; `None` if there is none or it fails a check.
-fn read(dir: &Path, process: &Process) -> Option<Told> {
-    let content = content(dir, &format!("{}.json", process.pid)).ok()?;
-    let told: Told = serde_json::from_slice(&content).ok()?;
+fn read(dir: &Path, process: &Process) -> Option<SessionFile> {
+    let dir = UntrustedDir::open(dir, &["sessions"]).ok()?;
+    let name = format!("{}.json", process.pid);
+    let (_, content) = dir.read(&name, MAX_FILE + 1).ok()??;
+    (content.len() <= MAX_FILE).then_some(())?;
+    let file: SessionFile = serde_json::from_slice(&content).ok()?;
     // A killed process leaves its file behind, and its number may belong to another process now.
     let started = process.started.map(|it| it.to_string());
-    let is_its = told.pid == process.pid
-        && (told.proc_start.is_none() || told.proc_start == started)
-        && start_of(process.pid) == process.started;
-    is_its.then_some(told)
-}
-
-fn content(dir: &Path, name: &str) -> io::Result<Vec<u8>> {
-    let directory = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let dir = open(dir, directory, Mode::empty())?;
-    let sessions = openat(dir, "sessions", directory | OFlags::NOFOLLOW, Mode::empty())?;
-    // Without NONBLOCK, a pipe in place of the file would block the thread for ever.
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let file = File::from(openat(sessions, name, flags, Mode::empty())?);
-    let meta = file.metadata()?;
-    let ours = meta.uid() == rustix::process::geteuid().as_raw();
-    if !meta.is_file() || !ours || meta.len() > MAX_FILE {
-        return Err(io::Error::other("not a session's file"));
-    }
-    let mut content = Vec::new();
-    file.take(MAX_FILE).read_to_end(&mut content)?;
-    Ok(content)
+    let is_current = file.pid == process.pid
+        && (file.proc_start.is_none() || file.proc_start == started)
+        && start_ticks(process.pid) == process.started;
+    is_current.then_some(file)
 }
 
 #[cfg(test)]

@@ -17,40 +17,42 @@ use crate::fold::Session;
 use crate::hub::Hub;
 
 /// Poll interval.
-const LOOK: Duration = Duration::from_secs(2);
+const POLL_INTERVAL: Duration = Duration::from_secs(2);
 
 /// Checks live sessions until `shutdown`: periodically, and whenever a session begins.
 pub async fn watch(hub: &Hub, status_files: &StatusFiles, shutdown: &CancellationToken) {
     let boot_id = boot_id();
     let mut known = HashSet::new();
-    let mut looks = tokio::time::interval(LOOK);
-    looks.set_missed_tick_behavior(MissedTickBehavior::Skip);
+    let mut polls = tokio::time::interval(POLL_INTERVAL);
+    polls.set_missed_tick_behavior(MissedTickBehavior::Skip);
     loop {
         tokio::select! {
             () = shutdown.cancelled() => return,
-            _ = looks.tick() => {}
+            _ = polls.tick() => {}
             () = hub.session_began() => {}
         }
         let local = local_sessions(hub);
         let cwds: Vec<PathBuf> = local.iter().filter_map(|it| it.cwd.clone()).collect();
         status_files.watch_worktrees(&cwds);
-        let before = std::mem::take(&mut known);
+        let previous = std::mem::take(&mut known);
         known.extend(local.iter().map(|it| (it.project.clone(), it.key.clone())));
-        if !known.is_subset(&before) {
+        if !known.is_subset(&previous) {
             // Read its status file now, because the session may have written it before it was registered.
-            status_files.look_again();
+            status_files.request_scans();
         }
-        let gone = local.into_iter().filter(|session| {
+        let ended = local.into_iter().filter(|session| {
             let process = session.process.as_ref().zip(boot_id.as_deref());
-            process.is_some_and(|(process, boot_id)| is_gone(process, boot_id, session.is_here))
+            process.is_some_and(|(process, boot_id)| {
+                has_ended(process, boot_id, session.names_this_host)
+            })
         });
-        let gone: Vec<Local> = gone.collect();
-        if !gone.is_empty() {
+        let ended: Vec<LocalSession> = ended.collect();
+        if !ended.is_empty() {
             // Store the session's last status before its end.
-            let cwds: Vec<PathBuf> = gone.iter().filter_map(|it| it.cwd.clone()).collect();
-            status_files.settle(&cwds).await;
+            let cwds: Vec<PathBuf> = ended.iter().filter_map(|it| it.cwd.clone()).collect();
+            status_files.scan_now(&cwds).await;
         }
-        for session in gone {
+        for session in ended {
             end(hub, session.project, session.key).await;
         }
     }
@@ -69,29 +71,29 @@ async fn end(hub: &Hub, project: ProjectName, session: InboxName) {
 }
 
 /// A live session of this machine.
-struct Local {
+struct LocalSession {
     project: ProjectName,
     key: InboxName,
     cwd: Option<PathBuf>,
     process: Option<Process>,
     /// Whether the session named this machine as its host.
-    is_here: bool,
+    names_this_host: bool,
 }
 
 /// The live sessions of this machine. One without a host is included, because its process may show that it runs here.
-fn local_sessions(hub: &Hub) -> Vec<Local> {
+fn local_sessions(hub: &Hub) -> Vec<LocalSession> {
     let host = host();
     let found = hub.read(|state, _| {
         let alive = state.sessions(None).filter(|(_, _, it)| it.is_alive());
         let local = |(project, key, it): (&ProjectName, &InboxName, &Session)| {
             let info = it.info()?;
             let elsewhere = info.host.as_ref().is_some_and(|it| *it != host);
-            (!elsewhere).then(|| Local {
+            (!elsewhere).then(|| LocalSession {
                 project: project.clone(),
                 key: key.clone(),
                 cwd: info.cwd.as_ref().map(PathBuf::from),
                 process: info.process.clone(),
-                is_here: info.host.is_some(),
+                names_this_host: info.host.is_some(),
             })
         };
         alive.filter_map(local).collect()
@@ -106,11 +108,11 @@ pub(super) fn host() -> String {
 }
 
 /// Start time of a process of this boot; `None` if its start or boot is unknown.
-pub(super) fn began(process: &Process) -> Option<Timestamp> {
+pub(super) fn process_started_at(process: &Process) -> Option<Timestamp> {
     // USER_HZ, whose value is part of Linux's ABI.
     const MILLIS_PER_TICK: i64 = 10;
-    let here = process.boot_id.is_some() && process.boot_id == boot_id();
-    let ticks = i64::try_from(process.started.filter(|_| here)?).ok()?;
+    let this_boot = process.boot_id.is_some() && process.boot_id == boot_id();
+    let ticks = i64::try_from(process.started.filter(|_| this_boot)?).ok()?;
     let up = since_boot()?;
     Some(Timestamp::now().plus_millis(ticks.checked_mul(MILLIS_PER_TICK)? - up))
 }
@@ -131,12 +133,12 @@ fn since_boot() -> Option<i64> {
 
 /// Whether a process of this machine has ended. The answer is no for a process with too few facts. One of another boot
 /// has ended with the reboot, but only if its session names this host: processes of other machines look the same.
-fn is_gone(process: &Process, boot_id: &str, is_here: bool) -> bool {
+fn has_ended(process: &Process, boot_id: &str, names_this_host: bool) -> bool {
     match process.boot_id.as_deref() {
         Some(boot) if boot == boot_id => process
             .started
-            .is_some_and(|started| start_of(process.pid) != Some(started)),
-        Some(_) => is_here,
+            .is_some_and(|started| start_ticks(process.pid) != Some(started)),
+        Some(_) => names_this_host,
         None => false,
     }
 }
@@ -150,7 +152,7 @@ pub(super) fn boot_id() -> Option<String> {
 /// Start time of a process: field 22 of `proc_pid_stat(5)`. The second field may contain anything and ends with the
 /// last parenthesis. A zombie counts as ended.
 #[cfg(target_os = "linux")]
-pub(super) fn start_of(pid: u32) -> Option<u64> {
+pub(super) fn start_ticks(pid: u32) -> Option<u64> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
     if matches!(fields.next()?, "Z" | "X") {
@@ -165,8 +167,19 @@ pub(super) fn boot_id() -> Option<String> {
 }
 
 #[cfg(not(target_os = "linux"))]
-pub(super) fn start_of(_: u32) -> Option<u64> {
+pub(super) fn start_ticks(_: u32) -> Option<u64> {
     None
+}
+
+/// The identity of this test's own process.
+#[cfg(test)]
+pub(super) fn own_process() -> Process {
+    let pid = std::process::id();
+    Process {
+        pid,
+        started: start_ticks(pid),
+        boot_id: boot_id(),
+    }
 }
 
 #[cfg(test)]
@@ -177,16 +190,15 @@ mod tests {
     #[test]
     fn a_process_is_gone_when_its_number_is_free_or_reused() {
         let own = |started| Process {
-            pid: std::process::id(),
             started,
-            boot_id: boot_id(),
+            ..own_process()
         };
         let boot = boot_id().unwrap();
-        let started = start_of(std::process::id()).unwrap();
-        assert!(!is_gone(&own(Some(started)), &boot, true));
-        assert!(is_gone(&own(Some(started + 1)), &boot, false));
-        assert!(!is_gone(&own(None), &boot, true), "it said too little");
-        assert!(is_gone(&own(Some(started)), "another boot", true));
-        assert!(!is_gone(&own(Some(started)), "another boot", false));
+        let started = start_ticks(std::process::id()).unwrap();
+        assert!(!has_ended(&own(Some(started)), &boot, true));
+        assert!(has_ended(&own(Some(started + 1)), &boot, false));
+        assert!(!has_ended(&own(None), &boot, true), "it said too little");
+        assert!(has_ended(&own(Some(started)), "another boot", true));
+        assert!(!has_ended(&own(Some(started)), "another boot", false));
     }
 }

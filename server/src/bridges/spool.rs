@@ -27,17 +27,17 @@ const MAX_FILE_BYTES: u64 = 1024 * 1024;
 const RETRY: Duration = Duration::from_secs(1);
 
 /// Poll interval besides file system events, because a system may drop events or run out of watches.
-const LOOK: Duration = Duration::from_secs(30);
+const POLL_INTERVAL: Duration = Duration::from_secs(30);
 
 /// The result of one pass over the spool.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Taken {
+pub struct SpoolPass {
     /// Items that are durable now.
     pub stored: usize,
     /// Files that were moved to `rejected`.
     pub rejected: usize,
     /// Whether items remain that could not be stored.
-    pub left: bool,
+    pub retry: bool,
 }
 
 /// The directory of spooled notifications.
@@ -94,34 +94,37 @@ impl Spool {
     /// Submits every item, oldest first, until one must be retried. A stored item is unlinked; a refused or unreadable
     /// one is moved to `rejected`. A file that cannot be removed does not block the others: the next pass submits it
     /// again, and its key prevents a duplicate.
-    pub async fn take_in(&self, submit: &impl AsyncFn(SpoolItem) -> Verdict) -> io::Result<Taken> {
-        let mut taken = Taken::default();
+    pub async fn drain(
+        &self,
+        submit: &impl AsyncFn(SpoolItem) -> Verdict,
+    ) -> io::Result<SpoolPass> {
+        let mut pass = SpoolPass::default();
         for name in self.names()? {
             let verdict = match self.read(&name) {
                 Ok(item) => submit(item).await,
                 Err(Unreadable::Io(error)) if error.kind() == io::ErrorKind::NotFound => continue,
                 Err(unreadable) => unreadable.verdict(),
             };
-            let gone = match verdict {
+            let removed = match verdict {
                 Verdict::Stored => {
-                    taken.stored += 1;
+                    pass.stored += 1;
                     self.unlink(&name)
                 }
                 Verdict::Refused(reason) => {
                     tracing::warn!(file = ?name, reason, "a spooled notification is set aside");
                     fs::rename(self.dir.join(&name), self.rejected.join(&name))
-                        .map(|()| taken.rejected += 1)
+                        .map(|()| pass.rejected += 1)
                 }
                 Verdict::Later => {
-                    taken.left = true;
+                    pass.retry = true;
                     break;
                 }
             };
-            if let Err(error) = gone {
+            if let Err(error) = removed {
                 tracing::warn!(file = ?name, %error, "it cannot be taken out of the spool");
             }
         }
-        Ok(taken)
+        Ok(pass)
     }
 
     /// Submits new items as they arrive, until `shutdown`.
@@ -134,18 +137,18 @@ impl Spool {
         let _watcher = self.watcher(Arc::clone(&changed));
         loop {
             // The first pass finds items that arrived before the watch was set.
-            let pause = match self.take_in(submit).await {
-                Ok(Taken { left: false, .. }) => LOOK,
+            let delay = match self.drain(submit).await {
+                Ok(SpoolPass { retry: false, .. }) => POLL_INTERVAL,
                 Ok(_) => RETRY,
                 Err(error) => {
                     tracing::warn!(%error, dir = %self.dir.display(), "the spool cannot be read");
-                    LOOK
+                    POLL_INTERVAL
                 }
             };
             tokio::select! {
                 () = shutdown.cancelled() => return,
-                () = changed.notified(), if pause == LOOK => {}
-                () = tokio::time::sleep(pause) => {}
+                () = changed.notified(), if delay == POLL_INTERVAL => {}
+                () = tokio::time::sleep(delay) => {}
             }
         }
     }
@@ -153,19 +156,19 @@ impl Spool {
     /// Notifies `changed` of every change in the directory while the watcher lives; `None` if the system has no
     /// watches.
     fn watcher(&self, changed: Arc<Notify>) -> Option<impl Watcher + use<>> {
-        let tell = move |event: notify::Result<notify::Event>| {
+        let notify = move |event: notify::Result<notify::Event>| {
             // Ignore reads, because the spool's own passes cause them.
             if event.is_ok_and(|event| !event.kind.is_access()) {
                 changed.notify_one();
             }
         };
-        let watch = notify::recommended_watcher(tell).and_then(|mut watcher| {
+        let watch = notify::recommended_watcher(notify).and_then(|mut watcher| {
             watcher.watch(&self.dir, RecursiveMode::NonRecursive)?;
             Ok(watcher)
         });
         watch
             .inspect_err(
-                |error| tracing::warn!(%error, "the spool is looked at every {LOOK:?} only"),
+                |error| tracing::warn!(%error, "the spool is looked at every {POLL_INTERVAL:?} only"),
             )
             .ok()
     }
@@ -217,13 +220,13 @@ mod tests {
     use std::sync::Mutex;
 
     /// A spool with the keys that were submitted from it.
-    struct Place {
+    struct TestSpool {
         dir: tempfile::TempDir,
         spool: Spool,
         submitted: Mutex<Vec<String>>,
     }
 
-    impl Place {
+    impl TestSpool {
         fn new() -> Self {
             let dir = tempfile::tempdir().unwrap();
             let spool = Spool::open(&dir.path().join("spool")).unwrap();
@@ -249,12 +252,12 @@ mod tests {
             );
         }
 
-        async fn take_in(&self, verdict: Verdict) -> Taken {
+        async fn drain(&self, verdict: Verdict) -> SpoolPass {
             let submit = async |item: SpoolItem| {
                 self.submitted.lock().unwrap().push(item.key);
                 verdict.clone()
             };
-            self.spool.take_in(&submit).await.unwrap()
+            self.spool.drain(&submit).await.unwrap()
         }
 
         fn submitted(&self) -> Vec<String> {
@@ -264,53 +267,53 @@ mod tests {
 
     #[tokio::test]
     async fn items_are_stored_in_order_and_unlinked() {
-        let place = Place::new();
+        let spool = TestSpool::new();
         for key in ["3", "1", "2"] {
-            place.item(key);
+            spool.item(key);
         }
-        assert_eq!(place.take_in(Verdict::Stored).await.stored, 3);
-        assert_eq!(place.submitted(), ["1", "2", "3"]);
-        assert!(!place.file("1").exists());
-        assert_eq!(place.take_in(Verdict::Stored).await, Taken::default());
+        assert_eq!(spool.drain(Verdict::Stored).await.stored, 3);
+        assert_eq!(spool.submitted(), ["1", "2", "3"]);
+        assert!(!spool.file("1").exists());
+        assert_eq!(spool.drain(Verdict::Stored).await, SpoolPass::default());
     }
 
     #[tokio::test]
     async fn an_item_that_must_be_retried_stays_and_blocks_later_ones() {
-        let place = Place::new();
-        place.item("a");
-        place.item("b");
-        assert!(place.take_in(Verdict::Later).await.left);
-        assert_eq!(place.submitted(), ["a"]);
-        assert!(place.file("a").exists() && place.file("b").exists());
+        let spool = TestSpool::new();
+        spool.item("a");
+        spool.item("b");
+        assert!(spool.drain(Verdict::Later).await.retry);
+        assert_eq!(spool.submitted(), ["a"]);
+        assert!(spool.file("a").exists() && spool.file("b").exists());
     }
 
     #[tokio::test]
     async fn refused_and_broken_files_are_set_aside() {
-        let place = Place::new();
-        place.item("a");
-        place.write("broken", "{");
-        place.write("renamed", r#"{"v":1,"key":"other","post":{}}"#);
-        std::os::unix::fs::symlink("/etc/hostname", place.file("link")).unwrap();
-        fs::create_dir(place.file("directory")).unwrap();
+        let spool = TestSpool::new();
+        spool.item("a");
+        spool.write("broken", "{");
+        spool.write("renamed", r#"{"v":1,"key":"other","post":{}}"#);
+        std::os::unix::fs::symlink("/etc/hostname", spool.file("link")).unwrap();
+        fs::create_dir(spool.file("directory")).unwrap();
         let refused = Verdict::Refused("no".into());
-        assert_eq!(place.take_in(refused).await.rejected, 5);
-        assert_eq!(place.submitted(), ["a"]);
+        assert_eq!(spool.drain(refused).await.rejected, 5);
+        assert_eq!(spool.submitted(), ["a"]);
         for name in ["a", "broken", "renamed", "link", "directory"] {
-            let aside = place.file("rejected").join(name);
+            let aside = spool.file("rejected").join(name);
             assert!(aside.symlink_metadata().is_ok(), "{name}");
         }
     }
 
     #[tokio::test]
     async fn a_file_that_cannot_be_set_aside_does_not_block_others() {
-        let place = Place::new();
-        fs::create_dir(place.file("0old")).unwrap();
-        fs::create_dir(place.file("rejected/0old")).unwrap();
-        place.write("rejected/0old/x", "");
-        place.item("1");
-        let taken = place.take_in(Verdict::Stored).await;
-        assert_eq!((taken.stored, taken.rejected), (1, 0));
-        assert!(place.file("0old").exists() && !place.file("1").exists());
+        let spool = TestSpool::new();
+        fs::create_dir(spool.file("0old")).unwrap();
+        fs::create_dir(spool.file("rejected/0old")).unwrap();
+        spool.write("rejected/0old/x", "");
+        spool.item("1");
+        let pass = spool.drain(Verdict::Stored).await;
+        assert_eq!((pass.stored, pass.rejected), (1, 0));
+        assert!(spool.file("0old").exists() && !spool.file("1").exists());
     }
 
     #[test]
@@ -327,27 +330,27 @@ mod tests {
 
     #[tokio::test]
     async fn a_draft_is_left_alone() {
-        let place = Place::new();
-        place.write(".k.tmp", "{");
-        assert_eq!(place.take_in(Verdict::Stored).await, Taken::default());
-        assert!(place.file(".k.tmp").exists());
+        let spool = TestSpool::new();
+        spool.write(".k.tmp", "{");
+        assert_eq!(spool.drain(Verdict::Stored).await, SpoolPass::default());
+        assert!(spool.file(".k.tmp").exists());
     }
 
     #[tokio::test]
     async fn the_watch_takes_new_items_in_as_they_arrive() {
-        let place = Place::new();
+        let spool = TestSpool::new();
         let (sender, mut receiver) = tokio::sync::mpsc::unbounded_channel();
         let shutdown = CancellationToken::new();
         let submit = async |item: SpoolItem| {
             sender.send(item.key).unwrap();
             Verdict::Stored
         };
-        let watched = place.spool.watch(&submit, &shutdown);
+        let watched = spool.spool.watch(&submit, &shutdown);
         let acted = async {
             for key in ["first", "second"] {
                 // As in hubctl: the file is complete before it gets its name.
-                place.write(".draft", &format!(r#"{{"v":1,"key":"{key}","post":{{}}}}"#));
-                fs::rename(place.file(".draft"), place.file(key)).unwrap();
+                spool.write(".draft", &format!(r#"{{"v":1,"key":"{key}","post":{{}}}}"#));
+                fs::rename(spool.file(".draft"), spool.file(key)).unwrap();
                 assert_eq!(receiver.recv().await.unwrap(), key);
             }
             shutdown.cancel();

@@ -15,18 +15,17 @@ use tokio_util::sync::CancellationToken;
 
 use crate::hub::Hub;
 
-mod directory;
-mod folder;
-mod seen;
-mod teller;
-mod tracked;
-mod watches;
+mod file_state;
+mod git_index;
+mod publisher;
+mod scanner;
+mod watcher;
 mod worktrees;
 
-use folder::Folder;
-use teller::Teller;
-use watches::Watches;
-use worktrees::{Asked, Place, Tree, Worktrees};
+use publisher::StatusPublisher;
+use scanner::StatusScanner;
+use watcher::DirWatcher;
+use worktrees::{FindWorktree, Location, WatchedTree, Worktrees};
 
 /// The directory of status files below the state directory.
 const BELOW_STATE: &[&str] = &["status"];
@@ -42,31 +41,35 @@ const DEBOUNCE: Duration = Duration::from_millis(100);
 const RETRY: Duration = Duration::from_secs(1);
 
 /// Scan interval besides file system events, because a system may drop events or run out of watches.
-const LOOK: Duration = Duration::from_secs(30);
+const SCAN_INTERVAL: Duration = Duration::from_secs(30);
 
 /// How long a session's end waits for the last scan of its worktree.
-const LAST_LOOK: Duration = Duration::from_secs(1);
+const FINAL_SCAN: Duration = Duration::from_secs(1);
 
 /// The handle by which the rest of the hub requests scans and registers worktrees.
 #[derive(Clone)]
 pub struct StatusFiles {
     hub: Hub,
     shutdown: CancellationToken,
-    watches: Arc<Watches>,
+    watcher: Arc<DirWatcher>,
     worktrees: Arc<Worktrees>,
     /// The tree of the state directory's status files.
-    own: Arc<Tree>,
+    own: Arc<WatchedTree>,
 }
 
-/// The watcher of the state directory's own status files.
-pub struct Bridge {
+/// The bridge of the state directory's own status files.
+pub struct StateDirBridge {
     files: StatusFiles,
-    folder: Folder,
+    scanner: StatusScanner,
 }
 
 impl StatusFiles {
     /// Sets up status files in the state directory; worktrees are added later.
-    pub fn open(state_dir: &Path, hub: &Hub, shutdown: &CancellationToken) -> (Self, Bridge) {
+    pub fn open(
+        state_dir: &Path,
+        hub: &Hub,
+        shutdown: &CancellationToken,
+    ) -> (Self, StateDirBridge) {
         Self::with(state_dir, hub, shutdown, Box::new(worktrees::worktree_of))
     }
 
@@ -74,26 +77,26 @@ impl StatusFiles {
         state_dir: &Path,
         hub: &Hub,
         shutdown: &CancellationToken,
-        find: worktrees::Find,
-    ) -> (Self, Bridge) {
-        let watches = Watches::new();
+        find: FindWorktree,
+    ) -> (Self, StateDirBridge) {
+        let watcher = DirWatcher::new();
         let files = Self {
             hub: hub.clone(),
             shutdown: shutdown.clone(),
-            own: Arc::new(Tree::new(&state_dir.join(BELOW_STATE[0]), &watches)),
-            watches: Arc::new(watches),
+            own: Arc::new(WatchedTree::new(&state_dir.join(BELOW_STATE[0]), &watcher)),
+            watcher: Arc::new(watcher),
             worktrees: Arc::new(Worktrees::new(find)),
         };
-        let bridge = Bridge {
+        let bridge = StateDirBridge {
             files: files.clone(),
-            folder: Folder::new(state_dir, BELOW_STATE, None),
+            scanner: StatusScanner::new(state_dir, BELOW_STATE, None),
         };
         (files, bridge)
     }
 
     /// Watches the worktrees that contain these directories, and forgets other directories.
     pub fn watch_worktrees(&self, dirs: &[PathBuf]) {
-        self.worktrees.keep(dirs);
+        self.worktrees.retain(dirs);
         for dir in dirs {
             self.watch_worktree(dir);
         }
@@ -102,22 +105,23 @@ impl StatusFiles {
     /// Watches the worktree that contains `dir`, unless it is watched already or there is none. Returns at once,
     /// however slow the file system is.
     fn watch_worktree(&self, dir: &Path) {
-        if !self.worktrees.is_new(dir) {
+        if !self.worktrees.claim(dir) {
             return;
         }
         let (files, within) = (self.clone(), dir.to_owned());
         let thread = std::thread::Builder::new()
             .name("worktree".into())
-            .spawn(move || files.tend(&within));
+            .spawn(move || files.run_worktree(&within));
         if let Err(error) = thread {
             tracing::warn!(%error, "a worktree's status files are not watched");
-            self.worktrees.put(dir, Place::Nowhere(Instant::now()));
+            self.worktrees
+                .set_location(dir, Location::Outside(Instant::now()));
         }
     }
 
     /// Requests a scan of every worktree, because new sessions may have written their lines before they were
     /// registered.
-    pub fn look_again(&self) {
+    pub fn request_scans(&self) {
         for tree in self.worktrees.all() {
             tree.changed.notify_one();
         }
@@ -125,19 +129,19 @@ impl StatusFiles {
 
     /// Waits until the state directory and the worktrees of these directories have been scanned, at most a second.
     /// Returns whether all were scanned.
-    pub async fn settle(&self, dirs: &[PathBuf]) -> bool {
-        let own = self.own.ask();
-        let mut asked: Vec<Asked> = dirs.iter().map(|dir| Asked::new(dir)).collect();
-        let answered = self.worktrees.until(|| {
-            asked.retain_mut(|it| !self.worktrees.is_answered(it));
-            asked.is_empty() && self.own.has_answered(own)
+    pub async fn scan_now(&self, dirs: &[PathBuf]) -> bool {
+        let own = self.own.request_scan();
+        let mut requests: Vec<_> = dirs.iter().map(|dir| (dir, None)).collect();
+        let scanned = self.worktrees.wait_until(|| {
+            requests.retain_mut(|(dir, request)| !self.worktrees.is_scanned(dir, request));
+            requests.is_empty() && self.own.has_scanned(own)
         });
-        tokio::time::timeout(LAST_LOOK, answered).await.is_ok()
+        tokio::time::timeout(FINAL_SCAN, scanned).await.is_ok()
     }
 
     /// The main function of a worktree's thread.
-    fn tend(&self, dir: &Path) {
-        let Some((top, tree)) = self.worktrees.find(dir, &self.watches) else {
+    fn run_worktree(&self, dir: &Path) {
+        let Some((top, tree)) = self.worktrees.resolve(dir, &self.watcher) else {
             return;
         };
         let runtime = tokio::runtime::Builder::new_current_thread()
@@ -146,64 +150,61 @@ impl StatusFiles {
         match runtime {
             Ok(runtime) => runtime.block_on(async {
                 let worktrees = Some(Arc::clone(&self.worktrees));
-                let mut folder = Folder::new(&top, BELOW_WORKTREE, worktrees);
-                while let Some(pause) = self.look(&mut folder, &tree).await
-                    && self.next(&tree, pause).await
+                let mut scanner = StatusScanner::new(&top, BELOW_WORKTREE, worktrees);
+                while let Some(delay) = self.scan(&mut scanner, &tree).await
+                    && self.wait(&tree, delay).await
                 {}
             }),
             Err(error) => tracing::warn!(%error, "a worktree's status files are not watched"),
         }
         // In this order, because another thread may watch the same worktree as soon as it is forgotten here.
-        self.watches.forget(&top);
+        self.watcher.unsubscribe(&top);
         self.worktrees.forget(&top);
     }
 
-    /// Scans every file of `folder`, and returns the delay until the next scan; `None` if the root is gone.
-    async fn look(&self, folder: &mut Folder, tree: &Tree) -> Option<Duration> {
-        let asked = tree.asked();
-        let pause = folder.look(&Teller::new(&self.hub), &self.watches).await;
+    /// Scans every file, and returns the delay until the next scan; `None` if the root is gone.
+    async fn scan(&self, scanner: &mut StatusScanner, tree: &WatchedTree) -> Option<Duration> {
+        let request = tree.requested();
+        let publisher = StatusPublisher::new(&self.hub);
+        let delay = scanner.scan(&publisher, &self.watcher).await;
         // A file that may still be incomplete is read by the next scan, so the request stays unanswered.
-        if pause != Some(DEBOUNCE) {
-            self.worktrees.looked(tree, asked);
+        if delay != Some(DEBOUNCE) {
+            self.worktrees.set_scanned(tree, request);
         }
-        pause
+        delay
     }
 
     /// Waits for the next scan; false at shutdown.
-    async fn next(&self, tree: &Tree, pause: Duration) -> bool {
+    async fn wait(&self, tree: &WatchedTree, delay: Duration) -> bool {
         tokio::select! {
             () = self.shutdown.cancelled() => false,
-            () = settled(&tree.changed) => true,
-            () = tokio::time::sleep(pause) => true,
+            () = debounced(&tree.changed) => true,
+            () = tokio::time::sleep(delay) => true,
         }
     }
 }
 
-impl Bridge {
-    /// Scans the existing files once. A line that is written after this scan is news, even if its session reports
-    /// another state first.
-    pub async fn take_in(&mut self) {
-        self.look().await;
+impl StateDirBridge {
+    /// Scans the existing files once, and returns the delay until the next scan. A line that is written after this scan
+    /// is new, even if its session reports another state first.
+    pub async fn scan(&mut self) -> Duration {
+        let scanned = self.files.scan(&mut self.scanner, &self.files.own);
+        scanned.await.unwrap_or(SCAN_INTERVAL)
     }
 
     /// Scans the existing files, then watches for changes until shutdown.
     pub async fn run(mut self) {
         loop {
-            let pause = self.look().await;
-            if !self.files.next(&self.files.own, pause).await {
+            let delay = self.scan().await;
+            if !self.files.wait(&self.files.own, delay).await {
                 return;
             }
         }
     }
-
-    async fn look(&mut self) -> Duration {
-        let pause = self.files.look(&mut self.folder, &self.files.own).await;
-        pause.unwrap_or(LOOK)
-    }
 }
 
 /// Completes [`DEBOUNCE`] after the next change.
-async fn settled(changed: &Notify) {
+async fn debounced(changed: &Notify) {
     changed.notified().await;
     tokio::time::sleep(DEBOUNCE).await;
 }

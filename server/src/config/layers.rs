@@ -12,7 +12,7 @@ const DEFAULTS: &str = include_str!("default.toml");
 
 /// The source of a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Source {
+pub enum SettingSource {
     /// The built-in default.
     Default,
     /// A configuration file.
@@ -23,7 +23,7 @@ pub enum Source {
     Flag(&'static str),
 }
 
-impl fmt::Display for Source {
+impl fmt::Display for SettingSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Default => f.write_str("default"),
@@ -36,20 +36,20 @@ impl fmt::Display for Source {
 /// Settings by dotted name. Only names with a default exist.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Layers {
-    values: BTreeMap<String, (Value, Source)>,
+    values: BTreeMap<String, (Value, SettingSource)>,
 }
 
 impl Layers {
     pub(super) fn defaults() -> Result<Self, ConfigError> {
         let mut layers = Self::default();
-        for (key, value) in flatten(parse_toml(DEFAULTS, &Source::Default)?) {
-            layers.values.insert(key, (value, Source::Default));
+        for (key, value) in flatten(parse_toml(DEFAULTS, &SettingSource::Default)?) {
+            layers.values.insert(key, (value, SettingSource::Default));
         }
         Ok(layers)
     }
 
     /// Overrides settings by those of a TOML file.
-    pub(super) fn file(&mut self, text: &str, source: &Source) -> Result<(), ConfigError> {
+    pub(super) fn file(&mut self, text: &str, source: &SettingSource) -> Result<(), ConfigError> {
         for (key, value) in flatten(parse_toml(text, source)?) {
             self.set(&key, value, source)?;
         }
@@ -61,13 +61,17 @@ impl Layers {
         &mut self,
         key: &str,
         text: &str,
-        source: &Source,
+        source: &SettingSource,
     ) -> Result<(), ConfigError> {
         self.set(key, Value::String(text.into()), source)
     }
 
     /// Applies `KEY=VALUE`; a value that is not valid TOML is taken as a string.
-    pub(super) fn assignment(&mut self, text: &str, source: &Source) -> Result<(), ConfigError> {
+    pub(super) fn assignment(
+        &mut self,
+        text: &str,
+        source: &SettingSource,
+    ) -> Result<(), ConfigError> {
         let Some((key, value)) = text.split_once('=') else {
             return Err(ConfigError::BadValue {
                 origin: source.clone(),
@@ -82,7 +86,7 @@ impl Layers {
         self.set(key, value, source)
     }
 
-    fn set(&mut self, key: &str, value: Value, source: &Source) -> Result<(), ConfigError> {
+    fn set(&mut self, key: &str, value: Value, source: &SettingSource) -> Result<(), ConfigError> {
         let Some(slot) = self.values.get_mut(key) else {
             return Err(ConfigError::UnknownKey {
                 origin: source.clone(),
@@ -95,7 +99,7 @@ impl Layers {
     }
 
     /// The settings, deserialized. Errors name `source`.
-    pub(super) fn parse(&self, source: &Source) -> Result<Config, ConfigError> {
+    pub(super) fn parse(&self, source: &SettingSource) -> Result<Config, ConfigError> {
         let mut root = Table::new();
         for (key, (value, _)) in &self.values {
             match key.split_once('.') {
@@ -116,7 +120,7 @@ impl Layers {
             .map_err(|error| bad(source, &error))
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = (&str, String, &Source)> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&str, String, &SettingSource)> {
         self.values.iter().map(|(key, (value, source))| {
             // Strings, numbers and lists of them have the same syntax in JSON and TOML.
             let value = serde_json::to_string(value).unwrap_or_default();
@@ -141,11 +145,11 @@ fn flatten(table: Table) -> Vec<(String, Value)> {
     flat
 }
 
-fn parse_toml(text: &str, source: &Source) -> Result<Table, ConfigError> {
+fn parse_toml(text: &str, source: &SettingSource) -> Result<Table, ConfigError> {
     text.parse::<Table>().map_err(|error| bad(source, &error))
 }
 
-fn bad(source: &Source, error: &toml::de::Error) -> ConfigError {
+fn bad(source: &SettingSource, error: &toml::de::Error) -> ConfigError {
     ConfigError::BadValue {
         origin: source.clone(),
         reason: error.to_string().trim_end().replace('\n', " "),

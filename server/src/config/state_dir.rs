@@ -12,6 +12,13 @@ use rustix::io::Errno;
 use crate::core::durable;
 use crate::core::secret::Token;
 
+/// `O_NOFOLLOW` for open(2), which takes an int.
+const NO_FOLLOW: i32 = OFlags::NOFOLLOW.bits().cast_signed();
+
+/// The file that exists after a hub stopped by itself, until the next start. It contains the last notification that
+/// may have been delivered and was not acknowledged, or 0.
+const STOPPED: &str = "stopped";
+
 /// The state directory, locked until dropped.
 #[derive(Debug)]
 pub struct StateDir {
@@ -63,7 +70,7 @@ pub enum StateDirError {
 impl StateDir {
     /// Creates the directory if it does not exist, checks that it is private to this user, and locks it.
     pub fn open(path: &Path) -> Result<Self, StateDirError> {
-        let path = own_directory(path)?;
+        let path = ensure_private_directory(path)?;
         let lock = lock(&path)?;
         Ok(Self { path, _lock: lock })
     }
@@ -78,11 +85,6 @@ impl StateDir {
         self.path.join("hub.sock")
     }
 
-    /// Returns the path of the journal's directory.
-    pub fn journal(&self) -> PathBuf {
-        self.path.join("journal")
-    }
-
     /// Returns the path of the spool, where `hubctl` stores notifications while the hub is down.
     pub fn spool(&self) -> PathBuf {
         self.path.join("spool")
@@ -90,7 +92,7 @@ impl StateDir {
 
     /// Creates the directory of status files, if it does not exist.
     pub fn make_status(&self) -> Result<(), StateDirError> {
-        own_directory(&self.path.join("status")).map(drop)
+        ensure_private_directory(&self.path.join("status")).map(drop)
     }
 
     /// Returns the token. Creates it at the first start, reads and checks it later. Keeps `auth.header` up to date
@@ -101,23 +103,17 @@ impl StateDir {
         } else {
             let token = Token::generate()?;
             let path = self.path.join("token");
-            write_private(&path, &format!("{}\n", token.expose()))?;
+            replace(&path, &format!("{}\n", token.expose()))?;
             token
         };
         let header = format!("Authorization: Bearer {}\n", token.expose());
         let path = self.path.join("auth.header");
         if read_private(&path)?.as_ref() != Some(&header) {
-            write_private(&path, &header)?;
+            replace(&path, &header)?;
         }
         Ok(token)
     }
-}
 
-/// The file that exists after a hub stopped by itself, until the next start. It contains the last notification that
-/// may have been delivered and was not acknowledged, or 0.
-const STOPPED: &str = "stopped";
-
-impl StateDir {
     /// Returns the last notification that an earlier run may have delivered without an acknowledgement. `None` unless
     /// that run stopped by itself, because leases are in memory.
     pub fn offered(&self) -> io::Result<Option<Seq>> {
@@ -156,24 +152,24 @@ pub fn stored_token(dir: &Path) -> Result<Option<Token>, StateDirError> {
 }
 
 /// Creates the directory `path` if it does not exist, checks that it belongs to this user, and sets its mode to 0700.
-fn own_directory(path: &Path) -> Result<PathBuf, StateDirError> {
+fn ensure_private_directory(path: &Path) -> Result<PathBuf, StateDirError> {
     DirBuilder::new()
         .recursive(true)
         .mode(0o700)
         .create(path)
-        .map_err(failed("create", path))?;
+        .map_err(io_error("create", path))?;
     // A trailing slash would follow a symbolic link despite `O_NOFOLLOW`.
     let path: PathBuf = path.components().collect();
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let dir = rustix::fs::open(&path, flags, Mode::empty()).map_err(|errno| match errno {
-        Errno::LOOP | Errno::NOTDIR => distrust(&path, "is a symbolic link or no directory"),
-        errno => failed("open", &path)(errno.into()),
+        Errno::LOOP | Errno::NOTDIR => unsafe_path(&path, "is a symbolic link or no directory"),
+        errno => io_error("open", &path)(errno.into()),
     })?;
-    let stat = rustix::fs::fstat(&dir).map_err(|errno| failed("stat", &path)(errno.into()))?;
+    let stat = rustix::fs::fstat(&dir).map_err(|errno| io_error("stat", &path)(errno.into()))?;
     check(&path, &stat, 0o022)?;
     if mode(&stat) != 0o700 {
         rustix::fs::fchmod(&dir, Mode::RWXU)
-            .map_err(|errno| failed("chmod", &path)(errno.into()))?;
+            .map_err(|errno| io_error("chmod", &path)(errno.into()))?;
     }
     Ok(path)
 }
@@ -181,14 +177,20 @@ fn own_directory(path: &Path) -> Result<PathBuf, StateDirError> {
 /// Locks the directory. If another process holds the lock, the error names it.
 fn lock(dir: &Path) -> Result<File, StateDirError> {
     let path = dir.join("lock");
-    let mut file = private()
+    let mut file = OpenOptions::new()
+        .read(true)
+        .write(true)
         .create(true)
+        .mode(0o600)
+        .custom_flags(NO_FOLLOW)
         .open(&path)
-        .map_err(failed("open", &path))?;
-    set_private(&file, &path)?;
+        .map_err(io_error("open", &path))?;
+    // The mode at creation depends on the umask.
+    rustix::fs::fchmod(&file, Mode::RUSR | Mode::WUSR)
+        .map_err(|errno| io_error("chmod", &path)(errno.into()))?;
     if let Err(errno) = rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
         if errno != Errno::WOULDBLOCK {
-            return Err(failed("lock", &path)(errno.into()));
+            return Err(io_error("lock", &path)(errno.into()));
         }
         let mut holder = String::new();
         let known = file.read_to_string(&mut holder).is_ok()
@@ -208,7 +210,7 @@ fn lock(dir: &Path) -> Result<File, StateDirError> {
         file.rewind()?;
         writeln!(file, "{}", std::process::id())
     };
-    note().map_err(failed("write", &path))?;
+    note().map_err(io_error("write", &path))?;
     Ok(file)
 }
 
@@ -216,77 +218,42 @@ fn lock(dir: &Path) -> Result<File, StateDirError> {
 fn read_private(path: &Path) -> Result<Option<String>, StateDirError> {
     let opened = OpenOptions::new()
         .read(true)
-        .custom_flags(no_follow())
+        .custom_flags(NO_FOLLOW)
         .open(path);
     let mut file = match opened {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) if error.raw_os_error() == Some(Errno::LOOP.raw_os_error()) => {
-            return Err(distrust(path, "is a symbolic link"));
+            return Err(unsafe_path(path, "is a symbolic link"));
         }
-        Err(error) => return Err(failed("open", path)(error)),
+        Err(error) => return Err(io_error("open", path)(error)),
     };
-    let stat = rustix::fs::fstat(&file).map_err(|errno| failed("stat", path)(errno.into()))?;
+    let stat = rustix::fs::fstat(&file).map_err(|errno| io_error("stat", path)(errno.into()))?;
     if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
-        return Err(distrust(path, "is no regular file"));
+        return Err(unsafe_path(path, "is no regular file"));
     }
     check(path, &stat, 0o077)?;
     let mut text = String::new();
     file.read_to_string(&mut text)
-        .map_err(failed("read", path))?;
+        .map_err(io_error("read", path))?;
     Ok(Some(text))
 }
 
 /// Replaces a private file durably and atomically.
-fn write_private(path: &Path, text: &str) -> Result<(), StateDirError> {
-    let fresh = path.with_extension("new");
-    if let Err(error) = std::fs::remove_file(&fresh)
-        && error.kind() != io::ErrorKind::NotFound
-    {
-        return Err(failed("remove", &fresh)(error));
-    }
-    let mut file = private()
-        .create_new(true)
-        .open(&fresh)
-        .map_err(failed("create", &fresh))?;
-    set_private(&file, &fresh)?;
-    let mut store = || {
-        file.write_all(text.as_bytes())?;
-        file.sync_all()?;
-        std::fs::rename(&fresh, path)?;
-        File::open(path.parent().unwrap_or(Path::new(".")))?.sync_all()
-    };
-    store().map_err(failed("write", path))
-}
-
-fn private() -> OpenOptions {
-    let mut options = OpenOptions::new();
-    options.read(true).write(true).mode(0o600);
-    options.custom_flags(no_follow());
-    options
-}
-
-/// Sets the mode to 0600, because the mode at creation depends on the umask.
-fn set_private(file: &File, path: &Path) -> Result<(), StateDirError> {
-    rustix::fs::fchmod(file, Mode::RUSR | Mode::WUSR)
-        .map_err(|errno| failed("chmod", path)(errno.into()))
-}
-
-#[allow(clippy::cast_possible_wrap)] // the bits of open(2), which takes an int
-fn no_follow() -> i32 {
-    OFlags::NOFOLLOW.bits() as i32
+fn replace(path: &Path, text: &str) -> Result<(), StateDirError> {
+    durable::replace(path, &[text.as_bytes()]).map_err(io_error("write", path))
 }
 
 /// Refuses a file of another user, or one on which others have a `forbidden` permission.
 fn check(path: &Path, stat: &Stat, forbidden: u32) -> Result<(), StateDirError> {
-    let us = rustix::process::geteuid().as_raw();
-    if stat.st_uid != us {
-        let reason = format!("belongs to user {}, not to us ({us})", stat.st_uid);
-        return Err(distrust(path, reason));
+    let own = rustix::process::geteuid().as_raw();
+    if stat.st_uid != own {
+        let reason = format!("belongs to user {}, not to us ({own})", stat.st_uid);
+        return Err(unsafe_path(path, reason));
     }
     if mode(stat) & forbidden != 0 {
         let reason = format!("is open to other users (mode {:04o})", mode(stat));
-        return Err(distrust(path, reason));
+        return Err(unsafe_path(path, reason));
     }
     Ok(())
 }
@@ -296,14 +263,14 @@ fn mode(stat: &Stat) -> u32 {
     stat.st_mode as u32 & 0o7777
 }
 
-fn distrust(path: &Path, reason: impl Into<String>) -> StateDirError {
+fn unsafe_path(path: &Path, reason: impl Into<String>) -> StateDirError {
     StateDirError::Unsafe {
         path: path.into(),
         reason: reason.into(),
     }
 }
 
-fn failed(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> StateDirError {
+fn io_error(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> StateDirError {
     let path = path.to_owned();
     move |source| StateDirError::Io {
         action,

@@ -32,7 +32,7 @@ pub struct Limits {
 /// Wake limits of waiters that belong to an agent session.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Wake {
+pub struct WakeSettings {
     /// Wakes by one sender in a minute.
     pub per_sender_per_minute: u32,
     /// Wakes in an hour, by all senders.
@@ -42,7 +42,7 @@ pub struct Wake {
 /// Limits of the log's age and size.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Retention {
+pub struct RetentionSettings {
     /// Age in days above which records are dropped.
     pub days: Positive,
     /// Size in bytes above which the oldest records are dropped.
@@ -52,7 +52,7 @@ pub struct Retention {
 /// The amount of log after which a snapshot is saved.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Snapshot {
+pub struct SnapshotSettings {
     /// Records since the last snapshot.
     pub every_records: u64,
     /// Bytes since the last snapshot.
@@ -62,7 +62,7 @@ pub struct Snapshot {
 /// Settings of the hub's own logs.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Log {
+pub struct LogSettings {
     /// A level such as `info`, or a list of filters by module.
     pub level: String,
     /// The format of a line.

@@ -19,9 +19,9 @@ use crate::log::journal::snapshot::Snapshots;
 use crate::log::journal::{Entry, Journal, JournalError};
 
 const DAY_MS: i64 = 24 * 3600 * 1000;
-/// The largest difference between the clock and the newest record that does not count as a change of the clock: a hub
-/// is rarely off for longer.
-const LONG_MS: i64 = 30 * DAY_MS;
+/// A larger difference between the clock and the newest record counts as a change of the clock, because a hub is rarely
+/// off for that long.
+const MAX_OFF_MS: i64 = 30 * DAY_MS;
 /// The number of records that are searched for the newest time, and the most bytes read for them.
 const RECENT: u64 = 64;
 const RECENT_BYTES: usize = 4 << 20;
@@ -63,7 +63,7 @@ pub fn sled(dir: &Path, config: &Config) -> anyhow::Result<Storage> {
         Snapshots::new(&files.snapshots(), journal.epoch())
     };
     let files = Files::new(dir);
-    notice_absence(&*journal, Timestamp::now())?;
+    record_clock_jump(&*journal, Timestamp::now())?;
     let recovered =
         archive::recover(&*journal, &snapshots(&*journal, &files)).map_err(JournalError::from)?;
     let parts = ArchiveInputs {
@@ -92,7 +92,7 @@ pub fn sled(dir: &Path, config: &Config) -> anyhow::Result<Storage> {
 /// Records a change of the clock if it is more than a month away from the newest record: either the hub was off that
 /// long, or the clock was set. Deadlines then move with the clock, as in a running hub, and retention by age pauses
 /// for a day. So a wrong clock neither expires nor drops anything.
-fn notice_absence(journal: &dyn Journal, now: Timestamp) -> Result<(), JournalError> {
+fn record_clock_jump(journal: &dyn Journal, now: Timestamp) -> Result<(), JournalError> {
     let head = journal.head();
     let from = head.saturating_sub(RECENT).max(journal.earliest());
     let newest = if head < from {
@@ -106,7 +106,7 @@ fn notice_absence(journal: &dyn Journal, now: Timestamp) -> Result<(), JournalEr
     };
     let Some(newest) = newest else { return Ok(()) };
     let delta_ms = now.as_millis() - newest.as_millis();
-    if delta_ms.abs() <= LONG_MS {
+    if delta_ms.abs() <= MAX_OFF_MS {
         return Ok(());
     }
     tracing::warn!(
@@ -156,7 +156,7 @@ mod tests {
     fn a_clock_40_days_off_at_start_moves_deadlines_and_pauses_retention_by_age() {
         for days in [40, -40] {
             let (journal, now) = journal(days);
-            notice_absence(&journal, now).unwrap();
+            record_clock_jump(&journal, now).unwrap();
             let entries = journal.read(2, 1).unwrap();
             let moved = Record::decode(entries[0].kind, &entries[0].payload).unwrap();
             let delta_ms = days * DAY_MS;
@@ -169,7 +169,7 @@ mod tests {
     #[test]
     fn a_hub_that_was_off_for_some_days_keeps_its_deadlines() {
         let (journal, now) = journal(20);
-        notice_absence(&journal, now).unwrap();
+        record_clock_jump(&journal, now).unwrap();
         assert_eq!(journal.head(), 1);
     }
 }

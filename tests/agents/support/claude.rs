@@ -4,13 +4,14 @@ use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
+use hub_harness::model::Request;
 use hub_harness::{Model, Pane, until, within};
 
-use super::{Desk, installed};
+use super::{Sandbox, installed};
 
 /// Builds a Claude Code.
 pub(crate) struct Builder<'a> {
-    desk: &'a Desk,
+    sandbox: &'a Sandbox,
     model: Model,
     name: String,
     dir: PathBuf,
@@ -27,12 +28,12 @@ pub(crate) struct Claude {
 }
 
 impl<'a> Builder<'a> {
-    pub(super) fn new(desk: &'a Desk, model: Model) -> Self {
+    pub(super) fn new(sandbox: &'a Sandbox, model: Model) -> Self {
         Self {
-            desk,
+            sandbox,
             model,
             name: "claude".into(),
-            dir: desk.project(),
+            dir: sandbox.project(),
             args: vec!["--permission-mode".into(), "default".into()],
             env: Vec::new(),
         }
@@ -68,7 +69,7 @@ impl<'a> Builder<'a> {
         command.append(&mut self.args);
         self.env
             .push(("ANTHROPIC_BASE_URL".into(), self.model.url()));
-        let tmux = self.desk.tmux();
+        let tmux = self.sandbox.tmux();
         let pane = tmux.start(&self.name, &self.dir, &self.env, &command);
         pane.until("Claude Code is ready", |shown| {
             shown.contains('❯') && shown.contains("manual mode on")
@@ -86,7 +87,7 @@ impl<'a> Builder<'a> {
             .args(&self.args)
             .current_dir(&self.dir)
             .env_clear()
-            .envs(self.desk.env())
+            .envs(self.sandbox.env())
             .envs(self.env)
             .env("ANTHROPIC_BASE_URL", self.model.url())
             .stdin(Stdio::null())
@@ -98,9 +99,17 @@ impl<'a> Builder<'a> {
 
 impl Claude {
     /// Types a prompt, or a command such as `/clear`, and sends it.
-    pub(crate) fn say(&self, text: &str) {
+    pub(crate) fn submit(&self, text: &str) {
         self.pane.type_in(text);
         self.pane.press(&["Enter"]);
+    }
+
+    /// Waits for the first request with this new text, which must belong to a turn that a wake started.
+    pub(crate) fn woken_by(&self, text: &str) -> Request {
+        let request = self.model.until_received(text);
+        let wakes = request.count_new("<task-notification>");
+        assert!(wakes > 0, "{:?}", request.new_texts);
+        request
     }
 
     /// Confirms the first choice of the dialog that shows this text. A dialog ignores keys in the moment when it
@@ -118,7 +127,7 @@ impl Claude {
     /// Sends `/exit`, and confirms that background tasks end too.
     pub(crate) fn exit(&self) {
         const DIALOG: &str = "Background work is running";
-        self.say("/exit");
+        self.submit("/exit");
         let ends = || self.pane.exit_code().is_some();
         self.pane
             .until("it ends or asks", |it| ends() || it.contains(DIALOG));

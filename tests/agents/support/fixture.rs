@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-use super::Desk;
+use super::Sandbox;
 
 /// Keys whose value differs from run to run, each with its placeholder. The same value under other keys is replaced
 /// too.
@@ -23,9 +23,9 @@ const NEUTRAL: [(&str, &str); 8] = [
 ];
 
 /// Panics if a payload differs from the recorded one in its keys, its types, or a value that the hub reads.
-pub(crate) fn assert_as_recorded(desk: &Desk, agent: &str, name: &str, payload: &Value) {
+pub(crate) fn assert_as_recorded(sandbox: &Sandbox, agent: &str, name: &str, payload: &Value) {
     let path = path(agent, name);
-    let neutral = neutral(desk, payload);
+    let neutral = neutral(sandbox, payload);
     if std::env::var_os("HUB_TEST_RECORD").is_some() {
         std::fs::create_dir_all(path.parent().expect("a directory")).expect("a directory");
         let text = serde_json::to_string_pretty(&neutral).expect("JSON");
@@ -47,7 +47,7 @@ fn path(agent: &str, name: &str) -> PathBuf {
 }
 
 /// Returns the payload with the paths and ids of this run replaced.
-fn neutral(desk: &Desk, payload: &Value) -> Value {
+fn neutral(sandbox: &Sandbox, payload: &Value) -> Value {
     let mut text = payload.to_string();
     let found = NEUTRAL
         .iter()
@@ -61,7 +61,7 @@ fn neutral(desk: &Desk, payload: &Value) -> Value {
         ("project", "/src/project"),
         ("tmp", "/tmp"),
     ] {
-        let path = desk.path(name).display().to_string();
+        let path = sandbox.path(name).display().to_string();
         text = text.replace(&path, neutral);
         let dashed = path.replace(|c: char| !c.is_ascii_alphanumeric(), "-");
         text = text.replace(&dashed, &neutral.replace('/', "-"));

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use hub_harness::until;
 use serde_json::{Map, Value, json};
 
-use super::Desk;
+use super::Sandbox;
 
 /// Renames each payload into a file of its own, so that no reader sees a partial one. The file's name begins with the
 /// time in ns.
@@ -18,34 +18,33 @@ pub(crate) struct Hooks {
     dir: PathBuf,
     /// Hook settings by event.
     pub(crate) events: Map<String, Value>,
+    /// The rule of commands that Claude Code may run.
+    pub(super) allow: &'static str,
 }
 
 impl Hooks {
     /// Creates a recording hook for each event and installs none. `timeout` is in the agent's unit, which differs
     /// between agents.
-    pub(crate) fn new(desk: &Desk, events: &[&str], timeout: u32) -> Self {
-        let dir = desk.path("hooks");
+    pub(crate) fn new(sandbox: &Sandbox, events: &[&str], timeout: u32) -> Self {
+        let dir = sandbox.path("hooks");
         std::fs::create_dir(&dir).expect("a directory");
-        let script = desk.path("record.sh");
+        let script = sandbox.path("record.sh");
         std::fs::write(&script, SCRIPT).expect("a script");
         let command = format!("sh {} {}", script.display(), dir.display());
         let hook =
             json!([{"hooks": [{"type": "command", "command": command, "timeout": timeout}]}]);
         let events = events.iter().map(|&event| (event.to_owned(), hook.clone()));
         let events = events.collect();
-        Self { dir, events }
+        Self {
+            dir,
+            events,
+            allow: "",
+        }
     }
 
-    /// Writes a recording hook for each event into the project's settings for Claude Code.
-    pub(super) fn install(desk: &Desk, events: &[&str]) -> Self {
-        let hooks = Self::new(desk, events, 30);
-        desk.settings(&hooks.settings());
-        hooks
-    }
-
-    /// Returns the settings with these hooks, for tests that extend and write them again.
-    pub(crate) fn settings(&self) -> Value {
-        json!({"hooks": self.events, "permissions": {"allow": ["Bash(echo:*)"]}})
+    /// Returns Claude Code's settings with these hooks.
+    pub(super) fn settings(&self) -> Value {
+        json!({"hooks": self.events, "permissions": {"allow": [self.allow]}})
     }
 
     /// Returns the settings with one more hook on an event.

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
+use crate::server::Kind;
 use crate::slices::Plan;
-use crate::target::Kind;
 
 const EXAMPLES: &str = "\
 Build what is measured first, then run everything (about five minutes):
@@ -40,13 +40,13 @@ pub(crate) struct Args {
     /// Prints JSON instead of a table.
     #[arg(long)]
     pub(crate) json: bool,
-    /// Where the servers keep their state: a directory on a disk [default: the system's temporary directory]
+    /// Parent of the servers' state directories, on a disk [default: the system's temporary directory]
     #[arg(long)]
     pub(crate) dir: Option<PathBuf>,
-    /// What is measured as the hub; a reference against itself shows the noise.
+    /// The server that is measured as the hub; a reference against itself shows the noise.
     #[arg(long, default_value = "hubd", value_name = "SERVER")]
     pub(crate) subject: Kind,
-    /// Which server is REF.
+    /// The server that is REF.
     #[arg(long, default_value = "axum", value_name = "SERVER")]
     pub(crate) reference: Kind,
     /// The hubd of another build, for `--reference before`.
@@ -100,6 +100,8 @@ pub(crate) enum Part {
     Process,
     /// Publishing while ten thousand wait elsewhere.
     Waiters,
+    /// Publishing while ten dashboards reload the list of 2,000 sessions, against publishing alone.
+    Dashboards,
     /// A million stored against none; only when named, it takes minutes.
     Million,
 }

@@ -3,14 +3,14 @@
 use anyhow::Result;
 
 use crate::progress::Progress;
+use crate::server::{Kind, Launcher, Server};
 use crate::slices::Plan;
-use crate::target::{Kind, Place, Server};
 
 /// One run.
 #[derive(Debug)]
 pub(crate) struct Bench {
     /// Directories of the servers' state and of the binaries.
-    pub(crate) place: Place,
+    pub(crate) launcher: Launcher,
     /// The measured server: the hub, unless the bench measures its own noise.
     pub(crate) subject: Kind,
     /// The server that stands as REF.
@@ -26,6 +26,6 @@ pub(crate) struct Bench {
 impl Bench {
     /// Starts a server.
     pub(crate) fn start(&self, kind: Kind) -> Result<Server> {
-        self.place.start(kind)
+        self.launcher.start(kind)
     }
 }

@@ -6,9 +6,9 @@ use anyhow::Result;
 
 use crate::bench::Bench;
 use crate::readers::Readers;
-use crate::slices::{Measure, alternate, median, micros};
-use crate::table::{Bound, Row, Side};
-use crate::target::{Kind, Server};
+use crate::server::{Kind, Server};
+use crate::slices::{Measure, median, micros};
+use crate::table::{Bound, Row};
 
 /// Number of readers, and the upper bound of the ratio to the relay.
 const LEVELS: [(usize, f64); 3] = [(100, 1.7), (1000, 1.0), (5000, 1.1)];
@@ -22,16 +22,16 @@ struct Slice {
     /// Median time until the last reader had the event, in µs.
     last: f64,
     /// Events that a reader missed or received twice.
-    wrong: usize,
+    wrong: f64,
 }
 
 /// Fans out to 100, 1000 and 5000 readers.
 pub(crate) fn rows(bench: &Bench) -> Result<Vec<Row>> {
     let levels = if bench.quick { &LEVELS[..2] } else { &LEVELS };
     let mut rows = Vec::new();
-    let mut wrong = 0;
+    let mut wrong = 0.0;
     for &(count, must) in levels {
-        let what = format!("fan-out {count} last");
+        let name = format!("fan-out {count} last");
         let servers = [
             bench.start(bench.subject)?,
             bench.start(Kind::Relay)?,
@@ -41,14 +41,14 @@ pub(crate) fn rows(bench: &Bench) -> Result<Vec<Row>> {
             .iter()
             .map(|server| to_readers(server, count))
             .collect::<Result<Vec<_>>>()?;
-        let samples = alternate(bench.plan, &bench.progress, &what, sides)?;
-        let side = |name, of: usize| Side::of(name, &samples[of], |slice: &Slice| slice.last);
-        let hub = side("hub", 0);
-        rows.push(Row::compare(&what, "µs", &hub, &side("B", 1)).must(Bound::AtMost(must)));
-        rows.push(Row::compare(&what, "µs", &hub, &side("REF", 2)));
-        wrong += samples[0].iter().map(|slice| slice.wrong).sum::<usize>();
+        let samples = bench.alternate(&name, sides)?;
+        let row = |reference| samples.row(&name, "µs", |it| it.last, 0, reference);
+        rows.push(row(("B", 1)).must(Bound::AtMost(must)));
+        rows.push(row(("REF", 2)));
+        wrong += samples.of(0, |it| it.wrong).iter().sum::<f64>();
     }
-    rows.push(Row::count("fan-out lost or duplicated", wrong));
+    let row = Row::fixed("fan-out lost or duplicated", "", wrong, "", 1.0);
+    rows.push(row.must(Bound::AtMost(0.0)));
     Ok(rows)
 }
 
@@ -71,7 +71,7 @@ fn to_readers(server: &Server, count: usize) -> Result<Measure<'_, Slice>> {
         }
         Ok(Slice {
             last: median(&times),
-            wrong: lost + readers.take_duplicated(AFTER)?,
+            wrong: f64::from(u32::try_from(lost + readers.take_duplicated(AFTER)?)?),
         })
     }))
 }

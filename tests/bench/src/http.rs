@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail, ensure};
 use memchr::memmem;
 
 /// Timeout of a response; only a server that hangs exceeds it.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// The first line and the place of the body in a message that is complete.
 #[derive(Debug, Clone, Copy)]
@@ -74,7 +74,7 @@ impl Connection {
     pub(crate) fn open(address: SocketAddr) -> Result<Self> {
         let stream = TcpStream::connect(address).with_context(|| format!("connect {address}"))?;
         stream.set_nodelay(true)?;
-        stream.set_read_timeout(Some(PATIENCE))?;
+        stream.set_read_timeout(Some(TIMEOUT))?;
         Ok(Self {
             stream,
             received: Vec::with_capacity(64 * 1024),

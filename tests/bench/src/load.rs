@@ -7,8 +7,8 @@ use anyhow::{Context, Result, bail, ensure};
 use mio::net::TcpStream;
 use mio::{Events, Interest, Poll, Token};
 
-use crate::http::{self, PATIENCE};
-use crate::target::Server;
+use crate::http::{self, TIMEOUT};
+use crate::server::Server;
 
 /// Posts the same valid request to `inbox` over `count` connections for `time`; returns the 2xx responses per second.
 /// The connections are new, because the hub closes those that are idle while others are measured.
@@ -60,7 +60,7 @@ impl Load {
             publisher.post(&self.request)?;
         }
         while late < self.publishers.len() {
-            self.poll.poll(&mut self.events, Some(PATIENCE))?;
+            self.poll.poll(&mut self.events, Some(TIMEOUT))?;
             ensure!(!self.events.is_empty(), "a publisher got no answer");
             let over = start.elapsed() >= time;
             for event in &self.events {

@@ -4,9 +4,12 @@ mod args;
 mod axum_ref;
 mod bench;
 mod body;
+mod dashboards;
 mod fanout;
 mod http;
+mod idle_waiters;
 mod load;
+mod long_poll;
 mod machine;
 mod memory;
 mod million;
@@ -18,13 +21,11 @@ mod readers;
 mod relay;
 mod replay;
 mod running;
+mod server;
 mod slices;
 mod sse;
 mod system;
 mod table;
-mod target;
-mod waiter;
-mod waiters;
 mod wake;
 
 use std::process::ExitCode;
@@ -36,20 +37,21 @@ use args::{Args, Part, Serve};
 use axum_ref::Options;
 use bench::Bench;
 use progress::Progress;
+use server::{Kind, Launcher};
 use table::Row;
-use target::{Kind, Place};
 
 type Measurement = fn(&Bench) -> Result<Vec<Row>>;
 
 /// Every group of rows, in the order of the table.
-const PARTS: [(Part, Measurement); 8] = [
+const PARTS: [(Part, Measurement); 9] = [
     (Part::Publish, publish::rows),
     (Part::Wake, wake::rows),
     (Part::Fanout, fanout::rows),
     (Part::Replay, replay::rows),
     (Part::Memory, memory::rows),
     (Part::Process, process::rows),
-    (Part::Waiters, waiters::rows),
+    (Part::Waiters, idle_waiters::rows),
+    (Part::Dashboards, dashboards::rows),
     (Part::Million, million::rows),
 ];
 
@@ -82,20 +84,25 @@ fn measure(args: &Args) -> Result<()> {
         .prefix("hub-bench-")
         .tempdir_in(dir)?;
     let bench = Bench {
-        place: Place::new(dir.path(), args.before.clone())?,
+        launcher: Launcher::new(dir.path(), args.before.clone())?,
         subject: args.subject,
         reference: args.reference,
         plan: args.plan(),
         quick: args.quick,
         progress: Progress::new(),
     };
-    bench.place.running().end_on_signal(dir.path().to_owned())?;
+    bench
+        .launcher
+        .running()
+        .end_on_signal(dir.path().to_owned())?;
     if args.subject == Kind::Hubd {
-        bench.place.hubd()?;
-        bench.place.hubctl()?;
+        bench.launcher.hubd()?;
+    }
+    if args.subject == Kind::Hubd && args.wants(Part::Process) {
+        bench.launcher.hubctl()?;
     }
     let machine = machine::describe(dir.path())?;
-    bench.progress.say(&machine);
+    bench.progress.show(&machine);
     let mut rows = Vec::new();
     let mut failed = None;
     for (part, measure) in PARTS.iter().filter(|(part, _)| args.wants(*part)) {

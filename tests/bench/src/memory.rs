@@ -6,9 +6,9 @@ use anyhow::Result;
 
 use crate::bench::Bench;
 use crate::readers::Readers;
+use crate::server::Kind;
 use crate::system;
 use crate::table::{Bound, Row};
-use crate::target::Kind;
 
 /// nchan's KiB a reader, as measured once on another machine; a peer that this bench does not start.
 const NCHAN: f64 = 9.8;
@@ -36,7 +36,7 @@ pub(crate) fn rows(bench: &Bench) -> Result<Vec<Row>> {
 fn each(bench: &Bench, kind: Kind, count: usize) -> Result<f64> {
     bench
         .progress
-        .say(&format!("memory: {count} readers at {kind:?}"));
+        .show(&format!("memory: {count} readers at {kind:?}"));
     let server = bench.start(kind)?;
     let mut readers = Readers::open(&server, FIRST)?;
     std::thread::sleep(SETTLE);

@@ -10,9 +10,9 @@ use std::process::{Command, Stdio};
 use anyhow::Result;
 
 use crate::bench::Bench;
+use crate::server::{Kind, Server};
 use crate::system;
 use crate::table::{Bound, Row};
-use crate::target::{Kind, Server};
 
 /// A mebibyte.
 const MIB: f64 = 1_048_576.0;
@@ -36,7 +36,7 @@ struct Programs {
 /// Measures hubctl's processes.
 pub(crate) fn rows(bench: &Bench) -> Result<Vec<Row>> {
     if bench.subject != Kind::Hubd {
-        bench.progress.say("process: left out, it needs hubd");
+        bench.progress.show("process: left out, it needs hubd");
         return Ok(Vec::new());
     }
     let programs = Programs::new(bench)?;
@@ -61,7 +61,7 @@ fn size(hubctl: &Path) -> Result<Row> {
 
 impl Programs {
     fn new(bench: &Bench) -> Result<Self> {
-        let hubctl = bench.place.hubctl()?;
+        let hubctl = bench.launcher.hubctl()?;
         let hub = bench.start(Kind::Hubd)?;
         let cwd = hub.file("work");
         let git = system::program("git")?;

@@ -16,7 +16,7 @@ impl Progress {
     }
 
     /// Reports that a new part begins.
-    pub(crate) fn say(&self, what: &str) {
+    pub(crate) fn show(&self, what: &str) {
         if self.rewrites {
             eprint!("\r\x1b[K{what}");
             let _ = std::io::stderr().flush();
@@ -28,7 +28,7 @@ impl Progress {
     /// Reports one step of a part.
     pub(crate) fn step(&self, what: &str, step: usize, of: usize) {
         if self.rewrites || step == 1 {
-            self.say(&format!("{what}: slice {step} of {of}"));
+            self.show(&format!("{what}: slice {step} of {of}"));
         }
     }
 

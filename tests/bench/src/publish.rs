@@ -4,10 +4,10 @@ use anyhow::Result;
 
 use crate::bench::Bench;
 use crate::load;
-use crate::slices::{Measure, alternate, micros};
+use crate::server::{Kind, Server};
+use crate::slices::{Measure, micros};
 use crate::system;
-use crate::table::{Bound, Row, Side};
-use crate::target::{Kind, Server};
+use crate::table::{Bound, Row};
 
 /// Publishers, and at least how many times REF (must) and B or the measured file server (aim).
 const LEVELS: [(usize, f64, Option<f64>); 3] =
@@ -31,20 +31,17 @@ pub(crate) fn rows(bench: &Bench) -> Result<Vec<Row>> {
     ];
     let mut rows = Vec::new();
     for (count, must, aim) in LEVELS {
-        let what = format!("publish C={count}");
+        let name = format!("publish C={count}");
         let sides = servers.iter().map(|it| publishing(it, count)).collect();
-        let samples = alternate(bench.plan, &bench.progress, &what, sides)?;
-        let rate = |name, of: usize| Side::of(name, &samples[of], |slice: &Slice| slice.rate);
-        let cpu = |name, of: usize| Side::of(name, &samples[of], |slice: &Slice| slice.cpu);
-        let against = Row::compare(&what, "op/s", &rate("hub", 0), &rate("REF", 1));
-        rows.push(against.must(Bound::AtLeast(must)));
-        let against = Row::compare(&what, "op/s", &rate("hub", 0), &rate("B", 2));
+        let samples = bench.alternate(&name, sides)?;
+        let row = |reference| samples.row(&name, "op/s", |it| it.rate, 0, reference);
+        rows.push(row(("REF", 1)).must(Bound::AtLeast(must)));
         rows.push(match aim {
-            Some(aim) => against.aim(Bound::AtLeast(aim)),
-            None => against,
+            Some(aim) => row(("B", 2)).aim(Bound::AtLeast(aim)),
+            None => row(("B", 2)),
         });
-        let what = format!("{what}, CPU");
-        rows.push(Row::compare(&what, "µs", &cpu("hub", 0), &cpu("REF", 1)));
+        let cpu = format!("{name}, CPU");
+        rows.push(samples.row(&cpu, "µs", |it| it.cpu, 0, ("REF", 1)));
     }
     Ok(rows)
 }

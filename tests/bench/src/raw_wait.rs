@@ -15,12 +15,12 @@ pub(crate) fn run() -> Result<bool> {
     if args.next().as_deref() != Some("raw-wait") {
         return Ok(false);
     }
-    let place = args.next().context("where to?")?;
-    let request = std::fs::read(args.next().context("what request?")?)?;
-    if place.starts_with('/') {
-        wait(UnixStream::connect(place)?, &request)?;
+    let address = args.next().context("no address")?;
+    let request = std::fs::read(args.next().context("no request file")?)?;
+    if address.starts_with('/') {
+        wait(UnixStream::connect(address)?, &request)?;
     } else {
-        wait(TcpStream::connect(place)?, &request)?;
+        wait(TcpStream::connect(address)?, &request)?;
     }
     Ok(true)
 }

@@ -8,9 +8,9 @@ use mio::net::TcpStream;
 use mio::{Events, Interest, Poll, Token};
 
 use crate::body;
-use crate::http::PATIENCE;
+use crate::http::TIMEOUT;
+use crate::server::Server;
 use crate::sse::Decoder;
-use crate::target::Server;
 
 /// Connections opened at a time, so that no listen queue overflows.
 const AT_ONCE: usize = 64;
@@ -56,7 +56,7 @@ impl Readers {
                 self.connect(server, &request)?;
             }
             while self.all[first..].iter().any(|it| !it.decoder.is_open()) {
-                self.receive(0, PATIENCE)?;
+                self.receive(0, TIMEOUT)?;
             }
         }
         Ok(())
@@ -66,8 +66,8 @@ impl Readers {
     pub(crate) fn until_all_have(&mut self, number: u64) -> Result<usize> {
         let mut missing = self.all.len();
         let start = Instant::now();
-        while missing > 0 && start.elapsed() < PATIENCE {
-            missing -= self.receive(number, PATIENCE)?;
+        while missing > 0 && start.elapsed() < TIMEOUT {
+            missing -= self.receive(number, TIMEOUT)?;
         }
         Ok(missing)
     }

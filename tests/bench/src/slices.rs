@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use anyhow::Result;
 
-use crate::progress::Progress;
+use crate::bench::Bench;
+use crate::table::Row;
 
 /// How many slices, and how long each.
 #[derive(Debug, Clone, Copy)]
@@ -19,24 +20,49 @@ pub(crate) struct Plan {
 /// Measures one side for a time.
 pub(crate) type Measure<'a, T> = Box<dyn FnMut(Duration) -> Result<T> + 'a>;
 
-/// Measures all sides slice by slice, after one short warm-up slice each; returns the samples of each side.
-pub(crate) fn alternate<T>(
-    plan: Plan,
-    progress: &Progress,
-    what: &str,
-    mut sides: Vec<Measure<'_, T>>,
-) -> Result<Vec<Vec<T>>> {
-    let mut samples: Vec<Vec<T>> = sides.iter().map(|_| Vec::new()).collect();
-    for side in &mut sides {
-        side(plan.length / 4)?;
+/// The samples of each side.
+pub(crate) struct Samples<T>(Vec<Vec<T>>);
+
+impl<T> Samples<T> {
+    /// One figure of each slice of one side.
+    pub(crate) fn of(&self, side: usize, figure: impl Fn(&T) -> f64) -> Vec<f64> {
+        self.0[side].iter().map(figure).collect()
     }
-    for slice in 1..=plan.count {
-        progress.step(what, slice, plan.count);
-        for (side, samples) in sides.iter_mut().zip(&mut samples) {
-            samples.push(side(plan.length)?);
+
+    /// Compares one figure of the side `hub` with that of a reference, given by its name and side.
+    pub(crate) fn row(
+        &self,
+        name: &str,
+        unit: &'static str,
+        figure: impl Fn(&T) -> f64,
+        hub: usize,
+        (reference, side): (&str, usize),
+    ) -> Row {
+        let against = self.of(side, &figure);
+        Row::compare(name, unit, &self.of(hub, figure), (reference, &against))
+    }
+}
+
+impl Bench {
+    /// Measures all sides slice by slice, after one short warm-up slice each.
+    pub(crate) fn alternate<T>(
+        &self,
+        name: &str,
+        mut sides: Vec<Measure<'_, T>>,
+    ) -> Result<Samples<T>> {
+        let plan = self.plan;
+        let mut samples: Vec<Vec<T>> = sides.iter().map(|_| Vec::new()).collect();
+        for side in &mut sides {
+            side(plan.length / 4)?;
         }
+        for slice in 1..=plan.count {
+            self.progress.step(name, slice, plan.count);
+            for (side, samples) in sides.iter_mut().zip(&mut samples) {
+                samples.push(side(plan.length)?);
+            }
+        }
+        Ok(Samples(samples))
     }
-    Ok(samples)
 }
 
 /// The value below which `quantile` of them lie; 0 without values.

@@ -9,13 +9,6 @@ use crate::slices::{median, quantile};
 /// Number of columns.
 const COLUMNS: usize = 7;
 
-/// One side of a comparison.
-#[derive(Debug, Clone)]
-pub(crate) struct Side {
-    name: String,
-    values: Vec<f64>,
-}
-
 /// The bound of a ratio.
 #[derive(Debug, Clone, Copy, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -65,33 +58,23 @@ struct Target {
     verdict: Verdict,
 }
 
-impl Side {
-    /// One figure of each slice of one side.
-    pub(crate) fn of<T>(name: &str, slices: &[T], figure: impl Fn(&T) -> f64) -> Self {
-        let values: Vec<f64> = slices.iter().map(figure).collect();
-        Self::new(name, &values)
-    }
-
-    /// The value of each slice of one side.
-    pub(crate) fn new(name: &str, values: &[f64]) -> Self {
-        Self {
-            name: name.to_owned(),
-            values: values.to_vec(),
-        }
-    }
-}
-
 impl Row {
-    /// Compares slice by slice; a side with one value is compared with every slice of the other.
-    pub(crate) fn compare(name: &str, unit: &'static str, hub: &Side, other: &Side) -> Self {
-        let against = other.values.iter().cycle();
-        let ratios: Vec<f64> = hub.values.iter().zip(against).map(|(a, b)| a / b).collect();
+    /// Compares the hub's slices with those of a reference one by one. A reference with one value is compared with every
+    /// slice of the hub.
+    pub(crate) fn compare(
+        name: &str,
+        unit: &'static str,
+        hub: &[f64],
+        (reference, against): (&str, &[f64]),
+    ) -> Self {
+        let pairs = hub.iter().zip(against.iter().cycle());
+        let ratios: Vec<f64> = pairs.map(|(a, b)| a / b).collect();
         Self {
             name: name.to_owned(),
             unit,
-            value: median(&hub.values),
-            reference: other.name.clone(),
-            against: median(&other.values),
+            value: median(hub),
+            reference: reference.to_owned(),
+            against: median(against),
             ratio: median(&ratios),
             spread: [quantile(&ratios, 0.0), quantile(&ratios, 1.0)],
             must: None,
@@ -107,18 +90,7 @@ impl Row {
         reference: &str,
         against: f64,
     ) -> Self {
-        Self::compare(
-            name,
-            unit,
-            &Side::new("", &[value]),
-            &Side::new(reference, &[against]),
-        )
-    }
-
-    /// A count of errors, which must be 0.
-    pub(crate) fn count(name: &str, found: usize) -> Self {
-        let found = u32::try_from(found).map_or(f64::INFINITY, f64::from);
-        Self::fixed(name, "", found, "", 1.0).must(Bound::AtMost(0.0))
+        Self::compare(name, unit, &[value], (reference, &[against]))
     }
 
     /// The ratio must keep to `bound`.

@@ -8,12 +8,12 @@ use anyhow::{Context, Result, ensure};
 
 use crate::bench::Bench;
 use crate::body;
-use crate::http::PATIENCE;
-use crate::slices::{Measure, alternate, micros, quantile};
+use crate::http::TIMEOUT;
+use crate::long_poll;
+use crate::server::{Kind, Server};
+use crate::slices::{Measure, micros, quantile};
 use crate::sse::Decoder;
-use crate::table::{Bound, Row, Side};
-use crate::target::{Kind, Server};
-use crate::waiter;
+use crate::table::{Bound, Row};
 
 /// Pause between two wakes, so that the server's remaining work for the last one (the commit of its acknowledgement,
 /// its store's own writes) does not count for the next.
@@ -35,35 +35,27 @@ pub(crate) fn rows(bench: &Bench) -> Result<Vec<Row>> {
     // REF has no inboxes, so each way of reading gets its own server.
     let polled_hub = bench.start(bench.subject)?;
     let polled_reference = bench.start(bench.reference)?;
-    let samples = alternate(
-        bench.plan,
-        &bench.progress,
-        "wake",
-        vec![
-            by_sse(&hub)?,
-            by_sse(&reference)?,
-            by_sse(&relay)?,
-            by_long_poll(&polled_hub),
-            by_long_poll(&polled_reference),
-        ],
-    )?;
-    let side =
-        |name: &str, of: usize, quantile: usize| Side::of(name, &samples[of], |it| it[quantile]);
-    let row = |what: &str, other: &str, of: (usize, usize), quantile| {
-        let (hub, other) = (side("hub", of.0, quantile), side(other, of.1, quantile));
-        Row::compare(what, "µs", &hub, &other)
-    };
+    let sides = vec![
+        by_sse(&hub)?,
+        by_sse(&reference)?,
+        by_sse(&relay)?,
+        by_long_poll(&polled_hub),
+        by_long_poll(&polled_reference),
+    ];
+    let samples = bench.alternate("wake", sides)?;
+    let p50 = |name, hub, reference| samples.row(name, "µs", |it| it[0], hub, reference);
+    let p99 = |name, hub, reference| samples.row(name, "µs", |it| it[1], hub, reference);
     Ok(vec![
-        row("wake SSE p50", "REF", (0, 1), 0).must(Bound::AtMost(1.0)),
-        row("wake SSE p50", "B", (0, 2), 0).aim(Bound::AtMost(1.4)),
-        row("wake SSE p99", "REF", (0, 1), 1),
-        row("wake SSE p99", "B", (0, 2), 1).must_with_allowance(Bound::AtMost(2.2)),
-        row("wake long-poll p50", "own SSE", (3, 0), 0)
+        p50("wake SSE p50", 0, ("REF", 1)).must(Bound::AtMost(1.0)),
+        p50("wake SSE p50", 0, ("B", 2)).aim(Bound::AtMost(1.4)),
+        p99("wake SSE p99", 0, ("REF", 1)),
+        p99("wake SSE p99", 0, ("B", 2)).must_with_allowance(Bound::AtMost(2.2)),
+        p50("wake long-poll p50", 3, ("own SSE", 0))
             .must(Bound::AtMost(1.15))
             .aim(Bound::AtMost(1.05)),
-        row("wake long-poll p50", "REF", (3, 4), 0),
-        row("wake long-poll p99", "own SSE", (3, 0), 1),
-        row("wake long-poll p99", "REF", (3, 4), 1),
+        p50("wake long-poll p50", 3, ("REF", 4)),
+        p99("wake long-poll p99", 3, ("own SSE", 0)),
+        p99("wake long-poll p99", 3, ("REF", 4)),
     ])
 }
 
@@ -97,9 +89,9 @@ fn by_long_poll(server: &Server) -> Measure<'_, Latency> {
         let mut watch = server.connect()?;
         repeat(time, || {
             number += 1;
-            let path = waiter::path("bench", &lease);
+            let path = long_poll::path("bench", &lease);
             reader.send(&server.request("GET", &path, ""))?;
-            waiter::until_armed(&mut watch, server, "bench")?;
+            long_poll::until_armed(&mut watch, server, "bench")?;
             let request = server.notify("bench", number);
             pause();
             let start = Instant::now();
@@ -109,7 +101,7 @@ fn by_long_poll(server: &Server) -> Measure<'_, Latency> {
             publisher.expect_success()?;
             let got = body::number(&batch).context("an empty batch")?;
             ensure!(got == number, "got notification {got} instead of {number}");
-            lease = waiter::lease(&batch)?;
+            lease = long_poll::lease(&batch)?;
             Ok(elapsed)
         })
     })
@@ -162,7 +154,7 @@ impl SseReader {
 
     fn fill(&mut self) -> Result<()> {
         let mut buffer = [0; 16 * 1024];
-        self.stream.set_read_timeout(Some(PATIENCE))?;
+        self.stream.set_read_timeout(Some(TIMEOUT))?;
         let count = self.stream.read(&mut buffer).context("no event came")?;
         ensure!(count > 0, "the server closed the stream");
         self.decoder.feed(&buffer[..count])

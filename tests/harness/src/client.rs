@@ -3,9 +3,11 @@
 use std::path::Path;
 use std::time::Duration;
 
+use hub_protocol::{Problem, Published};
 use reqwest::Method;
 use reqwest::header::{CONTENT_TYPE, HeaderMap};
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use crate::contract::{Contract, Exchange};
@@ -118,7 +120,7 @@ impl Client {
     /// Publishes one notification; returns its id.
     pub async fn notify(&self, post: Value) -> u64 {
         let answer = self.post("/notify").json(&post).send().await;
-        answer.expect(201).json()["id"].as_u64().expect("a number")
+        answer.expect(201).parse::<Published>().id
     }
 
     /// Publishes a text as a message from `tester`; returns its id.
@@ -235,9 +237,16 @@ impl Ask {
 
 impl Answer {
     /// Parses the body as JSON.
+    #[track_caller]
     pub fn json(&self) -> Value {
+        self.parse()
+    }
+
+    /// Parses the body as a type of the protocol.
+    #[track_caller]
+    pub fn parse<T: DeserializeOwned>(&self) -> T {
         serde_json::from_slice(&self.body)
-            .unwrap_or_else(|error| panic!("no JSON ({error}): {}", self.text()))
+            .unwrap_or_else(|error| panic!("not as expected ({error}): {}", self.text()))
     }
 
     /// Returns the body as text.
@@ -247,9 +256,8 @@ impl Answer {
 
     /// Returns the `code` of a problem response; empty for any other response.
     pub fn code(&self) -> String {
-        let problem: Option<Value> = serde_json::from_slice(&self.body).ok();
-        let code = problem.and_then(|problem| problem["code"].as_str().map(str::to_owned));
-        code.unwrap_or_default()
+        let problem = serde_json::from_slice(&self.body);
+        problem.map_or_else(|_| String::new(), |it: Problem| it.code)
     }
 
     /// Returns this response; panics unless its status is `status`.

@@ -86,7 +86,7 @@ impl Contract {
             status,
             ..
         } = exchange;
-        let told = |reason: String| format!("{method} {path} answered {status}: {reason}");
+        let broken = |reason: String| format!("{method} {path} answered {status}: {reason}");
         // HEAD is GET without a body.
         let (method, headless) = if method == "HEAD" {
             ("GET", true)
@@ -94,7 +94,7 @@ impl Contract {
             (method, false)
         };
         let Some(operation) = self.find(method, path) else {
-            return self.check_undeclared(exchange).map_err(told);
+            return self.check_undeclared(exchange).map_err(broken);
         };
         if status < 400 {
             lock(&self.0.exercised).insert(operation.id.clone());
@@ -111,11 +111,11 @@ impl Contract {
                 self.resolve(&format!("{at}/default"))
                     .filter(|_| status >= 400)
             })
-            .ok_or_else(|| told("the contract has no such answer".into()))?;
+            .ok_or_else(|| broken("the contract has no such answer".into()))?;
         if headless {
             return Ok(());
         }
-        self.check_content(&response, exchange).map_err(told)
+        self.check_content(&response, exchange).map_err(broken)
     }
 
     /// Validates an error outside any operation (an unknown path, malformed HTTP).

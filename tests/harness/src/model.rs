@@ -63,8 +63,8 @@ impl Model {
     }
 
     /// Returns the requests outside the conversation.
-    pub fn others(&self) -> Vec<Request> {
-        self.shared.log().others.clone()
+    pub fn other_requests(&self) -> Vec<Request> {
+        self.shared.log().other_requests.clone()
     }
 
     /// Waits until `found` returns a value for the conversation's requests; panics after [`PATIENCE`].
@@ -78,29 +78,29 @@ impl Model {
             let left = give_up.saturating_duration_since(Instant::now());
             assert!(
                 !left.is_zero(),
-                "still waiting until {what}; the model was told:\n{}",
-                told(&log.requests)
+                "still waiting until {what}; the model received:\n{}",
+                new_texts(&log.requests)
             );
             log = self.shared.wait(log, left);
         }
     }
 
     /// Waits for the first request whose new texts contain `text`, and returns it.
-    pub fn until_told(&self, text: &str) -> Request {
-        self.until(&format!("the model is told {text:?}"), |requests| {
-            requests.iter().find(|it| it.tells(text) > 0).cloned()
+    pub fn until_received(&self, text: &str) -> Request {
+        self.until(&format!("the model receives {text:?}"), |requests| {
+            requests.iter().find(|it| it.count_new(text) > 0).cloned()
         })
     }
 
     /// Returns the number of a request for each time that `text` occurs in its new texts.
-    pub fn told(&self, text: &str) -> Vec<usize> {
-        let times = |request: &Request| vec![request.number; request.tells(text)];
+    pub fn received(&self, text: &str) -> Vec<usize> {
+        let times = |request: &Request| vec![request.number; request.count_new(text)];
         self.requests().iter().flat_map(times).collect()
     }
 }
 
-fn told(requests: &[Request]) -> String {
-    let line = |request: &Request| format!("{}: {:?}\n", request.number, request.news);
+fn new_texts(requests: &[Request]) -> String {
+    let line = |request: &Request| format!("{}: {:?}\n", request.number, request.new_texts);
     requests.iter().map(line).collect()
 }
 

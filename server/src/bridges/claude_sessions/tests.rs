@@ -1,25 +1,17 @@
 use super::*;
+use crate::bridges::local_sessions::own_process;
 
-fn session(since: i64, dialog: Option<i64>) -> Active {
-    Active {
-        place: (ProjectName::default(), "s1".parse().unwrap()),
+fn session(since: i64, dialog: Option<i64>) -> ActiveSession {
+    ActiveSession {
+        key: (ProjectName::default(), "s1".parse().unwrap()),
         process: own_process(),
         since: Timestamp::from_millis(since),
         dialog: dialog.map(Timestamp::from_millis),
     }
 }
 
-fn own_process() -> Process {
-    let pid = std::process::id();
-    Process {
-        pid,
-        started: start_of(pid),
-        boot_id: boot_id(),
-    }
-}
-
-fn told(status: &str, updated: i64) -> Told {
-    Told {
+fn file(status: &str, updated: i64) -> SessionFile {
+    SessionFile {
         pid: 1,
         proc_start: None,
         status: status.into(),
@@ -29,25 +21,28 @@ fn told(status: &str, updated: i64) -> Told {
 
 #[test]
 fn an_idle_status_newer_than_the_turn_is_an_interruption() {
-    let known = &mut Known::default();
+    let process = &mut TrackedProcess::default();
     let turn = session(100, None);
-    assert_eq!(happened(&turn, &told("busy", 90), known), None);
-    assert_eq!(happened(&turn, &told("waiting", 110), known), None);
-    let interrupted = happened(&turn, &told("idle", 120), known);
+    assert_eq!(unreported_event(&turn, &file("busy", 90), process), None);
+    assert_eq!(
+        unreported_event(&turn, &file("waiting", 110), process),
+        None
+    );
+    let interrupted = unreported_event(&turn, &file("idle", 120), process);
     assert_eq!(interrupted, Some(AgentEvent::Interrupted));
 }
 
 #[test]
 fn an_older_idle_status_is_believed_only_if_it_stays() {
     let turn = session(100, None);
-    let known = &mut Known::default();
-    assert_eq!(happened(&turn, &told("idle", 90), known), None);
-    let long_ago = Instant::now().checked_sub(SETTLED).unwrap();
-    known.idle = Some((turn.since, long_ago));
-    assert!(happened(&turn, &told("idle", 90), known).is_some());
-    known.idle = Some((Timestamp::from_millis(50), long_ago));
+    let process = &mut TrackedProcess::default();
+    assert_eq!(unreported_event(&turn, &file("idle", 90), process), None);
+    let long_ago = Instant::now().checked_sub(IDLE_DELAY).unwrap();
+    process.idle = Some((turn.since, long_ago));
+    assert!(unreported_event(&turn, &file("idle", 90), process).is_some());
+    process.idle = Some((Timestamp::from_millis(50), long_ago));
     assert_eq!(
-        happened(&turn, &told("idle", 90), known),
+        unreported_event(&turn, &file("idle", 90), process),
         None,
         "another turn"
     );
@@ -55,14 +50,17 @@ fn an_older_idle_status_is_believed_only_if_it_stays() {
 
 #[test]
 fn a_session_that_works_again_has_left_its_dialog() {
-    let known = &mut Known::default();
+    let process = &mut TrackedProcess::default();
     let dialog = session(100, Some(100));
-    assert_eq!(happened(&dialog, &told("busy", 90), known), None);
-    assert_eq!(happened(&dialog, &told("waiting", 110), known), None);
-    let worked = happened(&dialog, &told("busy", 120), known);
+    assert_eq!(unreported_event(&dialog, &file("busy", 90), process), None);
+    assert_eq!(
+        unreported_event(&dialog, &file("waiting", 110), process),
+        None
+    );
+    let worked = unreported_event(&dialog, &file("busy", 120), process);
     assert_eq!(worked, Some(AgentEvent::Worked));
     let turn = session(100, None);
-    assert_eq!(happened(&turn, &told("busy", 120), known), None);
+    assert_eq!(unreported_event(&turn, &file("busy", 120), process), None);
 }
 
 #[test]
@@ -107,7 +105,7 @@ fn only_a_small_own_file_of_this_very_process_is_believed() {
         rustix::fs::CWD,
         &file,
         rustix::fs::FileType::Fifo,
-        Mode::RUSR,
+        rustix::fs::Mode::RUSR,
         0,
     )
     .unwrap();

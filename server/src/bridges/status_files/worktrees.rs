@@ -8,217 +8,210 @@ use std::time::Instant;
 
 use tokio::sync::{Notify, watch};
 
-use super::LOOK;
-use super::watches::Watches;
+use super::SCAN_INTERVAL;
+use super::watcher::DirWatcher;
 
 /// Limit of known directories, because each may have a thread.
 const MAX_DIRECTORIES: usize = 1_000;
 
 /// Finds the top of the worktree that contains a directory.
-pub(super) type Find = Box<dyn Fn(&Path) -> Option<PathBuf> + Send + Sync>;
+pub(super) type FindWorktree = Box<dyn Fn(&Path) -> Option<PathBuf> + Send + Sync>;
 
 /// A watched directory tree: a worktree, or the state directory.
 #[derive(Debug)]
-pub(super) struct Tree {
+pub(super) struct WatchedTree {
     /// Notified of changes in the tree, and of scan requests.
     pub(super) changed: Arc<Notify>,
     /// Number of scans that were requested.
-    asked: AtomicU64,
+    requested: AtomicU64,
     /// Number of the last request that a scan has answered.
-    answered: AtomicU64,
+    scanned: AtomicU64,
 }
 
-impl Tree {
+impl WatchedTree {
     /// The tree at `root`, whose changes are reported from now on.
-    pub(super) fn new(root: &Path, watches: &Watches) -> Self {
+    pub(super) fn new(root: &Path, watcher: &DirWatcher) -> Self {
         Self {
-            changed: watches.tell(root.to_owned()),
-            asked: AtomicU64::new(0),
-            answered: AtomicU64::new(0),
+            changed: watcher.subscribe(root.to_owned()),
+            requested: AtomicU64::new(0),
+            scanned: AtomicU64::new(0),
         }
     }
 
     /// Requests a scan; returns the request's number.
-    pub(super) fn ask(&self) -> u64 {
-        let look = self.asked.fetch_add(1, Ordering::AcqRel) + 1;
+    pub(super) fn request_scan(&self) -> u64 {
+        let number = self.requested.fetch_add(1, Ordering::AcqRel) + 1;
         self.changed.notify_one();
-        look
+        number
     }
 
     /// The number of the last request.
-    pub(super) fn asked(&self) -> u64 {
-        self.asked.load(Ordering::Acquire)
+    pub(super) fn requested(&self) -> u64 {
+        self.requested.load(Ordering::Acquire)
     }
 
-    /// Whether a scan has answered request number `look`.
-    pub(super) fn has_answered(&self, look: u64) -> bool {
-        self.answered.load(Ordering::Acquire) >= look
+    /// Whether a scan has answered request number `request`.
+    pub(super) fn has_scanned(&self, request: u64) -> bool {
+        self.scanned.load(Ordering::Acquire) >= request
     }
 }
 
 /// The worktree of a directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum Location {
     /// Still being determined by its thread.
-    Unknown,
+    Unresolved,
     /// In no worktree at this time; one may be created later.
-    Nowhere(Instant),
+    Outside(Instant),
     /// In the worktree with this top.
-    In(PathBuf),
+    Worktree(PathBuf),
 }
 
 #[derive(Default)]
-struct Known {
-    places: HashMap<PathBuf, Place>,
-    trees: HashMap<PathBuf, Arc<Tree>>,
+struct WorktreeTable {
+    locations: HashMap<PathBuf, Location>,
+    trees: HashMap<PathBuf, Arc<WatchedTree>>,
     /// Whether the limit was reached and has been logged.
     full: bool,
 }
 
 /// All watched worktrees.
 pub(super) struct Worktrees {
-    find: Find,
-    known: Mutex<Known>,
+    find: FindWorktree,
+    table: Mutex<WorktreeTable>,
     /// Changes with every scan and every directory that is resolved.
-    looks: watch::Sender<u64>,
+    changes: watch::Sender<u64>,
 }
 
 impl Worktrees {
-    pub(super) fn new(find: Find) -> Self {
+    pub(super) fn new(find: FindWorktree) -> Self {
         Self {
             find,
-            known: Mutex::default(),
-            looks: watch::Sender::new(0),
+            table: Mutex::default(),
+            changes: watch::Sender::new(0),
         }
     }
 
     /// Forgets directories that are not among `dirs`, except those that are still being resolved.
-    pub(super) fn keep(&self, dirs: &[PathBuf]) {
+    pub(super) fn retain(&self, dirs: &[PathBuf]) {
         let dirs: HashSet<&PathBuf> = dirs.iter().collect();
-        let mut known = self.known();
-        known
-            .places
-            .retain(|dir, place| *place == Place::Unknown || dirs.contains(dir));
-        known.full &= known.places.len() >= MAX_DIRECTORIES;
+        let mut table = self.table();
+        table
+            .locations
+            .retain(|dir, location| *location == Location::Unresolved || dirs.contains(dir));
+        table.full &= table.locations.len() >= MAX_DIRECTORIES;
     }
 
-    /// Whether `dir` has to be resolved. If so it is marked as unknown, and the caller must resolve it.
-    pub(super) fn is_new(&self, dir: &Path) -> bool {
-        let mut known = self.known();
-        match known.places.get(dir) {
-            Some(Place::Nowhere(since)) if since.elapsed() >= LOOK => {}
+    /// Whether `dir` has to be resolved. If so it is marked as unresolved, and the caller must resolve it.
+    pub(super) fn claim(&self, dir: &Path) -> bool {
+        let mut table = self.table();
+        match table.locations.get(dir) {
+            Some(Location::Outside(since)) if since.elapsed() >= SCAN_INTERVAL => {}
             Some(_) => return false,
-            None if known.places.len() < MAX_DIRECTORIES => {}
+            None if table.locations.len() < MAX_DIRECTORIES => {}
             None => {
-                if !std::mem::replace(&mut known.full, true) {
+                if !std::mem::replace(&mut table.full, true) {
                     tracing::warn!(?dir, "too many worktrees: its status files are not watched");
                 }
                 return false;
             }
         }
-        known.places.insert(dir.to_owned(), Place::Unknown);
+        table.locations.insert(dir.to_owned(), Location::Unresolved);
         true
     }
 
-    /// Records the place of `dir`.
-    pub(super) fn put(&self, dir: &Path, place: Place) {
-        self.known().places.insert(dir.to_owned(), place);
+    /// Records the location of `dir`.
+    pub(super) fn set_location(&self, dir: &Path, location: Location) {
+        self.table().locations.insert(dir.to_owned(), location);
     }
 
     /// Resolves the worktree of `dir`, which may take long on a slow file system; `None` if it is already watched, or
     /// there is none.
-    pub(super) fn find(&self, dir: &Path, watches: &Watches) -> Option<(PathBuf, Arc<Tree>)> {
+    pub(super) fn resolve(
+        &self,
+        dir: &Path,
+        watcher: &DirWatcher,
+    ) -> Option<(PathBuf, Arc<WatchedTree>)> {
         let top = (self.find)(dir);
-        let mut known = self.known();
-        let place = top
+        let mut table = self.table();
+        let location = top
             .clone()
-            .map_or_else(|| Place::Nowhere(Instant::now()), Place::In);
-        known.places.insert(dir.to_owned(), place);
+            .map_or_else(|| Location::Outside(Instant::now()), Location::Worktree);
+        table.locations.insert(dir.to_owned(), location);
         let new = top.and_then(|top| {
-            if let Some(tree) = known.trees.get(&top) {
-                // Scan again, because the session's file did not count while its place was unknown.
+            if let Some(tree) = table.trees.get(&top) {
+                // Scan again, because the session's file did not count while its location was unresolved.
                 tree.changed.notify_one();
                 return None;
             }
-            let tree = Arc::new(Tree::new(&top, watches));
-            known.trees.insert(top.clone(), Arc::clone(&tree));
+            let tree = Arc::new(WatchedTree::new(&top, watcher));
+            table.trees.insert(top.clone(), Arc::clone(&tree));
             Some((top, tree))
         });
-        drop(known);
-        self.looks.send_modify(|looks| *looks += 1);
+        drop(table);
+        self.changes.send_modify(|changes| *changes += 1);
         new
     }
 
-    /// The known place of a directory, or [`Place::Unknown`].
-    pub(super) fn place(&self, dir: &Path) -> Place {
-        let known = self.known();
-        known.places.get(dir).cloned().unwrap_or(Place::Unknown)
+    /// The known location of a directory, or [`Location::Unresolved`].
+    pub(super) fn location(&self, dir: &Path) -> Location {
+        let table = self.table();
+        table
+            .locations
+            .get(dir)
+            .cloned()
+            .unwrap_or(Location::Unresolved)
     }
 
     /// Forgets a worktree that is gone. It is resolved again when a session works in it again.
     pub(super) fn forget(&self, top: &Path) {
-        let mut known = self.known();
-        known.trees.remove(top);
-        known
-            .places
-            .retain(|_, place| !matches!(place, Place::In(of) if of == top));
-        drop(known);
-        self.looks.send_modify(|looks| *looks += 1);
+        let mut table = self.table();
+        table.trees.remove(top);
+        table
+            .locations
+            .retain(|_, location| !matches!(location, Location::Worktree(of) if of == top));
+        drop(table);
+        self.changes.send_modify(|changes| *changes += 1);
     }
 
     /// The watched worktrees.
-    pub(super) fn all(&self) -> Vec<Arc<Tree>> {
-        self.known().trees.values().cloned().collect()
+    pub(super) fn all(&self) -> Vec<Arc<WatchedTree>> {
+        self.table().trees.values().cloned().collect()
     }
 
-    /// Records that a scan of `tree` has answered all requests up to number `asked`.
-    pub(super) fn looked(&self, tree: &Tree, asked: u64) {
-        tree.answered.store(asked, Ordering::Release);
-        self.looks.send_modify(|looks| *looks += 1);
+    /// Records that a scan of `tree` has answered all requests up to number `request`.
+    pub(super) fn set_scanned(&self, tree: &WatchedTree, request: u64) {
+        tree.scanned.store(request, Ordering::Release);
+        self.changes.send_modify(|changes| *changes += 1);
     }
 
     /// Completes once `is_done` returns true; calls it after every scan.
-    pub(super) async fn until(&self, mut is_done: impl FnMut() -> bool) {
-        let mut looks = self.looks.subscribe();
+    pub(super) async fn wait_until(&self, mut is_done: impl FnMut() -> bool) {
+        let mut changes = self.changes.subscribe();
         while !is_done() {
-            if looks.changed().await.is_err() {
+            if changes.changed().await.is_err() {
                 return;
             }
         }
     }
 
-    /// Whether the scan that was asked for is done, or will never be.
-    pub(super) fn is_answered(&self, asked: &mut Asked) -> bool {
-        let known = self.known();
-        let top = match known.places.get(&asked.dir) {
-            Some(Place::Unknown) => return false,
-            Some(Place::In(top)) => top,
-            Some(Place::Nowhere(_)) | None => return true,
+    /// Whether the worktree of `dir` has been scanned since the first call, or never will be. `request` keeps the number
+    /// of the scan request, which can be made only once the worktree is known.
+    pub(super) fn is_scanned(&self, dir: &Path, request: &mut Option<u64>) -> bool {
+        let table = self.table();
+        let top = match table.locations.get(dir) {
+            Some(Location::Unresolved) => return false,
+            Some(Location::Worktree(top)) => top,
+            Some(Location::Outside(_)) | None => return true,
         };
-        let Some(tree) = known.trees.get(top) else {
+        let Some(tree) = table.trees.get(top) else {
             return true;
         };
-        tree.has_answered(*asked.look.get_or_insert_with(|| tree.ask()))
+        tree.has_scanned(*request.get_or_insert_with(|| tree.request_scan()))
     }
 
-    fn known(&self) -> MutexGuard<'_, Known> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// A requested scan of a directory's worktree.
-pub(super) struct Asked {
-    dir: PathBuf,
-    /// The request's number; `None` until the worktree is known.
-    look: Option<u64>,
-}
-
-impl Asked {
-    pub(super) fn new(dir: &Path) -> Self {
-        Self {
-            dir: dir.to_owned(),
-            look: None,
-        }
+    fn table(&self) -> MutexGuard<'_, WorktreeTable> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -227,4 +220,30 @@ pub(super) fn worktree_of(dir: &Path) -> Option<PathBuf> {
     let dir = std::fs::canonicalize(dir).ok()?;
     let top = dir.ancestors().find(|above| above.join(".git").exists())?;
     Some(top.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn resolved_directories_are_limited_and_one_outside_of_repositories_is_resolved_again() {
+        let known = Worktrees::new(Box::new(|_| None));
+        let watcher = DirWatcher::new();
+        let all: Vec<PathBuf> = (0..1_000).map(|n| format!("/{n}").into()).collect();
+        for dir in &all {
+            assert!(known.claim(dir));
+            assert!(known.resolve(dir, &watcher).is_none());
+            assert!(!known.claim(dir), "until a while is over");
+        }
+        let new = Path::new("/new");
+        assert!(!known.claim(new));
+        known.retain(&all[1..]);
+        assert!(known.claim(new));
+        known.retain(&[]);
+        assert!(!known.claim(new), "it is being looked up");
+        let long_ago = Instant::now().checked_sub(SCAN_INTERVAL).unwrap();
+        known.set_location(new, Location::Outside(long_ago));
+        assert!(known.claim(new));
+    }
 }

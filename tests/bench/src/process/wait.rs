@@ -9,16 +9,16 @@ use anyhow::{Context, Result, ensure};
 use super::{Programs, Way};
 use crate::bench::Bench;
 use crate::http::Connection;
-use crate::slices::{Measure, alternate, median, micros};
-use crate::table::{Bound, Row, Side};
-use crate::target::{Kind, Server};
-use crate::waiter;
+use crate::long_poll;
+use crate::server::{Kind, Server};
+use crate::slices::{Measure, median, micros};
+use crate::table::{Bound, Row};
 
 /// Each way of waiting, at an inbox of its own.
 pub(super) fn rows(bench: &Bench, programs: &Programs, way: Way) -> Result<Vec<Row>> {
-    let what = format!("hubctl wait, {}", way.name());
+    let name = format!("hubctl wait, {}", way.name());
     let memory = bench.start(Kind::AxumMemory)?;
-    let at_memory = format!("http://{}{}", memory.address(), waiter::path("m", ""));
+    let at_memory = format!("http://{}{}", memory.address(), long_poll::path("m", ""));
     let mut curl_at_memory = programs.bare(&programs.curl);
     curl_at_memory.args(["-sS", "--fail", &at_memory]);
     let hub = &programs.hub;
@@ -28,13 +28,12 @@ pub(super) fn rows(bench: &Bench, programs: &Programs, way: Way) -> Result<Vec<R
         waking(hub, "wait-raw", raw(programs, way, "wait-raw")?),
         waking(&memory, "m", curl_at_memory),
     ];
-    let samples = alternate(bench.plan, &bench.progress, &what, sides)?;
-    let hub = Side::new("hub", &samples[0]);
-    let row = |name, of: usize| Row::compare(&what, "µs", &hub, &Side::new(name, &samples[of]));
+    let samples = bench.alternate(&name, sides)?;
+    let row = |reference| samples.row(&name, "µs", |time| *time, 0, reference);
     Ok(vec![
-        row("curl", 1),
-        row("curl in memory", 3).must(Bound::AtMost(0.8)),
-        row("raw", 2).aim(Bound::AtMost(1.7)),
+        row(("curl", 1)),
+        row(("curl in memory", 3)).must(Bound::AtMost(0.8)),
+        row(("raw", 2)).aim(Bound::AtMost(1.7)),
     ])
 }
 
@@ -48,7 +47,7 @@ fn waking<'a>(server: &'a Server, inbox: &'a str, mut command: Command) -> Measu
         let mut times = Vec::new();
         while begin.elapsed() < time {
             let mut child = command.spawn()?;
-            waiter::until_armed(&mut watch, server, inbox)?;
+            long_poll::until_armed(&mut watch, server, inbox)?;
             let request = server.notify(inbox, 0);
             let start = Instant::now();
             publisher.send(&request)?;
@@ -72,7 +71,7 @@ fn acknowledge(
     let mut said = Vec::new();
     let mut stdout = child.stdout.context("no stdout")?;
     stdout.read_to_end(&mut said)?;
-    if let Ok(lease) = waiter::lease(&said)
+    if let Ok(lease) = long_poll::lease(&said)
         && server.kind() == Kind::Hubd
     {
         let path = format!("/inboxes/{inbox}/ack?project=default");
@@ -91,14 +90,14 @@ fn hubctl(programs: &Programs, way: Way, inbox: &str) -> Command {
 
 fn curl(programs: &Programs, way: Way, inbox: &str) -> Command {
     let mut command = programs.curl(way);
-    command.arg(programs.url(&waiter::path(inbox, "")));
+    command.arg(programs.url(&long_poll::path(inbox, "")));
     command
 }
 
 fn raw(programs: &Programs, way: Way, inbox: &str) -> Result<Command> {
     let hub = &programs.hub;
     let file = hub.file("wait.request");
-    std::fs::write(&file, hub.request("GET", &waiter::path(inbox, ""), ""))?;
+    std::fs::write(&file, hub.request("GET", &long_poll::path(inbox, ""), ""))?;
     let mut command = programs.bare(&std::env::current_exe()?);
     command.arg("raw-wait");
     match way {

@@ -18,7 +18,7 @@ pub struct Request {
     /// The requested model; for Gemini with the method, `gemini-…:streamGenerateContent`.
     pub model: String,
     /// The texts that the model has not answered yet: every text after its own last message.
-    pub news: Vec<String>,
+    pub new_texts: Vec<String>,
     /// Every text of the conversation, oldest first, including the model's own.
     pub texts: Vec<String>,
     /// The body as received.
@@ -33,8 +33,8 @@ pub(super) struct Message {
 
 impl Request {
     /// Counts the occurrences of `text` in the new texts.
-    pub fn tells(&self, text: &str) -> usize {
-        count(&self.news, text)
+    pub fn count_new(&self, text: &str) -> usize {
+        count(&self.new_texts, text)
     }
 
     /// Counts the occurrences of `text` in the conversation.
@@ -46,9 +46,9 @@ impl Request {
     pub(super) fn read(mut self, messages: Vec<Message>) -> Self {
         for message in messages {
             if message.by_model {
-                self.news.clear();
+                self.new_texts.clear();
             } else {
-                self.news.extend(message.texts.iter().cloned());
+                self.new_texts.extend(message.texts.iter().cloned());
             }
             self.texts.extend(message.texts);
         }

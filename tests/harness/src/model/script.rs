@@ -23,7 +23,7 @@ pub fn rules<T: Into<String>>(
 ) -> impl Fn(&Request) -> Reply {
     let rules: Vec<(String, Reply)> = rules.into_iter().map(|(t, it)| (t.into(), it)).collect();
     move |request| {
-        let fitting = rules.iter().find(|(text, _)| request.tells(text) > 0);
+        let fitting = rules.iter().find(|(text, _)| request.count_new(text) > 0);
         fitting.map_or_else(|| Reply::text(NOTHING), |(_, reply)| reply.clone())
     }
 }

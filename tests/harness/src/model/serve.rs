@@ -45,7 +45,7 @@ pub(super) struct Shared {
 #[derive(Debug, Default)]
 pub(super) struct Log {
     pub requests: Vec<Request>,
-    pub others: Vec<Request>,
+    pub other_requests: Vec<Request>,
 }
 
 impl fmt::Debug for Shared {
@@ -168,7 +168,7 @@ async fn converse(shared: Arc<Shared>, headers: &HeaderMap, body: Value, wire: W
         .is_some_and(|tools| !tools.is_empty());
     if !in_conversation {
         let answer = (wire.answer)(&request, &Reply::text(NOTHING));
-        shared.log().others.push(request);
+        shared.log().other_requests.push(request);
         return answer;
     }
     let request = shared.keep(request);
@@ -188,7 +188,7 @@ fn request(headers: &HeaderMap, body: Value, wire: &Wire) -> Request {
         session: header("x-claude-code-session-id").unwrap_or_default(),
         subagent: header("x-claude-code-agent-id"),
         model: body["model"].as_str().unwrap_or_default().into(),
-        news: Vec::new(),
+        new_texts: Vec::new(),
         texts: Vec::new(),
         body: Value::Null,
     };

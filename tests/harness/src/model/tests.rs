@@ -10,7 +10,10 @@ async fn a_request_without_tools_is_outside_the_conversation() {
     ask(&model, &json!({"messages": [user("title")]})).await;
     let answer = ask(&model, &conversation(&[user("hello")])).await;
     assert!(answer.contains("first"), "{answer}");
-    assert_eq!((model.requests().len(), model.others().len()), (1, 1));
+    assert_eq!(
+        (model.requests().len(), model.other_requests().len()),
+        (1, 1)
+    );
 }
 
 #[tokio::test]
@@ -22,7 +25,7 @@ async fn a_text_that_the_model_has_answered_is_not_new() {
     ask(&model, &conversation(&[user("apples")])).await;
     ask(&model, &conversation(&[user("apples"), answered, asked])).await;
     assert_eq!(
-        (model.told("apples"), model.told("pears")),
+        (model.received("apples"), model.received("pears")),
         (vec![0], vec![1])
     );
     assert_eq!(model.requests()[1].contains("apples"), 1);
@@ -32,7 +35,7 @@ async fn a_text_that_the_model_has_answered_is_not_new() {
 async fn a_text_that_occurs_twice_counts_twice() {
     let model = Model::start(turns([]));
     ask(&model, &conversation(&[user("apples, apples")])).await;
-    assert_eq!(model.told("apples"), [0, 0]);
+    assert_eq!(model.received("apples"), [0, 0]);
 }
 
 #[tokio::test]

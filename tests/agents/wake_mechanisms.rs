@@ -4,13 +4,13 @@ use hub_harness::Model;
 use hub_harness::model::{Reply, rules, turns};
 use serde_json::json;
 
-use crate::support::Desk;
+use crate::support::Sandbox;
 
 #[test]
 fn a_rewake_hook_that_exits_2_wakes_an_idle_session_with_its_text() {
-    let desk = Desk::new();
-    let hooks = desk.hooks(&["Stop", "UserPromptSubmit"]);
-    let news = desk.path("news");
+    let sandbox = Sandbox::new();
+    let hooks = sandbox.hooks(&["Stop", "UserPromptSubmit"]);
+    let news = sandbox.path("news");
     let script = format!(
         "until [ -e {0} ]; do sleep 0.05; done; cat {0} >&2; rm {0}; exit 2",
         news.display()
@@ -19,40 +19,37 @@ fn a_rewake_hook_that_exits_2_wakes_an_idle_session_with_its_text() {
         "type": "command", "command": script, "asyncRewake": true, "timeout": 86_400,
         "rewakeSummary": "The hub has news", "rewakeMessage": "From the hub:",
     });
-    desk.settings(&hooks.settings_with("Stop", &waiter));
-    let claude = desk.claude(Model::start(turns([]))).start();
-    claude.say("Hello");
+    sandbox.settings(&hooks.settings_with("Stop", &waiter));
+    let claude = sandbox.claude(Model::start(turns([]))).start();
+    claude.submit("Hello");
     hooks.first("Stop");
     std::fs::write(&news, "worker 7 is done").expect("news");
 
-    let woken = claude.model.until_told("worker 7 is done");
-    assert_eq!(woken.tells("The hub has news"), 1);
-    assert_eq!(woken.tells("From the hub:"), 1);
+    let woken = claude.model.until_received("worker 7 is done");
+    assert_eq!(woken.count_new("The hub has news"), 1);
+    assert_eq!(woken.count_new("From the hub:"), 1);
     let prompt = hooks.nth("UserPromptSubmit", 2)["prompt"].clone();
     let prompt = prompt.as_str().expect("a prompt");
     assert!(prompt.starts_with("<task-notification>"), "{prompt}");
     hooks.nth("Stop", 2);
-    assert_eq!(claude.model.told("worker 7 is done"), [1]);
+    assert_eq!(claude.model.received("worker 7 is done"), [1]);
 }
 
 #[test]
 fn a_background_command_that_ends_wakes_an_idle_session() {
-    let desk = Desk::new();
-    let hooks = desk.hooks(&["Stop", "UserPromptSubmit"]);
-    let news = desk.path("news");
+    let sandbox = Sandbox::new();
+    let hooks = sandbox.hooks_allowing(&["Stop", "UserPromptSubmit"], "Bash");
+    let news = sandbox.path("news");
     let wait = format!("until [ -e {} ]; do sleep 0.05; done", news.display());
-    let mut settings = hooks.settings();
-    settings["permissions"]["allow"] = json!(["Bash"]);
-    desk.settings(&settings);
     let script = [("Wait for it", Reply::bash_in_background(&wait))];
-    let claude = desk.claude(Model::start(rules(script))).start();
-    claude.say("Wait for it");
+    let claude = sandbox.claude(Model::start(rules(script))).start();
+    claude.submit("Wait for it");
     let stop = hooks.first("Stop");
     assert_eq!(stop["background_tasks"][0]["status"], "running");
     std::fs::write(&news, "").expect("news");
 
-    let woken = claude.model.until_told("<task-notification>");
-    assert_eq!(woken.tells("completed (exit code 0)"), 1);
+    let woken = claude.model.until_received("<task-notification>");
+    assert_eq!(woken.count_new("completed (exit code 0)"), 1);
     let prompt = hooks.nth("UserPromptSubmit", 2)["prompt"].clone();
     assert!(
         prompt
@@ -62,5 +59,5 @@ fn a_background_command_that_ends_wakes_an_idle_session() {
     );
     let stop = hooks.nth("Stop", 2);
     assert_eq!(stop["background_tasks"], json!([]));
-    assert_eq!(claude.model.told("<task-notification>").len(), 1);
+    assert_eq!(claude.model.received("<task-notification>").len(), 1);
 }

@@ -7,13 +7,12 @@ use std::time::Instant;
 use anyhow::{Result, ensure};
 
 use crate::bench::Bench;
-use crate::http::PATIENCE;
-use crate::publish::{Slice, publishing};
-use crate::slices::alternate;
+use crate::http::TIMEOUT;
+use crate::long_poll;
+use crate::publish::publishing;
+use crate::server::{Kind, Server};
 use crate::system;
-use crate::table::{Bound, Row, Side};
-use crate::target::{Kind, Server};
-use crate::waiter;
+use crate::table::{Bound, Row};
 
 /// Number of projects, and of waiters in each: the hub allows a thousand inboxes per project.
 const WAITERS: (usize, usize) = (10, 990);
@@ -24,24 +23,23 @@ const LOAD: usize = 16;
 /// Measures processor time per publish, with and without waiters.
 pub(crate) fn rows(bench: &Bench) -> Result<Vec<Row>> {
     if bench.subject != Kind::Hubd {
-        bench.progress.say("waiters: left out, it needs hubd");
+        bench.progress.show("waiters: left out, it needs hubd");
         return Ok(Vec::new());
     }
     let settings = ["limits.connections=12000", "limits.streams=11000"];
-    let busy = bench.place.start_with(Kind::Hubd, &settings)?;
-    let quiet = bench.place.start_with(Kind::Hubd, &settings)?;
+    let busy = bench.launcher.start_with(Kind::Hubd, &settings)?;
+    let quiet = bench.launcher.start_with(Kind::Hubd, &settings)?;
     let waiters = wait(&busy)?;
     if system::processor_time(busy.pid()).is_none() {
         bench
             .progress
-            .say("waiters: left out, processor times are not known here");
+            .show("waiters: left out, processor times are not known here");
         return Ok(Vec::new());
     }
     let sides = vec![publishing(&busy, LOAD), publishing(&quiet, LOAD)];
-    let samples = alternate(bench.plan, &bench.progress, "waiters", sides)?;
-    let cpu = |name, of: usize| Side::of(name, &samples[of], |slice: &Slice| slice.cpu);
-    let what = format!("publish CPU, {} waiters", waiters.len());
-    let row = Row::compare(&what, "µs", &cpu("hub", 0), &cpu("none", 1));
+    let samples = bench.alternate("waiters", sides)?;
+    let name = format!("publish CPU, {} waiters", waiters.len());
+    let row = samples.row(&name, "µs", |it| it.cpu, 0, ("none", 1));
     Ok(vec![row.must(Bound::AtMost(1.05))])
 }
 
@@ -58,8 +56,8 @@ fn wait(server: &Server) -> Result<Vec<TcpStream>> {
         }
         let mut watch = server.connect()?;
         let start = Instant::now();
-        while waiter::armed(&mut watch, server, &project)?.len() < WAITERS.1 {
-            ensure!(start.elapsed() < PATIENCE, "the waiters are not armed");
+        while long_poll::armed(&mut watch, server, &project)?.len() < WAITERS.1 {
+            ensure!(start.elapsed() < TIMEOUT, "the waiters are not armed");
         }
     }
     Ok(streams)

@@ -15,7 +15,7 @@ use crate::running::Running;
 
 /// Directories of binaries and state.
 #[derive(Debug)]
-pub(crate) struct Place {
+pub(crate) struct Launcher {
     /// The directory of the binaries.
     bin: PathBuf,
     /// Parent of the state directories.
@@ -43,7 +43,8 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    fn is_hub(self) -> bool {
+    /// Whether this is the hub, of this build or another.
+    pub(crate) fn is_hub(self) -> bool {
         matches!(self, Self::Hubd | Self::Before)
     }
 }
@@ -60,7 +61,7 @@ pub(crate) struct Server {
     running: Running,
 }
 
-impl Place {
+impl Launcher {
     /// Binaries next to this one, state below `state`.
     pub(crate) fn new(state: &Path, before: Option<PathBuf>) -> Result<Self> {
         let own = std::env::current_exe()?;

@@ -22,38 +22,38 @@ const END: &[u8] = b".hub0";
 
 /// Whether git tracks a file.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Tracked {
+pub(super) enum GitStatus {
     /// Git does not track it.
-    No,
+    Untracked,
     /// The index lists it, or `.hub` contains a repository of its own.
-    Yes,
+    Tracked,
     /// A git command is changing the worktree; it updates the index last.
     Busy,
 }
 
 /// Whether git tracks `.hub/status/NAME` of the worktree `top`; an error if the index cannot be parsed.
-pub(super) fn tracked(top: &Path, name: &str) -> io::Result<Tracked> {
+pub(super) fn git_status(top: &Path, name: &str) -> io::Result<GitStatus> {
     let inner = [".hub/.git", ".hub/status/.git"];
     if inner
         .iter()
         .any(|it| fs::symlink_metadata(top.join(it)).is_ok())
     {
-        return Ok(Tracked::Yes);
+        return Ok(GitStatus::Tracked);
     }
     let git_dir = git_dir(top)?;
     if let Ok(lock) = fs::symlink_metadata(git_dir.join("index.lock"))
         && lock.modified()?.elapsed().is_ok_and(|age| age < STALE)
     {
-        return Ok(Tracked::Busy);
+        return Ok(GitStatus::Busy);
     }
     let file = format!(".hub/status/{name}");
     let paths = [".hub", ".hub/", ".hub/status", ".hub/status/", &file];
     for index in indexes(&git_dir)? {
-        if lists(&index, &paths)? {
-            return Ok(Tracked::Yes);
+        if index_contains(&index, &paths)? {
+            return Ok(GitStatus::Tracked);
         }
     }
-    Ok(Tracked::No)
+    Ok(GitStatus::Untracked)
 }
 
 /// The worktree's own git directory.
@@ -63,8 +63,10 @@ fn git_dir(top: &Path) -> io::Result<PathBuf> {
         return Ok(dot_git);
     }
     let mut text = String::new();
-    plain(&dot_git)?.take(MAX_PATH).read_to_string(&mut text)?;
-    let dir = text.strip_prefix("gitdir:").ok_or_else(unknown)?;
+    open_regular(&dot_git)?
+        .take(MAX_PATH)
+        .read_to_string(&mut text)?;
+    let dir = text.strip_prefix("gitdir:").ok_or_else(unrecognized)?;
     Ok(top.join(dir.trim()))
 }
 
@@ -81,29 +83,29 @@ fn indexes(git_dir: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-fn lists(index: &Path, paths: &[&str]) -> io::Result<bool> {
+fn index_contains(index: &Path, paths: &[&str]) -> io::Result<bool> {
     // The hash length is in the repository's configuration; an index with one length never parses with the other.
     const SHA1: usize = 20;
     const SHA256: usize = 32;
-    match search(BufReader::new(plain(index)?), SHA1, paths) {
+    match search_index(BufReader::new(open_regular(index)?), SHA1, paths) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            search(BufReader::new(plain(index)?), SHA256, paths)
+            search_index(BufReader::new(open_regular(index)?), SHA256, paths)
         }
         done => done,
     }
 }
 
-fn search(mut index: impl BufRead, hash: usize, paths: &[&str]) -> io::Result<bool> {
-    let head: [u8; 12] = bytes(&mut index)?;
+fn search_index(mut index: impl BufRead, hash: usize, paths: &[&str]) -> io::Result<bool> {
+    let head: [u8; 12] = read_array(&mut index)?;
     let number =
         |at: usize| u32::from_be_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
     let (version, count) = (number(4), number(8));
     if !head.starts_with(b"DIRC") || !(2..=4).contains(&version) {
-        return Err(unknown());
+        return Err(unrecognized());
     }
     let mut path = Vec::new();
     for _ in 0..count {
-        next(&mut index, version, hash, &mut path)?;
+        read_entry(&mut index, version, hash, &mut path)?;
         // Case is ignored, because a file system that ignores case finds the file under either name.
         if paths
             .iter()
@@ -119,24 +121,29 @@ fn search(mut index: impl BufRead, hash: usize, paths: &[&str]) -> io::Result<bo
 }
 
 /// Reads the next entry. `path` holds the path of the entry before, and then that of this entry.
-fn next(index: &mut impl BufRead, version: u32, hash: usize, path: &mut Vec<u8>) -> io::Result<()> {
+fn read_entry(
+    index: &mut impl BufRead,
+    version: u32,
+    hash: usize,
+    path: &mut Vec<u8>,
+) -> io::Result<()> {
     let mut fixed = 40 + hash + 2;
     skip(index, 40 + hash)?;
-    let flags = u16::from_be_bytes(bytes(index)?);
+    let flags = u16::from_be_bytes(read_array(index)?);
     if version >= 3 && flags & 0x4000 != 0 {
         skip(index, 2)?;
         fixed += 2;
     }
     if version == 4 {
         let cut = varint(index)?;
-        let kept = path.len().checked_sub(cut).ok_or_else(unknown)?;
+        let kept = path.len().checked_sub(cut).ok_or_else(unrecognized)?;
         path.truncate(kept);
     } else {
         path.clear();
     }
     index.by_ref().take(MAX_PATH).read_until(0, path)?;
     if path.pop() != Some(0) || usize::from(flags & 0xfff) != path.len().min(0xfff) {
-        return Err(unknown());
+        return Err(unrecognized());
     }
     if version < 4 {
         // Entries are padded to a multiple of eight with one to eight zeros; the first zero is already read.
@@ -150,16 +157,16 @@ fn next(index: &mut impl BufRead, version: u32, hash: usize, path: &mut Vec<u8>)
 fn varint(index: &mut impl BufRead) -> io::Result<usize> {
     let mut value = 0_usize;
     for at in 0..4 {
-        let [byte] = bytes(index)?;
+        let [byte] = read_array(index)?;
         value = (value + usize::from(at > 0)) << 7 | usize::from(byte & 0x7f);
         if byte & 0x80 == 0 {
             return Ok(value);
         }
     }
-    Err(unknown())
+    Err(unrecognized())
 }
 
-fn bytes<const N: usize>(index: &mut impl Read) -> io::Result<[u8; N]> {
+fn read_array<const N: usize>(index: &mut impl Read) -> io::Result<[u8; N]> {
     let mut bytes = [0; N];
     index.read_exact(&mut bytes)?;
     Ok(bytes)
@@ -170,12 +177,12 @@ fn skip(index: &mut impl BufRead, count: usize) -> io::Result<()> {
     if skipped == count as u64 {
         Ok(())
     } else {
-        Err(unknown())
+        Err(unrecognized())
     }
 }
 
 /// Opens a regular file. Without NONBLOCK, a pipe in its place would block the thread for ever.
-fn plain(path: &Path) -> io::Result<File> {
+fn open_regular(path: &Path) -> io::Result<File> {
     let file = File::options()
         .read(true)
         .custom_flags(OFlags::NONBLOCK.bits().cast_signed())
@@ -183,16 +190,17 @@ fn plain(path: &Path) -> io::Result<File> {
     if file.metadata()?.is_file() {
         Ok(file)
     } else {
-        Err(unknown())
+        Err(unrecognized())
     }
 }
 
-fn unknown() -> io::Error {
+fn unrecognized() -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, "git's index is not understood")
 }
 
 #[cfg(test)]
 mod tests {
+    use super::GitStatus::{Busy, Tracked, Untracked};
     use super::*;
     use std::process::Command;
 
@@ -219,7 +227,11 @@ mod tests {
             let dir = tempfile::tempdir().unwrap();
             let top = dir.path();
             git(top, &["init", "-q", &format!("--object-format={format}")]);
-            assert_eq!(tracked(top, "w1").unwrap(), Tracked::No, "without an index");
+            assert_eq!(
+                git_status(top, "w1").unwrap(),
+                Untracked,
+                "without an index"
+            );
             let files = [
                 "+a",
                 ".git-blame",
@@ -237,11 +249,11 @@ mod tests {
                 git(top, &["add", "-N", ".hub/later"]);
             }
             git(top, &["update-index", "--index-version", version]);
-            let found = |name| tracked(top, name).unwrap();
-            assert_eq!(found("w1"), Tracked::Yes, "{version} {format}");
-            assert_eq!(found("W1"), Tracked::Yes, "{version} {format}");
-            assert_eq!(found("w"), Tracked::No, "{version} {format}");
-            assert_eq!(found("w2"), Tracked::No, "{version} {format}");
+            let found = |name| git_status(top, name).unwrap();
+            assert_eq!(found("w1"), Tracked, "{version} {format}");
+            assert_eq!(found("W1"), Tracked, "{version} {format}");
+            assert_eq!(found("w"), Untracked, "{version} {format}");
+            assert_eq!(found("w2"), Untracked, "{version} {format}");
         }
     }
 
@@ -256,15 +268,15 @@ mod tests {
         git(&main, &["commit", "-q", "-m", "one"]);
         git(&main, &["worktree", "add", "-q", "../side"]);
         let side = dir.path().join("side");
-        assert_eq!(tracked(&side, "w1").unwrap(), Tracked::Yes);
+        assert_eq!(git_status(&side, "w1").unwrap(), Tracked);
         git(&side, &["update-index", "--split-index"]);
         write(&side, ".hub/status/w2");
         git(&side, &["add", "."]);
         for name in ["w1", "w2"] {
-            assert_eq!(tracked(&side, name).unwrap(), Tracked::Yes, "{name}");
+            assert_eq!(git_status(&side, name).unwrap(), Tracked, "{name}");
         }
         git(&main, &["rm", "-q", "--cached", ".hub/status/w1"]);
-        assert_eq!(tracked(&main, "w1").unwrap(), Tracked::No);
+        assert_eq!(git_status(&main, "w1").unwrap(), Untracked);
     }
 
     #[test]
@@ -272,7 +284,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         git(dir.path(), &["init", "-q"]);
         fs::write(dir.path().join(".git/index.lock"), "").unwrap();
-        assert_eq!(tracked(dir.path(), "w1").unwrap(), Tracked::Busy);
+        assert_eq!(git_status(dir.path(), "w1").unwrap(), Busy);
     }
 
     #[test]
@@ -280,8 +292,8 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         git(dir.path(), &["init", "-q"]);
         fs::write(dir.path().join(".git/index"), "DIRC\0\0\0\x02\0\0\0\x01").unwrap();
-        assert!(tracked(dir.path(), "w1").is_err());
+        assert!(git_status(dir.path(), "w1").is_err());
         fs::create_dir_all(dir.path().join(".hub/.git")).unwrap();
-        assert_eq!(tracked(dir.path(), "w1").unwrap(), Tracked::Yes);
+        assert_eq!(git_status(dir.path(), "w1").unwrap(), Tracked);
     }
 }

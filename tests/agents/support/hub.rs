@@ -1,4 +1,4 @@
-//! A hub with the installed hooks, found by every program of a desk at the default place.
+//! A hub with the installed hooks, found by every program of a sandbox at the default place.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -7,78 +7,94 @@ use std::time::Duration;
 use hub_harness::{Client, Hub, HubBuilder, encoded, until};
 use serde_json::{Value, json};
 
-use super::Desk;
+use super::Sandbox;
 
 /// A limit that these tests never reach. All senders that are not sessions share one count, so the default would make
 /// some tests wait a minute.
 pub(crate) const NO_LIMIT: &str = "wake.per_sender_per_minute=1000";
 
-/// A hub, and the desk's project as a git repository that its sessions work in.
-pub(crate) struct Central<'a> {
-    desk: &'a Desk,
-    /// The hub.
-    pub(crate) hub: Hub,
+/// A hub with Claude Code's hooks, in a sandbox whose project is a git repository.
+pub(crate) struct InstalledHub {
+    /// The process. It ends before the sandbox is removed.
+    pub(crate) server: Hub,
     runtime: tokio::runtime::Runtime,
+    sandbox: Sandbox,
 }
 
-impl<'a> Central<'a> {
+impl std::ops::Deref for InstalledHub {
+    type Target = Sandbox;
+
+    fn deref(&self) -> &Sandbox {
+        &self.sandbox
+    }
+}
+
+impl InstalledHub {
     /// Starts a hub with default settings.
-    pub(crate) fn new(desk: &'a Desk) -> Self {
-        Self::with(desk, Hub::builder())
+    pub(crate) fn new() -> Self {
+        Self::with(Hub::builder())
     }
 
     /// Starts the hub that `builder` configures.
-    pub(crate) fn with(desk: &'a Desk, builder: HubBuilder) -> Self {
+    pub(crate) fn with(builder: HubBuilder) -> Self {
+        Self::install(builder, &[])
+    }
+
+    /// Starts the hub, and installs Claude Code's hooks as a person does, with these arguments. Checks
+    /// `hubctl hooks status`.
+    pub(crate) fn install(builder: HubBuilder, more: &[&str]) -> Self {
+        let sandbox = Sandbox::new();
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()
             .expect("a runtime");
-        let hub = builder
-            .state_dir(desk.home().join(".local/state/hub"))
+        let server = builder
+            .state_dir(sandbox.home().join(".local/state/hub"))
             .start();
-        let central = Self { desk, hub, runtime };
-        central.git(&["init", "--quiet", "--initial-branch=main"]);
-        central.git(&["commit", "--quiet", "--allow-empty", "--message=first"]);
-        central
-    }
-
-    /// Installs Claude Code's hooks as a person does, and checks `hubctl hooks status`.
-    pub(crate) fn install(&self, more: &[&str]) {
-        self.hubctl(&[&["hooks", "install", "claude"], more].concat());
-        let status = self.hubctl(&["hooks", "status", "claude"]);
+        let hub = Self {
+            server,
+            runtime,
+            sandbox,
+        };
+        hub.git(&["init", "--quiet", "--initial-branch=main"]);
+        hub.git(&["commit", "--quiet", "--allow-empty", "--message=first"]);
+        hub.hubctl(&[&["hooks", "install", "claude"], more].concat());
+        let status = hub.hubctl(&["hooks", "status", "claude"]);
         let user = status.lines().find(|line| line.contains(" user "));
         assert!(
             user.is_some_and(|it| it.contains(" installed ")),
             "{status}"
         );
+        hub
     }
 
     /// Creates worktrees of the project, each on a branch of its name, trusts all of them, and returns their
     /// directories.
     pub(crate) fn worktrees<const N: usize>(&self, names: [&str; N]) -> [PathBuf; N] {
         let dirs = names.map(|name| {
-            let dir = self.desk.path(name);
+            let dir = self.sandbox.path(name);
             let path = dir.display().to_string();
             self.git(&["worktree", "add", "--quiet", "-b", name, &path]);
             dir
         });
         let mut trusted: Vec<&Path> = dirs.iter().map(PathBuf::as_path).collect();
-        let project = self.desk.project();
+        let project = self.sandbox.project();
         trusted.push(&project);
-        self.desk.trust(&trusted);
+        self.sandbox.trust(&trusted);
         dirs
     }
 
     /// Runs hubctl in the project's directory; returns its stdout. Panics unless it exits 0.
     pub(crate) fn hubctl(&self, args: &[&str]) -> String {
         let hubctl = Path::new(env!("CARGO_BIN_EXE_hubctl"));
-        self.desk.run(hubctl, args, &[])
+        self.sandbox.run(hubctl, args, &[])
     }
 
-    /// Runs hubctl as [`Central::hubctl`] does, with any exit code.
+    /// Runs hubctl as [`InstalledHub::hubctl`] does, with any exit code.
     pub(crate) fn try_hubctl(&self, args: &[&str]) -> Output {
         let hubctl = Path::new(env!("CARGO_BIN_EXE_hubctl"));
-        self.desk.output(&self.desk.project(), hubctl, args, &[])
+        self.sandbox
+            .output(&self.sandbox.project(), hubctl, args, &[])
     }
 
     /// Waits until the named session is in this state.
@@ -105,24 +121,24 @@ impl<'a> Central<'a> {
     }
 
     /// Returns the project's name.
-    pub(crate) fn project(&self) -> String {
-        self.desk.project().display().to_string()
+    pub(crate) fn project_name(&self) -> String {
+        self.sandbox.project().display().to_string()
     }
 
     /// Publishes a notification in the project; returns its id.
     pub(crate) fn post(&self, mut post: Value) -> u64 {
-        post["project"] = json!(self.project());
+        post["project"] = json!(self.project_name());
         self.runtime.block_on(self.client().notify(post))
     }
 
     /// Publishes a message to an inbox; returns its id.
-    pub(crate) fn tell(&self, to: &str, from: &str, msg: &str) -> u64 {
+    pub(crate) fn send(&self, to: &str, from: &str, msg: &str) -> u64 {
         self.post(json!({"from": from, "to": to, "type": "message", "msg": msg}))
     }
 
     /// Returns the JSON of a GET in the project.
     pub(crate) fn get(&self, path: &str) -> Value {
-        let path = format!("{path}?project={}", encoded(&self.project()));
+        let path = format!("{path}?project={}", encoded(&self.project_name()));
         let answer = self.runtime.block_on(self.client().get(&path).send());
         answer.expect(200).json()
     }
@@ -172,13 +188,13 @@ impl<'a> Central<'a> {
     }
 
     /// Waits for a notification with this text; returns its id.
-    pub(crate) fn said(&self, text: &str) -> u64 {
+    pub(crate) fn published(&self, text: &str) -> u64 {
         until(&format!("{text:?} is said"), || {
-            self.find_said(text).first().copied()
+            self.find_published(text).first().copied()
         })
     }
 
-    fn find_said(&self, text: &str) -> Vec<u64> {
+    fn find_published(&self, text: &str) -> Vec<u64> {
         let all = self.get("/notifications");
         let all = all["notifications"].as_array().expect("notifications");
         let says = |it: &&Value| it["msg"].as_str().is_some_and(|msg| msg.contains(text));
@@ -189,9 +205,9 @@ impl<'a> Central<'a> {
     }
 
     /// Waits for `count` notifications with this text; returns their ids, newest first.
-    pub(crate) fn all_said(&self, text: &str, count: usize) -> Vec<u64> {
+    pub(crate) fn all_published(&self, text: &str, count: usize) -> Vec<u64> {
         until(&format!("{text:?} is said {count} times"), || {
-            let found = self.find_said(text);
+            let found = self.find_published(text);
             (found.len() == count).then_some(found)
         })
     }
@@ -226,7 +242,7 @@ impl<'a> Central<'a> {
     }
 
     fn client(&self) -> Client {
-        self.hub.unix()
+        self.server.unix()
     }
 
     fn git(&self, args: &[&str]) {
@@ -238,9 +254,9 @@ impl<'a> Central<'a> {
                 "user.email=tester@localhost",
             ])
             .args(args)
-            .current_dir(self.desk.project())
+            .current_dir(self.sandbox.project())
             .env_clear()
-            .envs(self.desk.env())
+            .envs(self.sandbox.env())
             .output()
             .expect("git starts: install it");
         assert!(output.status.success(), "{output:?}");

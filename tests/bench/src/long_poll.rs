@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 
-use crate::http::{Connection, PATIENCE};
-use crate::target::Server;
+use crate::http::{Connection, TIMEOUT};
+use crate::server::Server;
 
 #[derive(Deserialize)]
 struct Inboxes {
@@ -48,7 +48,7 @@ pub(crate) fn armed(watch: &mut Connection, server: &Server, project: &str) -> R
 /// Polls until `inbox` of the default project has a waiter.
 pub(crate) fn until_armed(watch: &mut Connection, server: &Server, inbox: &str) -> Result<()> {
     let start = Instant::now();
-    while start.elapsed() < PATIENCE {
+    while start.elapsed() < TIMEOUT {
         let armed = armed(watch, server, "default")?;
         if armed.iter().any(|name| name == inbox || name == "*") {
             return Ok(());

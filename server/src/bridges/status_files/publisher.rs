@@ -1,88 +1,74 @@
-//! Submits status lines as notifications, and looks up what the log knows of their sessions.
+//! Publishes status lines as notifications of their sessions, and looks up these sessions in the log.
 
 use std::path::Path;
 
-use hub_protocol::{InboxName, Notification, Post, ProjectName, Seq, StatusLine, Timestamp};
+use hub_protocol::{InboxName, Notification, Post, Seq, StatusLine, Timestamp};
 use serde_json::json;
 
-use super::directory::Stamp;
-use super::seen::Facts;
-use super::worktrees::{Place, Worktrees};
+use super::file_state::SessionFacts;
+use super::worktrees::{Location, Worktrees};
+use crate::bridges::untrusted_dir::FileVersion;
 use crate::bridges::{Verdict, local_sessions, store};
 use crate::core::command::IdempotencyKey;
 use crate::core::rejected::Rejected;
-use crate::fold::{Registered, Session, State};
+use crate::fold::{Registered, Session, SessionKey, State};
 use crate::hub::Hub;
 use crate::hub::draft::Context;
 
 /// The value of `data.via` in notifications of this bridge.
 const VIA: &str = "status_file";
 
-/// Submits notifications in the name of sessions.
-pub(super) struct Teller<'a> {
+/// Publishes notifications in the name of sessions.
+pub(super) struct StatusPublisher<'a> {
     hub: &'a Hub,
 }
 
-/// The session that a status file belongs to.
-#[derive(Debug, Clone)]
-pub(super) struct Writer {
-    pub project: ProjectName,
-    pub session: InboxName,
-}
-
-/// The sessions whose files count in a directory.
-pub(super) enum Writers<'a> {
-    /// Any session: the directory is private to the hub's user.
-    All,
-    /// The live sessions of the worktree with this top.
-    Of(&'a Worktrees, &'a Path),
-}
-
-/// A session as the fold knows it.
-struct Found {
-    writer: Writer,
-    facts: Facts,
+/// A session that a file may belong to.
+struct Candidate {
+    sender: SessionKey,
+    facts: SessionFacts,
     last: Option<Seq>,
     cwd: Option<String>,
 }
 
-impl<'a> Teller<'a> {
+impl<'a> StatusPublisher<'a> {
     pub(super) fn new(hub: &'a Hub) -> Self {
         Self { hub }
     }
 
-    /// The session that the file `session` belongs to, with the log's facts about it; `None` if no such session may
-    /// write here.
-    pub(super) fn writer(
+    /// The session that the file `session` belongs to, with the log's facts about it. In the state directory, which is
+    /// private to the hub's user, that is any session. In the worktree with the given top, only a live session of the
+    /// worktree counts; `None` if there is none.
+    pub(super) fn sender(
         &self,
-        writers: &Writers<'_>,
+        worktree: Option<(&Worktrees, &Path)>,
         session: &InboxName,
-    ) -> Result<Option<(Writer, Facts)>, Rejected> {
-        let found = match writers {
-            Writers::All => Some(self.anybody(session.clone())?),
-            Writers::Of(worktrees, top) => {
-                let of = |it: &Found| {
-                    let place = it.cwd.as_ref().map(|cwd| worktrees.place(Path::new(cwd)));
-                    place == Some(Place::In((*top).to_owned()))
-                };
-                self.live(session)?.into_iter().find(of)
+    ) -> Result<Option<(SessionKey, SessionFacts)>, Rejected> {
+        let found = match worktree {
+            None => Some(self.any_session(session.clone())?),
+            Some((worktrees, top)) => {
+                let top = Location::Worktree(top.to_owned());
+                let is_inside = |cwd: &String| worktrees.location(Path::new(cwd)) == top;
+                let mut live = self.live_sessions(session)?;
+                live.retain(|it| it.cwd.as_ref().is_some_and(is_inside));
+                live.into_iter().next()
             }
         };
         Ok(found.map(|mut it| {
             it.facts.line = it.last.and_then(|seq| self.line(seq));
-            (it.writer, it.facts)
+            (it.sender, it.facts)
         }))
     }
 
     /// `session` in the project of its last known state, otherwise in the default project.
-    fn anybody(&self, session: InboxName) -> Result<Found, Rejected> {
+    fn any_session(&self, session: InboxName) -> Result<Candidate, Rejected> {
         self.hub.read(|state, _| {
             let project = state.session_project(&session).cloned().unwrap_or_default();
             let key = state.resolve(&project, &session);
             let facts = state.session(&project, key).map(facts).unwrap_or_default();
-            Found {
+            Candidate {
                 last: state.session_state(&project, &session).map(|(_, seq)| seq),
-                writer: Writer { project, session },
+                sender: (project, session),
                 facts,
                 cwd: None,
             }
@@ -90,7 +76,7 @@ impl<'a> Teller<'a> {
     }
 
     /// The live sessions of this machine with this name or id, in any project.
-    fn live(&self, name: &InboxName) -> Result<Vec<Found>, Rejected> {
+    fn live_sessions(&self, name: &InboxName) -> Result<Vec<Candidate>, Rejected> {
         let host = local_sessions::host();
         self.hub.read(|state: &State, _| {
             let here = |it: &Session| {
@@ -105,11 +91,8 @@ impl<'a> Teller<'a> {
             state
                 .sessions(None)
                 .filter(|(_, key, it)| it.registered.is_some() && here(it) && called(key, it))
-                .map(|(project, key, it)| Found {
-                    writer: Writer {
-                        project: project.clone(),
-                        session: key.clone(),
-                    },
+                .map(|(project, key, it)| Candidate {
+                    sender: (project.clone(), key.clone()),
                     facts: facts(it),
                     last: it.state.map(|_| it.seq),
                     cwd: it.info().and_then(|info| info.cwd.clone()),
@@ -121,26 +104,31 @@ impl<'a> Teller<'a> {
     /// The status line that notification `seq` was made from, if it came from a status file.
     fn line(&self, seq: Seq) -> Option<StatusLine> {
         let event = self.hub.log().get(seq).ok()??;
-        let said: Notification = serde_json::from_slice(&event.json()?).ok()?;
-        let by_file = said.data.is_some_and(|data| data["via"] == VIA);
+        let notification: Notification = serde_json::from_slice(&event.json()?).ok()?;
+        let by_file = notification.data.is_some_and(|data| data["via"] == VIA);
         by_file.then_some(StatusLine {
-            kind: said.kind,
-            msg: said.msg,
+            kind: notification.kind,
+            msg: notification.msg,
         })
     }
 
-    /// Submits `line` of this write. A write is stored once, even if `hubctl run` submits it too, because both use the
-    /// same key.
-    pub(super) async fn tell(&self, writer: Writer, line: &StatusLine, stamp: &Stamp) -> Verdict {
-        let key = stamp.key(&writer.session, line);
+    /// Publishes `line` of this version of the file. A version is stored once, even if `hubctl run` submits it too,
+    /// because both use the same key.
+    pub(super) async fn publish(
+        &self,
+        (project, session): SessionKey,
+        line: &StatusLine,
+        version: &FileVersion,
+    ) -> Verdict {
+        let key = line.key(&session, version.inode_and_time());
         let post = Post {
             msg: line.msg.clone(),
-            from: Some(writer.session),
+            from: Some(session),
             kind: Some(line.kind),
-            project: Some(writer.project),
+            project: Some(project),
             data: Some(json!({ "via": VIA })),
             // A modification time in the future comes from a wrong clock.
-            ts: Some(stamp.written().min(Timestamp::now())),
+            ts: Some(version.modified_at().min(Timestamp::now())),
             ..Post::default()
         };
         let once = IdempotencyKey::new(&key, line.to_string().as_bytes());
@@ -148,19 +136,18 @@ impl<'a> Teller<'a> {
     }
 }
 
-fn facts(session: &Session) -> Facts {
+fn facts(session: &Session) -> SessionFacts {
     let registered = session.registered.as_ref();
     let process = registered.and_then(|it| it.info.process.as_ref());
-    let began = process.and_then(local_sessions::began);
-    let since = registered.map(|it| it.since);
-    Facts {
+    let started = process.and_then(local_sessions::process_started_at);
+    SessionFacts {
         state: session.state,
         // Before its first state, the session's timestamp is that of its registration.
-        said: session.state.map(|_| session.ts),
-        worked: session.worked,
+        state_at: session.state.map(|_| session.ts),
+        worked_at: session.worked,
         line: None,
-        over: session.ended_at,
+        ended_at: session.ended_at,
         // A command may write its file before its session is registered, so the process's start counts.
-        begun: since.map(|since| began.map_or(since, |began: Timestamp| began.min(since))),
+        started_at: registered.map(|it| started.map_or(it.since, |at| at.min(it.since))),
     }
 }

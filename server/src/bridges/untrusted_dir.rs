@@ -1,14 +1,14 @@
-//! Reads a directory of status files without trusting its content.
+//! Reads a directory without trusting its content.
 //!
 //! Other people can put files into a worktree. So no link is followed, and only files of the hub's own user count.
 
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::{self, Read};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use hub_protocol::{InboxName, StatusError, StatusLine, Timestamp};
+use hub_protocol::Timestamp;
 use rustix::fs::{Dir, Mode, OFlags};
 use rustix::io::Errno;
 
@@ -17,71 +17,68 @@ const MAX_NAMES: usize = 1_000;
 
 /// An open directory.
 #[derive(Debug)]
-pub(super) struct Directory(OwnedFd);
+pub(super) struct UntrustedDir(OwnedFd);
 
-/// The result of opening a directory.
+/// Why a directory is not open.
 #[derive(Debug)]
-pub(super) enum Found {
-    /// The directory.
-    Directory(Directory),
-    /// The directory does not exist yet.
-    Nothing,
+pub(super) enum DirError {
+    /// The directory does not exist.
+    Missing,
     /// The root, above the expected path, does not exist either.
-    Gone,
+    RootMissing,
     /// The path is not a directory, is not owned by the hub's user, or failed to open.
-    Unusable(Unusable),
+    Refused(FileError),
 }
 
 /// Why a file or directory is not read.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum Unusable {
+pub(super) enum FileError {
     #[error("it is a symbolic link")]
-    Link,
+    SymbolicLink,
     #[error("it belongs to user {0}")]
-    Foreign(u32),
+    ForeignOwner(u32),
     #[error("it is no regular file")]
-    NoFile,
+    NotAFile,
     #[error("it is no directory")]
-    NoDirectory,
-    #[error(transparent)]
-    Content(#[from] StatusError),
+    NotADirectory,
     #[error(transparent)]
     Io(#[from] io::Error),
 }
 
 /// The identity of one write of a file: inode, size and times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Stamp {
-    file: (u64, u64),
+pub(super) struct FileVersion {
+    device: u64,
+    inode: u64,
     size: u64,
     /// Modification time as seconds and nanoseconds; below, the change time.
     modified: (i64, i64),
     changed: (i64, i64),
 }
 
-impl Directory {
+impl UntrustedDir {
     /// Opens the directory `below` `root`. Every step below the root must belong to the hub's user and must not be a
     /// link.
-    pub(super) fn find(root: &Path, below: &[&str]) -> Found {
+    pub(super) fn open(root: &Path, below: &[&str]) -> Result<Self, DirError> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let mut dir = match rustix::fs::open(root, flags, Mode::empty()) {
-            Ok(dir) => dir,
-            Err(Errno::NOENT) => return Found::Gone,
-            Err(errno) => return Found::Unusable(unusable(errno)),
-        };
+        let refused = |errno| DirError::Refused(file_error(errno));
+        let opened = rustix::fs::open(root, flags, Mode::empty());
+        let mut dir = opened.map_err(|errno| match errno {
+            Errno::NOENT => DirError::RootMissing,
+            errno => refused(errno),
+        })?;
         for part in below {
-            dir = match rustix::fs::openat(&dir, *part, flags | OFlags::NOFOLLOW, Mode::empty()) {
-                Ok(dir) => dir,
-                Err(Errno::NOENT) => return Found::Nothing,
-                Err(errno) => return Found::Unusable(unusable(errno)),
-            };
-            match rustix::fs::fstat(&dir) {
-                Ok(stat) if stat.st_uid == us() => {}
-                Ok(stat) => return Found::Unusable(Unusable::Foreign(stat.st_uid)),
-                Err(errno) => return Found::Unusable(unusable(errno)),
+            let opened = rustix::fs::openat(&dir, *part, flags | OFlags::NOFOLLOW, Mode::empty());
+            dir = opened.map_err(|errno| match errno {
+                Errno::NOENT => DirError::Missing,
+                errno => refused(errno),
+            })?;
+            let owner = rustix::fs::fstat(&dir).map_err(refused)?.st_uid;
+            if owner != own_user() {
+                return Err(DirError::Refused(FileError::ForeignOwner(owner)));
             }
         }
-        Found::Directory(Self(dir))
+        Ok(Self(dir))
     }
 
     /// The sorted file names, without those that begin with a dot: drafts that are renamed when complete begin with
@@ -101,37 +98,39 @@ impl Directory {
         Ok(names)
     }
 
-    /// Reads the file `name` and its stamp; `None` if it changes during the read, or is gone.
-    pub(super) fn read(&self, name: &str) -> Result<Option<(Stamp, Vec<u8>)>, Unusable> {
+    /// Reads up to `max_bytes` of the file `name`, and its version; `None` if it changes during the read, or is gone.
+    pub(super) fn read(
+        &self,
+        name: &str,
+        max_bytes: usize,
+    ) -> Result<Option<(FileVersion, Vec<u8>)>, FileError> {
         // Without NONBLOCK, a pipe in place of the file would block the thread for ever.
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let file = match rustix::fs::openat(&self.0, name, flags, Mode::empty()) {
             Ok(file) => File::from(file),
             Err(Errno::NOENT) => return Ok(None),
-            Err(errno) => return Err(unusable(errno)),
+            Err(errno) => return Err(file_error(errno)),
         };
         let meta = file.metadata()?;
         if !meta.is_file() {
-            return Err(Unusable::NoFile);
+            return Err(FileError::NotAFile);
         }
-        if meta.uid() != us() {
-            return Err(Unusable::Foreign(meta.uid()));
+        if meta.uid() != own_user() {
+            return Err(FileError::ForeignOwner(meta.uid()));
         }
-        let stamp = Stamp::of(&meta);
+        let version = FileVersion::of(&meta);
         let mut content = Vec::new();
-        // One byte above the limit is enough to detect a file that is too large.
-        (&file)
-            .take(StatusLine::MAX_FILE_BYTES as u64 + 1)
-            .read_to_end(&mut content)?;
-        let whole = Stamp::of(&file.metadata()?) == stamp;
-        Ok(whole.then_some((stamp, content)))
+        (&file).take(max_bytes as u64).read_to_end(&mut content)?;
+        let unchanged = FileVersion::of(&file.metadata()?) == version;
+        Ok(unchanged.then_some((version, content)))
     }
 }
 
-impl Stamp {
-    fn of(meta: &std::fs::Metadata) -> Self {
+impl FileVersion {
+    fn of(meta: &Metadata) -> Self {
         Self {
-            file: (meta.dev(), meta.ino()),
+            device: meta.dev(),
+            inode: meta.ino(),
             size: meta.size(),
             modified: (meta.mtime(), meta.mtime_nsec()),
             changed: (meta.ctime(), meta.ctime_nsec()),
@@ -139,7 +138,7 @@ impl Stamp {
     }
 
     /// The file's modification time.
-    pub(super) fn written(&self) -> Timestamp {
+    pub(super) fn modified_at(&self) -> Timestamp {
         let (seconds, nanos) = self.modified;
         Timestamp::from_millis(
             seconds
@@ -148,23 +147,23 @@ impl Stamp {
         )
     }
 
-    /// The Idempotency-Key of `line`, as written to the file by this write of `session`.
-    pub(super) fn key(&self, session: &InboxName, line: &StatusLine) -> String {
-        let (seconds, nanos) = self.modified;
-        line.key(session, (self.file.1, seconds, nanos))
+    /// The inode, and the modification time as seconds and nanoseconds.
+    pub(super) fn inode_and_time(&self) -> (u64, i64, i64) {
+        (self.inode, self.modified.0, self.modified.1)
     }
 }
 
-fn unusable(errno: Errno) -> Unusable {
+fn file_error(errno: Errno) -> FileError {
     match errno {
-        Errno::LOOP => Unusable::Link,
-        Errno::NOTDIR => Unusable::NoDirectory,
+        Errno::LOOP => FileError::SymbolicLink,
+        Errno::NOTDIR => FileError::NotADirectory,
         // The path is a socket, or a device without a driver.
-        Errno::NXIO => Unusable::NoFile,
-        errno => Unusable::Io(errno.into()),
+        Errno::NXIO => FileError::NotAFile,
+        errno => FileError::Io(errno.into()),
     }
 }
 
-fn us() -> u32 {
+/// The hub's own user.
+fn own_user() -> u32 {
     rustix::process::geteuid().as_raw()
 }

@@ -13,28 +13,28 @@ const KEY: &str = "sk-ant-api03-test-0123456789abcdefghi";
 
 /// A temporary directory with a home, a trusted project and a tmux server. Dropping it kills every process that was
 /// started in it.
-pub(crate) struct Desk {
+pub(crate) struct Sandbox {
     // Fields are dropped in this order: terminals, other processes, files.
     tmux: Tmux,
     marker: Marker,
     dir: tempfile::TempDir,
 }
 
-impl Desk {
-    /// Creates a desk with an empty project.
+impl Sandbox {
+    /// Creates a sandbox with an empty project.
     pub(crate) fn new() -> Self {
         let dir = tempfile::tempdir().expect("a temporary directory");
         let marker = Marker::new(dir.path());
-        let desk = Self {
+        let sandbox = Self {
             tmux: Tmux::new(dir.path(), surroundings(dir.path(), &marker)),
             marker,
             dir,
         };
         for name in ["home", "project", "tmp"] {
-            std::fs::create_dir(desk.path(name)).expect("a directory");
+            std::fs::create_dir(sandbox.path(name)).expect("a directory");
         }
-        desk.trust(&[&desk.project()]);
-        desk
+        sandbox.trust(&[&sandbox.project()]);
+        sandbox
     }
 
     /// Returns a path in the temporary directory.
@@ -58,12 +58,12 @@ impl Desk {
         &self.tmux
     }
 
-    /// Returns the marker in the environment of every process of this desk.
+    /// Returns the marker in the environment of every process of this sandbox.
     pub(crate) fn marker(&self) -> &Marker {
         &self.marker
     }
 
-    /// Waits until tmux is the only process of this desk.
+    /// Waits until tmux is the only process of this sandbox.
     pub(crate) fn until_only_tmux(&self) {
         until("only tmux is left", || {
             let left = self.marker.processes();
@@ -102,9 +102,17 @@ impl Desk {
         std::fs::write(dir.join("settings.json"), settings.to_string()).expect("settings");
     }
 
-    /// Creates recording hooks for these events, and installs them for Claude Code.
+    /// Creates recording hooks for these events, and installs them for Claude Code, which may run `echo`.
     pub(crate) fn hooks(&self, events: &[&str]) -> Hooks {
-        Hooks::install(self, events)
+        self.hooks_allowing(events, "Bash(echo:*)")
+    }
+
+    /// Installs recording hooks, and allows other commands than `echo`, by a rule for Claude Code.
+    pub(crate) fn hooks_allowing(&self, events: &[&str], allow: &'static str) -> Hooks {
+        let mut hooks = Hooks::new(self, events, 30);
+        hooks.allow = allow;
+        self.settings(&hooks.settings());
+        hooks
     }
 
     /// Writes a file in the home directory.

@@ -1,0 +1,101 @@
+//! File system watches of status files: one watcher for all directories, because a user may have few.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+
+use notify::{RecommendedWatcher, RecursiveMode, Watcher};
+use tokio::sync::Notify;
+
+use super::{BELOW_WORKTREE, SCAN_INTERVAL};
+
+/// The root of each watched tree, and the signal for changes below it.
+type Subscriptions = Arc<Mutex<Vec<(PathBuf, Arc<Notify>)>>>;
+
+/// Watches directories, and signals changes to the tree that contains them.
+pub(super) struct DirWatcher {
+    /// `None` if the system has no watches.
+    watcher: Mutex<Option<RecommendedWatcher>>,
+    subscriptions: Subscriptions,
+}
+
+/// Why a directory is not watched.
+pub(super) enum WatchError {
+    /// Another thread is using the watcher; try again.
+    Busy,
+    /// The system refused the watch.
+    Refused(notify::Error),
+}
+
+impl DirWatcher {
+    pub(super) fn new() -> Self {
+        let subscriptions = Subscriptions::default();
+        Self {
+            watcher: Mutex::new(start(Arc::clone(&subscriptions))),
+            subscriptions,
+        }
+    }
+
+    /// Returns the signal that is notified of changes below `root`.
+    pub(super) fn subscribe(&self, root: PathBuf) -> Arc<Notify> {
+        let changed = Arc::new(Notify::new());
+        locked(&self.subscriptions).push((root, Arc::clone(&changed)));
+        changed
+    }
+
+    pub(super) fn unsubscribe(&self, root: &Path) {
+        locked(&self.subscriptions).retain(|(known, _)| known != root);
+    }
+
+    /// Watches the directory `path` instead of `previous`. Never blocks on the watcher, because a hung file system may
+    /// block another thread in here.
+    pub(super) fn watch(
+        &self,
+        path: Option<&Path>,
+        previous: Option<&Path>,
+    ) -> Result<(), WatchError> {
+        let mut watcher = match self.watcher.try_lock() {
+            Ok(watcher) => watcher,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => return Err(WatchError::Busy),
+        };
+        let Some(watcher) = watcher.as_mut() else {
+            return Ok(());
+        };
+        if let Some(previous) = previous {
+            // Fails if the directory is gone: its watch is gone with it.
+            let _ = watcher.unwatch(previous);
+        }
+        let Some(path) = path else { return Ok(()) };
+        watcher
+            .watch(path, RecursiveMode::NonRecursive)
+            .map_err(WatchError::Refused)
+    }
+}
+
+/// Starts a watcher that notifies the subscriptions of every change that may be in a status file.
+fn start(subscriptions: Subscriptions) -> Option<RecommendedWatcher> {
+    let notify = move |event: notify::Result<notify::Event>| {
+        let Ok(event) = event else { return };
+        // Ignore reads, because the hub's own scans cause them.
+        let is_read = event.kind.is_access();
+        for (root, changed) in locked(&subscriptions).iter() {
+            // Ignore changes at the top of a worktree outside of `.hub`.
+            let is_below = |path: &PathBuf| {
+                let in_hub = || path.iter().any(|part| part == BELOW_WORKTREE[0]);
+                path.starts_with(root) && (root.ends_with("status") || in_hub())
+            };
+            if event.need_rescan() || !is_read && event.paths.iter().any(is_below) {
+                changed.notify_one();
+            }
+        }
+    };
+    let watcher = RecommendedWatcher::new(notify, notify::Config::default());
+    let warn = |error: &_| {
+        tracing::warn!(%error, "status files are looked at every {SCAN_INTERVAL:?} only");
+    };
+    watcher.inspect_err(warn).ok()
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,169 @@
+//! Headless sessions: they end as fast as without the hub, and their stop wakes the primary.
+
+use std::path::Path;
+use std::time::Duration;
+
+use hub_harness::Model;
+use hub_harness::model::{Reply, turns};
+use serde_json::Map;
+
+use crate::support::{Claude, InstalledHub, installed};
+
+/// The sentence of the instructions that asks a session to keep a waiter running.
+const WAIT: &str = "keep one `hubctl wait` running";
+const ONE_PROMPT: &str = "You answer one prompt and end";
+
+/// A rewake waiter keeps an Agent SDK's `query()` open for 30 s.
+const NO_HANG: Duration = Duration::from_secs(20);
+
+fn answers(text: &str) -> Model {
+    Model::start(turns([Reply::text(text)]))
+}
+
+/// Starts the primary in a terminal, idle, with its waiter.
+fn primary(hub: &InstalledHub) -> Claude {
+    let primary = hub.claude(Model::start(turns([]))).named("primary");
+    let primary = primary.start();
+    hub.waiter("primary", "rewake");
+    primary
+}
+
+/// Asserts that the session ended as soon as the model had answered.
+fn assert_ended_at_once(model: &Model) {
+    let last = model.requests().last().expect("a request").at;
+    let took = last.elapsed();
+    assert!(took < NO_HANG, "{took:?}");
+}
+
+/// Asserts that the stop with `text` woke the primary once, in a turn of its own, and that the headless session was not
+/// told to wait.
+fn assert_woke(hub: &InstalledHub, primary: &Claude, shot: &Model, text: &str) {
+    let id = hub.published(text);
+    primary.woken_by(text);
+    let steps = hub.trace(id);
+    assert!(steps[0]["rides_along"].is_null(), "{steps:?}");
+    assert_eq!(hub.step(id, "emitted")["way"], "rewake");
+    assert_eq!(primary.model.received(text).len(), 1);
+    let first = &shot.requests()[0];
+    let told = |text: &str| first.body.to_string().matches(text).count();
+    assert_eq!((told(WAIT), told(ONE_PROMPT)), (0, 1));
+}
+
+#[test]
+fn an_agent_sdk_program_ends_at_once_and_its_stop_wakes_the_primary() {
+    let hub = InstalledHub::new();
+    let primary = primary(&hub);
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/agents/sdk.mjs");
+    let dir = installed::dir().display().to_string();
+    let claude = installed::claude().display().to_string();
+    for entrypoint in ["sdk-ts", "sdk-py", "from-the-future"] {
+        let text = format!("A scripted fig of {entrypoint}.");
+        let model = answers(&text);
+        let args = [
+            &script.display().to_string(),
+            &dir,
+            &claude,
+            entrypoint,
+            "Which fruit?",
+        ];
+        let url = model.url();
+        let env = [("ANTHROPIC_BASE_URL", url.as_str())];
+        let printed = hub.run(Path::new("node"), &args, &env);
+        assert_ended_at_once(&model);
+        assert_eq!(printed.trim(), text);
+        assert_woke(&hub, &primary, &model, &text);
+        hub.waiter("primary", "rewake");
+    }
+}
+
+#[test]
+fn the_stop_of_a_headless_claude_wakes_the_primary() {
+    let hub = InstalledHub::new();
+    let primary = primary(&hub);
+    let (output, model) = hub
+        .claude(answers("A scripted quince."))
+        .headless("Which fruit?");
+    assert!(output.status.success(), "{output:?}");
+    assert_ended_at_once(&model);
+    assert_woke(&hub, &primary, &model, "A scripted quince.");
+}
+
+#[test]
+fn a_headless_claude_that_ends_with_a_question_wakes_the_primary() {
+    let hub = InstalledHub::new();
+    let primary = primary(&hub);
+    let model = answers("Shall I push the medlar?");
+    let (_, model) = hub.claude(model).headless("Which fruit?");
+    assert_woke(
+        &hub,
+        &primary,
+        &model,
+        "waiting for input: Shall I push the medlar?",
+    );
+}
+
+#[test]
+fn the_stop_of_codex_exec_wakes_the_primary() {
+    let hub = InstalledHub::new();
+    let primary = primary(&hub);
+    hub.hubctl(&["hooks", "install", "codex"]);
+    for fruit in ["pear", "plum"] {
+        let text = format!("A scripted {fruit}.");
+        let model = answers(&text);
+        hub.codex(&model, &[], "Which fruit?");
+        assert_woke(&hub, &primary, &model, &text);
+        hub.waiter("primary", "rewake");
+    }
+}
+
+#[test]
+fn the_stop_of_gemini_with_a_prompt_wakes_the_primary() {
+    let hub = InstalledHub::new();
+    let primary = primary(&hub);
+    hub.gemini_settings(&Map::new());
+    hub.hubctl(&["hooks", "install", "gemini"]);
+    for fruit in ["pear", "plum"] {
+        let text = format!("A scripted {fruit}.");
+        let model = answers(&text);
+        hub.gemini(&model, &[], "Which fruit?");
+        assert_woke(&hub, &primary, &model, &text);
+        hub.waiter("primary", "rewake");
+    }
+}
+
+#[test]
+fn a_typed_turn_wakes_the_primary_unless_the_person_has_it_in_view() {
+    let hub = InstalledHub::new();
+    let primary = primary(&hub);
+    let [dir] = hub.worktrees(["builder"]);
+    let worker = hub
+        .claude(Model::start(turns([])))
+        .named("builder")
+        .within(dir);
+    let worker = worker.start();
+    hub.session("builder");
+
+    worker.submit("Build it");
+    let id = hub.published("Agent builder completed");
+    primary.model.until_received("Agent builder completed");
+    assert!(hub.trace(id)[0]["rides_along"].is_null());
+    hub.waiter("primary", "rewake");
+
+    // From here on a person has the worker's terminal in view, and types there.
+    let terminal = worker.pane.attach(&hub.path("terminal"));
+    terminal.type_in("Build it again");
+    terminal.press(&["Enter"]);
+    let again = hub.all_published("Agent builder completed", 2)[0];
+    let step = &hub.trace(again)[0];
+    assert_eq!(step["inbox"], "primary");
+    assert_eq!(step["rides_along"], "the person has this session in view");
+    let trace = hub.hubctl(&["trace", &again.to_string()]);
+    assert!(
+        trace.contains("rides along: the person has this session in view"),
+        "{trace}"
+    );
+    // The stop is delivered with the next wake.
+    hub.send("primary", "tester", "something that wakes");
+    let woken = primary.model.until_received("something that wakes");
+    assert_eq!(woken.count_new("Agent builder completed"), 1);
+}
