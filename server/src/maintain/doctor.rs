@@ -217,7 +217,7 @@ fn contents(
     }
     match verified {
         Ok(()) if !lost_ranges.is_empty() => {
-            report.fine("all other records are what was written")?
+            report.fine("all other records are what was written")?;
         }
         Ok(()) => report.fine(&format!(
             "records {earliest} to {head} are what was written"

@@ -160,17 +160,17 @@ impl<'a> BlockCopier<'a> {
         if self.is_empty() && self.begin.is_none() {
             return Ok(());
         }
-        let lost = Block::for_lost(last + 1, next.first - 1, chain, next.chain);
+        let gap = Block::for_lost(last + 1, next.first - 1, chain, next.chain);
         tracing::warn!(
-            from = lost.first,
-            to = lost.last(),
+            from = gap.first,
+            to = gap.last(),
             reason,
             "records are lost"
         );
-        self.copied.lost_ranges.push((lost.first, lost.last()));
+        self.copied.lost_ranges.push((gap.first, gap.last()));
         // The next block chains to it.
-        let _ = self.reader.step(&lost);
-        self.commit.push(lost);
+        let _ = self.reader.step(&gap);
+        self.commit.push(gap);
         self.write()
     }
 
