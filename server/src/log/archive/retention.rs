@@ -1,4 +1,9 @@
-//! Retention: drops the oldest records of the log.
+//! Retention: drops the oldest records of the log, by age and by size, as a log-structured file system cleans segments.
+//!
+//! A notification that is still pending, or an open question, is written again at the head in the commit of the
+//! `Trimmed` record. So neither snapshots nor memory hold texts, and readers find all of them in the log. At the byte
+//! cap, the oldest ones that do not fit are evicted; an evicted question expires. Only records that neither of the two
+//! kept snapshots needs are dropped, so that the older snapshot is a real fallback.
 
 use bytes::Bytes;
 use hub_protocol::{Seq, Timestamp};

@@ -24,7 +24,7 @@
 //! directory writes such a block, so builds that know version 1 only can read a journal without such a loss.
 //!
 //! The chain covers the entries, not the blocks. The last block may therefore be rewritten with more entries while it
-//! is small, without changing a recorded chain value, and many small commits can share one block.
+//! is small, without changing a recorded chain value, so that slow traffic leaves few values.
 
 use bytes::{BufMut, Bytes};
 use hub_protocol::Seq;

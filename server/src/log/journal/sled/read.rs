@@ -20,16 +20,14 @@ impl SledShared {
             if at > head {
                 return Ok(Vec::new());
             }
-            let found =
-                self.with_store(
-                    |store| match self.read_readable(store, at, head, max_bytes) {
-                        Err(JournalError::Corrupt { at, reason }) => {
-                            let next = self.step_over(store, at, head, &reason)?;
-                            Ok(ControlFlow::Continue(next))
-                        }
-                        found => found.map(ControlFlow::Break),
-                    },
-                );
+            let read = |store: &BlockStore| self.read_readable(store, at, head, max_bytes);
+            let found = self.with_store(|store| match read(store) {
+                Err(JournalError::Corrupt { at, reason }) => {
+                    let next = self.step_over(store, at, head, &reason)?;
+                    Ok(ControlFlow::Continue(next))
+                }
+                found => found.map(ControlFlow::Break),
+            });
             match found {
                 Ok(ControlFlow::Break(entries)) => return Ok(entries),
                 Ok(ControlFlow::Continue(next)) => at = next,
