@@ -41,7 +41,8 @@ test('each step of a delivery is a sentence', () => {
   assert.deepEqual(describe({ state: 'stored', at: '', inbox: 'primary' }), { text: 'Stored for primary', why: '' });
   assert.equal(describe({ state: 'superseded', at: '', by: '47' }).text, 'Replaced by #47');
   assert.match(describe({ state: 'emitted', at: '', inbox: 'w', way: 'rewake' }).why, /woke/);
-  assert.equal(describe({ state: 'new in a later hub', at: '' }).text, 'new in a later hub');
+  assert.deepEqual(describe({ state: 'held', inbox: 'w', limit: '5 wakes a minute by ci' }), { text: 'Held back from w', why: 'limit: 5 wakes a minute by ci' });
+  assert.equal(describe(/** @type {any} */ ({ state: 'new in a later hub' })).text, 'new in a later hub');
 });
 
 test('the command for hubctl sends the same reply, for any text', () => {

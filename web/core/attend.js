@@ -114,7 +114,7 @@ export function title(count) {
 }
 
 /** The statuses in which a notification no longer needs the person. */
-const FINAL = ['expired', 'superseded', 'withdrawn', 'answered'];
+const FINAL = /** @type {(string|undefined)[]} */ (['expired', 'superseded', 'withdrawn', 'answered']);
 
 /**
  * Whether a notification no longer needs the person: it was seen, settled, or replaced.
@@ -124,7 +124,7 @@ const FINAL = ['expired', 'superseded', 'withdrawn', 'answered'];
  */
 export function isOver(notification, question) {
   if (question && question.state !== 'open' && question.state !== 'claimed') return true;
-  return notification?.seen === true || FINAL.includes(notification?.status ?? '');
+  return notification?.seen === true || FINAL.includes(notification?.status);
 }
 
 /** @typedef {'calm'|'asks'|'error'|'away'} Mood the state that the icon shows */
@@ -137,7 +137,7 @@ export function isOver(notification, question) {
  * @returns {Mood}
  */
 export function mood(kinds, connection) {
-  if (connection === 'retrying' || connection === 'stopped') return 'away';
+  if (connection === 'retrying') return 'away';
   if (kinds.includes('error') || kinds.includes('gone')) return 'error';
   return kinds.length > 0 ? 'asks' : 'calm';
 }

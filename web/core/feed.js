@@ -15,24 +15,13 @@ import { Rows } from './rows.js';
  * @typedef {import('./types.js').Notification} Notification
  * @typedef {import('./filter.js').Filter} Filter
  * @typedef {import('./rows.js').Row} Row
- *
- * @typedef {object} Seen as the event `seen`
- * @property {number[]} [ids]
- * @property {number|null} [up_to] and every notification up to this id
- * @property {boolean} seen
- *
- * @typedef {object} Delivery as the event `delivery`
- * @property {number[]} ids
- * @property {string} state
- * @property {string} [inbox]
- * @property {string} [by]
- * @property {string} [at]
+ * @typedef {import('./types.js').Schemas} Schemas
  */
 
 /** The number of filters whose rows are kept up to date; the rows of other filters are rebuilt on use. */
 const KEPT_VIEWS = 4;
 
-/** The status of a notification after a delivery step; other steps do not change it. @type {Record<string, string>} */
+/** The status of a notification after a delivery step; `emitted` does not change it. @type {Partial<Record<Schemas['DeliveryEvent']['state'], Schemas['Status']>>} */
 const STATUS = {
   returned: 'pending',
   acked: 'acked',
@@ -138,7 +127,7 @@ export class Feed {
    * Adds a page of `GET /notifications`, which went from `place(filter).before` down to `next`.
    *
    * @param {Filter} filter
-   * @param {{notifications: Notification[], next?: number}} page
+   * @param {Pick<Schemas['HistoryPage'], 'notifications'|'next'>} page
    */
   page(filter, { notifications, next }) {
     const asked = query(filter).toString();
@@ -164,10 +153,10 @@ export class Feed {
   /**
    * Sets or removes the person's marks.
    *
-   * @param {Seen} mark
+   * @param {Pick<Schemas['SeenEvent'], 'ids'|'up_to'|'seen'>} mark
    * @returns {number[]} those whose mark changed, newest first
    */
-  markSeen({ ids = [], up_to, seen }) {
+  markSeen({ ids, up_to, seen }) {
     const marked = new Set(ids);
     /** @type {number[]} */
     const changed = [];
@@ -190,7 +179,7 @@ export class Feed {
   /**
    * Applies a delivery step to notifications, in one inbox or in all.
    *
-   * @param {Delivery} delivery
+   * @param {Pick<Schemas['DeliveryEvent'], 'ids'|'state'>} delivery
    */
   delivery({ ids, state }) {
     for (const id of ids) {

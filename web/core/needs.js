@@ -105,7 +105,7 @@ const WANTS = /^Agent .+? needs a permission(?:: ([^]*))?$/;
  * @returns {string}
  */
 export function textOf({ type, msg, data }) {
-  if (data?.via !== 'hook' || (type !== 'approval' && type !== 'question')) return msg;
+  if (Object(data).via !== 'hook' || (type !== 'approval' && type !== 'question')) return msg;
   const match = (type === 'approval' ? WANTS : ASKS).exec(msg);
   return match ? match[1] ?? 'It needs a permission.' : msg;
 }

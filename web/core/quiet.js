@@ -2,7 +2,6 @@
 
 /** @typedef {import('./types.js').Preferences} Preferences */
 /** @typedef {import('./types.js').Notification} Notification */
-/** @typedef {import('./types.js').Quiet} Quiet */
 /** @typedef {import('./types.js').Mute} Mute */
 
 /** @type {Map<string, Intl.DateTimeFormat|null>} */
@@ -64,7 +63,7 @@ export function isQuiet(preferences, now) {
  * @param {number} now ms
  */
 export function isLive(mute, now) {
-  return mute.until === undefined || mute.until === null || now < Date.parse(mute.until);
+  return mute.until === undefined || now < Date.parse(mute.until);
 }
 
 /**

@@ -4,25 +4,26 @@ import { quoted } from './commands.js';
 
 /**
  * @typedef {import('./types.js').Notification} Notification
- * @typedef {import('./types.js').Step & {way?: string}} Step
+ * @typedef {import('./types.js').Step} Step
  */
 
-/** How a notification reached an agent's session. @type {Record<string, string>} */
+/** How a notification reached an agent's session. @type {Record<NonNullable<Step['way']>, string>} */
 const WAYS = {
   rewake: 'it woke the session through its hook',
   wait: 'it woke the session through its waiter',
   hook: 'it came along with a hook',
 };
 
-/** @type {Record<string, (step: Step) => string>} */
+/** @type {Record<Step['state'], (step: Step) => string>} */
 const STEPS = {
   stored: ({ inbox }) => (inbox ? `Stored for ${inbox}` : 'Recorded; it is for nobody’s inbox'),
   leased: ({ inbox, by }) => `Being given to ${by ?? inbox ?? 'a reader'}`,
+  held: ({ inbox }) => `Held back from ${inbox ?? 'a reader'}`,
   emitted: ({ inbox, by }) => `Given to ${inbox ?? 'a reader'}${by && by !== inbox ? ` (${by})` : ''}`,
   returned: ({ inbox }) => `Not taken up, pending again${inbox ? ` for ${inbox}` : ''}`,
   acked: ({ inbox, by }) => `Taken up${inbox ? ` by ${inbox}` : ''}${by && by !== inbox ? ` (${by})` : ''}`,
   expired: () => 'Expired',
-  evicted: ({ inbox }) => `Dropped: ${inbox ?? 'the inbox'} was full`,
+  evicted: () => 'Evicted, because the log reached its maximum size',
   superseded: ({ by }) => `Replaced${by ? ` by ${number(by)}` : ''}`,
   withdrawn: ({ by }) => `Withdrawn${by ? ` by ${number(by)}` : ''}`,
   dropped: ({ inbox }) => `Dropped${inbox ? ` with ${inbox}` : ''}`,
@@ -40,7 +41,8 @@ const STEPS = {
  * @returns {{text: string, why: string}}
  */
 export function describe(step) {
-  return { text: STEPS[step.state]?.(step) ?? step.state, why: WAYS[step.way ?? ''] ?? '' };
+  const limit = step.limit && `limit: ${step.limit}`;
+  return { text: STEPS[step.state]?.(step) ?? step.state, why: (step.way && WAYS[step.way]) ?? limit ?? step.rides_along ?? '' };
 }
 
 /** The sender's name, as people know it. @param {Notification} said */

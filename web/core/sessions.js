@@ -165,7 +165,7 @@ export function stateOf(session) {
   return { state: session.state, text: session.state };
 }
 
-/** Texts for whether a session can be woken. @type {Record<'live'|'stale'|'none', {text: string, means: string}>} */
+/** Texts for whether a session can be woken. @type {Record<Session['wake'], {text: string, means: string}>} */
 const WAKE = {
   live: { text: 'waiter live', means: 'Somebody waits at its inbox now: a message wakes it at once.' },
   stale: { text: 'waiter stale', means: 'Nobody waits at its inbox now, but somebody did, or its hooks are live: a message comes with its next step.' },
@@ -177,13 +177,10 @@ const WAKE = {
  *
  * @param {Pick<Session, 'wake'|'waiter'>} session
  * @param {Holder} [holder] the waiter at its inbox
- * @returns {{wake: 'live'|'stale'|'none', text: string, means: string}}
  */
-export function wakeOf(session, holder) {
-  const waiter = holder ?? session.waiter;
-  const wake = session.wake ?? (waiter ? 'live' : 'none');
-  const way = wake === 'live' && waiter?.way ? ` By ${waiter.way}.` : '';
-  return { wake, text: WAKE[wake].text, means: WAKE[wake].means + way };
+export function wakeOf({ wake, waiter }, holder = waiter) {
+  const way = wake === 'live' && holder?.way ? ` By ${holder.way}.` : '';
+  return { text: WAKE[wake].text, means: WAKE[wake].means + way };
 }
 
 /** The hub's prefix of an agent's text; it repeats the state. */

@@ -7,7 +7,6 @@ const WORDS = {
   live: 'live',
   retrying: 'not connected',
   'signed-out': 'signed out',
-  stopped: 'stopped',
 };
 
 export class HubConnection extends HTMLElement {

@@ -274,7 +274,7 @@ export class HubDetails extends HTMLElement {
     const steps = [];
     try {
       for (let after = ''; ; ) {
-        /** @type {{steps: Step[], next?: number}} */
+        /** @type {import('../core/types.js').Schemas['Trace']} */
         const trace = await this.store?.api.get(`/notifications/${id}/trace${after}`);
         steps.push(...trace.steps);
         if (!trace.next || id !== this.#id) break;

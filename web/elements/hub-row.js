@@ -14,8 +14,8 @@ const LONGEST = 400;
 /** The maximum of ids that a row carries as an attribute. */
 const MOST_IDS = 1000;
 
-/** The word for a final status that the rest of the row does not show. @type {Record<string, string>} */
-const SETTLED = { superseded: 'replaced', withdrawn: 'withdrawn', expired: 'expired', evicted: 'dropped', dropped: 'dropped', answered: 'answered' };
+/** The word for a final status that the rest of the row does not show. @type {Partial<Record<string, string>>} */
+const SETTLED = { superseded: 'replaced', withdrawn: 'withdrawn', expired: 'expired', evicted: 'evicted', dropped: 'dropped', answered: 'answered' };
 
 export class HubRow extends HTMLElement {
   /** @type {Row|null} */

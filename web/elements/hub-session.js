@@ -109,8 +109,8 @@ export class HubSession extends HTMLElement {
   #facts(session) {
     const { store } = this;
     if (!store) return;
-    const { wake, text, means } = wakeOf(session, store.waiters.get(`${session.project}/${session.id}`));
-    if (this.#wake.dataset.wake !== wake) this.#wake.dataset.wake = wake;
+    const { text, means } = wakeOf(session, store.waiters.get(`${session.project}/${session.id}`));
+    if (this.#wake.dataset.wake !== session.wake) this.#wake.dataset.wake = session.wake;
     put(this.#wake, 'title', means);
     say(this.#wake, text);
     put(this.#pending, 'hidden', session.pending === 0);

@@ -6,7 +6,7 @@ import { Problem } from './api.js';
 /**
  * @typedef {import('../core/sse.js').ServerEvent} ServerEvent
  * @typedef {import('../core/types.js').Notification} Notification
- * @typedef {import('../core/types.js').Question} Question
+ * @typedef {import('../core/types.js').Schemas} Schemas
  * @typedef {import('./store.js').Store} Store
  */
 
@@ -170,7 +170,7 @@ export class Live {
     if (event === 'seen') {
       store.feed.markSeen(body);
       store.touch('feed');
-      if (body.seen) this.#settled(body.ids ?? []);
+      if (body.seen) this.#settled(body.ids);
     } else if (event === 'delivery') {
       store.feed.delivery(body);
       store.touch('feed');
@@ -182,15 +182,15 @@ export class Live {
     } else if (event === 'presence') {
       this.#presence(body);
     } else if (event === 'preferences') {
-      store.preferences = body.preferences ?? body;
+      store.preferences = body;
       store.touch('preferences');
     } else if (event === 'reset' || event === 'gap') {
       this.#lost(event, body);
     }
   }
 
-  /** @param {{id: number, what: string, state?: import('../core/types.js').QuestionState, by?: string}} body */
-  #changed({ id, what, state, by }) {
+  /** @param {Schemas['NewsEvent']} body */
+  #changed({ id = 0, what, state, by }) {
     const known = this.store.questions.get(id);
     if (known) {
       // The event alone removes the question from the list of needs; the answer's text is loaded afterwards.
@@ -214,8 +214,8 @@ export class Live {
     this.store.dispatchEvent(new CustomEvent('settled', { detail: { ids } }));
   }
 
-  /** @param {{waiters: {project: string, inbox: string, waiter: import('../core/types.js').Holder}[], held?: number[]}} presence */
-  #presence({ waiters, held = [] }) {
+  /** @param {Schemas['PresenceEvent']} presence */
+  #presence({ waiters, held }) {
     this.store.waiters = new Map(waiters.map((it) => [`${it.project}/${it.inbox}`, it.waiter]));
     this.store.touch('waiters');
     this.#refreshSessions();
@@ -229,7 +229,7 @@ export class Live {
 
   /**
    * @param {'reset'|'gap'} event
-   * @param {{from?: number, to?: number}} body
+   * @param {Partial<Schemas['GapEvent']>} body
    */
   async #lost(event, { from, to }) {
     this.#held ??= [];

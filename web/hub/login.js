@@ -4,7 +4,7 @@
  * hub's port would have the same origin and could read any storage. So the token is lost with the last tab, and a
  * single tab that is reloaded signs in again.
  *
- * @typedef {{token: string, expires_at: string}} Login
+ * @typedef {import('../core/types.js').Schemas['BrowserSession']} Login
  */
 
 /** The time that another tab has to answer, in ms; it verifies the hub first. */

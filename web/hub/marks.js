@@ -5,7 +5,6 @@ import { isOpen, matches, query, tidy } from '../core/filter.js';
 /**
  * @typedef {import('./store.js').Store} Store
  * @typedef {import('../core/filter.js').Filter} Filter
- * @typedef {import('../core/types.js').Notification} Notification
  */
 
 /** The number of ids that one request accepts. */
@@ -91,7 +90,7 @@ async function lookThrough(store, chosen, found) {
     const search = query(chosen);
     search.set('limit', String(PAGE));
     if (before !== undefined) search.set('before', String(before));
-    /** @type {{notifications: Notification[], next?: number}} */
+    /** @type {import('../core/types.js').Schemas['HistoryPage']} */
     const { notifications, next } = await store.api.get(`/notifications?${search}`);
     found.ids.push(...notifications.filter(({ seen }) => !seen).map(({ id }) => id));
     before = next;

@@ -14,15 +14,8 @@ import { Past } from './past.js';
  * @typedef {import('../core/types.js').Preferences} Preferences
  * @typedef {import('../core/types.js').Connection} Connection
  * @typedef {import('../core/filter.js').Filter} Filter
+ * @typedef {import('../core/types.js').Schemas['HubInfo']} About
  * @typedef {'sessions'|'questions'|'feed'|'waiters'|'preferences'|'connection'|'about'} Part
- *
- * @typedef {object} About The answer of `GET /hub`.
- * @property {string} version
- * @property {string} state_dir
- * @property {string} host
- * @property {string} now
- * @property {string} epoch
- * @property {number} head
  *
  * @typedef {object} Toast
  * @property {string} text

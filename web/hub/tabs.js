@@ -5,7 +5,7 @@
  * @typedef {import('../core/types.js').Connection} Connection
  * @typedef {import('./login.js').Login} Login
  *
- * @typedef {{kind: 'login-wanted'} | {kind: 'login', login: Login} | {kind: 'signed-out'}
+ * @typedef {{kind: 'login-wanted'} | {kind: 'login', login: Login}
  *   | {kind: 'events', events: ServerEvent[]} | {kind: 'connection', connection: Connection}
  *   | {kind: 'hello'}} Message
  */
