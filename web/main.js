@@ -1,7 +1,9 @@
 /** The page's entry point: signs in, creates the store, and shows it. */
 
 import { Api, Problem } from './hub/api.js';
+import { Archive } from './hub/archive.js';
 import { Attention } from './hub/attention.js';
+import { Live } from './hub/live.js';
 import { forget, hasCode, keep, kept, login } from './hub/login.js';
 import { Store } from './hub/store.js';
 import { Tabs } from './hub/tabs.js';
@@ -48,22 +50,23 @@ async function share() {
 
 /** @param {Login} login */
 async function enter(login) {
-  store?.live.stop();
+  store?.close();
   const api = new Api();
   api.token = login.token;
-  const entered = new Store(api, tabs);
+  const entered = new Store(api);
   store = entered;
   /** @param {Problem} [because] */
   const leave = (because) => store === entered && signOut(entered, because);
   api.onSignedOut = leave;
   const late = setTimeout(() => leave(), Math.min(Date.parse(login.expires_at) - Date.now(), 2 ** 31 - 1));
-  entered.live.ended.addEventListener('abort', () => clearTimeout(late));
+  entered.closed.addEventListener('abort', () => clearTimeout(late));
   const app = new HubApp();
   app.store = entered;
   show(app);
+  new Archive(entered);
   new Attention(entered).start();
   try {
-    await entered.live.start();
+    await new Live(entered, tabs).start();
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
   }
@@ -74,7 +77,7 @@ async function enter(login) {
  * @param {Problem} [because]
  */
 function signOut(left, because) {
-  left.live.stop();
+  left.close();
   store = null;
   forget();
   const notProved = because?.code === 'not_the_hub' || because?.code === 'not_secure';

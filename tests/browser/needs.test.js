@@ -234,10 +234,10 @@ test('an error stays until it is marked as read, and the mark can be undone', as
   await item.getByText('no space left').waitFor();
   await item.getByRole('button', { name: 'Mark seen' }).click();
   await page.getByText('Nobody needs you.').waitFor();
-  assert.equal((await hub.get(`/notifications/${id}`)).seen, true);
+  await until(async () => (await hub.get(`/notifications/${id}`)).seen);
   await page.getByRole('button', { name: 'Undo' }).click();
   await item.waitFor();
-  assert.equal((await hub.get(`/notifications/${id}`)).seen, false);
+  await until(async () => !(await hub.get(`/notifications/${id}`)).seen);
 });
 
 test('an error disappears when its session works again', async () => {

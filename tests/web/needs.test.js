@@ -11,26 +11,25 @@ const NOW = Date.parse('2026-11-22T12:00:00Z');
 const at = (/** @type {number} */ minute) => `2026-11-22T11:${String(minute).padStart(2, '0')}:00.000Z`;
 
 /** @param {Partial<Session> & {id: string}} fields @returns {Session} */
-const session = (fields) => ({ name: fields.id, project: '/src/hub', primary: false, gone: false, silent: false, pending: 0, ...fields });
+const session = (fields) => ({ name: fields.id, project: '/src/hub', primary: false, gone: false, silent: false, pending: 0, wake: 'none', ...fields });
 /** @param {Partial<Question> & {id: number}} fields @returns {Question} */
 const question = (fields) => ({ project: '/src/hub', from: 'w1', type: 'question', ts: at(0), expires_at: at(59), state: 'open', msg: 'Why?', ...fields });
 /** @param {Partial<Notification> & {id: number}} fields @returns {Notification} */
 const note = (fields) => ({ ts: at(0), from: 'w1', type: 'error', msg: 'Agent w1 failed: no', project: '/src/hub', priority: 'normal', expires_at: at(59), ...fields });
 
 /**
- * @param {{sessions?: Session[], questions?: Question[], feed?: Notification[], past?: {sessions?: Session[], found?: (Notification|null)[]}, mutes?: any[]}} all
+ * @param {{sessions?: Session[], ended?: Session[], questions?: Question[], notifications?: Notification[], mutes?: any[]}} all
  * @returns {import('../../web/core/needs.js').Known}
  */
-function known({ sessions = [], questions = [], feed = [], past, mutes = [] }) {
+function known({ sessions = [], ended = [], questions = [], notifications = [], mutes = [] }) {
   const places = (/** @type {Session[]} */ list) => new Map(list.map((it) => [`${it.project}/${it.id}`, it]));
-  const rows = new Map(feed.map((it) => [it.id, it]));
   return {
     sessions: places(sessions),
+    endedSessions: places(ended),
     questions: new Map(questions.map((it) => [it.id, it])),
-    feed: { get: (id) => rows.get(id) },
+    notification: (id) => notifications.find((it) => it.id === id) ?? null,
     preferences: { mutes },
     now: () => NOW,
-    past: past && { sessions: places(past.sessions ?? []), notification: (id) => past.found?.find((it) => it?.id === id) },
   };
 }
 const keys = (/** @type {Parameters<typeof known>[0]} */ all) => needs(known(all)).map(({ kind, name }) => `${name} ${kind}`);
@@ -41,7 +40,7 @@ test('the longest wait is first', () => {
     session({ id: 'w1', name: 'login', state: 'blocked' }),
   ];
   const questions = [question({ id: 9, ts: at(4) }), question({ id: 8, ts: at(2), type: 'approval', from: 'nobody' })];
-  assert.deepEqual(keys({ sessions, questions, feed: [note({ id: 3, ts: at(3) })] }), ['still silent', 'nobody approval', 'bad error', 'login question']);
+  assert.deepEqual(keys({ sessions, questions, notifications: [note({ id: 3, ts: at(3) })] }), ['still silent', 'nobody approval', 'bad error', 'login question']);
 });
 
 test('a settled question needs no answer; a claimed one still does', () => {
@@ -51,26 +50,21 @@ test('a settled question needs no answer; a claimed one still does', () => {
 
 test('an error needs the person until it is read, or its session works again', () => {
   const bad = session({ id: 'w1', state: 'error', last: 3 });
-  assert.deepEqual(keys({ sessions: [bad], feed: [note({ id: 3 })] }), ['w1 error']);
-  assert.deepEqual(keys({ sessions: [bad], feed: [note({ id: 3, seen: true })] }), []);
-  assert.deepEqual(keys({ sessions: [{ ...bad, state: 'working' }], feed: [note({ id: 3 })] }), []);
-});
-
-test('an error outside the feed is fetched; one that has been trimmed is over', () => {
-  const bad = session({ id: 'w1', state: 'error', last: 3 });
-  assert.deepEqual(keys({ sessions: [bad], past: { found: [note({ id: 3 })] } }), ['w1 error']);
-  assert.deepEqual(keys({ sessions: [bad], past: { found: [null] } }), []);
+  assert.deepEqual(keys({ sessions: [bad], notifications: [note({ id: 3 })] }), ['w1 error']);
+  assert.deepEqual(keys({ sessions: [bad], notifications: [note({ id: 3, seen: true })] }), []);
+  assert.deepEqual(keys({ sessions: [{ ...bad, state: 'working' }], notifications: [note({ id: 3 })] }), []);
+  assert.deepEqual(keys({ sessions: [bad] }), [], 'retention has dropped the error');
 });
 
 test('a session that died at work needs the person; one that had finished does not', () => {
   const dead = session({ id: 'w1', gone: true, state: 'error', last: 3 });
-  const past = { sessions: [dead, session({ id: 'w2', gone: true, state: 'ended', last: 4 })] };
-  assert.deepEqual(keys({ past, feed: [note({ id: 3 }), note({ id: 4, type: 'ended' })] }), ['w1 gone']);
+  const ended = [dead, session({ id: 'w2', gone: true, state: 'ended', last: 4 })];
+  assert.deepEqual(keys({ ended, notifications: [note({ id: 3 }), note({ id: 4, type: 'ended' })] }), ['w1 gone']);
 });
 
 test('a muted session shows only its questions', () => {
   const sessions = [session({ id: 'w1', state: 'error', last: 3 }), session({ id: 'w2', state: 'working', silent: true })];
-  const all = { sessions, questions: [question({ id: 9, type: /** @type {const} */ ('approval') })], feed: [note({ id: 3 })] };
+  const all = { sessions, questions: [question({ id: 9, type: /** @type {const} */ ('approval') })], notifications: [note({ id: 3 })] };
   assert.deepEqual(keys({ ...all, mutes: [{ project: '/src/hub' }] }), ['w1 approval']);
   assert.equal(keys({ ...all, mutes: [{ project: '/src/hub', until: at(0) }] }).length, 3, 'a mute that has ended counts no more');
 });

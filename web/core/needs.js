@@ -9,17 +9,13 @@ import { muteOf } from './mutes.js';
  * @typedef {import('./types.js').Notification} Notification
  * @typedef {import('./types.js').Preferences} Preferences
  *
- * @typedef {object} Past Data outside the live parts of the page.
- * @property {Map<string, Session>} sessions that have ended
- * @property {(id: number) => Notification|null|undefined} notification null if the hub no longer has it
- *
  * @typedef {object} Known The parts of the store that are used here.
  * @property {Map<string, Session>} sessions
+ * @property {Map<string, Session>} endedSessions
  * @property {Map<number, Question>} questions
- * @property {{get: (id: number) => Notification|undefined}} feed
+ * @property {(id: number) => Notification|null|undefined} notification undefined until it is loaded, null if the hub no longer has it
  * @property {Pick<Preferences, 'mutes'>} preferences
  * @property {() => number} now
- * @property {Past} [past]
  *
  * @typedef {object} Need
  * @property {string} key that stays the same for the same need
@@ -45,14 +41,12 @@ export function needs(known) {
   const open = [...known.questions.values()].filter(isOpen);
   // There may be many ended sessions, so they are not indexed for the few open questions.
   const find = open.length > 0 ? finder(known.sessions.values()) : () => undefined;
-  const over = (/** @type {Question} */ { project, from }) => known.past?.sessions.get(`${project}/${from}`);
+  const over = (/** @type {Question} */ { project, from }) => known.endedSessions.get(`${project}/${from}`);
   const found = open.map((question) => asked(question, find(question.project, question.from) ?? over(question)));
   const now = known.now();
-  for (const sessions of [known.sessions, known.past?.sessions ?? new Map()]) {
-    for (const session of sessions.values()) {
-      const trouble = troubleOf(session, known);
-      if (trouble && !muteOf(known.preferences, session, now)) found.push(trouble);
-    }
+  for (const session of [...known.sessions.values(), ...known.endedSessions.values()]) {
+    const trouble = troubleOf(session, known);
+    if (trouble && !muteOf(known.preferences, session, now)) found.push(trouble);
   }
   return found.sort((a, b) => Date.parse(a.ts) - Date.parse(b.ts) || (a.key < b.key ? -1 : 1));
 }
@@ -84,7 +78,7 @@ function asked(question, session) {
 function troubleOf(session, known) {
   const { id, project, name, since, last_seen: seen, last } = session;
   if (!session.silent && session.state !== 'error') return null;
-  const told = last === undefined ? null : known.feed.get(last) ?? known.past?.notification(last);
+  const told = last === undefined ? null : known.notification(last);
   const of = { project, name, session };
   if (session.silent && !isOver(session)) {
     const ts = seen ?? since ?? '';

@@ -3,8 +3,9 @@
 import { copyable } from './copyable.js';
 import { h } from './dom.js';
 import { plain } from './parts.js';
+import { timeElement } from './time.js';
 import { asCurl, asHubctl, describe, pretty, sender } from '../core/said.js';
-import { absolute, timeElement } from '../core/time.js';
+import { absolute } from '../core/time.js';
 
 /**
  * @typedef {import('../core/types.js').Notification} Notification

@@ -4,11 +4,11 @@ import { copy } from './copyable.js';
 import { commands, data, facts, options, related, timeline } from './details-parts.js';
 import { h } from './dom.js';
 import { once, plain, say, sends, setState, stateBadge } from './parts.js';
+import { timeElement } from './time.js';
 import { Problem } from '../hub/api.js';
 import { mark } from '../hub/marks.js';
 import { sender, thread } from '../core/said.js';
 import { finder } from '../core/sessions.js';
-import { timeElement } from '../core/time.js';
 
 /**
  * @typedef {import('../core/types.js').Notification} Notification

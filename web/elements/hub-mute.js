@@ -2,8 +2,8 @@
 
 import { h } from './dom.js';
 import { once } from './parts.js';
+import { timeElement } from './time.js';
 import { SPANS, muted, muteOf, unmuted } from '../core/mutes.js';
-import { timeElement } from '../core/time.js';
 
 /**
  * @typedef {import('../core/types.js').Session} Session

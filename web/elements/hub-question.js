@@ -3,9 +3,9 @@
 import './hub-where.js';
 import { h } from './dom.js';
 import { long, once, plain, put, refusal, refuse, say, sends, stateBadge } from './parts.js';
+import { setTime, timeElement } from './time.js';
 import { waysThere } from '../core/commands.js';
 import { isOver } from '../core/sessions.js';
-import { setTime, timeElement } from '../core/time.js';
 import { requestOf } from '../core/tool.js';
 import { Problem } from '../hub/api.js';
 

@@ -1,8 +1,8 @@
 /** One row of the feed: text, sender, time. Rows are reused for other notifications, so every part is set each time. */
 
 import { h } from './dom.js';
+import { setTime, timeElement } from './time.js';
 import { sender } from '../core/said.js';
-import { setTime, timeElement } from '../core/time.js';
 
 /**
  * @typedef {import('../core/rows.js').Row} Row

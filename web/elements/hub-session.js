@@ -5,12 +5,12 @@ import './hub-mute.js';
 import './hub-where.js';
 import { h, keyed } from './dom.js';
 import { once, put, say, setState, stateBadge } from './parts.js';
+import { setTime, timeElement } from './time.js';
 import { wayToLook, waysThere } from '../core/commands.js';
 import { muteOf } from '../core/mutes.js';
 import { textOf } from '../core/needs.js';
 import { progressOf } from '../core/progress.js';
 import { oneLine, stateOf, wakeOf } from '../core/sessions.js';
-import { setTime, timeElement } from '../core/time.js';
 
 /**
  * @typedef {import('../core/types.js').Session} Session
@@ -129,7 +129,7 @@ export class HubSession extends HTMLElement {
   #said({ last, name, title }) {
     const { store } = this;
     if (!store) return;
-    const told = last === undefined ? null : store.past.notification(last);
+    const told = last === undefined ? null : store.notification(last);
     const text = told ? oneLine(textOf(told), name) : title ?? '';
     say(this.#last, text);
     put(this.#last, 'title', told?.msg ?? '');

@@ -3,8 +3,8 @@
 import { HubSession, keyOf } from './hub-session.js';
 import { h, keyed } from './dom.js';
 import { put, say, setState, stateBadge } from './parts.js';
+import { setTime, timeElement } from './time.js';
 import { ended, groups, isOver, shortPaths, stateOf } from '../core/sessions.js';
-import { setTime, timeElement } from '../core/time.js';
 
 /**
  * @typedef {import('../core/types.js').Session} Session
@@ -68,7 +68,7 @@ export class HubSessions extends HTMLElement {
   #ended() {
     const { store } = this;
     if (!store) return;
-    const all = [...store.past.sessions.values(), ...store.sessions.values()];
+    const all = [...store.endedSessions.values(), ...store.sessions.values()];
     const count = all.filter(isOver).length;
     put(this.#fold, 'hidden', count === 0);
     say(this.#count, `${count} ended`);

@@ -4,10 +4,11 @@ import './hub-compose.js';
 import './hub-where.js';
 import { h } from './dom.js';
 import { long, plain, say, stateBadge } from './parts.js';
+import { setTime, timeElement } from './time.js';
 import { wayToLook, waysThere } from '../core/commands.js';
 import { oneLine } from '../core/sessions.js';
-import { setTime, timeElement } from '../core/time.js';
 import { muted } from '../core/mutes.js';
+import { mark } from '../hub/marks.js';
 
 /**
  * @typedef {import('../core/needs.js').Need} Need
@@ -105,14 +106,12 @@ export class HubTrouble extends HTMLElement {
   }
 
   /** @param {number} id */
-  #seen(id) {
+  async #seen(id) {
     const { store } = this;
-    if (!store) return;
     const name = this.#need?.name ?? '';
-    store.attempt(async () => {
-      await store.past.mark(id, true);
-      store.toast(`${name}’s error is marked as seen.`, { undo: () => store.attempt(() => store.past.mark(id, false)) });
-    });
+    if (store && (await mark(store, [id], true))) {
+      store.toast(`${name}’s error is marked as seen.`, { undo: () => mark(store, [id], false) });
+    }
   }
 
   #mute() {

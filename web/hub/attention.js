@@ -82,7 +82,7 @@ export class Attention {
   /** Watches the store until its session ends. */
   start() {
     const { store } = this;
-    const signal = store.live.ended;
+    const signal = store.closed;
     const stop = store.watch(['questions', 'sessions', 'feed', 'connection'], () => this.#look());
     store.addEventListener('arrived', (event) => this.#arrived(/** @type {CustomEvent} */ (event).detail.notifications), { signal });
     store.addEventListener('settled', (event) => this.#forget(/** @type {CustomEvent} */ (event).detail.ids), { signal });

@@ -24,7 +24,6 @@ export class Live {
   #heldByHooks = new Set();
   #refreshed = 0;
   #refreshing = false;
-  #stop = new AbortController();
   /** @type {Stream|null} */
   #stream = null;
 
@@ -37,15 +36,11 @@ export class Live {
     this.tabs = tabs;
   }
 
-  /** Aborted when the session ends. */
-  get ended() {
-    return this.#stop.signal;
-  }
-
   /** Loads the data and keeps it up to date until the session ends. */
   async start() {
     const { store, tabs } = this;
-    const signal = this.#stop.signal;
+    const signal = store.closed;
+    signal.addEventListener('abort', () => this.#end());
     const deaf = tabs.hear((message) => {
       if (message.kind === 'events') this.#take(message.events);
       if (message.kind === 'connection') store.connected(message.connection);
@@ -62,8 +57,7 @@ export class Live {
     tabs.tell({ kind: 'hello' });
   }
 
-  stop() {
-    this.#stop.abort();
+  #end() {
     this.#stream?.stop();
     this.store.leads = false;
     this.store.connected({ state: 'signed-out' });
@@ -72,7 +66,7 @@ export class Live {
   /** Retries loading until it succeeds, because a hub that is down may return. */
   async #begin() {
     const { store } = this;
-    for (let pause = 500; !this.#stop.signal.aborted; pause = Math.min(pause * 1.5, 10_000)) {
+    for (let pause = 500; !store.closed.aborted; pause = Math.min(pause * 1.5, 10_000)) {
       try {
         const about = await store.ask();
         this.#cursor ||= `${about.epoch}-${about.head}`;
@@ -168,8 +162,7 @@ export class Live {
   #one(event, body) {
     const { store } = this;
     if (event === 'seen') {
-      store.feed.markSeen(body);
-      store.touch('feed');
+      store.markSeen(body);
       if (body.seen) this.#settled(body.ids);
     } else if (event === 'delivery') {
       store.feed.delivery(body);

@@ -21,13 +21,9 @@ const PAGE = 500;
  * @returns {Promise<boolean>} whether the hub stored it
  */
 export async function mark(store, ids, seen) {
-  const changed = store.feed.markSeen({ ids, seen });
-  store.touch('feed');
+  const changed = store.markSeen({ ids, seen });
   const done = await store.attempt(() => post(store, ids, seen));
-  if (!done) {
-    store.feed.markSeen({ ids: changed, seen: !seen });
-    store.touch('feed');
-  }
+  if (!done) store.markSeen({ ids: changed, seen: !seen });
   return done;
 }
 
@@ -72,9 +68,8 @@ export async function markAll(store, filter) {
  * @param {boolean} seen
  */
 function local(store, filter, ids, seen) {
-  store.feed.markSeen({ ids, seen });
   store.feed.renew(filter);
-  store.touch('feed');
+  store.markSeen({ ids, seen });
 }
 
 /**

@@ -3,8 +3,6 @@
 import { Feed } from '../core/feed.js';
 import { query } from '../core/filter.js';
 import { Problem } from './api.js';
-import { Live } from './live.js';
-import { Past } from './past.js';
 
 /**
  * @typedef {import('../core/types.js').Notification} Notification
@@ -25,13 +23,19 @@ import { Past } from './past.js';
 
 /** The number of notifications that are loaded first, and with each page of older ones. */
 const PAGE = 200;
+/** The number of older notifications to keep. */
+const KEPT = 2000;
 
 export class Store extends EventTarget {
   /** @type {Map<string, Session>} by `project/id` */
   sessions = new Map();
+  /** @type {Map<string, Session>} by `project/id` */
+  endedSessions = new Map();
   /** @type {Map<number, Question>} */
   questions = new Map();
   feed = new Feed();
+  /** Notifications that the feed does not have; null for one that the hub no longer has. @type {Map<number, Notification|null>} */
+  #older = new Map();
   /** @type {Map<string, Holder>} by `project/inbox` */
   waiters = new Map();
   /** @type {Preferences} */
@@ -50,16 +54,21 @@ export class Store extends EventTarget {
   #ahead = 0;
   /** @type {Map<string, Promise<boolean>>} */
   #loading = new Map();
+  #close = new AbortController();
 
-  /**
-   * @param {import('./api.js').Api} api
-   * @param {import('./tabs.js').Tabs} tabs
-   */
-  constructor(api, tabs) {
+  /** @param {import('./api.js').Api} api */
+  constructor(api) {
     super();
     this.api = api;
-    this.live = new Live(this, tabs);
-    this.past = new Past(this);
+  }
+
+  /** Aborted when the session ends. */
+  get closed() {
+    return this.#close.signal;
+  }
+
+  close() {
+    this.#close.abort();
   }
 
   /** The hub's clock, in ms since 1970. */
@@ -164,6 +173,49 @@ export class Store extends EventTarget {
     this.feed.page(filter, await this.api.get(`/notifications?${page}`));
     this.touch('feed');
     return !this.feed.place(filter).end;
+  }
+
+  /**
+   * A notification, from the feed or older; undefined until it is loaded, null if the hub no longer has it.
+   *
+   * @param {number} id
+   * @returns {Notification|null|undefined}
+   */
+  notification(id) {
+    const known = this.feed.get(id) ?? this.#older.get(id);
+    if (known === undefined && this.ready) this.dispatchEvent(new CustomEvent('missing', { detail: id }));
+    return known;
+  }
+
+  /**
+   * @param {number} id
+   * @param {Notification|null} notification
+   */
+  addOlder(id, notification) {
+    this.#older.set(id, notification);
+    for (const oldest of this.#older.keys()) {
+      if (this.#older.size <= KEPT) break;
+      this.#older.delete(oldest);
+    }
+    this.touch('feed');
+  }
+
+  /**
+   * Sets or removes the person's marks in the page.
+   *
+   * @param {Parameters<Feed['markSeen']>[0]} mark
+   * @returns {number[]} the ids whose mark changed
+   */
+  markSeen(mark) {
+    const { ids, up_to, seen } = mark;
+    const changed = this.feed.markSeen(mark);
+    for (const [id, older] of this.#older) {
+      if (!older || older.seen === seen || !(ids.includes(id) || (up_to && id <= up_to))) continue;
+      this.#older.set(id, { ...older, seen });
+      changed.push(id);
+    }
+    this.touch('feed');
+    return changed;
   }
 
   /**

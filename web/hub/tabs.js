@@ -3,7 +3,7 @@
 /**
  * @typedef {import('../core/sse.js').ServerEvent} ServerEvent
  * @typedef {import('../core/types.js').Connection} Connection
- * @typedef {import('./login.js').Login} Login
+ * @typedef {import('../core/types.js').Schemas['BrowserSession']} Login
  *
  * @typedef {{kind: 'login-wanted'} | {kind: 'login', login: Login}
  *   | {kind: 'events', events: ServerEvent[]} | {kind: 'connection', connection: Connection}
