@@ -220,7 +220,7 @@ test('a newer notification replaces the one with its key, and the details show t
   await row(page, id).waitFor();
   assert.equal(await page.locator('hub-feed hub-row').count(), 2);
   assert.match(await row(page, id).innerText(), /updated ×1/);
-  await row(page, id).locator('.what').click();
+  await row(page, id).locator('.content').click();
   const details = page.locator('hub-details');
   await details.getByRole('link', { name: 'building' }).click();
   await details.getByText('superseded').waitFor();
@@ -232,7 +232,7 @@ test('details show text, data, thread and delivery, and have an address', async 
   const asked = await hub.post({ msg: 'line one\n  line two', title: 'A title', from: 'worker', to: 'primary', type: 'message', data: { exit: 1 } });
   const said = await hub.post({ msg: 'understood', from: 'primary', to: 'worker', type: 'message', reply_to: asked.id });
   const page = await openDashboard(hub);
-  await row(page, asked.id).locator('.what').click();
+  await row(page, asked.id).locator('.content').click();
   const details = page.locator('hub-details');
   assert.equal(await search(page), `?id=${asked.id}`);
   assert.equal(await details.locator('.text').innerText(), 'line one\n  line two');
@@ -348,7 +348,7 @@ test('axe finds nothing in list, filters and details, wide and narrow', async ()
       if (width < 600) await page.getByRole('navigation', { name: 'Views' }).getByRole('button', { name: 'Feed' }).click();
       await row(page, ids[20] ?? 0).waitFor();
       await axe(page, { within: 'hub-feed' });
-      await row(page, ids[20] ?? 0).locator('.what').click();
+      await row(page, ids[20] ?? 0).locator('.content').click();
       await page.locator('hub-details .trace li').first().waitFor();
       await axe(page, { within: 'hub-feed' });
     }
@@ -361,10 +361,10 @@ test('scrolling through a hundred thousand draws few rows and costs little per f
   const page = await openDashboard(hub);
   const size = await page.evaluate(async () => {
     const { store } = /** @type {any} */ (document.querySelector('hub-app'));
-    for (let place = store.feed.place(); !place.end; place = store.feed.place()) {
-      store.feed.page({}, await store.api.get(`/notifications?limit=500&before=${place.before}`));
+    for (let page = store.feed.nextPage(); !page.end; page = store.feed.nextPage()) {
+      store.feed.addPage({}, await store.api.get(`/notifications?limit=500&before=${page.before}`));
     }
-    store.touch('feed');
+    store.changed('feed');
     return store.feed.size;
   });
   assert.equal(size, 100_000);

@@ -159,7 +159,7 @@ test('ended sessions are folded away, and shown on demand', async () => {
   await hub.call('DELETE', `/sessions/w2${QUERY}`, undefined);
   await page.locator('summary', { hasText: '2 ended' }).click();
   await card(page, 'w2').waitFor({ state: 'detached' });
-  assert.deepEqual(await page.locator('hub-sessions .over .name').allInnerTexts(), ['w2', 'w1']);
+  assert.deepEqual(await page.locator('hub-sessions .ended-list .name').allInnerTexts(), ['w2', 'w1']);
 });
 
 test('of sixty sessions only the changed one is redrawn, and typed text stays', async () => {

@@ -141,5 +141,5 @@ test('statistics that cannot be refreshed stay, with their time and what to do',
   await page.locator('hub-stats').getByText(/As of \d\d:\d\d: the hub does not answer.*hubctl/).waitFor();
   assert.equal(await rate.getByText('error 1').count(), 1);
   await hub.launch();
-  await until(async () => (await page.locator('hub-stats .said').innerText()) === '', { what: 'numbers again' });
+  await until(async () => (await page.locator('hub-stats .status').innerText()) === '', { what: 'numbers again' });
 });

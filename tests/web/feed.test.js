@@ -141,25 +141,25 @@ test('incremental rows equal recomputed rows, for any history', () => {
 
 test('rows end at gaps', () => {
   const feed = new Feed();
-  feed.page({}, { notifications: [said(10), said(9)], next: 9 });
-  assert.deepEqual(feed.place(), { before: 9, end: false });
-  feed.page({ q: 'x' }, { notifications: [said(4, { msg: 'x' })], next: 3 });
+  feed.addPage({}, { notifications: [said(10), said(9)], next: 9 });
+  assert.deepEqual(feed.nextPage(), { before: 9, end: false });
+  feed.addPage({ q: 'x' }, { notifications: [said(4, { msg: 'x' })], next: 3 });
   feed.add([said(1)]);
   assert.deepEqual(shown(feed), ['10', '9']);
   assert.deepEqual(shown(feed, { q: 'x' }), ['4']);
-  feed.page({}, { notifications: [said(8), said(6)], next: 6 });
+  feed.addPage({}, { notifications: [said(8), said(6)], next: 6 });
   assert.deepEqual(shown(feed), ['10', '9', '8', '6']);
-  feed.page({}, { notifications: [said(4, { msg: 'x' }), said(1)] });
+  feed.addPage({}, { notifications: [said(4, { msg: 'x' }), said(1)] });
   assert.deepEqual(shown(feed), ['10', '9', '8', '6', '4', '1']);
-  assert.equal(feed.place().end, true);
-  assert.equal(feed.place({ q: 'x' }).end, true);
+  assert.equal(feed.nextPage().end, true);
+  assert.equal(feed.nextPage({ q: 'x' }).end, true);
 });
 
 test('older notifications do not appear below the first page before they are loaded', () => {
   const feed = new Feed();
   feed.add([said(3)]);
   assert.deepEqual(shown(feed), ['3']);
-  feed.page({}, { notifications: [said(10), said(9)], next: 9 });
+  feed.addPage({}, { notifications: [said(10), said(9)], next: 9 });
   assert.deepEqual(shown(feed), ['10', '9']);
 });
 
@@ -180,16 +180,16 @@ test('a notification marked as read stays in the unread view until the view is r
   assert.deepEqual(shown(feed, { unseen: true }), ['2', '1']);
   feed.markSeen({ ids: [2], seen: true });
   assert.deepEqual(shown(feed, { unseen: true }), ['2', '1']);
-  feed.renew({ unseen: true });
+  feed.invalidate({ unseen: true });
   assert.deepEqual(shown(feed, { unseen: true }), ['1']);
 });
 
 test('the end of a delivery settles a notification, showing it does not', () => {
   const feed = new Feed();
   feed.add([said(1, { status: 'pending' }), said(2)]);
-  feed.delivery({ ids: [1, 2, 99], state: 'emitted' });
+  feed.applyDelivery({ ids: [1, 2, 99], state: 'emitted' });
   assert.equal(feed.get(1)?.status, 'pending');
-  feed.delivery({ ids: [1, 2, 99], state: 'superseded' });
+  feed.applyDelivery({ ids: [1, 2, 99], state: 'superseded' });
   assert.deepEqual([feed.get(1)?.status, feed.get(2)?.status], ['superseded', 'superseded']);
 });
 
@@ -202,7 +202,7 @@ test('a removed notification is gone, and a reset feed is empty', () => {
   assert.equal(feed.unseen, 2);
   feed.reset();
   assert.deepEqual([feed.size, feed.unseen, feed.newest, feed.rows().length], [0, 0, 0, 0]);
-  assert.deepEqual(feed.place(), { before: undefined, end: false });
+  assert.deepEqual(feed.nextPage(), { before: undefined, end: false });
 });
 
 test('an arrival into 100,000 costs well under a millisecond, with four views open', () => {

@@ -8,7 +8,7 @@
  * @typedef {Schemas['Holder']} Holder
  * @typedef {Schemas['Listener']} Listener
  * @typedef {Schemas['Question']} Question
- * @typedef {Schemas['AskersPlace']} Place
+ * @typedef {Schemas['AskersPlace']} SessionLocation
  * @typedef {Schemas['Mute']} Mute
  * @typedef {Schemas['Preferences']} Preferences
  * @typedef {Schemas['Stats']} Stats

@@ -1,8 +1,8 @@
 /** The form for a message to a session's inbox. */
 
 import { h } from './dom.js';
-import { once, refusal, refuse, say, sends } from './parts.js';
-import { Problem } from '../hub/api.js';
+import { errorLine, onCtrlEnter, runOnce, setText, showError } from './parts.js';
+import { Problem } from '../hub/problem.js';
 
 /** @typedef {import('../core/types.js').Session} Session */
 
@@ -12,19 +12,19 @@ export class HubCompose extends HTMLElement {
   /** @type {Session|null} */
   session = null;
   #field = h('textarea', { rows: 2, 'aria-keyshortcuts': 'Control+Enter' });
-  #said = h('p', { class: 'said', role: 'status' });
-  #refused = refusal();
+  #status = h('p', { class: 'status', role: 'status' });
+  #error = errorLine();
 
   connectedCallback() {
     if (this.firstChild || !this.session) return;
-    const send = () => once(this, () => this.#send());
-    set(this.#field, `Message to ${this.session.name}`);
-    sends(this.#field, send);
-    this.#field.addEventListener('input', () => say(this.#said, ''));
+    const send = () => runOnce(this, () => this.#send());
+    setLabel(this.#field, `Message to ${this.session.name}`);
+    onCtrlEnter(this.#field, send);
+    this.#field.addEventListener('input', () => setText(this.#status, ''));
     this.replaceChildren(
       this.#field,
-      h('div', { class: 'row' }, this.#said, h('button', { class: 'primary', title: 'Send (Ctrl+Enter)', onclick: send }, 'Send')),
-      this.#refused,
+      h('div', { class: 'row' }, this.#status, h('button', { class: 'primary', title: 'Send (Ctrl+Enter)', onclick: send }, 'Send')),
+      this.#error,
     );
   }
 
@@ -36,12 +36,12 @@ export class HubCompose extends HTMLElement {
     try {
       const sent = await store.api.post('/notify', { to: session.id, msg, from: 'person', type: 'message', project: session.project });
       this.#field.value = '';
-      refuse(this.#refused, null);
-      say(this.#said, outcome(sent, session));
+      showError(this.#error, null);
+      setText(this.#status, outcome(sent, session));
     } catch (error) {
       if (!(error instanceof Problem)) throw error;
-      say(this.#said, '');
-      refuse(this.#refused, error);
+      setText(this.#status, '');
+      showError(this.#error, error);
     }
   }
 }
@@ -50,7 +50,7 @@ export class HubCompose extends HTMLElement {
  * @param {HTMLTextAreaElement} field
  * @param {string} label
  */
-function set(field, label) {
+function setLabel(field, label) {
   field.ariaLabel = label;
   field.placeholder = `${label} …`;
 }

@@ -2,7 +2,7 @@
 
 import { h } from './dom.js';
 
-const WORDS = {
+const LABELS = {
   connecting: 'connecting',
   live: 'live',
   retrying: 'not connected',
@@ -18,7 +18,7 @@ export class HubConnection extends HTMLElement {
   connectedCallback() {
     this.setAttribute('role', 'status');
     this.#stop = this.store?.watch(['connection'], () => this.#render()) ?? this.#stop;
-    this.#timer = window.setInterval(() => this.store?.connection.state === 'retrying' && this.#detail(), 1000);
+    this.#timer = window.setInterval(() => this.store?.connection.state === 'retrying' && this.#updateDetail(), 1000);
   }
 
   disconnectedCallback() {
@@ -30,13 +30,13 @@ export class HubConnection extends HTMLElement {
     const connection = this.store?.connection;
     if (!connection) return;
     this.dataset.state = connection.state;
-    this.replaceChildren(h('span', { class: 'dot', 'aria-hidden': 'true' }), h('span', {}, WORDS[connection.state]), h('span', { class: 'detail', 'aria-hidden': 'true' }));
-    this.title = connection.reason ?? `${WORDS[connection.state]} since ${new Date(connection.since).toLocaleTimeString()}`;
-    this.#detail();
+    this.replaceChildren(h('span', { class: 'dot', 'aria-hidden': 'true' }), h('span', {}, LABELS[connection.state]), h('span', { class: 'detail', 'aria-hidden': 'true' }));
+    this.title = connection.reason ?? `${LABELS[connection.state]} since ${new Date(connection.since).toLocaleTimeString()}`;
+    this.#updateDetail();
   }
 
   /** Updates the countdown, which is hidden from screen readers, because it changes every second. */
-  #detail() {
+  #updateDetail() {
     const { state, retryAt, since } = this.store?.connection ?? {};
     const detail = this.querySelector('.detail');
     if (!detail || !since) return;

@@ -2,7 +2,7 @@
 
 import { h } from './dom.js';
 import { copyable } from './copyable.js';
-import { cronLine, firstCurl } from '../core/first.js';
+import { cronLine, firstCommand } from '../core/commands.js';
 
 export class HubEmpty extends HTMLElement {
   /** @type {import('../hub/store.js').Store|null} */
@@ -11,7 +11,7 @@ export class HubEmpty extends HTMLElement {
 
   connectedCallback() {
     this.hidden = true;
-    this.#stop = this.store?.watch(['feed', 'sessions', 'questions', 'about'], () => this.#render()) ?? this.#stop;
+    this.#stop = this.store?.watch(['feed', 'sessions', 'questions', 'info'], () => this.#render()) ?? this.#stop;
   }
 
   disconnectedCallback() {
@@ -25,21 +25,21 @@ export class HubEmpty extends HTMLElement {
     if (this.hidden) {
       this.replaceChildren();
     } else if (!this.firstChild) {
-      this.append(this.#lesson());
+      this.append(this.#introduction());
     }
   }
 
-  #lesson() {
-    const hub = { origin: location.origin, stateDir: this.store?.about?.state_dir ?? null };
+  #introduction() {
+    const hub = { origin: location.origin, stateDir: this.store?.info?.state_dir ?? null };
     return h(
       'section',
-      { class: 'lesson', 'aria-labelledby': 'lesson-title' },
+      { class: 'introduction', 'aria-labelledby': 'lesson-title' },
       h('h2', { id: 'lesson-title' }, 'Nobody has said anything yet'),
-      h('p', { class: 'lead' }, 'Whatever runs on this machine can speak here, and you see it at once. Three ways to begin:'),
+      h('p', { class: 'summary' }, 'Whatever runs on this machine can speak here, and you see it at once. Three ways to begin:'),
       h(
         'ol',
         {},
-        step('Say something', 'Paste this into a terminal. It appears on this page.', firstCurl(hub), 'Copy the curl command'),
+        step('Say something', 'Paste this into a terminal. It appears on this page.', firstCommand(hub), 'Copy the curl command'),
         step('Hear of a job', 'A line of ', cronLine(hub), 'Copy the cron line', h('code', {}, 'crontab -e'), '. Replace ', h('code', {}, 'backup'), ' by what runs for long.'),
         step('Hear of your agents', 'Their hooks tell when they ask, wait, fail or are done.', 'hubctl hooks install claude', 'Copy the hooks command', ' Also ', h('code', {}, 'codex'), ', ', h('code', {}, 'gemini'), ' and ', h('code', {}, 'opencode'), '.'),
       ),

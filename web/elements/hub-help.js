@@ -1,6 +1,7 @@
 /** The help: about the hub, and its keys. */
 
 import { h } from './dom.js';
+import { closeButton } from './parts.js';
 import { caps, KEYS } from '../core/keys.js';
 
 export class HubHelp extends HTMLElement {
@@ -17,7 +18,7 @@ export class HubHelp extends HTMLElement {
 
   #build() {
     if (this.#dialog) return this.#dialog;
-    const places = [...new Set(KEYS.map(({ where }) => where))];
+    const scopes = [...new Set(KEYS.map(({ scope }) => scope))];
     this.#dialog = h(
       'dialog',
       { class: 'help', 'aria-labelledby': 'help-title' },
@@ -31,31 +32,22 @@ export class HubHelp extends HTMLElement {
         h('b', {}, 'Needs you'),
         ' until somebody has answered it, here or in a terminal.',
       ),
-      h('div', { class: 'keys' }, ...places.map((where) => keyList(where))),
-      this.store?.about && h('p', { class: 'muted about' }, `hub ${this.store.about.version} on ${this.store.about.host}. In a terminal: `, h('code', {}, 'hubctl --help')),
+      h('div', { class: 'keys' }, ...scopes.map((scope) => keyList(scope))),
+      this.store?.info && h('p', { class: 'muted about' }, `hub ${this.store.info.version} on ${this.store.info.host}. In a terminal: `, h('code', {}, 'hubctl --help')),
     );
     this.append(this.#dialog);
     return this.#dialog;
   }
 }
 
-/**
- * The close button in a dialog's head.
- *
- * @param {() => void} close
- */
-export function closeButton(close) {
-  return h('button', { class: 'quiet close', 'aria-label': 'Close', title: 'Close (Esc)', onclick: close }, '×');
-}
-
-/** @param {string} where */
-function keyList(where) {
-  const keys = KEYS.filter((key) => key.where === where);
+/** @param {string} scope */
+function keyList(scope) {
+  const keys = KEYS.filter((key) => key.scope === scope);
   return h(
     'section',
     {},
-    h('h3', {}, where),
-    h('dl', {}, ...keys.map(({ keys, what }) => h('div', {}, h('dt', {}, ...keys.flatMap((key, index) => [index > 0 && ' ', h('span', {}, ...caps(key).map((cap) => h('kbd', {}, cap)))])), h('dd', {}, what)))),
+    h('h3', {}, scope),
+    h('dl', {}, ...keys.map(({ keys, label }) => h('div', {}, h('dt', {}, ...keys.flatMap((key, index) => [index > 0 && ' ', h('span', {}, ...caps(key).map((cap) => h('kbd', {}, cap)))])), h('dd', {}, label)))),
   );
 }
 

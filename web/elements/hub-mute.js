@@ -1,9 +1,9 @@
 /** Mutes or unmutes a session. */
 
 import { h } from './dom.js';
-import { once } from './parts.js';
+import { runOnce } from './parts.js';
 import { timeElement } from './time.js';
-import { SPANS, muted, muteOf, unmuted } from '../core/mutes.js';
+import { DURATIONS, muteFor, withMute, withoutMute } from '../core/mutes.js';
 
 /**
  * @typedef {import('../core/types.js').Session} Session
@@ -19,14 +19,14 @@ export class HubMute extends HTMLElement {
   show(session) {
     const { store } = this;
     if (!store) return;
-    const mute = muteOf(store.preferences, session, store.now());
+    const mute = muteFor(store.preferences, session, store.now());
     const now = JSON.stringify(mute ?? null);
     if (now === this.#shown) return;
     const focused = this.contains(document.activeElement);
     this.#shown = now;
     if (!mute) {
-      const buttons = SPANS.map(({ span, text }) =>
-        h('button', { class: 'small', onclick: () => this.#save(muted(store.preferences, session, span, store.now())) }, text),
+      const buttons = DURATIONS.map(({ span, text }) =>
+        h('button', { class: 'small', onclick: () => this.#save(withMute(store.preferences, session, span, store.now())) }, text),
       );
       this.replaceChildren(h('span', { id: `mute-${session.id}` }, 'Mute'), h('div', { role: 'group', 'aria-label': 'Mute' }, ...buttons));
     } else {
@@ -34,7 +34,7 @@ export class HubMute extends HTMLElement {
       const own = Boolean(mute.session);
       this.replaceChildren(
         h('span', {}, own ? 'Muted' : 'Its project is muted (see Settings)', ...left),
-        own ? h('button', { class: 'small', onclick: () => this.#save(unmuted(store.preferences, session, store.now())) }, 'Unmute') : '',
+        own ? h('button', { class: 'small', onclick: () => this.#save(withoutMute(store.preferences, session, store.now())) }, 'Unmute') : '',
       );
     }
     if (focused) this.querySelector('button')?.focus();
@@ -43,7 +43,7 @@ export class HubMute extends HTMLElement {
   /** @param {Preferences} preferences */
   #save(preferences) {
     const { store } = this;
-    if (store) once(this, async () => void (await store.attempt(() => store.savePreferences(preferences))));
+    if (store) runOnce(this, async () => void (await store.attempt(() => store.savePreferences(preferences))));
   }
 }
 

@@ -11,7 +11,7 @@ export class HubSignIn extends HTMLElement {
   /**
    * Shows why the hub refused.
    *
-   * @param {import('../hub/api.js').Problem} problem
+   * @param {import('../hub/problem.js').Problem} problem
    */
   static because(problem) {
     const page = new HubSignIn();

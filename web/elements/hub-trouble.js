@@ -1,33 +1,33 @@
 /** A session in trouble: it failed, died at work, or fell silent. */
 
 import './hub-compose.js';
-import './hub-where.js';
+import './hub-location.js';
 import { h } from './dom.js';
-import { long, plain, say, stateBadge } from './parts.js';
+import { revealHidden, setScrollable, setText, stateBadge } from './parts.js';
 import { setTime, timeElement } from './time.js';
-import { wayToLook, waysThere } from '../core/commands.js';
+import { locationCommands, lookCommand } from '../core/commands.js';
 import { oneLine } from '../core/sessions.js';
-import { muted } from '../core/mutes.js';
-import { mark } from '../hub/marks.js';
+import { withMute } from '../core/mutes.js';
+import { setMarks } from '../hub/marks.js';
 
 /**
- * @typedef {import('../core/needs.js').Need} Need
+ * @typedef {import('../core/attention.js').AttentionItem} AttentionItem
  * @typedef {import('../core/types.js').Session} Session
- * @typedef {import('./hub-where.js').HubWhere} HubWhere
+ * @typedef {import('./hub-location.js').HubLocation} HubLocation
  */
 
 export class HubTrouble extends HTMLElement {
   /** @type {import('../hub/store.js').Store|null} */
   store = null;
-  /** @type {Need|null} */
-  #need = null;
+  /** @type {AttentionItem|null} */
+  #item = null;
   #head = h('header');
   #project = h('span', { class: 'project' });
   #text = h('p', { class: 'text' });
-  #said = '';
+  #shownText = '';
   #time = timeElement('', () => this.store?.now() ?? Date.now());
   #compose = h('div', { class: 'more', hidden: true });
-  #where = h('div', { class: 'more', hidden: true });
+  #location = h('div', { class: 'more', hidden: true });
 
   /** Never a draft: the card of the session keeps its own. */
   get draft() {
@@ -35,24 +35,24 @@ export class HubTrouble extends HTMLElement {
   }
 
   /**
-   * @param {Need} need
-   * @param {string} place the project, short
+   * @param {AttentionItem} item
+   * @param {string} projectTitle
    */
-  show(need, place) {
-    if (!this.#need) this.#build(need);
-    this.#need = need;
-    say(this.#project, place);
-    setTime(this.#time, need.ts);
-    const text = textOf(need);
-    if (this.#said === text) return;
-    this.#said = text;
-    long(this.#text, text);
-    this.#text.replaceChildren(...(need.title ? [h('strong', {}, ...plain(need.title)), '\n'] : []), ...plain(text));
+  show(item, projectTitle) {
+    if (!this.#item) this.#build(item);
+    this.#item = item;
+    setText(this.#project, projectTitle);
+    setTime(this.#time, item.ts);
+    const text = itemText(item);
+    if (this.#shownText === text) return;
+    this.#shownText = text;
+    setScrollable(this.#text, text);
+    this.#text.replaceChildren(...(item.title ? [h('strong', {}, ...revealHidden(item.title)), '\n'] : []), ...revealHidden(text));
   }
 
-  /** @param {Need} need */
+  /** @param {AttentionItem} item */
   #build({ key, kind, name, project, session, notification }) {
-    const title = h('h3', { id: `need-${key.replace(/\W/g, '-')}` }, name);
+    const title = h('h3', { id: `item-${key.replace(/\W/g, '-')}` }, name);
     this.setAttribute('aria-labelledby', title.id);
     this.#project.title = project;
     this.#head.append(
@@ -69,12 +69,12 @@ export class HubTrouble extends HTMLElement {
         {},
         kind === 'silent'
           ? h('button', { class: 'small', title: 'No notifications of it, and only its questions here', onclick: () => this.#mute() }, 'Mute for 1 h')
-          : notification && h('button', { class: 'small', onclick: () => this.#seen(notification.id) }, 'Mark seen'),
-        session && kind !== 'gone' && this.#opener('Message', this.#compose, () => h(/** @type {any} */ ('hub-compose'), { store: this.store, session })),
-        session && this.#opener(kind === 'gone' ? 'Where it ran' : 'Where it runs', this.#where, () => this.#place(session, project)),
+          : notification && h('button', { class: 'small', onclick: () => this.#markSeen(notification.id) }, 'Mark seen'),
+        session && kind !== 'gone' && this.#disclosure('Message', this.#compose, () => h(/** @type {any} */ ('hub-compose'), { store: this.store, session })),
+        session && this.#disclosure(kind === 'gone' ? 'Where it ran' : 'Where it runs', this.#location, () => this.#buildLocation(session, project)),
       ),
       this.#compose,
-      this.#where,
+      this.#location,
     );
   }
 
@@ -82,15 +82,15 @@ export class HubTrouble extends HTMLElement {
    * A button that shows and hides an element, which is created when it is first shown.
    *
    * @param {string} text
-   * @param {HTMLElement} what
-   * @param {() => HTMLElement} make
+   * @param {HTMLElement} element
+   * @param {() => HTMLElement} create
    */
-  #opener(text, what, make) {
-    const button = h('button', { class: 'quiet small', 'aria-expanded': 'false' }, text);
+  #disclosure(text, element, create) {
+    const button = h('button', { class: 'ghost small', 'aria-expanded': 'false' }, text);
     button.addEventListener('click', () => {
-      if (!what.firstChild) what.append(make());
-      what.hidden = !what.hidden;
-      button.ariaExpanded = String(!what.hidden);
+      if (!element.firstChild) element.append(create());
+      element.hidden = !element.hidden;
+      button.ariaExpanded = String(!element.hidden);
     });
     return button;
   }
@@ -99,43 +99,43 @@ export class HubTrouble extends HTMLElement {
    * @param {Session} session
    * @param {string} project
    */
-  #place(session, project) {
-    const where = /** @type {HubWhere} */ (document.createElement('hub-where'));
-    where.show(session, [...waysThere(session, this.store?.about?.host), wayToLook(session.name, project)]);
-    return where;
+  #buildLocation(session, project) {
+    const location = /** @type {HubLocation} */ (document.createElement('hub-location'));
+    location.show(session, [...locationCommands(session, this.store?.info?.host), lookCommand(session.name, project)]);
+    return location;
   }
 
   /** @param {number} id */
-  async #seen(id) {
+  async #markSeen(id) {
     const { store } = this;
-    const name = this.#need?.name ?? '';
-    if (store && (await mark(store, [id], true))) {
-      store.toast(`${name}’s error is marked as seen.`, { undo: () => mark(store, [id], false) });
+    const name = this.#item?.name ?? '';
+    if (store && (await setMarks(store, [id], true))) {
+      store.toast(`${name}’s error is marked as seen.`, { undo: () => setMarks(store, [id], false) });
     }
   }
 
   #mute() {
     const { store } = this;
-    const session = this.#need?.session;
+    const session = this.#item?.session;
     if (!store || !session) return;
     const before = store.preferences;
     store.attempt(async () => {
-      await store.savePreferences(muted(before, session, 'hour', store.now()));
+      await store.savePreferences(withMute(before, session, 'hour', store.now()));
       store.toast(`${session.name} is muted for 1 h.`, { undo: () => store.attempt(() => store.savePreferences(before)) });
     });
   }
 }
 
-/** @param {Need} need */
-function textOf({ kind, text, name, session }) {
+/** @param {AttentionItem} item */
+function itemText({ kind, text, name, session }) {
   const line = oneLine(text, name);
-  if (kind !== 'silent') return line === text ? text : upper(line);
+  if (kind !== 'silent') return line === text ? text : capitalize(line);
   const since = [line && `“${line}”`, session?.evidence && `(${session.evidence})`].filter(Boolean).join(' ');
   return `At work, but not a word since ${since || 'it began'}.`;
 }
 
 /** @param {string} text */
-function upper(text) {
+function capitalize(text) {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 

@@ -17,7 +17,7 @@ const SECOND = 1000;
 export function timeElement(ts, now, form = 'age') {
   const element = document.createElement('time');
   element.dataset.form = form;
-  tickBy(now);
+  startTicking(now);
   return setTime(element, ts);
 }
 
@@ -44,7 +44,7 @@ export function setTime(element, ts) {
 let clock;
 
 /** @param {() => number} now */
-function tickBy(now) {
+function startTicking(now) {
   if (!clock) {
     setInterval(tick, SECOND);
     document.addEventListener('visibilitychange', tick);

@@ -1,7 +1,7 @@
 /** Loads data outside the live parts of the page: ended sessions, and old notifications that other items refer to. */
 
-import { Problem } from './api.js';
-import { isOver } from '../core/sessions.js';
+import { Problem } from './problem.js';
+import { isEnded } from '../core/sessions.js';
 
 /**
  * @typedef {import('../core/types.js').Session} Session
@@ -60,9 +60,9 @@ export class Archive {
   /** @param {Session} session */
   #add(session) {
     const key = `${session.project}/${session.id}`;
-    if (!isOver(session) || this.store.sessions.has(key)) return;
+    if (!isEnded(session) || this.store.sessions.has(key)) return;
     this.store.endedSessions.set(key, session);
-    this.store.touch('sessions');
+    this.store.changed('sessions');
   }
 
   async #loadMissing() {

@@ -20,7 +20,7 @@ export class NotTheHub extends Problem {
 }
 
 /** The problem if the hub no longer knows the session. */
-export class SessionOver extends Problem {
+export class SessionExpired extends Problem {
   constructor() {
     super({ status: 401, code: 'session_over', title: 'The session is over' });
   }
@@ -52,13 +52,13 @@ export async function prove(token, signal) {
   const response = await fetch(`/hello?${query}`, { credentials: 'omit', redirect: 'error', cache: 'no-store', signal });
   if (response.status >= 500) throw new Error(`the hub answered ${response.status}`);
   // A truncated body throws, because it does not show who sent it.
-  const { proof, code } = read(await response.text());
-  if (response.status === 422 && code === 'invalid') throw new SessionOver();
-  if (!response.ok || !(await holds(token, `${nonce}${location.host}`, proof))) throw new NotTheHub();
+  const { proof, code } = parse(await response.text());
+  if (response.status === 422 && code === 'invalid') throw new SessionExpired();
+  if (!response.ok || !(await isValid(token, `${nonce}${location.host}`, proof))) throw new NotTheHub();
 }
 
 /** @param {string} text */
-function read(text) {
+function parse(text) {
   try {
     return JSON.parse(text) ?? {};
   } catch {
@@ -71,7 +71,7 @@ function read(text) {
  * @param {string} text
  * @param {unknown} proof
  */
-async function holds(token, text, proof) {
+async function isValid(token, text, proof) {
   if (typeof proof !== 'string' || !/^[0-9a-f]{64}$/.test(proof)) return false;
   const bytes = (/** @type {string} */ it) => new TextEncoder().encode(it);
   const key = await crypto.subtle.importKey('raw', bytes(token), { name: 'HMAC', hash: 'SHA-256' }, false, ['verify']);

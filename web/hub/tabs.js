@@ -13,16 +13,16 @@
 export class Tabs {
   #channel = new BroadcastChannel('hub');
   /** @type {Set<(message: Message) => void>} */
-  #readers = new Set();
+  #subscribers = new Set();
 
   constructor() {
     this.#channel.onmessage = ({ data }) => {
-      for (const reader of this.#readers) reader(data);
+      for (const reader of this.#subscribers) reader(data);
     };
   }
 
   /** @param {Message} message */
-  tell(message) {
+  post(message) {
     this.#channel.postMessage(message);
   }
 
@@ -30,9 +30,9 @@ export class Tabs {
    * @param {(message: Message) => void} reader
    * @returns {() => void} stops it
    */
-  hear(reader) {
-    this.#readers.add(reader);
-    return () => this.#readers.delete(reader);
+  subscribe(reader) {
+    this.#subscribers.add(reader);
+    return () => this.#subscribers.delete(reader);
   }
 
   /**
@@ -41,7 +41,7 @@ export class Tabs {
    * @param {() => void} lead
    * @param {AbortSignal} signal
    */
-  candidate(lead, signal) {
+  lead(lead, signal) {
     const held = () => {
       lead();
       return new Promise((resolve) => signal.addEventListener('abort', () => resolve(undefined)));

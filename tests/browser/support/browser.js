@@ -2,7 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 
-import { atEnd, until, DEADLINE } from './test.js';
+import { atEnd, DEADLINE, until } from './test.js';
 import { browserOptions, tool, toolFile } from './tools.js';
 
 /** @typedef {import('playwright-core').Browser} Browser */

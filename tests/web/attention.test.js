@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { needs, settlement, textOf } from '../../web/core/needs.js';
+import { attentionItems, questionText, settlementText } from '../../web/core/attention.js';
 
 /** @typedef {import('../../web/core/types.js').Session} Session */
 /** @typedef {import('../../web/core/types.js').Question} Question */
@@ -19,7 +19,7 @@ const note = (fields) => ({ ts: at(0), from: 'w1', type: 'error', msg: 'Agent w1
 
 /**
  * @param {{sessions?: Session[], ended?: Session[], questions?: Question[], notifications?: Notification[], mutes?: any[]}} all
- * @returns {import('../../web/core/needs.js').Known}
+ * @returns {import('../../web/core/attention.js').Known}
  */
 function known({ sessions = [], ended = [], questions = [], notifications = [], mutes = [] }) {
   const places = (/** @type {Session[]} */ list) => new Map(list.map((it) => [`${it.project}/${it.id}`, it]));
@@ -32,7 +32,7 @@ function known({ sessions = [], ended = [], questions = [], notifications = [], 
     now: () => NOW,
   };
 }
-const keys = (/** @type {Parameters<typeof known>[0]} */ all) => needs(known(all)).map(({ kind, name }) => `${name} ${kind}`);
+const keys = (/** @type {Parameters<typeof known>[0]} */ all) => attentionItems(known(all)).map(({ kind, name }) => `${name} ${kind}`);
 
 test('the longest wait is first', () => {
   const sessions = [
@@ -71,23 +71,23 @@ test('a muted session shows only its questions', () => {
 
 test('each need keeps its key while it is the same', () => {
   const all = { sessions: [session({ id: 'w2', state: 'working', silent: true, last_seen: at(1) })], questions: [question({ id: 9 })] };
-  const before = needs(known(all)).map(({ key }) => key);
-  const after = needs(known({ ...all, questions: [question({ id: 9, state: 'claimed' })] })).map(({ key }) => key);
+  const before = attentionItems(known(all)).map(({ key }) => key);
+  const after = attentionItems(known({ ...all, questions: [question({ id: 9, state: 'claimed' })] })).map(({ key }) => key);
   assert.deepEqual(before, after);
   assert.equal(new Set(before).size, 2);
 });
 
 test('a hook\'s question is shown without what stands beside it', () => {
   const data = { via: 'hook' };
-  assert.equal(textOf({ type: 'question', data, msg: 'Agent login asks: Which (a or b)? (hubctl answer 7 "…")' }), 'Which (a or b)?');
-  assert.equal(textOf({ type: 'approval', data, msg: 'Agent login needs a permission: Bash: ls' }), 'Bash: ls');
-  assert.equal(textOf({ type: 'approval', data, msg: 'Agent login needs a permission' }), 'It needs a permission.');
-  assert.equal(textOf({ type: 'question', msg: 'Agent login asks: x' }), 'Agent login asks: x', 'what somebody else wrote stays as it is');
+  assert.equal(questionText({ type: 'question', data, msg: 'Agent login asks: Which (a or b)? (hubctl answer 7 "…")' }), 'Which (a or b)?');
+  assert.equal(questionText({ type: 'approval', data, msg: 'Agent login needs a permission: Bash: ls' }), 'Bash: ls');
+  assert.equal(questionText({ type: 'approval', data, msg: 'Agent login needs a permission' }), 'It needs a permission.');
+  assert.equal(questionText({ type: 'question', msg: 'Agent login asks: x' }), 'Agent login asks: x', 'what somebody else wrote stays as it is');
 });
 
 test('a settled question names its winner and the answer', () => {
-  assert.equal(settlement('login', question({ id: 1, state: 'answered', by: 'lead', answer: '8080' })), 'login’s question was answered by lead: 8080');
-  assert.equal(settlement('login', question({ id: 1, state: 'answered', by: 'person', answer: '8080' })), 'login’s question was answered elsewhere: 8080');
-  assert.equal(settlement('login', question({ id: 1, state: 'withdrawn', by: 'resumed', type: 'approval' })), 'login went on: its approval is settled.');
-  assert.equal(settlement('login', question({ id: 1, state: 'expired' })), 'login’s question is expired.');
+  assert.equal(settlementText('login', question({ id: 1, state: 'answered', by: 'lead', answer: '8080' })), 'login’s question was answered by lead: 8080');
+  assert.equal(settlementText('login', question({ id: 1, state: 'answered', by: 'person', answer: '8080' })), 'login’s question was answered elsewhere: 8080');
+  assert.equal(settlementText('login', question({ id: 1, state: 'withdrawn', by: 'resumed', type: 'approval' })), 'login went on: its approval is settled.');
+  assert.equal(settlementText('login', question({ id: 1, state: 'expired' })), 'login’s question is expired.');
 });

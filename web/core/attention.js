@@ -1,7 +1,7 @@
 /** Finds the sessions and questions that need the person. */
 
-import { finder, isOver } from './sessions.js';
-import { muteOf } from './mutes.js';
+import { isEnded, sessionFinder } from './sessions.js';
+import { muteFor } from './mutes.js';
 
 /**
  * @typedef {import('./types.js').Session} Session
@@ -9,7 +9,7 @@ import { muteOf } from './mutes.js';
  * @typedef {import('./types.js').Notification} Notification
  * @typedef {import('./types.js').Preferences} Preferences
  *
- * @typedef {object} Known The parts of the store that are used here.
+ * @typedef {object} Data The parts of the store that are used here.
  * @property {Map<string, Session>} sessions
  * @property {Map<string, Session>} endedSessions
  * @property {Map<number, Question>} questions
@@ -17,7 +17,7 @@ import { muteOf } from './mutes.js';
  * @property {Pick<Preferences, 'mutes'>} preferences
  * @property {() => number} now
  *
- * @typedef {object} Need
+ * @typedef {object} AttentionItem
  * @property {string} key that stays the same for the same need
  * @property {'question'|'approval'|'error'|'silent'|'gone'} kind
  * @property {string} ts when the need began
@@ -34,21 +34,21 @@ import { muteOf } from './mutes.js';
  * All items that need the person, oldest first: open questions, unseen errors, and sessions that died at work or fell
  * silent. For a muted session, only its questions.
  *
- * @param {Known} known
- * @returns {Need[]}
+ * @param {Data} data
+ * @returns {AttentionItem[]}
  */
-export function needs(known) {
-  const open = [...known.questions.values()].filter(isOpen);
+export function attentionItems(data) {
+  const open = [...data.questions.values()].filter(isOpenQuestion);
   // There may be many ended sessions, so they are not indexed for the few open questions.
-  const find = open.length > 0 ? finder(known.sessions.values()) : () => undefined;
-  const over = (/** @type {Question} */ { project, from }) => known.endedSessions.get(`${project}/${from}`);
-  const found = open.map((question) => asked(question, find(question.project, question.from) ?? over(question)));
-  const now = known.now();
-  for (const session of [...known.sessions.values(), ...known.endedSessions.values()]) {
-    const trouble = troubleOf(session, known);
-    if (trouble && !muteOf(known.preferences, session, now)) found.push(trouble);
+  const find = open.length > 0 ? sessionFinder(data.sessions.values()) : () => undefined;
+  const findEnded = (/** @type {Question} */ { project, from }) => data.endedSessions.get(`${project}/${from}`);
+  const items = open.map((question) => questionItem(question, find(question.project, question.from) ?? findEnded(question)));
+  const now = data.now();
+  for (const session of [...data.sessions.values(), ...data.endedSessions.values()]) {
+    const item = troubleItem(session, data);
+    if (item && !muteFor(data.preferences, session, now)) items.push(item);
   }
-  return found.sort((a, b) => Date.parse(a.ts) - Date.parse(b.ts) || (a.key < b.key ? -1 : 1));
+  return items.sort((a, b) => Date.parse(a.ts) - Date.parse(b.ts) || (a.key < b.key ? -1 : 1));
 }
 
 /**
@@ -56,41 +56,41 @@ export function needs(known) {
  *
  * @param {Pick<Question, 'state'>} question
  */
-export function isOpen({ state }) {
+export function isOpenQuestion({ state }) {
   return state === 'open' || state === 'claimed';
 }
 
 /**
  * @param {Question} question
  * @param {Session} [session]
- * @returns {Need}
+ * @returns {AttentionItem}
  */
-function asked(question, session) {
+function questionItem(question, session) {
   const { id, type, ts, project } = question;
-  return { key: `question ${id}`, kind: type, ts, project, name: session?.name ?? question.from, text: textOf(question), session, question };
+  return { key: `question ${id}`, kind: type, ts, project, name: session?.name ?? question.from, text: questionText(question), session, question };
 }
 
 /**
  * @param {Session} session
- * @param {Known} known
- * @returns {Need|null}
+ * @param {Data} data
+ * @returns {AttentionItem|null}
  */
-function troubleOf(session, known) {
+function troubleItem(session, data) {
   const { id, project, name, since, last_seen: seen, last } = session;
   if (!session.silent && session.state !== 'error') return null;
-  const told = last === undefined ? null : known.notification(last);
+  const report = last === undefined ? null : data.notification(last);
   const of = { project, name, session };
-  if (session.silent && !isOver(session)) {
+  if (session.silent && !isEnded(session)) {
     const ts = seen ?? since ?? '';
-    return { ...of, key: `silent ${project}/${id} ${ts}`, kind: 'silent', ts, text: told?.msg ?? '', notification: told ?? undefined };
+    return { ...of, key: `silent ${project}/${id} ${ts}`, kind: 'silent', ts, text: report?.msg ?? '', notification: report ?? undefined };
   }
-  if (told?.type !== 'error' || told.seen) return null;
-  return { ...of, key: `trouble ${told.id}`, kind: session.gone ? 'gone' : 'error', ts: told.ts, title: told.title, text: told.msg, notification: told };
+  if (report?.type !== 'error' || report.seen) return null;
+  return { ...of, key: `trouble ${report.id}`, kind: session.gone ? 'gone' : 'error', ts: report.ts, title: report.title, text: report.msg, notification: report };
 }
 
 /** The hook's words before a question; they are removed because the page shows the asker beside it. */
-const ASKS = /^Agent .+? asks: ([^]*?)(?: \((?:hubctl answer \d+ "…"|answer it in its own terminal)\))?$/;
-const WANTS = /^Agent .+? needs a permission(?:: ([^]*))?$/;
+const QUESTION_FRAME = /^Agent .+? asks: ([^]*?)(?: \((?:hubctl answer \d+ "…"|answer it in its own terminal)\))?$/;
+const APPROVAL_FRAME = /^Agent .+? needs a permission(?:: ([^]*))?$/;
 
 /**
  * The text of a question, without the parts that the page shows elsewhere.
@@ -98,9 +98,9 @@ const WANTS = /^Agent .+? needs a permission(?:: ([^]*))?$/;
  * @param {Pick<Notification, 'type'|'msg'|'data'>} question
  * @returns {string}
  */
-export function textOf({ type, msg, data }) {
+export function questionText({ type, msg, data }) {
   if (Object(data).via !== 'hook' || (type !== 'approval' && type !== 'question')) return msg;
-  const match = (type === 'approval' ? WANTS : ASKS).exec(msg);
+  const match = (type === 'approval' ? APPROVAL_FRAME : QUESTION_FRAME).exec(msg);
   return match ? match[1] ?? 'It needs a permission.' : msg;
 }
 
@@ -110,12 +110,12 @@ export function textOf({ type, msg, data }) {
  * @param {string} name the session that asked
  * @param {Question} [question] in its current state
  */
-export function settlement(name, question) {
+export function settlementText(name, question) {
   if (!question) return `${name} does not need you any more.`;
   const { state, by, answer, type } = question;
-  const who = by === 'person' ? 'elsewhere' : `by ${by}`;
-  if (state === 'answered') return `${name}’s ${type} was answered ${by ? who : ''}${answer ? `: ${answer}` : ''}`.trimEnd();
+  const settler = by === 'person' ? 'elsewhere' : `by ${by}`;
+  if (state === 'answered') return `${name}’s ${type} was answered ${by ? settler : ''}${answer ? `: ${answer}` : ''}`.trimEnd();
   if (state === 'withdrawn' && by === 'resumed') return `${name} went on: its ${type} is settled.`;
-  if (state === 'withdrawn') return `${name}’s ${type} was withdrawn ${by ? who : ''}`.trimEnd();
+  if (state === 'withdrawn') return `${name}’s ${type} was withdrawn ${by ? settler : ''}`.trimEnd();
   return `${name}’s ${type} is ${state}.`;
 }

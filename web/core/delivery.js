@@ -1,0 +1,46 @@
+/** The delivery of a notification in words. */
+
+/** @typedef {import('./types.js').Step} Step */
+
+/** How a notification reached an agent's session. @type {Record<NonNullable<Step['way']>, string>} */
+const WAY_TEXTS = {
+  rewake: 'it woke the session through its hook',
+  wait: 'it woke the session through its waiter',
+  hook: 'it came along with a hook',
+};
+
+/** @type {Record<Step['state'], (step: Step) => string>} */
+const STEP_TEXTS = {
+  stored: ({ inbox }) => (inbox ? `Stored for ${inbox}` : 'Recorded; it is for nobody’s inbox'),
+  leased: ({ inbox, by }) => `Being given to ${by ?? inbox ?? 'a reader'}`,
+  held: ({ inbox }) => `Held back from ${inbox ?? 'a reader'}`,
+  emitted: ({ inbox, by }) => `Given to ${inbox ?? 'a reader'}${by && by !== inbox ? ` (${by})` : ''}`,
+  returned: ({ inbox }) => `Not taken up, pending again${inbox ? ` for ${inbox}` : ''}`,
+  acked: ({ inbox, by }) => `Taken up${inbox ? ` by ${inbox}` : ''}${by && by !== inbox ? ` (${by})` : ''}`,
+  expired: () => 'Expired',
+  evicted: () => 'Evicted, because the log reached its maximum size',
+  superseded: ({ by }) => `Replaced${by ? ` by ${withHash(by)}` : ''}`,
+  withdrawn: ({ by }) => `Withdrawn${by ? ` by ${withHash(by)}` : ''}`,
+  dropped: ({ inbox }) => `Dropped${inbox ? ` with ${inbox}` : ''}`,
+  answered: ({ by }) => `Answered${by ? ` by ${withHash(by)}` : ''}`,
+  claimed: ({ by }) => `Claimed${by ? ` by ${by}` : ''}`,
+  settled: ({ by }) => `Settled${by ? ` by ${withHash(by)}` : ''}`,
+  seen: () => 'Marked seen',
+  unseen: () => 'Marked not seen',
+};
+
+/**
+ * A step of a delivery as a sentence, with the reason if the hub knows it.
+ *
+ * @param {Step} step
+ * @returns {{text: string, why: string}}
+ */
+export function describeStep(step) {
+  const limit = step.limit && `limit: ${step.limit}`;
+  return { text: STEP_TEXTS[step.state]?.(step) ?? step.state, why: (step.way && WAY_TEXTS[step.way]) ?? limit ?? step.rides_along ?? '' };
+}
+
+/** @param {string} by */
+function withHash(by) {
+  return /^\d+$/.test(by) ? `#${by}` : by;
+}
