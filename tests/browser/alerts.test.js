@@ -253,7 +253,7 @@ test('an invalid time zone is not saved, and the page says why', async () => {
   const before = await hub.get('/preferences');
   await page.getByLabel('Time zone').fill('Europe/Atlantis');
   await page.getByLabel('Time zone').press('Enter');
-  await page.getByRole('alert').filter({ hasText: '“Europe/Atlantis” is no time zone' }).waitFor();
+  await page.getByRole('alert').filter({ hasText: 'unknown time zone “Europe/Atlantis”' }).waitFor();
   assert.deepEqual(await hub.get('/preferences'), before);
   await axe(page);
 });
@@ -264,7 +264,7 @@ test('quiet hours with equal start and end are refused, and the page says how to
   await page.keyboard.press(',');
   await page.getByLabel('From').fill(before.quiet.to);
   await page.getByLabel('From').press('Tab');
-  await page.getByRole('alert').filter({ hasText: 'From and to are the same' }).waitFor();
+  await page.getByRole('alert').filter({ hasText: 'From and To are the same' }).waitFor();
   assert.deepEqual(await hub.get('/preferences'), before);
   await page.getByRole('checkbox', { name: /unless it is urgent/ }).uncheck();
   await until(async () => (await hub.get('/preferences')).quiet === null, { what: 'none' });
@@ -311,10 +311,10 @@ test('only a click asks the browser for permission', async () => {
   const asked = () => page.evaluate(() => window.asked);
   await inFeed(page, (await hub.post({ from: 'ci', type: 'error', msg: 'red' })).id);
   await page.keyboard.press(',');
-  await page.getByText('This browser has not been asked yet.').waitFor();
+  await page.getByText('This browser has not allowed notifications yet.').waitFor();
   assert.equal(await asked(), 0);
   await page.getByRole('button', { name: 'Allow notifications' }).click();
-  await page.getByText('This browser has not been asked yet.').waitFor({ state: 'detached' });
+  await page.getByText('This browser has not allowed notifications yet.').waitFor({ state: 'detached' });
   assert.equal(await asked(), 1);
 });
 

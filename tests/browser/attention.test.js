@@ -66,7 +66,7 @@ test('a draft, its place and the focus survive other changes', async () => {
   const late = await ask(hub, { from: 'ui', ts: ago(9) });
   await of(page, late).waitFor();
   await hub.call('POST', `/questions/${mine}/claim`, { by: 'lead' });
-  await of(page, mine).getByText('lead is on it.').waitFor();
+  await of(page, mine).getByText('lead has claimed it.').waitFor();
   await page.keyboard.type('W');
   assert.equal(await field.inputValue(), 'half an anWs');
 });
@@ -128,7 +128,7 @@ test('a permission that is no longer held loses its buttons', async () => {
   const item = page.locator('hub-question');
   await item.getByRole('button', { name: 'Approve', exact: true }).waitFor();
   stop.abort();
-  await item.getByText('It waits for an answer in its own terminal:').waitFor();
+  await item.getByText('Answer it in its own terminal:').waitFor();
   assert.equal(await item.getByRole('button', { name: 'Approve', exact: true }).count(), 0);
 });
 
@@ -174,7 +174,7 @@ test('withdrawing needs two presses, and cancelling it none', async () => {
   await of(page, id).locator('textarea').focus();
   assert.equal(await withdraw.innerText(), 'Withdraw');
   await withdraw.click();
-  await of(page, id).getByRole('button', { name: 'For good?' }).click();
+  await of(page, id).getByRole('button', { name: 'Really withdraw' }).click();
   await of(page, id).waitFor({ state: 'detached' });
   assert.equal((await stored(hub, id)).state, 'withdrawn');
 });
@@ -232,7 +232,7 @@ test('an error stays until it is marked as read, and the mark can be undone', as
   const page = await openDashboard(hub);
   const item = page.locator('hub-trouble[data-kind="error"]');
   await item.getByText('no space left').waitFor();
-  await item.getByRole('button', { name: 'Mark seen' }).click();
+  await item.getByRole('button', { name: 'Mark read' }).click();
   await page.getByText('Nobody needs you.').waitFor();
   await until(async () => (await hub.get(`/notifications/${id}`)).seen);
   await page.getByRole('button', { name: 'Undo' }).click();
@@ -255,7 +255,7 @@ test('an old error is shown although the feed does not reach it', async () => {
   await hub.post(Array.from({ length: 300 }, (_, n) => ({ from: 'cron', type: 'message', msg: `tick ${n}` })));
   const page = await openDashboard(hub);
   await page.locator('hub-trouble').getByText('no space left').waitFor();
-  await page.locator('hub-trouble').getByRole('button', { name: 'Mark seen' }).click();
+  await page.locator('hub-trouble').getByRole('button', { name: 'Mark read' }).click();
   await page.getByText('Nobody needs you.').waitFor();
   await page.getByRole('button', { name: 'Undo' }).click();
   await page.locator('hub-trouble').getByText('no space left').waitFor();
@@ -271,7 +271,7 @@ test('a silent session is shown with its last message, and a message reaches it'
   await item.getByRole('button', { name: 'Message' }).click();
   await item.getByRole('textbox').fill('Still there?');
   await item.getByRole('button', { name: 'Send' }).click();
-  await item.getByText('Sent; nobody was woken.').waitFor();
+  await item.getByText('Sent; no waiter was woken.').waitFor();
   assert.equal((await hub.get('/notifications?limit=1')).notifications[0].to, 'slow');
 });
 
@@ -291,11 +291,11 @@ test('a session that died at work is shown until it is marked as read, and among
   await item.getByText('Died unfinished').waitFor();
   assert.equal(await item.getByRole('button', { name: 'Message' }).count(), 0);
   await page.locator('summary', { hasText: '1 ended' }).waitFor();
-  await item.getByRole('button', { name: 'Mark seen' }).click();
-  await page.getByText('Nobody needs you. No agent runs.').waitFor();
+  await item.getByRole('button', { name: 'Mark read' }).click();
+  await page.getByText('Nobody needs you. No agent is running.').waitFor();
   await openAnew(hub, page);
   await page.locator('summary', { hasText: '1 ended' }).waitFor();
-  await page.getByText('Nobody needs you. No agent runs.').waitFor();
+  await page.getByText('Nobody needs you. No agent is running.').waitFor();
 });
 
 test('the longest wait is first', async () => {

@@ -135,7 +135,7 @@ test('scrolling down loads all older rows, to the beginning', async () => {
       const scroller = /** @type {HTMLElement} */ (document.querySelector('hub-feed .scroller'));
       scroller.scrollBy(0, 400);
       const atEnd = scroller.scrollTop + scroller.clientHeight >= scroller.scrollHeight - 1;
-      return atEnd && scroller.innerText.includes('That is the beginning.');
+      return atEnd && scroller.innerText.includes('No older notifications.');
     });
   await page.locator('hub-feed hub-row').first().waitFor();
   await until(async () => {
@@ -155,7 +155,7 @@ test('a search finds rows that are not loaded, and leaves no holes in the feed',
   await row(page, ids[899] ?? 0).waitFor();
   await page.getByRole('searchbox').fill('NEEDLE');
   await shows(page, [ids[600] ?? 0, ids[300] ?? 0, ids[0] ?? 0]);
-  await page.getByText('That is the beginning.').waitFor();
+  await page.getByText('No older notifications.').waitFor();
   await page.getByRole('searchbox').fill('');
   await row(page, ids[899] ?? 0).waitFor();
   await scroll(page, 100_000);
@@ -175,7 +175,7 @@ test('mark all covers rows that are not loaded, and undo restores exactly what w
   assert.equal(before.length, 600);
   const page = await openDashboard(hub);
   await row(page, ids[899] ?? 0).waitFor();
-  await page.getByRole('button', { name: 'Mark all seen' }).click();
+  await page.getByRole('button', { name: 'Mark all read' }).click();
   await until(async () => (await unseen(hub)).length === 0, { what: 'all are seen' });
   assert.equal(await page.locator('hub-row[data-unseen]').count(), 0);
   await page.getByRole('button', { name: 'Undo' }).click();
@@ -190,7 +190,7 @@ test('under a filter only the rows shown are marked', async () => {
   const { ids } = await hub.post([{ msg: 'a', type: 'error' }, { msg: 'b', type: 'complete' }]);
   const page = await openDashboard(hub, { path: '/?types=error' });
   await shows(page, [ids[0] ?? 0]);
-  await page.getByRole('button', { name: 'Mark all seen' }).click();
+  await page.getByRole('button', { name: 'Mark all read' }).click();
   await until(async () => (await unseen(hub)).length === 1, { what: 'one is marked' });
   assert.deepEqual(await unseen(hub), [ids[1]]);
 });
@@ -238,10 +238,10 @@ test('details show text, data, thread and delivery, and have an address', async 
   assert.equal(await details.locator('.text').innerText(), 'line one\n  line two');
   assert.match(await details.locator('pre').innerText(), /"exit": 1/);
   await details.getByText('Stored for primary').waitFor();
-  await details.getByText('Marked seen').waitFor();
+  await details.getByText('Marked as read').waitFor();
 
   await hub.get('/wait?inbox=primary&timeout=0').then(({ lease }) => hub.call('POST', '/inboxes/primary/ack', { lease }));
-  await details.getByText('Taken up by primary').or(details.getByText('Given to primary')).first().waitFor();
+  await details.getByText('Acknowledged by primary').or(details.getByText('Shown to primary')).first().waitFor();
 
   await details.getByRole('link', { name: 'understood' }).click();
   await details.locator('.text', { hasText: 'understood' }).waitFor();

@@ -20,7 +20,7 @@ const LOOKS = /** @type {const} */ ([
   { width: 390, height: 844, colorScheme: 'dark' },
 ]);
 /** The keys of the views. */
-const VIEWS = { needs: '1', sessions: '2', feed: '3', pictures: '4' };
+const VIEWS = { needs: '1', sessions: '2', feed: '3', stats: '4' };
 
 for (const look of LOOKS) {
   const name = `${look.width}-${look.colorScheme}`;
@@ -34,7 +34,7 @@ for (const look of LOOKS) {
       // A wide page shows all views at once.
       if (look.width > 1000 && view !== 'needs') continue;
       if (look.width < 1000) await page.keyboard.press(key);
-      if (look.width > 1000 || view === 'pictures') await page.locator('hub-stats svg').first().waitFor();
+      if (look.width > 1000 || view === 'stats') await page.locator('hub-stats svg').first().waitFor();
       await picture(page, `busy-${view}-${name}`);
     }
     await axe(page);

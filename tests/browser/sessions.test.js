@@ -95,7 +95,7 @@ test('the page says that a message woke no waiter and is pending', async () => {
   const opened = await open(page, 'w1');
   await opened.getByRole('textbox').fill('hello');
   await opened.getByRole('button', { name: 'Send' }).click();
-  await opened.getByText('Sent; nobody was woken.').waitFor();
+  await opened.getByText('Sent; no waiter was woken.').waitFor();
   await opened.getByText('1 pending').waitFor();
 });
 
@@ -108,7 +108,7 @@ test('listeners are shown with their deadline, and can be cancelled', async () =
   const page = await openDashboard(hub);
   const opened = await open(page, 'w1');
   await opened.getByText('2 listeners').waitFor();
-  assert.match((await opened.locator('.listeners').innerText()).replace(/\s+/g, ' '), /lead hears of its next stop, or that none came: (9|10) min left/);
+  assert.match((await opened.locator('.listeners').innerText()).replace(/\s+/g, ' '), /lead is notified of its next stop, or at the deadline: (9|10) min left/);
   await opened.getByRole('button', { name: 'Cancel the listener of lead' }).click();
   await opened.getByText('1 listener', { exact: true }).waitFor();
   const { listeners } = await hub.get(`/sessions/w1${QUERY}`);
@@ -132,7 +132,7 @@ test('a mute is stored by the hub, silences all but questions, and can be remove
   await say(hub, 'w1', { type: 'question', msg: 'Shall I delete something?' });
   await page.locator('hub-question').waitFor();
   await opened.getByRole('button', { name: 'Unmute' }).click();
-  await opened.getByRole('button', { name: 'for good' }).waitFor();
+  await opened.getByRole('button', { name: 'forever' }).waitFor();
   assert.deepEqual((await hub.get('/preferences')).mutes, []);
 });
 

@@ -145,7 +145,7 @@ for (const [name, answer] of /** @type {[string, (asked: URL) => object][]} */ (
     await hub.kill();
     const heard = await squat(hub.port, answer);
     for (const tab of [page, second]) {
-      assert.match(await signInPage(tab), /does not prove to be the hub/);
+      assert.match(await signInPage(tab), /did not prove that it is the hub/);
     }
     const asked = heard.join('\n');
     assert.match(asked, /GET \/hello\?nonce=/);
@@ -188,7 +188,7 @@ test('a session that the hub calls expired is reported as expired, not as a squa
   const login = { token: token.replace(/^\d+/, '1'), expires_at: tomorrow() };
   await other.evaluate((it) => new BroadcastChannel('hub').postMessage({ kind: 'login', login: it }), login);
   await page.locator('hub-sign-in .reason').waitFor();
-  assert.match(await signInPage(page), /is over/);
+  assert.match(await signInPage(page), /has ended/);
 });
 
 test('a squatter that relays the proof to the hub at another port proves nothing', async () => {
@@ -204,7 +204,7 @@ test('a squatter that relays the proof to the hub at another port proves nothing
     return (await hub.ask('GET', asked.url ?? '/', undefined, { .../** @type {Record<string, string>} */ (headers), host: `127.0.0.1:${hub.port}` })).text;
   });
   await hub.launch();
-  assert.match(await signInPage(page), /does not prove to be the hub/);
+  assert.match(await signInPage(page), /did not prove that it is the hub/);
   assert.doesNotMatch(heard.join('\n'), /authorization/i);
 });
 
@@ -226,7 +226,7 @@ test('a tab gives its session to no page while another program has the port', as
   await hub.kill();
   await squat(hub.port, () => ({}));
   await heard.evaluate(({ channel }) => channel.postMessage({ kind: 'login-wanted' }));
-  assert.match(await signInPage(page), /does not prove to be the hub/);
+  assert.match(await signInPage(page), /did not prove that it is the hub/);
   const kinds = await heard.evaluate(({ heard }) => heard);
   assert.ok(!kinds.includes('login'), JSON.stringify(kinds));
 });
@@ -239,7 +239,7 @@ test('a session ends after 12 hours while the page is open', async () => {
   allow(page, REFUSED);
   await hub.post('was on the page', { from: 'worker' });
   await page.clock.fastForward(HALF_A_DAY + 60_000);
-  assert.match(await signInPage(page), /over/);
+  assert.match(await signInPage(page), /has ended/);
   assert.doesNotMatch(await page.content(), /was on the page/);
 });
 

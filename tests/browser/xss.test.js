@@ -112,7 +112,7 @@ test('dialogs and charts show the same texts as text', async () => {
     await until(async () => (await page.locator('dialog[open]').count()) === 0, { what: 'the dialog is closed' });
   }
   await page.keyboard.press('4');
-  await sound(page, 'the pictures');
+  await sound(page, 'the charts');
   assert.deepEqual(elsewhere, []);
 });
 

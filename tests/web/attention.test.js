@@ -88,6 +88,6 @@ test('a hook\'s question is shown without what stands beside it', () => {
 test('a settled question names its winner and the answer', () => {
   assert.equal(settlementText('login', question({ id: 1, state: 'answered', by: 'lead', answer: '8080' })), 'login’s question was answered by lead: 8080');
   assert.equal(settlementText('login', question({ id: 1, state: 'answered', by: 'person', answer: '8080' })), 'login’s question was answered elsewhere: 8080');
-  assert.equal(settlementText('login', question({ id: 1, state: 'withdrawn', by: 'resumed', type: 'approval' })), 'login went on: its approval is settled.');
+  assert.equal(settlementText('login', question({ id: 1, state: 'withdrawn', by: 'resumed', type: 'approval' })), 'login continued: its approval is settled.');
   assert.equal(settlementText('login', question({ id: 1, state: 'expired' })), 'login’s question is expired.');
 });

@@ -133,7 +133,7 @@ test('the longest wait comes from the page where it is newer than the statistics
 test('each chart has a sentence', () => {
   const minutes = hour({ at: '2026-01-10T11:30:00Z', counts: { progress: 3, error: 1 } }, { at: '2026-01-10T11:31:00Z', counts: { error: 1 } });
   assert.equal(chart.describeRate(minutes, utc), '5 notifications in 60 minutes: 2 error, 3 progress. The busiest minute was 11:30, with 4.');
-  assert.equal(chart.describeRate(hour(), utc), 'Nothing was said in 60 minutes.');
+  assert.equal(chart.describeRate(hour(), utc), 'No notifications in 60 minutes.');
   assert.equal(chart.describeWakes({ count: 1, median_ms: 41, p90_ms: 120, recent: [] }), '1 wake: half took up to 41 ms, nine in ten up to 120 ms.');
-  assert.equal(chart.describeWakes({ count: 0, median_ms: null, p90_ms: null, recent: [] }), 'Nobody was woken.');
+  assert.equal(chart.describeWakes({ count: 0, median_ms: null, p90_ms: null, recent: [] }), 'No wakes.');
 });

@@ -59,7 +59,7 @@ test('silent and gone are shown in addition to the state', () => {
   assert.equal(stateLabel(session({ id: 'a', state: 'working', silent: true })).state, 'silent');
   assert.equal(stateLabel(session({ id: 'a', state: 'error', gone: true })).text, 'gone');
   assert.equal(stateLabel(session({ id: 'a', state: 'blocked' })).text, 'blocked');
-  assert.equal(stateLabel(session({ id: 'a' })).text, 'no word yet');
+  assert.equal(stateLabel(session({ id: 'a' })).text, 'no state yet');
 });
 
 test('a waiter is live, stale or none, in words', () => {
@@ -80,5 +80,5 @@ test('a last message is one line, without the name and the state that are shown 
 test('background work is described in a sentence', () => {
   const all = [session({ id: 'a', state: 'working' }), session({ id: 'b', state: 'working' }), session({ id: 'c', state: 'complete' }), session({ id: 'd', state: 'ended' })];
   assert.equal(summarize(all), '2 working, 1 complete.');
-  assert.equal(summarize([]), 'No agent runs.');
+  assert.equal(summarize([]), 'No agent is running.');
 });

@@ -19,11 +19,11 @@ const VERBS = {
   approval: 'asks for permission',
   error: 'has an error',
   waiting: 'waits',
-  testing: 'wants a test',
+  testing: 'asks for a test',
   complete: 'is done',
   message: 'says',
   answer: 'answers',
-  progress: 'goes on',
+  progress: 'reports progress',
   ended: 'has ended',
 };
 
@@ -107,7 +107,7 @@ export function alertFor({ id, type, from, msg, title, project }) {
  * @returns {{title: string, options: NotificationOptions}}
  */
 export function alertForRest(more) {
-  return { title: `${more} more at the hub`, options: { tag: 'more', silent: true } };
+  return { title: `${more} more notifications`, options: { tag: 'more', silent: true } };
 }
 
 /** @param {string} text */

@@ -18,9 +18,9 @@ import { muteFor } from './mutes.js';
  * @property {() => number} now
  *
  * @typedef {object} AttentionItem
- * @property {string} key that stays the same for the same need
+ * @property {string} key that stays the same while the item exists
  * @property {'question'|'approval'|'error'|'silent'|'gone'} kind
- * @property {string} ts when the need began
+ * @property {string} ts when it began
  * @property {string} project
  * @property {string} name of the session
  * @property {string} text
@@ -115,7 +115,7 @@ export function settlementText(name, question) {
   const { state, by, answer, type } = question;
   const settler = by === 'person' ? 'elsewhere' : `by ${by}`;
   if (state === 'answered') return `${name}’s ${type} was answered ${by ? settler : ''}${answer ? `: ${answer}` : ''}`.trimEnd();
-  if (state === 'withdrawn' && by === 'resumed') return `${name} went on: its ${type} is settled.`;
+  if (state === 'withdrawn' && by === 'resumed') return `${name} continued: its ${type} is settled.`;
   if (state === 'withdrawn') return `${name}’s ${type} was withdrawn ${by ? settler : ''}`.trimEnd();
   return `${name}’s ${type} is ${state}.`;
 }

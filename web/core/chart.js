@@ -254,7 +254,7 @@ export function oldestOpen(questions, named) {
 export function describeRate(minutes, time) {
   const all = sum(minutes.map(({ total }) => total));
   const span = `in ${minutes.length} minutes`;
-  if (all === 0) return `Nothing was said ${span}.`;
+  if (all === 0) return `No notifications ${span}.`;
   const most = minutes.reduce((a, b) => (b.total > a.total ? b : a));
   const kinds = totals(minutes).map(({ kind, count }) => `${count} ${kind}`);
   return `${plural(all, 'notification')} ${span}: ${kinds.join(', ')}. The busiest minute was ${time(most.at)}, with ${most.total}.`;
@@ -266,7 +266,7 @@ export function describeRate(minutes, time) {
  * @param {Stats['wakes']} wakes
  */
 export function describeWakes({ count, median_ms, p90_ms }) {
-  if (count === 0 || median_ms === null || p90_ms === null) return 'Nobody was woken.';
+  if (count === 0 || median_ms === null || p90_ms === null) return 'No wakes.';
   return `${plural(count, 'wake')}: half took up to ${shortDuration(median_ms)}, nine in ten up to ${shortDuration(p90_ms)}.`;
 }
 

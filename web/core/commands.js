@@ -44,7 +44,7 @@ export function locationCommands({ host, cwd, pane }, hubHost) {
  * @returns {Command}
  */
 export function lookCommand(name, project) {
-  return { label: 'Look', line: `hubctl look ${shellQuote(name)} --project ${shellQuote(project)}` };
+  return { label: 'Activity', line: `hubctl look ${shellQuote(name)} --project ${shellQuote(project)}` };
 }
 
 /**

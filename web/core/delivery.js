@@ -4,29 +4,29 @@
 
 /** How a notification reached an agent's session. @type {Record<NonNullable<Step['way']>, string>} */
 const WAY_TEXTS = {
-  rewake: 'it woke the session through its hook',
-  wait: 'it woke the session through its waiter',
-  hook: 'it came along with a hook',
+  rewake: 'the waiter of its hook woke the session',
+  wait: 'its waiter woke the session',
+  hook: 'with the answer to a hook',
 };
 
 /** @type {Record<Step['state'], (step: Step) => string>} */
 const STEP_TEXTS = {
-  stored: ({ inbox }) => (inbox ? `Stored for ${inbox}` : 'Recorded; it is for nobody’s inbox'),
-  leased: ({ inbox, by }) => `Being given to ${by ?? inbox ?? 'a reader'}`,
+  stored: ({ inbox }) => (inbox ? `Stored for ${inbox}` : 'Recorded without a receiver'),
+  leased: ({ inbox, by }) => `Leased to ${by ?? inbox ?? 'a reader'}`,
   held: ({ inbox }) => `Held back from ${inbox ?? 'a reader'}`,
-  emitted: ({ inbox, by }) => `Given to ${inbox ?? 'a reader'}${by && by !== inbox ? ` (${by})` : ''}`,
-  returned: ({ inbox }) => `Not taken up, pending again${inbox ? ` for ${inbox}` : ''}`,
-  acked: ({ inbox, by }) => `Taken up${inbox ? ` by ${inbox}` : ''}${by && by !== inbox ? ` (${by})` : ''}`,
+  emitted: ({ inbox, by }) => `Shown to ${inbox ?? 'a reader'}${by && by !== inbox ? ` (${by})` : ''}`,
+  returned: ({ inbox }) => `Not acknowledged in time, pending again${inbox ? ` for ${inbox}` : ''}`,
+  acked: ({ inbox, by }) => `Acknowledged${inbox ? ` by ${inbox}` : ''}${by && by !== inbox ? ` (${by})` : ''}`,
   expired: () => 'Expired',
   evicted: () => 'Evicted, because the log reached its maximum size',
   superseded: ({ by }) => `Replaced${by ? ` by ${withHash(by)}` : ''}`,
   withdrawn: ({ by }) => `Withdrawn${by ? ` by ${withHash(by)}` : ''}`,
-  dropped: ({ inbox }) => `Dropped${inbox ? ` with ${inbox}` : ''}`,
+  dropped: ({ inbox }) => `Dropped with ${inbox ? `the inbox ${inbox}` : 'its project'}`,
   answered: ({ by }) => `Answered${by ? ` by ${withHash(by)}` : ''}`,
   claimed: ({ by }) => `Claimed${by ? ` by ${by}` : ''}`,
   settled: ({ by }) => `Settled${by ? ` by ${withHash(by)}` : ''}`,
-  seen: () => 'Marked seen',
-  unseen: () => 'Marked not seen',
+  seen: () => 'Marked as read',
+  unseen: () => 'Marked as unread',
 };
 
 /**

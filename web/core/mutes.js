@@ -15,7 +15,7 @@ const MORNING = 7;
 export const DURATIONS = [
   { span: 'hour', text: 'for 1 h' },
   { span: 'tomorrow', text: `until tomorrow, ${MORNING}:00` },
-  { span: 'good', text: 'for good' },
+  { span: 'good', text: 'forever' },
 ];
 
 /**

@@ -161,15 +161,15 @@ export function shortPaths(paths) {
 export function stateLabel(session) {
   if (session.gone) return { state: 'gone', text: 'gone' };
   if (session.silent) return { state: 'silent', text: 'silent' };
-  if (!session.state) return { state: 'ended', text: 'no word yet' };
+  if (!session.state) return { state: 'ended', text: 'no state yet' };
   return { state: session.state, text: session.state };
 }
 
 /** Texts for whether a session can be woken. @type {Record<Session['wake'], {text: string, means: string}>} */
 const WAKE_LABELS = {
-  live: { text: 'waiter live', means: 'Somebody waits at its inbox now: a message wakes it at once.' },
-  stale: { text: 'waiter stale', means: 'Nobody waits at its inbox now, but somebody did, or its hooks are live: a message comes with its next step.' },
-  none: { text: 'no waiter', means: 'Nobody has waited at its inbox: a message lies there until somebody looks.' },
+  live: { text: 'waiter live', means: 'A waiter is connected to its inbox: a message wakes the session at once.' },
+  stale: { text: 'waiter stale', means: 'No waiter is connected to its inbox now. One was connected before, or its hooks are live: a message is delivered with its next step.' },
+  none: { text: 'no waiter', means: 'No waiter was ever connected to its inbox: a message stays there until the session reads it.' },
 };
 
 /**
@@ -179,7 +179,7 @@ const WAKE_LABELS = {
  * @param {Holder} [holder] the waiter at its inbox
  */
 export function wakeLabel({ wake, waiter }, holder = waiter) {
-  const way = wake === 'live' && holder?.way ? ` By ${holder.way}.` : '';
+  const way = wake === 'live' && holder?.way ? ` Way: ${holder.way}.` : '';
   return { text: WAKE_LABELS[wake].text, means: WAKE_LABELS[wake].means + way };
 }
 
@@ -217,5 +217,5 @@ export function summarize(sessions) {
     if (!isEnded(session)) counts.set(state, (counts.get(state) ?? 0) + 1);
   }
   const parts = COUNTED.filter((state) => counts.has(state)).map((state) => `${counts.get(state)} ${state}`);
-  return parts.length > 0 ? `${parts.join(', ')}.` : 'No agent runs.';
+  return parts.length > 0 ? `${parts.join(', ')}.` : 'No agent is running.';
 }

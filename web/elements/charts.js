@@ -55,7 +55,7 @@ export function rateChart(stats, width) {
     'figure',
     { class: 'chart rate' },
     h('figcaption', {}, h('h3', {}, 'Notifications a minute'), readout),
-    h('div', { class: 'canvas' }, picture, count === 0 && h('p', { class: 'empty' }, 'Nothing was said in this hour.')),
+    h('div', { class: 'canvas' }, picture, count === 0 && h('p', { class: 'empty' }, 'No notifications in the last hour.')),
     h('ul', { class: 'totals' }, ...all.map((one) => total(one, picture))),
     minuteTable(minutes.filter((minute) => minute.total)),
   );
@@ -63,7 +63,7 @@ export function rateChart(stats, width) {
 
 /** @param {Minute} minute */
 function describeMinute(minute) {
-  return `${timeOfDay(minute.at)} · ${listCounts(minute) || 'nothing'}`;
+  return `${timeOfDay(minute.at)} · ${listCounts(minute) || 'no notifications'}`;
 }
 
 /** @param {Minute} minute */
@@ -163,7 +163,7 @@ export function answersChart(stats, width) {
     { class: 'chart answered' },
     h('figcaption', {}, h('h3', {}, 'Time to answer'), h('p', { class: 'readout' }, rows.length > 0 && 'by agent')),
     rows.length === 0
-      ? h('p', { class: 'empty' }, 'No question was answered yet. Here it will show how long each agent waited.')
+      ? h('p', { class: 'empty' }, 'No answers yet. This chart shows how long each agent waited for an answer.')
       : h(
           'table',
           {},
@@ -177,7 +177,7 @@ export function answersChart(stats, width) {
               h('td', { 'aria-hidden': 'true' }, scaleHead(scale.ticks, width)),
               h('th', { scope: 'col', class: 'number' }, 'Median'),
               h('th', { scope: 'col', class: 'number' }, '90 %'),
-              h('th', { scope: 'col', class: 'number' }, h('abbr', { title: 'How many answers' }, 'n')),
+              h('th', { scope: 'col', class: 'number' }, h('abbr', { title: 'Number of answers' }, 'n')),
             ),
           ),
           h('tbody', {}, ...rows.map((row) => answerRow(row, scale, width))),
@@ -243,7 +243,7 @@ export function wakesChart(stats, width) {
   const { wakes } = stats;
   const caption = h('figcaption', {}, h('h3', {}, 'Wake latency'), h('p', { class: 'readout' }, wakes.count > 0 && plural(wakes.count, 'wake')));
   if (wakes.count === 0 || wakes.median_ms === null || wakes.p90_ms === null) {
-    const nothing = 'Nobody was woken since the hub started. Here it will show how long a notification takes to a waiting agent.';
+    const nothing = 'No wakes since the hub started. This chart shows how long a notification takes to reach a waiting agent.';
     return h('figure', { class: 'chart wakes' }, caption, h('p', { class: 'empty' }, nothing));
   }
   return h('figure', { class: 'chart wakes' }, caption, h('div', { class: 'canvas' }, wakeStrip(wakes, wakes.median_ms, wakes.p90_ms, width)));

@@ -38,7 +38,7 @@ export function facts(notification, setFilter) {
     ['Worker of', notification.parent],
     ['Project', filterButton(notification.project, { project: notification.project })],
     ['Priority', notification.priority !== 'normal' && notification.priority],
-    ['Said', absolute(notification.ts)],
+    ['Sent', absolute(notification.ts)],
     ['Received', notification.received && absolute(notification.received)],
     ['Expires', absolute(notification.expires_at)],
     ['Key', notification.key],

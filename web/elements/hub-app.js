@@ -19,7 +19,7 @@ const VIEWS = /** @type {const} */ ([
   { name: 'needs', title: 'Needs you', tag: 'hub-needs-you' },
   { name: 'sessions', title: 'Sessions', tag: 'hub-sessions' },
   { name: 'feed', title: 'Feed', tag: 'hub-feed' },
-  { name: 'stats', title: 'Pictures', tag: 'hub-stats' },
+  { name: 'stats', title: 'Activity', tag: 'hub-stats' },
 ]);
 
 export class HubApp extends HTMLElement {
@@ -38,7 +38,7 @@ export class HubApp extends HTMLElement {
     if (!store) return;
     const [needsYou, sessions, feed, stats] = VIEWS.map((view) => this.#section(view));
     this.replaceChildren(
-      h('a', { class: 'skip', href: '#main' }, 'Skip to what needs you'),
+      h('a', { class: 'skip', href: '#main' }, 'Skip to the content'),
       h(
         'header',
         {},

@@ -63,8 +63,8 @@ function setLabel(field, label) {
  */
 function outcome({ woken, hint }, { wake }) {
   if (woken > 0) return `Sent; it woke ${woken === 1 ? 'one waiter' : `${woken} waiters`}.`;
-  const then = wake === 'stale' ? ' It comes with the session’s next step.' : '';
-  return `Sent; nobody was woken.${then}${hint ? ` Hint: ${hint}.` : ''}`;
+  const then = wake === 'stale' ? ' It is delivered with the session’s next step.' : '';
+  return `Sent; no waiter was woken.${then}${hint ? ` Hint: ${hint}.` : ''}`;
 }
 
 customElements.define('hub-compose', HubCompose);

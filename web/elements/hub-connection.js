@@ -41,7 +41,7 @@ export class HubConnection extends HTMLElement {
     const detail = this.querySelector('.detail');
     if (!detail || !since) return;
     const seconds = Math.max(0, Math.round(((retryAt ?? 0) - Date.now()) / 1000));
-    const next = seconds > 0 ? `again in ${seconds} s` : 'trying';
+    const next = seconds > 0 ? `retrying in ${seconds} s` : 'retrying';
     detail.textContent = state === 'retrying' ? ` since ${new Date(since).toLocaleTimeString()}, ${next}` : '';
   }
 }

@@ -136,9 +136,9 @@ export class HubDetails extends HTMLElement {
     this.#text.replaceChildren(...revealHidden(notification.msg));
     this.#options.replaceChildren(...present(options(notification)));
     this.#actions.replaceChildren(...this.#buttons(notification));
-    this.#facts.replaceChildren(facts(notification, (part) => this.dispatchEvent(new CustomEvent('narrow', { detail: part }))));
+    this.#facts.replaceChildren(facts(notification, (part) => this.dispatchEvent(new CustomEvent('restrict', { detail: part }))));
     const all = thread(notification, store.feed);
-    const title = this.#items[0]?.key === undefined ? 'Said again and again' : 'Earlier versions';
+    const title = this.#items[0]?.key === undefined ? 'Repeats' : 'Earlier versions';
     this.#related.replaceChildren(
       ...present(relatedList('Thread', all, notification.id, now), relatedList(title, this.#items.slice(0, 100), notification.id, now)),
     );
@@ -153,13 +153,13 @@ export class HubDetails extends HTMLElement {
     const link = h('button', { class: 'ghost', onclick: () => this.#copyLink(link, notification) }, 'Copy link');
     return present(
       this.#canReply(notification) && h('button', { 'aria-keyshortcuts': 'r', title: 'Reply (r)', onclick: () => this.openReply() }, 'Reply'),
-      h('button', { class: 'ghost', 'aria-keyshortcuts': 'e', title: 'e', onclick: () => store && setMarks(store, [notification.id], !notification.seen) }, notification.seen ? 'Mark not seen' : 'Mark seen'),
+      h('button', { class: 'ghost', 'aria-keyshortcuts': 'e', title: 'e', onclick: () => store && setMarks(store, [notification.id], !notification.seen) }, notification.seen ? 'Mark unread' : 'Mark read'),
       pending && withdraw,
       link,
     );
   }
 
-  /** An approval is answered in the list of needs, where it is shown in full. @param {Notification} notification */
+  /** An approval is answered under Needs you, where it is shown in full. @param {Notification} notification */
   #canReply({ id, type }) {
     const state = this.store?.questions.get(id)?.state;
     return type !== 'approval' || (state !== 'open' && state !== 'claimed');
@@ -197,7 +197,7 @@ export class HubDetails extends HTMLElement {
   /** @param {object} post */
   async #send(post) {
     const { woken, hint } = await this.store?.api.post('/notify', post);
-    const who = woken > 0 ? `Sent; it woke ${woken === 1 ? 'one waiter' : `${woken} waiters`}.` : 'Sent; nobody was woken.';
+    const who = woken > 0 ? `Sent; it woke ${woken === 1 ? 'one waiter' : `${woken} waiters`}.` : 'Sent; no waiter was woken.';
     this.store?.toast(hint ? `${who} Hint: ${hint}.` : who);
   }
 
@@ -217,7 +217,7 @@ export class HubDetails extends HTMLElement {
     }
     await this.store?.attempt(async () => {
       const { withdrawn } = await this.store?.api.delete(`/notifications/${notification.id}`);
-      this.store?.toast(withdrawn.length > 0 ? `Withdrawn #${notification.id}.` : 'Nothing of it was pending any more.');
+      this.store?.toast(withdrawn.length > 0 ? `Withdrawn #${notification.id}.` : 'It was no longer pending.');
       this.#loadTrace(notification.id);
     });
   }
@@ -228,7 +228,7 @@ export class HubDetails extends HTMLElement {
    */
   async #copyLink(button, notification) {
     const done = await copy(`${location.origin}/?id=${notification.id}`);
-    button.textContent = done ? 'Copied' : 'Copy it from the address';
+    button.textContent = done ? 'Copied' : 'Copy it from the address bar';
     setTimeout(() => (button.textContent = 'Copy link'), 2000);
   }
 

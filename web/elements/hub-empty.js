@@ -33,15 +33,15 @@ export class HubEmpty extends HTMLElement {
     const hub = { origin: location.origin, stateDir: this.store?.info?.state_dir ?? null };
     return h(
       'section',
-      { class: 'introduction', 'aria-labelledby': 'lesson-title' },
-      h('h2', { id: 'lesson-title' }, 'Nobody has said anything yet'),
-      h('p', { class: 'summary' }, 'Whatever runs on this machine can speak here, and you see it at once. Three ways to begin:'),
+      { class: 'introduction', 'aria-labelledby': 'introduction-title' },
+      h('h2', { id: 'introduction-title' }, 'No notifications yet'),
+      h('p', { class: 'summary' }, 'Every program on this machine can publish notifications, and this page shows them at once. Three ways to begin:'),
       h(
         'ol',
         {},
-        step('Say something', 'Paste this into a terminal. It appears on this page.', firstCommand(hub), 'Copy the curl command'),
-        step('Hear of a job', 'A line of ', cronLine(hub), 'Copy the cron line', h('code', {}, 'crontab -e'), '. Replace ', h('code', {}, 'backup'), ' by what runs for long.'),
-        step('Hear of your agents', 'Their hooks tell when they ask, wait, fail or are done.', 'hubctl hooks install claude', 'Copy the hooks command', ' Also ', h('code', {}, 'codex'), ', ', h('code', {}, 'gemini'), ' and ', h('code', {}, 'opencode'), '.'),
+        step('Publish a notification', 'Paste this into a terminal. It appears on this page.', firstCommand(hub), 'Copy the curl command'),
+        step('Get notified about a job', 'Add this line with ', cronLine(hub), 'Copy the cron line', h('code', {}, 'crontab -e'), '. Replace ', h('code', {}, 'backup'), ' with your own command.'),
+        step('Get notified by your agents', 'Their hooks report questions, waits, failures and completed work.', 'hubctl hooks install claude', 'Copy the hooks command', ' Also ', h('code', {}, 'codex'), ', ', h('code', {}, 'gemini'), ' and ', h('code', {}, 'opencode'), '.'),
       ),
     );
   }

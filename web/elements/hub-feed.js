@@ -3,6 +3,7 @@
 import './hub-details.js';
 import './hub-filters.js';
 import { h } from './dom.js';
+import { setText } from './parts.js';
 import { VirtualList } from './virtual-list.js';
 import { actionOf } from '../core/keys.js';
 import { isEmpty, isSame, parseFilter, toSearch } from '../core/filter.js';
@@ -41,7 +42,7 @@ export class HubFeed extends HTMLElement {
   #typingTimer = 0;
   #frame = 0;
   #partial = false;
-  /** The id of the notification whose details were opened and which was marked as seen for that. */
+  /** The id of the notification whose details were opened and which was marked as read for that. */
   #autoMarked = 0;
   #stop = new AbortController();
   #filters = /** @type {HubFilters} */ (h(/** @type {any} */ ('hub-filters'), { onfilter: (/** @type {CustomEvent<Change>} */ event) => this.#changeFilter(event.detail) }));
@@ -49,10 +50,10 @@ export class HubFeed extends HTMLElement {
     hidden: true,
     onclose: () => this.open(0),
     onfollow: (/** @type {CustomEvent<number>} */ event) => this.open(event.detail),
-    onnarrow: (/** @type {CustomEvent<Filter>} */ event) => this.#addFilter(event.detail),
+    onrestrict: (/** @type {CustomEvent<Filter>} */ event) => this.#addFilter(event.detail),
   }));
   #newRows = h('button', { class: 'new-rows', hidden: true, onclick: () => this.#list.toTop() });
-  #markAllButton = h('button', { class: 'ghost mark-all', 'aria-keyshortcuts': 'Shift+E', onclick: () => this.#markAll() }, 'Mark all seen');
+  #markAllButton = h('button', { class: 'ghost mark-all', 'aria-keyshortcuts': 'Shift+E', onclick: () => this.#markAll() }, 'Mark all read');
   #host = h('div', { class: 'rows', role: 'feed', 'aria-label': 'Notifications' });
   #footer = h('p', { class: 'footer', role: 'status' });
   #scroller = h('div', { class: 'scroller' }, this.#host, this.#footer);
@@ -169,10 +170,9 @@ export class HubFeed extends HTMLElement {
 
   /** After each drawing, checks for new rows above and for older pages to load below. */
   #afterDraw() {
-    const fresh = this.#list.newCount;
-    this.#newRows.hidden = fresh === 0;
-    const text = `${fresh} new`;
-    if (fresh > 0 && this.#newRows.textContent !== text) this.#newRows.textContent = text;
+    const count = this.#list.newCount;
+    this.#newRows.hidden = count === 0;
+    if (count > 0) setText(this.#newRows, `${count} new`);
     this.#updateFooter();
   }
 
@@ -182,18 +182,18 @@ export class HubFeed extends HTMLElement {
     const { end } = store.feed.nextPage(this.#filter);
     const none = this.#list.count === 0;
     if (this.#partial) return this.#setFooter('Searching…');
-    if (this.#error) return this.#setFooter(`Older ones could not be loaded: ${this.#error}.`, 'Try again');
-    if (end && none && isEmpty(this.#filter)) return this.#setFooter('Nothing was said yet.');
-    if (end && none) return this.#setFooter('Nothing matches.', 'Clear filters');
-    if (end) return this.#setFooter('That is the beginning.');
-    if (this.#emptyPages >= MAX_EMPTY_PAGES) return this.#setFooter('Nothing more for a long way back.', 'Search on');
+    if (this.#error) return this.#setFooter(`Older notifications could not be loaded: ${this.#error}.`, 'Try again');
+    if (end && none && isEmpty(this.#filter)) return this.#setFooter('No notifications yet.');
+    if (end && none) return this.#setFooter('No notifications match.', 'Clear filters');
+    if (end) return this.#setFooter('No older notifications.');
+    if (this.#emptyPages >= MAX_EMPTY_PAGES) return this.#setFooter('No further matches so far.', 'Continue the search');
     if (this.#list.rowsBelow < PREFETCH_ROWS) this.#loadOlder();
-    this.#setFooter(this.#loading || none ? 'Loading older ones…' : '');
+    this.#setFooter(this.#loading || none ? 'Loading older notifications…' : '');
   }
 
   /**
    * @param {string} text
-   * @param {'Try again'|'Clear filters'|'Search on'} [offer]
+   * @param {'Try again'|'Clear filters'|'Continue the search'} [offer]
    */
   #setFooter(text, offer) {
     if (this.#footer.dataset.says === text) return;
@@ -263,7 +263,7 @@ export class HubFeed extends HTMLElement {
   }
 
   /**
-   * Shows the details of the open notification and marks it as seen; only once, so that the person can remove the mark.
+   * Shows the details of the open notification and marks it as read; only once, so that the person can remove the mark.
    *
    * @param {import('../hub/store.js').Store} store
    */

@@ -39,7 +39,7 @@ export class HubFilters extends HTMLElement {
   );
   #project = h('select', { 'aria-label': 'Project', onchange: () => this.#change({ project: this.#project.value }) });
   #session = h('select', { 'aria-label': 'Session', onchange: () => this.#change({ session: this.#session.value }) });
-  #unseen = h('button', { class: 'chip unseen', 'aria-pressed': 'false', onclick: () => this.#change({ unseen: !this.#filter.unseen }) }, 'Not seen');
+  #unseen = h('button', { class: 'chip unseen', 'aria-pressed': 'false', onclick: () => this.#change({ unseen: !this.#filter.unseen }) }, 'Unread');
   #more = h('button', { class: 'ghost more', 'aria-expanded': 'false', onclick: () => this.#unfold() }, 'Filters');
   #clear = h('button', { class: 'chip clear', onclick: () => this.#emit({}, false) }, 'Clear');
   /** @type {string} */

@@ -26,11 +26,10 @@ export class HubHelp extends HTMLElement {
       h(
         'p',
         {},
-        'The hub is where the coding agents, scripts and cron jobs of this machine say what they do, what they need and when they are ' +
-          'done. It keeps every notification and brings it to whoever should know: an agent that waits is woken, and what only you can ' +
-          'answer stands under ',
+        'The hub stores the notifications of the coding agents, scripts and cron jobs on this machine and delivers each to its receiver. ' +
+          'A waiting agent is woken. A question that only you can answer stays under ',
         h('b', {}, 'Needs you'),
-        ' until somebody has answered it, here or in a terminal.',
+        ' until it is answered, here or in a terminal.',
       ),
       h('div', { class: 'keys' }, ...scopes.map((scope) => keyList(scope))),
       this.store?.info && h('p', { class: 'muted about' }, `hub ${this.store.info.version} on ${this.store.info.host}. In a terminal: `, h('code', {}, 'hubctl --help')),

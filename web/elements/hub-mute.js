@@ -30,7 +30,7 @@ export class HubMute extends HTMLElement {
       );
       this.replaceChildren(h('span', { id: `mute-${session.id}` }, 'Mute'), h('div', { role: 'group', 'aria-label': 'Mute' }, ...buttons));
     } else {
-      const left = mute.until ? [': ', timeElement(mute.until, () => store.now(), 'left')] : [' for good'];
+      const left = mute.until ? [': ', timeElement(mute.until, () => store.now(), 'left')] : [' forever'];
       const own = Boolean(mute.session);
       this.replaceChildren(
         h('span', {}, own ? 'Muted' : 'Its project is muted (see Settings)', ...left),

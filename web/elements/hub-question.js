@@ -36,7 +36,7 @@ export class HubQuestion extends HTMLElement {
   #elsewhere = h('div', { class: 'elsewhere', hidden: true });
   #reason = h('p');
   #location = /** @type {HubLocation} */ (document.createElement('hub-location'));
-  #withdraw = h('button', { class: 'ghost small', title: 'Take the question back: nobody can answer it any more' }, 'Withdraw');
+  #withdraw = h('button', { class: 'ghost small', title: 'Withdraws the question: it can no longer be answered' }, 'Withdraw');
   #error = errorLine();
 
   /** The text that the person has typed and not sent. */
@@ -58,7 +58,7 @@ export class HubQuestion extends HTMLElement {
     if (this.#text.textContent !== item.text) setScrollable(this.#text, item.text);
     setText(this.#text, item.text);
     setProperty(this.#claim, 'hidden', question.state !== 'claimed');
-    setText(this.#claim, `${question.by ?? 'Somebody'} is on it.`);
+    setText(this.#claim, `${question.by ?? 'Another session'} has claimed it.`);
     this.#updateControls(item, question);
   }
 
@@ -150,7 +150,7 @@ export class HubQuestion extends HTMLElement {
 
   #buildDecision() {
     this.#field.ariaLabel = 'Reason';
-    this.#field.placeholder = 'Reason, if you like …';
+    this.#field.placeholder = 'Reason (optional) …';
     this.#answers.append(
       h(
         'div',
@@ -187,7 +187,7 @@ export class HubQuestion extends HTMLElement {
   #withdrawOnConfirm() {
     if (this.#withdraw.dataset.sure) return this.#settle('withdraw', {});
     this.#withdraw.dataset.sure = 'true';
-    setText(this.#withdraw, 'For good?');
+    setText(this.#withdraw, 'Really withdraw');
   }
 
   #resetWithdraw() {
@@ -246,8 +246,8 @@ function isShort(name, text) {
  * @param {AttentionItem['session']} session
  */
 function reasonFor(session) {
-  if (session && isEnded(session)) return 'Who asked has ended: nobody hears an answer.';
-  return 'It waits for an answer in its own terminal:';
+  if (session && isEnded(session)) return 'The asker has ended: an answer cannot be delivered.';
+  return 'Answer it in its own terminal:';
 }
 
 customElements.define('hub-question', HubQuestion);

@@ -57,7 +57,7 @@ export class HubRow extends HTMLElement {
     if (this.#text.data !== text) this.#text.data = text;
     this.#content.href = `?id=${newest.id}`;
     setText(this.#flags, flags(row));
-    this.#mark.title = unseen ? 'Mark seen' : 'Mark not seen';
+    this.#mark.title = unseen ? 'Mark read' : 'Mark unread';
     this.#mark.setAttribute('aria-label', this.#mark.title);
     if (this.#time) setTime(this.#time, newest.ts);
     else this.append((this.#time = timeElement(newest.ts, now)));
@@ -91,7 +91,7 @@ export class HubRow extends HTMLElement {
 function label(row, unseen) {
   const [newest] = row.items;
   const text = newest.title ? `${newest.title}: ${oneLine(newest.msg)}` : oneLine(newest.msg);
-  return [unseen && 'Not seen', newest.priority === 'urgent' && 'urgent', `${newest.type} from ${senderName(newest)}`, flags(row), text]
+  return [unseen && 'Unread', newest.priority === 'urgent' && 'urgent', `${newest.type} from ${senderName(newest)}`, flags(row), text]
     .filter(Boolean)
     .join(', ');
 }

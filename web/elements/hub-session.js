@@ -29,15 +29,15 @@ export class HubSession extends HTMLElement {
   #session = null;
   #id = `session-${++serial}`;
   #name = h('button', { class: 'name', 'aria-expanded': 'false', 'aria-controls': this.#id });
-  #primary = h('span', { class: 'mark', title: 'It leads its project: what is for nobody else goes to it' }, 'primary');
+  #primary = h('span', { class: 'mark', title: 'Leads its project and reads the inbox primary' }, 'primary');
   #agent = h('span', { class: 'agent' });
   #state = stateBadge({ state: '', text: '' });
   #evidence = h('span', { class: 'evidence' });
   #since = h('span');
   #wake = h('span', { class: 'wake' });
-  #pending = h('span', { class: 'pending', title: 'Notifications in its inbox that it has not read' });
-  #listening = h('span', { title: 'Who is told of its next stop' });
-  #muted = h('span', { title: 'No notifications of it, and only its questions under Needs you' }, 'muted');
+  #pending = h('span', { class: 'pending', title: 'Notifications in its inbox that it has not acknowledged' });
+  #listening = h('span', { title: 'Sessions that are notified of its next stop' });
+  #muted = h('span', { title: 'Shows only its questions under Needs you, and no browser notifications' }, 'muted');
   #last = h('p', { class: 'last' });
   #bar = h('progress');
   #percent = h('span');
@@ -97,7 +97,7 @@ export class HubSession extends HTMLElement {
    */
   #showEvidence({ silent, evidence, since, last_seen: seen }) {
     const at = silent ? seen ?? since : since ?? seen;
-    setText(this.#evidence, silent ? 'nothing heard for ' : evidence ? `${evidence}, ` : 'seen ');
+    setText(this.#evidence, silent ? 'no report for ' : evidence ? `${evidence}, ` : 'seen ');
     if (!at) return this.#since.replaceChildren();
     const time = this.#since.querySelector('time');
     const form = silent ? 'age' : 'ago';
@@ -181,7 +181,7 @@ export class HubSession extends HTMLElement {
     const line = h(
       'div',
       { role: 'listitem' },
-      h('span', {}, h('strong', {}, caller), ' hears of its next stop', until && ', or that none came: ', until && timeElement(until, now, 'left')),
+      h('span', {}, h('strong', {}, caller), ' is notified of its next stop', until && ', or at the deadline: ', until && timeElement(until, now, 'left')),
       h('button', { class: 'small', 'aria-label': `Cancel the listener of ${caller}`, onclick: () => this.#cancel(line, caller) }, 'Cancel'),
     );
     return line;

@@ -18,7 +18,7 @@ export class HubSessions extends HTMLElement {
   /** @type {import('../hub/store.js').Store|null} */
   store = null;
   #groups = h('div', { class: 'groups' });
-  #none = h('p', { class: 'muted', hidden: true }, 'No session runs. Those with hooks appear by themselves: hubctl hooks install claude.');
+  #none = h('p', { class: 'muted', hidden: true }, 'No session is running. Sessions with hooks register themselves: hubctl hooks install claude.');
   #count = h('summary');
   #endedList = h('div', { role: 'list', class: 'ended-list' });
   #older = h('p', { class: 'muted' });
@@ -83,7 +83,7 @@ export class HubSessions extends HTMLElement {
       (session) => this.#line(session),
       (line, session) => this.#updateLine(line, session, titles.get(session.project) ?? session.project),
     );
-    setText(this.#older, over.length > SHOWN ? `And ${over.length - SHOWN} before.` : '');
+    setText(this.#older, over.length > SHOWN ? `${over.length - SHOWN} older sessions are not shown.` : '');
   }
 
   /** @param {Session} session */

@@ -21,16 +21,16 @@ const DEFAULT_HOURS = { from: '22:00', to: '07:00' };
 
 /** The event that each type reports. @type {Record<Kind, string>} */
 const KIND_TEXTS = {
-  question: 'asks you',
-  approval: 'wants permission',
-  error: 'failed, or died',
-  waiting: 'waits for work',
-  testing: 'wants to be tried out',
-  complete: 'is done',
-  message: 'says something else',
-  answer: 'answers a question',
-  progress: 'tells how far it is',
-  ended: 'has ended',
+  question: 'a session asks you',
+  approval: 'a session asks for a permission',
+  error: 'a session failed or died',
+  waiting: 'a session waits for input',
+  testing: 'a session asks for a test',
+  complete: 'a session is done',
+  message: 'any other message',
+  answer: 'a question was answered',
+  progress: 'a session reports progress',
+  ended: 'a session has ended',
 };
 
 export class HubSettings extends HTMLElement {
@@ -48,7 +48,7 @@ export class HubSettings extends HTMLElement {
   #error = h('p', { class: 'field-error', role: 'alert' });
   #browser = h('div', { class: 'browser' });
   #mutes = h('ul', { class: 'mutes' });
-  #noMutes = h('p', { class: 'muted' }, 'Nothing is muted. A session is muted from its card, and stays silent unless it is urgent.');
+  #noMutes = h('p', { class: 'muted' }, 'No session is muted. To mute one, open its card. Urgent notifications are always shown.');
   #on = h('input', { type: 'checkbox', id: 'quiet-on', onchange: () => this.#saveQuiet() });
   #from = h('input', { type: 'time', id: 'quiet-from', required: true, onchange: () => this.#saveQuiet() });
   #to = h('input', { type: 'time', id: 'quiet-to', required: true, onchange: () => this.#saveQuiet() });
@@ -83,7 +83,7 @@ export class HubSettings extends HTMLElement {
       { class: 'settings', 'aria-labelledby': 'settings-title', onclose: () => this.#closed() },
       h('header', {}, h('h2', { id: 'settings-title', tabindex: '-1', autofocus: true }, 'Settings'), this.#saved, closeButton(() => this.#dialog?.close())),
       this.#error,
-      h('section', { 'aria-labelledby': 'settings-tell' }, h('h3', { id: 'settings-tell' }, 'Tell me'), this.#browser, this.#types(), this.#sounds()),
+      h('section', { 'aria-labelledby': 'settings-alerts' }, h('h3', { id: 'settings-alerts' }, 'Alerts'), this.#browser, this.#types(), this.#sounds()),
       this.#quietHours(),
       h('section', { 'aria-labelledby': 'settings-mutes' }, h('h3', { id: 'settings-mutes' }, 'Muted'), this.#mutes, this.#noMutes),
     );
@@ -93,7 +93,7 @@ export class HubSettings extends HTMLElement {
 
   /** The table with a row for each type, and columns for browser notification and sound. */
   #types() {
-    const head = h('tr', {}, h('th', { scope: 'col' }, 'When somebody …'), h('th', { scope: 'col' }, 'Notification'), h('th', { scope: 'col' }, 'Sound'));
+    const head = h('tr', {}, h('th', { scope: 'col' }, 'Type'), h('th', { scope: 'col' }, 'Notification'), h('th', { scope: 'col' }, 'Sound'));
     const row = (/** @type {Kind} */ kind) =>
       h(
         'tr',
@@ -125,7 +125,7 @@ export class HubSettings extends HTMLElement {
   #sounds() {
     const result = h('span', { role: 'status' });
     const test = async () => {
-      result.textContent = (await playSound('question')) ? '' : 'The browser keeps this page silent: allow sound for it.';
+      result.textContent = (await playSound('question')) ? '' : 'The browser blocks the sound of this page: allow it in the settings of the site.';
     };
     return h('p', { class: 'test' }, h('button', { type: 'button', onclick: test }, 'Test the sound'), result);
   }
@@ -204,7 +204,7 @@ export class HubSettings extends HTMLElement {
     }
     const clock = `${String(Math.floor(minute / 60)).padStart(2, '0')}:${String(minute % 60).padStart(2, '0')}`;
     const now = isQuiet(store.preferences, store.now()) ? `quiet until ${quiet.to}` : `quiet from ${quiet.from}`;
-    this.#hours.textContent = `It is ${clock} there: ${now}.`;
+    this.#hours.textContent = `It is ${clock} in this time zone: ${now}.`;
   }
 
   /** Shows whether the browser allows notifications, and how to allow them. */
@@ -214,9 +214,9 @@ export class HubSettings extends HTMLElement {
     const allow = h('button', { type: 'button', onclick: async () => (await askPermission(), this.#updatePermission()) }, 'Allow notifications');
     const text = {
       granted: '',
-      default: wanted ? 'This browser has not been asked yet.' : '',
-      denied: 'This browser shows no notifications of this page. Click the icon left of the address, allow notifications, then reload the page.',
-      missing: 'This browser has no notifications. The title and the icon still count what needs you.',
+      default: wanted ? 'This browser has not allowed notifications yet.' : '',
+      denied: 'This browser blocks the notifications of this page. Click the icon left of the address, allow notifications, then reload the page.',
+      missing: 'This browser does not support notifications. The title and the icon still count the items that need you.',
     }[state];
     this.#browser.dataset.state = state;
     this.#browser.replaceChildren(...(text ? [h('p', {}, text), ...(state === 'default' ? [allow] : [])] : []));
@@ -228,11 +228,11 @@ export class HubSettings extends HTMLElement {
     this.#hoursError.textContent = '';
     const quiet = { from: this.#from.value, to: this.#to.value, zone: this.#zone.value.trim() };
     if (this.#on.checked && (!quiet.from || !quiet.to)) {
-      this.#hoursError.textContent = 'Give both times: the hours are not saved yet.';
+      this.#hoursError.textContent = 'Not saved: enter both times.';
     } else if (this.#on.checked && quiet.from === quiet.to) {
-      this.#hoursError.textContent = 'From and to are the same: the hours are not saved. For none, take the tick away.';
+      this.#hoursError.textContent = 'Not saved: From and To are the same. To have no quiet hours, clear the checkbox.';
     } else if (this.#on.checked && minuteOfDay(quiet.zone, 0) === null) {
-      this.#hoursError.textContent = `“${quiet.zone}” is no time zone: take one of the list, such as ${ownZone()}.`;
+      this.#hoursError.textContent = `Not saved: unknown time zone “${quiet.zone}”. Use a name from the list, such as ${ownZone()}.`;
     } else {
       this.#save((now) => ({ ...now, quiet: this.#on.checked ? quiet : null }), this.#hoursError);
     }

@@ -97,16 +97,16 @@ export class HubStats extends HTMLElement {
     const { store } = this;
     if (!store) return;
     const oldest = oldestOpen(store.questions.values(), this.#stats?.oldest_open ?? null);
-    const caption = h('figcaption', {}, h('h3', {}, 'Oldest open wait'));
+    const caption = h('figcaption', {}, h('h3', {}, 'Longest wait'));
     if (!oldest) {
-      this.#wait.replaceChildren(caption, h('p', { class: 'empty' }, 'Nobody waits for an answer.'));
+      this.#wait.replaceChildren(caption, h('p', { class: 'empty' }, 'No open questions.'));
       return;
     }
     const { id, ts, question } = oldest;
     const name = question && (sessionFinder(store.sessions.values())(question.project, question.from)?.name ?? question.from);
     this.#wait.replaceChildren(
       caption,
-      h('p', { class: 'duration', role: 'timer', 'aria-label': 'The oldest open question waits', 'data-since': ts }),
+      h('p', { class: 'duration', role: 'timer', 'aria-label': 'Age of the oldest open question', 'data-since': ts }),
       h('p', { class: 'asker' }, h('b', {}, name ?? `question ${id}`), ' since ', h('time', { datetime: ts, title: absolute(ts) }, dayAndTime(ts, store.now()))),
       h('a', { class: 'question', href: `?id=${id}`, onclick: (/** @type {Event} */ event) => follow(event, id) }, question ? questionText(question) : 'Show the question'),
     );
@@ -132,8 +132,8 @@ export class HubStats extends HTMLElement {
   #updateWarning() {
     const { hint, message } = this.#problem ?? {};
     let text = '';
-    if (message) text = `${this.#stats ? `As of ${timeOfDay(this.#stats.to)}` : 'No numbers'}: ${message}. ${hint ?? ''}`;
-    else if (this.#stats?.partial) text = 'The log holds more than was counted: these numbers are of its newest part.';
+    if (message) text = `${this.#stats ? `As of ${timeOfDay(this.#stats.to)}` : 'No statistics'}: ${message}. ${hint ?? ''}`;
+    else if (this.#stats?.partial) text = 'These numbers cover only the newest part of the log.';
     if (this.#warning.textContent !== text) this.#warning.textContent = text;
   }
 }

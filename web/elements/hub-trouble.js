@@ -68,10 +68,10 @@ export class HubTrouble extends HTMLElement {
         'footer',
         {},
         kind === 'silent'
-          ? h('button', { class: 'small', title: 'No notifications of it, and only its questions here', onclick: () => this.#mute() }, 'Mute for 1 h')
-          : notification && h('button', { class: 'small', onclick: () => this.#markSeen(notification.id) }, 'Mark seen'),
+          ? h('button', { class: 'small', title: 'Shows only its questions here, and no browser notifications', onclick: () => this.#mute() }, 'Mute for 1 h')
+          : notification && h('button', { class: 'small', onclick: () => this.#markSeen(notification.id) }, 'Mark read'),
         session && kind !== 'gone' && this.#disclosure('Message', this.#compose, () => h(/** @type {any} */ ('hub-compose'), { store: this.store, session })),
-        session && this.#disclosure(kind === 'gone' ? 'Where it ran' : 'Where it runs', this.#location, () => this.#buildLocation(session, project)),
+        session && this.#disclosure('Location', this.#location, () => this.#buildLocation(session, project)),
       ),
       this.#compose,
       this.#location,
@@ -110,7 +110,7 @@ export class HubTrouble extends HTMLElement {
     const { store } = this;
     const name = this.#item?.name ?? '';
     if (store && (await setMarks(store, [id], true))) {
-      store.toast(`${name}’s error is marked as seen.`, { undo: () => setMarks(store, [id], false) });
+      store.toast(`${name}’s error is marked as read.`, { undo: () => setMarks(store, [id], false) });
     }
   }
 
@@ -131,7 +131,7 @@ function itemText({ kind, text, name, session }) {
   const line = oneLine(text, name);
   if (kind !== 'silent') return line === text ? text : capitalize(line);
   const since = [line && `“${line}”`, session?.evidence && `(${session.evidence})`].filter(Boolean).join(' ');
-  return `At work, but not a word since ${since || 'it began'}.`;
+  return `Still working, without a report since ${since || 'it began'}.`;
 }
 
 /** @param {string} text */

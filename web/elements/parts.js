@@ -55,7 +55,7 @@ export function setState(badge, { state, text }) {
  */
 export function revealHidden(text) {
   return splitHidden(text).map((piece) =>
-    piece.hidden ? h('mark', { class: 'hidden-character', title: 'a character that is not seen' }, piece.text) : piece.text,
+    piece.hidden ? h('mark', { class: 'hidden-character', title: 'invisible character' }, piece.text) : piece.text,
   );
 }
 

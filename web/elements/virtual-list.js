@@ -51,15 +51,10 @@ export class VirtualList {
   constructor(scroller, host, onDraw) {
     this.scroller = scroller;
     this.host = host;
-    this.moved = onDraw;
+    this.onDraw = onDraw;
     scroller.addEventListener('scroll', () => this.#drawSoon(), { passive: true });
     host.addEventListener('focusin', (event) => this.#focused(event));
     this.#resized.observe(scroller);
-  }
-
-  /** Whether the newest row is visible. */
-  get atTop() {
-    return this.scroller.scrollTop <= 0;
   }
 
   /** The number of new rows above the visible ones. */
@@ -102,12 +97,12 @@ export class VirtualList {
    * Shows rows. The row being read stays in place, unless the list shows other rows than before.
    *
    * @param {Rows} rows
-   * @param {Options} look
+   * @param {Options} options
    * @param {boolean} fromTop whether to begin at the top
    */
-  show(rows, look, fromTop) {
+  show(rows, options, fromTop) {
     this.#rows = rows;
-    this.#options = look;
+    this.#options = options;
     if (fromTop) {
       this.#anchor = null;
       this.#active = null;
@@ -189,7 +184,7 @@ export class VirtualList {
     this.#isFast = !changed && Math.abs(sight.top - this.#top) > sight.height;
     this.#top = sight.top;
     this.#place(visibleRange(sight, this.#isFast ? 1 : OVERSCAN), rows, changed);
-    this.moved();
+    this.onDraw();
   }
 
   /**

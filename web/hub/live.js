@@ -186,7 +186,7 @@ export class Live {
   #questionChanged({ id = 0, what, state, by }) {
     const known = this.store.questions.get(id);
     if (known) {
-      // The event alone removes the question from the list of needs; the answer's text is loaded afterwards.
+      // The event alone removes the question from the items that need the person; the answer's text is loaded afterwards.
       const now = state ?? (what === 'claimed' ? 'claimed' : known.state);
       this.store.questions.set(id, { ...known, state: now, by: by ?? known.by });
       this.store.changed('questions');
@@ -228,8 +228,8 @@ export class Live {
     this.#queue ??= [];
     this.store.toast(
       event === 'reset'
-        ? 'The hub has another log than before: this page was loaded anew.'
-        : `Notifications ${from} to ${to} are no longer kept: this page was loaded anew.`,
+        ? 'The hub has another log now. The page was reloaded.'
+        : `The hub no longer has the notifications ${from} to ${to}. The page was reloaded.`,
     );
     await this.#loadUntilDone();
   }

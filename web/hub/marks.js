@@ -49,7 +49,7 @@ export async function markAllSeen(store, filter) {
     if (isEmpty({ ...chosen, unseen: false })) await store.api.post('/seen', { up_to: upTo, seen: true });
     else await postMarks(store, [...loaded, ...older.ids], true);
   });
-  store.toast('Marked all seen.', {
+  store.toast('Marked all as read.', {
     undo: async () => {
       older.stopped = true;
       markLocally(store, filter, loaded, false);

@@ -14,7 +14,7 @@ export class NotTheHub extends Problem {
     super({
       status: 401,
       code: 'not_the_hub',
-      title: 'What answers at this address does not prove to be the hub that you signed in to: another program has its port, or the hub has another token. It was not sent the session',
+      title: 'The program at this address did not prove that it is the hub you signed in to: another program has the port, or the hub has a new token. The page did not send it the session',
     });
   }
 }
@@ -22,7 +22,7 @@ export class NotTheHub extends Problem {
 /** The problem if the hub no longer knows the session. */
 export class SessionExpired extends Problem {
   constructor() {
-    super({ status: 401, code: 'session_over', title: 'The session is over' });
+    super({ status: 401, code: 'session_over', title: 'The session has ended' });
   }
 }
 
@@ -32,7 +32,7 @@ export class NotSecure extends Problem {
     super({
       status: 401,
       code: 'not_secure',
-      title: 'The hub cannot be proved at this address: use http://127.0.0.1, http://localhost or https',
+      title: 'The page cannot verify the hub at this address: use http://127.0.0.1, http://localhost or https',
     });
   }
 }

@@ -42,7 +42,7 @@ export class Stream {
     this.#stop = stop;
     this.on.connection({ state: 'connecting' });
     while (!stop.signal.aborted) {
-      let reason = 'the connection broke';
+      let reason = 'the connection was lost';
       try {
         await this.#read(cursor(), stop.signal);
       } catch (error) {
