@@ -6,7 +6,7 @@ import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { Hub } from './support/hub.js';
-import { atEnd, axe, newContext, openDashboard, startHub, test, until } from './support/index.js';
+import { atEnd, newContext, openDashboard, startHub, test, until } from './support/index.js';
 
 /** @typedef {import('playwright-core').Page} Page */
 
@@ -72,12 +72,4 @@ test('a hub with notifications shows no introduction, not even while loading', a
   await page.locator('hub-feed').getByText('hello').first().waitFor();
   // @ts-expect-error set above
   assert.equal(await page.evaluate(() => window.taught), undefined);
-});
-
-test('the introduction passes axe, on a phone too', async () => {
-  const hub = await startHub();
-  const page = await openDashboard(hub, { width: 390, height: 844, colorScheme: 'dark' });
-  await page.getByRole('heading', { name: 'No notifications yet' }).waitFor();
-  await axe(page);
-  assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 390);
 });

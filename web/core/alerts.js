@@ -1,7 +1,9 @@
 /** Chooses the notifications to show outside the page: browser notifications, the title, the icon and sounds. */
 
+import { isOpenQuestion } from './attention.js';
 import { isMuted } from './mutes.js';
 import { isQuiet } from './quiet-hours.js';
+import { projectName } from './sessions.js';
 import { KINDS, PRIORITIES } from './types.js';
 
 /** @typedef {import('./types.js').Preferences} Preferences */
@@ -88,9 +90,9 @@ function byUrgency(a, b) {
  * @returns {{title: string, options: NotificationOptions}}
  */
 export function alertFor({ id, type, from, msg, title, project }) {
-  const projectTitle = project === 'default' ? '' : project.replace(/\/+$/, '').replace(/^.*\//, '');
+  const place = project === 'default' ? '' : `, ${projectName(project)}`;
   return {
-    title: `${from} ${VERBS[type] ?? 'says'}${projectTitle && `, ${projectTitle}`}`,
+    title: `${from} ${VERBS[type] ?? 'says'}${place}`,
     options: {
       body: truncate(title ? `${title}\n${msg}` : msg),
       tag: String(id),
@@ -135,7 +137,7 @@ const SETTLED = /** @type {(string|undefined)[]} */ (['expired', 'superseded', '
  * @param {import('./types.js').Question} [question] its question
  */
 export function isSettled(notification, question) {
-  if (question && question.state !== 'open' && question.state !== 'claimed') return true;
+  if (question && !isOpenQuestion(question)) return true;
   return notification?.seen === true || SETTLED.includes(notification?.status);
 }
 

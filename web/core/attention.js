@@ -38,7 +38,7 @@ import { muteFor } from './mutes.js';
  * @returns {AttentionItem[]}
  */
 export function attentionItems(data) {
-  const open = [...data.questions.values()].filter(isOpenQuestion);
+  const open = [...data.questions.values()].filter((question) => isOpenQuestion(question));
   // There may be many ended sessions, so they are not indexed for the few open questions.
   const find = open.length > 0 ? sessionFinder(data.sessions.values()) : () => undefined;
   const findEnded = (/** @type {Question} */ { project, from }) => data.endedSessions.get(`${project}/${from}`);
@@ -54,10 +54,10 @@ export function attentionItems(data) {
 /**
  * Whether a question can still be answered.
  *
- * @param {Pick<Question, 'state'>} question
+ * @param {Pick<Question, 'state'>} [question]
  */
-export function isOpenQuestion({ state }) {
-  return state === 'open' || state === 'claimed';
+export function isOpenQuestion(question) {
+  return question?.state === 'open' || question?.state === 'claimed';
 }
 
 /**

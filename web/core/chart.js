@@ -1,5 +1,6 @@
 /** The geometry of the charts: converts numbers to coordinates. */
 
+import { isOpenQuestion } from './attention.js';
 import { KINDS } from './types.js';
 
 /** @typedef {import('./types.js').Stats} Stats */
@@ -239,7 +240,7 @@ export function oldestOpen(questions, named) {
   const known = [...questions];
   if (known.some(({ id }) => id === named?.id)) oldest = null;
   for (const question of known) {
-    if (question.state !== 'open' && question.state !== 'claimed') continue;
+    if (!isOpenQuestion(question)) continue;
     if (!oldest || Date.parse(question.ts) < Date.parse(oldest.ts)) oldest = { id: question.id, ts: question.ts, question };
   }
   return oldest;

@@ -44,3 +44,15 @@ export function describeStep(step) {
 function withHash(by) {
   return /^\d+$/.test(by) ? `#${by}` : by;
 }
+
+/**
+ * The result of sending a notification, in a sentence or two.
+ *
+ * @param {Pick<import('./types.js').Schemas['Published'], 'woken'|'hint'>} sent
+ * @param {import('./types.js').Session['wake']} [wake] of the receiving session
+ */
+export function sentText({ woken, hint }, wake) {
+  const result = woken > 0 ? `it woke ${woken === 1 ? 'one waiter' : `${woken} waiters`}` : 'no waiter was woken';
+  const then = woken === 0 && wake === 'stale' ? ' It is delivered with the session’s next step.' : '';
+  return `Sent; ${result}.${then}${hint ? ` Hint: ${hint}.` : ''}`;
+}

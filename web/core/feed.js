@@ -124,7 +124,7 @@ export class Feed {
   }
 
   /**
-   * Adds a page of `GET /notifications`, which went from `place(filter).before` down to `next`.
+   * Adds a page of `GET /notifications`, which went from `nextPage(filter).before` down to `next`.
    *
    * @param {Filter} filter
    * @param {Pick<Schemas['HistoryPage'], 'notifications'|'next'>} page
@@ -132,7 +132,7 @@ export class Feed {
   addPage(filter, { notifications, next }) {
     const asked = toQuery(filter).toString();
     // Until the first page arrives, the rows show every known notification, with gaps.
-    if (!this.#floors.has('')) this.#invalidateAll();
+    if (!this.#floors.has('')) for (const view of this.#views) view.stale = true;
     this.#floors.set(asked, next ?? 0);
     return this.add(notifications);
   }
@@ -189,18 +189,6 @@ export class Feed {
     }
   }
 
-  /** @param {number[]} ids */
-  remove(ids) {
-    for (const id of ids) {
-      const notification = this.#byId.get(id);
-      if (!notification) continue;
-      this.#byId.delete(id);
-      this.#all.remove(this.#all.indexOf(id));
-      if (!notification.seen) this.#unseen -= 1;
-    }
-    this.#invalidateAll();
-  }
-
   /** Clears the feed, because the log is another one or was not read for too long. */
   reset() {
     this.#all = new SortedList();
@@ -233,10 +221,6 @@ export class Feed {
   /** Rebuilds the rows of a filter at their next use. @param {Filter} filter */
   invalidate(filter) {
     for (const view of this.#views) view.stale ||= isSame(view.filter, filter);
-  }
-
-  #invalidateAll() {
-    for (const view of this.#views) view.stale = true;
   }
 
   /**

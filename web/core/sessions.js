@@ -131,6 +131,15 @@ export function listEnded(sessions) {
 }
 
 /**
+ * The last part of a project's path.
+ *
+ * @param {string} project
+ */
+export function projectName(project) {
+  return project.replace(/\/+$/, '').replace(/^.*\//, '') || project;
+}
+
+/**
  * Shortens each path to the last parts that distinguish it from the others.
  *
  * @param {Iterable<string>} paths

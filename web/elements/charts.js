@@ -53,7 +53,7 @@ export function rateChart(stats, width) {
   onPointer(picture, minutes, width, (minute) => (readout.textContent = minute ? describeMinute(minute) : rest));
   return h(
     'figure',
-    { class: 'chart rate' },
+    { class: 'chart' },
     h('figcaption', {}, h('h3', {}, 'Notifications a minute'), readout),
     h('div', { class: 'canvas' }, picture, count === 0 && h('p', { class: 'empty' }, 'No notifications in the last hour.')),
     h('ul', { class: 'totals' }, ...all.map((one) => total(one, picture))),

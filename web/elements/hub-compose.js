@@ -2,6 +2,7 @@
 
 import { h } from './dom.js';
 import { errorLine, onCtrlEnter, runOnce, setText, showError } from './parts.js';
+import { sentText } from '../core/delivery.js';
 import { Problem } from '../hub/problem.js';
 
 /** @typedef {import('../core/types.js').Session} Session */
@@ -18,7 +19,8 @@ export class HubCompose extends HTMLElement {
   connectedCallback() {
     if (this.firstChild || !this.session) return;
     const send = () => runOnce(this, () => this.#send());
-    setLabel(this.#field, `Message to ${this.session.name}`);
+    this.#field.ariaLabel = `Message to ${this.session.name}`;
+    this.#field.placeholder = `${this.#field.ariaLabel} …`;
     onCtrlEnter(this.#field, send);
     this.#field.addEventListener('input', () => setText(this.#status, ''));
     this.replaceChildren(
@@ -37,34 +39,13 @@ export class HubCompose extends HTMLElement {
       const sent = await store.api.post('/notify', { to: session.id, msg, from: 'person', type: 'message', project: session.project });
       this.#field.value = '';
       showError(this.#error, null);
-      setText(this.#status, outcome(sent, session));
+      setText(this.#status, sentText(sent, session.wake));
     } catch (error) {
       if (!(error instanceof Problem)) throw error;
       setText(this.#status, '');
       showError(this.#error, error);
     }
   }
-}
-
-/**
- * @param {HTMLTextAreaElement} field
- * @param {string} label
- */
-function setLabel(field, label) {
-  field.ariaLabel = label;
-  field.placeholder = `${label} …`;
-}
-
-/**
- * The result of sending a message, in a sentence or two.
- *
- * @param {{woken: number, hint?: string}} sent
- * @param {Session} session
- */
-function outcome({ woken, hint }, { wake }) {
-  if (woken > 0) return `Sent; it woke ${woken === 1 ? 'one waiter' : `${woken} waiters`}.`;
-  const then = wake === 'stale' ? ' It is delivered with the session’s next step.' : '';
-  return `Sent; no waiter was woken.${then}${hint ? ` Hint: ${hint}.` : ''}`;
 }
 
 customElements.define('hub-compose', HubCompose);

@@ -7,6 +7,8 @@ import { closeButton, onCtrlEnter, revealHidden, runOnce, setState, setText, sta
 import { timeElement } from './time.js';
 import { Problem } from '../hub/problem.js';
 import { setMarks } from '../hub/marks.js';
+import { isOpenQuestion } from '../core/attention.js';
+import { sentText } from '../core/delivery.js';
 import { senderName, thread } from '../core/thread.js';
 import { sessionFinder } from '../core/sessions.js';
 
@@ -161,14 +163,12 @@ export class HubDetails extends HTMLElement {
 
   /** An approval is answered under Needs you, where it is shown in full. @param {Notification} notification */
   #canReply({ id, type }) {
-    const state = this.store?.questions.get(id)?.state;
-    return type !== 'approval' || (state !== 'open' && state !== 'claimed');
+    return type !== 'approval' || !isOpenQuestion(this.store?.questions.get(id));
   }
 
   /** @param {Notification} notification */
   #buildReply(notification) {
-    const state = this.store?.questions.get(notification.id)?.state;
-    const answer = notification.type === 'question' && (state === 'open' || state === 'claimed');
+    const answer = notification.type === 'question' && isOpenQuestion(this.store?.questions.get(notification.id));
     const to = notification.from === 'person' ? (notification.to ?? 'primary') : notification.from;
     const label = answer ? `Answer to ${to}` : `Reply to ${to}`;
     const field = h('textarea', { rows: 3, 'aria-label': label, placeholder: `${label} …`, 'aria-keyshortcuts': 'Control+Enter' });
@@ -196,9 +196,7 @@ export class HubDetails extends HTMLElement {
 
   /** @param {object} post */
   async #send(post) {
-    const { woken, hint } = await this.store?.api.post('/notify', post);
-    const who = woken > 0 ? `Sent; it woke ${woken === 1 ? 'one waiter' : `${woken} waiters`}.` : 'Sent; no waiter was woken.';
-    this.store?.toast(hint ? `${who} Hint: ${hint}.` : who);
+    this.store?.toast(sentText(await this.store.api.post('/notify', post)));
   }
 
   /**

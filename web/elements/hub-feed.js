@@ -45,8 +45,8 @@ export class HubFeed extends HTMLElement {
   /** The id of the notification whose details were opened and which was marked as read for that. */
   #autoMarked = 0;
   #stop = new AbortController();
-  #filters = /** @type {HubFilters} */ (h(/** @type {any} */ ('hub-filters'), { onfilter: (/** @type {CustomEvent<Change>} */ event) => this.#changeFilter(event.detail) }));
-  #details = /** @type {HubDetails} */ (h(/** @type {any} */ ('hub-details'), {
+  #filters = /** @type {HubFilters} */ (h('hub-filters', { onfilter: (/** @type {CustomEvent<Change>} */ event) => this.#changeFilter(event.detail) }));
+  #details = /** @type {HubDetails} */ (h('hub-details', {
     hidden: true,
     onclose: () => this.open(0),
     onfollow: (/** @type {CustomEvent<number>} */ event) => this.open(event.detail),

@@ -1,7 +1,9 @@
 /** One row of the feed: text, sender, time. Rows are reused for other notifications, so every part is set each time. */
 
 import { h } from './dom.js';
+import { setText } from './parts.js';
 import { setTime, timeElement } from './time.js';
+import { projectName } from '../core/sessions.js';
 import { senderName } from '../core/thread.js';
 
 /**
@@ -50,7 +52,7 @@ export class HubRow extends HTMLElement {
     setText(this.#type, newest.type);
     setText(this.#from, senderName(newest));
     this.#from.title = newest.from;
-    setText(this.#project, lastPart(newest.project));
+    setText(this.#project, projectName(newest.project));
     this.#project.title = newest.project;
     setText(this.#title, newest.title ?? '');
     const text = oneLine(newest.msg);
@@ -107,23 +109,6 @@ function flags({ items, key }) {
 /** @param {string} msg */
 function oneLine(msg) {
   return msg.slice(0, MAX_TEXT).replace(/\s+/g, ' ').trim();
-}
-
-/**
- * The last part of a project's path.
- *
- * @param {string} project
- */
-function lastPart(project) {
-  return project.slice(project.replace(/\/+$/, '').lastIndexOf('/') + 1);
-}
-
-/**
- * @param {HTMLElement} element
- * @param {string} text
- */
-function setText(element, text) {
-  if (element.textContent !== text) element.textContent = text;
 }
 
 /**

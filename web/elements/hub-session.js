@@ -32,7 +32,7 @@ export class HubSession extends HTMLElement {
   #primary = h('span', { class: 'mark', title: 'Leads its project and reads the inbox primary' }, 'primary');
   #agent = h('span', { class: 'agent' });
   #state = stateBadge({ state: '', text: '' });
-  #evidence = h('span', { class: 'evidence' });
+  #evidence = h('span');
   #since = h('span');
   #wake = h('span', { class: 'wake' });
   #pending = h('span', { class: 'pending', title: 'Notifications in its inbox that it has not acknowledged' });
@@ -155,9 +155,9 @@ export class HubSession extends HTMLElement {
   #build(session) {
     const { store } = this;
     this.#details.append(
-      h(/** @type {any} */ ('hub-compose'), { store, session }),
+      h('hub-compose', { store, session }),
       h('div', { class: 'listeners', role: 'list', 'aria-label': 'Listeners' }),
-      h(/** @type {any} */ ('hub-mute'), { store }),
+      h('hub-mute', { store }),
       h('hub-location'),
     );
   }

@@ -70,7 +70,7 @@ export class HubTrouble extends HTMLElement {
         kind === 'silent'
           ? h('button', { class: 'small', title: 'Shows only its questions here, and no browser notifications', onclick: () => this.#mute() }, 'Mute for 1 h')
           : notification && h('button', { class: 'small', onclick: () => this.#markSeen(notification.id) }, 'Mark read'),
-        session && kind !== 'gone' && this.#disclosure('Message', this.#compose, () => h(/** @type {any} */ ('hub-compose'), { store: this.store, session })),
+        session && kind !== 'gone' && this.#disclosure('Message', this.#compose, () => h('hub-compose', { store: this.store, session })),
         session && this.#disclosure('Location', this.#location, () => this.#buildLocation(session, project)),
       ),
       this.#compose,

@@ -7,7 +7,7 @@ import { prove } from './proof.js';
 const TIMEOUT = 15_000;
 
 /** The hub did not answer. */
-export class Unreachable extends Problem {
+class Unreachable extends Problem {
   constructor() {
     super({ status: 0, code: 'unreachable', title: 'the hub does not answer', hint: 'check it with hubctl status; start it with hubctl up' });
   }

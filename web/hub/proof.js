@@ -9,7 +9,7 @@
 import { Problem } from './problem.js';
 
 /** The problem if another program answers, or a hub with another token. */
-export class NotTheHub extends Problem {
+class NotTheHub extends Problem {
   constructor() {
     super({
       status: 401,
@@ -20,14 +20,14 @@ export class NotTheHub extends Problem {
 }
 
 /** The problem if the hub no longer knows the session. */
-export class SessionExpired extends Problem {
+class SessionExpired extends Problem {
   constructor() {
     super({ status: 401, code: 'session_over', title: 'The session has ended' });
   }
 }
 
 /** The problem at an address at which browsers offer no cryptography. */
-export class NotSecure extends Problem {
+class NotSecure extends Problem {
   constructor() {
     super({
       status: 401,

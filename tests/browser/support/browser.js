@@ -123,7 +123,6 @@ export async function live(page, deadline = DEADLINE) {
 
 /**
  * Allows pages of this profile complaints that match: a test that kills the hub expects requests to fail.
- * request fails.
  *
  * @param {Page | BrowserContext} where
  * @param {...RegExp} allowed
