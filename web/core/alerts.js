@@ -6,9 +6,7 @@ import { isQuiet } from './quiet-hours.js';
 import { projectName } from './sessions.js';
 import { KINDS, PRIORITIES } from './types.js';
 
-/** @typedef {import('./types.js').Preferences} Preferences */
-/** @typedef {import('./types.js').Notification} Notification */
-/** @typedef {import('./types.js').Kind} Kind */
+/** @import { Kind, Notification, Preferences } from './types.js' */
 
 /** The number of simultaneous notifications that are shown one by one; the others are only counted. */
 const MAX_ALERTS = 4;

@@ -3,12 +3,9 @@
 import { isEnded, sessionFinder } from './sessions.js';
 import { muteFor } from './mutes.js';
 
+/** @import { Notification, Preferences, Question, Session } from './types.js' */
+
 /**
- * @typedef {import('./types.js').Session} Session
- * @typedef {import('./types.js').Question} Question
- * @typedef {import('./types.js').Notification} Notification
- * @typedef {import('./types.js').Preferences} Preferences
- *
  * @typedef {object} Data The parts of the store that are used here.
  * @property {Map<string, Session>} sessions
  * @property {Map<string, Session>} endedSessions

@@ -3,9 +3,8 @@
 import { isOpenQuestion } from './attention.js';
 import { KINDS } from './types.js';
 
-/** @typedef {import('./types.js').Stats} Stats */
-/** @typedef {import('./types.js').Kind} Kind */
-/** @typedef {import('./types.js').Question} Question */
+/** @import { Kind, Question, Stats } from './types.js' */
+
 /** @typedef {{left: number, right: number, top: number, bottom: number}} Box the plot's edges, in px */
 /** @typedef {{at: number, counts: Partial<Record<Kind, number>>, total: number}} Minute */
 

@@ -1,8 +1,8 @@
 /** Command lines to copy, for actions that a button of the page cannot perform. */
 
+/** @import { Notification, SessionLocation } from './types.js' */
+
 /**
- * @typedef {import('./types.js').Notification} Notification
- * @typedef {import('./types.js').SessionLocation} SessionLocation
  * @typedef {{label: string, line: string}} Command
  * @typedef {{origin: string, stateDir: string|null}} Hub the page's origin, and the hub's state directory if known
  */

@@ -1,6 +1,6 @@
 /** The delivery of a notification in words. */
 
-/** @typedef {import('./types.js').Step} Step */
+/** @import { Step } from './types.js' */
 
 /** How a notification reached an agent's session. @type {Record<NonNullable<Step['way']>, string>} */
 const WAY_TEXTS = {

@@ -11,12 +11,8 @@ import { isSame, normalize, toQuery } from './filter.js';
 import { SortedList } from './sorted-list.js';
 import { Rows } from './rows.js';
 
-/**
- * @typedef {import('./types.js').Notification} Notification
- * @typedef {import('./filter.js').Filter} Filter
- * @typedef {import('./rows.js').Row} Row
- * @typedef {import('./types.js').Schemas} Schemas
- */
+/** @import { Filter } from './filter.js' */
+/** @import { Notification, Schemas } from './types.js' */
 
 /** The number of filters whose rows are kept up to date; the rows of other filters are rebuilt on use. */
 const KEPT_VIEWS = 4;

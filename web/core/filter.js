@@ -2,11 +2,9 @@
 
 import { KINDS, PRIORITIES } from './types.js';
 
+/** @import { Kind, Notification, Priority } from './types.js' */
+
 /**
- * @typedef {import('./types.js').Notification} Notification
- * @typedef {import('./types.js').Kind} Kind
- * @typedef {import('./types.js').Priority} Priority
- *
  * @typedef {object} Filter An absent part chooses all.
  * @property {Kind[]} [types] in the order of KINDS
  * @property {Priority} [priority] at least

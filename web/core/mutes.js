@@ -1,9 +1,8 @@
 /** Mutes: the projects and sessions that must not disturb the person, and until when. */
 
+/** @import { Mute, Notification, Preferences } from './types.js' */
+
 /**
- * @typedef {import('./types.js').Mute} Mute
- * @typedef {import('./types.js').Notification} Notification
- * @typedef {import('./types.js').Preferences} Preferences
  * @typedef {{project: string, id: string}} Target
  * @typedef {'hour'|'tomorrow'|'good'} Duration
  */

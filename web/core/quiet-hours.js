@@ -1,6 +1,6 @@
 /** Quiet hours. */
 
-/** @typedef {import('./types.js').Preferences} Preferences */
+/** @import { Preferences } from './types.js' */
 
 /** @type {Map<string, Intl.DateTimeFormat|null>} */
 const clocks = new Map();

@@ -6,10 +6,10 @@
 import { matches } from './filter.js';
 import { SortedList } from './sorted-list.js';
 
+/** @import { Filter } from './filter.js' */
+/** @import { Notification } from './types.js' */
+
 /**
- * @typedef {import('./types.js').Notification} Notification
- * @typedef {import('./filter.js').Filter} Filter
- *
  * @typedef {object} Row
  * @property {number} id of its newest notification
  * @property {Notification[]} items newest first; never empty

@@ -1,8 +1,8 @@
 /** Sessions as the page shows them: by project, workers under their parent, each with its state and the evidence. */
 
+/** @import { Holder, Session } from './types.js' */
+
 /**
- * @typedef {import('./types.js').Session} Session
- * @typedef {import('./types.js').Holder} Holder
  * @typedef {{session: Session, workers: Node[]}} Node
  * @typedef {{project: string, title: string, count: number, nodes: Node[]}} Group
  */

@@ -1,6 +1,6 @@
 /** The sender of a notification, and the thread that it belongs to. */
 
-/** @typedef {import('./types.js').Notification} Notification */
+/** @import { Notification } from './types.js' */
 
 /** The sender's name, as people know it. @param {Notification} notification */
 export function senderName(notification) {

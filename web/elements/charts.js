@@ -3,8 +3,8 @@
 import { h, svg } from './dom.js';
 import { describeRate, describeWakes, everyMinute, fittingLabels, logScale, plural, shortDuration, spreadLabels, stackBars, tickLabel, timeLabels, totals } from '../core/chart.js';
 
-/** @typedef {import('../core/types.js').Stats} Stats */
-/** @typedef {import('../core/chart.js').Minute} Minute */
+/** @import { Minute } from '../core/chart.js' */
+/** @import { Stats } from '../core/types.js' */
 
 const RATE = { height: 168, left: 28, top: 10, bottom: 22 };
 const WAKES = { height: 104, left: 50, right: 98, top: 8, bottom: 8 };

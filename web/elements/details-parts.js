@@ -10,11 +10,11 @@ import { senderName } from '../core/thread.js';
 import { valueText } from '../core/tool.js';
 import { absolute } from '../core/time.js';
 
+/** @import { Notification, Step } from '../core/types.js' */
+/** @import { Child } from './dom.js' */
+
 /**
- * @typedef {import('../core/types.js').Notification} Notification
- * @typedef {import('../core/types.js').Step} Step
  * @typedef {() => number} Now
- * @typedef {import('./dom.js').Child} Child
  */
 
 /** Data with more characters than this is folded. */

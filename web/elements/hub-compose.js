@@ -5,7 +5,7 @@ import { errorLine, onCtrlEnter, runOnce, setText, showError } from './parts.js'
 import { sentText } from '../core/delivery.js';
 import { Problem } from '../hub/problem.js';
 
-/** @typedef {import('../core/types.js').Session} Session */
+/** @import { Session } from '../core/types.js' */
 
 export class HubCompose extends HTMLElement {
   /** @type {import('../hub/store.js').Store|null} */

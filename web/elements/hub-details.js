@@ -12,10 +12,7 @@ import { sentText } from '../core/delivery.js';
 import { senderName, thread } from '../core/thread.js';
 import { sessionFinder } from '../core/sessions.js';
 
-/**
- * @typedef {import('../core/types.js').Notification} Notification
- * @typedef {import('../core/types.js').Step} Step
- */
+/** @import { Notification, Step } from '../core/types.js' */
 
 /** The time within which a second press confirms, in ms. */
 const CONFIRM_TIMEOUT = 4000;

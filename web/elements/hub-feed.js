@@ -10,14 +10,11 @@ import { isEmpty, isSame, parseFilter, toSearch } from '../core/filter.js';
 import { markAllSeen, setMarks } from '../hub/marks.js';
 import { Problem } from '../hub/problem.js';
 
-/**
- * @typedef {import('../core/filter.js').Filter} Filter
- * @typedef {import('../core/rows.js').Row} Row
- * @typedef {import('../core/types.js').Notification} Notification
- * @typedef {import('./hub-details.js').HubDetails} HubDetails
- * @typedef {import('./hub-filters.js').HubFilters} HubFilters
- * @typedef {import('./hub-filters.js').Change} Change
- */
+/** @import { Filter } from '../core/filter.js' */
+/** @import { Row } from '../core/rows.js' */
+/** @import { Notification } from '../core/types.js' */
+/** @import { HubDetails } from './hub-details.js' */
+/** @import { Change, HubFilters } from './hub-filters.js' */
 
 /** The number of remaining rows below at which the next older page is requested. */
 const PREFETCH_ROWS = 30;

@@ -4,11 +4,10 @@ import { h, set } from './dom.js';
 import { isEmpty, normalize } from '../core/filter.js';
 import { KINDS } from '../core/types.js';
 
+/** @import { Filter } from '../core/filter.js' */
+/** @import { Kind, Priority } from '../core/types.js' */
+
 /**
- * @typedef {import('../core/filter.js').Filter} Filter
- * @typedef {import('../core/types.js').Kind} Kind
- * @typedef {import('../core/types.js').Priority} Priority
- *
  * @typedef {object} Change the detail of the event `filter`
  * @property {Filter} filter
  * @property {boolean} typing whether the person is still typing

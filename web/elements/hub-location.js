@@ -3,10 +3,8 @@
 import { copyable } from './copyable.js';
 import { h } from './dom.js';
 
-/**
- * @typedef {import('../core/types.js').SessionLocation} SessionLocation
- * @typedef {import('../core/commands.js').Command} Command
- */
+/** @import { Command } from '../core/commands.js' */
+/** @import { SessionLocation } from '../core/types.js' */
 
 export class HubLocation extends HTMLElement {
   #shown = '';

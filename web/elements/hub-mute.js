@@ -5,10 +5,7 @@ import { runOnce } from './parts.js';
 import { timeElement } from './time.js';
 import { DURATIONS, muteFor, withMute, withoutMute } from '../core/mutes.js';
 
-/**
- * @typedef {import('../core/types.js').Session} Session
- * @typedef {import('../core/types.js').Preferences} Preferences
- */
+/** @import { Preferences, Session } from '../core/types.js' */
 
 export class HubMute extends HTMLElement {
   /** @type {import('../hub/store.js').Store|null} */

@@ -8,11 +8,9 @@ import { setProperty } from './parts.js';
 import { attentionItems, settlementText } from '../core/attention.js';
 import { sessionFinder, shortPaths, summarize } from '../core/sessions.js';
 
-/**
- * @typedef {import('../core/attention.js').AttentionItem} AttentionItem
- * @typedef {import('./hub-question.js').HubQuestion} HubQuestion
- * @typedef {import('./hub-trouble.js').HubTrouble} HubTrouble
- */
+/** @import { AttentionItem } from '../core/attention.js' */
+/** @import { HubQuestion } from './hub-question.js' */
+/** @import { HubTrouble } from './hub-trouble.js' */
 
 /** For this time after an item moved up, a click was probably meant for another item, in ms. */
 const MISCLICK_WINDOW = 350;

@@ -9,11 +9,9 @@ import { isEnded } from '../core/sessions.js';
 import { parseRequest } from '../core/tool.js';
 import { Problem } from '../hub/problem.js';
 
-/**
- * @typedef {import('../core/attention.js').AttentionItem} AttentionItem
- * @typedef {import('../core/types.js').Question} Question
- * @typedef {import('./hub-location.js').HubLocation} HubLocation
- */
+/** @import { AttentionItem } from '../core/attention.js' */
+/** @import { Question } from '../core/types.js' */
+/** @import { HubLocation } from './hub-location.js' */
 
 export class HubQuestion extends HTMLElement {
   /** @type {import('../hub/store.js').Store|null} */

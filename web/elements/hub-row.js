@@ -6,10 +6,7 @@ import { setTime, timeElement } from './time.js';
 import { projectName } from '../core/sessions.js';
 import { senderName } from '../core/thread.js';
 
-/**
- * @typedef {import('../core/rows.js').Row} Row
- * @typedef {import('../core/types.js').Notification} Notification
- */
+/** @import { Row } from '../core/rows.js' */
 
 /** The number of characters of a text that a row can show. */
 const MAX_TEXT = 400;

@@ -12,13 +12,10 @@ import { questionText } from '../core/attention.js';
 import { progressOf } from '../core/progress.js';
 import { oneLine, stateLabel, wakeLabel } from '../core/sessions.js';
 
-/**
- * @typedef {import('../core/types.js').Session} Session
- * @typedef {import('../core/types.js').Listener} Listener
- * @typedef {import('../core/sessions.js').Node} Node
- * @typedef {import('./hub-mute.js').HubMute} HubMute
- * @typedef {import('./hub-location.js').HubLocation} HubLocation
- */
+/** @import { Node } from '../core/sessions.js' */
+/** @import { Listener, Session } from '../core/types.js' */
+/** @import { HubLocation } from './hub-location.js' */
+/** @import { HubMute } from './hub-mute.js' */
 
 let serial = 0;
 

@@ -6,10 +6,8 @@ import { setProperty, setState, setText, stateBadge } from './parts.js';
 import { setTime, timeElement } from './time.js';
 import { groupByProject, isEnded, listEnded, shortPaths, stateLabel } from '../core/sessions.js';
 
-/**
- * @typedef {import('../core/types.js').Session} Session
- * @typedef {import('../core/sessions.js').Group} Group
- */
+/** @import { Group } from '../core/sessions.js' */
+/** @import { Session } from '../core/types.js' */
 
 /** The number of ended sessions that are shown; the others are counted. */
 const SHOWN = 100;

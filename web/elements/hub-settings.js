@@ -10,11 +10,7 @@ import { KINDS } from '../core/types.js';
 import { askPermission, permission, playSound } from '../hub/alerts.js';
 import { Problem } from '../hub/problem.js';
 
-/**
- * @typedef {import('../core/types.js').Preferences} Preferences
- * @typedef {import('../core/types.js').Kind} Kind
- * @typedef {import('../core/types.js').Mute} Mute
- */
+/** @import { Kind, Mute, Preferences } from '../core/types.js' */
 
 /** The default quiet hours. */
 const DEFAULT_HOURS = { from: '22:00', to: '07:00' };

@@ -9,7 +9,7 @@ import { absolute } from '../core/time.js';
 import { openNotification } from '../hub/alerts.js';
 import { Problem } from '../hub/problem.js';
 
-/** @typedef {import('../core/types.js').Stats} Stats */
+/** @import { Stats } from '../core/types.js' */
 
 const MINUTES = 60;
 /** The interval of requests, the delay after news, and the shortest interval after news, each in ms. */

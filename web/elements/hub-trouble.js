@@ -10,11 +10,9 @@ import { oneLine } from '../core/sessions.js';
 import { withMute } from '../core/mutes.js';
 import { setMarks } from '../hub/marks.js';
 
-/**
- * @typedef {import('../core/attention.js').AttentionItem} AttentionItem
- * @typedef {import('../core/types.js').Session} Session
- * @typedef {import('./hub-location.js').HubLocation} HubLocation
- */
+/** @import { AttentionItem } from '../core/attention.js' */
+/** @import { Session } from '../core/types.js' */
+/** @import { HubLocation } from './hub-location.js' */
 
 export class HubTrouble extends HTMLElement {
   /** @type {import('../hub/store.js').Store|null} */

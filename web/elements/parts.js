@@ -3,7 +3,7 @@
 import { h } from './dom.js';
 import { splitHidden } from '../core/tool.js';
 
-/** @typedef {import('../hub/problem.js').Problem} Problem */
+/** @import { Problem } from '../hub/problem.js' */
 
 /**
  * Sets a text only if it differs, so that screen readers and selections keep their position.

@@ -2,7 +2,7 @@
 
 import { absolute, relative } from '../core/time.js';
 
-/** @typedef {import('../core/time.js').Form} Form */
+/** @import { Form } from '../core/time.js' */
 
 const SECOND = 1000;
 

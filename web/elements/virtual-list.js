@@ -3,11 +3,10 @@
 import { anchoredScrollTop, OVERSCAN, scrollTopToReveal, visibleRange } from '../core/virtual.js';
 import { HubRow } from './hub-row.js';
 
+/** @import { Row, Rows } from '../core/rows.js' */
+/** @import { Notification } from '../core/types.js' */
+
 /**
- * @typedef {import('../core/rows.js').Rows} Rows
- * @typedef {import('../core/rows.js').Row} Row
- * @typedef {import('../core/types.js').Notification} Notification
- *
  * @typedef {object} Options The list's appearance besides its rows.
  * @property {() => number} now
  * @property {number} setSize number of all rows, -1 if unknown

@@ -4,10 +4,11 @@ import { alertFor, alertForRest, iconState, iconUrl, isSettled, pageTitle, selec
 import { attentionItems } from '../core/attention.js';
 import { sessionFinder } from '../core/sessions.js';
 
+/** @import { Kind } from '../core/types.js' */
+/** @import { Store } from './store.js' */
+
 /**
  * @typedef {import('../core/types.js').Notification} HubNotification
- * @typedef {import('../core/types.js').Kind} Kind
- * @typedef {import('./store.js').Store} Store
  */
 
 /** The number of settled ids to remember, for notifications that are settled before they are shown. */

@@ -3,10 +3,8 @@
 import { Problem } from './problem.js';
 import { isEnded } from '../core/sessions.js';
 
-/**
- * @typedef {import('../core/types.js').Session} Session
- * @typedef {import('./store.js').Store} Store
- */
+/** @import { Session } from '../core/types.js' */
+/** @import { Store } from './store.js' */
 
 /** The maximum of parallel requests: the browser has six connections, and the person's own calls take precedence. */
 const PARALLEL = 2;

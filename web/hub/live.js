@@ -3,12 +3,9 @@
 import { Stream } from './stream.js';
 import { Problem } from './problem.js';
 
-/**
- * @typedef {import('../core/sse.js').ServerEvent} ServerEvent
- * @typedef {import('../core/types.js').Notification} Notification
- * @typedef {import('../core/types.js').Schemas} Schemas
- * @typedef {import('./store.js').Store} Store
- */
+/** @import { ServerEvent } from '../core/sse.js' */
+/** @import { Notification, Schemas } from '../core/types.js' */
+/** @import { Store } from './store.js' */
 
 /** The shortest interval between requests for the sessions, in ms. */
 const MIN_REFRESH = 250;

@@ -2,10 +2,8 @@
 
 import { isEmpty, matches, normalize, toQuery } from '../core/filter.js';
 
-/**
- * @typedef {import('./store.js').Store} Store
- * @typedef {import('../core/filter.js').Filter} Filter
- */
+/** @import { Filter } from '../core/filter.js' */
+/** @import { Store } from './store.js' */
 
 /** The number of ids that one request accepts. */
 const BATCH = 1000;

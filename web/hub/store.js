@@ -4,14 +4,10 @@ import { Feed } from '../core/feed.js';
 import { toQuery } from '../core/filter.js';
 import { Problem } from './problem.js';
 
+/** @import { Filter } from '../core/filter.js' */
+/** @import { Connection, Holder, Notification, Preferences, Question, Session } from '../core/types.js' */
+
 /**
- * @typedef {import('../core/types.js').Notification} Notification
- * @typedef {import('../core/types.js').Session} Session
- * @typedef {import('../core/types.js').Question} Question
- * @typedef {import('../core/types.js').Holder} Holder
- * @typedef {import('../core/types.js').Preferences} Preferences
- * @typedef {import('../core/types.js').Connection} Connection
- * @typedef {import('../core/filter.js').Filter} Filter
  * @typedef {import('../core/types.js').Schemas['HubInfo']} HubInfo
  * @typedef {'sessions'|'questions'|'feed'|'waiters'|'preferences'|'connection'|'info'} Part
  *

@@ -3,7 +3,7 @@
 import { EventParser } from '../core/sse.js';
 import { Problem } from './problem.js';
 
-/** @typedef {import('../core/sse.js').ServerEvent} ServerEvent */
+/** @import { ServerEvent } from '../core/sse.js' */
 
 const KINDS = 'notification,question,session,listener,delivery,seen,presence,preferences';
 /** The silence after which the connection counts as dead, in ms; the hub sends data at least every 15 s. */

@@ -1,8 +1,9 @@
 /** Messages between the tabs of one browser: the session, and the events of the stream that the tabs share. */
 
+/** @import { ServerEvent } from '../core/sse.js' */
+/** @import { Connection } from '../core/types.js' */
+
 /**
- * @typedef {import('../core/sse.js').ServerEvent} ServerEvent
- * @typedef {import('../core/types.js').Connection} Connection
  * @typedef {import('../core/types.js').Schemas['BrowserSession']} Login
  *
  * @typedef {{kind: 'login-wanted'} | {kind: 'login', login: Login}
