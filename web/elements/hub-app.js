@@ -10,6 +10,7 @@ import './hub-settings.js';
 import './hub-stats.js';
 import './hub-toast.js';
 import { h } from './dom.js';
+import { StoreElement } from './store-element.js';
 import { isEmpty, parseFilter } from '../core/filter.js';
 import { actionOf } from '../core/keys.js';
 import { attentionItems } from '../core/attention.js';
@@ -22,20 +23,9 @@ const VIEWS = /** @type {const} */ ([
   { name: 'stats', title: 'Activity', tag: 'hub-stats' },
 ]);
 
-export class HubApp extends HTMLElement {
-  /** @type {import('../hub/store.js').Store|null} */
-  store = null;
-  #cleanups = [() => {}];
-  #onKey = (/** @type {KeyboardEvent} */ event) => this.#handleKey(event);
-  /** Opens the feed if the address names a notification or a filter. */
-  #onAddress = () => {
-    const search = new URLSearchParams(location.search);
-    if (search.has('id') || !isEmpty(parseFilter(search))) this.#showView('feed', false);
-  };
-
+export class HubApp extends StoreElement {
   connectedCallback() {
-    const store = this.store;
-    if (!store) return;
+    const { removed: signal, store } = this;
     const [needsYou, sessions, feed, stats] = VIEWS.map((view) => this.#section(view));
     this.replaceChildren(
       h('a', { class: 'skip', href: '#main' }, 'Skip to the content'),
@@ -60,19 +50,17 @@ export class HubApp extends HTMLElement {
       h('hub-toast', { store }),
     );
     this.#showView('needs', false);
-    this.#onAddress();
-    addEventListener('popstate', this.#onAddress);
-    this.#cleanups = [
-      store.watch(['questions', 'sessions', 'feed'], () => this.#updateCount()),
-      store.watch(['connection', 'feed'], () => this.toggleAttribute('data-ready', store.ready)),
-    ];
-    document.addEventListener('keydown', this.#onKey);
+    this.#readAddress();
+    addEventListener('popstate', () => this.#readAddress(), { signal });
+    this.watch(['questions', 'sessions', 'feed'], () => this.#updateCount());
+    this.watch(['connection', 'feed'], () => this.toggleAttribute('data-ready', store.ready));
+    document.addEventListener('keydown', (event) => this.#handleKey(event), { signal });
   }
 
-  disconnectedCallback() {
-    for (const stop of this.#cleanups) stop();
-    document.removeEventListener('keydown', this.#onKey);
-    removeEventListener('popstate', this.#onAddress);
+  /** Opens the feed if the address names a notification or a filter. */
+  #readAddress() {
+    const search = new URLSearchParams(location.search);
+    if (search.has('id') || !isEmpty(parseFilter(search))) this.#showView('feed', false);
   }
 
   /** @param {typeof VIEWS[number]} view */
@@ -88,7 +76,6 @@ export class HubApp extends HTMLElement {
 
   /** Updates the number of items that need the person. */
   #updateCount() {
-    if (!this.store) return;
     const count = attentionItems(this.store).length;
     const text = count > 0 ? ` ${count}` : '';
     for (const badge of this.querySelectorAll('[data-view=needs] > .count, #view-needs > .count')) {

@@ -2,14 +2,13 @@
 
 import { h } from './dom.js';
 import { errorLine, onCtrlEnter, runOnce, setText, showError } from './parts.js';
+import { StoreElement } from './store-element.js';
 import { sentText } from '../core/delivery.js';
 import { Problem } from '../hub/problem.js';
 
 /** @import { Session } from '../core/types.js' */
 
-export class HubCompose extends HTMLElement {
-  /** @type {import('../hub/store.js').Store|null} */
-  store = null;
+export class HubCompose extends StoreElement {
   /** @type {Session|null} */
   session = null;
   #field = h('textarea', { rows: 2, 'aria-keyshortcuts': 'Control+Enter' });
@@ -33,7 +32,7 @@ export class HubCompose extends HTMLElement {
   async #send() {
     const { store, session } = this;
     const msg = this.#field.value;
-    if (!store || !session) return;
+    if (!session) return;
     if (!msg.trim()) return this.#field.focus();
     try {
       const sent = await store.api.post('/notify', { to: session.id, msg, from: 'person', type: 'message', project: session.project });

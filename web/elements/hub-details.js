@@ -4,6 +4,7 @@ import { copy } from './copyable.js';
 import { commands, data, facts, options, relatedList, timeline } from './details-parts.js';
 import { h } from './dom.js';
 import { closeButton, onCtrlEnter, revealHidden, runOnce, setState, setText, stateBadge } from './parts.js';
+import { StoreElement } from './store-element.js';
 import { timeElement } from './time.js';
 import { Problem } from '../hub/problem.js';
 import { setMarks } from '../hub/marks.js';
@@ -17,9 +18,7 @@ import { sessionFinder } from '../core/sessions.js';
 /** The time within which a second press confirms, in ms. */
 const CONFIRM_TIMEOUT = 4000;
 
-export class HubDetails extends HTMLElement {
-  /** @type {import('../hub/store.js').Store|null} */
-  store = null;
+export class HubDetails extends StoreElement {
   #id = 0;
   /** The notifications of its row, newest first. @type {Notification[]} */
   #items = [];
@@ -73,7 +72,7 @@ export class HubDetails extends HTMLElement {
       this.#id = id;
       this.#clear();
     }
-    if (id && this.store?.ready && this.#threadOf !== id) this.#loadThread(id);
+    if (id && this.store.ready && this.#threadOf !== id) this.#loadThread(id);
     this.#refresh();
   }
 
@@ -120,13 +119,12 @@ export class HubDetails extends HTMLElement {
   }
 
   get #notification() {
-    return this.store?.feed.get(this.#id);
+    return this.store.feed.get(this.#id);
   }
 
   /** @param {Notification} notification */
   #draw(notification) {
-    const store = this.store;
-    if (!store) return;
+    const { store } = this;
     const now = () => store.now();
     setState(this.#badge, { state: notification.type, text: notification.type });
     setText(this.#number, `#${notification.id}${notification.status ? ` · ${notification.status}` : ''}`);
@@ -146,13 +144,13 @@ export class HubDetails extends HTMLElement {
 
   /** @param {Notification} notification */
   #buttons(notification) {
-    const store = this.store;
+    const { store } = this;
     const pending = notification.status === 'pending' || notification.status === undefined;
     const withdraw = h('button', { class: 'ghost', onclick: () => this.#withdraw(withdraw, notification) }, 'Withdraw');
     const link = h('button', { class: 'ghost', onclick: () => this.#copyLink(link, notification) }, 'Copy link');
     return present(
       this.#canReply(notification) && h('button', { 'aria-keyshortcuts': 'r', title: 'Reply (r)', onclick: () => this.openReply() }, 'Reply'),
-      h('button', { class: 'ghost', 'aria-keyshortcuts': 'e', title: 'e', onclick: () => store && setMarks(store, [notification.id], !notification.seen) }, notification.seen ? 'Mark unread' : 'Mark read'),
+      h('button', { class: 'ghost', 'aria-keyshortcuts': 'e', title: 'e', onclick: () => setMarks(store, [notification.id], !notification.seen) }, notification.seen ? 'Mark unread' : 'Mark read'),
       pending && withdraw,
       link,
     );
@@ -160,12 +158,12 @@ export class HubDetails extends HTMLElement {
 
   /** An approval is answered under Needs you, where it is shown in full. @param {Notification} notification */
   #canReply({ id, type }) {
-    return type !== 'approval' || !isOpenQuestion(this.store?.questions.get(id));
+    return type !== 'approval' || !isOpenQuestion(this.store.questions.get(id));
   }
 
   /** @param {Notification} notification */
   #buildReply(notification) {
-    const answer = notification.type === 'question' && isOpenQuestion(this.store?.questions.get(notification.id));
+    const answer = notification.type === 'question' && isOpenQuestion(this.store.questions.get(notification.id));
     const to = notification.from === 'person' ? (notification.to ?? 'primary') : notification.from;
     const label = answer ? `Answer to ${to}` : `Reply to ${to}`;
     const field = h('textarea', { rows: 3, 'aria-label': label, placeholder: `${label} …`, 'aria-keyshortcuts': 'Control+Enter' });
@@ -176,7 +174,7 @@ export class HubDetails extends HTMLElement {
     const send = () => runOnce(this.#reply, async () => {
       if (!field.value.trim()) return field.focus();
       const post = { msg: field.value, from: 'person', to, project: notification.project, reply_to: notification.id, type: answer ? 'answer' : 'message' };
-      if (await this.store?.attempt(() => this.#send(post))) cancel();
+      if (await this.store.attempt(() => this.#send(post))) cancel();
     });
     onCtrlEnter(field, send);
     field.addEventListener('keydown', (event) => {
@@ -193,7 +191,7 @@ export class HubDetails extends HTMLElement {
 
   /** @param {object} post */
   async #send(post) {
-    this.store?.toast(sentText(await this.store.api.post('/notify', post)));
+    this.store.toast(sentText(await this.store.api.post('/notify', post)));
   }
 
   /**
@@ -210,9 +208,9 @@ export class HubDetails extends HTMLElement {
       }, CONFIRM_TIMEOUT);
       return;
     }
-    await this.store?.attempt(async () => {
-      const { withdrawn } = await this.store?.api.delete(`/notifications/${notification.id}`);
-      this.store?.toast(withdrawn.length > 0 ? `Withdrawn #${notification.id}.` : 'It was no longer pending.');
+    await this.store.attempt(async () => {
+      const { withdrawn } = await this.store.api.delete(`/notifications/${notification.id}`);
+      this.store.toast(withdrawn.length > 0 ? `Withdrawn #${notification.id}.` : 'It was no longer pending.');
       this.#loadTrace(notification.id);
     });
   }
@@ -242,13 +240,13 @@ export class HubDetails extends HTMLElement {
    * @param {number} id
    */
   async #loadThread(id) {
-    const store = this.store;
+    const { store } = this;
     this.#threadOf = id;
     try {
       for (let after = ''; ; ) {
-        const page = await store?.api.get(`/notifications?thread=${id}${after}`);
-        store?.feed.add(page.notifications);
-        store?.changed('feed');
+        const page = await store.api.get(`/notifications?thread=${id}${after}`);
+        store.feed.add(page.notifications);
+        store.changed('feed');
         if (!page.partial || id !== this.#id) break;
         after = `&after=${page.next}`;
       }
@@ -269,7 +267,7 @@ export class HubDetails extends HTMLElement {
     try {
       for (let after = ''; ; ) {
         /** @type {import('../core/types.js').Schemas['Trace']} */
-        const trace = await this.store?.api.get(`/notifications/${id}/trace${after}`);
+        const trace = await this.store.api.get(`/notifications/${id}/trace${after}`);
         steps.push(...trace.steps);
         if (!trace.next || id !== this.#id) break;
         after = `?after=${trace.next}`;
@@ -278,7 +276,7 @@ export class HubDetails extends HTMLElement {
       if (!(error instanceof Problem)) throw error;
       return;
     }
-    const find = sessionFinder(this.store?.sessions.values() ?? []);
+    const find = sessionFinder(this.store.sessions.values() ?? []);
     const named = steps.map((step) => ({ ...step, inbox: (step.inbox && step.project && find(step.project, step.inbox)?.name) || step.inbox }));
     if (id === this.#id) this.#trace.replaceChildren(h('h3', {}, 'Delivery'), timeline(named));
   }

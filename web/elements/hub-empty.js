@@ -2,25 +2,17 @@
 
 import { h } from './dom.js';
 import { copyable } from './copyable.js';
+import { StoreElement } from './store-element.js';
 import { cronLine, firstCommand } from '../core/commands.js';
 
-export class HubEmpty extends HTMLElement {
-  /** @type {import('../hub/store.js').Store|null} */
-  store = null;
-  #stop = () => {};
-
+export class HubEmpty extends StoreElement {
   connectedCallback() {
     this.hidden = true;
-    this.#stop = this.store?.watch(['feed', 'sessions', 'questions', 'info'], () => this.#render()) ?? this.#stop;
-  }
-
-  disconnectedCallback() {
-    this.#stop();
+    this.watch(['feed', 'sessions', 'questions', 'info'], () => this.#render());
   }
 
   #render() {
     const { store } = this;
-    if (!store) return;
     this.hidden = !store.ready || store.feed.size > 0 || store.sessions.size > 0 || store.questions.size > 0;
     if (this.hidden) {
       this.replaceChildren();
@@ -30,7 +22,7 @@ export class HubEmpty extends HTMLElement {
   }
 
   #introduction() {
-    const hub = { origin: location.origin, stateDir: this.store?.info?.state_dir ?? null };
+    const hub = { origin: location.origin, stateDir: this.store.info?.state_dir ?? null };
     return h(
       'section',
       { class: 'introduction', 'aria-labelledby': 'introduction-title' },

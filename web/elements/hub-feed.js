@@ -4,6 +4,7 @@ import './hub-details.js';
 import './hub-filters.js';
 import { h } from './dom.js';
 import { setText } from './parts.js';
+import { StoreElement } from './store-element.js';
 import { VirtualList } from './virtual-list.js';
 import { actionOf } from '../core/keys.js';
 import { isEmpty, isSame, parseFilter, toSearch } from '../core/filter.js';
@@ -25,9 +26,7 @@ const ROWS_PER_FRAME = 20_000;
 /** The pause in typing after which a search starts, in ms. */
 const TYPING_PAUSE = 120;
 
-export class HubFeed extends HTMLElement {
-  /** @type {import('../hub/store.js').Store|null} */
-  store = null;
+export class HubFeed extends StoreElement {
   /** @type {Filter} */
   #filter = {};
   #open = 0;
@@ -41,7 +40,6 @@ export class HubFeed extends HTMLElement {
   #partial = false;
   /** The id of the notification whose details were opened and which was marked as read for that. */
   #autoMarked = 0;
-  #stop = new AbortController();
   #filters = /** @type {HubFilters} */ (h('hub-filters', { onfilter: (/** @type {CustomEvent<Change>} */ event) => this.#changeFilter(event.detail) }));
   #details = /** @type {HubDetails} */ (h('hub-details', {
     hidden: true,
@@ -65,10 +63,7 @@ export class HubFeed extends HTMLElement {
   #list = new VirtualList(this.#scroller, this.#host, () => this.#afterDraw());
 
   connectedCallback() {
-    const store = this.store;
-    if (!store) return;
-    this.#stop = new AbortController();
-    const { signal } = this.#stop;
+    const { removed: signal, store } = this;
     this.#details.store = store;
     this.replaceChildren(this.#main, this.#details);
     this.#host.addEventListener('click', (event) => this.#onClick(event), { signal });
@@ -76,11 +71,7 @@ export class HubFeed extends HTMLElement {
     document.addEventListener('keydown', (event) => this.#onKey(event), { signal });
     this.#narrow.addEventListener('change', () => this.#updateInert(), { signal });
     this.#readAddress();
-    signal.addEventListener('abort', store.watch(['feed', 'sessions'], () => this.#render()));
-  }
-
-  disconnectedCallback() {
-    this.#stop.abort();
+    this.watch(['feed', 'sessions'], () => this.#render());
   }
 
   /**
@@ -111,7 +102,7 @@ export class HubFeed extends HTMLElement {
 
   /** @param {Filter} filter */
   #setFilter(filter) {
-    this.store?.feed.invalidate(filter);
+    this.store.feed.invalidate(filter);
     this.#filter = filter;
     this.#filterChanged = true;
     this.#emptyPages = 0;
@@ -149,8 +140,7 @@ export class HubFeed extends HTMLElement {
   }
 
   #render() {
-    const store = this.store;
-    if (!store) return;
+    const { store } = this;
     cancelAnimationFrame(this.#frame);
     const rows = store.feed.rows(this.#filter, ROWS_PER_FRAME);
     this.#partial = rows.partial;
@@ -174,8 +164,8 @@ export class HubFeed extends HTMLElement {
   }
 
   #updateFooter() {
-    const store = this.store;
-    if (!store?.ready) return this.#setFooter('Loading…');
+    const { store } = this;
+    if (!store.ready) return this.#setFooter('Loading…');
     const { end } = store.feed.nextPage(this.#filter);
     const none = this.#list.count === 0;
     if (this.#partial) return this.#setFooter('Searching…');
@@ -205,8 +195,8 @@ export class HubFeed extends HTMLElement {
   }
 
   async #loadOlder() {
-    const store = this.store;
-    if (!store || this.#loading) return;
+    const { store } = this;
+    if (this.#loading) return;
     const filter = this.#filter;
     const before = this.#list.count;
     this.#loading = true;
@@ -276,7 +266,7 @@ export class HubFeed extends HTMLElement {
 
   /** The notifications of the row whose details are open. @returns {Notification[]} */
   get #openItems() {
-    const notification = this.store?.feed.get(this.#open);
+    const notification = this.store.feed.get(this.#open);
     if (!notification) return [];
     return this.#list.at(this.#list.indexOf(notification))?.items ?? [notification];
   }
@@ -289,7 +279,7 @@ export class HubFeed extends HTMLElement {
   }
 
   #markAll() {
-    if (this.store && this.store.feed.unseen > 0) markAllSeen(this.store, this.#filter);
+    if (this.store.feed.unseen > 0) markAllSeen(this.store, this.#filter);
   }
 
   /** @param {KeyboardEvent} event */

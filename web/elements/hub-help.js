@@ -2,11 +2,10 @@
 
 import { h } from './dom.js';
 import { closeButton } from './parts.js';
+import { StoreElement } from './store-element.js';
 import { caps, KEYS } from '../core/keys.js';
 
-export class HubHelp extends HTMLElement {
-  /** @type {import('../hub/store.js').Store|null} */
-  store = null;
+export class HubHelp extends StoreElement {
   /** @type {HTMLDialogElement|null} */
   #dialog = null;
 
@@ -32,7 +31,7 @@ export class HubHelp extends HTMLElement {
         ' until it is answered, here or in a terminal.',
       ),
       h('div', { class: 'keys' }, ...scopes.map((scope) => keyList(scope))),
-      this.store?.info && h('p', { class: 'muted about' }, `hub ${this.store.info.version} on ${this.store.info.host}. In a terminal: `, h('code', {}, 'hubctl --help')),
+      this.store.info && h('p', { class: 'muted about' }, `hub ${this.store.info.version} on ${this.store.info.host}. In a terminal: `, h('code', {}, 'hubctl --help')),
     );
     this.append(this.#dialog);
     return this.#dialog;

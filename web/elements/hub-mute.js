@@ -2,20 +2,18 @@
 
 import { h } from './dom.js';
 import { runOnce } from './parts.js';
+import { StoreElement } from './store-element.js';
 import { timeElement } from './time.js';
 import { DURATIONS, muteFor, withMute, withoutMute } from '../core/mutes.js';
 
 /** @import { Preferences, Session } from '../core/types.js' */
 
-export class HubMute extends HTMLElement {
-  /** @type {import('../hub/store.js').Store|null} */
-  store = null;
+export class HubMute extends StoreElement {
   #shown = '';
 
   /** @param {Session} session */
   show(session) {
     const { store } = this;
-    if (!store) return;
     const mute = muteFor(store.preferences, session, store.now());
     const now = JSON.stringify(mute ?? null);
     if (now === this.#shown) return;
@@ -40,7 +38,7 @@ export class HubMute extends HTMLElement {
   /** @param {Preferences} preferences */
   #save(preferences) {
     const { store } = this;
-    if (store) runOnce(this, async () => void (await store.attempt(() => store.savePreferences(preferences))));
+    runOnce(this, async () => void (await store.attempt(() => store.savePreferences(preferences))));
   }
 }
 

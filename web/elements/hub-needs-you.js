@@ -5,6 +5,7 @@ import './hub-trouble.js';
 import { copy } from './copyable.js';
 import { h, updateList } from './dom.js';
 import { setProperty } from './parts.js';
+import { StoreElement } from './store-element.js';
 import { attentionItems, settlementText } from '../core/attention.js';
 import { sessionFinder, shortPaths, summarize } from '../core/sessions.js';
 
@@ -19,9 +20,7 @@ const ANSWER_TIMEOUT = 1000;
 
 /** @typedef {{name: string, id: number, busy: boolean, draft: string}} SettledQuestion A removed question, with the person's focus and draft. */
 
-export class HubNeedsYou extends HTMLElement {
-  /** @type {import('../hub/store.js').Store|null} */
-  store = null;
+export class HubNeedsYou extends StoreElement {
   #list = h('div', { class: 'attention-items', role: 'list' });
   #none = h('p', { class: 'no-items', tabindex: '-1', hidden: true });
   #settled = h('div', { class: 'settled', role: 'status' });
@@ -32,25 +31,18 @@ export class HubNeedsYou extends HTMLElement {
   #shown = null;
   /** The items that moved up, and the time. */
   #moved = { keys: new Set(['']), at: -Infinity };
-  #stop = () => {};
 
   connectedCallback() {
-    const store = this.store;
-    if (!store) return;
     if (!this.firstChild) {
       this.append(this.#settled, this.#announcement, this.#list, this.#none);
       this.#list.addEventListener('click', (event) => this.#ignoreMisclick(event), { capture: true });
     }
-    this.#stop = store.watch(['questions', 'sessions', 'feed', 'preferences', 'info'], () => this.#render());
-  }
-
-  disconnectedCallback() {
-    this.#stop();
+    this.watch(['questions', 'sessions', 'feed', 'preferences', 'info'], () => this.#render());
   }
 
   #render() {
     const { store } = this;
-    if (!store?.ready) return;
+    if (!store.ready) return;
     const now = attentionItems(store);
     const before = this.#shown ?? now;
     const removed = before.filter(({ key }) => !now.some((item) => item.key === key));
@@ -66,7 +58,6 @@ export class HubNeedsYou extends HTMLElement {
   /** @param {AttentionItem[]} now */
   #update(now) {
     const { store } = this;
-    if (!store) return;
     const titles = shortPaths(now.map(({ project }) => project));
     updateList(this.#list, now, ({ key }) => key, (item) => this.#createElement(item), (element, item) => element.show(item, titles.get(item.project) ?? item.project));
     setProperty(this.#none, 'hidden', now.length > 0);
@@ -142,7 +133,7 @@ export class HubNeedsYou extends HTMLElement {
    */
   #announceAll(late) {
     const { store } = this;
-    if (!store || this.#unannounced.length === 0) return;
+    if (this.#unannounced.length === 0) return;
     const find = sessionFinder(store.sessions.values());
     this.#unannounced = this.#unannounced.filter((settled) => {
       const question = store.questions.get(settled.id);

@@ -3,6 +3,7 @@
 import './hub-location.js';
 import { h } from './dom.js';
 import { errorLine, onCtrlEnter, revealHidden, runOnce, setProperty, setScrollable, setText, showError, stateBadge } from './parts.js';
+import { StoreElement } from './store-element.js';
 import { setTime, timeElement } from './time.js';
 import { locationCommands } from '../core/commands.js';
 import { isEnded } from '../core/sessions.js';
@@ -13,9 +14,7 @@ import { Problem } from '../hub/problem.js';
 /** @import { Question } from '../core/types.js' */
 /** @import { HubLocation } from './hub-location.js' */
 
-export class HubQuestion extends HTMLElement {
-  /** @type {import('../hub/store.js').Store|null} */
-  store = null;
+export class HubQuestion extends StoreElement {
   /**
    * Resolves to whether this page settled the question, because two may answer at the same moment.
    *
@@ -26,7 +25,7 @@ export class HubQuestion extends HTMLElement {
   #item = null;
   #head = h('header');
   #project = h('span', { class: 'project' });
-  #time = timeElement('', () => this.store?.now() ?? Date.now());
+  #time = timeElement('', () => this.store.now());
   #text = h('p', { class: 'text' });
   #claim = h('p', { class: 'muted', hidden: true });
   #answers = h('div', { class: 'answers', role: 'group', 'aria-label': 'Answer' });
@@ -73,7 +72,7 @@ export class HubQuestion extends HTMLElement {
     if (reaches) return;
     const location = question.where ?? session ?? {};
     setText(this.#reason, reasonFor(session));
-    this.#location.show(location, locationCommands(location, this.store?.info?.host));
+    this.#location.show(location, locationCommands(location, this.store.info?.host));
   }
 
   /**
@@ -200,7 +199,7 @@ export class HubQuestion extends HTMLElement {
   #settle(how, body) {
     const { store } = this;
     const id = this.#item?.question?.id;
-    if (!store || id === undefined) return;
+    if (id === undefined) return;
     runOnce(this, async () => {
       this.settledHere = this.#post(store, id, how, body);
       await this.settledHere;

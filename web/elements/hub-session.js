@@ -5,6 +5,7 @@ import './hub-mute.js';
 import './hub-location.js';
 import { h, updateList } from './dom.js';
 import { runOnce, setProperty, setState, setText, stateBadge } from './parts.js';
+import { StoreElement } from './store-element.js';
 import { setTime, timeElement } from './time.js';
 import { locationCommands, lookCommand } from '../core/commands.js';
 import { muteFor } from '../core/mutes.js';
@@ -19,9 +20,7 @@ import { oneLine, stateLabel, wakeLabel } from '../core/sessions.js';
 
 let serial = 0;
 
-export class HubSession extends HTMLElement {
-  /** @type {import('../hub/store.js').Store|null} */
-  store = null;
+export class HubSession extends StoreElement {
   /** @type {Session|null} */
   #session = null;
   #id = `session-${++serial}`;
@@ -62,7 +61,6 @@ export class HubSession extends HTMLElement {
   /** @param {Node} node */
   show({ session, workers }) {
     const { store } = this;
-    if (!store) return;
     this.#session = session;
     if (this.dataset.id !== session.id) this.dataset.id = session.id;
     setText(this.#name, session.name);
@@ -99,13 +97,12 @@ export class HubSession extends HTMLElement {
     const time = this.#since.querySelector('time');
     const form = silent ? 'age' : 'ago';
     if (time?.dataset.form === form) setTime(time, at);
-    else this.#since.replaceChildren(timeElement(at, () => this.store?.now() ?? Date.now(), form));
+    else this.#since.replaceChildren(timeElement(at, () => this.store.now(), form));
   }
 
   /** @param {Session} session */
   #showFacts(session) {
     const { store } = this;
-    if (!store) return;
     const { text, means } = wakeLabel(session, store.waiters.get(`${session.project}/${session.id}`));
     if (this.#wake.dataset.wake !== session.wake) this.#wake.dataset.wake = session.wake;
     setProperty(this.#wake, 'title', means);
@@ -125,7 +122,6 @@ export class HubSession extends HTMLElement {
    */
   #showLast({ last, name, title }) {
     const { store } = this;
-    if (!store) return;
     const report = last === undefined ? null : store.notification(last);
     const text = report ? oneLine(questionText(report), name) : title ?? '';
     setText(this.#last, text);
@@ -168,13 +164,13 @@ export class HubSession extends HTMLElement {
     const compose = /** @type {import('./hub-compose.js').HubCompose} */ (this.#details.querySelector('hub-compose'));
     compose.session = session;
     /** @type {HubMute} */ (this.#details.querySelector('hub-mute')).show(session);
-    const commands = [...locationCommands(session, this.store?.info?.host), lookCommand(session.name, session.project)];
+    const commands = [...locationCommands(session, this.store.info?.host), lookCommand(session.name, session.project)];
     /** @type {HubLocation} */ (this.#details.querySelector('hub-location')).show(session, commands);
   }
 
   /** @param {Listener} listener */
   #listener({ caller, until }) {
-    const now = () => this.store?.now() ?? Date.now();
+    const now = () => this.store.now();
     const line = h(
       'div',
       { role: 'listitem' },
@@ -191,7 +187,7 @@ export class HubSession extends HTMLElement {
   #cancel(line, caller) {
     const { store } = this;
     const session = this.#session;
-    if (!store || !session) return;
+    if (!session) return;
     const path = `/sessions/${encodeURIComponent(session.id)}/listeners/${encodeURIComponent(caller)}?project=${encodeURIComponent(session.project)}`;
     runOnce(line, async () => {
       await store.attempt(async () => {

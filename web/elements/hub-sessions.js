@@ -3,6 +3,7 @@
 import { HubSession, keyOf } from './hub-session.js';
 import { h, updateList } from './dom.js';
 import { setProperty, setState, setText, stateBadge } from './parts.js';
+import { StoreElement } from './store-element.js';
 import { setTime, timeElement } from './time.js';
 import { groupByProject, isEnded, listEnded, shortPaths, stateLabel } from '../core/sessions.js';
 
@@ -12,31 +13,22 @@ import { groupByProject, isEnded, listEnded, shortPaths, stateLabel } from '../c
 /** The number of ended sessions that are shown; the others are counted. */
 const SHOWN = 100;
 
-export class HubSessions extends HTMLElement {
-  /** @type {import('../hub/store.js').Store|null} */
-  store = null;
+export class HubSessions extends StoreElement {
   #groups = h('div', { class: 'groups' });
   #none = h('p', { class: 'muted', hidden: true }, 'No session is running. Sessions with hooks register themselves: hubctl hooks install claude.');
   #count = h('summary');
   #endedList = h('div', { role: 'list', class: 'ended-list' });
   #older = h('p', { class: 'muted' });
   #fold = h('details', { class: 'ended', hidden: true, ontoggle: () => this.#renderEnded() }, this.#count, this.#endedList, this.#older);
-  #stop = () => {};
 
   connectedCallback() {
-    const store = this.store;
-    if (!store) return;
     if (!this.firstChild) this.append(this.#none, this.#groups, this.#fold);
-    this.#stop = store.watch(['sessions', 'feed', 'waiters', 'preferences', 'info'], () => this.#render());
-  }
-
-  disconnectedCallback() {
-    this.#stop();
+    this.watch(['sessions', 'feed', 'waiters', 'preferences', 'info'], () => this.#render());
   }
 
   #render() {
     const { store } = this;
-    if (!store?.ready) return;
+    if (!store.ready) return;
     const found = groupByProject(store.sessions.values());
     setProperty(this.#none, 'hidden', found.length > 0);
     updateList(this.#groups, found, ({ project }) => project, () => this.#group(), (element, group) => this.#updateGroup(element, group));
@@ -60,12 +52,11 @@ export class HubSessions extends HTMLElement {
     setText(heading, title);
     setText(counted, count === 1 ? '1 session' : `${count} sessions`);
     setProperty(list, 'ariaLabel', `Sessions of ${title}`);
-    if (store) updateList(list, nodes, keyOf, () => HubSession.create(store), (card, node) => card.show(node));
+    updateList(list, nodes, keyOf, () => HubSession.create(store), (card, node) => card.show(node));
   }
 
   #renderEnded() {
     const { store } = this;
-    if (!store) return;
     const all = [...store.endedSessions.values(), ...store.sessions.values()];
     const count = all.filter(isEnded).length;
     setProperty(this.#fold, 'hidden', count === 0);
@@ -93,7 +84,7 @@ export class HubSessions extends HTMLElement {
       h('span', { class: 'name' }),
       h('span', { class: 'muted project' }),
       stateBadge(stateLabel(session)),
-      timeElement(at, () => this.store?.now() ?? Date.now(), 'ago'),
+      timeElement(at, () => this.store.now(), 'ago'),
     );
   }
 

@@ -2,6 +2,7 @@
 
 import { h, updateList } from './dom.js';
 import { closeButton } from './parts.js';
+import { StoreElement } from './store-element.js';
 import { KIND_NAMES } from '../core/alerts.js';
 import { isActive } from '../core/mutes.js';
 import { isQuiet, minuteOfDay } from '../core/quiet-hours.js';
@@ -29,16 +30,12 @@ const KIND_TEXTS = {
   ended: 'a session has ended',
 };
 
-export class HubSettings extends HTMLElement {
-  /** @type {import('../hub/store.js').Store|null} */
-  store = null;
+export class HubSettings extends StoreElement {
   /** @type {HTMLDialogElement|null} */
   #dialog = null;
   /** The queue of changes that are being saved, in order. */
   #saving = Promise.resolve();
   #pending = 0;
-  #stop = () => {};
-  #timer = 0;
 
   #saved = h('p', { class: 'saved', role: 'status' });
   #error = h('p', { class: 'field-error', role: 'alert' });
@@ -52,8 +49,9 @@ export class HubSettings extends HTMLElement {
   #hours = h('p', { class: 'hours muted' });
   #hoursError = h('p', { class: 'field-error', role: 'alert' });
 
-  disconnectedCallback() {
-    this.#closed();
+  connectedCallback() {
+    this.watch(['preferences'], () => this.#dialog?.open && this.#render());
+    this.every(10_000, () => this.#dialog?.open && this.#updateHours());
   }
 
   /** Opens the dialog; closing it returns the focus to its former element. */
@@ -61,22 +59,15 @@ export class HubSettings extends HTMLElement {
     const dialog = this.#build();
     if (dialog.open) return;
     this.#saved.textContent = '';
-    this.#stop = this.store?.watch(['preferences'], () => this.#render()) ?? this.#stop;
-    this.#timer = window.setInterval(() => this.#updateHours(), 10_000);
+    this.#render();
     dialog.showModal();
-  }
-
-  #closed() {
-    this.#stop();
-    this.#stop = () => {};
-    clearInterval(this.#timer);
   }
 
   #build() {
     if (this.#dialog) return this.#dialog;
     this.#dialog = h(
       'dialog',
-      { class: 'settings', 'aria-labelledby': 'settings-title', onclose: () => this.#closed() },
+      { class: 'settings', 'aria-labelledby': 'settings-title' },
       h('header', {}, h('h2', { id: 'settings-title', tabindex: '-1', autofocus: true }, 'Settings'), this.#saved, closeButton(() => this.#dialog?.close())),
       this.#error,
       h('section', { 'aria-labelledby': 'settings-alerts' }, h('h3', { id: 'settings-alerts' }, 'Alerts'), this.#browser, this.#types(), this.#sounds()),
@@ -149,7 +140,7 @@ export class HubSettings extends HTMLElement {
   #render() {
     const { store } = this;
     // While a change is being saved, an older state must not overwrite the person's choice.
-    if (!store || this.#pending > 0) return;
+    if (this.#pending > 0) return;
     const { quiet, mutes } = store.preferences;
     for (const box of this.querySelectorAll('input[data-kind]')) {
       const { kind, way } = /** @type {HTMLInputElement} */ (box).dataset;
@@ -186,15 +177,15 @@ export class HubSettings extends HTMLElement {
 
   /** A mute names a session by its id. @param {Mute} mute */
   #nameOf({ project, session }) {
-    return this.store?.sessions.get(`${project}/${session}`)?.name ?? session;
+    return this.store.sessions.get(`${project}/${session}`)?.name ?? session;
   }
 
   /** Shows whether the quiet hours apply now, by the zone's clock. */
   #updateHours() {
     const { store } = this;
-    const quiet = store?.preferences.quiet;
-    const minute = store && quiet ? minuteOfDay(quiet.zone, store.now()) : null;
-    if (!store || !quiet || minute === null) {
+    const { quiet } = store.preferences;
+    const minute = quiet ? minuteOfDay(quiet.zone, store.now()) : null;
+    if (!quiet || minute === null) {
       this.#hours.textContent = '';
       return;
     }
@@ -205,7 +196,7 @@ export class HubSettings extends HTMLElement {
 
   /** Shows whether the browser allows notifications, and how to allow them. */
   #updatePermission() {
-    const wanted = (this.store?.preferences.notify.length ?? 0) > 0;
+    const wanted = (this.store.preferences.notify.length ?? 0) > 0;
     const state = permission();
     const allow = h('button', { type: 'button', onclick: async () => (await askPermission(), this.#updatePermission()) }, 'Allow notifications');
     const text = {
@@ -242,7 +233,6 @@ export class HubSettings extends HTMLElement {
    */
   #save(change, output = this.#error) {
     const { store } = this;
-    if (!store) return;
     this.#saved.textContent = 'Saving…';
     const quiet = this.#on.checked;
     this.#pending += 1;

@@ -2,6 +2,7 @@
 
 import { h } from './dom.js';
 import { answersChart, dayAndTime, rateChart, timeOfDay, wakesChart } from './charts.js';
+import { StoreElement } from './store-element.js';
 import { longDuration, oldestOpen } from '../core/chart.js';
 import { questionText } from '../core/attention.js';
 import { sessionFinder } from '../core/sessions.js';
@@ -19,9 +20,7 @@ const MIN_INTERVAL = 4_000;
 /** The share of the width for the chart column of the answers. */
 const COLUMN_SHARE = 0.32;
 
-export class HubStats extends HTMLElement {
-  /** @type {import('../hub/store.js').Store|null} */
-  store = null;
+export class HubStats extends StoreElement {
   /** @type {Stats|null} */
   #stats = null;
   /** @type {Problem|null} */
@@ -29,32 +28,24 @@ export class HubStats extends HTMLElement {
   #requestedAt = -Infinity;
   #timer = 0;
   #width = 0;
-  #cleanups = [() => {}];
   #wait = h('figure', { class: 'chart longest-wait' });
   #charts = h('div', { class: 'charts' });
   #warning = h('p', { class: 'status', role: 'status' });
 
   connectedCallback() {
-    const { store } = this;
-    if (!store) return;
+    const { removed: signal, store } = this;
     this.replaceChildren(this.#wait, this.#charts, this.#warning);
-    const each = setInterval(() => this.#load(), INTERVAL);
-    const tick = setInterval(() => document.hidden || this.#tick(), 1000);
+    this.every(INTERVAL, () => this.#load());
+    this.every(1000, () => document.hidden || this.#tick());
     const size = new ResizeObserver(() => this.#resize());
     size.observe(this);
-    const seen = () => performance.now() - this.#requestedAt > INTERVAL && this.#load();
-    document.addEventListener('visibilitychange', seen);
-    this.#cleanups = [
-      store.watch(['questions'], () => this.#renderWait()),
-      store.watch(['feed', 'questions', 'connection'], () => store.ready && this.#loadSoon()),
-      () => document.removeEventListener('visibilitychange', seen),
-      () => [each, tick, this.#timer].forEach(clearTimeout),
-      () => size.disconnect(),
-    ];
-  }
-
-  disconnectedCallback() {
-    for (const stop of this.#cleanups) stop();
+    document.addEventListener('visibilitychange', () => performance.now() - this.#requestedAt > INTERVAL && this.#load(), { signal });
+    this.watch(['questions'], () => this.#renderWait());
+    this.watch(['feed', 'questions', 'connection'], () => store.ready && this.#loadSoon());
+    signal.addEventListener('abort', () => {
+      clearTimeout(this.#timer);
+      size.disconnect();
+    });
   }
 
   /** The width is 0 while another view is shown; a chart is updated when it becomes visible. */
@@ -79,7 +70,7 @@ export class HubStats extends HTMLElement {
   /** Requests the statistics, if they are visible. */
   async #load() {
     const { store } = this;
-    if (!store?.ready || document.hidden || this.#width === 0) return;
+    if (!store.ready || document.hidden || this.#width === 0) return;
     this.#requestedAt = performance.now();
     try {
       this.#stats = await store.api.get(`/stats?minutes=${MINUTES}`);
@@ -95,7 +86,6 @@ export class HubStats extends HTMLElement {
   /** Shows the longest wait, from the store, so that an answer ends it at once. */
   #renderWait() {
     const { store } = this;
-    if (!store) return;
     const oldest = oldestOpen(store.questions.values(), this.#stats?.oldest_open ?? null);
     const caption = h('figcaption', {}, h('h3', {}, 'Longest wait'));
     if (!oldest) {
@@ -115,7 +105,7 @@ export class HubStats extends HTMLElement {
 
   #tick() {
     const timer = /** @type {HTMLElement|null} */ (this.#wait.querySelector('.duration'));
-    const now = this.store?.now();
+    const now = this.store.now();
     if (!timer || !now) return;
     const text = longDuration(now - Date.parse(timer.dataset.since ?? ''));
     if (timer.textContent !== text) timer.textContent = text;

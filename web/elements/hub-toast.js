@@ -1,26 +1,22 @@
 /** Short messages, newest last, with an undo action. */
 
 import { h } from './dom.js';
+import { StoreElement } from './store-element.js';
+
+/** @import { Toast } from '../hub/store.js' */
 
 /** The time that a message stays, in ms; a refusal stays until it is closed. */
 const DURATION = 10_000;
 const MAX_TOASTS = 3;
 
-export class HubToast extends HTMLElement {
-  /** @type {import('../hub/store.js').Store|null} */
-  store = null;
+export class HubToast extends StoreElement {
   /** @type {(() => void)|null} */
   #undo = null;
-  #onToast = (/** @type {Event} */ event) => this.#show(/** @type {CustomEvent<import('../hub/store.js').Toast>} */ (event).detail);
 
   connectedCallback() {
     this.setAttribute('role', 'log');
     this.setAttribute('aria-label', 'Messages');
-    this.store?.addEventListener('toast', this.#onToast);
-  }
-
-  disconnectedCallback() {
-    this.store?.removeEventListener('toast', this.#onToast);
+    this.store.addEventListener('toast', (event) => this.#show(/** @type {CustomEvent<Toast>} */ (event).detail), { signal: this.removed });
   }
 
   /** Undoes the last action that offered an undo. */
@@ -28,7 +24,7 @@ export class HubToast extends HTMLElement {
     this.#undo?.();
   }
 
-  /** @param {import('../hub/store.js').Toast} toast */
+  /** @param {Toast} toast */
   #show({ text, undo, problem }) {
     const close = () => {
       line.remove();

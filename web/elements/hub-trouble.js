@@ -4,6 +4,7 @@ import './hub-compose.js';
 import './hub-location.js';
 import { h } from './dom.js';
 import { revealHidden, setScrollable, setText, stateBadge } from './parts.js';
+import { StoreElement } from './store-element.js';
 import { setTime, timeElement } from './time.js';
 import { locationCommands, lookCommand } from '../core/commands.js';
 import { oneLine } from '../core/sessions.js';
@@ -14,16 +15,14 @@ import { setMarks } from '../hub/marks.js';
 /** @import { Session } from '../core/types.js' */
 /** @import { HubLocation } from './hub-location.js' */
 
-export class HubTrouble extends HTMLElement {
-  /** @type {import('../hub/store.js').Store|null} */
-  store = null;
+export class HubTrouble extends StoreElement {
   /** @type {AttentionItem|null} */
   #item = null;
   #head = h('header');
   #project = h('span', { class: 'project' });
   #text = h('p', { class: 'text' });
   #shownText = '';
-  #time = timeElement('', () => this.store?.now() ?? Date.now());
+  #time = timeElement('', () => this.store.now());
   #compose = h('div', { class: 'more', hidden: true });
   #location = h('div', { class: 'more', hidden: true });
 
@@ -99,7 +98,7 @@ export class HubTrouble extends HTMLElement {
    */
   #buildLocation(session, project) {
     const location = /** @type {HubLocation} */ (document.createElement('hub-location'));
-    location.show(session, [...locationCommands(session, this.store?.info?.host), lookCommand(session.name, project)]);
+    location.show(session, [...locationCommands(session, this.store.info?.host), lookCommand(session.name, project)]);
     return location;
   }
 
@@ -107,7 +106,7 @@ export class HubTrouble extends HTMLElement {
   async #markSeen(id) {
     const { store } = this;
     const name = this.#item?.name ?? '';
-    if (store && (await setMarks(store, [id], true))) {
+    if (await setMarks(store, [id], true)) {
       store.toast(`${name}’s error is marked as read.`, { undo: () => setMarks(store, [id], false) });
     }
   }
@@ -115,7 +114,7 @@ export class HubTrouble extends HTMLElement {
   #mute() {
     const { store } = this;
     const session = this.#item?.session;
-    if (!store || !session) return;
+    if (!session) return;
     const before = store.preferences;
     store.attempt(async () => {
       await store.savePreferences(withMute(before, session, 'hour', store.now()));

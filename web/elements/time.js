@@ -60,6 +60,7 @@ export function tick() {
 
 /** @param {HTMLTimeElement} element */
 function show(element) {
-  const text = relative(element.dataset.ts ?? '', (clock ?? Date.now)(), /** @type {Form} */ (element.dataset.form));
+  const { ts, form } = element.dataset;
+  const text = ts && clock ? relative(ts, clock(), /** @type {Form} */ (form)) : '';
   if (element.textContent !== text) element.textContent = text;
 }
