@@ -1,4 +1,4 @@
-/** Browser notifications and sounds: only the requested ones, once, while they hold, and not in quiet hours. */
+/** Browser notifications and sounds: only the requested types, once, until they are settled, and not in quiet hours. */
 
 import assert from 'node:assert/strict';
 

@@ -1,11 +1,10 @@
 /** Items that need the person: oldest first, settled in place, and removed once settled anywhere. */
 
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
-import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 
-import { allow, atEnd, openAnew, openDashboard, startHub, test, until } from './support/index.js';
+import { allow, openAnew, openDashboard, startHub, test, until } from './support/index.js';
+import { killProcess, startProcess } from './support/world.js';
 
 /** @typedef {import('playwright-core').Page} Page */
 /** @typedef {import('./support/hub.js').Hub} Hub */
@@ -38,7 +37,7 @@ function permission(hub, input, session = 'search') {
   return answer.then((reply) => reply.hookSpecificOutput.decision);
 }
 
-test('a person who answers too late is told so, keeps the draft, and goes on with the next', async () => {
+test('after an answer that comes too late, the page reports it, keeps the draft and moves the focus to the next item', async () => {
   const hub = await startHub();
   const first = await ask(hub, { ts: ago(2) });
   const next = await ask(hub, { from: 'search', ts: ago(1) });
@@ -211,7 +210,7 @@ test('a refusal of the hub is shown in place with what to do, and the draft stay
   assert.equal(await of(page, id).locator('textarea').inputValue(), long);
 });
 
-test('the later of two concurrent answers is told who was first', async () => {
+test('the later of two concurrent answers is refused, and the page names the first', async () => {
   const hub = await startHub();
   const id = await ask(hub);
   const page = await openDashboard(hub);
@@ -277,16 +276,11 @@ test('a silent session is shown with its last message, and a message reaches it'
 
 test('a session that died at work is shown until it is marked as read, and among the ended', async () => {
   const hub = await startHub();
-  const child = spawn('sleep', ['600'], { stdio: 'ignore' });
-  atEnd(() => child.kill('SIGKILL'));
-  const pid = await until(() => child.pid);
-  const started = Number(readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ')[19]);
-  const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
   const payload = { hook_event_name: 'UserPromptSubmit', session_id: 'mortal', cwd: PROJECT, prompt: 'go' };
-  await hub.hook('claude', payload, { project: PROJECT, name: 'mortal', host: hostname(), pid, started, boot_id: boot });
+  await hub.hook('claude', payload, { project: PROJECT, name: 'mortal', host: hostname(), ...(await startProcess()) });
   const page = await openDashboard(hub);
   await page.locator('hub-session[data-id="mortal"]').waitFor();
-  child.kill('SIGKILL');
+  killProcess();
   const item = page.locator('hub-trouble[data-kind="gone"]');
   await item.getByText('Died unfinished').waitFor();
   assert.equal(await item.getByRole('button', { name: 'Message' }).count(), 0);

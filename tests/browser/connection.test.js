@@ -1,4 +1,4 @@
-/** The page shows the hub's state or says that it may not: over kills, restarts, other logs and closed tabs. */
+/** The page shows the hub's state, or says that it is out of date: over kills, restarts, other logs and closed tabs. */
 
 import assert from 'node:assert/strict';
 

@@ -94,7 +94,7 @@ export class HubDetails extends StoreElement {
   /** Updates the changed parts. */
   #refresh() {
     const notification = this.#notification;
-    if (!notification || !this.store) return;
+    if (!notification) return;
     const { id, seen, status } = notification;
     const question = this.store.questions.get(id)?.state;
     const drawn = JSON.stringify([id, seen, status, question, this.#items.length, this.store.feed.repliesVersion]);

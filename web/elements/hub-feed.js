@@ -275,7 +275,7 @@ export class HubFeed extends StoreElement {
   #toggleSeen(items) {
     const unseen = items.filter((item) => !item.seen);
     const ids = (unseen.length > 0 ? unseen : items.slice(0, 1)).map((item) => item.id);
-    if (this.store) setMarks(this.store, ids, unseen.length > 0);
+    setMarks(this.store, ids, unseen.length > 0);
   }
 
   #markAll() {

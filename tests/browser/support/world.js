@@ -53,8 +53,8 @@ const SAID = [
  */
 export async function world(hub, count = 300) {
   await hub.post(history(count));
-  for (const session of SESSIONS) await begin(hub, session);
-  for (const session of SESSIONS) await goOn(hub, session);
+  for (const session of SESSIONS) await register(hub, session);
+  for (const session of SESSIONS) await act(hub, session);
   await hub.call('PUT', `/sessions/bench/listeners/lead?project=${encodeURIComponent(HUB)}&within=1800&fresh=true`, undefined);
   await hub.post({ from: 'ci', type: 'error', project: HUB, priority: 'high', title: 'main is red', msg: 'tests/faults failed in 4 of 50 runs: answered, and not there after the kill', data: { job: 4711, branch: 'main', failed: ['kill', 'power_cut'] } });
   waitFor(hub, HUB, 'lead');
@@ -77,11 +77,11 @@ function history(count) {
 }
 
 /** @param {Hub} hub @param {typeof SESSIONS[number]} session */
-async function begin(hub, { name, project, agent, role, parent, branch, state }) {
+async function register(hub, { name, project, agent, role, parent, branch, state }) {
   const cwd = branch ? `${project}-${branch}` : project;
   const pane = `%${SESSIONS.findIndex((one) => one.name === name) + 3}`;
-  const who = state === 'gone' ? await mortal() : {};
-  const params = { project, name, session: name, host: hostname(), pane, main: !branch, ...(role ? { role } : {}), ...(parent ? { parent } : {}), ...who };
+  const process = state === 'gone' ? await startProcess() : {};
+  const params = { project, name, session: name, host: hostname(), pane, main: !branch, ...(role ? { role } : {}), ...(parent ? { parent } : {}), ...process };
   if (agent === 'copilot') {
     await hub.call('PUT', `/sessions/${name}?project=${encodeURIComponent(project)}`, { name, agent, cwd, host: hostname(), ...(parent ? { parent } : {}) });
   } else {
@@ -90,13 +90,13 @@ async function begin(hub, { name, project, agent, role, parent, branch, state })
 }
 
 /** @param {Hub} hub @param {typeof SESSIONS[number]} session */
-async function goOn(hub, { name, project, branch, parent, state, said }) {
+async function act(hub, { name, project, branch, parent, state, said }) {
   const cwd = branch ? `${project}-${branch}` : project;
   const params = { project, name, session: name, host: hostname(), ...(parent ? { parent } : {}) };
   const hook = (/** @type {string} */ event, /** @type {object} */ more) => hub.hook('claude', { hook_event_name: event, session_id: id(name), cwd, ...more }, params);
   const prompt = () => hook('UserPromptSubmit', { prompt: said });
   if (state === 'working' || state === 'gone') await prompt();
-  if (state === 'gone') die();
+  if (state === 'gone') killProcess();
   if (state === 'silent') await hub.post({ from: name, project, type: 'progress', msg: said, ts: new Date(Date.now() - 25 * 60_000).toISOString() });
   if (state === 'progress') await hub.post({ from: name, project, type: 'progress', msg: said, data: { completed: 7, total: 12 } });
   if (state === 'complete' || state === 'waiting') {
@@ -119,21 +119,21 @@ function waitFor(hub, project, session) {
   hub.get(`/wait?${query}`).catch(() => {});
 }
 
-/** The process of the session that will die. @type {import('node:child_process').ChildProcess | undefined} */
-let dying;
+/** The last process that {@link startProcess} started. @type {import('node:child_process').ChildProcess | undefined} */
+let last;
 
-/** Starts a process that will be killed; returns its identity as a hook reports it. */
-async function mortal() {
+/** Starts a process for a session; returns its identity as a hook reports it. */
+export async function startProcess() {
   const child = spawn('sleep', ['600'], { stdio: 'ignore' });
-  dying = child;
+  last = child;
   atEnd(() => child.kill('SIGKILL'));
   await until(() => child.pid, { what: 'the process runs' });
   const started = readFileSync(`/proc/${child.pid}/stat`, 'utf8').split(') ')[1]?.split(' ')[19];
   return { pid: Number(child.pid), started: Number(started), boot_id: readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim() };
 }
 
-function die() {
-  dying?.kill('SIGKILL');
+export function killProcess() {
+  last?.kill('SIGKILL');
 }
 
 /** @param {string} name */
