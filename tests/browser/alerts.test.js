@@ -41,7 +41,7 @@ function inFeed(page, ...ids) {
 }
 
 /** Waits until exactly these are shown; a batch is shown by weight. @param {Page} page @param {...number} ids */
-function told(page, ...ids) {
+function shows(page, ...ids) {
   return until(async () => (await tags(page)).sort().join() === ids.sort().join(), { what: `shown: ${ids}` });
 }
 
@@ -58,7 +58,7 @@ test('the requested types are shown, each with sender and text', async () => {
   const { hub, page } = await watched({ notify: ['error'] });
   await hub.post({ from: 'docs', type: 'complete', msg: 'done' });
   const { id } = await hub.post({ from: 'ci', type: 'error', msg: 'main is red', project: '/src/shop' });
-  await told(page, id);
+  await shows(page, id);
   assert.deepEqual(await shown(page), [{ title: 'ci has an error, shop', body: 'main is red', tag: String(id), closed: false }]);
 });
 
@@ -80,36 +80,36 @@ test('when the tab that reads is closed, another tab shows new notifications', a
   await page.close();
   await live(second);
   const { id } = await hub.post({ from: 'ci', type: 'error', msg: 'red again' });
-  await told(second, id);
+  await shows(second, id);
 });
 
 test('a reload shows and plays nothing again', async () => {
   const { hub, page } = await watched({ notify: ['question'], sound: ['question'] });
   const first = await hub.post({ from: 'api', type: 'question', msg: 'Which db?' });
-  await told(page, first.id);
+  await shows(page, first.id);
   await openAnew(hub, page);
   await inFeed(page, first.id);
   assert.deepEqual([await shown(page), await heard(page)], [[], []]);
   const second = await hub.post({ from: 'api', type: 'question', msg: 'Which port?' });
-  await told(page, second.id);
+  await shows(page, second.id);
 });
 
 test('after an outage only the notifications published during it are shown', async () => {
   const { hub, page } = await watched({ notify: ['error'] });
   allow(page, HUB_DOWN);
   const first = await hub.post({ from: 'ci', type: 'error', msg: 'one' });
-  await told(page, first.id);
+  await shows(page, first.id);
   await hub.kill();
   await until(() => page.locator('hub-connection[data-state=retrying]').count(), { what: 'the page notices' });
   await hub.launch();
   const second = await hub.post({ from: 'ci', type: 'error', msg: 'two' });
-  await told(page, first.id, second.id);
+  await shows(page, first.id, second.id);
 });
 
 test('a browser notification is closed when its question is answered elsewhere', async () => {
   const { hub, page } = await watched({ notify: ['question'] });
   const { id } = await hub.post({ from: 'api', type: 'question', msg: 'Which db?' });
-  await told(page, id);
+  await shows(page, id);
   await hub.call('POST', `/questions/${id}/answer`, { answer: 'sqlite' });
   await until(async () => (await shown(page))[0]?.closed, { what: 'closed' });
 });
@@ -117,7 +117,7 @@ test('a browser notification is closed when its question is answered elsewhere',
 test('a browser notification is closed when its notification is marked as read', async () => {
   const { hub, page } = await watched({ notify: ['error', 'complete'] });
   const [one, two] = [await hub.post({ from: 'ci', type: 'error', msg: 'red' }), await hub.post({ from: 'ci', type: 'complete', msg: 'green' })];
-  await told(page, one.id, two.id);
+  await shows(page, one.id, two.id);
   await hub.call('PUT', `/notifications/${one.id}/seen`);
   await until(async () => (await shown(page))[0]?.closed, { what: 'closed' });
   assert.equal((await shown(page))[1]?.closed, false);
@@ -126,7 +126,7 @@ test('a browser notification is closed when its notification is marked as read',
 test('all browser notifications are closed when all are marked as read', async () => {
   const { hub, page } = await watched({ notify: ['error', 'question'] });
   const [one, two] = [await hub.post({ from: 'ci', type: 'error', msg: 'red' }), await hub.post({ from: 'api', type: 'question', msg: 'Which db?' })];
-  await told(page, one.id, two.id);
+  await shows(page, one.id, two.id);
   await hub.call('POST', '/seen', { up_to: two.id, seen: true });
   await until(async () => (await shown(page)).every(({ closed }) => closed), { what: 'closed' });
 });
@@ -134,9 +134,9 @@ test('all browser notifications are closed when all are marked as read', async (
 test('a browser notification is closed when its notification is superseded', async () => {
   const { hub, page } = await watched({ notify: ['error'] });
   const one = await hub.post({ from: 'ci', type: 'error', msg: '1 failed', key: 'main' });
-  await told(page, one.id);
+  await shows(page, one.id);
   const two = await hub.post({ from: 'ci', type: 'error', msg: '2 failed', key: 'main' });
-  await told(page, one.id, two.id);
+  await shows(page, one.id, two.id);
   await until(async () => (await shown(page))[0]?.closed, { what: 'closed' });
   assert.equal((await shown(page))[1]?.closed, false);
 });
@@ -144,7 +144,7 @@ test('a browser notification is closed when its notification is superseded', asy
 test('a browser notification is closed with its page, which could not close it later', async () => {
   const { hub, page } = await watched({ notify: ['error'] });
   const { id } = await hub.post({ from: 'ci', type: 'error', msg: 'red' });
-  await told(page, id);
+  await shows(page, id);
   const closed = page.evaluate(() => {
     dispatchEvent(new PageTransitionEvent('pagehide'));
     // @ts-expect-error the recorder's
@@ -158,7 +158,7 @@ test('in quiet hours only urgent notifications are shown', async () => {
   const usual = await hub.post({ from: 'ci', type: 'error', priority: 'high', msg: 'red' });
   await inFeed(page, usual.id);
   const urgent = await hub.post({ from: 'ci', type: 'error', priority: 'urgent', msg: 'on fire' });
-  await told(page, urgent.id);
+  await shows(page, urgent.id);
   assert.equal((await heard(page)).length, 2, 'one falling sound');
 });
 
@@ -167,7 +167,7 @@ test('changed quiet hours apply at once', async () => {
   await inFeed(page, (await hub.post({ from: 'ci', type: 'error', msg: 'red' })).id);
   await prefer(hub, { notify: ['error'] });
   const { id } = await hub.post({ from: 'ci', type: 'error', msg: 'red again' });
-  await told(page, id);
+  await shows(page, id);
 });
 
 test('only urgent notifications pass a mute', async () => {
@@ -176,7 +176,7 @@ test('only urgent notifications pass a mute', async () => {
   await inFeed(page, ...muted.map(({ id }) => id));
   const other = await hub.post({ from: 'calm', type: 'error', msg: 'c', project: '/src/hub' });
   const urgent = await hub.post({ from: 'noisy', type: 'error', msg: 'd', project: '/src/hub', priority: 'urgent' });
-  await told(page, other.id, urgent.id);
+  await shows(page, other.id, urgent.id);
 });
 
 test('a burst shows a few browser notifications, a count and one sound', async () => {
@@ -192,7 +192,7 @@ test('a burst shows a few browser notifications, a count and one sound', async (
 test('a click leads to the notification in the page', async () => {
   const { hub, page } = await watched({ notify: ['error'] });
   const { id } = await hub.post({ from: 'ci', type: 'error', msg: 'main is red, badly' });
-  await told(page, id);
+  await shows(page, id);
   await click(page, 0);
   assert.equal(new URL(page.url()).searchParams.get('id'), String(id));
   await page.locator('hub-details').getByText('main is red, badly').first().waitFor();

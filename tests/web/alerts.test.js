@@ -13,17 +13,17 @@ const ON = { ...OFF, notify: /** @type {any} */ (['question', 'error']), sound: 
  * @param {Partial<Notification>} [more]
  * @returns {Notification}
  */
-function said(id, more = {}) {
+function notification(id, more = {}) {
   const ts = '2026-01-10T12:00:00Z';
   return { id, ts, from: 'api', type: 'question', msg: 'Which db?', project: 'default', priority: 'normal', expires_at: ts, ...more };
 }
 
 test('before the person asks, no notification is shown and no sound is played', () => {
-  assert.deepEqual(selectAlerts(OFF, [said(1), said(2, { priority: 'urgent' })], 0), { show: [], more: 0, sound: null });
+  assert.deepEqual(selectAlerts(OFF, [notification(1), notification(2, { priority: 'urgent' })], 0), { show: [], more: 0, sound: null });
 });
 
 test('only the requested types are shown, the most urgent first, with one sound for all', () => {
-  const news = [said(1), said(2, { type: 'complete' }), said(3, { type: 'error' }), said(4, { type: 'error', priority: 'urgent' })];
+  const news = [notification(1), notification(2, { type: 'complete' }), notification(3, { type: 'error' }), notification(4, { type: 'error', priority: 'urgent' })];
   const { show, more, sound } = selectAlerts(ON, news, 0);
   assert.deepEqual([show.map(({ id }) => id), more, sound], [[4, 1, 3], 0, 'error']);
 });
@@ -33,7 +33,7 @@ test('quiet hours and mutes suppress all notifications and sounds that are not u
   const night = Date.parse('2026-01-10T23:00:00Z');
   const quiet = { ...ON, quiet: { from: '22:00', to: '07:00', zone: 'UTC' } };
   const muted = { ...ON, mutes: [{ project: 'default' }] };
-  const errors = /** @type {const} */ (['low', 'normal', 'high', 'urgent']).map((priority, id) => said(id, { type: 'error', priority }));
+  const errors = /** @type {const} */ (['low', 'normal', 'high', 'urgent']).map((priority, id) => notification(id, { type: 'error', priority }));
   assert.equal(selectAlerts(quiet, errors, noon).show.length, 4);
   for (const preferences of [quiet, muted]) {
     assert.deepEqual(selectAlerts(preferences, errors.slice(0, 3), night), { show: [], more: 0, sound: null });
@@ -42,11 +42,11 @@ test('quiet hours and mutes suppress all notifications and sounds that are not u
 });
 
 test('the notifications of the person are not shown to the person', () => {
-  assert.deepEqual(selectAlerts(ON, [said(1, { from: 'person' })], 0).show, []);
+  assert.deepEqual(selectAlerts(ON, [notification(1, { from: 'person' })], 0).show, []);
 });
 
 test('of a burst some are shown and the rest are counted', () => {
-  const many = Array.from({ length: 50 }, (_, index) => said(index + 1));
+  const many = Array.from({ length: 50 }, (_, index) => notification(index + 1));
   const { show, more } = selectAlerts(ON, many, 0);
   assert.equal(show.length + more, 50);
   assert.deepEqual(show.map(({ id }) => id), [1, 2, 3, 4]);
@@ -54,26 +54,26 @@ test('of a burst some are shown and the rest are counted', () => {
 });
 
 test('a browser notification is tagged by its id, names sender and place, and stays while it needs an answer', () => {
-  const { title, options } = alertFor(said(7, { project: '/home/me/src/shop/' }));
+  const { title, options } = alertFor(notification(7, { project: '/home/me/src/shop/' }));
   assert.equal(title, 'api asks, shop');
   assert.deepEqual([options.tag, options.body, options.requireInteraction, options.silent], ['7', 'Which db?', true, true]);
-  assert.equal(alertFor(said(8, { type: 'complete' })).options.requireInteraction, false);
+  assert.equal(alertFor(notification(8, { type: 'complete' })).options.requireInteraction, false);
 });
 
 test('a long message is cut between characters', () => {
-  const { body = '' } = alertFor(said(1, { msg: '😀'.repeat(500) })).options;
+  const { body = '' } = alertFor(notification(1, { msg: '😀'.repeat(500) })).options;
   assert.equal([...body].length, 240);
   assert.match(body, /^(😀)+…$/u);
 });
 
 test('a browser notification ends when its item is settled, read or superseded', () => {
   const question = /** @type {any} */ ({ id: 1, state: 'open' });
-  assert.equal(isSettled(said(1), question), false);
-  assert.equal(isSettled(said(1), { ...question, state: 'claimed' }), false);
-  for (const state of ['answered', 'withdrawn', 'superseded', 'expired']) assert.equal(isSettled(said(1), { ...question, state }), true);
-  assert.equal(isSettled(said(1, { seen: true })), true);
-  assert.equal(isSettled(said(1, { status: 'superseded' })), true);
-  assert.equal(isSettled(said(1, { status: 'acked' })), false);
+  assert.equal(isSettled(notification(1), question), false);
+  assert.equal(isSettled(notification(1), { ...question, state: 'claimed' }), false);
+  for (const state of ['answered', 'withdrawn', 'superseded', 'expired']) assert.equal(isSettled(notification(1), { ...question, state }), true);
+  assert.equal(isSettled(notification(1, { seen: true })), true);
+  assert.equal(isSettled(notification(1, { status: 'superseded' })), true);
+  assert.equal(isSettled(notification(1, { status: 'acked' })), false);
   assert.equal(isSettled(undefined), false);
 });
 

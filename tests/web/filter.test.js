@@ -8,7 +8,7 @@ import { isEmpty, isSame, matches, normalize, parseFilter, toQuery, toSearch } f
 const FULL = { types: ['error', 'waiting'], priority: 'high', project: '/src/a b', session: 'login', q: 'disk & "x"', unseen: true };
 
 /** @type {import('../../web/core/types.js').Notification} */
-const SAID = {
+const NOTIFICATION = {
   id: 1, ts: '', expires_at: '', from: 'Worker', type: 'error', msg: 'Disk full', title: 'Backup', project: 'p', priority: 'high',
 };
 
@@ -60,12 +60,12 @@ test('each part of a filter selects the same as in the hub', () => {
     [{ unseen: true }, true],
     [{ types: ['error'], q: 'none' }, false],
   ];
-  for (const [filter, chosen] of cases) assert.equal(matches(filter, SAID), chosen, JSON.stringify(filter));
-  assert.equal(matches({ unseen: true }, { ...SAID, seen: true }), false);
+  for (const [filter, chosen] of cases) assert.equal(matches(filter, NOTIFICATION), chosen, JSON.stringify(filter));
+  assert.equal(matches({ unseen: true }, { ...NOTIFICATION, seen: true }), false);
 });
 
 test('a session filter matches the subject, else the sender', () => {
-  const about = { ...SAID, session: 'login' };
+  const about = { ...NOTIFICATION, session: 'login' };
   assert.ok(matches({ session: 'login' }, about));
   assert.ok(!matches({ session: 'Worker' }, about));
 });

@@ -10,7 +10,7 @@ import { thread } from '../../web/core/thread.js';
  * @param {number} [reply_to]
  * @returns {Notification}
  */
-const said = (id, reply_to) => ({
+const notification = (id, reply_to) => ({
   id, ts: '', expires_at: '', from: 'a', type: 'message', msg: `m${id}`, project: 'p', priority: 'normal', ...(reply_to && { reply_to }),
 });
 
@@ -21,15 +21,15 @@ const known = (all) => ({
 });
 
 test('a thread is the whole exchange, from any of its notifications', () => {
-  const all = [said(1), said(2, 1), said(3, 2), said(4, 1), said(5)];
+  const all = [notification(1), notification(2, 1), notification(3, 2), notification(4, 1), notification(5)];
   for (const id of [1, 2, 3, 4]) {
     const found = thread(/** @type {Notification} */ (known(all).get(id)), known(all));
     assert.deepEqual(found.map((one) => one.id), [1, 2, 3, 4]);
   }
-  assert.deepEqual(thread(said(5), known(all)).map((one) => one.id), [5]);
+  assert.deepEqual(thread(notification(5), known(all)).map((one) => one.id), [5]);
 });
 
 test('a circle of replies ends', () => {
-  const all = [said(1, 2), said(2, 1)];
+  const all = [notification(1, 2), notification(2, 1)];
   assert.deepEqual(thread(all[0], known(all)).map((one) => one.id), [1, 2]);
 });

@@ -16,7 +16,7 @@ export const OVERSCAN = 8;
 /**
  * The rows to draw.
  *
- * @param {Viewport} sight
+ * @param {Viewport} viewport
  * @param {number} [most] rows beyond each edge
  * @returns {{first: number, last: number}} `last` is exclusive
  */
@@ -31,7 +31,7 @@ export function visibleRange({ top, height, row, count }, most = OVERSCAN) {
 /**
  * The scroll position at which a row is fully visible, with the least movement.
  *
- * @param {Viewport} sight
+ * @param {Viewport} viewport
  * @param {number} index
  * @returns {number} px
  */

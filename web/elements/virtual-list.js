@@ -130,9 +130,9 @@ export class VirtualList {
     const row = this.#rows?.at(index);
     if (!row) return undefined;
     this.#active = row.items[0];
-    const sight = this.#viewport();
-    const top = scrollTopToReveal(sight, index);
-    if (top !== sight.top) this.scroller.scrollTop = top;
+    const viewport = this.#viewport();
+    const top = scrollTopToReveal(viewport, index);
+    if (top !== viewport.top) this.scroller.scrollTop = top;
     this.#anchor = null;
     this.#draw(true);
     if (focus) this.#shown.get(row)?.focus({ preventScroll: true });
@@ -173,51 +173,51 @@ export class VirtualList {
     const rows = this.#rows;
     if (!rows) return;
     // All reads of the layout precede all writes, so that the browser computes the layout once.
-    const sight = this.#viewport();
+    const viewport = this.#viewport();
     const focused = this.focused;
     if (changed) {
-      sight.top = this.#keepPlace(sight, rows, focused && this.activeIndex > 0);
+      viewport.top = this.#keepPlace(viewport, rows, focused && this.activeIndex > 0);
     }
-    this.#recordVisible(sight, rows);
+    this.#recordVisible(viewport, rows);
     // During fast scrolling, rows beyond the edges would be replaced before they are seen; they are drawn at rest.
-    this.#isFast = !changed && Math.abs(sight.top - this.#top) > sight.height;
-    this.#top = sight.top;
-    this.#place(visibleRange(sight, this.#isFast ? 1 : OVERSCAN), rows, changed);
+    this.#isFast = !changed && Math.abs(viewport.top - this.#top) > viewport.height;
+    this.#top = viewport.top;
+    this.#place(visibleRange(viewport, this.#isFast ? 1 : OVERSCAN), rows, changed);
     this.onDraw();
   }
 
   /**
    * Keeps the row being read in place.
    *
-   * @param {import('../core/virtual.js').Viewport} sight
+   * @param {import('../core/virtual.js').Viewport} viewport
    * @param {Rows} rows
    * @param {boolean} reading
    */
-  #keepPlace(sight, rows, reading) {
+  #keepPlace(viewport, rows, reading) {
     const anchor = this.#anchor;
-    let top = sight.top;
+    let top = viewport.top;
     if (anchor) {
       const found = rows.indexOf(anchor.item);
       const is = found >= 0 ? found : rows.below(anchor.item.id);
-      top = anchoredScrollTop(sight.top, sight.row, anchor.index, is, reading);
+      top = anchoredScrollTop(viewport.top, viewport.row, anchor.index, is, reading);
     }
-    this.host.style.height = `${rows.length * sight.row}px`;
-    if (top !== sight.top) this.scroller.scrollTop = top;
+    this.host.style.height = `${rows.length * viewport.row}px`;
+    if (top !== viewport.top) this.scroller.scrollTop = top;
     return top;
   }
 
   /**
    * Records the visible rows.
    *
-   * @param {import('../core/virtual.js').Viewport} sight
+   * @param {import('../core/virtual.js').Viewport} viewport
    * @param {Rows} rows
    */
-  #recordVisible(sight, rows) {
-    const index = Math.min(Math.floor(Math.max(sight.top, 0) / sight.row), rows.length - 1);
+  #recordVisible(viewport, rows) {
+    const index = Math.min(Math.floor(Math.max(viewport.top, 0) / viewport.row), rows.length - 1);
     const row = rows.at(index);
     this.#anchor = row ? { item: row.items[0], index } : null;
-    this.#rowsBelow = sight.count - Math.ceil((sight.top + sight.height) / sight.row);
-    if (sight.height > 0 && row) this.#newestSeen = Math.max(this.#newestSeen, row.id);
+    this.#rowsBelow = viewport.count - Math.ceil((viewport.top + viewport.height) / viewport.row);
+    if (viewport.height > 0 && row) this.#newestSeen = Math.max(this.#newestSeen, row.id);
   }
 
   /**

@@ -15,23 +15,23 @@ const LEDGER = '/home/me/work/ledger';
 /** Arguments of a hub for {@link world}. */
 export const WORLD_ARGS = ['--set', 'approvals=true'];
 
-/** @type {{name: string, project: string, agent: string, role?: string, parent?: string, branch?: string, state: string, said: string}[]} */
+/** @type {{name: string, project: string, agent: string, role?: string, parent?: string, branch?: string, state: string, text: string}[]} */
 const SESSIONS = [
-  { name: 'lead', project: HUB, agent: 'claude', role: 'primary', state: 'working', said: 'Merge the three branches, then run every suite' },
-  { name: 'dashboard', project: HUB, agent: 'claude', parent: 'lead', branch: 'web', state: 'progress', said: 'feed: 7 of 12 tests pass' },
-  { name: 'stats-api', project: HUB, agent: 'claude', parent: 'lead', branch: 'stats', state: 'approval', said: 'cargo publish --dry-run -p hubd' },
-  { name: 'fold-model', project: HUB, agent: 'codex', parent: 'lead', branch: 'model', state: 'complete', said: 'The model agrees with the fold over 20,000 runs; the seed of the old failure is in the suite.' },
-  { name: 'bench', project: HUB, agent: 'claude', parent: 'lead', branch: 'bench', state: 'waiting', said: 'The numbers are in bench.md. Shall I try two workers as well?' },
-  { name: 'checkout', project: SHOP, agent: 'claude', role: 'primary', state: 'question', said: 'Which payment provider should the new checkout use?' },
-  { name: 'search', project: SHOP, agent: 'gemini', parent: 'checkout', branch: 'search', state: 'working', said: 'Index the catalogue again with the new analyser' },
-  { name: 'images', project: SHOP, agent: 'claude', parent: 'checkout', branch: 'images', state: 'error', said: 'overloaded' },
-  { name: 'prices', project: SHOP, agent: 'codex', parent: 'checkout', branch: 'prices', state: 'complete', said: 'All 412 price rules are moved, and the old table is gone.' },
-  { name: 'reconcile', project: LEDGER, agent: 'claude', role: 'primary', state: 'ask', said: 'Drop the column legacy_ref from the table entries? 3 reports still read it.' },
-  { name: 'import', project: LEDGER, agent: 'claude', parent: 'reconcile', branch: 'import', state: 'gone', said: 'Read the bank statements of October' },
-  { name: 'reports', project: LEDGER, agent: 'copilot', parent: 'reconcile', branch: 'reports', state: 'silent', said: 'Rewrite the quarterly report as a query' },
+  { name: 'lead', project: HUB, agent: 'claude', role: 'primary', state: 'working', text: 'Merge the three branches, then run every suite' },
+  { name: 'dashboard', project: HUB, agent: 'claude', parent: 'lead', branch: 'web', state: 'progress', text: 'feed: 7 of 12 tests pass' },
+  { name: 'stats-api', project: HUB, agent: 'claude', parent: 'lead', branch: 'stats', state: 'approval', text: 'cargo publish --dry-run -p hubd' },
+  { name: 'fold-model', project: HUB, agent: 'codex', parent: 'lead', branch: 'model', state: 'complete', text: 'The model agrees with the fold over 20,000 runs; the seed of the old failure is in the suite.' },
+  { name: 'bench', project: HUB, agent: 'claude', parent: 'lead', branch: 'bench', state: 'waiting', text: 'The numbers are in bench.md. Shall I try two workers as well?' },
+  { name: 'checkout', project: SHOP, agent: 'claude', role: 'primary', state: 'question', text: 'Which payment provider should the new checkout use?' },
+  { name: 'search', project: SHOP, agent: 'gemini', parent: 'checkout', branch: 'search', state: 'working', text: 'Index the catalogue again with the new analyser' },
+  { name: 'images', project: SHOP, agent: 'claude', parent: 'checkout', branch: 'images', state: 'error', text: 'overloaded' },
+  { name: 'prices', project: SHOP, agent: 'codex', parent: 'checkout', branch: 'prices', state: 'complete', text: 'All 412 price rules are moved, and the old table is gone.' },
+  { name: 'reconcile', project: LEDGER, agent: 'claude', role: 'primary', state: 'ask', text: 'Drop the column legacy_ref from the table entries? 3 reports still read it.' },
+  { name: 'import', project: LEDGER, agent: 'claude', parent: 'reconcile', branch: 'import', state: 'gone', text: 'Read the bank statements of October' },
+  { name: 'reports', project: LEDGER, agent: 'copilot', parent: 'reconcile', branch: 'reports', state: 'silent', text: 'Rewrite the quarterly report as a query' },
 ];
 
-const SAID = [
+const TEXTS = [
   ['complete', 'All 214 tests pass; 3 warnings are left in feed.js.'],
   ['progress', 'step 3 of 8: the parser reads the old format too'],
   ['message', 'The nightly backup took 14 min, twice as long as last week.'],
@@ -67,7 +67,7 @@ export async function world(hub, count = 300) {
 function history(count) {
   const now = Date.now();
   return Array.from({ length: count }, (_, n) => {
-    const [type = 'message', msg = ''] = SAID[(n * 7) % SAID.length] ?? [];
+    const [type = 'message', msg = ''] = TEXTS[(n * 7) % TEXTS.length] ?? [];
     const { project, name, parent } = SESSIONS[(n * 5) % SESSIONS.length] ?? { project: HUB, name: 'lead' };
     const from = type === 'message' ? ['ci', 'cron', 'backup'][n % 3] : name;
     const ts = new Date(now - (count - n) * 37_000).toISOString();
@@ -90,27 +90,27 @@ async function register(hub, { name, project, agent, role, parent, branch, state
 }
 
 /** @param {Hub} hub @param {typeof SESSIONS[number]} session */
-async function act(hub, { name, project, branch, parent, state, said }) {
+async function act(hub, { name, project, branch, parent, state, text }) {
   const cwd = branch ? `${project}-${branch}` : project;
   const params = { project, name, session: name, host: hostname(), ...(parent ? { parent } : {}) };
   const hook = (/** @type {string} */ event, /** @type {object} */ more) => hub.hook('claude', { hook_event_name: event, session_id: id(name), cwd, ...more }, params);
-  const prompt = () => hook('UserPromptSubmit', { prompt: said });
+  const prompt = () => hook('UserPromptSubmit', { prompt: text });
   if (state === 'working' || state === 'gone') await prompt();
   if (state === 'gone') killProcess();
-  if (state === 'silent') await hub.post({ from: name, project, type: 'progress', msg: said, ts: new Date(Date.now() - 25 * 60_000).toISOString() });
-  if (state === 'progress') await hub.post({ from: name, project, type: 'progress', msg: said, data: { completed: 7, total: 12 } });
+  if (state === 'silent') await hub.post({ from: name, project, type: 'progress', msg: text, ts: new Date(Date.now() - 25 * 60_000).toISOString() });
+  if (state === 'progress') await hub.post({ from: name, project, type: 'progress', msg: text, data: { completed: 7, total: 12 } });
   if (state === 'complete' || state === 'waiting') {
     await prompt();
-    await hook('Stop', { stop_hook_active: false, last_assistant_message: said, background_tasks: [] });
+    await hook('Stop', { stop_hook_active: false, last_assistant_message: text, background_tasks: [] });
   }
   if (state === 'error') await hook('StopFailure', { error: 'billing_error', error_type: 'billing_error', message: 'Your credit balance is too low.' });
   if (state === 'question') {
     const options = [{ label: 'Stripe', description: 'what the old one uses' }, { label: 'Adyen', description: 'cheaper from 2,000 orders a month' }];
-    await hook('PreToolUse', { tool_name: 'AskUserQuestion', tool_use_id: 't1', tool_input: { questions: [{ header: 'Payment', multiSelect: false, question: said, options }] } });
+    await hook('PreToolUse', { tool_name: 'AskUserQuestion', tool_use_id: 't1', tool_input: { questions: [{ header: 'Payment', multiSelect: false, question: text, options }] } });
   }
-  if (state === 'ask') await hub.post({ from: name, project, type: 'question', msg: said, options: ['Yes, drop it', 'No, keep it', 'Keep it until January'] });
+  if (state === 'ask') await hub.post({ from: name, project, type: 'question', msg: text, options: ['Yes, drop it', 'No, keep it', 'Keep it until January'] });
   // The hub holds the request until it is answered or the test ends.
-  if (state === 'approval') hook('PermissionRequest', { tool_name: 'Bash', tool_input: { command: said, description: 'See what would be published' }, permission_mode: 'default', permission_suggestions: [] }).catch(() => {});
+  if (state === 'approval') hook('PermissionRequest', { tool_name: 'Bash', tool_input: { command: text, description: 'See what would be published' }, permission_mode: 'default', permission_suggestions: [] }).catch(() => {});
 }
 
 /** @param {Hub} hub @param {string} project @param {string} session */
