@@ -21,7 +21,7 @@ const VERBS = {
   waiting: 'waits',
   testing: 'asks for a test',
   complete: 'is done',
-  message: 'says',
+  message: 'sends a message',
   answer: 'answers',
   progress: 'reports progress',
   ended: 'has ended',
@@ -90,7 +90,7 @@ function byUrgency(a, b) {
 export function alertFor({ id, type, from, msg, title, project }) {
   const place = project === 'default' ? '' : `, ${projectName(project)}`;
   return {
-    title: `${from} ${VERBS[type] ?? 'says'}${place}`,
+    title: `${from} ${VERBS[type] ?? VERBS.message}${place}`,
     options: {
       body: truncate(title ? `${title}\n${msg}` : msg),
       tag: String(id),

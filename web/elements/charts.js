@@ -243,8 +243,8 @@ export function wakesChart(stats, width) {
   const { wakes } = stats;
   const caption = h('figcaption', {}, h('h3', {}, 'Wake latency'), h('p', { class: 'readout' }, wakes.count > 0 && plural(wakes.count, 'wake')));
   if (wakes.count === 0 || wakes.median_ms === null || wakes.p90_ms === null) {
-    const nothing = 'No wakes since the hub started. This chart shows how long a notification takes to reach a waiting agent.';
-    return h('figure', { class: 'chart wakes' }, caption, h('p', { class: 'empty' }, nothing));
+    const text = 'No wakes since the hub started. This chart shows how long a notification takes to reach a waiting agent.';
+    return h('figure', { class: 'chart wakes' }, caption, h('p', { class: 'empty' }, text));
   }
   return h('figure', { class: 'chart wakes' }, caption, h('div', { class: 'canvas' }, wakeStrip(wakes, wakes.median_ms, wakes.p90_ms, width)));
 }
@@ -281,7 +281,7 @@ function wakeStrip(wakes, median, p90, width) {
 }
 
 /**
- * A drawing of this size; without a label it is decoration beside text that says the same.
+ * A drawing of this size; without a label it is decoration beside a text with the same content.
  *
  * @param {{width: number, height: number, label?: string}} size
  * @param {...any} children

@@ -183,8 +183,8 @@ export class HubFeed extends StoreElement {
    * @param {'Try again'|'Clear filters'|'Continue the search'} [offer]
    */
   #setFooter(text, offer) {
-    if (this.#footer.dataset.says === text) return;
-    this.#footer.dataset.says = text;
+    if (this.#footer.dataset.text === text) return;
+    this.#footer.dataset.text = text;
     const accept = () => {
       this.#error = '';
       this.#emptyPages = 0;
