@@ -113,7 +113,7 @@ for (const [name, change, reason] of /** @type {[string, (token: string) => {tok
   ['that is over', (token) => ({ token, ends: -1000 }), /has ended/],
   ['that the hub calls expired', (token) => ({ token: token.replace(/^\d+/, '1') }), /has ended/],
   ['that is forged', (token) => ({ token: token.replace(/.$/, (last) => (last === '0' ? '1' : '0')) }), /did not prove/],
-  ['with a later end than the hub gave', (token) => ({ token: token.replace(/^\d+/, (end) => `${Number(end) + 86_400}`) }), /did not prove/],
+  ['with a later end than the hub gave', (token) => ({ token: token.replace(/^\d+/, (end) => `${Number(end) + 86_400}`) }), /has ended/],
   ['that is no session', () => ({ token: '' }), /has ended/],
 ])) {
   test(`a session ${name} leads to the sign-in page with the reason, and shows nothing`, async () => {
