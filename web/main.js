@@ -1,33 +1,36 @@
 /** The page's entry point: signs in, creates the store, and shows it. */
 
-import { Api, Problem } from './hub/api.js';
-import { Attention } from './hub/attention.js';
-import { forget, hasCode, keep, kept, login } from './hub/login.js';
+import { Api } from './hub/api.js';
+import { Archive } from './hub/archive.js';
+import { Alerts } from './hub/alerts.js';
+import { Live } from './hub/live.js';
+import { clearSession, currentSession, hasCode, setSession, signIn } from './hub/login.js';
+import { Problem } from './hub/problem.js';
 import { Store } from './hub/store.js';
 import { Tabs } from './hub/tabs.js';
 import { HubApp } from './elements/hub-app.js';
 import { HubSignIn } from './elements/hub-sign-in.js';
 
-/** @typedef {import('./hub/login.js').Login} Login */
+/** @import { Login } from './hub/login.js' */
 
 const tabs = new Tabs();
 /** @type {Store|null} */
 let store = null;
 
-tabs.hear((message) => {
-  if (message.kind === 'login-wanted') share();
+tabs.subscribe((message) => {
+  if (message.kind === 'login-wanted') shareSession();
   if (message.kind === 'login' && !store) {
-    keep(message.login);
-    enter(message.login);
+    setSession(message.login);
+    openApp(message.login);
   }
 });
-addEventListener('hashchange', () => hasCode() && begin());
-begin();
+addEventListener('hashchange', () => hasCode() && start());
+start();
 
-async function begin() {
+async function start() {
   try {
-    const found = await login(new Api(), tabs);
-    if (found) await enter(found);
+    const found = await signIn(new Api(), tabs);
+    if (found) await openApp(found);
     else if (!store) show(new HubSignIn());
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
@@ -36,34 +39,35 @@ async function begin() {
 }
 
 /** Sends the session to a new tab, after verifying the hub: while another program has the port, the tab is its page. */
-async function share() {
+async function shareSession() {
   try {
     await store?.api.prove();
-    const login = kept();
-    if (store && login) tabs.tell({ kind: 'login', login });
+    const login = currentSession();
+    if (store && login) tabs.post({ kind: 'login', login });
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
   }
 }
 
 /** @param {Login} login */
-async function enter(login) {
-  store?.live.stop();
+async function openApp(login) {
+  store?.close();
   const api = new Api();
   api.token = login.token;
-  const entered = new Store(api, tabs);
-  store = entered;
+  const current = new Store(api);
+  store = current;
   /** @param {Problem} [because] */
-  const leave = (because) => store === entered && signOut(entered, because);
+  const leave = (because) => store === current && signOut(current, because);
   api.onSignedOut = leave;
-  const late = setTimeout(() => leave(), Math.min(Date.parse(login.expires_at) - Date.now(), 2 ** 31 - 1));
-  entered.live.ended.addEventListener('abort', () => clearTimeout(late));
+  const timer = setTimeout(() => leave(), Math.min(Date.parse(login.expires_at) - Date.now(), 2 ** 31 - 1));
+  current.closed.addEventListener('abort', () => clearTimeout(timer));
   const app = new HubApp();
-  app.store = entered;
+  app.store = current;
   show(app);
-  new Attention(entered).start();
+  new Archive(current);
+  new Alerts(current).start();
   try {
-    await entered.live.start();
+    await new Live(current, tabs).start();
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
   }
@@ -74,9 +78,9 @@ async function enter(login) {
  * @param {Problem} [because]
  */
 function signOut(left, because) {
-  left.live.stop();
+  left.close();
   store = null;
-  forget();
+  clearSession();
   const notProved = because?.code === 'not_the_hub' || because?.code === 'not_secure';
   show(notProved ? HubSignIn.because(because) : HubSignIn.expired());
 }

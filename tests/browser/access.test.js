@@ -1,18 +1,11 @@
-/** Accessibility: axe-core's rules, keyboard alone, on a phone, in both themes, and with reduced motion. */
+/** Accessibility: the keyboard alone suffices, and reduced motion is respected; screens.test.js applies axe-core's rules. */
 
 import assert from 'node:assert/strict';
 
-import { axe, feedIds, openDashboard, startHub, test, until } from './support/index.js';
+import { feedIds, openDashboard, startHub, test, until } from './support/index.js';
 import { world, WORLD_ARGS } from './support/world.js';
 
 /** @typedef {import('playwright-core').Page} Page */
-
-const LOOKS = /** @type {const} */ ([
-  { width: 1280, height: 800, colorScheme: 'light' },
-  { width: 1280, height: 800, colorScheme: 'dark' },
-  { width: 390, height: 844, colorScheme: 'light' },
-  { width: 390, height: 844, colorScheme: 'dark' },
-]);
 
 /** The focused element as a screen reader names it. @param {Page} page */
 function focused(page) {
@@ -49,32 +42,6 @@ function activeMatches(page, /** @type {string} */ selector) {
   return until(() => page.evaluate((wanted) => Boolean(document.activeElement?.closest(wanted)), selector), { what: `the focus is in ${selector}` });
 }
 
-for (const look of LOOKS) {
-  test(`each view and dialog passes axe, ${look.width} px, ${look.colorScheme}`, async () => {
-    const hub = await startHub({ args: WORLD_ARGS });
-    await world(hub, 120);
-    await hub.call('PUT', '/preferences', { quiet: { from: '22:00', to: '07:00', zone: 'Europe/Berlin' }, mutes: [{ project: '/home/me/src/old', session: 'noisy' }], notify: ['question'], sound: [] });
-    const page = await openDashboard(hub, look);
-    await page.locator('hub-question').first().waitFor({ state: 'attached' });
-    for (const [view, tag] of [['1', 'hub-needs-you'], ['2', 'hub-sessions'], ['3', 'hub-feed'], ['4', 'hub-stats']]) {
-      await page.keyboard.press(view ?? '');
-      await until(() => page.locator(tag ?? '').isVisible(), { what: `${tag} is shown` });
-      if (tag === 'hub-stats') await page.locator('hub-stats svg[role=img]').first().waitFor();
-      await axe(page);
-      assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${tag} is not too wide`);
-    }
-    for (const [key, name] of [[',', 'Settings'], ['?', 'Help']]) {
-      await page.keyboard.press(key ?? '');
-      await page.getByRole('dialog', { name }).waitFor();
-      await axe(page);
-      const box = await page.getByRole('dialog', { name }).boundingBox();
-      assert.ok(box && box.x >= 0 && box.x + box.width <= look.width && box.y >= 0 && box.y + box.height <= look.height, `${name} fits`);
-      await page.keyboard.press('Escape');
-      await page.getByRole('dialog', { name }).waitFor({ state: 'hidden' });
-    }
-  });
-}
-
 test('a question is found and answered by keyboard alone', async () => {
   const hub = await startHub();
   const { id } = await hub.post({ from: 'api', type: 'question', msg: 'Which db?', options: ['postgres', 'sqlite'] });
@@ -87,33 +54,6 @@ test('a question is found and answered by keyboard alone', async () => {
   assert.equal((await hub.get(`/questions/${id}`)).answer, 'sqlite');
   await page.locator('hub-question').waitFor({ state: 'detached' });
   assert.notEqual(await focused(page), 'body: ', 'the focus is not lost with what was answered');
-});
-
-test('the feed is read, opened, marked and undone by keyboard alone', async () => {
-  const hub = await startHub();
-  const { ids } = await hub.post(Array.from({ length: 5 }, (_, n) => ({ from: `agent-${n}`, type: 'complete', msg: `task ${n}` })));
-  const page = await openDashboard(hub);
-  await until(async () => (await feedIds(page)).length === 5, { what: 'five rows' });
-  const seen = async () => (await hub.get('/notifications')).notifications.filter((/** @type {any} */ one) => one.seen).map((/** @type {any} */ one) => one.id);
-  await page.keyboard.press('3');
-  await page.keyboard.press('j');
-  await page.keyboard.press('j');
-  const on = Number(await page.evaluate(() => /** @type {HTMLElement|null} */ (document.activeElement?.closest('hub-row'))?.dataset.id));
-  assert.ok(ids.includes(on), `on a row: ${await focused(page)}`);
-  await page.keyboard.press('e');
-  await until(async () => (await seen()).join() === String(on), { what: 'seen' });
-  await page.keyboard.press('e');
-  await until(async () => (await seen()).length === 0, { what: 'unseen' });
-  await page.keyboard.press('Enter');
-  await page.locator('hub-details').waitFor();
-  await activeMatches(page, 'hub-details');
-  await page.keyboard.press('Escape');
-  await page.locator('hub-details').waitFor({ state: 'hidden' });
-  await activeMatches(page, `hub-row[data-id="${on}"]`);
-  await page.keyboard.press('Shift+E');
-  await until(async () => (await seen()).length === 5, { what: 'all seen' });
-  await page.keyboard.press('u');
-  await until(async () => (await seen()).length < 5, { what: 'undone' });
 });
 
 test('the search is reached by its key and left by Escape', async () => {

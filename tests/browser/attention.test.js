@@ -1,337 +1,304 @@
-/** Browser notifications and sounds: only the requested ones, once, while they hold, and not in quiet hours. */
+/** Items that need the person: oldest first, settled in place, and removed once settled anywhere. */
 
 import assert from 'node:assert/strict';
+import { hostname } from 'node:os';
 
-import { allow, axe, feedIds, HUB_DOWN, newContext, openAnew, openDashboard, startHub, test, until, live } from './support/index.js';
-import { click, heard, record, shown, tags } from './support/recorded.js';
+import { allow, openAnew, openDashboard, startHub, test, until } from './support/index.js';
+import { killProcess, startProcess } from './support/world.js';
 
 /** @typedef {import('playwright-core').Page} Page */
 /** @typedef {import('./support/hub.js').Hub} Hub */
 
-const NOTHING = { quiet: null, mutes: [], notify: [], sound: [] };
+const PROJECT = '/home/me/src/hub';
+
+const ago = (/** @type {number} */ minutes) => new Date(Date.now() - minutes * 60_000).toISOString();
+const of = (/** @type {Page} */ page, /** @type {number} */ id) => page.locator(`hub-question[data-id="${id}"]`);
+
+/** @param {Hub} hub @param {object} [more] */
+async function ask(hub, more = {}) {
+  const { id } = await hub.post({ project: PROJECT, from: 'login', type: 'question', msg: 'Which port?', ...more });
+  return id;
+}
+
+/** @param {Hub} hub @param {number} id */
+const stored = (hub, id) => hub.get(`/questions/${id}`);
 
 /**
- * Starts a hub with these preferences, and its dashboard in a browser that records notifications and sounds.
+ * Posts a permission request of Claude Code, and waits for its response.
  *
- * @param {object} preferences
+ * @param {Hub} hub
+ * @param {object} input
+ * @param {string} [session]
  */
-async function watched(preferences) {
+function permission(hub, input, session = 'search') {
+  const payload = { hook_event_name: 'PermissionRequest', session_id: session, cwd: PROJECT, tool_name: 'Bash', tool_input: input };
+  const answer = hub.hook('claude', payload, { project: PROJECT, name: session });
+  answer.catch(() => {});
+  return answer.then((reply) => reply.hookSpecificOutput.decision);
+}
+
+test('after an answer that comes too late, the page reports it, keeps the draft and moves the focus to the next item', async () => {
   const hub = await startHub();
-  await prefer(hub, preferences);
-  const context = await newContext();
-  await record(context);
-  return { hub, context, page: await openDashboard(hub, { context }) };
-}
-
-/** @param {Hub} hub @param {object} preferences */
-function prefer(hub, preferences) {
-  return hub.call('PUT', '/preferences', { ...NOTHING, ...preferences });
-}
-
-/** Quiet hours that include now and the next hour, at any time of day. */
-function hoursAroundNow() {
-  const hour = new Date().getUTCHours();
-  const clock = (/** @type {number} */ at) => `${String((at + 24) % 24).padStart(2, '0')}:00`;
-  return { from: clock(hour - 1), to: clock(hour + 2), zone: 'UTC' };
-}
-
-/** @param {Page} page @param {...number} ids */
-function inFeed(page, ...ids) {
-  return until(async () => (await feedIds(page)).filter((id) => ids.includes(id)).length === ids.length, { what: `${ids} in the feed` });
-}
-
-/** Waits until exactly these are shown; a batch is shown by weight. @param {Page} page @param {...number} ids */
-function told(page, ...ids) {
-  return until(async () => (await tags(page)).sort().join() === ids.sort().join(), { what: `shown: ${ids}` });
-}
-
-test('before the person asks, no notification is shown, not even an urgent one', async () => {
-  const { hub, page } = await watched({});
-  const { id } = await hub.post({ from: 'api', type: 'question', priority: 'urgent', msg: 'Which db?' });
-  await inFeed(page, id);
-  await page.getByRole('heading', { name: 'api' }).waitFor();
-  assert.deepEqual(await shown(page), []);
-  assert.deepEqual(await heard(page), []);
+  const first = await ask(hub, { ts: ago(2) });
+  const next = await ask(hub, { from: 'search', ts: ago(1) });
+  const page = await openDashboard(hub, { options: { permissions: ['clipboard-read', 'clipboard-write'] } });
+  await of(page, first).locator('textarea').fill('the system\'s own choice');
+  await hub.call('POST', `/questions/${first}/answer`, { answer: '8080', by: 'lead' });
+  await of(page, first).waitFor({ state: 'detached' });
+  await page.getByRole('status').filter({ hasText: 'login’s question was answered by lead: 8080' }).waitFor();
+  const focused = () => page.evaluate(() => /** @type {HTMLElement} */ (document.activeElement).dataset.id);
+  assert.equal(await focused(), String(next));
+  await page.getByRole('button', { name: 'Copy what you typed' }).click();
+  assert.equal(await page.evaluate(() => navigator.clipboard.readText()), 'the system\'s own choice');
 });
 
-test('the requested types are shown, each with sender and text', async () => {
-  const { hub, page } = await watched({ notify: ['error'] });
-  await hub.post({ from: 'docs', type: 'complete', msg: 'done' });
-  const { id } = await hub.post({ from: 'ci', type: 'error', msg: 'main is red', project: '/src/shop' });
-  await told(page, id);
-  assert.deepEqual(await shown(page), [{ title: 'ci has an error, shop', body: 'main is red', tag: String(id), closed: false }]);
+test('a draft, its place and the focus survive other changes', async () => {
+  const hub = await startHub();
+  const old = await ask(hub, { ts: ago(3) });
+  const mine = await ask(hub, { from: 'search', ts: ago(2) });
+  const page = await openDashboard(hub);
+  const field = of(page, mine).locator('textarea');
+  await field.pressSequentially('half an ans');
+  await field.press('ArrowLeft');
+  await hub.call('POST', `/questions/${old}/withdraw`, {});
+  await of(page, old).waitFor({ state: 'detached' });
+  const late = await ask(hub, { from: 'ui', ts: ago(9) });
+  await of(page, late).waitFor();
+  await hub.call('POST', `/questions/${mine}/claim`, { by: 'lead' });
+  await of(page, mine).getByText('lead has claimed it.').waitFor();
+  await page.keyboard.type('W');
+  assert.equal(await field.inputValue(), 'half an anWs');
 });
 
-test('two tabs show it once', async () => {
-  const { hub, context, page } = await watched({ notify: ['error'] });
-  const second = await openDashboard(hub, { context });
-  const { id } = await hub.post({ from: 'ci', type: 'error', msg: 'main is red' });
-  await inFeed(page, id);
-  await inFeed(second, id);
-  await until(async () => (await tags(page)).length + (await tags(second)).length > 0, { what: 'shown' });
-  assert.deepEqual([...(await tags(page)), ...(await tags(second))], [id]);
+test('one click on an option answers', async () => {
+  const hub = await startHub();
+  const id = await ask(hub, { options: ['8080', 'Let the system choose'] });
+  const page = await openDashboard(hub);
+  await of(page, id).getByRole('button', { name: 'Let the system choose' }).click();
+  await of(page, id).waitFor({ state: 'detached' });
+  const { state, answer, by } = await stored(hub, id);
+  assert.deepEqual({ state, answer, by }, { state: 'answered', answer: 'Let the system choose', by: 'person' });
+  assert.equal(await page.getByText('’s question was answered').count(), 0, 'who answers need not be told');
 });
 
-test('when the tab that reads is closed, another tab shows new notifications', async () => {
-  const { hub, context, page } = await watched({ notify: ['error'] });
-  const second = await openDashboard(hub, { context });
-  const before = await hub.post({ from: 'ci', type: 'error', msg: 'main is red' });
-  await inFeed(second, before.id);
-  await page.close();
-  await live(second);
-  const { id } = await hub.post({ from: 'ci', type: 'error', msg: 'red again' });
-  await told(second, id);
+test('Ctrl+Enter sends free text, which may have several lines', async () => {
+  const hub = await startHub();
+  const id = await ask(hub);
+  const page = await openDashboard(hub);
+  const field = of(page, id).getByRole('textbox', { name: 'Answer' });
+  await field.fill('first\nsecond');
+  await field.press('Control+Enter');
+  await of(page, id).waitFor({ state: 'detached' });
+  assert.equal((await stored(hub, id)).answer, 'first\nsecond');
+  await page.getByText('Nobody needs you.').waitFor();
 });
 
-test('a reload shows and plays nothing again', async () => {
-  const { hub, page } = await watched({ notify: ['question'], sound: ['question'] });
-  const first = await hub.post({ from: 'api', type: 'question', msg: 'Which db?' });
-  await told(page, first.id);
+test('a permission shows the whole command, and approving it lets the agent continue', async () => {
+  const hub = await startHub({ args: ['--set', 'approvals=true'] });
+  const page = await openDashboard(hub);
+  const command = `find . -name '*.orig' -print0 |\n\txargs -0 rm -v # ${'x'.repeat(900)} end`;
+  const decision = permission(hub, { command, description: 'Remove leftovers', timeout: 5000 });
+  const item = page.locator('hub-question[data-kind="approval"]');
+  await item.getByRole('button', { name: 'Approve' }).waitFor();
+  assert.equal(await item.getByRole('region', { name: 'Bash command' }).textContent(), command);
+  assert.match(await item.innerText(), /Bash[^]*Remove leftovers[^]*5000/);
+  await item.getByRole('button', { name: 'Approve' }).click();
+  assert.deepEqual(await decision, { behavior: 'allow' });
+  await item.waitFor({ state: 'detached' });
+});
+
+test('a permission is denied with a reason, which the agent receives', async () => {
+  const hub = await startHub({ args: ['--set', 'approvals=true'] });
+  const page = await openDashboard(hub);
+  const decision = permission(hub, { command: 'git push --force' });
+  const item = page.locator('hub-question[data-kind="approval"]');
+  await item.getByRole('textbox', { name: 'Reason' }).fill('not on main');
+  await item.getByRole('button', { name: 'Deny' }).click();
+  assert.deepEqual(await decision, { behavior: 'deny', message: '[hub] Denied. The reason that was given, as a JSON string: "not on main"' });
+});
+
+test('a permission that is no longer held loses its buttons', async () => {
+  const hub = await startHub({ args: ['--set', 'approvals=true'] });
+  const page = await openDashboard(hub);
+  const stop = new AbortController();
+  const payload = { hook_event_name: 'PermissionRequest', session_id: 'search', cwd: PROJECT, tool_name: 'Bash', tool_input: { command: 'make' } };
+  const headers = { authorization: `Bearer ${hub.token}`, 'content-type': 'application/json' };
+  fetch(`${hub.url}/hooks/claude?name=search`, { method: 'POST', headers, body: JSON.stringify(payload), signal: stop.signal }).catch(() => {});
+  const item = page.locator('hub-question');
+  await item.getByRole('button', { name: 'Approve', exact: true }).waitFor();
+  stop.abort();
+  await item.getByText('Answer it in its own terminal:').waitFor();
+  assert.equal(await item.getByRole('button', { name: 'Approve', exact: true }).count(), 0);
+});
+
+test('an invisible character in a command is shown', async () => {
+  const hub = await startHub({ args: ['--set', 'approvals=true'] });
+  const page = await openDashboard(hub);
+  permission(hub, { command: 'rm \u202etxt.a\u200b' }).catch(() => {});
+  const shown = page.locator('hub-question .request pre');
+  await shown.waitFor();
+  assert.equal(await shown.textContent(), 'rm U+202Etxt.aU+200B');
+  assert.equal(await shown.locator('mark').count(), 2);
+});
+
+test('a click aimed at a card that has just disappeared does not hit the next card', async () => {
+  const hub = await startHub();
+  const first = await ask(hub, { ts: ago(3), options: ['yes'] });
+  const next = await ask(hub, { ts: ago(2), options: ['yes'], from: 'search' });
+  const page = await openDashboard(hub);
+  // The click may be sent before the page has the change; then the hub refuses it.
+  allow(page, /409/);
+  const late = await of(page, next).getByRole('button', { name: 'yes' }).elementHandle();
+  await page.evaluate(([button, id]) => {
+    const gone = () => document.querySelector(`hub-question[data-id="${id}"]`) || button?.dispatchEvent(new MouseEvent('click', { bubbles: true, detail: 1 }));
+    new MutationObserver(gone).observe(/** @type {Node} */ (document.querySelector('.attention-items')), { childList: true });
+  }, /** @type {const} */ ([late, first]));
+  await of(page, first).getByRole('button', { name: 'yes' }).click();
+  await of(page, first).waitFor({ state: 'detached' });
+  await until(async () => (await stored(hub, first)).state === 'answered');
+  assert.equal((await stored(hub, next)).state, 'open');
+  // A moment later a click counts again.
+  await until(async () => {
+    await of(page, next).getByRole('button', { name: 'yes' }).click({ timeout: 500 }).catch(() => {});
+    return (await stored(hub, next)).state === 'answered';
+  });
+});
+
+test('withdrawing needs two presses, and cancelling it none', async () => {
+  const hub = await startHub();
+  const id = await ask(hub);
+  const page = await openDashboard(hub);
+  const withdraw = of(page, id).locator('header button');
+  await withdraw.click();
+  await of(page, id).locator('textarea').focus();
+  assert.equal(await withdraw.innerText(), 'Withdraw');
+  await withdraw.click();
+  await of(page, id).getByRole('button', { name: 'Really withdraw' }).click();
+  await of(page, id).waitFor({ state: 'detached' });
+  assert.equal((await stored(hub, id)).state, 'withdrawn');
+});
+
+test('a question that the hub cannot answer shows commands to copy and no buttons', async () => {
+  const hub = await startHub();
+  const input = { questions: [{ question: 'Which database?', options: [{ label: 'postgres' }, { label: 'sqlite' }] }] };
+  const payload = { hook_event_name: 'PreToolUse', session_id: 'plan', cwd: '/home/me/it\'s here', tool_name: 'AskUserQuestion', tool_input: input };
+  await hub.hook('claude', payload, { project: PROJECT, name: 'plan', host: 'mill', pane: '%7' });
+  const page = await openDashboard(hub);
+  const item = page.locator('hub-question');
+  await item.getByText('Which database?', { exact: true }).waitFor();
+  const lines = await item.locator('code').allInnerTexts();
+  assert.deepEqual(lines, [
+    'ssh mill', "tmux select-window -t '%7' && tmux select-pane -t '%7'", String.raw`cd '/home/me/it'\''s here'`,
+  ]);
+  assert.match((await item.locator('dl').innerText()).replace(/\s+/g, ' '), /host mill directory \/home\/me\/it's here pane %7/);
+  assert.deepEqual(await item.getByRole('listitem').allInnerTexts(), ['postgres', 'sqlite'], 'what it offers can be read');
+  assert.equal(await item.getByRole('textbox').count(), 0);
+  assert.deepEqual((await item.getByRole('button').allInnerTexts()).filter((text) => text !== 'Copy'), ['Withdraw']);
+});
+
+test('a refusal of the hub is shown in place with what to do, and the draft stays', async () => {
+  const hub = await startHub();
+  const id = await ask(hub);
+  const page = await openDashboard(hub);
+  allow(page, /413/);
+  const long = 'x'.repeat(70_000);
+  await of(page, id).locator('textarea').fill(long);
+  await of(page, id).getByRole('button', { name: 'Answer' }).click();
+  const alert = of(page, id).getByRole('alert');
+  await alert.waitFor();
+  assert.match(await alert.innerText(), /70\d\d\d[^]*64 KiB/);
+  assert.equal(await of(page, id).locator('textarea').inputValue(), long);
+});
+
+test('the later of two concurrent answers is refused, and the page names the first', async () => {
+  const hub = await startHub();
+  const id = await ask(hub);
+  const page = await openDashboard(hub);
+  allow(page, /409/);
+  await page.route(`**/questions/${id}/answer`, async (route) => {
+    await hub.call('POST', `/questions/${id}/answer`, { answer: '9090', by: 'lead' });
+    await route.continue();
+  });
+  await of(page, id).locator('textarea').fill('8080');
+  await of(page, id).getByRole('button', { name: 'Answer' }).click();
+  await page.getByRole('status').filter({ hasText: 'login’s question was answered by lead: 9090' }).waitFor();
+  assert.equal((await stored(hub, id)).answer, '9090');
+});
+
+test('an error stays until it is marked as read, and the mark can be undone', async () => {
+  const hub = await startHub();
+  const { id } = await hub.post({ project: PROJECT, from: 'build', type: 'error', msg: 'Agent build failed: no space left' });
+  const page = await openDashboard(hub);
+  const item = page.locator('hub-trouble[data-kind="error"]');
+  await item.getByText('no space left').waitFor();
+  await item.getByRole('button', { name: 'Mark read' }).click();
+  await page.getByText('Nobody needs you.').waitFor();
+  await until(async () => (await hub.get(`/notifications/${id}`)).seen);
+  await page.getByRole('button', { name: 'Undo' }).click();
+  await item.waitFor();
+  await until(async () => !(await hub.get(`/notifications/${id}`)).seen);
+});
+
+test('an error disappears when its session works again', async () => {
+  const hub = await startHub();
+  await hub.post({ project: PROJECT, from: 'build', type: 'error', msg: 'no space left' });
+  const page = await openDashboard(hub);
+  await page.locator('hub-trouble').waitFor();
+  await hub.post({ project: PROJECT, from: 'build', type: 'progress', msg: 'again' });
+  await page.getByText('Nobody needs you. 1 working.').waitFor();
+});
+
+test('an old error is shown although the feed does not reach it', async () => {
+  const hub = await startHub();
+  await hub.post({ project: PROJECT, from: 'build', type: 'error', msg: 'no space left' });
+  await hub.post(Array.from({ length: 300 }, (_, n) => ({ from: 'cron', type: 'message', msg: `tick ${n}` })));
+  const page = await openDashboard(hub);
+  await page.locator('hub-trouble').getByText('no space left').waitFor();
+  await page.locator('hub-trouble').getByRole('button', { name: 'Mark read' }).click();
+  await page.getByText('Nobody needs you.').waitFor();
+  await page.getByRole('button', { name: 'Undo' }).click();
+  await page.locator('hub-trouble').getByText('no space left').waitFor();
+});
+
+test('a silent session is shown with its last message, and a message reaches it', async () => {
+  const hub = await startHub();
+  await hub.post({ project: PROJECT, from: 'slow', type: 'progress', msg: 'Counting sheep', ts: ago(25) });
+  const page = await openDashboard(hub);
+  const item = page.locator('hub-trouble[data-kind="silent"]');
+  await item.getByText('Counting sheep').waitFor();
+  assert.match(await item.locator('time').innerText(), /^2[56] min$/);
+  await item.getByRole('button', { name: 'Message' }).click();
+  await item.getByRole('textbox').fill('Still there?');
+  await item.getByRole('button', { name: 'Send' }).click();
+  await item.getByText('Sent; no waiter was woken.').waitFor();
+  assert.equal((await hub.get('/notifications?limit=1')).notifications[0].to, 'slow');
+});
+
+test('a session that died at work is shown until it is marked as read, and among the ended', async () => {
+  const hub = await startHub();
+  const payload = { hook_event_name: 'UserPromptSubmit', session_id: 'mortal', cwd: PROJECT, prompt: 'go' };
+  await hub.hook('claude', payload, { project: PROJECT, name: 'mortal', host: hostname(), ...(await startProcess()) });
+  const page = await openDashboard(hub);
+  await page.locator('hub-session[data-id="mortal"]').waitFor();
+  killProcess();
+  const item = page.locator('hub-trouble[data-kind="gone"]');
+  await item.getByText('Died unfinished').waitFor();
+  assert.equal(await item.getByRole('button', { name: 'Message' }).count(), 0);
+  await page.locator('summary', { hasText: '1 ended' }).waitFor();
+  await item.getByRole('button', { name: 'Mark read' }).click();
+  await page.getByText('Nobody needs you. No agent is running.').waitFor();
   await openAnew(hub, page);
-  await inFeed(page, first.id);
-  assert.deepEqual([await shown(page), await heard(page)], [[], []]);
-  const second = await hub.post({ from: 'api', type: 'question', msg: 'Which port?' });
-  await told(page, second.id);
+  await page.locator('summary', { hasText: '1 ended' }).waitFor();
+  await page.getByText('Nobody needs you. No agent is running.').waitFor();
 });
 
-test('after an outage only the notifications published during it are shown', async () => {
-  const { hub, page } = await watched({ notify: ['error'] });
-  allow(page, HUB_DOWN);
-  const first = await hub.post({ from: 'ci', type: 'error', msg: 'one' });
-  await told(page, first.id);
-  await hub.kill();
-  await until(() => page.locator('hub-connection[data-state=retrying]').count(), { what: 'the page notices' });
-  await hub.launch();
-  const second = await hub.post({ from: 'ci', type: 'error', msg: 'two' });
-  await told(page, first.id, second.id);
-});
-
-test('a browser notification is closed when its question is answered elsewhere', async () => {
-  const { hub, page } = await watched({ notify: ['question'] });
-  const { id } = await hub.post({ from: 'api', type: 'question', msg: 'Which db?' });
-  await told(page, id);
-  await hub.call('POST', `/questions/${id}/answer`, { answer: 'sqlite' });
-  await until(async () => (await shown(page))[0]?.closed, { what: 'closed' });
-});
-
-test('a browser notification is closed when its notification is marked as read', async () => {
-  const { hub, page } = await watched({ notify: ['error', 'complete'] });
-  const [one, two] = [await hub.post({ from: 'ci', type: 'error', msg: 'red' }), await hub.post({ from: 'ci', type: 'complete', msg: 'green' })];
-  await told(page, one.id, two.id);
-  await hub.call('PUT', `/notifications/${one.id}/seen`);
-  await until(async () => (await shown(page))[0]?.closed, { what: 'closed' });
-  assert.equal((await shown(page))[1]?.closed, false);
-});
-
-test('all browser notifications are closed when all are marked as read', async () => {
-  const { hub, page } = await watched({ notify: ['error', 'question'] });
-  const [one, two] = [await hub.post({ from: 'ci', type: 'error', msg: 'red' }), await hub.post({ from: 'api', type: 'question', msg: 'Which db?' })];
-  await told(page, one.id, two.id);
-  await hub.call('POST', '/seen', { up_to: two.id, seen: true });
-  await until(async () => (await shown(page)).every(({ closed }) => closed), { what: 'closed' });
-});
-
-test('a browser notification is closed when its notification is superseded', async () => {
-  const { hub, page } = await watched({ notify: ['error'] });
-  const one = await hub.post({ from: 'ci', type: 'error', msg: '1 failed', key: 'main' });
-  await told(page, one.id);
-  const two = await hub.post({ from: 'ci', type: 'error', msg: '2 failed', key: 'main' });
-  await told(page, one.id, two.id);
-  await until(async () => (await shown(page))[0]?.closed, { what: 'closed' });
-  assert.equal((await shown(page))[1]?.closed, false);
-});
-
-test('a browser notification is closed with its page, which could not close it later', async () => {
-  const { hub, page } = await watched({ notify: ['error'] });
-  const { id } = await hub.post({ from: 'ci', type: 'error', msg: 'red' });
-  await told(page, id);
-  const closed = page.evaluate(() => {
-    dispatchEvent(new PageTransitionEvent('pagehide'));
-    // @ts-expect-error the recorder's
-    return window.shown[0].closed;
-  });
-  assert.equal(await closed, true);
-});
-
-test('in quiet hours only urgent notifications are shown', async () => {
-  const { hub, page } = await watched({ notify: ['error'], sound: ['error'], quiet: hoursAroundNow() });
-  const usual = await hub.post({ from: 'ci', type: 'error', priority: 'high', msg: 'red' });
-  await inFeed(page, usual.id);
-  const urgent = await hub.post({ from: 'ci', type: 'error', priority: 'urgent', msg: 'on fire' });
-  await told(page, urgent.id);
-  assert.equal((await heard(page)).length, 2, 'one falling sound');
-});
-
-test('changed quiet hours apply at once', async () => {
-  const { hub, page } = await watched({ notify: ['error'], quiet: hoursAroundNow() });
-  await inFeed(page, (await hub.post({ from: 'ci', type: 'error', msg: 'red' })).id);
-  await prefer(hub, { notify: ['error'] });
-  const { id } = await hub.post({ from: 'ci', type: 'error', msg: 'red again' });
-  await told(page, id);
-});
-
-test('only urgent notifications pass a mute', async () => {
-  const { hub, page } = await watched({ notify: ['error'], mutes: [{ project: '/src/shop' }, { project: '/src/hub', session: 'noisy' }] });
-  const muted = [await hub.post({ from: 'ci', type: 'error', msg: 'a', project: '/src/shop' }), await hub.post({ from: 'noisy', type: 'error', msg: 'b', project: '/src/hub' })];
-  await inFeed(page, ...muted.map(({ id }) => id));
-  const other = await hub.post({ from: 'calm', type: 'error', msg: 'c', project: '/src/hub' });
-  const urgent = await hub.post({ from: 'noisy', type: 'error', msg: 'd', project: '/src/hub', priority: 'urgent' });
-  await told(page, other.id, urgent.id);
-});
-
-test('a burst shows a few browser notifications, a count and one sound', async () => {
-  const { hub, page } = await watched({ notify: ['error'], sound: ['error'] });
-  await hub.post(Array.from({ length: 40 }, (_, n) => ({ from: 'ci', type: 'error', msg: `failure ${n}` })));
-  await until(async () => (await shown(page)).at(-1)?.tag === 'more', { what: 'the count' });
-  await inFeed(page, ...(await Promise.all(['a', 'b', 'c'].map((from) => hub.post({ from, type: 'error', msg: 'red' })))).map(({ id }) => id));
-  const all = await shown(page);
-  assert.ok(all.length <= 12, `${all.length} shown`);
-  assert.equal((await heard(page)).length, 2, 'one falling sound');
-});
-
-test('a click leads to the notification in the page', async () => {
-  const { hub, page } = await watched({ notify: ['error'] });
-  const { id } = await hub.post({ from: 'ci', type: 'error', msg: 'main is red, badly' });
-  await told(page, id);
-  await click(page, 0);
-  assert.equal(new URL(page.url()).searchParams.get('id'), String(id));
-  await page.locator('hub-details').getByText('main is red, badly').first().waitFor();
-  assert.equal((await shown(page))[0]?.closed, true);
-});
-
-test('title and icon count the items that need the person, and show when there are none', async () => {
-  const { hub, page } = await watched({});
-  const icon = () => page.locator('link[rel=icon]').getAttribute('href').then((href) => decodeURIComponent(href ?? ''));
-  await until(async () => (await page.title()) === 'hub', { what: 'a title without a count' });
-  assert.doesNotMatch(await icon(), /<text/);
-  const { ids } = await hub.post([{ from: 'a', type: 'question', msg: 'One?' }, { from: 'b', type: 'question', msg: 'Two?' }]);
-  await until(async () => (await page.title()) === '(2) hub', { what: 'a title with the count' });
-  assert.match(await icon(), />2<\/text>/);
-  for (const id of ids) await hub.call('POST', `/questions/${id}/answer`, { answer: 'yes' });
-  await until(async () => (await page.title()) === 'hub', { what: 'a title without a count' });
-  assert.doesNotMatch(await icon(), /<text/);
-});
-
-test('settings are stored by the hub, and apply in another browser', async () => {
-  const { hub, page } = await watched({});
-  await page.keyboard.press(',');
-  const dialog = page.getByRole('dialog', { name: 'Settings' });
-  await dialog.getByRole('checkbox', { name: 'Error: browser notification' }).check();
-  await dialog.getByRole('checkbox', { name: 'Question: sound' }).check();
-  await dialog.getByRole('checkbox', { name: /unless it is urgent/ }).check();
-  await dialog.getByLabel('From').fill('21:30');
-  await dialog.getByLabel('Time zone').fill('Asia/Tokyo');
-  await dialog.getByLabel('Time zone').press('Tab');
-  await until(async () => (await hub.get('/preferences')).quiet?.zone === 'Asia/Tokyo', { what: 'kept' });
-  assert.deepEqual(await hub.get('/preferences'), { quiet: { from: '21:30', to: '07:00', zone: 'Asia/Tokyo' }, mutes: [], notify: ['error'], sound: ['question'] });
-  await dialog.getByText('Saved', { exact: true }).waitFor();
-  const other = await openDashboard(hub);
-  await other.keyboard.press(',');
-  assert.equal(await other.getByRole('checkbox', { name: 'Error: browser notification' }).isChecked(), true);
-  assert.equal(await other.getByRole('checkbox', { name: 'Error: sound' }).isChecked(), false);
-  assert.equal(await other.getByLabel('From').inputValue(), '21:30');
-});
-
-test('changes in quick succession are all stored', async () => {
-  const { hub, page } = await watched({});
-  await page.keyboard.press(',');
-  await page.getByRole('checkbox', { name: 'Question: sound' }).waitFor();
-  // Faster than the hub can respond.
-  await page.evaluate(() => {
-    for (const kind of ['question', 'approval', 'error', 'complete']) {
-      /** @type {HTMLElement|null} */ (document.querySelector(`input[data-way=sound][data-kind=${kind}]`))?.click();
-    }
-  });
-  await until(async () => (await hub.get('/preferences')).sound.sort().join() === 'approval,complete,error,question', { what: 'all four' });
-});
-
-test('an invalid time zone is not saved, and the page says why', async () => {
-  const { hub, page } = await watched({});
-  await page.keyboard.press(',');
-  await page.getByRole('checkbox', { name: /unless it is urgent/ }).check();
-  await until(async () => (await hub.get('/preferences')).quiet, { what: 'quiet hours' });
-  const before = await hub.get('/preferences');
-  await page.getByLabel('Time zone').fill('Europe/Atlantis');
-  await page.getByLabel('Time zone').press('Enter');
-  await page.getByRole('alert').filter({ hasText: '“Europe/Atlantis” is no time zone' }).waitFor();
-  assert.deepEqual(await hub.get('/preferences'), before);
-  await axe(page);
-});
-
-test('quiet hours with equal start and end are refused, and the page says how to have none', async () => {
-  const { hub, page } = await watched({ quiet: hoursAroundNow() });
-  const before = await hub.get('/preferences');
-  await page.keyboard.press(',');
-  await page.getByLabel('From').fill(before.quiet.to);
-  await page.getByLabel('From').press('Tab');
-  await page.getByRole('alert').filter({ hasText: 'From and to are the same' }).waitFor();
-  assert.deepEqual(await hub.get('/preferences'), before);
-  await page.getByRole('checkbox', { name: /unless it is urgent/ }).uncheck();
-  await until(async () => (await hub.get('/preferences')).quiet === null, { what: 'none' });
-});
-
-test('a setting that the hub refused is not shown as set, and the page says what to do', async () => {
-  const { hub, page } = await watched({});
-  allow(page, HUB_DOWN);
-  await page.keyboard.press(',');
-  await hub.kill();
-  const box = page.getByRole('checkbox', { name: 'Error: sound' });
-  await box.click();
-  await page.getByRole('alert').filter({ hasText: 'Not saved: the hub does not answer' }).filter({ hasText: 'hubctl up' }).waitFor();
-  assert.equal(await box.isChecked(), false);
-});
-
-test('a mute is listed, and one click removes it', async () => {
-  const { hub, page } = await watched({ mutes: [{ project: '/src/shop' }, { project: '/src/hub', session: 'noisy' }] });
-  await page.keyboard.press(',');
-  await page.getByRole('button', { name: 'Unmute noisy in /src/hub' }).click();
-  await until(async () => (await hub.get('/preferences')).mutes.length === 1, { what: 'removed' });
-  assert.deepEqual((await hub.get('/preferences')).mutes, [{ project: '/src/shop' }]);
-  await page.getByRole('button', { name: 'Unmute noisy in /src/hub' }).waitFor({ state: 'detached' });
-  await until(() => page.evaluate(() => document.activeElement?.getAttribute('aria-label') === 'Unmute all of /src/shop'), { what: 'the focus goes on' });
-});
-
-test('only a click asks the browser for permission', async () => {
+test('the longest wait is first', async () => {
   const hub = await startHub();
-  await prefer(hub, { notify: ['error'] });
-  const context = await newContext();
-  await context.addInitScript(() => {
-    let permission = 'default';
-    Object.assign(window, { asked: 0 });
-    Object.defineProperty(Notification, 'permission', { get: () => permission });
-    Notification.requestPermission = async () => {
-      // @ts-expect-error counted here
-      window.asked += 1;
-      permission = 'granted';
-      return /** @type {'granted'} */ (permission);
-    };
-  });
-  const page = await openDashboard(hub, { context });
-  // @ts-expect-error counted above
-  const asked = () => page.evaluate(() => window.asked);
-  await inFeed(page, (await hub.post({ from: 'ci', type: 'error', msg: 'red' })).id);
-  await page.keyboard.press(',');
-  await page.getByText('This browser has not been asked yet.').waitFor();
-  assert.equal(await asked(), 0);
-  await page.getByRole('button', { name: 'Allow notifications' }).click();
-  await page.getByText('This browser has not been asked yet.').waitFor({ state: 'detached' });
-  assert.equal(await asked(), 1);
-});
-
-test('when the browser refuses notifications, the settings say what to do', async () => {
-  const hub = await startHub();
-  const context = await newContext();
-  await context.addInitScript(() => Object.defineProperty(Notification, 'permission', { value: 'denied' }));
-  const page = await openDashboard(hub, { context });
-  await page.keyboard.press(',');
-  await page.getByText(/icon left of the address, allow notifications/).waitFor();
-});
-
-test('the sound can be tried', async () => {
-  const { page } = await watched({});
-  await page.keyboard.press(',');
-  await page.getByRole('button', { name: 'Test the sound' }).click();
-  await until(async () => (await heard(page)).length === 2, { what: 'two rising tones' });
-  const [low = 0, high = 0] = await heard(page);
-  assert.ok(high > low);
+  await ask(hub, { from: 'third', ts: ago(1) });
+  await ask(hub, { from: 'first', ts: ago(90) });
+  await hub.post({ project: PROJECT, from: 'second', type: 'error', msg: 'no', ts: ago(30) });
+  const page = await openDashboard(hub);
+  await until(async () => (await page.locator('.attention-items h3').count()) === 3, { what: 'three needs' });
+  assert.deepEqual(await page.locator('.attention-items h3').allInnerTexts(), ['first', 'second', 'third']);
+  assert.deepEqual(await page.locator('.attention-items time').allInnerTexts(), ['1 h', '30 min', '1 min']);
 });

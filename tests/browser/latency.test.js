@@ -21,7 +21,7 @@ for (const history of [0, 10_000]) {
     const took = [];
     for (let round = 0; round < ROUNDS; round += 1) {
       const text = `round ${round} of the measurement`;
-      const seen = page.evaluate(paintOf, text);
+      const seen = page.evaluate(drawnAt, { selector: 'hub-feed hub-row', text });
       // The observer is installed and the page is idle.
       await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
       const start = performance.now();
@@ -29,7 +29,7 @@ for (const history of [0, 10_000]) {
       took.push((await seen) - ahead - start);
     }
     const figures = summary(took);
-    print(t, `POST to pixels, history of ${history}: ${figures.text}`);
+    t.diagnostic(`POST to pixels, history of ${history}: ${figures.text}`);
     assert.ok(figures.median > 0 && figures.median < SANE, figures.text);
   });
 }
@@ -43,14 +43,14 @@ test('a question that is answered elsewhere disappears soon', async (t) => {
   for (let round = 0; round < ROUNDS; round += 1) {
     const { id } = await hub.post({ msg: `question ${round}`, from: `worker-${round}`, type: 'question', options: ['yes', 'no'] });
     await page.locator(`hub-question[data-id="${id}"]`).waitFor();
-    const gone = page.evaluate(goneOf, `hub-question[data-id="${id}"]`);
+    const gone = page.evaluate(drawnAt, { selector: `hub-question[data-id="${id}"]` });
     await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
     const start = performance.now();
     await hub.call('POST', `/questions/${id}/answer`, { answer: 'yes' });
     took.push((await gone) - ahead - start);
   }
   const figures = summary(took);
-  print(t, `answered elsewhere to gone here: ${figures.text}`);
+  t.diagnostic(`answered elsewhere to gone here: ${figures.text}`);
   assert.ok(figures.median > 0 && figures.median < SANE, figures.text);
 });
 
@@ -71,7 +71,7 @@ for (const history of [0, 10_000]) {
     }
     const paint = summary(cold.map((one) => one.paint));
     const full = summary(cold.map((one) => one.full));
-    print(t, `first paint, cold, history of ${history}: ${paint.text}; with what the hub knows: ${full.text}`);
+    t.diagnostic(`first paint, cold, history of ${history}: ${paint.text}; with what the hub knows: ${full.text}`);
     assert.ok(full.median > 0 && full.median < SANE, full.text);
   });
 }
@@ -102,40 +102,27 @@ async function clockOf(page) {
   return best.ahead;
 }
 
-/** Runs in the page: when the frame with this text in the feed is drawn, or at most the next one. @param {string} text @returns {Promise<number>} */
-function paintOf(text) {
-  return new Promise((resolve) => {
-    const feed = /** @type {Element} */ (document.querySelector('hub-feed'));
-    const observer = new MutationObserver(() => {
-      if (![...feed.querySelectorAll('hub-row')].slice(0, 5).some((row) => row.textContent?.includes(text))) return;
-      observer.disconnect();
-      drawn();
-    });
-    observer.observe(feed, { subtree: true, childList: true, characterData: true });
-    // A frame callback runs before its frame is drawn, and a message after it.
-    function drawn() {
-      requestAnimationFrame(() => {
-        const { port1, port2 } = new MessageChannel();
-        port1.onmessage = () => resolve(performance.now());
-        port2.postMessage(null);
-      });
-    }
-  });
-}
-
-/** Runs in the page: when the frame without this element is drawn, or at most the next one. @param {string} selector @returns {Promise<number>} */
-function goneOf(selector) {
+/**
+ * Runs in the page: when the frame is drawn in which an element with the text exists, or without a text no element; or
+ * at most the next frame.
+ *
+ * @param {{selector: string, text?: string}} expected
+ * @returns {Promise<number>}
+ */
+function drawnAt({ selector, text }) {
   return new Promise((resolve) => {
     const observer = new MutationObserver(() => {
-      if (document.querySelector(selector)) return;
+      const found = [...document.querySelectorAll(selector)].slice(0, 5).some((element) => element.textContent?.includes(text ?? ''));
+      if (found !== (text !== undefined)) return;
       observer.disconnect();
+      // A frame callback runs before its frame is drawn, and a message after it.
       requestAnimationFrame(() => {
         const { port1, port2 } = new MessageChannel();
         port1.onmessage = () => resolve(performance.now());
         port2.postMessage(null);
       });
     });
-    observer.observe(document.body, { subtree: true, childList: true });
+    observer.observe(document.body, { subtree: true, childList: true, characterData: true });
   });
 }
 
@@ -162,9 +149,4 @@ function summary(times) {
   const at = (/** @type {number} */ share) => sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? NaN;
   const [median, late, worst] = [at(0.5), at(0.9), at(1)];
   return { median, text: `median ${median.toFixed(1)} ms, p90 ${late.toFixed(1)} ms, worst ${worst.toFixed(1)} ms (${times.length})` };
-}
-
-/** @param {import('node:test').TestContext} t @param {string} text */
-function print(t, text) {
-  t.diagnostic(text);
 }

@@ -19,7 +19,7 @@ async function register(hub, id, info = {}) {
 }
 
 /** @param {Hub} hub @param {string} from @param {object} what */
-const say = (hub, from, what) => hub.post({ project: PROJECT, from, ...what });
+const post = (hub, from, what) => hub.post({ project: PROJECT, from, ...what });
 
 /** @param {Page} page @param {string} id */
 async function open(page, id) {
@@ -32,7 +32,7 @@ test('each session is a card under its project and parent, with state, evidence 
   const hub = await startHub();
   await register(hub, '0b1c', { name: 'lead', role: 'primary' });
   await register(hub, 'w1', { parent: 'lead', agent: 'codex' });
-  await say(hub, 'w1', { type: 'error', msg: 'Agent w1 failed:\n no space' });
+  await post(hub, 'w1', { type: 'error', msg: 'Agent w1 failed:\n no space' });
   await hub.post({ from: 'cron', type: 'complete', msg: 'backed up' });
   const page = await openDashboard(hub);
   await card(page, '0b1c').locator('hub-session[data-id="w1"]').waitFor();
@@ -47,7 +47,7 @@ test('a notification shows the names of the sender and of the target session', a
   const hub = await startHub();
   await register(hub, '0b1c-77', { name: 'lead' });
   await register(hub, '5e2f-88', { name: 'builder' });
-  await say(hub, '5e2f-88', { type: 'complete', msg: 'built', to: 'lead' });
+  await post(hub, '5e2f-88', { type: 'complete', msg: 'built', to: 'lead' });
   const page = await openDashboard(hub);
   const row = page.locator('hub-row').filter({ hasText: 'built' });
   assert.equal(await row.locator('.from').innerText(), 'builder');
@@ -60,7 +60,7 @@ test('a notification shows the names of the sender and of the target session', a
 test('the badge shows whether the session has a waiter, had one, or never had one', async () => {
   const hub = await startHub();
   await register(hub, 'w1');
-  await say(hub, 'w1', { type: 'complete', msg: 'done' });
+  await post(hub, 'w1', { type: 'complete', msg: 'done' });
   const page = await openDashboard(hub);
   const badge = own(page, 'w1').locator('.wake');
   await badge.getByText('no waiter').waitFor();
@@ -95,20 +95,20 @@ test('the page says that a message woke no waiter and is pending', async () => {
   const opened = await open(page, 'w1');
   await opened.getByRole('textbox').fill('hello');
   await opened.getByRole('button', { name: 'Send' }).click();
-  await opened.getByText('Sent; nobody was woken.').waitFor();
+  await opened.getByText('Sent; no waiter was woken.').waitFor();
   await opened.getByText('1 pending').waitFor();
 });
 
 test('listeners are shown with their deadline, and can be cancelled', async () => {
   const hub = await startHub();
   await register(hub, 'w1');
-  await say(hub, 'w1', { type: 'progress', msg: 'at it' });
+  await post(hub, 'w1', { type: 'progress', msg: 'at it' });
   await hub.call('PUT', `/sessions/w1/listeners/lead${QUERY}&within=600`, undefined);
   await hub.call('PUT', `/sessions/w1/listeners/ci${QUERY}`, undefined);
   const page = await openDashboard(hub);
   const opened = await open(page, 'w1');
   await opened.getByText('2 listeners').waitFor();
-  assert.match((await opened.locator('.listeners').innerText()).replace(/\s+/g, ' '), /lead hears of its next stop, or that none came: (9|10) min left/);
+  assert.match((await opened.locator('.listeners').innerText()).replace(/\s+/g, ' '), /lead is notified of its next stop, or at the deadline: (9|10) min left/);
   await opened.getByRole('button', { name: 'Cancel the listener of lead' }).click();
   await opened.getByText('1 listener', { exact: true }).waitFor();
   const { listeners } = await hub.get(`/sessions/w1${QUERY}`);
@@ -118,7 +118,7 @@ test('listeners are shown with their deadline, and can be cancelled', async () =
 test('a mute is stored by the hub, silences all but questions, and can be removed', async () => {
   const hub = await startHub();
   await register(hub, 'w1');
-  await say(hub, 'w1', { type: 'error', msg: 'no space' });
+  await post(hub, 'w1', { type: 'error', msg: 'no space' });
   const page = await openDashboard(hub);
   await page.locator('hub-trouble').waitFor();
   const opened = await open(page, 'w1');
@@ -129,24 +129,24 @@ test('a mute is stored by the hub, silences all but questions, and can be remove
   assert.deepEqual({ project: mute.project, session: mute.session }, { project: PROJECT, session: 'w1' });
   const left = Date.parse(mute.until) - Date.now();
   assert.ok(left > 3_540_000 && left <= 3_600_000, `${left} ms`);
-  await say(hub, 'w1', { type: 'question', msg: 'Shall I delete something?' });
+  await post(hub, 'w1', { type: 'question', msg: 'Shall I delete something?' });
   await page.locator('hub-question').waitFor();
   await opened.getByRole('button', { name: 'Unmute' }).click();
-  await opened.getByRole('button', { name: 'for good' }).waitFor();
+  await opened.getByRole('button', { name: 'forever' }).waitFor();
   assert.deepEqual((await hub.get('/preferences')).mutes, []);
 });
 
 test('progress is a bar with a text, and disappears when the session is done', async () => {
   const hub = await startHub();
-  await say(hub, 'w1', { type: 'progress', msg: 'copying', data: { completed: 3, total: 8 } });
+  await post(hub, 'w1', { type: 'progress', msg: 'copying', data: { completed: 3, total: 8 } });
   const page = await openDashboard(hub);
   const bar = own(page, 'w1').getByRole('progressbar', { name: 'Progress of w1' });
   await own(page, 'w1').getByText('3 of 8').waitFor();
   assert.equal(await bar.evaluate((it) => /** @type {HTMLProgressElement} */ (it).position), 3 / 8);
-  await say(hub, 'w1', { type: 'progress', msg: 'copying', data: { completed: 6, total: 8 } });
+  await post(hub, 'w1', { type: 'progress', msg: 'copying', data: { completed: 6, total: 8 } });
   await own(page, 'w1').getByText('6 of 8').waitFor();
   assert.equal(await bar.evaluate((it) => /** @type {HTMLProgressElement} */ (it).position), 6 / 8);
-  await say(hub, 'w1', { type: 'complete', msg: 'copied' });
+  await post(hub, 'w1', { type: 'complete', msg: 'copied' });
   await bar.waitFor({ state: 'hidden' });
 });
 
@@ -159,7 +159,7 @@ test('ended sessions are folded away, and shown on demand', async () => {
   await hub.call('DELETE', `/sessions/w2${QUERY}`, undefined);
   await page.locator('summary', { hasText: '2 ended' }).click();
   await card(page, 'w2').waitFor({ state: 'detached' });
-  assert.deepEqual(await page.locator('hub-sessions .over .name').allInnerTexts(), ['w2', 'w1']);
+  assert.deepEqual(await page.locator('hub-sessions .ended-list .name').allInnerTexts(), ['w2', 'w1']);
 });
 
 test('of sixty sessions only the changed one is redrawn, and typed text stays', async () => {
@@ -181,7 +181,7 @@ test('of sixty sessions only the changed one is redrawn, and typed text stays', 
     }).observe(/** @type {Node} */ (document.querySelector('hub-sessions')), { childList: true, subtree: true, characterData: true, attributes: true });
   });
   await hub.call('DELETE', `/sessions/w12${QUERY}`, undefined);
-  await say(hub, 'w40', { type: 'progress', msg: 'one more step' });
+  await post(hub, 'w40', { type: 'progress', msg: 'one more step' });
   await own(page, 'w40').getByText('one more step').waitFor();
   await card(page, 'w12').waitFor({ state: 'detached' });
   assert.equal(await opened.getByRole('textbox').inputValue(), 'a draft');

@@ -16,7 +16,7 @@ test('notifications are shown verbatim, in the feed and in its details', async (
   const { ids } = await hub.post(CORPUS.map((text, n) => ({ msg: text, title: text.slice(0, 512), key: `${n}${cut(text, 250)}`, from: `f${n}`, type: 'message', data: { [text]: text, list: [text, { [text]: [text] }], completed: text, total: text } })));
   const { page, elsewhere } = await open(hub, '/');
   for (const [n, id] of ids.entries()) {
-    await page.locator(`hub-feed hub-row[data-id="${id}"] a.what`).first().click();
+    await page.locator(`hub-feed hub-row[data-id="${id}"] a.content`).first().click();
     const details = page.locator('hub-details');
     await details.getByText(`#${id}`).first().waitFor();
     const text = CORPUS[n] ?? '';
@@ -112,7 +112,7 @@ test('dialogs and charts show the same texts as text', async () => {
     await until(async () => (await page.locator('dialog[open]').count()) === 0, { what: 'the dialog is closed' });
   }
   await page.keyboard.press('4');
-  await sound(page, 'the pictures');
+  await sound(page, 'the charts');
   assert.deepEqual(elsewhere, []);
 });
 

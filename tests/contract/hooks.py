@@ -26,6 +26,7 @@ RULES = {
         "reply_to names notification [0-9]+, which does not exist$",
         "an answer must name an open question in reply_to$",
         "msg, title and key must not contain NUL$",
+        "cwd names no directory of the hub's machine; give project instead$",
         # A text that begins like JSON; and the limit is in bytes, the schema's in characters.
         r".*; what begins with { or \[ is read as JSON",
         "a notification has at most 65536 bytes of JSON",

@@ -19,7 +19,7 @@ test('an axis has few round steps, and the last one covers the highest value', (
   const cases = /** @type {[number, number[]][]} */ ([
     [1, [0, 1]], [4, [0, 1, 2, 3, 4]], [5, [0, 2, 4, 6]], [37, [0, 10, 20, 30, 40]], [60, [0, 20, 40, 60]], [1234, [0, 500, 1000, 1500]],
   ]);
-  for (const [max, steps] of cases) assert.deepEqual(chart.ticks(max), steps);
+  for (const [max, steps] of cases) assert.deepEqual(chart.axisTicks(max), steps);
 });
 
 test('an hour has sixty minutes, with or without notifications', () => {
@@ -36,7 +36,7 @@ test('an hour that begins within a minute shows that minute as well', () => {
 
 test('bars stand side by side within the plot, the same at any width', () => {
   for (const right of [330, 450, 1200]) {
-    const { bars } = chart.stack(hour(), { ...BOX, right });
+    const { bars } = chart.stackBars(hour(), { ...BOX, right });
     for (const [index, { x, width }] of bars.entries()) {
       assert.ok(width >= 1 && x >= BOX.left && x + width <= right, `bar ${index} of ${right}`);
       if (index > 0) assert.ok(bars[index - 1].x + bars[index - 1].width <= x, `bar ${index} of ${right}`);
@@ -45,7 +45,7 @@ test('bars stand side by side within the plot, the same at any width', () => {
 });
 
 test('the parts of a bar are stacked by how much they need the person, as high as their counts', () => {
-  const { bars, grid } = chart.stack(hour({ at: '2026-01-10T11:00:00Z', counts: { progress: 6, question: 2 } }), BOX);
+  const { bars, grid } = chart.stackBars(hour({ at: '2026-01-10T11:00:00Z', counts: { progress: 6, question: 2 } }), BOX);
   const [question, progress] = bars[0].segments;
   assert.deepEqual([question.kind, progress.kind], ['question', 'progress']);
   assert.equal(question.y + question.height, BOX.bottom);
@@ -56,15 +56,15 @@ test('the parts of a bar are stacked by how much they need the person, as high a
 });
 
 test('an empty hour has an axis', () => {
-  assert.deepEqual(chart.stack(hour(), BOX).grid.map(({ value }) => value), [0, 1, 2, 3, 4]);
+  assert.deepEqual(chart.stackBars(hour(), BOX).grid.map(({ value }) => value), [0, 1, 2, 3, 4]);
 });
 
 test('times stand on round minutes of the reader\'s clock, with room between', () => {
   /** @param {number} at */
   const kathmandu = (at) => new Date(at + 45 * 60_000).getUTCMinutes();
-  const labels = chart.times(hour(), BOX, kathmandu);
+  const labels = chart.timeLabels(hour(), BOX, kathmandu);
   assert.deepEqual(labels.map(({ at }) => utc(at + 5.75 * 3_600_000)), ['16:50', '17:00', '17:10', '17:20', '17:30', '17:40']);
-  const narrow = chart.times(hour(), { ...BOX, right: 200 }, (at) => new Date(at).getUTCMinutes());
+  const narrow = chart.timeLabels(hour(), { ...BOX, right: 200 }, (at) => new Date(at).getUTCMinutes());
   for (const [index, { x }] of narrow.entries()) if (index > 0) assert.ok(x - narrow[index - 1].x >= 56);
 });
 
@@ -84,9 +84,9 @@ test('a scale of one value, of none and of a year can be drawn', () => {
 });
 
 test('labels that would touch are moved apart and stay inside', () => {
-  assert.deepEqual(chart.spread([10, 12], 14, 0, 100), [10, 24]);
-  assert.deepEqual(chart.spread([96, 98], 14, 0, 100), [86, 100]);
-  assert.deepEqual(chart.spread([10, 60], 14, 0, 100), [10, 60]);
+  assert.deepEqual(chart.spreadLabels([10, 12], 14, 0, 100), [10, 24]);
+  assert.deepEqual(chart.spreadLabels([96, 98], 14, 0, 100), [86, 100]);
+  assert.deepEqual(chart.spreadLabels([10, 60], 14, 0, 100), [10, 60]);
 });
 
 test('a duration has one unit and at least two digits', () => {
@@ -94,24 +94,24 @@ test('a duration has one unit and at least two digits', () => {
     [0, '0 ms'], [41.4, '41 ms'], [999, '999 ms'], [999.7, '1 s'], [1240, '1.2 s'], [9960, '10 s'], [95_000, '95 s'], [310_000, '5.2 min'],
     [1_900_000, '32 min'], [7_500_000, '2.1 h'], [273_600_000, '3.2 d'],
   ]);
-  for (const [ms, text] of cases) assert.equal(chart.brief(ms), text);
+  for (const [ms, text] of cases) assert.equal(chart.shortDuration(ms), text);
 });
 
 test('a ticking duration has whole seconds and at most two units', () => {
   const cases = /** @type {[number, string][]} */ ([
     [-5, '0 s'], [400, '0 s'], [48_000, '48 s'], [60_000, '1 min'], [80_000, '1 min 20 s'], [7_500_000, '2 h 5 min'], [273_600_000, '3 d 4 h'],
   ]);
-  for (const [ms, text] of cases) assert.equal(chart.clock(ms), text);
+  for (const [ms, text] of cases) assert.equal(chart.longDuration(ms), text);
 });
 
 test('the ticks of durations are whole numbers of one unit', () => {
   const { ticks } = chart.logScale([1, 14_400 * 60_000], 0, 1);
-  assert.deepEqual(ticks.map(({ ms }) => chart.tick(ms)), ['1 ms', '10 ms', '100 ms', '1 s', '10 s', '1 min', '10 min', '1 h', '10 h', '1 d', '10 d']);
+  assert.deepEqual(ticks.map(({ ms }) => chart.tickLabel(ms)), ['1 ms', '10 ms', '100 ms', '1 s', '10 s', '1 min', '10 min', '1 h', '10 h', '1 d', '10 d']);
 });
 
 test('an axis that is too short for its labels keeps its ends', () => {
   /** @param {number[]} places @param {number} room */
-  const kept = (places, room) => chart.fitting(places.map((at) => ({ at })), room).map(({ at }) => at);
+  const kept = (places, room) => chart.fittingLabels(places.map((at) => ({ at })), room).map(({ at }) => at);
   assert.deepEqual(kept([0, 30, 60, 90, 120], 42), [0, 60, 120]);
   assert.deepEqual(kept([0, 30], 42), [0, 30]);
   assert.deepEqual(kept([5], 42), [5]);
@@ -132,8 +132,8 @@ test('the longest wait comes from the page where it is newer than the statistics
 
 test('each chart has a sentence', () => {
   const minutes = hour({ at: '2026-01-10T11:30:00Z', counts: { progress: 3, error: 1 } }, { at: '2026-01-10T11:31:00Z', counts: { error: 1 } });
-  assert.equal(chart.tellRate(minutes, utc), '5 notifications in 60 minutes: 2 error, 3 progress. The busiest minute was 11:30, with 4.');
-  assert.equal(chart.tellRate(hour(), utc), 'Nothing was said in 60 minutes.');
-  assert.equal(chart.tellWakes({ count: 1, median_ms: 41, p90_ms: 120, recent: [] }), '1 wake: half took up to 41 ms, nine in ten up to 120 ms.');
-  assert.equal(chart.tellWakes({ count: 0, median_ms: null, p90_ms: null, recent: [] }), 'Nobody was woken.');
+  assert.equal(chart.describeRate(minutes, utc), '5 notifications in 60 minutes: 2 error, 3 progress. The busiest minute was 11:30, with 4.');
+  assert.equal(chart.describeRate(hour(), utc), 'No notifications in 60 minutes.');
+  assert.equal(chart.describeWakes({ count: 1, median_ms: 41, p90_ms: 120, recent: [] }), '1 wake: half took up to 41 ms, nine in ten up to 120 ms.');
+  assert.equal(chart.describeWakes({ count: 0, median_ms: null, p90_ms: null, recent: [] }), 'No wakes.');
 });

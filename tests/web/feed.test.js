@@ -10,7 +10,7 @@ import { matches } from '../../web/core/filter.js';
  * @param {Partial<Notification>} [more]
  * @returns {Notification}
  */
-const said = (id, more = {}) => ({
+const notification = (id, more = {}) => ({
   id,
   ts: '2026-11-22T05:00:00.000Z',
   from: 'worker',
@@ -54,18 +54,18 @@ function defined(all) {
 
 test('the newest notification is first, in any order of arrival', () => {
   const feed = new Feed();
-  feed.add([said(5), said(9)]);
-  feed.add([said(7)]);
-  feed.add([said(2), said(3)]);
+  feed.add([notification(5), notification(9)]);
+  feed.add([notification(7)]);
+  feed.add([notification(2), notification(3)]);
   assert.deepEqual(shown(feed), ['9', '7', '5', '3', '2']);
   assert.deepEqual([feed.size, feed.newest, feed.oldest], [5, 9, 2]);
 });
 
 test('a duplicate is stored once, and updates its status', () => {
   const feed = new Feed();
-  assert.equal(feed.add([said(1)]).length, 1);
+  assert.equal(feed.add([notification(1)]).length, 1);
   assert.equal(feed.unseen, 1);
-  assert.deepEqual(feed.add([said(1, { status: 'acked', seen: true })]), []);
+  assert.deepEqual(feed.add([notification(1, { status: 'acked', seen: true })]), []);
   assert.equal(feed.size, 1);
   assert.equal(feed.get(1)?.status, 'acked');
   assert.equal(feed.unseen, 0);
@@ -73,32 +73,32 @@ test('a duplicate is stored once, and updates its status', () => {
 
 test('adjacent repeats are one row, and another notification separates them', () => {
   const feed = new Feed();
-  feed.add([said(1, { msg: 'a' }), said(2, { msg: 'a' }), said(3, { msg: 'b' }), said(4, { msg: 'a' })]);
-  feed.add([said(5, { msg: 'a' })]);
-  feed.add([said(6, { msg: 'a', from: 'other' })]);
+  feed.add([notification(1, { msg: 'a' }), notification(2, { msg: 'a' }), notification(3, { msg: 'b' }), notification(4, { msg: 'a' })]);
+  feed.add([notification(5, { msg: 'a' })]);
+  feed.add([notification(6, { msg: 'a', from: 'other' })]);
   assert.deepEqual(shown(feed), ['6', '5+4', '3', '2+1']);
 });
 
 test('a notification hidden by a filter does not separate repeats', () => {
   const feed = new Feed();
-  feed.add([said(1, { msg: 'a' }), said(2, { type: 'error' }), said(3, { msg: 'a' })]);
+  feed.add([notification(1, { msg: 'a' }), notification(2, { type: 'error' }), notification(3, { msg: 'a' })]);
   assert.deepEqual(shown(feed, { types: ['message'] }), ['3+1']);
   assert.deepEqual(shown(feed), ['3', '2', '1']);
 });
 
 test('a newer notification with the same key takes the older one into its row', () => {
   const feed = new Feed();
-  feed.add([said(1, { key: 'k' }), said(2), said(3, { key: 'k', from: 'other' })]);
+  feed.add([notification(1, { key: 'k' }), notification(2), notification(3, { key: 'k', from: 'other' })]);
   feed.rows();
-  feed.add([said(4, { key: 'k' })]);
+  feed.add([notification(4, { key: 'k' })]);
   assert.deepEqual(shown(feed), ['4+1', '3', '2']);
 });
 
 test('repeats join when the row between them moves up', () => {
   const feed = new Feed();
-  feed.add([said(1, { msg: 'a' }), said(2, { key: 'k' }), said(3, { msg: 'a' }), said(4)]);
+  feed.add([notification(1, { msg: 'a' }), notification(2, { key: 'k' }), notification(3, { msg: 'a' }), notification(4)]);
   feed.rows();
-  feed.add([said(5, { key: 'k' })]);
+  feed.add([notification(5, { key: 'k' })]);
   assert.deepEqual(shown(feed), ['5+2', '4', '3+1']);
 });
 
@@ -109,7 +109,7 @@ test('incremental rows equal recomputed rows, for any history', () => {
     /** @type {Notification[]} */
     const log = [];
     for (let id = 1; id <= 60; id += 1) {
-      log.push(said(id, {
+      log.push(notification(id, {
         msg: 'ab'[pick(2)],
         from: 'xy'[pick(2)],
         type: pick(3) === 0 ? 'error' : 'message',
@@ -141,31 +141,31 @@ test('incremental rows equal recomputed rows, for any history', () => {
 
 test('rows end at gaps', () => {
   const feed = new Feed();
-  feed.page({}, { notifications: [said(10), said(9)], next: 9 });
-  assert.deepEqual(feed.place(), { before: 9, end: false });
-  feed.page({ q: 'x' }, { notifications: [said(4, { msg: 'x' })], next: 3 });
-  feed.add([said(1)]);
+  feed.addPage({}, { notifications: [notification(10), notification(9)], next: 9 });
+  assert.deepEqual(feed.nextPage(), { before: 9, end: false });
+  feed.addPage({ q: 'x' }, { notifications: [notification(4, { msg: 'x' })], next: 3 });
+  feed.add([notification(1)]);
   assert.deepEqual(shown(feed), ['10', '9']);
   assert.deepEqual(shown(feed, { q: 'x' }), ['4']);
-  feed.page({}, { notifications: [said(8), said(6)], next: 6 });
+  feed.addPage({}, { notifications: [notification(8), notification(6)], next: 6 });
   assert.deepEqual(shown(feed), ['10', '9', '8', '6']);
-  feed.page({}, { notifications: [said(4, { msg: 'x' }), said(1)] });
+  feed.addPage({}, { notifications: [notification(4, { msg: 'x' }), notification(1)] });
   assert.deepEqual(shown(feed), ['10', '9', '8', '6', '4', '1']);
-  assert.equal(feed.place().end, true);
-  assert.equal(feed.place({ q: 'x' }).end, true);
+  assert.equal(feed.nextPage().end, true);
+  assert.equal(feed.nextPage({ q: 'x' }).end, true);
 });
 
 test('older notifications do not appear below the first page before they are loaded', () => {
   const feed = new Feed();
-  feed.add([said(3)]);
+  feed.add([notification(3)]);
   assert.deepEqual(shown(feed), ['3']);
-  feed.page({}, { notifications: [said(10), said(9)], next: 9 });
+  feed.addPage({}, { notifications: [notification(10), notification(9)], next: 9 });
   assert.deepEqual(shown(feed), ['10', '9']);
 });
 
 test('marking up to an id returns the changed marks, and undo restores only those', () => {
   const feed = new Feed();
-  feed.add([said(1, { seen: true }), said(2), said(3, { seen: false }), said(4)]);
+  feed.add([notification(1, { seen: true }), notification(2), notification(3, { seen: false }), notification(4)]);
   const changed = feed.markSeen({ ids: [], up_to: 3, seen: true });
   assert.deepEqual(changed, [3, 2]);
   assert.equal(feed.unseen, 1);
@@ -176,38 +176,35 @@ test('marking up to an id returns the changed marks, and undo restores only thos
 
 test('a notification marked as read stays in the unread view until the view is renewed', () => {
   const feed = new Feed();
-  feed.add([said(1), said(2)]);
+  feed.add([notification(1), notification(2)]);
   assert.deepEqual(shown(feed, { unseen: true }), ['2', '1']);
   feed.markSeen({ ids: [2], seen: true });
   assert.deepEqual(shown(feed, { unseen: true }), ['2', '1']);
-  feed.renew({ unseen: true });
+  feed.invalidate({ unseen: true });
   assert.deepEqual(shown(feed, { unseen: true }), ['1']);
 });
 
 test('the end of a delivery settles a notification, showing it does not', () => {
   const feed = new Feed();
-  feed.add([said(1, { status: 'pending' }), said(2)]);
-  feed.delivery({ ids: [1, 2, 99], state: 'emitted' });
+  feed.add([notification(1, { status: 'pending' }), notification(2)]);
+  feed.applyDelivery({ ids: [1, 2, 99], state: 'emitted' });
   assert.equal(feed.get(1)?.status, 'pending');
-  feed.delivery({ ids: [1, 2, 99], state: 'superseded' });
+  feed.applyDelivery({ ids: [1, 2, 99], state: 'superseded' });
   assert.deepEqual([feed.get(1)?.status, feed.get(2)?.status], ['superseded', 'superseded']);
 });
 
-test('a removed notification is gone, and a reset feed is empty', () => {
+test('a reset feed is empty', () => {
   const feed = new Feed();
-  feed.add([said(1), said(2), said(3)]);
+  feed.add([notification(1), notification(2), notification(3)]);
   feed.rows();
-  feed.remove([2, 99]);
-  assert.deepEqual(shown(feed), ['3', '1']);
-  assert.equal(feed.unseen, 2);
   feed.reset();
   assert.deepEqual([feed.size, feed.unseen, feed.newest, feed.rows().length], [0, 0, 0, 0]);
-  assert.deepEqual(feed.place(), { before: undefined, end: false });
+  assert.deepEqual(feed.nextPage(), { before: undefined, end: false });
 });
 
 test('an arrival into 100,000 costs well under a millisecond, with four views open', () => {
   const feed = new Feed();
-  const long = Array.from({ length: 100_000 }, (_, index) => said(index + 1, {
+  const long = Array.from({ length: 100_000 }, (_, index) => notification(index + 1, {
     msg: `message ${index % 50}`, ...(index % 10 === 0 && { key: `key ${index % 500}` }),
   }));
   for (let end = long.length; end > 0; end -= 500) feed.add(long.slice(end - 500, end));
@@ -215,7 +212,7 @@ test('an arrival into 100,000 costs well under a millisecond, with four views op
   const times = [];
   for (let id = 100_001; id <= 100_501; id += 1) {
     const before = performance.now();
-    feed.add([said(id, id % 2 ? { key: `key ${id % 500}` } : {})]);
+    feed.add([notification(id, id % 2 ? { key: `key ${id % 500}` } : {})]);
     feed.rows();
     times.push(performance.now() - before);
   }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { isOpen, matches, parse, query, same, tidy, write } from '../../web/core/filter.js';
+import { isEmpty, isSame, matches, normalize, parseFilter, toQuery, toSearch } from '../../web/core/filter.js';
 
 /** @typedef {import('../../web/core/filter.js').Filter} Filter */
 
@@ -8,37 +8,37 @@ import { isOpen, matches, parse, query, same, tidy, write } from '../../web/core
 const FULL = { types: ['error', 'waiting'], priority: 'high', project: '/src/a b', session: 'login', q: 'disk & "x"', unseen: true };
 
 /** @type {import('../../web/core/types.js').Notification} */
-const SAID = {
+const NOTIFICATION = {
   id: 1, ts: '', expires_at: '', from: 'Worker', type: 'error', msg: 'Disk full', title: 'Backup', project: 'p', priority: 'high',
 };
 
 test('a filter survives a round trip through the address', () => {
-  assert.deepEqual(parse(write(FULL, new URLSearchParams())), FULL);
-  assert.deepEqual(parse(new URLSearchParams(write(FULL, new URLSearchParams()).toString())), FULL);
+  assert.deepEqual(parseFilter(toSearch(FULL, new URLSearchParams())), FULL);
+  assert.deepEqual(parseFilter(new URLSearchParams(toSearch(FULL, new URLSearchParams()).toString())), FULL);
 });
 
 test('other parameters in the address stay', () => {
-  const written = write({ q: 'a' }, new URLSearchParams('id=4&types=error&unseen=1'));
+  const written = toSearch({ q: 'a' }, new URLSearchParams('id=4&types=error&unseen=1'));
   assert.equal(written.toString(), 'id=4&q=a');
 });
 
 test('a malformed address selects all', () => {
-  assert.deepEqual(parse(new URLSearchParams('types=nonsense,&priority=huge&q=%20&project=')), {});
-  assert.ok(isOpen(parse(new URLSearchParams('types=nonsense'))));
+  assert.deepEqual(parseFilter(new URLSearchParams('types=nonsense,&priority=huge&q=%20&project=')), {});
+  assert.ok(isEmpty(parseFilter(new URLSearchParams('types=nonsense'))));
 });
 
 test('all types, and the lowest priority, are no filter', () => {
   const all = /** @type {Filter['types']} */ (
     ['question', 'approval', 'error', 'waiting', 'testing', 'complete', 'message', 'answer', 'progress', 'ended']);
-  assert.deepEqual(tidy({ types: all, priority: 'low', q: '  ' }), {});
-  assert.equal(write({ types: all, priority: 'low', q: ' ' }, new URLSearchParams('q=a')).toString(), '');
-  assert.ok(same({ types: ['waiting', 'error'] }, { types: ['error', 'waiting'], q: '' }));
-  assert.ok(!same({ types: ['waiting'] }, { types: ['error'] }));
+  assert.deepEqual(normalize({ types: all, priority: 'low', q: '  ' }), {});
+  assert.equal(toSearch({ types: all, priority: 'low', q: ' ' }, new URLSearchParams('q=a')).toString(), '');
+  assert.ok(isSame({ types: ['waiting', 'error'] }, { types: ['error', 'waiting'], q: '' }));
+  assert.ok(!isSame({ types: ['waiting'] }, { types: ['error'] }));
 });
 
 test('a filter is sent under the names of the API, without marks', () => {
-  assert.equal(query(FULL).toString(), 'types=error%2Cwaiting&min_priority=high&project=%2Fsrc%2Fa+b&session=login&q=disk+%26+%22x%22');
-  assert.equal(query({ unseen: true }).toString(), '');
+  assert.equal(toQuery(FULL).toString(), 'types=error%2Cwaiting&min_priority=high&project=%2Fsrc%2Fa+b&session=login&q=disk+%26+%22x%22');
+  assert.equal(toQuery({ unseen: true }).toString(), '');
 });
 
 test('each part of a filter selects the same as in the hub', () => {
@@ -60,12 +60,12 @@ test('each part of a filter selects the same as in the hub', () => {
     [{ unseen: true }, true],
     [{ types: ['error'], q: 'none' }, false],
   ];
-  for (const [filter, chosen] of cases) assert.equal(matches(filter, SAID), chosen, JSON.stringify(filter));
-  assert.equal(matches({ unseen: true }, { ...SAID, seen: true }), false);
+  for (const [filter, chosen] of cases) assert.equal(matches(filter, NOTIFICATION), chosen, JSON.stringify(filter));
+  assert.equal(matches({ unseen: true }, { ...NOTIFICATION, seen: true }), false);
 });
 
 test('a session filter matches the subject, else the sender', () => {
-  const about = { ...SAID, session: 'login' };
+  const about = { ...NOTIFICATION, session: 'login' };
   assert.ok(matches({ session: 'login' }, about));
   assert.ok(!matches({ session: 'Worker' }, about));
 });

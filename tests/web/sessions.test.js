@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { ended, finder, groups, oneLine, shortPaths, stateOf, summary, wakeOf } from '../../web/core/sessions.js';
+import { groupByProject, listEnded, oneLine, sessionFinder, shortPaths, stateLabel, summarize, wakeLabel } from '../../web/core/sessions.js';
 
 /** @typedef {import('../../web/core/types.js').Session} Session */
 /** @typedef {import('../../web/core/sessions.js').Node} Node */
@@ -14,18 +14,18 @@ const names = (nodes) => nodes.map(({ session: { name }, workers }) => (workers.
 
 test('sessions are grouped by project, the primary first, then by name', () => {
   const all = [session({ id: 'w10' }), session({ id: 'w2' }), session({ id: 'lead', primary: true }), session({ id: 'x', project: '/src/app' })];
-  assert.deepEqual(groups(all).map(({ title, count, nodes }) => [title, count, names(nodes)]), [['app', 1, ['x']], ['hub', 3, ['lead', 'w2', 'w10']]]);
+  assert.deepEqual(groupByProject(all).map(({ title, count, nodes }) => [title, count, names(nodes)]), [['app', 1, ['x']], ['hub', 3, ['lead', 'w2', 'w10']]]);
 });
 
 test('the order does not depend on the state of sessions', () => {
-  const at = (/** @type {any} */ state) => names(groups([session({ id: 'b', state }), session({ id: 'a' })])[0]?.nodes ?? []);
+  const at = (/** @type {any} */ state) => names(groupByProject([session({ id: 'b', state }), session({ id: 'a' })])[0]?.nodes ?? []);
   assert.deepEqual(at('error'), at('working'));
 });
 
 test('workers are below their parent, by its id, another id or its name', () => {
   const lead = session({ id: '0b1c', name: 'lead', aliases: ['77'] });
   const all = [lead, session({ id: 'a', parent: 'lead' }), session({ id: 'b', parent: '77' }), session({ id: 'c', parent: '0b1c' }), session({ id: 'd', parent: 'a' })];
-  assert.deepEqual(names(groups(all)[0]?.nodes ?? []), [['lead', [['a', ['d']], 'b', 'c']]]);
+  assert.deepEqual(names(groupByProject(all)[0]?.nodes ?? []), [['lead', [['a', ['d']], 'b', 'c']]]);
 });
 
 test('a session whose parent is over, unknown, of another project or below itself is still shown, once', () => {
@@ -33,18 +33,18 @@ test('a session whose parent is over, unknown, of another project or below itsel
     session({ id: 'dead', state: 'ended' }), session({ id: 'a', parent: 'dead' }), session({ id: 'b', parent: 'nobody' }), session({ id: 'c', parent: 'c' }),
     session({ id: 'd', parent: 'e' }), session({ id: 'e', parent: 'd' }), session({ id: 'f', parent: 'd' }),
   ];
-  const shown = JSON.stringify(names(groups(all)[0]?.nodes ?? []));
+  const shown = JSON.stringify(names(groupByProject(all)[0]?.nodes ?? []));
   for (const id of 'abcdef') assert.equal(shown.split(`"${id}"`).length, 2, `${id} in ${shown}`);
   assert.equal(shown.includes('dead'), false);
 });
 
 test('ended sessions are separate, the latest first', () => {
   const all = [session({ id: 'a', state: 'ended', since: '2026-01-01T00:00:00Z' }), session({ id: 'b', gone: true, state: 'error', since: '2026-01-02T00:00:00Z' }), session({ id: 'c' })];
-  assert.deepEqual(ended(all).map(({ id }) => id), ['b', 'a']);
+  assert.deepEqual(listEnded(all).map(({ id }) => id), ['b', 'a']);
 });
 
 test('a session is found by each of its names, its id before another\'s name', () => {
-  const find = finder([session({ id: 'a', name: 'b', aliases: ['old'] }), session({ id: 'b', name: 'c' })]);
+  const find = sessionFinder([session({ id: 'a', name: 'b', aliases: ['old'] }), session({ id: 'b', name: 'c' })]);
   assert.equal(find('/src/hub', 'b')?.id, 'b');
   assert.equal(find('/src/hub', 'old')?.id, 'a');
   assert.equal(find('/src/app', 'a'), undefined);
@@ -56,17 +56,16 @@ test('a path is as short as its difference from the others allows', () => {
 });
 
 test('silent and gone are shown in addition to the state', () => {
-  assert.equal(stateOf(session({ id: 'a', state: 'working', silent: true })).state, 'silent');
-  assert.equal(stateOf(session({ id: 'a', state: 'error', gone: true })).text, 'gone');
-  assert.equal(stateOf(session({ id: 'a', state: 'blocked' })).text, 'blocked');
-  assert.equal(stateOf(session({ id: 'a' })).text, 'no word yet');
+  assert.equal(stateLabel(session({ id: 'a', state: 'working', silent: true })).state, 'silent');
+  assert.equal(stateLabel(session({ id: 'a', state: 'error', gone: true })).text, 'gone');
+  assert.equal(stateLabel(session({ id: 'a', state: 'blocked' })).text, 'blocked');
+  assert.equal(stateLabel(session({ id: 'a' })).text, 'no state yet');
 });
 
 test('a waiter is live, stale or none, in words', () => {
-  assert.equal(wakeOf({ wake: 'stale' }).text, 'waiter stale');
-  assert.equal(wakeOf({}).wake, 'none');
-  assert.equal(wakeOf({}, { since: '' }).wake, 'live');
-  assert.match(wakeOf({ wake: 'live', waiter: { since: '', way: 'rewake' } }).means, /rewake/);
+  assert.equal(wakeLabel({ wake: 'stale' }).text, 'waiter stale');
+  assert.match(wakeLabel({ wake: 'live', waiter: { since: '', way: 'rewake' } }).means, /rewake/);
+  assert.match(wakeLabel({ wake: 'live' }, { since: '', way: 'wait' }).means, /wait\./);
 });
 
 test('a last message is one line, without the name and the state that are shown beside it', () => {
@@ -80,6 +79,6 @@ test('a last message is one line, without the name and the state that are shown 
 
 test('background work is described in a sentence', () => {
   const all = [session({ id: 'a', state: 'working' }), session({ id: 'b', state: 'working' }), session({ id: 'c', state: 'complete' }), session({ id: 'd', state: 'ended' })];
-  assert.equal(summary(all), '2 working, 1 complete.');
-  assert.equal(summary([]), 'No agent runs.');
+  assert.equal(summarize(all), '2 working, 1 complete.');
+  assert.equal(summarize([]), 'No agent is running.');
 });

@@ -1,10 +1,10 @@
 /** The geometry of the charts: converts numbers to coordinates. */
 
+import { isOpenQuestion } from './attention.js';
 import { KINDS } from './types.js';
 
-/** @typedef {import('./types.js').Stats} Stats */
-/** @typedef {import('./types.js').Kind} Kind */
-/** @typedef {import('./types.js').Question} Question */
+/** @import { Kind, Question, Stats } from './types.js' */
+
 /** @typedef {{left: number, right: number, top: number, bottom: number}} Box the plot's edges, in px */
 /** @typedef {{at: number, counts: Partial<Record<Kind, number>>, total: number}} Minute */
 
@@ -18,7 +18,7 @@ const MINUTE = 60_000;
  * @param {number} [count]
  * @returns {number[]}
  */
-export function ticks(max, count = 4) {
+export function axisTicks(max, count = 4) {
   const rough = Math.max(1, max / count);
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = [1, 2, 5, 10].map((times) => times * power).find((size) => size >= rough) ?? 10 * power;
@@ -33,11 +33,11 @@ export function ticks(max, count = 4) {
  * @returns {Minute[]}
  */
 export function everyMinute(stats) {
-  const said = new Map(stats.minutes.map(({ at, counts }) => [floor(Date.parse(at)), counts]));
+  const counted = new Map(stats.minutes.map(({ at, counts }) => [floor(Date.parse(at)), counts]));
   const end = Date.parse(stats.to);
   const result = [];
   for (let at = floor(Date.parse(stats.from)); at < end; at += MINUTE) {
-    const counts = said.get(at) ?? {};
+    const counts = counted.get(at) ?? {};
     result.push({ at, counts, total: sum(Object.values(counts)) });
   }
   return result;
@@ -60,8 +60,8 @@ export function totals(minutes) {
  * @param {Minute[]} minutes
  * @param {Box} box
  */
-export function stack(minutes, box) {
-  const steps = ticks(Math.max(...minutes.map(({ total }) => total), 4));
+export function stackBars(minutes, box) {
+  const steps = axisTicks(Math.max(...minutes.map(({ total }) => total), 4));
   const top = steps[steps.length - 1];
   /** @param {number} value */
   const y = (value) => box.bottom - (value / top) * (box.bottom - box.top);
@@ -92,7 +92,7 @@ function segments(counts, y) {
 }
 
 /**
- * Times of day for the axis of {@link stack}: as close as the labels' width allows, on round minutes of the wall clock.
+ * Times of day for the axis of {@link stackBars}: as close as the labels' width allows, on round minutes of the wall clock.
  *
  * @param {Minute[]} minutes
  * @param {Box} box
@@ -100,7 +100,7 @@ function segments(counts, y) {
  * @param {number} [room] px for one label
  * @returns {{at: number, x: number}[]}
  */
-export function times(minutes, box, minuteOfHour, room = 56) {
+export function timeLabels(minutes, box, minuteOfHour, room = 56) {
   const slot = (box.right - box.left) / Math.max(1, minutes.length);
   const step = [5, 10, 15, 20, 30].find((size) => size * slot >= room) ?? 60;
   return minutes
@@ -138,7 +138,7 @@ export function logScale(values, from, to) {
  * @param {number} bottom
  * @returns {number[]}
  */
-export function spread(wanted, room, top, bottom) {
+export function spreadLabels(wanted, room, top, bottom) {
   /** @type {number[]} */
   const placed = [];
   for (const at of wanted) placed.push(Math.max(at, top, (placed.at(-1) ?? -Infinity) + room));
@@ -166,7 +166,7 @@ const UNITS = [
  *
  * @param {number} ms
  */
-export function brief(ms) {
+export function shortDuration(ms) {
   const [, size, unit] = UNITS.find(([limit]) => ms < limit) ?? UNITS[UNITS.length - 1];
   const value = ms / size;
   return `${unit !== 'ms' && value < 9.95 ? value.toFixed(1).replace('.0', '') : Math.round(value)} ${unit}`;
@@ -177,8 +177,8 @@ export function brief(ms) {
  *
  * @param {number} ms
  */
-export function tick(ms) {
-  return ms < 1000 ? brief(ms) : clock(ms);
+export function tickLabel(ms) {
+  return ms < 1000 ? shortDuration(ms) : longDuration(ms);
 }
 
 /**
@@ -189,7 +189,7 @@ export function tick(ms) {
  * @param {number} room
  * @returns {T[]}
  */
-export function fitting(labels, room) {
+export function fittingLabels(labels, room) {
   const [first, last] = [labels[0], labels[labels.length - 1]];
   /** @type {T[]} */
   const kept = [];
@@ -205,7 +205,7 @@ export function fitting(labels, room) {
  *
  * @param {number} ms
  */
-export function clock(ms) {
+export function longDuration(ms) {
   const seconds = Math.max(0, Math.round(ms / 1000));
   if (seconds < 60) return `${seconds} s`;
   const minute = Math.floor(seconds / 60);
@@ -239,7 +239,7 @@ export function oldestOpen(questions, named) {
   const known = [...questions];
   if (known.some(({ id }) => id === named?.id)) oldest = null;
   for (const question of known) {
-    if (question.state !== 'open' && question.state !== 'claimed') continue;
+    if (!isOpenQuestion(question)) continue;
     if (!oldest || Date.parse(question.ts) < Date.parse(oldest.ts)) oldest = { id: question.id, ts: question.ts, question };
   }
   return oldest;
@@ -251,10 +251,10 @@ export function oldestOpen(questions, named) {
  * @param {Minute[]} minutes
  * @param {(at: number) => string} time
  */
-export function tellRate(minutes, time) {
+export function describeRate(minutes, time) {
   const all = sum(minutes.map(({ total }) => total));
   const span = `in ${minutes.length} minutes`;
-  if (all === 0) return `Nothing was said ${span}.`;
+  if (all === 0) return `No notifications ${span}.`;
   const most = minutes.reduce((a, b) => (b.total > a.total ? b : a));
   const kinds = totals(minutes).map(({ kind, count }) => `${count} ${kind}`);
   return `${plural(all, 'notification')} ${span}: ${kinds.join(', ')}. The busiest minute was ${time(most.at)}, with ${most.total}.`;
@@ -265,17 +265,17 @@ export function tellRate(minutes, time) {
  *
  * @param {Stats['wakes']} wakes
  */
-export function tellWakes({ count, median_ms, p90_ms }) {
-  if (count === 0 || median_ms === null || p90_ms === null) return 'Nobody was woken.';
-  return `${plural(count, 'wake')}: half took up to ${brief(median_ms)}, nine in ten up to ${brief(p90_ms)}.`;
+export function describeWakes({ count, median_ms, p90_ms }) {
+  if (count === 0 || median_ms === null || p90_ms === null) return 'No wakes.';
+  return `${plural(count, 'wake')}: half took up to ${shortDuration(median_ms)}, nine in ten up to ${shortDuration(p90_ms)}.`;
 }
 
 /**
  * @param {number} count
- * @param {string} what
+ * @param {string} noun
  */
-export function plural(count, what) {
-  return `${count.toLocaleString('en-GB')} ${what}${count === 1 ? '' : 's'}`;
+export function plural(count, noun) {
+  return `${count.toLocaleString('en-GB')} ${noun}${count === 1 ? '' : 's'}`;
 }
 
 /** @param {number[]} numbers */

@@ -7,32 +7,17 @@
  * that, so a gap is never mistaken for silence.
  */
 
-import { query, same, tidy } from './filter.js';
-import { Newest } from './newest.js';
+import { isSame, normalize, toQuery } from './filter.js';
+import { SortedList } from './sorted-list.js';
 import { Rows } from './rows.js';
 
-/**
- * @typedef {import('./types.js').Notification} Notification
- * @typedef {import('./filter.js').Filter} Filter
- * @typedef {import('./rows.js').Row} Row
- *
- * @typedef {object} Seen as the event `seen`
- * @property {number[]} [ids]
- * @property {number|null} [up_to] and every notification up to this id
- * @property {boolean} seen
- *
- * @typedef {object} Delivery as the event `delivery`
- * @property {number[]} ids
- * @property {string} state
- * @property {string} [inbox]
- * @property {string} [by]
- * @property {string} [at]
- */
+/** @import { Filter } from './filter.js' */
+/** @import { Notification, Schemas } from './types.js' */
 
 /** The number of filters whose rows are kept up to date; the rows of other filters are rebuilt on use. */
 const KEPT_VIEWS = 4;
 
-/** The status of a notification after a delivery step; other steps do not change it. @type {Record<string, string>} */
+/** The status of a notification after a delivery step; `emitted` does not change it. @type {Partial<Record<Schemas['DeliveryEvent']['state'], Schemas['Status']>>} */
 const STATUS = {
   returned: 'pending',
   acked: 'acked',
@@ -45,8 +30,8 @@ const STATUS = {
 };
 
 export class Feed {
-  /** @type {Newest<Notification>} */
-  #all = new Newest();
+  /** @type {SortedList<Notification>} */
+  #all = new SortedList();
   /** @type {Map<number, Notification>} */
   #byId = new Map();
   #unseen = 0;
@@ -60,7 +45,7 @@ export class Feed {
   #views = [];
 
   /** The number of status changes of each notification. @type {WeakMap<Notification, number>} */
-  #moves = new WeakMap();
+  #changes = new WeakMap();
   /** Replies by the id that they reply to. @type {Map<number, Notification[]>} */
   #replies = new Map();
 
@@ -78,12 +63,12 @@ export class Feed {
 
   /** The highest id, 0 if empty. */
   get newest() {
-    return this.#all.first?.id ?? 0;
+    return this.#all.newest?.id ?? 0;
   }
 
   /** The lowest id, 0 if empty. */
   get oldest() {
-    return this.#all.last?.id ?? 0;
+    return this.#all.oldest?.id ?? 0;
   }
 
   /** @param {number} id */
@@ -106,9 +91,9 @@ export class Feed {
    *
    * @param {number} id
    */
-  moves(id) {
+  statusChanges(id) {
     const notification = this.#byId.get(id);
-    return (notification && this.#moves.get(notification)) ?? 0;
+    return (notification && this.#changes.get(notification)) ?? 0;
   }
 
   /** From the newest to the oldest. @returns {Iterator<Notification>} */
@@ -124,26 +109,26 @@ export class Feed {
    */
   add(notifications) {
     const head = this.newest;
-    const added = notifications.filter((notification) => this.#take(notification));
+    const added = notifications.filter((notification) => this.#insert(notification));
     added.sort((one, other) => other.id - one.id);
     const rising = added.filter(({ id }) => id > head).reverse();
     const others = added.slice(rising.length);
     // Both ends grow outwards, so no element is moved.
     for (const notification of [...rising, ...others]) this.#all.add(notification);
-    this.#follow(rising, others);
+    this.#updateViews(rising, others);
     return added;
   }
 
   /**
-   * Adds a page of `GET /notifications`, which went from `place(filter).before` down to `next`.
+   * Adds a page of `GET /notifications`, which went from `nextPage(filter).before` down to `next`.
    *
    * @param {Filter} filter
-   * @param {{notifications: Notification[], next?: number}} page
+   * @param {Pick<Schemas['HistoryPage'], 'notifications'|'next'>} page
    */
-  page(filter, { notifications, next }) {
-    const asked = query(filter).toString();
+  addPage(filter, { notifications, next }) {
+    const asked = toQuery(filter).toString();
     // Until the first page arrives, the rows show every known notification, with gaps.
-    if (!this.#floors.has('')) this.#renewAll();
+    if (!this.#floors.has('')) for (const view of this.#views) view.stale = true;
     this.#floors.set(asked, next ?? 0);
     return this.add(notifications);
   }
@@ -154,8 +139,8 @@ export class Feed {
    * @param {Filter} [filter]
    * @returns {{before: number|undefined, end: boolean}}
    */
-  place(filter = {}) {
-    const floors = [this.#floors.get(''), this.#floors.get(query(filter).toString())];
+  nextPage(filter = {}) {
+    const floors = [this.#floors.get(''), this.#floors.get(toQuery(filter).toString())];
     const known = floors.filter((floor) => floor !== undefined);
     const before = known.length > 0 ? Math.min(...known) : undefined;
     return { before, end: before === 0 };
@@ -164,10 +149,10 @@ export class Feed {
   /**
    * Sets or removes the person's marks.
    *
-   * @param {Seen} mark
+   * @param {Pick<Schemas['SeenEvent'], 'ids'|'up_to'|'seen'>} mark
    * @returns {number[]} those whose mark changed, newest first
    */
-  markSeen({ ids = [], up_to, seen }) {
+  markSeen({ ids, up_to, seen }) {
     const marked = new Set(ids);
     /** @type {number[]} */
     const changed = [];
@@ -177,11 +162,11 @@ export class Feed {
       changed.push(notification.id);
     };
     if (up_to) {
-      for (let index = this.#all.find(up_to); index < this.size; index += 1) mark(this.#all.at(index));
+      for (let index = this.#all.indexOf(up_to); index < this.size; index += 1) mark(this.#all.at(index));
     }
     for (const id of marked) {
       mark(this.#byId.get(id));
-      this.#move(id);
+      this.#countChange(id);
     }
     this.#unseen += seen ? -changed.length : changed.length;
     return changed.sort((one, other) => other - one);
@@ -190,31 +175,19 @@ export class Feed {
   /**
    * Applies a delivery step to notifications, in one inbox or in all.
    *
-   * @param {Delivery} delivery
+   * @param {Pick<Schemas['DeliveryEvent'], 'ids'|'state'>} delivery
    */
-  delivery({ ids, state }) {
+  applyDelivery({ ids, state }) {
     for (const id of ids) {
       const notification = this.#byId.get(id);
       if (notification) notification.status = STATUS[state] ?? notification.status;
-      this.#move(id);
+      this.#countChange(id);
     }
-  }
-
-  /** @param {number[]} ids */
-  remove(ids) {
-    for (const id of ids) {
-      const notification = this.#byId.get(id);
-      if (!notification) continue;
-      this.#byId.delete(id);
-      this.#all.remove(this.#all.find(id));
-      if (!notification.seen) this.#unseen -= 1;
-    }
-    this.#renewAll();
   }
 
   /** Clears the feed, because the log is another one or was not read for too long. */
   reset() {
-    this.#all = new Newest();
+    this.#all = new SortedList();
     this.#byId = new Map();
     this.#replies = new Map();
     this.#unseen = 0;
@@ -224,15 +197,15 @@ export class Feed {
 
   /**
    * The rows of a filter, kept up to date while it is one of the last few that were used. With `unseen`, a row that is
-   * marked in the meantime stays until {@link renew}.
+   * marked in the meantime stays until {@link invalidate}.
    *
    * @param {Filter} [filter]
    * @param {number} [most] notifications to examine in this call; a new filter in a long feed would block a frame
    * @returns {Rows} `partial` if more remain to be examined
    */
   rows(filter = {}, most = Infinity) {
-    const wanted = tidy(filter);
-    const index = this.#views.findIndex((view) => same(view.filter, wanted));
+    const wanted = normalize(filter);
+    const index = this.#views.findIndex((view) => isSame(view.filter, wanted));
     const kept = index >= 0 ? this.#views.splice(index, 1)[0] : undefined;
     const view = kept && !kept.stale ? kept : new Rows(wanted);
     this.#views.push(view);
@@ -242,24 +215,20 @@ export class Feed {
   }
 
   /** Rebuilds the rows of a filter at their next use. @param {Filter} filter */
-  renew(filter) {
-    for (const view of this.#views) view.stale ||= same(view.filter, filter);
-  }
-
-  #renewAll() {
-    for (const view of this.#views) view.stale = true;
+  invalidate(filter) {
+    for (const view of this.#views) view.stale ||= isSame(view.filter, filter);
   }
 
   /**
    * @param {Notification} notification
    * @returns {boolean} whether it is new
    */
-  #take(notification) {
+  #insert(notification) {
     const known = this.#byId.get(notification.id);
     if (!known) {
       this.#byId.set(notification.id, notification);
       if (!notification.seen) this.#unseen += 1;
-      this.#reply(notification);
+      this.#addReply(notification);
       return true;
     }
     // History contains the status of a notification; the stream does not.
@@ -269,13 +238,13 @@ export class Feed {
   }
 
   /** @param {number} id */
-  #move(id) {
+  #countChange(id) {
     const notification = this.#byId.get(id);
-    if (notification) this.#moves.set(notification, this.moves(id) + 1);
+    if (notification) this.#changes.set(notification, this.statusChanges(id) + 1);
   }
 
   /** @param {Notification} notification */
-  #reply(notification) {
+  #addReply(notification) {
     if (notification.reply_to === undefined) return;
     const others = this.#replies.get(notification.reply_to);
     if (others) others.push(notification);
@@ -287,10 +256,10 @@ export class Feed {
    * @param {Notification[]} rising newer than all before, oldest first
    * @param {Notification[]} others
    */
-  #follow(rising, others) {
+  #updateViews(rising, others) {
     for (const view of this.#views) {
       view.stale ||= others.some(({ id }) => id > view.floor);
-      if (!view.stale) for (const notification of rising) view.newer(notification);
+      if (!view.stale) for (const notification of rising) view.addNewer(notification);
     }
   }
 
@@ -301,16 +270,16 @@ export class Feed {
    * @param {number} most
    */
   #extend(view, most) {
-    const floor = this.place(view.filter).before ?? 0;
+    const floor = this.nextPage(view.filter).before ?? 0;
     view.partial = false;
     if (view.floor <= floor) return;
-    const from = this.#below(view.floor);
+    const from = this.#indexBelow(view.floor);
     for (let index = from; index < this.size; index += 1) {
       const notification = /** @type {Notification} */ (this.#all.at(index));
       if (notification.id < floor) break;
       view.partial = index - from >= most;
       if (view.partial) return;
-      view.older(notification);
+      view.addOlder(notification);
     }
     if (floor > 0) view.floor = floor;
   }
@@ -320,7 +289,7 @@ export class Feed {
    *
    * @param {number} id
    */
-  #below(id) {
-    return id === Infinity ? 0 : this.#all.find(id - 1);
+  #indexBelow(id) {
+    return id === Infinity ? 0 : this.#all.indexOf(id - 1);
   }
 }

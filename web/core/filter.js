@@ -2,11 +2,9 @@
 
 import { KINDS, PRIORITIES } from './types.js';
 
+/** @import { Kind, Notification, Priority } from './types.js' */
+
 /**
- * @typedef {import('./types.js').Notification} Notification
- * @typedef {import('./types.js').Kind} Kind
- * @typedef {import('./types.js').Priority} Priority
- *
  * @typedef {object} Filter An absent part chooses all.
  * @property {Kind[]} [types] in the order of KINDS
  * @property {Priority} [priority] at least
@@ -22,10 +20,10 @@ import { KINDS, PRIORITIES } from './types.js';
  * @param {URLSearchParams} search
  * @returns {Filter}
  */
-export function parse(search) {
+export function parseFilter(search) {
   const named = (search.get('types') ?? '').split(',');
   const types = KINDS.filter((kind) => named.includes(kind));
-  return tidy({
+  return normalize({
     types,
     priority: PRIORITIES.find((priority) => priority === search.get('priority')),
     project: search.get('project') ?? undefined,
@@ -41,7 +39,7 @@ export function parse(search) {
  * @param {Filter} filter
  * @returns {Filter}
  */
-export function tidy({ types = [], priority, project, session, q = '', unseen }) {
+export function normalize({ types = [], priority, project, session, q = '', unseen }) {
   const chosen = KINDS.filter((kind) => types.includes(kind));
   return {
     ...(chosen.length > 0 && chosen.length < KINDS.length && { types: chosen }),
@@ -60,8 +58,8 @@ export function tidy({ types = [], priority, project, session, q = '', unseen })
  * @param {URLSearchParams} search
  * @returns {URLSearchParams}
  */
-export function write(filter, search) {
-  const { types, ...others } = tidy(filter);
+export function toSearch(filter, search) {
+  const { types, ...others } = normalize(filter);
   const written = new URLSearchParams(search);
   for (const name of ['types', 'priority', 'project', 'session', 'q', 'unseen']) written.delete(name);
   if (types) written.set('types', types.join(','));
@@ -75,8 +73,8 @@ export function write(filter, search) {
  * @param {Filter} filter
  * @returns {URLSearchParams}
  */
-export function query(filter) {
-  const { types, priority, project, session, q } = tidy(filter);
+export function toQuery(filter) {
+  const { types, priority, project, session, q } = normalize(filter);
   const asked = new URLSearchParams();
   if (types) asked.set('types', types.join(','));
   if (priority) asked.set('min_priority', priority);
@@ -90,8 +88,8 @@ export function query(filter) {
  * @param {Filter} filter
  * @returns {boolean} whether the filter chooses everything
  */
-export function isOpen(filter) {
-  return Object.keys(tidy(filter)).length === 0;
+export function isEmpty(filter) {
+  return Object.keys(normalize(filter)).length === 0;
 }
 
 /**
@@ -99,8 +97,8 @@ export function isOpen(filter) {
  * @param {Filter} other
  * @returns {boolean}
  */
-export function same(one, other) {
-  return JSON.stringify(tidy(one)) === JSON.stringify(tidy(other));
+export function isSame(one, other) {
+  return JSON.stringify(normalize(one)) === JSON.stringify(normalize(other));
 }
 
 /**
@@ -118,7 +116,7 @@ export function matches(filter, notification) {
     (!project || notification.project === project) &&
     (!session || (notification.session ?? notification.from) === session) &&
     (!unseen || !notification.seen) &&
-    (!q || says(notification, q.toLowerCase()))
+    (!q || containsText(notification, q.toLowerCase()))
   );
 }
 
@@ -126,6 +124,6 @@ export function matches(filter, notification) {
  * @param {Notification} notification
  * @param {string} text in lower case
  */
-function says({ from, title, msg }, text) {
+function containsText({ from, title, msg }, text) {
   return [msg, title, from].some((part) => part !== undefined && part.toLowerCase().includes(text));
 }

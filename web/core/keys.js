@@ -3,28 +3,28 @@
 /**
  * @typedef {object} Key
  * @property {string} id of the action, for the page
- * @property {string[]} keys that trigger it, as {@link keyOf} names them
- * @property {string} what its description, for the person
- * @property {'Everywhere'|'Needs you'|'Feed'} where
+ * @property {string[]} keys that trigger it, as {@link keyName} names them
+ * @property {string} label its description, for the person
+ * @property {'Everywhere'|'Feed'} scope
  */
 
 /** @type {readonly Key[]} */
 export const KEYS = [
-  { id: 'help', keys: ['?'], what: 'Show this help', where: 'Everywhere' },
-  { id: 'search', keys: ['/'], what: 'Search the feed', where: 'Everywhere' },
-  { id: 'needs', keys: ['1'], what: 'Go to Needs you', where: 'Everywhere' },
-  { id: 'sessions', keys: ['2'], what: 'Go to Sessions', where: 'Everywhere' },
-  { id: 'feed', keys: ['3'], what: 'Go to Feed', where: 'Everywhere' },
-  { id: 'stats', keys: ['4'], what: 'Go to Pictures', where: 'Everywhere' },
-  { id: 'settings', keys: [','], what: 'Open the settings', where: 'Everywhere' },
-  { id: 'undo', keys: ['u'], what: 'Undo the last change', where: 'Everywhere' },
-  { id: 'close', keys: ['Escape'], what: 'Close what is open', where: 'Everywhere' },
-  { id: 'down', keys: ['j', 'ArrowDown'], what: 'Next', where: 'Feed' },
-  { id: 'up', keys: ['k', 'ArrowUp'], what: 'Previous', where: 'Feed' },
-  { id: 'open', keys: ['Enter'], what: 'Show details', where: 'Feed' },
-  { id: 'seen', keys: ['e'], what: 'Mark seen, or not seen', where: 'Feed' },
-  { id: 'all-seen', keys: ['Shift+E'], what: 'Mark all seen', where: 'Feed' },
-  { id: 'reply', keys: ['r'], what: 'Reply', where: 'Feed' },
+  { id: 'help', keys: ['?'], label: 'Show this help', scope: 'Everywhere' },
+  { id: 'search', keys: ['/'], label: 'Search the feed', scope: 'Everywhere' },
+  { id: 'needs', keys: ['1'], label: 'Go to Needs you', scope: 'Everywhere' },
+  { id: 'sessions', keys: ['2'], label: 'Go to Sessions', scope: 'Everywhere' },
+  { id: 'feed', keys: ['3'], label: 'Go to Feed', scope: 'Everywhere' },
+  { id: 'stats', keys: ['4'], label: 'Go to Activity', scope: 'Everywhere' },
+  { id: 'settings', keys: [','], label: 'Open the settings', scope: 'Everywhere' },
+  { id: 'undo', keys: ['u'], label: 'Undo the last change', scope: 'Everywhere' },
+  { id: 'close', keys: ['Escape'], label: 'Close the dialog or the details', scope: 'Everywhere' },
+  { id: 'down', keys: ['j', 'ArrowDown'], label: 'Next', scope: 'Feed' },
+  { id: 'up', keys: ['k', 'ArrowUp'], label: 'Previous', scope: 'Feed' },
+  { id: 'open', keys: ['Enter'], label: 'Show details', scope: 'Feed' },
+  { id: 'seen', keys: ['e'], label: 'Mark as read or unread', scope: 'Feed' },
+  { id: 'all-seen', keys: ['Shift+E'], label: 'Mark all read', scope: 'Feed' },
+  { id: 'reply', keys: ['r'], label: 'Reply', scope: 'Feed' },
 ];
 
 /** @type {Record<string, string>} */
@@ -46,7 +46,7 @@ export function caps(key) {
  *
  * @param {Pick<KeyboardEvent, 'key'|'shiftKey'>} event
  */
-export function keyOf(event) {
+export function keyName(event) {
   return event.shiftKey && /^\p{L}$/u.test(event.key) ? `Shift+${event.key.toUpperCase()}` : event.key;
 }
 
@@ -59,7 +59,7 @@ export function keyOf(event) {
  */
 export function actionOf(event, typing) {
   if (event.ctrlKey || event.metaKey || event.altKey) return null;
-  const name = keyOf(event);
+  const name = keyName(event);
   if (typing && name !== 'Escape') return null;
   return KEYS.find((key) => key.keys.includes(name))?.id ?? null;
 }

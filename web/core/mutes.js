@@ -1,37 +1,61 @@
 /** Mutes: the projects and sessions that must not disturb the person, and until when. */
 
-import { isLive } from './quiet.js';
+/** @import { Mute, Notification, Preferences } from './types.js' */
 
 /**
- * @typedef {import('./types.js').Mute} Mute
- * @typedef {import('./types.js').Preferences} Preferences
  * @typedef {{project: string, id: string}} Target
- * @typedef {'hour'|'tomorrow'|'good'} Span
+ * @typedef {'hour'|'tomorrow'|'good'} Duration
  */
 
 /** The hour at which a mute until tomorrow ends. */
 const MORNING = 7;
 
-/** The durations of a mute that can be chosen. @type {readonly {span: Span, text: string}[]} */
-export const SPANS = [
+/** The durations of a mute that can be chosen. @type {readonly {span: Duration, text: string}[]} */
+export const DURATIONS = [
   { span: 'hour', text: 'for 1 h' },
   { span: 'tomorrow', text: `until tomorrow, ${MORNING}:00` },
-  { span: 'good', text: 'for good' },
+  { span: 'good', text: 'forever' },
 ];
 
 /**
  * The end of a mute that begins now, in the reader's time zone; undefined for no end.
  *
- * @param {Span} span
+ * @param {Duration} span
  * @param {number} now ms
  * @returns {string|undefined}
  */
-export function endOf(span, now) {
+export function muteEnd(span, now) {
   if (span === 'good') return undefined;
   const end = new Date(now);
   if (span === 'hour') end.setTime(now + 3_600_000);
   else end.setHours(24 + MORNING, 0, 0, 0);
   return end.toISOString();
+}
+
+/**
+ * Whether a mute is still active. A mute with an invalid end counts as expired.
+ *
+ * @param {Mute} mute
+ * @param {number} now ms
+ */
+export function isActive(mute, now) {
+  return mute.until === undefined || now < Date.parse(mute.until);
+}
+
+/**
+ * Whether the person has muted the notification's project, or its session there.
+ *
+ * @param {Pick<Preferences, 'mutes'>} preferences
+ * @param {Pick<Notification, 'project'|'from'|'session'>} notification
+ * @param {number} now ms
+ */
+export function isMuted(preferences, notification, now) {
+  return preferences.mutes.some(
+    (mute) =>
+      mute.project === notification.project &&
+      (!mute.session || mute.session === notification.session || mute.session === notification.from) &&
+      isActive(mute, now),
+  );
 }
 
 /**
@@ -42,8 +66,8 @@ export function endOf(span, now) {
  * @param {number} now ms
  * @returns {Mute|undefined}
  */
-export function muteOf({ mutes }, { project, id }, now) {
-  const live = mutes.filter((mute) => mute.project === project && isLive(mute, now));
+export function muteFor({ mutes }, { project, id }, now) {
+  const live = mutes.filter((mute) => mute.project === project && isActive(mute, now));
   return live.find((mute) => mute.session === id) ?? live.find((mute) => !mute.session);
 }
 
@@ -52,14 +76,14 @@ export function muteOf({ mutes }, { project, id }, now) {
  *
  * @param {Preferences} preferences
  * @param {Target} target
- * @param {Span} span
+ * @param {Duration} span
  * @param {number} now ms
  * @returns {Preferences}
  */
-export function muted(preferences, target, span, now) {
-  const until = endOf(span, now);
+export function withMute(preferences, target, span, now) {
+  const until = muteEnd(span, now);
   const mute = { project: target.project, session: target.id, ...(until && { until }) };
-  const { mutes } = unmuted(preferences, target, now);
+  const { mutes } = withoutMute(preferences, target, now);
   return { ...preferences, mutes: [...mutes, mute] };
 }
 
@@ -71,7 +95,7 @@ export function muted(preferences, target, span, now) {
  * @param {number} now ms
  * @returns {Preferences}
  */
-export function unmuted(preferences, { project, id }, now) {
-  const others = preferences.mutes.filter((mute) => !(mute.project === project && mute.session === id) && isLive(mute, now));
+export function withoutMute(preferences, { project, id }, now) {
+  const others = preferences.mutes.filter((mute) => !(mute.project === project && mute.session === id) && isActive(mute, now));
   return { ...preferences, mutes: others };
 }

@@ -4,12 +4,12 @@
  */
 
 import { matches } from './filter.js';
-import { Newest } from './newest.js';
+import { SortedList } from './sorted-list.js';
+
+/** @import { Filter } from './filter.js' */
+/** @import { Notification } from './types.js' */
 
 /**
- * @typedef {import('./types.js').Notification} Notification
- * @typedef {import('./filter.js').Filter} Filter
- *
  * @typedef {object} Row
  * @property {number} id of its newest notification
  * @property {Notification[]} items newest first; never empty
@@ -17,8 +17,8 @@ import { Newest } from './newest.js';
  */
 
 export class Rows {
-  /** @type {Newest<Row>} */
-  #rows = new Newest();
+  /** @type {SortedList<Row>} */
+  #rows = new SortedList();
   /** Rows whose items replace each other. @type {Map<string, Row>} */
   #keyed = new Map();
 
@@ -56,8 +56,8 @@ export class Rows {
    */
   indexOf(notification) {
     const key = keyOf(notification);
-    const row = key === undefined ? this.#spanning(notification.id) : this.#keyed.get(key);
-    return row?.items.some((item) => item.id === notification.id) ? this.#rows.find(row.id) : -1;
+    const row = key === undefined ? this.#repeatsAround(notification.id) : this.#keyed.get(key);
+    return row?.items.some((item) => item.id === notification.id) ? this.#rows.indexOf(row.id) : -1;
   }
 
   /**
@@ -67,7 +67,7 @@ export class Rows {
    * @returns {number}
    */
   below(id) {
-    return this.#rows.find(id);
+    return this.#rows.indexOf(id);
   }
 
   /**
@@ -75,8 +75,8 @@ export class Rows {
    *
    * @param {number} id
    */
-  #spanning(id) {
-    const index = this.#rows.find(id);
+  #repeatsAround(id) {
+    const index = this.#rows.indexOf(id);
     if (this.#rows.at(index)?.id === id) return this.#rows.at(index);
     for (let above = index - 1; above >= 0; above -= 1) {
       const row = this.#rows.at(above);
@@ -90,13 +90,13 @@ export class Rows {
    *
    * @param {Notification} notification
    */
-  newer(notification) {
+  addNewer(notification) {
     this.head = notification.id;
     if (this.floor === Infinity) this.floor = notification.id;
     if (!matches(this.filter, notification)) return;
     const key = keyOf(notification);
-    const first = this.#rows.first;
-    if (key !== undefined) this.#replace(key, notification);
+    const first = this.#rows.newest;
+    if (key !== undefined) this.#addToKeyed(key, notification);
     else if (first && repeats(first, notification)) this.#prepend(first, notification);
     else this.#rows.add({ id: notification.id, items: [notification] });
   }
@@ -106,15 +106,15 @@ export class Rows {
    *
    * @param {Notification} notification
    */
-  older(notification) {
+  addOlder(notification) {
     this.floor = notification.id;
     if (this.head === -Infinity) this.head = notification.id;
     if (!matches(this.filter, notification)) return;
     const key = keyOf(notification);
-    const last = this.#rows.last;
+    const last = this.#rows.oldest;
     const replaced = key !== undefined && this.#keyed.get(key);
     if (replaced) replaced.items.push(notification);
-    else if (key !== undefined) this.#open(key, [notification]);
+    else if (key !== undefined) this.#addKeyed(key, [notification]);
     else if (last && repeats(last, notification)) last.items.push(notification);
     else this.#rows.add({ id: notification.id, items: [notification] });
   }
@@ -123,18 +123,18 @@ export class Rows {
    * @param {string} key
    * @param {Notification} notification
    */
-  #replace(key, notification) {
+  #addToKeyed(key, notification) {
     const row = this.#keyed.get(key);
-    const index = row ? this.#rows.find(row.id) : -1;
+    const index = row ? this.#rows.indexOf(row.id) : -1;
     if (!row) {
-      this.#open(key, [notification]);
+      this.#addKeyed(key, [notification]);
     } else if (index === 0) {
       this.#prepend(row, notification);
     } else {
       this.#rows.remove(index);
-      this.#join(index);
+      this.#mergeAt(index);
       row.items.unshift(notification);
-      this.#open(key, row.items);
+      this.#addKeyed(key, row.items);
     }
   }
 
@@ -142,7 +142,7 @@ export class Rows {
    * @param {string} key
    * @param {Notification[]} items
    */
-  #open(key, items) {
+  #addKeyed(key, items) {
     const row = { id: items[0].id, items, key };
     this.#keyed.set(key, row);
     this.#rows.add(row);
@@ -162,7 +162,7 @@ export class Rows {
    *
    * @param {number} index of the second row
    */
-  #join(index) {
+  #mergeAt(index) {
     const above = this.#rows.at(index - 1);
     const below = this.#rows.at(index);
     if (!above || !below || below.key !== undefined || !repeats(above, below.items[0])) return;
@@ -191,13 +191,13 @@ function keyOf({ key, project, from, to }) {
  * @param {Notification} notification
  */
 function repeats(row, notification) {
-  const said = row.items[0];
+  const newest = row.items[0];
   return (
     row.key === undefined &&
     notification.key === undefined &&
-    said.msg === notification.msg &&
-    said.from === notification.from &&
-    said.type === notification.type &&
-    said.project === notification.project
+    newest.msg === notification.msg &&
+    newest.from === notification.from &&
+    newest.type === notification.type &&
+    newest.project === notification.project
   );
 }

@@ -1,8 +1,8 @@
 /** Sessions as the page shows them: by project, workers under their parent, each with its state and the evidence. */
 
+/** @import { Holder, Session } from './types.js' */
+
 /**
- * @typedef {import('./types.js').Session} Session
- * @typedef {import('./types.js').Holder} Holder
  * @typedef {{session: Session, workers: Node[]}} Node
  * @typedef {{project: string, title: string, count: number, nodes: Node[]}} Group
  */
@@ -14,7 +14,7 @@ const collator = new Intl.Collator('en', { numeric: true, sensitivity: 'base' })
  *
  * @param {Pick<Session, 'state'|'gone'>} session
  */
-export function isOver({ state, gone }) {
+export function isEnded({ state, gone }) {
   return gone || state === 'ended';
 }
 
@@ -24,13 +24,13 @@ export function isOver({ state, gone }) {
  * @param {Iterable<Session>} sessions
  * @returns {(project: string, name: string) => Session|undefined}
  */
-export function finder(sessions) {
+export function sessionFinder(sessions) {
   /** @type {Map<string, Session>} */
   const byName = new Map();
   for (const session of sessions) {
     for (const name of [session.name, ...(session.aliases ?? []), session.id]) {
-      const place = `${session.project}/${name}`;
-      if (name === session.id || !byName.has(place)) byName.set(place, session);
+      const key = `${session.project}/${name}`;
+      if (name === session.id || !byName.has(key)) byName.set(key, session);
     }
   }
   return (project, name) => byName.get(`${project}/${name}`);
@@ -43,11 +43,11 @@ export function finder(sessions) {
  * @param {Iterable<Session>} sessions
  * @returns {Group[]}
  */
-export function groups(sessions) {
+export function groupByProject(sessions) {
   /** @type {Map<string, Session[]>} */
   const byProject = new Map();
   for (const session of sessions) {
-    if (isOver(session)) continue;
+    if (isEnded(session)) continue;
     const others = byProject.get(session.project);
     if (others) others.push(session);
     else byProject.set(session.project, [session]);
@@ -67,7 +67,7 @@ export function groups(sessions) {
  * @returns {Node[]}
  */
 function tree(members) {
-  const find = finder(members);
+  const find = sessionFinder(members);
   const nodes = new Map(members.map((session) => [session, /** @type {Node} */ ({ session, workers: [] })]));
   /** @type {Node[]} */
   const roots = [];
@@ -98,10 +98,10 @@ function parentOf(session, find) {
  * @param {(project: string, name: string) => Session|undefined} find
  */
 function isUnder(session, other, find) {
-  const met = new Set();
-  for (let at = /** @type {Session|undefined} */ (session); at && !met.has(at); at = parentOf(at, find)) {
+  const visited = new Set();
+  for (let at = /** @type {Session|undefined} */ (session); at && !visited.has(at); at = parentOf(at, find)) {
     if (at === other) return true;
-    met.add(at);
+    visited.add(at);
   }
   return false;
 }
@@ -124,10 +124,19 @@ function byRank(a, b) {
  * @param {Iterable<Session>} sessions
  * @returns {Session[]}
  */
-export function ended(sessions) {
+export function listEnded(sessions) {
   const at = (/** @type {Session} */ it) => Date.parse(it.since ?? it.last_seen ?? '') || 0;
-  const over = [...sessions].filter(isOver).map((session) => ({ session, at: at(session) }));
+  const over = [...sessions].filter(isEnded).map((session) => ({ session, at: at(session) }));
   return over.sort((a, b) => b.at - a.at).map(({ session }) => session);
+}
+
+/**
+ * The last part of a project's path.
+ *
+ * @param {string} project
+ */
+export function projectName(project) {
+  return project.replace(/\/+$/, '').replace(/^.*\//, '') || project;
 }
 
 /**
@@ -150,26 +159,26 @@ export function shortPaths(paths) {
   );
 }
 
-/** @typedef {{state: string, text: string}} Shown */
+/** @typedef {{state: string, text: string}} Label */
 
 /**
  * A session's state in a word.
  *
  * @param {Session} session
- * @returns {Shown}
+ * @returns {Label}
  */
-export function stateOf(session) {
+export function stateLabel(session) {
   if (session.gone) return { state: 'gone', text: 'gone' };
   if (session.silent) return { state: 'silent', text: 'silent' };
-  if (!session.state) return { state: 'ended', text: 'no word yet' };
+  if (!session.state) return { state: 'ended', text: 'no state yet' };
   return { state: session.state, text: session.state };
 }
 
-/** Texts for whether a session can be woken. @type {Record<'live'|'stale'|'none', {text: string, means: string}>} */
-const WAKE = {
-  live: { text: 'waiter live', means: 'Somebody waits at its inbox now: a message wakes it at once.' },
-  stale: { text: 'waiter stale', means: 'Nobody waits at its inbox now, but somebody did, or its hooks are live: a message comes with its next step.' },
-  none: { text: 'no waiter', means: 'Nobody has waited at its inbox: a message lies there until somebody looks.' },
+/** Texts for whether a session can be woken. @type {Record<Session['wake'], {text: string, means: string}>} */
+const WAKE_LABELS = {
+  live: { text: 'waiter live', means: 'A waiter is connected to its inbox: a message wakes the session at once.' },
+  stale: { text: 'waiter stale', means: 'No waiter is connected to its inbox now. One was connected before, or its hooks are live: a message is delivered with its next step.' },
+  none: { text: 'no waiter', means: 'No waiter was ever connected to its inbox: a message stays there until the session reads it.' },
 };
 
 /**
@@ -177,17 +186,14 @@ const WAKE = {
  *
  * @param {Pick<Session, 'wake'|'waiter'>} session
  * @param {Holder} [holder] the waiter at its inbox
- * @returns {{wake: 'live'|'stale'|'none', text: string, means: string}}
  */
-export function wakeOf(session, holder) {
-  const waiter = holder ?? session.waiter;
-  const wake = session.wake ?? (waiter ? 'live' : 'none');
-  const way = wake === 'live' && waiter?.way ? ` By ${waiter.way}.` : '';
-  return { wake, text: WAKE[wake].text, means: WAKE[wake].means + way };
+export function wakeLabel({ wake, waiter }, holder = waiter) {
+  const way = wake === 'live' && holder?.way ? ` Way: ${holder.way}.` : '';
+  return { text: WAKE_LABELS[wake].text, means: WAKE_LABELS[wake].means + way };
 }
 
 /** The hub's prefix of an agent's text; it repeats the state. */
-const SAYS = /^(?:completed(?: its goal| \(worker of [^)]*\))?|is waiting for input): (?=.)/;
+const STATE_PREFIX = /^(?:completed(?: its goal| \(worker of [^)]*\))?|is waiting for input): (?=.)/;
 
 /**
  * The text of a notification in one line, without the name and the state that the page shows beside it.
@@ -199,7 +205,7 @@ export function oneLine(msg, name) {
   const line = msg.replace(/\s+/g, ' ').trim();
   for (const title of ['Agent', 'Manager']) {
     const head = `${title} ${name} `;
-    if (line.startsWith(head)) return line.slice(head.length).replace(SAYS, '');
+    if (line.startsWith(head)) return line.slice(head.length).replace(STATE_PREFIX, '');
   }
   return line;
 }
@@ -212,13 +218,13 @@ const COUNTED = ['working', 'silent', 'waiting', 'blocked', 'error', 'complete']
  *
  * @param {Iterable<Session>} sessions
  */
-export function summary(sessions) {
+export function summarize(sessions) {
   /** @type {Map<string, number>} */
   const counts = new Map();
   for (const session of sessions) {
-    const { state } = stateOf(session);
-    if (!isOver(session)) counts.set(state, (counts.get(state) ?? 0) + 1);
+    const { state } = stateLabel(session);
+    if (!isEnded(session)) counts.set(state, (counts.get(state) ?? 0) + 1);
   }
-  const said = COUNTED.filter((state) => counts.has(state)).map((state) => `${counts.get(state)} ${state}`);
-  return said.length > 0 ? `${said.join(', ')}.` : 'No agent runs.';
+  const parts = COUNTED.filter((state) => counts.has(state)).map((state) => `${counts.get(state)} ${state}`);
+  return parts.length > 0 ? `${parts.join(', ')}.` : 'No agent is running.';
 }

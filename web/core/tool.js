@@ -3,13 +3,13 @@
 /**
  * @typedef {{name: string, text: string}} Part
  * @typedef {{tool: string, parts: Part[]}} Request
- * @typedef {{text: string, hidden: boolean}} Piece
+ * @typedef {{text: string, hidden: boolean}} Segment
  */
 
 /** The most informative fields, in the order in which they are shown first. */
-const FIRST = ['command', 'cmd', 'file_path', 'filePath', 'path', 'url', 'pattern', 'description', 'prompt'];
-const TOOL = ['tool_name', 'tool', 'toolName', 'type'];
-const INPUT = ['tool_input', 'input', 'args', 'arguments'];
+const LEADING_FIELDS = ['command', 'cmd', 'file_path', 'filePath', 'path', 'url', 'pattern', 'description', 'prompt'];
+const TOOL_FIELDS = ['tool_name', 'tool', 'toolName', 'type'];
+const INPUT_FIELDS = ['tool_input', 'input', 'args', 'arguments'];
 
 /**
  * The request from the data of an approval, in any agent's format or an unknown one; no field is left out.
@@ -17,12 +17,12 @@ const INPUT = ['tool_input', 'input', 'args', 'arguments'];
  * @param {unknown} data
  * @returns {Request|null}
  */
-export function requestOf(data) {
+export function parseRequest(data) {
   const all = unwrap(data);
   if (all === null) return null;
-  if (!isObject(all)) return { tool: '', parts: [{ name: '', text: textOf(all) }] };
-  const { tool, input, rest } = dissect(all);
-  const parts = input === undefined ? [] : isObject(input) ? partsOf(input) : [{ name: '', text: textOf(input) }];
+  if (!isObject(all)) return { tool: '', parts: [{ name: '', text: valueText(all) }] };
+  const { tool, input, rest } = splitInput(all);
+  const parts = input === undefined ? [] : isObject(input) ? partsOf(input) : [{ name: '', text: valueText(input) }];
   parts.push(...partsOf(rest));
   return tool || parts.length > 0 ? { tool, parts } : null;
 }
@@ -41,10 +41,10 @@ function unwrap(data) {
 }
 
 /** @param {Record<string, unknown>} all */
-function dissect(all) {
+function splitInput(all) {
   const rest = { ...all };
-  const toolKey = TOOL.find((key) => typeof rest[key] === 'string');
-  const inputKey = INPUT.find((key) => rest[key] !== undefined && rest[key] !== null);
+  const toolKey = TOOL_FIELDS.find((key) => typeof rest[key] === 'string');
+  const inputKey = INPUT_FIELDS.find((key) => rest[key] !== undefined && rest[key] !== null);
   const tool = toolKey ? String(rest[toolKey]) : '';
   const input = inputKey ? rest[inputKey] : undefined;
   if (toolKey) delete rest[toolKey];
@@ -57,13 +57,17 @@ function dissect(all) {
  * @returns {Part[]}
  */
 function partsOf(object) {
-  const rank = (/** @type {string} */ name) => (FIRST.includes(name) ? FIRST.indexOf(name) : FIRST.length);
+  const rank = (/** @type {string} */ name) => (LEADING_FIELDS.includes(name) ? LEADING_FIELDS.indexOf(name) : LEADING_FIELDS.length);
   const names = Object.keys(object).filter((name) => object[name] !== undefined && object[name] !== null);
-  return names.sort((a, b) => rank(a) - rank(b)).map((name) => ({ name, text: textOf(object[name]) }));
+  return names.sort((a, b) => rank(a) - rank(b)).map((name) => ({ name, text: valueText(object[name]) }));
 }
 
-/** @param {unknown} value */
-function textOf(value) {
+/**
+ * A text as it is, other data as JSON that people can read.
+ *
+ * @param {unknown} value
+ */
+export function valueText(value) {
   return typeof value === 'string' ? value : JSON.stringify(value, null, 2);
 }
 
@@ -86,10 +90,10 @@ const HIDDEN =
  * Splits a text into pieces and shows hidden characters by their code point.
  *
  * @param {string} text
- * @returns {Piece[]}
+ * @returns {Segment[]}
  */
-export function pieces(text) {
-  /** @type {Piece[]} */
+export function splitHidden(text) {
+  /** @type {Segment[]} */
   const found = [];
   let end = 0;
   for (const match of text.matchAll(HIDDEN)) {

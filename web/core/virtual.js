@@ -1,12 +1,12 @@
 /** The visible rows of a long list. All rows have the same height, so no row is measured. */
 
 /** The maximum of drawn rows: enough for the tallest screens, and a bound if the page's height is wrong. */
-export const MOST = 240;
+export const MAX_ROWS = 240;
 /** Rows drawn beyond each edge, so that scrolling shows no gap before the next drawing. */
-export const BEYOND = 8;
+export const OVERSCAN = 8;
 
 /**
- * @typedef {object} Sight
+ * @typedef {object} Viewport
  * @property {number} top px scrolled
  * @property {number} height px of the visible part of the list
  * @property {number} row px of one row
@@ -16,13 +16,13 @@ export const BEYOND = 8;
 /**
  * The rows to draw.
  *
- * @param {Sight} sight
+ * @param {Viewport} viewport
  * @param {number} [most] rows beyond each edge
  * @returns {{first: number, last: number}} `last` is exclusive
  */
-export function drawn({ top, height, row, count }, most = BEYOND) {
-  const seen = Math.min(Math.ceil(height / row) + 1, MOST);
-  const beyond = Math.min(most, Math.floor((MOST - seen) / 2));
+export function visibleRange({ top, height, row, count }, most = OVERSCAN) {
+  const seen = Math.min(Math.ceil(height / row) + 1, MAX_ROWS);
+  const beyond = Math.min(most, Math.floor((MAX_ROWS - seen) / 2));
   const at = Math.floor(Math.max(top, 0) / row);
   const first = clamp(at - beyond, 0, count);
   return { first, last: clamp(at + seen + beyond, first, count) };
@@ -31,11 +31,11 @@ export function drawn({ top, height, row, count }, most = BEYOND) {
 /**
  * The scroll position at which a row is fully visible, with the least movement.
  *
- * @param {Sight} sight
+ * @param {Viewport} viewport
  * @param {number} index
  * @returns {number} px
  */
-export function revealed({ top, height, row, count }, index) {
+export function scrollTopToReveal({ top, height, row, count }, index) {
   const at = clamp(index, 0, count - 1) * row;
   return clamp(top, Math.max(0, at + row - height), at);
 }
@@ -51,7 +51,7 @@ export function revealed({ top, height, row, count }, index) {
  * @param {boolean} reading whether to keep the place at the top too
  * @returns {number} px
  */
-export function kept(top, row, was, is, reading) {
+export function anchoredScrollTop(top, row, was, is, reading) {
   return top <= 0 && !reading ? 0 : Math.max(0, top + (is - was) * row);
 }
 

@@ -7,17 +7,17 @@ import { h } from './dom.js';
  * @param {string} [label] the name of the copied text, for screen readers
  */
 export function copyable(text, label = 'Copy the command') {
-  const button = h('button', { class: 'quiet', 'aria-label': label, title: label }, 'Copy');
-  const said = h('span', { class: 'visually-hidden', role: 'status' });
+  const button = h('button', { class: 'ghost', 'aria-label': label, title: label }, 'Copy');
+  const status = h('span', { class: 'visually-hidden', role: 'status' });
   button.addEventListener('click', async () => {
     const done = await copy(text);
     button.textContent = done ? 'Copied' : 'Press Ctrl+C';
-    said.textContent = done ? 'copied' : '';
+    status.textContent = done ? 'copied' : '';
     if (!done) getSelection()?.selectAllChildren(code);
     setTimeout(() => (button.textContent = 'Copy'), 2000);
   });
   const code = h('code', {}, text);
-  return h('div', { class: 'copyable' }, code, button, said);
+  return h('div', { class: 'copyable' }, code, button, status);
 }
 
 /**

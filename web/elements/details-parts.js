@@ -2,15 +2,19 @@
 
 import { copyable } from './copyable.js';
 import { h } from './dom.js';
-import { plain } from './parts.js';
-import { asCurl, asHubctl, describe, pretty, sender } from '../core/said.js';
-import { absolute, timeElement } from '../core/time.js';
+import { revealHidden } from './parts.js';
+import { timeElement } from './time.js';
+import { curlCommand, hubctlCommand } from '../core/commands.js';
+import { describeStep } from '../core/delivery.js';
+import { senderName } from '../core/thread.js';
+import { valueText } from '../core/tool.js';
+import { absolute } from '../core/time.js';
+
+/** @import { Notification, Step } from '../core/types.js' */
+/** @import { Child } from './dom.js' */
 
 /**
- * @typedef {import('../core/types.js').Notification} Notification
- * @typedef {import('../core/types.js').Step} Step
  * @typedef {() => number} Now
- * @typedef {import('./dom.js').Child} Child
  */
 
 /** Data with more characters than this is folded. */
@@ -19,39 +23,39 @@ const LONG = 1200;
 /**
  * The facts of a notification: sender, project, times.
  *
- * @param {Notification} said
- * @param {(part: import('../core/filter.js').Filter) => void} narrow restricts the feed to such notifications
+ * @param {Notification} notification
+ * @param {(part: import('../core/filter.js').Filter) => void} setFilter restricts the feed to such notifications
  */
-export function facts(said, narrow) {
-  const session = said.session ?? said.from;
-  const only = (/** @type {string} */ text, /** @type {import('../core/filter.js').Filter} */ part) =>
-    h('button', { class: 'link', title: 'Show only these', onclick: () => narrow(part) }, text);
+export function facts(notification, setFilter) {
+  const session = notification.session ?? notification.from;
+  const filterButton = (/** @type {string} */ text, /** @type {import('../core/filter.js').Filter} */ part) =>
+    h('button', { class: 'link', title: 'Show only these', onclick: () => setFilter(part) }, text);
   /** @type {[string, Child|Child[]][]} */
   const all = [
-    ['From', only(sender(said), { session })],
-    ['About', session !== said.from && only(session, { session })],
-    ['To', said.to],
-    ['Worker of', said.parent],
-    ['Project', only(said.project, { project: said.project })],
-    ['Priority', said.priority !== 'normal' && said.priority],
-    ['Said', absolute(said.ts)],
-    ['Received', said.received && absolute(said.received)],
-    ['Expires', absolute(said.expires_at)],
-    ['Key', said.key],
-    ['Hops', said.hops],
+    ['From', filterButton(senderName(notification), { session })],
+    ['About', session !== notification.from && filterButton(session, { session })],
+    ['To', notification.to],
+    ['Worker of', notification.parent],
+    ['Project', filterButton(notification.project, { project: notification.project })],
+    ['Priority', notification.priority !== 'normal' && notification.priority],
+    ['Sent', absolute(notification.ts)],
+    ['Received', notification.received && absolute(notification.received)],
+    ['Expires', absolute(notification.expires_at)],
+    ['Key', notification.key],
+    ['Hops', notification.hops],
   ];
   return h('dl', {}, ...all.filter(([, value]) => value).flatMap(([name, value]) => [h('dt', {}, name), h('dd', {}, value)]));
 }
 
-/** @param {Notification} said */
+/** @param {Notification} notification */
 export function options({ options: offered = [] }) {
-  return offered.length > 0 && h('ul', { class: 'options', 'aria-label': 'Options' }, ...offered.map((option) => h('li', {}, plain(option))));
+  return offered.length > 0 && h('ul', { class: 'options', 'aria-label': 'Options' }, ...offered.map((option) => h('li', {}, revealHidden(option))));
 }
 
-/** @param {Notification} said */
+/** @param {Notification} notification */
 export function data({ data: added }) {
   if (added === undefined) return null;
-  const text = pretty(added);
+  const text = valueText(added);
   return h('details', { open: text.length <= LONG }, h('summary', {}, 'Data', h('span', { class: 'muted' }, ` ${size(text.length)}`)), h('pre', { tabindex: '0' }, text));
 }
 
@@ -61,16 +65,16 @@ function size(characters) {
 }
 
 /**
- * @param {Notification} said
- * @param {string} stateDir
+ * @param {Notification} notification
+ * @param {string|null} stateDir of the hub
  */
-export function commands(said, stateDir) {
+export function commands(notification, stateDir) {
   return h(
     'details',
     { class: 'commands' },
     h('summary', {}, 'As a command'),
-    copyable(asHubctl(said), 'Copy the hubctl command'),
-    copyable(asCurl(said, location.origin, stateDir), 'Copy the curl command'),
+    copyable(hubctlCommand(notification), 'Copy the hubctl command'),
+    copyable(curlCommand(notification, { origin: location.origin, stateDir }), 'Copy the curl command'),
   );
 }
 
@@ -82,19 +86,19 @@ export function commands(said, stateDir) {
  * @param {number} current
  * @param {Now} now
  */
-export function related(title, list, current, now) {
+export function relatedList(title, list, current, now) {
   if (list.length < 2) return null;
   const line = (/** @type {Notification} */ one) =>
     h(
       'li',
       { 'aria-current': one.id === current && 'true' },
-      h('a', { href: `?id=${one.id}`, 'data-id': one.id }, h('b', {}, sender(one)), ' ', short(one)),
+      h('a', { href: `?id=${one.id}`, 'data-id': one.id }, h('b', {}, senderName(one)), ' ', short(one)),
       timeElement(one.ts, now),
     );
   return h('section', {}, h('h3', {}, title), h('ol', { class: 'related' }, ...list.map(line)));
 }
 
-/** @param {Notification} said */
+/** @param {Notification} notification */
 function short({ title, msg }) {
   return (title ?? msg).slice(0, 200);
 }
@@ -106,12 +110,12 @@ function short({ title, msg }) {
  */
 export function timeline(steps) {
   const line = (/** @type {Step} */ step) => {
-    const { text, why } = describe(step);
+    const { text, why } = describeStep(step);
     return h(
       'li',
       { 'data-state': step.state },
       h('span', { class: 'step' }, text, why && h('span', { class: 'muted' }, `; ${why}`)),
-      step.at ? h('time', { datetime: step.at, title: absolute(step.at) }, clock(step.at)) : h('span', { class: 'muted' }, 'now'),
+      step.at ? h('time', { datetime: step.at, title: absolute(step.at) }, shortTime(step.at)) : h('span', { class: 'muted' }, 'now'),
     );
   };
   return h('ol', { class: 'trace' }, ...steps.map(line));
@@ -121,7 +125,7 @@ const CLOCK = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-dig
 const DAY = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' });
 
 /** @param {string} ts */
-function clock(ts) {
+function shortTime(ts) {
   const at = new Date(ts);
   const today = DAY.format(at) === DAY.format(new Date());
   return today ? CLOCK.format(at) : `${DAY.format(at)} ${CLOCK.format(at)}`;

@@ -67,7 +67,7 @@ export function set(element, props) {
  * @param {(item: T) => E} create
  * @param {(element: E, item: T) => void} update
  */
-export function keyed(parent, items, key, create, update) {
+export function updateList(parent, items, key, create, update) {
   const old = new Map([...parent.children].map((child) => [/** @type {HTMLElement} */ (child).dataset.key, /** @type {E} */ (child)]));
   const names = new Set(items.map(key));
   // Removal comes first, because an element that is moved to another's place loses the focus.

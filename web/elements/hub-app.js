@@ -10,74 +10,62 @@ import './hub-settings.js';
 import './hub-stats.js';
 import './hub-toast.js';
 import { h } from './dom.js';
-import { isOpen, parse } from '../core/filter.js';
+import { StoreElement } from './store-element.js';
+import { isEmpty, parseFilter } from '../core/filter.js';
 import { actionOf } from '../core/keys.js';
-import { needs } from '../core/needs.js';
+import { attentionItems } from '../core/attention.js';
 
 /** The views; a narrow page shows one at a time. */
 const VIEWS = /** @type {const} */ ([
   { name: 'needs', title: 'Needs you', tag: 'hub-needs-you' },
   { name: 'sessions', title: 'Sessions', tag: 'hub-sessions' },
   { name: 'feed', title: 'Feed', tag: 'hub-feed' },
-  { name: 'stats', title: 'Pictures', tag: 'hub-stats' },
+  { name: 'stats', title: 'Activity', tag: 'hub-stats' },
 ]);
 
-export class HubApp extends HTMLElement {
-  /** @type {import('../hub/store.js').Store|null} */
-  store = null;
-  #stops = [() => {}];
-  #keys = (/** @type {KeyboardEvent} */ event) => this.#key(event);
-  /** Opens the feed if the address names a notification or a filter. */
-  #address = () => {
-    const search = new URLSearchParams(location.search);
-    if (search.has('id') || !isOpen(parse(search))) this.#show('feed', false);
-  };
-
+export class HubApp extends StoreElement {
   connectedCallback() {
-    const store = this.store;
-    if (!store) return;
-    const [needsYou, sessions, feed, pictures] = VIEWS.map((view) => this.#section(view));
+    const { removed: signal, store } = this;
+    const [needsYou, sessions, feed, stats] = VIEWS.map((view) => this.#section(view));
     this.replaceChildren(
-      h('a', { class: 'skip', href: '#main' }, 'Skip to what needs you'),
+      h('a', { class: 'skip', href: '#main' }, 'Skip to the content'),
       h(
         'header',
         {},
         h('h1', {}, 'hub'),
         h('nav', { 'aria-label': 'Views' }, ...VIEWS.map((view) => this.#tab(view))),
         h('hub-connection', { store }),
-        h('button', { class: 'quiet', 'aria-keyshortcuts': ',', title: 'Settings (,)', onclick: () => this.#dialog('hub-settings') }, 'Settings'),
-        h('button', { class: 'quiet', 'aria-keyshortcuts': '?', title: 'Help (?)', onclick: () => this.#dialog('hub-help') }, 'Help'),
+        h('button', { class: 'ghost', 'aria-keyshortcuts': ',', title: 'Settings (,)', onclick: () => this.#openDialog('hub-settings') }, 'Settings'),
+        h('button', { class: 'ghost', 'aria-keyshortcuts': '?', title: 'Help (?)', onclick: () => this.#openDialog('hub-help') }, 'Help'),
       ),
       h(
         'main',
         { id: 'main', tabindex: '-1' },
         h('hub-empty', { store }),
-        h('div', { class: 'side' }, needsYou, sessions, pictures),
+        h('div', { class: 'side' }, needsYou, sessions, stats),
         feed,
       ),
       h('hub-settings', { store }),
       h('hub-help', { store }),
       h('hub-toast', { store }),
     );
-    this.#show('needs', false);
-    this.#address();
-    addEventListener('popstate', this.#address);
-    this.#stops = [
-      store.watch(['questions', 'sessions', 'feed'], () => this.#count()),
-      store.watch(['connection', 'feed'], () => this.toggleAttribute('data-ready', store.ready)),
-    ];
-    document.addEventListener('keydown', this.#keys);
+    this.#showView('needs', false);
+    this.#readAddress();
+    addEventListener('popstate', () => this.#readAddress(), { signal });
+    this.watch(['questions', 'sessions', 'feed'], () => this.#updateCount());
+    this.watch(['connection', 'feed'], () => this.toggleAttribute('data-ready', store.ready));
+    document.addEventListener('keydown', (event) => this.#handleKey(event), { signal });
   }
 
-  disconnectedCallback() {
-    for (const stop of this.#stops) stop();
-    document.removeEventListener('keydown', this.#keys);
-    removeEventListener('popstate', this.#address);
+  /** Opens the feed if the address names a notification or a filter. */
+  #readAddress() {
+    const search = new URLSearchParams(location.search);
+    if (search.has('id') || !isEmpty(parseFilter(search))) this.#showView('feed', false);
   }
 
   /** @param {typeof VIEWS[number]} view */
   #tab({ name, title }) {
-    return h('button', { class: 'quiet', 'data-view': name, onclick: () => this.#show(name) }, title, h('span', { class: 'count' }));
+    return h('button', { class: 'ghost', 'data-view': name, onclick: () => this.#showView(name) }, title, h('span', { class: 'count' }));
   }
 
   /** @param {typeof VIEWS[number]} view */
@@ -87,9 +75,8 @@ export class HubApp extends HTMLElement {
   }
 
   /** Updates the number of items that need the person. */
-  #count() {
-    if (!this.store) return;
-    const count = needs(this.store).length;
+  #updateCount() {
+    const count = attentionItems(this.store).length;
     const text = count > 0 ? ` ${count}` : '';
     for (const badge of this.querySelectorAll('[data-view=needs] > .count, #view-needs > .count')) {
       if (badge.textContent !== text) badge.textContent = text;
@@ -100,7 +87,7 @@ export class HubApp extends HTMLElement {
    * @param {string} name
    * @param {boolean} [focus]
    */
-  #show(name, focus = true) {
+  #showView(name, focus = true) {
     this.dataset.view = name;
     for (const tab of this.querySelectorAll('nav button')) {
       tab.setAttribute('aria-pressed', String(/** @type {HTMLElement} */ (tab).dataset.view === name));
@@ -114,26 +101,26 @@ export class HubApp extends HTMLElement {
   }
 
   /** @param {string} tag */
-  #dialog(tag) {
+  #openDialog(tag) {
     const dialog = /** @type {(HTMLElement & {open: () => void})|null} */ (this.querySelector(tag));
     dialog?.open();
   }
 
   /** @param {KeyboardEvent} event */
-  #key(event) {
+  #handleKey(event) {
     const target = /** @type {HTMLElement} */ (event.target);
     if (event.defaultPrevented || target.closest('dialog')) return;
     const action = actionOf(event, target.closest('input, textarea, select, [contenteditable]') !== null);
-    if (VIEWS.some(({ name }) => name === action)) this.#show(/** @type {string} */ (action));
-    else if (action === 'help' || action === 'settings') this.#dialog(`hub-${action}`);
+    if (VIEWS.some(({ name }) => name === action)) this.#showView(/** @type {string} */ (action));
+    else if (action === 'help' || action === 'settings') this.#openDialog(`hub-${action}`);
     else if (action === 'undo') /** @type {import('./hub-toast.js').HubToast|null} */ (this.querySelector('hub-toast'))?.undo();
-    else if (action === 'search') this.#search();
+    else if (action === 'search') this.#focusSearch();
     else return;
     event.preventDefault();
   }
 
-  #search() {
-    this.#show('feed', false);
+  #focusSearch() {
+    this.#showView('feed', false);
     /** @type {HTMLElement|null} */ (this.querySelector('hub-filters input[type=search]'))?.focus();
   }
 }

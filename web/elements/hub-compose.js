@@ -1,70 +1,50 @@
 /** The form for a message to a session's inbox. */
 
 import { h } from './dom.js';
-import { once, refusal, refuse, say, sends } from './parts.js';
-import { Problem } from '../hub/api.js';
+import { errorLine, onCtrlEnter, runOnce, setText, showError } from './parts.js';
+import { StoreElement } from './store-element.js';
+import { sentText } from '../core/delivery.js';
+import { Problem } from '../hub/problem.js';
 
-/** @typedef {import('../core/types.js').Session} Session */
+/** @import { Session } from '../core/types.js' */
 
-export class HubCompose extends HTMLElement {
-  /** @type {import('../hub/store.js').Store|null} */
-  store = null;
+export class HubCompose extends StoreElement {
   /** @type {Session|null} */
   session = null;
   #field = h('textarea', { rows: 2, 'aria-keyshortcuts': 'Control+Enter' });
-  #said = h('p', { class: 'said', role: 'status' });
-  #refused = refusal();
+  #status = h('p', { class: 'status', role: 'status' });
+  #error = errorLine();
 
   connectedCallback() {
     if (this.firstChild || !this.session) return;
-    const send = () => once(this, () => this.#send());
-    set(this.#field, `Message to ${this.session.name}`);
-    sends(this.#field, send);
-    this.#field.addEventListener('input', () => say(this.#said, ''));
+    const send = () => runOnce(this, () => this.#send());
+    this.#field.ariaLabel = `Message to ${this.session.name}`;
+    this.#field.placeholder = `${this.#field.ariaLabel} …`;
+    onCtrlEnter(this.#field, send);
+    this.#field.addEventListener('input', () => setText(this.#status, ''));
     this.replaceChildren(
       this.#field,
-      h('div', { class: 'row' }, this.#said, h('button', { class: 'primary', title: 'Send (Ctrl+Enter)', onclick: send }, 'Send')),
-      this.#refused,
+      h('div', { class: 'row' }, this.#status, h('button', { class: 'primary', title: 'Send (Ctrl+Enter)', onclick: send }, 'Send')),
+      this.#error,
     );
   }
 
   async #send() {
     const { store, session } = this;
     const msg = this.#field.value;
-    if (!store || !session) return;
+    if (!session) return;
     if (!msg.trim()) return this.#field.focus();
     try {
       const sent = await store.api.post('/notify', { to: session.id, msg, from: 'person', type: 'message', project: session.project });
       this.#field.value = '';
-      refuse(this.#refused, null);
-      say(this.#said, outcome(sent, session));
+      showError(this.#error, null);
+      setText(this.#status, sentText(sent, session.wake));
     } catch (error) {
       if (!(error instanceof Problem)) throw error;
-      say(this.#said, '');
-      refuse(this.#refused, error);
+      setText(this.#status, '');
+      showError(this.#error, error);
     }
   }
-}
-
-/**
- * @param {HTMLTextAreaElement} field
- * @param {string} label
- */
-function set(field, label) {
-  field.ariaLabel = label;
-  field.placeholder = `${label} …`;
-}
-
-/**
- * The result of sending a message, in a sentence or two.
- *
- * @param {{woken: number, hint?: string}} sent
- * @param {Session} session
- */
-function outcome({ woken, hint }, { wake }) {
-  if (woken > 0) return `Sent; it woke ${woken === 1 ? 'one waiter' : `${woken} waiters`}.`;
-  const then = wake === 'stale' ? ' It comes with the session’s next step.' : '';
-  return `Sent; nobody was woken.${then}${hint ? ` Hint: ${hint}.` : ''}`;
 }
 
 customElements.define('hub-compose', HubCompose);

@@ -1,48 +1,37 @@
 /** The state of the connection: whether the page is up to date. */
 
 import { h } from './dom.js';
+import { StoreElement } from './store-element.js';
 
-const WORDS = {
+const LABELS = {
   connecting: 'connecting',
   live: 'live',
   retrying: 'not connected',
   'signed-out': 'signed out',
-  stopped: 'stopped',
 };
 
-export class HubConnection extends HTMLElement {
-  /** @type {import('../hub/store.js').Store|null} */
-  store = null;
-  #stop = () => {};
-  #timer = 0;
-
+export class HubConnection extends StoreElement {
   connectedCallback() {
     this.setAttribute('role', 'status');
-    this.#stop = this.store?.watch(['connection'], () => this.#render()) ?? this.#stop;
-    this.#timer = window.setInterval(() => this.store?.connection.state === 'retrying' && this.#detail(), 1000);
-  }
-
-  disconnectedCallback() {
-    this.#stop();
-    clearInterval(this.#timer);
+    this.watch(['connection'], () => this.#render());
+    this.every(1000, () => this.store.connection.state === 'retrying' && this.#updateDetail());
   }
 
   #render() {
-    const connection = this.store?.connection;
-    if (!connection) return;
+    const { connection } = this.store;
     this.dataset.state = connection.state;
-    this.replaceChildren(h('span', { class: 'dot', 'aria-hidden': 'true' }), h('span', {}, WORDS[connection.state]), h('span', { class: 'detail', 'aria-hidden': 'true' }));
-    this.title = connection.reason ?? `${WORDS[connection.state]} since ${new Date(connection.since).toLocaleTimeString()}`;
-    this.#detail();
+    this.replaceChildren(h('span', { class: 'dot', 'aria-hidden': 'true' }), h('span', {}, LABELS[connection.state]), h('span', { class: 'detail', 'aria-hidden': 'true' }));
+    this.title = connection.reason ?? `${LABELS[connection.state]} since ${new Date(connection.since).toLocaleTimeString()}`;
+    this.#updateDetail();
   }
 
   /** Updates the countdown, which is hidden from screen readers, because it changes every second. */
-  #detail() {
-    const { state, retryAt, since } = this.store?.connection ?? {};
+  #updateDetail() {
+    const { state, retryAt, since } = this.store.connection;
     const detail = this.querySelector('.detail');
-    if (!detail || !since) return;
+    if (!detail) return;
     const seconds = Math.max(0, Math.round(((retryAt ?? 0) - Date.now()) / 1000));
-    const next = seconds > 0 ? `again in ${seconds} s` : 'trying';
+    const next = seconds > 0 ? `retrying in ${seconds} s` : 'retrying';
     detail.textContent = state === 'retrying' ? ` since ${new Date(since).toLocaleTimeString()}, ${next}` : '';
   }
 }

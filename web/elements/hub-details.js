@@ -1,33 +1,31 @@
 /** One notification in full: its text, data, thread, delivery and actions. */
 
 import { copy } from './copyable.js';
-import { commands, data, facts, options, related, timeline } from './details-parts.js';
+import { commands, data, facts, options, relatedList, timeline } from './details-parts.js';
 import { h } from './dom.js';
-import { once, plain, say, sends, setState, stateBadge } from './parts.js';
-import { Problem } from '../hub/api.js';
-import { mark } from '../hub/marks.js';
-import { sender, thread } from '../core/said.js';
-import { finder } from '../core/sessions.js';
-import { timeElement } from '../core/time.js';
+import { closeButton, onCtrlEnter, revealHidden, runOnce, setState, setText, stateBadge } from './parts.js';
+import { StoreElement } from './store-element.js';
+import { timeElement } from './time.js';
+import { Problem } from '../hub/problem.js';
+import { setMarks } from '../hub/marks.js';
+import { isOpenQuestion } from '../core/attention.js';
+import { sentText } from '../core/delivery.js';
+import { senderName, thread } from '../core/thread.js';
+import { sessionFinder } from '../core/sessions.js';
 
-/**
- * @typedef {import('../core/types.js').Notification} Notification
- * @typedef {import('../core/types.js').Step} Step
- */
+/** @import { Notification, Step } from '../core/types.js' */
 
 /** The time within which a second press confirms, in ms. */
-const SURE = 4000;
+const CONFIRM_TIMEOUT = 4000;
 
-export class HubDetails extends HTMLElement {
-  /** @type {import('../hub/store.js').Store|null} */
-  store = null;
+export class HubDetails extends StoreElement {
   #id = 0;
   /** The notifications of its row, newest first. @type {Notification[]} */
   #items = [];
-  #moved = -1;
-  #drawn = '';
+  #tracedChanges = -1;
+  #drawnState = '';
   /** The id of the notification whose thread was requested. */
-  #fetched = 0;
+  #threadOf = 0;
   #badge = stateBadge({ state: '', text: '' });
   #heading = h('h3', { tabindex: '-1' });
   #number = h('span', { class: 'number muted' });
@@ -37,11 +35,11 @@ export class HubDetails extends HTMLElement {
   #actions = h('div', { class: 'actions' });
   #reply = h('form', { class: 'reply', hidden: true });
   #facts = h('div', {});
-  #around = h('div', { class: 'around' });
+  #related = h('div', { class: 'related-lists' });
   #data = h('div', {});
   #trace = h('section', {});
-  #parts = [this.#options, this.#actions, this.#facts, this.#around, this.#data];
-  #body = h('div', { class: 'body' }, this.#text, this.#options, this.#actions, this.#reply, this.#facts, this.#around, this.#data, this.#trace);
+  #parts = [this.#options, this.#actions, this.#facts, this.#related, this.#data];
+  #body = h('div', { class: 'body' }, this.#text, this.#options, this.#actions, this.#reply, this.#facts, this.#related, this.#data, this.#trace);
 
   connectedCallback() {
     if (this.firstChild) return;
@@ -52,15 +50,15 @@ export class HubDetails extends HTMLElement {
       h(
         'header',
         {},
-        h('button', { class: 'quiet back', onclick: close }, '‹ Feed'),
+        h('button', { class: 'ghost back', onclick: close }, '‹ Feed'),
         this.#badge,
         this.#number,
         this.#time,
-        h('button', { class: 'quiet close', 'aria-label': 'Close', title: 'Close (Esc)', onclick: close }, '×'),
+        closeButton(close),
       ),
       h('div', { class: 'scroll' }, this.#heading, this.#body),
     );
-    this.#around.addEventListener('click', (event) => this.#follow(event));
+    this.#related.addEventListener('click', (event) => this.#follow(event));
   }
 
   /**
@@ -72,117 +70,113 @@ export class HubDetails extends HTMLElement {
     this.#items = items;
     if (id !== this.#id) {
       this.#id = id;
-      this.#begin();
+      this.#clear();
     }
-    if (id && this.store?.ready && this.#fetched !== id) this.#fetch(id);
+    if (id && this.store.ready && this.#threadOf !== id) this.#loadThread(id);
     this.#refresh();
   }
 
-  #begin() {
-    this.#drawn = '';
-    this.#moved = -1;
+  #clear() {
+    this.#drawnState = '';
+    this.#tracedChanges = -1;
     this.#reply.hidden = true;
     this.#heading.parentElement?.scrollTo(0, 0);
     for (const part of [this.#heading, this.#time, this.#text, ...this.#parts, this.#trace]) part.replaceChildren();
-    say(this.#number, this.#id ? `#${this.#id}` : '');
+    setText(this.#number, this.#id ? `#${this.#id}` : '');
     setState(this.#badge, { state: '', text: '' });
   }
 
   /** Scrolls to the beginning of the details. */
-  enter() {
+  focusHeading() {
     this.#heading.focus();
   }
 
   /** Updates the changed parts. */
   #refresh() {
-    const said = this.#said;
-    if (!said || !this.store) return;
-    const { id, seen, status } = said;
+    const notification = this.#notification;
+    if (!notification) return;
+    const { id, seen, status } = notification;
     const question = this.store.questions.get(id)?.state;
     const drawn = JSON.stringify([id, seen, status, question, this.#items.length, this.store.feed.repliesVersion]);
-    if (drawn !== this.#drawn) {
-      this.#drawn = drawn;
-      this.#draw(said);
+    if (drawn !== this.#drawnState) {
+      this.#drawnState = drawn;
+      this.#draw(notification);
     }
-    const moved = this.store.feed.moves(id);
-    if (moved !== this.#moved) {
-      this.#moved = moved;
-      this.#traceOf(id);
+    const moved = this.store.feed.statusChanges(id);
+    if (moved !== this.#tracedChanges) {
+      this.#tracedChanges = moved;
+      this.#loadTrace(id);
     }
   }
 
   /** Opens the field for a reply. */
-  reply() {
-    const said = this.#said;
-    if (!said || !this.#repliable(said)) return;
-    if (this.#reply.hidden) this.#replyTo(said);
+  openReply() {
+    const notification = this.#notification;
+    if (!notification || !this.#canReply(notification)) return;
+    if (this.#reply.hidden) this.#buildReply(notification);
     this.#reply.hidden = false;
     this.#reply.querySelector('textarea')?.focus();
   }
 
-  get #said() {
-    return this.store?.feed.get(this.#id);
+  get #notification() {
+    return this.store.feed.get(this.#id);
   }
 
-  /** @param {Notification} said */
-  #draw(said) {
-    const store = this.store;
-    if (!store) return;
+  /** @param {Notification} notification */
+  #draw(notification) {
+    const { store } = this;
     const now = () => store.now();
-    setState(this.#badge, { state: said.type, text: said.type });
-    say(this.#number, `#${said.id}${said.status ? ` · ${said.status}` : ''}`);
-    this.#time.replaceChildren(timeElement(said.ts, now, 'ago'));
-    this.#heading.replaceChildren(...plain(said.title ?? `From ${sender(said)}`));
-    this.#text.replaceChildren(...plain(said.msg));
-    this.#options.replaceChildren(...some(options(said)));
-    this.#actions.replaceChildren(...this.#buttons(said));
-    this.#facts.replaceChildren(facts(said, (part) => this.dispatchEvent(new CustomEvent('narrow', { detail: part }))));
-    const known = { get: (/** @type {number} */ id) => store.feed.get(id), replies: (/** @type {number} */ id) => store.feed.replies(id) };
-    const all = thread(said, known);
-    const title = this.#items[0]?.key === undefined ? 'Said again and again' : 'Earlier versions';
-    this.#around.replaceChildren(
-      ...some(related('Thread', all, said.id, now), related(title, this.#items.slice(0, 100), said.id, now)),
+    setState(this.#badge, { state: notification.type, text: notification.type });
+    setText(this.#number, `#${notification.id}${notification.status ? ` · ${notification.status}` : ''}`);
+    this.#time.replaceChildren(timeElement(notification.ts, now, 'ago'));
+    this.#heading.replaceChildren(...revealHidden(notification.title ?? `From ${senderName(notification)}`));
+    this.#text.replaceChildren(...revealHidden(notification.msg));
+    this.#options.replaceChildren(...present(options(notification)));
+    this.#actions.replaceChildren(...this.#buttons(notification));
+    this.#facts.replaceChildren(facts(notification, (part) => this.dispatchEvent(new CustomEvent('restrict', { detail: part }))));
+    const all = thread(notification, store.feed);
+    const title = this.#items[0]?.key === undefined ? 'Repeats' : 'Earlier versions';
+    this.#related.replaceChildren(
+      ...present(relatedList('Thread', all, notification.id, now), relatedList(title, this.#items.slice(0, 100), notification.id, now)),
     );
-    this.#data.replaceChildren(...some(data(said), commands(said, store.about?.state_dir ?? '$STATE_DIR')));
+    this.#data.replaceChildren(...present(data(notification), commands(notification, store.info?.state_dir ?? null)));
   }
 
-  /** @param {Notification} said */
-  #buttons(said) {
-    const store = this.store;
-    const pending = said.status === 'pending' || said.status === undefined;
-    const withdraw = h('button', { class: 'quiet', onclick: () => this.#withdraw(withdraw, said) }, 'Withdraw');
-    const link = h('button', { class: 'quiet', onclick: () => this.#link(link, said) }, 'Copy link');
-    return some(
-      this.#repliable(said) && h('button', { 'aria-keyshortcuts': 'r', title: 'Reply (r)', onclick: () => this.reply() }, 'Reply'),
-      h('button', { class: 'quiet', 'aria-keyshortcuts': 'e', title: 'e', onclick: () => store && mark(store, [said.id], !said.seen) }, said.seen ? 'Mark not seen' : 'Mark seen'),
+  /** @param {Notification} notification */
+  #buttons(notification) {
+    const { store } = this;
+    const pending = notification.status === 'pending' || notification.status === undefined;
+    const withdraw = h('button', { class: 'ghost', onclick: () => this.#withdraw(withdraw, notification) }, 'Withdraw');
+    const link = h('button', { class: 'ghost', onclick: () => this.#copyLink(link, notification) }, 'Copy link');
+    return present(
+      this.#canReply(notification) && h('button', { 'aria-keyshortcuts': 'r', title: 'Reply (r)', onclick: () => this.openReply() }, 'Reply'),
+      h('button', { class: 'ghost', 'aria-keyshortcuts': 'e', title: 'e', onclick: () => setMarks(store, [notification.id], !notification.seen) }, notification.seen ? 'Mark unread' : 'Mark read'),
       pending && withdraw,
       link,
     );
   }
 
-  /** An approval is answered in the list of needs, where it is shown in full. @param {Notification} said */
-  #repliable({ id, type }) {
-    const state = this.store?.questions.get(id)?.state;
-    return type !== 'approval' || (state !== 'open' && state !== 'claimed');
+  /** An approval is answered under Needs you, where it is shown in full. @param {Notification} notification */
+  #canReply({ id, type }) {
+    return type !== 'approval' || !isOpenQuestion(this.store.questions.get(id));
   }
 
-  /** @param {Notification} said */
-  #replyTo(said) {
-    const state = this.store?.questions.get(said.id)?.state;
-    const answer = said.type === 'question' && (state === 'open' || state === 'claimed');
-    const to = said.from === 'person' ? (said.to ?? 'primary') : said.from;
+  /** @param {Notification} notification */
+  #buildReply(notification) {
+    const answer = notification.type === 'question' && isOpenQuestion(this.store.questions.get(notification.id));
+    const to = notification.from === 'person' ? (notification.to ?? 'primary') : notification.from;
     const label = answer ? `Answer to ${to}` : `Reply to ${to}`;
     const field = h('textarea', { rows: 3, 'aria-label': label, placeholder: `${label} …`, 'aria-keyshortcuts': 'Control+Enter' });
     const cancel = () => {
       this.#reply.hidden = true;
-      this.enter();
+      this.focusHeading();
     };
-    const send = () => once(this.#reply, async () => {
+    const send = () => runOnce(this.#reply, async () => {
       if (!field.value.trim()) return field.focus();
-      const post = { msg: field.value, from: 'person', to, project: said.project, reply_to: said.id, type: answer ? 'answer' : 'message' };
-      if (await this.store?.attempt(() => this.#send(post))) cancel();
+      const post = { msg: field.value, from: 'person', to, project: notification.project, reply_to: notification.id, type: answer ? 'answer' : 'message' };
+      if (await this.store.attempt(() => this.#send(post))) cancel();
     });
-    sends(field, send);
+    onCtrlEnter(field, send);
     field.addEventListener('keydown', (event) => {
       if (event.key !== 'Escape') return;
       event.stopPropagation();
@@ -191,45 +185,43 @@ export class HubDetails extends HTMLElement {
     this.#reply.replaceChildren(
       field,
       h('button', { class: 'primary', type: 'button', title: 'Send (Ctrl+Enter)', onclick: send }, answer ? 'Answer' : 'Send'),
-      h('button', { class: 'quiet', type: 'button', onclick: cancel }, 'Cancel'),
+      h('button', { class: 'ghost', type: 'button', onclick: cancel }, 'Cancel'),
     );
   }
 
   /** @param {object} post */
   async #send(post) {
-    const { woken, hint } = await this.store?.api.post('/notify', post);
-    const who = woken > 0 ? `Sent; it woke ${woken === 1 ? 'one waiter' : `${woken} waiters`}.` : 'Sent; nobody was woken.';
-    this.store?.toast(hint ? `${who} Hint: ${hint}.` : who);
+    this.store.toast(sentText(await this.store.api.post('/notify', post)));
   }
 
   /**
    * @param {HTMLButtonElement} button
-   * @param {Notification} said
+   * @param {Notification} notification
    */
-  async #withdraw(button, said) {
+  async #withdraw(button, notification) {
     if (!button.dataset.sure) {
       button.dataset.sure = 'asked';
       button.textContent = 'Really withdraw';
       setTimeout(() => {
         delete button.dataset.sure;
         button.textContent = 'Withdraw';
-      }, SURE);
+      }, CONFIRM_TIMEOUT);
       return;
     }
-    await this.store?.attempt(async () => {
-      const { withdrawn } = await this.store?.api.delete(`/notifications/${said.id}`);
-      this.store?.toast(withdrawn.length > 0 ? `Withdrawn #${said.id}.` : 'Nothing of it was pending any more.');
-      this.#traceOf(said.id);
+    await this.store.attempt(async () => {
+      const { withdrawn } = await this.store.api.delete(`/notifications/${notification.id}`);
+      this.store.toast(withdrawn.length > 0 ? `Withdrawn #${notification.id}.` : 'It was no longer pending.');
+      this.#loadTrace(notification.id);
     });
   }
 
   /**
    * @param {HTMLButtonElement} button
-   * @param {Notification} said
+   * @param {Notification} notification
    */
-  async #link(button, said) {
-    const done = await copy(`${location.origin}/?id=${said.id}`);
-    button.textContent = done ? 'Copied' : 'Copy it from the address';
+  async #copyLink(button, notification) {
+    const done = await copy(`${location.origin}/?id=${notification.id}`);
+    button.textContent = done ? 'Copied' : 'Copy it from the address bar';
     setTimeout(() => (button.textContent = 'Copy link'), 2000);
   }
 
@@ -247,20 +239,20 @@ export class HubDetails extends HTMLElement {
    *
    * @param {number} id
    */
-  async #fetch(id) {
-    const store = this.store;
-    this.#fetched = id;
+  async #loadThread(id) {
+    const { store } = this;
+    this.#threadOf = id;
     try {
       for (let after = ''; ; ) {
-        const page = await store?.api.get(`/notifications?thread=${id}${after}`);
-        store?.feed.add(page.notifications);
-        store?.touch('feed');
+        const page = await store.api.get(`/notifications?thread=${id}${after}`);
+        store.feed.add(page.notifications);
+        store.changed('feed');
         if (!page.partial || id !== this.#id) break;
         after = `&after=${page.next}`;
       }
     } catch (error) {
       if (!(error instanceof Problem)) throw error;
-      if (id !== this.#id || this.#said) return;
+      if (id !== this.#id || this.#notification) return;
       this.#heading.textContent = `#${id}: ${error.message}`;
       this.#text.textContent = error.hint;
       for (const part of this.#parts) part.replaceChildren();
@@ -269,13 +261,13 @@ export class HubDetails extends HTMLElement {
   }
 
   /** @param {number} id */
-  async #traceOf(id) {
+  async #loadTrace(id) {
     /** @type {Step[]} */
     const steps = [];
     try {
       for (let after = ''; ; ) {
-        /** @type {{steps: Step[], next?: number}} */
-        const trace = await this.store?.api.get(`/notifications/${id}/trace${after}`);
+        /** @type {import('../core/types.js').Schemas['Trace']} */
+        const trace = await this.store.api.get(`/notifications/${id}/trace${after}`);
         steps.push(...trace.steps);
         if (!trace.next || id !== this.#id) break;
         after = `?after=${trace.next}`;
@@ -284,7 +276,7 @@ export class HubDetails extends HTMLElement {
       if (!(error instanceof Problem)) throw error;
       return;
     }
-    const find = finder(this.store?.sessions.values() ?? []);
+    const find = sessionFinder(this.store.sessions.values() ?? []);
     const named = steps.map((step) => ({ ...step, inbox: (step.inbox && step.project && find(step.project, step.inbox)?.name) || step.inbox }));
     if (id === this.#id) this.#trace.replaceChildren(h('h3', {}, 'Delivery'), timeline(named));
   }
@@ -295,7 +287,7 @@ export class HubDetails extends HTMLElement {
  * @param {...(T|null|false|undefined)} list
  * @returns {T[]}
  */
-function some(...list) {
+function present(...list) {
   return /** @type {T[]} */ (list.filter((one) => one !== null && one !== false && one !== undefined));
 }
 

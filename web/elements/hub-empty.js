@@ -2,46 +2,38 @@
 
 import { h } from './dom.js';
 import { copyable } from './copyable.js';
-import { cronLine, firstCurl } from '../core/first.js';
+import { StoreElement } from './store-element.js';
+import { cronLine, firstCommand } from '../core/commands.js';
 
-export class HubEmpty extends HTMLElement {
-  /** @type {import('../hub/store.js').Store|null} */
-  store = null;
-  #stop = () => {};
-
+export class HubEmpty extends StoreElement {
   connectedCallback() {
     this.hidden = true;
-    this.#stop = this.store?.watch(['feed', 'sessions', 'questions', 'about'], () => this.#render()) ?? this.#stop;
-  }
-
-  disconnectedCallback() {
-    this.#stop();
+    this.watch(['feed', 'sessions', 'questions', 'info'], () => this.#render());
   }
 
   #render() {
     const { store } = this;
-    if (!store) return;
     this.hidden = !store.ready || store.feed.size > 0 || store.sessions.size > 0 || store.questions.size > 0;
     if (this.hidden) {
       this.replaceChildren();
     } else if (!this.firstChild) {
-      this.append(this.#lesson());
+      this.append(this.#introduction());
     }
   }
 
-  #lesson() {
-    const hub = { origin: location.origin, stateDir: this.store?.about?.state_dir ?? null };
+  #introduction() {
+    const hub = { origin: location.origin, stateDir: this.store.info?.state_dir ?? null };
     return h(
       'section',
-      { class: 'lesson', 'aria-labelledby': 'lesson-title' },
-      h('h2', { id: 'lesson-title' }, 'Nobody has said anything yet'),
-      h('p', { class: 'lead' }, 'Whatever runs on this machine can speak here, and you see it at once. Three ways to begin:'),
+      { class: 'introduction', 'aria-labelledby': 'introduction-title' },
+      h('h2', { id: 'introduction-title' }, 'No notifications yet'),
+      h('p', { class: 'summary' }, 'Every program on this machine can publish notifications, and this page shows them at once. Three ways to begin:'),
       h(
         'ol',
         {},
-        step('Say something', 'Paste this into a terminal. It appears on this page.', firstCurl(hub), 'Copy the curl command'),
-        step('Hear of a job', 'A line of ', cronLine(hub), 'Copy the cron line', h('code', {}, 'crontab -e'), '. Replace ', h('code', {}, 'backup'), ' by what runs for long.'),
-        step('Hear of your agents', 'Their hooks tell when they ask, wait, fail or are done.', 'hubctl hooks install claude', 'Copy the hooks command', ' Also ', h('code', {}, 'codex'), ', ', h('code', {}, 'gemini'), ' and ', h('code', {}, 'opencode'), '.'),
+        step('Publish a notification', 'Paste this into a terminal. It appears on this page.', firstCommand(hub), 'Copy the curl command'),
+        step('Get notified about a job', 'Add this line with ', cronLine(hub), 'Copy the cron line', h('code', {}, 'crontab -e'), '. Replace ', h('code', {}, 'backup'), ' with your own command.'),
+        step('Get notified by your agents', 'Their hooks report questions, waits, failures and completed work.', 'hubctl hooks install claude', 'Copy the hooks command', ' Also ', h('code', {}, 'codex'), ', ', h('code', {}, 'gemini'), ' and ', h('code', {}, 'opencode'), '.'),
       ),
     );
   }

@@ -1,14 +1,13 @@
 /** The feed's filter controls. The element fires `filter` when the person changes them, and stores nothing itself. */
 
 import { h, set } from './dom.js';
-import { isOpen, tidy } from '../core/filter.js';
+import { isEmpty, normalize } from '../core/filter.js';
 import { KINDS } from '../core/types.js';
 
+/** @import { Filter } from '../core/filter.js' */
+/** @import { Kind, Priority } from '../core/types.js' */
+
 /**
- * @typedef {import('../core/filter.js').Filter} Filter
- * @typedef {import('../core/types.js').Kind} Kind
- * @typedef {import('../core/types.js').Priority} Priority
- *
  * @typedef {object} Change the detail of the event `filter`
  * @property {Filter} filter
  * @property {boolean} typing whether the person is still typing
@@ -39,11 +38,11 @@ export class HubFilters extends HTMLElement {
   );
   #project = h('select', { 'aria-label': 'Project', onchange: () => this.#change({ project: this.#project.value }) });
   #session = h('select', { 'aria-label': 'Session', onchange: () => this.#change({ session: this.#session.value }) });
-  #unseen = h('button', { class: 'chip unseen', 'aria-pressed': 'false', onclick: () => this.#change({ unseen: !this.#filter.unseen }) }, 'Not seen');
-  #more = h('button', { class: 'quiet more', 'aria-expanded': 'false', onclick: () => this.#unfold() }, 'Filters');
+  #unseen = h('button', { class: 'chip unseen', 'aria-pressed': 'false', onclick: () => this.#change({ unseen: !this.#filter.unseen }) }, 'Unread');
+  #more = h('button', { class: 'ghost more', 'aria-expanded': 'false', onclick: () => this.#unfold() }, 'Filters');
   #clear = h('button', { class: 'chip clear', onclick: () => this.#emit({}, false) }, 'Clear');
   /** @type {string} */
-  #offered = '';
+  #choices = '';
 
   connectedCallback() {
     if (this.firstChild) return;
@@ -55,7 +54,7 @@ export class HubFilters extends HTMLElement {
       h('div', { class: 'selects' }, this.#priority, this.#project, this.#session),
       h('div', { class: 'chips', role: 'group', 'aria-label': 'Types and marks' }, ...this.#types, this.#unseen, this.#clear),
     );
-    this.offer([], []);
+    this.setChoices([], []);
   }
 
   /**
@@ -64,17 +63,17 @@ export class HubFilters extends HTMLElement {
    * @param {Filter} filter
    */
   show(filter) {
-    this.#filter = tidy(filter);
+    this.#filter = normalize(filter);
     const { types = [], priority = '', project = '', session = '', q = '', unseen = false } = this.#filter;
     if (this.#search.value.trim() !== q) this.#search.value = q;
-    for (const chip of this.#types) press(chip, types.includes(/** @type {Kind} */ (chip.dataset.type)));
-    press(this.#unseen, unseen);
+    for (const chip of this.#types) setPressed(chip, types.includes(/** @type {Kind} */ (chip.dataset.type)));
+    setPressed(this.#unseen, unseen);
     this.#priority.value = priority;
-    choose(this.#project, project, project);
-    choose(this.#session, session, session);
+    selectValue(this.#project, project, project);
+    selectValue(this.#session, session, session);
     const folded = types.length + Number(Boolean(priority)) + Number(Boolean(project)) + Number(Boolean(session));
     this.#more.textContent = folded > 0 ? `Filters (${folded})` : 'Filters';
-    this.#clear.hidden = isOpen(this.#filter);
+    this.#clear.hidden = isEmpty(this.#filter);
     for (const select of [this.#priority, this.#project, this.#session]) select.toggleAttribute('data-set', select.value !== '');
   }
 
@@ -84,12 +83,12 @@ export class HubFilters extends HTMLElement {
    * @param {string[]} projects
    * @param {string[]} sessions
    */
-  offer(projects, sessions) {
+  setChoices(projects, sessions) {
     const offered = JSON.stringify([projects, sessions]);
-    if (offered === this.#offered) return;
-    this.#offered = offered;
-    fill(this.#project, 'Any project', projects);
-    fill(this.#session, 'Any session', sessions);
+    if (offered === this.#choices) return;
+    this.#choices = offered;
+    setOptions(this.#project, 'Any project', projects);
+    setOptions(this.#session, 'Any session', sessions);
     this.show(this.#filter);
   }
 
@@ -128,7 +127,7 @@ export class HubFilters extends HTMLElement {
  * @param {HTMLElement} button
  * @param {boolean} pressed
  */
-function press(button, pressed) {
+function setPressed(button, pressed) {
   button.setAttribute('aria-pressed', String(pressed));
 }
 
@@ -137,8 +136,8 @@ function press(button, pressed) {
  * @param {string} any
  * @param {string[]} names
  */
-function fill(select, any, names) {
-  select.replaceChildren(h('option', { value: '' }, any), ...names.map((name) => h('option', { value: name, title: name }, short(name))));
+function setOptions(select, any, names) {
+  select.replaceChildren(h('option', { value: '' }, any), ...names.map((name) => h('option', { value: name, title: name }, shortName(name))));
 }
 
 /**
@@ -148,16 +147,16 @@ function fill(select, any, names) {
  * @param {string} value
  * @param {string} name
  */
-function choose(select, value, name) {
+function selectValue(select, value, name) {
   if (value && ![...select.options].some((option) => option.value === value)) {
-    select.append(h('option', { value, title: name }, short(name)));
+    select.append(h('option', { value, title: name }, shortName(name)));
   }
   select.value = value;
   set(select, { title: name || select.options[0].text });
 }
 
 /** @param {string} name */
-function short(name) {
+function shortName(name) {
   return name.includes('/') ? name.split('/').filter(Boolean).slice(-2).join('/') : name;
 }
 

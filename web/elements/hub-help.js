@@ -1,11 +1,11 @@
 /** The help: about the hub, and its keys. */
 
 import { h } from './dom.js';
+import { closeButton } from './parts.js';
+import { StoreElement } from './store-element.js';
 import { caps, KEYS } from '../core/keys.js';
 
-export class HubHelp extends HTMLElement {
-  /** @type {import('../hub/store.js').Store|null} */
-  store = null;
+export class HubHelp extends StoreElement {
   /** @type {HTMLDialogElement|null} */
   #dialog = null;
 
@@ -17,7 +17,7 @@ export class HubHelp extends HTMLElement {
 
   #build() {
     if (this.#dialog) return this.#dialog;
-    const places = [...new Set(KEYS.map(({ where }) => where))];
+    const scopes = [...new Set(KEYS.map(({ scope }) => scope))];
     this.#dialog = h(
       'dialog',
       { class: 'help', 'aria-labelledby': 'help-title' },
@@ -25,37 +25,27 @@ export class HubHelp extends HTMLElement {
       h(
         'p',
         {},
-        'The hub is where the coding agents, scripts and cron jobs of this machine say what they do, what they need and when they are ' +
-          'done. It keeps every notification and brings it to whoever should know: an agent that waits is woken, and what only you can ' +
-          'answer stands under ',
+        'The hub stores the notifications of the coding agents, scripts and cron jobs on this machine and delivers each to its receiver. ' +
+          'A waiting agent is woken. A question that only you can answer stays under ',
         h('b', {}, 'Needs you'),
-        ' until somebody has answered it, here or in a terminal.',
+        ' until it is answered, here or in a terminal.',
       ),
-      h('div', { class: 'keys' }, ...places.map((where) => keyList(where))),
-      this.store?.about && h('p', { class: 'muted about' }, `hub ${this.store.about.version} on ${this.store.about.host}. In a terminal: `, h('code', {}, 'hubctl --help')),
+      h('div', { class: 'keys' }, ...scopes.map((scope) => keyList(scope))),
+      this.store.info && h('p', { class: 'muted about' }, `hub ${this.store.info.version} on ${this.store.info.host}. In a terminal: `, h('code', {}, 'hubctl --help')),
     );
     this.append(this.#dialog);
     return this.#dialog;
   }
 }
 
-/**
- * The close button in a dialog's head.
- *
- * @param {() => void} close
- */
-export function closeButton(close) {
-  return h('button', { class: 'quiet close', 'aria-label': 'Close', title: 'Close (Esc)', onclick: close }, '×');
-}
-
-/** @param {string} where */
-function keyList(where) {
-  const keys = KEYS.filter((key) => key.where === where);
+/** @param {string} scope */
+function keyList(scope) {
+  const keys = KEYS.filter((key) => key.scope === scope);
   return h(
     'section',
     {},
-    h('h3', {}, where),
-    h('dl', {}, ...keys.map(({ keys, what }) => h('div', {}, h('dt', {}, ...keys.flatMap((key, index) => [index > 0 && ' ', h('span', {}, ...caps(key).map((cap) => h('kbd', {}, cap)))])), h('dd', {}, what)))),
+    h('h3', {}, scope),
+    h('dl', {}, ...keys.map(({ keys, label }) => h('div', {}, h('dt', {}, ...keys.flatMap((key, index) => [index > 0 && ' ', h('span', {}, ...caps(key).map((cap) => h('kbd', {}, cap)))])), h('dd', {}, label)))),
   );
 }
 

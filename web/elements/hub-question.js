@@ -1,43 +1,40 @@
 /** A question or an approval, with the controls that settle it. */
 
-import './hub-where.js';
+import './hub-location.js';
 import { h } from './dom.js';
-import { long, once, plain, put, refusal, refuse, say, sends, stateBadge } from './parts.js';
-import { waysThere } from '../core/commands.js';
-import { isOver } from '../core/sessions.js';
-import { setTime, timeElement } from '../core/time.js';
-import { requestOf } from '../core/tool.js';
-import { Problem } from '../hub/api.js';
+import { errorLine, onCtrlEnter, revealHidden, runOnce, setProperty, setScrollable, setText, showError, stateBadge } from './parts.js';
+import { StoreElement } from './store-element.js';
+import { setTime, timeElement } from './time.js';
+import { locationCommands } from '../core/commands.js';
+import { isEnded } from '../core/sessions.js';
+import { parseRequest } from '../core/tool.js';
+import { Problem } from '../hub/problem.js';
 
-/**
- * @typedef {import('../core/needs.js').Need} Need
- * @typedef {import('../core/types.js').Question} Question
- * @typedef {import('./hub-where.js').HubWhere} HubWhere
- */
+/** @import { AttentionItem } from '../core/attention.js' */
+/** @import { Question } from '../core/types.js' */
+/** @import { HubLocation } from './hub-location.js' */
 
-export class HubQuestion extends HTMLElement {
-  /** @type {import('../hub/store.js').Store|null} */
-  store = null;
+export class HubQuestion extends StoreElement {
   /**
    * Resolves to whether this page settled the question, because two may answer at the same moment.
    *
    * @type {Promise<boolean>}
    */
-  own = Promise.resolve(false);
-  /** @type {Need|null} */
-  #need = null;
+  settledHere = Promise.resolve(false);
+  /** @type {AttentionItem|null} */
+  #item = null;
   #head = h('header');
   #project = h('span', { class: 'project' });
-  #time = timeElement('', () => this.store?.now() ?? Date.now());
+  #time = timeElement('', () => this.store.now());
   #text = h('p', { class: 'text' });
-  #claimed = h('p', { class: 'muted', hidden: true });
+  #claim = h('p', { class: 'muted', hidden: true });
   #answers = h('div', { class: 'answers', role: 'group', 'aria-label': 'Answer' });
   #field = h('textarea', { rows: 1 });
   #elsewhere = h('div', { class: 'elsewhere', hidden: true });
-  #why = h('p');
-  #where = /** @type {HubWhere} */ (document.createElement('hub-where'));
-  #withdraw = h('button', { class: 'quiet small', title: 'Take the question back: nobody can answer it any more' }, 'Withdraw');
-  #refused = refusal();
+  #reason = h('p');
+  #location = /** @type {HubLocation} */ (document.createElement('hub-location'));
+  #withdraw = h('button', { class: 'ghost small', title: 'Withdraws the question: it can no longer be answered' }, 'Withdraw');
+  #error = errorLine();
 
   /** The text that the person has typed and not sent. */
   get draft() {
@@ -45,41 +42,41 @@ export class HubQuestion extends HTMLElement {
   }
 
   /**
-   * @param {Need} need
-   * @param {string} place the project, short
+   * @param {AttentionItem} item
+   * @param {string} projectTitle
    */
-  show(need, place) {
-    const question = need.question;
+  show(item, projectTitle) {
+    const question = item.question;
     if (!question) return;
-    if (!this.#need) this.#build(need, question);
-    this.#need = need;
-    say(this.#project, place);
-    setTime(this.#time, need.ts);
-    if (this.#text.textContent !== need.text) long(this.#text, need.text);
-    say(this.#text, need.text);
-    put(this.#claimed, 'hidden', question.state !== 'claimed');
-    say(this.#claimed, `${question.by ?? 'Somebody'} is on it.`);
-    this.#deliver(need, question);
+    if (!this.#item) this.#build(item, question);
+    this.#item = item;
+    setText(this.#project, projectTitle);
+    setTime(this.#time, item.ts);
+    if (this.#text.textContent !== item.text) setScrollable(this.#text, item.text);
+    setText(this.#text, item.text);
+    setProperty(this.#claim, 'hidden', question.state !== 'claimed');
+    setText(this.#claim, `${question.by ?? 'Another session'} has claimed it.`);
+    this.#updateControls(item, question);
   }
 
   /**
    * Shows buttons only if an answer reaches the asker.
    *
-   * @param {Need} need
+   * @param {AttentionItem} item
    * @param {Question} question
    */
-  #deliver({ session }, question) {
+  #updateControls({ session }, question) {
     const reaches = question.deliverable !== false;
-    put(this.#answers, 'hidden', !reaches);
-    put(this.#elsewhere, 'hidden', reaches);
+    setProperty(this.#answers, 'hidden', !reaches);
+    setProperty(this.#elsewhere, 'hidden', reaches);
     if (reaches) return;
-    const where = question.where ?? session ?? {};
-    say(this.#why, why(session));
-    this.#where.show(where, waysThere(where, this.store?.about?.host));
+    const location = question.where ?? session ?? {};
+    setText(this.#reason, reasonFor(session));
+    this.#location.show(location, locationCommands(location, this.store.info?.host));
   }
 
   /**
-   * @param {Need} need
+   * @param {AttentionItem} item
    * @param {Question} question
    */
   #build({ kind, name, project }, question) {
@@ -93,19 +90,19 @@ export class HubQuestion extends HTMLElement {
       this.#time,
       this.#withdraw,
     );
-    this.#withdraw.addEventListener('click', () => this.#confirm());
-    this.#withdraw.addEventListener('blur', () => this.#relax());
-    const request = kind === 'approval' ? this.#request(question) : null;
-    if (kind === 'approval') this.#approval();
-    else this.#question(question);
+    this.#withdraw.addEventListener('click', () => this.#withdrawOnConfirm());
+    this.#withdraw.addEventListener('blur', () => this.#resetWithdraw());
+    const request = kind === 'approval' ? this.#requestElement(question) : null;
+    if (kind === 'approval') this.#buildDecision();
+    else this.#buildAnswer(question);
     const offered = question.options ?? [];
     this.#elsewhere.append(
       offered.length > 0 ? h('ul', { class: 'offered', 'aria-label': 'Offered answers' }, ...offered.map((option) => h('li', {}, option))) : '',
-      this.#why,
-      this.#where,
+      this.#reason,
+      this.#location,
     );
     this.replaceChildren(
-      this.#head, this.#text, ...(request ? [request] : []), this.#claimed, this.#answers, this.#elsewhere, this.#refused,
+      this.#head, this.#text, ...(request ? [request] : []), this.#claim, this.#answers, this.#elsewhere, this.#error,
     );
   }
 
@@ -114,47 +111,47 @@ export class HubQuestion extends HTMLElement {
    *
    * @param {Question} question
    */
-  #request({ data }) {
-    const request = requestOf(data);
+  #requestElement({ data }) {
+    const request = parseRequest(data);
     if (!request) return null;
     // The text repeats the request, shortened.
     this.#text.hidden = true;
-    const what = request.tool || 'Request';
+    const tool = request.tool || 'Request';
     return h(
       'div',
       { class: 'request' },
-      request.tool && h('p', { class: 'tool' }, 'wants to use ', h('code', {}, ...plain(request.tool))),
+      request.tool && h('p', { class: 'tool' }, 'wants to use ', h('code', {}, ...revealHidden(request.tool))),
       ...request.parts.map(({ name, text }) =>
         h(
           'div',
           { class: isShort(name, text) ? 'part short' : 'part' },
-          isCommand(name) ? '' : h('span', { class: 'name' }, ...plain(name)),
-          h('pre', isShort(name, text) ? {} : { tabindex: '0', role: 'region', 'aria-label': `${what} ${name}`.trim() }, ...plain(text)),
+          isCommand(name) ? '' : h('span', { class: 'name' }, ...revealHidden(name)),
+          h('pre', isShort(name, text) ? {} : { tabindex: '0', role: 'region', 'aria-label': `${tool} ${name}`.trim() }, ...revealHidden(text)),
         ),
       ),
     );
   }
 
   /** @param {Question} question */
-  #question({ options = [] }) {
-    const send = () => this.#free();
+  #buildAnswer({ options = [] }) {
+    const send = () => this.#sendText();
     this.#field.ariaLabel = options.length > 0 ? 'Another answer' : 'Answer';
     this.#field.placeholder = options.length > 0 ? 'Another answer …' : 'Answer …';
     this.#field.setAttribute('aria-keyshortcuts', 'Control+Enter');
-    sends(this.#field, send);
+    onCtrlEnter(this.#field, send);
     this.#answers.append(
       ...(options.length > 0 ? [h('div', { class: 'options' }, ...options.map((option) => h('button', { onclick: () => this.#answer(option) }, option)))] : []),
-      h('div', { class: 'free' }, this.#field, h('button', { class: options.length > 0 ? '' : 'primary', title: 'Answer (Ctrl+Enter)', onclick: send }, 'Answer')),
+      h('div', { class: 'free-text' }, this.#field, h('button', { class: options.length > 0 ? '' : 'primary', title: 'Answer (Ctrl+Enter)', onclick: send }, 'Answer')),
     );
   }
 
-  #approval() {
+  #buildDecision() {
     this.#field.ariaLabel = 'Reason';
-    this.#field.placeholder = 'Reason, if you like …';
+    this.#field.placeholder = 'Reason (optional) …';
     this.#answers.append(
       h(
         'div',
-        { class: 'free' },
+        { class: 'free-text' },
         this.#field,
         h(
           'div',
@@ -166,7 +163,7 @@ export class HubQuestion extends HTMLElement {
     );
   }
 
-  #free() {
+  #sendText() {
     const answer = this.#field.value.trim();
     if (answer) this.#answer(answer);
     else this.#field.focus();
@@ -184,15 +181,15 @@ export class HubQuestion extends HTMLElement {
   }
 
   /** Withdrawing needs two presses, because it cannot be undone. */
-  #confirm() {
+  #withdrawOnConfirm() {
     if (this.#withdraw.dataset.sure) return this.#settle('withdraw', {});
     this.#withdraw.dataset.sure = 'true';
-    say(this.#withdraw, 'For good?');
+    setText(this.#withdraw, 'Really withdraw');
   }
 
-  #relax() {
+  #resetWithdraw() {
     delete this.#withdraw.dataset.sure;
-    say(this.#withdraw, 'Withdraw');
+    setText(this.#withdraw, 'Withdraw');
   }
 
   /**
@@ -201,11 +198,11 @@ export class HubQuestion extends HTMLElement {
    */
   #settle(how, body) {
     const { store } = this;
-    const id = this.#need?.question?.id;
-    if (!store || id === undefined) return;
-    once(this, async () => {
-      this.own = this.#post(store, id, how, body);
-      await this.own;
+    const id = this.#item?.question?.id;
+    if (id === undefined) return;
+    runOnce(this, async () => {
+      this.settledHere = this.#post(store, id, how, body);
+      await this.settledHere;
     });
   }
 
@@ -219,11 +216,11 @@ export class HubQuestion extends HTMLElement {
   async #post(store, id, how, body) {
     try {
       store.questions.set(id, await store.api.post(`/questions/${id}/${how}`, body));
-      store.touch('questions');
+      store.changed('questions');
       return true;
     } catch (error) {
       if (!(error instanceof Problem)) throw error;
-      refuse(this.#refused, error);
+      showError(this.#error, error);
       if (error.status === 409) store.refreshQuestion(id).catch(() => {});
       return false;
     }
@@ -243,11 +240,11 @@ function isShort(name, text) {
 /**
  * The reason why there are no buttons.
  *
- * @param {Need['session']} session
+ * @param {AttentionItem['session']} session
  */
-function why(session) {
-  if (session && isOver(session)) return 'Who asked has ended: nobody hears an answer.';
-  return 'It waits for an answer in its own terminal:';
+function reasonFor(session) {
+  if (session && isEnded(session)) return 'The asker has ended: an answer cannot be delivered.';
+  return 'Answer it in its own terminal:';
 }
 
 customElements.define('hub-question', HubQuestion);

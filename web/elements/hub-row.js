@@ -1,21 +1,20 @@
 /** One row of the feed: text, sender, time. Rows are reused for other notifications, so every part is set each time. */
 
 import { h } from './dom.js';
-import { sender } from '../core/said.js';
-import { setTime, timeElement } from '../core/time.js';
+import { setText } from './parts.js';
+import { setTime, timeElement } from './time.js';
+import { projectName } from '../core/sessions.js';
+import { senderName } from '../core/thread.js';
 
-/**
- * @typedef {import('../core/rows.js').Row} Row
- * @typedef {import('../core/types.js').Notification} Notification
- */
+/** @import { Row } from '../core/rows.js' */
 
 /** The number of characters of a text that a row can show. */
-const LONGEST = 400;
+const MAX_TEXT = 400;
 /** The maximum of ids that a row carries as an attribute. */
-const MOST_IDS = 1000;
+const MAX_IDS = 1000;
 
-/** The word for a final status that the rest of the row does not show. @type {Record<string, string>} */
-const SETTLED = { superseded: 'replaced', withdrawn: 'withdrawn', expired: 'expired', evicted: 'dropped', dropped: 'dropped', answered: 'answered' };
+/** The word for a final status that the rest of the row does not show. @type {Partial<Record<string, string>>} */
+const STATUS_LABELS = { superseded: 'replaced', withdrawn: 'withdrawn', expired: 'expired', evicted: 'evicted', dropped: 'dropped', answered: 'answered' };
 
 export class HubRow extends HTMLElement {
   /** @type {Row|null} */
@@ -26,14 +25,14 @@ export class HubRow extends HTMLElement {
   #project = h('span', { class: 'project' });
   #title = h('b', {});
   #text = document.createTextNode('');
-  #what = h('a', { class: 'what', tabindex: '-1' }, this.#title, this.#text);
+  #content = h('a', { class: 'content', tabindex: '-1' }, this.#title, this.#text);
   #flags = h('span', { class: 'flags' });
   /** @type {HTMLTimeElement|null} */
   #time = null;
 
   #build() {
     this.setAttribute('role', 'article');
-    this.append(this.#mark, this.#type, h('span', { class: 'who' }, this.#from, this.#project), this.#what, this.#flags);
+    this.append(this.#mark, this.#type, h('span', { class: 'sender' }, this.#from, this.#project), this.#content, this.#flags);
   }
 
   /**
@@ -41,26 +40,26 @@ export class HubRow extends HTMLElement {
    * @param {{index: number, setSize: number, open: number, now: () => number}} look
    */
   show(row, { index, setSize, open, now }) {
-    const [said] = row.items;
+    const [newest] = row.items;
     const unseen = row.items.some((item) => !item.seen);
     if (!this.row) this.#build();
     this.row = row;
     this.#attributes(row, unseen, index, setSize);
     this.toggleAttribute('data-open', row.items.some((item) => item.id === open));
-    write(this.#type, said.type);
-    write(this.#from, sender(said));
-    this.#from.title = said.from;
-    write(this.#project, place(said.project));
-    this.#project.title = said.project;
-    write(this.#title, said.title ?? '');
-    const text = oneLine(said.msg);
+    setText(this.#type, newest.type);
+    setText(this.#from, senderName(newest));
+    this.#from.title = newest.from;
+    setText(this.#project, projectName(newest.project));
+    this.#project.title = newest.project;
+    setText(this.#title, newest.title ?? '');
+    const text = oneLine(newest.msg);
     if (this.#text.data !== text) this.#text.data = text;
-    this.#what.href = `?id=${said.id}`;
-    write(this.#flags, flags(row));
-    this.#mark.title = unseen ? 'Mark seen' : 'Mark not seen';
+    this.#content.href = `?id=${newest.id}`;
+    setText(this.#flags, flags(row));
+    this.#mark.title = unseen ? 'Mark read' : 'Mark unread';
     this.#mark.setAttribute('aria-label', this.#mark.title);
-    if (this.#time) setTime(this.#time, said.ts);
-    else this.append((this.#time = timeElement(said.ts, now)));
+    if (this.#time) setTime(this.#time, newest.ts);
+    else this.append((this.#time = timeElement(newest.ts, now)));
   }
 
   /**
@@ -70,16 +69,16 @@ export class HubRow extends HTMLElement {
    * @param {number} setSize
    */
   #attributes(row, unseen, index, setSize) {
-    const [said] = row.items;
-    const ids = row.items.slice(0, MOST_IDS).map((item) => item.id);
-    put(this, 'data-id', String(said.id));
-    put(this, 'data-ids', ids.join(' '));
-    put(this, 'data-type', said.type);
-    put(this, 'data-priority', said.priority);
-    put(this, 'data-status', said.status ?? '');
-    put(this, 'aria-posinset', String(index + 1));
-    put(this, 'aria-setsize', String(setSize));
-    put(this, 'aria-label', label(row, unseen));
+    const [newest] = row.items;
+    const ids = row.items.slice(0, MAX_IDS).map((item) => item.id);
+    setAttribute(this, 'data-id', String(newest.id));
+    setAttribute(this, 'data-ids', ids.join(' '));
+    setAttribute(this, 'data-type', newest.type);
+    setAttribute(this, 'data-priority', newest.priority);
+    setAttribute(this, 'data-status', newest.status ?? '');
+    setAttribute(this, 'aria-posinset', String(index + 1));
+    setAttribute(this, 'aria-setsize', String(setSize));
+    setAttribute(this, 'aria-label', label(row, unseen));
     this.toggleAttribute('data-unseen', unseen);
   }
 }
@@ -89,41 +88,24 @@ export class HubRow extends HTMLElement {
  * @param {boolean} unseen
  */
 function label(row, unseen) {
-  const [said] = row.items;
-  const what = said.title ? `${said.title}: ${oneLine(said.msg)}` : oneLine(said.msg);
-  return [unseen && 'Not seen', said.priority === 'urgent' && 'urgent', `${said.type} from ${sender(said)}`, flags(row), what]
+  const [newest] = row.items;
+  const text = newest.title ? `${newest.title}: ${oneLine(newest.msg)}` : oneLine(newest.msg);
+  return [unseen && 'Unread', newest.priority === 'urgent' && 'urgent', `${newest.type} from ${senderName(newest)}`, flags(row), text]
     .filter(Boolean)
     .join(', ');
 }
 
 /** @param {Row} row */
 function flags({ items, key }) {
-  const [said] = items;
+  const [newest] = items;
   const changed = key === undefined ? `×${items.length}` : `updated ×${items.length - 1}`;
-  const urgent = said.priority === 'urgent' || said.priority === 'high' ? said.priority : '';
-  return [urgent, items.length > 1 && changed, SETTLED[said.status ?? '']].filter(Boolean).join(' · ');
+  const urgent = newest.priority === 'urgent' || newest.priority === 'high' ? newest.priority : '';
+  return [urgent, items.length > 1 && changed, STATUS_LABELS[newest.status ?? '']].filter(Boolean).join(' · ');
 }
 
 /** @param {string} msg */
 function oneLine(msg) {
-  return msg.slice(0, LONGEST).replace(/\s+/g, ' ').trim();
-}
-
-/**
- * The last part of a project's path.
- *
- * @param {string} project
- */
-function place(project) {
-  return project.slice(project.replace(/\/+$/, '').lastIndexOf('/') + 1);
-}
-
-/**
- * @param {HTMLElement} element
- * @param {string} text
- */
-function write(element, text) {
-  if (element.textContent !== text) element.textContent = text;
+  return msg.slice(0, MAX_TEXT).replace(/\s+/g, ' ').trim();
 }
 
 /**
@@ -131,7 +113,7 @@ function write(element, text) {
  * @param {string} name
  * @param {string} value
  */
-function put(element, name, value) {
+function setAttribute(element, name, value) {
   if (element.getAttribute(name) !== value) element.setAttribute(name, value);
 }
 

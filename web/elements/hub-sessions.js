@@ -1,48 +1,38 @@
 /** All live sessions by project; ended sessions are folded. */
 
 import { HubSession, keyOf } from './hub-session.js';
-import { h, keyed } from './dom.js';
-import { put, say, setState, stateBadge } from './parts.js';
-import { ended, groups, isOver, shortPaths, stateOf } from '../core/sessions.js';
-import { setTime, timeElement } from '../core/time.js';
+import { h, updateList } from './dom.js';
+import { setProperty, setState, setText, stateBadge } from './parts.js';
+import { StoreElement } from './store-element.js';
+import { setTime, timeElement } from './time.js';
+import { groupByProject, isEnded, listEnded, shortPaths, stateLabel } from '../core/sessions.js';
 
-/**
- * @typedef {import('../core/types.js').Session} Session
- * @typedef {import('../core/sessions.js').Group} Group
- */
+/** @import { Group } from '../core/sessions.js' */
+/** @import { Session } from '../core/types.js' */
 
 /** The number of ended sessions that are shown; the others are counted. */
 const SHOWN = 100;
 
-export class HubSessions extends HTMLElement {
-  /** @type {import('../hub/store.js').Store|null} */
-  store = null;
+export class HubSessions extends StoreElement {
   #groups = h('div', { class: 'groups' });
-  #none = h('p', { class: 'muted', hidden: true }, 'No session runs. Those with hooks appear by themselves: hubctl hooks install claude.');
+  #none = h('p', { class: 'muted', hidden: true }, 'No session is running. Sessions with hooks register themselves: hubctl hooks install claude.');
   #count = h('summary');
-  #over = h('div', { role: 'list', class: 'over' });
+  #endedList = h('div', { role: 'list', class: 'ended-list' });
   #older = h('p', { class: 'muted' });
-  #fold = h('details', { class: 'ended', hidden: true, ontoggle: () => this.#ended() }, this.#count, this.#over, this.#older);
-  #stop = () => {};
+  #fold = h('details', { class: 'ended', hidden: true, ontoggle: () => this.#renderEnded() }, this.#count, this.#endedList, this.#older);
 
   connectedCallback() {
-    const store = this.store;
-    if (!store) return;
     if (!this.firstChild) this.append(this.#none, this.#groups, this.#fold);
-    this.#stop = store.watch(['sessions', 'feed', 'waiters', 'preferences', 'about'], () => this.#render());
-  }
-
-  disconnectedCallback() {
-    this.#stop();
+    this.watch(['sessions', 'feed', 'waiters', 'preferences', 'info'], () => this.#render());
   }
 
   #render() {
     const { store } = this;
-    if (!store?.ready) return;
-    const found = groups(store.sessions.values());
-    put(this.#none, 'hidden', found.length > 0);
-    keyed(this.#groups, found, ({ project }) => project, () => this.#group(), (element, group) => this.#fill(element, group));
-    this.#ended();
+    if (!store.ready) return;
+    const found = groupByProject(store.sessions.values());
+    setProperty(this.#none, 'hidden', found.length > 0);
+    updateList(this.#groups, found, ({ project }) => project, () => this.#group(), (element, group) => this.#updateGroup(element, group));
+    this.#renderEnded();
   }
 
   #group() {
@@ -54,36 +44,35 @@ export class HubSessions extends HTMLElement {
    * @param {HTMLElement} element
    * @param {Group} group
    */
-  #fill(element, { project, title, count, nodes }) {
+  #updateGroup(element, { project, title, count, nodes }) {
     const { store } = this;
     const [header, list] = /** @type {any} */ (element.children);
     const [heading, counted] = header.children;
-    put(heading, 'title', project);
-    say(heading, title);
-    say(counted, count === 1 ? '1 session' : `${count} sessions`);
-    put(list, 'ariaLabel', `Sessions of ${title}`);
-    if (store) keyed(list, nodes, keyOf, () => HubSession.of(store), (card, node) => card.show(node));
+    setProperty(heading, 'title', project);
+    setText(heading, title);
+    setText(counted, count === 1 ? '1 session' : `${count} sessions`);
+    setProperty(list, 'ariaLabel', `Sessions of ${title}`);
+    updateList(list, nodes, keyOf, () => HubSession.create(store), (card, node) => card.show(node));
   }
 
-  #ended() {
+  #renderEnded() {
     const { store } = this;
-    if (!store) return;
-    const all = [...store.past.sessions.values(), ...store.sessions.values()];
-    const count = all.filter(isOver).length;
-    put(this.#fold, 'hidden', count === 0);
-    say(this.#count, `${count} ended`);
+    const all = [...store.endedSessions.values(), ...store.sessions.values()];
+    const count = all.filter(isEnded).length;
+    setProperty(this.#fold, 'hidden', count === 0);
+    setText(this.#count, `${count} ended`);
     if (!this.#fold.open) return;
-    const over = ended(all);
+    const over = listEnded(all);
     const shown = over.slice(0, SHOWN);
     const titles = shortPaths(shown.map(({ project }) => project));
-    keyed(
-      this.#over,
+    updateList(
+      this.#endedList,
       shown,
       (session) => `${session.project}/${session.id}`,
       (session) => this.#line(session),
-      (line, session) => this.#renew(line, session, titles.get(session.project) ?? session.project),
+      (line, session) => this.#updateLine(line, session, titles.get(session.project) ?? session.project),
     );
-    say(this.#older, over.length > SHOWN ? `And ${over.length - SHOWN} before.` : '');
+    setText(this.#older, over.length > SHOWN ? `${over.length - SHOWN} older sessions are not shown.` : '');
   }
 
   /** @param {Session} session */
@@ -94,8 +83,8 @@ export class HubSessions extends HTMLElement {
       { role: 'listitem' },
       h('span', { class: 'name' }),
       h('span', { class: 'muted project' }),
-      stateBadge(stateOf(session)),
-      timeElement(at, () => this.store?.now() ?? Date.now(), 'ago'),
+      stateBadge(stateLabel(session)),
+      timeElement(at, () => this.store.now(), 'ago'),
     );
   }
 
@@ -104,12 +93,12 @@ export class HubSessions extends HTMLElement {
    * @param {Session} session
    * @param {string} title
    */
-  #renew(line, session, title) {
+  #updateLine(line, session, title) {
     const [name, project, state, time] = /** @type {any} */ (line.children);
-    say(name, session.name);
-    say(project, title);
-    put(project, 'title', session.project);
-    setState(state, stateOf(session));
+    setText(name, session.name);
+    setText(project, title);
+    setProperty(project, 'title', session.project);
+    setState(state, stateLabel(session));
     setTime(time, session.since ?? session.last_seen ?? '');
   }
 }

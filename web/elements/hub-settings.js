@@ -1,62 +1,57 @@
 /** The person's notification preferences. The hub stores them, so they apply in every browser. */
 
-import { h, keyed } from './dom.js';
-import { closeButton } from './hub-help.js';
-import { NAMES } from '../core/attend.js';
-import { isLive, isQuiet, minuteOfDay } from '../core/quiet.js';
+import { h, updateList } from './dom.js';
+import { closeButton } from './parts.js';
+import { StoreElement } from './store-element.js';
+import { KIND_NAMES } from '../core/alerts.js';
+import { isActive } from '../core/mutes.js';
+import { isQuiet, minuteOfDay } from '../core/quiet-hours.js';
 import { absolute } from '../core/time.js';
 import { KINDS } from '../core/types.js';
-import { askPermission, permission, play } from '../hub/attention.js';
-import { Problem } from '../hub/api.js';
+import { askPermission, permission, playSound } from '../hub/alerts.js';
+import { Problem } from '../hub/problem.js';
 
-/**
- * @typedef {import('../core/types.js').Preferences} Preferences
- * @typedef {import('../core/types.js').Kind} Kind
- * @typedef {import('../core/types.js').Mute} Mute
- */
+/** @import { Kind, Mute, Preferences } from '../core/types.js' */
 
 /** The default quiet hours. */
-const NIGHT = { from: '22:00', to: '07:00' };
+const DEFAULT_HOURS = { from: '22:00', to: '07:00' };
 
 /** The event that each type reports. @type {Record<Kind, string>} */
-const WHEN = {
-  question: 'asks you',
-  approval: 'wants permission',
-  error: 'failed, or died',
-  waiting: 'waits for work',
-  testing: 'wants to be tried out',
-  complete: 'is done',
-  message: 'says something else',
-  answer: 'answers a question',
-  progress: 'tells how far it is',
-  ended: 'has ended',
+const KIND_TEXTS = {
+  question: 'a session asks you',
+  approval: 'a session asks for a permission',
+  error: 'a session failed or died',
+  waiting: 'a session waits for input',
+  testing: 'a session asks for a test',
+  complete: 'a session is done',
+  message: 'any other message',
+  answer: 'a question was answered',
+  progress: 'a session reports progress',
+  ended: 'a session has ended',
 };
 
-export class HubSettings extends HTMLElement {
-  /** @type {import('../hub/store.js').Store|null} */
-  store = null;
+export class HubSettings extends StoreElement {
   /** @type {HTMLDialogElement|null} */
   #dialog = null;
   /** The queue of changes that are being saved, in order. */
   #saving = Promise.resolve();
   #pending = 0;
-  #stop = () => {};
-  #timer = 0;
 
   #saved = h('p', { class: 'saved', role: 'status' });
-  #wrong = h('p', { class: 'wrong', role: 'alert' });
+  #error = h('p', { class: 'field-error', role: 'alert' });
   #browser = h('div', { class: 'browser' });
   #mutes = h('ul', { class: 'mutes' });
-  #unmuted = h('p', { class: 'muted' }, 'Nothing is muted. A session is muted from its card, and stays silent unless it is urgent.');
+  #noMutes = h('p', { class: 'muted' }, 'No session is muted. To mute one, open its card. Urgent notifications are always shown.');
   #on = h('input', { type: 'checkbox', id: 'quiet-on', onchange: () => this.#saveQuiet() });
   #from = h('input', { type: 'time', id: 'quiet-from', required: true, onchange: () => this.#saveQuiet() });
   #to = h('input', { type: 'time', id: 'quiet-to', required: true, onchange: () => this.#saveQuiet() });
   #zone = h('input', { type: 'text', id: 'quiet-zone', list: 'zones', required: true, spellcheck: 'false', autocomplete: 'off', onchange: () => this.#saveQuiet() });
   #hours = h('p', { class: 'hours muted' });
-  #quietWrong = h('p', { class: 'wrong', role: 'alert' });
+  #hoursError = h('p', { class: 'field-error', role: 'alert' });
 
-  disconnectedCallback() {
-    this.#closed();
+  connectedCallback() {
+    this.watch(['preferences'], () => this.#dialog?.open && this.#render());
+    this.every(10_000, () => this.#dialog?.open && this.#updateHours());
   }
 
   /** Opens the dialog; closing it returns the focus to its former element. */
@@ -64,27 +59,20 @@ export class HubSettings extends HTMLElement {
     const dialog = this.#build();
     if (dialog.open) return;
     this.#saved.textContent = '';
-    this.#stop = this.store?.watch(['preferences'], () => this.#render()) ?? this.#stop;
-    this.#timer = window.setInterval(() => this.#tellHours(), 10_000);
+    this.#render();
     dialog.showModal();
-  }
-
-  #closed() {
-    this.#stop();
-    this.#stop = () => {};
-    clearInterval(this.#timer);
   }
 
   #build() {
     if (this.#dialog) return this.#dialog;
     this.#dialog = h(
       'dialog',
-      { class: 'settings', 'aria-labelledby': 'settings-title', onclose: () => this.#closed() },
+      { class: 'settings', 'aria-labelledby': 'settings-title' },
       h('header', {}, h('h2', { id: 'settings-title', tabindex: '-1', autofocus: true }, 'Settings'), this.#saved, closeButton(() => this.#dialog?.close())),
-      this.#wrong,
-      h('section', { 'aria-labelledby': 'settings-tell' }, h('h3', { id: 'settings-tell' }, 'Tell me'), this.#browser, this.#types(), this.#sounds()),
+      this.#error,
+      h('section', { 'aria-labelledby': 'settings-alerts' }, h('h3', { id: 'settings-alerts' }, 'Alerts'), this.#browser, this.#types(), this.#sounds()),
       this.#quietHours(),
-      h('section', { 'aria-labelledby': 'settings-mutes' }, h('h3', { id: 'settings-mutes' }, 'Muted'), this.#mutes, this.#unmuted),
+      h('section', { 'aria-labelledby': 'settings-mutes' }, h('h3', { id: 'settings-mutes' }, 'Muted'), this.#mutes, this.#noMutes),
     );
     this.append(this.#dialog);
     return this.#dialog;
@@ -92,12 +80,12 @@ export class HubSettings extends HTMLElement {
 
   /** The table with a row for each type, and columns for browser notification and sound. */
   #types() {
-    const head = h('tr', {}, h('th', { scope: 'col' }, 'When somebody …'), h('th', { scope: 'col' }, 'Notification'), h('th', { scope: 'col' }, 'Sound'));
+    const head = h('tr', {}, h('th', { scope: 'col' }, 'Type'), h('th', { scope: 'col' }, 'Notification'), h('th', { scope: 'col' }, 'Sound'));
     const row = (/** @type {Kind} */ kind) =>
       h(
         'tr',
         {},
-        h('th', { scope: 'row' }, NAMES[kind], h('span', { class: 'muted' }, ` ${WHEN[kind]}`)),
+        h('th', { scope: 'row' }, KIND_NAMES[kind], h('span', { class: 'muted' }, ` ${KIND_TEXTS[kind]}`)),
         h('td', {}, this.#box(kind, 'notify')),
         h('td', {}, this.#box(kind, 'sound')),
       );
@@ -109,24 +97,24 @@ export class HubSettings extends HTMLElement {
    * @param {'notify'|'sound'} way
    */
   #box(kind, way) {
-    const label = `${NAMES[kind]}: ${way === 'notify' ? 'browser notification' : 'sound'}`;
+    const label = `${KIND_NAMES[kind]}: ${way === 'notify' ? 'browser notification' : 'sound'}`;
     const box = h('input', { type: 'checkbox', 'aria-label': label, 'data-kind': kind, 'data-way': way });
     box.addEventListener('change', async () => {
       const on = box.checked;
       this.#save((now) => ({ ...now, [way]: KINDS.filter((it) => (it === kind ? on : now[way].includes(it))) }));
-      if (on && way === 'sound') play(kind);
+      if (on && way === 'sound') playSound(kind);
       if (on && way === 'notify') await askPermission();
-      this.#tellBrowser();
+      this.#updatePermission();
     });
     return h('label', {}, box);
   }
 
   #sounds() {
-    const heard = h('span', { role: 'status' });
+    const result = h('span', { role: 'status' });
     const test = async () => {
-      heard.textContent = (await play('question')) ? '' : 'The browser keeps this page silent: allow sound for it.';
+      result.textContent = (await playSound('question')) ? '' : 'The browser blocks the sound of this page: allow it in the settings of the site.';
     };
-    return h('p', { class: 'test' }, h('button', { type: 'button', onclick: test }, 'Test the sound'), heard);
+    return h('p', { class: 'test' }, h('button', { type: 'button', onclick: test }, 'Test the sound'), result);
   }
 
   #quietHours() {
@@ -144,7 +132,7 @@ export class HubSettings extends HTMLElement {
         h('label', { class: 'zone' }, h('span', {}, 'Time zone'), this.#zone),
         h('datalist', { id: 'zones' }, ...zones),
       ),
-      this.#quietWrong,
+      this.#hoursError,
       this.#hours,
     );
   }
@@ -152,7 +140,7 @@ export class HubSettings extends HTMLElement {
   #render() {
     const { store } = this;
     // While a change is being saved, an older state must not overwrite the person's choice.
-    if (!store || this.#pending > 0) return;
+    if (this.#pending > 0) return;
     const { quiet, mutes } = store.preferences;
     for (const box of this.querySelectorAll('input[data-kind]')) {
       const { kind, way } = /** @type {HTMLInputElement} */ (box).dataset;
@@ -160,62 +148,62 @@ export class HubSettings extends HTMLElement {
     }
     this.#on.checked = quiet !== null;
     for (const field of [this.#from, this.#to, this.#zone]) field.disabled = quiet === null;
-    const hours = quiet ?? { from: this.#from.value || NIGHT.from, to: this.#to.value || NIGHT.to, zone: this.#zone.value || ownZone() };
-    fill(this.#from, hours.from);
-    fill(this.#to, hours.to);
-    fill(this.#zone, hours.zone);
-    this.#tellHours();
-    this.#tellBrowser();
-    const live = mutes.filter((mute) => isLive(mute, store.now()));
+    const hours = quiet ?? { from: this.#from.value || DEFAULT_HOURS.from, to: this.#to.value || DEFAULT_HOURS.to, zone: this.#zone.value || ownZone() };
+    setUnlessFocused(this.#from, hours.from);
+    setUnlessFocused(this.#to, hours.to);
+    setUnlessFocused(this.#zone, hours.zone);
+    this.#updateHours();
+    this.#updatePermission();
+    const live = mutes.filter((mute) => isActive(mute, store.now()));
     const had = this.#mutes.contains(document.activeElement);
-    keyed(this.#mutes, live, keyOfMute, (mute) => this.#mute(mute), () => {});
+    updateList(this.#mutes, live, keyOfMute, (mute) => this.#mute(mute), () => {});
     // Removing the unmuted entry must not lose the focus.
     if (had && !this.#mutes.contains(document.activeElement)) (this.#mutes.querySelector('button') ?? this.querySelector('h2'))?.focus();
-    this.#unmuted.hidden = live.length > 0;
+    this.#noMutes.hidden = live.length > 0;
   }
 
   /** @param {Mute} mute */
   #mute(mute) {
-    const what = mute.session ? `${this.#nameOf(mute)} in ${mute.project}` : `all of ${mute.project}`;
+    const target = mute.session ? `${this.#nameOf(mute)} in ${mute.project}` : `all of ${mute.project}`;
     const remove = () => this.#save((now) => ({ ...now, mutes: now.mutes.filter((it) => keyOfMute(it) !== keyOfMute(mute)) }));
     return h(
       'li',
       {},
-      h('span', { class: 'what' }, what),
+      h('span', { class: 'content' }, target),
       h('span', { class: 'muted' }, mute.until ? `until ${absolute(mute.until)}` : 'until you unmute it'),
-      h('button', { type: 'button', 'aria-label': `Unmute ${what}`, onclick: remove }, 'Unmute'),
+      h('button', { type: 'button', 'aria-label': `Unmute ${target}`, onclick: remove }, 'Unmute'),
     );
   }
 
   /** A mute names a session by its id. @param {Mute} mute */
   #nameOf({ project, session }) {
-    return this.store?.sessions.get(`${project}/${session}`)?.name ?? session;
+    return this.store.sessions.get(`${project}/${session}`)?.name ?? session;
   }
 
   /** Shows whether the quiet hours apply now, by the zone's clock. */
-  #tellHours() {
+  #updateHours() {
     const { store } = this;
-    const quiet = store?.preferences.quiet;
-    const minute = store && quiet ? minuteOfDay(quiet.zone, store.now()) : null;
-    if (!store || !quiet || minute === null) {
+    const { quiet } = store.preferences;
+    const minute = quiet ? minuteOfDay(quiet.zone, store.now()) : null;
+    if (!quiet || minute === null) {
       this.#hours.textContent = '';
       return;
     }
     const clock = `${String(Math.floor(minute / 60)).padStart(2, '0')}:${String(minute % 60).padStart(2, '0')}`;
     const now = isQuiet(store.preferences, store.now()) ? `quiet until ${quiet.to}` : `quiet from ${quiet.from}`;
-    this.#hours.textContent = `It is ${clock} there: ${now}.`;
+    this.#hours.textContent = `It is ${clock} in this time zone: ${now}.`;
   }
 
   /** Shows whether the browser allows notifications, and how to allow them. */
-  #tellBrowser() {
-    const wanted = (this.store?.preferences.notify.length ?? 0) > 0;
+  #updatePermission() {
+    const wanted = (this.store.preferences.notify.length ?? 0) > 0;
     const state = permission();
-    const allow = h('button', { type: 'button', onclick: async () => (await askPermission(), this.#tellBrowser()) }, 'Allow notifications');
+    const allow = h('button', { type: 'button', onclick: async () => (await askPermission(), this.#updatePermission()) }, 'Allow notifications');
     const text = {
       granted: '',
-      default: wanted ? 'This browser has not been asked yet.' : '',
-      denied: 'This browser shows no notifications of this page. Click the icon left of the address, allow notifications, then reload the page.',
-      missing: 'This browser has no notifications. The title and the icon still count what needs you.',
+      default: wanted ? 'This browser has not allowed notifications yet.' : '',
+      denied: 'This browser blocks the notifications of this page. Click the icon left of the address, allow notifications, then reload the page.',
+      missing: 'This browser does not support notifications. The title and the icon still count the items that need you.',
     }[state];
     this.#browser.dataset.state = state;
     this.#browser.replaceChildren(...(text ? [h('p', {}, text), ...(state === 'default' ? [allow] : [])] : []));
@@ -224,16 +212,16 @@ export class HubSettings extends HTMLElement {
   /** Saves the quiet hours once they are complete. */
   #saveQuiet() {
     for (const field of [this.#from, this.#to, this.#zone]) field.disabled = !this.#on.checked;
-    this.#quietWrong.textContent = '';
+    this.#hoursError.textContent = '';
     const quiet = { from: this.#from.value, to: this.#to.value, zone: this.#zone.value.trim() };
     if (this.#on.checked && (!quiet.from || !quiet.to)) {
-      this.#quietWrong.textContent = 'Give both times: the hours are not saved yet.';
+      this.#hoursError.textContent = 'Not saved: enter both times.';
     } else if (this.#on.checked && quiet.from === quiet.to) {
-      this.#quietWrong.textContent = 'From and to are the same: the hours are not saved. For none, take the tick away.';
+      this.#hoursError.textContent = 'Not saved: From and To are the same. To have no quiet hours, clear the checkbox.';
     } else if (this.#on.checked && minuteOfDay(quiet.zone, 0) === null) {
-      this.#quietWrong.textContent = `“${quiet.zone}” is no time zone: take one of the list, such as ${ownZone()}.`;
+      this.#hoursError.textContent = `Not saved: unknown time zone “${quiet.zone}”. Use a name from the list, such as ${ownZone()}.`;
     } else {
-      this.#save((now) => ({ ...now, quiet: this.#on.checked ? quiet : null }), this.#quietWrong);
+      this.#save((now) => ({ ...now, quiet: this.#on.checked ? quiet : null }), this.#hoursError);
     }
   }
 
@@ -241,11 +229,10 @@ export class HubSettings extends HTMLElement {
    * Saves a change after the previous ones, and shows success or the error.
    *
    * @param {(now: Preferences) => Preferences} change
-   * @param {HTMLElement} [where]
+   * @param {HTMLElement} [output]
    */
-  #save(change, where = this.#wrong) {
+  #save(change, output = this.#error) {
     const { store } = this;
-    if (!store) return;
     this.#saved.textContent = 'Saving…';
     const quiet = this.#on.checked;
     this.#pending += 1;
@@ -259,10 +246,10 @@ export class HubSettings extends HTMLElement {
       } finally {
         this.#pending -= 1;
       }
-      where.textContent = refused;
+      output.textContent = refused;
       this.#saved.textContent = refused ? '' : 'Saved';
       // A refused value must not look saved. Only invalid hours stay in the fields, where the person can correct them.
-      if (!refused || where === this.#wrong || !quiet) this.#render();
+      if (!refused || output === this.#error || !quiet) this.#render();
     });
   }
 }
@@ -278,7 +265,7 @@ function ownZone() {
  * @param {HTMLInputElement} field
  * @param {string} value
  */
-function fill(field, value) {
+function setUnlessFocused(field, value) {
   if (document.activeElement !== field) field.value = value;
 }
 

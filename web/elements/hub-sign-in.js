@@ -11,7 +11,7 @@ export class HubSignIn extends HTMLElement {
   /**
    * Shows why the hub refused.
    *
-   * @param {import('../hub/api.js').Problem} problem
+   * @param {import('../hub/problem.js').Problem} problem
    */
   static because(problem) {
     const page = new HubSignIn();
@@ -21,7 +21,7 @@ export class HubSignIn extends HTMLElement {
 
   static expired() {
     const page = new HubSignIn();
-    page.reason = 'The session is over: it lasts for 12 hours, and ends when its hub gets another token.';
+    page.reason = 'The session has ended. A session lasts 12 hours; it ends early if the hub’s token changes.';
     return page;
   }
 
@@ -34,9 +34,9 @@ export class HubSignIn extends HTMLElement {
         {},
         h('h1', {}, 'hub'),
         this.reason && h('p', { class: 'reason', role: 'alert' }, this.reason),
-        h('p', {}, 'To get in, run this in a terminal on the machine where the hub runs:'),
+        h('p', {}, 'To sign in, run this in a terminal on the machine where the hub runs:'),
         copyable('hubctl dashboard'),
-        h('p', {}, 'It opens this page with a code that works once. Without a browser there, it prints the link:'),
+        h('p', {}, 'It opens this page with a single-use code. If that machine has no browser, print the link:'),
         copyable('hubctl dashboard --print'),
         h(
           'details',
@@ -47,10 +47,10 @@ export class HubSignIn extends HTMLElement {
           h(
             'p',
             {},
-            `A link with another port than this page's (${port}) is refused (421 wrong host): the hub answers only to its `,
-            'own address. Use the port that the hub listens on at both ends, or name the address that you use in ',
+            `The hub answers only at its own address: it refuses a link with another port than ${port} (421 wrong host). `,
+            'Use the same port at both ends, or add your address to ',
             h('code', {}, 'allowed_hosts'),
-            ' of the hub’s settings.',
+            ' in the hub’s settings.',
           ),
         ),
       ),

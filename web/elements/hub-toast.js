@@ -1,26 +1,22 @@
 /** Short messages, newest last, with an undo action. */
 
 import { h } from './dom.js';
+import { StoreElement } from './store-element.js';
+
+/** @import { Toast } from '../hub/store.js' */
 
 /** The time that a message stays, in ms; a refusal stays until it is closed. */
-const STAYS = 10_000;
-const MOST = 3;
+const DURATION = 10_000;
+const MAX_TOASTS = 3;
 
-export class HubToast extends HTMLElement {
-  /** @type {import('../hub/store.js').Store|null} */
-  store = null;
+export class HubToast extends StoreElement {
   /** @type {(() => void)|null} */
   #undo = null;
-  #on = (/** @type {Event} */ event) => this.#show(/** @type {CustomEvent<import('../hub/store.js').Toast>} */ (event).detail);
 
   connectedCallback() {
     this.setAttribute('role', 'log');
     this.setAttribute('aria-label', 'Messages');
-    this.store?.addEventListener('toast', this.#on);
-  }
-
-  disconnectedCallback() {
-    this.store?.removeEventListener('toast', this.#on);
+    this.store.addEventListener('toast', (event) => this.#show(/** @type {CustomEvent<Toast>} */ (event).detail), { signal: this.removed });
   }
 
   /** Undoes the last action that offered an undo. */
@@ -28,7 +24,7 @@ export class HubToast extends HTMLElement {
     this.#undo?.();
   }
 
-  /** @param {import('../hub/store.js').Toast} toast */
+  /** @param {Toast} toast */
   #show({ text, undo, problem }) {
     const close = () => {
       line.remove();
@@ -42,15 +38,15 @@ export class HubToast extends HTMLElement {
       : null;
     const line = h(
       'p',
-      { class: problem ? 'toast refused' : 'toast' },
+      { class: problem ? 'toast error' : 'toast' },
       h('span', {}, text, problem?.hint && h('span', { class: 'muted' }, ` ${problem.hint}`)),
       back && h('button', { onclick: back }, 'Undo'),
-      h('button', { class: 'quiet', 'aria-label': 'Close', onclick: close }, '×'),
+      h('button', { class: 'ghost', 'aria-label': 'Close', onclick: close }, '×'),
     );
     if (back) this.#undo = back;
     this.append(line);
-    while (this.children.length > MOST) this.firstElementChild?.remove();
-    if (!problem) this.#fade(line, close);
+    while (this.children.length > MAX_TOASTS) this.firstElementChild?.remove();
+    if (!problem) this.#closeLater(line, close);
   }
 
   /**
@@ -59,9 +55,9 @@ export class HubToast extends HTMLElement {
    * @param {HTMLElement} line
    * @param {() => void} close
    */
-  #fade(line, close) {
-    const late = () => (line.matches(':hover, :focus-within') ? setTimeout(late, STAYS) : close());
-    setTimeout(late, STAYS);
+  #closeLater(line, close) {
+    const late = () => (line.matches(':hover, :focus-within') ? setTimeout(late, DURATION) : close());
+    setTimeout(late, DURATION);
   }
 }
 

@@ -1,32 +1,30 @@
 /** A session in trouble: it failed, died at work, or fell silent. */
 
 import './hub-compose.js';
-import './hub-where.js';
+import './hub-location.js';
 import { h } from './dom.js';
-import { long, plain, say, stateBadge } from './parts.js';
-import { wayToLook, waysThere } from '../core/commands.js';
+import { revealHidden, setScrollable, setText, stateBadge } from './parts.js';
+import { StoreElement } from './store-element.js';
+import { setTime, timeElement } from './time.js';
+import { locationCommands, lookCommand } from '../core/commands.js';
 import { oneLine } from '../core/sessions.js';
-import { setTime, timeElement } from '../core/time.js';
-import { muted } from '../core/mutes.js';
+import { withMute } from '../core/mutes.js';
+import { setMarks } from '../hub/marks.js';
 
-/**
- * @typedef {import('../core/needs.js').Need} Need
- * @typedef {import('../core/types.js').Session} Session
- * @typedef {import('./hub-where.js').HubWhere} HubWhere
- */
+/** @import { AttentionItem } from '../core/attention.js' */
+/** @import { Session } from '../core/types.js' */
+/** @import { HubLocation } from './hub-location.js' */
 
-export class HubTrouble extends HTMLElement {
-  /** @type {import('../hub/store.js').Store|null} */
-  store = null;
-  /** @type {Need|null} */
-  #need = null;
+export class HubTrouble extends StoreElement {
+  /** @type {AttentionItem|null} */
+  #item = null;
   #head = h('header');
   #project = h('span', { class: 'project' });
   #text = h('p', { class: 'text' });
-  #said = '';
-  #time = timeElement('', () => this.store?.now() ?? Date.now());
+  #shownText = '';
+  #time = timeElement('', () => this.store.now());
   #compose = h('div', { class: 'more', hidden: true });
-  #where = h('div', { class: 'more', hidden: true });
+  #location = h('div', { class: 'more', hidden: true });
 
   /** Never a draft: the card of the session keeps its own. */
   get draft() {
@@ -34,24 +32,24 @@ export class HubTrouble extends HTMLElement {
   }
 
   /**
-   * @param {Need} need
-   * @param {string} place the project, short
+   * @param {AttentionItem} item
+   * @param {string} projectTitle
    */
-  show(need, place) {
-    if (!this.#need) this.#build(need);
-    this.#need = need;
-    say(this.#project, place);
-    setTime(this.#time, need.ts);
-    const text = textOf(need);
-    if (this.#said === text) return;
-    this.#said = text;
-    long(this.#text, text);
-    this.#text.replaceChildren(...(need.title ? [h('strong', {}, ...plain(need.title)), '\n'] : []), ...plain(text));
+  show(item, projectTitle) {
+    if (!this.#item) this.#build(item);
+    this.#item = item;
+    setText(this.#project, projectTitle);
+    setTime(this.#time, item.ts);
+    const text = itemText(item);
+    if (this.#shownText === text) return;
+    this.#shownText = text;
+    setScrollable(this.#text, text);
+    this.#text.replaceChildren(...(item.title ? [h('strong', {}, ...revealHidden(item.title)), '\n'] : []), ...revealHidden(text));
   }
 
-  /** @param {Need} need */
+  /** @param {AttentionItem} item */
   #build({ key, kind, name, project, session, notification }) {
-    const title = h('h3', { id: `need-${key.replace(/\W/g, '-')}` }, name);
+    const title = h('h3', { id: `item-${key.replace(/\W/g, '-')}` }, name);
     this.setAttribute('aria-labelledby', title.id);
     this.#project.title = project;
     this.#head.append(
@@ -67,13 +65,13 @@ export class HubTrouble extends HTMLElement {
         'footer',
         {},
         kind === 'silent'
-          ? h('button', { class: 'small', title: 'No notifications of it, and only its questions here', onclick: () => this.#mute() }, 'Mute for 1 h')
-          : notification && h('button', { class: 'small', onclick: () => this.#seen(notification.id) }, 'Mark seen'),
-        session && kind !== 'gone' && this.#opener('Message', this.#compose, () => h(/** @type {any} */ ('hub-compose'), { store: this.store, session })),
-        session && this.#opener(kind === 'gone' ? 'Where it ran' : 'Where it runs', this.#where, () => this.#place(session, project)),
+          ? h('button', { class: 'small', title: 'Shows only its questions here, and no browser notifications', onclick: () => this.#mute() }, 'Mute for 1 h')
+          : notification && h('button', { class: 'small', onclick: () => this.#markSeen(notification.id) }, 'Mark read'),
+        session && kind !== 'gone' && this.#disclosure('Message', this.#compose, () => h('hub-compose', { store: this.store, session })),
+        session && this.#disclosure('Location', this.#location, () => this.#buildLocation(session, project)),
       ),
       this.#compose,
-      this.#where,
+      this.#location,
     );
   }
 
@@ -81,15 +79,15 @@ export class HubTrouble extends HTMLElement {
    * A button that shows and hides an element, which is created when it is first shown.
    *
    * @param {string} text
-   * @param {HTMLElement} what
-   * @param {() => HTMLElement} make
+   * @param {HTMLElement} element
+   * @param {() => HTMLElement} create
    */
-  #opener(text, what, make) {
-    const button = h('button', { class: 'quiet small', 'aria-expanded': 'false' }, text);
+  #disclosure(text, element, create) {
+    const button = h('button', { class: 'ghost small', 'aria-expanded': 'false' }, text);
     button.addEventListener('click', () => {
-      if (!what.firstChild) what.append(make());
-      what.hidden = !what.hidden;
-      button.ariaExpanded = String(!what.hidden);
+      if (!element.firstChild) element.append(create());
+      element.hidden = !element.hidden;
+      button.ariaExpanded = String(!element.hidden);
     });
     return button;
   }
@@ -98,45 +96,43 @@ export class HubTrouble extends HTMLElement {
    * @param {Session} session
    * @param {string} project
    */
-  #place(session, project) {
-    const where = /** @type {HubWhere} */ (document.createElement('hub-where'));
-    where.show(session, [...waysThere(session, this.store?.about?.host), wayToLook(session.name, project)]);
-    return where;
+  #buildLocation(session, project) {
+    const location = /** @type {HubLocation} */ (document.createElement('hub-location'));
+    location.show(session, [...locationCommands(session, this.store.info?.host), lookCommand(session.name, project)]);
+    return location;
   }
 
   /** @param {number} id */
-  #seen(id) {
+  async #markSeen(id) {
     const { store } = this;
-    if (!store) return;
-    const name = this.#need?.name ?? '';
-    store.attempt(async () => {
-      await store.past.mark(id, true);
-      store.toast(`${name}’s error is marked as seen.`, { undo: () => store.attempt(() => store.past.mark(id, false)) });
-    });
+    const name = this.#item?.name ?? '';
+    if (await setMarks(store, [id], true)) {
+      store.toast(`${name}’s error is marked as read.`, { undo: () => setMarks(store, [id], false) });
+    }
   }
 
   #mute() {
     const { store } = this;
-    const session = this.#need?.session;
-    if (!store || !session) return;
+    const session = this.#item?.session;
+    if (!session) return;
     const before = store.preferences;
     store.attempt(async () => {
-      await store.savePreferences(muted(before, session, 'hour', store.now()));
+      await store.savePreferences(withMute(before, session, 'hour', store.now()));
       store.toast(`${session.name} is muted for 1 h.`, { undo: () => store.attempt(() => store.savePreferences(before)) });
     });
   }
 }
 
-/** @param {Need} need */
-function textOf({ kind, text, name, session }) {
+/** @param {AttentionItem} item */
+function itemText({ kind, text, name, session }) {
   const line = oneLine(text, name);
-  if (kind !== 'silent') return line === text ? text : upper(line);
+  if (kind !== 'silent') return line === text ? text : capitalize(line);
   const since = [line && `“${line}”`, session?.evidence && `(${session.evidence})`].filter(Boolean).join(' ');
-  return `At work, but not a word since ${since || 'it began'}.`;
+  return `Still working, without a report since ${since || 'it began'}.`;
 }
 
 /** @param {string} text */
-function upper(text) {
+function capitalize(text) {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 

@@ -1,9 +1,9 @@
 /** Small parts that several elements share. */
 
 import { h } from './dom.js';
-import { pieces } from '../core/tool.js';
+import { splitHidden } from '../core/tool.js';
 
-/** @typedef {import('../hub/api.js').Problem} Problem */
+/** @import { Problem } from '../hub/problem.js' */
 
 /**
  * Sets a text only if it differs, so that screen readers and selections keep their position.
@@ -11,7 +11,7 @@ import { pieces } from '../core/tool.js';
  * @param {Element} element
  * @param {string} text
  */
-export function say(element, text) {
+export function setText(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 
@@ -24,7 +24,7 @@ export function say(element, text) {
  * @param {K} name
  * @param {E[K]} value
  */
-export function put(element, name, value) {
+export function setProperty(element, name, value) {
   if (element[name] !== value) element[name] = value;
 }
 
@@ -45,7 +45,7 @@ export function stateBadge({ state, text }) {
  */
 export function setState(badge, { state, text }) {
   if (badge.dataset.state !== state) badge.dataset.state = state;
-  say(badge, text);
+  setText(badge, text);
 }
 
 /**
@@ -53,39 +53,39 @@ export function setState(badge, { state, text }) {
  *
  * @param {string} text
  */
-export function plain(text) {
-  return pieces(text).map((piece) =>
-    piece.hidden ? h('mark', { class: 'hidden-character', title: 'a character that is not seen' }, piece.text) : piece.text,
+export function revealHidden(text) {
+  return splitHidden(text).map((piece) =>
+    piece.hidden ? h('mark', { class: 'hidden-character', title: 'invisible character' }, piece.text) : piece.text,
   );
 }
 
 /**
  * Makes the container of a long text scrollable, by keyboard too.
  *
- * @param {HTMLElement} place
+ * @param {HTMLElement} element
  * @param {string} text
  */
-export function long(place, text) {
+export function setScrollable(element, text) {
   const isLong = text.length > 600 || text.split('\n').length > 12;
-  place.classList.toggle('long', isLong);
-  if (isLong) place.tabIndex = 0;
-  else place.removeAttribute('tabindex');
+  element.classList.toggle('scrollable', isLong);
+  if (isLong) element.tabIndex = 0;
+  else element.removeAttribute('tabindex');
 }
 
 /** A container for a refusal by the hub; screen readers announce it. */
-export function refusal() {
-  return h('p', { class: 'refused', role: 'alert', hidden: true });
+export function errorLine() {
+  return h('p', { class: 'error', role: 'alert', hidden: true });
 }
 
 /**
  * Shows a refusal and what to do about it; hides it again with null.
  *
- * @param {HTMLElement} place
+ * @param {HTMLElement} element
  * @param {Problem|null} problem
  */
-export function refuse(place, problem) {
-  place.hidden = problem === null;
-  place.replaceChildren(...(problem ? [sentence(problem.message), ' ', h('span', { class: 'hint' }, sentence(problem.hint))] : []));
+export function showError(element, problem) {
+  element.hidden = problem === null;
+  element.replaceChildren(...(problem ? [sentence(problem.message), ' ', h('span', { class: 'hint' }, sentence(problem.hint))] : []));
 }
 
 /** @param {string} text */
@@ -100,13 +100,13 @@ function sentence(text) {
  * because that would take away the focus.
  *
  * @param {HTMLElement} scope holds the buttons that belong together
- * @param {() => Promise<void>} doing
+ * @param {() => Promise<void>} action
  */
-export async function once(scope, doing) {
+export async function runOnce(scope, action) {
   if (scope.ariaBusy === 'true') return;
   scope.ariaBusy = 'true';
   try {
-    await doing();
+    await action();
   } finally {
     scope.ariaBusy = 'false';
   }
@@ -118,10 +118,19 @@ export async function once(scope, doing) {
  * @param {HTMLElement} field
  * @param {() => void} send
  */
-export function sends(field, send) {
+export function onCtrlEnter(field, send) {
   field.addEventListener('keydown', (event) => {
     if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey) || event.isComposing) return;
     event.preventDefault();
     send();
   });
+}
+
+/**
+ * A button that closes a dialog or a view.
+ *
+ * @param {() => void} close
+ */
+export function closeButton(close) {
+  return h('button', { class: 'ghost close', 'aria-label': 'Close', title: 'Close (Esc)', onclick: close }, '×');
 }

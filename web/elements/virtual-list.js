@@ -1,21 +1,20 @@
 /** Draws the visible rows of a long list, at most once a frame, and keeps the row being read in place. */
 
-import { BEYOND, drawn, kept, revealed } from '../core/virtual.js';
+import { anchoredScrollTop, OVERSCAN, scrollTopToReveal, visibleRange } from '../core/virtual.js';
 import { HubRow } from './hub-row.js';
 
+/** @import { Row, Rows } from '../core/rows.js' */
+/** @import { Notification } from '../core/types.js' */
+
 /**
- * @typedef {import('../core/rows.js').Rows} Rows
- * @typedef {import('../core/rows.js').Row} Row
- * @typedef {import('../core/types.js').Notification} Notification
- *
- * @typedef {object} Look The list's appearance besides its rows.
+ * @typedef {object} Options The list's appearance besides its rows.
  * @property {() => number} now
  * @property {number} setSize number of all rows, -1 if unknown
  * @property {number} open the id whose details are shown, 0 if none
  */
 
 /** The pause after which scrolling counts as finished, in ms. */
-const REST = 150;
+const SCROLL_PAUSE = 150;
 
 export class VirtualList {
   /** @type {Rows|null} */
@@ -28,48 +27,43 @@ export class VirtualList {
   #row = 44;
   #height = 0;
   #frame = 0;
-  #left = 0;
+  #rowsBelow = 0;
   /** The scroll position at the last drawing, in px. */
   #top = 0;
   /** Whether the last drawing came more than a screen after the one before: fast scrolling. */
-  #flew = false;
+  #isFast = false;
   /** The first visible row, and its index. @type {{item: Notification, index: number}|null} */
   #anchor = null;
   /** The highest id that was visible or could have been; rows above it are new. */
-  #known = 0;
+  #newestSeen = 0;
   /** The notification whose row has the focus, or gets it. @type {Notification|null} */
   #active = null;
-  /** @type {Look} */
-  #look = { now: Date.now, setSize: -1, open: 0 };
+  /** @type {Options} */
+  #options = { now: Date.now, setSize: -1, open: 0 };
   #resized = new ResizeObserver(() => this.#measure());
 
   /**
    * @param {HTMLElement} scroller
    * @param {HTMLElement} host of the rows, inside the scroller
-   * @param {() => void} moved called after each drawing
+   * @param {() => void} onDraw called after each drawing
    */
-  constructor(scroller, host, moved) {
+  constructor(scroller, host, onDraw) {
     this.scroller = scroller;
     this.host = host;
-    this.moved = moved;
-    scroller.addEventListener('scroll', () => this.#soon(), { passive: true });
+    this.onDraw = onDraw;
+    scroller.addEventListener('scroll', () => this.#drawSoon(), { passive: true });
     host.addEventListener('focusin', (event) => this.#focused(event));
     this.#resized.observe(scroller);
   }
 
-  /** Whether the newest row is visible. */
-  get atTop() {
-    return this.scroller.scrollTop <= 0;
-  }
-
   /** The number of new rows above the visible ones. */
-  get fresh() {
-    return this.#known ? (this.#rows?.below(this.#known) ?? 0) : 0;
+  get newCount() {
+    return this.#newestSeen ? (this.#rows?.below(this.#newestSeen) ?? 0) : 0;
   }
 
   /** The number of rows below the visible ones. */
-  get left() {
-    return this.#left;
+  get rowsBelow() {
+    return this.#rowsBelow;
   }
 
   /** The row that has the focus, or gets it. */
@@ -102,16 +96,16 @@ export class VirtualList {
    * Shows rows. The row being read stays in place, unless the list shows other rows than before.
    *
    * @param {Rows} rows
-   * @param {Look} look
-   * @param {boolean} others whether to begin at the top
+   * @param {Options} options
+   * @param {boolean} fromTop whether to begin at the top
    */
-  show(rows, look, others) {
+  show(rows, options, fromTop) {
     this.#rows = rows;
-    this.#look = look;
-    if (others) {
+    this.#options = options;
+    if (fromTop) {
       this.#anchor = null;
       this.#active = null;
-      this.#known = 0;
+      this.#newestSeen = 0;
       this.host.style.height = `${rows.length * this.#row}px`;
       this.scroller.scrollTop = 0;
     }
@@ -136,9 +130,9 @@ export class VirtualList {
     const row = this.#rows?.at(index);
     if (!row) return undefined;
     this.#active = row.items[0];
-    const sight = this.#sight();
-    const top = revealed(sight, index);
-    if (top !== sight.top) this.scroller.scrollTop = top;
+    const viewport = this.#viewport();
+    const top = scrollTopToReveal(viewport, index);
+    if (top !== viewport.top) this.scroller.scrollTop = top;
     this.#anchor = null;
     this.#draw(true);
     if (focus) this.#shown.get(row)?.focus({ preventScroll: true });
@@ -154,21 +148,21 @@ export class VirtualList {
   #focused(event) {
     const row = /** @type {HTMLElement} */ (event.target).closest('hub-row');
     if (row instanceof HubRow && row.row) this.#active = row.row.items[0];
-    this.#stops();
+    this.#updateTabStop();
   }
 
   #measure() {
     const probe = this.#shown.values().next().value;
     this.#row = probe?.offsetHeight || parseFloat(getComputedStyle(this.host).getPropertyValue('--row')) || this.#row;
     this.#height = this.scroller.clientHeight;
-    this.#soon();
+    this.#drawSoon();
   }
 
-  #soon() {
+  #drawSoon() {
     this.#frame ||= requestAnimationFrame(() => this.#draw(false));
   }
 
-  #sight() {
+  #viewport() {
     return { top: this.scroller.scrollTop, height: this.#height, row: this.#row, count: this.count };
   }
 
@@ -179,51 +173,51 @@ export class VirtualList {
     const rows = this.#rows;
     if (!rows) return;
     // All reads of the layout precede all writes, so that the browser computes the layout once.
-    const sight = this.#sight();
+    const viewport = this.#viewport();
     const focused = this.focused;
     if (changed) {
-      sight.top = this.#hold(sight, rows, focused && this.activeIndex > 0);
+      viewport.top = this.#keepPlace(viewport, rows, focused && this.activeIndex > 0);
     }
-    this.#note(sight, rows);
+    this.#recordVisible(viewport, rows);
     // During fast scrolling, rows beyond the edges would be replaced before they are seen; they are drawn at rest.
-    this.#flew = !changed && Math.abs(sight.top - this.#top) > sight.height;
-    this.#top = sight.top;
-    this.#place(drawn(sight, this.#flew ? 1 : BEYOND), rows, changed);
-    this.moved();
+    this.#isFast = !changed && Math.abs(viewport.top - this.#top) > viewport.height;
+    this.#top = viewport.top;
+    this.#place(visibleRange(viewport, this.#isFast ? 1 : OVERSCAN), rows, changed);
+    this.onDraw();
   }
 
   /**
    * Keeps the row being read in place.
    *
-   * @param {import('../core/virtual.js').Sight} sight
+   * @param {import('../core/virtual.js').Viewport} viewport
    * @param {Rows} rows
    * @param {boolean} reading
    */
-  #hold(sight, rows, reading) {
+  #keepPlace(viewport, rows, reading) {
     const anchor = this.#anchor;
-    let top = sight.top;
+    let top = viewport.top;
     if (anchor) {
       const found = rows.indexOf(anchor.item);
       const is = found >= 0 ? found : rows.below(anchor.item.id);
-      top = kept(sight.top, sight.row, anchor.index, is, reading);
+      top = anchoredScrollTop(viewport.top, viewport.row, anchor.index, is, reading);
     }
-    this.host.style.height = `${rows.length * sight.row}px`;
-    if (top !== sight.top) this.scroller.scrollTop = top;
+    this.host.style.height = `${rows.length * viewport.row}px`;
+    if (top !== viewport.top) this.scroller.scrollTop = top;
     return top;
   }
 
   /**
    * Records the visible rows.
    *
-   * @param {import('../core/virtual.js').Sight} sight
+   * @param {import('../core/virtual.js').Viewport} viewport
    * @param {Rows} rows
    */
-  #note(sight, rows) {
-    const index = Math.min(Math.floor(Math.max(sight.top, 0) / sight.row), rows.length - 1);
+  #recordVisible(viewport, rows) {
+    const index = Math.min(Math.floor(Math.max(viewport.top, 0) / viewport.row), rows.length - 1);
     const row = rows.at(index);
     this.#anchor = row ? { item: row.items[0], index } : null;
-    this.#left = sight.count - Math.ceil((sight.top + sight.height) / sight.row);
-    if (sight.height > 0 && row) this.#known = Math.max(this.#known, row.id);
+    this.#rowsBelow = viewport.count - Math.ceil((viewport.top + viewport.height) / viewport.row);
+    if (viewport.height > 0 && row) this.#newestSeen = Math.max(this.#newestSeen, row.id);
   }
 
   /**
@@ -244,7 +238,7 @@ export class VirtualList {
       const old = shown.get(row);
       const element = old ?? free.pop() ?? this.host.appendChild(new HubRow());
       if (!old || changed) {
-        element.show(row, { index, ...this.#look });
+        element.show(row, { index, ...this.#options });
         element.style.transform = `translateY(${index * this.#row}px)`;
       }
       shown.set(row, element);
@@ -252,7 +246,7 @@ export class VirtualList {
     for (const element of free) element.remove();
     this.#shown = shown;
     this.#order = [...wanted.keys()].map((row) => /** @type {HubRow} */ (shown.get(row)));
-    this.#stops();
+    this.#updateTabStop();
     if (changed) this.#sort();
     else this.#sortLater();
   }
@@ -260,7 +254,7 @@ export class VirtualList {
   /** During scrolling, only the content of rows changes, because moving them in the document is expensive. */
   #sortLater() {
     clearTimeout(this.#sorting);
-    this.#sorting = setTimeout(() => (this.#flew ? this.#draw(false) : this.#sort()), REST);
+    this.#sorting = setTimeout(() => (this.#isFast ? this.#draw(false) : this.#sort()), SCROLL_PAUSE);
   }
 
   /** Sorts the rows in the document, because screen readers read them in that order. */
@@ -303,7 +297,7 @@ export class VirtualList {
   }
 
   /** Makes exactly one row reachable by Tab. */
-  #stops() {
+  #updateTabStop() {
     const active = this.#active;
     let stop = this.#shown.get(/** @type {Row} */ (this.#rows?.at(this.activeIndex)));
     stop ??= this.#shown.values().next().value;

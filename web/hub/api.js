@@ -3,15 +3,13 @@
 import { Problem } from './problem.js';
 import { prove } from './proof.js';
 
-export { Problem };
-
 /** The timeout of a call, in ms. */
-const PATIENCE = 15_000;
+const TIMEOUT = 15_000;
 
 /** The hub did not answer. */
-export class Unreachable extends Problem {
+class Unreachable extends Problem {
   constructor() {
-    super({ status: 0, code: 'unreachable', title: 'the hub does not answer', hint: 'see whether it runs: hubctl status; start it: hubctl up' });
+    super({ status: 0, code: 'unreachable', title: 'the hub does not answer', hint: 'check it with hubctl status; start it with hubctl up' });
   }
 }
 
@@ -83,7 +81,7 @@ export class Api {
       method,
       headers,
       body: body === undefined ? undefined : JSON.stringify(body),
-      signal: AbortSignal.timeout(PATIENCE),
+      signal: AbortSignal.timeout(TIMEOUT),
     });
     await this.#check(response);
     if (response.status === 204) return null;
@@ -99,7 +97,7 @@ export class Api {
   async prove() {
     const { token } = this;
     if (token === null) return;
-    this.#proving ??= prove(token, AbortSignal.timeout(PATIENCE)).finally(() => (this.#proving = null));
+    this.#proving ??= prove(token, AbortSignal.timeout(TIMEOUT)).finally(() => (this.#proving = null));
     try {
       await this.#proving;
     } catch (error) {

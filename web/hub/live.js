@@ -1,30 +1,26 @@
 /** Keeps a store up to date: one tab reads the stream and forwards its events, and every tab applies them. */
 
 import { Stream } from './stream.js';
-import { Problem } from './api.js';
+import { Problem } from './problem.js';
 
-/**
- * @typedef {import('../core/sse.js').ServerEvent} ServerEvent
- * @typedef {import('../core/types.js').Notification} Notification
- * @typedef {import('../core/types.js').Question} Question
- * @typedef {import('./store.js').Store} Store
- */
+/** @import { ServerEvent } from '../core/sse.js' */
+/** @import { Notification, Schemas } from '../core/types.js' */
+/** @import { Store } from './store.js' */
 
 /** The shortest interval between requests for the sessions, in ms. */
-const REFRESH = 250;
+const MIN_REFRESH = 250;
 /** The longest interval between these requests, in ms, because a session that falls silent causes no event. */
-const PATROL = 30_000;
+const MAX_REFRESH = 30_000;
 
 export class Live {
   /** The place up to which the log was read, `EPOCH-SEQ`. */
   #cursor = '';
   /** Events that arrived while the page was loading. @type {ServerEvent[]|null} */
-  #held = [];
+  #queue = [];
   /** Approvals for which a hook waits now. @type {Set<number>} */
   #heldByHooks = new Set();
   #refreshed = 0;
   #refreshing = false;
-  #stop = new AbortController();
   /** @type {Stream|null} */
   #stream = null;
 
@@ -37,49 +33,44 @@ export class Live {
     this.tabs = tabs;
   }
 
-  /** Aborted when the session ends. */
-  get ended() {
-    return this.#stop.signal;
-  }
-
   /** Loads the data and keeps it up to date until the session ends. */
   async start() {
     const { store, tabs } = this;
-    const signal = this.#stop.signal;
-    const deaf = tabs.hear((message) => {
-      if (message.kind === 'events') this.#take(message.events);
-      if (message.kind === 'connection') store.connected(message.connection);
-      if (message.kind === 'hello' && store.leads) this.#introduce();
+    const signal = store.closed;
+    signal.addEventListener('abort', () => this.#end());
+    const unsubscribe = tabs.subscribe((message) => {
+      if (message.kind === 'events') this.#receive(message.events);
+      if (message.kind === 'connection') store.setConnection(message.connection);
+      if (message.kind === 'hello' && store.isLeader) this.#sendState();
     });
-    signal.addEventListener('abort', deaf);
-    const patrol = setInterval(() => document.hidden || this.#refreshSessions(), PATROL);
-    signal.addEventListener('abort', () => clearInterval(patrol));
-    const hurry = () => document.hidden || this.#stream?.hurry();
-    addEventListener('online', hurry, { signal });
-    document.addEventListener('visibilitychange', hurry, { signal });
-    await this.#begin();
-    tabs.candidate(() => this.#lead(), signal);
-    tabs.tell({ kind: 'hello' });
+    signal.addEventListener('abort', unsubscribe);
+    const timer = setInterval(() => document.hidden || this.#refreshSessions(), MAX_REFRESH);
+    signal.addEventListener('abort', () => clearInterval(timer));
+    const reconnect = () => document.hidden || this.#stream?.reconnect();
+    addEventListener('online', reconnect, { signal });
+    document.addEventListener('visibilitychange', reconnect, { signal });
+    await this.#loadUntilDone();
+    tabs.lead(() => this.#lead(), signal);
+    tabs.post({ kind: 'hello' });
   }
 
-  stop() {
-    this.#stop.abort();
+  #end() {
     this.#stream?.stop();
-    this.store.leads = false;
-    this.store.connected({ state: 'signed-out' });
+    this.store.isLeader = false;
+    this.store.setConnection({ state: 'signed-out' });
   }
 
   /** Retries loading until it succeeds, because a hub that is down may return. */
-  async #begin() {
+  async #loadUntilDone() {
     const { store } = this;
-    for (let pause = 500; !this.#stop.signal.aborted; pause = Math.min(pause * 1.5, 10_000)) {
+    for (let pause = 500; !store.closed.aborted; pause = Math.min(pause * 1.5, 10_000)) {
       try {
-        const about = await store.ask();
+        const about = await store.loadInfo();
         this.#cursor ||= `${about.epoch}-${about.head}`;
         return await this.#load();
       } catch (error) {
         if (!(error instanceof Problem) || error.status === 401) throw error;
-        store.connected({ state: 'retrying', retryAt: Date.now() + pause, reason: error.message });
+        store.setConnection({ state: 'retrying', retryAt: Date.now() + pause, reason: error.message });
         await new Promise((resolve) => setTimeout(resolve, pause));
       }
     }
@@ -87,76 +78,76 @@ export class Live {
 
   /** Loads all data; events that arrive in the meantime are applied afterwards, in order. */
   async #load() {
-    this.#held ??= [];
+    this.#queue ??= [];
     await this.store.load();
-    const held = this.#held ?? [];
-    this.#held = null;
+    const held = this.#queue ?? [];
+    this.#queue = null;
     this.#apply(held, false);
   }
 
   #lead() {
     const { store, tabs } = this;
-    store.leads = true;
+    store.isLeader = true;
     this.#stream = new Stream(store.api, {
       events: (events) => {
-        tabs.tell({ kind: 'events', events });
-        this.#take(events);
+        tabs.post({ kind: 'events', events });
+        this.#receive(events);
       },
       connection: (connection) => {
-        store.connected(connection);
-        tabs.tell({ kind: 'connection', connection: store.connection });
+        store.setConnection(connection);
+        tabs.post({ kind: 'connection', connection: store.connection });
       },
     });
     this.#stream.run(() => this.#cursor);
   }
 
   /** Sends a new tab the state that no later event repeats. */
-  #introduce() {
-    this.tabs.tell({ kind: 'connection', connection: this.store.connection });
-    const waiters = [...this.store.waiters].map(([place, waiter]) => {
-      const slash = place.lastIndexOf('/');
-      return { project: place.slice(0, slash), inbox: place.slice(slash + 1), waiter };
+  #sendState() {
+    this.tabs.post({ kind: 'connection', connection: this.store.connection });
+    const waiters = [...this.store.waiters].map(([key, waiter]) => {
+      const slash = key.lastIndexOf('/');
+      return { project: key.slice(0, slash), inbox: key.slice(slash + 1), waiter };
     });
-    this.tabs.tell({ kind: 'events', events: [{ event: 'presence', data: JSON.stringify({ waiters, held: [...this.#heldByHooks] }) }] });
+    this.tabs.post({ kind: 'events', events: [{ event: 'presence', data: JSON.stringify({ waiters, held: [...this.#heldByHooks] }) }] });
   }
 
   /** @param {ServerEvent[]} events */
-  #take(events) {
+  #receive(events) {
     for (const { id } of events) this.#cursor = id ?? this.#cursor;
-    if (this.#held) this.#held.push(...events);
+    if (this.#queue) this.#queue.push(...events);
     else this.#apply(events, true);
   }
 
   /**
    * @param {ServerEvent[]} events
-   * @param {boolean} news whether they arrived after the page was loaded
+   * @param {boolean} isNew whether they arrived after the page was loaded
    */
-  #apply(events, news) {
+  #apply(events, isNew) {
     /** @type {Notification[]} */
     const arrived = [];
     for (const { event, data } of events) {
       const body = JSON.parse(data);
       if (event === 'notification') arrived.push(body);
-      else this.#one(event, body);
+      else this.#applyEvent(event, body);
     }
-    if (arrived.length > 0) this.#arrive(arrived, news);
+    if (arrived.length > 0) this.#addNotifications(arrived, isNew);
   }
 
   /**
    * @param {Notification[]} notifications
-   * @param {boolean} news
+   * @param {boolean} isNew
    */
-  #arrive(notifications, news) {
+  #addNotifications(notifications, isNew) {
     const { store } = this;
     const unknown = notifications.filter(({ id }) => !store.feed.get(id));
     store.feed.add(notifications);
     for (const { id, type, reply_to } of unknown) {
-      if (type === 'question' || type === 'approval') this.#question(id);
-      if (type === 'answer' && reply_to) this.#question(reply_to);
+      if (type === 'question' || type === 'approval') this.#refreshQuestion(id);
+      if (type === 'answer' && reply_to) this.#refreshQuestion(reply_to);
     }
-    store.touch('feed');
+    store.changed('feed');
     this.#refreshSessions();
-    if (news && store.leads && unknown.length > 0) {
+    if (isNew && store.isLeader && unknown.length > 0) {
       store.dispatchEvent(new CustomEvent('arrived', { detail: { notifications: unknown } }));
     }
   }
@@ -165,87 +156,86 @@ export class Live {
    * @param {string} event
    * @param {any} body
    */
-  #one(event, body) {
+  #applyEvent(event, body) {
     const { store } = this;
     if (event === 'seen') {
-      store.feed.markSeen(body);
-      store.touch('feed');
-      if (body.seen) this.#settled(body.ids ?? []);
+      store.markSeen(body);
+      if (body.seen) this.#announceSettled(body.ids);
     } else if (event === 'delivery') {
-      store.feed.delivery(body);
-      store.touch('feed');
+      store.feed.applyDelivery(body);
+      store.changed('feed');
       this.#refreshSessions();
     } else if (event === 'question') {
-      this.#changed(body);
+      this.#questionChanged(body);
     } else if (event === 'session' || event === 'listener') {
       this.#refreshSessions();
     } else if (event === 'presence') {
-      this.#presence(body);
+      this.#applyPresence(body);
     } else if (event === 'preferences') {
-      store.preferences = body.preferences ?? body;
-      store.touch('preferences');
+      store.preferences = body;
+      store.changed('preferences');
     } else if (event === 'reset' || event === 'gap') {
-      this.#lost(event, body);
+      this.#reload(event, body);
     }
   }
 
-  /** @param {{id: number, what: string, state?: import('../core/types.js').QuestionState, by?: string}} body */
-  #changed({ id, what, state, by }) {
+  /** @param {Schemas['NewsEvent']} body */
+  #questionChanged({ id = 0, what, state, by }) {
     const known = this.store.questions.get(id);
     if (known) {
-      // The event alone removes the question from the list of needs; the answer's text is loaded afterwards.
+      // The event alone removes the question from the items that need the person; the answer's text is loaded afterwards.
       const now = state ?? (what === 'claimed' ? 'claimed' : known.state);
       this.store.questions.set(id, { ...known, state: now, by: by ?? known.by });
-      this.store.touch('questions');
+      this.store.changed('questions');
     }
-    if (what === 'settled') this.#settled([id]);
-    this.#question(id);
+    if (what === 'settled') this.#announceSettled([id]);
+    this.#refreshQuestion(id);
   }
 
   /** @param {number} id */
-  #question(id) {
+  #refreshQuestion(id) {
     this.store.refreshQuestion(id).catch((error) => {
       if (!(error instanceof Problem)) throw error;
     });
   }
 
   /** @param {number[]} ids */
-  #settled(ids) {
+  #announceSettled(ids) {
     this.store.dispatchEvent(new CustomEvent('settled', { detail: { ids } }));
   }
 
-  /** @param {{waiters: {project: string, inbox: string, waiter: import('../core/types.js').Holder}[], held?: number[]}} presence */
-  #presence({ waiters, held = [] }) {
+  /** @param {Schemas['PresenceEvent']} presence */
+  #applyPresence({ waiters, held }) {
     this.store.waiters = new Map(waiters.map((it) => [`${it.project}/${it.inbox}`, it.waiter]));
-    this.store.touch('waiters');
+    this.store.changed('waiters');
     this.#refreshSessions();
     // Whether the page can answer an approval depends on whether a hook holds it.
     const before = this.#heldByHooks;
     this.#heldByHooks = new Set(held);
     for (const id of new Set([...held, ...before])) {
-      if (before.has(id) !== this.#heldByHooks.has(id)) this.#question(id);
+      if (before.has(id) !== this.#heldByHooks.has(id)) this.#refreshQuestion(id);
     }
   }
 
   /**
    * @param {'reset'|'gap'} event
-   * @param {{from?: number, to?: number}} body
+   * @param {Partial<Schemas['GapEvent']>} body
    */
-  async #lost(event, { from, to }) {
-    this.#held ??= [];
+  async #reload(event, { from, to }) {
+    this.#queue ??= [];
     this.store.toast(
       event === 'reset'
-        ? 'The hub has another log than before: this page was loaded anew.'
-        : `Notifications ${from} to ${to} are no longer kept: this page was loaded anew.`,
+        ? 'The hub has another log now. The page was reloaded.'
+        : `The hub no longer has the notifications ${from} to ${to}. The page was reloaded.`,
     );
-    await this.#begin();
+    await this.#loadUntilDone();
   }
 
   /** Requests the sessions soon, but at most once an interval. */
   #refreshSessions() {
     if (this.#refreshing) return;
     this.#refreshing = true;
-    const wait = Math.max(0, this.#refreshed + REFRESH - Date.now());
+    const wait = Math.max(0, this.#refreshed + MIN_REFRESH - Date.now());
     setTimeout(async () => {
       this.#refreshing = false;
       this.#refreshed = Date.now();

@@ -4,11 +4,11 @@
  * hub's port would have the same origin and could read any storage. So the token is lost with the last tab, and a
  * single tab that is reloaded signs in again.
  *
- * @typedef {{token: string, expires_at: string}} Login
+ * @typedef {import('../core/types.js').Schemas['BrowserSession']} Login
  */
 
 /** The time that another tab has to answer, in ms; it verifies the hub first. */
-const NEIGHBOUR = 500;
+const TAB_TIMEOUT = 500;
 
 /** @type {Login|null} */
 let session = null;
@@ -23,15 +23,15 @@ sessionStorage.removeItem('hub.session');
  * @param {import('./tabs.js').Tabs} tabs
  * @returns {Promise<Login|null>}
  */
-export async function login(api, tabs) {
+export async function signIn(api, tabs) {
   const code = takeCode();
   if (code) {
-    const made = await api.post('/login', { code });
-    keep(made);
-    tabs.tell({ kind: 'login', login: made });
-    return made;
+    const created = await api.post('/login', { code });
+    setSession(created);
+    tabs.post({ kind: 'login', login: created });
+    return created;
   }
-  return kept() ?? neighbours(tabs);
+  return currentSession() ?? askTabs(tabs);
 }
 
 /** Whether the URL contains a code. */
@@ -48,11 +48,11 @@ function takeCode() {
 }
 
 /** @param {Login} login */
-export function keep(login) {
+export function setSession(login) {
   session = login;
 }
 
-export function forget() {
+export function clearSession() {
   session = null;
 }
 
@@ -61,7 +61,7 @@ export function forget() {
  *
  * @returns {Login|null}
  */
-export function kept() {
+export function currentSession() {
   return session && Date.parse(session.expires_at) > Date.now() ? session : null;
 }
 
@@ -69,17 +69,17 @@ export function kept() {
  * @param {import('./tabs.js').Tabs} tabs
  * @returns {Promise<Login|null>}
  */
-function neighbours(tabs) {
+function askTabs(tabs) {
   return new Promise((resolve) => {
-    const late = setTimeout(() => done(null), NEIGHBOUR);
-    const stop = tabs.hear((message) => message.kind === 'login' && done(message.login));
+    const timer = setTimeout(() => finish(null), TAB_TIMEOUT);
+    const stop = tabs.subscribe((message) => message.kind === 'login' && finish(message.login));
     /** @param {Login|null} login */
-    const done = (login) => {
-      clearTimeout(late);
+    const finish = (login) => {
+      clearTimeout(timer);
       stop();
-      if (login) keep(login);
+      if (login) setSession(login);
       resolve(login);
     };
-    tabs.tell({ kind: 'login-wanted' });
+    tabs.post({ kind: 'login-wanted' });
   });
 }

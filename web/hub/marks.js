@@ -1,12 +1,9 @@
 /** Sets the person's marks: one, several, or all. Each change can be undone exactly. */
 
-import { isOpen, matches, query, tidy } from '../core/filter.js';
+import { isEmpty, matches, normalize, toQuery } from '../core/filter.js';
 
-/**
- * @typedef {import('./store.js').Store} Store
- * @typedef {import('../core/filter.js').Filter} Filter
- * @typedef {import('../core/types.js').Notification} Notification
- */
+/** @import { Filter } from '../core/filter.js' */
+/** @import { Store } from './store.js' */
 
 /** The number of ids that one request accepts. */
 const BATCH = 1000;
@@ -21,14 +18,10 @@ const PAGE = 500;
  * @param {boolean} seen
  * @returns {Promise<boolean>} whether the hub stored it
  */
-export async function mark(store, ids, seen) {
-  const changed = store.feed.markSeen({ ids, seen });
-  store.touch('feed');
-  const done = await store.attempt(() => post(store, ids, seen));
-  if (!done) {
-    store.feed.markSeen({ ids: changed, seen: !seen });
-    store.touch('feed');
-  }
+export async function setMarks(store, ids, seen) {
+  const changed = store.markSeen({ ids, seen });
+  const done = await store.attempt(() => postMarks(store, ids, seen));
+  if (!done) store.markSeen({ ids: changed, seen: !seen });
   return done;
 }
 
@@ -41,29 +34,29 @@ export async function mark(store, ids, seen) {
  * @param {Store} store
  * @param {Filter} filter
  */
-export async function markAll(store, filter) {
-  const chosen = { ...tidy(filter), unseen: true };
+export async function markAllSeen(store, filter) {
+  const chosen = { ...normalize(filter), unseen: true };
   const upTo = store.feed.newest;
-  const here = [...store.feed].filter((one) => matches(chosen, one)).map(({ id }) => id);
-  local(store, filter, here, true);
+  const loaded = [...store.feed].filter((one) => matches(chosen, one)).map(({ id }) => id);
+  markLocally(store, filter, loaded, true);
   const older = { ids: /** @type {number[]} */ ([]), stopped: false, marked: false };
   const done = store.attempt(async () => {
-    await lookThrough(store, chosen, older);
+    await findOlder(store, chosen, older);
     if (older.stopped) return;
     older.marked = true;
-    if (isOpen({ ...chosen, unseen: false })) await store.api.post('/seen', { up_to: upTo, seen: true });
-    else await post(store, [...here, ...older.ids], true);
+    if (isEmpty({ ...chosen, unseen: false })) await store.api.post('/seen', { up_to: upTo, seen: true });
+    else await postMarks(store, [...loaded, ...older.ids], true);
   });
-  store.toast('Marked all seen.', {
+  store.toast('Marked all as read.', {
     undo: async () => {
       older.stopped = true;
-      local(store, filter, here, false);
+      markLocally(store, filter, loaded, false);
       await done;
-      if (older.marked) await mark(store, [...here, ...older.ids], false);
-      local(store, filter, [], false);
+      if (older.marked) await setMarks(store, [...loaded, ...older.ids], false);
+      markLocally(store, filter, [], false);
     },
   });
-  if (!(await done)) local(store, filter, here, false);
+  if (!(await done)) markLocally(store, filter, loaded, false);
 }
 
 /**
@@ -72,10 +65,9 @@ export async function markAll(store, filter) {
  * @param {number[]} ids
  * @param {boolean} seen
  */
-function local(store, filter, ids, seen) {
-  store.feed.markSeen({ ids, seen });
-  store.feed.renew(filter);
-  store.touch('feed');
+function markLocally(store, filter, ids, seen) {
+  store.feed.invalidate(filter);
+  store.markSeen({ ids, seen });
 }
 
 /**
@@ -85,13 +77,13 @@ function local(store, filter, ids, seen) {
  * @param {Filter} chosen
  * @param {{ids: number[], stopped: boolean}} found
  */
-async function lookThrough(store, chosen, found) {
-  let { before, end } = store.feed.place(chosen);
+async function findOlder(store, chosen, found) {
+  let { before, end } = store.feed.nextPage(chosen);
   while (!end && !found.stopped) {
-    const search = query(chosen);
+    const search = toQuery(chosen);
     search.set('limit', String(PAGE));
     if (before !== undefined) search.set('before', String(before));
-    /** @type {{notifications: Notification[], next?: number}} */
+    /** @type {import('../core/types.js').Schemas['HistoryPage']} */
     const { notifications, next } = await store.api.get(`/notifications?${search}`);
     found.ids.push(...notifications.filter(({ seen }) => !seen).map(({ id }) => id));
     before = next;
@@ -104,7 +96,7 @@ async function lookThrough(store, chosen, found) {
  * @param {number[]} ids
  * @param {boolean} seen
  */
-async function post(store, ids, seen) {
+async function postMarks(store, ids, seen) {
   for (let from = 0; from < ids.length; from += BATCH) {
     await store.api.post('/seen', { ids: ids.slice(from, from + BATCH), seen });
   }

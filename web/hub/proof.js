@@ -9,30 +9,30 @@
 import { Problem } from './problem.js';
 
 /** The problem if another program answers, or a hub with another token. */
-export class NotTheHub extends Problem {
+class NotTheHub extends Problem {
   constructor() {
     super({
       status: 401,
       code: 'not_the_hub',
-      title: 'What answers at this address does not prove to be the hub that you signed in to: another program has its port, or the hub has another token. It was not sent the session',
+      title: 'The program at this address did not prove that it is the hub you signed in to: another program has the port, or the hub has a new token. The page did not send it the session',
     });
   }
 }
 
 /** The problem if the hub no longer knows the session. */
-export class SessionOver extends Problem {
+class SessionExpired extends Problem {
   constructor() {
-    super({ status: 401, code: 'session_over', title: 'The session is over' });
+    super({ status: 401, code: 'session_over', title: 'The session has ended' });
   }
 }
 
 /** The problem at an address at which browsers offer no cryptography. */
-export class NotSecure extends Problem {
+class NotSecure extends Problem {
   constructor() {
     super({
       status: 401,
       code: 'not_secure',
-      title: 'The hub cannot be proved at this address: use http://127.0.0.1, http://localhost or https',
+      title: 'The page cannot verify the hub at this address: use http://127.0.0.1, http://localhost or https',
     });
   }
 }
@@ -52,13 +52,13 @@ export async function prove(token, signal) {
   const response = await fetch(`/hello?${query}`, { credentials: 'omit', redirect: 'error', cache: 'no-store', signal });
   if (response.status >= 500) throw new Error(`the hub answered ${response.status}`);
   // A truncated body throws, because it does not show who sent it.
-  const { proof, code } = read(await response.text());
-  if (response.status === 422 && code === 'invalid') throw new SessionOver();
-  if (!response.ok || !(await holds(token, `${nonce}${location.host}`, proof))) throw new NotTheHub();
+  const { proof, code } = parse(await response.text());
+  if (response.status === 422 && code === 'invalid') throw new SessionExpired();
+  if (!response.ok || !(await isValid(token, `${nonce}${location.host}`, proof))) throw new NotTheHub();
 }
 
 /** @param {string} text */
-function read(text) {
+function parse(text) {
   try {
     return JSON.parse(text) ?? {};
   } catch {
@@ -71,7 +71,7 @@ function read(text) {
  * @param {string} text
  * @param {unknown} proof
  */
-async function holds(token, text, proof) {
+async function isValid(token, text, proof) {
   if (typeof proof !== 'string' || !/^[0-9a-f]{64}$/.test(proof)) return false;
   const bytes = (/** @type {string} */ it) => new TextEncoder().encode(it);
   const key = await crypto.subtle.importKey('raw', bytes(token), { name: 'HMAC', hash: 'SHA-256' }, false, ['verify']);

@@ -1,28 +1,15 @@
 /** The page's data: loaded once, then updated by events. Elements render from here and keep no copies. */
 
 import { Feed } from '../core/feed.js';
-import { query } from '../core/filter.js';
-import { Problem } from './api.js';
-import { Live } from './live.js';
-import { Past } from './past.js';
+import { toQuery } from '../core/filter.js';
+import { Problem } from './problem.js';
+
+/** @import { Filter } from '../core/filter.js' */
+/** @import { Connection, Holder, Notification, Preferences, Question, Session } from '../core/types.js' */
 
 /**
- * @typedef {import('../core/types.js').Notification} Notification
- * @typedef {import('../core/types.js').Session} Session
- * @typedef {import('../core/types.js').Question} Question
- * @typedef {import('../core/types.js').Holder} Holder
- * @typedef {import('../core/types.js').Preferences} Preferences
- * @typedef {import('../core/types.js').Connection} Connection
- * @typedef {import('../core/filter.js').Filter} Filter
- * @typedef {'sessions'|'questions'|'feed'|'waiters'|'preferences'|'connection'|'about'} Part
- *
- * @typedef {object} About The answer of `GET /hub`.
- * @property {string} version
- * @property {string} state_dir
- * @property {string} host
- * @property {string} now
- * @property {string} epoch
- * @property {number} head
+ * @typedef {import('../core/types.js').Schemas['HubInfo']} HubInfo
+ * @typedef {'sessions'|'questions'|'feed'|'waiters'|'preferences'|'connection'|'info'} Part
  *
  * @typedef {object} Toast
  * @property {string} text
@@ -32,59 +19,70 @@ import { Past } from './past.js';
 
 /** The number of notifications that are loaded first, and with each page of older ones. */
 const PAGE = 200;
+/** The number of older notifications to keep. */
+const KEPT = 2000;
 
 export class Store extends EventTarget {
   /** @type {Map<string, Session>} by `project/id` */
   sessions = new Map();
+  /** @type {Map<string, Session>} by `project/id` */
+  endedSessions = new Map();
   /** @type {Map<number, Question>} */
   questions = new Map();
   feed = new Feed();
+  /** Notifications that the feed does not have; null for one that the hub no longer has. @type {Map<number, Notification|null>} */
+  #older = new Map();
   /** @type {Map<string, Holder>} by `project/inbox` */
   waiters = new Map();
   /** @type {Preferences} */
   preferences = { quiet: null, mutes: [], notify: [], sound: [] };
   /** @type {Connection} */
   connection = { state: 'connecting', since: Date.now() };
-  /** @type {About|null} */
-  about = null;
+  /** @type {HubInfo|null} */
+  info = null;
   /** Whether the first load is complete. */
   ready = false;
   /** Whether this tab reads the stream for all tabs. */
-  leads = false;
+  isLeader = false;
 
   /** @type {Set<Part>} */
   #changed = new Set();
-  #ahead = 0;
+  #clockOffset = 0;
   /** @type {Map<string, Promise<boolean>>} */
   #loading = new Map();
+  #close = new AbortController();
 
-  /**
-   * @param {import('./api.js').Api} api
-   * @param {import('./tabs.js').Tabs} tabs
-   */
-  constructor(api, tabs) {
+  /** @param {import('./api.js').Api} api */
+  constructor(api) {
     super();
     this.api = api;
-    this.live = new Live(this, tabs);
-    this.past = new Past(this);
+  }
+
+  /** Aborted when the session ends. */
+  get closed() {
+    return this.#close.signal;
+  }
+
+  close() {
+    this.#close.abort();
   }
 
   /** The hub's clock, in ms since 1970. */
   now() {
-    return Date.now() + this.#ahead;
+    return Date.now() + this.#clockOffset;
   }
 
   /** Reports changed parts; readers are notified once a frame. @param {...Part} parts */
-  touch(...parts) {
+  changed(...parts) {
     const first = this.#changed.size === 0;
     for (const part of parts) this.#changed.add(part);
     if (!first || parts.length === 0) return;
     // A hidden page draws no frames, but its title must still change.
-    if (document.hidden) setTimeout(() => this.#tell());
-    else requestAnimationFrame(() => this.#tell());
+    if (document.hidden) setTimeout(() => this.#dispatchChange());
+    else requestAnimationFrame(() => this.#dispatchChange());
   }
 
-  #tell() {
+  #dispatchChange() {
     const parts = this.#changed;
     this.#changed = new Set();
     this.dispatchEvent(new CustomEvent('change', { detail: { parts } }));
@@ -108,21 +106,21 @@ export class Store extends EventTarget {
   }
 
   /** @param {Omit<Connection, 'since'>} connection */
-  connected(connection) {
+  setConnection(connection) {
     const same = connection.state === this.connection.state;
     this.connection = { since: same ? this.connection.since : Date.now(), ...connection };
-    this.touch('connection');
+    this.changed('connection');
   }
 
   /** Requests the hub's identity and the head of its log. */
-  async ask() {
-    /** @type {About} */
-    const about = await this.api.get('/hub');
-    const ahead = Date.parse(about.now) - Date.now();
-    this.#ahead = Math.abs(ahead) > 1000 ? ahead : 0;
-    this.about = about;
-    this.touch('about');
-    return about;
+  async loadInfo() {
+    /** @type {HubInfo} */
+    const info = await this.api.get('/hub');
+    const offset = Date.parse(info.now) - Date.now();
+    this.#clockOffset = Math.abs(offset) > 1000 ? offset : 0;
+    this.info = info;
+    this.changed('info');
+    return info;
   }
 
   /** Loads all data again. */
@@ -134,18 +132,18 @@ export class Store extends EventTarget {
       this.api.get('/preferences'),
     ]);
     this.feed.reset();
-    this.feed.page({}, history);
+    this.feed.addPage({}, history);
     this.preferences = preferences;
     this.setSessions(sessions.sessions);
     this.questions = new Map(questions.questions.map((/** @type {Question} */ it) => [it.id, it]));
     this.ready = true;
-    this.touch('sessions', 'questions', 'feed', 'preferences');
+    this.changed('sessions', 'questions', 'feed', 'preferences');
   }
 
   /** @param {Session[]} sessions */
   setSessions(sessions) {
     this.sessions = new Map(sessions.map((it) => [`${it.project}/${it.id}`, it]));
-    this.touch('sessions');
+    this.changed('sessions');
   }
 
   /**
@@ -155,7 +153,7 @@ export class Store extends EventTarget {
    * @returns {Promise<boolean>} whether there may be more
    */
   loadOlder(filter = {}) {
-    const key = query(filter).toString();
+    const key = toQuery(filter).toString();
     const running = this.#loading.get(key) ?? this.#page(filter).finally(() => this.#loading.delete(key));
     this.#loading.set(key, running);
     return running;
@@ -163,14 +161,57 @@ export class Store extends EventTarget {
 
   /** @param {Filter} filter */
   async #page(filter) {
-    const { before, end } = this.feed.place(filter);
+    const { before, end } = this.feed.nextPage(filter);
     if (end) return false;
-    const page = query(filter);
+    const page = toQuery(filter);
     page.set('limit', String(PAGE));
     if (before !== undefined) page.set('before', String(before));
-    this.feed.page(filter, await this.api.get(`/notifications?${page}`));
-    this.touch('feed');
-    return !this.feed.place(filter).end;
+    this.feed.addPage(filter, await this.api.get(`/notifications?${page}`));
+    this.changed('feed');
+    return !this.feed.nextPage(filter).end;
+  }
+
+  /**
+   * A notification, from the feed or older; undefined until it is loaded, null if the hub no longer has it.
+   *
+   * @param {number} id
+   * @returns {Notification|null|undefined}
+   */
+  notification(id) {
+    const known = this.feed.get(id) ?? this.#older.get(id);
+    if (known === undefined && this.ready) this.dispatchEvent(new CustomEvent('missing', { detail: id }));
+    return known;
+  }
+
+  /**
+   * @param {number} id
+   * @param {Notification|null} notification
+   */
+  addOlder(id, notification) {
+    this.#older.set(id, notification);
+    for (const oldest of this.#older.keys()) {
+      if (this.#older.size <= KEPT) break;
+      this.#older.delete(oldest);
+    }
+    this.changed('feed');
+  }
+
+  /**
+   * Sets or removes the person's marks in the page.
+   *
+   * @param {Parameters<Feed['markSeen']>[0]} mark
+   * @returns {number[]} the ids whose mark changed
+   */
+  markSeen(mark) {
+    const { ids, up_to, seen } = mark;
+    const changed = this.feed.markSeen(mark);
+    for (const [id, older] of this.#older) {
+      if (!older || older.seen === seen || !(ids.includes(id) || (up_to && id <= up_to))) continue;
+      this.#older.set(id, { ...older, seen });
+      changed.push(id);
+    }
+    this.changed('feed');
+    return changed;
   }
 
   /**
@@ -181,13 +222,13 @@ export class Store extends EventTarget {
   async refreshQuestion(id) {
     const question = await this.api.get(`/questions/${id}`);
     this.questions.set(id, question);
-    this.touch('questions');
+    this.changed('questions');
   }
 
   /** @param {Preferences} preferences */
   async savePreferences(preferences) {
     this.preferences = await this.api.put('/preferences', preferences);
-    this.touch('preferences');
+    this.changed('preferences');
   }
 
   /**
@@ -205,12 +246,12 @@ export class Store extends EventTarget {
   /**
    * Performs an action that the hub may refuse, and shows a refusal.
    *
-   * @param {() => Promise<unknown>} doing
+   * @param {() => Promise<unknown>} action
    * @returns {Promise<boolean>} whether it succeeded
    */
-  async attempt(doing) {
+  async attempt(action) {
     try {
-      await doing();
+      await action();
       return true;
     } catch (error) {
       if (!(error instanceof Problem)) throw error;

@@ -1,17 +1,17 @@
 /** The event stream, read by fetch, because EventSource cannot send a token; it resumes where it broke off. */
 
 import { EventParser } from '../core/sse.js';
-import { Problem } from './api.js';
+import { Problem } from './problem.js';
 
-/** @typedef {import('../core/sse.js').ServerEvent} ServerEvent */
+/** @import { ServerEvent } from '../core/sse.js' */
 
 const KINDS = 'notification,question,session,listener,delivery,seen,presence,preferences';
 /** The silence after which the connection counts as dead, in ms; the hub sends data at least every 15 s. */
-const SILENCE = 40_000;
+const MAX_SILENCE = 40_000;
 /** The longest pause before another attempt, in ms. */
-const LONGEST = 10_000;
+const MAX_PAUSE = 10_000;
 /** The duration after which a connection counts as good, in ms: when it breaks, the stream reconnects at once. */
-const LASTING = 2_000;
+const STABLE_AFTER = 2_000;
 
 export class Stream {
   #attempts = 0;
@@ -19,7 +19,7 @@ export class Stream {
   /** @type {AbortController|null} */
   #stop = null;
   /** @type {(() => void)|null} */
-  #hurry = null;
+  #endPause = null;
 
   /**
    * @param {import('./api.js').Api} api
@@ -42,7 +42,7 @@ export class Stream {
     this.#stop = stop;
     this.on.connection({ state: 'connecting' });
     while (!stop.signal.aborted) {
-      let reason = 'the connection broke';
+      let reason = 'the connection was lost';
       try {
         await this.#read(cursor(), stop.signal);
       } catch (error) {
@@ -56,13 +56,13 @@ export class Stream {
   }
 
   /** Reconnects at once. */
-  hurry() {
-    this.#hurry?.();
+  reconnect() {
+    this.#endPause?.();
   }
 
   stop() {
     this.#stop?.abort();
-    this.#hurry?.();
+    this.#endPause?.();
   }
 
   /**
@@ -71,9 +71,9 @@ export class Stream {
    */
   async #read(cursor, stop) {
     const connection = new AbortController();
-    const dead = () => connection.abort();
-    stop.addEventListener('abort', dead);
-    let silence = setTimeout(dead, SILENCE);
+    const abort = () => connection.abort();
+    stop.addEventListener('abort', abort);
+    let silence = setTimeout(abort, MAX_SILENCE);
     let since = Infinity;
     try {
       const headers = { 'last-event-id': cursor, accept: 'text/event-stream' };
@@ -87,30 +87,30 @@ export class Stream {
         const { done, value } = await reader.read();
         if (done) return;
         clearTimeout(silence);
-        silence = setTimeout(dead, SILENCE);
+        silence = setTimeout(abort, MAX_SILENCE);
         const events = parser.push(text.decode(value, { stream: true }));
         this.#retry = parser.retry ?? this.#retry;
         if (events.length > 0) this.on.events(events);
       }
     } finally {
       clearTimeout(silence);
-      stop.removeEventListener('abort', dead);
-      if (Date.now() - since > LASTING) this.#attempts = 0;
+      stop.removeEventListener('abort', abort);
+      if (Date.now() - since > STABLE_AFTER) this.#attempts = 0;
     }
   }
 
   /** @param {string} reason */
   async #pause(reason) {
-    const ms = Math.min(LONGEST, this.#attempts === 0 ? 100 : this.#retry * 1.5 ** (this.#attempts - 1));
+    const ms = Math.min(MAX_PAUSE, this.#attempts === 0 ? 100 : this.#retry * 1.5 ** (this.#attempts - 1));
     this.#attempts += 1;
     this.on.connection({ state: 'retrying', retryAt: Date.now() + ms, reason });
     await new Promise((resolve) => {
       const timer = setTimeout(resolve, ms);
-      this.#hurry = () => {
+      this.#endPause = () => {
         clearTimeout(timer);
         resolve(undefined);
       };
     });
-    this.#hurry = null;
+    this.#endPause = null;
   }
 }

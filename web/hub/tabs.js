@@ -1,11 +1,12 @@
 /** Messages between the tabs of one browser: the session, and the events of the stream that the tabs share. */
 
+/** @import { ServerEvent } from '../core/sse.js' */
+/** @import { Connection } from '../core/types.js' */
+
 /**
- * @typedef {import('../core/sse.js').ServerEvent} ServerEvent
- * @typedef {import('../core/types.js').Connection} Connection
- * @typedef {import('./login.js').Login} Login
+ * @typedef {import('../core/types.js').Schemas['BrowserSession']} Login
  *
- * @typedef {{kind: 'login-wanted'} | {kind: 'login', login: Login} | {kind: 'signed-out'}
+ * @typedef {{kind: 'login-wanted'} | {kind: 'login', login: Login}
  *   | {kind: 'events', events: ServerEvent[]} | {kind: 'connection', connection: Connection}
  *   | {kind: 'hello'}} Message
  */
@@ -13,16 +14,16 @@
 export class Tabs {
   #channel = new BroadcastChannel('hub');
   /** @type {Set<(message: Message) => void>} */
-  #readers = new Set();
+  #subscribers = new Set();
 
   constructor() {
     this.#channel.onmessage = ({ data }) => {
-      for (const reader of this.#readers) reader(data);
+      for (const reader of this.#subscribers) reader(data);
     };
   }
 
   /** @param {Message} message */
-  tell(message) {
+  post(message) {
     this.#channel.postMessage(message);
   }
 
@@ -30,9 +31,9 @@ export class Tabs {
    * @param {(message: Message) => void} reader
    * @returns {() => void} stops it
    */
-  hear(reader) {
-    this.#readers.add(reader);
-    return () => this.#readers.delete(reader);
+  subscribe(reader) {
+    this.#subscribers.add(reader);
+    return () => this.#subscribers.delete(reader);
   }
 
   /**
@@ -41,7 +42,7 @@ export class Tabs {
    * @param {() => void} lead
    * @param {AbortSignal} signal
    */
-  candidate(lead, signal) {
+  lead(lead, signal) {
     const held = () => {
       lead();
       return new Promise((resolve) => signal.addEventListener('abort', () => resolve(undefined)));

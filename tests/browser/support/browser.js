@@ -2,7 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 
-import { atEnd, until, DEADLINE } from './test.js';
+import { atEnd, DEADLINE, until } from './test.js';
 import { browserOptions, tool, toolFile } from './tools.js';
 
 /** @typedef {import('playwright-core').Browser} Browser */
@@ -123,7 +123,6 @@ export async function live(page, deadline = DEADLINE) {
 
 /**
  * Allows pages of this profile complaints that match: a test that kills the hub expects requests to fail.
- * request fails.
  *
  * @param {Page | BrowserContext} where
  * @param {...RegExp} allowed

@@ -10,7 +10,7 @@ import { createInterface } from 'node:readline';
 import { atEnd, DEADLINE } from './test.js';
 import { binary, found } from './tools.js';
 
-/** @typedef {{args?: string[], env?: Record<string, string>, memory?: boolean}} HubOptions */
+/** @typedef {{args?: string[]}} HubOptions */
 /** @typedef {{status: number, headers: http.IncomingHttpHeaders, text: string, json: any}} Answer */
 
 /**
@@ -24,7 +24,7 @@ process.on('exit', () => running.forEach((child) => child.kill('SIGKILL')));
 /**
  * Starts a hub on a port and in a directory of its own; it is killed, and the directory removed, when the test ends.
  *
- * @param {HubOptions} [options] more arguments and environment; `memory`: a log that a restart empties
+ * @param {HubOptions} [options] more arguments
  * @returns {Promise<Hub>}
  */
 export async function startHub(options = {}) {
@@ -68,11 +68,6 @@ export class Hub {
   /** Everything that the hub has logged, over restarts. */
   get log() {
     return readFileSync(join(this.dir, 'stderr'), 'utf8');
-  }
-
-  /** The hub's process id. */
-  get pid() {
-    return this.#alive().pid;
   }
 
   /**
@@ -211,9 +206,9 @@ export class Hub {
   /** Starts the hub, and waits until it is ready. */
   async launch() {
     if (this.#child) throw new Error('the hub runs already');
-    const { args = [], env = {}, memory = false } = this.#options;
+    const { args = [] } = this.#options;
     const own = ['--listen', `127.0.0.1:${this.port}`, '--state-dir', this.stateDir];
-    const words = [binary('hubd'), ...own, ...(memory ? ['--set', 'journal=memory'] : []), ...args];
+    const words = [binary('hubd'), ...own, ...args];
     // No hub may outlive a test process that is killed.
     const setpriv = found('setpriv');
     if (setpriv) words.unshift(setpriv, '--pdeathsig', 'KILL');
@@ -221,7 +216,7 @@ export class Hub {
     const child = spawn(words[0] ?? '', words.slice(1), {
       stdio: ['ignore', 'pipe', log],
       // The environment of the person who runs the tests must not change their result.
-      env: { PATH: process.env.PATH, HOME: this.dir, ...env },
+      env: { PATH: process.env.PATH, HOME: this.dir },
     });
     this.#child = child;
     running.add(child);

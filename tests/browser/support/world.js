@@ -15,23 +15,23 @@ const LEDGER = '/home/me/work/ledger';
 /** Arguments of a hub for {@link world}. */
 export const WORLD_ARGS = ['--set', 'approvals=true'];
 
-/** @type {{name: string, project: string, agent: string, role?: string, parent?: string, branch?: string, state: string, said: string}[]} */
+/** @type {{name: string, project: string, agent: string, role?: string, parent?: string, branch?: string, state: string, text: string}[]} */
 const SESSIONS = [
-  { name: 'lead', project: HUB, agent: 'claude', role: 'primary', state: 'working', said: 'Merge the three branches, then run every suite' },
-  { name: 'dashboard', project: HUB, agent: 'claude', parent: 'lead', branch: 'web', state: 'progress', said: 'feed: 7 of 12 tests pass' },
-  { name: 'stats-api', project: HUB, agent: 'claude', parent: 'lead', branch: 'stats', state: 'approval', said: 'cargo publish --dry-run -p hubd' },
-  { name: 'fold-model', project: HUB, agent: 'codex', parent: 'lead', branch: 'model', state: 'complete', said: 'The model agrees with the fold over 20,000 runs; the seed of the old failure is in the suite.' },
-  { name: 'bench', project: HUB, agent: 'claude', parent: 'lead', branch: 'bench', state: 'waiting', said: 'The numbers are in bench.md. Shall I try two workers as well?' },
-  { name: 'checkout', project: SHOP, agent: 'claude', role: 'primary', state: 'question', said: 'Which payment provider should the new checkout use?' },
-  { name: 'search', project: SHOP, agent: 'gemini', parent: 'checkout', branch: 'search', state: 'working', said: 'Index the catalogue again with the new analyser' },
-  { name: 'images', project: SHOP, agent: 'claude', parent: 'checkout', branch: 'images', state: 'error', said: 'overloaded' },
-  { name: 'prices', project: SHOP, agent: 'codex', parent: 'checkout', branch: 'prices', state: 'complete', said: 'All 412 price rules are moved, and the old table is gone.' },
-  { name: 'reconcile', project: LEDGER, agent: 'claude', role: 'primary', state: 'ask', said: 'Drop the column legacy_ref from the table entries? 3 reports still read it.' },
-  { name: 'import', project: LEDGER, agent: 'claude', parent: 'reconcile', branch: 'import', state: 'gone', said: 'Read the bank statements of October' },
-  { name: 'reports', project: LEDGER, agent: 'copilot', parent: 'reconcile', branch: 'reports', state: 'silent', said: 'Rewrite the quarterly report as a query' },
+  { name: 'lead', project: HUB, agent: 'claude', role: 'primary', state: 'working', text: 'Merge the three branches, then run every suite' },
+  { name: 'dashboard', project: HUB, agent: 'claude', parent: 'lead', branch: 'web', state: 'progress', text: 'feed: 7 of 12 tests pass' },
+  { name: 'stats-api', project: HUB, agent: 'claude', parent: 'lead', branch: 'stats', state: 'approval', text: 'cargo publish --dry-run -p hubd' },
+  { name: 'fold-model', project: HUB, agent: 'codex', parent: 'lead', branch: 'model', state: 'complete', text: 'The model agrees with the fold over 20,000 runs; the seed of the old failure is in the suite.' },
+  { name: 'bench', project: HUB, agent: 'claude', parent: 'lead', branch: 'bench', state: 'waiting', text: 'The numbers are in bench.md. Shall I try two workers as well?' },
+  { name: 'checkout', project: SHOP, agent: 'claude', role: 'primary', state: 'question', text: 'Which payment provider should the new checkout use?' },
+  { name: 'search', project: SHOP, agent: 'gemini', parent: 'checkout', branch: 'search', state: 'working', text: 'Index the catalogue again with the new analyser' },
+  { name: 'images', project: SHOP, agent: 'claude', parent: 'checkout', branch: 'images', state: 'error', text: 'overloaded' },
+  { name: 'prices', project: SHOP, agent: 'codex', parent: 'checkout', branch: 'prices', state: 'complete', text: 'All 412 price rules are moved, and the old table is gone.' },
+  { name: 'reconcile', project: LEDGER, agent: 'claude', role: 'primary', state: 'ask', text: 'Drop the column legacy_ref from the table entries? 3 reports still read it.' },
+  { name: 'import', project: LEDGER, agent: 'claude', parent: 'reconcile', branch: 'import', state: 'gone', text: 'Read the bank statements of October' },
+  { name: 'reports', project: LEDGER, agent: 'copilot', parent: 'reconcile', branch: 'reports', state: 'silent', text: 'Rewrite the quarterly report as a query' },
 ];
 
-const SAID = [
+const TEXTS = [
   ['complete', 'All 214 tests pass; 3 warnings are left in feed.js.'],
   ['progress', 'step 3 of 8: the parser reads the old format too'],
   ['message', 'The nightly backup took 14 min, twice as long as last week.'],
@@ -53,8 +53,8 @@ const SAID = [
  */
 export async function world(hub, count = 300) {
   await hub.post(history(count));
-  for (const session of SESSIONS) await begin(hub, session);
-  for (const session of SESSIONS) await goOn(hub, session);
+  for (const session of SESSIONS) await register(hub, session);
+  for (const session of SESSIONS) await act(hub, session);
   await hub.call('PUT', `/sessions/bench/listeners/lead?project=${encodeURIComponent(HUB)}&within=1800&fresh=true`, undefined);
   await hub.post({ from: 'ci', type: 'error', project: HUB, priority: 'high', title: 'main is red', msg: 'tests/faults failed in 4 of 50 runs: answered, and not there after the kill', data: { job: 4711, branch: 'main', failed: ['kill', 'power_cut'] } });
   waitFor(hub, HUB, 'lead');
@@ -67,7 +67,7 @@ export async function world(hub, count = 300) {
 function history(count) {
   const now = Date.now();
   return Array.from({ length: count }, (_, n) => {
-    const [type = 'message', msg = ''] = SAID[(n * 7) % SAID.length] ?? [];
+    const [type = 'message', msg = ''] = TEXTS[(n * 7) % TEXTS.length] ?? [];
     const { project, name, parent } = SESSIONS[(n * 5) % SESSIONS.length] ?? { project: HUB, name: 'lead' };
     const from = type === 'message' ? ['ci', 'cron', 'backup'][n % 3] : name;
     const ts = new Date(now - (count - n) * 37_000).toISOString();
@@ -77,11 +77,11 @@ function history(count) {
 }
 
 /** @param {Hub} hub @param {typeof SESSIONS[number]} session */
-async function begin(hub, { name, project, agent, role, parent, branch, state }) {
+async function register(hub, { name, project, agent, role, parent, branch, state }) {
   const cwd = branch ? `${project}-${branch}` : project;
   const pane = `%${SESSIONS.findIndex((one) => one.name === name) + 3}`;
-  const who = state === 'gone' ? await mortal() : {};
-  const params = { project, name, session: name, host: hostname(), pane, main: !branch, ...(role ? { role } : {}), ...(parent ? { parent } : {}), ...who };
+  const process = state === 'gone' ? await startProcess() : {};
+  const params = { project, name, session: name, host: hostname(), pane, main: !branch, ...(role ? { role } : {}), ...(parent ? { parent } : {}), ...process };
   if (agent === 'copilot') {
     await hub.call('PUT', `/sessions/${name}?project=${encodeURIComponent(project)}`, { name, agent, cwd, host: hostname(), ...(parent ? { parent } : {}) });
   } else {
@@ -90,27 +90,27 @@ async function begin(hub, { name, project, agent, role, parent, branch, state })
 }
 
 /** @param {Hub} hub @param {typeof SESSIONS[number]} session */
-async function goOn(hub, { name, project, branch, parent, state, said }) {
+async function act(hub, { name, project, branch, parent, state, text }) {
   const cwd = branch ? `${project}-${branch}` : project;
   const params = { project, name, session: name, host: hostname(), ...(parent ? { parent } : {}) };
   const hook = (/** @type {string} */ event, /** @type {object} */ more) => hub.hook('claude', { hook_event_name: event, session_id: id(name), cwd, ...more }, params);
-  const prompt = () => hook('UserPromptSubmit', { prompt: said });
+  const prompt = () => hook('UserPromptSubmit', { prompt: text });
   if (state === 'working' || state === 'gone') await prompt();
-  if (state === 'gone') die();
-  if (state === 'silent') await hub.post({ from: name, project, type: 'progress', msg: said, ts: new Date(Date.now() - 25 * 60_000).toISOString() });
-  if (state === 'progress') await hub.post({ from: name, project, type: 'progress', msg: said, data: { completed: 7, total: 12 } });
+  if (state === 'gone') killProcess();
+  if (state === 'silent') await hub.post({ from: name, project, type: 'progress', msg: text, ts: new Date(Date.now() - 25 * 60_000).toISOString() });
+  if (state === 'progress') await hub.post({ from: name, project, type: 'progress', msg: text, data: { completed: 7, total: 12 } });
   if (state === 'complete' || state === 'waiting') {
     await prompt();
-    await hook('Stop', { stop_hook_active: false, last_assistant_message: said, background_tasks: [] });
+    await hook('Stop', { stop_hook_active: false, last_assistant_message: text, background_tasks: [] });
   }
   if (state === 'error') await hook('StopFailure', { error: 'billing_error', error_type: 'billing_error', message: 'Your credit balance is too low.' });
   if (state === 'question') {
     const options = [{ label: 'Stripe', description: 'what the old one uses' }, { label: 'Adyen', description: 'cheaper from 2,000 orders a month' }];
-    await hook('PreToolUse', { tool_name: 'AskUserQuestion', tool_use_id: 't1', tool_input: { questions: [{ header: 'Payment', multiSelect: false, question: said, options }] } });
+    await hook('PreToolUse', { tool_name: 'AskUserQuestion', tool_use_id: 't1', tool_input: { questions: [{ header: 'Payment', multiSelect: false, question: text, options }] } });
   }
-  if (state === 'ask') await hub.post({ from: name, project, type: 'question', msg: said, options: ['Yes, drop it', 'No, keep it', 'Keep it until January'] });
+  if (state === 'ask') await hub.post({ from: name, project, type: 'question', msg: text, options: ['Yes, drop it', 'No, keep it', 'Keep it until January'] });
   // The hub holds the request until it is answered or the test ends.
-  if (state === 'approval') hook('PermissionRequest', { tool_name: 'Bash', tool_input: { command: said, description: 'See what would be published' }, permission_mode: 'default', permission_suggestions: [] }).catch(() => {});
+  if (state === 'approval') hook('PermissionRequest', { tool_name: 'Bash', tool_input: { command: text, description: 'See what would be published' }, permission_mode: 'default', permission_suggestions: [] }).catch(() => {});
 }
 
 /** @param {Hub} hub @param {string} project @param {string} session */
@@ -119,21 +119,21 @@ function waitFor(hub, project, session) {
   hub.get(`/wait?${query}`).catch(() => {});
 }
 
-/** The process of the session that will die. @type {import('node:child_process').ChildProcess | undefined} */
-let dying;
+/** The last process that {@link startProcess} started. @type {import('node:child_process').ChildProcess | undefined} */
+let last;
 
-/** Starts a process that will be killed; returns its identity as a hook reports it. */
-async function mortal() {
+/** Starts a process for a session; returns its identity as a hook reports it. */
+export async function startProcess() {
   const child = spawn('sleep', ['600'], { stdio: 'ignore' });
-  dying = child;
+  last = child;
   atEnd(() => child.kill('SIGKILL'));
   await until(() => child.pid, { what: 'the process runs' });
   const started = readFileSync(`/proc/${child.pid}/stat`, 'utf8').split(') ')[1]?.split(' ')[19];
   return { pid: Number(child.pid), started: Number(started), boot_id: readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim() };
 }
 
-function die() {
-  dying?.kill('SIGKILL');
+export function killProcess() {
+  last?.kill('SIGKILL');
 }
 
 /** @param {string} name */

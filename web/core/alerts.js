@@ -1,33 +1,34 @@
 /** Chooses the notifications to show outside the page: browser notifications, the title, the icon and sounds. */
 
+import { isOpenQuestion } from './attention.js';
+import { isMuted } from './mutes.js';
+import { isQuiet } from './quiet-hours.js';
+import { projectName } from './sessions.js';
 import { KINDS, PRIORITIES } from './types.js';
-import { deserves } from './quiet.js';
 
-/** @typedef {import('./types.js').Preferences} Preferences */
-/** @typedef {import('./types.js').Notification} Notification */
-/** @typedef {import('./types.js').Kind} Kind */
+/** @import { Kind, Notification, Preferences } from './types.js' */
 
 /** The number of simultaneous notifications that are shown one by one; the others are only counted. */
-const SHOWN = 4;
+const MAX_ALERTS = 4;
 /** The number of characters of a message that fit into a browser notification. */
-const ROOM = 240;
+const MAX_BODY = 240;
 
 /** A verb phrase for each type, for titles of browser notifications. @type {Record<Kind, string>} */
-const DID = {
+const VERBS = {
   question: 'asks',
   approval: 'asks for permission',
   error: 'has an error',
   waiting: 'waits',
-  testing: 'wants a test',
+  testing: 'asks for a test',
   complete: 'is done',
-  message: 'says',
+  message: 'sends a message',
   answer: 'answers',
-  progress: 'goes on',
+  progress: 'reports progress',
   ended: 'has ended',
 };
 
 /** Types as headings. @type {Record<Kind, string>} */
-export const NAMES = {
+export const KIND_NAMES = {
   question: 'Question',
   approval: 'Approval',
   error: 'Error',
@@ -45,24 +46,35 @@ export const NAMES = {
  * types that the preferences do not name, notifications that quiet hours or mutes suppress, and the person's own.
  *
  * @param {Preferences} preferences
- * @param {Notification[]} news
+ * @param {Notification[]} notifications
  * @param {number} now ms
  * @returns {{show: Notification[], more: number, sound: Kind|null}}
  */
-export function choose(preferences, news, now) {
-  const fit = news.filter((it) => it.from !== 'person' && deserves(preferences, it, now)).sort(byWeight);
-  const show = fit.filter(({ type }) => preferences.notify.includes(type));
-  const sound = fit.find(({ type }) => preferences.sound.includes(type));
+export function selectAlerts(preferences, notifications, now) {
+  const allowed = notifications.filter((it) => it.from !== 'person' && mayAlert(preferences, it, now)).sort(byUrgency);
+  const show = allowed.filter(({ type }) => preferences.notify.includes(type));
+  const sound = allowed.find(({ type }) => preferences.sound.includes(type));
   // A single remaining notification is shown itself, because its count would need the same space.
-  const shown = show.length === SHOWN + 1 ? show.length : SHOWN;
+  const shown = show.length === MAX_ALERTS + 1 ? show.length : MAX_ALERTS;
   return { show: show.slice(0, shown), more: Math.max(0, show.length - shown), sound: sound?.type ?? null };
+}
+
+/**
+ * Whether the notification may disturb the person now. `urgent` always may.
+ *
+ * @param {Pick<Preferences, 'quiet'|'mutes'>} preferences
+ * @param {Pick<Notification, 'project'|'from'|'session'|'priority'>} notification
+ * @param {number} now ms
+ */
+function mayAlert(preferences, notification, now) {
+  return notification.priority === 'urgent' || !(isQuiet(preferences, now) || isMuted(preferences, notification, now));
 }
 
 /**
  * @param {Notification} a
  * @param {Notification} b
  */
-function byWeight(a, b) {
+function byUrgency(a, b) {
   return (
     PRIORITIES.indexOf(a.priority) - PRIORITIES.indexOf(b.priority) || KINDS.indexOf(a.type) - KINDS.indexOf(b.type) || a.id - b.id
   );
@@ -75,12 +87,12 @@ function byWeight(a, b) {
  * @param {Notification} notification
  * @returns {{title: string, options: NotificationOptions}}
  */
-export function notice({ id, type, from, msg, title, project }) {
-  const place = project === 'default' ? '' : project.replace(/\/+$/, '').replace(/^.*\//, '');
+export function alertFor({ id, type, from, msg, title, project }) {
+  const place = project === 'default' ? '' : `, ${projectName(project)}`;
   return {
-    title: `${from} ${DID[type] ?? 'says'}${place && `, ${place}`}`,
+    title: `${from} ${VERBS[type] ?? VERBS.message}${place}`,
     options: {
-      body: clip(title ? `${title}\n${msg}` : msg),
+      body: truncate(title ? `${title}\n${msg}` : msg),
       tag: String(id),
       silent: true,
       requireInteraction: type === 'question' || type === 'approval',
@@ -94,14 +106,14 @@ export function notice({ id, type, from, msg, title, project }) {
  * @param {number} more
  * @returns {{title: string, options: NotificationOptions}}
  */
-export function rest(more) {
-  return { title: `${more} more at the hub`, options: { tag: 'more', silent: true } };
+export function alertForRest(more) {
+  return { title: `${more} more notifications`, options: { tag: 'more', silent: true } };
 }
 
 /** @param {string} text */
-function clip(text) {
+function truncate(text) {
   const letters = [...text];
-  return letters.length > ROOM ? `${letters.slice(0, ROOM - 1).join('')}…` : text;
+  return letters.length > MAX_BODY ? `${letters.slice(0, MAX_BODY - 1).join('')}…` : text;
 }
 
 /**
@@ -109,12 +121,12 @@ function clip(text) {
  *
  * @param {number} count of items that need the person
  */
-export function title(count) {
+export function pageTitle(count) {
   return count ? `(${count}) hub` : 'hub';
 }
 
 /** The statuses in which a notification no longer needs the person. */
-const FINAL = ['expired', 'superseded', 'withdrawn', 'answered'];
+const SETTLED = /** @type {(string|undefined)[]} */ (['expired', 'superseded', 'withdrawn', 'answered']);
 
 /**
  * Whether a notification no longer needs the person: it was seen, settled, or replaced.
@@ -122,37 +134,37 @@ const FINAL = ['expired', 'superseded', 'withdrawn', 'answered'];
  * @param {Notification} [notification] as the page knows it
  * @param {import('./types.js').Question} [question] its question
  */
-export function isOver(notification, question) {
-  if (question && question.state !== 'open' && question.state !== 'claimed') return true;
-  return notification?.seen === true || FINAL.includes(notification?.status ?? '');
+export function isSettled(notification, question) {
+  if (question && !isOpenQuestion(question)) return true;
+  return notification?.seen === true || SETTLED.includes(notification?.status);
 }
 
-/** @typedef {'calm'|'asks'|'error'|'away'} Mood the state that the icon shows */
+/** @typedef {'idle'|'waiting'|'error'|'offline'} IconState the state that the icon shows */
 
 /**
  * The most serious state.
  *
  * @param {string[]} kinds of the items that need the person
  * @param {import('./types.js').ConnectionState} connection
- * @returns {Mood}
+ * @returns {IconState}
  */
-export function mood(kinds, connection) {
-  if (connection === 'retrying' || connection === 'stopped') return 'away';
+export function iconState(kinds, connection) {
+  if (connection === 'retrying') return 'offline';
   if (kinds.includes('error') || kinds.includes('gone')) return 'error';
-  return kinds.length > 0 ? 'asks' : 'calm';
+  return kinds.length > 0 ? 'waiting' : 'idle';
 }
 
 /** Fill colours: contrast 3:1 on light and dark tab strips, and 4.5:1 under white text. */
-const FILLS = { calm: '#3f76d8', asks: '#b35400', error: '#c62c24', away: '#76706a' };
+const FILLS = { idle: '#3f76d8', waiting: '#b35400', error: '#c62c24', offline: '#76706a' };
 
 /**
  * The page's icon as a data URL: a hub if the count is 0, else the count on the colour of the most serious state.
  *
  * @param {number} count
- * @param {Mood} mood
+ * @param {IconState} state
  */
-export function icon(count, mood) {
-  const fill = FILLS[mood];
+export function iconUrl(count, state) {
+  const fill = FILLS[state];
   const text = count > 99 ? '99' : String(count);
   const picture = count
     ? `<rect width="32" height="32" rx="9" fill="${fill}"/><text x="16" y="${text.length > 1 ? 23 : 24.5}" font-family="system-ui,sans-serif" ` +
@@ -163,7 +175,7 @@ export function icon(count, mood) {
   return `data:image/svg+xml,${encodeURIComponent(svg)}`;
 }
 
-/** @typedef {{hz: number, at: number, lasts: number}} Tone in seconds */
+/** @typedef {{hz: number, at: number, duration: number}} Tone in seconds */
 
 /**
  * The sound of a type: rising if an answer is needed, falling for an error, one tone for all others.
@@ -172,7 +184,7 @@ export function icon(count, mood) {
  * @returns {Tone[]}
  */
 export function tones(kind) {
-  if (kind === 'question' || kind === 'approval') return [{ hz: 587, at: 0, lasts: 0.14 }, { hz: 880, at: 0.13, lasts: 0.24 }];
-  if (kind === 'error') return [{ hz: 440, at: 0, lasts: 0.16 }, { hz: 330, at: 0.15, lasts: 0.3 }];
-  return [{ hz: 659, at: 0, lasts: 0.22 }];
+  if (kind === 'question' || kind === 'approval') return [{ hz: 587, at: 0, duration: 0.14 }, { hz: 880, at: 0.13, duration: 0.24 }];
+  if (kind === 'error') return [{ hz: 440, at: 0, duration: 0.16 }, { hz: 330, at: 0.15, duration: 0.3 }];
+  return [{ hz: 659, at: 0, duration: 0.22 }];
 }

@@ -1,19 +1,20 @@
 /** Alerts the person outside the page: title, icon, browser notifications, sound. */
 
-import { choose, icon, isOver, mood, notice, rest, title, tones } from '../core/attend.js';
-import { needs } from '../core/needs.js';
-import { finder } from '../core/sessions.js';
+import { alertFor, alertForRest, iconState, iconUrl, isSettled, pageTitle, selectAlerts, tones } from '../core/alerts.js';
+import { attentionItems } from '../core/attention.js';
+import { sessionFinder } from '../core/sessions.js';
+
+/** @import { Kind } from '../core/types.js' */
+/** @import { Store } from './store.js' */
 
 /**
- * @typedef {import('../core/types.js').Notification} News
- * @typedef {import('../core/types.js').Kind} Kind
- * @typedef {import('./store.js').Store} Store
+ * @typedef {import('../core/types.js').Notification} HubNotification
  */
 
 /** The number of settled ids to remember, for notifications that are settled before they are shown. */
-const MEMORY = 1000;
+const MAX_SETTLED = 1000;
 /** The shortest pause between two sounds, in ms. */
-const PAUSE = 1500;
+const SOUND_PAUSE = 1500;
 
 /**
  * Whether this browser shows notifications of this page.
@@ -39,14 +40,14 @@ let audio = null;
  * @param {Kind} kind
  * @returns {Promise<boolean>} whether it was played
  */
-export async function play(kind) {
+export async function playSound(kind) {
   audio ??= new AudioContext();
   if (audio.state !== 'running') {
     // Without a gesture this promise stays pending; then no sound is played, not even later.
     await Promise.race([audio.resume(), new Promise((resolve) => setTimeout(resolve, 200))]);
     if (/** @type {string} */ (audio.state) !== 'running') return false;
   }
-  for (const { hz, at, lasts } of tones(kind)) tone(audio, hz, audio.currentTime + at, lasts);
+  for (const { hz, at, duration } of tones(kind)) playTone(audio, hz, audio.currentTime + at, duration);
   return true;
 }
 
@@ -54,25 +55,25 @@ export async function play(kind) {
  * @param {AudioContext} context
  * @param {number} hz
  * @param {number} at
- * @param {number} lasts
+ * @param {number} duration
  */
-function tone(context, hz, at, lasts) {
+function playTone(context, hz, at, duration) {
   const source = new OscillatorNode(context, { type: 'sine', frequency: hz });
   const volume = new GainNode(context, { gain: 0 });
   volume.gain.setValueAtTime(0, at);
   volume.gain.linearRampToValueAtTime(0.2, at + 0.015);
-  volume.gain.exponentialRampToValueAtTime(0.001, at + lasts);
+  volume.gain.exponentialRampToValueAtTime(0.001, at + duration);
   source.connect(volume).connect(context.destination);
   source.start(at);
-  source.stop(at + lasts);
+  source.stop(at + duration);
 }
 
-export class Attention {
+export class Alerts {
   /** @type {Map<number, Notification>} */
   #shown = new Map();
   /** @type {Set<number>} */
   #settled = new Set();
-  #sounded = -Infinity;
+  #lastSound = -Infinity;
 
   /** @param {Store} store */
   constructor(store) {
@@ -82,64 +83,64 @@ export class Attention {
   /** Watches the store until its session ends. */
   start() {
     const { store } = this;
-    const signal = store.live.ended;
-    const stop = store.watch(['questions', 'sessions', 'feed', 'connection'], () => this.#look());
-    store.addEventListener('arrived', (event) => this.#arrived(/** @type {CustomEvent} */ (event).detail.notifications), { signal });
-    store.addEventListener('settled', (event) => this.#forget(/** @type {CustomEvent} */ (event).detail.ids), { signal });
+    const signal = store.closed;
+    const stop = store.watch(['questions', 'sessions', 'feed', 'connection'], () => this.#update());
+    store.addEventListener('arrived', (event) => this.#alert(/** @type {CustomEvent} */ (event).detail.notifications), { signal });
+    store.addEventListener('settled', (event) => this.#settle(/** @type {CustomEvent} */ (event).detail.ids), { signal });
     // A browser notification that outlives its page could not be closed once it is settled.
     addEventListener('pagehide', () => this.#close([...this.#shown.keys()]), { signal });
     signal.addEventListener('abort', () => {
       stop();
       this.#close([...this.#shown.keys()]);
-      show(0, 'calm');
+      showInTab(0, 'idle');
     });
   }
 
   /** Updates the title and the icon, and closes browser notifications that no longer need the person. */
-  #look() {
+  #update() {
     const { store } = this;
-    const kinds = needs(store).map(({ kind }) => kind);
-    show(kinds.length, mood(kinds, store.connection.state));
-    this.#close([...this.#shown.keys()].filter((id) => this.#over(id)));
+    const kinds = attentionItems(store).map(({ kind }) => kind);
+    showInTab(kinds.length, iconState(kinds, store.connection.state));
+    this.#close([...this.#shown.keys()].filter((id) => this.#isSettled(id)));
   }
 
   /** @param {number} id */
-  #over(id) {
-    return this.#settled.has(id) || isOver(this.store.feed.get(id), this.store.questions.get(id));
+  #isSettled(id) {
+    return this.#settled.has(id) || isSettled(this.store.feed.get(id), this.store.questions.get(id));
   }
 
-  /** @param {News[]} news */
-  #arrived(news) {
+  /** @param {HubNotification[]} notifications */
+  #alert(notifications) {
     const { store } = this;
-    const find = finder([...store.sessions.values()]);
-    const open = news.filter(({ id }) => !this.#over(id));
+    const find = sessionFinder([...store.sessions.values()]);
+    const open = notifications.filter(({ id }) => !this.#isSettled(id));
     // Mutes name a session by its id, but a notification's sender may be another name of it.
-    const known = open.map((one) => ({ ...one, session: find(one.project, one.session ?? one.from)?.id ?? one.session }));
-    const { show, more, sound } = choose(store.preferences, known, store.now());
+    const known = open.map((notification) => ({ ...notification, session: find(notification.project, notification.session ?? notification.from)?.id ?? notification.session }));
+    const { show, more, sound } = selectAlerts(store.preferences, known, store.now());
     if (permission() === 'granted') {
-      for (const one of show) this.#notify(one);
-      if (more) point(new Notification(rest(more).title, rest(more).options), null);
+      for (const notification of show) this.#show(notification);
+      if (more) openOnClick(new Notification(alertForRest(more).title, alertForRest(more).options), null);
     }
-    if (sound && performance.now() - this.#sounded > PAUSE) {
-      this.#sounded = performance.now();
-      play(sound);
+    if (sound && performance.now() - this.#lastSound > SOUND_PAUSE) {
+      this.#lastSound = performance.now();
+      playSound(sound);
     }
   }
 
-  /** @param {News} one */
-  #notify(one) {
-    const { title, options } = notice(one);
+  /** @param {HubNotification} notification */
+  #show(notification) {
+    const { title, options } = alertFor(notification);
     const shown = new Notification(title, options);
-    this.#shown.set(one.id, shown);
-    shown.addEventListener('close', () => this.#shown.get(one.id) === shown && this.#shown.delete(one.id));
-    point(shown, one.id);
+    this.#shown.set(notification.id, shown);
+    shown.addEventListener('close', () => this.#shown.get(notification.id) === shown && this.#shown.delete(notification.id));
+    openOnClick(shown, notification.id);
   }
 
   /** @param {number[]} ids */
-  #forget(ids) {
+  #settle(ids) {
     for (const id of ids) this.#settled.add(id);
     for (const id of this.#settled) {
-      if (this.#settled.size <= MEMORY) break;
+      if (this.#settled.size <= MAX_SETTLED) break;
       this.#settled.delete(id);
     }
     this.#close(ids);
@@ -160,11 +161,11 @@ export class Attention {
  * @param {Notification} shown
  * @param {number|null} id
  */
-function point(shown, id) {
+function openOnClick(shown, id) {
   shown.addEventListener('click', () => {
     window.focus();
     shown.close();
-    if (id !== null) showItem(id);
+    if (id !== null) openNotification(id);
   });
 }
 
@@ -173,7 +174,7 @@ function point(shown, id) {
  *
  * @param {number} id
  */
-export function showItem(id) {
+export function openNotification(id) {
   const url = new URL(location.href);
   url.searchParams.set('id', String(id));
   history.pushState(null, '', url);
@@ -185,11 +186,11 @@ let link = null;
 
 /**
  * @param {number} count
- * @param {import('../core/attend.js').Mood} mood
+ * @param {import('../core/alerts.js').IconState} state
  */
-function show(count, mood) {
-  document.title = title(count);
+function showInTab(count, state) {
+  document.title = pageTitle(count);
   link ??= document.querySelector('link[rel="icon"]');
-  const url = icon(count, mood);
+  const url = iconUrl(count, state);
   if (link && link.href !== url) link.href = url;
 }

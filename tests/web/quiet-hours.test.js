@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { deserves, isMuted, isQuiet, minuteOfDay, minutes } from '../../web/core/quiet.js';
+import { isQuiet, minuteOfDay, parseTimeOfDay } from '../../web/core/quiet-hours.js';
 
 const NIGHT = { quiet: { from: '22:00', to: '07:00', zone: 'Europe/Berlin' } };
-const said = { project: '/src/shop', from: 'api', session: 's-1', priority: /** @type {const} */ ('normal') };
 const at = Date.parse;
 
 test('hours over midnight are quiet on both sides of it only', () => {
@@ -53,29 +52,5 @@ test('the time in a zone is in minutes since midnight', () => {
   assert.equal(minuteOfDay('Europe/Berlin', at('2026-01-09T23:00:00Z')), 0);
   assert.equal(minuteOfDay('Asia/Kolkata', at('2026-01-10T00:00:00Z')), 330);
   assert.equal(minuteOfDay('No/Where', 0), null);
-  assert.deepEqual(['00:00', '23:59', '24:00', '7:00', ''].map(minutes), [0, 1439, null, null, null]);
-});
-
-test('a mute applies to its project or its session, until its end', () => {
-  const now = at('2026-01-10T12:00:00Z');
-  /** @param {import('../../web/core/types.js').Mute} mute */
-  const muted = (mute) => isMuted({ mutes: [mute] }, said, now);
-  assert.equal(muted({ project: '/src/shop' }), true);
-  assert.equal(muted({ project: '/src/other' }), false);
-  assert.equal(muted({ project: '/src/shop', session: 's-1' }), true);
-  assert.equal(muted({ project: '/src/shop', session: 'api' }), true);
-  assert.equal(muted({ project: '/src/shop', session: 's-2' }), false);
-  assert.equal(muted({ project: '/src/shop', until: '2026-01-10T12:00:01Z' }), true);
-  assert.equal(muted({ project: '/src/shop', until: '2026-01-10T12:00:00Z' }), false);
-});
-
-test('urgent passes quiet hours and mutes, nothing else does', () => {
-  const night = at('2026-01-10T23:00:00Z');
-  const noon = at('2026-01-10T12:00:00Z');
-  const mutes = [{ project: '/src/shop' }];
-  assert.equal(deserves({ ...NIGHT, mutes: [] }, said, noon), true);
-  assert.equal(deserves({ ...NIGHT, mutes: [] }, said, night), false);
-  assert.equal(deserves({ quiet: null, mutes }, said, noon), false);
-  assert.equal(deserves({ ...NIGHT, mutes }, { ...said, priority: 'high' }, night), false);
-  assert.equal(deserves({ ...NIGHT, mutes }, { ...said, priority: 'urgent' }, night), true);
+  assert.deepEqual(['00:00', '23:59', '24:00', '7:00', ''].map(parseTimeOfDay), [0, 1439, null, null, null]);
 });

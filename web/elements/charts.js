@@ -1,10 +1,10 @@
 /** The charts as SVG, each with a text alternative; core/chart.js computes the coordinates. */
 
 import { h, svg } from './dom.js';
-import { brief, everyMinute, fitting, logScale, plural, spread, stack, tellRate, tellWakes, tick, times, totals } from '../core/chart.js';
+import { describeRate, describeWakes, everyMinute, fittingLabels, logScale, plural, shortDuration, spreadLabels, stackBars, tickLabel, timeLabels, totals } from '../core/chart.js';
 
-/** @typedef {import('../core/types.js').Stats} Stats */
-/** @typedef {import('../core/chart.js').Minute} Minute */
+/** @import { Minute } from '../core/chart.js' */
+/** @import { Stats } from '../core/types.js' */
 
 const RATE = { height: 168, left: 28, top: 10, bottom: 22 };
 const WAKES = { height: 104, left: 50, right: 98, top: 8, bottom: 8 };
@@ -30,7 +30,7 @@ export function timeOfDay(at) {
  * @param {string} ts
  * @param {number} now ms
  */
-export function since(ts, now) {
+export function dayAndTime(ts, now) {
   const at = new Date(ts);
   return at.toDateString() === new Date(now).toDateString() ? clock.format(at) : day.format(at);
 }
@@ -42,7 +42,7 @@ export function since(ts, now) {
  * @param {number} width px
  * @returns {HTMLElement}
  */
-export function rate(stats, width) {
+export function rateChart(stats, width) {
   const minutes = everyMinute(stats);
   const all = totals(minutes);
   const count = all.reduce((sum, one) => sum + one.count, 0);
@@ -50,24 +50,24 @@ export function rate(stats, width) {
   const picture = bars(minutes, width);
   const rest = count ? `${count.toLocaleString('en-GB')} in the last hour` : '';
   readout.textContent = rest;
-  readMinutes(picture, minutes, width, (minute) => (readout.textContent = minute ? spoken(minute) : rest));
+  onPointer(picture, minutes, width, (minute) => (readout.textContent = minute ? describeMinute(minute) : rest));
   return h(
     'figure',
-    { class: 'picture rate' },
+    { class: 'chart' },
     h('figcaption', {}, h('h3', {}, 'Notifications a minute'), readout),
-    h('div', { class: 'canvas' }, picture, count === 0 && h('p', { class: 'nothing' }, 'Nothing was said in this hour.')),
+    h('div', { class: 'canvas' }, picture, count === 0 && h('p', { class: 'empty' }, 'No notifications in the last hour.')),
     h('ul', { class: 'totals' }, ...all.map((one) => total(one, picture))),
     minuteTable(minutes.filter((minute) => minute.total)),
   );
 }
 
 /** @param {Minute} minute */
-function spoken(minute) {
-  return `${timeOfDay(minute.at)} · ${listed(minute) || 'nothing'}`;
+function describeMinute(minute) {
+  return `${timeOfDay(minute.at)} · ${listCounts(minute) || 'no notifications'}`;
 }
 
 /** @param {Minute} minute */
-function listed(minute) {
+function listCounts(minute) {
   return totals([minute]).map(({ kind, count }) => `${count} ${kind}`).join(', ');
 }
 
@@ -77,10 +77,10 @@ function listed(minute) {
  */
 function bars(minutes, width) {
   const box = { left: RATE.left, right: width, top: RATE.top, bottom: RATE.height - RATE.bottom };
-  const { bars, grid } = stack(minutes, box);
-  const labels = times(minutes, box, (at) => new Date(at).getMinutes());
+  const { bars, grid } = stackBars(minutes, box);
+  const labels = timeLabels(minutes, box, (at) => new Date(at).getMinutes());
   return canvas(
-    { width, height: RATE.height, label: tellRate(minutes, timeOfDay) },
+    { width, height: RATE.height, label: describeRate(minutes, timeOfDay) },
     grid.map(({ value, y }) => [
       svg('line', { class: value ? 'grid' : 'base', x1: box.left, x2: box.right, y1: crisp(y), y2: crisp(y) }),
       svg('text', { class: 'tick', x: box.left - 6, y: y + 4, 'text-anchor': 'end' }, value),
@@ -101,7 +101,7 @@ function bars(minutes, width) {
  * @param {number} width
  * @param {(minute: Minute|null) => void} read
  */
-function readMinutes(picture, minutes, width, read) {
+function onPointer(picture, minutes, width, read) {
   const slot = (width - RATE.left) / Math.max(1, minutes.length);
   const cursor = picture.querySelector('.cursor');
   const move = (/** @type {PointerEvent} */ event) => {
@@ -129,7 +129,7 @@ function readMinutes(picture, minutes, width, read) {
 function total({ kind, count }, picture) {
   const only = (/** @type {boolean} */ on) => {
     picture.classList.toggle('only', on);
-    for (const bar of picture.querySelectorAll('.bar')) bar.classList.toggle('lit', on && bar.getAttribute('data-kind') === kind);
+    for (const bar of picture.querySelectorAll('.bar')) bar.classList.toggle('highlighted', on && bar.getAttribute('data-kind') === kind);
   };
   return h(
     'li',
@@ -143,7 +143,7 @@ function total({ kind, count }, picture) {
 /** @param {Minute[]} minutes */
 function minuteTable(minutes) {
   if (minutes.length === 0) return null;
-  const rows = minutes.map((minute) => h('tr', {}, h('th', { scope: 'row' }, timeOfDay(minute.at)), h('td', {}, listed(minute))));
+  const rows = minutes.map((minute) => h('tr', {}, h('th', { scope: 'row' }, timeOfDay(minute.at)), h('td', {}, listCounts(minute))));
   const head = h('tr', {}, h('th', { scope: 'col' }, 'Minute'), h('th', { scope: 'col' }, 'Notifications'));
   return h('div', { class: 'visually-hidden' }, h('table', {}, h('caption', {}, 'Notifications a minute'), h('thead', {}, head), h('tbody', {}, ...rows)));
 }
@@ -155,15 +155,15 @@ function minuteTable(minutes) {
  * @param {number} width px of the drawn column
  * @returns {HTMLElement}
  */
-export function answers(stats, width) {
+export function answersChart(stats, width) {
   const rows = [...stats.answers].sort((a, b) => b.median_ms - a.median_ms);
   const scale = logScale(rows.flatMap(({ median_ms, p90_ms }) => [median_ms, p90_ms]), 5, width - 5);
   return h(
     'figure',
-    { class: 'picture answered' },
+    { class: 'chart answered' },
     h('figcaption', {}, h('h3', {}, 'Time to answer'), h('p', { class: 'readout' }, rows.length > 0 && 'by agent')),
     rows.length === 0
-      ? h('p', { class: 'nothing' }, 'No question was answered yet. Here it will show how long each agent waited.')
+      ? h('p', { class: 'empty' }, 'No answers yet. This chart shows how long each agent waited for an answer.')
       : h(
           'table',
           {},
@@ -177,7 +177,7 @@ export function answers(stats, width) {
               h('td', { 'aria-hidden': 'true' }, scaleHead(scale.ticks, width)),
               h('th', { scope: 'col', class: 'number' }, 'Median'),
               h('th', { scope: 'col', class: 'number' }, '90 %'),
-              h('th', { scope: 'col', class: 'number' }, h('abbr', { title: 'How many answers' }, 'n')),
+              h('th', { scope: 'col', class: 'number' }, h('abbr', { title: 'Number of answers' }, 'n')),
             ),
           ),
           h('tbody', {}, ...rows.map((row) => answerRow(row, scale, width))),
@@ -192,7 +192,7 @@ export function answers(stats, width) {
 function scaleHead(ticks, width) {
   return canvas(
     { width, height: LABEL.height },
-    fitting(ticks, LABEL.width).map(({ ms, at }) => svg('text', { class: 'tick', x: at, y: 11, 'text-anchor': anchor(at, width) }, tick(ms))),
+    fittingLabels(ticks, LABEL.width).map(({ ms, at }) => svg('text', { class: 'tick', x: at, y: 11, 'text-anchor': anchor(at, width) }, tickLabel(ms))),
   );
 }
 
@@ -226,8 +226,8 @@ function answerRow({ agent, count, median_ms, p90_ms }, scale, width) {
     {},
     h('th', { scope: 'row', title: agent }, agent),
     h('td', { 'aria-hidden': 'true' }, picture),
-    h('td', { class: 'number' }, brief(median_ms)),
-    h('td', { class: 'number' }, brief(p90_ms)),
+    h('td', { class: 'number' }, shortDuration(median_ms)),
+    h('td', { class: 'number' }, shortDuration(p90_ms)),
     h('td', { class: 'number muted' }, count),
   );
 }
@@ -239,14 +239,14 @@ function answerRow({ agent, count, median_ms, p90_ms }, scale, width) {
  * @param {number} width px
  * @returns {HTMLElement}
  */
-export function wakes(stats, width) {
+export function wakesChart(stats, width) {
   const { wakes } = stats;
   const caption = h('figcaption', {}, h('h3', {}, 'Wake latency'), h('p', { class: 'readout' }, wakes.count > 0 && plural(wakes.count, 'wake')));
   if (wakes.count === 0 || wakes.median_ms === null || wakes.p90_ms === null) {
-    const nothing = 'Nobody was woken since the hub started. Here it will show how long a notification takes to a waiting agent.';
-    return h('figure', { class: 'picture wakes' }, caption, h('p', { class: 'nothing' }, nothing));
+    const text = 'No wakes since the hub started. This chart shows how long a notification takes to reach a waiting agent.';
+    return h('figure', { class: 'chart wakes' }, caption, h('p', { class: 'empty' }, text));
   }
-  return h('figure', { class: 'picture wakes' }, caption, h('div', { class: 'canvas' }, strip(wakes, wakes.median_ms, wakes.p90_ms, width)));
+  return h('figure', { class: 'chart wakes' }, caption, h('div', { class: 'canvas' }, wakeStrip(wakes, wakes.median_ms, wakes.p90_ms, width)));
 }
 
 /**
@@ -255,33 +255,33 @@ export function wakes(stats, width) {
  * @param {number} p90
  * @param {number} width
  */
-function strip(wakes, median, p90, width) {
+function wakeStrip(wakes, median, p90, width) {
   const { recent } = wakes;
   const box = { left: WAKES.left, right: width - WAKES.right, top: WAKES.top, bottom: WAKES.height - WAKES.bottom };
   const scale = logScale([median, p90, ...recent.map(({ ms }) => ms)], box.bottom, box.top);
   const slot = (box.right - box.left) / Math.max(recent.length, 12);
-  const [high, low] = spread([scale.at(p90), scale.at(median)], LABEL.height, box.top, box.bottom);
+  const [high, low] = spreadLabels([scale.at(p90), scale.at(median)], LABEL.height, box.top, box.bottom);
   /** @param {string} name @param {number} ms @param {number} label */
   const level = (name, ms, label) => [
     svg('line', { class: name === '90 %' ? 'level p90' : 'level', x1: box.left, x2: box.right, y1: scale.at(ms), y2: scale.at(ms) }),
-    svg('text', { class: 'name', x: box.right + 8, y: label + 4 }, `${name} `, svg('tspan', { class: 'value' }, brief(ms))),
+    svg('text', { class: 'name', x: box.right + 8, y: label + 4 }, `${name} `, svg('tspan', { class: 'value' }, shortDuration(ms))),
   ];
   return canvas(
-    { width, height: WAKES.height, label: tellWakes(wakes) },
+    { width, height: WAKES.height, label: describeWakes(wakes) },
     scale.ticks.map(({ ms, at }) => [
       svg('line', { class: 'grid', x1: box.left, x2: box.right, y1: crisp(at), y2: crisp(at) }),
-      svg('text', { class: 'tick', x: box.left - 6, y: at + 4, 'text-anchor': 'end' }, tick(ms)),
+      svg('text', { class: 'tick', x: box.left - 6, y: at + 4, 'text-anchor': 'end' }, tickLabel(ms)),
     ]),
     level('90 %', p90, high),
     level('median', median, low),
     recent.map(({ at, ms }, index) =>
-      svg('circle', { class: 'dot', cx: box.right - (recent.length - index - 0.5) * slot, cy: scale.at(ms), r: 2.5 }, svg('title', {}, `${timeOfDay(at)}: ${brief(ms)}`)),
+      svg('circle', { class: 'dot', cx: box.right - (recent.length - index - 0.5) * slot, cy: scale.at(ms), r: 2.5 }, svg('title', {}, `${timeOfDay(at)}: ${shortDuration(ms)}`)),
     ),
   );
 }
 
 /**
- * A drawing of this size; without a label it is decoration beside text that says the same.
+ * A drawing of this size; without a label it is decoration beside a text with the same content.
  *
  * @param {{width: number, height: number, label?: string}} size
  * @param {...any} children

@@ -3,30 +3,28 @@
 import { copyable } from './copyable.js';
 import { h } from './dom.js';
 
-/**
- * @typedef {import('../core/types.js').Place} Place
- * @typedef {import('../core/commands.js').Command} Command
- */
+/** @import { Command } from '../core/commands.js' */
+/** @import { SessionLocation } from '../core/types.js' */
 
-export class HubWhere extends HTMLElement {
+export class HubLocation extends HTMLElement {
   #shown = '';
 
   /**
-   * @param {Place} place
+   * @param {SessionLocation} location
    * @param {Command[]} commands
    */
-  show(place, commands) {
+  show(location, commands) {
     // Unchanged content is not redrawn, so that a selection survives.
-    const now = JSON.stringify([place, commands]);
+    const now = JSON.stringify([location, commands]);
     if (now === this.#shown) return;
     this.#shown = now;
-    const { host, cwd, pane } = place;
+    const { host, cwd, pane } = location;
     const facts = [['host', host], ['directory', cwd], ['pane', pane]].filter(([, value]) => value);
     this.replaceChildren(
       h('dl', {}, ...facts.map(([name, value]) => h('div', {}, h('dt', {}, name), h('dd', {}, value)))),
-      ...commands.map(({ what, line }) => h('div', { class: 'way' }, h('span', {}, what), copyable(line, `Copy: ${what}`))),
+      ...commands.map(({ label, line }) => h('div', { class: 'command' }, h('span', {}, label), copyable(line, `Copy: ${label}`))),
     );
   }
 }
 
-customElements.define('hub-where', HubWhere);
+customElements.define('hub-location', HubLocation);

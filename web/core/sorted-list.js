@@ -3,7 +3,7 @@
 /**
  * @template {{id: number}} T
  */
-export class Newest {
+export class SortedList {
   /** The newer half, oldest first. @type {T[]} */
   #newer = [];
   /** The older half, newest first. @type {T[]} */
@@ -14,12 +14,12 @@ export class Newest {
   }
 
   /** The newest. @returns {T|undefined} */
-  get first() {
+  get newest() {
     return this.at(0);
   }
 
   /** The oldest. @returns {T|undefined} */
-  get last() {
+  get oldest() {
     return this.at(this.length - 1);
   }
 
@@ -38,7 +38,7 @@ export class Newest {
    * @param {number} id
    * @returns {number}
    */
-  find(id) {
+  indexOf(id) {
     let low = 0;
     let high = this.length;
     while (low < high) {
@@ -55,11 +55,11 @@ export class Newest {
    * @param {T} item
    */
   add(item) {
-    const newest = this.first;
-    const oldest = this.last;
+    const newest = this.newest;
+    const oldest = this.oldest;
     if (!newest || item.id > newest.id) this.#newer.push(item);
     else if (!oldest || item.id < oldest.id) this.#older.push(item);
-    else this.#insert(this.find(item.id), item);
+    else this.#insert(this.indexOf(item.id), item);
   }
 
   /**

@@ -1,0 +1,374 @@
+// Generated from openapi.yaml by `node tests/web/types.js`; do not edit.
+
+export interface Schemas {
+    Seq: number;
+    Place: number;
+    Seqs: Schemas["Seq"][];
+    Cursor: string;
+    Timestamp: string;
+    Name: string;
+    Project: string;
+    Kind: "complete" | "waiting" | "question" | "approval" | "testing" | "error" | "progress" | "message" | "answer" | "ended";
+    AnyKind: "complete" | "waiting" | "question" | "approval" | "testing" | "error" | "progress" | "message" | "answer" | "ended" | "completed" | "stop" | "done" | "idle" | "idle_prompt" | "needs_input" | "input_request" | "permission" | "permission_prompt" | "approval_request" | "needs_testing" | "failed" | "working" | "progress_update" | "info" | "note" | "feedback" | "session_end";
+    Priority: "urgent" | "high" | "normal" | "low";
+    Status: "recorded" | "pending" | "acked" | "expired" | "evicted" | "superseded" | "withdrawn" | "dropped" | "answered";
+    NotificationFields: {
+        id: Schemas["Seq"];
+        ts: Schemas["Timestamp"];
+        from: Schemas["Name"];
+        from_name?: string;
+        type: Schemas["Kind"];
+        msg: string;
+        to?: Schemas["Name"];
+        project: Schemas["Project"];
+        priority: Schemas["Priority"];
+        title?: string;
+        data?: unknown;
+        session?: Schemas["Name"];
+        parent?: Schemas["Name"];
+        key?: string;
+        reply_to?: Schemas["Seq"];
+        expires_at: Schemas["Timestamp"];
+        options?: string[];
+        hops?: number;
+        received?: Schemas["Timestamp"];
+    };
+    Notification: Schemas["NotificationFields"];
+    DeliveredNotification: Schemas["NotificationFields"] & {
+        redelivered?: boolean;
+    };
+    HistoryEntry: Schemas["NotificationFields"] & {
+        status: Schemas["Status"];
+        seen: boolean;
+    };
+    HistoryPage: {
+        notifications: Schemas["HistoryEntry"][];
+        next?: Schemas["Place"];
+        partial?: boolean;
+    };
+    Post: {
+        msg: string;
+        from?: Schemas["Name"];
+        to?: Schemas["Name"];
+        type?: Schemas["AnyKind"];
+        priority?: Schemas["Priority"];
+        project?: Schemas["Project"];
+        title?: string;
+        data?: unknown;
+        session?: Schemas["Name"];
+        parent?: Schemas["Name"];
+        key?: string;
+        reply_to?: Schemas["Seq"];
+        expires_at?: string;
+        ttl?: number;
+        options?: string[];
+        ts?: string;
+    };
+    InboxTouched: {
+        name: Schemas["Name"];
+        created: boolean;
+        waiter: boolean;
+        nearest?: Schemas["Name"];
+        session?: string;
+        over?: boolean;
+    };
+    Published: {
+        id: Schemas["Seq"];
+        project: Schemas["Project"];
+        inboxes: Schemas["InboxTouched"][];
+        woken: number;
+        hint?: string;
+    };
+    PublishedBatch: {
+        ids: Schemas["Seqs"];
+        inboxes: Schemas["InboxTouched"][];
+        woken: number;
+        hint?: string;
+    };
+    PublishedAny: Schemas["Published"] | Schemas["PublishedBatch"];
+    WaitReply: {
+        notifications: Schemas["DeliveredNotification"][];
+        lease: string;
+        remaining: number;
+        why_woken: Schemas["WhyWoken"];
+        barrier?: {
+            met: boolean;
+            missing?: Schemas["Name"][];
+        };
+    };
+    WhyWoken: {
+        reason: "pending" | "returned" | "barrier" | "timeout";
+    } | {
+        reason: "arrived";
+        id: Schemas["Seq"];
+        from: Schemas["Name"];
+        type: Schemas["Kind"];
+    };
+    AckRequest: {
+        lease?: string;
+        ids?: Schemas["Seq"][];
+        by?: string;
+    };
+    Holder: {
+        as?: string;
+        session?: Schemas["Name"];
+        session_name?: string;
+        way?: Schemas["Way"];
+        since: Schemas["Timestamp"];
+    };
+    Way: "rewake" | "wait" | "hook";
+    InboxInfo: {
+        project: Schemas["Project"];
+        name: Schemas["Name"];
+        pending: number;
+        leased: number;
+        oldest?: Schemas["Seq"];
+        oldest_ts?: Schemas["Timestamp"];
+        held?: number;
+        held_until?: Schemas["Timestamp"];
+        session?: string;
+        waiter?: Schemas["Holder"];
+    };
+    SessionState: "working" | "waiting" | "blocked" | "complete" | "error" | "ended";
+    QuestionState: "open" | "claimed" | "answered" | "withdrawn" | "superseded" | "expired";
+    Process: {
+        pid: number;
+        started?: number;
+        boot_id?: string;
+    };
+    SessionInfo: {
+        name?: string;
+        agent?: string;
+        host?: string;
+        cwd?: string;
+        parent?: Schemas["Name"];
+        role?: string;
+        main_worktree?: boolean;
+        headless?: boolean;
+        process?: Schemas["Process"];
+        pane?: string;
+        title?: string;
+        metadata?: unknown;
+    };
+    Session: {
+        id: Schemas["Name"];
+        aliases?: Schemas["Name"][];
+        name: string;
+        project: Schemas["Project"];
+        agent?: string;
+        host?: string;
+        cwd?: string;
+        parent?: Schemas["Name"];
+        role?: string;
+        main_worktree?: boolean;
+        headless?: boolean;
+        process?: Schemas["Process"];
+        pane?: string;
+        title?: string;
+        metadata?: unknown;
+        primary: boolean;
+        state?: Schemas["SessionState"];
+        evidence?: string;
+        since?: Schemas["Timestamp"];
+        gone: boolean;
+        silent: boolean;
+        last_seen?: Schemas["Timestamp"];
+        last?: Schemas["Seq"];
+        pending: number;
+        waiter?: Schemas["Holder"];
+        wake: "live" | "stale" | "none";
+        listeners?: Schemas["Listener"][];
+    };
+    Listener: {
+        caller: Schemas["Name"];
+        since: Schemas["Timestamp"];
+        until?: Schemas["Timestamp"];
+    };
+    Question: {
+        id: Schemas["Seq"];
+        project: Schemas["Project"];
+        from: Schemas["Name"];
+        from_name?: string;
+        type: "question" | "approval";
+        ts: Schemas["Timestamp"];
+        expires_at: Schemas["Timestamp"];
+        state: Schemas["QuestionState"];
+        by?: string;
+        answer_id?: Schemas["Seq"];
+        answer?: string;
+        msg: string;
+        options?: string[];
+        data?: unknown;
+        deliverable: boolean;
+        where?: Schemas["AskersPlace"];
+    };
+    TimeOfDay: string;
+    Quiet: {
+        from: Schemas["TimeOfDay"];
+        to: Schemas["TimeOfDay"];
+        zone: string;
+    };
+    Mute: {
+        project: Schemas["Project"];
+        session?: Schemas["Name"];
+        until?: Schemas["Timestamp"];
+    };
+    Preferences: {
+        quiet: null | Schemas["Quiet"];
+        mutes: Schemas["Mute"][];
+        notify: Schemas["Kind"][];
+        sound: Schemas["Kind"][];
+    };
+    PreferencesPut: {
+        quiet?: null | Schemas["Quiet"];
+        mutes?: {
+            project: Schemas["Project"];
+            session?: Schemas["Name"];
+            until?: string;
+        }[];
+        notify?: Schemas["AnyKind"][];
+        sound?: Schemas["AnyKind"][];
+    };
+    Milliseconds: number | null;
+    Stats: {
+        from: Schemas["Timestamp"];
+        to: Schemas["Timestamp"];
+        minutes: {
+            at: Schemas["Timestamp"];
+            counts: {
+                [key: string]: number;
+            };
+        }[];
+        answers: {
+            agent: string;
+            count: number;
+            median_ms: number;
+            p90_ms: number;
+        }[];
+        oldest_open: null | {
+            id: Schemas["Seq"];
+            ts: Schemas["Timestamp"];
+        };
+        wakes: {
+            count: number;
+            median_ms: Schemas["Milliseconds"];
+            p90_ms: Schemas["Milliseconds"];
+            recent: {
+                at: Schemas["Timestamp"];
+                ms: number;
+            }[];
+        };
+        partial: boolean;
+    };
+    Trace: {
+        partial?: boolean;
+        next?: Schemas["Place"];
+        id: Schemas["Seq"];
+        notification: Schemas["Notification"];
+        steps: Schemas["Step"][];
+    };
+    Step: {
+        seq?: Schemas["Seq"];
+        at?: Schemas["Timestamp"];
+        state: "stored" | "leased" | "held" | "emitted" | "returned" | "acked" | "expired" | "evicted" | "superseded" | "withdrawn" | "dropped" | "answered" | "claimed" | "settled" | "seen" | "unseen";
+        project?: Schemas["Project"];
+        inbox?: Schemas["Name"];
+        by?: string;
+        way?: Schemas["Way"];
+        until?: Schemas["Timestamp"];
+        limit?: string;
+        rides_along?: string;
+    };
+    SeenRequest: {
+        ids?: Schemas["Seq"][];
+        up_to?: Schemas["Seq"];
+        seen: boolean;
+    };
+    DeliveryEvent: {
+        ids: Schemas["Seqs"];
+        state: "emitted" | "returned" | "acked" | "expired" | "evicted" | "superseded" | "withdrawn" | "dropped" | "answered";
+        way?: Schemas["Way"];
+        project?: Schemas["Project"];
+        inbox?: Schemas["Name"];
+        by?: string;
+        at: Schemas["Timestamp"];
+    };
+    NewsEvent: {
+        what: "known" | "turn" | "gone" | "primary" | "set" | "removed" | "claimed" | "settled";
+        at: Schemas["Timestamp"];
+        id?: Schemas["Seq"];
+        by?: string;
+        state?: Schemas["QuestionState"];
+    };
+    SeenEvent: {
+        ids: Schemas["Seqs"];
+        up_to?: number | null;
+        seen: boolean;
+        at: Schemas["Timestamp"];
+    };
+    PresenceEvent: {
+        waiters: {
+            project: Schemas["Project"];
+            inbox: Schemas["Name"];
+            waiter: Schemas["Holder"];
+        }[];
+        held: Schemas["Seq"][];
+    };
+    StreamEvents: {
+        start?: Schemas["StartEvent"];
+        notification?: Schemas["Notification"];
+        delivery?: Schemas["DeliveryEvent"];
+        session?: Schemas["NewsEvent"];
+        listener?: Schemas["NewsEvent"];
+        question?: Schemas["NewsEvent"];
+        seen?: Schemas["SeenEvent"];
+        presence?: Schemas["PresenceEvent"];
+        preferences?: Schemas["Preferences"];
+        reset?: Schemas["ResetEvent"];
+        gap?: Schemas["GapEvent"];
+    };
+    StartEvent: {
+        epoch: string;
+        after: Schemas["Place"];
+    };
+    ResetEvent: {
+        epoch: string;
+        head: Schemas["Place"];
+    };
+    GapEvent: {
+        from: Schemas["Seq"];
+        to: Schemas["Seq"];
+        reason?: "corrupt";
+    };
+    HubInfo: {
+        version: string;
+        url: string;
+        state_dir: string;
+        host: string;
+        now: string;
+        epoch: string;
+        head: number;
+    };
+    BrowserSession: {
+        token: string;
+        expires_at: Schemas["Timestamp"];
+    };
+    AskersPlace: {
+        host?: string;
+        cwd?: string;
+        pane?: string;
+    };
+    Problem: {
+        status: number;
+        code: string;
+        title: string;
+        detail?: string;
+        hint: string;
+        inbox?: Schemas["Name"];
+        holder?: Schemas["Holder"];
+        nearest?: Schemas["Name"];
+        question?: Schemas["Seq"];
+        state?: Schemas["QuestionState"];
+        where?: Schemas["AskersPlace"];
+    };
+}

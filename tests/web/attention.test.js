@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+
+import { attentionItems, questionText, settlementText } from '../../web/core/attention.js';
+
+/** @typedef {import('../../web/core/types.js').Session} Session */
+/** @typedef {import('../../web/core/types.js').Question} Question */
+/** @typedef {import('../../web/core/types.js').Notification} Notification */
+
+const NOW = Date.parse('2026-11-22T12:00:00Z');
+const at = (/** @type {number} */ minute) => `2026-11-22T11:${String(minute).padStart(2, '0')}:00.000Z`;
+
+/** @param {Partial<Session> & {id: string}} fields @returns {Session} */
+const session = (fields) => ({ name: fields.id, project: '/src/hub', primary: false, gone: false, silent: false, pending: 0, wake: 'none', ...fields });
+/** @param {Partial<Question> & {id: number}} fields @returns {Question} */
+const question = (fields) => ({ project: '/src/hub', from: 'w1', type: 'question', ts: at(0), expires_at: at(59), state: 'open', msg: 'Why?', ...fields });
+/** @param {Partial<Notification> & {id: number}} fields @returns {Notification} */
+const note = (fields) => ({ ts: at(0), from: 'w1', type: 'error', msg: 'Agent w1 failed: no', project: '/src/hub', priority: 'normal', expires_at: at(59), ...fields });
+
+/**
+ * @param {{sessions?: Session[], ended?: Session[], questions?: Question[], notifications?: Notification[], mutes?: any[]}} all
+ * @returns {import('../../web/core/attention.js').Known}
+ */
+function known({ sessions = [], ended = [], questions = [], notifications = [], mutes = [] }) {
+  const places = (/** @type {Session[]} */ list) => new Map(list.map((it) => [`${it.project}/${it.id}`, it]));
+  return {
+    sessions: places(sessions),
+    endedSessions: places(ended),
+    questions: new Map(questions.map((it) => [it.id, it])),
+    notification: (id) => notifications.find((it) => it.id === id) ?? null,
+    preferences: { mutes },
+    now: () => NOW,
+  };
+}
+const keys = (/** @type {Parameters<typeof known>[0]} */ all) => attentionItems(known(all)).map(({ kind, name }) => `${name} ${kind}`);
+
+test('the longest wait is first', () => {
+  const sessions = [
+    session({ id: 'bad', state: 'error', since: at(3), last: 3 }), session({ id: 'still', state: 'working', silent: true, last_seen: at(1) }),
+    session({ id: 'w1', name: 'login', state: 'blocked' }),
+  ];
+  const questions = [question({ id: 9, ts: at(4) }), question({ id: 8, ts: at(2), type: 'approval', from: 'nobody' })];
+  assert.deepEqual(keys({ sessions, questions, notifications: [note({ id: 3, ts: at(3) })] }), ['still silent', 'nobody approval', 'bad error', 'login question']);
+});
+
+test('a settled question needs no answer; a claimed one still does', () => {
+  const states = /** @type {const} */ (['claimed', 'answered', 'withdrawn', 'superseded', 'expired']);
+  assert.deepEqual(keys({ questions: states.map((state, id) => question({ id, state, from: state })) }), ['claimed question']);
+});
+
+test('an error needs the person until it is read, or its session works again', () => {
+  const bad = session({ id: 'w1', state: 'error', last: 3 });
+  assert.deepEqual(keys({ sessions: [bad], notifications: [note({ id: 3 })] }), ['w1 error']);
+  assert.deepEqual(keys({ sessions: [bad], notifications: [note({ id: 3, seen: true })] }), []);
+  assert.deepEqual(keys({ sessions: [{ ...bad, state: 'working' }], notifications: [note({ id: 3 })] }), []);
+  assert.deepEqual(keys({ sessions: [bad] }), [], 'retention has dropped the error');
+});
+
+test('a session that died at work needs the person; one that had finished does not', () => {
+  const dead = session({ id: 'w1', gone: true, state: 'error', last: 3 });
+  const ended = [dead, session({ id: 'w2', gone: true, state: 'ended', last: 4 })];
+  assert.deepEqual(keys({ ended, notifications: [note({ id: 3 }), note({ id: 4, type: 'ended' })] }), ['w1 gone']);
+});
+
+test('a muted session shows only its questions', () => {
+  const sessions = [session({ id: 'w1', state: 'error', last: 3 }), session({ id: 'w2', state: 'working', silent: true })];
+  const all = { sessions, questions: [question({ id: 9, type: /** @type {const} */ ('approval') })], notifications: [note({ id: 3 })] };
+  assert.deepEqual(keys({ ...all, mutes: [{ project: '/src/hub' }] }), ['w1 approval']);
+  assert.equal(keys({ ...all, mutes: [{ project: '/src/hub', until: at(0) }] }).length, 3, 'a mute that has ended counts no more');
+});
+
+test('each need keeps its key while it is the same', () => {
+  const all = { sessions: [session({ id: 'w2', state: 'working', silent: true, last_seen: at(1) })], questions: [question({ id: 9 })] };
+  const before = attentionItems(known(all)).map(({ key }) => key);
+  const after = attentionItems(known({ ...all, questions: [question({ id: 9, state: 'claimed' })] })).map(({ key }) => key);
+  assert.deepEqual(before, after);
+  assert.equal(new Set(before).size, 2);
+});
+
+test('a hook\'s question is shown without what stands beside it', () => {
+  const data = { via: 'hook' };
+  assert.equal(questionText({ type: 'question', data, msg: 'Agent login asks: Which (a or b)? (hubctl answer 7 "…")' }), 'Which (a or b)?');
+  assert.equal(questionText({ type: 'approval', data, msg: 'Agent login needs a permission: Bash: ls' }), 'Bash: ls');
+  assert.equal(questionText({ type: 'approval', data, msg: 'Agent login needs a permission' }), 'It needs a permission.');
+  assert.equal(questionText({ type: 'question', msg: 'Agent login asks: x' }), 'Agent login asks: x', 'what somebody else wrote stays as it is');
+});
+
+test('a settled question names its winner and the answer', () => {
+  assert.equal(settlementText('login', question({ id: 1, state: 'answered', by: 'lead', answer: '8080' })), 'login’s question was answered by lead: 8080');
+  assert.equal(settlementText('login', question({ id: 1, state: 'answered', by: 'person', answer: '8080' })), 'login’s question was answered elsewhere: 8080');
+  assert.equal(settlementText('login', question({ id: 1, state: 'withdrawn', by: 'resumed', type: 'approval' })), 'login continued: its approval is settled.');
+  assert.equal(settlementText('login', question({ id: 1, state: 'expired' })), 'login’s question is expired.');
+});

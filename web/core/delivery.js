@@ -1,0 +1,58 @@
+/** The delivery of a notification in words. */
+
+/** @import { Step } from './types.js' */
+
+/** How a notification reached an agent's session. @type {Record<NonNullable<Step['way']>, string>} */
+const WAY_TEXTS = {
+  rewake: 'the waiter of its hook woke the session',
+  wait: 'its waiter woke the session',
+  hook: 'with the answer to a hook',
+};
+
+/** @type {Record<Step['state'], (step: Step) => string>} */
+const STEP_TEXTS = {
+  stored: ({ inbox }) => (inbox ? `Stored for ${inbox}` : 'Recorded without a receiver'),
+  leased: ({ inbox, by }) => `Leased to ${by ?? inbox ?? 'a reader'}`,
+  held: ({ inbox }) => `Held back from ${inbox ?? 'a reader'}`,
+  emitted: ({ inbox, by }) => `Shown to ${inbox ?? 'a reader'}${by && by !== inbox ? ` (${by})` : ''}`,
+  returned: ({ inbox }) => `Not acknowledged in time, pending again${inbox ? ` for ${inbox}` : ''}`,
+  acked: ({ inbox, by }) => `Acknowledged${inbox ? ` by ${inbox}` : ''}${by && by !== inbox ? ` (${by})` : ''}`,
+  expired: () => 'Expired',
+  evicted: () => 'Evicted, because the log reached its maximum size',
+  superseded: ({ by }) => `Replaced${by ? ` by ${withHash(by)}` : ''}`,
+  withdrawn: ({ by }) => `Withdrawn${by ? ` by ${withHash(by)}` : ''}`,
+  dropped: ({ inbox }) => `Dropped with ${inbox ? `the inbox ${inbox}` : 'its project'}`,
+  answered: ({ by }) => `Answered${by ? ` by ${withHash(by)}` : ''}`,
+  claimed: ({ by }) => `Claimed${by ? ` by ${by}` : ''}`,
+  settled: ({ by }) => `Settled${by ? ` by ${withHash(by)}` : ''}`,
+  seen: () => 'Marked as read',
+  unseen: () => 'Marked as unread',
+};
+
+/**
+ * A step of a delivery as a sentence, with the reason if the hub knows it.
+ *
+ * @param {Step} step
+ * @returns {{text: string, why: string}}
+ */
+export function describeStep(step) {
+  const limit = step.limit && `limit: ${step.limit}`;
+  return { text: STEP_TEXTS[step.state]?.(step) ?? step.state, why: (step.way && WAY_TEXTS[step.way]) ?? limit ?? step.rides_along ?? '' };
+}
+
+/** @param {string} by */
+function withHash(by) {
+  return /^\d+$/.test(by) ? `#${by}` : by;
+}
+
+/**
+ * The result of sending a notification, in a sentence or two.
+ *
+ * @param {Pick<import('./types.js').Schemas['Published'], 'woken'|'hint'>} sent
+ * @param {import('./types.js').Session['wake']} [wake] of the receiving session
+ */
+export function sentText({ woken, hint }, wake) {
+  const result = woken > 0 ? `it woke ${woken === 1 ? 'one waiter' : `${woken} waiters`}` : 'no waiter was woken';
+  const then = woken === 0 && wake === 'stale' ? ' It is delivered with the session’s next step.' : '';
+  return `Sent; ${result}.${then}${hint ? ` Hint: ${hint}.` : ''}`;
+}
