@@ -1,56 +1,24 @@
-//! The agents that have hooks.
+//! Agents as arguments of commands.
 
-use std::fmt;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use hub_protocol::Agent;
 
-/// An agent, by the name that it has in commands and paths.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum Agent {
-    /// Claude Code
-    Claude,
-    /// Codex CLI
-    Codex,
-    /// Gemini CLI
-    Gemini,
-    /// `OpenCode`
-    Opencode,
-    /// Copilot CLI (experimental)
-    Copilot,
-    /// Cursor (experimental)
-    Cursor,
+/// Parses the name of an agent.
+pub(crate) fn parser() -> impl TypedValueParser<Value = Agent> {
+    let value = |agent: Agent| PossibleValue::new(agent.as_str()).help(product(agent));
+    // The values that the parser admits are the agents' names.
+    PossibleValuesParser::new(Agent::ALL.map(value))
+        .map(|name| name.parse().expect("the name of an agent"))
 }
 
-impl Agent {
-    /// Every agent.
-    pub(crate) const ALL: [Self; 6] = [
-        Self::Claude,
-        Self::Codex,
-        Self::Gemini,
-        Self::Opencode,
-        Self::Copilot,
-        Self::Cursor,
-    ];
-
-    /// Its name in commands and paths.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Claude => "claude",
-            Self::Codex => "codex",
-            Self::Gemini => "gemini",
-            Self::Opencode => "opencode",
-            Self::Copilot => "copilot",
-            Self::Cursor => "cursor",
-        }
-    }
-
-    /// The environment variable in which this agent passes its process id to its hooks. Another agent's variable may be
-    /// inherited, and would name the wrong process.
-    pub(crate) fn pid_variable(self) -> Option<&'static str> {
-        (self == Self::Claude).then_some("CLAUDE_PID")
-    }
-}
-
-impl fmt::Display for Agent {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
+/// The name of the agent's product.
+fn product(agent: Agent) -> &'static str {
+    match agent {
+        Agent::Claude => "Claude Code",
+        Agent::Codex => "Codex CLI",
+        Agent::Gemini => "Gemini CLI",
+        Agent::OpenCode => "OpenCode",
+        Agent::Copilot => "Copilot CLI (experimental)",
+        Agent::Cursor => "Cursor (experimental)",
     }
 }

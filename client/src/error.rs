@@ -90,7 +90,7 @@ impl fmt::Display for Error {
             Self::Refused(problem) => {
                 let detail = problem.detail.as_ref().unwrap_or(&problem.title);
                 f.write_str(&line(detail))?;
-                if let Some(nearest) = problem.more.get("nearest").and_then(|it| it.as_str()) {
+                if let Some(nearest) = &problem.nearest {
                     write!(f, "; did you mean '{}'?", line(nearest))?;
                 }
                 match hint(problem) {
@@ -182,7 +182,7 @@ mod tests {
                 title: title.into(),
                 detail: Some("what was wrong".into()),
                 hint: Some(hint.into()),
-                more: serde_json::Map::new(),
+                ..Problem::default()
             };
             let shown = Error::Refused(problem.into()).to_string();
             for http in [

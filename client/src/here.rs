@@ -1,11 +1,10 @@
 //! The context of every command: the environment and the settings.
 
-use hub_protocol::{InboxName, ProjectName, Seq};
-use serde::Deserialize;
+use hub_protocol::{HistoryPage, InboxName, NotificationId, ProjectName, Seq};
 
 use crate::env::{Env, Sourced};
 use crate::error::Error;
-use crate::hub::{Hub, Path, Request};
+use crate::hub::{Hub, Path, Request, parse};
 use crate::settings::{Place, Settings};
 
 /// The context of a command.
@@ -54,24 +53,14 @@ impl Here {
 
 /// The id of the newest notification, or 0: the position in the log that means "from now on".
 pub(crate) async fn newest(hub: &Hub) -> Result<Seq, Error> {
-    #[derive(Deserialize)]
-    struct Page {
-        notifications: Vec<Numbered>,
-        #[serde(default)]
-        next: Option<Seq>,
-    }
-    #[derive(Deserialize)]
-    struct Numbered {
-        id: Seq,
-    }
     let mut before = None;
     loop {
         let path = Path::new("/notifications")
             .with("limit", 1)
             .maybe("before", before);
-        let page: Page = hub.json(&Request::get(path)).await?;
+        let page: HistoryPage = parse(&hub.text(&Request::get(path)).await?)?;
         if let Some(newest) = page.notifications.first() {
-            return Ok(newest.id);
+            return parse::<NotificationId>(newest.get()).map(|it| it.id);
         }
         // The hub searches only a limited number of records a request, so an empty page may have a next one.
         match page.next {

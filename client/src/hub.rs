@@ -8,10 +8,10 @@ mod token;
 use std::path::Path as FilePath;
 use std::time::Duration;
 
-use hub_protocol::Problem;
+use hub_protocol::{About, Problem};
 use reqwest::header::{AUTHORIZATION, HeaderValue};
 use reqwest::{Client, Method, Response};
-use serde::Deserialize;
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 pub(crate) use self::path::Path;
@@ -133,15 +133,11 @@ impl Hub {
 
     /// The URL at which this hub serves the dashboard and the API.
     pub(crate) async fn url(&self, patience: Duration) -> Result<String, Error> {
-        #[derive(Deserialize)]
-        struct About {
-            url: String,
-        }
         if self.is_remote() {
             return Ok(self.base.clone());
         }
         let request = Request::get(Path::new("/hub"));
-        let About { url } = parse(&self.text_within(&request, patience).await?)?;
+        let About { url, .. } = parse(&self.text_within(&request, patience).await?)?;
         Ok(line(&url).into_owned())
     }
 
@@ -255,11 +251,6 @@ impl Hub {
     ) -> Result<String, Error> {
         body(self.send(request, patience).await?).await
     }
-
-    /// Sends `request` and parses the body of the answer as JSON.
-    pub(crate) async fn json<T: DeserializeOwned>(&self, request: &Request) -> Result<T, Error> {
-        parse(&self.text(request).await?)
-    }
 }
 
 /// Reads the body of an answer whose head has arrived.
@@ -289,6 +280,11 @@ pub(crate) fn parse<T: DeserializeOwned>(text: &str) -> Result<T, Error> {
         .map_err(|error| anyhow::anyhow!("the hub's answer is not understood: {error}").into())
 }
 
+/// Writes the body of a request as JSON.
+pub(crate) fn json(body: &impl Serialize) -> Result<String, Error> {
+    Ok(serde_json::to_string(body).map_err(anyhow::Error::from)?)
+}
+
 async fn refused(response: Response) -> Error {
     let status = response.status();
     let problem = match response.text().await {
@@ -299,9 +295,7 @@ async fn refused(response: Response) -> Error {
         status: status.as_u16(),
         code: "unknown".into(),
         title: format!("the hub answered {status}"),
-        detail: None,
-        hint: None,
-        more: serde_json::Map::new(),
+        ..Problem::default()
     })))
 }
 

@@ -2,14 +2,12 @@
 
 use std::fmt::Write as _;
 
-use hub_protocol::{ProjectName, Seq, Timestamp};
-use serde_json::{Value, json};
+use hub_protocol::{ByPost, InboxName, Kind, ProjectName, Question, QuestionState, Seq, Timestamp};
 
 use crate::age::age;
 use crate::error::Error;
-use crate::fields::{list, number, sender_of, text};
 use crate::here::Here;
-use crate::hub::{Hub, Path, Request};
+use crate::hub::{Hub, Path, Request, parse};
 use crate::out::say;
 use crate::sender::session;
 use crate::text::{cut, line};
@@ -28,11 +26,20 @@ pub(crate) fn path(id: Seq) -> Path {
     Path::new("/questions").segment(id)
 }
 
-/// The one who acts, as the body of a request: this agent session, or the person.
-pub(crate) async fn by(here: &Here) -> Result<Value, Error> {
-    Ok(match session(here).await? {
-        Some(session) => json!({"session": session.value}),
-        None => json!({"by": "person"}),
+/// The question `id`.
+pub(crate) async fn question(hub: &Hub, id: Seq) -> Result<Question, Error> {
+    parse(&hub.text(&Request::get(path(id))).await?)
+}
+
+/// The one who acts: this agent session, or the person.
+pub(crate) async fn by(here: &Here) -> Result<ByPost, Error> {
+    let session = session(here).await?.map(|session| session.value);
+    Ok(ByPost {
+        by: match session {
+            Some(_) => None,
+            None => InboxName::PERSON.parse().ok(),
+        },
+        session,
     })
 }
 
@@ -42,13 +49,13 @@ pub(crate) async fn act(
     hub: &Hub,
     id: Seq,
     action: &str,
-    body: &Value,
+    body: String,
 ) -> Result<Option<String>, Error> {
-    let request = Request::post(path(id).segment(action), body.to_string());
+    let request = Request::post(path(id).segment(action), body);
     match hub.text(&request).await {
         Ok(answer) => Ok(Some(answer)),
         Err(Error::Refused(problem)) if problem.code == "question_settled" => {
-            let question: Value = hub.json(&Request::get(path(id))).await?;
+            let question = question(hub, id).await?;
             say(format!("too late: {}", outcome(&question)));
             Ok(None)
         }
@@ -57,38 +64,38 @@ pub(crate) async fn act(
 }
 
 /// The state of a question as a sentence.
-pub(crate) fn outcome(question: &Value) -> String {
-    let (id, state) = (number(question, "id"), text(question, "state"));
-    let by = match text(question, "by") {
-        "" => String::new(),
-        by => format!(" by {}", line(by)),
-    };
-    match text(question, "answer") {
-        "" => format!("question {id} is {}{by}", line(state)),
-        answer => format!("question {id} is {}{by}: {}", line(state), line(answer)),
+pub(crate) fn outcome(question: &Question) -> String {
+    let mut text = format!("question {} is {}", question.id, question.state.as_str());
+    // Writing to a String cannot fail.
+    if let Some(by) = &question.by {
+        let _ = write!(text, " by {}", line(by));
     }
+    if let Some(answer) = &question.answer {
+        let _ = write!(text, ": {}", line(answer));
+    }
+    text
 }
 
 /// A question as one line, with its options.
-pub(crate) fn describe(question: &Value, now: Timestamp) -> String {
-    let kind = match text(question, "type") {
-        "approval" => "asks for approval",
+pub(crate) fn describe(question: &Question, now: Timestamp) -> String {
+    let kind = match question.kind {
+        Kind::Approval => "asks for approval",
         _ => "asks",
     };
-    let msg = line(text(question, "msg"));
+    let from = question.from_name.as_deref();
+    let msg = line(&question.msg);
     let mut shown = format!(
         "{:>6}  {}  {kind} ({} ago): {}",
-        number(question, "id"),
-        line(sender_of(question)),
-        age(text(question, "ts"), now),
+        question.id,
+        line(from.unwrap_or(question.from.as_str())),
+        age(question.ts, now),
         cut(&msg, WIDTH)
     );
-    let offered = list(question, "options").iter().filter_map(Value::as_str);
-    for (number, option) in (1..).zip(offered) {
+    for (number, option) in (1..).zip(question.options.iter().flatten()) {
         // Writing to a String cannot fail.
         let _ = write!(shown, "  [{number}] {}", line(option));
     }
-    if text(question, "state") != "open" {
+    if question.state != QuestionState::Open {
         let _ = write!(shown, "  ({})", outcome(question));
     }
     shown

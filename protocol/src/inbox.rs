@@ -74,6 +74,20 @@ pub struct InboxInfo {
     pub waiter: Option<Holder>,
 }
 
+/// The answer to `GET /inboxes`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Inboxes {
+    /// The inboxes, by project and name.
+    pub inboxes: Vec<InboxInfo>,
+}
+
+/// The answer to closing an inbox or resetting a project.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Dropped {
+    /// The notifications that were pending until now.
+    pub dropped: Vec<Seq>,
+}
+
 impl InboxTouched {
     /// The session's name if there is one, else the inbox's: the name to show to people.
     pub fn shown(&self) -> &str {

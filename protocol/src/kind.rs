@@ -48,6 +48,20 @@ pub enum SessionState {
     Ended,
 }
 
+impl SessionState {
+    /// The name in the API.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Working => "working",
+            Self::Waiting => "waiting",
+            Self::Blocked => "blocked",
+            Self::Complete => "complete",
+            Self::Error => "error",
+            Self::Ended => "ended",
+        }
+    }
+}
+
 /// The error for a type that does not exist; its text lists those that do.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(

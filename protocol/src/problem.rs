@@ -1,10 +1,11 @@
 //! Error responses of the API.
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+
+use crate::{Holder, InboxName, Place, QuestionState, Seq};
 
 /// An error as `application/problem+json` (RFC 9457), with a stable code and a hint.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Problem {
     /// The HTTP status code.
     pub status: u16,
@@ -18,7 +19,22 @@ pub struct Problem {
     /// The next step for the client.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
-    /// Further members that depend on the error (the holder of an inbox, the nearest name …).
-    #[serde(flatten)]
-    pub more: Map<String, Value>,
+    /// The waiter that holds the inbox.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub holder: Option<Holder>,
+    /// The inbox that is held.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inbox: Option<InboxName>,
+    /// The most similar name that exists.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nearest: Option<String>,
+    /// The question that refuses the request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub question: Option<Seq>,
+    /// The state of that question.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub state: Option<QuestionState>,
+    /// The place of the dialog that the question must be answered in.
+    #[serde(default, rename = "where", skip_serializing_if = "Option::is_none")]
+    pub place: Option<Place>,
 }

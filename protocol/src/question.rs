@@ -24,6 +24,18 @@ pub enum QuestionState {
 }
 
 impl QuestionState {
+    /// The name in the API.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Open => "open",
+            Self::Claimed => "claimed",
+            Self::Answered => "answered",
+            Self::Withdrawn => "withdrawn",
+            Self::Superseded => "superseded",
+            Self::Expired => "expired",
+        }
+    }
+
     /// Whether the state is final: it never changes again.
     pub fn is_final(self) -> bool {
         !matches!(self, Self::Open | Self::Claimed)
@@ -74,6 +86,13 @@ pub struct Question {
     /// The place where the asker runs, as far as the hub knows it; absent if an answer by the hub reaches the asker.
     #[serde(default, rename = "where", skip_serializing_if = "Option::is_none")]
     pub place: Option<Place>,
+}
+
+/// The answer to `GET /questions`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Questions<T = Question> {
+    /// The questions, oldest first.
+    pub questions: Vec<T>,
 }
 
 /// The place where an agent's session runs.

@@ -1,13 +1,14 @@
 //! Sessions as clients register them and as the API shows them.
 
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 use crate::{Holder, InboxName, ProjectName, Seq, SessionState, Timestamp};
 
 /// A process on a machine. The system reuses a process number; together with its start and the boot it is unique.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct Process {
     /// The process number.
     pub pid: u32,
@@ -21,7 +22,6 @@ pub struct Process {
 
 /// A session's own data, the body of `PUT /sessions/{id}`. An absent field keeps its value.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct SessionInfo {
     /// The name that the session asks for; the hub makes it unique in the project.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -67,7 +67,8 @@ pub struct SessionInfo {
 }
 
 /// A session as the API shows it.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(remote = "Self")]
 pub struct Session {
     /// The permanent id; the session's inbox has this name.
     pub id: InboxName,
@@ -79,7 +80,7 @@ pub struct Session {
     /// The project that it belongs to.
     pub project: ProjectName,
     /// The session's own data, without the name that it asked for.
-    #[serde(flatten)]
+    #[serde(flatten, skip_deserializing)]
     pub info: SessionInfo,
     /// Whether it is the primary session of its project.
     pub primary: bool,
@@ -114,6 +115,37 @@ pub struct Session {
     /// The listeners for its next stop.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub listeners: Vec<Listener>,
+}
+
+impl Serialize for Session {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        Self::serialize(self, serializer)
+    }
+}
+
+/// Parses the object twice, once for its own members and once for those of `info`. The derived way buffers all members,
+/// and that code would make `hubctl` larger.
+impl<'de> Deserialize<'de> for Session {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let json = Box::<RawValue>::deserialize(deserializer)?;
+        let parse = || {
+            let mut deserializer = serde_json::Deserializer::from_str(json.get());
+            let session = Self::deserialize(&mut deserializer)?;
+            let info = SessionInfo {
+                name: None,
+                ..serde_json::from_str(json.get())?
+            };
+            Ok(Self { info, ..session })
+        };
+        parse().map_err(|error: serde_json::Error| D::Error::custom(error))
+    }
+}
+
+/// The answer to `GET /sessions`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Sessions<T = Session> {
+    /// The sessions of a project, or of all projects.
+    pub sessions: Vec<T>,
 }
 
 /// Whether a notification can wake a session.

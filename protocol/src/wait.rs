@@ -34,9 +34,20 @@ pub enum Way {
     Hook,
 }
 
+impl Way {
+    /// The name in the API.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Rewake => "rewake",
+            Self::Wait => "wait",
+            Self::Hook => "hook",
+        }
+    }
+}
+
 /// Why a wait ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "reason", rename_all = "snake_case")]
+#[serde(tag = "reason", rename_all = "snake_case", from = "Reason")]
 pub enum WhyWoken {
     /// A notification was pending already.
     Pending,
@@ -56,6 +67,33 @@ pub enum WhyWoken {
     Barrier,
     /// The wait timed out, and a notification is pending behind the barrier.
     Timeout,
+    /// A reason that this version does not know. A newer hub may send it; the hub of this version never does.
+    Other,
+}
+
+/// The members of [`WhyWoken`]. An enum's own deserializer buffers them, and that code would make `hubctl` larger.
+#[derive(Deserialize)]
+struct Reason {
+    reason: String,
+    #[serde(default)]
+    id: Option<Seq>,
+    #[serde(default)]
+    from: Option<InboxName>,
+    #[serde(default, rename = "type")]
+    kind: Option<Kind>,
+}
+
+impl From<Reason> for WhyWoken {
+    fn from(it: Reason) -> Self {
+        match (it.reason.as_str(), it.id, it.from, it.kind) {
+            ("arrived", Some(id), Some(from), Some(kind)) => Self::Arrived { id, from, kind },
+            ("pending", ..) => Self::Pending,
+            ("returned", ..) => Self::Returned,
+            ("barrier", ..) => Self::Barrier,
+            ("timeout", ..) => Self::Timeout,
+            _ => Self::Other,
+        }
+    }
 }
 
 /// The state of a barrier at the end of a wait.
@@ -68,9 +106,46 @@ pub struct BarrierReport {
     pub missing: Vec<InboxName>,
 }
 
+/// The body of an acknowledgement, `POST /inboxes/{inbox}/ack`: a lease, ids, or both.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AckRequest {
+    /// The lease token of a batch. With `ids`, only those are acknowledged, and the others are offered again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lease: Option<String>,
+    /// The notifications to acknowledge.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ids: Option<Vec<Seq>>,
+    /// The name of the reader.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
+}
+
 /// The answer to an acknowledgement.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Acked {
     /// The notifications that were pending until now.
     pub acked: Vec<Seq>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_reason_is_read_as_it_was_written_and_a_newer_one_is_other() {
+        let (from, kind) = (InboxName::primary(), Kind::Error);
+        for reason in [
+            WhyWoken::Pending,
+            WhyWoken::Arrived { id: 7, from, kind },
+            WhyWoken::Returned,
+            WhyWoken::Barrier,
+            WhyWoken::Timeout,
+        ] {
+            let json = serde_json::to_string(&reason).unwrap();
+            assert_eq!(serde_json::from_str::<WhyWoken>(&json).unwrap(), reason);
+        }
+        let newer: WhyWoken = serde_json::from_str(r#"{"reason":"moon","phase":1}"#).unwrap();
+        assert_eq!(newer, WhyWoken::Other);
+    }
 }

@@ -3,9 +3,7 @@
 //! One file an agent: it parses the payload into an [`Event`] and renders [`Words`] as the agent's reply. The fold
 //! decides what follows from an event, the same for all agents.
 
-use std::str::FromStr;
-
-use hub_protocol::{InboxName, denial, own_words};
+use hub_protocol::{Agent, InboxName, denial, own_words};
 use serde_json::{Map, Value};
 
 use crate::command::Happened;
@@ -17,44 +15,6 @@ mod cursor;
 mod gemini;
 pub mod instructions;
 mod opencode;
-
-/// An agent whose hooks the hub understands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Agent {
-    /// Claude Code.
-    Claude,
-    /// Codex CLI.
-    Codex,
-    /// Gemini CLI.
-    Gemini,
-    /// `OpenCode`.
-    OpenCode,
-    /// Copilot CLI; experimental.
-    Copilot,
-    /// Cursor; experimental.
-    Cursor,
-}
-
-/// The error for an unknown agent name.
-#[derive(Debug, thiserror::Error)]
-#[error("no agent '{0}'")]
-pub struct UnknownAgent(String);
-
-impl FromStr for Agent {
-    type Err = UnknownAgent;
-
-    fn from_str(text: &str) -> Result<Self, UnknownAgent> {
-        Ok(match text {
-            "claude" => Self::Claude,
-            "codex" => Self::Codex,
-            "gemini" => Self::Gemini,
-            "opencode" => Self::OpenCode,
-            "copilot" => Self::Copilot,
-            "cursor" => Self::Cursor,
-            _ => return Err(UnknownAgent(text.chars().take(64).collect())),
-        })
-    }
-}
 
 /// A hook event in the form that is common to all agents.
 #[derive(Debug, Clone, PartialEq)]
@@ -111,45 +71,31 @@ pub enum NotAnEvent {
     Session(&'static str),
 }
 
-impl Agent {
-    /// Its name in `POST /hooks/{agent}`.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Claude => "claude",
-            Self::Codex => "codex",
-            Self::Gemini => "gemini",
-            Self::OpenCode => "opencode",
-            Self::Copilot => "copilot",
-            Self::Cursor => "cursor",
-        }
+/// Parses a hook payload. An unknown event becomes [`Happened::Seen`]: it proves only that the session lives.
+pub fn parse(agent: Agent, payload: &Map<String, Value>) -> Result<Event, NotAnEvent> {
+    match agent {
+        Agent::Claude => claude::hear(payload),
+        Agent::Codex => codex::hear(payload),
+        Agent::Gemini => gemini::hear(payload),
+        Agent::OpenCode => opencode::hear(payload),
+        Agent::Copilot => copilot::hear(payload),
+        Agent::Cursor => cursor::hear(payload),
     }
+}
 
-    /// Parses a hook payload. An unknown event becomes [`Happened::Seen`]: it proves only that the session lives.
-    pub fn hear(self, payload: &Map<String, Value>) -> Result<Event, NotAnEvent> {
-        match self {
-            Self::Claude => claude::hear(payload),
-            Self::Codex => codex::hear(payload),
-            Self::Gemini => gemini::hear(payload),
-            Self::OpenCode => opencode::hear(payload),
-            Self::Copilot => copilot::hear(payload),
-            Self::Cursor => cursor::hear(payload),
-        }
+/// Renders the answer in the agent's format; `None` if there is nothing to answer.
+pub fn render(agent: Agent, event: &Event, words: Words) -> Option<Value> {
+    if words == Words::default() {
+        return None;
     }
-
-    /// Renders the answer in the agent's format; `None` if there is nothing to answer.
-    pub fn reply(self, event: &Event, words: Words) -> Option<Value> {
-        if words == Words::default() {
-            return None;
-        }
-        let words = words.for_model();
-        match self {
-            Self::Claude => claude::reply(event, words),
-            Self::Codex => codex::reply(event, words),
-            Self::Gemini => gemini::reply(event, words),
-            Self::OpenCode => opencode::reply(event, words),
-            Self::Copilot => copilot::reply(event, words),
-            Self::Cursor => cursor::reply(event, words),
-        }
+    let words = words.for_model();
+    match agent {
+        Agent::Claude => claude::reply(event, words),
+        Agent::Codex => codex::reply(event, words),
+        Agent::Gemini => gemini::reply(event, words),
+        Agent::OpenCode => opencode::reply(event, words),
+        Agent::Copilot => copilot::reply(event, words),
+        Agent::Cursor => cursor::reply(event, words),
     }
 }
 
@@ -225,16 +171,15 @@ mod tests {
             context: Some("[hub] a\u{202e}\u{fe0f}\u{1b}[2J\nb".into()),
             decision: None,
         };
-        for agent in ["claude", "codex", "gemini", "opencode", "copilot", "cursor"] {
-            let agent: Agent = agent.parse().unwrap();
+        for agent in Agent::ALL {
             let event = event(&Map::new(), "s1".parse().unwrap(), "PermissionRequest");
-            let told = agent.reply(&event, words()).unwrap().to_string();
+            let told = render(agent, &event, words()).unwrap().to_string();
             assert!(told.contains(r"[hub] a[2J\nb"), "{told}");
             let denied = Words {
                 decision: Some((false, Some("no\n[hub] b\u{202e}".into()))),
                 ..words()
             };
-            let told = agent.reply(&event, denied).unwrap().to_string();
+            let told = render(agent, &event, denied).unwrap().to_string();
             assert!(
                 !told.contains('\u{202e}') && !told.contains(r"\n[hub] b\u"),
                 "{told}"

@@ -38,10 +38,10 @@ mod source;
 mod standing;
 mod texts;
 
+pub use hub_protocol::Status;
 pub use inbox::{Inbox, Item};
 pub use listener::Listener;
 pub use notify::MAX_HOPS;
-pub use outcome::Status;
 pub use question::{Question, Reach, place_of};
 pub use session::{Key, Registered, Session};
 pub use standing::Standing;

@@ -1,12 +1,11 @@
 //! `hubctl ack`: acknowledges notifications.
 
-use hub_protocol::{Acked, InboxName, ProjectName, Seq};
-use serde_json::json;
+use hub_protocol::{AckRequest, Acked, InboxName, ProjectName, Seq};
 
 use super::clear::numbers;
 use crate::error::{Error, Exit};
 use crate::here::Here;
-use crate::hub::{Path, Request, parse};
+use crate::hub::{Path, Request, json, parse};
 use crate::out::println;
 use crate::text::json_line;
 
@@ -41,16 +40,23 @@ pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
     let given: Vec<InboxName> = args.inbox.iter().cloned().collect();
     let project = here.project(args.project.as_ref())?.value;
     let body = match &args.lease {
-        Some(lease) => json!({"lease": lease}),
-        None => json!({"ids": args.ids}),
+        Some(lease) => AckRequest {
+            lease: Some(lease.clone()),
+            ..AckRequest::default()
+        },
+        None => AckRequest {
+            ids: Some(args.ids.clone()),
+            ..AckRequest::default()
+        },
     };
+    let body = json(&body)?;
     let hub = here.hub()?;
     for inbox in here.inboxes(&given).await?.value {
         let path = Path::new("/inboxes")
             .segment(&inbox)
             .segment("ack")
             .with("project", &project);
-        let answer = hub.text(&Request::post(path, body.to_string())).await?;
+        let answer = hub.text(&Request::post(path, body.clone())).await?;
         if args.json {
             println(json_line(&answer))?;
             continue;

@@ -1,8 +1,7 @@
 //! `hubctl clear`: withdraws pending notifications.
 
-use hub_protocol::{InboxName, ProjectName, Seq};
+use hub_protocol::{InboxName, ProjectName, Seq, Withdrawn};
 use reqwest::Method;
-use serde::Deserialize;
 
 use crate::error::{Error, Exit};
 use crate::here::Here;
@@ -38,11 +37,6 @@ pub(crate) struct Args {
     /// Print the hub's answer as JSON
     #[arg(long)]
     json: bool,
-}
-
-#[derive(Deserialize)]
-struct Withdrawn {
-    withdrawn: Vec<Seq>,
 }
 
 pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {

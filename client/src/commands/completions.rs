@@ -6,14 +6,12 @@ use std::fmt::Write as _;
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, Command, CommandFactory};
 use clap_complete::{Generator, generate, shells};
-use hub_protocol::{InboxName, Kind};
-use serde_json::Value;
+use hub_protocol::{InboxName, Inboxes, Kind, Sessions};
 
 use crate::args::Cli;
 use crate::error::{Error, Exit};
-use crate::fields::{list, text};
 use crate::here::Here;
-use crate::hub::{Hub, Path, Request, SOON, parse};
+use crate::hub::{Path, Request, SOON, parse};
 use crate::out::print;
 use crate::text::line;
 
@@ -53,24 +51,26 @@ pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
         Wanted::Bash => substituted(script(shells::Bash), "$(", ")"),
         Wanted::Zsh => substituted(script(shells::Zsh), "$(", ")"),
         Wanted::Fish => fish(),
-        Wanted::Sessions => names(here, "/sessions", "sessions").await?,
-        Wanted::Inboxes => names(here, "/inboxes", "inboxes").await?,
+        Wanted::Sessions => {
+            let answer: Sessions = parse(&list(here, "/sessions").await?)?;
+            names(answer.sessions.iter().map(|it| it.name.as_str()))
+        }
+        Wanted::Inboxes => {
+            let answer: Inboxes = parse(&list(here, "/inboxes").await?)?;
+            names(answer.inboxes.iter().map(|it| it.name.as_str()))
+        }
     })?;
     Ok(Exit::DONE)
 }
 
-/// The names of the sessions or the inboxes of this project, one a line.
-async fn names(here: &Here, path: &str, member: &str) -> Result<String, Error> {
-    let project = here.project(None)?.value;
-    let request = Request::get(Path::new(path).with("project", project));
-    let hub: Hub = here.hub()?;
-    let answer: Value = parse(&hub.text_within(&request, SOON).await?)?;
-    let mut names = String::new();
-    for it in list(&answer, member) {
-        names.push_str(&line(text(it, "name")));
-        names.push('\n');
-    }
-    Ok(names)
+/// The hub's answer about the sessions or the inboxes of this project.
+async fn list(here: &Here, path: &str) -> Result<String, Error> {
+    let path = Path::new(path).with("project", here.project(None)?.value);
+    here.hub()?.text_within(&Request::get(path), SOON).await
+}
+
+fn names<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    names.map(|name| format!("{}\n", line(name))).collect()
 }
 
 fn script(shell: impl Generator) -> String {

@@ -6,15 +6,15 @@ use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path as FilePath, PathBuf};
 use std::time::{Duration, Instant};
 
+use hub_protocol::SignInCode;
 use reqwest::Method;
-use serde::Deserialize;
 use serde_json::json;
 
 use super::up::detach;
 use crate::env::Env;
 use crate::error::{Error, Exit};
 use crate::here::Here;
-use crate::hub::{Hub, Path, Request};
+use crate::hub::{Hub, Path, Request, parse};
 use crate::out::{println, say};
 use crate::process::host;
 use crate::settings::{Address, HubUrl};
@@ -47,14 +47,6 @@ pub(crate) struct Args {
     json: bool,
 }
 
-/// The hub's answer to `POST /login/code`.
-#[derive(Deserialize)]
-struct Made {
-    code: String,
-    url: String,
-    expires_at: String,
-}
-
 /// The dashboard's address, and the link that signs in there.
 struct Link {
     base: HubUrl,
@@ -76,7 +68,7 @@ enum NotOpened {
 pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
     let hub = here.hub()?;
     let wish = Request::new(Method::POST, Path::new("/login/code"));
-    let made: Made = hub.json(&wish).await?;
+    let made: SignInCode = parse(&hub.text(&wish).await?)?;
     let link = Link::of(&made, &here.settings.address.value)?;
     let opened = if args.print {
         Err(NotOpened::Asked)
@@ -106,7 +98,7 @@ pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
 
 impl Link {
     /// Over TCP the link uses the address by which the hub was reached, not the one that the hub reports.
-    fn of(made: &Made, address: &Address) -> Result<Self, Error> {
+    fn of(made: &SignInCode, address: &Address) -> Result<Self, Error> {
         let base: HubUrl = match address {
             Address::Url(url) => url.clone(),
             Address::Socket(_) => {
@@ -235,6 +227,7 @@ impl NotOpened {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use hub_protocol::Timestamp;
 
     /// A directory with these programs, and an environment with it as PATH.
     fn with(programs: &[&str], vars: &[(&str, &str)]) -> (tempfile::TempDir, Env) {
@@ -305,10 +298,10 @@ mod tests {
 
     #[test]
     fn the_link_uses_the_address_by_which_the_hub_was_reached() {
-        let made = |url: &str| Made {
+        let made = |url: &str| SignInCode {
             code: "c0de".into(),
             url: url.into(),
-            expires_at: String::new(),
+            expires_at: Timestamp::default(),
         };
         let socket = Address::Socket("/s".into());
         let link = Link::of(&made("http://127.0.0.1:1/#code=c0de"), &socket).unwrap();

@@ -12,19 +12,18 @@ mod view;
 
 use std::time::SystemTime;
 
-use hub_protocol::{SpoolItem, Spooled, SpooledHook, Timestamp};
+use hub_protocol::{AckRequest, Agent, SpoolItem, Spooled, SpooledHook, Timestamp};
 use reqwest::Response;
 use serde::de::IgnoredAny;
-use serde_json::json;
 
 use self::budget::Budget;
 pub(crate) use self::payload::Payload;
 use self::surroundings::Surroundings;
 pub(crate) use self::surroundings::project_repository;
-use crate::agent::Agent;
+use crate::agent;
 use crate::error::Error;
 use crate::here::Here;
-use crate::hub::{Hub, Path, Request};
+use crate::hub::{Hub, Path, Request, json};
 use crate::out::{demand_stdout, println};
 use crate::publish::send_spooled;
 use crate::random;
@@ -46,6 +45,7 @@ Examples:
 /// Whose hook, and what it says.
 pub(crate) struct Args {
     /// The agent
+    #[arg(value_parser = agent::parser())]
     agent: Agent,
     /// The hook's JSON [default: stdin]
     #[arg(value_name = "JSON")]
@@ -148,9 +148,15 @@ impl Hook<'_> {
         }
         if let Some((lease, inbox)) = lease {
             let path = Path::new("/inboxes").segment(inbox).segment("ack");
-            let request = Request::post(path, json!({ "lease": lease }).to_string());
+            let lease = AckRequest {
+                lease: Some(lease),
+                ..AckRequest::default()
+            };
+            let Ok(body) = json(&lease) else { return };
             // If this fails, the hub offers the notifications again.
-            let _ = hub.send(&request, self.budget.left()).await;
+            let _ = hub
+                .send(&Request::post(path, body), self.budget.left())
+                .await;
         }
     }
 
@@ -160,7 +166,7 @@ impl Hook<'_> {
             return;
         }
         let hook = SpooledHook {
-            agent: self.agent.name().into(),
+            agent: self.agent.as_str().into(),
             query: self.path.query().into(),
             ts: self.ts.as_millis(),
             body: self.payload.raw(),

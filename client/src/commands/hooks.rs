@@ -17,8 +17,8 @@ mod tree;
 
 use std::path::{Path, PathBuf};
 
-use hub_protocol::InboxName;
 use hub_protocol::git::Repository;
+use hub_protocol::{Agent, InboxName};
 
 use self::change::{Change, installing, uninstalling};
 use self::file::SettingsFile;
@@ -26,7 +26,7 @@ use self::own::Caller;
 use self::receipt::Receipts;
 use self::scheme::{Scope, files, left_to_do};
 pub(super) use self::status::{Found, State};
-use crate::agent::Agent;
+use crate::agent;
 use crate::error::{Error, Exit};
 use crate::here::Here;
 use crate::out::{print, println};
@@ -84,6 +84,7 @@ Examples:
 #[allow(clippy::struct_excessive_bools)] // each a flag of its own
 struct Target {
     /// The agent
+    #[arg(value_parser = agent::parser())]
     agent: Agent,
     /// In your own settings [default, but for --dir and --session]
     #[arg(long, conflicts_with_all = ["project", "local", "dir"])]
@@ -122,6 +123,7 @@ struct UninstallArgs {
 #[derive(Debug, clap::Args)]
 struct PrintArgs {
     /// The agent
+    #[arg(value_parser = agent::parser())]
     agent: Agent,
     #[command(flatten)]
     call: CallArgs,
@@ -141,6 +143,7 @@ struct CallArgs {
 #[derive(Debug, clap::Args)]
 struct StatusArgs {
     /// The agent [default: all of them]
+    #[arg(value_parser = agent::parser())]
     agent: Option<Agent>,
     /// The workspace [default: the worktree you are in]
     #[arg(long, value_name = "WORKSPACE")]

@@ -1,11 +1,9 @@
 //! `hubctl listen`: notifies a session of the next stop of others.
 
-use hub_protocol::{InboxName, ProjectName};
+use hub_protocol::{InboxName, Listening, ProjectName};
 use reqwest::Method;
-use serde_json::Value;
 
 use crate::error::{Error, Exit};
-use crate::fields::{flag, text};
 use crate::here::Here;
 use crate::hub::{Hub, Path, Request, parse};
 use crate::out::{println, say};
@@ -103,21 +101,17 @@ pub(super) fn show(answer: &str, caller: &InboxName, json: bool) -> Result<(), E
     if json {
         return println(json_line(answer));
     }
-    let it: Value = parse(answer)?;
-    let name = match text(&it, "target_name") {
-        "" => text(&it, "target"),
-        name => name,
-    };
-    let target = line(name);
-    let doing = match text(&it, "state") {
-        "" => String::new(),
-        state => format!(" (now {})", line(state)),
-    };
-    if flag(&it, "fired") {
+    let it: Listening = parse(answer)?;
+    let name = it.target_name.as_deref();
+    let target = line(name.unwrap_or(it.target.as_str()));
+    let doing = it
+        .state
+        .map_or(String::new(), |state| format!(" (now {})", state.as_str()));
+    if it.fired {
         println(format_args!(
             "{target} has stopped already{doing}: {caller} is told at once"
         ))
-    } else if flag(&it, "created") {
+    } else if it.created {
         println(format_args!("{caller} is told when {target}{doing} stops"))
     } else {
         println(format_args!("{caller} listens to {target}{doing} already"))

@@ -2,11 +2,10 @@
 
 use hub_protocol::{InboxName, ProjectName, Timestamp};
 use reqwest::Method;
-use serde_json::{Value, json};
 
 use crate::error::{Error, Exit};
 use crate::here::Here;
-use crate::hub::{Path, Request};
+use crate::hub::{Path, Request, parse};
 use crate::out::println;
 use crate::sender::session;
 use crate::session::{primary, state, who};
@@ -45,16 +44,17 @@ pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
             .segment(target(args, here).await?)
             .segment("primary")
             .with("project", &project);
-        let taken: Value = hub.json(&Request::new(Method::POST, path)).await?;
-        Some(taken)
+        Some(hub.text(&Request::new(Method::POST, path)).await?)
     } else {
-        primary(&hub, &project).await?
+        let found = primary(&hub, &project).await?;
+        found.map(|(_, json)| json.get().to_owned())
     };
     if args.json {
-        println(json_line(&json!({"primary": found}).to_string()))?;
+        let session = found.as_deref().unwrap_or("null");
+        println(json_line(&format!("{{\"primary\":{session}}}")))?;
         return Ok(Exit::DONE);
     }
-    match found {
+    match found.map(|json| parse(&json)).transpose()? {
         Some(it) => println(format_args!(
             "{} is the primary of {project}: {}",
             who(&it),

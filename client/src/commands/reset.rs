@@ -4,16 +4,15 @@ mod files;
 
 use std::io::{IsTerminal, Write};
 
-use hub_protocol::{ProjectName, Seq};
+use hub_protocol::{Dropped, ProjectName, Seq};
 use reqwest::Method;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use self::files::{spooled, status_files};
 use super::clear::numbers;
 use crate::error::{Error, Exit};
-use crate::fields::list;
 use crate::here::Here;
-use crate::hub::{Hub, Path, Request};
+use crate::hub::{Hub, Path, Request, parse};
 use crate::out::println;
 use crate::session::sessions;
 use crate::spool::Spool;
@@ -99,9 +98,8 @@ fn agreed(project: &ProjectName) -> Result<bool, Error> {
 async fn empty(hub: &Hub, project: &ProjectName, history: bool) -> Result<Vec<Seq>, Error> {
     let path = Path::new("/projects").segment(project).segment("reset");
     let path = path.maybe("history", history.then_some(true));
-    let answer: Value = hub.json(&Request::new(Method::POST, path)).await?;
-    let dropped = list(&answer, "dropped").iter();
-    Ok(dropped.filter_map(Value::as_u64).collect())
+    let answer = hub.text(&Request::new(Method::POST, path)).await?;
+    parse::<Dropped>(&answer).map(|answer| answer.dropped)
 }
 
 fn ids(dropped: &[Seq]) -> String {

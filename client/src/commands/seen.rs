@@ -1,12 +1,11 @@
 //! `hubctl seen`: marks notifications as read by the person.
 
-use hub_protocol::Seq;
-use serde_json::json;
+use hub_protocol::{SeenRequest, Seq};
 
 use super::clear::numbers;
 use crate::error::{Error, Exit};
 use crate::here::Here;
-use crate::hub::{Path, Request};
+use crate::hub::{Path, Request, json};
 use crate::out::println;
 use crate::text::json_line;
 
@@ -36,15 +35,16 @@ pub(crate) struct Args {
 }
 
 pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
-    let mut body = json!({"seen": !args.undo});
-    let marked = if let Some(up_to) = args.up_to {
-        body["up_to"] = up_to.into();
-        format!("all up to {up_to}")
-    } else {
-        body["ids"] = json!(args.ids);
-        numbers(&args.ids)
+    let body = SeenRequest {
+        ids: (!args.ids.is_empty()).then(|| args.ids.clone()),
+        up_to: args.up_to,
+        seen: !args.undo,
     };
-    let request = Request::post(Path::new("/seen"), body.to_string());
+    let marked = match args.up_to {
+        Some(up_to) => format!("all up to {up_to}"),
+        None => numbers(&args.ids),
+    };
+    let request = Request::post(Path::new("/seen"), json(&body)?);
     let answer = here.hub()?.text(&request).await?;
     if args.json {
         println(json_line(&answer))?;

@@ -1,10 +1,8 @@
 //! `hubctl sessions`: lists sessions and their states.
 
-use hub_protocol::Timestamp;
-use serde_json::Value;
+use hub_protocol::{InboxName, Session, Sessions, Timestamp};
 
 use crate::error::{Error, Exit};
-use crate::fields::{flag, list, number, text};
 use crate::here::Here;
 use crate::hub::parse;
 use crate::out::{print, println, say};
@@ -47,8 +45,7 @@ pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
         println(json_line(&answer))?;
         return Ok(Exit::DONE);
     }
-    let answer: Value = parse(&answer)?;
-    let sessions = list(&answer, "sessions");
+    let Sessions::<Session> { sessions } = parse(&answer)?;
     if sessions.is_empty() {
         say(
             "no session is known here; `hubctl hooks install claude` lets an agent's sessions tell of themselves",
@@ -64,26 +61,23 @@ pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
     Ok(Exit::DONE)
 }
 
-fn row(session: &Value, with_project: bool, now: Timestamp) -> [String; 6] {
-    let mark = if flag(session, "primary") { " *" } else { "" };
-    let about = match (text(session, "title"), text(session, "cwd")) {
-        ("", cwd) => cwd,
-        (title, _) => title,
-    };
+fn row(session: &Session, with_project: bool, now: Timestamp) -> [String; 6] {
+    let mark = if session.primary { " *" } else { "" };
+    let info = &session.info;
+    let title = info.title.as_ref().filter(|title| !title.is_empty());
+    let about = title.or(info.cwd.as_ref());
+    let about = about.map_or("", String::as_str);
     let mut about = cut(&line(about), WIDTH).into_owned();
     if with_project {
-        about = format!("{about}  in {}", line(text(session, "project")));
+        about = format!("{about}  in {}", session.project);
     }
-    let parent = match text(session, "parent") {
-        "" => "-",
-        parent => parent,
-    };
+    let parent = info.parent.as_ref().map_or("-", InboxName::as_str);
     [
-        format!("{}{mark}", line(text(session, "name"))),
+        format!("{}{mark}", line(&session.name)),
         state(session, now),
         waiter(session).to_owned(),
-        number(session, "pending").to_string(),
-        line(parent).into_owned(),
+        session.pending.to_string(),
+        parent.to_owned(),
         about,
     ]
 }

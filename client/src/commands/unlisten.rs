@@ -1,12 +1,10 @@
 //! `hubctl unlisten`: removes listeners for other sessions' stops.
 
-use hub_protocol::{InboxName, ProjectName};
+use hub_protocol::{InboxName, ProjectName, Unlistened};
 use reqwest::Method;
-use serde_json::Value;
 
 use super::listen::path;
 use crate::error::{Error, Exit};
-use crate::fields::flag;
 use crate::here::Here;
 use crate::hub::{Request, parse};
 use crate::out::println;
@@ -45,8 +43,7 @@ pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
             println(json_line(&answer))?;
             continue;
         }
-        let answer: Value = parse(&answer)?;
-        let removed = flag(&answer, "removed");
+        let Unlistened { removed } = parse(&answer)?;
         let what = if removed { "no longer" } else { "not anyhow" };
         println(format_args!("{caller} listens to {target} {what}"))?;
     }

@@ -7,8 +7,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path as FilePath, PathBuf};
 use std::time::Duration;
 
-use hub_protocol::{InboxName, Kind, Post, ProjectName, Published, Seq, StatusLine};
-use serde::Deserialize;
+use hub_protocol::{
+    HistoryPage, InboxName, Kind, Post, ProjectName, Published, Seq, SessionState, StatusLine,
+};
 use serde_json::json;
 
 use self::changes::Changes;
@@ -19,6 +20,7 @@ use crate::here::Here;
 use crate::hub::{Hub, Path, Request, parse};
 use crate::out::say;
 use crate::publish::{Attempt, publish_once, send_spooled};
+use crate::session;
 
 /// How long to wait after a change before reading. Of several writes within this time, only the last one counts.
 const DEBOUNCE: Duration = Duration::from_millis(100);
@@ -224,26 +226,15 @@ impl Watch<'_> {
             .with("types", types)
             .with("after", id)
             .with("limit", 1);
-        let said: Result<Page, Error> = hub.json(&Request::get(path)).await;
-        let has_said = said.map_or(true, |page| !page.notifications.is_empty());
+        let page = hub.text(&Request::get(path)).await;
+        let page = page.and_then(|page| parse::<HistoryPage>(&page));
+        let has_said = page.map_or(true, |page| !page.notifications.is_empty());
         has_said || line.kind != Kind::Progress && is_working(&hub, session, &self.project).await
     }
 }
 
-#[derive(Deserialize)]
-struct Page {
-    notifications: Vec<serde::de::IgnoredAny>,
-}
-
 /// Whether the hub has `session` as working. An agent's hooks may report that without a notification.
 async fn is_working(hub: &Hub, session: &InboxName, project: &ProjectName) -> bool {
-    #[derive(Deserialize)]
-    struct State {
-        state: Option<hub_protocol::SessionState>,
-    }
-    let path = Path::new("/sessions")
-        .segment(session)
-        .with("project", project);
-    let known: Result<State, Error> = hub.json(&Request::get(path)).await;
-    known.is_ok_and(|it| it.state == Some(hub_protocol::SessionState::Working))
+    let known = session::session(hub, session, project).await;
+    known.is_ok_and(|it| it.state == Some(SessionState::Working))
 }

@@ -4,6 +4,7 @@ use hub_protocol::Seq;
 
 use crate::error::{Error, Exit};
 use crate::here::Here;
+use crate::hub::json;
 use crate::out::println;
 use crate::question::{act, by};
 use crate::text::json_line;
@@ -25,8 +26,8 @@ pub(crate) struct Args {
 }
 
 pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
-    let (hub, body) = (here.hub()?, by(here).await?);
-    let Some(question) = act(&hub, args.id, "withdraw", &body).await? else {
+    let (hub, body) = (here.hub()?, json(&by(here).await?)?);
+    let Some(question) = act(&hub, args.id, "withdraw", body).await? else {
         return Ok(Exit::REFUSED);
     };
     if args.json {

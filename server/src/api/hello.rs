@@ -1,12 +1,12 @@
 //! `GET /hello`: the hub proves that it knows the token, or a dashboard's session, so that a client can distinguish it
 //! from another program on its port.
 
+use axum::Json;
 use axum::extract::State;
 use axum::http::HeaderMap;
-use axum::http::header::{CONTENT_TYPE, HOST};
-use axum::response::{IntoResponse, Response};
+use axum::http::header::HOST;
+use hub_protocol::Hello;
 use serde::Deserialize;
-use serde_json::json;
 
 use super::error::{ApiError, Code};
 use super::params::Params;
@@ -31,7 +31,7 @@ pub(super) async fn hello(
     State(token): State<Token>,
     headers: HeaderMap,
     Params(asked): Params<Question>,
-) -> Result<Response, ApiError> {
+) -> Result<Json<Hello>, ApiError> {
     let nonce = &asked.nonce;
     if !(16..=128).contains(&nonce.len()) || !nonce.bytes().all(|b| b.is_ascii_hexdigit()) {
         return Err(ApiError::new(
@@ -46,6 +46,8 @@ pub(super) async fn hello(
         Some(ends) => Session::prove(ends, &token, &parts, Now::read())
             .ok_or_else(|| ApiError::new(Code::Invalid, "session is over, or none"))?,
     };
-    let hello = json!({ "proof": hex(&proof), "version": env!("CARGO_PKG_VERSION") });
-    Ok(([(CONTENT_TYPE, "application/json")], hello.to_string()).into_response())
+    Ok(Json(Hello {
+        proof: hex(&proof),
+        version: env!("CARGO_PKG_VERSION").into(),
+    }))
 }

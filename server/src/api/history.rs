@@ -7,8 +7,10 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderValue, header};
 use axum::response::Response;
-use hub_protocol::{InboxName, Notification, ProjectName, Seq};
-use serde::{Deserialize, Serialize};
+use hub_protocol::{
+    HistoryMarks, HistoryPage, InboxName, Notification, ProjectName, Seq, Status, Withdrawn,
+};
+use serde::Deserialize;
 
 use super::params::{self, FilterParams, Params, Part};
 use super::{ApiError, Code, thread};
@@ -17,7 +19,7 @@ use crate::draft;
 use crate::filter::Filter;
 use crate::hub::Hub;
 use crate::log::{Event, Log};
-use crate::state::{State as Fold, Status};
+use crate::state::State as Fold;
 
 const DEFAULT_LIMIT: usize = 100;
 const MAX_LIMIT: usize = 500;
@@ -216,12 +218,14 @@ fn says(json: &[u8], text: &str) -> bool {
         .any(|part| part.to_lowercase().contains(text))
 }
 
+/// A stored notification with its marks, which are appended without parsing it.
 pub(super) fn with_status(json: &[u8], status: Status, seen: bool) -> Vec<u8> {
-    let mut with = json[..json.len() - 1].to_vec();
-    with.extend_from_slice(
-        format!(",\"status\":\"{}\",\"seen\":{seen}}}", status.as_str()).as_bytes(),
-    );
-    with
+    let marks = to_json(&HistoryMarks { status, seen });
+    [&json[..json.len() - 1], b",", &marks[1..]].concat()
+}
+
+fn to_json(value: &impl serde::Serialize) -> Vec<u8> {
+    serde_json::to_vec(value).expect("plain data is JSON")
 }
 
 /// The result of one request.
@@ -235,17 +239,12 @@ pub(super) struct Page {
 }
 
 fn page(page: &Page) -> Response {
-    let mut json = b"{\"notifications\":[".to_vec();
-    json.extend_from_slice(&page.found.join(&b','));
-    json.push(b']');
-    if page.partial {
-        json.extend_from_slice(b",\"partial\":true");
-    }
-    if let Some(next) = page.next {
-        json.extend_from_slice(format!(",\"next\":{next}").as_bytes());
-    }
-    json.push(b'}');
-    raw(json)
+    let frame = to_json(&HistoryPage {
+        notifications: Vec::new(),
+        partial: page.partial,
+        next: page.next,
+    });
+    raw(params::with_notifications(&frame, &page.found))
 }
 
 fn raw(json: Vec<u8>) -> Response {
@@ -300,12 +299,6 @@ pub(super) struct KeyParams {
     project: ProjectName,
     key: String,
     from: Option<InboxName>,
-}
-
-/// The ids of the withdrawn notifications.
-#[derive(Debug, Serialize)]
-pub(super) struct Withdrawn {
-    withdrawn: Vec<Seq>,
 }
 
 /// `DELETE /notifications/{id}`: withdraws one notification from every inbox.

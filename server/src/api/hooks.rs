@@ -8,8 +8,8 @@ use axum::http::uri::InvalidUri;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use hub_protocol::{
-    Framed, InboxName, Process, ProjectName, QuestionState, Seq, SessionInfo, SpooledHook, Way,
-    one_line, verdict,
+    Agent, Framed, InboxName, Process, ProjectName, QuestionState, Seq, SessionInfo, SpooledHook,
+    Way, one_line, verdict,
 };
 use serde_json::{Map, Value};
 
@@ -17,7 +17,7 @@ use super::params::{Params, Part};
 use super::payload::Payload;
 use super::{ApiError, Code, lost, notify, questions, wait};
 use crate::agents::instructions::{self, Situation, Woken};
-use crate::agents::{Agent, Event, Words};
+use crate::agents::{self, Event, Words};
 use crate::command::{Command, Happened, Hook, Once};
 use crate::filter::Filter;
 use crate::hub::Hub;
@@ -99,7 +99,7 @@ impl<'a> Telling<'a> {
     ) -> Result<Self, ApiError> {
         let unknown = |error| ApiError::new(Code::UnknownAgent, error);
         let agent: Agent = agent.parse().map_err(unknown)?;
-        let event = agent.hear(payload).map_err(ApiError::invalid)?;
+        let event = agents::parse(agent, payload).map_err(ApiError::invalid)?;
         let id = params.session.as_ref().unwrap_or(&event.id);
         if id.is_reserved() {
             let detail = format!("'{id}' is reserved: a session has a name of its own");
@@ -152,7 +152,7 @@ impl<'a> Telling<'a> {
             lines.extend(self.woken().warning().map(str::to_owned));
         }
         words.context = (!lines.is_empty()).then(|| lines.join("\n"));
-        let reply = self.agent.reply(&self.event, words);
+        let reply = agents::render(self.agent, &self.event, words);
         let headers = self.acknowledgement(batch).await?;
         Ok(match reply {
             Some(reply) => (headers, Json(reply)).into_response(),

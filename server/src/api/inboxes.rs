@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use axum::Json;
 use axum::extract::State;
-use hub_protocol::{Acked, InboxInfo, InboxName, ProjectName, Seq};
-use serde::{Deserialize, Serialize};
+use hub_protocol::{AckRequest, Acked, Dropped, InboxInfo, InboxName, Inboxes, ProjectName, Seq};
+use serde::Deserialize;
 
 use super::params::{self, Params, Part, ProjectParam};
 use super::payload::Payload;
@@ -25,26 +25,6 @@ const MAX_IDS: usize = 1000;
 #[serde(deny_unknown_fields)]
 pub(super) struct ListParams {
     project: Option<ProjectName>,
-}
-
-#[derive(Debug, Serialize)]
-pub(super) struct Inboxes {
-    inboxes: Vec<InboxInfo>,
-}
-
-/// The ids of the dropped notifications.
-#[derive(Debug, Serialize)]
-pub(super) struct Dropped {
-    dropped: Vec<Seq>,
-}
-
-/// The body of an acknowledgement: a lease, ids, or both.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct AckBody {
-    lease: Option<String>,
-    ids: Option<Vec<Seq>>,
-    by: Option<String>,
 }
 
 /// `GET /inboxes`: the inboxes of a project, or all, with their waiters.
@@ -135,7 +115,7 @@ pub(super) async fn ack(
     Params(ProjectParam { project }): Params<ProjectParam>,
     payload: Payload,
 ) -> Result<Json<Acked>, ApiError> {
-    let body: AckBody = payload.json()?;
+    let body: AckRequest = payload.json()?;
     if body.by.as_ref().is_some_and(|by| is_longer(by, MAX_AS)) {
         return Err(ApiError::invalid(format!(
             "by has at most {MAX_AS} characters"

@@ -5,7 +5,7 @@ use std::time::Duration;
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::{Extension, Json};
-use hub_protocol::Timestamp;
+use hub_protocol::{SignInCode, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::payload::Payload;
@@ -38,13 +38,6 @@ impl Desk {
     }
 }
 
-#[derive(Serialize)]
-pub(super) struct CodeReply {
-    code: String,
-    url: String,
-    expires_at: Timestamp,
-}
-
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct LoginBody {
@@ -62,14 +55,14 @@ pub(super) struct LoginReply {
 pub(super) async fn code(
     desk: State<Desk>,
     session: Option<Extension<Session>>,
-) -> Result<(StatusCode, Json<CodeReply>), ApiError> {
+) -> Result<(StatusCode, Json<SignInCode>), ApiError> {
     if session.is_some() {
         return Err(Code::NeedsToken.into());
     }
     let now = Now::read();
     let code = desk.codes.issue(now.mono);
     let code = code.map_err(|error| ApiError::failed(Code::Internal, &error))?;
-    let reply = CodeReply {
+    let reply = SignInCode {
         url: format!("http://127.0.0.1:{}/#code={code}", desk.port),
         code,
         expires_at: now

@@ -6,9 +6,10 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use hub_protocol::{
-    AnswerPost, ByPost, InboxName, Kind, Notification, Place, Post, ProjectName, Question, Seq,
+    AnswerPost, ByPost, InboxName, Kind, Notification, Place, Post, ProjectName, Question,
+    Questions, Seq,
 };
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use tokio::time::Instant;
 
 use super::params::{self, Params, Part};
@@ -82,11 +83,6 @@ fn place(fold: &Fold, asked: &Asked) -> Option<Place> {
     let key = fold.called(&asked.project, &asked.from);
     let place = place_of(fold.session(&asked.project, key)?.info()?);
     (place != Place::default()).then_some(place)
-}
-
-#[derive(Debug, Serialize)]
-pub(super) struct Questions {
-    questions: Vec<Question>,
 }
 
 /// `GET /questions`: the questions of a project, or all, oldest first.

@@ -4,8 +4,8 @@ use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use hub_protocol::{
-    InboxName, Listener, Listening, ProjectName, Session, SessionInfo, SessionState, Source,
-    Timestamp, Unlistened, Wake,
+    InboxName, Listener, Listening, ProjectName, Session, SessionInfo, SessionState, Sessions,
+    Source, Timestamp, Unlistened, Wake,
 };
 use serde::{Deserialize, Serialize};
 
@@ -56,11 +56,6 @@ pub(super) struct EndParams {
     project: ProjectName,
     #[serde(default)]
     quiet: bool,
-}
-
-#[derive(Debug, Serialize)]
-pub(super) struct Sessions {
-    sessions: Vec<Session>,
 }
 
 #[derive(Debug, Serialize)]

@@ -3,9 +3,11 @@
 use std::path::Path;
 use std::time::Duration;
 
+use hub_protocol::{Problem, Published, ResetEvent};
 use reqwest::Method;
 use reqwest::header::{CONTENT_TYPE, HeaderMap};
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use crate::contract::{Contract, Exchange};
@@ -103,7 +105,7 @@ impl Client {
     /// Publishes one notification; returns its id.
     pub async fn notify(&self, post: Value) -> u64 {
         let answer = self.post("/notify").json(&post).send().await;
-        answer.expect(201).json()["id"].as_u64().expect("a number")
+        answer.expect(201).read::<Published>().id
     }
 
     /// Publishes a text as a message from `tester`; returns its id.
@@ -123,7 +125,8 @@ impl Client {
             .events(&format!("?since={}", u64::from(u32::MAX)))
             .await;
         let reset = events.next_of("reset").await;
-        reset.data["head"].as_u64().expect("a number")
+        let reset: ResetEvent = serde_json::from_value(reset.data).expect("a reset");
+        reset.head
     }
 }
 
@@ -221,6 +224,11 @@ impl Ask {
 impl Answer {
     /// Parses the body as JSON.
     pub fn json(&self) -> Value {
+        self.read()
+    }
+
+    /// Parses the body as an answer of the API.
+    pub fn read<T: DeserializeOwned>(&self) -> T {
         serde_json::from_slice(&self.body)
             .unwrap_or_else(|error| panic!("no JSON ({error}): {}", self.text()))
     }
@@ -232,9 +240,8 @@ impl Answer {
 
     /// Returns the `code` of a problem response; empty for any other response.
     pub fn code(&self) -> String {
-        let problem: Option<Value> = serde_json::from_slice(&self.body).ok();
-        let code = problem.and_then(|problem| problem["code"].as_str().map(str::to_owned));
-        code.unwrap_or_default()
+        let problem = serde_json::from_slice::<Problem>(&self.body);
+        problem.map_or(String::new(), |problem| problem.code)
     }
 
     /// Returns this response; panics unless its status is `status`.

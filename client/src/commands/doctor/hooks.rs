@@ -1,18 +1,16 @@
 //! Checks whether agents' hooks are installed, only once, and whether they fire.
 
-use hub_protocol::Timestamp;
-use serde_json::Value;
+use hub_protocol::{Agent, Session, Timestamp};
 
 use super::finding::Finding;
 use crate::age::age;
 use crate::commands::hooks::{Found, State, everywhere};
 use crate::error::Error;
-use crate::fields::text;
 use crate::here::Here;
 use crate::session::who;
 
 /// The findings about hooks. `sessions` are all sessions that the hub knows; `None` if the hub does not answer.
-pub(super) fn look(here: &Here, sessions: Option<&[Value]>) -> Result<Vec<Finding>, Error> {
+pub(super) fn look(here: &Here, sessions: Option<&[Session]>) -> Result<Vec<Finding>, Error> {
     let mut found = Vec::new();
     let all = everywhere(here)?;
     let installed: Vec<&Found> = all.iter().filter(|it| it.state != State::Absent).collect();
@@ -28,7 +26,7 @@ pub(super) fn look(here: &Here, sessions: Option<&[Value]>) -> Result<Vec<Findin
             found.push(twice);
         }
     }
-    let mut agents: Vec<&str> = installed.iter().map(|it| it.agent).collect();
+    let mut agents: Vec<Agent> = installed.iter().map(|it| it.agent).collect();
     agents.dedup();
     if let Some(sessions) = sessions {
         found.extend(agents.into_iter().map(|agent| fires(agent, sessions)));
@@ -73,13 +71,15 @@ fn duplicate(it: &Found) -> Option<Finding> {
 }
 
 /// The finding about the last session of this agent that its hooks reported.
-fn fires(agent: &str, sessions: &[Value]) -> Finding {
-    let own = sessions.iter().filter(|it| text(it, "agent") == agent);
-    match own.max_by_key(|it| text(it, "last_seen")) {
-        Some(session) => Finding::ok(format!(
+fn fires(agent: Agent, sessions: &[Session]) -> Finding {
+    let own = sessions.iter();
+    let own = own.filter(|it| it.info.agent.as_deref() == Some(agent.as_str()));
+    let seen = own.filter_map(|it| Some((it.last_seen?, it)));
+    match seen.max_by_key(|(at, _)| *at) {
+        Some((at, session)) => Finding::ok(format!(
             "{agent} hooks fire: session {} was heard of {} ago",
             who(session),
-            age(text(session, "last_seen"), Timestamp::now())
+            age(at, Timestamp::now())
         )),
         None => Finding::warn(
             format!("{agent} hooks are installed, and the hub has not heard of any session of it"),

@@ -1,14 +1,12 @@
 //! Checks whether the hub answers, belongs to this user, and fits this client.
 
-use hub_protocol::Timestamp;
-use serde_json::Value;
+use hub_protocol::{Hello, Timestamp};
 
 use super::finding::Finding;
 use crate::env::Sourced;
 use crate::error::Error;
-use crate::fields::text;
 use crate::here::Here;
-use crate::hub::{Hub, PATIENCE, Path, Request, check_token};
+use crate::hub::{Hub, PATIENCE, Path, Request, check_token, parse};
 use crate::random::random_hex;
 use crate::settings::{Address, Settings};
 
@@ -69,17 +67,14 @@ async fn version(hub: &Hub) -> Finding {
     let ours = env!("CARGO_PKG_VERSION");
     let asked = async {
         let path = Path::new("/hello").with("nonce", random_hex()?);
-        hub.json::<Value>(&Request::get(path)).await
+        parse::<Hello>(&hub.text(&Request::get(path)).await?)
     };
     match asked.await {
-        Ok(hello) if text(&hello, "version") == ours => {
+        Ok(hello) if hello.version == ours => {
             Finding::ok(format!("hub and hubctl are version {ours}"))
         }
         Ok(hello) => Finding::warn(
-            format!(
-                "the hub is version {}, hubctl is {ours}",
-                text(&hello, "version")
-            ),
+            format!("the hub is version {}, hubctl is {ours}", hello.version),
             "install the same version of both, then: hubctl down && hubctl up",
         ),
         Err(error) => Finding::problem(error.to_string(), "restart it: hubctl down && hubctl up"),

@@ -2,12 +2,13 @@
 
 use serde_json::{Value, json};
 
+use hub_protocol::Agent;
+
 use super::file::SettingsFile;
 use super::own::Caller;
 use super::scheme::{Content, content};
 use super::tree::{BOM, Node, indent_of};
 use super::{merge, opencode};
-use crate::agent::Agent;
 
 /// The change to a file.
 #[derive(Debug, PartialEq, Eq)]

@@ -1,9 +1,10 @@
 //! Claude Code: its `settings.json`, with rewake hooks.
 
+use hub_protocol::Agent;
+
 use super::own::Caller;
 use super::scheme::{Allow, Files, Plan, Shape, entries, group, handler};
 use super::tree::Node;
-use crate::agent::Agent;
 use crate::here::Here;
 use crate::settings::Address;
 

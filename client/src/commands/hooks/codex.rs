@@ -1,8 +1,9 @@
 //! Codex CLI: its `hooks.json`.
 
+use hub_protocol::Agent;
+
 use super::own::Caller;
 use super::scheme::{Allow, Files, Plan, Shape, entries, group, handler};
-use crate::agent::Agent;
 use crate::here::Here;
 use crate::settings::Address;
 

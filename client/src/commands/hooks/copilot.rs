@@ -1,10 +1,11 @@
 //! Copilot CLI (experimental): a file of our own in its hooks directory. Its JSON does not name the event, so the
 //! command line does.
 
+use hub_protocol::Agent;
+
 use super::own::Caller;
 use super::scheme::{Allow, Files, Plan, Shape, entries};
 use super::tree::Node;
-use crate::agent::Agent;
 
 pub(super) const FILES: Files = Files {
     moved: &[("COPILOT_HOME", "")],

@@ -1,9 +1,10 @@
 //! Cursor (experimental): its `hooks.json`.
 
+use hub_protocol::Agent;
+
 use super::own::Caller;
 use super::scheme::{Allow, Files, Plan, Shape, entries};
 use super::tree::Node;
-use crate::agent::Agent;
 
 pub(super) const FILES: Files = Files {
     moved: &[],

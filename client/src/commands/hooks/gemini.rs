@@ -1,9 +1,10 @@
 //! Gemini CLI: its `settings.json`, with timeouts in milliseconds.
 
+use hub_protocol::Agent;
+
 use super::own::Caller;
 use super::scheme::{Allow, Files, Plan, Shape, entries, group};
 use super::tree::Node;
-use crate::agent::Agent;
 
 pub(super) const FILES: Files = Files {
     moved: &[],

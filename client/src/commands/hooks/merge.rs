@@ -3,10 +3,11 @@
 
 use serde_json::Value;
 
+use hub_protocol::Agent;
+
 use super::own::Own;
 use super::scheme::{Allow, Entry, Plan, Shape};
 use super::tree::Node;
-use crate::agent::Agent;
 
 /// Puts the hooks and rules of `plan` into `settings`. Hooks of ours that are already as planned stay; others of ours,
 /// such as those for another hubctl, are removed.

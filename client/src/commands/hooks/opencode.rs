@@ -1,8 +1,9 @@
 //! `OpenCode`: a plugin, in a file of our own.
 
+use hub_protocol::Agent;
+
 use super::own::Caller;
 use super::scheme::Files;
-use crate::agent::Agent;
 
 pub(super) const FILES: Files = Files {
     moved: &[("OPENCODE_CONFIG_DIR", ""), ("XDG_CONFIG_HOME", "opencode")],
@@ -19,7 +20,7 @@ const PLUGIN: &str = include_str!("opencode.js");
 
 /// The plugin's text with the command of `caller`.
 pub(super) fn plugin(caller: &Caller) -> String {
-    let command = serde_json::Value::from(caller.hook(Agent::Opencode)).to_string();
+    let command = serde_json::Value::from(caller.hook(Agent::OpenCode)).to_string();
     PLUGIN.replace("\"hubctl hook opencode\"", &command)
 }
 
@@ -51,7 +52,7 @@ mod tests {
         };
         let text = plugin(&caller);
         assert!(text.starts_with(MARK));
-        assert_eq!(command(&text).unwrap(), caller.hook(Agent::Opencode));
+        assert_eq!(command(&text).unwrap(), caller.hook(Agent::OpenCode));
         assert_eq!(command("export const Other = 1"), None);
     }
 }

@@ -1,6 +1,7 @@
 //! Recognises our commands in settings, for any path of hubctl.
 
-use crate::agent::Agent;
+use hub_protocol::Agent;
+
 use crate::shell::{quoted, words};
 
 /// A command of ours in an agent's settings.
@@ -29,7 +30,7 @@ impl Own {
         let args: Vec<String> = words.collect();
         let has = |pair: [&str; 2]| args.windows(2).any(|two| two == pair);
         let rewake = agent == Agent::Claude && has(["wait", "--rewake"]);
-        let ours = rewake || has(["hook", agent.name()]);
+        let ours = rewake || has(["hook", agent.as_str()]);
         ours.then_some(Self {
             variables,
             program,

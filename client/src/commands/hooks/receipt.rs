@@ -8,10 +8,11 @@ use anyhow::Context;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
+use hub_protocol::Agent;
+
 use super::change::without_ours;
 use super::file::{SettingsFile, write_at};
 use super::status::is_installed;
-use crate::agent::Agent;
 use crate::spool::make_private;
 
 /// The receipts and backups of settings files, in the state directory.

@@ -2,10 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
+use hub_protocol::Agent;
+
 use super::own::Caller;
 use super::tree::Node;
 use super::{claude, codex, copilot, cursor, gemini, opencode};
-use crate::agent::Agent;
 use crate::env::Env;
 use crate::here::Here;
 
@@ -127,7 +128,7 @@ pub(super) fn files(agent: Agent) -> &'static Files {
         Agent::Claude => &claude::FILES,
         Agent::Codex => &codex::FILES,
         Agent::Gemini => &gemini::FILES,
-        Agent::Opencode => &opencode::FILES,
+        Agent::OpenCode => &opencode::FILES,
         Agent::Copilot => &copilot::FILES,
         Agent::Cursor => &cursor::FILES,
     }
@@ -139,7 +140,7 @@ pub(super) fn content(agent: Agent, caller: &Caller) -> Content {
         Agent::Claude => Content::Merged(claude::plan(caller)),
         Agent::Codex => Content::Merged(codex::plan(caller)),
         Agent::Gemini => Content::Merged(gemini::plan(caller)),
-        Agent::Opencode => Content::Whole(opencode::plugin(caller)),
+        Agent::OpenCode => Content::Whole(opencode::plugin(caller)),
         Agent::Copilot => Content::Merged(copilot::plan(caller)),
         Agent::Cursor => Content::Merged(cursor::plan(caller)),
     }
@@ -151,7 +152,7 @@ pub(super) fn left_to_do(agent: Agent, here: &Here) -> Vec<String> {
         Agent::Claude => claude::left_to_do(here),
         Agent::Codex => codex::left_to_do(here),
         Agent::Gemini => gemini::left_to_do(),
-        Agent::Opencode => opencode::left_to_do(),
+        Agent::OpenCode => opencode::left_to_do(),
         Agent::Copilot => copilot::left_to_do(),
         Agent::Cursor => cursor::left_to_do(),
     }

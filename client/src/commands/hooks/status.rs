@@ -4,13 +4,14 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
+use hub_protocol::Agent;
+
 use super::change::{Change, installing};
 use super::file::SettingsFile;
 use super::own::{Caller, Own};
 use super::scheme::{Content, Scope, Shape, content, files};
 use super::tree::Node;
 use super::{merge, opencode};
-use crate::agent::Agent;
 use crate::env::Env;
 
 /// The state of the hooks in one settings file.
@@ -29,7 +30,7 @@ pub(in crate::commands) enum State {
 /// The hooks in one settings file.
 #[derive(Debug)]
 pub(in crate::commands) struct Found {
-    pub(in crate::commands) agent: &'static str,
+    pub(in crate::commands) agent: Agent,
     pub(in crate::commands) scope: &'static str,
     pub(in crate::commands) path: PathBuf,
     pub(in crate::commands) state: State,
@@ -61,7 +62,7 @@ pub(super) fn look(agent: Agent, env: &Env, workspace: &Path, program: &str) -> 
 
 fn look_at(agent: Agent, scope: Scope, path: PathBuf, program: &str) -> Found {
     let mut found = Found {
-        agent: agent.name(),
+        agent,
         scope: scope.name(),
         path,
         state: State::Absent,
@@ -92,7 +93,7 @@ impl Found {
     /// The JSON form, for scripts.
     pub(super) fn json(&self) -> Value {
         json!({
-            "agent": self.agent,
+            "agent": self.agent.as_str(),
             "scope": self.scope,
             "path": self.path.display().to_string(),
             "state": self.state.name(),

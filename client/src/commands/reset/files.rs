@@ -7,11 +7,9 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use hub_protocol::git::{Home, Repository, read};
-use hub_protocol::{ProjectName, Spooled};
-use serde_json::Value;
+use hub_protocol::{Post, ProjectName, Session, Spooled};
 
 use crate::beneath::Dir;
-use crate::fields::text;
 use crate::here::Here;
 use crate::spool::Spool;
 use crate::status_file::IN_WORKTREE;
@@ -30,8 +28,8 @@ pub(super) fn spooled(spool: &Spool, project: &ProjectName) -> Vec<String> {
 }
 
 fn in_post(json: &str) -> String {
-    let post: Value = serde_json::from_str(json).unwrap_or_default();
-    named(text(&post, "project"))
+    let post = serde_json::from_str(json).unwrap_or(Post::default());
+    post.project.unwrap_or_default().to_string()
 }
 
 fn in_query(query: &str) -> String {
@@ -65,16 +63,12 @@ impl Found {
 
 /// The status files of `project`: those of its sessions in the state directory, and those in its worktrees if this
 /// command runs in one of them.
-pub(super) fn status_files(here: &Here, project: &ProjectName, sessions: &[Value]) -> Vec<Found> {
+pub(super) fn status_files(here: &Here, project: &ProjectName, sessions: &[Session]) -> Vec<Found> {
     let state = here.settings.state_dir.value.join("status");
     let mut names = BTreeSet::new();
     for session in sessions {
-        let known = [text(session, "id"), text(session, "name")];
-        names.extend(
-            known
-                .into_iter()
-                .filter(|name| !name.is_empty() && !name.contains('/')),
-        );
+        let known = [session.id.as_str(), session.name.as_str()].into_iter();
+        names.extend(known.filter(|name| !name.is_empty() && !name.contains('/')));
     }
     let mut found = Vec::new();
     // If --url or --socket names another hub, the files in the state directory are not that hub's.

@@ -2,16 +2,16 @@
 
 use std::time::Duration;
 
-use hub_protocol::SessionInfo;
+use hub_protocol::{Process, Session, SessionInfo};
 use reqwest::Method;
-use serde_json::Value;
 
 use super::Job;
 use crate::error::Error;
 use crate::here::Here;
-use crate::hub::{Path, Request};
+use crate::hub::{Request, json, parse};
 use crate::out::say;
 use crate::process;
+use crate::session::path;
 
 /// How long the hub may take to answer, because the end of a short command waits for it.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -28,41 +28,29 @@ pub(super) async fn register(job: &Job, here: &Here) {
 
 /// Ends the session without a notification. If that fails, the hub will notice that its process is gone.
 pub(super) async fn end(job: &Job, here: &Here) {
-    let path = || {
-        Path::new("/sessions")
-            .segment(&job.session)
-            .with("project", &job.project)
-    };
+    let path = path(&job.session, &job.project);
     let Ok(hub) = here.hub() else { return };
-    let known = hub.text_within(&Request::get(path()), PATIENCE).await;
-    let known: Value = known.map_or(Value::Null, |it| {
-        serde_json::from_str(&it).unwrap_or_default()
-    });
-    if known["id"] != job.session.as_str() || is_anothers(&known["process"]) {
+    let known = hub.text_within(&Request::get(path.clone()), PATIENCE).await;
+    let Ok(known) = known.and_then(|known| parse::<Session>(&known)) else {
+        return;
+    };
+    let process = known.info.process.as_ref();
+    if known.id != job.session || process.is_some_and(is_anothers) {
         return;
     }
-    let request = Request::new(Method::DELETE, path().with("quiet", true));
+    let request = Request::new(Method::DELETE, path.with("quiet", true));
     let _ = hub.text_within(&request, PATIENCE).await;
 }
 
 /// Whether `process` is alive and not this one, because a second job may have the same name.
-fn is_anothers(process: &Value) -> bool {
-    let pid = process["pid"]
-        .as_u64()
-        .and_then(|pid| u32::try_from(pid).ok());
-    let pid = pid.filter(|pid| *pid != std::process::id());
-    pid.and_then(process::started)
-        .is_some_and(|started| process["started"] == started)
+fn is_anothers(process: &Process) -> bool {
+    let started = process::started(process.pid);
+    process.pid != std::process::id() && started.is_some() && started == process.started
 }
 
 async fn put(job: &Job, here: &Here) -> Result<(), Error> {
-    let path = Path::new("/sessions")
-        .segment(&job.session)
-        .with("project", &job.project);
-    let info = serde_json::to_string(&info(job, here)).map_err(anyhow::Error::from)?;
-    here.hub()?
-        .text_within(&Request::put(path, info), PATIENCE)
-        .await?;
+    let request = Request::put(path(&job.session, &job.project), json(&info(job, here))?);
+    here.hub()?.text_within(&request, PATIENCE).await?;
     Ok(())
 }
 

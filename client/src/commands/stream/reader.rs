@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
+use hub_protocol::ResetEvent;
 use reqwest::Response;
-use serde::Deserialize;
 use serde_json::value::RawValue;
 use tokio::time::{Instant, timeout};
 
@@ -34,13 +34,6 @@ pub(super) struct Reader<'a> {
     backoff: Backoff,
     started: Instant,
     was_there: bool,
-}
-
-/// The data of a `reset` event.
-#[derive(Deserialize)]
-struct Reset {
-    epoch: String,
-    head: u64,
 }
 
 impl<'a> Reader<'a> {
@@ -135,7 +128,7 @@ impl<'a> Reader<'a> {
     /// Handles a hub that has another journal, or has lost the end of its log: continue at the log's end.
     fn reset(&mut self, event: &Event) {
         say("the hub's log is not the one this place belongs to; going on from its end");
-        if let Ok(Reset { epoch, head }) = serde_json::from_str(&event.data) {
+        if let Ok(ResetEvent { epoch, head }) = serde_json::from_str(&event.data) {
             self.last = Some(format!("{epoch}-{head}"));
         }
     }

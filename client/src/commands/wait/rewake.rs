@@ -4,20 +4,20 @@
 use std::io::{self, Write};
 use std::time::Duration;
 
-use hub_protocol::{InboxName, Problem, ProjectName};
+use hub_protocol::{InboxName, Problem, ProjectName, WaitReply};
 use tokio::time::Instant;
 
 use super::acknowledgement::Acknowledgement;
 use super::identity::waiter_name;
-use super::waiter::{Batch, GRACE, INSTANT, LONGEST_POLL};
+use super::waiter::{GRACE, INSTANT, LONGEST_POLL, framed};
 use crate::backoff::Backoff;
 use crate::commands::hook::{Payload, is_headless, project_repository, read_stdin};
 use crate::error::{Error, Exit};
 use crate::here::Here;
+use crate::holder;
 use crate::hub::{Hub, Path, Request, parse};
 use crate::parent;
 use crate::project::project_at_once;
-use crate::seat::Seat;
 
 /// Less than the hook's own timeout of a day, so that this process ends before the agent ends it.
 const LONGEST: Duration = Duration::from_secs(86_000);
@@ -84,7 +84,7 @@ impl<'a> Rewake<'a> {
         None
     }
 
-    async fn poll(&self, hub: &Hub, until: Instant) -> Result<Option<Batch>, Error> {
+    async fn poll(&self, hub: &Hub, until: Instant) -> Result<Option<WaitReply>, Error> {
         let left = until.saturating_duration_since(Instant::now());
         let seconds = left.min(LONGEST_POLL).as_secs().max(1);
         let path = Path::new("/wait")
@@ -107,8 +107,10 @@ impl<'a> Rewake<'a> {
     /// inbox.
     async fn is_over(&self, problem: &Problem) -> bool {
         match problem.code.as_str() {
-            "inbox_held" => match (Seat::of(problem), self.here.hub()) {
-                (Some(seat), Ok(hub)) => seat.wakes(&hub, &self.project, Some(&self.session)).await,
+            "inbox_held" => match (&problem.holder, self.here.hub()) {
+                (Some(holder), Ok(hub)) => {
+                    holder::wakes(holder, &hub, &self.project, Some(&self.session)).await
+                }
                 _ => false,
             },
             "taken_over" => true,
@@ -117,8 +119,8 @@ impl<'a> Rewake<'a> {
     }
 
     /// Writes the batch to stderr. Notifications that could not be shown are not acknowledged.
-    async fn wake(&self, hub: &Hub, batch: &Batch) -> Option<Exit> {
-        let (text, only) = batch.framed();
+    async fn wake(&self, hub: &Hub, batch: &WaitReply) -> Option<Exit> {
+        let (text, only) = framed(batch);
         let mut stderr = io::stderr().lock();
         stderr
             .write_all(text.as_bytes())

@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::str::FromStr;
 
 use axum::body::Bytes;
-use hub_protocol::{Epoch, InboxName, ProjectName, Seq, Timestamp};
+use hub_protocol::{Epoch, InboxName, ProjectName, ResetEvent, Seq, Timestamp};
 use serde::Serialize;
 
 use super::news;
@@ -196,7 +196,8 @@ pub(super) fn start(epoch: Epoch, after: Seq) -> String {
 
 /// The event for a reader whose position does not exist in this log.
 pub(super) fn reset(epoch: Epoch, head: Seq) -> String {
-    format!("id: {epoch}-{head}\nevent: reset\ndata: {{\"epoch\":\"{epoch}\",\"head\":{head}}}\n\n")
+    let data = serde_json::to_string(&ResetEvent { epoch, head }).expect("an event is JSON");
+    format!("id: {epoch}-{head}\nevent: reset\ndata: {data}\n\n")
 }
 
 /// The event for a range that retention has dropped.
