@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+use crate::members::members;
 use crate::{InboxName, ProjectName, Seq, Timestamp, Way};
 
 /// The status of a notification.
@@ -58,17 +59,23 @@ pub struct HistoryMarks {
 }
 
 /// One page of `GET /notifications`.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Default, Debug, Serialize)]
 pub struct HistoryPage {
     /// The notifications, each with its [`HistoryMarks`].
     pub notifications: Vec<Box<RawValue>>,
     /// Whether the hub stopped at its limit of records for one request before the page was full.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub partial: bool,
     /// The position of the next page, if there may be more.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub next: Option<Seq>,
 }
+
+members!(HistoryPage requires ["notifications"];
+    "notifications" => notifications,
+    "partial" => partial,
+    "next" => next,
+);
 
 /// The number of a notification, for readers that do not use the rest of it.
 #[derive(Debug, Deserialize)]
@@ -78,7 +85,7 @@ pub struct NotificationId {
 }
 
 /// The delivery of a notification, `GET /notifications/{id}/trace`.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Default, Debug, Serialize)]
 pub struct Trace {
     /// The notification's id.
     pub id: Seq,
@@ -87,46 +94,67 @@ pub struct Trace {
     /// The steps of its delivery, oldest first.
     pub steps: Vec<Step>,
     /// Whether the hub stopped at its limit of records for one request; `next` says where to continue.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub partial: bool,
     /// The position to continue from.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub next: Option<Seq>,
 }
 
+members!(Trace requires ["id", "notification", "steps"];
+    "id" => id,
+    "notification" => notification,
+    "steps" => steps,
+    "partial" => partial,
+    "next" => next,
+);
+
 /// One step of a delivery.
-#[derive(Debug, Default, Serialize, Deserialize)]
+#[derive(Debug, Default, Serialize)]
 pub struct Step {
     /// The record of this step; a lease has none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub seq: Option<Seq>,
     /// When it happened; a lease and a wake limit have no time.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub at: Option<Timestamp>,
     /// The state that the step led to, such as `stored`, `leased` or `acked`.
     pub state: Cow<'static, str>,
     /// The project of the inbox.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub project: Option<ProjectName>,
     /// The inbox; all inboxes when absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub inbox: Option<InboxName>,
     /// The reader or the notification that caused the step.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
     /// How a reader showed the notification to its session.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub way: Option<Way>,
     /// When the wake limit lets the notification wake its session.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<Timestamp>,
     /// The wake limit that holds the notification back.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<String>,
     /// Why the notification wakes no reader of this inbox, so that it is delivered with the next one that does.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub rides_along: Option<String>,
 }
+
+members!(Step requires ["state"];
+    "seq" => seq,
+    "at" => at,
+    "state" => state,
+    "project" => project,
+    "inbox" => inbox,
+    "by" => by,
+    "way" => way,
+    "until" => until,
+    "limit" => limit,
+    "rides_along" => rides_along,
+);
 
 /// The answer to withdrawing notifications.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

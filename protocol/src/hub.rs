@@ -2,10 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::members::members;
 use crate::{Epoch, Seq, Timestamp};
 
 /// The answer to `GET /hub`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Default, Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct About {
     /// The hub's version.
     pub version: String,
@@ -22,6 +23,16 @@ pub struct About {
     /// The number of the log's last record.
     pub head: Seq,
 }
+
+members!(About requires ["version", "url", "state_dir", "host", "now", "epoch", "head"];
+    "version" => version,
+    "url" => url,
+    "state_dir" => state_dir,
+    "host" => host,
+    "now" => now,
+    "epoch" => epoch,
+    "head" => head,
+);
 
 /// The answer to `GET /hello`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

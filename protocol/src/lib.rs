@@ -11,6 +11,7 @@ mod history;
 mod hub;
 mod inbox;
 mod kind;
+mod members;
 mod name;
 mod notification;
 mod null;

@@ -3,10 +3,11 @@
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+use crate::members::members;
 use crate::{InboxName, Kind, Seq};
 
 /// The answer to `GET /wait` with notifications.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Default, Debug, Serialize)]
 pub struct WaitReply {
     /// The notifications, most important first, then oldest first. `redelivered` is added to one that was offered
     /// before.
@@ -18,9 +19,17 @@ pub struct WaitReply {
     /// Why the wait ended.
     pub why_woken: WhyWoken,
     /// The state of the barrier, if the request had one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub barrier: Option<BarrierReport>,
 }
+
+members!(WaitReply requires ["notifications", "lease", "remaining", "why_woken"];
+    "notifications" => notifications,
+    "lease" => lease,
+    "remaining" => remaining,
+    "why_woken" => why_woken,
+    "barrier" => barrier,
+);
 
 /// How a notification reaches an agent's session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -46,7 +55,7 @@ impl Way {
 }
 
 /// Why a wait ended.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "reason", rename_all = "snake_case", from = "Reason")]
 pub enum WhyWoken {
     /// A notification was pending already.
@@ -68,20 +77,25 @@ pub enum WhyWoken {
     /// The wait timed out, and a notification is pending behind the barrier.
     Timeout,
     /// A reason that this version does not know. A newer hub may send it; the hub of this version never does.
+    #[default]
     Other,
 }
 
 /// The members of [`WhyWoken`]. An enum's own deserializer buffers them, and that code would make `hubctl` larger.
-#[derive(Deserialize)]
+#[derive(Default)]
 struct Reason {
     reason: String,
-    #[serde(default)]
     id: Option<Seq>,
-    #[serde(default)]
     from: Option<InboxName>,
-    #[serde(default, rename = "type")]
     kind: Option<Kind>,
 }
+
+members!(Reason requires ["reason"];
+    "reason" => reason,
+    "id" => id,
+    "from" => from,
+    "type" => kind,
+);
 
 impl From<Reason> for WhyWoken {
     fn from(it: Reason) -> Self {

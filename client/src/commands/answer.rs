@@ -3,12 +3,14 @@
 use hub_protocol::{AnswerPost, Question, Seq};
 
 use super::notify::text;
-use crate::error::{Error, Exit};
-use crate::here::Here;
+use crate::api::question::{WIDTH, act, question};
+use crate::error::Error;
+use crate::exit_code::Exit;
 use crate::hub::{Hub, json, parse};
-use crate::out::{println, say};
-use crate::question::{WIDTH, act, by, question};
-use crate::text::{cut, json_line, line};
+use crate::identity::Context;
+use crate::identity::sender::by;
+use crate::output::text::{cut, json_line, line};
+use crate::output::{println, say};
 
 #[derive(Debug, clap::Args)]
 #[command(group = clap::ArgGroup::new("what").required(true).args(["answer", "option"]))]
@@ -38,13 +40,13 @@ pub(crate) struct Args {
     json: bool,
 }
 
-pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
-    let hub = here.hub()?;
+pub(crate) async fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
+    let hub = context.hub()?;
     let answer = match &args.option {
         Some(option) => offered(&hub, args.id, option).await?,
         None => text(&args.answer)?,
     };
-    let by = by(here).await?;
+    let by = by(context).await?;
     let body = json(&AnswerPost {
         answer: answer.clone(),
         session: by.session,

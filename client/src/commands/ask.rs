@@ -10,18 +10,19 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use super::notify::{json as any_json, text as message};
-use crate::backoff::Backoff;
-use crate::env::Sourced;
-use crate::error::{Error, Exit};
-use crate::here::Here;
+use crate::api::question::{outcome, path};
+use crate::arguments::span::Span;
+use crate::error::Error;
+use crate::exit_code::Exit;
+use crate::hub::backoff::Backoff;
 use crate::hub::{Hub, PATIENCE, Path, Request, json, parse};
-use crate::out::{demand_stdout, print, println, say, unread};
-use crate::parent;
+use crate::identity::Context;
+use crate::identity::sender::{is_outside, sender, session};
+use crate::output::text::{json_for, json_line, line};
+use crate::output::{demand_stdout, print, println, say, unread};
 use crate::publish::{Attempt, notes, publish, send_spooled};
-use crate::question::{outcome, path};
-use crate::sender::{is_outside, sender, session};
-use crate::span::Span;
-use crate::text::{json_for, json_line, line};
+use crate::system::env::Sourced;
+use crate::system::parent;
 
 /// The longest single request. The deadline may be many requests away.
 const LONGEST_POLL: Duration = Duration::from_secs(600);
@@ -71,17 +72,17 @@ pub(crate) struct Args {
     json: bool,
 }
 
-pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
+pub(crate) async fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
     if args.wait.is_some() {
         // Without this check, an answer could be acknowledged that was never printed.
         demand_stdout()?;
     }
-    let from = sender(here, args.from.as_ref()).await?;
-    let post = post(args, here, &from)?;
-    let sent = match publish(here, &post).await? {
+    let from = sender(context, args.from.as_ref()).await?;
+    let post = post(args, context, &from)?;
+    let sent = match publish(context, &post).await? {
         Attempt::Sent(sent) => sent,
         Attempt::Unsent(unsent) => {
-            unsent.leave(here, &post)?;
+            unsent.leave(context, &post)?;
             return Ok(Exit::DONE);
         }
     };
@@ -100,33 +101,33 @@ pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
         } else {
             println(published.id)?;
         }
-        send_spooled(&sent.hub, here).await;
+        send_spooled(&sent.hub, context).await;
         return Ok(Exit::DONE);
     };
     say(format!("asked as {}", published.id));
     // Inside a session a model reads the output, even if --from names another sender.
-    let in_session = !outside && (args.from.is_none() || session(here).await?.is_some());
+    let in_session = !outside && (args.from.is_none() || session(context).await?.is_some());
     tokio::select! {
         settled = settled(&sent.hub, published.id, patience.0) => tell(&sent.hub, settled?, args.json, in_session).await,
         // The process that would read the answer has ended.
-        () = parent::ended(&here.env) => Ok(Exit::DONE),
+        () = parent::ended(&context.env) => Ok(Exit::DONE),
         () = unread() => Err(Error::Unread),
     }
 }
 
-fn post(args: &Args, here: &Here, from: &Sourced<InboxName>) -> Result<Post, Error> {
+fn post(args: &Args, context: &Context, from: &Sourced<InboxName>) -> Result<Post, Error> {
     let kind = if args.approval {
         Kind::Approval
     } else {
         Kind::Question
     };
-    let parent = here.env.parsed("HUB_PARENT")?;
+    let parent = context.env.parsed("HUB_PARENT")?;
     Ok(Post {
         msg: message(&args.message)?,
         from: Some(from.value.clone()),
         to: args.to.clone(),
         kind: Some(kind),
-        project: Some(here.project(args.project.as_ref())?.value),
+        project: Some(context.project(args.project.as_ref())?.value),
         data: args.data.clone(),
         parent: parent.map(|parent| parent.value),
         key: args.key.clone(),

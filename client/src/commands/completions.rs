@@ -8,12 +8,13 @@ use clap::{Arg, Command, CommandFactory};
 use clap_complete::{Generator, generate, shells};
 use hub_protocol::{InboxName, Inboxes, Kind, Sessions};
 
-use crate::args::Cli;
-use crate::error::{Error, Exit};
-use crate::here::Here;
+use crate::commands::cli::Cli;
+use crate::error::Error;
+use crate::exit_code::Exit;
 use crate::hub::{Path, Request, SOON, parse};
-use crate::out::print;
-use crate::text::line;
+use crate::identity::Context;
+use crate::output::print;
+use crate::output::text::line;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -46,17 +47,17 @@ const NAMES: [(&str, &str); 2] = [
     ("HUBCTL_INBOXES", "hubctl completions inboxes 2>/dev/null"),
 ];
 
-pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
+pub(crate) async fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
     print(&match args.shell {
         Wanted::Bash => substituted(script(shells::Bash), "$(", ")"),
         Wanted::Zsh => substituted(script(shells::Zsh), "$(", ")"),
         Wanted::Fish => fish(),
         Wanted::Sessions => {
-            let answer: Sessions = parse(&list(here, "/sessions").await?)?;
+            let answer: Sessions = parse(&list(context, "/sessions").await?)?;
             names(answer.sessions.iter().map(|it| it.name.as_str()))
         }
         Wanted::Inboxes => {
-            let answer: Inboxes = parse(&list(here, "/inboxes").await?)?;
+            let answer: Inboxes = parse(&list(context, "/inboxes").await?)?;
             names(answer.inboxes.iter().map(|it| it.name.as_str()))
         }
     })?;
@@ -64,9 +65,9 @@ pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
 }
 
 /// The hub's answer about the sessions or the inboxes of this project.
-async fn list(here: &Here, path: &str) -> Result<String, Error> {
-    let path = Path::new(path).with("project", here.project(None)?.value);
-    here.hub()?.text_within(&Request::get(path), SOON).await
+async fn list(context: &Context, path: &str) -> Result<String, Error> {
+    let path = Path::new(path).with("project", context.project(None)?.value);
+    context.hub()?.text_within(&Request::get(path), SOON).await
 }
 
 fn names<'a>(names: impl Iterator<Item = &'a str>) -> String {

@@ -11,14 +11,15 @@ use reqwest::Method;
 use serde_json::json;
 
 use super::up::detach;
-use crate::env::Env;
-use crate::error::{Error, Exit};
-use crate::here::Here;
+use crate::error::Error;
+use crate::exit_code::Exit;
 use crate::hub::{Hub, Path, Request, parse};
-use crate::out::{println, say};
-use crate::process::host;
+use crate::identity::Context;
+use crate::output::text::{json_line, line};
+use crate::output::{println, say};
 use crate::settings::{Address, HubUrl};
-use crate::text::{json_line, line};
+use crate::system::env::Env;
+use crate::system::process::host;
 
 /// How long to wait for a launcher to fail. After that it counts as successful: some launchers run until the browser is
 /// closed.
@@ -65,15 +66,15 @@ enum NotOpened {
     Failed(String),
 }
 
-pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
-    let hub = here.hub()?;
+pub(crate) async fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
+    let hub = context.hub()?;
     let wish = Request::new(Method::POST, Path::new("/login/code"));
     let made: SignInCode = parse(&hub.text(&wish).await?)?;
-    let link = Link::of(&made, &here.settings.address.value)?;
+    let link = Link::of(&made, &context.settings.address.value)?;
     let opened = if args.print {
         Err(NotOpened::Asked)
     } else {
-        open(&link, &hub, here).await
+        open(&link, &hub, context).await
     };
     if args.json {
         let shown = json!({
@@ -137,15 +138,15 @@ impl Link {
     }
 }
 
-async fn open(link: &Link, hub: &Hub, here: &Here) -> Result<PathBuf, NotOpened> {
-    let launcher = launcher(&here.env)?;
+async fn open(link: &Link, hub: &Hub, context: &Context) -> Result<PathBuf, NotOpened> {
+    let launcher = launcher(&context.env)?;
     // Without this check, another program on that address would be sent the sign-in code.
     if !hub.is_at(&link.base).await {
         return Err(NotOpened::Elsewhere);
     }
     let opened = async {
-        here.settings.demand_state_dir()?;
-        let page = link.keep(&here.settings.state_dir.value)?;
+        context.settings.demand_state_dir()?;
+        let page = link.keep(&context.settings.state_dir.value)?;
         launch(&launcher, &page).await
     };
     match opened.await {

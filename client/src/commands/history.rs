@@ -2,12 +2,13 @@
 
 use hub_protocol::{HistoryMarks, HistoryPage, Notification, Seq};
 
-use crate::error::{Error, Exit};
-use crate::filter::Filter;
-use crate::here::Here;
+use crate::arguments::filter::Filter;
+use crate::error::Error;
+use crate::exit_code::Exit;
 use crate::hub::{Path, Request, parse};
-use crate::out::println;
-use crate::text::{cut, json_line, line};
+use crate::identity::Context;
+use crate::output::println;
+use crate::output::text::{cut, json_line, line};
 
 /// How many characters of a message are shown in the table.
 const WIDTH: usize = 120;
@@ -47,9 +48,9 @@ pub(crate) struct Args {
     json: bool,
 }
 
-pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
-    let asked = path(args, here)?;
-    let hub = here.hub()?;
+pub(crate) async fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
+    let asked = path(args, context)?;
+    let hub = context.hub()?;
     let (mut before, mut after) = (args.before, args.after);
     let mut left = args.limit;
     while left > 0 {
@@ -75,11 +76,11 @@ pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
     Ok(Exit::DONE)
 }
 
-fn path(args: &Args, here: &Here) -> Result<Path, Error> {
+fn path(args: &Args, context: &Context) -> Result<Path, Error> {
     let path = Path::new("/notifications")
         .maybe("status", args.status.as_ref())
         .maybe("q", args.search.as_ref());
-    args.filter.on(path, here)
+    args.filter.on(path, context)
 }
 
 fn shown(args: &Args, json: &str) -> String {

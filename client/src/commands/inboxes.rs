@@ -4,13 +4,14 @@ use std::fmt::Write as _;
 
 use hub_protocol::{InboxInfo, Inboxes, ProjectName};
 
-use crate::error::{Error, Exit};
-use crate::here::Here;
-use crate::holder;
+use crate::api::holder;
+use crate::arguments::projects::ProjectScope;
+use crate::error::Error;
+use crate::exit_code::Exit;
 use crate::hub::{Hub, Path, Request, parse};
-use crate::out::println;
-use crate::scope::Scope;
-use crate::text::{self, json_line, line};
+use crate::identity::Context;
+use crate::output::println;
+use crate::output::text::{self, json_line, line};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -20,15 +21,15 @@ Examples:
 /// Which.
 pub(crate) struct Args {
     #[command(flatten)]
-    scope: Scope,
+    scope: ProjectScope,
     /// Print the hub's answer as JSON
     #[arg(long)]
     json: bool,
 }
 
-pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
-    let project = args.scope.project(here)?;
-    let answer = fetch(&here.hub()?, project.as_ref()).await?;
+pub(crate) async fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
+    let project = args.scope.project(context)?;
+    let answer = fetch(&context.hub()?, project.as_ref()).await?;
     if args.json {
         println(json_line(&answer))?;
         return Ok(Exit::DONE);

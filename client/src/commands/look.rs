@@ -6,15 +6,16 @@ use hub_protocol::{
 };
 use serde_json::value::RawValue;
 
-use crate::age::age;
-use crate::error::{Error, Exit};
-use crate::here::Here;
+use crate::api::question;
+use crate::api::session::{path, state, waiter, who};
+use crate::error::Error;
+use crate::exit_code::Exit;
 use crate::hub::{Hub, Path, Request, parse};
-use crate::out::println;
-use crate::question;
-use crate::session::{path, state, waiter, who};
-use crate::shell::quoted;
-use crate::text::{json_line, line};
+use crate::identity::Context;
+use crate::output::age::age;
+use crate::output::println;
+use crate::output::text::{json_line, line};
+use crate::system::shell::quoted;
 
 use super::history;
 
@@ -41,9 +42,9 @@ pub(crate) struct Args {
     json: bool,
 }
 
-pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
-    let project = here.project(args.project.as_ref())?.value;
-    let hub = here.hub()?;
+pub(crate) async fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
+    let project = context.project(args.project.as_ref())?.value;
+    let hub = context.hub()?;
     let text = hub
         .text(&Request::get(path(&args.target, &project)))
         .await?;

@@ -2,13 +2,14 @@
 
 use hub_protocol::{Question, Questions, Timestamp};
 
-use crate::error::{Error, Exit};
-use crate::here::Here;
+use crate::api::question::{describe, request};
+use crate::arguments::projects::ProjectScope;
+use crate::error::Error;
+use crate::exit_code::Exit;
 use crate::hub::parse;
-use crate::out::{println, say};
-use crate::question::{describe, request};
-use crate::scope::Scope;
-use crate::text::json_line;
+use crate::identity::Context;
+use crate::output::text::json_line;
+use crate::output::{println, say};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -23,15 +24,15 @@ pub(crate) struct Args {
     #[arg(long)]
     all: bool,
     #[command(flatten)]
-    scope: Scope,
+    scope: ProjectScope,
     /// Print the hub's answer as JSON
     #[arg(long)]
     json: bool,
 }
 
-pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
-    let project = args.scope.project(here)?;
-    let answer = here
+pub(crate) async fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
+    let project = args.scope.project(context)?;
+    let answer = context
         .hub()?
         .text(&request(project.as_ref(), args.all))
         .await?;

@@ -10,13 +10,14 @@ use serde_json::json;
 
 use self::files::{spooled, status_files};
 use super::clear::numbers;
-use crate::error::{Error, Exit};
-use crate::here::Here;
+use crate::api::session::sessions;
+use crate::error::Error;
+use crate::exit_code::Exit;
 use crate::hub::{Hub, Path, Request, parse};
-use crate::out::println;
-use crate::session::sessions;
+use crate::identity::Context;
+use crate::output::println;
+use crate::output::text::{json_line, line};
 use crate::spool::Spool;
-use crate::text::{json_line, line};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -44,16 +45,16 @@ pub(crate) struct Args {
     json: bool,
 }
 
-pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
-    let project = here.project(args.project.as_ref())?.value;
+pub(crate) async fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
+    let project = context.project(args.project.as_ref())?.value;
     if !args.yes && !agreed(&project)? {
         return Ok(Exit::REFUSED);
     }
-    let hub = here.hub()?;
+    let hub = context.hub()?;
     let known = sessions(&hub, Some(&project), true).await?;
     let dropped = empty(&hub, &project, args.history).await?;
-    let files = status_files(here, &project, &known);
-    let spool = Spool::of(&here.settings);
+    let files = status_files(context, &project, &known);
+    let spool = Spool::of(&context.settings);
     let keys = spooled(&spool, &project);
     for key in &keys {
         spool.remove(key)?;

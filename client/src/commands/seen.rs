@@ -3,11 +3,12 @@
 use hub_protocol::{SeenRequest, Seq};
 
 use super::clear::numbers;
-use crate::error::{Error, Exit};
-use crate::here::Here;
+use crate::error::Error;
+use crate::exit_code::Exit;
 use crate::hub::{Path, Request, json};
-use crate::out::println;
-use crate::text::json_line;
+use crate::identity::Context;
+use crate::output::println;
+use crate::output::text::json_line;
 
 #[derive(Debug, clap::Args)]
 #[command(group = clap::ArgGroup::new("what").required(true).args(["ids", "up_to"]))]
@@ -34,7 +35,7 @@ pub(crate) struct Args {
     json: bool,
 }
 
-pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
+pub(crate) async fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
     let body = SeenRequest {
         ids: (!args.ids.is_empty()).then(|| args.ids.clone()),
         up_to: args.up_to,
@@ -45,7 +46,7 @@ pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
         None => numbers(&args.ids),
     };
     let request = Request::post(Path::new("/seen"), json(&body)?);
-    let answer = here.hub()?.text(&request).await?;
+    let answer = context.hub()?.text(&request).await?;
     if args.json {
         println(json_line(&answer))?;
         return Ok(Exit::DONE);

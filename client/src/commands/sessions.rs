@@ -2,14 +2,15 @@
 
 use hub_protocol::{InboxName, Session, Sessions, Timestamp};
 
-use crate::error::{Error, Exit};
-use crate::here::Here;
+use crate::api::session::{request, state, waiter};
+use crate::arguments::projects::ProjectScope;
+use crate::error::Error;
+use crate::exit_code::Exit;
 use crate::hub::parse;
-use crate::out::{print, println, say};
-use crate::scope::Scope;
-use crate::session::{request, state, waiter};
-use crate::table::table;
-use crate::text::{cut, json_line, line};
+use crate::identity::Context;
+use crate::output::table::table;
+use crate::output::text::{cut, json_line, line};
+use crate::output::{print, println, say};
 
 /// How many characters of a title or a directory are shown.
 const WIDTH: usize = 60;
@@ -29,15 +30,15 @@ pub(crate) struct Args {
     #[arg(long)]
     all: bool,
     #[command(flatten)]
-    scope: Scope,
+    scope: ProjectScope,
     /// Print the hub's answer as JSON
     #[arg(long)]
     json: bool,
 }
 
-pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
-    let project = args.scope.project(here)?;
-    let answer = here
+pub(crate) async fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
+    let project = args.scope.project(context)?;
+    let answer = context
         .hub()?
         .text(&request(project.as_ref(), args.all))
         .await?;

@@ -4,12 +4,13 @@ use hub_protocol::{Hello, InboxName, ProjectName};
 use serde_json::json;
 
 use super::inboxes::{describe, fetch, read};
-use crate::error::{Error, Exit};
-use crate::here::Here;
+use crate::error::Error;
+use crate::exit_code::Exit;
 use crate::hub::{PATIENCE, Path, Request, parse};
-use crate::out::println;
-use crate::random::random_hex;
-use crate::text::{json_line, line};
+use crate::identity::Context;
+use crate::output::println;
+use crate::output::text::{json_line, line};
+use crate::system::random::random_hex;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -32,10 +33,10 @@ pub(crate) struct Args {
     json: bool,
 }
 
-pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
-    let project = here.project(args.project.as_ref())?.value;
-    let names = here.inboxes(&args.inbox).await?.value;
-    let hub = here.hub()?;
+pub(crate) async fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
+    let project = context.project(args.project.as_ref())?.value;
+    let names = context.inboxes(&args.inbox).await?.value;
+    let hub = context.hub()?;
     hub.text(&Request::get(Path::new("/healthz"))).await?;
     let hello = Path::new("/hello").with("nonce", random_hex()?);
     let Hello { version, .. } = parse(&hub.text(&Request::get(hello)).await?)?;
@@ -57,7 +58,7 @@ pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
         let shown = json!({"version": version, "url": url, "project": project, "inboxes": inboxes});
         println(json_line(&shown.to_string()))?;
     } else {
-        let place = &here.settings.address.value;
+        let place = &context.settings.address.value;
         println(format_args!(
             "hub {} at {} ({place})",
             line(&version),

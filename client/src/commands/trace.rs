@@ -4,11 +4,12 @@ use std::fmt::Write as _;
 
 use hub_protocol::{Seq, Step, Trace};
 
-use crate::error::{Error, Exit};
-use crate::here::Here;
+use crate::error::Error;
+use crate::exit_code::Exit;
 use crate::hub::{Path, Request, parse};
-use crate::out::println;
-use crate::text::{json_line, line};
+use crate::identity::Context;
+use crate::output::println;
+use crate::output::text::{json_line, line};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -25,11 +26,11 @@ pub(crate) struct Args {
     json: bool,
 }
 
-pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
+pub(crate) async fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
     let path = Path::new("/notifications")
         .segment(args.id)
         .segment("trace");
-    let hub = here.hub()?;
+    let hub = context.hub()?;
     let mut after = None;
     loop {
         let path = path.clone().maybe("after", after);

@@ -4,12 +4,13 @@ use hub_protocol::{InboxName, ProjectName, Unlistened};
 use reqwest::Method;
 
 use super::listen::path;
-use crate::error::{Error, Exit};
-use crate::here::Here;
+use crate::error::Error;
+use crate::exit_code::Exit;
 use crate::hub::{Request, parse};
-use crate::out::println;
-use crate::sender::caller;
-use crate::text::json_line;
+use crate::identity::Context;
+use crate::identity::sender::caller;
+use crate::output::println;
+use crate::output::text::json_line;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -32,10 +33,10 @@ pub(crate) struct Args {
     json: bool,
 }
 
-pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
-    let project = here.project(args.project.as_ref())?.value;
-    let caller = caller(here, args.caller.as_ref()).await?;
-    let hub = here.hub()?;
+pub(crate) async fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
+    let project = context.project(args.project.as_ref())?.value;
+    let caller = caller(context, args.caller.as_ref()).await?;
+    let hub = context.hub()?;
     for target in &args.targets {
         let request = Request::new(Method::DELETE, path(target, &caller, &project));
         let answer = hub.text(&request).await?;

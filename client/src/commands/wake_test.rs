@@ -5,13 +5,14 @@ use std::time::Duration;
 use hub_protocol::{InboxName, Kind, Post, ProjectName, Published, Seq, Step, Timestamp, Trace};
 use tokio::time::Instant;
 
-use crate::error::{Error, Exit};
-use crate::here::Here;
+use crate::api::session::{session, who};
+use crate::error::Error;
+use crate::exit_code::Exit;
 use crate::hub::{Hub, Path, Request, json, parse};
-use crate::out::println;
-use crate::sender;
-use crate::session::{session, who};
-use crate::text::line;
+use crate::identity::Context;
+use crate::identity::sender;
+use crate::output::println;
+use crate::output::text::line;
 
 /// How long to follow the delivery.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -41,16 +42,16 @@ pub(crate) struct Args {
     project: Option<ProjectName>,
     /// How long to follow it: seconds, or 90s, 10m
     #[arg(long, value_name = "SPAN", hide = true)]
-    patience: Option<crate::span::Span>,
+    patience: Option<crate::arguments::span::Span>,
 }
 
-pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
-    let project = here.project(args.project.as_ref())?.value;
-    let own = sender::session(here).await?.map(|found| found.value);
+pub(crate) async fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
+    let project = context.project(args.project.as_ref())?.value;
+    let own = sender::session(context).await?.map(|found| found.value);
     let named = args.session.clone().or(own).ok_or_else(|| {
         Error::Usage("this is no agent's session: name the one to wake, see hubctl sessions".into())
     })?;
-    let hub = here.hub()?;
+    let hub = context.hub()?;
     let (inbox, name) = if named.as_str() == InboxName::PRIMARY {
         (named.clone(), named.to_string())
     } else {

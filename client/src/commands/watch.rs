@@ -13,14 +13,15 @@ use hub_protocol::{
 use serde_json::json;
 
 use self::changes::Changes;
-use self::file::{File, Look};
+use self::file::{FileCheck, WatchedFile};
 pub(super) use self::file::{Stamp, read};
-use crate::error::{Error, Exit};
-use crate::here::Here;
+use crate::api::session;
+use crate::error::Error;
+use crate::exit_code::Exit;
 use crate::hub::{Hub, Path, Request, parse};
-use crate::out::say;
+use crate::identity::Context;
+use crate::output::say;
 use crate::publish::{Attempt, publish_once, send_spooled};
-use crate::session;
 
 /// How long to wait after a change before reading. Of several writes within this time, only the last one counts.
 const DEBOUNCE: Duration = Duration::from_millis(100);
@@ -54,18 +55,18 @@ pub(crate) struct Args {
 
 struct Watch<'a> {
     args: &'a Args,
-    here: &'a Here,
+    context: &'a Context,
     project: ProjectName,
     path: PathBuf,
-    files: BTreeMap<PathBuf, File>,
+    files: BTreeMap<PathBuf, WatchedFile>,
 }
 
-pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
-    let path = here.env.absolute(&args.path);
+pub(crate) async fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
+    let path = context.env.absolute(&args.path);
     let mut watch = Watch {
         args,
-        here,
-        project: here.project(args.project.as_ref())?.value,
+        context,
+        project: context.project(args.project.as_ref())?.value,
         path,
         files: BTreeMap::new(),
     };
@@ -75,7 +76,7 @@ pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
         if !settled {
             tokio::time::sleep(DEBOUNCE).await;
         } else if args.once {
-            let ignored = watch.files.values().any(File::is_ignored);
+            let ignored = watch.files.values().any(WatchedFile::is_ignored);
             return Ok(if ignored { Exit::REFUSED } else { Exit::DONE });
         } else {
             changes.next().await;
@@ -129,7 +130,7 @@ impl Watch<'_> {
         paths
     }
 
-    async fn look_at(&self, file: &mut File, path: &FilePath) -> bool {
+    async fn look_at(&self, file: &mut WatchedFile, path: &FilePath) -> bool {
         let session = match self.session(path) {
             Ok(session) => session,
             Err(error) => {
@@ -138,9 +139,9 @@ impl Watch<'_> {
             }
         };
         match file.look(path) {
-            Look::Same => true,
-            Look::Unfinished => false,
-            Look::Line(line) => {
+            FileCheck::Same => true,
+            FileCheck::Unfinished => false,
+            FileCheck::Line(line) => {
                 let news = match file.told() {
                     Some((told, id)) if *told == line => self.has_worked(&session, &line, id).await,
                     _ => true,
@@ -172,7 +173,7 @@ impl Watch<'_> {
     /// Publishes a status line. It is spooled if it cannot be sent.
     async fn forward(
         &self,
-        file: &mut File,
+        file: &mut WatchedFile,
         path: &FilePath,
         (session, line): (InboxName, StatusLine),
     ) {
@@ -198,13 +199,13 @@ impl Watch<'_> {
 
     /// Sends `post` under `key`. Returns its id, or `None` if it was spooled.
     async fn send(&self, post: &Post, key: String) -> Result<Option<Seq>, Error> {
-        match publish_once(self.here, key, post).await? {
+        match publish_once(self.context, key, post).await? {
             Attempt::Sent(sent) => {
                 let published: Published = parse(&sent.answer)?;
-                send_spooled(&sent.hub, self.here).await;
+                send_spooled(&sent.hub, self.context).await;
                 Ok(Some(published.id))
             }
-            Attempt::Unsent(unsent) => unsent.keep(self.here).map(|()| None),
+            Attempt::Unsent(unsent) => unsent.keep(self.context).map(|()| None),
         }
     }
 
@@ -217,7 +218,7 @@ impl Watch<'_> {
         } else {
             "progress"
         };
-        let Ok(hub) = self.here.hub() else {
+        let Ok(hub) = self.context.hub() else {
             return true;
         };
         let path = Path::new("/notifications")

@@ -3,17 +3,20 @@
 use hub_protocol::{Agent, Session, Timestamp};
 
 use super::finding::Finding;
-use crate::age::age;
-use crate::commands::hooks::{Found, State, everywhere};
+use crate::api::session::who;
+use crate::commands::hooks::{HookStatus, InstallState, everywhere};
 use crate::error::Error;
-use crate::here::Here;
-use crate::session::who;
+use crate::identity::Context;
+use crate::output::age::age;
 
 /// The findings about hooks. `sessions` are all sessions that the hub knows; `None` if the hub does not answer.
-pub(super) fn look(here: &Here, sessions: Option<&[Session]>) -> Result<Vec<Finding>, Error> {
+pub(super) fn look(context: &Context, sessions: Option<&[Session]>) -> Result<Vec<Finding>, Error> {
     let mut found = Vec::new();
-    let all = everywhere(here)?;
-    let installed: Vec<&Found> = all.iter().filter(|it| it.state != State::Absent).collect();
+    let all = everywhere(context)?;
+    let installed: Vec<&HookStatus> = all
+        .iter()
+        .filter(|it| it.state != InstallState::Absent)
+        .collect();
     if installed.is_empty() {
         found.push(Finding::warn(
             "no agent's hooks are installed here",
@@ -35,16 +38,16 @@ pub(super) fn look(here: &Here, sessions: Option<&[Session]>) -> Result<Vec<Find
 }
 
 /// The finding about the hooks in one settings file.
-fn stands(it: &Found) -> Finding {
+fn stands(it: &HookStatus) -> Finding {
     let place = format!("{} hooks in {}", it.agent, it.path.display());
     let again = format!("hubctl hooks install {} --{}", it.agent, it.scope);
     match (it.state, &it.problem) {
-        (State::Malformed, problem) => Finding::problem(
+        (InstallState::Malformed, problem) => Finding::problem(
             format!("{place}: {}", problem.as_deref().unwrap_or("malformed")),
             "mend the file: the agent may not read it either",
         ),
         (_, Some(problem)) => Finding::problem(format!("{place}: {problem}"), again),
-        (State::Outdated, None) => Finding::warn(
+        (InstallState::Outdated, None) => Finding::warn(
             format!("{place} are not as this hubctl installs them"),
             again,
         ),
@@ -54,7 +57,7 @@ fn stands(it: &Found) -> Finding {
 }
 
 /// A problem if hooks are installed twice, because each event would then be reported twice.
-fn duplicate(it: &Found) -> Option<Finding> {
+fn duplicate(it: &HookStatus) -> Option<Finding> {
     it.duplicate.then(|| {
         Finding::problem(
             format!(

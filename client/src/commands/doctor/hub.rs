@@ -3,20 +3,20 @@
 use hub_protocol::{Hello, Timestamp};
 
 use super::finding::Finding;
-use crate::env::Sourced;
 use crate::error::Error;
-use crate::here::Here;
 use crate::hub::{Hub, PATIENCE, Path, Request, check_token, parse};
-use crate::random::random_hex;
+use crate::identity::Context;
 use crate::settings::{Address, Settings};
+use crate::system::env::Sourced;
+use crate::system::random::random_hex;
 
 /// The largest difference of the clocks in milliseconds; above it, ages and deadlines are wrong.
 const DRIFT: i64 = 5_000;
 
 /// The findings about the hub; and the hub, if it answers.
-pub(super) async fn look(here: &Here) -> (Vec<Finding>, Option<Hub>) {
-    let mut found = vec![token(&here.settings)];
-    let answered = match here.hub() {
+pub(super) async fn look(context: &Context) -> (Vec<Finding>, Option<Hub>) {
+    let mut found = vec![token(&context.settings)];
+    let answered = match context.hub() {
         Ok(hub) => {
             let ready = Request::get(Path::new("/readyz"));
             let answer = hub.send(&ready, PATIENCE).await;
@@ -24,7 +24,7 @@ pub(super) async fn look(here: &Here) -> (Vec<Finding>, Option<Hub>) {
         }
         Err(error) => Err(error),
     };
-    let place = &here.settings.address.value;
+    let place = &context.settings.address.value;
     let (hub, answer) = match answered {
         Ok(answered) => answered,
         Err(error) => {
@@ -43,7 +43,7 @@ pub(super) async fn look(here: &Here) -> (Vec<Finding>, Option<Hub>) {
     found.extend(date.and_then(clock));
     found.push(version(&hub).await);
     if !hub.is_remote() {
-        found.extend(tcp(here, &hub).await);
+        found.extend(tcp(context, &hub).await);
     }
     (found, Some(hub))
 }
@@ -83,12 +83,12 @@ async fn version(hub: &Hub) -> Finding {
 
 /// Checks that the server at the TCP address that this hub reports proves to be this hub. `None` if the hub reports
 /// none.
-async fn tcp(here: &Here, hub: &Hub) -> Option<Finding> {
+async fn tcp(context: &Context, hub: &Hub) -> Option<Finding> {
     let url = hub.url(PATIENCE).await.ok()?;
     let settings = Settings {
-        state_dir: here.settings.state_dir.clone(),
+        state_dir: context.settings.state_dir.clone(),
         address: Sourced::new(Address::Url(url.parse().ok()?), "doctor"),
-        token_file: here.settings.token_file.clone(),
+        token_file: context.settings.token_file.clone(),
     };
     let hub = Hub::open(&settings).ok()?;
     let healthy = Request::get(Path::new("/healthz"));

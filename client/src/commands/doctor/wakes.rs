@@ -3,20 +3,20 @@
 use hub_protocol::{InboxName, ProjectName, Session};
 
 use super::finding::Finding;
+use crate::api::session::{primary, session, waiter, who};
 use crate::commands::inboxes;
 use crate::error::Error;
-use crate::here::Here;
 use crate::hub::Hub;
-use crate::sender;
-use crate::session::{primary, session, waiter, who};
+use crate::identity::Context;
+use crate::identity::sender;
 
 pub(super) async fn look(
-    here: &Here,
+    context: &Context,
     hub: &Hub,
     project: &ProjectName,
 ) -> Result<Vec<Finding>, Error> {
     let mut found = Vec::new();
-    if let Some(own) = sender::session(here).await? {
+    if let Some(own) = sender::session(context).await? {
         found.push(own_session(hub, &own.value, project).await?);
     }
     found.push(primary_session(hub, project).await?);

@@ -2,7 +2,7 @@
 
 use hub_protocol::{Agent, Process};
 
-use crate::env::Env;
+use crate::system::env::Env;
 
 /// Whether this session of Claude Code is headless, or belongs to a program that waits for its end. An unknown entry
 /// point counts as headless, because a rewake hook would keep such a session open.

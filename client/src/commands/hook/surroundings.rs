@@ -9,11 +9,11 @@ use super::Args;
 use super::headless::is_single_shot;
 use super::payload::Payload;
 use super::view::is_watched;
-use crate::env::Env;
 use crate::hub::Path;
-use crate::process;
-use crate::project::project_at_once;
-use crate::sender::{given_session, is_given_to};
+use crate::identity::project::project_at_once;
+use crate::identity::sender::{given_session, is_given_to};
+use crate::system::env::Env;
+use crate::system::process;
 
 /// The surroundings of an agent's session.
 #[derive(Debug)]

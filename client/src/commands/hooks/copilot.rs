@@ -3,7 +3,7 @@
 
 use hub_protocol::Agent;
 
-use super::own::Caller;
+use super::own::Invocation;
 use super::scheme::{Allow, Files, Plan, Shape, entries};
 use super::tree::Node;
 
@@ -25,8 +25,8 @@ const EVENTS: [&str; 7] = [
     "notification",
 ];
 
-pub(super) fn plan(caller: &Caller) -> Plan {
-    let command = caller.hook(Agent::Copilot);
+pub(super) fn plan(invocation: &Invocation) -> Plan {
+    let command = invocation.hook(Agent::Copilot);
     let node = |event: &str| {
         Node::object_of([
             ("type", Node::of(&"command")),

@@ -2,7 +2,7 @@
 
 use hub_protocol::Agent;
 
-use super::own::Caller;
+use super::own::Invocation;
 use super::scheme::{Allow, Files, Plan, Shape, entries};
 use super::tree::Node;
 
@@ -16,8 +16,8 @@ pub(super) const FILES: Files = Files {
 
 const EVENTS: [&str; 4] = ["sessionStart", "sessionEnd", "beforeSubmitPrompt", "stop"];
 
-pub(super) fn plan(caller: &Caller) -> Plan {
-    let command = caller.hook(Agent::Cursor);
+pub(super) fn plan(invocation: &Invocation) -> Plan {
+    let command = invocation.hook(Agent::Cursor);
     let node = |_: &str| Node::object_of([("command", Node::of(&command))]);
     Plan {
         shape: Shape::Flat("command"),

@@ -6,19 +6,19 @@ use hub_protocol::{Process, Session, SessionInfo};
 use reqwest::Method;
 
 use super::Job;
+use crate::api::session::path;
 use crate::error::Error;
-use crate::here::Here;
 use crate::hub::{Request, json, parse};
-use crate::out::say;
-use crate::process;
-use crate::session::path;
+use crate::identity::Context;
+use crate::output::say;
+use crate::system::process;
 
 /// How long the hub may take to answer, because the end of a short command waits for it.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Registers the session. The command runs without it too, so a failure is only reported on stderr.
-pub(super) async fn register(job: &Job, here: &Here) {
-    if let Err(error) = put(job, here).await {
+pub(super) async fn register(job: &Job, context: &Context) {
+    if let Err(error) = put(job, context).await {
         say(format!(
             "session {} is not registered: {error}",
             job.session
@@ -27,9 +27,9 @@ pub(super) async fn register(job: &Job, here: &Here) {
 }
 
 /// Ends the session without a notification. If that fails, the hub will notice that its process is gone.
-pub(super) async fn end(job: &Job, here: &Here) {
+pub(super) async fn end(job: &Job, context: &Context) {
     let path = path(&job.session, &job.project);
-    let Ok(hub) = here.hub() else { return };
+    let Ok(hub) = context.hub() else { return };
     let known = hub.text_within(&Request::get(path.clone()), PATIENCE).await;
     let Ok(known) = known.and_then(|known| parse::<Session>(&known)) else {
         return;
@@ -48,23 +48,23 @@ fn is_anothers(process: &Process) -> bool {
     process.pid != std::process::id() && started.is_some() && started == process.started
 }
 
-async fn put(job: &Job, here: &Here) -> Result<(), Error> {
-    let request = Request::put(path(&job.session, &job.project), json(&info(job, here))?);
-    here.hub()?.text_within(&request, PATIENCE).await?;
+async fn put(job: &Job, context: &Context) -> Result<(), Error> {
+    let request = Request::put(path(&job.session, &job.project), json(&info(job, context))?);
+    context.hub()?.text_within(&request, PATIENCE).await?;
     Ok(())
 }
 
-fn info(job: &Job, here: &Here) -> SessionInfo {
+fn info(job: &Job, context: &Context) -> SessionInfo {
     let text = |text: &std::ffi::OsStr| text.to_str().map(str::to_owned);
     SessionInfo {
         name: Some(job.name.clone()),
         agent: Some("run".into()),
         host: Some(process::host()),
-        cwd: text(here.env.cwd.as_os_str()),
+        cwd: text(context.env.cwd.as_os_str()),
         parent: job.parent.clone(),
         // This process instead of the command's, because it lives until it has reported the command's end.
         process: Some(process::this()),
-        pane: here.env.var("TMUX_PANE").and_then(text),
+        pane: context.env.var("TMUX_PANE").and_then(text),
         ..SessionInfo::default()
     }
 }

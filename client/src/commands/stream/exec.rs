@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::error::Error;
 use crate::hub::parse;
-use crate::out::say;
+use crate::output::say;
 
 /// Runs `command` with sh for one notification, and waits for its end. A failure is only reported on stderr.
 pub(super) fn run(command: &str, json: &str) -> Result<(), Error> {

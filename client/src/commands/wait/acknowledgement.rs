@@ -5,8 +5,8 @@ use std::time::Duration;
 use hub_protocol::{AckRequest, InboxName, ProjectName, Seq};
 use tokio::time::Instant;
 
-use crate::backoff::Backoff;
 use crate::error::Error;
+use crate::hub::backoff::Backoff;
 use crate::hub::{Hub, Path, Request, json};
 
 /// How long to retry. The agent wakes when this process ends, so a later duplicate is better than a late wake.

@@ -10,14 +10,15 @@ use tokio::time::Instant;
 use super::acknowledgement::Acknowledgement;
 use super::identity::waiter_name;
 use super::waiter::{GRACE, INSTANT, LONGEST_POLL, framed};
-use crate::backoff::Backoff;
+use crate::api::holder;
 use crate::commands::hook::{Payload, is_headless, project_repository, read_stdin};
-use crate::error::{Error, Exit};
-use crate::here::Here;
-use crate::holder;
+use crate::error::Error;
+use crate::exit_code::Exit;
+use crate::hub::backoff::Backoff;
 use crate::hub::{Hub, Path, Request, parse};
-use crate::parent;
-use crate::project::project_at_once;
+use crate::identity::Context;
+use crate::identity::project::project_at_once;
+use crate::system::parent;
 
 /// Less than the hook's own timeout of a day, so that this process ends before the agent ends it.
 const LONGEST: Duration = Duration::from_secs(86_000);
@@ -27,40 +28,41 @@ const SETTLE: u64 = 200;
 
 /// Waits until a notification arrives for the session, or its agent ends. On any error it exits 0, which does not wake
 /// the session.
-pub(super) async fn run(here: &Here) -> Exit {
+pub(super) async fn run(context: &Context) -> Exit {
     let told = read_stdin().unwrap_or_default();
-    if is_headless(&here.env) {
+    if is_headless(&context.env) {
         return Exit::DONE;
     }
     let payload = Payload::parse(&told, None);
-    let Some(rewake) = Rewake::new(here, payload.as_ref()) else {
+    let Some(rewake) = Rewake::new(context, payload.as_ref()) else {
         return Exit::DONE;
     };
     tokio::select! {
         exit = rewake.run() => exit.unwrap_or(Exit::DONE),
-        () = parent::ended(&here.env) => Exit::DONE,
+        () = parent::ended(&context.env) => Exit::DONE,
     }
 }
 
 /// The one waiter of a session with hooks.
 struct Rewake<'a> {
-    here: &'a Here,
+    context: &'a Context,
     session: InboxName,
     project: ProjectName,
     name: String,
 }
 
 impl<'a> Rewake<'a> {
-    fn new(here: &'a Here, payload: Option<&Payload>) -> Option<Self> {
+    fn new(context: &'a Context, payload: Option<&Payload>) -> Option<Self> {
         let told = |name: &str| payload?.text(name);
         let given = told("session_id").and_then(|id| id.parse().ok());
-        let session = given.or_else(|| Some(crate::sender::told(&here.env).ok()??.value))?;
-        let repository = project_repository(&here.env, told("cwd"));
+        let session =
+            given.or_else(|| Some(crate::identity::sender::told(&context.env).ok()??.value))?;
+        let repository = project_repository(&context.env, told("cwd"));
         Some(Self {
-            project: project_at_once(&here.env, repository.as_ref()).value,
+            project: project_at_once(&context.env, repository.as_ref()).value,
             name: format!("rewake:{}", waiter_name(Some(&session))),
             session,
-            here,
+            context,
         })
     }
 
@@ -70,7 +72,7 @@ impl<'a> Rewake<'a> {
         let mut backoff = Backoff::patient();
         while Instant::now() < until {
             let asked = Instant::now();
-            let answer = match self.here.hub() {
+            let answer = match self.context.hub() {
                 Ok(hub) => self.poll(&hub, until).await.map(|batch| (hub, batch)),
                 Err(error) => Err(error),
             };
@@ -107,7 +109,7 @@ impl<'a> Rewake<'a> {
     /// inbox.
     async fn is_over(&self, problem: &Problem) -> bool {
         match problem.code.as_str() {
-            "inbox_held" => match (&problem.holder, self.here.hub()) {
+            "inbox_held" => match (&problem.holder, self.context.hub()) {
                 (Some(holder), Ok(hub)) => {
                     holder::wakes(holder, &hub, &self.project, Some(&self.session)).await
                 }

@@ -10,16 +10,17 @@ use tokio::time::Instant;
 use super::Args;
 use super::acknowledgement::Acknowledgement;
 use super::identity::waiter_name;
-use crate::backoff::Backoff;
-use crate::env::Sourced;
-use crate::error::{Error, Exit};
-use crate::here::{Here, newest};
-use crate::holder;
+use crate::api::holder;
+use crate::error::Error;
+use crate::exit_code::Exit;
+use crate::hub::backoff::Backoff;
 use crate::hub::{Hub, Path, Request, body, parse};
-use crate::out::{print, say};
-use crate::sender::{agent, ancestor, inboxes, told};
-use crate::shell::quoted;
-use crate::text::{held, json_for};
+use crate::identity::sender::{agent, ancestor, inboxes, told};
+use crate::identity::{Context, newest};
+use crate::output::text::{held, json_for};
+use crate::output::{print, say};
+use crate::system::env::Sourced;
+use crate::system::shell::quoted;
 
 /// The longest single request. The deadline may be many requests away.
 pub(super) const LONGEST_POLL: Duration = Duration::from_secs(600);
@@ -76,14 +77,14 @@ enum Polled {
 
 impl Waiter {
     /// Returns a waiter for `args`; its timeout begins now.
-    pub(super) async fn new(args: &Args, here: &Here) -> Result<Self, Error> {
+    pub(super) async fn new(args: &Args, context: &Context) -> Result<Self, Error> {
         let started = Instant::now();
-        let session = session(args, here, started).await?;
-        let inboxes = inboxes(&here.env, &args.inbox, session.as_ref()).value;
+        let session = session(args, context, started).await?;
+        let inboxes = inboxes(&context.env, &args.inbox, session.as_ref()).value;
         let session = session.map(|found| found.value);
         Ok(Self {
-            hub: here.hub()?,
-            project: here.project(args.project.as_ref())?.value,
+            hub: context.hub()?,
+            project: context.project(args.project.as_ref())?.value,
             own: session.as_ref().is_some_and(|own| inboxes == [own.clone()]),
             inboxes,
             name: waiter_name(session.as_ref()),
@@ -311,23 +312,23 @@ fn ids(notifications: &[&str]) -> Vec<Seq> {
 /// at the inbox of another.
 async fn session(
     args: &Args,
-    here: &Here,
+    context: &Context,
     started: Instant,
 ) -> Result<Option<Sourced<InboxName>>, Error> {
-    if let Some(told) = told(&here.env)? {
+    if let Some(told) = told(&context.env)? {
         return Ok(Some(told));
     }
     let mut backoff = Backoff::local();
     let patience = FIRST_CONTACT.min(args.timeout.0);
     loop {
-        match ancestor(here).await {
+        match ancestor(context).await {
             Err(error)
                 if error.is_passing() && args.inbox.is_empty() && started.elapsed() < patience =>
             {
                 backoff.pause().await;
             }
             Err(error) if args.inbox.is_empty() => return Err(error),
-            found => return Ok(found.ok().flatten().or_else(|| agent(&here.env))),
+            found => return Ok(found.ok().flatten().or_else(|| agent(&context.env))),
         }
     }
 }

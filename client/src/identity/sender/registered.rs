@@ -2,19 +2,19 @@
 
 use hub_protocol::{InboxName, Process, Session};
 
-use crate::env::Sourced;
+use crate::api::session::sessions;
 use crate::error::Error;
-use crate::here::Here;
-use crate::process::ancestors;
-use crate::session::sessions;
+use crate::identity::Context;
+use crate::system::env::Sourced;
+use crate::system::process::ancestors;
 
 /// The live session whose process is an ancestor of this one. An error if the hub does not answer.
-pub(crate) async fn ancestor(here: &Here) -> Result<Option<Sourced<InboxName>>, Error> {
+pub(crate) async fn ancestor(context: &Context) -> Result<Option<Sourced<InboxName>>, Error> {
     let ancestors = ancestors();
     if ancestors.is_empty() {
         return Ok(None);
     }
-    let sessions = sessions(&here.hub()?, None, false).await?;
+    let sessions = sessions(&context.hub()?, None, false).await?;
     let found = by_process(&sessions, &ancestors);
     Ok(found.map(|id| Sourced::new(id, "session of an ancestor process")))
 }

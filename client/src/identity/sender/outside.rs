@@ -5,8 +5,8 @@ use std::path::Path;
 use hub_protocol::InboxName;
 use hub_protocol::git::Repository;
 
-use crate::env::{Env, Sourced};
-use crate::process;
+use crate::system::env::{Env, Sourced};
+use crate::system::process;
 
 const PERSON: &str = "login name, outside any agent";
 const NOBODY: &str = "nothing says who";

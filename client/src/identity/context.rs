@@ -2,25 +2,25 @@
 
 use hub_protocol::{HistoryPage, InboxName, NotificationId, ProjectName, Seq};
 
-use crate::env::{Env, Sourced};
 use crate::error::Error;
 use crate::hub::{Hub, Path, Request, parse};
-use crate::settings::{Place, Settings};
+use crate::settings::{HubLocation, Settings};
+use crate::system::env::{Env, Sourced};
 
 /// The context of a command.
 #[derive(Debug)]
-pub(crate) struct Here {
+pub(crate) struct Context {
     /// The environment.
     pub env: Env,
     /// The settings for finding the hub.
     pub settings: Settings,
 }
 
-impl Here {
+impl Context {
     /// Reads the environment of this process, and resolves the settings from it and the flags.
-    pub(crate) fn new(place: &Place) -> Result<Self, Error> {
-        let env = Env::here();
-        let settings = Settings::resolve(place, &env)?;
+    pub(crate) fn new(location: &HubLocation) -> Result<Self, Error> {
+        let env = Env::context();
+        let settings = Settings::resolve(location, &env)?;
         Ok(Self { env, settings })
     }
 
@@ -34,7 +34,7 @@ impl Here {
         &self,
         given: Option<&ProjectName>,
     ) -> Result<Sourced<ProjectName>, Error> {
-        crate::project::project(&self.env, given)
+        crate::identity::project::project(&self.env, given)
     }
 
     /// The inboxes to read. Only if none are given is this process's session looked up.
@@ -43,11 +43,15 @@ impl Here {
         given: &[InboxName],
     ) -> Result<Sourced<Vec<InboxName>>, Error> {
         let session = if given.is_empty() {
-            crate::sender::session(self).await?
+            crate::identity::sender::session(self).await?
         } else {
             None
         };
-        Ok(crate::sender::inboxes(&self.env, given, session.as_ref()))
+        Ok(crate::identity::sender::inboxes(
+            &self.env,
+            given,
+            session.as_ref(),
+        ))
     }
 }
 

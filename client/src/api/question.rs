@@ -2,15 +2,13 @@
 
 use std::fmt::Write as _;
 
-use hub_protocol::{ByPost, InboxName, Kind, ProjectName, Question, QuestionState, Seq, Timestamp};
+use hub_protocol::{Kind, ProjectName, Question, QuestionState, Seq, Timestamp};
 
-use crate::age::age;
 use crate::error::Error;
-use crate::here::Here;
 use crate::hub::{Hub, Path, Request, parse};
-use crate::out::say;
-use crate::sender::session;
-use crate::text::{cut, line};
+use crate::output::age::age;
+use crate::output::say;
+use crate::output::text::{cut, line};
 
 /// How many characters of a question's text are shown on its line.
 pub(crate) const WIDTH: usize = 160;
@@ -29,18 +27,6 @@ pub(crate) fn path(id: Seq) -> Path {
 /// The question `id`.
 pub(crate) async fn question(hub: &Hub, id: Seq) -> Result<Question, Error> {
     parse(&hub.text(&Request::get(path(id))).await?)
-}
-
-/// The one who acts: this agent session, or the person.
-pub(crate) async fn by(here: &Here) -> Result<ByPost, Error> {
-    let session = session(here).await?.map(|session| session.value);
-    Ok(ByPost {
-        by: match session {
-            Some(_) => None,
-            None => InboxName::PERSON.parse().ok(),
-        },
-        session,
-    })
 }
 
 /// Applies `action` to the question `id` and returns the hub's answer. Returns `None`, and reports the outcome, if the

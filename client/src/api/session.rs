@@ -5,10 +5,10 @@ use std::fmt::Display;
 use hub_protocol::{ProjectName, Session, Sessions, Timestamp, Way};
 use serde_json::value::RawValue;
 
-use crate::age::age;
 use crate::error::Error;
 use crate::hub::{Hub, Path, Request, parse};
-use crate::text::line;
+use crate::output::age::age;
+use crate::output::text::line;
 
 /// The request for the sessions of `project` or of all projects; with `all`, ended ones too.
 pub(crate) fn request(project: Option<&ProjectName>, all: bool) -> Request {

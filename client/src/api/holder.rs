@@ -2,8 +2,8 @@
 
 use hub_protocol::{Holder, InboxName, ProjectName};
 
+use crate::api::session;
 use crate::hub::Hub;
-use crate::session;
 
 /// The waiter's name for people, and the time since when it waits.
 pub(crate) fn describe(holder: &Holder) -> String {
