@@ -1,10 +1,11 @@
-//! The subcommands, one file each.
+//! The command line, and the subcommands, one file each. May use every other module; only `main` uses this one.
 
 pub(crate) mod ack;
 pub(crate) mod answer;
 pub(crate) mod ask;
 pub(crate) mod claim;
 pub(crate) mod clear;
+pub(crate) mod cli;
 pub(crate) mod completions;
 pub(crate) mod config;
 pub(crate) mod dashboard;
@@ -35,51 +36,52 @@ pub(crate) mod wake_test;
 pub(crate) mod watch;
 pub(crate) mod withdraw;
 
-use crate::args::{Cli, Command};
-use crate::error::{Error, Exit};
-use crate::here::Here;
+use self::cli::{Cli, Command};
+use crate::error::Error;
+use crate::exit_code::Exit;
+use crate::identity::Context;
 
 /// Runs the command of a parsed command line.
 pub(crate) async fn run(cli: Cli) -> Result<Exit, Error> {
-    let here = || Here::new(&cli.place);
+    let context = || Context::new(&cli.location);
     // Each future is boxed; otherwise the one future of all commands would be as large as the largest of them.
     match &cli.command {
-        Command::Notify(args) => Box::pin(notify::run(args, &here()?)).await,
-        Command::Clear(args) => Box::pin(clear::run(args, &here()?)).await,
-        Command::Ask(args) => Box::pin(ask::run(args, &here()?)).await,
-        Command::Questions(args) => Box::pin(questions::run(args, &here()?)).await,
-        Command::Answer(args) => Box::pin(answer::run(args, &here()?)).await,
-        Command::Claim(args) => Box::pin(claim::run(args, &here()?)).await,
-        Command::Withdraw(args) => Box::pin(withdraw::run(args, &here()?)).await,
-        Command::Sessions(args) => Box::pin(sessions::run(args, &here()?)).await,
-        Command::Look(args) => Box::pin(look::run(args, &here()?)).await,
-        Command::Primary(args) => Box::pin(primary::run(args, &here()?)).await,
-        Command::Listen(args) => Box::pin(listen::run(args, &here()?)).await,
-        Command::Unlisten(args) => Box::pin(unlisten::run(args, &here()?)).await,
-        Command::Expect(args) => Box::pin(expect::run(args, &here()?)).await,
-        Command::Dashboard(args) => Box::pin(dashboard::run(args, &here()?)).await,
-        Command::Doctor(args) => Box::pin(doctor::run(args, &here()?)).await,
-        Command::WakeTest(args) => Box::pin(wake_test::run(args, &here()?)).await,
-        Command::Reset(args) => Box::pin(reset::run(args, &here()?)).await,
-        Command::Wait(args) => Box::pin(wait::run(args, &here()?)).await,
-        Command::Stream(args) => Box::pin(stream::run(args, &here()?)).await,
-        Command::Run(args) => Box::pin(run::run(args, &here()?)).await,
-        Command::Watch(args) => Box::pin(watch::run(args, &here()?)).await,
-        Command::History(args) => Box::pin(history::run(args, &here()?)).await,
+        Command::Notify(args) => Box::pin(notify::run(args, &context()?)).await,
+        Command::Clear(args) => Box::pin(clear::run(args, &context()?)).await,
+        Command::Ask(args) => Box::pin(ask::run(args, &context()?)).await,
+        Command::Questions(args) => Box::pin(questions::run(args, &context()?)).await,
+        Command::Answer(args) => Box::pin(answer::run(args, &context()?)).await,
+        Command::Claim(args) => Box::pin(claim::run(args, &context()?)).await,
+        Command::Withdraw(args) => Box::pin(withdraw::run(args, &context()?)).await,
+        Command::Sessions(args) => Box::pin(sessions::run(args, &context()?)).await,
+        Command::Look(args) => Box::pin(look::run(args, &context()?)).await,
+        Command::Primary(args) => Box::pin(primary::run(args, &context()?)).await,
+        Command::Listen(args) => Box::pin(listen::run(args, &context()?)).await,
+        Command::Unlisten(args) => Box::pin(unlisten::run(args, &context()?)).await,
+        Command::Expect(args) => Box::pin(expect::run(args, &context()?)).await,
+        Command::Dashboard(args) => Box::pin(dashboard::run(args, &context()?)).await,
+        Command::Doctor(args) => Box::pin(doctor::run(args, &context()?)).await,
+        Command::WakeTest(args) => Box::pin(wake_test::run(args, &context()?)).await,
+        Command::Reset(args) => Box::pin(reset::run(args, &context()?)).await,
+        Command::Wait(args) => Box::pin(wait::run(args, &context()?)).await,
+        Command::Stream(args) => Box::pin(stream::run(args, &context()?)).await,
+        Command::Run(args) => Box::pin(run::run(args, &context()?)).await,
+        Command::Watch(args) => Box::pin(watch::run(args, &context()?)).await,
+        Command::History(args) => Box::pin(history::run(args, &context()?)).await,
         Command::Hook(args) => {
-            Box::pin(hook::run(args, &cli.place)).await;
+            Box::pin(hook::run(args, &cli.location)).await;
             Ok(Exit::DONE)
         }
-        Command::Hooks(args) => hooks::run(args, &cli.place, &here()?),
-        Command::Instructions(args) => instructions::run(args, &here()?),
-        Command::Ack(args) => Box::pin(ack::run(args, &here()?)).await,
-        Command::Seen(args) => Box::pin(seen::run(args, &here()?)).await,
-        Command::Trace(args) => Box::pin(trace::run(args, &here()?)).await,
-        Command::Inboxes(args) => Box::pin(inboxes::run(args, &here()?)).await,
-        Command::Status(args) => Box::pin(status::run(args, &here()?)).await,
-        Command::Up(args) => Box::pin(up::run(args, &here()?)).await,
-        Command::Down(args) => Box::pin(down::run(args, &here()?)).await,
-        Command::Config(args) => Box::pin(config::run(args, &here()?)).await,
-        Command::Completions(args) => Box::pin(completions::run(args, &here()?)).await,
+        Command::Hooks(args) => hooks::run(args, &cli.location, &context()?),
+        Command::Instructions(args) => instructions::run(args, &context()?),
+        Command::Ack(args) => Box::pin(ack::run(args, &context()?)).await,
+        Command::Seen(args) => Box::pin(seen::run(args, &context()?)).await,
+        Command::Trace(args) => Box::pin(trace::run(args, &context()?)).await,
+        Command::Inboxes(args) => Box::pin(inboxes::run(args, &context()?)).await,
+        Command::Status(args) => Box::pin(status::run(args, &context()?)).await,
+        Command::Up(args) => Box::pin(up::run(args, &context()?)).await,
+        Command::Down(args) => Box::pin(down::run(args, &context()?)).await,
+        Command::Config(args) => Box::pin(config::run(args, &context()?)).await,
+        Command::Completions(args) => Box::pin(completions::run(args, &context()?)).await,
     }
 }

@@ -1,40 +1,10 @@
-//! Errors and exit codes of the commands.
+//! The errors of the commands.
 
 use std::fmt;
-use std::process::ExitCode;
 
-use hub_protocol::Problem;
+use hub_protocol::{Problem, one_line as line};
 
-use crate::text::line;
-
-/// The exit code of a command. Only `hubctl wait --rewake` ends with 2, which wakes its agent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Exit(pub u8);
-
-impl Exit {
-    /// The command has done its work, it timed out, or this session's own waiter holds the inbox.
-    pub(crate) const DONE: Self = Self(0);
-    /// The hub refused the request, or the command failed.
-    pub(crate) const REFUSED: Self = Self(1);
-    /// As an `asyncRewake` hook: the agent wakes and reads stderr.
-    pub(crate) const REWAKE: Self = Self(2);
-    /// The hub cannot be reached.
-    pub(crate) const UNREACHABLE: Self = Self(3);
-    /// Another waiter holds the inbox.
-    pub(crate) const HELD: Self = Self(4);
-    /// No waiter is connected.
-    pub(crate) const NO_WAITER: Self = Self(5);
-    /// Wrong usage (`EX_USAGE`).
-    pub(crate) const USAGE: Self = Self(64);
-    /// The reader of stdout has closed it; the code that a shell reports for SIGPIPE.
-    pub(crate) const UNREAD: Self = Self(141);
-}
-
-impl From<Exit> for ExitCode {
-    fn from(exit: Exit) -> Self {
-        exit.0.into()
-    }
-}
+use crate::exit_code::Exit;
 
 /// Why a command failed.
 #[derive(Debug)]
@@ -90,7 +60,7 @@ impl fmt::Display for Error {
             Self::Refused(problem) => {
                 let detail = problem.detail.as_ref().unwrap_or(&problem.title);
                 f.write_str(&line(detail))?;
-                if let Some(nearest) = problem.more.get("nearest").and_then(|it| it.as_str()) {
+                if let Some(nearest) = &problem.nearest {
                     write!(f, "; did you mean '{}'?", line(nearest))?;
                 }
                 match hint(problem) {
@@ -184,7 +154,7 @@ mod tests {
                 title: title.into(),
                 detail: Some("what was wrong".into()),
                 hint: Some(hint.into()),
-                more: serde_json::Map::new(),
+                ..Problem::default()
             };
             let shown = Error::Refused(problem.into()).to_string();
             for http in [

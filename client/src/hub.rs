@@ -1,26 +1,27 @@
-//! The client for the hub's API.
+//! The connection to the hub: transport, proof of identity, requests. Uses [`crate::settings`] and [`crate::system`].
 
+pub(crate) mod backoff;
 mod path;
 mod proof;
 mod socket;
+pub(crate) mod sse;
 mod token;
 
 use std::path::Path as FilePath;
 use std::time::Duration;
 
-use hub_protocol::Problem;
+use hub_protocol::{About, Problem, one_line};
 use reqwest::header::{AUTHORIZATION, HeaderValue};
 use reqwest::{Client, Method, Response};
-use serde::Deserialize;
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 pub(crate) use self::path::Path;
 use self::socket::Socket;
 use self::token::Token;
 use crate::error::{Error, Unreachable};
-use crate::random::random_hex;
 use crate::settings::{Address, HubUrl, Settings};
-use crate::text::line;
+use crate::system::random::random_hex;
 
 /// How long the hub may take for a request that it can answer at once; after that the hub counts as down.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
@@ -34,7 +35,7 @@ const CONNECT_PATIENCE: Duration = Duration::from_secs(2);
 /// A hub and the transport to it. Nothing is sent before the first request.
 #[derive(Debug)]
 pub(crate) struct Hub {
-    way: Way,
+    transport: Transport,
     base: String,
     /// The address, for messages to people.
     place: String,
@@ -42,7 +43,7 @@ pub(crate) struct Hub {
 
 /// The transport to a hub. Each request first checks the identity of the server.
 #[derive(Debug)]
-enum Way {
+enum Transport {
     Socket(Socket),
     Tcp(Client, Remote),
 }
@@ -106,8 +107,11 @@ impl Request {
 impl Hub {
     /// Opens the hub that `settings` name. Over TCP, reads the token; it is an error if its file cannot be trusted.
     pub(crate) fn open(settings: &Settings) -> Result<Self, Error> {
-        let (way, base) = match &settings.address.value {
-            Address::Socket(path) => (Way::Socket(Socket::new(path)), "http://localhost".into()),
+        let (transport, base) = match &settings.address.value {
+            Address::Socket(path) => (
+                Transport::Socket(Socket::new(path)),
+                "http://localhost".into(),
+            ),
             Address::Url(url) => {
                 let token = Token::read(&settings.token_file.value)?;
                 let remote = Remote {
@@ -116,11 +120,11 @@ impl Hub {
                     token,
                 };
                 let http = client().build().map_err(anyhow::Error::from)?;
-                (Way::Tcp(http, remote), url.base.clone())
+                (Transport::Tcp(http, remote), url.base.clone())
             }
         };
         Ok(Self {
-            way,
+            transport,
             base,
             place: settings.address.value.to_string(),
         })
@@ -128,26 +132,22 @@ impl Hub {
 
     /// Whether the hub is reached over TCP, so that it may be on another machine.
     pub(crate) fn is_remote(&self) -> bool {
-        matches!(self.way, Way::Tcp(..))
+        matches!(self.transport, Transport::Tcp(..))
     }
 
     /// The URL at which this hub serves the dashboard and the API.
     pub(crate) async fn url(&self, patience: Duration) -> Result<String, Error> {
-        #[derive(Deserialize)]
-        struct About {
-            url: String,
-        }
         if self.is_remote() {
             return Ok(self.base.clone());
         }
         let request = Request::get(Path::new("/hub"));
-        let About { url } = parse(&self.text_within(&request, patience).await?)?;
-        Ok(line(&url).into_owned())
+        let About { url, .. } = parse(&self.text_within(&request, patience).await?)?;
+        Ok(one_line(&url).into_owned())
     }
 
     /// Whether this hub listens at `url`: both must give the same proof of the token for that address.
     pub(crate) async fn is_at(&self, url: &HubUrl) -> bool {
-        if let Way::Tcp(http, remote) = &self.way {
+        if let Transport::Tcp(http, remote) = &self.transport {
             return self.demand_proof(http, remote).await.is_ok();
         }
         let (Ok(nonce), Ok(http)) = (random_hex(), client().build()) else {
@@ -177,9 +177,11 @@ impl Hub {
     }
 
     async fn exchange(&self, request: &Request) -> Result<Response, Error> {
-        let (http, authorization) = match &self.way {
-            Way::Socket(socket) => (socket.client().await.map_err(|it| self.placed(it))?, None),
-            Way::Tcp(http, remote) => {
+        let (http, authorization) = match &self.transport {
+            Transport::Socket(socket) => {
+                (socket.client().await.map_err(|it| self.placed(it))?, None)
+            }
+            Transport::Tcp(http, remote) => {
                 self.demand_proof(http, remote).await?;
                 (http.clone(), Some(&remote.authorization))
             }
@@ -255,11 +257,6 @@ impl Hub {
     ) -> Result<String, Error> {
         body(self.send(request, patience).await?).await
     }
-
-    /// Sends `request` and parses the body of the answer as JSON.
-    pub(crate) async fn json<T: DeserializeOwned>(&self, request: &Request) -> Result<T, Error> {
-        parse(&self.text(request).await?)
-    }
 }
 
 /// Reads the body of an answer whose head has arrived.
@@ -289,6 +286,11 @@ pub(crate) fn parse<T: DeserializeOwned>(text: &str) -> Result<T, Error> {
         .map_err(|error| anyhow::anyhow!("the hub's answer is not understood: {error}").into())
 }
 
+/// Writes the body of a request as JSON.
+pub(crate) fn json(body: &impl Serialize) -> Result<String, Error> {
+    Ok(serde_json::to_string(body).map_err(anyhow::Error::from)?)
+}
+
 async fn refused(response: Response) -> Error {
     let status = response.status();
     let problem = match response.text().await {
@@ -299,9 +301,7 @@ async fn refused(response: Response) -> Error {
         status: status.as_u16(),
         code: "unknown".into(),
         title: format!("the hub answered {status}"),
-        detail: None,
-        hint: None,
-        more: serde_json::Map::new(),
+        ..Problem::default()
     })))
 }
 

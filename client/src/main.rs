@@ -1,44 +1,26 @@
 //! `hubctl`: publishes notifications to the hub, and waits for those of others.
 
-mod age;
-mod agent;
-mod args;
-mod backoff;
-mod beneath;
+mod api;
+mod arguments;
 mod commands;
-mod env;
 mod error;
-mod fields;
-mod filter;
-mod here;
+mod exit_code;
 mod hub;
-mod out;
-mod parent;
-mod process;
-mod project;
+mod identity;
+mod output;
 mod publish;
-mod question;
-mod random;
-mod scope;
-mod seat;
-mod sender;
-mod session;
 mod settings;
-mod shell;
-mod span;
 mod spool;
-mod sse;
-mod status_file;
-mod table;
-mod text;
+mod system;
 
 use std::ffi::OsString;
 use std::io::Write as _;
 use std::process::ExitCode;
 
-use crate::args::{Cli, is_hook};
-use crate::error::{Error, Exit};
-use crate::text::line;
+use crate::commands::cli::{Cli, is_hook};
+use crate::error::Error;
+use crate::exit_code::Exit;
+use crate::output::text::line;
 
 fn main() -> ExitCode {
     let exit = hubctl();
@@ -68,7 +50,7 @@ fn hubctl() -> Exit {
     };
     run(cli).unwrap_or_else(|error| {
         if !matches!(error, Error::Unread) {
-            out::say(&error);
+            output::say(&error);
         }
         error.exit()
     })

@@ -1,19 +1,22 @@
-//! Sends notifications to the hub, or spools them until a hub accepts them.
+//! Sends notifications to the hub, or stores them on this machine until a hub accepts them. Uses the connection, the
+//! sender of [`crate::identity`] and [`crate::spool`].
+
+pub(crate) mod status_file;
 
 use std::time::SystemTime;
 
-use hub_protocol::{InboxName, InboxTouched, MAX_ITEM_BYTES, Post, Published, SpoolItem, Spooled};
+use hub_protocol::{
+    InboxName, InboxTouched, MAX_ITEM_BYTES, Post, Published, SpoolItem, Spooled, SpooledHook,
+};
 use serde_json::value::RawValue;
 
-use crate::commands::hook;
 use crate::error::{Error, Unreachable};
-use crate::here::Here;
 use crate::hub::{Hub, Path, Request};
-use crate::out::say;
-use crate::random;
-use crate::sender::told;
+use crate::identity::Context;
+use crate::identity::sender::told;
+use crate::output::say;
 use crate::spool::Spool;
-use crate::status_file;
+use crate::system::random;
 
 /// The result of an attempt to publish.
 #[derive(Debug)]
@@ -41,17 +44,21 @@ pub(crate) struct Unsent {
 }
 
 /// Sends `post` under a new key.
-pub(crate) async fn publish(here: &Here, post: &Post) -> Result<Attempt, Error> {
+pub(crate) async fn publish(context: &Context, post: &Post) -> Result<Attempt, Error> {
     // The key is made before the first attempt, so that no later attempt is stored twice.
-    publish_once(here, random::key(SystemTime::now())?, post).await
+    publish_once(context, random::key(SystemTime::now())?, post).await
 }
 
 /// Sends `post` under `key`, so that the hub stores it once. Only a key that sorts by the time it was made may be
 /// spooled.
-pub(crate) async fn publish_once(here: &Here, key: String, post: &Post) -> Result<Attempt, Error> {
+pub(crate) async fn publish_once(
+    context: &Context,
+    key: String,
+    post: &Post,
+) -> Result<Attempt, Error> {
     let body = body(post)?;
     let sent = async {
-        let hub = here.hub()?;
+        let hub = context.hub()?;
         let answer = hub.text(&request(&key, &body)).await?;
         Ok(Sent { answer, hub })
     };
@@ -66,8 +73,8 @@ pub(crate) async fn publish_once(here: &Here, key: String, post: &Post) -> Resul
 }
 
 /// Sends the spooled requests for `hub`, which was just reached, unless that hub reads the spool itself.
-pub(crate) async fn send_spooled(hub: &Hub, here: &Here) {
-    let spool = Spool::of(&here.settings);
+pub(crate) async fn send_spooled(hub: &Hub, context: &Context) {
+    let spool = Spool::of(&context.settings);
     if spool.elsewhere().is_none() {
         return;
     }
@@ -75,7 +82,7 @@ pub(crate) async fn send_spooled(hub: &Hub, here: &Here) {
     for item in spool.items() {
         let request = match &item.said {
             Spooled::Post(body) => request(&item.key, body),
-            Spooled::Hook(hook) => hook::spooled(&item.key, hook),
+            Spooled::Hook(hook) => spooled_hook(&item.key, hook),
         };
         let sent = hub.text(&request).await;
         let done = match sent {
@@ -105,17 +112,17 @@ impl Unsent {
     /// Leaves the notification where the hub will find it. If sockets are blocked, that is the session's status file,
     /// because then only the worktree is writable; else it is the spool. A hub elsewhere does not read the status files
     /// of this machine.
-    pub(crate) fn leave(&self, here: &Here, post: &Post) -> Result<(), Error> {
+    pub(crate) fn leave(&self, context: &Context, post: &Post) -> Result<(), Error> {
         let persons = post.from.as_ref().map(InboxName::as_str) == Some(InboxName::PERSON);
-        if persons && told(&here.env)?.is_some() {
+        if persons && told(&context.env)?.is_some() {
             return Err(Error::Usage(
                 "an agent cannot speak as 'person': give the session's own name".into(),
             ));
         }
-        if !matches!(self.why, Error::Blocked(_)) || !here.settings.is_own_hub() {
-            return self.keep(here);
+        if !matches!(self.why, Error::Blocked(_)) || !context.settings.is_own_hub() {
+            return self.keep(context);
         }
-        match status_file::tell(here, post) {
+        match status_file::tell(context, post) {
             Some(Ok(path)) => {
                 let (why, path) = (&self.why, path.display());
                 say(format!(
@@ -125,15 +132,15 @@ impl Unsent {
             }
             Some(Err(error)) => {
                 say(format!("no status file: {error:#}"));
-                self.keep(here)
+                self.keep(context)
             }
-            None => self.keep(here),
+            None => self.keep(context),
         }
     }
 
     /// Writes the notification to the spool, and reports that on stderr.
-    pub(crate) fn keep(&self, here: &Here) -> Result<(), Error> {
-        let spool = Spool::of(&here.settings);
+    pub(crate) fn keep(&self, context: &Context) -> Result<(), Error> {
+        let spool = Spool::of(&context.settings);
         if let Err(error) = spool.keep(&self.item) {
             say(&self.why);
             say(format!("not kept either: {error:#}"));
@@ -189,6 +196,12 @@ fn body(post: &Post) -> Result<Box<RawValue>, Error> {
         )));
     }
     Ok(body)
+}
+
+/// The request that sends a spooled hook. Its answer is discarded.
+fn spooled_hook(key: &str, hook: &SpooledHook) -> Request {
+    let path = Path::with_query("/hooks", &hook.agent, &hook.query);
+    Request::post(path, hook.body.get()).header("idempotency-key", key)
 }
 
 fn request(key: &str, body: &RawValue) -> Request {

@@ -4,13 +4,13 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use crate::env::{Env, Sourced};
 use crate::error::Error;
+use crate::system::env::{Env, Sourced};
 
 /// Where to find the hub; every command takes these.
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Finding the hub")]
-pub(crate) struct Place {
+pub(crate) struct HubLocation {
     /// The hub's address on this machine, e.g. <http://127.0.0.1:4782> [env: `HUB_URL`, which may lead elsewhere]
     #[arg(long, global = true, value_name = "URL", conflicts_with = "socket")]
     pub url: Option<String>,
@@ -56,13 +56,13 @@ pub(crate) struct Settings {
 
 impl Settings {
     /// Resolves `place` and the environment. A flag takes precedence over a variable, and a variable over a default.
-    pub(crate) fn resolve(place: &Place, env: &Env) -> Result<Self, Error> {
-        let state_dir = state_dir(place, env)?;
+    pub(crate) fn resolve(location: &HubLocation, env: &Env) -> Result<Self, Error> {
+        let state_dir = state_dir(location, env)?;
         Ok(Self {
-            address: address(place, env, &state_dir.value)?,
+            address: address(location, env, &state_dir.value)?,
             token_file: first_path(
                 env,
-                (place.token_file.as_deref(), "--token-file"),
+                (location.token_file.as_deref(), "--token-file"),
                 "HUB_TOKEN_FILE",
             )
             .unwrap_or_else(|| Sourced::new(state_dir.value.join("token"), "state directory")),
@@ -92,10 +92,10 @@ impl Settings {
     }
 }
 
-fn state_dir(place: &Place, env: &Env) -> Result<Sourced<PathBuf>, Error> {
+fn state_dir(location: &HubLocation, env: &Env) -> Result<Sourced<PathBuf>, Error> {
     if let Some(found) = first_path(
         env,
-        (place.state_dir.as_deref(), "--state-dir"),
+        (location.state_dir.as_deref(), "--state-dir"),
         "HUB_STATE_DIR",
     ) {
         return Ok(found);
@@ -114,8 +114,8 @@ fn state_dir(place: &Place, env: &Env) -> Result<Sourced<PathBuf>, Error> {
     }
 }
 
-fn address(place: &Place, env: &Env, state_dir: &Path) -> Result<Sourced<Address>, Error> {
-    if let Some(url) = &place.url {
+fn address(location: &HubLocation, env: &Env, state_dir: &Path) -> Result<Sourced<Address>, Error> {
+    if let Some(url) = &location.url {
         let url: HubUrl = url.parse()?;
         let configured = env.var("HUB_URL").and_then(|it| it.to_str()?.parse().ok());
         if !url.is_local() && configured.as_ref() != Some(&url) {
@@ -126,7 +126,7 @@ fn address(place: &Place, env: &Env, state_dir: &Path) -> Result<Sourced<Address
         }
         return Ok(Sourced::new(Address::Url(url), "--url"));
     }
-    if let Some(path) = &place.socket {
+    if let Some(path) = &location.socket {
         return Ok(Sourced::new(
             Address::Socket(env.absolute(path)),
             "--socket",
@@ -204,15 +204,15 @@ impl std::fmt::Display for Address {
 mod tests {
     use super::*;
 
-    fn resolved(place: &Place, vars: &[(&str, &str)]) -> Settings {
+    fn resolved(location: &HubLocation, vars: &[(&str, &str)]) -> Settings {
         let mut env = Env::of(Path::new("/srv"), vars);
         env.home = Some("/home/me".into());
-        Settings::resolve(place, &env).unwrap()
+        Settings::resolve(location, &env).unwrap()
     }
 
     #[test]
     fn the_default_address_is_the_socket_in_the_state_directory() {
-        let found = resolved(&Place::default(), &[]);
+        let found = resolved(&HubLocation::default(), &[]);
         assert_eq!(
             found.address.value.to_string(),
             "/home/me/.local/state/hub/hub.sock"
@@ -221,7 +221,7 @@ mod tests {
             found.token_file.value,
             Path::new("/home/me/.local/state/hub/token")
         );
-        let xdg = resolved(&Place::default(), &[("XDG_STATE_HOME", "/var/me")]);
+        let xdg = resolved(&HubLocation::default(), &[("XDG_STATE_HOME", "/var/me")]);
         assert_eq!(xdg.state_dir.value, Path::new("/var/me/hub"));
     }
 
@@ -232,7 +232,7 @@ mod tests {
             ("HUB_SOCKET", "/s"),
             ("HUB_STATE_DIR", "d"),
         ];
-        let found = resolved(&Place::default(), &vars);
+        let found = resolved(&HubLocation::default(), &vars);
         assert_eq!(
             found.address,
             Sourced::new(
@@ -244,11 +244,11 @@ mod tests {
             found.state_dir,
             Sourced::new("/srv/d".into(), "HUB_STATE_DIR")
         );
-        let place = Place {
+        let location = HubLocation {
             socket: Some("s".into()),
-            ..Place::default()
+            ..HubLocation::default()
         };
-        let found = resolved(&place, &vars);
+        let found = resolved(&location, &vars);
         assert_eq!(
             found.address,
             Sourced::new(Address::Socket("/srv/s".into()), "--socket")
@@ -258,13 +258,13 @@ mod tests {
     #[test]
     fn a_flag_accepts_local_addresses_only_and_a_variable_any() {
         let given = |url: &str, vars: &[(&str, &str)]| {
-            let place = Place {
+            let location = HubLocation {
                 url: Some(url.into()),
-                ..Place::default()
+                ..HubLocation::default()
             };
             let mut env = Env::of(Path::new("/srv"), vars);
             env.home = Some("/home/me".into());
-            Settings::resolve(&place, &env)
+            Settings::resolve(&location, &env)
         };
         for local in [
             "http://127.0.0.1:4782",
@@ -287,7 +287,7 @@ mod tests {
             let refused = given(elsewhere, &[]).unwrap_err();
             assert!(refused.to_string().contains("HUB_URL"), "{refused}");
             assert!(given(elsewhere, &[("HUB_URL", elsewhere)]).is_ok());
-            let found = resolved(&Place::default(), &[("HUB_URL", elsewhere)]);
+            let found = resolved(&HubLocation::default(), &[("HUB_URL", elsewhere)]);
             assert_eq!(found.address.source, "HUB_URL");
         }
     }

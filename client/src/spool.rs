@@ -1,17 +1,18 @@
 //! The spool: requests that could not be sent, stored until a hub accepts them.
 
 use std::collections::BTreeSet;
-use std::fs::{self, DirBuilder, File};
+use std::fs::{self, File};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, anyhow, ensure};
+use anyhow::{Context as _, anyhow};
 use hub_protocol::SpoolItem;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use rustix::fs::OFlags;
 
 use crate::settings::Settings;
+use crate::system::private::make_private;
 
 /// The largest file that is read as an item: the largest notification, with room for JSON escapes.
 const MAX_FILE_BYTES: u64 = 1024 * 1024;
@@ -169,45 +170,13 @@ impl Spool {
     }
 }
 
-/// Creates the directory `path` with access for this user alone, or checks an existing one.
-pub(crate) fn make_private(path: &Path) -> anyhow::Result<()> {
-    match DirBuilder::new().recursive(true).mode(0o700).create(path) {
-        Ok(()) => {}
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-        Err(error) => return Err(error).with_context(|| path.display().to_string()),
-    }
-    let meta = fs::symlink_metadata(path)?;
-    let uid = rustix::process::geteuid().as_raw();
-    ensure!(meta.is_dir(), "{} is not a directory", path.display());
-    ensure!(
-        meta.uid() == uid,
-        "{} belongs to user {}, not to you",
-        path.display(),
-        meta.uid()
-    );
-    // Others may have put files into a directory that they can write, so it is refused. If they can only read it, close
-    // it to them.
-    ensure!(
-        meta.mode() & 0o022 == 0,
-        "{} can be written by others",
-        path.display()
-    );
-    if !is_private(meta.mode()) {
-        fs::set_permissions(path, fs::Permissions::from_mode(0o700))?;
-    }
-    Ok(())
-}
-
-/// Whether a file mode gives access to the owner alone.
-pub(crate) fn is_private(mode: u32) -> bool {
-    mode.trailing_zeros() >= 6
-}
-
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+
     use super::*;
-    use crate::env::Env;
-    use crate::settings::Place;
+    use crate::settings::HubLocation;
+    use crate::system::env::Env;
     use hub_protocol::Spooled;
     use serde_json::value::RawValue;
 
@@ -224,9 +193,9 @@ mod tests {
     }
 
     fn settings(state_dir: &Path, url: Option<&str>) -> Settings {
-        let place = Place {
+        let place = HubLocation {
             url: url.map(str::to_owned),
-            ..Place::default()
+            ..HubLocation::default()
         };
         let env = Env::of(
             Path::new("/"),

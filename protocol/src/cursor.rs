@@ -10,7 +10,7 @@ pub type Seq = u64;
 
 /// The random identity of one journal, written as 16 lower-case hexadecimal digits. A cursor of another journal is not
 /// valid in this one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Epoch(pub u64);
 

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::members::members;
 use crate::{InboxName, ProjectName, Seq, Timestamp};
 
 /// An inbox that a notification was put into.
@@ -25,26 +26,34 @@ pub struct InboxTouched {
 }
 
 /// The waiter at an inbox.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Default, Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Holder {
     /// The waiter's own name (`as`), if it gave one.
     #[serde(rename = "as", default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// The agent session that the waiter wakes, if any.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub session: Option<InboxName>,
     /// The name of that session, if it differs from `session`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub session_name: Option<String>,
     /// How the waiter wakes that session.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub way: Option<crate::Way>,
     /// When the waiter connected.
     pub since: Timestamp,
 }
 
+members!(Holder requires ["since"];
+    "as" => name,
+    "session" => session,
+    "session_name" => session_name,
+    "way" => way,
+    "since" => since,
+);
+
 /// One inbox, as `GET /inboxes` lists it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Default, Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct InboxInfo {
     /// The project it belongs to.
     pub project: ProjectName,
@@ -55,23 +64,50 @@ pub struct InboxInfo {
     /// How many of the pending notifications are leased to a reader now.
     pub leased: u64,
     /// The id of the oldest pending notification.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub oldest: Option<Seq>,
     /// When the oldest pending notification was posted.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub oldest_ts: Option<Timestamp>,
     /// How many pending notifications a wake limit holds back from the session that reads this inbox.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub held: Option<u64>,
     /// When the wake limit lets the first of those wake the session.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub held_until: Option<Timestamp>,
     /// The name of the session that owns the inbox, if it differs from `name`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
     /// The waiter, if one is connected.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub waiter: Option<Holder>,
+}
+
+members!(InboxInfo requires ["project", "name", "pending", "leased"];
+    "project" => project,
+    "name" => name,
+    "pending" => pending,
+    "leased" => leased,
+    "oldest" => oldest,
+    "oldest_ts" => oldest_ts,
+    "held" => held,
+    "held_until" => held_until,
+    "session" => session,
+    "waiter" => waiter,
+);
+
+/// The answer to `GET /inboxes`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Inboxes {
+    /// The inboxes, by project and name.
+    pub inboxes: Vec<InboxInfo>,
+}
+
+/// The answer to closing an inbox or resetting a project.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Dropped {
+    /// The notifications that were pending until now.
+    pub dropped: Vec<Seq>,
 }
 
 impl InboxTouched {

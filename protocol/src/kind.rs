@@ -6,9 +6,10 @@ use std::str::FromStr;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
 /// The type of a notification, JSON field `type`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
     /// The work is done.
+    #[default]
     Complete,
     /// The session is idle and waits for input.
     Waiting,
@@ -46,6 +47,20 @@ pub enum SessionState {
     Error,
     /// The session is over.
     Ended,
+}
+
+impl SessionState {
+    /// The name in the API.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Working => "working",
+            Self::Waiting => "waiting",
+            Self::Blocked => "blocked",
+            Self::Complete => "complete",
+            Self::Error => "error",
+            Self::Ended => "ended",
+        }
+    }
 }
 
 /// The error for a type that does not exist; its text lists those that do.

@@ -3,11 +3,15 @@
 //! Types have the names of `openapi.yaml`. All of them are plain data without I/O or a clock, except [`git`]: both
 //! programs must resolve a directory to the same project.
 
+mod agent;
 mod cursor;
 mod framing;
 pub mod git;
+mod history;
+mod hub;
 mod inbox;
 mod kind;
+mod members;
 mod name;
 mod notification;
 mod null;
@@ -22,19 +26,26 @@ mod text;
 mod timestamp;
 mod wait;
 
+pub use agent::{Agent, UnknownAgent};
 pub use cursor::{Cursor, Epoch, ParseCursorError, Seq};
 pub use framing::{Framed, denial, own_words};
-pub use inbox::{Holder, InboxInfo, InboxTouched};
+pub use history::{
+    HistoryMarks, HistoryPage, NotificationId, SeenRequest, Status, Step, Trace, Withdrawn,
+};
+pub use hub::{About, Hello, ResetEvent, SignInCode};
+pub use inbox::{Dropped, Holder, InboxInfo, InboxTouched, Inboxes};
 pub use kind::{Kind, SessionState, UnknownKind};
 pub use name::{InboxName, InvalidName, ProjectName, is_unprintable};
 pub use notification::{MAX_ITEM_BYTES, Notification, Post, Published, PublishedBatch};
 pub use preferences::{InvalidTimeOfDay, Mute, Preferences, Quiet, TimeOfDay, UnknownZone, Zone};
 pub use priority::{Priority, UnknownPriority};
 pub use problem::Problem;
-pub use question::{AnswerPost, ByPost, Place, Question, QuestionState, verdict};
-pub use session::{Listener, Listening, Process, Session, SessionInfo, Source, Unlistened, Wake};
+pub use question::{AnswerPost, ByPost, Place, Question, QuestionState, Questions, verdict};
+pub use session::{
+    Listener, Listening, Process, Session, SessionInfo, Sessions, Source, Unlistened, Wake,
+};
 pub use spool::{SpoolError, SpoolItem, Spooled, SpooledHook};
 pub use status::{StatusError, StatusLine};
 pub use text::{escaped, for_model, is_hidden, one_line};
 pub use timestamp::{InvalidTimestamp, Timestamp};
-pub use wait::{Acked, BarrierReport, WaitReply, Way, WhyWoken};
+pub use wait::{AckRequest, Acked, BarrierReport, WaitReply, Way, WhyWoken};

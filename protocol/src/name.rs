@@ -55,6 +55,13 @@ impl InboxName {
     }
 }
 
+/// The sender of a notification that names none.
+impl Default for InboxName {
+    fn default() -> Self {
+        Self(Self::UNKNOWN.into())
+    }
+}
+
 fn is_name(text: &str) -> bool {
     text.len() <= 64
         && text.starts_with(|c: char| c.is_ascii_alphanumeric())

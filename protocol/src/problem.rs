@@ -1,10 +1,12 @@
 //! Error responses of the API.
 
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde::Serialize;
+
+use crate::members::members;
+use crate::{Holder, InboxName, Place, QuestionState, Seq};
 
 /// An error as `application/problem+json` (RFC 9457), with a stable code and a hint.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Problem {
     /// The HTTP status code.
     pub status: u16,
@@ -13,12 +15,41 @@ pub struct Problem {
     /// The error in words; the same for every error with this code.
     pub title: String,
     /// The cause in this case.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
     /// The next step for the client.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
-    /// Further members that depend on the error (the holder of an inbox, the nearest name …).
-    #[serde(flatten)]
-    pub more: Map<String, Value>,
+    /// The waiter that holds the inbox.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub holder: Option<Holder>,
+    /// The inbox that is held.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub inbox: Option<InboxName>,
+    /// The most similar name that exists.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub nearest: Option<String>,
+    /// The question that refuses the request.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub question: Option<Seq>,
+    /// The state of that question.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub state: Option<QuestionState>,
+    /// The place of the dialog that the question must be answered in.
+    #[serde(rename = "where", skip_serializing_if = "Option::is_none")]
+    pub place: Option<Place>,
 }
+
+members!(Problem requires ["status", "code", "title"];
+    "status" => status,
+    "code" => code,
+    "title" => title,
+    "detail" => detail,
+    "hint" => hint,
+    "holder" => holder,
+    "inbox" => inbox,
+    "nearest" => nearest,
+    "question" => question,
+    "state" => state,
+    "where" => place,
+);

@@ -3,13 +3,15 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::members::members;
 use crate::{InboxName, Kind, ProjectName, Seq, Timestamp};
 
 /// The state of a question. The last four are final.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum QuestionState {
     /// The question has no answer and is not claimed.
+    #[default]
     Open,
     /// A person or a session has claimed the question.
     Claimed,
@@ -24,6 +26,18 @@ pub enum QuestionState {
 }
 
 impl QuestionState {
+    /// The name in the API.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Open => "open",
+            Self::Claimed => "claimed",
+            Self::Answered => "answered",
+            Self::Withdrawn => "withdrawn",
+            Self::Superseded => "superseded",
+            Self::Expired => "expired",
+        }
+    }
+
     /// Whether the state is final: it never changes again.
     pub fn is_final(self) -> bool {
         !matches!(self, Self::Open | Self::Claimed)
@@ -31,7 +45,7 @@ impl QuestionState {
 }
 
 /// A question as the API shows it. `id`, `msg`, `options` and `data` are those of its notification.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Default, Debug, Clone, PartialEq, Serialize)]
 pub struct Question {
     /// The id of its notification.
     pub id: Seq,
@@ -40,7 +54,7 @@ pub struct Question {
     /// The session that asks.
     pub from: InboxName,
     /// The name of the asker's session, if it differs from `from`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub from_name: Option<String>,
     /// `question` or `approval`.
     #[serde(rename = "type")]
@@ -52,28 +66,54 @@ pub struct Question {
     /// The question's state.
     pub state: QuestionState,
     /// The person or session that claimed, answered or withdrew it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
     /// The id of the notification that answers it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub answer_id: Option<Seq>,
     /// The answer's text.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub answer: Option<String>,
     /// The question's text.
     pub msg: String,
     /// The answers that it offers.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub options: Option<Vec<String>>,
     /// Any JSON value that the asker added.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub data: Option<Value>,
     /// Whether an answer given to the hub reaches the asker. If a dialog of the asker's own terminal waits for the
     /// answer, the hub refuses one.
     pub deliverable: bool,
     /// The place where the asker runs, as far as the hub knows it; absent if an answer by the hub reaches the asker.
-    #[serde(default, rename = "where", skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "where", skip_serializing_if = "Option::is_none")]
     pub place: Option<Place>,
+}
+
+members!(Question requires ["id", "project", "from", "type", "ts", "expires_at", "state", "msg", "deliverable"];
+    "id" => id,
+    "project" => project,
+    "from" => from,
+    "from_name" => from_name,
+    "type" => kind,
+    "ts" => ts,
+    "expires_at" => expires_at,
+    "state" => state,
+    "by" => by,
+    "answer_id" => answer_id,
+    "answer" => answer,
+    "msg" => msg,
+    "options" => options,
+    "data" => data,
+    "deliverable" => deliverable,
+    "where" => place,
+);
+
+/// The answer to `GET /questions`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Questions<T = Question> {
+    /// The questions, oldest first.
+    pub questions: Vec<T>,
 }
 
 /// The place where an agent's session runs.

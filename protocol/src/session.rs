@@ -3,11 +3,11 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::members::members;
 use crate::{Holder, InboxName, ProjectName, Seq, SessionState, Timestamp};
 
 /// A process on a machine. The system reuses a process number; together with its start and the boot it is unique.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct Process {
     /// The process number.
     pub pid: u32,
@@ -21,7 +21,6 @@ pub struct Process {
 
 /// A session's own data, the body of `PUT /sessions/{id}`. An absent field keeps its value.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct SessionInfo {
     /// The name that the session asks for; the hub makes it unique in the project.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -67,12 +66,12 @@ pub struct SessionInfo {
 }
 
 /// A session as the API shows it.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Default, Debug, Clone, PartialEq, Serialize)]
 pub struct Session {
     /// The permanent id; the session's inbox has this name.
     pub id: InboxName,
     /// Other ids of the session, for example the one since a `/clear`.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub aliases: Vec<InboxName>,
     /// The short name, unique in its project.
     pub name: String,
@@ -84,40 +83,75 @@ pub struct Session {
     /// Whether it is the primary session of its project.
     pub primary: bool,
     /// The state; absent until a notification or a hook has reported one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub state: Option<SessionState>,
     /// The source of the state, for example `Stop hook`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub evidence: Option<String>,
     /// When it entered that state.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub since: Option<Timestamp>,
     /// Whether its process died before the session ended.
-    #[serde(default)]
     pub gone: bool,
     /// Whether it is working and has reported nothing for ten minutes.
-    #[serde(default)]
     pub silent: bool,
     /// When the hub last received anything from it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub last_seen: Option<Timestamp>,
     /// The id of its last notification that reported a state.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub last: Option<Seq>,
     /// How many notifications are pending in its inbox.
     pub pending: u64,
     /// The waiter at its inbox, if one is connected.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub waiter: Option<Holder>,
     /// Whether a notification can wake it now.
     pub wake: Wake,
     /// The listeners for its next stop.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub listeners: Vec<Listener>,
 }
 
+members!(Session requires ["id", "name", "project", "primary", "pending", "wake"];
+    "id" => id,
+    "aliases" => aliases,
+    "name" => name,
+    "project" => project,
+    "primary" => primary,
+    "state" => state,
+    "evidence" => evidence,
+    "since" => since,
+    "gone" => gone,
+    "silent" => silent,
+    "last_seen" => last_seen,
+    "last" => last,
+    "pending" => pending,
+    "waiter" => waiter,
+    "wake" => wake,
+    "listeners" => listeners,
+    "agent" => info.agent,
+    "host" => info.host,
+    "cwd" => info.cwd,
+    "parent" => info.parent,
+    "role" => info.role,
+    "main_worktree" => info.main_worktree,
+    "headless" => info.headless,
+    "process" => info.process,
+    "pane" => info.pane,
+    "title" => info.title,
+    "metadata" => info.metadata,
+);
+
+/// The answer to `GET /sessions`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Sessions<T = Session> {
+    /// The sessions of a project, or of all projects.
+    pub sessions: Vec<T>,
+}
+
 /// Whether a notification can wake a session.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Wake {
     /// A waiter is connected to its inbox.
@@ -125,37 +159,52 @@ pub enum Wake {
     /// No waiter is connected now, but one was since the hub started, or the session's hooks are live.
     Stale,
     /// No waiter has been connected since the hub started, and the session has no live hooks.
+    #[default]
     None,
 }
 
 /// A listener: a session or the person, notified of a session's next stop.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Default, Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Listener {
     /// The inbox that is notified.
     pub caller: InboxName,
     /// When the listener was set.
     pub since: Timestamp,
     /// The deadline by which the session must have stopped, if one was set.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<Timestamp>,
 }
 
+members!(Listener requires ["caller", "since"];
+    "caller" => caller,
+    "since" => since,
+    "until" => until,
+);
+
 /// The answer to `PUT /sessions/{target}/listeners/{caller}`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Default, Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Listening {
     /// The session whose stop the listener waits for.
     pub target: InboxName,
     /// The session's name, if it differs from `target`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub target_name: Option<String>,
     /// Whether this request created the listener; `false` if it existed before.
     pub created: bool,
     /// Whether the listener fired at once, because the target had already stopped.
     pub fired: bool,
     /// The target's state, if the hub knows it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub state: Option<SessionState>,
 }
+
+members!(Listening requires ["target", "created", "fired"];
+    "target" => target,
+    "target_name" => target_name,
+    "created" => created,
+    "fired" => fired,
+    "state" => state,
+);
 
 /// The answer to `DELETE /sessions/{target}/listeners/{caller}`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 
 /// One file in `STATE_DIR/spool`, named by its key: a request that could not be sent.
 #[derive(Debug, Clone, Serialize)]
-#[serde(into = "File")]
+#[serde(into = "ItemFile")]
 pub struct SpoolItem {
     /// The Idempotency-Key of every attempt to send it. Keys sort by the time they were made, so the files do too.
     pub key: String,
@@ -40,7 +40,7 @@ pub struct SpooledHook {
 
 /// The content of a file: exactly one of `post` and `hook`.
 #[derive(Serialize, Deserialize)]
-struct File {
+struct ItemFile {
     /// The version of this format, [`SpoolItem::VERSION`].
     v: u32,
     key: String,
@@ -50,7 +50,7 @@ struct File {
     hook: Option<SpooledHook>,
 }
 
-impl From<SpoolItem> for File {
+impl From<SpoolItem> for ItemFile {
     fn from(item: SpoolItem) -> Self {
         let (post, hook) = match item.said {
             Spooled::Post(post) => (Some(post), None),
@@ -97,7 +97,7 @@ impl SpoolItem {
     /// Parses the content `bytes` of the file `name`.
     pub fn parse(name: &str, bytes: &[u8]) -> Result<Self, SpoolError> {
         let text = std::str::from_utf8(bytes).map_err(serde_json::Error::custom)?;
-        let file: File = serde_json::from_str(text)?;
+        let file: ItemFile = serde_json::from_str(text)?;
         if file.v != Self::VERSION {
             return Err(SpoolError::Unsupported(file.v));
         }

@@ -3,10 +3,11 @@
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+use crate::members::members;
 use crate::{InboxName, Kind, Seq};
 
 /// The answer to `GET /wait` with notifications.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Default, Debug, Serialize)]
 pub struct WaitReply {
     /// The notifications, most important first, then oldest first. `redelivered` is added to one that was offered
     /// before.
@@ -18,9 +19,17 @@ pub struct WaitReply {
     /// Why the wait ended.
     pub why_woken: WhyWoken,
     /// The state of the barrier, if the request had one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub barrier: Option<BarrierReport>,
 }
+
+members!(WaitReply requires ["notifications", "lease", "remaining", "why_woken"];
+    "notifications" => notifications,
+    "lease" => lease,
+    "remaining" => remaining,
+    "why_woken" => why_woken,
+    "barrier" => barrier,
+);
 
 /// How a notification reaches an agent's session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -34,9 +43,20 @@ pub enum Way {
     Hook,
 }
 
+impl Way {
+    /// The name in the API.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Rewake => "rewake",
+            Self::Wait => "wait",
+            Self::Hook => "hook",
+        }
+    }
+}
+
 /// Why a wait ended.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "reason", rename_all = "snake_case")]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "reason", rename_all = "snake_case", from = "Reason")]
 pub enum WhyWoken {
     /// A notification was pending already.
     Pending,
@@ -56,6 +76,38 @@ pub enum WhyWoken {
     Barrier,
     /// The wait timed out, and a notification is pending behind the barrier.
     Timeout,
+    /// A reason that this version does not know. A newer hub may send it; the hub of this version never does.
+    #[default]
+    Other,
+}
+
+/// The members of [`WhyWoken`]. An enum's own deserializer buffers them, and that code would make `hubctl` larger.
+#[derive(Default)]
+struct Reason {
+    reason: String,
+    id: Option<Seq>,
+    from: Option<InboxName>,
+    kind: Option<Kind>,
+}
+
+members!(Reason requires ["reason"];
+    "reason" => reason,
+    "id" => id,
+    "from" => from,
+    "type" => kind,
+);
+
+impl From<Reason> for WhyWoken {
+    fn from(it: Reason) -> Self {
+        match (it.reason.as_str(), it.id, it.from, it.kind) {
+            ("arrived", Some(id), Some(from), Some(kind)) => Self::Arrived { id, from, kind },
+            ("pending", ..) => Self::Pending,
+            ("returned", ..) => Self::Returned,
+            ("barrier", ..) => Self::Barrier,
+            ("timeout", ..) => Self::Timeout,
+            _ => Self::Other,
+        }
+    }
 }
 
 /// The state of a barrier at the end of a wait.
@@ -68,9 +120,46 @@ pub struct BarrierReport {
     pub missing: Vec<InboxName>,
 }
 
+/// The body of an acknowledgement, `POST /inboxes/{inbox}/ack`: a lease, ids, or both.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AckRequest {
+    /// The lease token of a batch. With `ids`, only those are acknowledged, and the others are offered again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lease: Option<String>,
+    /// The notifications to acknowledge.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ids: Option<Vec<Seq>>,
+    /// The name of the reader.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
+}
+
 /// The answer to an acknowledgement.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Acked {
     /// The notifications that were pending until now.
     pub acked: Vec<Seq>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_reason_is_read_as_it_was_written_and_a_newer_one_is_other() {
+        let (from, kind) = (InboxName::primary(), Kind::Error);
+        for reason in [
+            WhyWoken::Pending,
+            WhyWoken::Arrived { id: 7, from, kind },
+            WhyWoken::Returned,
+            WhyWoken::Barrier,
+            WhyWoken::Timeout,
+        ] {
+            let json = serde_json::to_string(&reason).unwrap();
+            assert_eq!(serde_json::from_str::<WhyWoken>(&json).unwrap(), reason);
+        }
+        let newer: WhyWoken = serde_json::from_str(r#"{"reason":"moon","phase":1}"#).unwrap();
+        assert_eq!(newer, WhyWoken::Other);
+    }
 }

@@ -5,9 +5,7 @@
 //! agents. To add a hook event: map its name in `happened`, and let `hubctl hooks install` register it
 //! (`client/src/commands/hooks/`). This layer may use only `core`.
 
-use std::str::FromStr;
-
-use hub_protocol::{InboxName, denial, own_words};
+use hub_protocol::{Agent, InboxName, denial, own_words};
 use serde_json::{Map, Value};
 
 use crate::core::command::AgentEvent;
@@ -20,44 +18,6 @@ mod cursor;
 mod gemini;
 pub mod instructions;
 mod opencode;
-
-/// An agent whose hooks the hub understands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Agent {
-    /// Claude Code.
-    Claude,
-    /// Codex CLI.
-    Codex,
-    /// Gemini CLI.
-    Gemini,
-    /// `OpenCode`.
-    OpenCode,
-    /// Copilot CLI; experimental.
-    Copilot,
-    /// Cursor; experimental.
-    Cursor,
-}
-
-/// The error for an unknown agent name.
-#[derive(Debug, thiserror::Error)]
-#[error("no agent '{0}'")]
-pub struct UnknownAgent(String);
-
-impl FromStr for Agent {
-    type Err = UnknownAgent;
-
-    fn from_str(text: &str) -> Result<Self, UnknownAgent> {
-        Ok(match text {
-            "claude" => Self::Claude,
-            "codex" => Self::Codex,
-            "gemini" => Self::Gemini,
-            "opencode" => Self::OpenCode,
-            "copilot" => Self::Copilot,
-            "cursor" => Self::Cursor,
-            _ => return Err(UnknownAgent(text.chars().take(64).collect())),
-        })
-    }
-}
 
 /// A hook event in the form that is common to all agents.
 #[derive(Debug, Clone, PartialEq)]
@@ -110,45 +70,31 @@ impl HookReply {
 #[error("'{0}' must be a session's id")]
 pub struct InvalidSessionId(&'static str);
 
-impl Agent {
-    /// Its name in `POST /hooks/{agent}`.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Claude => "claude",
-            Self::Codex => "codex",
-            Self::Gemini => "gemini",
-            Self::OpenCode => "opencode",
-            Self::Copilot => "copilot",
-            Self::Cursor => "cursor",
-        }
+/// Parses a hook payload. An unknown event becomes [`AgentEvent::Seen`]: it proves only that the session lives.
+pub fn parse(agent: Agent, payload: &Map<String, Value>) -> Result<ParsedHook, InvalidSessionId> {
+    match agent {
+        Agent::Claude => claude::parse(payload),
+        Agent::Codex => codex::parse(payload),
+        Agent::Gemini => gemini::parse(payload),
+        Agent::OpenCode => opencode::parse(payload),
+        Agent::Copilot => copilot::parse(payload),
+        Agent::Cursor => cursor::parse(payload),
     }
+}
 
-    /// Parses a hook payload. An unknown event becomes [`AgentEvent::Seen`]: it proves only that the session lives.
-    pub fn parse(self, payload: &Map<String, Value>) -> Result<ParsedHook, InvalidSessionId> {
-        match self {
-            Self::Claude => claude::parse(payload),
-            Self::Codex => codex::parse(payload),
-            Self::Gemini => gemini::parse(payload),
-            Self::OpenCode => opencode::parse(payload),
-            Self::Copilot => copilot::parse(payload),
-            Self::Cursor => cursor::parse(payload),
-        }
+/// Renders the answer in the agent's format; `None` if there is nothing to answer.
+pub fn render(agent: Agent, hook: &ParsedHook, reply: HookReply) -> Option<Value> {
+    if reply == HookReply::default() {
+        return None;
     }
-
-    /// Renders the answer in the agent's format; `None` if there is nothing to answer.
-    pub fn render(self, hook: &ParsedHook, reply: HookReply) -> Option<Value> {
-        if reply == HookReply::default() {
-            return None;
-        }
-        let reply = reply.sanitized();
-        match self {
-            Self::Claude => claude::render(hook, reply),
-            Self::Codex => codex::render(hook, reply),
-            Self::Gemini => gemini::render(hook, reply),
-            Self::OpenCode => opencode::render(hook, reply),
-            Self::Copilot => copilot::render(hook, reply),
-            Self::Cursor => cursor::render(hook, reply),
-        }
+    let reply = reply.sanitized();
+    match agent {
+        Agent::Claude => claude::render(hook, reply),
+        Agent::Codex => codex::render(hook, reply),
+        Agent::Gemini => gemini::render(hook, reply),
+        Agent::OpenCode => opencode::render(hook, reply),
+        Agent::Copilot => copilot::render(hook, reply),
+        Agent::Cursor => cursor::render(hook, reply),
     }
 }
 
@@ -241,16 +187,15 @@ mod tests {
             context: Some("[hub] a\u{202e}\u{fe0f}\u{1b}[2J\nb".into()),
             decision: None,
         };
-        for agent in ["claude", "codex", "gemini", "opencode", "copilot", "cursor"] {
-            let agent: Agent = agent.parse().unwrap();
+        for agent in Agent::ALL {
             let hook = hook(&Map::new(), "s1".parse().unwrap(), "PermissionRequest");
-            let rendered = agent.render(&hook, reply()).unwrap().to_string();
+            let rendered = render(agent, &hook, reply()).unwrap().to_string();
             assert!(rendered.contains(r"[hub] a[2J\nb"), "{rendered}");
             let denied = HookReply {
                 decision: Some((false, Some("no\n[hub] b\u{202e}".into()))),
                 ..reply()
             };
-            let rendered = agent.render(&hook, denied).unwrap().to_string();
+            let rendered = render(agent, &hook, denied).unwrap().to_string();
             assert!(
                 !rendered.contains('\u{202e}') && !rendered.contains(r"\n[hub] b\u"),
                 "{rendered}"

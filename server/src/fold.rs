@@ -43,12 +43,12 @@ mod texts;
 mod transaction;
 
 pub use answer::{AnswerPath, place_of};
+pub use hub_protocol::Status;
 pub use inbox::{Inbox, Item};
 pub use listener::Listener;
 pub use notification::MAX_HOPS;
 pub use question::Question;
 pub use session::{Registered, Session, SessionKey};
-pub use status::Status;
 pub use wake_class::WakeClass;
 
 /// Values by project and name.

@@ -6,11 +6,13 @@ use std::time::Instant;
 use axum::extract::Query;
 use axum::http::Uri;
 use axum::http::uri::InvalidUri;
-use hub_protocol::{InboxName, Process, ProjectName, SessionInfo, SpooledHook};
+use hub_protocol::{
+    Agent, InboxName, Process, ProjectName, SessionInfo, SpooledHook, UnknownAgent,
+};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::agents::{Agent, InvalidSessionId, ParsedHook, UnknownAgent};
+use crate::agents::{self, InvalidSessionId, ParsedHook};
 use crate::core::command::{AgentEvent, Command, Hook, IdempotencyKey};
 use crate::core::record::TurnCause;
 use crate::core::rejected::Rejected;
@@ -112,7 +114,7 @@ impl<'a> HookRequest<'a> {
         once: Option<IdempotencyKey>,
     ) -> Result<Self, HookError> {
         let agent: Agent = agent.parse()?;
-        let event = agent.parse(payload)?;
+        let event = agents::parse(agent, payload)?;
         let request = Self {
             hub,
             agent,

@@ -32,7 +32,7 @@ fn open(place: &Place) -> Value {
 }
 
 fn pending(place: &Place, session: &str) -> u64 {
-    place.session(session)["pending"].as_u64().unwrap()
+    place.session(session).pending
 }
 
 #[test]

@@ -129,7 +129,7 @@ fn a_wake_test_of_a_session_without_a_waiter_says_what_to_do() {
         "{done:?}"
     );
     until("it is offered to nobody", || {
-        place.session("w1")["pending"] == 1
+        place.session("w1").pending == 1
     });
     assert_eq!(place.hubctl(&["wake-test"]).run().code, Some(64));
 }

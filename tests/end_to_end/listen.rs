@@ -24,7 +24,7 @@ fn lead(place: &Place, args: &[&str]) -> Done {
 }
 
 fn pending(place: &Place) -> u64 {
-    place.session("lead")["pending"].as_u64().unwrap()
+    place.session("lead").pending
 }
 
 #[test]
@@ -90,7 +90,7 @@ fn a_notification_can_add_a_listener_for_its_sender() {
     )
     .ok();
     assert_eq!(pending(&place), 0, "the old stop does not count");
-    assert_eq!(place.session("w1")["listeners"][0]["caller"], "lead");
+    assert_eq!(place.session("w1").listeners[0].caller.as_str(), "lead");
     say(&place, "done");
     assert_eq!(pending(&place), 1);
     let nobody = lead(&place, &["notify", "--to", "nobody", "--listen", "x"]);

@@ -130,12 +130,12 @@ fn a_cleared_notification_is_no_longer_pending() {
         .run()
         .ok();
     place.hubctl(&["clear", "--key", "build"]).run().ok();
-    assert_eq!(place.inbox("primary")["pending"], 1, "only the own one");
+    assert_eq!(place.inbox("primary").pending, 1, "only the own one");
     place
         .hubctl(&["clear", "--key", "build", "--from-anyone"])
         .run()
         .ok();
-    assert_eq!(place.inbox("primary")["pending"], 0);
+    assert_eq!(place.inbox("primary").pending, 0);
 }
 
 #[test]
@@ -144,5 +144,5 @@ fn one_notification_can_be_cleared_by_its_id() {
     let id = place.hubctl(&["notify", "--json", "x"]).run().json()["id"].to_string();
     let done = place.hubctl(&["clear", &id]).run().ok();
     assert_eq!(done.stdout, format!("withdrawn: {id}\n"));
-    assert_eq!(place.inbox("primary")["pending"], 0);
+    assert_eq!(place.inbox("primary").pending, 0);
 }

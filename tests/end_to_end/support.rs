@@ -7,7 +7,9 @@ use std::process::{Child, ChildStdout, Command, Output, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
+use hub_protocol::{InboxInfo, Inboxes, Notification, Session};
 use rustix::process::{Pid, Signal, kill_process};
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 /// Longer than any command of a test runs.
@@ -158,15 +160,8 @@ impl Place {
 
     /// Returns the names of all waiters, in any inbox.
     pub(crate) fn waiters(&self) -> Vec<String> {
-        let all = self
-            .hubctl(&["inboxes", "--all-projects", "--json"])
-            .run()
-            .json();
-        let inboxes = all["inboxes"].as_array().expect("inboxes");
-        inboxes
-            .iter()
-            .filter_map(|it| it["waiter"]["as"].as_str().map(str::to_owned))
-            .collect()
+        let all = self.inboxes("--all-projects").into_iter();
+        all.filter_map(|it| it.waiter?.name).collect()
     }
 
     /// Registers a session of the project `default` with the fields of `info`.
@@ -185,34 +180,28 @@ impl Place {
     }
 
     /// Returns the session `name` of the project `default`.
-    pub(crate) fn session(&self, name: &str) -> Value {
-        self.hubctl(&["look", name, "--project", "default", "--json"])
-            .run()
-            .json()["session"]
-            .clone()
+    pub(crate) fn session(&self, name: &str) -> Session {
+        let look = self.hubctl(&["look", name, "--project", "default", "--json"]);
+        serde_json::from_value(look.run().json()["session"].take()).expect("a session")
     }
 
     /// Returns the inbox `name` of the project `default`.
-    pub(crate) fn inbox(&self, name: &str) -> Value {
-        let all = self
-            .hubctl(&["inboxes", "--project", "default", "--json"])
-            .run()
-            .json();
-        let inboxes = all["inboxes"].as_array().expect("inboxes");
-        inboxes
-            .iter()
-            .find(|it| it["name"] == name)
-            .cloned()
-            .unwrap_or_default()
+    pub(crate) fn inbox(&self, name: &str) -> InboxInfo {
+        let all = self.inboxes("--project=default").into_iter();
+        let inbox = { all }.find(|it| it.name.as_str() == name);
+        inbox.unwrap_or_else(|| panic!("no inbox {name}"))
+    }
+
+    fn inboxes(&self, of: &str) -> Vec<InboxInfo> {
+        let answer = self.hubctl(&["inboxes", of, "--json"]).run().ok();
+        read::<Inboxes>(&answer.stdout).inboxes
     }
 
     /// Returns the texts of all stored notifications, oldest first.
     pub(crate) fn said(&self) -> Vec<String> {
         let history = self.hubctl(&["history", "--json", "--after", "0"]).run();
-        let lines = history.stdout.lines().map(json);
-        lines
-            .map(|it| it["msg"].as_str().expect("msg").to_owned())
-            .collect()
+        let lines = history.stdout.lines().map(read::<Notification>);
+        lines.map(|it| it.msg).collect()
     }
 }
 
@@ -359,6 +348,7 @@ impl Done {
     /// Returns the texts of the printed notifications, framed or not.
     pub(crate) fn messages(&self) -> Vec<String> {
         let lines = self.stdout.lines().filter(|it| it.starts_with('{'));
+        // A long notification is shown in part.
         let texts = lines.map(|it| json(it)["msg"].as_str().map(str::to_owned));
         texts.map(|msg| msg.expect("msg")).collect()
     }
@@ -366,6 +356,11 @@ impl Done {
 
 /// Parses a JSON value.
 pub(crate) fn json(text: &str) -> Value {
+    read(text)
+}
+
+/// Parses an answer of the hub.
+pub(crate) fn read<T: DeserializeOwned>(text: &str) -> T {
     serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
 }
 

@@ -34,7 +34,7 @@ fn after_an_outage_of_five_seconds_the_waiter_gets_one_batch_and_keeps_its_deadl
     assert_eq!(woken.messages(), ["one", "two"]);
     assert!(started.elapsed() >= Duration::from_secs(5));
     until("the batch is acknowledged", || {
-        place.inbox("primary")["pending"] == 0
+        place.inbox("primary").pending == 0
     });
 }
 

@@ -16,7 +16,7 @@ fn a_waiter_prints_the_notification_acknowledges_it_and_exits() {
     let woken = waiter.end().ok();
     assert_eq!(woken.messages(), ["done"]);
     assert_eq!(woken.stderr, "");
-    assert_eq!(place.inbox("primary")["pending"], 0);
+    assert_eq!(place.inbox("primary").pending, 0);
 }
 
 #[test]
@@ -65,7 +65,7 @@ fn inside_a_session_the_output_is_framed_stripped_and_capped() {
         first.stdout
     );
     // Notifications beyond the cap were neither printed nor acknowledged.
-    assert_eq!(place.inbox("s1")["pending"], 2);
+    assert_eq!(place.inbox("s1").pending, 2);
     assert_eq!(mine().run().ok().stdout.lines().count(), 3);
 }
 
@@ -97,10 +97,7 @@ fn one_waiter_reads_several_inboxes() {
     place.hubctl(&["notify", "--to", "b", "two"]).run().ok();
     let done = place.hubctl(&["wait", "--inbox", "a,b"]).run().ok();
     assert_eq!(done.messages(), ["one", "two"]);
-    assert_eq!(
-        (&place.inbox("a")["pending"], &place.inbox("b")["pending"]),
-        (&0.into(), &0.into())
-    );
+    assert_eq!((place.inbox("a").pending, place.inbox("b").pending), (0, 0));
 }
 
 #[test]
@@ -296,9 +293,7 @@ fn a_waiter_that_keeps_waiting_prints_every_batch() {
     for text in ["one", "two"] {
         place.hubctl(&["notify", text]).run().ok();
         assert_eq!(lines.next().unwrap(), text);
-        until("it is acknowledged", || {
-            place.inbox("primary")["pending"] == 0
-        });
+        until("it is acknowledged", || place.inbox("primary").pending == 0);
     }
 }
 
@@ -309,7 +304,7 @@ fn a_batch_that_could_not_be_printed_stays_pending() {
     for stdout in [">/dev/full", ">&-"] {
         let done = place.sh(&format!("hubctl wait --timeout 2 {stdout}")).run();
         assert_eq!(done.code, Some(1), "{stdout}: {done:?}");
-        assert_eq!(place.inbox("primary")["pending"], 1, "{stdout}");
+        assert_eq!(place.inbox("primary").pending, 1, "{stdout}");
     }
 }
 
@@ -320,7 +315,7 @@ fn a_batch_whose_reader_has_closed_the_pipe_stays_pending() {
     drop(waiter.stdout());
     place.hubctl(&["notify", "x"]).run().ok();
     assert_eq!(waiter.end().code, Some(141));
-    assert_eq!(place.inbox("primary")["pending"], 1);
+    assert_eq!(place.inbox("primary").pending, 1);
 }
 
 #[test]
@@ -328,5 +323,5 @@ fn a_batch_printed_to_dev_null_counts_as_read() {
     let place = Place::with_hub();
     place.hubctl(&["notify", "x"]).run().ok();
     place.sh("hubctl wait --timeout 2 > /dev/null").run().ok();
-    assert_eq!(place.inbox("primary")["pending"], 0);
+    assert_eq!(place.inbox("primary").pending, 0);
 }

@@ -224,8 +224,8 @@ fn a_notification_held_by_a_wake_limit_is_shown_everywhere() {
         assert!(done.stdout.contains(text), "{text}: {done:?}");
     }
     let inbox = place.inbox("primary");
-    assert_eq!(inbox["held"], 2, "{inbox}");
-    let until = inbox["held_until"].as_str().unwrap();
+    assert_eq!(inbox.held, Some(2), "{inbox:?}");
+    let until = inbox.held_until.unwrap().to_string();
     let inboxes = boss(&["inboxes"]).stdout;
     assert!(inboxes.contains("2 held until "), "{inboxes}");
     assert_eq!(until.len(), "2026-11-21T12:04:31.042Z".len());

@@ -1,14 +1,14 @@
 //! `hubctl ack`: acknowledges notifications.
 
-use hub_protocol::{Acked, InboxName, ProjectName, Seq};
-use serde_json::json;
+use hub_protocol::{AckRequest, Acked, InboxName, ProjectName, Seq};
 
 use super::clear::numbers;
-use crate::error::{Error, Exit};
-use crate::here::Here;
-use crate::hub::{Path, Request, parse};
-use crate::out::println;
-use crate::text::json_line;
+use crate::error::Error;
+use crate::exit_code::Exit;
+use crate::hub::{Path, Request, json, parse};
+use crate::identity::Context;
+use crate::output::println;
+use crate::output::text::json_line;
 
 #[derive(Debug, clap::Args)]
 #[command(group = clap::ArgGroup::new("what").required(true).args(["ids", "lease"]))]
@@ -37,20 +37,27 @@ pub(crate) struct Args {
     json: bool,
 }
 
-pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
+pub(crate) async fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
     let given: Vec<InboxName> = args.inbox.iter().cloned().collect();
-    let project = here.project(args.project.as_ref())?.value;
+    let project = context.project(args.project.as_ref())?.value;
     let body = match &args.lease {
-        Some(lease) => json!({"lease": lease}),
-        None => json!({"ids": args.ids}),
+        Some(lease) => AckRequest {
+            lease: Some(lease.clone()),
+            ..AckRequest::default()
+        },
+        None => AckRequest {
+            ids: Some(args.ids.clone()),
+            ..AckRequest::default()
+        },
     };
-    let hub = here.hub()?;
-    for inbox in here.inboxes(&given).await?.value {
+    let body = json(&body)?;
+    let hub = context.hub()?;
+    for inbox in context.inboxes(&given).await?.value {
         let path = Path::new("/inboxes")
             .segment(&inbox)
             .segment("ack")
             .with("project", &project);
-        let answer = hub.text(&Request::post(path, body.to_string())).await?;
+        let answer = hub.text(&Request::post(path, body.clone())).await?;
         if args.json {
             println(json_line(&answer))?;
             continue;

@@ -1,16 +1,16 @@
 //! `hubctl answer`: answers a question.
 
-use hub_protocol::Seq;
-use serde_json::Value;
+use hub_protocol::{AnswerPost, Question, Seq};
 
 use super::notify::text;
-use crate::error::{Error, Exit};
-use crate::fields::{flag, list, text as text_of};
-use crate::here::Here;
-use crate::hub::{Hub, Request};
-use crate::out::{println, say};
-use crate::question::{WIDTH, act, by, path};
-use crate::text::{cut, json_line, line};
+use crate::api::question::{WIDTH, act, question};
+use crate::error::Error;
+use crate::exit_code::Exit;
+use crate::hub::{Hub, json, parse};
+use crate::identity::Context;
+use crate::identity::sender::by;
+use crate::output::text::{cut, json_line, line};
+use crate::output::{println, say};
 
 #[derive(Debug, clap::Args)]
 #[command(group = clap::ArgGroup::new("what").required(true).args(["answer", "option"]))]
@@ -40,30 +40,34 @@ pub(crate) struct Args {
     json: bool,
 }
 
-pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
-    let hub = here.hub()?;
+pub(crate) async fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
+    let hub = context.hub()?;
     let answer = match &args.option {
         Some(option) => offered(&hub, args.id, option).await?,
         None => text(&args.answer)?,
     };
-    let mut body = by(here).await?;
-    body["answer"] = answer.as_str().into();
-    let Some(question) = act(&hub, args.id, "answer", &body).await? else {
+    let by = by(context).await?;
+    let body = json(&AnswerPost {
+        answer: answer.clone(),
+        session: by.session,
+        by: by.by,
+        data: None,
+    })?;
+    let Some(text) = act(&hub, args.id, "answer", body).await? else {
         return Ok(Exit::REFUSED);
     };
+    let question: Question = parse(&text)?;
     if args.json {
-        println(json_line(&question))?;
-    }
-    let question: Value = serde_json::from_str(&question).unwrap_or_default();
-    if !args.json {
+        println(json_line(&text))?;
+    } else {
         println(format_args!(
             "answered {} ({}): {}",
             args.id,
-            cut(&line(text_of(&question, "msg")), WIDTH),
+            cut(&line(&question.msg), WIDTH),
             line(&answer)
         ))?;
     }
-    if !flag(&question, "deliverable") {
+    if !question.deliverable {
         say(
             "the session that asked is over: it reads the answer only if it is resumed within a day",
         );
@@ -73,14 +77,10 @@ pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
 
 /// Returns the option that matches `option`: by its text, or by its number as `hubctl questions` shows it.
 async fn offered(hub: &Hub, id: Seq, option: &str) -> Result<String, Error> {
-    let question: Value = hub.json(&Request::get(path(id))).await?;
-    let options: Vec<&str> = list(&question, "options")
-        .iter()
-        .filter_map(Value::as_str)
-        .collect();
+    let options = question(hub, id).await?.options.unwrap_or_default();
     let numbered = || options.get(option.parse::<usize>().ok()?.checked_sub(1)?);
-    match options.iter().find(|it| **it == option).or_else(numbered) {
-        Some(found) => Ok((*found).to_owned()),
+    match options.iter().find(|it| *it == option).or_else(numbered) {
+        Some(found) => Ok(found.clone()),
         None if options.is_empty() => Err(Error::Usage(format!(
             "question {id} offers no options: answer it with a text"
         ))),

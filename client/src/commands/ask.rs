@@ -2,24 +2,27 @@
 
 use std::time::Duration;
 
-use hub_protocol::{Framed, InboxName, Kind, Post, ProjectName, Published, Seq, Timestamp};
-use serde_json::{Value, json};
+use hub_protocol::{
+    AckRequest, Framed, InboxName, Kind, Post, ProjectName, Published, Question, QuestionState,
+    Seq, Timestamp,
+};
+use serde_json::Value;
 use tokio::time::Instant;
 
 use super::notify::{json as any_json, text as message};
-use crate::backoff::Backoff;
-use crate::env::Sourced;
-use crate::error::{Error, Exit};
-use crate::fields::{number, text};
-use crate::here::Here;
-use crate::hub::{Hub, PATIENCE, Path, Request, parse};
-use crate::out::{demand_stdout, print, println, say, unread};
-use crate::parent;
+use crate::api::question::{outcome, path};
+use crate::arguments::span::Span;
+use crate::error::Error;
+use crate::exit_code::Exit;
+use crate::hub::backoff::Backoff;
+use crate::hub::{Hub, PATIENCE, Path, Request, json, parse};
+use crate::identity::Context;
+use crate::identity::sender::{is_outside, sender, session};
+use crate::output::text::{json_for, json_line, line};
+use crate::output::{demand_stdout, print, println, say, unread};
 use crate::publish::{Attempt, notes, publish, send_spooled};
-use crate::question::{outcome, path};
-use crate::sender::{is_outside, sender, session};
-use crate::span::Span;
-use crate::text::{json_for, json_line, line};
+use crate::system::env::Sourced;
+use crate::system::parent;
 
 /// The longest single request. The deadline may be many requests away.
 const LONGEST_POLL: Duration = Duration::from_secs(600);
@@ -69,17 +72,17 @@ pub(crate) struct Args {
     json: bool,
 }
 
-pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
+pub(crate) async fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
     if args.wait.is_some() {
         // Without this check, an answer could be acknowledged that was never printed.
         demand_stdout()?;
     }
-    let from = sender(here, args.from.as_ref()).await?;
-    let post = post(args, here, &from)?;
-    let sent = match publish(here, &post).await? {
+    let from = sender(context, args.from.as_ref()).await?;
+    let post = post(args, context, &from)?;
+    let sent = match publish(context, &post).await? {
         Attempt::Sent(sent) => sent,
         Attempt::Unsent(unsent) => {
-            unsent.leave(here, &post)?;
+            unsent.leave(context, &post)?;
             return Ok(Exit::DONE);
         }
     };
@@ -98,33 +101,33 @@ pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
         } else {
             println(published.id)?;
         }
-        send_spooled(&sent.hub, here).await;
+        send_spooled(&sent.hub, context).await;
         return Ok(Exit::DONE);
     };
     say(format!("asked as {}", published.id));
     // Inside a session a model reads the output, even if --from names another sender.
-    let in_session = !outside && (args.from.is_none() || session(here).await?.is_some());
+    let in_session = !outside && (args.from.is_none() || session(context).await?.is_some());
     tokio::select! {
-        settled = settled(&sent.hub, published.id, patience.0) => tell(&sent.hub, &settled?, args.json, in_session).await,
+        settled = settled(&sent.hub, published.id, patience.0) => tell(&sent.hub, settled?, args.json, in_session).await,
         // The process that would read the answer has ended.
-        () = parent::ended(&here.env) => Ok(Exit::DONE),
+        () = parent::ended(&context.env) => Ok(Exit::DONE),
         () = unread() => Err(Error::Unread),
     }
 }
 
-fn post(args: &Args, here: &Here, from: &Sourced<InboxName>) -> Result<Post, Error> {
+fn post(args: &Args, context: &Context, from: &Sourced<InboxName>) -> Result<Post, Error> {
     let kind = if args.approval {
         Kind::Approval
     } else {
         Kind::Question
     };
-    let parent = here.env.parsed("HUB_PARENT")?;
+    let parent = context.env.parsed("HUB_PARENT")?;
     Ok(Post {
         msg: message(&args.message)?,
         from: Some(from.value.clone()),
         to: args.to.clone(),
         kind: Some(kind),
-        project: Some(here.project(args.project.as_ref())?.value),
+        project: Some(context.project(args.project.as_ref())?.value),
         data: args.data.clone(),
         parent: parent.map(|parent| parent.value),
         key: args.key.clone(),
@@ -134,8 +137,8 @@ fn post(args: &Args, here: &Here, from: &Sourced<InboxName>) -> Result<Post, Err
     })
 }
 
-/// The question once it is settled, or its state after `patience`. The hub may restart meanwhile.
-async fn settled(hub: &Hub, id: Seq, patience: Duration) -> Result<Value, Error> {
+/// The question once it is settled, or its state after `patience`, with the hub's JSON. The hub may restart meanwhile.
+async fn settled(hub: &Hub, id: Seq, patience: Duration) -> Result<(Question, String), Error> {
     let until = Instant::now() + patience;
     let mut backoff = Backoff::local();
     loop {
@@ -148,10 +151,9 @@ async fn settled(hub: &Hub, id: Seq, patience: Duration) -> Result<Value, Error>
         let patience = Duration::from_secs(seconds) + PATIENCE;
         match hub.text_within(&request, patience).await {
             Ok(answer) => {
-                let question: Value = parse(&answer)?;
-                let open = matches!(text(&question, "state"), "open" | "claimed");
-                if !open || left.is_zero() {
-                    return Ok(question);
+                let question: Question = parse(&answer)?;
+                if question.state.is_final() || left.is_zero() {
+                    return Ok((question, answer));
                 }
             }
             Err(error) if error.is_passing() && !left.is_zero() => backoff.pause().await,
@@ -161,37 +163,47 @@ async fn settled(hub: &Hub, id: Seq, patience: Duration) -> Result<Value, Error>
 }
 
 /// Prints the answer, and acknowledges it after the output is flushed.
-async fn tell(hub: &Hub, question: &Value, json: bool, in_session: bool) -> Result<Exit, Error> {
-    let state = text(question, "state");
-    if json {
-        print(&(json_for(&question.to_string(), in_session) + "\n"))?;
+async fn tell(
+    hub: &Hub,
+    (question, text): (Question, String),
+    as_json: bool,
+    in_session: bool,
+) -> Result<Exit, Error> {
+    if as_json {
+        print(&(json_for(&text, in_session) + "\n"))?;
     }
-    if matches!(state, "open" | "claimed") {
+    if !question.state.is_final() {
         say(format!(
             "question {} is still open, the answer will come to your inbox",
-            number(question, "id")
+            question.id
         ));
         return Ok(Exit::DONE);
     }
-    if state != "answered" {
-        say(outcome(question));
+    if question.state != QuestionState::Answered {
+        say(outcome(&question));
         return Ok(Exit::REFUSED);
     }
-    if !json && in_session {
-        let answer = Path::new("/notifications").segment(number(question, "answer_id"));
+    let answer_id = question.answer_id.unwrap_or_default();
+    if !as_json && in_session {
+        let answer = Path::new("/notifications").segment(answer_id);
         let answer = hub.text(&Request::get(answer)).await?;
         print(&Framed::new(&[&answer], 0).text)?;
-    } else if !json {
+    } else if !as_json {
         // Escape each line by itself, so that the answer keeps its lines.
-        let lines = text(question, "answer").lines().map(line);
+        let answer = question.answer.unwrap_or_default();
+        let lines = answer.lines().map(line);
         print(&(lines.collect::<Vec<_>>().join("\n") + "\n"))?;
     }
-    let inbox = Path::new("/inboxes").segment(text(question, "from"));
-    let path = inbox
+    let path = Path::new("/inboxes")
+        .segment(&question.from)
         .segment("ack")
-        .with("project", text(question, "project"));
-    let body = json!({"ids": [number(question, "answer_id")], "by": "hubctl ask"});
-    if let Err(error) = hub.text(&Request::post(path, body.to_string())).await {
+        .with("project", &question.project);
+    let body = AckRequest {
+        ids: Some(vec![answer_id]),
+        by: Some("hubctl ask".into()),
+        ..AckRequest::default()
+    };
+    if let Err(error) = hub.text(&Request::post(path, json(&body)?)).await {
         say(format!("not acknowledged, will come again: {error}"));
     }
     Ok(Exit::DONE)

@@ -1,15 +1,15 @@
 //! `hubctl clear`: withdraws pending notifications.
 
-use hub_protocol::{InboxName, ProjectName, Seq};
+use hub_protocol::{InboxName, ProjectName, Seq, Withdrawn};
 use reqwest::Method;
-use serde::Deserialize;
 
-use crate::error::{Error, Exit};
-use crate::here::Here;
+use crate::error::Error;
+use crate::exit_code::Exit;
 use crate::hub::{Path, Request, parse};
-use crate::out::println;
-use crate::sender::sender;
-use crate::text::json_line;
+use crate::identity::Context;
+use crate::identity::sender::sender;
+use crate::output::println;
+use crate::output::text::json_line;
 
 #[derive(Debug, clap::Args)]
 #[command(group = clap::ArgGroup::new("what").required(true).args(["key", "id"]))]
@@ -40,14 +40,9 @@ pub(crate) struct Args {
     json: bool,
 }
 
-#[derive(Deserialize)]
-struct Withdrawn {
-    withdrawn: Vec<Seq>,
-}
-
-pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
-    let request = Request::new(Method::DELETE, path(args, here).await?);
-    let answer = here.hub()?.text(&request).await?;
+pub(crate) async fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
+    let request = Request::new(Method::DELETE, path(args, context).await?);
+    let answer = context.hub()?.text(&request).await?;
     if args.json {
         println(json_line(&answer))?;
         return Ok(Exit::DONE);
@@ -61,7 +56,7 @@ pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
     Ok(Exit::DONE)
 }
 
-async fn path(args: &Args, here: &Here) -> Result<Path, Error> {
+async fn path(args: &Args, context: &Context) -> Result<Path, Error> {
     let path = Path::new("/notifications");
     let Some(key) = &args.key else {
         // The argument group requires one of the two.
@@ -70,9 +65,9 @@ async fn path(args: &Args, here: &Here) -> Result<Path, Error> {
     let from = if args.from_anyone {
         None
     } else {
-        Some(sender(here, args.from.as_ref()).await?.value)
+        Some(sender(context, args.from.as_ref()).await?.value)
     };
-    let project = here.project(args.project.as_ref())?.value;
+    let project = context.project(args.project.as_ref())?.value;
     Ok(path
         .with("project", project)
         .with("key", key)

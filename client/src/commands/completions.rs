@@ -6,16 +6,15 @@ use std::fmt::Write as _;
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, Command, CommandFactory};
 use clap_complete::{Generator, generate, shells};
-use hub_protocol::{InboxName, Kind};
-use serde_json::Value;
+use hub_protocol::{InboxName, Inboxes, Kind, Sessions};
 
-use crate::args::Cli;
-use crate::error::{Error, Exit};
-use crate::fields::{list, text};
-use crate::here::Here;
-use crate::hub::{Hub, Path, Request, SOON, parse};
-use crate::out::print;
-use crate::text::line;
+use crate::commands::cli::Cli;
+use crate::error::Error;
+use crate::exit_code::Exit;
+use crate::hub::{Path, Request, SOON, parse};
+use crate::identity::Context;
+use crate::output::print;
+use crate::output::text::line;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -48,29 +47,31 @@ const NAMES: [(&str, &str); 2] = [
     ("HUBCTL_INBOXES", "hubctl completions inboxes 2>/dev/null"),
 ];
 
-pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
+pub(crate) async fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
     print(&match args.shell {
         Wanted::Bash => substituted(script(shells::Bash), "$(", ")"),
         Wanted::Zsh => substituted(script(shells::Zsh), "$(", ")"),
         Wanted::Fish => fish(),
-        Wanted::Sessions => names(here, "/sessions", "sessions").await?,
-        Wanted::Inboxes => names(here, "/inboxes", "inboxes").await?,
+        Wanted::Sessions => {
+            let answer: Sessions = parse(&list(context, "/sessions").await?)?;
+            names(answer.sessions.iter().map(|it| it.name.as_str()))
+        }
+        Wanted::Inboxes => {
+            let answer: Inboxes = parse(&list(context, "/inboxes").await?)?;
+            names(answer.inboxes.iter().map(|it| it.name.as_str()))
+        }
     })?;
     Ok(Exit::DONE)
 }
 
-/// The names of the sessions or the inboxes of this project, one a line.
-async fn names(here: &Here, path: &str, member: &str) -> Result<String, Error> {
-    let project = here.project(None)?.value;
-    let request = Request::get(Path::new(path).with("project", project));
-    let hub: Hub = here.hub()?;
-    let answer: Value = parse(&hub.text_within(&request, SOON).await?)?;
-    let mut names = String::new();
-    for it in list(&answer, member) {
-        names.push_str(&line(text(it, "name")));
-        names.push('\n');
-    }
-    Ok(names)
+/// The hub's answer about the sessions or the inboxes of this project.
+async fn list(context: &Context, path: &str) -> Result<String, Error> {
+    let path = Path::new(path).with("project", context.project(None)?.value);
+    context.hub()?.text_within(&Request::get(path), SOON).await
+}
+
+fn names<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    names.map(|name| format!("{}\n", line(name))).collect()
 }
 
 fn script(shell: impl Generator) -> String {

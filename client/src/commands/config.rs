@@ -3,13 +3,14 @@
 use hub_protocol::InboxName;
 use serde_json::{Map, json};
 
-use crate::error::{Error, Exit};
-use crate::here::Here;
+use crate::error::Error;
+use crate::exit_code::Exit;
 use crate::hub::SOON;
-use crate::out::println;
-use crate::sender::{inboxes, sender, session};
+use crate::identity::Context;
+use crate::identity::sender::{inboxes, sender, session};
+use crate::output::println;
+use crate::output::text::{json_line, line};
 use crate::settings::Address;
-use crate::text::{json_line, line};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -29,8 +30,8 @@ struct Setting {
     source: &'static str,
 }
 
-pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
-    let settings = collect(here).await?;
+pub(crate) async fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
+    let settings = collect(context).await?;
     if args.json {
         let all: Map<_, _> = settings
             .iter()
@@ -56,11 +57,11 @@ pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
 }
 
 /// The URL of the running hub, as a setting; `None` if the address is already a URL.
-async fn url(here: &Here) -> Option<Setting> {
-    if let Address::Url(_) = here.settings.address.value {
+async fn url(context: &Context) -> Option<Setting> {
+    if let Address::Url(_) = context.settings.address.value {
         return None;
     }
-    let found = match here.hub() {
+    let found = match context.hub() {
         Ok(hub) => hub.url(SOON).await,
         Err(error) => Err(error),
     };
@@ -75,28 +76,28 @@ async fn url(here: &Here) -> Option<Setting> {
     })
 }
 
-async fn collect(here: &Here) -> Result<Vec<Setting>, Error> {
+async fn collect(context: &Context) -> Result<Vec<Setting>, Error> {
     let setting = |name, value: String, source| Setting {
         name,
         value,
         source,
     };
-    let settings = &here.settings;
+    let settings = &context.settings;
     let address = &settings.address;
     let kind = match &address.value {
         Address::Socket(_) => "socket",
         Address::Url(_) => "url",
     };
-    let from = sender(here, None).await?;
-    let project = here.project(None)?;
+    let from = sender(context, None).await?;
+    let project = context.project(None)?;
     // If the hub does not answer, the session is left out, and the other settings are still shown.
-    let session = session(here).await.ok();
+    let session = session(context).await.ok();
     let read = session.as_ref().map(|session| {
-        let found = inboxes(&here.env, &[], session.as_ref());
+        let found = inboxes(&context.env, &[], session.as_ref());
         let names: Vec<&str> = found.value.iter().map(InboxName::as_str).collect();
         setting("inboxes", names.join(","), found.source)
     });
-    let url = url(here).await;
+    let url = url(context).await;
     let mut all = vec![
         setting(
             "state_dir",
@@ -122,7 +123,7 @@ async fn collect(here: &Here) -> Result<Vec<Setting>, Error> {
         ));
     }
     for (name, variable) in [("role", "HUB_ROLE"), ("parent", "HUB_PARENT")] {
-        if let Some(value) = here.env.var(variable) {
+        if let Some(value) = context.env.var(variable) {
             all.push(setting(
                 name,
                 value.to_string_lossy().into_owned(),

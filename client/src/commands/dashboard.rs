@@ -6,19 +6,20 @@ use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path as FilePath, PathBuf};
 use std::time::{Duration, Instant};
 
+use hub_protocol::SignInCode;
 use reqwest::Method;
-use serde::Deserialize;
 use serde_json::json;
 
 use super::up::detach;
-use crate::env::Env;
-use crate::error::{Error, Exit};
-use crate::here::Here;
-use crate::hub::{Hub, Path, Request};
-use crate::out::{println, say};
-use crate::process::host;
+use crate::error::Error;
+use crate::exit_code::Exit;
+use crate::hub::{Hub, Path, Request, parse};
+use crate::identity::Context;
+use crate::output::text::{json_line, line};
+use crate::output::{println, say};
 use crate::settings::{Address, HubUrl};
-use crate::text::{json_line, line};
+use crate::system::env::Env;
+use crate::system::process::host;
 
 /// How long to wait for a launcher to fail. After that it counts as successful: some launchers run until the browser is
 /// closed.
@@ -47,14 +48,6 @@ pub(crate) struct Args {
     json: bool,
 }
 
-/// The hub's answer to `POST /login/code`.
-#[derive(Deserialize)]
-struct Made {
-    code: String,
-    url: String,
-    expires_at: String,
-}
-
 /// The dashboard's address, and the link that signs in there.
 struct Link {
     base: HubUrl,
@@ -73,15 +66,15 @@ enum NotOpened {
     Failed(String),
 }
 
-pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
-    let hub = here.hub()?;
+pub(crate) async fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
+    let hub = context.hub()?;
     let wish = Request::new(Method::POST, Path::new("/login/code"));
-    let made: Made = hub.json(&wish).await?;
-    let link = Link::of(&made, &here.settings.address.value)?;
+    let made: SignInCode = parse(&hub.text(&wish).await?)?;
+    let link = Link::of(&made, &context.settings.address.value)?;
     let opened = if args.print {
         Err(NotOpened::Asked)
     } else {
-        open(&link, &hub, here).await
+        open(&link, &hub, context).await
     };
     if args.json {
         let shown = json!({
@@ -106,7 +99,7 @@ pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
 
 impl Link {
     /// Over TCP the link uses the address by which the hub was reached, not the one that the hub reports.
-    fn of(made: &Made, address: &Address) -> Result<Self, Error> {
+    fn of(made: &SignInCode, address: &Address) -> Result<Self, Error> {
         let base: HubUrl = match address {
             Address::Url(url) => url.clone(),
             Address::Socket(_) => {
@@ -145,15 +138,15 @@ impl Link {
     }
 }
 
-async fn open(link: &Link, hub: &Hub, here: &Here) -> Result<PathBuf, NotOpened> {
-    let launcher = launcher(&here.env)?;
+async fn open(link: &Link, hub: &Hub, context: &Context) -> Result<PathBuf, NotOpened> {
+    let launcher = launcher(&context.env)?;
     // Without this check, another program on that address would be sent the sign-in code.
     if !hub.is_at(&link.base).await {
         return Err(NotOpened::Elsewhere);
     }
     let opened = async {
-        here.settings.demand_state_dir()?;
-        let page = link.keep(&here.settings.state_dir.value)?;
+        context.settings.demand_state_dir()?;
+        let page = link.keep(&context.settings.state_dir.value)?;
         launch(&launcher, &page).await
     };
     match opened.await {
@@ -235,6 +228,7 @@ impl NotOpened {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use hub_protocol::Timestamp;
 
     /// A directory with these programs, and an environment with it as PATH.
     fn with(programs: &[&str], vars: &[(&str, &str)]) -> (tempfile::TempDir, Env) {
@@ -305,10 +299,10 @@ mod tests {
 
     #[test]
     fn the_link_uses_the_address_by_which_the_hub_was_reached() {
-        let made = |url: &str| Made {
+        let made = |url: &str| SignInCode {
             code: "c0de".into(),
             url: url.into(),
-            expires_at: String::new(),
+            expires_at: Timestamp::default(),
         };
         let socket = Address::Socket("/s".into());
         let link = Link::of(&made("http://127.0.0.1:1/#code=c0de"), &socket).unwrap();

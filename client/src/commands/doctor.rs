@@ -10,11 +10,12 @@ use hub_protocol::ProjectName;
 use serde_json::json;
 
 use self::finding::Finding;
-use crate::error::{Error, Exit};
-use crate::here::Here;
-use crate::out::println;
-use crate::session::sessions;
-use crate::text::{json_line, line};
+use crate::api::session::sessions;
+use crate::error::Error;
+use crate::exit_code::Exit;
+use crate::identity::Context;
+use crate::output::println;
+use crate::output::text::{json_line, line};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -34,8 +35,8 @@ pub(crate) struct Args {
     json: bool,
 }
 
-pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
-    let found = look(args, here).await?;
+pub(crate) async fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
+    let found = look(args, context).await?;
     if args.json {
         let findings: Vec<_> = found.iter().map(Finding::json).collect();
         println(json_line(&json!({ "findings": findings }).to_string()))?;
@@ -54,15 +55,18 @@ pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
     })
 }
 
-async fn look(args: &Args, here: &Here) -> Result<Vec<Finding>, Error> {
-    let project = here.project(args.project.as_ref())?.value;
-    let (mut found, hub) = hub::look(here).await;
-    found.extend(machine::look(here, hub.is_some()));
+async fn look(args: &Args, context: &Context) -> Result<Vec<Finding>, Error> {
+    let project = context.project(args.project.as_ref())?.value;
+    let (mut found, hub) = hub::look(context).await;
+    found.extend(machine::look(context, hub.is_some()));
     let Some(hub) = hub else {
-        found.extend(hooks::look(here, None)?);
+        found.extend(hooks::look(context, None)?);
         return Ok(found);
     };
-    found.extend(hooks::look(here, Some(&sessions(&hub, None, true).await?))?);
-    found.extend(wakes::look(here, &hub, &project).await?);
+    found.extend(hooks::look(
+        context,
+        Some(&sessions(&hub, None, true).await?),
+    )?);
+    found.extend(wakes::look(context, &hub, &project).await?);
     Ok(found)
 }

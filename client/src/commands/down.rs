@@ -5,16 +5,17 @@ use std::io::Read;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use anyhow::Context;
+use anyhow::Context as _;
 use rustix::fs::{FlockOperation, Mode, OFlags, flock};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::error::{Error, Exit};
-use crate::here::Here;
-use crate::out::println;
-use crate::process::is_stopped;
-use crate::span::Span;
+use crate::arguments::span::Span;
+use crate::error::Error;
+use crate::exit_code::Exit;
+use crate::identity::Context;
+use crate::output::println;
+use crate::system::process::is_stopped;
 
 /// How often to check whether the hub has ended.
 const LOOK: Duration = Duration::from_millis(10);
@@ -32,8 +33,8 @@ pub(crate) struct Args {
     timeout: Span,
 }
 
-pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
-    let state_dir = &here.settings.state_dir.value;
+pub(crate) async fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
+    let state_dir = &context.settings.state_dir.value;
     let Some((lock, pid)) = holder(state_dir)? else {
         println(format_args!("no hub runs in {}", state_dir.display()))?;
         return Ok(Exit::DONE);

@@ -2,11 +2,12 @@
 
 use hub_protocol::{InboxName, ProjectName};
 
-use super::listen::{Listener, show};
-use crate::error::{Error, Exit};
-use crate::here::Here;
-use crate::sender::caller;
-use crate::span::Span;
+use super::listen::{NewListener, show};
+use crate::arguments::span::Span;
+use crate::error::Error;
+use crate::exit_code::Exit;
+use crate::identity::Context;
+use crate::identity::sender::caller;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -35,17 +36,17 @@ pub(crate) struct Args {
     json: bool,
 }
 
-pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
-    let project = here.project(args.project.as_ref())?.value;
-    let caller = caller(here, args.caller.as_ref()).await?;
-    let listener = Listener {
+pub(crate) async fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
+    let project = context.project(args.project.as_ref())?.value;
+    let caller = caller(context, args.caller.as_ref()).await?;
+    let listener = NewListener {
         target: &args.name,
         caller: &caller,
         project: &project,
         within: Some(args.within),
         fresh: true,
     };
-    let answer = listener.put(&here.hub()?).await?;
+    let answer = listener.put(&context.hub()?).await?;
     show(&answer, &caller, args.json)?;
     Ok(Exit::DONE)
 }

@@ -1,15 +1,14 @@
 //! `hubctl history`: lists stored notifications.
 
-use hub_protocol::Seq;
-use serde::Deserialize;
-use serde_json::value::RawValue;
+use hub_protocol::{HistoryMarks, HistoryPage, Notification, Seq};
 
-use crate::error::{Error, Exit};
-use crate::filter::Filter;
-use crate::here::Here;
-use crate::hub::{Path, Request};
-use crate::out::println;
-use crate::text::{cut, json_line, line};
+use crate::arguments::filter::Filter;
+use crate::error::Error;
+use crate::exit_code::Exit;
+use crate::hub::{Path, Request, parse};
+use crate::identity::Context;
+use crate::output::println;
+use crate::output::text::{cut, json_line, line};
 
 /// How many characters of a message are shown in the table.
 const WIDTH: usize = 120;
@@ -49,16 +48,9 @@ pub(crate) struct Args {
     json: bool,
 }
 
-#[derive(Deserialize)]
-struct Page {
-    notifications: Vec<Box<RawValue>>,
-    #[serde(default)]
-    next: Option<Seq>,
-}
-
-pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
-    let asked = path(args, here)?;
-    let hub = here.hub()?;
+pub(crate) async fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
+    let asked = path(args, context)?;
+    let hub = context.hub()?;
     let (mut before, mut after) = (args.before, args.after);
     let mut left = args.limit;
     while left > 0 {
@@ -67,7 +59,7 @@ pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
             .with("limit", left.min(PAGE))
             .maybe("before", before)
             .maybe("after", after);
-        let page: Page = hub.json(&Request::get(path)).await?;
+        let page: HistoryPage = parse(&hub.text(&Request::get(path)).await?)?;
         for notification in &page.notifications {
             println(shown(args, notification.get()))?;
             left = left.saturating_sub(1);
@@ -84,11 +76,11 @@ pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
     Ok(Exit::DONE)
 }
 
-fn path(args: &Args, here: &Here) -> Result<Path, Error> {
+fn path(args: &Args, context: &Context) -> Result<Path, Error> {
     let path = Path::new("/notifications")
         .maybe("status", args.status.as_ref())
         .maybe("q", args.search.as_ref());
-    args.filter.on(path, here)
+    args.filter.on(path, context)
 }
 
 fn shown(args: &Args, json: &str) -> String {
@@ -101,56 +93,31 @@ fn shown(args: &Args, json: &str) -> String {
 /// Formats a notification as one line for people.
 pub(super) fn row(json: &str, with_project: bool) -> String {
     // If a newer hub uses another format, print its JSON.
-    match serde_json::from_str::<Row>(json) {
-        Ok(row) => row.describe(with_project),
-        Err(_) => json_line(json).into_owned(),
+    match (parse(json), parse(json)) {
+        (Ok(notification), Ok(marks)) => describe(&notification, marks, with_project),
+        _ => json_line(json).into_owned(),
     }
 }
 
-/// The fields of a notification that the table shows. `--json` prints all.
-#[derive(Deserialize)]
-struct Row {
-    id: Seq,
-    ts: String,
-    from: String,
-    #[serde(default)]
-    from_name: Option<String>,
-    #[serde(rename = "type")]
-    kind: String,
-    project: String,
-    msg: String,
-    #[serde(default)]
-    to: Option<String>,
-    #[serde(default)]
-    title: Option<String>,
-    #[serde(default)]
-    status: Option<String>,
-}
-
-impl Row {
-    fn describe(&self, with_project: bool) -> String {
-        let mut place = self.from_name.as_ref().unwrap_or(&self.from).clone();
-        if let Some(to) = &self.to {
-            place = format!("{place} → {to}");
-        }
-        if with_project {
-            place = format!("{place} [{}]", self.project);
-        }
-        if let Some(status) = &self.status {
-            place = format!("{place} ({status})");
-        }
-        let title = self
-            .title
-            .as_ref()
-            .map_or(String::new(), |title| format!("{title}: "));
-        let text = format!("{title}{}", self.msg);
-        format!(
-            "{:>6}  {}  {:8}  {}  {}",
-            self.id,
-            line(&self.ts),
-            line(&self.kind),
-            line(&place),
-            cut(&line(&text), WIDTH)
-        )
+fn describe(it: &Notification, marks: HistoryMarks, with_project: bool) -> String {
+    let from = it.from_name.as_deref();
+    let mut place = from.unwrap_or(it.from.as_str()).to_owned();
+    if let Some(to) = &it.to {
+        place = format!("{place} → {to}");
     }
+    if with_project {
+        place = format!("{place} [{}]", it.project);
+    }
+    let status = marks.status.as_str();
+    let title = it.title.as_ref();
+    let title = title.map_or(String::new(), |title| format!("{title}: "));
+    let text = format!("{title}{}", it.msg);
+    format!(
+        "{:>6}  {}  {:8}  {} ({status})  {}",
+        it.id,
+        it.ts,
+        it.kind,
+        line(&place),
+        cut(&line(&text), WIDTH)
+    )
 }

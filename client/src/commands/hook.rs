@@ -12,24 +12,23 @@ mod view;
 
 use std::time::SystemTime;
 
-use hub_protocol::{SpoolItem, Spooled, SpooledHook, Timestamp};
+use hub_protocol::{AckRequest, Agent, SpoolItem, Spooled, SpooledHook, Timestamp};
 use reqwest::Response;
 use serde::de::IgnoredAny;
-use serde_json::json;
 
 use self::budget::Budget;
 pub(crate) use self::payload::Payload;
 use self::surroundings::Surroundings;
 pub(crate) use self::surroundings::project_repository;
-use crate::agent::Agent;
+use crate::arguments::agent;
 use crate::error::Error;
-use crate::here::Here;
-use crate::hub::{Hub, Path, Request};
-use crate::out::{demand_stdout, println};
+use crate::hub::{Hub, Path, Request, json};
+use crate::identity::Context;
+use crate::output::{demand_stdout, println};
 use crate::publish::send_spooled;
-use crate::random;
-use crate::settings::Place;
+use crate::settings::HubLocation;
 use crate::spool::Spool;
+use crate::system::random;
 
 pub(crate) use self::headless::is_headless;
 pub(crate) use self::input::read_stdin;
@@ -46,6 +45,7 @@ Examples:
 /// Whose hook, and what it says.
 pub(crate) struct Args {
     /// The agent
+    #[arg(value_parser = agent::parser())]
     agent: Agent,
     /// The hook's JSON [default: stdin]
     #[arg(value_name = "JSON")]
@@ -59,9 +59,9 @@ pub(crate) struct Args {
 }
 
 /// A hook that is being sent.
-struct Hook<'a> {
+struct HookRequest<'a> {
     agent: Agent,
-    here: &'a Here,
+    context: &'a Context,
     payload: Payload,
     /// `/hooks/{agent}` with the hook's surroundings in its query.
     path: Path,
@@ -71,7 +71,7 @@ struct Hook<'a> {
 }
 
 /// Sends the hook and prints the answer.
-pub(crate) async fn run(args: &Args, place: &Place) {
+pub(crate) async fn run(args: &Args, location: &HubLocation) {
     let text = match &args.json {
         Some(json) => json.clone().into_bytes(),
         None => match read_stdin() {
@@ -83,19 +83,21 @@ pub(crate) async fn run(args: &Args, place: &Place) {
     let Some(payload) = Payload::parse(&text, args.event.as_deref()) else {
         return;
     };
-    let Ok(here) = Here::new(place) else { return };
-    let surroundings = Surroundings::of(&here.env, args.agent, &payload);
+    let Ok(context) = Context::new(location) else {
+        return;
+    };
+    let surroundings = Surroundings::of(&context.env, args.agent, &payload);
     if payload.event() == "SessionStart" {
-        env_file::extend(&here, &payload, &surroundings);
+        env_file::extend(&context, &payload, &surroundings);
     }
     let Ok(key) = random::key(SystemTime::now()) else {
         return;
     };
-    let hook = Hook {
+    let hook = HookRequest {
         agent: args.agent,
-        path: surroundings.path(&here.env, args, payload.is_stop()),
+        path: surroundings.path(&context.env, args, payload.is_stop()),
         ts: Timestamp::now(),
-        here: &here,
+        context: &context,
         payload,
         key,
         budget,
@@ -103,13 +105,13 @@ pub(crate) async fn run(args: &Args, place: &Place) {
     hook.carry().await;
 }
 
-impl Hook<'_> {
+impl HookRequest<'_> {
     async fn carry(&self) {
         match self.ask().await {
             Ok((hub, answer)) => {
                 self.deliver(&hub, answer).await;
                 // Send the spooled requests for which there is time left; the next hook sends the rest.
-                let kept = send_spooled(&hub, self.here);
+                let kept = send_spooled(&hub, self.context);
                 let _ = tokio::time::timeout(self.budget.left(), kept).await;
             }
             Err(error) if error.is_passing() => self.keep(),
@@ -119,7 +121,7 @@ impl Hook<'_> {
     }
 
     async fn ask(&self) -> Result<(Hub, Response), Error> {
-        let hub = self.here.hub()?;
+        let hub = self.context.hub()?;
         let mut patience = self.budget.until_answered();
         if self.payload.may_be_held() {
             // Without this probe, a hub that does not answer could block the agent as long as a held permission request
@@ -148,19 +150,25 @@ impl Hook<'_> {
         }
         if let Some((lease, inbox)) = lease {
             let path = Path::new("/inboxes").segment(inbox).segment("ack");
-            let request = Request::post(path, json!({ "lease": lease }).to_string());
+            let lease = AckRequest {
+                lease: Some(lease),
+                ..AckRequest::default()
+            };
+            let Ok(body) = json(&lease) else { return };
             // If this fails, the hub offers the notifications again.
-            let _ = hub.send(&request, self.budget.left()).await;
+            let _ = hub
+                .send(&Request::post(path, body), self.budget.left())
+                .await;
         }
     }
 
     fn keep(&self) {
-        let spool = Spool::of(&self.here.settings);
+        let spool = Spool::of(&self.context.settings);
         if !self.payload.is_eventful() || spool.is_full() {
             return;
         }
         let hook = SpooledHook {
-            agent: self.agent.name().into(),
+            agent: self.agent.as_str().into(),
             query: self.path.query().into(),
             ts: self.ts.as_millis(),
             body: self.payload.raw(),
@@ -173,10 +181,4 @@ impl Hook<'_> {
             spool.keep_hastily(&item)
         };
     }
-}
-
-/// The request that sends a spooled hook to a hub elsewhere. Its answer is discarded.
-pub(crate) fn spooled(key: &str, hook: &SpooledHook) -> Request {
-    let path = Path::with_query("/hooks", &hook.agent, &hook.query);
-    Request::post(path, hook.body.get()).header("idempotency-key", key)
 }

@@ -17,21 +17,22 @@ mod tree;
 
 use std::path::{Path, PathBuf};
 
-use hub_protocol::InboxName;
 use hub_protocol::git::Repository;
+use hub_protocol::{Agent, InboxName};
 
 use self::change::{Change, installing, uninstalling};
 use self::file::SettingsFile;
-use self::own::Caller;
+use self::own::Invocation;
 use self::receipt::Receipts;
-use self::scheme::{Scope, files, left_to_do};
-pub(super) use self::status::{Found, State};
-use crate::agent::Agent;
-use crate::error::{Error, Exit};
-use crate::here::Here;
-use crate::out::{print, println};
-use crate::settings::Place;
-use crate::text::{json_line, line};
+use self::scheme::{SettingsScope, files, left_to_do};
+pub(super) use self::status::{HookStatus, InstallState};
+use crate::arguments::agent;
+use crate::error::Error;
+use crate::exit_code::Exit;
+use crate::identity::Context;
+use crate::output::text::{json_line, line};
+use crate::output::{print, println};
+use crate::settings::HubLocation;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -84,6 +85,7 @@ Examples:
 #[allow(clippy::struct_excessive_bools)] // each a flag of its own
 struct Target {
     /// The agent
+    #[arg(value_parser = agent::parser())]
     agent: Agent,
     /// In your own settings [default, but for --dir and --session]
     #[arg(long, conflicts_with_all = ["project", "local", "dir"])]
@@ -122,6 +124,7 @@ struct UninstallArgs {
 #[derive(Debug, clap::Args)]
 struct PrintArgs {
     /// The agent
+    #[arg(value_parser = agent::parser())]
     agent: Agent,
     #[command(flatten)]
     call: CallArgs,
@@ -141,6 +144,7 @@ struct CallArgs {
 #[derive(Debug, clap::Args)]
 struct StatusArgs {
     /// The agent [default: all of them]
+    #[arg(value_parser = agent::parser())]
     agent: Option<Agent>,
     /// The workspace [default: the worktree you are in]
     #[arg(long, value_name = "WORKSPACE")]
@@ -150,30 +154,31 @@ struct StatusArgs {
     json: bool,
 }
 
-pub(crate) fn run(args: &Args, place: &Place, here: &Here) -> Result<Exit, Error> {
+pub(crate) fn run(args: &Args, location: &HubLocation, context: &Context) -> Result<Exit, Error> {
     match &args.action {
-        Action::Install(args) => install(args, place, here),
-        Action::Uninstall(args) => uninstall(&args.target, here),
-        Action::Status(args) => status(args, here),
-        Action::Print(args) => show(args, place, here),
+        Action::Install(args) => install(args, location, context),
+        Action::Uninstall(args) => uninstall(&args.target, context),
+        Action::Status(args) => status(args, context),
+        Action::Print(args) => show(args, location, context),
     }
 }
 
 /// The state of the hooks in each settings file of each agent.
-pub(super) fn everywhere(here: &Here) -> Result<Vec<Found>, Error> {
-    let (workspace, program) = (workspace(None, here), program(here)?);
-    let look = |agent| status::look(agent, &here.env, &workspace, &program);
+pub(super) fn everywhere(context: &Context) -> Result<Vec<HookStatus>, Error> {
+    let (workspace, program) = (workspace(None, context), program(context)?);
+    let look = |agent| status::look(agent, &context.env, &workspace, &program);
     Ok(Agent::ALL.into_iter().flat_map(look).collect())
 }
 
-fn install(args: &InstallArgs, place: &Place, here: &Here) -> Result<Exit, Error> {
-    here.settings.demand_state_dir()?;
+fn install(args: &InstallArgs, location: &HubLocation, context: &Context) -> Result<Exit, Error> {
+    context.settings.demand_state_dir()?;
     let agent = args.target.agent;
     let named = args.call.session.is_some();
-    let (file, scope) = args.target.file(here, named)?;
-    let caller = caller(&args.call, place, here)?;
-    let change = installing(&file, agent, &caller).map_err(|what| refused(&file, agent, &what))?;
-    let receipts = Receipts::of(&here.settings.state_dir.value);
+    let (file, scope) = args.target.file(context, named)?;
+    let invocation = invocation(&args.call, location, context)?;
+    let change =
+        installing(&file, agent, &invocation).map_err(|what| refused(&file, agent, &what))?;
+    let receipts = Receipts::of(&context.settings.state_dir.value);
     if !args.target.dry_run && change != Change::None {
         let noted = receipts.note(&file, agent);
         noted.map_err(|what| refused(&file, agent, &what))?;
@@ -182,15 +187,15 @@ fn install(args: &InstallArgs, place: &Place, here: &Here) -> Result<Exit, Error
         .target
         .apply(&file, change, "hooks installed", &receipts)?;
     if done {
-        for todo in left_to_do(agent, here) {
+        for todo in left_to_do(agent, context) {
             println(format_args!("left to do: {}", line(&todo)))?;
         }
     }
     let all = status::look(
         agent,
-        &here.env,
-        &args.target.workspace(here),
-        &caller.program,
+        &context.env,
+        &args.target.workspace(context),
+        &invocation.program,
     );
     for other in all
         .iter()
@@ -205,10 +210,10 @@ fn install(args: &InstallArgs, place: &Place, here: &Here) -> Result<Exit, Error
     Ok(Exit::DONE)
 }
 
-fn uninstall(target: &Target, here: &Here) -> Result<Exit, Error> {
-    let (file, _) = target.file(here, false)?;
+fn uninstall(target: &Target, context: &Context) -> Result<Exit, Error> {
+    let (file, _) = target.file(context, false)?;
     let agent = target.agent;
-    let receipts = Receipts::of(&here.settings.state_dir.value);
+    let receipts = Receipts::of(&context.settings.state_dir.value);
     let before = receipts.before(&file);
     let change =
         uninstalling(&file, agent, before.as_ref()).map_err(|what| refused(&file, agent, &what))?;
@@ -228,16 +233,16 @@ fn uninstall(target: &Target, here: &Here) -> Result<Exit, Error> {
     Ok(Exit::DONE)
 }
 
-fn status(args: &StatusArgs, here: &Here) -> Result<Exit, Error> {
+fn status(args: &StatusArgs, context: &Context) -> Result<Exit, Error> {
     let agents: Vec<Agent> = args.agent.map_or(Agent::ALL.into(), |agent| vec![agent]);
-    let workspace = workspace(args.dir.as_deref(), here);
-    let program = program(here)?;
-    let found: Vec<Found> = agents
+    let workspace = workspace(args.dir.as_deref(), context);
+    let program = program(context)?;
+    let found: Vec<HookStatus> = agents
         .into_iter()
-        .flat_map(|agent| status::look(agent, &here.env, &workspace, &program))
+        .flat_map(|agent| status::look(agent, &context.env, &workspace, &program))
         .collect();
     if args.json {
-        let all: Vec<_> = found.iter().map(Found::json).collect();
+        let all: Vec<_> = found.iter().map(HookStatus::json).collect();
         println(json_line(&serde_json::json!({ "hooks": all }).to_string()))?;
         return Ok(Exit::DONE);
     }
@@ -247,43 +252,43 @@ fn status(args: &StatusArgs, here: &Here) -> Result<Exit, Error> {
     Ok(Exit::DONE)
 }
 
-fn show(args: &PrintArgs, place: &Place, here: &Here) -> Result<Exit, Error> {
-    let caller = caller(&args.call, place, here)?;
-    print(&change::fresh(args.agent, &caller))?;
+fn show(args: &PrintArgs, location: &HubLocation, context: &Context) -> Result<Exit, Error> {
+    let invocation = invocation(&args.call, location, context)?;
+    print(&change::fresh(args.agent, &invocation))?;
     Ok(Exit::DONE)
 }
 
 impl Target {
-    fn workspace(&self, here: &Here) -> PathBuf {
-        workspace(self.dir.as_deref(), here)
+    fn workspace(&self, context: &Context) -> PathBuf {
+        workspace(self.dir.as_deref(), context)
     }
 
     /// The settings file to change. Hooks that name one session belong to one workspace: they never go into the user's
     /// settings, and go into the workspace's local settings if the agent has such a file.
-    fn file(&self, here: &Here, named: bool) -> Result<(SettingsFile, Scope), Error> {
+    fn file(&self, context: &Context, named: bool) -> Result<(SettingsFile, SettingsScope), Error> {
         let files = files(self.agent);
         let scope = match (self.project, self.local) {
-            (true, _) => Scope::Project,
-            (_, true) => Scope::Local,
+            (true, _) => SettingsScope::Project,
+            (_, true) => SettingsScope::Local,
             _ if self.user && named => {
                 return Err(Error::Usage(
                     "--session names one workspace's sessions: not with --user".into(),
                 ));
             }
-            _ if self.dir.is_none() && !named => Scope::User,
-            _ if files.local.is_some() => Scope::Local,
-            _ => Scope::Project,
+            _ if self.dir.is_none() && !named => SettingsScope::User,
+            _ if files.local.is_some() => SettingsScope::Local,
+            _ => SettingsScope::Project,
         };
-        let path = files.path(scope, &here.env, &self.workspace(here));
+        let path = files.path(scope, &context.env, &self.workspace(context));
         let path = path.ok_or_else(|| {
             Error::Usage(match scope {
-                Scope::User => "no home directory".into(),
+                SettingsScope::User => "no home directory".into(),
                 _ => format!("{} has no settings of --{} kind", self.agent, scope.name()),
             })
         })?;
         let file = match scope {
-            Scope::User => SettingsFile::read(&path)?,
-            _ => SettingsFile::read_within(&self.workspace(here), &path)?,
+            SettingsScope::User => SettingsFile::read(&path)?,
+            _ => SettingsFile::read_within(&self.workspace(context), &path)?,
         };
         Ok((file, scope))
     }
@@ -334,35 +339,39 @@ fn refused(file: &SettingsFile, agent: Agent, what: &str) -> Error {
     ))
 }
 
-fn workspace(dir: Option<&Path>, here: &Here) -> PathBuf {
+fn workspace(dir: Option<&Path>, context: &Context) -> PathBuf {
     if let Some(dir) = dir {
-        return here.env.absolute(dir);
+        return context.env.absolute(dir);
     }
-    let worktree = Repository::discover(&here.env.cwd).and_then(|found| found.worktree);
-    worktree.unwrap_or_else(|| here.env.cwd.clone())
+    let worktree = Repository::discover(&context.env.cwd).and_then(|found| found.worktree);
+    worktree.unwrap_or_else(|| context.env.cwd.clone())
 }
 
-fn caller(args: &CallArgs, place: &Place, here: &Here) -> Result<Caller, Error> {
+fn invocation(
+    args: &CallArgs,
+    location: &HubLocation,
+    context: &Context,
+) -> Result<Invocation, Error> {
     let mut variables = Vec::new();
     variables.extend(args.session.as_ref().map(|it| format!("HUB_SESSION={it}")));
     // Only what this command line names; the other settings come from the agent's own environment.
-    if place.state_dir.is_some() {
-        let dir = here.settings.state_dir.value.to_str();
+    if location.state_dir.is_some() {
+        let dir = context.settings.state_dir.value.to_str();
         let dir = dir.ok_or_else(|| Error::Usage("--state-dir is not UTF-8".into()))?;
         variables.push(format!("HUB_STATE_DIR={dir}"));
     }
-    Ok(Caller {
+    Ok(Invocation {
         variables,
-        program: program(here)?,
+        program: program(context)?,
         rewake: !args.no_rewake,
     })
 }
 
 /// The absolute path of this hubctl. If PATH has a link to it, that is the link's path, because the link's target may
 /// contain a version number.
-fn program(here: &Here) -> Result<String, Error> {
+fn program(context: &Context) -> Result<String, Error> {
     let exe = std::env::current_exe()?;
-    let dirs = here.env.var("PATH").map(std::env::split_paths);
+    let dirs = context.env.var("PATH").map(std::env::split_paths);
     let linked = dirs
         .into_iter()
         .flatten()
@@ -374,13 +383,13 @@ fn program(here: &Here) -> Result<String, Error> {
     path.ok_or_else(|| Error::Usage("the path of hubctl is not UTF-8".into()))
 }
 
-impl std::fmt::Display for Found {
+impl std::fmt::Display for HookStatus {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let state = match self.state {
-            State::Absent => "not installed",
-            State::Installed => "installed",
-            State::Outdated => "outdated",
-            State::Malformed => "malformed",
+            InstallState::Absent => "not installed",
+            InstallState::Installed => "installed",
+            InstallState::Outdated => "outdated",
+            InstallState::Malformed => "malformed",
         };
         let path = self.path.display();
         write!(f, "{:9} {:8} {state:14} {path}", self.agent, self.scope)?;
@@ -393,7 +402,7 @@ impl std::fmt::Display for Found {
         if let Some(problem) = &self.problem {
             write!(f, "; {problem}")?;
         }
-        if self.state == State::Outdated {
+        if self.state == InstallState::Outdated {
             write!(
                 f,
                 "; run: hubctl hooks install {} --{}",

@@ -1,15 +1,17 @@
 //! `hubctl inboxes`: lists inboxes with their pending notifications and their waiters.
 
-use hub_protocol::ProjectName;
-use serde::Deserialize;
+use std::fmt::Write as _;
 
-use crate::error::{Error, Exit};
-use crate::here::Here;
+use hub_protocol::{InboxInfo, Inboxes, ProjectName};
+
+use crate::api::holder;
+use crate::arguments::projects::ProjectScope;
+use crate::error::Error;
+use crate::exit_code::Exit;
 use crate::hub::{Hub, Path, Request, parse};
-use crate::out::println;
-use crate::scope::Scope;
-use crate::seat::Seat;
-use crate::text::{held, json_line, line};
+use crate::identity::Context;
+use crate::output::println;
+use crate::output::text::{self, json_line, line};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -19,53 +21,26 @@ Examples:
 /// Which.
 pub(crate) struct Args {
     #[command(flatten)]
-    scope: Scope,
+    scope: ProjectScope,
     /// Print the hub's answer as JSON
     #[arg(long)]
     json: bool,
 }
 
-#[derive(Deserialize)]
-struct Inboxes {
-    inboxes: Vec<Inbox>,
-}
-
-/// The fields of a [`hub_protocol::InboxInfo`] that are shown.
-#[derive(Debug, Deserialize)]
-pub(super) struct Inbox {
-    project: String,
-    /// The inbox's name.
-    pub name: String,
-    pending: u64,
-    #[serde(default)]
-    oldest_ts: Option<String>,
-    /// How many notifications a wake limit holds back.
-    #[serde(default)]
-    pub held: Option<u64>,
-    /// When the wake limit ends, as RFC 3339.
-    #[serde(default)]
-    pub held_until: Option<String>,
-    #[serde(default)]
-    session: Option<String>,
-    /// The waiter, if one is connected.
-    #[serde(default)]
-    pub waiter: Option<Seat>,
-}
-
-pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
-    let project = args.scope.project(here)?;
-    let answer = fetch(&here.hub()?, project.as_ref()).await?;
+pub(crate) async fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
+    let project = args.scope.project(context)?;
+    let answer = fetch(&context.hub()?, project.as_ref()).await?;
     if args.json {
         println(json_line(&answer))?;
         return Ok(Exit::DONE);
     }
     for inbox in read(&answer)? {
         let place = if args.scope.all_projects {
-            format!("  in {}", line(&inbox.project))
+            format!("  in {}", inbox.project)
         } else {
             String::new()
         };
-        println(format_args!("{inbox}{place}"))?;
+        println(format_args!("{}{place}", describe(&inbox)))?;
     }
     Ok(Exit::DONE)
 }
@@ -77,31 +52,29 @@ pub(super) async fn fetch(hub: &Hub, project: Option<&ProjectName>) -> Result<St
 }
 
 /// Parses the inboxes in the hub's answer.
-pub(super) fn read(answer: &str) -> Result<Vec<Inbox>, Error> {
+pub(super) fn read(answer: &str) -> Result<Vec<InboxInfo>, Error> {
     parse::<Inboxes>(answer).map(|answer| answer.inboxes)
 }
 
-impl Inbox {
-    /// How many notifications a wake limit holds back, and until when, for people.
-    pub(super) fn held(&self) -> Option<String> {
-        let until = self.held_until.as_deref()?;
-        Some(held(self.held?, until))
-    }
+/// How many notifications a wake limit holds back, and until when, for people.
+pub(super) fn held(inbox: &InboxInfo) -> Option<String> {
+    Some(text::held(inbox.held?, inbox.held_until?))
 }
 
-impl std::fmt::Display for Inbox {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let name = self.session.as_ref().unwrap_or(&self.name);
-        write!(f, "{name:24} {:5} pending", self.pending)?;
-        if let Some(oldest) = &self.oldest_ts {
-            write!(f, ", oldest of {}", line(oldest))?;
-        }
-        if let Some(held) = self.held() {
-            write!(f, "; {held}")?;
-        }
-        match &self.waiter {
-            Some(seat) => write!(f, "; waiting: {}", line(&seat.to_string())),
-            None => f.write_str("; nobody waits"),
-        }
+/// An inbox as one line.
+pub(super) fn describe(inbox: &InboxInfo) -> String {
+    let name = inbox.session.as_deref().unwrap_or(inbox.name.as_str());
+    let mut shown = format!("{name:24} {:5} pending", inbox.pending);
+    // Writing to a String cannot fail.
+    if let Some(oldest) = inbox.oldest_ts {
+        let _ = write!(shown, ", oldest of {oldest}");
     }
+    if let Some(held) = held(inbox) {
+        let _ = write!(shown, "; {held}");
+    }
+    let _ = match &inbox.waiter {
+        Some(waiter) => write!(shown, "; waiting: {}", line(&holder::describe(waiter))),
+        None => write!(shown, "; nobody waits"),
+    };
+    shown
 }

@@ -2,9 +2,10 @@
 
 use hub_protocol::InboxName;
 
-use crate::error::{Error, Exit};
-use crate::here::Here;
-use crate::out::print;
+use crate::error::Error;
+use crate::exit_code::Exit;
+use crate::identity::Context;
+use crate::output::print;
 
 const COMMON: &str = include_str!("instructions/common.md");
 const PRIMARY: &str = include_str!("instructions/primary.md");
@@ -28,8 +29,8 @@ enum Role {
     Worker,
 }
 
-pub(crate) fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
-    let is_primary = here
+pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
+    let is_primary = context
         .env
         .var("HUB_ROLE")
         .is_some_and(|role| role == InboxName::PRIMARY);

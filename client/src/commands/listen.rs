@@ -1,17 +1,16 @@
 //! `hubctl listen`: notifies a session of the next stop of others.
 
-use hub_protocol::{InboxName, ProjectName};
+use hub_protocol::{InboxName, Listening, ProjectName};
 use reqwest::Method;
-use serde_json::Value;
 
-use crate::error::{Error, Exit};
-use crate::fields::{flag, text};
-use crate::here::Here;
+use crate::arguments::span::Span;
+use crate::error::Error;
+use crate::exit_code::Exit;
 use crate::hub::{Hub, Path, Request, parse};
-use crate::out::{println, say};
-use crate::sender::caller;
-use crate::span::Span;
-use crate::text::{json_line, line};
+use crate::identity::Context;
+use crate::identity::sender::caller;
+use crate::output::text::{json_line, line};
+use crate::output::{println, say};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -45,7 +44,7 @@ pub(crate) struct Args {
 }
 
 /// A listener to be set.
-pub(super) struct Listener<'a> {
+pub(super) struct NewListener<'a> {
     pub(super) target: &'a InboxName,
     pub(super) caller: &'a InboxName,
     pub(super) project: &'a ProjectName,
@@ -53,13 +52,13 @@ pub(super) struct Listener<'a> {
     pub(super) fresh: bool,
 }
 
-pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
-    let project = here.project(args.project.as_ref())?.value;
-    let caller = caller(here, args.caller.as_ref()).await?;
-    let hub = here.hub()?;
+pub(crate) async fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
+    let project = context.project(args.project.as_ref())?.value;
+    let caller = caller(context, args.caller.as_ref()).await?;
+    let hub = context.hub()?;
     let mut exit = Exit::DONE;
     for target in &args.targets {
-        let listener = Listener {
+        let listener = NewListener {
             target,
             caller: &caller,
             project: &project,
@@ -79,7 +78,7 @@ pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
     Ok(exit)
 }
 
-impl Listener<'_> {
+impl NewListener<'_> {
     /// Sets the listener and returns the hub's answer.
     pub(super) async fn put(&self, hub: &Hub) -> Result<String, Error> {
         let path = path(self.target, self.caller, self.project)
@@ -103,21 +102,17 @@ pub(super) fn show(answer: &str, caller: &InboxName, json: bool) -> Result<(), E
     if json {
         return println(json_line(answer));
     }
-    let it: Value = parse(answer)?;
-    let name = match text(&it, "target_name") {
-        "" => text(&it, "target"),
-        name => name,
-    };
-    let target = line(name);
-    let doing = match text(&it, "state") {
-        "" => String::new(),
-        state => format!(" (now {})", line(state)),
-    };
-    if flag(&it, "fired") {
+    let it: Listening = parse(answer)?;
+    let name = it.target_name.as_deref();
+    let target = line(name.unwrap_or(it.target.as_str()));
+    let doing = it
+        .state
+        .map_or(String::new(), |state| format!(" (now {})", state.as_str()));
+    if it.fired {
         println(format_args!(
             "{target} has stopped already{doing}: {caller} is told at once"
         ))
-    } else if flag(&it, "created") {
+    } else if it.created {
         println(format_args!("{caller} is told when {target}{doing} stops"))
     } else {
         println(format_args!("{caller} listens to {target}{doing} already"))

@@ -1,18 +1,21 @@
 //! `hubctl look`: shows one session in detail.
 
-use hub_protocol::{InboxName, ProjectName, Seq, Timestamp};
-use serde_json::{Value, json};
+use hub_protocol::{
+    HistoryPage, InboxName, Listener, ProjectName, Question, Questions, Seq, Session, SessionState,
+    Timestamp,
+};
+use serde_json::value::RawValue;
 
-use crate::age::age;
-use crate::error::{Error, Exit};
-use crate::fields::{flag, list, number, text};
-use crate::here::Here;
-use crate::hub::{Hub, Path, Request};
-use crate::out::println;
-use crate::question;
-use crate::session::{session, state, waiter, who};
-use crate::shell::quoted;
-use crate::text::{json_line, line};
+use crate::api::question;
+use crate::api::session::{path, state, waiter, who};
+use crate::error::Error;
+use crate::exit_code::Exit;
+use crate::hub::{Hub, Path, Request, parse};
+use crate::identity::Context;
+use crate::output::age::age;
+use crate::output::println;
+use crate::output::text::{json_line, line};
+use crate::system::shell::quoted;
 
 use super::history;
 
@@ -39,65 +42,75 @@ pub(crate) struct Args {
     json: bool,
 }
 
-pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
-    let project = here.project(args.project.as_ref())?.value;
-    let hub = here.hub()?;
-    let session = session(&hub, &args.target, &project).await?;
+pub(crate) async fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
+    let project = context.project(args.project.as_ref())?.value;
+    let hub = context.hub()?;
+    let text = hub
+        .text(&Request::get(path(&args.target, &project)))
+        .await?;
+    let session: Session = parse(&text)?;
     let questions = questions(&hub, &session).await?;
-    let said = said(&hub, &session).await?;
+    let last = last(&hub, &session).await?;
     if args.json {
-        let all = json!({"session": session, "questions": questions, "notifications": said});
-        println(json_line(&all.to_string()))?;
+        let list = |items: &[Box<RawValue>]| {
+            let items: Vec<&str> = items.iter().map(|it| it.get()).collect();
+            items.join(",")
+        };
+        let (questions, last) = (list(&questions), list(&last));
+        println(json_line(&format!(
+            "{{\"session\":{text},\"questions\":[{questions}],\"notifications\":[{last}]}}"
+        )))?;
         return Ok(Exit::DONE);
     }
     let now = Timestamp::now();
     for (name, value) in facts(&session, now) {
         println(format_args!("{name:10} {value}"))?;
     }
-    for listener in list(&session, "listeners") {
+    for listener in &session.listeners {
         println(format_args!("{:10} {}", "tells", told(listener)))?;
     }
+    let is_over = session.gone || session.state == Some(SessionState::Ended);
     for question in &questions {
-        println(question::describe(question, now))?;
-        let id = number(question, "id");
-        let is_over = flag(&session, "gone") || text(&session, "state") == "ended";
-        if is_over || flag(question, "deliverable") {
+        let question: Question = parse(question.get())?;
+        println(question::describe(&question, now))?;
+        if is_over || question.deliverable {
+            let id = question.id;
             println(format_args!("        answer: hubctl answer {id} \"…\""))?;
         } else {
             println("        answer it in its own terminal")?;
         }
     }
-    for notification in &said {
-        println(history::row(&notification.to_string(), false))?;
+    for notification in &last {
+        println(history::row(notification.get(), false))?;
     }
     Ok(Exit::DONE)
 }
 
-/// The session's open questions.
-async fn questions(hub: &Hub, session: &Value) -> Result<Vec<Value>, Error> {
-    let project: Option<ProjectName> = text(session, "project").parse().ok();
-    let answer: Value = hub
-        .json(&question::request(project.as_ref(), false))
-        .await?;
-    let questions = list(&answer, "questions").iter();
-    let own = |it: &&Value| text(it, "from") == text(session, "id");
-    Ok(questions.filter(own).cloned().collect())
+/// The session's open questions, as the hub's JSON.
+async fn questions(hub: &Hub, session: &Session) -> Result<Vec<Box<RawValue>>, Error> {
+    let request = question::request(Some(&session.project), false);
+    let mut all: Questions<Box<RawValue>> = parse(&hub.text(&request).await?)?;
+    let own = |json: &Box<RawValue>| {
+        parse::<Question>(json.get()).is_ok_and(|question| question.from == session.id)
+    };
+    all.questions.retain(own);
+    Ok(all.questions)
 }
 
-/// The session's last notifications, newest first.
-async fn said(hub: &Hub, session: &Value) -> Result<Vec<Value>, Error> {
+/// The session's last notifications, newest first, as the hub's JSON.
+async fn last(hub: &Hub, session: &Session) -> Result<Vec<Box<RawValue>>, Error> {
     let path = Path::new("/notifications")
-        .with("project", text(session, "project"))
-        .with("session", text(session, "id"));
-    let mut found: Vec<Value> = Vec::new();
+        .with("project", &session.project)
+        .with("session", &session.id);
+    let mut found = Vec::new();
     let mut before: Option<Seq> = None;
     loop {
         let left = LAST - found.len();
         let path = path.clone().with("limit", left).maybe("before", before);
-        let page: Value = hub.json(&Request::get(path)).await?;
-        found.extend(list(&page, "notifications").iter().cloned());
+        let page: HistoryPage = parse(&hub.text(&Request::get(path)).await?)?;
+        found.extend(page.notifications);
         // The hub searches only a limited number of records a request.
-        before = page.get("next").and_then(Value::as_u64);
+        before = page.next;
         if before.is_none() || found.len() >= LAST {
             return Ok(found);
         }
@@ -105,45 +118,43 @@ async fn said(hub: &Hub, session: &Value) -> Result<Vec<Value>, Error> {
 }
 
 /// The session's data for people, as names and values.
-fn facts(session: &Value, now: Timestamp) -> Vec<(&'static str, String)> {
-    let shown = |field: &str| line(text(session, field)).into_owned();
-    let mark = if flag(session, "primary") {
-        ", the primary"
-    } else {
-        ""
-    };
+fn facts(session: &Session, now: Timestamp) -> Vec<(&'static str, String)> {
+    let mark = if session.primary { ", the primary" } else { "" };
+    let info = &session.info;
     let mut facts = vec![
         ("session", format!("{}{mark}", who(session))),
-        ("project", shown("project")),
+        ("project", session.project.to_string()),
         ("state", state(session, now)),
     ];
-    for field in ["title", "agent", "host", "cwd", "parent"] {
-        facts.push((field, shown(field)));
+    for (name, text) in [
+        ("title", &info.title),
+        ("agent", &info.agent),
+        ("host", &info.host),
+        ("cwd", &info.cwd),
+    ] {
+        let text = text.as_deref().unwrap_or_default();
+        facts.push((name, line(text).into_owned()));
     }
-    let pane = text(session, "pane");
-    if !pane.is_empty() {
+    facts.extend(info.parent.as_ref().map(|it| ("parent", it.to_string())));
+    if let Some(pane) = info.pane.as_ref().filter(|pane| !pane.is_empty()) {
         let pane = line(pane);
         let at = quoted(&pane);
         let go = format!("tmux select-window -t {at} && tmux select-pane -t {at}");
         facts.push(("pane", format!("{pane}; to go there: {go}")));
     }
-    let seen = text(session, "last_seen");
-    if !seen.is_empty() {
+    if let Some(seen) = session.last_seen {
         facts.push(("last seen", format!("{} ago", age(seen, now))));
     }
-    let pending = number(session, "pending");
-    facts.push((
-        "inbox",
-        format!("{pending} pending; waiter: {}", waiter(session)),
-    ));
+    let (pending, waiter) = (session.pending, waiter(session));
+    facts.push(("inbox", format!("{pending} pending; waiter: {waiter}")));
     facts.retain(|(_, value)| !value.is_empty());
     facts
 }
 
-fn told(listener: &Value) -> String {
-    let caller = line(text(listener, "caller"));
-    match text(listener, "until") {
-        "" => format!("{caller} of its next stop"),
-        until => format!("{caller} of its next stop, or that none came until {until}"),
+fn told(listener: &Listener) -> String {
+    let caller = &listener.caller;
+    match listener.until {
+        None => format!("{caller} of its next stop"),
+        Some(until) => format!("{caller} of its next stop, or that none came until {until}"),
     }
 }

@@ -10,15 +10,16 @@ use hub_protocol::{
 };
 use serde_json::Value;
 
-use super::listen::Listener;
-use crate::env::Sourced;
-use crate::error::{Error, Exit};
-use crate::here::Here;
+use super::listen::NewListener;
+use crate::arguments::span::Span;
+use crate::error::Error;
+use crate::exit_code::Exit;
 use crate::hub::parse;
-use crate::out::{println, say};
+use crate::identity::Context;
+use crate::identity::sender::{is_outside, sender};
+use crate::output::{println, say};
 use crate::publish::{Attempt, notes, publish, send_spooled};
-use crate::sender::{is_outside, sender};
-use crate::span::Span;
+use crate::system::env::Sourced;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -100,27 +101,27 @@ struct Draft {
     parent: Option<Sourced<InboxName>>,
 }
 
-pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
-    let draft = draft(args, here, Timestamp::now()).await?;
+pub(crate) async fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
+    let draft = draft(args, context, Timestamp::now()).await?;
     if args.dry_run {
         return dry_run::show(&draft, args.json);
     }
     if args.listen {
-        listen(&draft, here).await?;
+        listen(&draft, context).await?;
     }
-    match publish(here, &draft.post).await? {
+    match publish(context, &draft.post).await? {
         Attempt::Sent(sent) => {
             tell(&sent.answer, args.json)?;
-            send_spooled(&sent.hub, here).await;
+            send_spooled(&sent.hub, context).await;
         }
-        Attempt::Unsent(unsent) => unsent.leave(here, &draft.post)?,
+        Attempt::Unsent(unsent) => unsent.leave(context, &draft.post)?,
     }
     Ok(Exit::DONE)
 }
 
 /// Makes the sender listen for the next stop of the recipient. This is done before publishing, so that no stop is
 /// missed.
-async fn listen(draft: &Draft, here: &Here) -> Result<(), Error> {
+async fn listen(draft: &Draft, context: &Context) -> Result<(), Error> {
     // The parser requires --to.
     let Some(target) = &draft.post.to else {
         return Ok(());
@@ -130,14 +131,14 @@ async fn listen(draft: &Draft, here: &Here) -> Result<(), Error> {
     } else {
         draft.from.value.clone()
     };
-    let listener = Listener {
+    let listener = NewListener {
         target,
         caller: &caller,
         project: &draft.project.value,
         within: None,
         fresh: true,
     };
-    let put = match here.hub() {
+    let put = match context.hub() {
         Ok(hub) => listener.put(&hub).await,
         Err(error) => Err(error),
     };
@@ -152,12 +153,12 @@ async fn listen(draft: &Draft, here: &Here) -> Result<(), Error> {
     }
 }
 
-async fn draft(args: &Args, here: &Here, now: Timestamp) -> Result<Draft, Error> {
-    let from = sender(here, args.from.as_ref()).await?;
-    let project = here.project(args.project.as_ref())?;
+async fn draft(args: &Args, context: &Context, now: Timestamp) -> Result<Draft, Error> {
+    let from = sender(context, args.from.as_ref()).await?;
+    let project = context.project(args.project.as_ref())?;
     let parent = match &args.parent {
         Some(parent) => Some(Sourced::new(parent.clone(), "--parent")),
-        None => here.env.parsed("HUB_PARENT")?,
+        None => context.env.parsed("HUB_PARENT")?,
     };
     // A reply belongs to the project of the notification that it answers, so none is sent.
     let is_placed = args.reply_to.is_some() && args.project.is_none();
@@ -232,7 +233,7 @@ fn tell(answer: &str, json: bool) -> Result<(), Error> {
     let published: Published = parse(answer)?;
     notes(&published);
     if json {
-        return println(crate::text::json_line(answer));
+        return println(crate::output::text::json_line(answer));
     }
     println(summary(&published))
 }

@@ -2,15 +2,15 @@
 
 use hub_protocol::{InboxName, ProjectName, Timestamp};
 use reqwest::Method;
-use serde_json::{Value, json};
 
-use crate::error::{Error, Exit};
-use crate::here::Here;
-use crate::hub::{Path, Request};
-use crate::out::println;
-use crate::sender::session;
-use crate::session::{primary, state, who};
-use crate::text::json_line;
+use crate::api::session::{primary, state, who};
+use crate::error::Error;
+use crate::exit_code::Exit;
+use crate::hub::{Path, Request, parse};
+use crate::identity::Context;
+use crate::identity::sender::session;
+use crate::output::println;
+use crate::output::text::json_line;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -37,24 +37,25 @@ pub(crate) struct Args {
     json: bool,
 }
 
-pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
-    let project = here.project(args.project.as_ref())?.value;
-    let hub = here.hub()?;
+pub(crate) async fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
+    let project = context.project(args.project.as_ref())?.value;
+    let hub = context.hub()?;
     let found = if args.take {
         let path = Path::new("/sessions")
-            .segment(target(args, here).await?)
+            .segment(target(args, context).await?)
             .segment("primary")
             .with("project", &project);
-        let taken: Value = hub.json(&Request::new(Method::POST, path)).await?;
-        Some(taken)
+        Some(hub.text(&Request::new(Method::POST, path)).await?)
     } else {
-        primary(&hub, &project).await?
+        let found = primary(&hub, &project).await?;
+        found.map(|(_, json)| json.get().to_owned())
     };
     if args.json {
-        println(json_line(&json!({"primary": found}).to_string()))?;
+        let session = found.as_deref().unwrap_or("null");
+        println(json_line(&format!("{{\"primary\":{session}}}")))?;
         return Ok(Exit::DONE);
     }
-    match found {
+    match found.map(|json| parse(&json)).transpose()? {
         Some(it) => println(format_args!(
             "{} is the primary of {project}: {}",
             who(&it),
@@ -67,11 +68,11 @@ pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
     Ok(Exit::DONE)
 }
 
-async fn target(args: &Args, here: &Here) -> Result<InboxName, Error> {
+async fn target(args: &Args, context: &Context) -> Result<InboxName, Error> {
     if let Some(target) = &args.target {
         return Ok(target.clone());
     }
-    let own = session(here).await?.map(|found| found.value);
+    let own = session(context).await?.map(|found| found.value);
     own.ok_or_else(|| {
         Error::Usage(
             "this is no agent's session: name the one that is meant, see hubctl sessions".into(),

@@ -1,16 +1,15 @@
 //! `hubctl questions`: lists the questions that need an answer.
 
-use hub_protocol::Timestamp;
-use serde_json::Value;
+use hub_protocol::{Question, Questions, Timestamp};
 
-use crate::error::{Error, Exit};
-use crate::fields::{list, text};
-use crate::here::Here;
+use crate::api::question::{describe, request};
+use crate::arguments::projects::ProjectScope;
+use crate::error::Error;
+use crate::exit_code::Exit;
 use crate::hub::parse;
-use crate::out::{println, say};
-use crate::question::{describe, request};
-use crate::scope::Scope;
-use crate::text::{json_line, line};
+use crate::identity::Context;
+use crate::output::text::json_line;
+use crate::output::{println, say};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -25,15 +24,15 @@ pub(crate) struct Args {
     #[arg(long)]
     all: bool,
     #[command(flatten)]
-    scope: Scope,
+    scope: ProjectScope,
     /// Print the hub's answer as JSON
     #[arg(long)]
     json: bool,
 }
 
-pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
-    let project = args.scope.project(here)?;
-    let answer = here
+pub(crate) async fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
+    let project = args.scope.project(context)?;
+    let answer = context
         .hub()?
         .text(&request(project.as_ref(), args.all))
         .await?;
@@ -41,18 +40,18 @@ pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
         println(json_line(&answer))?;
         return Ok(Exit::DONE);
     }
-    let answer: Value = parse(&answer)?;
-    let questions = list(&answer, "questions");
+    let Questions::<Question> { questions } = parse(&answer)?;
     if questions.is_empty() {
         say("no question is open");
     }
     let now = Timestamp::now();
     for question in questions {
-        let place = match text(question, "project") {
-            project if args.scope.all_projects => format!("  in {}", line(project)),
-            _ => String::new(),
+        let place = if args.scope.all_projects {
+            format!("  in {}", question.project)
+        } else {
+            String::new()
         };
-        println(format_args!("{}{place}", describe(question, now)))?;
+        println(format_args!("{}{place}", describe(&question, now)))?;
     }
     Ok(Exit::DONE)
 }

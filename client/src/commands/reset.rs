@@ -4,20 +4,20 @@ mod files;
 
 use std::io::{IsTerminal, Write};
 
-use hub_protocol::{ProjectName, Seq};
+use hub_protocol::{Dropped, ProjectName, Seq};
 use reqwest::Method;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use self::files::{spooled, status_files};
 use super::clear::numbers;
-use crate::error::{Error, Exit};
-use crate::fields::list;
-use crate::here::Here;
-use crate::hub::{Hub, Path, Request};
-use crate::out::println;
-use crate::session::sessions;
+use crate::api::session::sessions;
+use crate::error::Error;
+use crate::exit_code::Exit;
+use crate::hub::{Hub, Path, Request, parse};
+use crate::identity::Context;
+use crate::output::println;
+use crate::output::text::{json_line, line};
 use crate::spool::Spool;
-use crate::text::{json_line, line};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -45,16 +45,16 @@ pub(crate) struct Args {
     json: bool,
 }
 
-pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
-    let project = here.project(args.project.as_ref())?.value;
+pub(crate) async fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
+    let project = context.project(args.project.as_ref())?.value;
     if !args.yes && !agreed(&project)? {
         return Ok(Exit::REFUSED);
     }
-    let hub = here.hub()?;
+    let hub = context.hub()?;
     let known = sessions(&hub, Some(&project), true).await?;
     let dropped = empty(&hub, &project, args.history).await?;
-    let files = status_files(here, &project, &known);
-    let spool = Spool::of(&here.settings);
+    let files = status_files(context, &project, &known);
+    let spool = Spool::of(&context.settings);
     let keys = spooled(&spool, &project);
     for key in &keys {
         spool.remove(key)?;
@@ -99,9 +99,8 @@ fn agreed(project: &ProjectName) -> Result<bool, Error> {
 async fn empty(hub: &Hub, project: &ProjectName, history: bool) -> Result<Vec<Seq>, Error> {
     let path = Path::new("/projects").segment(project).segment("reset");
     let path = path.maybe("history", history.then_some(true));
-    let answer: Value = hub.json(&Request::new(Method::POST, path)).await?;
-    let dropped = list(&answer, "dropped").iter();
-    Ok(dropped.filter_map(Value::as_u64).collect())
+    let answer = hub.text(&Request::new(Method::POST, path)).await?;
+    parse::<Dropped>(&answer).map(|answer| answer.dropped)
 }
 
 fn ids(dropped: &[Seq]) -> String {

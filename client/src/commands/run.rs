@@ -15,11 +15,12 @@ use serde_json::{Map, Value, json};
 use self::child::{Child, Ended};
 use self::signals::Signals;
 use super::watch::{self, Stamp};
-use crate::error::{Error, Exit};
-use crate::here::Here;
-use crate::out::say;
+use crate::error::Error;
+use crate::exit_code::Exit;
+use crate::identity::Context;
+use crate::output::say;
+use crate::publish::status_file;
 use crate::publish::{Attempt, publish, publish_once, send_spooled};
-use crate::status_file;
 
 /// The exit codes by which a shell reports that a command does not exist or cannot be run.
 const NOT_FOUND: Exit = Exit(127);
@@ -71,14 +72,14 @@ struct Job {
     parent: Option<InboxName>,
     status_file: Option<PathBuf>,
     /// The status file's content before the command started.
-    before: Option<Write>,
+    before: Option<FileContent>,
 }
 
 /// One write of a status file: its identity and the content.
-type Write = (Stamp, Vec<u8>);
+type FileContent = (Stamp, Vec<u8>);
 
-pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
-    let job = Job::new(args, here)?;
+pub(crate) async fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
+    let job = Job::new(args, context)?;
     // From here on, signals are passed to the command.
     let mut signals = Signals::listen()?;
     let child = match Child::start(&args.command, &job) {
@@ -90,12 +91,15 @@ pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
         }
     };
     // Registering runs beside the command, so that the command does not wait for the hub.
-    let (ended, ()) = tokio::join!(child.end(&mut signals), registration::register(&job, here));
+    let (ended, ()) = tokio::join!(
+        child.end(&mut signals),
+        registration::register(&job, context)
+    );
     let ended = ended?;
     let last = job.last_line();
     let post = job.post(&ended, last.as_ref());
-    match tell(&post, job.key(last.as_ref()), here).await {
-        Ok(true) => registration::end(&job, here).await,
+    match tell(&post, job.key(last.as_ref()), context).await {
+        Ok(true) => registration::end(&job, context).await,
         // The hub is down. Once it runs, it will notice by itself that the process is gone.
         Ok(false) => {}
         Err(error) => say(format!(
@@ -108,9 +112,9 @@ pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
 
 /// Posts how the job ended, and returns whether the hub was reached. `line` is the key of the status file's last line
 /// and the type that the line reports. The hub may have read that line already, or may read it later.
-async fn tell(post: &Post, line: Option<(String, Kind)>, here: &Here) -> Result<bool, Error> {
+async fn tell(post: &Post, line: Option<(String, Kind)>, context: &Context) -> Result<bool, Error> {
     let attempt = match line {
-        Some((key, stated)) => match publish_once(here, key, post).await {
+        Some((key, stated)) => match publish_once(context, key, post).await {
             // When the hub reads the spool, it will have read the status line under this key, and would refuse another
             // body for it.
             Ok(Attempt::Unsent(unsent)) => Ok(Attempt::Unsent(unsent.anew()?)),
@@ -118,16 +122,16 @@ async fn tell(post: &Post, line: Option<(String, Kind)>, here: &Here) -> Result<
                 if post.kind == Some(stated) {
                     return Ok(true);
                 }
-                publish(here, post).await
+                publish(context, post).await
             }
             attempt => attempt,
         },
-        None => publish(here, post).await,
+        None => publish(context, post).await,
     };
     match attempt? {
-        Attempt::Sent(sent) => send_spooled(&sent.hub, here).await,
+        Attempt::Sent(sent) => send_spooled(&sent.hub, context).await,
         Attempt::Unsent(unsent) => {
-            unsent.leave(here, post)?;
+            unsent.leave(context, post)?;
             return Ok(false);
         }
     }
@@ -135,18 +139,18 @@ async fn tell(post: &Post, line: Option<(String, Kind)>, here: &Here) -> Result<
 }
 
 impl Job {
-    fn new(args: &Args, here: &Here) -> Result<Self, Error> {
+    fn new(args: &Args, context: &Context) -> Result<Self, Error> {
         let session = match &args.session {
             Some(session) => session.clone(),
             None => named_by(Path::new(&args.command[0])),
         };
-        let status_file = status_file::prepare(here, &here.env.cwd, &session)
+        let status_file = status_file::prepare(context, &context.env.cwd, &session)
             .inspect_err(|error| say(format!("no status file: {error:#}")))
             .ok();
         Ok(Self {
             name: args.name.clone().unwrap_or_else(|| session.to_string()),
-            project: here.project(args.project.as_ref())?.value,
-            parent: here.env.parsed("HUB_PARENT")?.map(|parent| parent.value),
+            project: context.project(args.project.as_ref())?.value,
+            parent: context.env.parsed("HUB_PARENT")?.map(|parent| parent.value),
             session,
             before: status_file.as_deref().and_then(written),
             status_file,
@@ -218,7 +222,7 @@ impl Job {
 }
 
 /// Reads a status file; `None` if it cannot be read or is not a status file.
-fn written(path: &Path) -> Option<Write> {
+fn written(path: &Path) -> Option<FileContent> {
     watch::read(path).ok()?
 }
 

@@ -1,14 +1,14 @@
 //! `hubctl seen`: marks notifications as read by the person.
 
-use hub_protocol::Seq;
-use serde_json::json;
+use hub_protocol::{SeenRequest, Seq};
 
 use super::clear::numbers;
-use crate::error::{Error, Exit};
-use crate::here::Here;
-use crate::hub::{Path, Request};
-use crate::out::println;
-use crate::text::json_line;
+use crate::error::Error;
+use crate::exit_code::Exit;
+use crate::hub::{Path, Request, json};
+use crate::identity::Context;
+use crate::output::println;
+use crate::output::text::json_line;
 
 #[derive(Debug, clap::Args)]
 #[command(group = clap::ArgGroup::new("what").required(true).args(["ids", "up_to"]))]
@@ -35,17 +35,18 @@ pub(crate) struct Args {
     json: bool,
 }
 
-pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
-    let mut body = json!({"seen": !args.undo});
-    let marked = if let Some(up_to) = args.up_to {
-        body["up_to"] = up_to.into();
-        format!("all up to {up_to}")
-    } else {
-        body["ids"] = json!(args.ids);
-        numbers(&args.ids)
+pub(crate) async fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
+    let body = SeenRequest {
+        ids: (!args.ids.is_empty()).then(|| args.ids.clone()),
+        up_to: args.up_to,
+        seen: !args.undo,
     };
-    let request = Request::post(Path::new("/seen"), body.to_string());
-    let answer = here.hub()?.text(&request).await?;
+    let marked = match args.up_to {
+        Some(up_to) => format!("all up to {up_to}"),
+        None => numbers(&args.ids),
+    };
+    let request = Request::post(Path::new("/seen"), json(&body)?);
+    let answer = context.hub()?.text(&request).await?;
     if args.json {
         println(json_line(&answer))?;
         return Ok(Exit::DONE);

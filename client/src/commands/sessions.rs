@@ -1,17 +1,16 @@
 //! `hubctl sessions`: lists sessions and their states.
 
-use hub_protocol::Timestamp;
-use serde_json::Value;
+use hub_protocol::{InboxName, Session, Sessions, Timestamp};
 
-use crate::error::{Error, Exit};
-use crate::fields::{flag, list, number, text};
-use crate::here::Here;
+use crate::api::session::{request, state, waiter};
+use crate::arguments::projects::ProjectScope;
+use crate::error::Error;
+use crate::exit_code::Exit;
 use crate::hub::parse;
-use crate::out::{print, println, say};
-use crate::scope::Scope;
-use crate::session::{request, state, waiter};
-use crate::table::table;
-use crate::text::{cut, json_line, line};
+use crate::identity::Context;
+use crate::output::table::table;
+use crate::output::text::{cut, json_line, line};
+use crate::output::{print, println, say};
 
 /// How many characters of a title or a directory are shown.
 const WIDTH: usize = 60;
@@ -31,15 +30,15 @@ pub(crate) struct Args {
     #[arg(long)]
     all: bool,
     #[command(flatten)]
-    scope: Scope,
+    scope: ProjectScope,
     /// Print the hub's answer as JSON
     #[arg(long)]
     json: bool,
 }
 
-pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
-    let project = args.scope.project(here)?;
-    let answer = here
+pub(crate) async fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
+    let project = args.scope.project(context)?;
+    let answer = context
         .hub()?
         .text(&request(project.as_ref(), args.all))
         .await?;
@@ -47,8 +46,7 @@ pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
         println(json_line(&answer))?;
         return Ok(Exit::DONE);
     }
-    let answer: Value = parse(&answer)?;
-    let sessions = list(&answer, "sessions");
+    let Sessions::<Session> { sessions } = parse(&answer)?;
     if sessions.is_empty() {
         say(
             "no session is known here; `hubctl hooks install claude` lets an agent's sessions tell of themselves",
@@ -64,26 +62,23 @@ pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
     Ok(Exit::DONE)
 }
 
-fn row(session: &Value, with_project: bool, now: Timestamp) -> [String; 6] {
-    let mark = if flag(session, "primary") { " *" } else { "" };
-    let about = match (text(session, "title"), text(session, "cwd")) {
-        ("", cwd) => cwd,
-        (title, _) => title,
-    };
+fn row(session: &Session, with_project: bool, now: Timestamp) -> [String; 6] {
+    let mark = if session.primary { " *" } else { "" };
+    let info = &session.info;
+    let title = info.title.as_ref().filter(|title| !title.is_empty());
+    let about = title.or(info.cwd.as_ref());
+    let about = about.map_or("", String::as_str);
     let mut about = cut(&line(about), WIDTH).into_owned();
     if with_project {
-        about = format!("{about}  in {}", line(text(session, "project")));
+        about = format!("{about}  in {}", session.project);
     }
-    let parent = match text(session, "parent") {
-        "" => "-",
-        parent => parent,
-    };
+    let parent = info.parent.as_ref().map_or("-", InboxName::as_str);
     [
-        format!("{}{mark}", line(text(session, "name"))),
+        format!("{}{mark}", line(&session.name)),
         state(session, now),
         waiter(session).to_owned(),
-        number(session, "pending").to_string(),
-        line(parent).into_owned(),
+        session.pending.to_string(),
+        parent.to_owned(),
         about,
     ]
 }

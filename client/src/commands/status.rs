@@ -1,16 +1,16 @@
 //! `hubctl status`: shows whether the hub runs, and whether waiters are connected.
 
-use hub_protocol::{InboxName, ProjectName};
-use serde::Deserialize;
+use hub_protocol::{Hello, InboxName, ProjectName};
 use serde_json::json;
 
-use super::inboxes::{fetch, read};
-use crate::error::{Error, Exit};
-use crate::here::Here;
-use crate::hub::{PATIENCE, Path, Request};
-use crate::out::println;
-use crate::random::random_hex;
-use crate::text::{json_line, line};
+use super::inboxes::{describe, fetch, read};
+use crate::error::Error;
+use crate::exit_code::Exit;
+use crate::hub::{PATIENCE, Path, Request, parse};
+use crate::identity::Context;
+use crate::output::println;
+use crate::output::text::{json_line, line};
+use crate::system::random::random_hex;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -33,29 +33,23 @@ pub(crate) struct Args {
     json: bool,
 }
 
-#[derive(Deserialize)]
-struct Hello {
-    version: String,
-}
-
-pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
-    let project = here.project(args.project.as_ref())?.value;
-    let names = here.inboxes(&args.inbox).await?.value;
-    let hub = here.hub()?;
+pub(crate) async fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
+    let project = context.project(args.project.as_ref())?.value;
+    let names = context.inboxes(&args.inbox).await?.value;
+    let hub = context.hub()?;
     hub.text(&Request::get(Path::new("/healthz"))).await?;
     let hello = Path::new("/hello").with("nonce", random_hex()?);
-    let Hello { version } = hub.json(&Request::get(hello)).await?;
+    let Hello { version, .. } = parse(&hub.text(&Request::get(hello)).await?)?;
     let url = hub.url(PATIENCE).await.ok();
     let answer = fetch(&hub, Some(&project)).await?;
     let known = read(&answer)?;
-    let find = |name: &InboxName| known.iter().find(|inbox| inbox.name == name.as_str());
+    let find = |name: &InboxName| known.iter().find(|inbox| inbox.name == *name);
     let waits = |name: &InboxName| find(name).is_some_and(|inbox| inbox.waiter.is_some());
     if args.json {
         let inboxes: Vec<_> = names
             .iter()
             .map(|name| {
-                let held =
-                    find(name).and_then(|inbox| Some((inbox.held?, inbox.held_until.clone()?)));
+                let held = find(name).and_then(|inbox| Some((inbox.held?, inbox.held_until?)));
                 let (held, until) = held.unzip();
                 json!({"name": name, "known": find(name).is_some(), "waiter": waits(name),
                     "held": held.unwrap_or(0), "held_until": until})
@@ -64,7 +58,7 @@ pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
         let shown = json!({"version": version, "url": url, "project": project, "inboxes": inboxes});
         println(json_line(&shown.to_string()))?;
     } else {
-        let place = &here.settings.address.value;
+        let place = &context.settings.address.value;
         println(format_args!(
             "hub {} at {} ({place})",
             line(&version),
@@ -73,7 +67,7 @@ pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
         println(format_args!("project {project}"))?;
         for name in &names {
             match find(name) {
-                Some(inbox) => println(inbox)?,
+                Some(inbox) => println(describe(inbox))?,
                 None => println(format_args!("{name:24} never used; nobody waits"))?,
             }
         }

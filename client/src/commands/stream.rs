@@ -4,10 +4,11 @@ mod exec;
 mod reader;
 
 use self::reader::Reader;
-use crate::error::{Error, Exit};
-use crate::filter::Filter;
-use crate::here::Here;
-use crate::out::{demand_stdout, unread};
+use crate::arguments::filter::Filter;
+use crate::error::Error;
+use crate::exit_code::Exit;
+use crate::identity::Context;
+use crate::output::{demand_stdout, unread};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -38,9 +39,9 @@ pub(crate) struct Args {
     filter: Filter,
 }
 
-pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
+pub(crate) async fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
     demand_stdout()?;
-    let mut reader = Reader::new(args, here)?;
+    let mut reader = Reader::new(args, context)?;
     tokio::select! {
         ended = reader.run() => ended,
         // With --exec the commands write the output, so this process's stdout does not matter.

@@ -2,15 +2,14 @@
 
 use std::fmt::Write as _;
 
-use hub_protocol::Seq;
-use serde::Deserialize;
-use serde_json::value::RawValue;
+use hub_protocol::{Seq, Step, Trace};
 
-use crate::error::{Error, Exit};
-use crate::here::Here;
+use crate::error::Error;
+use crate::exit_code::Exit;
 use crate::hub::{Path, Request, parse};
-use crate::out::println;
-use crate::text::{json_line, line};
+use crate::identity::Context;
+use crate::output::println;
+use crate::output::text::{json_line, line};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -27,40 +26,11 @@ pub(crate) struct Args {
     json: bool,
 }
 
-#[derive(Deserialize)]
-struct Trace {
-    #[serde(default)]
-    notification: Option<Box<RawValue>>,
-    steps: Vec<Step>,
-    /// The position to continue from, because the hub searches only a limited part of the log a request.
-    #[serde(default)]
-    next: Option<Seq>,
-}
-
-#[derive(Deserialize)]
-struct Step {
-    #[serde(default)]
-    at: Option<String>,
-    state: String,
-    #[serde(default)]
-    project: Option<String>,
-    #[serde(default)]
-    inbox: Option<String>,
-    #[serde(default)]
-    by: Option<String>,
-    #[serde(default)]
-    until: Option<String>,
-    #[serde(default)]
-    limit: Option<String>,
-    #[serde(default)]
-    rides_along: Option<String>,
-}
-
-pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
+pub(crate) async fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
     let path = Path::new("/notifications")
         .segment(args.id)
         .segment("trace");
-    let hub = here.hub()?;
+    let hub = context.hub()?;
     let mut after = None;
     loop {
         let path = path.clone().maybe("after", after);
@@ -69,9 +39,8 @@ pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
         if args.json {
             println(json_line(&answer))?;
         } else {
-            let notification = trace.notification.as_ref().filter(|_| after.is_none());
-            if let Some(notification) = notification {
-                println(json_line(notification.get()))?;
+            if after.is_none() {
+                println(json_line(trace.notification.get()))?;
             }
             for step in &trace.steps {
                 println(describe(step))?;
@@ -85,20 +54,20 @@ pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
 }
 
 fn describe(step: &Step) -> String {
-    let at = step.at.as_deref().unwrap_or("now");
-    let mut text = format!("{:24}  {:10}", line(at), line(&step.state));
+    let at = step.at.map_or("now".into(), |at| at.to_string());
+    let mut text = format!("{at:24}  {:10}", line(&step.state));
     // Writing to a String cannot fail.
     if let Some(inbox) = &step.inbox {
-        let _ = write!(text, "  {}", line(inbox));
+        let _ = write!(text, "  {inbox}");
     }
     if let Some(project) = &step.project {
-        let _ = write!(text, " in {}", line(project));
+        let _ = write!(text, " in {project}");
     }
     if let Some(by) = &step.by {
         let _ = write!(text, "  by {}", line(by));
     }
     if let Some(until) = &step.until {
-        let _ = write!(text, "  until {}", line(until));
+        let _ = write!(text, "  until {until}");
     }
     if let Some(limit) = &step.limit {
         let _ = write!(text, " by a wake limit: {}", line(limit));

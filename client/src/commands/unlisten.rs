@@ -1,17 +1,16 @@
 //! `hubctl unlisten`: removes listeners for other sessions' stops.
 
-use hub_protocol::{InboxName, ProjectName};
+use hub_protocol::{InboxName, ProjectName, Unlistened};
 use reqwest::Method;
-use serde_json::Value;
 
 use super::listen::path;
-use crate::error::{Error, Exit};
-use crate::fields::flag;
-use crate::here::Here;
+use crate::error::Error;
+use crate::exit_code::Exit;
 use crate::hub::{Request, parse};
-use crate::out::println;
-use crate::sender::caller;
-use crate::text::json_line;
+use crate::identity::Context;
+use crate::identity::sender::caller;
+use crate::output::println;
+use crate::output::text::json_line;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -34,10 +33,10 @@ pub(crate) struct Args {
     json: bool,
 }
 
-pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
-    let project = here.project(args.project.as_ref())?.value;
-    let caller = caller(here, args.caller.as_ref()).await?;
-    let hub = here.hub()?;
+pub(crate) async fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
+    let project = context.project(args.project.as_ref())?.value;
+    let caller = caller(context, args.caller.as_ref()).await?;
+    let hub = context.hub()?;
     for target in &args.targets {
         let request = Request::new(Method::DELETE, path(target, &caller, &project));
         let answer = hub.text(&request).await?;
@@ -45,8 +44,7 @@ pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
             println(json_line(&answer))?;
             continue;
         }
-        let answer: Value = parse(&answer)?;
-        let removed = flag(&answer, "removed");
+        let Unlistened { removed } = parse(&answer)?;
         let what = if removed { "no longer" } else { "not anyhow" };
         println(format_args!("{caller} listens to {target} {what}"))?;
     }

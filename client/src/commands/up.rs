@@ -9,17 +9,18 @@ use std::path::{Path as FilePath, PathBuf};
 use std::process::Child;
 use std::time::{Duration, Instant};
 
-use anyhow::Context;
+use anyhow::Context as _;
 use rustix::fs::OFlags;
 
 use super::down::holder_shown;
-use crate::error::{Error, Exit};
-use crate::here::Here;
+use crate::arguments::span::Span;
+use crate::error::Error;
+use crate::exit_code::Exit;
 use crate::hub::{Hub, Path, Request, SOON};
-use crate::out::{println, say};
-use crate::settings::{Place, Settings};
-use crate::span::Span;
-use crate::spool::make_private;
+use crate::identity::Context;
+use crate::output::{println, say};
+use crate::settings::{HubLocation, Settings};
+use crate::system::private::make_private;
 
 /// How often to check whether the hub is ready.
 const LOOK: Duration = Duration::from_millis(20);
@@ -50,12 +51,12 @@ pub(crate) struct Args {
     detached: Vec<std::ffi::OsString>,
 }
 
-pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
+pub(crate) async fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
     if let [program, rest @ ..] = args.detached.as_slice() {
         return Err(detach::become_detached(program, rest).into());
     }
-    let state_dir = &here.settings.state_dir.value;
-    if let Some(url) = ready(state_dir, here).await {
+    let state_dir = &context.settings.state_dir.value;
+    if let Some(url) = ready(state_dir, context).await {
         println(format_args!(
             "the hub already runs in {}, at {url}",
             state_dir.display()
@@ -66,8 +67,8 @@ pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
     let mut log = open_log(state_dir)?;
     let begin = log.seek(SeekFrom::End(0))?;
     let hubd = hubd()?;
-    let child = detach::start(&hubd, &hubd_args(args, here), &log)?;
-    let url = wait_until_ready(args, here, child, || tail(state_dir, begin)).await?;
+    let child = detach::start(&hubd, &hubd_args(args, context), &log)?;
+    let url = wait_until_ready(args, context, child, || tail(state_dir, begin)).await?;
     println(format_args!(
         "the hub runs in {}, at {url}",
         state_dir.display()
@@ -78,15 +79,15 @@ pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
 /// Waits until the hub is ready, and returns its URL.
 async fn wait_until_ready(
     args: &Args,
-    here: &Here,
+    context: &Context,
     mut child: Child,
     said: impl Fn() -> String,
 ) -> Result<String, Error> {
-    let state_dir = &here.settings.state_dir.value;
+    let state_dir = &context.settings.state_dir.value;
     let until = Instant::now() + args.timeout.0;
     let mut told = false;
     loop {
-        if let Some(url) = ready(state_dir, here).await {
+        if let Some(url) = ready(state_dir, context).await {
             return Ok(url);
         }
         let mut other = None;
@@ -112,13 +113,13 @@ async fn wait_until_ready(
 }
 
 /// The URL of the hub of this state directory, if it answers on its socket.
-async fn ready(state_dir: &FilePath, here: &Here) -> Option<String> {
-    let place = Place {
+async fn ready(state_dir: &FilePath, context: &Context) -> Option<String> {
+    let location = HubLocation {
         socket: Some(state_dir.join("hub.sock")),
         state_dir: Some(state_dir.to_owned()),
-        ..Place::default()
+        ..HubLocation::default()
     };
-    let settings = Settings::resolve(&place, &here.env).ok()?;
+    let settings = Settings::resolve(&location, &context.env).ok()?;
     let hub = Hub::open(&settings).ok()?;
     // Not `/readyz`: with a full disk the hub runs and is not ready.
     let ready = Request::get(Path::new("/healthz"));
@@ -143,17 +144,17 @@ fn hubd() -> Result<PathBuf, Error> {
         .ok_or_else(|| anyhow::anyhow!("no hubd beside {} or on PATH", own.display()).into())
 }
 
-fn hubd_args(args: &Args, here: &Here) -> Vec<std::ffi::OsString> {
+fn hubd_args(args: &Args, context: &Context) -> Vec<std::ffi::OsString> {
     let mut words: Vec<std::ffi::OsString> = vec![
         "--state-dir".into(),
-        here.settings.state_dir.value.clone().into(),
+        context.settings.state_dir.value.clone().into(),
     ];
     if let Some(listen) = &args.listen {
         words.extend(["--listen".into(), listen.into()]);
     }
     // An absolute path, because the hub changes its working directory.
-    let config = args.config.as_ref().map(|file| here.env.absolute(file));
-    if let Some(file) = config.or_else(|| here.env.path("HUB_CONFIG")) {
+    let config = args.config.as_ref().map(|file| context.env.absolute(file));
+    if let Some(file) = config.or_else(|| context.env.path("HUB_CONFIG")) {
         words.extend(["--config".into(), file.into()]);
     }
     words

@@ -8,11 +8,12 @@ mod waiter;
 use hub_protocol::{InboxName, Kind, Priority, ProjectName};
 
 use self::waiter::Waiter;
-use crate::error::{Error, Exit};
-use crate::here::Here;
-use crate::out::{demand_stdout, unread};
-use crate::parent;
-use crate::span::Span;
+use crate::arguments::span::Span;
+use crate::error::Error;
+use crate::exit_code::Exit;
+use crate::identity::Context;
+use crate::output::{demand_stdout, unread};
+use crate::system::parent;
 
 #[derive(Debug, Clone, clap::Args)]
 #[allow(clippy::struct_excessive_bools)] // each a flag of its own
@@ -103,17 +104,17 @@ const OF_A_WAIT: [&str; 15] = [
     "json",
 ];
 
-pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
+pub(crate) async fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
     if args.rewake {
-        return Ok(rewake::run(here).await);
+        return Ok(rewake::run(context).await);
     }
     // Without this check, notifications could be leased that cannot be printed.
     demand_stdout()?;
-    let mut waiter = Waiter::new(args, here).await?;
+    let mut waiter = Waiter::new(args, context).await?;
     tokio::select! {
         ended = waiter.run() => ended,
         // The process that would read the exit code has ended.
-        () = parent::ended(&here.env) => Ok(Exit::DONE),
+        () = parent::ended(&context.env) => Ok(Exit::DONE),
         () = unread() => Err(Error::Unread),
     }
 }

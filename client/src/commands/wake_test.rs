@@ -2,18 +2,17 @@
 
 use std::time::Duration;
 
-use hub_protocol::{InboxName, Kind, Post, ProjectName, Published, Seq, Timestamp};
-use serde_json::Value;
+use hub_protocol::{InboxName, Kind, Post, ProjectName, Published, Seq, Step, Timestamp, Trace};
 use tokio::time::Instant;
 
-use crate::error::{Error, Exit};
-use crate::fields::{list, text};
-use crate::here::Here;
-use crate::hub::{Hub, Path, Request};
-use crate::out::println;
-use crate::sender;
-use crate::session::{session, who};
-use crate::text::line;
+use crate::api::session::{session, who};
+use crate::error::Error;
+use crate::exit_code::Exit;
+use crate::hub::{Hub, Path, Request, json, parse};
+use crate::identity::Context;
+use crate::identity::sender;
+use crate::output::println;
+use crate::output::text::line;
 
 /// How long to follow the delivery.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -43,22 +42,22 @@ pub(crate) struct Args {
     project: Option<ProjectName>,
     /// How long to follow it: seconds, or 90s, 10m
     #[arg(long, value_name = "SPAN", hide = true)]
-    patience: Option<crate::span::Span>,
+    patience: Option<crate::arguments::span::Span>,
 }
 
-pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
-    let project = here.project(args.project.as_ref())?.value;
-    let own = sender::session(here).await?.map(|found| found.value);
+pub(crate) async fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
+    let project = context.project(args.project.as_ref())?.value;
+    let own = sender::session(context).await?.map(|found| found.value);
     let named = args.session.clone().or(own).ok_or_else(|| {
         Error::Usage("this is no agent's session: name the one to wake, see hubctl sessions".into())
     })?;
-    let hub = here.hub()?;
+    let hub = context.hub()?;
     let (inbox, name) = if named.as_str() == InboxName::PRIMARY {
         (named.clone(), named.to_string())
     } else {
         let session = session(&hub, &named, &project).await?;
-        let id = text(&session, "id").parse();
-        (id.unwrap_or(named), who(&session))
+        let name = who(&session);
+        (session.id, name)
     };
     let id = send(&hub, &inbox, &project).await?;
     println(format_args!("wake test {id} for {name}"))?;
@@ -83,8 +82,8 @@ async fn send(hub: &Hub, inbox: &InboxName, project: &ProjectName) -> Result<Seq
         ttl: Some(TTL),
         ..Post::default()
     };
-    let body = serde_json::to_string(&post).map_err(anyhow::Error::from)?;
-    let published: Published = hub.json(&Request::post(Path::new("/notify"), body)).await?;
+    let request = Request::post(Path::new("/notify"), json(&post)?);
+    let published: Published = parse(&hub.text(&request).await?)?;
     Ok(published.id)
 }
 
@@ -95,7 +94,7 @@ struct Followed {
     steps: Vec<(String, String)>,
     stored: Option<Timestamp>,
     /// The time until which a wake limit holds the test back, and that limit.
-    held: Option<(String, String)>,
+    held: Option<(Timestamp, String)>,
 }
 
 impl Followed {
@@ -106,9 +105,9 @@ impl Followed {
         let began = Instant::now();
         let mut followed = Self::default();
         loop {
-            let trace: Value = hub.json(&request).await?;
+            let trace: Trace = parse(&hub.text(&request).await?)?;
             followed.held = None;
-            for step in list(&trace, "steps") {
+            for step in &trace.steps {
                 followed.take(step, began.elapsed())?;
             }
             if followed.is_over() || began.elapsed() >= patience {
@@ -119,19 +118,17 @@ impl Followed {
     }
 
     /// Prints a step that is new, with the time since the test was stored.
-    fn take(&mut self, step: &Value, elapsed: Duration) -> Result<(), Error> {
-        let key = (text(step, "state").to_owned(), text(step, "by").to_owned());
+    fn take(&mut self, step: &Step, elapsed: Duration) -> Result<(), Error> {
+        let key = (step.state.to_string(), step.by.clone().unwrap_or_default());
         if key.0 == "held" {
-            let held = (text(step, "until").into(), text(step, "limit").into());
-            self.held = Some(held);
+            self.held = step.until.zip(step.limit.clone());
         }
         if self.steps.contains(&key) {
             return Ok(());
         }
-        let at: Option<Timestamp> = text(step, "at").parse().ok();
-        let stored = *self.stored.get_or_insert(at.unwrap_or_default());
+        let stored = *self.stored.get_or_insert(step.at.unwrap_or_default());
         // The step of a lease has no time.
-        let millis = at.map_or(elapsed.as_millis(), |at| {
+        let millis = step.at.map_or(elapsed.as_millis(), |at| {
             u128::try_from(at.as_millis() - stored.as_millis()).unwrap_or_default()
         });
         let by = match key.1.as_str() {
@@ -189,7 +186,7 @@ impl Followed {
             return format!(
                 "not woken yet: a wake limit ({}) holds it until {}; see `wake.` in hubd --print-config",
                 line(limit),
-                line(until)
+                until
             );
         }
         if self.is_over() {

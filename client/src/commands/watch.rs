@@ -7,17 +7,20 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path as FilePath, PathBuf};
 use std::time::Duration;
 
-use hub_protocol::{InboxName, Kind, Post, ProjectName, Published, Seq, StatusLine};
-use serde::Deserialize;
+use hub_protocol::{
+    HistoryPage, InboxName, Kind, Post, ProjectName, Published, Seq, SessionState, StatusLine,
+};
 use serde_json::json;
 
 use self::changes::Changes;
-use self::file::{File, Look};
+use self::file::{FileCheck, WatchedFile};
 pub(super) use self::file::{Stamp, read};
-use crate::error::{Error, Exit};
-use crate::here::Here;
+use crate::api::session;
+use crate::error::Error;
+use crate::exit_code::Exit;
 use crate::hub::{Hub, Path, Request, parse};
-use crate::out::say;
+use crate::identity::Context;
+use crate::output::say;
 use crate::publish::{Attempt, publish_once, send_spooled};
 
 /// How long to wait after a change before reading. Of several writes within this time, only the last one counts.
@@ -52,18 +55,18 @@ pub(crate) struct Args {
 
 struct Watch<'a> {
     args: &'a Args,
-    here: &'a Here,
+    context: &'a Context,
     project: ProjectName,
     path: PathBuf,
-    files: BTreeMap<PathBuf, File>,
+    files: BTreeMap<PathBuf, WatchedFile>,
 }
 
-pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
-    let path = here.env.absolute(&args.path);
+pub(crate) async fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
+    let path = context.env.absolute(&args.path);
     let mut watch = Watch {
         args,
-        here,
-        project: here.project(args.project.as_ref())?.value,
+        context,
+        project: context.project(args.project.as_ref())?.value,
         path,
         files: BTreeMap::new(),
     };
@@ -73,7 +76,7 @@ pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
         if !settled {
             tokio::time::sleep(DEBOUNCE).await;
         } else if args.once {
-            let ignored = watch.files.values().any(File::is_ignored);
+            let ignored = watch.files.values().any(WatchedFile::is_ignored);
             return Ok(if ignored { Exit::REFUSED } else { Exit::DONE });
         } else {
             changes.next().await;
@@ -127,7 +130,7 @@ impl Watch<'_> {
         paths
     }
 
-    async fn look_at(&self, file: &mut File, path: &FilePath) -> bool {
+    async fn look_at(&self, file: &mut WatchedFile, path: &FilePath) -> bool {
         let session = match self.session(path) {
             Ok(session) => session,
             Err(error) => {
@@ -136,9 +139,9 @@ impl Watch<'_> {
             }
         };
         match file.look(path) {
-            Look::Same => true,
-            Look::Unfinished => false,
-            Look::Line(line) => {
+            FileCheck::Same => true,
+            FileCheck::Unfinished => false,
+            FileCheck::Line(line) => {
                 let news = match file.told() {
                     Some((told, id)) if *told == line => self.has_worked(&session, &line, id).await,
                     _ => true,
@@ -170,7 +173,7 @@ impl Watch<'_> {
     /// Publishes a status line. It is spooled if it cannot be sent.
     async fn forward(
         &self,
-        file: &mut File,
+        file: &mut WatchedFile,
         path: &FilePath,
         (session, line): (InboxName, StatusLine),
     ) {
@@ -196,13 +199,13 @@ impl Watch<'_> {
 
     /// Sends `post` under `key`. Returns its id, or `None` if it was spooled.
     async fn send(&self, post: &Post, key: String) -> Result<Option<Seq>, Error> {
-        match publish_once(self.here, key, post).await? {
+        match publish_once(self.context, key, post).await? {
             Attempt::Sent(sent) => {
                 let published: Published = parse(&sent.answer)?;
-                send_spooled(&sent.hub, self.here).await;
+                send_spooled(&sent.hub, self.context).await;
                 Ok(Some(published.id))
             }
-            Attempt::Unsent(unsent) => unsent.keep(self.here).map(|()| None),
+            Attempt::Unsent(unsent) => unsent.keep(self.context).map(|()| None),
         }
     }
 
@@ -215,7 +218,7 @@ impl Watch<'_> {
         } else {
             "progress"
         };
-        let Ok(hub) = self.here.hub() else {
+        let Ok(hub) = self.context.hub() else {
             return true;
         };
         let path = Path::new("/notifications")
@@ -224,26 +227,15 @@ impl Watch<'_> {
             .with("types", types)
             .with("after", id)
             .with("limit", 1);
-        let said: Result<Page, Error> = hub.json(&Request::get(path)).await;
-        let has_said = said.map_or(true, |page| !page.notifications.is_empty());
+        let page = hub.text(&Request::get(path)).await;
+        let page = page.and_then(|page| parse::<HistoryPage>(&page));
+        let has_said = page.map_or(true, |page| !page.notifications.is_empty());
         has_said || line.kind != Kind::Progress && is_working(&hub, session, &self.project).await
     }
 }
 
-#[derive(Deserialize)]
-struct Page {
-    notifications: Vec<serde::de::IgnoredAny>,
-}
-
 /// Whether the hub has `session` as working. An agent's hooks may report that without a notification.
 async fn is_working(hub: &Hub, session: &InboxName, project: &ProjectName) -> bool {
-    #[derive(Deserialize)]
-    struct State {
-        state: Option<hub_protocol::SessionState>,
-    }
-    let path = Path::new("/sessions")
-        .segment(session)
-        .with("project", project);
-    let known: Result<State, Error> = hub.json(&Request::get(path)).await;
-    known.is_ok_and(|it| it.state == Some(hub_protocol::SessionState::Working))
+    let known = session::session(hub, session, project).await;
+    known.is_ok_and(|it| it.state == Some(SessionState::Working))
 }

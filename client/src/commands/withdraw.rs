@@ -2,11 +2,14 @@
 
 use hub_protocol::Seq;
 
-use crate::error::{Error, Exit};
-use crate::here::Here;
-use crate::out::println;
-use crate::question::{act, by};
-use crate::text::json_line;
+use crate::api::question::act;
+use crate::error::Error;
+use crate::exit_code::Exit;
+use crate::hub::json;
+use crate::identity::Context;
+use crate::identity::sender::by;
+use crate::output::println;
+use crate::output::text::json_line;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -24,9 +27,9 @@ pub(crate) struct Args {
     json: bool,
 }
 
-pub(crate) async fn run(args: &Args, here: &Here) -> Result<Exit, Error> {
-    let (hub, body) = (here.hub()?, by(here).await?);
-    let Some(question) = act(&hub, args.id, "withdraw", &body).await? else {
+pub(crate) async fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
+    let (hub, body) = (context.hub()?, json(&by(context).await?)?);
+    let Some(question) = act(&hub, args.id, "withdraw", body).await? else {
         return Ok(Exit::REFUSED);
     };
     if args.json {

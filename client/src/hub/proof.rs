@@ -1,14 +1,8 @@
 //! The hub's proof that it has the token. A program that took the hub's port cannot give it.
 
 use hmac::{Hmac, KeyInit, Mac};
-use serde::Deserialize;
+use hub_protocol::Hello;
 use sha2::Sha256;
-
-/// The answer to `GET /hello`.
-#[derive(Deserialize)]
-struct Hello {
-    proof: String,
-}
 
 /// Whether `body` contains HMAC-SHA256(token, nonce ‖ address). Compared in constant time.
 pub(super) fn holds(token: &[u8], body: &[u8], nonce: &str, address: &str) -> bool {

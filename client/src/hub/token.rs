@@ -6,13 +6,13 @@ use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use anyhow::{Context, ensure};
+use anyhow::{Context as _, ensure};
 use reqwest::header::HeaderValue;
 use rustix::fs::{Mode, OFlags};
 
 use super::proof;
 use crate::error::{Error, Unreachable};
-use crate::spool::is_private;
+use crate::system::private::is_private;
 
 /// The number of hexadecimal digits in a token.
 const DIGITS: usize = 64;

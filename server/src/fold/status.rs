@@ -1,62 +1,13 @@
 //! The status of a notification, and how it stops being pending. Only exceptions are stored; a notification without one
 //! was acknowledged.
 
-use std::fmt;
-
-use hub_protocol::{InboxName, ProjectName, Seq, Timestamp};
+use hub_protocol::{InboxName, ProjectName, Seq, Status, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::State;
 use super::ranges::Ranges;
 use crate::core::command::Refusal;
 use crate::core::record::{Record, SettleReason, Settled};
-
-/// The status of a notification.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Status {
-    /// It is only recorded: it went to no inbox.
-    Recorded,
-    /// It is pending in an inbox.
-    Pending,
-    /// Its readers acknowledged it.
-    Acked,
-    /// It expired before a reader acknowledged it.
-    Expired,
-    /// It was dropped at the log's byte cap before a reader acknowledged it.
-    Evicted,
-    /// A newer notification with the same key replaced it.
-    Superseded,
-    /// It was withdrawn.
-    Withdrawn,
-    /// Its inbox was closed, or its project reset.
-    Dropped,
-    /// It is a question that was answered before one of its readers received it.
-    Answered,
-}
-
-impl Status {
-    /// Returns the name on the wire.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Recorded => "recorded",
-            Self::Pending => "pending",
-            Self::Acked => "acked",
-            Self::Expired => "expired",
-            Self::Evicted => "evicted",
-            Self::Superseded => "superseded",
-            Self::Withdrawn => "withdrawn",
-            Self::Dropped => "dropped",
-            Self::Answered => "answered",
-        }
-    }
-}
-
-impl fmt::Display for Status {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
-    }
-}
 
 /// Notifications that an inbox lost before its reader acknowledged them; if several did, the last loss counts.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -7,8 +7,6 @@ use axum::http::HeaderValue;
 use axum::http::header::{CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::response::{IntoResponse, Response};
 use hub_protocol::Problem;
-use serde::Serialize;
-use serde_json::{Map, Value};
 
 use crate::core::command::Refusal;
 use crate::core::rejected::Rejected;
@@ -27,16 +25,15 @@ pub const PROBLEM_JSON: &str = "application/problem+json";
 #[derive(Debug, Clone)]
 pub struct ApiError {
     code: Code,
-    detail: Option<String>,
-    more: Map<String, Value>,
+    /// The members that depend on this request; those of the code are empty.
+    about: Box<Problem>,
 }
 
 impl From<Code> for ApiError {
     fn from(code: Code) -> Self {
         Self {
             code,
-            detail: None,
-            more: Map::new(),
+            about: Box::default(),
         }
     }
 }
@@ -44,10 +41,7 @@ impl From<Code> for ApiError {
 impl ApiError {
     /// An error whose detail names this request's fault.
     pub fn new(code: Code, detail: impl Display) -> Self {
-        Self {
-            detail: Some(detail.to_string()),
-            ..code.into()
-        }
+        Self::from(code).with(|it| it.detail = Some(detail.to_string()))
     }
 
     /// The error for a request that breaks a rule of the contract.
@@ -61,11 +55,10 @@ impl ApiError {
         code.into()
     }
 
-    /// Adds a field to the problem document.
+    /// Sets a member of the problem document.
     #[must_use]
-    pub fn with(mut self, name: &str, value: impl Serialize) -> Self {
-        let value = serde_json::to_value(value).unwrap_or_default();
-        self.more.insert(name.into(), value);
+    pub fn with(mut self, set: impl FnOnce(&mut Problem)) -> Self {
+        set(&mut self.about);
         self
     }
 
@@ -81,9 +74,8 @@ impl ApiError {
             status: entry.status,
             code: entry.code.into(),
             title: entry.title.into(),
-            detail: self.detail,
             hint: Some(entry.hint.into()),
-            more: self.more,
+            ..*self.about
         }
     }
 }
@@ -129,17 +121,17 @@ impl From<Refusal> for ApiError {
             Refusal::UnknownInbox {
                 nearest: Some(name),
                 ..
-            } => error.with("nearest", name),
+            } => error.with(|it| it.nearest = Some(name.to_string())),
             Refusal::UnknownSession {
                 nearest: Some(name),
                 ..
-            } => error.with("nearest", name),
+            } => error.with(|it| it.nearest = Some(name)),
             Refusal::QuestionSettled { id, state } => {
-                error.with("question", id).with("state", state)
+                error.with(|it| (it.question, it.state) = (Some(id), Some(state)))
             }
-            Refusal::NoVerdict(id) => error.with("question", id),
+            Refusal::NoVerdict(id) => error.with(|it| it.question = Some(id)),
             Refusal::InTerminal { id, place, .. } => {
-                error.with("question", id).with("where", place)
+                error.with(|it| (it.question, it.place) = (Some(id), Some(place)))
             }
             _ => error,
         }

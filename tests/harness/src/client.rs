@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use hub_protocol::{Problem, Published};
+use hub_protocol::{Problem, Published, ResetEvent};
 use reqwest::Method;
 use reqwest::header::{CONTENT_TYPE, HeaderMap};
 use serde::Serialize;
@@ -140,7 +140,8 @@ impl Client {
             .events(&format!("?since={}", u64::from(u32::MAX)))
             .await;
         let reset = events.next_of("reset").await;
-        reset.data["head"].as_u64().expect("a number")
+        let reset: ResetEvent = serde_json::from_value(reset.data).expect("a reset");
+        reset.head
     }
 }
 

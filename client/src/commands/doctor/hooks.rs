@@ -1,21 +1,22 @@
 //! Checks whether agents' hooks are installed, only once, and whether they fire.
 
-use hub_protocol::Timestamp;
-use serde_json::Value;
+use hub_protocol::{Agent, Session, Timestamp};
 
 use super::finding::Finding;
-use crate::age::age;
-use crate::commands::hooks::{Found, State, everywhere};
+use crate::api::session::who;
+use crate::commands::hooks::{HookStatus, InstallState, everywhere};
 use crate::error::Error;
-use crate::fields::text;
-use crate::here::Here;
-use crate::session::who;
+use crate::identity::Context;
+use crate::output::age::age;
 
 /// The findings about hooks. `sessions` are all sessions that the hub knows; `None` if the hub does not answer.
-pub(super) fn look(here: &Here, sessions: Option<&[Value]>) -> Result<Vec<Finding>, Error> {
+pub(super) fn look(context: &Context, sessions: Option<&[Session]>) -> Result<Vec<Finding>, Error> {
     let mut found = Vec::new();
-    let all = everywhere(here)?;
-    let installed: Vec<&Found> = all.iter().filter(|it| it.state != State::Absent).collect();
+    let all = everywhere(context)?;
+    let installed: Vec<&HookStatus> = all
+        .iter()
+        .filter(|it| it.state != InstallState::Absent)
+        .collect();
     if installed.is_empty() {
         found.push(Finding::warn(
             "no agent's hooks are installed here",
@@ -28,7 +29,7 @@ pub(super) fn look(here: &Here, sessions: Option<&[Value]>) -> Result<Vec<Findin
             found.push(twice);
         }
     }
-    let mut agents: Vec<&str> = installed.iter().map(|it| it.agent).collect();
+    let mut agents: Vec<Agent> = installed.iter().map(|it| it.agent).collect();
     agents.dedup();
     if let Some(sessions) = sessions {
         found.extend(agents.into_iter().map(|agent| fires(agent, sessions)));
@@ -37,16 +38,16 @@ pub(super) fn look(here: &Here, sessions: Option<&[Value]>) -> Result<Vec<Findin
 }
 
 /// The finding about the hooks in one settings file.
-fn stands(it: &Found) -> Finding {
+fn stands(it: &HookStatus) -> Finding {
     let place = format!("{} hooks in {}", it.agent, it.path.display());
     let again = format!("hubctl hooks install {} --{}", it.agent, it.scope);
     match (it.state, &it.problem) {
-        (State::Malformed, problem) => Finding::problem(
+        (InstallState::Malformed, problem) => Finding::problem(
             format!("{place}: {}", problem.as_deref().unwrap_or("malformed")),
             "mend the file: the agent may not read it either",
         ),
         (_, Some(problem)) => Finding::problem(format!("{place}: {problem}"), again),
-        (State::Outdated, None) => Finding::warn(
+        (InstallState::Outdated, None) => Finding::warn(
             format!("{place} are not as this hubctl installs them"),
             again,
         ),
@@ -56,7 +57,7 @@ fn stands(it: &Found) -> Finding {
 }
 
 /// A problem if hooks are installed twice, because each event would then be reported twice.
-fn duplicate(it: &Found) -> Option<Finding> {
+fn duplicate(it: &HookStatus) -> Option<Finding> {
     it.duplicate.then(|| {
         Finding::problem(
             format!(
@@ -73,13 +74,15 @@ fn duplicate(it: &Found) -> Option<Finding> {
 }
 
 /// The finding about the last session of this agent that its hooks reported.
-fn fires(agent: &str, sessions: &[Value]) -> Finding {
-    let own = sessions.iter().filter(|it| text(it, "agent") == agent);
-    match own.max_by_key(|it| text(it, "last_seen")) {
-        Some(session) => Finding::ok(format!(
+fn fires(agent: Agent, sessions: &[Session]) -> Finding {
+    let own = sessions.iter();
+    let own = own.filter(|it| it.info.agent.as_deref() == Some(agent.as_str()));
+    let seen = own.filter_map(|it| Some((it.last_seen?, it)));
+    match seen.max_by_key(|(at, _)| *at) {
+        Some((at, session)) => Finding::ok(format!(
             "{agent} hooks fire: session {} was heard of {} ago",
             who(session),
-            age(text(session, "last_seen"), Timestamp::now())
+            age(at, Timestamp::now())
         )),
         None => Finding::warn(
             format!("{agent} hooks are installed, and the hub has not heard of any session of it"),

@@ -1,24 +1,22 @@
 //! Checks whether the hub answers, belongs to this user, and fits this client.
 
-use hub_protocol::Timestamp;
-use serde_json::Value;
+use hub_protocol::{Hello, Timestamp};
 
 use super::finding::Finding;
-use crate::env::Sourced;
 use crate::error::Error;
-use crate::fields::text;
-use crate::here::Here;
-use crate::hub::{Hub, PATIENCE, Path, Request, check_token};
-use crate::random::random_hex;
+use crate::hub::{Hub, PATIENCE, Path, Request, check_token, parse};
+use crate::identity::Context;
 use crate::settings::{Address, Settings};
+use crate::system::env::Sourced;
+use crate::system::random::random_hex;
 
 /// The largest difference of the clocks in milliseconds; above it, ages and deadlines are wrong.
 const DRIFT: i64 = 5_000;
 
 /// The findings about the hub; and the hub, if it answers.
-pub(super) async fn look(here: &Here) -> (Vec<Finding>, Option<Hub>) {
-    let mut found = vec![token(&here.settings)];
-    let answered = match here.hub() {
+pub(super) async fn look(context: &Context) -> (Vec<Finding>, Option<Hub>) {
+    let mut found = vec![token(&context.settings)];
+    let answered = match context.hub() {
         Ok(hub) => {
             let ready = Request::get(Path::new("/readyz"));
             let answer = hub.send(&ready, PATIENCE).await;
@@ -26,7 +24,7 @@ pub(super) async fn look(here: &Here) -> (Vec<Finding>, Option<Hub>) {
         }
         Err(error) => Err(error),
     };
-    let place = &here.settings.address.value;
+    let place = &context.settings.address.value;
     let (hub, answer) = match answered {
         Ok(answered) => answered,
         Err(error) => {
@@ -45,7 +43,7 @@ pub(super) async fn look(here: &Here) -> (Vec<Finding>, Option<Hub>) {
     found.extend(date.and_then(clock));
     found.push(version(&hub).await);
     if !hub.is_remote() {
-        found.extend(tcp(here, &hub).await);
+        found.extend(tcp(context, &hub).await);
     }
     (found, Some(hub))
 }
@@ -69,17 +67,14 @@ async fn version(hub: &Hub) -> Finding {
     let ours = env!("CARGO_PKG_VERSION");
     let asked = async {
         let path = Path::new("/hello").with("nonce", random_hex()?);
-        hub.json::<Value>(&Request::get(path)).await
+        parse::<Hello>(&hub.text(&Request::get(path)).await?)
     };
     match asked.await {
-        Ok(hello) if text(&hello, "version") == ours => {
+        Ok(hello) if hello.version == ours => {
             Finding::ok(format!("hub and hubctl are version {ours}"))
         }
         Ok(hello) => Finding::warn(
-            format!(
-                "the hub is version {}, hubctl is {ours}",
-                text(&hello, "version")
-            ),
+            format!("the hub is version {}, hubctl is {ours}", hello.version),
             "install the same version of both, then: hubctl down && hubctl up",
         ),
         Err(error) => Finding::problem(error.to_string(), "restart it: hubctl down && hubctl up"),
@@ -88,12 +83,12 @@ async fn version(hub: &Hub) -> Finding {
 
 /// Checks that the server at the TCP address that this hub reports proves to be this hub. `None` if the hub reports
 /// none.
-async fn tcp(here: &Here, hub: &Hub) -> Option<Finding> {
+async fn tcp(context: &Context, hub: &Hub) -> Option<Finding> {
     let url = hub.url(PATIENCE).await.ok()?;
     let settings = Settings {
-        state_dir: here.settings.state_dir.clone(),
+        state_dir: context.settings.state_dir.clone(),
         address: Sourced::new(Address::Url(url.parse().ok()?), "doctor"),
-        token_file: here.settings.token_file.clone(),
+        token_file: context.settings.token_file.clone(),
     };
     let hub = Hub::open(&settings).ok()?;
     let healthy = Request::get(Path::new("/healthz"));

@@ -7,20 +7,20 @@ use std::path::Path;
 use hub_protocol::Timestamp;
 
 use super::finding::Finding;
-use crate::here::Here;
+use crate::identity::Context;
 
 /// With fewer free bytes than this, the hub soon refuses to store anything.
 const TOO_LITTLE: u64 = 64 << 20;
 /// With fewer free bytes than this, the report warns.
 const LITTLE: u64 = 1 << 30;
 
-pub(super) fn look(here: &Here, hub_is_up: bool) -> Vec<Finding> {
-    let state_dir = &here.settings.state_dir.value;
+pub(super) fn look(context: &Context, hub_is_up: bool) -> Vec<Finding> {
+    let state_dir = &context.settings.state_dir.value;
     let mut found = Vec::new();
     found.extend(room(state_dir));
     found.extend(spool(state_dir, hub_is_up));
     found.extend(rejected(state_dir));
-    if let Some(file) = here.env.path("HUB_STATUS_FILE") {
+    if let Some(file) = context.env.path("HUB_STATUS_FILE") {
         found.push(status_file(&file));
     }
     found

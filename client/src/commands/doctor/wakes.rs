@@ -1,28 +1,27 @@
 //! Checks whether this session and the primary would be woken.
 
-use hub_protocol::{InboxName, ProjectName};
-use serde_json::Value;
+use hub_protocol::{InboxName, ProjectName, Session};
 
 use super::finding::Finding;
+use crate::api::session::{primary, session, waiter, who};
 use crate::commands::inboxes;
 use crate::error::Error;
-use crate::here::Here;
 use crate::hub::Hub;
-use crate::sender;
-use crate::session::{primary, session, waiter, who};
+use crate::identity::Context;
+use crate::identity::sender;
 
 pub(super) async fn look(
-    here: &Here,
+    context: &Context,
     hub: &Hub,
     project: &ProjectName,
 ) -> Result<Vec<Finding>, Error> {
     let mut found = Vec::new();
-    if let Some(own) = sender::session(here).await? {
+    if let Some(own) = sender::session(context).await? {
         found.push(own_session(hub, &own.value, project).await?);
     }
     found.push(primary_session(hub, project).await?);
     for inbox in inboxes::read(&inboxes::fetch(hub, Some(project)).await?)? {
-        let held = inbox.held();
+        let held = inboxes::held(&inbox);
         found.extend(held.map(|held| {
             Finding::warn(
                 format!("inbox {}: {held}", inbox.name),
@@ -46,13 +45,13 @@ async fn own_session(hub: &Hub, own: &InboxName, project: &ProjectName) -> Resul
 }
 
 async fn primary_session(hub: &Hub, project: &ProjectName) -> Result<Finding, Error> {
-    if let Some(session) = primary(hub, project).await? {
+    if let Some((session, _)) = primary(hub, project).await? {
         return Ok(woken("the primary", &session));
     }
     let known = inboxes::read(&inboxes::fetch(hub, Some(project)).await?)?;
     let waits = known
         .iter()
-        .any(|it| it.name == InboxName::PRIMARY && it.waiter.is_some());
+        .any(|it| it.name.as_str() == InboxName::PRIMARY && it.waiter.is_some());
     if waits {
         return Ok(Finding::ok(format!(
             "somebody waits at the inbox primary of {project}"
@@ -65,7 +64,7 @@ async fn primary_session(hub: &Hub, project: &ProjectName) -> Result<Finding, Er
 }
 
 /// The finding about the waiter of a session.
-fn woken(which: &str, session: &Value) -> Finding {
+fn woken(which: &str, session: &Session) -> Finding {
     let who = who(session);
     match waiter(session) {
         "none" => Finding::warn(

@@ -8,23 +8,24 @@ use hub_protocol::InboxName;
 
 use super::payload::Payload;
 use super::surroundings::{Surroundings, directory};
-use crate::here::Here;
-use crate::sender;
-use crate::shell::quoted;
-use crate::status_file;
+use crate::identity::Context;
+use crate::identity::sender;
+use crate::publish::status_file;
+use crate::system::shell::quoted;
 
 /// Adds the session, its project and its status file. A variable that is already set, in the file or in the
 /// environment, stays, unless it was inherited from the agent above.
-pub(super) fn extend(here: &Here, payload: &Payload, surroundings: &Surroundings) {
-    let Some(file) = here.env.path("CLAUDE_ENV_FILE") else {
+pub(super) fn extend(context: &Context, payload: &Payload, surroundings: &Surroundings) {
+    let Some(file) = context.env.path("CLAUDE_ENV_FILE") else {
         return;
     };
     let present = fs::read_to_string(&file).unwrap_or_default();
-    let inherits = sender::inherits(&here.env);
+    let inherits = sender::inherits(&context.env);
     let mut lines = String::new();
-    for (name, value) in variables(here, payload, surroundings) {
+    for (name, value) in variables(context, payload, surroundings) {
         let export = format!("export {name}=");
-        let is_set = inherits && here.env.var(name).is_some() && !is_anothers(here, name, &value);
+        let is_set =
+            inherits && context.env.var(name).is_some() && !is_anothers(context, name, &value);
         if !is_set && !present.lines().any(|line| line.starts_with(&export)) {
             lines.extend([export.as_str(), quoted(&value).as_str(), "\n"]);
         }
@@ -45,9 +46,9 @@ pub(super) fn extend(here: &Here, payload: &Payload, surroundings: &Surroundings
 
 /// Whether `name` is set for another session: the status file or the mark of the agent above, which gave this agent a
 /// session of its own.
-fn is_anothers(here: &Here, name: &str, own: &str) -> bool {
+fn is_anothers(context: &Context, name: &str, own: &str) -> bool {
     let file = |path: &str| Path::new(path).file_name().map(ToOwned::to_owned);
-    let present = here.env.var(name).and_then(|it| it.to_str());
+    let present = context.env.var(name).and_then(|it| it.to_str());
     match name {
         "HUB_STATUS_FILE" => present.and_then(file) != file(own),
         sender::SESSION_AGENT => present != Some(own),
@@ -56,20 +57,24 @@ fn is_anothers(here: &Here, name: &str, own: &str) -> bool {
 }
 
 fn variables(
-    here: &Here,
+    context: &Context,
     payload: &Payload,
     surroundings: &Surroundings,
 ) -> Vec<(&'static str, String)> {
     let mut all = vec![("HUB_PROJECT", surroundings.project.to_string())];
-    let given = sender::given_session(&here.env).ok().flatten();
+    let given = sender::given_session(&context.env).ok().flatten();
     let own = || payload.text("session_id")?.parse::<InboxName>().ok();
     if let Some(session) = given.map(|it| it.value).or_else(own) {
         all.push(("HUB_SESSION", session.to_string()));
         // By the mark, an agent that a command of this session starts recognises that it is another session.
-        let agent = here.env.var("CLAUDE_PID").and_then(|it| it.to_str());
+        let agent = context.env.var("CLAUDE_PID").and_then(|it| it.to_str());
         all.extend(agent.map(|pid| (sender::SESSION_AGENT, sender::mark(pid, &session))));
-        let file =
-            status_file::prepare(here, &directory(&here.env, payload.text("cwd")), &session).ok();
+        let file = status_file::prepare(
+            context,
+            &directory(&context.env, payload.text("cwd")),
+            &session,
+        )
+        .ok();
         let file = file.as_ref().and_then(|file| file.to_str());
         all.extend(file.map(|file| ("HUB_STATUS_FILE", file.into())));
     }

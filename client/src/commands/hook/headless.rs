@@ -1,9 +1,8 @@
 //! Tells whether an agent's session is headless: it answers one prompt and ends, so nothing can wake it.
 
-use hub_protocol::Process;
+use hub_protocol::{Agent, Process};
 
-use crate::agent::Agent;
-use crate::env::Env;
+use crate::system::env::Env;
 
 /// Whether this session of Claude Code is headless, or belongs to a program that waits for its end. An unknown entry
 /// point counts as headless, because a rewake hook would keep such a session open.
@@ -33,7 +32,7 @@ fn says_so(agent: Agent, args: &[&str]) -> bool {
     let has = |words: &[&str]| args.iter().skip(1).any(|arg| words.contains(arg));
     match agent {
         Agent::Codex => has(&["exec", "review"]) || args.get(1) == Some(&"e"),
-        Agent::Opencode => has(&["run"]),
+        Agent::OpenCode => has(&["run"]),
         Agent::Claude => false,
         Agent::Gemini | Agent::Copilot | Agent::Cursor => {
             has(&["-p", "--prompt", "--print"])
@@ -80,6 +79,6 @@ mod tests {
             Agent::Gemini,
             "node /bin/gemini --prompt-interactive Do"
         ));
-        assert!(says(Agent::Opencode, "opencode run Do") && !says(Agent::Opencode, "opencode"));
+        assert!(says(Agent::OpenCode, "opencode run Do") && !says(Agent::OpenCode, "opencode"));
     }
 }

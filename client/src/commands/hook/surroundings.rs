@@ -3,18 +3,17 @@
 use std::path::{Path as FilePath, PathBuf};
 
 use hub_protocol::git::Repository;
-use hub_protocol::{InboxName, Process, ProjectName};
+use hub_protocol::{Agent, InboxName, Process, ProjectName};
 
 use super::Args;
 use super::headless::is_single_shot;
 use super::payload::Payload;
 use super::view::is_watched;
-use crate::agent::Agent;
-use crate::env::Env;
 use crate::hub::Path;
-use crate::process;
-use crate::project::project_at_once;
-use crate::sender::{given_session, is_given_to};
+use crate::identity::project::project_at_once;
+use crate::identity::sender::{given_session, is_given_to};
+use crate::system::env::Env;
+use crate::system::process;
 
 /// The surroundings of an agent's session.
 #[derive(Debug)]
@@ -37,7 +36,7 @@ impl Surroundings {
             Some(dir) => project_at_once(env, Repository::discover(&dir).as_ref()),
             None => project_at_once(env, repository.as_ref()),
         };
-        let process = process::agent(env, agent.pid_variable());
+        let process = process::agent(env, (agent == Agent::Claude).then_some("CLAUDE_PID"));
         Self {
             project: project.value,
             repository,

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use super::input::read_all;
-use crate::env::Env;
+use crate::system::env::Env;
 
 /// How long tmux may take; the hook has 200 ms in all.
 const PATIENCE: Duration = Duration::from_millis(60);

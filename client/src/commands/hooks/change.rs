@@ -2,12 +2,13 @@
 
 use serde_json::{Value, json};
 
+use hub_protocol::Agent;
+
 use super::file::SettingsFile;
-use super::own::Caller;
+use super::own::Invocation;
 use super::scheme::{Content, content};
 use super::tree::{BOM, Node, indent_of};
 use super::{merge, opencode};
-use crate::agent::Agent;
 
 /// The change to a file.
 #[derive(Debug, PartialEq, Eq)]
@@ -20,14 +21,14 @@ pub(super) enum Change {
     Gone,
 }
 
-/// The change that installs the hooks of `caller`. An error says what is wrong with the file.
+/// The change that installs the hooks of `invocation`. An error says what is wrong with the file.
 pub(super) fn installing(
     file: &SettingsFile,
     agent: Agent,
-    caller: &Caller,
+    invocation: &Invocation,
 ) -> Result<Change, String> {
     let before = file.before.as_deref().unwrap_or_default();
-    let text = match content(agent, caller) {
+    let text = match content(agent, invocation) {
         Content::Whole(text) => {
             demand_ours(file)?;
             text
@@ -51,8 +52,8 @@ pub(super) fn installing(
 }
 
 /// The content that is installed if there is no file.
-pub(super) fn fresh(agent: Agent, caller: &Caller) -> String {
-    match content(agent, caller) {
+pub(super) fn fresh(agent: Agent, invocation: &Invocation) -> String {
+    match content(agent, invocation) {
         Content::Whole(text) => text,
         Content::Merged(plan) => {
             let mut settings = Node::Object(Vec::new());
@@ -73,7 +74,7 @@ pub(super) fn without_ours(
     let Some(before) = &file.before else {
         return Ok(Some(Value::Null));
     };
-    Ok(match content(agent, &Caller::anybody()) {
+    Ok(match content(agent, &Invocation::anybody()) {
         Content::Whole(_) => None,
         Content::Merged(plan) => {
             let mut settings = Node::parse(before)?;
@@ -95,7 +96,7 @@ pub(super) fn uninstalling(
     let Some(before) = &file.before else {
         return Ok(Change::None);
     };
-    match content(agent, &Caller::anybody()) {
+    match content(agent, &Invocation::anybody()) {
         Content::Whole(_) => {
             demand_ours(file)?;
             Ok(Change::Gone)

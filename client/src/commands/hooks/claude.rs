@@ -1,10 +1,11 @@
 //! Claude Code: its `settings.json`, with rewake hooks.
 
-use super::own::Caller;
+use hub_protocol::Agent;
+
+use super::own::Invocation;
 use super::scheme::{Allow, Files, Plan, Shape, entries, group, handler};
 use super::tree::Node;
-use crate::agent::Agent;
-use crate::here::Here;
+use crate::identity::Context;
 use crate::settings::Address;
 
 pub(super) const FILES: Files = Files {
@@ -57,16 +58,16 @@ const PERMISSION_TIMEOUT: u32 = 90;
 /// Timeout in seconds: a day. The waiter ends by itself shortly before.
 const REWAKE_TIMEOUT: u32 = 86_400;
 
-pub(super) fn plan(caller: &Caller) -> Plan {
-    let command = caller.hook(Agent::Claude);
+pub(super) fn plan(invocation: &Invocation) -> Plan {
+    let command = invocation.hook(Agent::Claude);
     let node = |event| {
         let timeout = match event {
             "PermissionRequest" => PERMISSION_TIMEOUT,
             _ => TIMEOUT,
         };
         let mut handlers = vec![handler(&command, timeout)];
-        if caller.rewake && ["SessionStart", "Stop"].contains(&event) {
-            handlers.push(rewake(caller));
+        if invocation.rewake && ["SessionStart", "Stop"].contains(&event) {
+            handlers.push(rewake(invocation));
         }
         group(matcher(event), handlers)
     };
@@ -81,10 +82,10 @@ pub(super) fn plan(caller: &Caller) -> Plan {
     }
 }
 
-fn rewake(caller: &Caller) -> Node {
+fn rewake(invocation: &Invocation) -> Node {
     Node::object_of([
         ("type", Node::of(&"command")),
-        ("command", Node::of(&caller.command("wait --rewake"))),
+        ("command", Node::of(&invocation.command("wait --rewake"))),
         ("asyncRewake", Node::of(&true)),
         ("timeout", Node::of(&REWAKE_TIMEOUT)),
         ("rewakeSummary", Node::of(&"Notifications from the hub")),
@@ -95,11 +96,11 @@ fn rewake(caller: &Caller) -> Node {
     ])
 }
 
-pub(super) fn left_to_do(here: &Here) -> Vec<String> {
+pub(super) fn left_to_do(context: &Context) -> Vec<String> {
     let mut all = vec![
         "restart the sessions that run now: Claude Code reads its hooks when it starts".to_owned(),
     ];
-    if let Address::Socket(socket) = &here.settings.address.value {
+    if let Address::Socket(socket) = &context.settings.address.value {
         all.push(format!(
             "where its sandbox is on, let commands reach the hub: in settings.json, sandbox.network, \
              \"allowAllUnixSockets\": true on Linux, \"allowUnixSockets\": [\"{}\"] on macOS",

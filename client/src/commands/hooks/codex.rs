@@ -1,9 +1,10 @@
 //! Codex CLI: its `hooks.json`.
 
-use super::own::Caller;
+use hub_protocol::Agent;
+
+use super::own::Invocation;
 use super::scheme::{Allow, Files, Plan, Shape, entries, group, handler};
-use crate::agent::Agent;
-use crate::here::Here;
+use crate::identity::Context;
 use crate::settings::Address;
 
 pub(super) const FILES: Files = Files {
@@ -25,8 +26,8 @@ const EVENTS: [&str; 8] = [
     "Interrupt",
 ];
 
-pub(super) fn plan(caller: &Caller) -> Plan {
-    let command = caller.hook(Agent::Codex);
+pub(super) fn plan(invocation: &Invocation) -> Plan {
+    let command = invocation.hook(Agent::Codex);
     let node = |event| {
         let timeout = if event == "PermissionRequest" { 90 } else { 30 };
         group(None, vec![handler(&command, timeout)])
@@ -39,12 +40,12 @@ pub(super) fn plan(caller: &Caller) -> Plan {
     }
 }
 
-pub(super) fn left_to_do(here: &Here) -> Vec<String> {
+pub(super) fn left_to_do(context: &Context) -> Vec<String> {
     let mut all = vec![
         "trust the hooks: Codex runs none before; start it and review them with /hooks".to_owned(),
         "restart the sessions that run now".to_owned(),
     ];
-    if let Address::Socket(socket) = &here.settings.address.value {
+    if let Address::Socket(socket) = &context.settings.address.value {
         all.push(format!(
             "its sandbox keeps commands from {}: there they use the status file, or let the sandbox reach the network",
             socket.display()

@@ -1,10 +1,11 @@
 //! Copilot CLI (experimental): a file of our own in its hooks directory. Its JSON does not name the event, so the
 //! command line does.
 
-use super::own::Caller;
+use hub_protocol::Agent;
+
+use super::own::Invocation;
 use super::scheme::{Allow, Files, Plan, Shape, entries};
 use super::tree::Node;
-use crate::agent::Agent;
 
 pub(super) const FILES: Files = Files {
     moved: &[("COPILOT_HOME", "")],
@@ -24,8 +25,8 @@ const EVENTS: [&str; 7] = [
     "notification",
 ];
 
-pub(super) fn plan(caller: &Caller) -> Plan {
-    let command = caller.hook(Agent::Copilot);
+pub(super) fn plan(invocation: &Invocation) -> Plan {
+    let command = invocation.hook(Agent::Copilot);
     let node = |event: &str| {
         Node::object_of([
             ("type", Node::of(&"command")),

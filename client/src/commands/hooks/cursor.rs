@@ -1,9 +1,10 @@
 //! Cursor (experimental): its `hooks.json`.
 
-use super::own::Caller;
+use hub_protocol::Agent;
+
+use super::own::Invocation;
 use super::scheme::{Allow, Files, Plan, Shape, entries};
 use super::tree::Node;
-use crate::agent::Agent;
 
 pub(super) const FILES: Files = Files {
     moved: &[],
@@ -15,8 +16,8 @@ pub(super) const FILES: Files = Files {
 
 const EVENTS: [&str; 4] = ["sessionStart", "sessionEnd", "beforeSubmitPrompt", "stop"];
 
-pub(super) fn plan(caller: &Caller) -> Plan {
-    let command = caller.hook(Agent::Cursor);
+pub(super) fn plan(invocation: &Invocation) -> Plan {
+    let command = invocation.hook(Agent::Cursor);
     let node = |_: &str| Node::object_of([("command", Node::of(&command))]);
     Plan {
         shape: Shape::Flat("command"),

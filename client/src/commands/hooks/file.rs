@@ -6,10 +6,10 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, bail, ensure};
+use anyhow::{Context as _, bail, ensure};
 use rustix::fs::OFlags;
 
-use crate::beneath::Dir;
+use crate::system::no_follow::Dir;
 
 /// A settings file of an agent, as it was read.
 #[derive(Debug)]

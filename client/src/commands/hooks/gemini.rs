@@ -1,9 +1,10 @@
 //! Gemini CLI: its `settings.json`, with timeouts in milliseconds.
 
-use super::own::Caller;
+use hub_protocol::Agent;
+
+use super::own::Invocation;
 use super::scheme::{Allow, Files, Plan, Shape, entries, group};
 use super::tree::Node;
-use crate::agent::Agent;
 
 pub(super) const FILES: Files = Files {
     moved: &[],
@@ -32,8 +33,8 @@ const RULES: [&str; 4] = [
 
 const TIMEOUT_MS: u32 = 30_000;
 
-pub(super) fn plan(caller: &Caller) -> Plan {
-    let command = caller.hook(Agent::Gemini);
+pub(super) fn plan(invocation: &Invocation) -> Plan {
+    let command = invocation.hook(Agent::Gemini);
     let node = |_| {
         let handler = Node::object_of([
             ("name", Node::of(&"hub")),

@@ -3,10 +3,11 @@
 
 use serde_json::Value;
 
-use super::own::Own;
+use hub_protocol::Agent;
+
+use super::own::OwnCommand;
 use super::scheme::{Allow, Entry, Plan, Shape};
 use super::tree::Node;
-use crate::agent::Agent;
 
 /// Puts the hooks and rules of `plan` into `settings`. Hooks of ours that are already as planned stay; others of ours,
 /// such as those for another hubctl, are removed.
@@ -62,7 +63,7 @@ pub(super) fn find(
     settings: &mut Node,
     agent: Agent,
     shape: Shape,
-) -> Result<Vec<(String, Own)>, String> {
+) -> Result<Vec<(String, OwnCommand)>, String> {
     let mut found = Vec::new();
     let Some(hooks) = settings.get("hooks")? else {
         return Ok(found);
@@ -71,7 +72,7 @@ pub(super) fn find(
         for element in elements(list) {
             let own = commands(&element.value(), shape)
                 .into_iter()
-                .filter_map(|command| Own::parse(&command, agent));
+                .filter_map(|command| OwnCommand::parse(&command, agent));
             found.extend(own.map(|own| (event.clone(), own)));
         }
     }
@@ -127,7 +128,7 @@ fn is_ours(element: &Node, agent: Agent, shape: Shape) -> bool {
     let commands = commands(&element.value(), shape);
     commands
         .iter()
-        .any(|command| Own::parse(command, agent).is_some())
+        .any(|command| OwnCommand::parse(command, agent).is_some())
 }
 
 fn commands(element: &Value, shape: Shape) -> Vec<String> {
@@ -157,7 +158,7 @@ fn keep_of_others(element: &mut Node, agent: Agent, shape: Shape) -> bool {
     handlers.retain(|handler| {
         let value = handler.value();
         let command = value.get("command").and_then(Value::as_str);
-        command.is_none_or(|command| Own::parse(command, agent).is_none())
+        command.is_none_or(|command| OwnCommand::parse(command, agent).is_none())
     });
     !handlers.is_empty()
 }

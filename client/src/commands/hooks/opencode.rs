@@ -1,8 +1,9 @@
 //! `OpenCode`: a plugin, in a file of our own.
 
-use super::own::Caller;
+use hub_protocol::Agent;
+
+use super::own::Invocation;
 use super::scheme::Files;
-use crate::agent::Agent;
 
 pub(super) const FILES: Files = Files {
     moved: &[("OPENCODE_CONFIG_DIR", ""), ("XDG_CONFIG_HOME", "opencode")],
@@ -17,9 +18,9 @@ pub(super) const MARK: &str = "// Installed by `hubctl hooks install opencode`";
 
 const PLUGIN: &str = include_str!("opencode.js");
 
-/// The plugin's text with the command of `caller`.
-pub(super) fn plugin(caller: &Caller) -> String {
-    let command = serde_json::Value::from(caller.hook(Agent::Opencode)).to_string();
+/// The plugin's text with the command of `invocation`.
+pub(super) fn plugin(invocation: &Invocation) -> String {
+    let command = serde_json::Value::from(invocation.hook(Agent::OpenCode)).to_string();
     PLUGIN.replace("\"hubctl hook opencode\"", &command)
 }
 
@@ -44,14 +45,14 @@ mod tests {
 
     #[test]
     fn a_plugin_runs_the_command_it_was_made_for() {
-        let caller = Caller {
+        let invocation = Invocation {
             variables: Vec::new(),
             program: "/a b/\"it's\"/hubctl".into(),
             rewake: false,
         };
-        let text = plugin(&caller);
+        let text = plugin(&invocation);
         assert!(text.starts_with(MARK));
-        assert_eq!(command(&text).unwrap(), caller.hook(Agent::Opencode));
+        assert_eq!(command(&text).unwrap(), invocation.hook(Agent::OpenCode));
         assert_eq!(command("export const Other = 1"), None);
     }
 }

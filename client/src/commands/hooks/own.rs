@@ -1,11 +1,12 @@
 //! Recognises our commands in settings, for any path of hubctl.
 
-use crate::agent::Agent;
-use crate::shell::{quoted, words};
+use hub_protocol::Agent;
+
+use crate::system::shell::{quoted, words};
 
 /// A command of ours in an agent's settings.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Own {
+pub(super) struct OwnCommand {
     /// The variables that it sets, as `NAME=value`.
     pub(super) variables: Vec<String>,
     /// The path of hubctl.
@@ -14,7 +15,7 @@ pub(super) struct Own {
     pub(super) rewake: bool,
 }
 
-impl Own {
+impl OwnCommand {
     /// Parses `command`; `None` if it is not a command of ours for `agent`.
     pub(super) fn parse(command: &str, agent: Agent) -> Option<Self> {
         let mut words = words(command)?.into_iter().peekable();
@@ -29,7 +30,7 @@ impl Own {
         let args: Vec<String> = words.collect();
         let has = |pair: [&str; 2]| args.windows(2).any(|two| two == pair);
         let rewake = agent == Agent::Claude && has(["wait", "--rewake"]);
-        let ours = rewake || has(["hook", agent.name()]);
+        let ours = rewake || has(["hook", agent.as_str()]);
         ours.then_some(Self {
             variables,
             program,
@@ -46,7 +47,7 @@ fn is_assignment(word: &str) -> bool {
 
 /// The beginning of each command that is installed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Caller {
+pub(super) struct Invocation {
     /// The variables that it sets, as `NAME=value`.
     pub(super) variables: Vec<String>,
     /// The path of hubctl.
@@ -55,7 +56,7 @@ pub(super) struct Caller {
     pub(super) rewake: bool,
 }
 
-impl Caller {
+impl Invocation {
     /// A caller for recognising our commands, which does not depend on the path or the variables.
     pub(super) fn anybody() -> Self {
         Self {
@@ -90,7 +91,7 @@ mod tests {
 
     #[test]
     fn our_commands_are_recognised_and_others_are_not() {
-        let own = |command: &str| Own::parse(command, Agent::Claude);
+        let own = |command: &str| OwnCommand::parse(command, Agent::Claude);
         for ours in [
             "hubctl hook claude",
             "/usr/bin/hubctl hook claude --rewake",
@@ -112,12 +113,15 @@ mod tests {
         ] {
             assert_eq!(own(foreign), None, "{foreign}");
         }
-        assert_eq!(Own::parse("hubctl wait --rewake", Agent::Codex), None);
+        assert_eq!(
+            OwnCommand::parse("hubctl wait --rewake", Agent::Codex),
+            None
+        );
     }
 
     #[test]
     fn a_generated_command_is_parsed_back() {
-        let caller = Caller {
+        let invocation = Invocation {
             variables: vec![
                 "HUB_SESSION=it's \"me\"".into(),
                 "HUB_STATE_DIR=/s d".into(),
@@ -125,10 +129,10 @@ mod tests {
             program: "/a b/$(x)'/hubctl".into(),
             rewake: true,
         };
-        let read = Own::parse(&caller.hook(Agent::Claude), Agent::Claude).unwrap();
+        let read = OwnCommand::parse(&invocation.hook(Agent::Claude), Agent::Claude).unwrap();
         assert_eq!(
             (read.variables, read.program),
-            (caller.variables, caller.program)
+            (invocation.variables, invocation.program)
         );
         assert!(!read.rewake);
     }

@@ -4,15 +4,16 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
+use anyhow::Context as _;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
+
+use hub_protocol::Agent;
 
 use super::change::without_ours;
 use super::file::{SettingsFile, write_at};
 use super::status::is_installed;
-use crate::agent::Agent;
-use crate::spool::make_private;
+use crate::system::private::make_private;
 
 /// The receipts and backups of settings files, in the state directory.
 #[derive(Debug)]

@@ -2,16 +2,17 @@
 
 use std::path::{Path, PathBuf};
 
-use super::own::Caller;
+use hub_protocol::Agent;
+
+use super::own::Invocation;
 use super::tree::Node;
 use super::{claude, codex, copilot, cursor, gemini, opencode};
-use crate::agent::Agent;
-use crate::env::Env;
-use crate::here::Here;
+use crate::identity::Context;
+use crate::system::env::Env;
 
 /// The sessions that a settings file applies to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Scope {
+pub(super) enum SettingsScope {
     /// All sessions of this user.
     User,
     /// All sessions in a workspace, of every user; usually committed.
@@ -20,7 +21,7 @@ pub(super) enum Scope {
     Local,
 }
 
-impl Scope {
+impl SettingsScope {
     pub(super) const ALL: [Self; 3] = [Self::User, Self::Project, Self::Local];
 
     pub(super) fn name(self) -> &'static str {
@@ -49,17 +50,22 @@ pub(super) struct Files {
 
 impl Files {
     /// The path of the file of `scope` for `workspace`; `None` if the agent has no such file.
-    pub(super) fn path(&self, scope: Scope, env: &Env, workspace: &Path) -> Option<PathBuf> {
+    pub(super) fn path(
+        &self,
+        scope: SettingsScope,
+        env: &Env,
+        workspace: &Path,
+    ) -> Option<PathBuf> {
         match scope {
-            Scope::User => {
+            SettingsScope::User => {
                 let mut moved = self.moved.iter();
                 let dir = moved
                     .find_map(|(name, below)| Some(env.path(name)?.join(below)))
                     .or_else(|| Some(env.home.as_ref()?.join(self.home)))?;
                 Some(dir.join(self.user))
             }
-            Scope::Project => Some(workspace.join(self.project)),
-            Scope::Local => self.local.map(|file| workspace.join(file)),
+            SettingsScope::Project => Some(workspace.join(self.project)),
+            SettingsScope::Local => self.local.map(|file| workspace.join(file)),
         }
     }
 }
@@ -127,31 +133,31 @@ pub(super) fn files(agent: Agent) -> &'static Files {
         Agent::Claude => &claude::FILES,
         Agent::Codex => &codex::FILES,
         Agent::Gemini => &gemini::FILES,
-        Agent::Opencode => &opencode::FILES,
+        Agent::OpenCode => &opencode::FILES,
         Agent::Copilot => &copilot::FILES,
         Agent::Cursor => &cursor::FILES,
     }
 }
 
-/// The content that installs the hooks of `caller`.
-pub(super) fn content(agent: Agent, caller: &Caller) -> Content {
+/// The content that installs the hooks of `invocation`.
+pub(super) fn content(agent: Agent, invocation: &Invocation) -> Content {
     match agent {
-        Agent::Claude => Content::Merged(claude::plan(caller)),
-        Agent::Codex => Content::Merged(codex::plan(caller)),
-        Agent::Gemini => Content::Merged(gemini::plan(caller)),
-        Agent::Opencode => Content::Whole(opencode::plugin(caller)),
-        Agent::Copilot => Content::Merged(copilot::plan(caller)),
-        Agent::Cursor => Content::Merged(cursor::plan(caller)),
+        Agent::Claude => Content::Merged(claude::plan(invocation)),
+        Agent::Codex => Content::Merged(codex::plan(invocation)),
+        Agent::Gemini => Content::Merged(gemini::plan(invocation)),
+        Agent::OpenCode => Content::Whole(opencode::plugin(invocation)),
+        Agent::Copilot => Content::Merged(copilot::plan(invocation)),
+        Agent::Cursor => Content::Merged(cursor::plan(invocation)),
     }
 }
 
 /// The steps that are left to the person after an install.
-pub(super) fn left_to_do(agent: Agent, here: &Here) -> Vec<String> {
+pub(super) fn left_to_do(agent: Agent, context: &Context) -> Vec<String> {
     match agent {
-        Agent::Claude => claude::left_to_do(here),
-        Agent::Codex => codex::left_to_do(here),
+        Agent::Claude => claude::left_to_do(context),
+        Agent::Codex => codex::left_to_do(context),
         Agent::Gemini => gemini::left_to_do(),
-        Agent::Opencode => opencode::left_to_do(),
+        Agent::OpenCode => opencode::left_to_do(),
         Agent::Copilot => copilot::left_to_do(),
         Agent::Cursor => cursor::left_to_do(),
     }

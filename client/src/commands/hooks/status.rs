@@ -4,18 +4,19 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
+use hub_protocol::Agent;
+
 use super::change::{Change, installing};
 use super::file::SettingsFile;
-use super::own::{Caller, Own};
-use super::scheme::{Content, Scope, Shape, content, files};
+use super::own::{Invocation, OwnCommand};
+use super::scheme::{Content, SettingsScope, Shape, content, files};
 use super::tree::Node;
 use super::{merge, opencode};
-use crate::agent::Agent;
-use crate::env::Env;
+use crate::system::env::Env;
 
 /// The state of the hooks in one settings file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::commands) enum State {
+pub(in crate::commands) enum InstallState {
     /// The file has no hooks of ours.
     Absent,
     /// The hooks are as this hubctl would install them.
@@ -28,11 +29,11 @@ pub(in crate::commands) enum State {
 
 /// The hooks in one settings file.
 #[derive(Debug)]
-pub(in crate::commands) struct Found {
-    pub(in crate::commands) agent: &'static str,
+pub(in crate::commands) struct HookStatus {
+    pub(in crate::commands) agent: Agent,
     pub(in crate::commands) scope: &'static str,
     pub(in crate::commands) path: PathBuf,
-    pub(in crate::commands) state: State,
+    pub(in crate::commands) state: InstallState,
     /// The path of the hubctl that the hooks call.
     pub(in crate::commands) hubctl: Option<String>,
     /// Whether the rewake hooks are installed.
@@ -45,11 +46,11 @@ pub(in crate::commands) struct Found {
 }
 
 /// The hooks in each settings file of `agent`.
-pub(super) fn look(agent: Agent, env: &Env, workspace: &Path, program: &str) -> Vec<Found> {
-    let paths = Scope::ALL
+pub(super) fn look(agent: Agent, env: &Env, workspace: &Path, program: &str) -> Vec<HookStatus> {
+    let paths = SettingsScope::ALL
         .into_iter()
         .filter_map(|scope| Some((scope, files(agent).path(scope, env, workspace)?)));
-    let mut all: Vec<Found> = paths
+    let mut all: Vec<HookStatus> = paths
         .map(|(scope, path)| look_at(agent, scope, path, program))
         .collect();
     let several = all.iter().filter(|found| found.hubctl.is_some()).count() > 1;
@@ -59,25 +60,25 @@ pub(super) fn look(agent: Agent, env: &Env, workspace: &Path, program: &str) -> 
     all
 }
 
-fn look_at(agent: Agent, scope: Scope, path: PathBuf, program: &str) -> Found {
-    let mut found = Found {
-        agent: agent.name(),
+fn look_at(agent: Agent, scope: SettingsScope, path: PathBuf, program: &str) -> HookStatus {
+    let mut found = HookStatus {
+        agent,
         scope: scope.name(),
         path,
-        state: State::Absent,
+        state: InstallState::Absent,
         hubctl: None,
         rewake: false,
         duplicate: false,
         problem: None,
     };
     if let Err(problem) = found.fill(agent, program) {
-        found.state = State::Malformed;
+        found.state = InstallState::Malformed;
         found.problem = Some(problem);
     }
     found
 }
 
-impl State {
+impl InstallState {
     fn name(self) -> &'static str {
         match self {
             Self::Absent => "absent",
@@ -88,11 +89,11 @@ impl State {
     }
 }
 
-impl Found {
+impl HookStatus {
     /// The JSON form, for scripts.
     pub(super) fn json(&self) -> Value {
         json!({
-            "agent": self.agent,
+            "agent": self.agent.as_str(),
             "scope": self.scope,
             "path": self.path.display().to_string(),
             "state": self.state.name(),
@@ -111,20 +112,20 @@ impl Found {
         };
         self.hubctl = Some(first.program.clone());
         self.rewake = own.iter().any(|(_, own)| own.rewake);
-        let key = |(event, own): &(String, Own)| (event.clone(), own.rewake);
+        let key = |(event, own): &(String, OwnCommand)| (event.clone(), own.rewake);
         self.duplicate = own
             .iter()
             .enumerate()
             .any(|(n, one)| own[..n].iter().any(|before| key(before) == key(one)));
         // Compare with an install by this hubctl that has the same variables.
-        let caller = Caller {
+        let invocation = Invocation {
             variables: first.variables.clone(),
             program: program.to_owned(),
             rewake: self.rewake,
         };
-        self.state = match installing(&file, agent, &caller)? {
-            Change::None => State::Installed,
-            _ => State::Outdated,
+        self.state = match installing(&file, agent, &invocation)? {
+            Change::None => InstallState::Installed,
+            _ => InstallState::Outdated,
         };
         if !Path::new(&first.program).exists() {
             self.problem = Some(format!("{} does not exist", first.program));
@@ -139,17 +140,18 @@ pub(super) fn is_installed(file: &SettingsFile, agent: Agent) -> Result<bool, St
 }
 
 /// Our commands in a file, each with its event.
-fn own(file: &SettingsFile, agent: Agent) -> Result<Vec<(String, Own)>, String> {
+fn own(file: &SettingsFile, agent: Agent) -> Result<Vec<(String, OwnCommand)>, String> {
     let Some(text) = &file.before else {
         return Ok(Vec::new());
     };
-    match content(agent, &Caller::anybody()) {
+    match content(agent, &Invocation::anybody()) {
         Content::Merged(plan) => {
             let shape: Shape = plan.shape;
             merge::find(&mut Node::parse(text)?, agent, shape)
         }
         Content::Whole(_) => {
-            let own = opencode::command(text).and_then(|command| Own::parse(&command, agent));
+            let own =
+                opencode::command(text).and_then(|command| OwnCommand::parse(&command, agent));
             Ok(own.map(|own| (String::new(), own)).into_iter().collect())
         }
     }

@@ -4,9 +4,10 @@ use hub_protocol::{InboxName, Kind};
 use serde_json::json;
 
 use super::Draft;
-use crate::error::{Error, Exit};
-use crate::out::println;
-use crate::text::{json_line, line};
+use crate::error::Error;
+use crate::exit_code::Exit;
+use crate::output::println;
+use crate::output::text::{json_line, line};
 
 /// Prints the record and the source of each value.
 pub(super) fn show(draft: &Draft, as_json: bool) -> Result<Exit, Error> {

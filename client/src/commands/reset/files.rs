@@ -7,14 +7,13 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use hub_protocol::git::{Home, Repository, read};
-use hub_protocol::{ProjectName, Spooled};
+use hub_protocol::{ProjectName, Session, Spooled};
 use serde_json::Value;
 
-use crate::beneath::Dir;
-use crate::fields::text;
-use crate::here::Here;
+use crate::identity::Context;
+use crate::publish::status_file::IN_WORKTREE;
 use crate::spool::Spool;
-use crate::status_file::IN_WORKTREE;
+use crate::system::no_follow::Dir;
 
 /// The keys of the requests that are spooled for `project`.
 pub(super) fn spooled(spool: &Spool, project: &ProjectName) -> Vec<String> {
@@ -30,8 +29,9 @@ pub(super) fn spooled(spool: &Spool, project: &ProjectName) -> Vec<String> {
 }
 
 fn in_post(json: &str) -> String {
+    // Parsing all of the post would make this program larger.
     let post: Value = serde_json::from_str(json).unwrap_or_default();
-    named(text(&post, "project"))
+    named(post["project"].as_str().unwrap_or_default())
 }
 
 fn in_query(query: &str) -> String {
@@ -49,14 +49,14 @@ fn named(project: &str) -> String {
 }
 
 /// A file to remove, in a directory that was opened without following links below its worktree.
-pub(super) struct Found {
+pub(super) struct FoundFile {
     dir: Rc<Dir>,
     name: OsString,
     /// The path, for messages to people.
     pub(super) path: PathBuf,
 }
 
-impl Found {
+impl FoundFile {
     /// Removes the file. Returns whether that succeeded.
     pub(super) fn remove(&self) -> bool {
         self.dir.remove(Path::new(&self.name)).is_ok()
@@ -65,27 +65,27 @@ impl Found {
 
 /// The status files of `project`: those of its sessions in the state directory, and those in its worktrees if this
 /// command runs in one of them.
-pub(super) fn status_files(here: &Here, project: &ProjectName, sessions: &[Value]) -> Vec<Found> {
-    let state = here.settings.state_dir.value.join("status");
+pub(super) fn status_files(
+    context: &Context,
+    project: &ProjectName,
+    sessions: &[Session],
+) -> Vec<FoundFile> {
+    let state = context.settings.state_dir.value.join("status");
     let mut names = BTreeSet::new();
     for session in sessions {
-        let known = [text(session, "id"), text(session, "name")];
-        names.extend(
-            known
-                .into_iter()
-                .filter(|name| !name.is_empty() && !name.contains('/')),
-        );
+        let known = [session.id.as_str(), session.name.as_str()].into_iter();
+        names.extend(known.filter(|name| !name.is_empty() && !name.contains('/')));
     }
     let mut found = Vec::new();
     // If --url or --socket names another hub, the files in the state directory are not that hub's.
-    if here.settings.is_own_hub()
+    if context.settings.is_own_hub()
         && let Ok(dir) = Dir::open(&state)
     {
         let names = names.into_iter().map(OsString::from).collect();
         found.extend(in_directory(dir, &state, names));
     }
-    let is_here = here.project(None).is_ok_and(|own| own.value == *project);
-    if let Some(repository) = Repository::discover(&here.env.cwd).filter(|_| is_here) {
+    let is_here = context.project(None).is_ok_and(|own| own.value == *project);
+    if let Some(repository) = Repository::discover(&context.env.cwd).filter(|_| is_here) {
         for worktree in worktrees(&repository) {
             let opened = Dir::open(&worktree).and_then(|top| top.walk(Path::new(IN_WORKTREE)));
             if let Ok((names, dir)) = opened.and_then(|dir| Ok((dir.files()?, dir))) {
@@ -97,9 +97,9 @@ pub(super) fn status_files(here: &Here, project: &ProjectName, sessions: &[Value
 }
 
 /// The entries of `names` that are files in `dir`.
-fn in_directory(dir: Dir, path: &Path, names: Vec<OsString>) -> impl Iterator<Item = Found> {
+fn in_directory(dir: Dir, path: &Path, names: Vec<OsString>) -> impl Iterator<Item = FoundFile> {
     let (dir, path) = (Rc::new(dir), path.to_owned());
-    let files = names.into_iter().map(move |name| Found {
+    let files = names.into_iter().map(move |name| FoundFile {
         path: path.join(&name),
         dir: Rc::clone(&dir),
         name,

@@ -12,7 +12,7 @@ use super::Job;
 use super::signals::Signals;
 use super::tail::Tail;
 use crate::error::Error;
-use crate::sender::SESSION_AGENT;
+use crate::identity::sender::SESSION_AGENT;
 
 /// How long to wait for the rest of stderr. A process that the command left running may hold it open for ever.
 const REST: Duration = Duration::from_millis(200);

@@ -2,23 +2,23 @@
 
 use std::time::Duration;
 
-use hub_protocol::SessionInfo;
+use hub_protocol::{Process, Session, SessionInfo};
 use reqwest::Method;
-use serde_json::Value;
 
 use super::Job;
+use crate::api::session::path;
 use crate::error::Error;
-use crate::here::Here;
-use crate::hub::{Path, Request};
-use crate::out::say;
-use crate::process;
+use crate::hub::{Request, json, parse};
+use crate::identity::Context;
+use crate::output::say;
+use crate::system::process;
 
 /// How long the hub may take to answer, because the end of a short command waits for it.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Registers the session. The command runs without it too, so a failure is only reported on stderr.
-pub(super) async fn register(job: &Job, here: &Here) {
-    if let Err(error) = put(job, here).await {
+pub(super) async fn register(job: &Job, context: &Context) {
+    if let Err(error) = put(job, context).await {
         say(format!(
             "session {} is not registered: {error}",
             job.session
@@ -27,56 +27,44 @@ pub(super) async fn register(job: &Job, here: &Here) {
 }
 
 /// Ends the session without a notification. If that fails, the hub will notice that its process is gone.
-pub(super) async fn end(job: &Job, here: &Here) {
-    let path = || {
-        Path::new("/sessions")
-            .segment(&job.session)
-            .with("project", &job.project)
+pub(super) async fn end(job: &Job, context: &Context) {
+    let path = path(&job.session, &job.project);
+    let Ok(hub) = context.hub() else { return };
+    let known = hub.text_within(&Request::get(path.clone()), PATIENCE).await;
+    let Ok(known) = known.and_then(|known| parse::<Session>(&known)) else {
+        return;
     };
-    let Ok(hub) = here.hub() else { return };
-    let known = hub.text_within(&Request::get(path()), PATIENCE).await;
-    let known: Value = known.map_or(Value::Null, |it| {
-        serde_json::from_str(&it).unwrap_or_default()
-    });
-    if known["id"] != job.session.as_str() || is_anothers(&known["process"]) {
+    let process = known.info.process.as_ref();
+    if known.id != job.session || process.is_some_and(is_anothers) {
         return;
     }
-    let request = Request::new(Method::DELETE, path().with("quiet", true));
+    let request = Request::new(Method::DELETE, path.with("quiet", true));
     let _ = hub.text_within(&request, PATIENCE).await;
 }
 
 /// Whether `process` is alive and not this one, because a second job may have the same name.
-fn is_anothers(process: &Value) -> bool {
-    let pid = process["pid"]
-        .as_u64()
-        .and_then(|pid| u32::try_from(pid).ok());
-    let pid = pid.filter(|pid| *pid != std::process::id());
-    pid.and_then(process::started)
-        .is_some_and(|started| process["started"] == started)
+fn is_anothers(process: &Process) -> bool {
+    let started = process::started(process.pid);
+    process.pid != std::process::id() && started.is_some() && started == process.started
 }
 
-async fn put(job: &Job, here: &Here) -> Result<(), Error> {
-    let path = Path::new("/sessions")
-        .segment(&job.session)
-        .with("project", &job.project);
-    let info = serde_json::to_string(&info(job, here)).map_err(anyhow::Error::from)?;
-    here.hub()?
-        .text_within(&Request::put(path, info), PATIENCE)
-        .await?;
+async fn put(job: &Job, context: &Context) -> Result<(), Error> {
+    let request = Request::put(path(&job.session, &job.project), json(&info(job, context))?);
+    context.hub()?.text_within(&request, PATIENCE).await?;
     Ok(())
 }
 
-fn info(job: &Job, here: &Here) -> SessionInfo {
+fn info(job: &Job, context: &Context) -> SessionInfo {
     let text = |text: &std::ffi::OsStr| text.to_str().map(str::to_owned);
     SessionInfo {
         name: Some(job.name.clone()),
         agent: Some("run".into()),
         host: Some(process::host()),
-        cwd: text(here.env.cwd.as_os_str()),
+        cwd: text(context.env.cwd.as_os_str()),
         parent: job.parent.clone(),
         // This process instead of the command's, because it lives until it has reported the command's end.
         process: Some(process::this()),
-        pane: here.env.var("TMUX_PANE").and_then(text),
+        pane: context.env.var("TMUX_PANE").and_then(text),
         ..SessionInfo::default()
     }
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use tokio::sync::oneshot;
 
-use crate::text::cut;
+use crate::output::text::cut;
 
 /// How many lines are kept.
 const LINES: usize = 20;

@@ -2,19 +2,20 @@
 
 use std::time::Duration;
 
+use hub_protocol::ResetEvent;
 use reqwest::Response;
-use serde::Deserialize;
 use serde_json::value::RawValue;
 use tokio::time::{Instant, timeout};
 
 use super::{Args, exec};
-use crate::backoff::Backoff;
-use crate::error::{Error, Exit, Unreachable};
-use crate::here::{Here, newest};
+use crate::error::{Error, Unreachable};
+use crate::exit_code::Exit;
+use crate::hub::backoff::Backoff;
+use crate::hub::sse::{Event, EventParser};
 use crate::hub::{Hub, PATIENCE, Path, Request, unreachable};
-use crate::out::{println, say};
-use crate::sse::{Event, Parser};
-use crate::text::json_line;
+use crate::identity::{Context, newest};
+use crate::output::text::json_line;
+use crate::output::{println, say};
 
 /// The connection counts as dead after this time without a byte, that is three heartbeats.
 const SILENCE: Duration = Duration::from_secs(45);
@@ -36,21 +37,14 @@ pub(super) struct Reader<'a> {
     was_there: bool,
 }
 
-/// The data of a `reset` event.
-#[derive(Deserialize)]
-struct Reset {
-    epoch: String,
-    head: u64,
-}
-
 impl<'a> Reader<'a> {
     /// Returns a reader for `args`.
-    pub(super) fn new(args: &'a Args, here: &Here) -> Result<Self, Error> {
+    pub(super) fn new(args: &'a Args, context: &Context) -> Result<Self, Error> {
         let path = Path::new("/events").list("kinds", &args.kinds);
         Ok(Self {
             args,
-            path: args.filter.on(path, here)?,
-            hub: here.hub()?,
+            path: args.filter.on(path, context)?,
+            hub: context.hub()?,
             since: args.since.clone(),
             last: None,
             backoff: Backoff::new(Duration::from_millis(50), Duration::from_secs(5)),
@@ -88,7 +82,7 @@ impl<'a> Reader<'a> {
         let mut response = self.hub.send(&self.request(), PATIENCE).await?;
         self.was_there = true;
         self.backoff.reset();
-        let mut parser = Parser::default();
+        let mut parser = EventParser::default();
         while let Some(bytes) = chunk(&mut response).await? {
             for event in parser.feed(bytes.as_ref()) {
                 self.handle(&event)?;
@@ -135,7 +129,7 @@ impl<'a> Reader<'a> {
     /// Handles a hub that has another journal, or has lost the end of its log: continue at the log's end.
     fn reset(&mut self, event: &Event) {
         say("the hub's log is not the one this place belongs to; going on from its end");
-        if let Ok(Reset { epoch, head }) = serde_json::from_str(&event.data) {
+        if let Ok(ResetEvent { epoch, head }) = serde_json::from_str(&event.data) {
             self.last = Some(format!("{epoch}-{head}"));
         }
     }

@@ -9,7 +9,7 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use anyhow::Context;
+use anyhow::Context as _;
 
 /// Starts `program` detached, with its output in `log`.
 pub(in crate::commands) fn start(

@@ -2,13 +2,12 @@
 
 use std::time::Duration;
 
-use hub_protocol::{InboxName, ProjectName, Seq};
-use serde_json::json;
+use hub_protocol::{AckRequest, InboxName, ProjectName, Seq};
 use tokio::time::Instant;
 
-use crate::backoff::Backoff;
 use crate::error::Error;
-use crate::hub::{Hub, Path, Request};
+use crate::hub::backoff::Backoff;
+use crate::hub::{Hub, Path, Request, json};
 
 /// How long to retry. The agent wakes when this process ends, so a later duplicate is better than a late wake.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -30,11 +29,12 @@ impl Acknowledgement<'_> {
             .segment(self.inbox)
             .segment("ack")
             .with("project", self.project);
-        let mut body = json!({"lease": self.lease, "by": self.by});
-        if let Some(ids) = self.only {
-            body["ids"] = json!(ids);
-        }
-        let request = Request::post(path, body.to_string());
+        let body = AckRequest {
+            lease: Some(self.lease.into()),
+            ids: self.only.map(<[_]>::to_vec),
+            by: Some(self.by.into()),
+        };
+        let request = Request::post(path, json(&body)?);
         let mut backoff = Backoff::local();
         let until = Instant::now() + PATIENCE;
         loop {

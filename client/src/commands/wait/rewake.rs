@@ -4,20 +4,21 @@
 use std::io::{self, Write};
 use std::time::Duration;
 
-use hub_protocol::{InboxName, Problem, ProjectName};
+use hub_protocol::{InboxName, Problem, ProjectName, WaitReply};
 use tokio::time::Instant;
 
 use super::acknowledgement::Acknowledgement;
 use super::identity::waiter_name;
-use super::waiter::{Batch, GRACE, INSTANT, LONGEST_POLL};
-use crate::backoff::Backoff;
+use super::waiter::{GRACE, INSTANT, LONGEST_POLL, framed};
+use crate::api::holder;
 use crate::commands::hook::{Payload, is_headless, project_repository, read_stdin};
-use crate::error::{Error, Exit};
-use crate::here::Here;
+use crate::error::Error;
+use crate::exit_code::Exit;
+use crate::hub::backoff::Backoff;
 use crate::hub::{Hub, Path, Request, parse};
-use crate::parent;
-use crate::project::project_at_once;
-use crate::seat::Seat;
+use crate::identity::Context;
+use crate::identity::project::project_at_once;
+use crate::system::parent;
 
 /// Less than the hook's own timeout of a day, so that this process ends before the agent ends it.
 const LONGEST: Duration = Duration::from_secs(86_000);
@@ -27,40 +28,41 @@ const SETTLE: u64 = 200;
 
 /// Waits until a notification arrives for the session, or its agent ends. On any error it exits 0, which does not wake
 /// the session.
-pub(super) async fn run(here: &Here) -> Exit {
+pub(super) async fn run(context: &Context) -> Exit {
     let told = read_stdin().unwrap_or_default();
-    if is_headless(&here.env) {
+    if is_headless(&context.env) {
         return Exit::DONE;
     }
     let payload = Payload::parse(&told, None);
-    let Some(rewake) = Rewake::new(here, payload.as_ref()) else {
+    let Some(rewake) = Rewake::new(context, payload.as_ref()) else {
         return Exit::DONE;
     };
     tokio::select! {
         exit = rewake.run() => exit.unwrap_or(Exit::DONE),
-        () = parent::ended(&here.env) => Exit::DONE,
+        () = parent::ended(&context.env) => Exit::DONE,
     }
 }
 
 /// The one waiter of a session with hooks.
 struct Rewake<'a> {
-    here: &'a Here,
+    context: &'a Context,
     session: InboxName,
     project: ProjectName,
     name: String,
 }
 
 impl<'a> Rewake<'a> {
-    fn new(here: &'a Here, payload: Option<&Payload>) -> Option<Self> {
+    fn new(context: &'a Context, payload: Option<&Payload>) -> Option<Self> {
         let told = |name: &str| payload?.text(name);
         let given = told("session_id").and_then(|id| id.parse().ok());
-        let session = given.or_else(|| Some(crate::sender::told(&here.env).ok()??.value))?;
-        let repository = project_repository(&here.env, told("cwd"));
+        let session =
+            given.or_else(|| Some(crate::identity::sender::told(&context.env).ok()??.value))?;
+        let repository = project_repository(&context.env, told("cwd"));
         Some(Self {
-            project: project_at_once(&here.env, repository.as_ref()).value,
+            project: project_at_once(&context.env, repository.as_ref()).value,
             name: format!("rewake:{}", waiter_name(Some(&session))),
             session,
-            here,
+            context,
         })
     }
 
@@ -70,7 +72,7 @@ impl<'a> Rewake<'a> {
         let mut backoff = Backoff::patient();
         while Instant::now() < until {
             let asked = Instant::now();
-            let answer = match self.here.hub() {
+            let answer = match self.context.hub() {
                 Ok(hub) => self.poll(&hub, until).await.map(|batch| (hub, batch)),
                 Err(error) => Err(error),
             };
@@ -84,7 +86,7 @@ impl<'a> Rewake<'a> {
         None
     }
 
-    async fn poll(&self, hub: &Hub, until: Instant) -> Result<Option<Batch>, Error> {
+    async fn poll(&self, hub: &Hub, until: Instant) -> Result<Option<WaitReply>, Error> {
         let left = until.saturating_duration_since(Instant::now());
         let seconds = left.min(LONGEST_POLL).as_secs().max(1);
         let path = Path::new("/wait")
@@ -107,8 +109,10 @@ impl<'a> Rewake<'a> {
     /// inbox.
     async fn is_over(&self, problem: &Problem) -> bool {
         match problem.code.as_str() {
-            "inbox_held" => match (Seat::of(problem), self.here.hub()) {
-                (Some(seat), Ok(hub)) => seat.wakes(&hub, &self.project, Some(&self.session)).await,
+            "inbox_held" => match (&problem.holder, self.context.hub()) {
+                (Some(holder), Ok(hub)) => {
+                    holder::wakes(holder, &hub, &self.project, Some(&self.session)).await
+                }
                 _ => false,
             },
             "taken_over" => true,
@@ -117,8 +121,8 @@ impl<'a> Rewake<'a> {
     }
 
     /// Writes the batch to stderr. Notifications that could not be shown are not acknowledged.
-    async fn wake(&self, hub: &Hub, batch: &Batch) -> Option<Exit> {
-        let (text, only) = batch.framed();
+    async fn wake(&self, hub: &Hub, batch: &WaitReply) -> Option<Exit> {
+        let (text, only) = framed(batch);
         let mut stderr = io::stderr().lock();
         stderr
             .write_all(text.as_bytes())

@@ -2,24 +2,25 @@
 
 use std::time::Duration;
 
-use hub_protocol::{BarrierReport, Framed, InboxName, Problem, ProjectName, Seq};
-use serde::Deserialize;
-use serde_json::value::RawValue;
+use hub_protocol::{
+    Framed, InboxName, NotificationId, Problem, ProjectName, Seq, WaitReply, Way, WhyWoken,
+};
 use tokio::time::Instant;
 
 use super::Args;
 use super::acknowledgement::Acknowledgement;
 use super::identity::waiter_name;
-use crate::backoff::Backoff;
-use crate::env::Sourced;
-use crate::error::{Error, Exit};
-use crate::here::{Here, newest};
+use crate::api::holder;
+use crate::error::Error;
+use crate::exit_code::Exit;
+use crate::hub::backoff::Backoff;
 use crate::hub::{Hub, Path, Request, body, parse};
-use crate::out::{print, say};
-use crate::seat::Seat;
-use crate::sender::{agent, ancestor, inboxes, told};
-use crate::shell::quoted;
-use crate::text::{held, json_for};
+use crate::identity::sender::{agent, ancestor, inboxes, told};
+use crate::identity::{Context, newest};
+use crate::output::text::{held, json_for};
+use crate::output::{print, say};
+use crate::system::env::Sourced;
+use crate::system::shell::quoted;
 
 /// The longest single request. The deadline may be many requests away.
 pub(super) const LONGEST_POLL: Duration = Duration::from_secs(600);
@@ -55,54 +56,35 @@ pub(super) struct Waiter {
     held: Option<String>,
 }
 
-/// The fields of a [`hub_protocol::WaitReply`] that a waiter needs.
-#[derive(Deserialize)]
-pub(super) struct Batch {
-    pub(super) notifications: Vec<Box<RawValue>>,
-    pub(super) lease: String,
-    pub(super) remaining: u64,
-    why_woken: Why,
-    #[serde(default)]
-    barrier: Option<BarrierReport>,
+/// The batch framed for a model; and the ids that fit, if not all did.
+pub(super) fn framed(batch: &WaitReply) -> (String, Option<Vec<Seq>>) {
+    let lines: Vec<&str> = batch.notifications.iter().map(|it| it.get()).collect();
+    let framed = Framed::new(&lines, batch.remaining);
+    let only = (framed.shown < lines.len()).then(|| ids(&lines[..framed.shown]));
+    (framed.text, only)
 }
 
-impl Batch {
-    /// The batch framed for a model; and the ids that fit, if not all did.
-    pub(super) fn framed(&self) -> (String, Option<Vec<Seq>>) {
-        let lines: Vec<&str> = self.notifications.iter().map(|it| it.get()).collect();
-        let framed = Framed::new(&lines, self.remaining);
-        let only = (framed.shown < lines.len()).then(|| ids(&lines[..framed.shown]));
-        (framed.text, only)
-    }
-
-    /// Whether the batch is only what was pending when the request timed out.
-    fn is_late(&self) -> bool {
-        self.why_woken.reason == "timeout"
-    }
-}
-
-/// Why a wait ended, as text, because a newer hub may have further reasons.
-#[derive(Deserialize)]
-struct Why {
-    reason: String,
+/// Whether the batch is only what was pending when the request timed out.
+fn is_late(batch: &WaitReply) -> bool {
+    batch.why_woken == WhyWoken::Timeout
 }
 
 /// The result of polling the hub.
 enum Polled {
-    Batch(Batch),
+    Batch(WaitReply),
     TimedOut,
 }
 
 impl Waiter {
     /// Returns a waiter for `args`; its timeout begins now.
-    pub(super) async fn new(args: &Args, here: &Here) -> Result<Self, Error> {
+    pub(super) async fn new(args: &Args, context: &Context) -> Result<Self, Error> {
         let started = Instant::now();
-        let session = session(args, here, started).await?;
-        let inboxes = inboxes(&here.env, &args.inbox, session.as_ref()).value;
+        let session = session(args, context, started).await?;
+        let inboxes = inboxes(&context.env, &args.inbox, session.as_ref()).value;
         let session = session.map(|found| found.value);
         Ok(Self {
-            hub: here.hub()?,
-            project: here.project(args.project.as_ref())?.value,
+            hub: context.hub()?,
+            project: context.project(args.project.as_ref())?.value,
             own: session.as_ref().is_some_and(|own| inboxes == [own.clone()]),
             inboxes,
             name: waiter_name(session.as_ref()),
@@ -126,14 +108,14 @@ impl Waiter {
             };
             let (text, only) = match &self.session {
                 // Inside a session a model reads the output, or a program if --json is given.
-                Some(_) if !self.args.json => reply.framed(),
+                Some(_) if !self.args.json => framed(&reply),
                 session => (lines(&reply, session.is_some()), None),
             };
             print(&text)?;
             self.acknowledge(&reply.lease, only.as_deref()).await;
             tell(&reply);
             if !self.args.keep {
-                return Ok(if reply.is_late() {
+                return Ok(if is_late(&reply) {
                     Exit(self.args.timeout_code)
                 } else {
                     Exit::DONE
@@ -177,7 +159,7 @@ impl Waiter {
     }
 
     /// Sends one request; `None` if it timed out without a batch.
-    async fn poll(&mut self) -> Result<Option<Batch>, Error> {
+    async fn poll(&mut self) -> Result<Option<WaitReply>, Error> {
         if self.args.new && self.since.is_none() {
             self.since = Some(newest(&self.hub).await?);
         }
@@ -190,8 +172,9 @@ impl Waiter {
         let answer = match self.hub.send(&request, patience).await {
             Ok(response) => {
                 let text = |name| response.headers().get(name)?.to_str().ok();
-                let found = text("hub-held").zip(text("hub-held-until"));
-                self.held = found.map(|(count, until)| held(count, until));
+                let count = text("hub-held").and_then(|it| it.parse().ok());
+                let until = text("hub-held-until").and_then(|it| it.parse().ok());
+                self.held = count.zip(until).map(|(count, until)| held(count, until));
                 body(response).await
             }
             Err(error) => Err(error),
@@ -207,9 +190,9 @@ impl Waiter {
         if answer.is_empty() {
             return Ok(None);
         }
-        let reply: Batch = parse(&answer)?;
+        let reply: WaitReply = parse(&answer)?;
         // A batch from an early timeout is not acknowledged; the next request gets it again.
-        let early = reply.is_late() && !self.left().is_zero();
+        let early = is_late(&reply) && !self.left().is_zero();
         Ok((!early).then_some(reply))
     }
 
@@ -296,24 +279,15 @@ impl Waiter {
             }
             _ => return Err(Error::Refused(problem.into())),
         }
-        let inbox = problem
-            .more
-            .get("inbox")
-            .and_then(|inbox| inbox.as_str())
-            .unwrap_or_default();
-        let seat = Seat::of(&problem);
-        let by = seat
-            .as_ref()
-            .map_or("another waiter".into(), Seat::to_string);
-        if let Some(seat) = &seat {
-            if self.own && seat.way.as_deref() == Some("rewake") {
+        let inbox = problem.inbox.map_or(String::new(), |it| it.to_string());
+        let holder = problem.holder.as_ref();
+        let by = holder.map_or("another waiter".into(), holder::describe);
+        if let Some(holder) = holder {
+            if self.own && holder.way == Some(Way::Rewake) {
                 say("this session is woken by itself: there is nothing to wait for");
                 return Ok(Exit::DONE);
             }
-            if seat
-                .wakes(&self.hub, &self.project, self.session.as_ref())
-                .await
-            {
+            if holder::wakes(holder, &self.hub, &self.project, self.session.as_ref()).await {
                 say(format!(
                     "this session already waits at inbox '{inbox}': {by}"
                 ));
@@ -329,10 +303,8 @@ impl Waiter {
 
 /// The ids of notifications.
 fn ids(notifications: &[&str]) -> Vec<Seq> {
-    let read =
-        |json: &&str| -> serde_json::Value { serde_json::from_str(json).unwrap_or_default() };
     // The hub gives every notification an id.
-    let id = |json: &&str| -> Option<Seq> { read(json)["id"].as_u64() };
+    let id = |json: &&str| Some(parse::<NotificationId>(json).ok()?.id);
     notifications.iter().filter_map(id).collect()
 }
 
@@ -340,29 +312,29 @@ fn ids(notifications: &[&str]) -> Vec<Seq> {
 /// at the inbox of another.
 async fn session(
     args: &Args,
-    here: &Here,
+    context: &Context,
     started: Instant,
 ) -> Result<Option<Sourced<InboxName>>, Error> {
-    if let Some(told) = told(&here.env)? {
+    if let Some(told) = told(&context.env)? {
         return Ok(Some(told));
     }
     let mut backoff = Backoff::local();
     let patience = FIRST_CONTACT.min(args.timeout.0);
     loop {
-        match ancestor(here).await {
+        match ancestor(context).await {
             Err(error)
                 if error.is_passing() && args.inbox.is_empty() && started.elapsed() < patience =>
             {
                 backoff.pause().await;
             }
             Err(error) if args.inbox.is_empty() => return Err(error),
-            found => return Ok(found.ok().flatten().or_else(|| agent(&here.env))),
+            found => return Ok(found.ok().flatten().or_else(|| agent(&context.env))),
         }
     }
 }
 
 /// The lines of a batch: the hub's JSON, without hidden characters if a model may read it.
-fn lines(reply: &Batch, in_session: bool) -> String {
+fn lines(reply: &WaitReply, in_session: bool) -> String {
     let mut text = String::new();
     for notification in &reply.notifications {
         text.push_str(&json_for(notification.get(), in_session));
@@ -371,7 +343,7 @@ fn lines(reply: &Batch, in_session: bool) -> String {
     text
 }
 
-fn tell(reply: &Batch) {
+fn tell(reply: &WaitReply) {
     if let Some(barrier) = reply.barrier.as_ref().filter(|barrier| !barrier.met) {
         let missing: Vec<&str> = barrier.missing.iter().map(InboxName::as_str).collect();
         match missing.as_slice() {
@@ -403,7 +375,7 @@ mod tests {
     fn a_batch_is_printed_as_the_hubs_own_lines() {
         let reply = "{\"notifications\":[{\"id\":1,\"msg\":\"a\u{9b}\"},{\"id\":2}],\"lease\":\"l\",\"remaining\":0,\
                      \"why_woken\":{\"reason\":\"pending\"}}";
-        let reply: Batch = serde_json::from_str(reply).unwrap();
+        let reply: WaitReply = serde_json::from_str(reply).unwrap();
         assert_eq!(
             lines(&reply, false),
             "{\"id\":1,\"msg\":\"a\\u009b\"}\n{\"id\":2}\n"

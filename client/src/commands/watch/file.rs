@@ -11,22 +11,22 @@ use hub_protocol::{Post, Seq, StatusLine, Timestamp};
 use rustix::fs::OFlags;
 use sha2::{Digest as _, Sha256};
 
-use crate::out::say;
+use crate::output::say;
 
 /// How long a line without a line feed must stay unchanged before it counts, because `printf` and `echo -n` write none.
 const QUIET: Duration = Duration::from_millis(500);
 
 /// A status file as it was last read.
 #[derive(Debug, Default)]
-pub(super) struct File {
-    write: Option<Write>,
+pub(super) struct WatchedFile {
+    write: Option<LastWrite>,
     told: Option<(StatusLine, Option<Seq>)>,
     ignored: Option<String>,
 }
 
 /// A write of the file, and when it was noticed.
 #[derive(Debug)]
-struct Write {
+struct LastWrite {
     stamp: Stamp,
     content: Vec<u8>,
     since: Instant,
@@ -38,7 +38,7 @@ pub(in crate::commands) type Stamp = (u64, u64, i128);
 
 /// The result of checking a file.
 #[derive(Debug)]
-pub(super) enum Look {
+pub(super) enum FileCheck {
     /// No new line, or the file is ignored.
     Same,
     /// The line has no line feed yet; it may still be being written.
@@ -47,40 +47,40 @@ pub(super) enum Look {
     Line(StatusLine),
 }
 
-impl File {
+impl WatchedFile {
     /// Checks the file at `path`.
-    pub(super) fn look(&mut self, path: &Path) -> Look {
+    pub(super) fn look(&mut self, path: &Path) -> FileCheck {
         let (stamp, content) = match read(path) {
             Ok(Some(read)) => read,
-            Ok(None) => return Look::Same,
+            Ok(None) => return FileCheck::Same,
             Err(error) => {
                 self.ignore(path, &error);
-                return Look::Same;
+                return FileCheck::Same;
             }
         };
         let known = self.write.take();
         let known = known.filter(|known| known.stamp == stamp && known.content == content);
-        let write = self.write.insert(known.unwrap_or_else(|| Write {
+        let write = self.write.insert(known.unwrap_or_else(|| LastWrite {
             stamp,
             content,
             since: Instant::now(),
             read: false,
         }));
         if write.read {
-            return Look::Same;
+            return FileCheck::Same;
         }
         if !StatusLine::is_finished(&write.content) && write.since.elapsed() < QUIET {
-            return Look::Unfinished;
+            return FileCheck::Unfinished;
         }
         write.read = true;
         match StatusLine::read(&write.content) {
             Ok(line) => {
                 self.ignored = None;
-                Look::Line(line)
+                FileCheck::Line(line)
             }
             Err(error) => {
                 self.ignore(path, &error);
-                Look::Same
+                FileCheck::Same
             }
         }
     }

@@ -1,13 +1,14 @@
 //! Strict JSON: a serde wrapper that enforces the contract where serde accepts more.
 //!
 //! serde also accepts an array for a struct (its fields in order) and `null` for a field that may be absent. The
-//! contract allows neither. [`Strict`] wraps any deserializer and refuses both, at every depth. Free-form values
-//! ([`serde_json::Value`]) pass unchanged.
+//! contract allows neither. Its types also ignore unknown members, which are errors in a request. [`Strict`] wraps any
+//! deserializer and refuses all of these, at every depth. Free-form values ([`serde_json::Value`]) pass unchanged.
 
 use std::fmt;
 
 use serde::de::{
-    Deserialize, DeserializeSeed, Deserializer, EnumAccess, Error, MapAccess, SeqAccess, Visitor,
+    Deserialize, DeserializeSeed, Deserializer, EnumAccess, Error, IntoDeserializer, MapAccess,
+    SeqAccess, Visitor,
 };
 
 use super::query::MAX_NUMBER;
@@ -59,10 +60,60 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Strict<D> {
     fn deserialize_struct<V: Visitor<'de>>(
         self,
         _: &'static str,
-        _: &'static [&'static str],
+        names: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, D::Error> {
-        self.0.deserialize_map(Strict(visitor))
+        self.0.deserialize_map(Members {
+            inner: visitor,
+            names,
+        })
+    }
+}
+
+/// The visitor of a struct and the access to its members; refuses a member that the struct does not have. The types
+/// of the API ignore such a member, because a newer program may send it in an answer.
+struct Members<T> {
+    inner: T,
+    names: &'static [&'static str],
+}
+
+impl<'de, V: Visitor<'de>> Visitor<'de> for Members<V> {
+    type Value = V::Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.inner.expecting(f)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, members: A) -> Result<V::Value, A::Error> {
+        self.inner.visit_map(Members {
+            inner: members,
+            names: self.names,
+        })
+    }
+}
+
+impl<'de, A: MapAccess<'de>> MapAccess<'de> for Members<A> {
+    type Error = A::Error;
+
+    fn next_key_seed<S: DeserializeSeed<'de>>(
+        &mut self,
+        seed: S,
+    ) -> Result<Option<S::Value>, A::Error> {
+        let Some(name) = self.inner.next_key::<String>()? else {
+            return Ok(None);
+        };
+        if !self.names.contains(&name.as_str()) {
+            return Err(A::Error::unknown_field(&name, self.names));
+        }
+        seed.deserialize(name.into_deserializer()).map(Some)
+    }
+
+    fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, A::Error> {
+        self.inner.next_value_seed(Strict(seed))
+    }
+
+    fn size_hint(&self) -> Option<usize> {
+        self.inner.size_hint()
     }
 }
 
@@ -250,6 +301,14 @@ mod tests {
                 "{error}"
             );
         }
+    }
+
+    #[test]
+    fn an_unknown_member_is_refused_at_any_depth() {
+        let error = read::<SessionInfo>(r#"{"process":{"pid":1,"x":2}}"#).unwrap_err();
+        assert!(error.starts_with("unknown field `x`, expected"), "{error}");
+        let aliased = read::<Post>(r#"{"message":"x","data":{"y":1}}"#).unwrap();
+        assert_eq!(aliased.msg, "x");
     }
 
     #[test]

@@ -5,8 +5,7 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
-use hub_protocol::{Epoch, Seq, Timestamp};
-use serde::Serialize;
+use hub_protocol::{About, Timestamp};
 
 use crate::hub::Hub;
 
@@ -18,26 +17,13 @@ pub(super) struct AboutState {
     pub(super) port: u16,
 }
 
-#[derive(Serialize)]
-pub(super) struct About {
-    version: &'static str,
-    /// The hub's address on this machine.
-    url: String,
-    /// The directory of the token and the socket, for commands that the dashboard shows.
-    state_dir: String,
-    host: String,
-    now: Timestamp,
-    epoch: Epoch,
-    head: Seq,
-}
-
 /// Describes the hub. A client that loads its data after this answer and reads events from `EPOCH-HEAD` on misses
 /// nothing.
 #[allow(clippy::unused_async)] // a handler
 pub(super) async fn about(State(state): State<AboutState>) -> Json<About> {
     let log = state.hub.log();
     Json(About {
-        version: env!("CARGO_PKG_VERSION"),
+        version: env!("CARGO_PKG_VERSION").into(),
         url: format!("http://127.0.0.1:{}", state.port),
         state_dir: state.state_dir.display().to_string(),
         host: rustix::system::uname()

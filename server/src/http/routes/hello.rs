@@ -1,14 +1,13 @@
 //! `GET /hello`: the hub proves that it knows the token, or a dashboard's session, so that a client can distinguish it
 //! from another program on its port.
 
+use axum::Json;
 use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::http::header::HOST;
-use axum::response::Response;
+use hub_protocol::Hello;
 use serde::Deserialize;
-use serde_json::json;
 
-use super::json_response;
 use crate::core::secret::{Token, hex};
 use crate::core::time::Now;
 use crate::http::error::{ApiError, Code};
@@ -32,7 +31,7 @@ pub(super) async fn hello(
     State(token): State<Token>,
     headers: HeaderMap,
     Params(params): Params<HelloParams>,
-) -> Result<Response, ApiError> {
+) -> Result<Json<Hello>, ApiError> {
     let nonce = &params.nonce;
     if !(16..=128).contains(&nonce.len()) || !nonce.bytes().all(|b| b.is_ascii_hexdigit()) {
         return Err(ApiError::new(
@@ -47,6 +46,8 @@ pub(super) async fn hello(
         Some(ends) => DashboardSession::prove(ends, &token, &parts, Now::read())
             .ok_or_else(|| ApiError::new(Code::Invalid, "session is over, or none"))?,
     };
-    let hello = json!({ "proof": hex(&proof), "version": env!("CARGO_PKG_VERSION") });
-    Ok(json_response(hello.to_string()))
+    Ok(Json(Hello {
+        proof: hex(&proof),
+        version: env!("CARGO_PKG_VERSION").into(),
+    }))
 }

@@ -5,13 +5,15 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::State;
 use axum::response::Response;
-use hub_protocol::{InboxName, Notification, ProjectName, Seq};
-use serde::{Deserialize, Serialize};
+use hub_protocol::{
+    HistoryMarks, HistoryPage, InboxName, Notification, ProjectName, Seq, Status, Withdrawn,
+};
+use serde::Deserialize;
 
 use super::{json_response, stored, thread};
 use crate::core::command::Command;
 use crate::core::filter::Filter;
-use crate::fold::{State as Fold, Status};
+use crate::fold::State as Fold;
 use crate::http::error::{ApiError, Code};
 use crate::http::request::params::{FilterParams, Params, PathParam};
 use crate::hub::Hub;
@@ -210,12 +212,14 @@ fn mentions(json: &[u8], text: &str) -> bool {
         .any(|part| part.to_lowercase().contains(text))
 }
 
+/// A stored notification with its marks, which are appended without parsing it.
 pub(super) fn with_status(json: &[u8], status: Status, seen: bool) -> Vec<u8> {
-    let mut with = json[..json.len() - 1].to_vec();
-    with.extend_from_slice(
-        format!(",\"status\":\"{}\",\"seen\":{seen}}}", status.as_str()).as_bytes(),
-    );
-    with
+    let marks = to_json(&HistoryMarks { status, seen });
+    [&json[..json.len() - 1], b",", &marks[1..]].concat()
+}
+
+fn to_json(value: &impl serde::Serialize) -> Vec<u8> {
+    serde_json::to_vec(value).expect("plain data is JSON")
 }
 
 /// The result of one request.
@@ -229,17 +233,12 @@ pub(super) struct Page {
 }
 
 fn page(page: &Page) -> Response {
-    let mut json = b"{\"notifications\":[".to_vec();
-    json.extend_from_slice(&page.found.join(&b','));
-    json.push(b']');
-    if page.partial {
-        json.extend_from_slice(b",\"partial\":true");
-    }
-    if let Some(next) = page.next {
-        json.extend_from_slice(format!(",\"next\":{next}").as_bytes());
-    }
-    json.push(b'}');
-    json_response(json)
+    let frame = to_json(&HistoryPage {
+        notifications: Vec::new(),
+        partial: page.partial,
+        next: page.next,
+    });
+    json_response(stored::with_notifications(&frame, &page.found))
 }
 
 /// `GET /notifications/{id}`: one notification, with its status.
@@ -284,12 +283,6 @@ pub(super) struct KeyParams {
     project: ProjectName,
     key: String,
     from: Option<InboxName>,
-}
-
-/// The ids of the withdrawn notifications.
-#[derive(Debug, Serialize)]
-pub(super) struct Withdrawn {
-    withdrawn: Vec<Seq>,
 }
 
 /// `DELETE /notifications/{id}`: withdraws one notification from every inbox.

@@ -6,12 +6,12 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
-use hub_protocol::{Framed, InboxName, QuestionState, Seq, Way, one_line, verdict};
+use hub_protocol::{Agent, Framed, InboxName, QuestionState, Seq, Way, one_line, verdict};
 use serde_json::{Map, Value};
 
 use super::{notify, questions, stored, wait};
 use crate::agents::instructions::{self, SessionFacts, WakeMethod};
-use crate::agents::{Agent, HookReply};
+use crate::agents::{self, HookReply};
 use crate::core::command::{AgentEvent, IdempotencyKey};
 use crate::core::filter::Filter;
 use crate::core::record::TurnCause;
@@ -88,7 +88,7 @@ async fn respond(request: &HookRequest<'_>) -> Result<Response, ApiError> {
         lines.extend(wake_method(request).warning().map(str::to_owned));
     }
     reply.context = (!lines.is_empty()).then(|| lines.join("\n"));
-    let reply = request.agent.render(event, reply);
+    let reply = agents::render(request.agent, event, reply);
     let headers = acknowledge(request, batch).await?;
     Ok(match reply {
         Some(reply) => (headers, Json(reply)).into_response(),

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use axum::Json;
 use axum::extract::State;
-use hub_protocol::{Acked, InboxInfo, InboxName, ProjectName, Seq};
-use serde::{Deserialize, Serialize};
+use hub_protocol::{AckRequest, Acked, Dropped, InboxInfo, InboxName, Inboxes, ProjectName, Seq};
+use serde::Deserialize;
 
 use super::stored;
 use super::wait::{self, MAX_AS};
@@ -22,33 +22,13 @@ use crate::waiters::Waiters;
 /// At most this many ids are acknowledged in one request.
 const MAX_IDS: usize = 1000;
 
-#[derive(Debug, Serialize)]
-pub(super) struct InboxList {
-    inboxes: Vec<InboxInfo>,
-}
-
-/// The ids of the dropped notifications.
-#[derive(Debug, Serialize)]
-pub(super) struct Dropped {
-    dropped: Vec<Seq>,
-}
-
-/// The body of an acknowledgement: a lease, ids, or both.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct AckBody {
-    lease: Option<String>,
-    ids: Option<Vec<Seq>>,
-    by: Option<String>,
-}
-
 /// `GET /inboxes`: the inboxes of a project, or all, with their waiters.
 pub(super) async fn list(
     State(hub): State<Hub>,
     Params(ProjectFilter { project }): Params<ProjectFilter>,
-) -> Result<Json<InboxList>, ApiError> {
+) -> Result<Json<Inboxes>, ApiError> {
     let inboxes = hub.read(|state, waiters| infos(state, &waiters.read(), project.as_ref()))?;
-    Ok(Json(InboxList { inboxes }))
+    Ok(Json(Inboxes { inboxes }))
 }
 
 fn infos(state: &Fold, waiters: &Waiters, project: Option<&ProjectName>) -> Vec<InboxInfo> {
@@ -128,7 +108,7 @@ pub(super) async fn ack(
     Params(ProjectParam { project }): Params<ProjectParam>,
     payload: Payload,
 ) -> Result<Json<Acked>, ApiError> {
-    let body: AckBody = payload.json()?;
+    let body: AckRequest = payload.json()?;
     if body.by.as_ref().is_some_and(|by| is_longer(by, MAX_AS)) {
         return Err(ApiError::invalid(format!(
             "by has at most {MAX_AS} characters"

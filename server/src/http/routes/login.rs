@@ -5,7 +5,7 @@ use std::time::Duration;
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::{Extension, Json};
-use hub_protocol::Timestamp;
+use hub_protocol::{SignInCode, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::core::time::Now;
@@ -18,13 +18,6 @@ use crate::http::request::payload::Payload;
 const MAX_BYTES: usize = 1024;
 /// Timeout for reading such a body.
 const PATIENCE: Duration = Duration::from_secs(2);
-
-#[derive(Serialize)]
-pub(super) struct CodeReply {
-    code: String,
-    url: String,
-    expires_at: Timestamp,
-}
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -43,14 +36,14 @@ pub(super) struct LoginReply {
 pub(super) async fn code(
     State(login): State<LoginState>,
     session: Option<Extension<DashboardSession>>,
-) -> Result<(StatusCode, Json<CodeReply>), ApiError> {
+) -> Result<(StatusCode, Json<SignInCode>), ApiError> {
     if session.is_some() {
         return Err(Code::NeedsToken.into());
     }
     let now = Now::read();
     let code = login.codes.issue(now.mono);
     let code = code.map_err(|error| ApiError::failed(Code::Internal, &error))?;
-    let reply = CodeReply {
+    let reply = SignInCode {
         url: format!("http://127.0.0.1:{}/#code={code}", login.port),
         code,
         expires_at: now

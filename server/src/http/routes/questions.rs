@@ -6,9 +6,10 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use hub_protocol::{
-    AnswerPost, ByPost, InboxName, Kind, Notification, Place, Post, ProjectName, Question, Seq,
+    AnswerPost, ByPost, InboxName, Kind, Notification, Place, Post, ProjectName, Question,
+    Questions, Seq,
 };
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use tokio::time::Instant;
 
 use super::stored;
@@ -85,16 +86,11 @@ fn place(fold: &Fold, asked: &FoldQuestion) -> Option<Place> {
     (place != Place::default()).then_some(place)
 }
 
-#[derive(Debug, Serialize)]
-pub(super) struct QuestionList {
-    questions: Vec<Question>,
-}
-
 /// `GET /questions`: the questions of a project, or all, oldest first.
 pub(super) async fn list(
     State(hub): State<Hub>,
     Params(QuestionListParams { project, state }): Params<QuestionListParams>,
-) -> Result<Json<QuestionList>, ApiError> {
+) -> Result<Json<Questions>, ApiError> {
     let found = hub.read(|fold, waiters| {
         let found = fold.questions(state == QuestionStates::All).into_iter();
         let found = found.filter(|(_, it)| project.as_ref().is_none_or(|of| *of == it.project));
@@ -109,7 +105,7 @@ pub(super) async fn list(
             questions.push(question);
         }
     }
-    Ok(Json(QuestionList { questions }))
+    Ok(Json(Questions { questions }))
 }
 
 /// `GET /questions/{id}`: one question; with `timeout`, waits until it is settled or the time is over.

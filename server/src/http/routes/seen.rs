@@ -2,8 +2,8 @@
 
 use axum::Json;
 use axum::extract::State;
-use hub_protocol::Seq;
-use serde::{Deserialize, Serialize};
+use hub_protocol::{SeenRequest, Seq};
+use serde::Serialize;
 
 use crate::core::command::Command;
 use crate::http::error::{ApiError, Code};
@@ -12,15 +12,6 @@ use crate::http::request::payload::Payload;
 use crate::hub::Hub;
 
 const MAX_IDS: usize = 1000;
-
-/// The body of `POST /seen`.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct SeenBody {
-    ids: Option<Vec<Seq>>,
-    up_to: Option<Seq>,
-    seen: bool,
-}
 
 #[derive(Debug, Serialize)]
 pub(super) struct SeenReply {
@@ -45,7 +36,7 @@ pub(super) async fn mark_many(
     hub: State<Hub>,
     payload: Payload,
 ) -> Result<Json<SeenReply>, ApiError> {
-    let body: SeenBody = payload.json()?;
+    let body: SeenRequest = payload.json()?;
     let ids = body.ids.as_ref().map(Vec::len);
     let none = ids.is_none() && body.up_to.is_none();
     if none || ids.is_some_and(|ids| !(1..=MAX_IDS).contains(&ids)) {

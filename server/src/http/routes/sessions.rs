@@ -4,7 +4,8 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use hub_protocol::{
-    InboxName, Listener, ProjectName, Session, SessionInfo, SessionState, Source, Timestamp, Wake,
+    InboxName, Listener, ProjectName, Session, SessionInfo, SessionState, Sessions, Source,
+    Timestamp, Wake,
 };
 use serde::{Deserialize, Serialize};
 
@@ -41,11 +42,6 @@ pub(super) struct EndParams {
 }
 
 #[derive(Debug, Serialize)]
-pub(super) struct SessionList {
-    sessions: Vec<Session>,
-}
-
-#[derive(Debug, Serialize)]
 pub(super) struct SourceList {
     sources: Vec<Source>,
 }
@@ -54,7 +50,7 @@ pub(super) struct SourceList {
 pub(super) async fn list(
     State(hub): State<Hub>,
     Params(SessionListParams { project, all }): Params<SessionListParams>,
-) -> Result<Json<SessionList>, ApiError> {
+) -> Result<Json<Sessions>, ApiError> {
     let sessions = hub.read(|state, waiters| {
         let found = state.sessions(project.as_ref());
         found
@@ -62,7 +58,7 @@ pub(super) async fn list(
             .map(|(project, key, session)| shown(state, waiters, (project, key), session))
             .collect()
     })?;
-    Ok(Json(SessionList { sessions }))
+    Ok(Json(Sessions { sessions }))
 }
 
 pub(super) async fn get(

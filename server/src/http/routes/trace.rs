@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
-use hub_protocol::{InboxName, Kind, Priority, ProjectName, Seq, Timestamp, Way};
-use serde::{Deserialize, Serialize};
+use hub_protocol::{InboxName, Kind, Priority, ProjectName, Seq, Step, Timestamp, Trace};
+use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -23,46 +23,10 @@ use crate::log::{CHUNK_BYTES, Log};
 /// Limit of records scanned in one request.
 const MAX_SCAN: usize = 200_000;
 
-/// The answer: a notification and the steps of its delivery.
-#[derive(Debug, Serialize)]
-pub(super) struct Trace {
-    id: Seq,
-    notification: Box<RawValue>,
-    steps: Vec<Step>,
-    /// Whether the scan limit was reached; `next` says where to continue.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    partial: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    next: Option<Seq>,
-}
-
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct TraceParams {
     after: Option<Seq>,
-}
-
-#[derive(Debug, Default, Serialize)]
-struct Step {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    seq: Option<Seq>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    at: Option<Timestamp>,
-    state: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    project: Option<ProjectName>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    inbox: Option<InboxName>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    by: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    way: Option<Way>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    until: Option<Timestamp>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    limit: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    rides_along: Option<String>,
 }
 
 /// Traces a notification: the inboxes it was routed to, its deliveries and leases, and how it was settled.
@@ -206,7 +170,7 @@ fn step(
     Step {
         seq: Some(seq),
         at: Some(at),
-        state,
+        state: state.into(),
         project,
         inbox,
         by,
@@ -240,7 +204,7 @@ fn presence(hub: &Hub, id: Seq) -> Result<Vec<Step>, ApiError> {
 
 fn of_presence(state: &'static str, project: ProjectName, inbox: InboxName) -> Step {
     Step {
-        state,
+        state: state.into(),
         project: Some(project),
         inbox: Some(inbox),
         ..Step::default()

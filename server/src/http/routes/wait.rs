@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use hub_protocol::{InboxName, Kind, Priority, ProjectName, Seq, Way};
+use hub_protocol::{InboxName, Kind, Priority, ProjectName, Seq, WaitReply, Way};
 use serde::Deserialize;
 
 use super::{json_response, stored};
@@ -84,8 +84,8 @@ pub(super) async fn wait(
             let who = holder.name.as_deref().unwrap_or("a waiter without a name");
             let detail = format!("{who} waits at '{inbox}' since {}", holder.since);
             Err(ApiError::new(Code::InboxHeld, detail)
-                .with("inbox", inbox)
-                .with("holder", holder))
+                .with(|it| it.inbox = Some(inbox))
+                .with(|it| it.holder = Some(holder)))
         }
     }
 }
@@ -236,26 +236,19 @@ pub(super) fn claim(hub: &Hub, batch: &Batch) -> Claim {
 /// The answer, assembled from the notifications' stored bytes.
 async fn reply(hub: &Hub, batch: Batch) -> Result<Response, ApiError> {
     let lease = hub.leases().sign(&claim(hub, &batch));
-    let mut json = Vec::with_capacity(512 * (batch.items.len() + 1));
-    json.extend_from_slice(b"{\"notifications\":[");
-    for (n, item) in batch.items.iter().enumerate() {
-        if n > 0 {
-            json.push(b',');
-        }
-        json.extend_from_slice(&stored::item_json(hub, &batch.project, item).await?);
+    let mut stored = Vec::with_capacity(batch.items.len());
+    for item in &batch.items {
+        stored.push(stored::item_json(hub, &batch.project, item).await?);
     }
-    json.extend_from_slice(b"],\"lease\":");
-    json.extend_from_slice(&to_json(&lease)?);
-    json.extend_from_slice(format!(",\"remaining\":{},\"why_woken\":", batch.remaining).as_bytes());
-    json.extend_from_slice(&to_json(&batch.why)?);
-    if let Some(barrier) = &batch.barrier {
-        json.extend_from_slice(b",\"barrier\":");
-        json.extend_from_slice(&to_json(barrier)?);
-    }
-    json.push(b'}');
+    let frame = WaitReply {
+        notifications: Vec::new(),
+        lease,
+        remaining: batch.remaining,
+        why_woken: batch.why,
+        barrier: batch.barrier,
+    };
+    let frame =
+        serde_json::to_vec(&frame).map_err(|error| ApiError::failed(Code::Internal, &error))?;
+    let json = stored::with_notifications(&frame, &stored);
     Ok(json_response(json))
-}
-
-fn to_json(value: &impl serde::Serialize) -> Result<Vec<u8>, ApiError> {
-    serde_json::to_vec(value).map_err(|error| ApiError::failed(Code::Internal, &error))
 }

@@ -1,4 +1,4 @@
-use super::super::own::Caller;
+use super::super::own::Invocation;
 use super::super::scheme::{Content, content};
 use super::super::tree::indent_of;
 use super::*;
@@ -8,12 +8,12 @@ fn plan(program: &str) -> Plan {
 }
 
 fn plan_of(agent: Agent, program: &str) -> Plan {
-    let caller = Caller {
+    let invocation = Invocation {
         variables: Vec::new(),
         program: program.into(),
         rewake: agent == Agent::Claude,
     };
-    match content(agent, &caller) {
+    match content(agent, &invocation) {
         Content::Merged(plan) => plan,
         Content::Whole(_) => panic!("{agent} has a file of its own"),
     }
@@ -88,12 +88,12 @@ fn an_install_into_no_settings_has_every_planned_hook_and_rule() {
 
 #[test]
 fn an_install_without_rewake_has_no_rewake_hooks() {
-    let caller = Caller {
+    let invocation = Invocation {
         variables: Vec::new(),
         program: "hubctl".into(),
         rewake: false,
     };
-    let Content::Merged(plan) = content(Agent::Claude, &caller) else {
+    let Content::Merged(plan) = content(Agent::Claude, &invocation) else {
         panic!("settings");
     };
     let text = changed("", |settings| install(settings, Agent::Claude, &plan));

@@ -1,4 +1,8 @@
-//! Output of the commands: results on stdout, everything else on stderr.
+//! Output of the commands: results on stdout, everything else on stderr. Uses only [`crate::error`].
+
+pub(crate) mod age;
+pub(crate) mod table;
+pub(crate) mod text;
 
 use std::fmt::Display;
 use std::fs::File;
@@ -62,7 +66,7 @@ pub(crate) fn println(text: impl Display) -> Result<(), Error> {
 /// Prints `text` on stderr as one line. A failure to write is ignored.
 pub(crate) fn say(text: impl Display) {
     let text = text.to_string();
-    let _ = writeln!(io::stderr(), "hubctl: {}", crate::text::line(&text));
+    let _ = writeln!(io::stderr(), "hubctl: {}", text::line(&text));
 }
 
 /// Returns an error if this process was started with stdout closed: its output would be lost, and must not count as

@@ -1,35 +1,31 @@
 //! Finds the session of a process among those that are registered with the hub.
 
-use hub_protocol::{InboxName, Process};
-use serde_json::Value;
+use hub_protocol::{InboxName, Process, Session};
 
-use crate::env::Sourced;
+use crate::api::session::sessions;
 use crate::error::Error;
-use crate::fields::{list, text};
-use crate::here::Here;
-use crate::process::ancestors;
-use crate::session::request;
+use crate::identity::Context;
+use crate::system::env::Sourced;
+use crate::system::process::ancestors;
 
 /// The live session whose process is an ancestor of this one. An error if the hub does not answer.
-pub(crate) async fn ancestor(here: &Here) -> Result<Option<Sourced<InboxName>>, Error> {
+pub(crate) async fn ancestor(context: &Context) -> Result<Option<Sourced<InboxName>>, Error> {
     let ancestors = ancestors();
     if ancestors.is_empty() {
         return Ok(None);
     }
-    let answer: Value = here.hub()?.json(&request(None, false)).await?;
-    let found = by_process(list(&answer, "sessions"), &ancestors);
+    let sessions = sessions(&context.hub()?, None, false).await?;
+    let found = by_process(&sessions, &ancestors);
     Ok(found.map(|id| Sourced::new(id, "session of an ancestor process")))
 }
 
 /// The session whose process is the nearest of `ancestors`.
-fn by_process(sessions: &[Value], ancestors: &[Process]) -> Option<InboxName> {
-    let of = |session: &Value| -> Option<(Process, InboxName)> {
-        let process = serde_json::from_value(session.get("process")?.clone()).ok()?;
-        Some((process, text(session, "id").parse().ok()?))
+fn by_process(sessions: &[Session], ancestors: &[Process]) -> Option<InboxName> {
+    let of = |ancestor: &Process| {
+        let mut sessions = sessions.iter();
+        sessions.find(|it| it.info.process.as_ref() == Some(ancestor))
     };
-    let known: Vec<_> = sessions.iter().filter_map(of).collect();
-    let session = |ancestor: &Process| known.iter().find(|(process, _)| process == ancestor);
-    let (_, id) = ancestors.iter().find_map(session)?;
+    let id = &ancestors.iter().find_map(of)?.id;
     Some(id.clone()).filter(|id| !id.is_reserved())
 }
 
@@ -37,6 +33,15 @@ fn by_process(sessions: &[Value], ancestors: &[Process]) -> Option<InboxName> {
 mod tests {
     use super::*;
     use serde_json::json;
+
+    fn session(id: &str, process: Option<Process>) -> Session {
+        let mut session: Session =
+            serde_json::from_value(json!({"id": id, "name": id, "project": "p",
+            "primary": false, "pending": 0, "wake": "none"}))
+            .unwrap();
+        session.info.process = process;
+        session
+    }
 
     fn process(pid: u32, started: u64) -> Process {
         Process {
@@ -49,9 +54,9 @@ mod tests {
     #[test]
     fn the_nearest_ancestor_is_the_session_and_a_reused_process_number_is_not() {
         let sessions = [
-            json!({"id": "far", "process": process(1, 10)}),
-            json!({"id": "near", "process": process(2, 20)}),
-            json!({"id": "none"}),
+            session("far", Some(process(1, 10))),
+            session("near", Some(process(2, 20))),
+            session("none", None),
         ];
         let found = |ancestors: &[Process]| by_process(&sessions, ancestors);
         let both = [process(2, 20), process(1, 10)];

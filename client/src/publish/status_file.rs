@@ -4,14 +4,14 @@ use std::ffi::OsStr;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
+use anyhow::Context as _;
 use hub_protocol::git::{Repository, text};
 use hub_protocol::{InboxName, Kind, Post, StatusLine};
 use rustix::fs::OFlags;
 
-use crate::beneath::Dir;
-use crate::here::Here;
-use crate::spool::make_private;
+use crate::identity::Context;
+use crate::system::no_follow::Dir;
+use crate::system::private::make_private;
 
 /// The hub's directory at the top of a worktree, as a line of git's exclude file.
 const EXCLUDED: &str = ".hub/";
@@ -21,7 +21,11 @@ pub(crate) const IN_WORKTREE: &str = ".hub/status";
 
 /// Returns the path of the status file of `session`, and creates its directory. It is in the worktree of the directory
 /// `cwd`, where sandboxes let agents write, or else in the state directory.
-pub(crate) fn prepare(here: &Here, cwd: &Path, session: &InboxName) -> anyhow::Result<PathBuf> {
+pub(crate) fn prepare(
+    context: &Context,
+    cwd: &Path,
+    session: &InboxName,
+) -> anyhow::Result<PathBuf> {
     if let Some(repository) = Repository::discover(cwd)
         && let Some(top) = &repository.worktree
     {
@@ -34,15 +38,15 @@ pub(crate) fn prepare(here: &Here, cwd: &Path, session: &InboxName) -> anyhow::R
         let _ = exclude(&repository.common_dir);
         return Ok(dir.join(session.as_str()));
     }
-    here.settings.demand_state_dir()?;
-    let dir = here.settings.state_dir.value.join("status");
+    context.settings.demand_state_dir()?;
+    let dir = context.settings.state_dir.value.join("status");
     make_private(&dir)?;
     Ok(dir.join(session.as_str()))
 }
 
 /// Writes the state in `post` into the status file of its session, and returns its path. `None` if a status line cannot
 /// express the post.
-pub(crate) fn tell(here: &Here, post: &Post) -> Option<anyhow::Result<PathBuf>> {
+pub(crate) fn tell(context: &Context, post: &Post) -> Option<anyhow::Result<PathBuf>> {
     let session = post.session.as_ref().or(post.from.as_ref())?;
     // A status line has no recipient and answers no notification.
     let elsewhere = post.to.is_some() || post.reply_to.is_some();
@@ -50,7 +54,8 @@ pub(crate) fn tell(here: &Here, post: &Post) -> Option<anyhow::Result<PathBuf>> 
         return None;
     }
     let line = StatusLine::of(post.kind.unwrap_or(Kind::Complete), &post.msg)?;
-    let told = given(here, session).map_or_else(|| prepare(here, &here.env.cwd, session), Ok);
+    let told =
+        given(context, session).map_or_else(|| prepare(context, &context.env.cwd, session), Ok);
     Some(told.and_then(|path| {
         write(&path, &line).with_context(|| path.display().to_string())?;
         Ok(path)
@@ -58,8 +63,8 @@ pub(crate) fn tell(here: &Here, post: &Post) -> Option<anyhow::Result<PathBuf>> 
 }
 
 /// The path in `HUB_STATUS_FILE`, if its file name is this session's.
-fn given(here: &Here, session: &InboxName) -> Option<PathBuf> {
-    let path = here.env.path("HUB_STATUS_FILE")?;
+fn given(context: &Context, session: &InboxName) -> Option<PathBuf> {
+    let path = context.env.path("HUB_STATUS_FILE")?;
     (path.file_name() == Some(OsStr::new(session.as_str()))).then_some(path)
 }
 

@@ -17,7 +17,7 @@ pub(crate) struct Event {
 
 /// The state of parsing a stream.
 #[derive(Debug, Default)]
-pub(crate) struct Parser {
+pub(crate) struct EventParser {
     buffer: Vec<u8>,
     event: Event,
     has_data: bool,
@@ -25,7 +25,7 @@ pub(crate) struct Parser {
     pub retry: Option<Duration>,
 }
 
-impl Parser {
+impl EventParser {
     /// Parses `bytes` and returns the events that they complete.
     pub(crate) fn feed(&mut self, bytes: &[u8]) -> Vec<Event> {
         self.buffer.extend_from_slice(bytes);
@@ -91,7 +91,7 @@ mod tests {
     #[test]
     fn events_are_the_same_for_every_split_of_the_bytes() {
         for size in 1..STREAM.len() {
-            let mut parser = Parser::default();
+            let mut parser = EventParser::default();
             let events: Vec<Event> = STREAM
                 .as_bytes()
                 .chunks(size)
@@ -104,6 +104,10 @@ mod tests {
 
     #[test]
     fn an_incomplete_event_is_not_returned() {
-        assert!(Parser::default().feed(b"id: 1\ndata: half\n").is_empty());
+        assert!(
+            EventParser::default()
+                .feed(b"id: 1\ndata: half\n")
+                .is_empty()
+        );
     }
 }

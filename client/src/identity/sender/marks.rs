@@ -2,9 +2,9 @@
 
 use hub_protocol::{InboxName, Process};
 
-use crate::env::{Env, Sourced};
 use crate::error::Error;
-use crate::process;
+use crate::system::env::{Env, Sourced};
+use crate::system::process;
 
 /// The variable that names the process and the session that `HUB_SESSION` was set for: `PID:NAME`.
 pub(crate) const SESSION_AGENT: &str = "HUB_SESSION_PID";

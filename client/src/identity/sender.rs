@@ -4,11 +4,11 @@ mod marks;
 mod outside;
 mod registered;
 
-use hub_protocol::InboxName;
+use hub_protocol::{ByPost, InboxName};
 
-use crate::env::{Env, Sourced};
 use crate::error::{Error, Unreachable};
-use crate::here::Here;
+use crate::identity::Context;
+use crate::system::env::{Env, Sourced};
 
 pub(crate) use self::marks::{SESSION_AGENT, given_session, inherits, is_given_to, mark};
 pub(crate) use self::outside::agent;
@@ -37,11 +37,11 @@ pub(crate) fn told(env: &Env) -> Result<Option<Sourced<InboxName>>, Error> {
 /// variable, the live session that is an ancestor process, the agent of the directory. The hub is asked only if the
 /// environment names no session. An error means that a hub is there and did not answer: this process may belong to an
 /// agent.
-pub(crate) async fn session(here: &Here) -> Result<Option<Sourced<InboxName>>, Error> {
-    if let Some(found) = told(&here.env)? {
+pub(crate) async fn session(context: &Context) -> Result<Option<Sourced<InboxName>>, Error> {
+    if let Some(found) = told(&context.env)? {
         return Ok(Some(found));
     }
-    let found = match ancestor(here).await {
+    let found = match ancestor(context).await {
         // Without a running hub there are no registered sessions.
         Err(
             Error::Blocked(_)
@@ -53,21 +53,21 @@ pub(crate) async fn session(here: &Here) -> Result<Option<Sourced<InboxName>>, E
         // A refusal is ignored here, because the hub will refuse the command's own request too.
         found => found.ok().flatten(),
     };
-    Ok(found.or_else(|| agent(&here.env)))
+    Ok(found.or_else(|| agent(&context.env)))
 }
 
 /// The sender: `given`, this session, or the person outside any agent. `unknown` if the hub does not answer, because
 /// the notification will be spooled anyway.
 pub(crate) async fn sender(
-    here: &Here,
+    context: &Context,
     given: Option<&InboxName>,
 ) -> Result<Sourced<InboxName>, Error> {
     if let Some(given) = given {
         return Ok(Sourced::new(given.clone(), "--from"));
     }
-    match session(here).await {
+    match session(context).await {
         Err(error) if error.is_passing() => Ok(outside::unknown()),
-        session => Ok(session?.unwrap_or_else(|| outside::person(&here.env))),
+        session => Ok(session?.unwrap_or_else(|| outside::person(&context.env))),
     }
 }
 
@@ -77,12 +77,27 @@ pub(crate) fn is_outside(sender: &Sourced<InboxName>) -> bool {
 }
 
 /// The session that is notified of another's stop: `given`, this session, or `primary` outside any agent.
-pub(crate) async fn caller(here: &Here, given: Option<&InboxName>) -> Result<InboxName, Error> {
+pub(crate) async fn caller(
+    context: &Context,
+    given: Option<&InboxName>,
+) -> Result<InboxName, Error> {
     if let Some(given) = given {
         return Ok(given.clone());
     }
-    let own = session(here).await?.map(|found| found.value);
+    let own = session(context).await?.map(|found| found.value);
     Ok(own.unwrap_or_else(InboxName::primary))
+}
+
+/// The agent session or the person that answers, claims or withdraws a question.
+pub(crate) async fn by(context: &Context) -> Result<ByPost, Error> {
+    let session = session(context).await?.map(|session| session.value);
+    Ok(ByPost {
+        by: match session {
+            Some(_) => None,
+            None => InboxName::PERSON.parse().ok(),
+        },
+        session,
+    })
 }
 
 /// The inboxes to read: those that are `given`; in a session its own, and `primary` too for the primary session;

@@ -35,7 +35,7 @@ pub(crate) struct Env {
 
 impl Env {
     /// Reads the environment of this process.
-    pub(crate) fn here() -> Self {
+    pub(crate) fn context() -> Self {
         Self {
             vars: std::env::vars_os().collect(),
             cwd: std::env::current_dir().unwrap_or_default(),

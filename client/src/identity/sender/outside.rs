@@ -5,9 +5,8 @@ use std::path::Path;
 use hub_protocol::InboxName;
 use hub_protocol::git::Repository;
 
-use crate::env::{Env, Sourced};
-use crate::fields::text;
-use crate::process;
+use crate::system::env::{Env, Sourced};
+use crate::system::process;
 
 const PERSON: &str = "login name, outside any agent";
 const NOBODY: &str = "nothing says who";
@@ -46,7 +45,7 @@ fn agent_of(env: &Env) -> Option<InboxName> {
     }
     let meta = std::fs::read_to_string(dir.join("meta.json")).ok()?;
     let meta: serde_json::Value = serde_json::from_str(&meta).unwrap_or_default();
-    let id = match text(&meta, "id") {
+    let id = match meta["id"].as_str().unwrap_or_default() {
         "" => dir.file_name()?.to_str()?,
         id => id,
     };

@@ -7,8 +7,8 @@ use std::process::Command;
 use hub_protocol::ProjectName;
 use hub_protocol::git::{self, Home, Repository, configured_project, read};
 
-use crate::env::{Env, Sourced};
 use crate::error::Error;
+use crate::system::env::{Env, Sourced};
 
 /// The project, by the first rule that gives one: `given`, `HUB_PROJECT`, `git config hub.project`, the real path of
 /// the main worktree (the shared git directory of a bare repository), `default`.

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use rustix::process::{Pid, getppid, test_kill_process};
 
-use crate::env::Env;
-use crate::process;
+use crate::system::env::Env;
+use crate::system::process;
 
 /// The variables in which agents pass their own process id.
 const AGENT_VARIABLES: [&str; 1] = ["CLAUDE_PID"];

@@ -1,27 +1,26 @@
 //! The context of every command: the environment and the settings.
 
-use hub_protocol::{InboxName, ProjectName, Seq};
-use serde::Deserialize;
+use hub_protocol::{HistoryPage, InboxName, NotificationId, ProjectName, Seq};
 
-use crate::env::{Env, Sourced};
 use crate::error::Error;
-use crate::hub::{Hub, Path, Request};
-use crate::settings::{Place, Settings};
+use crate::hub::{Hub, Path, Request, parse};
+use crate::settings::{HubLocation, Settings};
+use crate::system::env::{Env, Sourced};
 
 /// The context of a command.
 #[derive(Debug)]
-pub(crate) struct Here {
+pub(crate) struct Context {
     /// The environment.
     pub env: Env,
     /// The settings for finding the hub.
     pub settings: Settings,
 }
 
-impl Here {
+impl Context {
     /// Reads the environment of this process, and resolves the settings from it and the flags.
-    pub(crate) fn new(place: &Place) -> Result<Self, Error> {
-        let env = Env::here();
-        let settings = Settings::resolve(place, &env)?;
+    pub(crate) fn new(location: &HubLocation) -> Result<Self, Error> {
+        let env = Env::context();
+        let settings = Settings::resolve(location, &env)?;
         Ok(Self { env, settings })
     }
 
@@ -35,7 +34,7 @@ impl Here {
         &self,
         given: Option<&ProjectName>,
     ) -> Result<Sourced<ProjectName>, Error> {
-        crate::project::project(&self.env, given)
+        crate::identity::project::project(&self.env, given)
     }
 
     /// The inboxes to read. Only if none are given is this process's session looked up.
@@ -44,34 +43,28 @@ impl Here {
         given: &[InboxName],
     ) -> Result<Sourced<Vec<InboxName>>, Error> {
         let session = if given.is_empty() {
-            crate::sender::session(self).await?
+            crate::identity::sender::session(self).await?
         } else {
             None
         };
-        Ok(crate::sender::inboxes(&self.env, given, session.as_ref()))
+        Ok(crate::identity::sender::inboxes(
+            &self.env,
+            given,
+            session.as_ref(),
+        ))
     }
 }
 
 /// The id of the newest notification, or 0: the position in the log that means "from now on".
 pub(crate) async fn newest(hub: &Hub) -> Result<Seq, Error> {
-    #[derive(Deserialize)]
-    struct Page {
-        notifications: Vec<Numbered>,
-        #[serde(default)]
-        next: Option<Seq>,
-    }
-    #[derive(Deserialize)]
-    struct Numbered {
-        id: Seq,
-    }
     let mut before = None;
     loop {
         let path = Path::new("/notifications")
             .with("limit", 1)
             .maybe("before", before);
-        let page: Page = hub.json(&Request::get(path)).await?;
+        let page: HistoryPage = parse(&hub.text(&Request::get(path)).await?)?;
         if let Some(newest) = page.notifications.first() {
-            return Ok(newest.id);
+            return parse::<NotificationId>(newest.get()).map(|it| it.id);
         }
         // The hub searches only a limited number of records a request, so an empty page may have a next one.
         match page.next {

@@ -4,11 +4,11 @@ use clap::Args;
 use hub_protocol::ProjectName;
 
 use crate::error::Error;
-use crate::here::Here;
+use crate::identity::Context;
 
 /// One project, or all.
 #[derive(Debug, Args)]
-pub(crate) struct Scope {
+pub(crate) struct ProjectScope {
     /// The project [default: as for notify]
     #[arg(long, value_name = "P")]
     project: Option<ProjectName>,
@@ -17,12 +17,12 @@ pub(crate) struct Scope {
     pub all_projects: bool,
 }
 
-impl Scope {
+impl ProjectScope {
     /// The project; `None` for all projects.
-    pub(crate) fn project(&self, here: &Here) -> Result<Option<ProjectName>, Error> {
+    pub(crate) fn project(&self, context: &Context) -> Result<Option<ProjectName>, Error> {
         if self.all_projects {
             return Ok(None);
         }
-        Ok(Some(here.project(self.project.as_ref())?.value))
+        Ok(Some(context.project(self.project.as_ref())?.value))
     }
 }

@@ -1,10 +1,9 @@
 //! Escapes text from others for terminals.
 
 use std::borrow::Cow;
-use std::fmt::Display;
 
 pub(crate) use hub_protocol::one_line as line;
-use hub_protocol::{escaped, for_model, is_hidden};
+use hub_protocol::{Timestamp, escaped, for_model, is_hidden};
 
 /// Returns JSON on one line, with terminal controls and invisible characters escaped. It is the same JSON: a string may
 /// contain any character as `\u…`, and outside strings a control character is only white space.
@@ -24,14 +23,12 @@ pub(crate) fn json_for(json: &str, in_session: bool) -> Cow<'_, str> {
     }
 }
 
-/// Formats how many notifications a wake limit holds back, and until when (RFC 3339): `3 held until 12:04:31Z by a wake
-/// limit`.
-pub(crate) fn held(count: impl Display, until: &str) -> String {
+/// Formats how many notifications a wake limit holds back, and until when: `3 held until 12:04:31Z by a wake limit`.
+pub(crate) fn held(count: u64, until: Timestamp) -> String {
     // A limit ends within an hour, so the time of day is enough.
-    let time = until
-        .get(11..19)
-        .map_or(String::new(), |it| format!("{it}Z"));
-    format!("{count} held until {time} by a wake limit")
+    let until = until.to_string();
+    let time = until.get(11..19).unwrap_or_default();
+    format!("{count} held until {time}Z by a wake limit")
 }
 
 /// The first `width` characters of `text`, with an ellipsis if it was cut.
@@ -69,7 +66,7 @@ mod tests {
 
     #[test]
     fn held_notifications_are_shown_with_the_end_of_the_limit() {
-        let until = "2026-11-21T12:04:31.042Z";
+        let until = "2026-11-21T12:04:31.042Z".parse().unwrap();
         assert_eq!(held(3, until), "3 held until 12:04:31Z by a wake limit");
     }
 

@@ -4,8 +4,8 @@ use clap::Args;
 use hub_protocol::{InboxName, Kind, Priority, ProjectName};
 
 use crate::error::Error;
-use crate::here::Here;
 use crate::hub::Path;
+use crate::identity::Context;
 
 /// What of the log to read.
 #[derive(Debug, Args)]
@@ -37,9 +37,9 @@ impl Filter {
     }
 
     /// Returns `path` with this filter in its query.
-    pub(crate) fn on(&self, path: Path, here: &Here) -> Result<Path, Error> {
+    pub(crate) fn on(&self, path: Path, context: &Context) -> Result<Path, Error> {
         let project = match &self.project {
-            Some(project) if project.as_str() == "." => Some(here.project(None)?.value),
+            Some(project) if project.as_str() == "." => Some(context.project(None)?.value),
             given => given.clone(),
         };
         Ok(path

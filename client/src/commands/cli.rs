@@ -4,12 +4,12 @@ use std::ffi::OsString;
 
 use clap::{Args, FromArgMatches as _, Parser, Subcommand};
 
-use crate::commands::{
+use super::{
     ack, answer, ask, claim, clear, completions, config, dashboard, doctor, down, expect, history,
     hook, hooks, inboxes, instructions, listen, look, notify, primary, questions, reset, run, seen,
     sessions, status, stream, trace, unlisten, up, wait, wake_test, watch, withdraw,
 };
-use crate::settings::Place;
+use crate::settings::HubLocation;
 
 /// Durable notifications between coding agents on one machine.
 #[derive(Debug, Parser)]
@@ -30,7 +30,7 @@ Examples:
 pub(crate) struct Cli {
     /// Where the hub is.
     #[command(flatten)]
-    pub place: Place,
+    pub location: HubLocation,
     /// What to do.
     #[command(subcommand)]
     pub command: Command,
@@ -56,14 +56,14 @@ impl Cli {
         command: impl FnOnce(A) -> Command,
         args: impl Iterator<Item = OsString>,
     ) -> Result<Self, clap::Error> {
-        let tree = Place::augment_args(clap::Command::new("hubctl"))
+        let tree = HubLocation::augment_args(clap::Command::new("hubctl"))
             .subcommand_required(true)
             .subcommand(A::augment_args(clap::Command::new(name)));
         let matches = tree.try_get_matches_from(args)?;
         let of_command = matches.subcommand_matches(name);
         let of_command = of_command.expect("it is required, and the only one");
         Ok(Self {
-            place: Place::from_arg_matches(&matches)?,
+            location: HubLocation::from_arg_matches(&matches)?,
             command: command(A::from_arg_matches(of_command)?),
         })
     }

@@ -4,7 +4,7 @@ use hub_protocol::Process;
 #[cfg(target_os = "linux")]
 use rustix::process::getppid;
 
-use crate::env::Env;
+use crate::system::env::Env;
 
 /// The fields of `proc_pid_stat(5)` that are used here.
 #[cfg(target_os = "linux")]

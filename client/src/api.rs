@@ -1,0 +1,6 @@
+//! The hub's resources: requests for them, and how they are shown. Uses the connection ([`crate::hub`]) and
+//! [`crate::output`].
+
+pub(crate) mod holder;
+pub(crate) mod question;
+pub(crate) mod session;

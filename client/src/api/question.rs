@@ -1,0 +1,88 @@
+//! Questions: requests about them, and how they are shown.
+
+use std::fmt::Write as _;
+
+use hub_protocol::{Kind, ProjectName, Question, QuestionState, Seq, Timestamp};
+
+use crate::error::Error;
+use crate::hub::{Hub, Path, Request, parse};
+use crate::output::age::age;
+use crate::output::say;
+use crate::output::text::{cut, line};
+
+/// How many characters of a question's text are shown on its line.
+pub(crate) const WIDTH: usize = 160;
+
+/// The request for the open questions of `project` or of all projects; with `all`, for settled ones too.
+pub(crate) fn request(project: Option<&ProjectName>, all: bool) -> Request {
+    let path = Path::new("/questions").maybe("project", project);
+    Request::get(path.maybe("state", all.then_some("all")))
+}
+
+/// The path of the question `id`.
+pub(crate) fn path(id: Seq) -> Path {
+    Path::new("/questions").segment(id)
+}
+
+/// The question `id`.
+pub(crate) async fn question(hub: &Hub, id: Seq) -> Result<Question, Error> {
+    parse(&hub.text(&Request::get(path(id))).await?)
+}
+
+/// Applies `action` to the question `id` and returns the hub's answer. Returns `None`, and reports the outcome, if the
+/// question was already settled.
+pub(crate) async fn act(
+    hub: &Hub,
+    id: Seq,
+    action: &str,
+    body: String,
+) -> Result<Option<String>, Error> {
+    let request = Request::post(path(id).segment(action), body);
+    match hub.text(&request).await {
+        Ok(answer) => Ok(Some(answer)),
+        Err(Error::Refused(problem)) if problem.code == "question_settled" => {
+            let question = question(hub, id).await?;
+            say(format!("too late: {}", outcome(&question)));
+            Ok(None)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// The state of a question as a sentence.
+pub(crate) fn outcome(question: &Question) -> String {
+    let mut text = format!("question {} is {}", question.id, question.state.as_str());
+    // Writing to a String cannot fail.
+    if let Some(by) = &question.by {
+        let _ = write!(text, " by {}", line(by));
+    }
+    if let Some(answer) = &question.answer {
+        let _ = write!(text, ": {}", line(answer));
+    }
+    text
+}
+
+/// A question as one line, with its options.
+pub(crate) fn describe(question: &Question, now: Timestamp) -> String {
+    let kind = match question.kind {
+        Kind::Approval => "asks for approval",
+        _ => "asks",
+    };
+    let from = question.from_name.as_deref();
+    let msg = line(&question.msg);
+    let mut shown = format!(
+        "{:>6}  {}  {kind} ({} ago): {}",
+        question.id,
+        line(from.unwrap_or(question.from.as_str())),
+        age(question.ts, now),
+        cut(&msg, WIDTH)
+    );
+    for (number, option) in (1..).zip(question.options.iter().flatten()) {
+        // Writing to a String cannot fail.
+        let _ = write!(shown, "  [{number}] {}", line(option));
+    }
+    if question.state != QuestionState::Open {
+        let _ = write!(shown, "  ({})", outcome(question));
+    }
+    shown
+}

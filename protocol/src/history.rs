@@ -1,0 +1,178 @@
+//! The history: pages of stored notifications, and the steps of a delivery.
+
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use crate::members::members;
+use crate::{InboxName, ProjectName, Seq, Timestamp, Way};
+
+/// The status of a notification.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// The notification is only recorded: it went to no inbox.
+    Recorded,
+    /// It is pending in an inbox.
+    Pending,
+    /// Its readers acknowledged it.
+    Acked,
+    /// It expired before a reader acknowledged it.
+    Expired,
+    /// Retention dropped it at the log's byte cap before a reader acknowledged it.
+    Evicted,
+    /// A newer notification with the same key replaced it.
+    Superseded,
+    /// It was withdrawn.
+    Withdrawn,
+    /// Its inbox was closed, or its project reset.
+    Dropped,
+    /// It is a question that was answered before one of its readers received it.
+    Answered,
+}
+
+impl Status {
+    /// The name in the API.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Recorded => "recorded",
+            Self::Pending => "pending",
+            Self::Acked => "acked",
+            Self::Expired => "expired",
+            Self::Evicted => "evicted",
+            Self::Superseded => "superseded",
+            Self::Withdrawn => "withdrawn",
+            Self::Dropped => "dropped",
+            Self::Answered => "answered",
+        }
+    }
+}
+
+/// The members that `GET /notifications` appends to each stored notification.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HistoryMarks {
+    /// The notification's status.
+    pub status: Status,
+    /// Whether the person has read it.
+    pub seen: bool,
+}
+
+/// One page of `GET /notifications`.
+#[derive(Default, Debug, Serialize)]
+pub struct HistoryPage {
+    /// The notifications, each with its [`HistoryMarks`].
+    pub notifications: Vec<Box<RawValue>>,
+    /// Whether the hub stopped at its limit of records for one request before the page was full.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub partial: bool,
+    /// The position of the next page, if there may be more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next: Option<Seq>,
+}
+
+members!(HistoryPage requires ["notifications"];
+    "notifications" => notifications,
+    "partial" => partial,
+    "next" => next,
+);
+
+/// The number of a notification, for readers that do not use the rest of it.
+#[derive(Debug, Deserialize)]
+pub struct NotificationId {
+    /// The notification's id.
+    pub id: Seq,
+}
+
+/// The delivery of a notification, `GET /notifications/{id}/trace`.
+#[derive(Default, Debug, Serialize)]
+pub struct Trace {
+    /// The notification's id.
+    pub id: Seq,
+    /// The notification as it is stored.
+    pub notification: Box<RawValue>,
+    /// The steps of its delivery, oldest first.
+    pub steps: Vec<Step>,
+    /// Whether the hub stopped at its limit of records for one request; `next` says where to continue.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub partial: bool,
+    /// The position to continue from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next: Option<Seq>,
+}
+
+members!(Trace requires ["id", "notification", "steps"];
+    "id" => id,
+    "notification" => notification,
+    "steps" => steps,
+    "partial" => partial,
+    "next" => next,
+);
+
+/// One step of a delivery.
+#[derive(Debug, Default, Serialize)]
+pub struct Step {
+    /// The record of this step; a lease has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seq: Option<Seq>,
+    /// When it happened; a lease and a wake limit have no time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at: Option<Timestamp>,
+    /// The state that the step led to, such as `stored`, `leased` or `acked`.
+    pub state: Cow<'static, str>,
+    /// The project of the inbox.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub project: Option<ProjectName>,
+    /// The inbox; all inboxes when absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub inbox: Option<InboxName>,
+    /// The reader or the notification that caused the step.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
+    /// How a reader showed the notification to its session.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub way: Option<Way>,
+    /// When the wake limit lets the notification wake its session.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub until: Option<Timestamp>,
+    /// The wake limit that holds the notification back.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit: Option<String>,
+    /// Why the notification wakes no reader of this inbox, so that it is delivered with the next one that does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rides_along: Option<String>,
+}
+
+members!(Step requires ["state"];
+    "seq" => seq,
+    "at" => at,
+    "state" => state,
+    "project" => project,
+    "inbox" => inbox,
+    "by" => by,
+    "way" => way,
+    "until" => until,
+    "limit" => limit,
+    "rides_along" => rides_along,
+);
+
+/// The answer to withdrawing notifications.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Withdrawn {
+    /// The notifications that were pending until now.
+    pub withdrawn: Vec<Seq>,
+}
+
+/// The body of `POST /seen`: `ids`, `up_to` or both.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SeenRequest {
+    /// The notifications to mark.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ids: Option<Vec<Seq>>,
+    /// Marks every notification up to and including this one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub up_to: Option<Seq>,
+    /// Whether they are marked as read; `false` removes the mark.
+    pub seen: bool,
+}

@@ -1,0 +1,64 @@
+//! The hub itself: its version, its addresses, and its proof that it knows the token.
+
+use serde::{Deserialize, Serialize};
+
+use crate::members::members;
+use crate::{Epoch, Seq, Timestamp};
+
+/// The answer to `GET /hub`.
+#[derive(Default, Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct About {
+    /// The hub's version.
+    pub version: String,
+    /// The hub's address on its machine.
+    pub url: String,
+    /// The directory of the token and the socket.
+    pub state_dir: String,
+    /// The host name of the hub's machine.
+    pub host: String,
+    /// The hub's clock.
+    pub now: Timestamp,
+    /// The identity of the log.
+    pub epoch: Epoch,
+    /// The number of the log's last record.
+    pub head: Seq,
+}
+
+members!(About requires ["version", "url", "state_dir", "host", "now", "epoch", "head"];
+    "version" => version,
+    "url" => url,
+    "state_dir" => state_dir,
+    "host" => host,
+    "now" => now,
+    "epoch" => epoch,
+    "head" => head,
+);
+
+/// The answer to `GET /hello`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Hello {
+    /// HMAC-SHA256(token, nonce ‖ address) in hexadecimal digits.
+    pub proof: String,
+    /// The hub's version.
+    pub version: String,
+}
+
+/// A code that signs one browser in, the answer to `POST /login/code`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SignInCode {
+    /// The code.
+    pub code: String,
+    /// The dashboard's address with the code.
+    pub url: String,
+    /// When the code expires.
+    pub expires_at: Timestamp,
+}
+
+/// The data of the `reset` event: the reader's cursor does not exist in this log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ResetEvent {
+    /// The identity of this log.
+    pub epoch: Epoch,
+    /// The number of its last record, from which the stream continues.
+    pub head: Seq,
+}
