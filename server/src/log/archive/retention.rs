@@ -161,7 +161,7 @@ impl ArchiveWorker {
     /// Returns the pending notifications and open questions below the bound, in order. The newest take precedence if
     /// not all fit.
     fn carried(&self, plan: &TrimPlan) -> Result<Vec<(Seq, Bytes)>, RecoverError> {
-        let mut left = plan.carry_bytes;
+        let mut remaining = plan.carry_bytes;
         let mut carried = Vec::new();
         let pending = self.inputs.recovered.state.held_below(plan.below);
         for (id, location) in pending.into_iter().rev() {
@@ -172,14 +172,14 @@ impl ArchiveWorker {
                 );
                 continue;
             };
-            let Some(rest) = left.checked_sub(json.len() as u64) else {
+            let Some(rest) = remaining.checked_sub(json.len() as u64) else {
                 tracing::warn!(
                     id,
                     "the log is at its byte cap: what is pending and oldest is evicted"
                 );
                 break;
             };
-            left = rest;
+            remaining = rest;
             carried.push((id, json));
         }
         carried.reverse();
