@@ -57,7 +57,7 @@ impl Log {
 
     /// Whether `event` is a hidden notification, which no reader may show.
     pub fn hides(&self, event: &Event) -> bool {
-        self.hidden.has(event)
+        self.hidden.hides(event)
     }
 
     /// Returns the identity of the journal.

@@ -72,8 +72,8 @@ impl Unreadable {
             .spawn()
             .expect("strace can be started");
         until("strace holds the hub", || {
-            let said = std::fs::read_to_string(&log).ok()?;
-            said.contains("attached").then_some(())
+            let output = std::fs::read_to_string(&log).ok()?;
+            output.contains("attached").then_some(())
         });
         Self(child)
     }
@@ -157,8 +157,8 @@ async fn doctor_reports_a_read_only_disk_and_does_not_recommend_adopt() {
         .arg("doctor")
         .output()
         .unwrap();
-    let said = String::from_utf8_lossy(&doctor.stdout);
-    assert!(!doctor.status.success(), "{said}");
-    assert!(said.contains("mount it writable"), "{said}");
-    assert!(!said.contains("adopt"), "{said}");
+    let output = String::from_utf8_lossy(&doctor.stdout);
+    assert!(!doctor.status.success(), "{output}");
+    assert!(output.contains("mount it writable"), "{output}");
+    assert!(!output.contains("adopt"), "{output}");
 }

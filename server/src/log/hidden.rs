@@ -27,7 +27,7 @@ impl HiddenHistory {
         self.newest.fetch_max(below, Ordering::Release);
     }
 
-    pub(super) fn has(&self, event: &Event) -> bool {
+    pub(super) fn hides(&self, event: &Event) -> bool {
         if event.seq() >= self.newest.load(Ordering::Acquire) {
             return false;
         }

@@ -299,12 +299,12 @@ fn doctor_names_the_lost_records() {
 fn an_export_with_a_changed_text_is_refused() {
     let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let journal = filled(from.path(), 3);
-    let said = Entry {
+    let seen = Entry {
         seq: 4,
         kind: crate::core::record::kinds::SEEN,
         payload: br#"{"ids":[9],"seen":true,"at":"2026-11-23T00:00:00Z"}"#[..].into(),
     };
-    journal.append(&[said]).unwrap();
+    journal.append(&[seen]).unwrap();
     drop(journal);
     let export = String::from_utf8(exported(from.path())).unwrap();
     // The fold stays the same, because it does not contain this time.
@@ -358,9 +358,9 @@ fn doctor_prints_the_path_of_a_journal_that_it_replaced() {
     let middle = bytes.len() / 2;
     bytes[middle] ^= 16;
     std::fs::write(&settings, bytes).unwrap();
-    let mut said = Vec::new();
-    let _ = doctor::doctor(dir.path(), &mut said);
-    let said = String::from_utf8(said).unwrap();
-    assert!(said.contains("before is in "), "{said}");
-    assert!(said.contains("journal.replaced"), "{said}");
+    let mut output = Vec::new();
+    let _ = doctor::doctor(dir.path(), &mut output);
+    let output = String::from_utf8(output).unwrap();
+    assert!(output.contains("before is in "), "{output}");
+    assert!(output.contains("journal.replaced"), "{output}");
 }

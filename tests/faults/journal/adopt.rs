@@ -8,8 +8,9 @@ use std::process::{Command, Stdio};
 use hubd::log::journal::{Entry, Journal};
 use hubd::maintain::Maintenance;
 
+use super::child::inject;
 use super::fixture::fixture;
-use super::{all, copy, expected, filled, open, publish};
+use super::{all, copy, expected, filled, flipped, open, publish};
 
 const DIR: &str = "HUB_TEST_ADOPT";
 
@@ -22,7 +23,7 @@ fn adopts() {
 }
 
 /// Runs adopt in a child process under strace with the option `inject`; returns whether it finished.
-pub(super) fn adopt_under(dir: &Path, inject: &[&str]) -> bool {
+pub(super) fn adopt_under(dir: &Path, inject: &[String]) -> bool {
     let mut command = Command::new("strace");
     command.args(["-f", "-o", "/dev/null"]).args(inject);
     command.arg(env::current_exe().unwrap());
@@ -55,8 +56,9 @@ fn an_adopt_killed_at_any_rename_loses_nothing() {
     loop {
         renames += 1;
         copy(&fixture(2), &killed);
-        let inject = format!("inject=/^rename:signal=KILL:when={renames}");
-        if adopt_under(&killed, &["-e", "trace=/^rename", "-e", &inject]) {
+        let kill = format!("inject=/^rename:signal=KILL:when={renames}");
+        let trace = ["-e", "trace=/^rename", "-e", &kill].map(String::from);
+        if adopt_under(&killed, &trace) {
             break;
         }
         let left = dir.path().join("left");
@@ -77,12 +79,11 @@ fn records_before_an_unreadable_place_are_saved() {
     let dir = tempfile::tempdir().unwrap();
     let (sound, broken) = (dir.path().join("sound"), dir.path().join("broken"));
     filled(&sound, 600);
-    let file = broken.join("journal/db").display().to_string();
+    let file = broken.join("journal/db");
     let mut saved = Vec::new();
     for when in [1, 40, 60, 80, 100, 120, 140, 160, 200, 240] {
         copy(&sound, &broken);
-        let inject = format!("inject=pread64:error=EIO:when={when}+");
-        let trace = ["-P", &file, "-e", "trace=pread64", "-e", &inject];
+        let trace = inject(&file, &format!("pread64:error=EIO:when={when}+"));
         assert!(adopt_under(&broken, &trace), "call {when}");
         let found = adopted(&broken);
         assert_eq!(found, expected(found.len() as u64), "call {when}");
@@ -95,27 +96,11 @@ fn records_before_an_unreadable_place_are_saved() {
     );
 }
 
-/// Makes journals of 60 records with one flipped bit each, and calls `look` with each directory and the bit's offset.
-fn flipped(count: usize, mut look: impl FnMut(&Path, usize)) {
-    let dir = tempfile::tempdir().unwrap();
-    let (sound, broken) = (dir.path().join("sound"), dir.path().join("broken"));
-    filled(&sound, 60);
-    let bytes = fs::read(sound.join("journal/db")).unwrap();
-    for step in 0..count {
-        copy(&sound, &broken);
-        let at = bytes.len() * step / count + step % 7;
-        let mut bytes = bytes.clone();
-        bytes[at] ^= 1 << (step % 8);
-        fs::write(broken.join("journal/db"), bytes).unwrap();
-        look(&broken, at);
-        fs::remove_dir_all(&broken).unwrap();
-    }
-}
-
 #[test]
 fn after_any_flipped_bit_an_adopted_journal_opens_and_accepts_writes() {
-    let mut lost = 0;
-    flipped(60, |dir, at| {
+    let (sound, mut lost) = (tempfile::tempdir().unwrap(), 0);
+    filled(sound.path(), 60);
+    flipped(sound.path(), "journal/db", 60, |dir, at| {
         Maintenance::Adopt.run(dir).unwrap();
         let found = adopted(dir);
         let mut all = expected(60).into_iter();
@@ -132,8 +117,9 @@ fn after_any_flipped_bit_an_adopted_journal_opens_and_accepts_writes() {
 
 #[test]
 fn a_suspect_journal_that_is_damaged_is_not_replaced_by_a_part_of_it() {
-    let mut refused = 0;
-    flipped(60, |dir, at| {
+    let (sound, mut refused) = (tempfile::tempdir().unwrap(), 0);
+    filled(sound.path(), 60);
+    flipped(sound.path(), "journal/db", 60, |dir, at| {
         fs::write(dir.join("suspect"), b"sync failed").unwrap();
         match open(dir) {
             Ok(journal) => assert_eq!(all(&journal).unwrap(), expected(60), "byte {at}"),

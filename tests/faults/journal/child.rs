@@ -100,6 +100,14 @@ impl Writer {
     }
 }
 
+/// Arguments of strace that let system calls on `file` fail, for example with `fsync:error=EIO`.
+pub(super) fn inject(file: &Path, failure: &str) -> Vec<String> {
+    let (calls, _) = failure.split_once(':').unwrap();
+    let file = file.display();
+    let arguments = format!("-o /dev/null -P {file} -e trace={calls} -e inject={failure}");
+    arguments.split(' ').map(String::from).collect()
+}
+
 fn is_on(switch: &str) -> bool {
     let switches = std::env::var(SWITCHES).unwrap();
     switches.split(' ').any(|it| it == switch)

@@ -6,7 +6,7 @@ use std::path::Path;
 use hubd::log::journal::sled::{DurabilityChecks, OpenError, Options, SledJournal};
 use hubd::log::journal::{Entry, Journal, JournalError};
 
-use super::{all, copy, expected, filled, open, publish};
+use super::{all, copy, expected, filled, flipped, open, publish};
 
 /// Opens the journal without the checks of the epoch file.
 fn open_unfenced(dir: &Path) -> Result<SledJournal, OpenError> {
@@ -36,21 +36,11 @@ fn a_flipped_bit_is_never_read_as_a_record() {
     let dir = tempfile::tempdir().unwrap();
     let sound = dir.path().join("sound");
     filled(&sound, RECORDS);
-    let bytes = fs::read(sound.join("journal/db")).unwrap();
     let mut complaints = 0;
-    for step in 0..300 {
-        let broken = dir.path().join("broken");
-        copy(&sound, &broken);
-        let at = bytes.len() * step / 300 + step % 7;
-        let mut bytes = bytes.clone();
-        bytes[at] ^= 1 << (step % 8);
-        fs::write(broken.join("journal/db"), &bytes).unwrap();
-        match read_all(&broken) {
-            Ok(found) => assert_eq!(found, expected(RECORDS), "bit {} of byte {at}", step % 8),
-            Err(_) => complaints += 1,
-        }
-        fs::remove_dir_all(broken).unwrap();
-    }
+    flipped(&sound, "journal/db", 300, |dir, at| match read_all(dir) {
+        Ok(found) => assert_eq!(found, expected(RECORDS), "byte {at}"),
+        Err(_) => complaints += 1,
+    });
     // Most blocks have another copy in the file, or the flipped place is unused.
     assert!(complaints > 10, "{complaints} of 300 flips were seen");
 }

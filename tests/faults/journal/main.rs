@@ -111,3 +111,19 @@ fn copy(from: &Path, to: &Path) {
         }
     }
 }
+
+/// Calls `look` with copies of the directory `sound` that have one flipped bit each in `file`, and with its byte.
+fn flipped(sound: &Path, file: &str, count: usize, mut look: impl FnMut(&Path, usize)) {
+    let dir = tempfile::tempdir().unwrap();
+    let broken = dir.path().join("broken");
+    let bytes = fs::read(sound.join(file)).unwrap();
+    for step in 0..count {
+        copy(sound, &broken);
+        let at = bytes.len() * step / count + step % 7;
+        let mut bytes = bytes.clone();
+        bytes[at] ^= 1 << (step % 8);
+        fs::write(broken.join(file), bytes).unwrap();
+        look(&broken, at);
+        fs::remove_dir_all(&broken).unwrap();
+    }
+}

@@ -4,7 +4,7 @@ use std::fs;
 
 use hubd::log::journal::{Health, Journal};
 
-use super::child::{End, Writer, stored};
+use super::child::{End, Writer, inject, stored};
 use super::trace::{self, What};
 use super::{all, expected, open, publish};
 
@@ -62,13 +62,10 @@ fn a_start_makes_the_epoch_file_durable_before_any_other_file() {
 const MANY: u64 = 3000;
 
 /// Publishes while a system call on `file` fails, then opens the journal without the failure.
-fn after_failure(file: &str, inject: &str) {
+fn after_failure(file: &str, failure: &str) {
     let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join(file).display().to_string();
-    let calls = "trace=fdatasync,pwrite64";
-    let trace = ["-o", "/dev/null", "-P", &path, "-e", calls, "-e", inject];
     let output = Writer {
-        trace: trace.map(String::from).to_vec(),
+        trace: inject(&dir.path().join(file), failure),
         ..Writer::new(dir.path(), MANY)
     }
     .run();
@@ -96,59 +93,47 @@ fn after_failure(file: &str, inject: &str) {
 
 #[test]
 fn a_failed_sync_stops_everything_and_the_next_start_copies_the_intact_records() {
-    after_failure("wal", "inject=fdatasync:error=EIO:when=25+");
+    after_failure("wal", "fdatasync:error=EIO:when=25+");
 }
 
 #[test]
 fn a_failed_sync_is_not_retried() {
-    after_failure("wal", "inject=fdatasync:error=EIO:when=25");
+    after_failure("wal", "fdatasync:error=EIO:when=25");
 }
 
 #[test]
 fn a_failed_sync_is_not_a_full_disk() {
-    after_failure("wal", "inject=fdatasync:error=ENOSPC:when=25");
+    after_failure("wal", "fdatasync:error=ENOSPC:when=25");
 }
 
 #[test]
 fn a_failed_sync_of_the_store_is_not_a_full_disk() {
-    after_failure("journal/db", "inject=fdatasync:error=ENOSPC:when=3+");
+    after_failure("journal/db", "fdatasync:error=ENOSPC:when=3+");
 }
 
 #[test]
 fn a_failed_write_stops_everything_and_the_next_start_copies_the_intact_records() {
-    after_failure("wal", "inject=pwrite64:error=EIO:when=5+");
+    after_failure("wal", "pwrite64:error=EIO:when=5+");
 }
 
 #[test]
 fn answered_records_survive_a_store_that_cannot_be_synced() {
     // strace counts the calls per thread: opening a new journal syncs it twice, in another thread than the WAL flusher's.
-    after_failure("journal/db", "inject=fdatasync:error=EIO:when=3+");
+    after_failure("journal/db", "fdatasync:error=EIO:when=3+");
 }
 
 #[test]
 fn answered_records_survive_a_store_that_cannot_be_written() {
     // strace counts the calls per thread, and sled writes in several.
-    after_failure("journal/db", "inject=pwrite64:error=EIO:when=3+");
+    after_failure("journal/db", "pwrite64:error=EIO:when=3+");
 }
 
 /// sled syncs once more when it is closed, and panics if that fails.
 #[test]
 fn a_store_whose_sync_fails_at_close_is_copied_at_the_next_start() {
     let dir = tempfile::tempdir().unwrap();
-    let store = dir.path().join("journal/db").display().to_string();
-    let inject = "inject=fsync:error=EIO";
-    let trace = [
-        "-o",
-        "/dev/null",
-        "-P",
-        &store,
-        "-e",
-        "trace=fsync",
-        "-e",
-        inject,
-    ];
     let output = Writer {
-        trace: trace.map(String::from).to_vec(),
+        trace: inject(&dir.path().join("journal/db"), "fsync:error=EIO"),
         end: End::Closed,
         ..Writer::new(dir.path(), 20)
     }

@@ -6,19 +6,18 @@ use std::path::Path;
 use hubd::maintain::Maintenance;
 
 use super::adopt::{adopt_under, adopted};
-use super::child::Writer;
-use super::{all, copy, expected, filled, open};
+use super::child::{Writer, inject};
+use super::{all, copy, expected, filled, flipped, open};
 
 /// Enough records for several chunks of the read that precedes sled's.
 const RECORDS: u64 = 1200;
 
 /// Arguments of strace that fail one read of sled's file, and only that one.
 fn one_read(dir: &Path, when: usize) -> Vec<String> {
-    let file = dir.join("journal/db").display().to_string();
-    let inject = format!("inject=pread64:error=EIO:when={when}");
-    ["-P", &file, "-e", "trace=pread64", "-e", &inject]
-        .map(str::to_owned)
-        .to_vec()
+    inject(
+        &dir.join("journal/db"),
+        &format!("pread64:error=EIO:when={when}"),
+    )
 }
 
 #[test]
@@ -35,8 +34,11 @@ fn one_read_error_at_a_start_changes_nothing() {
             trace: one_read(&read, when),
             ..Writer::new(&read, 0)
         };
-        let said = String::from_utf8(writer.run().stdout).unwrap();
-        assert!(said.contains("refused cannot read"), "read {when}: {said}");
+        let output = String::from_utf8(writer.run().stdout).unwrap();
+        assert!(
+            output.contains("refused cannot read"),
+            "read {when}: {output}"
+        );
         let left = fs::read(read.join("journal/db")).unwrap();
         assert!(left == bytes, "read {when} changed the file");
         assert_eq!(all(&open(&read).unwrap()).unwrap(), expected(RECORDS));
@@ -50,16 +52,14 @@ fn one_read_error_costs_an_adopt_nothing() {
     let (sound, read) = (dir.path().join("sound"), dir.path().join("read"));
     filled(&sound, RECORDS);
     copy(&sound, &read);
-    let trace = one_read(&read, 1);
-    let trace: Vec<&str> = trace.iter().map(String::as_str).collect();
-    assert!(adopt_under(&read, &trace));
+    assert!(adopt_under(&read, &one_read(&read, 1)));
     assert_eq!(adopted(&read), expected(RECORDS));
 }
 
 /// Flips bits in each file that sled derives from its main file, and calls `look` with each damaged directory.
 fn derived(mut look: impl FnMut(&Path, &str)) {
     let dir = tempfile::tempdir().unwrap();
-    let (sound, broken) = (dir.path().join("sound"), dir.path().join("broken"));
+    let sound = dir.path().join("sound");
     filled(&sound, 60);
     // At this open sled writes the derived files.
     drop(open(&sound).unwrap());
@@ -70,16 +70,9 @@ fn derived(mut look: impl FnMut(&Path, &str)) {
         .collect();
     assert_eq!(names.len(), 2, "{names:?}");
     for name in names {
-        for step in 0..9 {
-            copy(&sound, &broken);
-            let path = broken.join("journal").join(&name);
-            let mut bytes = fs::read(&path).unwrap();
-            let at = bytes.len() * step / 9;
-            bytes[at] ^= 1 << (step % 8);
-            fs::write(path, bytes).unwrap();
-            look(&broken, &format!("{name} at {at}"));
-            fs::remove_dir_all(&broken).unwrap();
-        }
+        flipped(&sound, &format!("journal/{name}"), 9, |dir, at| {
+            look(dir, &format!("{name} at {at}"));
+        });
     }
 }
 

@@ -162,7 +162,7 @@ impl ArchiveWorker {
     /// Returns the pending notifications and open questions below the bound, in order. The newest take precedence if
     /// not all fit.
     fn rewritten(&self, plan: &TrimPlan) -> Result<Vec<(Seq, Bytes)>, RecoverError> {
-        let mut left = plan.carry_bytes;
+        let mut remaining = plan.carry_bytes;
         let mut carried = Vec::new();
         let pending = self.view.followed().state.needed_below(plan.below);
         for (id, location) in pending.into_iter().rev() {
@@ -173,14 +173,14 @@ impl ArchiveWorker {
                 );
                 continue;
             };
-            let Some(rest) = left.checked_sub(json.len() as u64) else {
+            let Some(rest) = remaining.checked_sub(json.len() as u64) else {
                 tracing::warn!(
                     id,
                     "the log is at its byte cap: what is pending and oldest is evicted"
                 );
                 break;
             };
-            left = rest;
+            remaining = rest;
             carried.push((id, json));
         }
         carried.reverse();

@@ -87,8 +87,8 @@ impl Hub {
         self.journal.append(&entries).unwrap();
     }
 
-    /// Does what the writer does with a submitted trim. Returns its bound and the carried ids.
-    fn obey(&self) -> (Seq, Vec<Seq>) {
+    /// Writes a submitted trim as the writer does. Returns its bound and the carried ids.
+    fn write_trim(&self) -> (Seq, Vec<Seq>) {
         let Command::Trim {
             below,
             rewritten: carried,
@@ -114,7 +114,7 @@ impl Hub {
     }
 }
 
-fn said(millis: i64) -> Record {
+fn notified(millis: i64) -> Record {
     let ts = Timestamp::from_millis(millis);
     Record::Notified(Notified {
         route: Route {
@@ -150,9 +150,9 @@ fn settled(ids: std::ops::RangeInclusive<Seq>) -> Record {
 #[test]
 fn a_snapshot_and_the_later_records_give_the_whole_fold() {
     let mut hub = hub(EVERY_10, MONTH);
-    hub.append(&vec![said(NOW); 12]);
+    hub.append(&vec![notified(NOW); 12]);
     hub.worker.round().unwrap();
-    hub.append(&[settled(3..=5), said(NOW)]);
+    hub.append(&[settled(3..=5), notified(NOW)]);
     let whole = recover(&*hub.journal, &at(Path::new("/nonexistent"))).unwrap();
     assert_eq!(hub.recovered().unwrap(), whole.state);
 }
@@ -160,10 +160,10 @@ fn a_snapshot_and_the_later_records_give_the_whole_fold() {
 #[test]
 fn snapshots_are_made_when_due() {
     let mut hub = hub(EVERY_10, MONTH);
-    hub.append(&vec![said(NOW); 9]);
+    hub.append(&vec![notified(NOW); 9]);
     hub.worker.round().unwrap();
     assert!(!snapshot::exist_in(hub.dir.path()));
-    hub.append(&[said(NOW)]);
+    hub.append(&[notified(NOW)]);
     hub.worker.round().unwrap();
     assert_eq!(snapshot::newest_seq(hub.dir.path()), 10);
 }
@@ -172,7 +172,7 @@ fn snapshots_are_made_when_due() {
 fn the_older_snapshot_is_used_if_the_newer_is_broken() {
     let mut hub = hub(EVERY_10, MONTH);
     for _ in 0..2 {
-        hub.append(&vec![said(NOW); 10]);
+        hub.append(&vec![notified(NOW); 10]);
         hub.worker.round().unwrap();
     }
     let before = hub.recovered().unwrap();
@@ -183,23 +183,28 @@ fn the_older_snapshot_is_used_if_the_newer_is_broken() {
 #[test]
 fn old_records_are_dropped_and_pending_notifications_carried() {
     let mut hub = hub(RARELY, MONTH);
-    hub.append(&vec![said(NOW - 31 * DAY); 10]);
+    hub.append(&vec![notified(NOW - 31 * DAY); 10]);
     hub.append(&[settled(1..=8)]);
-    hub.append(&vec![said(NOW); 10]);
+    hub.append(&vec![notified(NOW); 10]);
     hub.worker.round().unwrap();
-    assert_eq!(hub.obey(), (11, vec![9, 10]));
+    assert_eq!(hub.write_trim(), (11, vec![9, 10]));
 }
 
 #[test]
 fn an_open_question_that_was_read_is_carried() {
     let mut hub = hub(RARELY, MONTH);
-    let mut question = said(NOW - 31 * DAY);
+    let mut question = notified(NOW - 31 * DAY);
     if let Record::Notified(it) = &mut question {
         it.route.kind = Kind::Question;
     }
-    hub.append(&[question, said(NOW - 31 * DAY), settled(1..=2), said(NOW)]);
+    hub.append(&[
+        question,
+        notified(NOW - 31 * DAY),
+        settled(1..=2),
+        notified(NOW),
+    ]);
     hub.worker.round().unwrap();
-    assert_eq!(hub.obey(), (3, vec![1]));
+    assert_eq!(hub.write_trim(), (3, vec![1]));
     hub.worker.round().unwrap();
     assert_eq!(hub.recovered().unwrap().location(1), Some(5));
 }
@@ -207,14 +212,14 @@ fn an_open_question_that_was_read_is_carried() {
 #[test]
 fn blocks_are_dropped_only_when_two_snapshots_include_them() {
     let mut hub = hub(RARELY, MONTH);
-    hub.append(&vec![said(NOW - 31 * DAY); 10]);
-    hub.append(&[said(NOW)]);
+    hub.append(&vec![notified(NOW - 31 * DAY); 10]);
+    hub.append(&[notified(NOW)]);
     hub.worker.round().unwrap();
-    hub.obey();
+    hub.write_trim();
     hub.worker.round().unwrap();
     assert_eq!(hub.journal.earliest(), 1);
     hub.recovered().expect("a crash here loses nothing");
-    hub.append(&[said(NOW)]);
+    hub.append(&[notified(NOW)]);
     hub.worker.round().unwrap();
     assert_eq!(hub.journal.earliest(), 1);
     hub.worker.round().unwrap();
@@ -223,11 +228,11 @@ fn blocks_are_dropped_only_when_two_snapshots_include_them() {
 
 #[test]
 fn at_the_byte_cap_the_oldest_pending_notifications_are_not_carried() {
-    let size = said(NOW).encode().1.len() as u64;
+    let size = notified(NOW).encode().1.len() as u64;
     let mut hub = hub(RARELY, small(50 * size));
-    hub.append(&vec![said(NOW); 60]);
+    hub.append(&vec![notified(NOW); 60]);
     hub.worker.round().unwrap();
-    let (below, carried) = hub.obey();
+    let (below, carried) = hub.write_trim();
     assert!(below > 10 && below < 20, "{below}");
     assert_eq!(*carried.last().unwrap(), below - 1);
 }
@@ -235,12 +240,12 @@ fn at_the_byte_cap_the_oldest_pending_notifications_are_not_carried() {
 #[test]
 fn after_a_clock_jump_retention_by_age_pauses() {
     let mut hub = hub(RARELY, MONTH);
-    hub.append(&vec![said(NOW - 31 * DAY); 10]);
+    hub.append(&vec![notified(NOW - 31 * DAY); 10]);
     let moved = crate::core::record::ClockMoved {
         delta_ms: 40 * DAY,
         at: Timestamp::from_millis(NOW - 1000),
     };
-    hub.append(&[Record::ClockMoved(moved), said(NOW)]);
+    hub.append(&[Record::ClockMoved(moved), notified(NOW)]);
     hub.worker.round().unwrap();
     assert!(hub.commands.try_recv().is_err());
 }
@@ -249,21 +254,21 @@ fn after_a_clock_jump_retention_by_age_pauses() {
 fn a_record_from_the_future_does_not_stop_retention() {
     let mut hub = hub(RARELY, MONTH);
     hub.append(&[
-        said(NOW - 31 * DAY),
-        said(NOW + 900 * DAY),
-        said(NOW - 31 * DAY),
-        said(NOW),
-        said(NOW),
+        notified(NOW - 31 * DAY),
+        notified(NOW + 900 * DAY),
+        notified(NOW - 31 * DAY),
+        notified(NOW),
+        notified(NOW),
     ]);
     hub.worker.round().unwrap();
-    assert_eq!(hub.obey().0, 4);
+    assert_eq!(hub.write_trim().0, 4);
 }
 
 #[test]
 fn one_trim_is_submitted_at_a_time() {
     let mut hub = hub(RARELY, MONTH);
-    hub.append(&vec![said(NOW - 31 * DAY); 10]);
-    hub.append(&[said(NOW)]);
+    hub.append(&vec![notified(NOW - 31 * DAY); 10]);
+    hub.append(&[notified(NOW)]);
     hub.worker.round().unwrap();
     hub.worker.round().unwrap();
     assert_eq!(hub.commands.try_iter().count(), 1);
@@ -273,7 +278,7 @@ fn one_trim_is_submitted_at_a_time() {
 fn on_a_full_disk_no_snapshot_is_saved() {
     for (health, saved) in [(Health::Sound, 3), (Health::Full, 0)] {
         let mut hub = hub(RARELY, MONTH);
-        hub.append(&vec![said(NOW); 3]);
+        hub.append(&vec![notified(NOW); 3]);
         let journal = Arc::new(Ailing(hub.journal.clone(), health));
         hub.worker.view = view(journal, hub.dir.path());
         hub.worker.finish().unwrap();
@@ -325,7 +330,7 @@ impl Journal for Ailing {
 #[test]
 fn the_thread_saves_a_snapshot_when_it_ends() {
     let hub = hub(RARELY, MONTH);
-    hub.append(&vec![said(NOW); 3]);
+    hub.append(&vec![notified(NOW); 3]);
     drop(Archive::spawn(hub.worker.inputs, hub.worker.view, hub.worker.submit).unwrap());
     assert_eq!(snapshot::newest_seq(hub.dir.path()), 3);
 }

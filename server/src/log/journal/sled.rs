@@ -372,11 +372,7 @@ impl SledShared {
             std::mem::forget(store);
             return Ok(());
         }
-        let dropped = store::caught(|| {
-            drop(store);
-            Ok(())
-        });
-        dropped.inspect_err(|error| self.fail(error))?;
+        BlockStore::close(store).inspect_err(|error| self.fail(error))?;
         self.mark()
     }
 

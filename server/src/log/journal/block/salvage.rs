@@ -51,13 +51,13 @@ fn first_part_len(body: &[u8], entries: u16) -> Option<usize> {
 
 /// Returns the body length of a later part of a record. Only the checksum reveals it, so it tries each length.
 fn later_part_len(header: &[u8; HEADER], body: &[u8]) -> Option<usize> {
-    let wanted = u32_at(header, 26);
+    let expected = u32_at(header, 26);
     let mut crc = crc32c::crc32c(&header[..26]);
-    if crc32c::crc32c_append(crc, body) == wanted {
+    if crc32c::crc32c_append(crc, body) == expected {
         return Some(body.len());
     }
     (1..=body.len()).find(|length| {
         crc = crc32c::crc32c_append(crc, &body[length - 1..*length]);
-        crc == wanted
+        crc == expected
     })
 }

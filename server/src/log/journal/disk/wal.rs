@@ -85,9 +85,9 @@ pub(super) fn open(
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(OpenError::NoLog),
         bytes => Bytes::from(bytes?),
     };
-    let (end, logged, wanted) = (store.end(), store.logged(), options.log_bytes);
-    if bytes.len() as u64 != wanted {
-        let reason = format!("the file 'wal' has {} bytes, not {wanted}", bytes.len());
+    let (end, logged, expected) = (store.end(), store.logged(), options.log_bytes);
+    if bytes.len() as u64 != expected {
+        let reason = format!("the file 'wal' has {} bytes, not {expected}", bytes.len());
         let at = end.0 + 1;
         return Err(OpenError::Broken { at, reason });
     }

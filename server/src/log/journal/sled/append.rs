@@ -82,12 +82,7 @@ impl SledShared {
     /// than a full disk stops all writes.
     fn restore(&self, tail: &Tail) -> Result<(), JournalError> {
         let mut slot = sync::write(&self.store);
-        // sled syncs when it is dropped, and panics if the sync fails.
-        let old = slot.take();
-        let _ = store::caught(|| {
-            drop(old);
-            Ok(())
-        });
+        let _ = BlockStore::close(slot.take());
         let opened = store::caught(|| {
             let store = reopen(&self.files, self.options.checks)?;
             undo(&store, tail)?;

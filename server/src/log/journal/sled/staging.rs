@@ -170,14 +170,14 @@ fn next_step(files: &Files) -> io::Result<Option<InstallStep>> {
 
 /// Renames `path` to an unused name, so that earlier replaced files stay. Returns the new path.
 pub(crate) fn rename_aside(path: &Path) -> io::Result<PathBuf> {
-    let mut aside = path.with_extension("replaced");
+    let mut unused = path.with_extension("replaced");
     let mut number = 2;
-    while is_there(&aside)? {
-        aside = path.with_extension(format!("replaced.{number}"));
+    while is_there(&unused)? {
+        unused = path.with_extension(format!("replaced.{number}"));
         number += 1;
     }
-    fs::rename(path, &aside)?;
-    Ok(aside)
+    fs::rename(path, &unused)?;
+    Ok(unused)
 }
 
 /// Whether `path` exists, even as a broken symbolic link.

@@ -162,6 +162,14 @@ impl BlockStore {
         }
     }
 
+    /// Closes sled, which syncs once more, and panics if that fails.
+    pub(crate) fn close(store: Option<Self>) -> Result<(), JournalError> {
+        caught(|| {
+            drop(store);
+            Ok(())
+        })
+    }
+
     pub(crate) fn insert(&self, key: BlockKey, value: Vec<u8>) -> Result<(), JournalError> {
         self.db.insert(key, value).map(drop).map_err(write_error)
     }
