@@ -74,7 +74,7 @@ impl Driver {
             "{project} {inbox}: {offered:?}"
         );
         for (item, (note, place)) in offered.iter().zip(expected) {
-            let draft = &note.draft.body;
+            let draft = &note.body;
             let same = item.seq == note.id
                 && item.from == draft.from
                 && item.kind == draft.kind
@@ -100,7 +100,7 @@ impl Driver {
         let expected = Notification {
             id: item.seq,
             priority: item.priority,
-            ..note.draft.body.clone()
+            ..note.body.clone()
         };
         let stored = self.stored_json(note.location);
         assert_eq!(stored, serde_json::to_string(&expected).unwrap());

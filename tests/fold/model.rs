@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use hub_protocol::{InboxName, Kind, Priority, ProjectName, Seq, Timestamp, Way};
+use hub_protocol::{InboxName, Kind, Notification, Priority, ProjectName, Seq, Timestamp, Way};
 use hubd::core::command::{IdempotencyKey, Refusal};
 use hubd::core::notification::Draft;
 use hubd::core::record::SettleReason;
@@ -41,7 +41,7 @@ pub(crate) struct Model {
 #[derive(Debug, Clone)]
 pub(crate) struct Note {
     pub(crate) id: Seq,
-    pub(crate) draft: Draft,
+    pub(crate) body: Notification,
     pub(crate) priority: Priority,
     pub(crate) expires_at: Timestamp,
     /// The number of the record that contains its JSON.
@@ -163,29 +163,27 @@ impl Model {
         now: Timestamp,
         leases: &Leases,
     ) -> Result<(), Refusal> {
-        if draft.body.expires_at <= now {
+        let body = &draft.body;
+        if body.expires_at <= now {
             return Err(Refusal::ExpiredAlready);
         }
-        let targets = match draft.body.kind {
+        let targets = match body.kind {
             Kind::Answer => {
                 let asker = self.answer(draft)?;
-                match &draft.body.to {
+                match &body.to {
                     Some(_) => self.targets(draft),
                     None => BTreeMap::from([(asker, true)]),
                 }
             }
             _ => self.targets(draft),
         };
-        let mut priority = draft.body.priority;
+        let mut priority = body.priority;
         for note in &mut self.notes {
-            let same = draft.body.key.is_some()
-                && (
-                    &note.draft.body.project,
-                    &note.draft.body.from,
-                    &note.draft.body.key,
-                ) == (&draft.body.project, &draft.body.from, &draft.body.key);
+            let same = body.key.is_some()
+                && (&note.body.project, &note.body.from, &note.body.key)
+                    == (&body.project, &body.from, &body.key);
             for (inbox, _) in targets.iter().filter(|_| same) {
-                let lease = (draft.body.project.clone(), inbox.clone(), note.id);
+                let lease = (body.project.clone(), inbox.clone(), note.id);
                 let pending = |place: &Place| {
                     place.pending && place.inbox == *inbox && place.emitted.is_none()
                 };
@@ -196,7 +194,7 @@ impl Model {
             }
         }
         self.asks(id, draft);
-        let silent = draft.quiet || draft.body.hops > 8 || priority == Priority::Low;
+        let silent = draft.quiet || body.hops > 8 || priority == Priority::Low;
         let places = targets.into_iter().map(|(inbox, wakes)| Place {
             inbox,
             wakes: wakes && !silent,
@@ -208,14 +206,14 @@ impl Model {
         let places: Vec<Place> = places.collect();
         for place in &places {
             self.inboxes
-                .insert((draft.body.project.clone(), place.inbox.clone()));
+                .insert((body.project.clone(), place.inbox.clone()));
         }
         self.change_session(id, draft);
         self.notes.push(Note {
             id,
-            draft: draft.clone(),
+            body: body.clone(),
             priority,
-            expires_at: draft.body.expires_at,
+            expires_at: body.expires_at,
             location: id,
             places,
             loss: None,
@@ -225,15 +223,16 @@ impl Model {
 
     /// The table of types: returns each inbox that receives a draft, and whether the draft wakes it.
     fn targets(&self, draft: &Draft) -> BTreeMap<InboxName, bool> {
+        let body = &draft.body;
         let name = |text: &str| -> InboxName { text.parse().unwrap() };
         let (primary, person) = (name("primary"), name("person"));
-        let from = &draft.body.from;
-        let wakes = !matches!(draft.body.kind, Kind::Progress | Kind::Ended);
+        let from = &body.from;
+        let wakes = !matches!(body.kind, Kind::Progress | Kind::Ended);
         let mut targets = BTreeMap::new();
-        match draft.body.to.as_ref().map(InboxName::as_str) {
+        match body.to.as_ref().map(InboxName::as_str) {
             Some("all") => {
                 for ((project, session), it) in &self.sessions {
-                    if *project == draft.body.project && it.over.is_none() {
+                    if *project == body.project && it.over.is_none() {
                         targets.insert(session.clone(), wakes);
                     }
                 }
@@ -244,9 +243,9 @@ impl Model {
             Some(to) => {
                 targets.insert(name(to), wakes && to != from.as_str());
             }
-            None if draft.body.kind == Kind::Progress => {}
+            None if body.kind == Kind::Progress => {}
             None => {
-                let approval = draft.body.kind == Kind::Approval;
+                let approval = body.kind == Kind::Approval;
                 targets.extend(
                     draft
                         .body
@@ -268,9 +267,7 @@ impl Model {
     }
 
     pub(crate) fn ack(&mut self, project: &ProjectName, inbox: &InboxName, ids: &[Seq]) {
-        for note in
-            self.mut_notes(|note| note.draft.body.project == *project && ids.contains(&note.id))
-        {
+        for note in self.mut_notes(|note| note.body.project == *project && ids.contains(&note.id)) {
             note.settle(Some(inbox), SettleReason::Acked);
         }
     }
@@ -290,9 +287,9 @@ impl Model {
     ) {
         let pending = self.notes.iter().filter(|note| {
             note.is_pending()
-                && note.draft.body.project == *project
-                && note.draft.body.key.as_deref() == Some(key)
-                && from.is_none_or(|from| *from == note.draft.body.from)
+                && note.body.project == *project
+                && note.body.key.as_deref() == Some(key)
+                && from.is_none_or(|from| *from == note.body.from)
         });
         let ids: Vec<Seq> = pending.map(|note| note.id).collect();
         self.withdraw(&ids);
@@ -302,7 +299,7 @@ impl Model {
         let key = (project.clone(), inbox.clone());
         self.inboxes.remove(&key);
         self.forget_over(&key);
-        for note in self.mut_notes(|note| note.draft.body.project == *project) {
+        for note in self.mut_notes(|note| note.body.project == *project) {
             note.settle(Some(inbox), SettleReason::Dropped);
         }
     }
@@ -313,7 +310,7 @@ impl Model {
         self.reset_questions(project, history);
         self.listeners.retain(|(of, ..), _| of != project);
         self.fired.retain(|(of, ..), _| of != project);
-        for note in self.mut_notes(|note| note.draft.body.project == *project) {
+        for note in self.mut_notes(|note| note.body.project == *project) {
             note.settle(None, SettleReason::Dropped);
         }
     }
@@ -386,7 +383,7 @@ impl Model {
         let mut pending: Vec<(&Note, &Place)> = self
             .notes
             .iter()
-            .filter(|note| note.draft.body.project == *project)
+            .filter(|note| note.body.project == *project)
             .flat_map(|note| note.places.iter().map(move |place| (note, place)))
             .filter(|(_, place)| place.pending && place.inbox == *inbox)
             .collect();

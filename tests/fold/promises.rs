@@ -12,6 +12,7 @@ use hubd::fold::{Inbox, Item, Session, State, Status};
 
 mod acks;
 mod agents;
+mod answers;
 mod caps;
 mod collapse;
 mod expiry;

@@ -141,7 +141,9 @@ impl State {
         let title = hooks.then(|| new_title(known, &info)).flatten();
         info.name = match (known.and_then(Session::name), title) {
             (Some(_), None) => None,
-            (_, title) => Some(self.free_name(project, key, &wish(key, known, &info, title))),
+            (_, title) => {
+                Some(self.free_name(project, key, &preferred_name(key, known, &info, title)))
+            }
         };
         let blank = SessionInfo::default();
         let info = changed(registered.map_or(&blank, |it| &it.info), &info);
@@ -176,7 +178,7 @@ impl State {
     /// Returns a short name similar to `wish` that no other session of the project has. An ended session gives its name
     /// up.
     fn free_name(&self, project: &ProjectName, key: &InboxName, wish: &str) -> String {
-        let base = short(wish);
+        let base = sanitized(wish);
         let numbered = (2..).map(|n| format!("{base}-{n}"));
         let mut names = std::iter::once(base.clone()).chain(numbered);
         let is_inbox = |name: &str| {
@@ -338,12 +340,12 @@ fn new_title<'a>(known: Option<&Session>, info: &'a SessionInfo) -> Option<&'a s
     let known = known
         .and_then(Session::info)
         .and_then(|it| it.title.as_ref());
-    let told = info.title.as_ref().filter(|it| !it.trim().is_empty());
-    told.filter(|it| Some(*it) != known).map(String::as_str)
+    let reported = info.title.as_ref().filter(|it| !it.trim().is_empty());
+    reported.filter(|it| Some(*it) != known).map(String::as_str)
 }
 
 /// Returns a session's preferred name: its title, its requested or former name, its directory, its agent or its id.
-fn wish(
+fn preferred_name(
     key: &InboxName,
     known: Option<&Session>,
     info: &SessionInfo,
@@ -357,7 +359,7 @@ fn wish(
 }
 
 /// Converts `wish` to a name of letters, digits, `.`, `_` and `-`, without `..`.
-fn short(wish: &str) -> String {
+fn sanitized(wish: &str) -> String {
     let mut name = String::new();
     for c in wish.chars() {
         let c = if c.is_ascii_alphanumeric() || "._-".contains(c) {

@@ -59,20 +59,17 @@ impl Place {
 
 impl Model {
     pub(super) fn change_session(&mut self, id: Seq, draft: &Draft) {
-        let session = draft
-            .body
-            .session
-            .clone()
-            .unwrap_or(draft.body.from.clone());
-        if let Some(state) = draft.body.kind.session_state()
+        let body = &draft.body;
+        let session = draft.body.session.clone().unwrap_or(body.from.clone());
+        if let Some(state) = body.kind.session_state()
             && draft.explicit_kind
             && session.as_str() != "unknown"
         {
-            let key = (draft.body.project.clone(), session);
+            let key = (body.project.clone(), session);
             let it = self.sessions.entry(key).or_default();
             (it.state, it.seq, it.last) = (Some(state), id, Some(id));
             it.signalled = state != SessionState::Working;
-            it.over = (state == SessionState::Ended).then_some(draft.body.ts);
+            it.over = (state == SessionState::Ended).then_some(body.ts);
         }
     }
 
@@ -170,8 +167,7 @@ impl Model {
         (project, inbox): &Key,
         which: impl Fn(Seq) -> bool,
     ) -> impl Iterator<Item = (Seq, &mut Place)> {
-        let here =
-            self.mut_notes(move |note| note.draft.body.project == *project && which(note.id));
+        let here = self.mut_notes(move |note| note.body.project == *project && which(note.id));
         let places = here.flat_map(|note| note.places.iter_mut().map(|place| (note.id, place)));
         places.filter(move |(_, place)| place.pending && place.inbox == *inbox)
     }
@@ -225,7 +221,7 @@ impl Model {
 
     pub(super) fn next_of_agents(&self) -> Option<Timestamp> {
         let places = self.notes.iter().flat_map(|note| {
-            let project = &note.draft.body.project;
+            let project = &note.body.project;
             note.places.iter().map(move |place| (project, place))
         });
         let due = places.filter_map(|(project, place)| {

@@ -89,22 +89,14 @@ impl Model {
         next: &mut Seq,
         now: Timestamp,
     ) {
-        let session = draft
-            .body
-            .session
-            .as_ref()
-            .unwrap_or(&draft.body.from)
-            .clone();
+        let body = &draft.body;
+        let session = draft.body.session.as_ref().unwrap_or(&body.from).clone();
         if session.as_str() == "unknown"
-            || matches!(
-                draft.body.kind,
-                Kind::Progress | Kind::Message | Kind::Answer
-            )
+            || matches!(body.kind, Kind::Progress | Kind::Message | Kind::Answer)
         {
             return;
         }
-        let to =
-            |(project, target, _): &&Pair| *project == draft.body.project && *target == session;
+        let to = |(project, target, _): &&Pair| *project == body.project && *target == session;
         let pairs: Vec<Pair> = self.listeners.keys().filter(to).cloned().collect();
         for pair in pairs {
             self.listeners.remove(&pair);
@@ -114,16 +106,15 @@ impl Model {
             if let Some(place) = places.find(|place| place.inbox == pair.2) {
                 place.wakes = true;
             } else {
-                let asks = matches!(draft.body.kind, Kind::Question | Kind::Approval);
-                let kind = if asks { Kind::Message } else { draft.body.kind };
+                let asks = matches!(body.kind, Kind::Question | Kind::Approval);
+                let kind = if asks { Kind::Message } else { body.kind };
                 self.hub_says(*next, hub_says(&pair.0, &pair.1, &pair.2, kind), now);
                 *next += 1;
             }
         }
-        if draft.body.kind == Kind::Ended {
-            self.listeners.retain(|(project, _, caller), _| {
-                (project, caller) != (&draft.body.project, &session)
-            });
+        if body.kind == Kind::Ended {
+            self.listeners
+                .retain(|(project, _, caller), _| (project, caller) != (&body.project, &session));
         }
     }
 

@@ -48,17 +48,18 @@ impl Model {
 
     /// Closes the open questions of a session that reports work or its completion.
     pub(super) fn close_questions(&mut self, head: Seq, draft: &Draft) {
-        let continues = matches!(draft.body.kind, Kind::Progress | Kind::Complete);
+        let body = &draft.body;
+        let continues = matches!(body.kind, Kind::Progress | Kind::Complete);
         if !continues || !draft.explicit_kind {
             return;
         }
-        let session = draft.body.session.as_ref().unwrap_or(&draft.body.from);
-        let place = (draft.body.project.clone(), session.clone());
+        let session = body.session.as_ref().unwrap_or(&body.from);
+        let place = (body.project.clone(), session.clone());
         if session.as_str() == InboxName::UNKNOWN && !self.sessions.contains_key(&place) {
             return;
         }
         // The clock may have jumped back unannounced: then the report is older than the question.
-        let asked_before = |it: &Question| it.is_from(&place) && it.ts <= draft.body.ts;
+        let asked_before = |it: &Question| it.is_from(&place) && it.ts <= body.ts;
         for id in self.questions_that(|it| it.is_open() && asked_before(it)) {
             if id <= head {
                 self.settle_question(id, QuestionState::Withdrawn, SettleReason::Withdrawn);
@@ -68,16 +69,17 @@ impl Model {
 
     /// Records a question, which supersedes an open one of its sender with the same key.
     pub(super) fn asks(&mut self, id: Seq, draft: &Draft) {
-        if !matches!(draft.body.kind, Kind::Question | Kind::Approval) {
+        let body = &draft.body;
+        if !matches!(body.kind, Kind::Question | Kind::Approval) {
             return;
         }
         let question = Question {
-            project: draft.body.project.clone(),
-            from: draft.body.from.clone(),
-            kind: draft.body.kind,
-            key: draft.body.key.clone(),
-            ts: draft.body.ts,
-            expires_at: draft.body.expires_at,
+            project: body.project.clone(),
+            from: body.from.clone(),
+            kind: body.kind,
+            key: body.key.clone(),
+            ts: body.ts,
+            expires_at: body.expires_at,
             state: QuestionState::Open,
         };
         let same = |it: &Question| {

@@ -75,21 +75,13 @@ impl Hub {
 
     /// Starts a session as the worker of another.
     pub(super) fn worker(&mut self, id: &str, parent: &str) {
-        let parent = Some(name(parent));
-        let info = SessionInfo {
-            parent,
-            ..SessionInfo::default()
-        };
+        let info = info(|it| it.parent = Some(name(parent)));
         self.hook_of(id, info, AgentEvent::Started);
     }
 
     /// Starts a session as the one that the person talks to.
     pub(super) fn chosen(&mut self, id: &str) {
-        let role = Some("primary".into());
-        let info = SessionInfo {
-            role,
-            ..SessionInfo::default()
-        };
+        let info = info(|it| it.role = Some("primary".into()));
         self.hook_of(id, info, AgentEvent::Started);
     }
 
@@ -137,6 +129,26 @@ pub(super) fn told(records: &[Record]) -> Vec<String> {
     .collect()
 }
 
+/// Returns properties of a session.
+pub(super) fn info(change: impl FnOnce(&mut SessionInfo)) -> SessionInfo {
+    let mut info = SessionInfo::default();
+    change(&mut info);
+    info
+}
+
+pub(super) fn named(text: &str) -> SessionInfo {
+    info(|it| it.name = Some(text.into()))
+}
+
+pub(super) fn register(session: &str, info: SessionInfo) -> Command {
+    let (project, session) = (project(), name(session));
+    Command::Register {
+        project,
+        session,
+        info,
+    }
+}
+
 /// `w1`, worker of `lead`, in a turn that a wake began.
 pub(super) fn working() -> Hub {
     let mut hub = Hub::new();
@@ -152,14 +164,14 @@ pub(super) fn tells(records: &[Record], expected: &str) {
 }
 
 pub(super) fn process(pid: u32) -> SessionInfo {
-    SessionInfo {
-        process: Some(Process {
+    let (started, boot_id) = (Some(7), None);
+    info(|it| {
+        it.process = Some(Process {
             pid,
-            started: Some(7),
-            boot_id: None,
-        }),
-        ..SessionInfo::default()
-    }
+            started,
+            boot_id,
+        });
+    })
 }
 
 pub(super) fn prompt(by: TurnCause) -> AgentEvent {

@@ -217,11 +217,8 @@ fn a_workers_stop_wakes_its_parent_also_in_view() {
 #[test]
 fn the_question_at_the_end_of_a_headless_session_outlives_it() {
     let mut hub = Hub::new();
-    let info = SessionInfo {
-        headless: Some(true),
-        ..Default::default()
-    };
-    hub.hook_of("shot", info, prompt(Agent));
+    let headless = info(|it| it.headless = Some(true));
+    hub.hook_of("shot", headless, prompt(Agent));
     hub.tells("shot", stop("Shall I push?"), "waiting primary!");
     let waiting = hub.pending("primary");
     hub.hook("shot", AgentEvent::Ended);

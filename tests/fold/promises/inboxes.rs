@@ -1,6 +1,5 @@
 //! Inboxes are created by the first notification, and removed when they are closed.
 
-use super::registry::named;
 use super::*;
 
 #[test]

@@ -115,11 +115,7 @@ fn a_text_names_host_and_title() {
         title: Some("Fix it".into()),
         ..SessionInfo::default()
     };
-    hub.run(&Command::Register {
-        project: project(),
-        session: name("w1"),
-        info,
-    });
+    hub.run(&register("w1", info));
     hub.hook("w1", stop("done"));
     hub.last_is("Session w1 on box \"Fix it\" finished its turn. Look: hubctl look w1");
 }
@@ -320,11 +316,7 @@ fn a_stop_without_a_type_fires_listeners_of_sessions_without_hooks() {
 fn an_expected_name_may_be_assigned_later() {
     let mut hub = Hub::new();
     hub.run(&listen("a", "later", Some(10 * MINUTE), true));
-    let info = SessionInfo {
-        name: Some("later".into()),
-        ..SessionInfo::default()
-    };
-    hub.hook_of("11111111-1111", info, prompt(Wake));
+    hub.hook_of("11111111-1111", named("later"), prompt(Wake));
     assert_eq!(hub.listeners("11111111-1111"), 1);
     let again = hub.run(&listen("a", "11111111-1111", None, true));
     assert_eq!(again, [], "it is the same listener");
@@ -418,7 +410,7 @@ fn named_later() -> Hub {
     let mut hub = Hub::new();
     hub.run(&listen("boss", "later", Some(10 * MINUTE), true));
     for (id, called) in [("uuid", "later"), ("uuid-a", "boss")] {
-        let info = super::registry::named(called);
+        let info = named(called);
         hub.hook_of(id, info, prompt(Wake));
     }
     hub

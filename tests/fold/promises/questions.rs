@@ -1,15 +1,11 @@
 //! Questions are asked once and answered once.
 
-use hub_protocol::{Post, QuestionState};
+use hub_protocol::QuestionState;
 use hubd::core::record::QuestionSettled;
-use hubd::fold::AnswerPath;
 
+use super::answers::approves;
 use super::retention::trim;
 use super::*;
-
-fn answer(from: &str, id: Seq) -> Draft {
-    said(from, Kind::Answer).reply_to(id)
-}
 
 fn keyed(from: &str, to: Option<&str>) -> Draft {
     said(from, Kind::Question)
@@ -17,7 +13,7 @@ fn keyed(from: &str, to: Option<&str>) -> Draft {
         .with(|it| it.to = to.map(name))
 }
 
-fn claim(id: Seq, by: &str) -> Command {
+pub(super) fn claim(id: Seq, by: &str) -> Command {
     let by = name(by);
     Command::Claim { id, by }
 }
@@ -28,18 +24,9 @@ fn withdraw(id: Seq, by: &str) -> Command {
 }
 
 impl Hub {
-    fn asked(&self, id: Seq) -> (QuestionState, Option<&str>, Option<Seq>) {
+    pub(super) fn asked(&self, id: Seq) -> (QuestionState, Option<&str>, Option<Seq>) {
         let question = self.state.question(id).expect("a question");
         (question.state, question.by.as_deref(), question.answer)
-    }
-
-    fn reach(&self, id: Seq) -> AnswerPath {
-        self.state
-            .reach(self.state.question(id).expect("a question"))
-    }
-
-    fn answer(&mut self, from: &str, id: Seq) -> Result<Vec<Record>, Refusal> {
-        self.ask(&notify(vec![answer(from, id)]))
     }
 }
 
@@ -65,15 +52,6 @@ fn a_question_is_open_then_claimed_then_answered() {
 }
 
 #[test]
-fn another_caller_than_the_claimer_may_answer() {
-    let mut hub = Hub::new();
-    let id = hub.say(said("w1", Kind::Question));
-    hub.run(&claim(id, "lead"));
-    hub.answer("person", id).unwrap();
-    assert_eq!(hub.asked(id).1, Some("person"));
-}
-
-#[test]
 fn after_a_final_state_every_action_is_refused_with_the_winner() {
     let mut hub = Hub::new();
     let id = hub.say(said("w1", Kind::Question));
@@ -84,72 +62,6 @@ fn after_a_final_state_every_action_is_refused_with_the_winner() {
     assert_eq!(hub.ask(&claim(id, "person")), settled);
     assert_eq!(hub.ask(&withdraw(id, "w1")), settled);
     assert_eq!(hub.asked(id).1, Some("lead"));
-}
-
-#[test]
-fn two_answers_in_one_request_are_refused() {
-    let mut hub = Hub::new();
-    let id = hub.say(said("w1", Kind::Question));
-    let twice = vec![answer("lead", id), answer("person", id)];
-    let refusal = hub.try_notify(twice).unwrap_err();
-    assert!(
-        matches!(refusal, Refusal::QuestionSettled { .. }),
-        "{refusal}"
-    );
-    assert_eq!(hub.asked(id).0, QuestionState::Open);
-}
-
-#[test]
-fn an_answer_must_name_an_open_question() {
-    let mut hub = Hub::new();
-    let id = hub.say(said("w1", Kind::Complete));
-    for draft in [said("lead", Kind::Answer), answer("lead", id)] {
-        assert_eq!(hub.try_notify(vec![draft]), Err(Refusal::NoSuchQuestion));
-    }
-    hub.say(sent("lead", "w1").reply_to(id));
-}
-
-#[test]
-fn an_answer_from_another_project_is_refused_because_it_cannot_reach_the_asker() {
-    let mut hub = Hub::new();
-    let id = hub.say(said("w1", Kind::Question));
-    let elsewhere = answer("lead", id).project("/src/other");
-    assert_eq!(
-        hub.try_notify(vec![elsewhere]),
-        Err(Refusal::NoSuchQuestion)
-    );
-}
-
-#[test]
-fn a_session_cannot_answer_or_claim_its_own_question_under_any_name() {
-    let mut hub = Hub::new();
-    let info = SessionInfo {
-        name: Some("short".into()),
-        ..SessionInfo::default()
-    };
-    hub.hook_of("w1", info, AgentEvent::Started);
-    let id = hub.say(said("w1", Kind::Question));
-    for who in ["w1", "short"] {
-        assert!(matches!(hub.answer(who, id), Err(Refusal::NotAllowed(_))));
-        let refusal = hub.ask(&claim(id, who));
-        assert!(matches!(refusal, Err(Refusal::NotAllowed(_))));
-    }
-}
-
-#[test]
-fn an_approval_depends_on_the_caller_and_not_on_its_name() {
-    let mut hub = Hub::new();
-    let id = hub.say(said("w1", Kind::Approval));
-    hub.chosen("boss");
-    for name in ["boss", "person", "nobody-knows"] {
-        assert!(matches!(hub.answer(name, id), Err(Refusal::NotAllowed(_))));
-    }
-    hub.run(&notify(vec![approves("boss", id)]));
-    assert_eq!(hub.asked(id).0, QuestionState::Answered);
-}
-
-fn approves(who: &str, id: Seq) -> Draft {
-    answer(who, id).may_approve()
 }
 
 #[test]
@@ -335,41 +247,6 @@ fn a_reset_in_the_oldest_format_leaves_no_question_open() {
 }
 
 #[test]
-fn an_asker_with_an_inbox_is_reachable_until_it_is_over() {
-    let mut hub = Hub::new();
-    let id = hub.say(said("w1", Kind::Question));
-    assert_eq!(hub.reach(id), AnswerPath::Inbox);
-    let approval = hub.say(said("w1", Kind::Approval));
-    assert_eq!(hub.reach(approval), AnswerPath::Inbox);
-    hub.say(said("w1", Kind::Ended));
-    assert_eq!(hub.reach(id), AnswerPath::Nowhere);
-}
-
-#[test]
-fn a_dialog_is_answered_in_its_terminal_and_a_permission_through_its_request() {
-    let mut hub = Hub::new();
-    hub.hook("w1", asks("A or B?"));
-    let dialog = hub.open_question(0);
-    assert_eq!(hub.reach(dialog), AnswerPath::Nowhere);
-    hub.held_hook("w2", permission());
-    let held = hub.open_question(1);
-    assert_eq!(hub.reach(held), AnswerPath::Request);
-    hub.hook("w3", permission());
-    let shown = hub.open_question(2);
-    assert_eq!(hub.reach(shown), AnswerPath::Nowhere);
-}
-
-#[test]
-fn the_answer_to_a_held_request_goes_to_no_inbox() {
-    let mut hub = Hub::new();
-    hub.held_hook("w1", permission());
-    let id = hub.open_question(0);
-    hub.run(&notify(vec![approves("person", id)]));
-    assert_eq!(hub.asked(id).0, QuestionState::Answered);
-    assert!(hub.pending("w1").is_empty(), "its hook takes it there");
-}
-
-#[test]
 fn a_question_closes_when_its_asker_reports_work_or_completion() {
     for kind in [Kind::Progress, Kind::Complete] {
         let mut hub = Hub::new();
@@ -399,88 +276,6 @@ fn a_notification_without_a_state_of_the_asker_closes_no_question() {
     assert_eq!(hub.asked(id).0, QuestionState::Open);
     hub.say(said("watcher", Kind::Progress).about("w1"));
     assert_eq!(hub.asked(id).0, QuestionState::Withdrawn);
-}
-
-/// Returns a reply of `lead` to `id`, without a type.
-fn reply(id: Seq) -> Post {
-    Post {
-        from: Some(name("lead")),
-        reply_to: Some(id),
-        ..Post::default()
-    }
-}
-
-/// Returns the type of a post after its defaults are applied.
-fn placed(hub: &Hub, post: Post) -> Option<Kind> {
-    let mut posts = [post];
-    hub.state.place_answers(&mut posts);
-    posts[0].kind
-}
-
-#[test]
-fn a_reply_to_an_open_question_is_its_answer() {
-    let mut hub = Hub::new();
-    let id = hub.say(said("w1", Kind::Question));
-    hub.ack("primary", &[id]);
-    for (kind, to) in [
-        (None, None),
-        (Some(Kind::Message), None),
-        (None, Some(name("w1"))),
-    ] {
-        let post = Post {
-            kind,
-            to,
-            ..reply(id)
-        };
-        assert_eq!(placed(&hub, post), Some(Kind::Answer));
-    }
-    let mut two = [reply(id), reply(id)];
-    hub.state.place_answers(&mut two);
-    let [first, second] = two;
-    assert_eq!(
-        (first.kind, first.project),
-        (Some(Kind::Answer), Some(project()))
-    );
-    assert_eq!((second.kind, second.project), (None, None));
-    tells(&hub.answer("lead", id).unwrap(), "answer w1!");
-    assert_eq!(placed(&hub, reply(id)), None, "what is settled takes none");
-}
-
-#[test]
-fn a_reply_with_another_type_or_target_answers_nothing() {
-    let mut hub = Hub::new();
-    let id = hub.say(said("w1", Kind::Question));
-    let approval = hub.say(said("w2", Kind::Approval));
-    hub.hook("w3", asks("A or B?"));
-    let dialog = hub.open_question(2);
-    let of = |from: &str| Some(name(from));
-    for post in [
-        Post {
-            kind: Some(Kind::Question),
-            ..reply(id)
-        },
-        Post {
-            data: Some(serde_json::json!({ "type": "error" })),
-            ..reply(id)
-        },
-        Post {
-            to: of("w2"),
-            ..reply(id)
-        },
-        Post {
-            from: of("w1"),
-            ..reply(id)
-        },
-        Post {
-            project: Some("elsewhere".parse().unwrap()),
-            ..reply(id)
-        },
-        reply(approval),
-        reply(dialog),
-        reply(7_777),
-    ] {
-        assert_eq!(placed(&hub, post.clone()), post.kind, "{post:?}");
-    }
 }
 
 #[test]

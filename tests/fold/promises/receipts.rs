@@ -164,11 +164,7 @@ fn the_primary_proves_items_of_both_its_inboxes() {
 fn an_item_for_a_reader_without_hooks_is_acked_at_once() {
     let mut hub = Hub::new();
     hub.hook("w1", AgentEvent::Started);
-    hub.run(&Command::Register {
-        project: project(),
-        session: name("plain"),
-        info: SessionInfo::default(),
-    });
+    hub.run(&register("plain", SessionInfo::default()));
     for (session, inbox) in [
         ("w1", "w2"),
         ("w1", "primary"),

@@ -4,26 +4,8 @@ use hubd::core::command::{AgentEvent, Hook};
 
 use super::*;
 
-pub(super) fn named(text: &str) -> SessionInfo {
-    SessionInfo {
-        name: Some(text.into()),
-        ..SessionInfo::default()
-    }
-}
-
 fn in_main() -> SessionInfo {
-    SessionInfo {
-        main_worktree: Some(true),
-        ..SessionInfo::default()
-    }
-}
-
-fn register(session: &str, info: SessionInfo) -> Command {
-    Command::Register {
-        project: project(),
-        session: name(session),
-        info,
-    }
+    info(|it| it.main_worktree = Some(true))
 }
 
 pub(super) fn take_primary(session: &str) -> Command {

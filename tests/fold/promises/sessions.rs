@@ -1,6 +1,6 @@
 //! Sessions: state, identity and end.
 
-use super::registry::{found, named, primary, take_primary};
+use super::registry::{found, primary, take_primary};
 use super::*;
 
 fn state_of(hub: &Hub, session: &str) -> Option<(SessionState, Seq)> {

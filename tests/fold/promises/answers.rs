@@ -1,0 +1,210 @@
+//! Answers: which posts and senders answer a question, and how an answer reaches the asker.
+
+use hub_protocol::{Post, QuestionState};
+use hubd::fold::AnswerPath;
+
+use super::questions::claim;
+use super::*;
+
+fn answer(from: &str, id: Seq) -> Draft {
+    said(from, Kind::Answer).reply_to(id)
+}
+
+impl Hub {
+    fn reach(&self, id: Seq) -> AnswerPath {
+        let question = self.state.question(id).expect("a question");
+        self.state.reach(question)
+    }
+
+    pub(super) fn answer(&mut self, from: &str, id: Seq) -> Result<Vec<Record>, Refusal> {
+        self.try_notify(vec![answer(from, id)])
+    }
+}
+
+#[test]
+fn another_caller_than_the_claimer_may_answer() {
+    let mut hub = Hub::new();
+    let id = hub.say(said("w1", Kind::Question));
+    hub.run(&claim(id, "lead"));
+    hub.answer("person", id).unwrap();
+    assert_eq!(hub.asked(id).1, Some("person"));
+}
+
+#[test]
+fn two_answers_in_one_request_are_refused() {
+    let mut hub = Hub::new();
+    let id = hub.say(said("w1", Kind::Question));
+    let twice = vec![answer("lead", id), answer("person", id)];
+    let refusal = hub.try_notify(twice).unwrap_err();
+    assert!(
+        matches!(refusal, Refusal::QuestionSettled { .. }),
+        "{refusal}"
+    );
+    assert_eq!(hub.asked(id).0, QuestionState::Open);
+}
+
+#[test]
+fn an_answer_must_name_an_open_question() {
+    let mut hub = Hub::new();
+    let id = hub.say(said("w1", Kind::Complete));
+    for draft in [said("lead", Kind::Answer), answer("lead", id)] {
+        assert_eq!(hub.try_notify(vec![draft]), Err(Refusal::NoSuchQuestion));
+    }
+    hub.say(sent("lead", "w1").reply_to(id));
+}
+
+#[test]
+fn an_answer_from_another_project_is_refused_because_it_cannot_reach_the_asker() {
+    let mut hub = Hub::new();
+    let id = hub.say(said("w1", Kind::Question));
+    let elsewhere = answer("lead", id).project("/src/other");
+    assert_eq!(
+        hub.try_notify(vec![elsewhere]),
+        Err(Refusal::NoSuchQuestion)
+    );
+}
+
+#[test]
+fn a_session_cannot_answer_or_claim_its_own_question_under_any_name() {
+    let mut hub = Hub::new();
+    hub.hook_of("w1", named("short"), AgentEvent::Started);
+    let id = hub.say(said("w1", Kind::Question));
+    for who in ["w1", "short"] {
+        assert!(matches!(hub.answer(who, id), Err(Refusal::NotAllowed(_))));
+        let refusal = hub.ask(&claim(id, who));
+        assert!(matches!(refusal, Err(Refusal::NotAllowed(_))));
+    }
+}
+
+#[test]
+fn an_approval_depends_on_the_caller_and_not_on_its_name() {
+    let mut hub = Hub::new();
+    let id = hub.say(said("w1", Kind::Approval));
+    hub.chosen("boss");
+    for name in ["boss", "person", "nobody-knows"] {
+        assert!(matches!(hub.answer(name, id), Err(Refusal::NotAllowed(_))));
+    }
+    hub.run(&notify(vec![approves("boss", id)]));
+    assert_eq!(hub.asked(id).0, QuestionState::Answered);
+}
+
+pub(super) fn approves(who: &str, id: Seq) -> Draft {
+    answer(who, id).may_approve()
+}
+
+#[test]
+fn an_asker_with_an_inbox_is_reachable_until_it_is_over() {
+    let mut hub = Hub::new();
+    let id = hub.say(said("w1", Kind::Question));
+    assert_eq!(hub.reach(id), AnswerPath::Inbox);
+    let approval = hub.say(said("w1", Kind::Approval));
+    assert_eq!(hub.reach(approval), AnswerPath::Inbox);
+    hub.say(said("w1", Kind::Ended));
+    assert_eq!(hub.reach(id), AnswerPath::Nowhere);
+}
+
+#[test]
+fn a_dialog_is_answered_in_its_terminal_and_a_permission_through_its_request() {
+    let mut hub = Hub::new();
+    hub.hook("w1", asks("A or B?"));
+    let dialog = hub.open_question(0);
+    assert_eq!(hub.reach(dialog), AnswerPath::Nowhere);
+    hub.held_hook("w2", permission());
+    let held = hub.open_question(1);
+    assert_eq!(hub.reach(held), AnswerPath::Request);
+    hub.hook("w3", permission());
+    let shown = hub.open_question(2);
+    assert_eq!(hub.reach(shown), AnswerPath::Nowhere);
+}
+
+#[test]
+fn the_answer_to_a_held_request_goes_to_no_inbox() {
+    let mut hub = Hub::new();
+    hub.held_hook("w1", permission());
+    let id = hub.open_question(0);
+    hub.run(&notify(vec![approves("person", id)]));
+    assert_eq!(hub.asked(id).0, QuestionState::Answered);
+    assert!(hub.pending("w1").is_empty(), "its hook takes it there");
+}
+
+/// Returns a reply of `lead` to `id`, without a type.
+fn reply(id: Seq) -> Post {
+    Post {
+        from: Some(name("lead")),
+        reply_to: Some(id),
+        ..Post::default()
+    }
+}
+
+/// Returns the type of a post after its defaults are applied.
+fn placed(hub: &Hub, post: Post) -> Option<Kind> {
+    let mut posts = [post];
+    hub.state.place_answers(&mut posts);
+    posts[0].kind
+}
+
+#[test]
+fn a_reply_to_an_open_question_is_its_answer() {
+    let mut hub = Hub::new();
+    let id = hub.say(said("w1", Kind::Question));
+    hub.ack("primary", &[id]);
+    for (kind, to) in [
+        (None, None),
+        (Some(Kind::Message), None),
+        (None, Some(name("w1"))),
+    ] {
+        let post = Post {
+            kind,
+            to,
+            ..reply(id)
+        };
+        assert_eq!(placed(&hub, post), Some(Kind::Answer));
+    }
+    let mut two = [reply(id), reply(id)];
+    hub.state.place_answers(&mut two);
+    let [first, second] = two;
+    assert_eq!(
+        (first.kind, first.project),
+        (Some(Kind::Answer), Some(project()))
+    );
+    assert_eq!((second.kind, second.project), (None, None));
+    tells(&hub.answer("lead", id).unwrap(), "answer w1!");
+    assert_eq!(placed(&hub, reply(id)), None, "what is settled takes none");
+}
+
+#[test]
+fn a_reply_with_another_type_or_target_answers_nothing() {
+    let mut hub = Hub::new();
+    let id = hub.say(said("w1", Kind::Question));
+    let approval = hub.say(said("w2", Kind::Approval));
+    hub.hook("w3", asks("A or B?"));
+    let dialog = hub.open_question(2);
+    let of = |from: &str| Some(name(from));
+    for post in [
+        Post {
+            kind: Some(Kind::Question),
+            ..reply(id)
+        },
+        Post {
+            data: Some(serde_json::json!({ "type": "error" })),
+            ..reply(id)
+        },
+        Post {
+            to: of("w2"),
+            ..reply(id)
+        },
+        Post {
+            from: of("w1"),
+            ..reply(id)
+        },
+        Post {
+            project: Some("elsewhere".parse().unwrap()),
+            ..reply(id)
+        },
+        reply(approval),
+        reply(dialog),
+        reply(7_777),
+    ] {
+        assert_eq!(placed(&hub, post.clone()), post.kind, "{post:?}");
+    }
+}
