@@ -4,7 +4,6 @@ use std::time::Instant;
 
 use hub_harness::model::{Reply, rules, turns};
 use hub_harness::{Hub, Model};
-use serde_json::json;
 
 use crate::support::{InstalledHub, NO_LIMIT, median, signal};
 
