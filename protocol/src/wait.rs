@@ -136,11 +136,15 @@ pub struct AckRequest {
 }
 
 /// The answer to an acknowledgement.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Default, Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Acked {
     /// The notifications that were pending until now.
     pub acked: Vec<Seq>,
 }
+
+members!(Acked requires ["acked"];
+    "acked" => acked,
+);
 
 #[cfg(test)]
 mod tests {

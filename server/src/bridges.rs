@@ -25,7 +25,7 @@ pub enum Verdict {
 
 /// Stores a spooled item as if its request had arrived now.
 pub async fn submit(hub: &Hub, item: SpoolItem) -> Verdict {
-    let body = match &item.said {
+    let body = match &item.request {
         Spooled::Post(body) => body.get(),
         Spooled::Hook(hook) => return verdict(hooks::spooled(hub, &item.key, hook).await),
     };
