@@ -70,7 +70,7 @@ impl fmt::Display for Error {
             }
             Self::Unreachable(it) => {
                 let todo = if it.connected {
-                    "shows what keeps it"
+                    "shows why it does not answer"
                 } else {
                     "starts it"
                 };
@@ -84,7 +84,7 @@ impl fmt::Display for Error {
                 write!(f, "connecting to the hub is blocked: {}", line(reason))
             }
             Self::Failed(error) => f.write_str(&line(&format!("{error:#}"))),
-            Self::Unread => f.write_str("nobody reads on"),
+            Self::Unread => f.write_str("the reader of stdout has closed it"),
         }
     }
 }
@@ -94,7 +94,9 @@ fn hint(problem: &Problem) -> Option<&str> {
     Some(match problem.code.as_str() {
         "unknown_session" => "`hubctl sessions` lists them; --project names another project",
         "unknown_inbox" => "`hubctl inboxes` lists them; --project names another project",
-        "unknown_notification" => "`hubctl history` lists what is kept; retention drops the oldest",
+        "unknown_notification" => {
+            "`hubctl history` lists those that the hub still has; retention drops the oldest"
+        }
         "question_settled" => "`hubctl questions --all` shows its answer",
         "no_such_question" => "`hubctl questions` lists the open ones",
         "too_many_inboxes" => "`hubctl reset` empties a project",
@@ -102,8 +104,8 @@ fn hint(problem: &Problem) -> Option<&str> {
         "inbox_held" => "--takeover ends the other waiter",
         "unauthorized" => "`hubctl config` shows which token is sent",
         "busy" => "run it again in a second",
-        "not_ready" => "run it again in a second; if it lasts, run `hubctl doctor`",
-        "storage_failed" => "it may be stored: see `hubctl history`, and the hub's log",
+        "not_ready" => "run it again in a second; if the error persists, run `hubctl doctor`",
+        "storage_failed" => "it may have been stored: see `hubctl history` and the hub's log",
         "not_found" | "method_not_allowed" => "install the same version of hubd and hubctl",
         _ => return problem.hint.as_deref().filter(|hint| !is_of_http(hint)),
     })

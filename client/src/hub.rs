@@ -224,7 +224,7 @@ impl Hub {
         }
         // Another hub, or another program: nothing is spooled for it.
         Err(Error::Failed(anyhow::anyhow!(
-            "what listens on {} is not the hub that this token belongs to",
+            "the program that listens on {} is not the hub of this token",
             remote.url.base
         )))
     }
@@ -283,7 +283,7 @@ pub(crate) fn check_token(path: &FilePath) -> Result<(), Error> {
 /// Parses a body of the hub as JSON.
 pub(crate) fn parse<T: DeserializeOwned>(text: &str) -> Result<T, Error> {
     serde_json::from_str(text)
-        .map_err(|error| anyhow::anyhow!("the hub's answer is not understood: {error}").into())
+        .map_err(|error| anyhow::anyhow!("cannot read the hub's answer: {error}").into())
 }
 
 /// Writes the body of a request as JSON.

@@ -87,7 +87,7 @@ pub(crate) fn demand_stdout() -> Result<(), Error> {
             && fcntl_getfl(fd).is_ok_and(|flags| flags.contains(OFlags::RDWR))
     };
     if was_closed(io::stdout().as_fd()) && !was_closed(io::stderr().as_fd()) {
-        return Err(anyhow::anyhow!("stdout is closed: nobody would see what comes").into());
+        return Err(anyhow::anyhow!("stdout is closed, so the output would be lost").into());
     }
     Ok(())
 }

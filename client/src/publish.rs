@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 use crate::error::{Error, Unreachable};
 use crate::hub::{Hub, Path, Request};
 use crate::identity::Context;
-use crate::identity::sender::told;
+use crate::identity::sender::from_environment;
 use crate::output::say;
 use crate::spool::Spool;
 use crate::system::random;
@@ -80,7 +80,7 @@ pub(crate) async fn send_spooled(hub: &Hub, context: &Context) {
     }
     spool.reached();
     for item in spool.items() {
-        let request = match &item.said {
+        let request = match &item.request {
             Spooled::Post(body) => request(&item.key, body),
             Spooled::Hook(hook) => spooled_hook(&item.key, hook),
         };
@@ -90,7 +90,7 @@ pub(crate) async fn send_spooled(hub: &Hub, context: &Context) {
             Err(error) if error.is_passing() => return,
             Err(error) => {
                 say(format!(
-                    "what was spooled as {} is refused: {error}",
+                    "the hub refused the spooled request {}: {error}",
                     item.key
                 ));
                 spool.reject(&item.key)
@@ -114,7 +114,7 @@ impl Unsent {
     /// of this machine.
     pub(crate) fn leave(&self, context: &Context, post: &Post) -> Result<(), Error> {
         let persons = post.from.as_ref().map(InboxName::as_str) == Some(InboxName::PERSON);
-        if persons && told(&context.env)?.is_some() {
+        if persons && from_environment(&context.env)?.is_some() {
             return Err(Error::Usage(
                 "an agent cannot speak as 'person': give the session's own name".into(),
             ));
@@ -122,11 +122,11 @@ impl Unsent {
         if !matches!(self.why, Error::Blocked(_)) || !context.settings.is_own_hub() {
             return self.keep(context);
         }
-        match status_file::tell(context, post) {
+        match status_file::write_state(context, post) {
             Some(Ok(path)) => {
                 let (why, path) = (&self.why, path.display());
                 say(format!(
-                    "{why}; written into {path}, which the hub reads of sessions that it knows"
+                    "{why}; written into {path}, which the hub reads if it knows the session"
                 ));
                 Ok(())
             }
@@ -143,7 +143,7 @@ impl Unsent {
         let spool = Spool::of(&context.settings);
         if let Err(error) = spool.keep(&self.item) {
             say(&self.why);
-            say(format!("not kept either: {error:#}"));
+            say(format!("could not write it to the spool either: {error:#}"));
             return Err(Error::Unreachable(Unreachable {
                 connected: false,
                 reason: "the notification is lost".into(),
@@ -151,9 +151,9 @@ impl Unsent {
         }
         let (why, key) = (&self.why, &self.item.key);
         say(match spool.elsewhere() {
-            None => format!("{why}; kept in the spool as {key}, the hub takes it in when it runs"),
+            None => format!("{why}; kept in the spool as {key}; the hub reads it when it starts"),
             Some(hub) => format!(
-                "{why}; kept in the spool as {key}, the next `hubctl notify` that reaches {hub} sends it"
+                "{why}; kept in the spool as {key}; the next `hubctl notify` that reaches {hub} sends it"
             ),
         });
         Ok(())
@@ -161,7 +161,7 @@ impl Unsent {
 }
 
 /// Warns on stderr about inboxes that the sender may not have meant.
-pub(crate) fn notes(published: &Published) {
+pub(crate) fn warn_about(published: &Published) {
     for inbox in &published.inboxes {
         if let Some(note) = creation_note(inbox) {
             say(note);
@@ -191,7 +191,7 @@ fn body(post: &Post) -> Result<Box<RawValue>, Error> {
     let body = serde_json::value::to_raw_value(post).map_err(anyhow::Error::from)?;
     if body.get().len() > MAX_ITEM_BYTES {
         return Err(Error::Failed(anyhow::anyhow!(
-            "the notification has {} bytes as JSON; at most {MAX_ITEM_BYTES} are taken",
+            "the notification has {} bytes as JSON; the limit is {MAX_ITEM_BYTES}",
             body.get().len()
         )));
     }

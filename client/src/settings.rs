@@ -7,11 +7,11 @@ use clap::Args;
 use crate::error::Error;
 use crate::system::env::{Env, Sourced};
 
-/// Where to find the hub; every command takes these.
+/// The location of the hub; every command takes these options.
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Finding the hub")]
 pub(crate) struct HubLocation {
-    /// The hub's address on this machine, e.g. <http://127.0.0.1:4782> [env: `HUB_URL`, which may lead elsewhere]
+    /// The hub's address on this machine, e.g. <http://127.0.0.1:4782> [env: `HUB_URL`, which may name another machine]
     #[arg(long, global = true, value_name = "URL", conflicts_with = "socket")]
     pub url: Option<String>,
     /// The hub's Unix socket [env: `HUB_SOCKET`; default: hub.sock in the state directory]
@@ -84,7 +84,7 @@ impl Settings {
         let named = ["--state-dir", "HUB_STATE_DIR"].contains(&dir.source);
         anyhow::ensure!(
             !named || dir.value.exists(),
-            "{} does not exist ({}): no hub ever ran there; `hubctl up` starts one",
+            "{} does not exist ({}): no hub has run there; `hubctl up` starts one",
             dir.value.display(),
             dir.source
         );
@@ -120,7 +120,7 @@ fn address(location: &HubLocation, env: &Env, state_dir: &Path) -> Result<Source
         let configured = env.var("HUB_URL").and_then(|it| it.to_str()?.parse().ok());
         if !url.is_local() && configured.as_ref() != Some(&url) {
             return Err(Error::Usage(format!(
-                "--url takes an address of this machine, {} is none: set HUB_URL for a hub elsewhere",
+                "--url must be an address of this machine, and {} is not: set HUB_URL for a hub on another machine",
                 url.base
             )));
         }
@@ -177,7 +177,7 @@ impl std::str::FromStr for HubUrl {
         let refused = |why: &str| Error::Usage(format!("invalid hub URL '{text}': {why}"));
         let url = reqwest::Url::parse(text).map_err(|error| refused(&error.to_string()))?;
         if url.scheme() != "http" {
-            return Err(refused("only http:// is spoken"));
+            return Err(refused("only http:// is supported"));
         }
         let bare = url.path() == "/" && url.query().is_none() && url.fragment().is_none();
         if !bare || !url.username().is_empty() || url.password().is_some() {

@@ -54,7 +54,7 @@ impl Spool {
         let dir = state_dir.join("outbox").join(name);
         if refused.is_none() && !dir.exists() {
             let source = settings.address.source;
-            refused = Some(anyhow!("no hub was ever reached at {hub} ({source})"));
+            refused = Some(anyhow!("no hub has ever been reached at {hub} ({source})"));
         }
         Self {
             state_dir,
@@ -179,6 +179,7 @@ mod tests {
     use crate::system::env::Env;
     use hub_protocol::Spooled;
     use serde_json::value::RawValue;
+    use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 
     fn item(key: &str) -> SpoolItem {
         SpoolItem::new(
@@ -246,8 +247,8 @@ mod tests {
         let path = place.path().join("state/spool/k1");
         assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o600);
         assert_eq!(names(&place.path().join("state/spool")), ["k1"]);
-        let said = &spool.items()[0].said;
-        assert!(matches!(said, Spooled::Post(post) if post.get() == r#"{"msg":"a"}"#));
+        let request = &spool.items()[0].request;
+        assert!(matches!(request, Spooled::Post(post) if post.get() == r#"{"msg":"a"}"#));
     }
 
     #[test]

@@ -78,11 +78,15 @@ members!(HistoryPage requires ["notifications"];
 );
 
 /// The number of a notification, for readers that do not use the rest of it.
-#[derive(Debug, Deserialize)]
+#[derive(Default, Debug)]
 pub struct NotificationId {
     /// The notification's id.
     pub id: Seq,
 }
+
+members!(NotificationId requires ["id"];
+    "id" => id,
+);
 
 /// The delivery of a notification, `GET /notifications/{id}/trace`.
 #[derive(Default, Debug, Serialize)]
@@ -157,11 +161,15 @@ members!(Step requires ["state"];
 );
 
 /// The answer to withdrawing notifications.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Default, Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Withdrawn {
     /// The notifications that were pending until now.
     pub withdrawn: Vec<Seq>,
 }
+
+members!(Withdrawn requires ["withdrawn"];
+    "withdrawn" => withdrawn,
+);
 
 /// The body of `POST /seen`: `ids`, `up_to` or both.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

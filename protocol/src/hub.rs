@@ -1,6 +1,6 @@
 //! The hub itself: its version, its addresses, and its proof that it knows the token.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::members::members;
 use crate::{Epoch, Seq, Timestamp};
@@ -35,7 +35,7 @@ members!(About requires ["version", "url", "state_dir", "host", "now", "epoch", 
 );
 
 /// The answer to `GET /hello`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Default, Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Hello {
     /// HMAC-SHA256(token, nonce ‖ address) in hexadecimal digits.
     pub proof: String,
@@ -43,8 +43,13 @@ pub struct Hello {
     pub version: String,
 }
 
+members!(Hello requires ["proof", "version"];
+    "proof" => proof,
+    "version" => version,
+);
+
 /// A code that signs one browser in, the answer to `POST /login/code`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Default, Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct SignInCode {
     /// The code.
     pub code: String,
@@ -54,11 +59,22 @@ pub struct SignInCode {
     pub expires_at: Timestamp,
 }
 
+members!(SignInCode requires ["code", "url", "expires_at"];
+    "code" => code,
+    "url" => url,
+    "expires_at" => expires_at,
+);
+
 /// The data of the `reset` event: the reader's cursor does not exist in this log.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Default, Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct ResetEvent {
     /// The identity of this log.
     pub epoch: Epoch,
     /// The number of its last record, from which the stream continues.
     pub head: Seq,
 }
+
+members!(ResetEvent requires ["epoch", "head"];
+    "epoch" => epoch,
+    "head" => head,
+);

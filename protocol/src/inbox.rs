@@ -97,18 +97,26 @@ members!(InboxInfo requires ["project", "name", "pending", "leased"];
 );
 
 /// The answer to `GET /inboxes`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Default, Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Inboxes {
     /// The inboxes, by project and name.
     pub inboxes: Vec<InboxInfo>,
 }
 
+members!(Inboxes requires ["inboxes"];
+    "inboxes" => inboxes,
+);
+
 /// The answer to closing an inbox or resetting a project.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Default, Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Dropped {
     /// The notifications that were pending until now.
     pub dropped: Vec<Seq>,
 }
+
+members!(Dropped requires ["dropped"];
+    "dropped" => dropped,
+);
 
 impl InboxTouched {
     /// The session's name if there is one, else the inbox's: the name to show to people.

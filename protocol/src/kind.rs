@@ -21,7 +21,7 @@ pub enum Kind {
     Testing,
     /// The work failed.
     Error,
-    /// The work goes on; the notification is stored and wakes nobody.
+    /// The work goes on; the notification is stored and wakes no reader.
     Progress,
     /// Any other text.
     Message,

@@ -18,7 +18,7 @@ pub enum Priority {
     /// The default; wakes as the type says.
     #[default]
     Normal,
-    /// Wakes nobody; delivered with the next notification that does.
+    /// Wakes no reader; delivered with the next notification that wakes one.
     Low,
 }
 

@@ -207,11 +207,15 @@ members!(Listening requires ["target", "created", "fired"];
 );
 
 /// The answer to `DELETE /sessions/{target}/listeners/{caller}`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Default, Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Unlistened {
     /// Whether there was a listener to remove.
     pub removed: bool,
 }
+
+members!(Unlistened requires ["removed"];
+    "removed" => removed,
+);
 
 /// A sender that is not a session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

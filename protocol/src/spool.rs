@@ -11,7 +11,7 @@ pub struct SpoolItem {
     /// The Idempotency-Key of every attempt to send it. Keys sort by the time they were made, so the files do too.
     pub key: String,
     /// The request.
-    pub said: Spooled,
+    pub request: Spooled,
 }
 
 /// A request that could not be sent.
@@ -52,7 +52,7 @@ struct ItemFile {
 
 impl From<SpoolItem> for ItemFile {
     fn from(item: SpoolItem) -> Self {
-        let (post, hook) = match item.said {
+        let (post, hook) = match item.request {
             Spooled::Post(post) => (Some(post), None),
             Spooled::Hook(hook) => (None, Some(hook)),
         };
@@ -89,9 +89,9 @@ impl SpoolItem {
     /// The version of this format.
     pub const VERSION: u32 = 1;
 
-    /// Returns the item that sends `said` under `key`.
-    pub fn new(key: String, said: Spooled) -> Self {
-        Self { key, said }
+    /// Returns the item that sends `request` under `key`.
+    pub fn new(key: String, request: Spooled) -> Self {
+        Self { key, request }
     }
 
     /// Parses the content `bytes` of the file `name`.
@@ -129,7 +129,7 @@ mod tests {
         let body = r#"{"msg":"a \u001b",  "ts":"2026-11-21T21:46:08.042Z"}"#;
         let file = serde_json::to_vec(&item(body)).unwrap();
         let read = SpoolItem::parse("k1", &file).unwrap();
-        assert!(matches!(read.said, Spooled::Post(post) if post.get() == body));
+        assert!(matches!(read.request, Spooled::Post(post) if post.get() == body));
     }
 
     #[test]
@@ -143,7 +143,7 @@ mod tests {
         };
         let item = SpoolItem::new("k1".into(), Spooled::Hook(hook));
         let file = serde_json::to_vec(&item).unwrap();
-        let Spooled::Hook(read) = SpoolItem::parse("k1", &file).unwrap().said else {
+        let Spooled::Hook(read) = SpoolItem::parse("k1", &file).unwrap().request else {
             panic!("no hook");
         };
         assert_eq!(read.body.get(), body);

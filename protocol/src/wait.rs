@@ -56,7 +56,7 @@ impl Way {
 
 /// Why a wait ended.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "reason", rename_all = "snake_case", from = "Reason")]
+#[serde(tag = "reason", rename_all = "snake_case", from = "WokenMembers")]
 pub enum WhyWoken {
     /// A notification was pending already.
     Pending,
@@ -83,22 +83,22 @@ pub enum WhyWoken {
 
 /// The members of [`WhyWoken`]. An enum's own deserializer buffers them, and that code would make `hubctl` larger.
 #[derive(Default)]
-struct Reason {
+struct WokenMembers {
     reason: String,
     id: Option<Seq>,
     from: Option<InboxName>,
     kind: Option<Kind>,
 }
 
-members!(Reason requires ["reason"];
+members!(WokenMembers requires ["reason"];
     "reason" => reason,
     "id" => id,
     "from" => from,
     "type" => kind,
 );
 
-impl From<Reason> for WhyWoken {
-    fn from(it: Reason) -> Self {
+impl From<WokenMembers> for WhyWoken {
+    fn from(it: WokenMembers) -> Self {
         match (it.reason.as_str(), it.id, it.from, it.kind) {
             ("arrived", Some(id), Some(from), Some(kind)) => Self::Arrived { id, from, kind },
             ("pending", ..) => Self::Pending,
@@ -136,11 +136,15 @@ pub struct AckRequest {
 }
 
 /// The answer to an acknowledgement.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Default, Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Acked {
     /// The notifications that were pending until now.
     pub acked: Vec<Seq>,
 }
+
+members!(Acked requires ["acked"];
+    "acked" => acked,
+);
 
 #[cfg(test)]
 mod tests {

@@ -27,7 +27,7 @@ pub enum Verdict {
 
 /// Stores a spooled item as if its request had arrived now.
 pub async fn submit(hub: &Hub, item: SpoolItem) -> Verdict {
-    let submitted = match &item.said {
+    let submitted = match &item.request {
         Spooled::Post(body) => submit_post(hub, &item.key, body.get()).await,
         Spooled::Hook(hook) => {
             let submitted = hooks::submit_spooled(hub, &item.key, hook).await;

@@ -129,7 +129,7 @@ fn an_answer_after_the_timeout_is_delivered_to_the_inbox() {
     assert!(done.stdout.is_empty(), "{done:?}");
     assert!(
         done.stderr
-            .contains("still open, the answer will come to your inbox"),
+            .contains("still open; the answer will arrive in your inbox"),
         "{done:?}"
     );
     let open = place.hubctl(&["questions", "--json"]).run().json();

@@ -200,7 +200,7 @@ fn no_code_is_sent_to_another_hub() {
         asked.head
     );
     assert!(
-        done.stderr.contains("not lead to that hub"),
+        done.stderr.contains("not reach that hub"),
         "{}",
         done.stderr
     );

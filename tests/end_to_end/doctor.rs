@@ -49,9 +49,9 @@ fn doctor_finds_no_problem_in_a_healthy_hub() {
         assert_eq!(level(&found, sound), "ok", "{sound}");
     }
     assert_eq!(level(&found, "no agent's hooks"), "warn");
-    assert_eq!(level(&found, "nobody waits"), "warn");
+    assert_eq!(level(&found, "no waiter is connected"), "warn");
     let _waiter = place.waiter(place.hubctl(&["wait"]));
-    assert_eq!(level(&findings(&place).1, "somebody waits"), "ok");
+    assert_eq!(level(&findings(&place).1, "a waiter is connected"), "ok");
 }
 
 #[test]
@@ -68,7 +68,7 @@ fn a_token_that_others_can_read_is_a_problem() {
 fn hooks_count_as_working_after_a_first_session_and_two_installations_are_a_problem() {
     let place = Place::with_hub();
     place.hubctl(&["hooks", "install", "claude"]).run().ok();
-    let silent = "has not heard of any session";
+    let silent = "but the hub knows no session";
     assert_eq!(level(&findings(&place).1, silent), "warn");
     hook(&place, "SessionStart").run().ok();
     assert_eq!(level(&findings(&place).1, "claude hooks fire"), "ok");
@@ -125,7 +125,8 @@ fn a_wake_test_of_a_session_without_a_waiter_says_what_to_do() {
     let done = place.hubctl(&["wake-test", "w1", "--patience", "0"]).run();
     assert_eq!(done.code, Some(1));
     assert!(
-        done.stdout.contains("not woken: nobody waits at w1"),
+        done.stdout
+            .contains("not woken: no waiter is connected to w1"),
         "{done:?}"
     );
     until("it is offered to nobody", || {

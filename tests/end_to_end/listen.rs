@@ -32,10 +32,10 @@ fn a_listener_gets_the_next_stop_once() {
     let place = place();
     say(&place, "working");
     let said = lead(&place, &["listen", "w1"]).ok().stdout;
-    assert_eq!(said, "lead is told when w1 (now working) stops\n");
+    assert_eq!(said, "lead will be notified when w1 (now working) stops\n");
     let again = lead(&place, &["listen", "w1"]).ok().stdout;
     assert!(
-        again.contains("listens to w1 (now working) already"),
+        again.contains("already listens to w1 (now working)"),
         "{again}"
     );
     say(&place, "done");
@@ -50,14 +50,14 @@ fn a_listener_gets_a_past_stop_at_once_unless_it_wants_a_fresh_one() {
     let place = place();
     say(&place, "done");
     let fresh = lead(&place, &["listen", "w1", "--fresh"]).ok().stdout;
-    assert!(fresh.contains("is told when"), "{fresh}");
+    assert!(fresh.contains("will be notified when"), "{fresh}");
     assert_eq!(pending(&place), 0);
     let removed = lead(&place, &["unlisten", "w1"]).ok().stdout;
-    assert_eq!(removed, "lead listens to w1 no longer\n");
+    assert_eq!(removed, "lead no longer listens to w1\n");
     let again = lead(&place, &["unlisten", "w1"]).ok().stdout;
-    assert_eq!(again, "lead listens to w1 not anyhow\n");
+    assert_eq!(again, "lead was not listening to w1\n");
     let at_once = lead(&place, &["listen", "w1"]).ok().stdout;
-    assert!(at_once.contains("told at once"), "{at_once}");
+    assert!(at_once.contains("notified at once"), "{at_once}");
     assert_eq!(pending(&place), 1);
 }
 
@@ -66,7 +66,10 @@ fn one_bad_name_does_not_prevent_the_other_listeners() {
     let place = place();
     let done = place.hubctl(&["listen", "nobody", "w1"]).run();
     assert_eq!(done.code, Some(1));
-    assert!(done.stdout.contains("primary is told when w1"), "{done:?}");
+    assert!(
+        done.stdout.contains("primary will be notified when w1"),
+        "{done:?}"
+    );
 }
 
 #[test]
@@ -152,7 +155,7 @@ fn an_expected_name_does_not_match_a_session_with_a_longer_name() {
     let place = place();
     place.register("build-2", &value!({}));
     let told = lead(&place, &["expect", "build", "--within", "1h"]).ok();
-    assert_eq!(told.stdout, "lead is told when build stops\n");
+    assert_eq!(told.stdout, "lead will be notified when build stops\n");
     for (session, count) in [("build-2", 0), ("build", 1)] {
         let done = ["notify", "--from", session, "--type", "complete", "x"];
         place.hubctl(&done).run().ok();

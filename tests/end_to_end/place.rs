@@ -51,10 +51,7 @@ fn a_squatter_on_the_port_gets_no_token_and_the_message_is_spooled() {
         "{asked}"
     );
     assert_eq!(done.code, Some(1), "{done:?}");
-    assert!(
-        done.stderr
-            .contains("not the hub that this token belongs to")
-    );
+    assert!(done.stderr.contains("not the hub of this token"));
 }
 
 #[test]

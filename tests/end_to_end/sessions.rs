@@ -145,7 +145,7 @@ fn a_session_without_a_variable_waits_asks_answers_and_listens_as_itself() {
         let listened = place.hubctl(&["unlisten", name]).run().ok();
         assert_eq!(
             listened.stdout,
-            format!("{listeners} listens to {name} no longer\n")
+            format!("{listeners} no longer listens to {name}\n")
         );
     }
     let woken = place.hubctl(&["status", "--json"]).run();

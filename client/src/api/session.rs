@@ -57,7 +57,7 @@ pub(crate) async fn primary(
 }
 
 /// The session's name, and its id if that differs.
-pub(crate) fn who(session: &Session) -> String {
+pub(crate) fn display_name(session: &Session) -> String {
     let (name, id) = (line(&session.name), &session.id);
     if name == id.as_str() {
         id.to_string()
@@ -70,7 +70,7 @@ pub(crate) fn who(session: &Session) -> String {
 pub(crate) fn state(session: &Session, now: Timestamp) -> String {
     let state = match session.state {
         _ if session.gone => "gone",
-        None => return "said nothing yet".into(),
+        None => return "no state yet".into(),
         Some(state) => state.as_str(),
     };
     let silent = if session.silent { ", silent" } else { "" };
@@ -117,7 +117,7 @@ mod tests {
             shown(&format!(r#","state":"error","gone":true,{since}"#)),
             "gone (8 s ago)"
         );
-        assert_eq!(shown(""), "said nothing yet");
+        assert_eq!(shown(""), "no state yet");
         let held = r#","waiter":{"way":"rewake","since":"2026-11-21T21:46:00.000Z"}"#;
         assert_eq!(waiter(&session(held)), "rewake");
         assert_eq!(waiter(&session("")), "none");

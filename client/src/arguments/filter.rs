@@ -7,13 +7,13 @@ use crate::error::Error;
 use crate::hub::Path;
 use crate::identity::Context;
 
-/// What of the log to read.
+/// The filter of a command that reads the log.
 #[derive(Debug, Args)]
 pub(crate) struct Filter {
-    /// Only this project; `.` is the one here [default: all]
+    /// Only this project; `.` is the current one [default: all]
     #[arg(long, value_name = "P")]
     project: Option<ProjectName>,
-    /// Only what goes to this inbox
+    /// Only notifications to this inbox
     #[arg(long, value_name = "NAME")]
     inbox: Option<InboxName>,
     /// Only these types

@@ -12,7 +12,7 @@ pub(crate) struct ProjectScope {
     /// The project [default: as for notify]
     #[arg(long, value_name = "P")]
     project: Option<ProjectName>,
-    /// Of every project
+    /// All projects
     #[arg(long, conflicts_with = "project")]
     pub all_projects: bool,
 }

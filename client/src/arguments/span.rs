@@ -21,8 +21,7 @@ impl FromStr for Span {
             "d" => 86_400,
             _ => 1,
         };
-        let expected =
-            || format!("'{text}' is no span of time (expected seconds, or 90s, 10m, 2h, 7d)");
+        let expected = || format!("invalid duration '{text}': use seconds, or 90s, 10m, 2h or 7d");
         if number.is_empty() || !number.bytes().all(|byte| byte.is_ascii_digit()) {
             return Err(expected());
         }

@@ -13,17 +13,17 @@ use crate::output::text::json_line;
 #[derive(Debug, clap::Args)]
 #[command(group = clap::ArgGroup::new("what").required(true).args(["ids", "lease"]))]
 #[command(after_help = "\
-`hubctl wait` does this by itself, once it has printed what came.
+`hubctl wait` acknowledges by itself the notifications that it has printed.
 
 Examples:
   hubctl ack 41 42
   hubctl ack --inbox reviewer 41")]
-/// What was read.
-pub(crate) struct Args {
+/// The arguments of `hubctl ack`.
+pub(crate) struct AckArgs {
     /// The notifications
     #[arg(value_name = "ID")]
     ids: Vec<Seq>,
-    /// A batch, by the lease that came with it
+    /// The batch with this lease
     #[arg(long, value_name = "LEASE")]
     lease: Option<String>,
     /// The inbox [default: as for wait]
@@ -37,7 +37,7 @@ pub(crate) struct Args {
     json: bool,
 }
 
-pub(crate) async fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
+pub(crate) async fn run(args: &AckArgs, context: &Context) -> Result<Exit, Error> {
     let given: Vec<InboxName> = args.inbox.iter().cloned().collect();
     let project = context.project(args.project.as_ref())?.value;
     let body = match &args.lease {
@@ -64,7 +64,7 @@ pub(crate) async fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
         }
         let Acked { acked } = parse(&answer)?;
         match acked.as_slice() {
-            [] => println(format_args!("{inbox}: nothing of it was pending"))?,
+            [] => println(format_args!("{inbox}: none of these was pending"))?,
             acked => println(format_args!("{inbox}: acknowledged {}", numbers(acked)))?,
         }
     }

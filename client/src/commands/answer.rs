@@ -15,17 +15,17 @@ use crate::output::{println, say};
 #[derive(Debug, clap::Args)]
 #[command(group = clap::ArgGroup::new("what").required(true).args(["answer", "option"]))]
 #[command(after_help = "\
-An approval is answered with allow, or with deny and perhaps a reason, in a terminal outside any agent. Whoever is first
-decides: a second answer is refused, and says what the first one was. What an agent asks in a dialog of its own terminal
-is answered there: an answer here is refused, and says where that is.
+Answer an approval with allow or deny, optionally with a reason, in a terminal outside any agent. The first answer counts;
+the hub refuses later ones and shows the first. A question that an agent asks in a dialog of its own terminal must be
+answered there; the hub refuses an answer and shows where that terminal is.
 
 Examples:
   hubctl answer 41 \"use postgres\"
   hubctl answer 41 --option 2
   hubctl answer 42 allow
   hubctl answer 42 \"deny: not on main\"")]
-/// Which, and what.
-pub(crate) struct Args {
+/// The arguments of `hubctl answer`.
+pub(crate) struct AnswerArgs {
     /// The question
     #[arg(value_name = "ID")]
     id: Seq,
@@ -40,7 +40,7 @@ pub(crate) struct Args {
     json: bool,
 }
 
-pub(crate) async fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
+pub(crate) async fn run(args: &AnswerArgs, context: &Context) -> Result<Exit, Error> {
     let hub = context.hub()?;
     let answer = match &args.option {
         Some(option) => offered(&hub, args.id, option).await?,
@@ -82,7 +82,7 @@ async fn offered(hub: &Hub, id: Seq, option: &str) -> Result<String, Error> {
     match options.iter().find(|it| *it == option).or_else(numbered) {
         Some(found) => Ok(found.clone()),
         None if options.is_empty() => Err(Error::Usage(format!(
-            "question {id} offers no options: answer it with a text"
+            "question {id} offers no options: answer it with text"
         ))),
         None => Err(Error::Usage(format!(
             "question {id} has no option '{option}'; it offers: {}",

@@ -20,7 +20,7 @@ use crate::identity::Context;
 use crate::identity::sender::{is_outside, sender, session};
 use crate::output::text::{json_for, json_line, line};
 use crate::output::{demand_stdout, print, println, say, unread};
-use crate::publish::{Attempt, notes, publish, send_spooled};
+use crate::publish::{Attempt, publish, send_spooled, warn_about};
 use crate::system::env::Sourced;
 use crate::system::parent;
 
@@ -29,17 +29,17 @@ const LONGEST_POLL: Duration = Duration::from_secs(600);
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Prints the question's number. With --wait it prints the answer instead, and acknowledges it; inside an agent's session
-as `hubctl wait` prints a notification. When the time is over it says so and exits 0: the answer will come to your
-inbox. A question that was taken back or has expired exits 1.
+Prints the question's id. With --wait it prints the answer instead and acknowledges it; inside an agent's session the
+answer has the form that `hubctl wait` prints. If no answer arrives in time, it prints a note on stderr and exits 0: the
+answer will arrive in your inbox. If the question was withdrawn or has expired, it exits 1.
 
 Examples:
   hubctl ask \"Which database?\" --option postgres --option sqlite
   answer=$(hubctl ask \"Which database?\" --wait)
   hubctl ask --approval --to person \"May I force-push?\" --wait 10m
   hubctl ask --key plan --data '{\"files\":[\"a.rs\"]}' \"Is this plan good?\"")]
-/// What, and whom.
-pub(crate) struct Args {
+/// The arguments of `hubctl ask`.
+pub(crate) struct AskArgs {
     /// The question; `-` reads it from stdin
     #[arg(required = true, value_name = "TEXT")]
     message: Vec<String>,
@@ -49,30 +49,30 @@ pub(crate) struct Args {
     /// The inbox to ask [default: primary, and the sender's parent; for an approval the person]
     #[arg(long, value_name = "INBOX")]
     to: Option<InboxName>,
-    /// Anything for programs
+    /// Any JSON value, for programs
     #[arg(long, value_name = "JSON", value_parser = any_json)]
     data: Option<Value>,
-    /// Ask for a permission, which only a person gives: allow or deny
+    /// Ask a person for a permission; the answer is allow or deny
     #[arg(long)]
     approval: bool,
-    /// Replaces what is asked under the same key by the same sender
+    /// Supersede the sender's open question with the same key
     #[arg(long, value_name = "K")]
     key: Option<String>,
-    /// Wait for the answer, at most so long: 90, 10m or 2h [default: 570]
+    /// Wait for the answer, at most this long: 90, 10m or 2h [default: 570]
     #[arg(long, value_name = "SPAN", num_args = 0..=1, default_missing_value = "570")]
     wait: Option<Span>,
-    /// Who asks, and gets the answer [default: as for notify]
+    /// The sender, whose inbox gets the answer [default: as for notify]
     #[arg(long, value_name = "ID")]
     from: Option<InboxName>,
     /// The project [default: as for notify]
     #[arg(long, value_name = "P")]
     project: Option<ProjectName>,
-    /// Print the hub's answer as JSON; with --wait, the question as it stands in the end
+    /// Print the hub's answer as JSON; with --wait, the question in its final state
     #[arg(long)]
     json: bool,
 }
 
-pub(crate) async fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
+pub(crate) async fn run(args: &AskArgs, context: &Context) -> Result<Exit, Error> {
     if args.wait.is_some() {
         // Without this check, an answer could be acknowledged that was never printed.
         demand_stdout()?;
@@ -87,11 +87,11 @@ pub(crate) async fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
         }
     };
     let published: Published = parse(&sent.answer)?;
-    notes(&published);
+    warn_about(&published);
     let outside = is_outside(&from);
     if outside && args.wait.is_none() {
         say(format!(
-            "no agent's session asks: the answer goes to the inbox '{0}'; --wait prints it, so does hubctl wait --inbox {0}",
+            "this is not an agent's session: the answer goes to the inbox '{0}'; --wait or hubctl wait --inbox {0} prints it",
             from.value
         ));
     }
@@ -108,14 +108,14 @@ pub(crate) async fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
     // Inside a session a model reads the output, even if --from names another sender.
     let in_session = !outside && (args.from.is_none() || session(context).await?.is_some());
     tokio::select! {
-        settled = settled(&sent.hub, published.id, patience.0) => tell(&sent.hub, settled?, args.json, in_session).await,
+        settled = settled(&sent.hub, published.id, patience.0) => report(&sent.hub, settled?, args.json, in_session).await,
         // The process that would read the answer has ended.
         () = parent::ended(&context.env) => Ok(Exit::DONE),
         () = unread() => Err(Error::Unread),
     }
 }
 
-fn post(args: &Args, context: &Context, from: &Sourced<InboxName>) -> Result<Post, Error> {
+fn post(args: &AskArgs, context: &Context, from: &Sourced<InboxName>) -> Result<Post, Error> {
     let kind = if args.approval {
         Kind::Approval
     } else {
@@ -163,7 +163,7 @@ async fn settled(hub: &Hub, id: Seq, patience: Duration) -> Result<(Question, St
 }
 
 /// Prints the answer, and acknowledges it after the output is flushed.
-async fn tell(
+async fn report(
     hub: &Hub,
     (question, text): (Question, String),
     as_json: bool,
@@ -174,7 +174,7 @@ async fn tell(
     }
     if !question.state.is_final() {
         say(format!(
-            "question {} is still open, the answer will come to your inbox",
+            "question {} is still open; the answer will arrive in your inbox",
             question.id
         ));
         return Ok(Exit::DONE);
@@ -204,7 +204,9 @@ async fn tell(
         ..AckRequest::default()
     };
     if let Err(error) = hub.text(&Request::post(path, json(&body)?)).await {
-        say(format!("not acknowledged, will come again: {error}"));
+        say(format!(
+            "not acknowledged, so it will be delivered again: {error}"
+        ));
     }
     Ok(Exit::DONE)
 }

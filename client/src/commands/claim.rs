@@ -13,13 +13,13 @@ use crate::output::text::json_line;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Others see that somebody is on it; the answer is still to come.
+Others see that the question is being answered. It stays open until it has an answer.
 
 Examples:
   hubctl claim 41
   hubctl acknowledge 41")]
-/// Which.
-pub(crate) struct Args {
+/// The arguments of `hubctl claim`.
+pub(crate) struct ClaimArgs {
     /// The question
     #[arg(value_name = "ID")]
     id: Seq,
@@ -28,7 +28,7 @@ pub(crate) struct Args {
     json: bool,
 }
 
-pub(crate) async fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
+pub(crate) async fn run(args: &ClaimArgs, context: &Context) -> Result<Exit, Error> {
     let (hub, body) = (context.hub()?, json(&by(context).await?)?);
     let Some(question) = act(&hub, args.id, "claim", body).await? else {
         return Ok(Exit::REFUSED);

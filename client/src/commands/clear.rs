@@ -18,8 +18,8 @@ Examples:
   hubctl clear 41
   hubctl clear --key build
   hubctl clear --key build --from ci --project /src/app")]
-/// What to take back.
-pub(crate) struct Args {
+/// The arguments of `hubctl clear`.
+pub(crate) struct ClearArgs {
     /// The notification
     #[arg(value_name = "ID")]
     id: Option<Seq>,
@@ -29,7 +29,7 @@ pub(crate) struct Args {
     /// The sender [default: as for notify]
     #[arg(long, value_name = "ID", requires = "key")]
     from: Option<InboxName>,
-    /// Under the key, whoever said it
+    /// Everything pending under this key, from any sender
     #[arg(long, requires = "key", conflicts_with = "from")]
     from_anyone: bool,
     /// The project [default: as for notify]
@@ -40,7 +40,7 @@ pub(crate) struct Args {
     json: bool,
 }
 
-pub(crate) async fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
+pub(crate) async fn run(args: &ClearArgs, context: &Context) -> Result<Exit, Error> {
     let request = Request::new(Method::DELETE, path(args, context).await?);
     let answer = context.hub()?.text(&request).await?;
     if args.json {
@@ -56,7 +56,7 @@ pub(crate) async fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
     Ok(Exit::DONE)
 }
 
-async fn path(args: &Args, context: &Context) -> Result<Path, Error> {
+async fn path(args: &ClearArgs, context: &Context) -> Result<Path, Error> {
     let path = Path::new("/notifications");
     let Some(key) = &args.key else {
         // The argument group requires one of the two.

@@ -21,17 +21,18 @@ use crate::settings::HubLocation;
 )]
 #[command(after_help = "\
 Exit codes: 0 done, timed out, or held by this session's own waiter; 1 refused; 3 hub unreachable;
-4 inbox held by another; 5 no live waiter (status); 64 wrong usage; 141 nobody reads on; run: as the command.
+4 inbox held by another waiter; 5 no waiter connected (status); 64 invalid usage; 141 stdout was closed; run: the
+command's own exit code.
 
 Examples:
   hubctl up
   hubctl notify \"backup done\"
   hubctl wait")]
 pub(crate) struct Cli {
-    /// Where the hub is.
+    /// The hub's location.
     #[command(flatten)]
     pub location: HubLocation,
-    /// What to do.
+    /// The subcommand with its arguments.
     #[command(subcommand)]
     pub command: Command,
 }
@@ -69,78 +70,78 @@ impl Cli {
     }
 }
 
-/// What to do.
+/// The subcommands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Say something to an inbox
-    Notify(notify::Args),
-    /// Take back what is pending
-    Clear(clear::Args),
-    /// Wait until something comes, print it, and end
-    Wait(wait::Args),
-    /// Print everything as it comes, or run a command for each
-    Stream(stream::Args),
-    /// Run a command as a session, and say how it ended
-    Run(run::Args),
-    /// Forward what is written into a status file
-    Watch(watch::Args),
-    /// Ask somebody, and perhaps wait for the answer
-    Ask(ask::Args),
-    /// The questions that wait for an answer
-    Questions(questions::Args),
+    /// Publish a notification
+    Notify(notify::NotifyArgs),
+    /// Withdraw pending notifications
+    Clear(clear::ClearArgs),
+    /// Wait for notifications, print them and exit
+    Wait(wait::WaitArgs),
+    /// Print notifications as they arrive, or run a command for each
+    Stream(stream::StreamArgs),
+    /// Run a command as a session and report how it ended
+    Run(run::RunArgs),
+    /// Forward the states that sessions write into status files
+    Watch(watch::WatchArgs),
+    /// Ask a question and, if asked to, wait for the answer
+    Ask(ask::AskArgs),
+    /// List the open questions
+    Questions(questions::QuestionsArgs),
     /// Answer a question
-    Answer(answer::Args),
-    /// Say that you are on a question
+    Answer(answer::AnswerArgs),
+    /// Claim a question, so that others see that it is being answered
     #[command(visible_alias = "acknowledge")]
-    Claim(claim::Args),
-    /// Take a question back
-    Withdraw(withdraw::Args),
-    /// The agents' sessions, and what they do
-    Sessions(sessions::Args),
-    /// One session in detail
-    Look(look::Args),
-    /// Who the primary session is, or make it this one
-    Primary(primary::Args),
-    /// Be told of the next stop of a session
-    Listen(listen::Args),
-    /// Not be told of it
-    Unlisten(unlisten::Args),
-    /// Be told of a stop, or that none came in time
-    Expect(expect::Args),
-    /// What was said
-    History(history::Args),
-    /// Say that notifications were read
-    Ack(ack::Args),
-    /// Mark notifications as seen by the person
-    Seen(seen::Args),
-    /// What became of a notification
-    Trace(trace::Args),
-    /// The inboxes, what is pending there, and who waits
-    Inboxes(inboxes::Args),
-    /// Whether the hub runs and somebody waits
-    Status(status::Args),
+    Claim(claim::ClaimArgs),
+    /// Withdraw a question
+    Withdraw(withdraw::WithdrawArgs),
+    /// List the sessions and their states
+    Sessions(sessions::SessionsArgs),
+    /// Show one session in detail
+    Look(look::LookArgs),
+    /// Show the primary session, or choose it
+    Primary(primary::PrimaryArgs),
+    /// Be notified of a session's next stop
+    Listen(listen::ListenArgs),
+    /// Remove listeners
+    Unlisten(unlisten::UnlistenArgs),
+    /// Be notified of a session's next stop, or that it did not stop in time
+    Expect(expect::ExpectArgs),
+    /// List stored notifications
+    History(history::HistoryArgs),
+    /// Acknowledge notifications
+    Ack(ack::AckArgs),
+    /// Mark notifications as read by the person
+    Seen(seen::SeenArgs),
+    /// Show how a notification was delivered
+    Trace(trace::TraceArgs),
+    /// List the inboxes with their pending notifications and waiters
+    Inboxes(inboxes::InboxesArgs),
+    /// Show whether the hub runs and waiters are connected
+    Status(status::StatusArgs),
     /// Open the dashboard in a browser, signed in
-    Dashboard(dashboard::Args),
-    /// Whether everything works, and what to do where it does not
-    Doctor(doctor::Args),
-    /// Try whether a session is woken
-    WakeTest(wake_test::Args),
+    Dashboard(dashboard::DashboardArgs),
+    /// Check the setup, and print how to fix each problem
+    Doctor(doctor::DoctorArgs),
+    /// Test whether a session is woken
+    WakeTest(wake_test::WakeTestArgs),
     /// Empty a project
-    Reset(reset::Args),
+    Reset(reset::ResetArgs),
     /// Start the hub in the background
-    Up(up::Args),
+    Up(up::UpArgs),
     /// Stop the hub
-    Down(down::Args),
-    /// Carry an agent's hook to the hub
-    Hook(hook::Args),
-    /// Put hooks into an agent's settings, take them out, see how it stands
-    Hooks(hooks::Args),
-    /// The text for an AGENTS.md: how an agent works with the hub
-    Instructions(instructions::Args),
-    /// Each setting, and where it came from
-    Config(config::Args),
-    /// Completions for a shell
-    Completions(completions::Args),
+    Down(down::DownArgs),
+    /// Send an agent's hook to the hub
+    Hook(hook::HookArgs),
+    /// Install hooks in an agent's settings, remove them, or show their state
+    Hooks(hooks::HooksArgs),
+    /// Print instructions for agents, for an AGENTS.md
+    Instructions(instructions::InstructionsArgs),
+    /// Show each setting and its source
+    Config(config::ConfigArgs),
+    /// Print completions for a shell
+    Completions(completions::CompletionsArgs),
 }
 
 /// Whether `args` (without the program's name) name the command `hook`, even if they are invalid. A hook must not harm

@@ -18,13 +18,13 @@ use crate::output::text::line;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-The scripts complete commands, options and types by themselves, and ask the hub for its sessions and inboxes.
+The scripts complete commands, options and types without the hub, and query the hub for its sessions and inboxes.
 
 Examples:
   hubctl completions bash > ~/.local/share/bash-completion/completions/hubctl
   hubctl completions fish > ~/.config/fish/completions/hubctl.fish")]
-/// For which shell.
-pub(crate) struct Args {
+/// The arguments of `hubctl completions`.
+pub(crate) struct CompletionsArgs {
     /// The shell
     shell: Wanted,
 }
@@ -47,7 +47,7 @@ const NAMES: [(&str, &str); 2] = [
     ("HUBCTL_INBOXES", "hubctl completions inboxes 2>/dev/null"),
 ];
 
-pub(crate) async fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
+pub(crate) async fn run(args: &CompletionsArgs, context: &Context) -> Result<Exit, Error> {
     print(&match args.shell {
         Wanted::Bash => substituted(script(shells::Bash), "$(", ")"),
         Wanted::Zsh => substituted(script(shells::Zsh), "$(", ")"),

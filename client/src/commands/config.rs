@@ -17,8 +17,8 @@ use crate::settings::Address;
 Examples:
   hubctl config
   HUB_PROJECT=app hubctl config --json")]
-/// How to print it.
-pub(crate) struct Args {
+/// The arguments of `hubctl config`.
+pub(crate) struct ConfigArgs {
     /// Print it as JSON
     #[arg(long)]
     json: bool,
@@ -30,7 +30,7 @@ struct Setting {
     source: &'static str,
 }
 
-pub(crate) async fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
+pub(crate) async fn run(args: &ConfigArgs, context: &Context) -> Result<Exit, Error> {
     let settings = collect(context).await?;
     if args.json {
         let all: Map<_, _> = settings
@@ -66,8 +66,8 @@ async fn url(context: &Context) -> Option<Setting> {
         Err(error) => Err(error),
     };
     let (value, source) = match found {
-        Ok(url) => (url, "of the hub that runs"),
-        Err(_) => ("unknown".into(), "no hub answers: `hubctl up` starts it"),
+        Ok(url) => (url, "the running hub"),
+        Err(_) => ("unknown".into(), "no hub answers; `hubctl up` starts one"),
     };
     Some(Setting {
         name: "url",

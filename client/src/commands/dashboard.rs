@@ -30,20 +30,20 @@ const LOOK: Duration = Duration::from_millis(20);
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 The link signs in one browser, once, within 30 seconds; a session lasts 12 hours. The browser opens a file in the state
-directory that leads there; one that may not read it (a snap) needs --print. Where there is no browser the link is printed.
-To a hub on another machine, forward its port under the same number (ssh -L 4782:127.0.0.1:4782 HOST), run
-`hubctl dashboard --print` there, and open the link here.
+directory that redirects to the link; a browser that cannot read that file (a snap) needs --print. Without a browser,
+the link is printed. If the hub runs on another machine, forward its port under the same number
+(ssh -L 4782:127.0.0.1:4782 HOST), run `hubctl dashboard --print` there, and open the link on this machine.
 
 Examples:
   hubctl dashboard
   hubctl dashboard --print
   ssh -t -L 4782:127.0.0.1:4782 mill 'hubctl dashboard --print; exec $SHELL'")]
-/// How.
-pub(crate) struct Args {
-    /// Print the link, and open nothing
+/// The arguments of `hubctl dashboard`.
+pub(crate) struct DashboardArgs {
+    /// Print the link instead of opening a browser
     #[arg(long)]
     print: bool,
-    /// Print the link and what was done as JSON
+    /// Print the link and whether a browser was opened, as JSON
     #[arg(long)]
     json: bool,
 }
@@ -66,7 +66,7 @@ enum NotOpened {
     Failed(String),
 }
 
-pub(crate) async fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
+pub(crate) async fn run(args: &DashboardArgs, context: &Context) -> Result<Exit, Error> {
     let hub = context.hub()?;
     let wish = Request::new(Method::POST, Path::new("/login/code"));
     let made: SignInCode = parse(&hub.text(&wish).await?)?;
@@ -88,11 +88,11 @@ pub(crate) async fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
     }
     match opened {
         Ok(launcher) => say(format_args!(
-            "opened {} with {}; if no page comes up: hubctl dashboard --print",
+            "opened {} with {}; if no page appears, run hubctl dashboard --print",
             link.base.base,
             launcher.display()
         )),
-        Err(why) => why.tell(&link.base.authority),
+        Err(why) => why.report(&link.base.authority),
     }
     Ok(Exit::DONE)
 }
@@ -104,8 +104,9 @@ impl Link {
             Address::Url(url) => url.clone(),
             Address::Socket(_) => {
                 let (base, _) = made.url.split_once("/#").unwrap_or_default();
-                base.parse()
-                    .map_err(|_| anyhow::anyhow!("the hub's link is none: {}", line(&made.url)))?
+                base.parse().map_err(|_| {
+                    anyhow::anyhow!("the hub sent an invalid link: {}", line(&made.url))
+                })?
             }
         };
         let url = format!("{}/#code={}", base.base, line(&made.code));
@@ -117,7 +118,7 @@ impl Link {
     /// it.
     fn keep(&self, dir: &FilePath) -> anyhow::Result<PathBuf> {
         let safe = |c: char| c.is_ascii_alphanumeric() || ":/#=.-[]".contains(c);
-        anyhow::ensure!(self.url.chars().all(safe), "the hub's link is none");
+        anyhow::ensure!(self.url.chars().all(safe), "the hub sent an invalid link");
         fs::create_dir_all(dir)?;
         let page = dir.join("dashboard.html");
         let fresh = dir.join("dashboard.new");
@@ -205,19 +206,23 @@ async fn launch(launcher: &FilePath, page: &FilePath) -> anyhow::Result<()> {
 
 impl NotOpened {
     /// Explains on stderr why the link is printed, and how to use it.
-    fn tell(&self, authority: &str) {
+    fn report(&self, authority: &str) {
         let port = authority.rsplit_once(':').map_or("80", |(_, port)| port);
         let forward = format!("ssh -L {port}:127.0.0.1:{port}");
         match self {
             Self::Asked => {}
             Self::Ssh => say(format_args!(
-                "this shell came by ssh: on your own machine run {forward} {}, then this again, and open the link there",
+                "this is an ssh session: on your own machine run {forward} {}, run this command again, and open the link there",
                 host()
             )),
-            Self::NoScreen => say("no browser here: neither DISPLAY nor WAYLAND_DISPLAY is set"),
-            Self::NoLauncher => say("no browser here: no xdg-open, open or wslview on PATH"),
+            Self::NoScreen => {
+                say("no browser is available: neither DISPLAY nor WAYLAND_DISPLAY is set")
+            }
+            Self::NoLauncher => {
+                say("no browser is available: no xdg-open, open or wslview on PATH")
+            }
             Self::Elsewhere => say(format_args!(
-                "http://{authority} does not lead to that hub from here: run {forward} HOST, then this again"
+                "http://{authority} does not reach that hub from this machine: run {forward} HOST, then run this command again"
             )),
             Self::Failed(why) => say(why),
         }

@@ -19,14 +19,14 @@ use crate::output::text::{json_line, line};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Each line is ok, warn or PROBLEM, and what to do is below it. Exits 1 when there is a problem. `hubctl wake-test` shows
-that a session is woken in fact; `hubd doctor` looks into the log of a hub that is not running.
+Each line is ok, warn or PROBLEM, with the next step below it. Exits 1 if there is a problem. `hubctl wake-test` tests
+that a session is really woken; `hubd doctor` checks the log of a hub that is not running.
 
 Examples:
   hubctl doctor
   hubctl doctor --json")]
-/// For which project.
-pub(crate) struct Args {
+/// The arguments of `hubctl doctor`.
+pub(crate) struct DoctorArgs {
     /// The project [default: as for notify]
     #[arg(long, value_name = "P")]
     project: Option<ProjectName>,
@@ -35,8 +35,8 @@ pub(crate) struct Args {
     json: bool,
 }
 
-pub(crate) async fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
-    let found = look(args, context).await?;
+pub(crate) async fn run(args: &DoctorArgs, context: &Context) -> Result<Exit, Error> {
+    let found = check(args, context).await?;
     if args.json {
         let findings: Vec<_> = found.iter().map(Finding::json).collect();
         println(json_line(&json!({ "findings": findings }).to_string()))?;
@@ -55,18 +55,18 @@ pub(crate) async fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
     })
 }
 
-async fn look(args: &Args, context: &Context) -> Result<Vec<Finding>, Error> {
+async fn check(args: &DoctorArgs, context: &Context) -> Result<Vec<Finding>, Error> {
     let project = context.project(args.project.as_ref())?.value;
-    let (mut found, hub) = hub::look(context).await;
-    found.extend(machine::look(context, hub.is_some()));
+    let (mut found, hub) = hub::check(context).await;
+    found.extend(machine::check(context, hub.is_some()));
     let Some(hub) = hub else {
-        found.extend(hooks::look(context, None)?);
+        found.extend(hooks::check(context, None)?);
         return Ok(found);
     };
-    found.extend(hooks::look(
+    found.extend(hooks::check(
         context,
         Some(&sessions(&hub, None, true).await?),
     )?);
-    found.extend(wakes::look(context, &hub, &project).await?);
+    found.extend(wakes::check(context, &hub, &project).await?);
     Ok(found)
 }

@@ -22,18 +22,18 @@ const LOOK: Duration = Duration::from_millis(10);
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Nothing is lost: what is pending is there when the hub runs again, and what is said meanwhile is spooled.
+Nothing is lost: notifications stay pending, and new ones are spooled until the hub runs again.
 
 Examples:
   hubctl down")]
-/// How to stop it.
-pub(crate) struct Args {
-    /// How long to wait until it has gone
+/// The arguments of `hubctl down`.
+pub(crate) struct DownArgs {
+    /// How long to wait for its end
     #[arg(long, value_name = "SPAN", default_value = "30")]
     timeout: Span,
 }
 
-pub(crate) async fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
+pub(crate) async fn run(args: &DownArgs, context: &Context) -> Result<Exit, Error> {
     let state_dir = &context.settings.state_dir.value;
     let Some((lock, pid)) = holder(state_dir)? else {
         println(format_args!("no hub runs in {}", state_dir.display()))?;
@@ -50,7 +50,7 @@ pub(crate) async fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
     while is_held(&lock)? {
         if Instant::now() >= until {
             return Err(anyhow::anyhow!(
-                "the hub (process {}) is still ending",
+                "the hub (process {}) has not ended yet",
                 pid.as_raw_nonzero()
             )
             .into());
@@ -83,7 +83,7 @@ pub(super) fn holder_shown(state_dir: &Path) -> anyhow::Result<Option<String>> {
     lock.read_to_string(&mut text)?;
     Ok(Some(match text.trim().parse() {
         Ok(pid) if is_stopped(pid) => {
-            format!("hubd (process {pid}), which is stopped: `kill -CONT {pid}` lets it go on")
+            format!("hubd (process {pid}), which is stopped: `kill -CONT {pid}` resumes it")
         }
         Ok(pid) => format!("hubd (process {pid}), which does not answer"),
         Err(_) => "the hubd that holds the state directory's lock".into(),

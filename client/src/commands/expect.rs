@@ -11,21 +11,20 @@ use crate::identity::sender::caller;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Whoever is expected need not be known yet: a job of cron, a session that is still to start. Only what comes from now on
-counts.
+The session need not exist yet: it may be a cron job, or a session that starts later. Only a stop from now on counts.
 
 Examples:
   hubctl expect nightly-backup --within 2h
   hubctl expect worker-1 --within 10m --as reviewer")]
-/// Whom, and by when.
-pub(crate) struct Args {
+/// The arguments of `hubctl expect`.
+pub(crate) struct ExpectArgs {
     /// The session or sender
     #[arg(value_name = "NAME")]
     name: InboxName,
-    /// The time it has: seconds, or 90s, 10m, 2h, 7d
+    /// The deadline: seconds from now, or 90s, 10m, 2h, 7d
     #[arg(long, value_name = "SPAN")]
     within: Span,
-    /// Who is told [default: this session; primary outside any agent]
+    /// The inbox to notify [default: this session; primary outside any agent]
     #[arg(long = "as", value_name = "CALLER")]
     caller: Option<InboxName>,
     /// The project [default: as for notify]
@@ -36,7 +35,7 @@ pub(crate) struct Args {
     json: bool,
 }
 
-pub(crate) async fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
+pub(crate) async fn run(args: &ExpectArgs, context: &Context) -> Result<Exit, Error> {
     let project = context.project(args.project.as_ref())?.value;
     let caller = caller(context, args.caller.as_ref()).await?;
     let listener = NewListener {

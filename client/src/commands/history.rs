@@ -18,20 +18,20 @@ const PAGE: u64 = 100;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Newest first. With --json each is one line of JSON, whole.
+Newest first. With --json, each notification is printed in full as one line of JSON.
 
 Examples:
   hubctl history
   hubctl history --project . --types error,question --limit 20
   hubctl history --search \"login form\" --json")]
-/// Which.
-pub(crate) struct Args {
+/// The arguments of `hubctl history`.
+pub(crate) struct HistoryArgs {
     #[command(flatten)]
     filter: Filter,
     /// Only with this status, e.g. pending or acked
     #[arg(long, value_name = "STATUS")]
     status: Option<String>,
-    /// Only with this text in it
+    /// Only those that contain this text
     #[arg(long, value_name = "TEXT")]
     search: Option<String>,
     /// Only those before this one
@@ -40,7 +40,7 @@ pub(crate) struct Args {
     /// Only those after this one, oldest first
     #[arg(long, value_name = "ID", conflicts_with = "before")]
     after: Option<Seq>,
-    /// At most so many
+    /// At most this many
     #[arg(long, value_name = "N", default_value_t = 50)]
     limit: u64,
     /// Print them as lines of JSON
@@ -48,7 +48,7 @@ pub(crate) struct Args {
     json: bool,
 }
 
-pub(crate) async fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
+pub(crate) async fn run(args: &HistoryArgs, context: &Context) -> Result<Exit, Error> {
     let asked = path(args, context)?;
     let hub = context.hub()?;
     let (mut before, mut after) = (args.before, args.after);
@@ -76,14 +76,14 @@ pub(crate) async fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
     Ok(Exit::DONE)
 }
 
-fn path(args: &Args, context: &Context) -> Result<Path, Error> {
+fn path(args: &HistoryArgs, context: &Context) -> Result<Path, Error> {
     let path = Path::new("/notifications")
         .maybe("status", args.status.as_ref())
         .maybe("q", args.search.as_ref());
     args.filter.on(path, context)
 }
 
-fn shown(args: &Args, json: &str) -> String {
+fn shown(args: &HistoryArgs, json: &str) -> String {
     if args.json {
         return json_line(json).into_owned();
     }

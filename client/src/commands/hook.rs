@@ -35,25 +35,25 @@ pub(crate) use self::input::read_stdin;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-This is what `hubctl hooks install` puts into an agent's settings. It reads the hook's JSON from stdin, or takes it as
-the last argument, as Codex's `notify` gives it. It always exits 0, and within 200 ms unless the hub holds a permission
-request for an answer. While the hub is down it keeps what matters in the state directory.
+`hubctl hooks install` installs this command in an agent's settings. It reads the hook's JSON from stdin, or from the last
+argument, as Codex's `notify` passes it. It always exits 0, and within 200 ms unless the hub holds a permission request
+for an answer. While the hub is down, it stores important events in the state directory.
 
 Examples:
   echo '{\"hook_event_name\":\"Stop\",\"session_id\":\"s1\",\"cwd\":\"/tmp\"}' | hubctl hook claude
   hubctl hook codex '{\"type\":\"agent-turn-complete\",\"thread-id\":\"t1\"}'")]
-/// Whose hook, and what it says.
-pub(crate) struct Args {
+/// The arguments of `hubctl hook`.
+pub(crate) struct HookArgs {
     /// The agent
     #[arg(value_parser = agent::parser())]
     agent: Agent,
     /// The hook's JSON [default: stdin]
     #[arg(value_name = "JSON")]
     json: Option<String>,
-    /// The event, where the agent's JSON does not name it
+    /// The event, if the agent's JSON does not name it
     #[arg(long, value_name = "NAME")]
     event: Option<String>,
-    /// Says that the rewake hooks are installed
+    /// The rewake hooks are installed
     #[arg(long)]
     rewake: bool,
 }
@@ -71,7 +71,7 @@ struct HookRequest<'a> {
 }
 
 /// Sends the hook and prints the answer.
-pub(crate) async fn run(args: &Args, location: &HubLocation) {
+pub(crate) async fn run(args: &HookArgs, location: &HubLocation) {
     let text = match &args.json {
         Some(json) => json.clone().into_bytes(),
         None => match read_stdin() {
@@ -102,25 +102,25 @@ pub(crate) async fn run(args: &Args, location: &HubLocation) {
         key,
         budget,
     };
-    hook.carry().await;
+    hook.run().await;
 }
 
 impl HookRequest<'_> {
-    async fn carry(&self) {
-        match self.ask().await {
+    async fn run(&self) {
+        match self.send().await {
             Ok((hub, answer)) => {
                 self.deliver(&hub, answer).await;
                 // Send the spooled requests for which there is time left; the next hook sends the rest.
                 let kept = send_spooled(&hub, self.context);
                 let _ = tokio::time::timeout(self.budget.left(), kept).await;
             }
-            Err(error) if error.is_passing() => self.keep(),
+            Err(error) if error.is_passing() => self.spool(),
             // The hub refused the hook, or its socket belongs to another user: there is no one to report that to.
             Err(_) => {}
         }
     }
 
-    async fn ask(&self) -> Result<(Hub, Response), Error> {
+    async fn send(&self) -> Result<(Hub, Response), Error> {
         let hub = self.context.hub()?;
         let mut patience = self.budget.until_answered();
         if self.payload.may_be_held() {
@@ -162,7 +162,7 @@ impl HookRequest<'_> {
         }
     }
 
-    fn keep(&self) {
+    fn spool(&self) {
         let spool = Spool::of(&self.context.settings);
         if !self.payload.is_eventful() || spool.is_full() {
             return;

@@ -36,10 +36,10 @@ use crate::settings::HubLocation;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Hooks tell the hub what an agent's sessions do, and bring them what others said. They are merged into the agent's
-settings: what others have there stays as it is, and settings/ in the state directory keeps the file before the last
-change. Where an agent knows rules for commands, those that the instructions name may run without asking: hubctl wait,
-notify, ask and answer.
+Hooks report to the hub what an agent's sessions do, and deliver notifications to them. They are merged into the agent's
+settings: other settings stay unchanged, and settings/ in the state directory keeps a backup from before the last change.
+If the agent has permission rules for commands, the commands of the instructions are allowed: hubctl wait, notify, ask and
+answer.
 
 Examples:
   hubctl hooks install claude
@@ -47,47 +47,47 @@ Examples:
   hubctl hooks install codex --session worker-1 --dir ../worker-1 --state-dir /srv/hub
   hubctl hooks status
   hubctl hooks uninstall claude")]
-/// What to do with them.
-pub(crate) struct Args {
+/// The arguments of `hubctl hooks`.
+pub(crate) struct HooksArgs {
     #[command(subcommand)]
     action: Action,
 }
 
 #[derive(Debug, clap::Subcommand)]
 enum Action {
-    /// Put them in
+    /// Install hooks
     #[command(after_help = "\
 Examples:
   hubctl hooks install claude
   hubctl hooks install gemini --project --dry-run")]
     Install(InstallArgs),
-    /// Take them out
+    /// Remove hooks
     #[command(after_help = "\
 Examples:
   hubctl hooks uninstall claude
   hubctl hooks uninstall codex --project --dir ../worker-1")]
     Uninstall(UninstallArgs),
-    /// Whether they are installed, where, and as they should be
+    /// Show whether hooks are installed, where, and whether they are up to date
     #[command(after_help = "\
 Examples:
   hubctl hooks status
   hubctl hooks status claude --json")]
     Status(StatusArgs),
-    /// Print what would be installed into empty settings
+    /// Print the hooks as they would be installed into empty settings
     #[command(after_help = "\
 Examples:
   hubctl hooks print codex")]
     Print(PrintArgs),
 }
 
-/// Whose settings.
+/// The settings file of an agent.
 #[derive(Debug, clap::Args)]
 #[allow(clippy::struct_excessive_bools)] // each a flag of its own
 struct Target {
     /// The agent
     #[arg(value_parser = agent::parser())]
     agent: Agent,
-    /// In your own settings [default, but for --dir and --session]
+    /// In your own settings [default, unless --dir or --session is given]
     #[arg(long, conflicts_with_all = ["project", "local", "dir"])]
     user: bool,
     /// In the workspace's settings, which are usually committed
@@ -96,10 +96,10 @@ struct Target {
     /// In your own settings for the workspace
     #[arg(long)]
     local: bool,
-    /// The workspace [default: the worktree you are in]
+    /// The workspace [default: the current worktree]
     #[arg(long, value_name = "WORKSPACE")]
     dir: Option<PathBuf>,
-    /// Print what would become of the file, and change nothing
+    /// Print the changed file instead of writing it
     #[arg(long)]
     dry_run: bool,
 }
@@ -116,7 +116,7 @@ struct InstallArgs {
 struct UninstallArgs {
     #[command(flatten)]
     target: Target,
-    /// Accepted as for install; every hook of ours goes
+    /// Accepted as for install; all hooks of hubctl are removed
     #[arg(long, value_name = "ID", hide = true)]
     session: Option<InboxName>,
 }
@@ -133,7 +133,7 @@ struct PrintArgs {
 /// How hubctl is called; `--state-dir` belongs to it.
 #[derive(Debug, clap::Args)]
 struct CallArgs {
-    /// Call the sessions of this workspace so (`HUB_SESSION`)
+    /// The name of this workspace's sessions (`HUB_SESSION`)
     #[arg(long, value_name = "ID")]
     session: Option<InboxName>,
     /// Leave out the hooks that wake an idle session
@@ -146,7 +146,7 @@ struct StatusArgs {
     /// The agent [default: all of them]
     #[arg(value_parser = agent::parser())]
     agent: Option<Agent>,
-    /// The workspace [default: the worktree you are in]
+    /// The workspace [default: the current worktree]
     #[arg(long, value_name = "WORKSPACE")]
     dir: Option<PathBuf>,
     /// Print it as JSON
@@ -154,7 +154,11 @@ struct StatusArgs {
     json: bool,
 }
 
-pub(crate) fn run(args: &Args, location: &HubLocation, context: &Context) -> Result<Exit, Error> {
+pub(crate) fn run(
+    args: &HooksArgs,
+    location: &HubLocation,
+    context: &Context,
+) -> Result<Exit, Error> {
     match &args.action {
         Action::Install(args) => install(args, location, context),
         Action::Uninstall(args) => uninstall(&args.target, context),
@@ -225,7 +229,7 @@ fn uninstall(target: &Target, context: &Context) -> Result<Exit, Error> {
                 .is_some_and(|text| text.contains("(hubctl "))
         {
             println(
-                "left to do: nothing here says whether the install allowed `hubctl …` commands; remove those rules by hand",
+                "left to do: it is not recorded whether the install added the rules for `hubctl …` commands; remove them by hand",
             )?;
         }
         receipts.forget(&file)?;
@@ -272,7 +276,7 @@ impl Target {
             (_, true) => SettingsScope::Local,
             _ if self.user && named => {
                 return Err(Error::Usage(
-                    "--session names one workspace's sessions: not with --user".into(),
+                    "--session names the sessions of one workspace, so it cannot be combined with --user".into(),
                 ));
             }
             _ if self.dir.is_none() && !named => SettingsScope::User,
@@ -283,7 +287,7 @@ impl Target {
         let path = path.ok_or_else(|| {
             Error::Usage(match scope {
                 SettingsScope::User => "no home directory".into(),
-                _ => format!("{} has no settings of --{} kind", self.agent, scope.name()),
+                _ => format!("{} has no settings for --{}", self.agent, scope.name()),
             })
         })?;
         let file = match scope {
@@ -334,7 +338,7 @@ impl Target {
 /// The error for a settings file that hubctl cannot parse or change, with the next step for the person.
 fn refused(file: &SettingsFile, agent: Agent, what: &str) -> Error {
     Error::Failed(anyhow::anyhow!(
-        "{} {what}; it stays as it is: mend it, or put in by hand what `hubctl hooks print {agent}` shows",
+        "{} {what}; it was not changed: repair it, or add by hand the hooks that `hubctl hooks print {agent}` shows",
         file.path.display()
     ))
 }

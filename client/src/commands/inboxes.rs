@@ -18,8 +18,8 @@ use crate::output::text::{self, json_line, line};
 Examples:
   hubctl inboxes
   hubctl inboxes --all-projects --json")]
-/// Which.
-pub(crate) struct Args {
+/// The arguments of `hubctl inboxes`.
+pub(crate) struct InboxesArgs {
     #[command(flatten)]
     scope: ProjectScope,
     /// Print the hub's answer as JSON
@@ -27,7 +27,7 @@ pub(crate) struct Args {
     json: bool,
 }
 
-pub(crate) async fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
+pub(crate) async fn run(args: &InboxesArgs, context: &Context) -> Result<Exit, Error> {
     let project = args.scope.project(context)?;
     let answer = fetch(&context.hub()?, project.as_ref()).await?;
     if args.json {
@@ -73,8 +73,8 @@ pub(super) fn describe(inbox: &InboxInfo) -> String {
         let _ = write!(shown, "; {held}");
     }
     let _ = match &inbox.waiter {
-        Some(waiter) => write!(shown, "; waiting: {}", line(&holder::describe(waiter))),
-        None => write!(shown, "; nobody waits"),
+        Some(waiter) => write!(shown, "; waiter: {}", line(&holder::describe(waiter))),
+        None => write!(shown, "; no waiter"),
     };
     shown
 }

@@ -16,9 +16,9 @@ const WORKER: &str = include_str!("instructions/worker.md");
 Examples:
   hubctl instructions >> AGENTS.md
   hubctl instructions --role primary")]
-/// For whom.
-pub(crate) struct Args {
-    /// The agent that the person talks to, or one that works for it [default: `HUB_ROLE`, else worker]
+/// The arguments of `hubctl instructions`.
+pub(crate) struct InstructionsArgs {
+    /// The agent that the person talks to, or a worker [default: `HUB_ROLE`, else worker]
     #[arg(long)]
     role: Option<Role>,
 }
@@ -29,7 +29,7 @@ enum Role {
     Worker,
 }
 
-pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
+pub(crate) fn run(args: &InstructionsArgs, context: &Context) -> Result<Exit, Error> {
     let is_primary = context
         .env
         .var("HUB_ROLE")

@@ -14,25 +14,26 @@ use crate::output::{println, say};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-A listener is used up by the first stop: done, waiting, a question, an error, the end. Whoever has stopped already is
-told of at once, unless --fresh asks for a stop that is still to come. With --within something comes in any case.
+A listener is notified once, of the session's next stop: done, waiting, a question, an error, the end. If the session has
+already stopped, the notification arrives at once, unless --fresh is given. With --within, you are notified at the
+deadline too.
 
 Examples:
   hubctl listen worker-1 worker-2
   hubctl listen worker-1 --fresh --within 10m
   hubctl listen worker-1 --as reviewer")]
-/// To whom.
-pub(crate) struct Args {
-    /// The sessions: a name, an id, or a unique beginning of one; in full with --within
+/// The arguments of `hubctl listen`.
+pub(crate) struct ListenArgs {
+    /// The sessions: a name, an id, or a unique prefix of one; in full with --within
     #[arg(required = true, value_name = "TARGET")]
     targets: Vec<InboxName>,
-    /// Who is told [default: this session; primary outside any agent]
+    /// The inbox to notify [default: this session; primary outside any agent]
     #[arg(long = "as", value_name = "CALLER")]
     caller: Option<InboxName>,
-    /// Tell it too if nothing came in this time: seconds, or 90s, 10m, 2h, 7d
+    /// Also notify if it has not stopped in this time: seconds, or 90s, 10m, 2h, 7d
     #[arg(long, value_name = "SPAN")]
     within: Option<Span>,
-    /// Only a stop that is still to come
+    /// Only a stop from now on
     #[arg(long)]
     fresh: bool,
     /// The project [default: as for notify]
@@ -52,7 +53,7 @@ pub(super) struct NewListener<'a> {
     pub(super) fresh: bool,
 }
 
-pub(crate) async fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
+pub(crate) async fn run(args: &ListenArgs, context: &Context) -> Result<Exit, Error> {
     let project = context.project(args.project.as_ref())?.value;
     let caller = caller(context, args.caller.as_ref()).await?;
     let hub = context.hub()?;
@@ -110,11 +111,13 @@ pub(super) fn show(answer: &str, caller: &InboxName, json: bool) -> Result<(), E
         .map_or(String::new(), |state| format!(" (now {})", state.as_str()));
     if it.fired {
         println(format_args!(
-            "{target} has stopped already{doing}: {caller} is told at once"
+            "{target} has already stopped{doing}: {caller} is notified at once"
         ))
     } else if it.created {
-        println(format_args!("{caller} is told when {target}{doing} stops"))
+        println(format_args!(
+            "{caller} will be notified when {target}{doing} stops"
+        ))
     } else {
-        println(format_args!("{caller} listens to {target}{doing} already"))
+        println(format_args!("{caller} already listens to {target}{doing}"))
     }
 }

@@ -7,7 +7,7 @@ use hub_protocol::{
 use serde_json::value::RawValue;
 
 use crate::api::question;
-use crate::api::session::{path, state, waiter, who};
+use crate::api::session::{display_name, path, state, waiter};
 use crate::error::Error;
 use crate::exit_code::Exit;
 use crate::hub::{Hub, Path, Request, parse};
@@ -24,14 +24,14 @@ const LAST: usize = 5;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Looking is only looking: nobody is told, and nothing is acknowledged.
+Only reads: it notifies no one and acknowledges nothing.
 
 Examples:
   hubctl look worker-1
   hubctl look 0b1c --json")]
-/// At whom.
-pub(crate) struct Args {
-    /// The session: its name, an id, or a unique beginning of one
+/// The arguments of `hubctl look`.
+pub(crate) struct LookArgs {
+    /// The session: its name, an id, or a unique prefix of one
     #[arg(value_name = "TARGET")]
     target: InboxName,
     /// The project [default: as for notify]
@@ -42,7 +42,7 @@ pub(crate) struct Args {
     json: bool,
 }
 
-pub(crate) async fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
+pub(crate) async fn run(args: &LookArgs, context: &Context) -> Result<Exit, Error> {
     let project = context.project(args.project.as_ref())?.value;
     let hub = context.hub()?;
     let text = hub
@@ -67,7 +67,11 @@ pub(crate) async fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
         println(format_args!("{name:10} {value}"))?;
     }
     for listener in &session.listeners {
-        println(format_args!("{:10} {}", "tells", told(listener)))?;
+        println(format_args!(
+            "{:10} {}",
+            "notifies",
+            listener_line(listener)
+        ))?;
     }
     let is_over = session.gone || session.state == Some(SessionState::Ended);
     for question in &questions {
@@ -122,7 +126,7 @@ fn facts(session: &Session, now: Timestamp) -> Vec<(&'static str, String)> {
     let mark = if session.primary { ", the primary" } else { "" };
     let info = &session.info;
     let mut facts = vec![
-        ("session", format!("{}{mark}", who(session))),
+        ("session", format!("{}{mark}", display_name(session))),
         ("project", session.project.to_string()),
         ("state", state(session, now)),
     ];
@@ -140,7 +144,7 @@ fn facts(session: &Session, now: Timestamp) -> Vec<(&'static str, String)> {
         let pane = line(pane);
         let at = quoted(&pane);
         let go = format!("tmux select-window -t {at} && tmux select-pane -t {at}");
-        facts.push(("pane", format!("{pane}; to go there: {go}")));
+        facts.push(("pane", format!("{pane}; to show it: {go}")));
     }
     if let Some(seen) = session.last_seen {
         facts.push(("last seen", format!("{} ago", age(seen, now))));
@@ -151,10 +155,10 @@ fn facts(session: &Session, now: Timestamp) -> Vec<(&'static str, String)> {
     facts
 }
 
-fn told(listener: &Listener) -> String {
+fn listener_line(listener: &Listener) -> String {
     let caller = &listener.caller;
     match listener.until {
         None => format!("{caller} of its next stop"),
-        Some(until) => format!("{caller} of its next stop, or that none came until {until}"),
+        Some(until) => format!("{caller} of its next stop, or at {until} if it has not stopped"),
     }
 }

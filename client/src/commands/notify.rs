@@ -18,13 +18,13 @@ use crate::hub::parse;
 use crate::identity::Context;
 use crate::identity::sender::{is_outside, sender};
 use crate::output::{println, say};
-use crate::publish::{Attempt, notes, publish, send_spooled};
+use crate::publish::{Attempt, publish, send_spooled, warn_about};
 use crate::system::env::Sourced;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-When the hub is down the notification is kept in the state directory, and the hub takes it in when it starts.
-Where a sandbox blocks sockets, a state (complete, question, testing, error, progress) is written into the
+While the hub is down, the notification is stored in the state directory, and the hub reads it when it starts.
+If a sandbox blocks sockets, a state (complete, question, testing, error, progress) is written into the
 session's status file instead: $HUB_STATUS_FILE, or .hub/status/SESSION in the worktree.
 
 Examples:
@@ -34,22 +34,21 @@ Examples:
   hubctl notify --key build --ttl 1h --data '{\"exit\":1}' --type error \"the build failed\"
   hubctl notify --to worker-1 --listen \"please fix the login form\"
   hubctl notify --dry-run \"who am I?\"")]
-/// What to say, and to whom.
-pub(crate) struct Args {
+/// The arguments of `hubctl notify`.
+pub(crate) struct NotifyArgs {
     /// The text; `-` reads it from stdin
     #[arg(required = true, value_name = "MESSAGE")]
     message: Vec<String>,
-    /// Who says it [default: this agent session; outside any agent USER@HOST]
+    /// The sender [default: this agent session; outside any agent USER@HOST]
     #[arg(long, value_name = "ID")]
     from: Option<InboxName>,
-    /// The inbox to reach: primary, person, a session, all, or any name; the sender's own is never woken [default: by the
-    /// type]
+    /// The inbox: primary, person, a session, all, or any name; the sender itself is never woken [default: by the type]
     #[arg(long, value_name = "INBOX")]
     to: Option<InboxName>,
     /// complete, waiting, question, approval, testing, error, progress, message, answer or ended
     #[arg(long = "type", value_name = "TYPE")]
     kind: Option<Kind>,
-    /// urgent, high, normal or low (rides along, wakes nobody)
+    /// urgent, high, normal or low (delivered with the next one that wakes)
     #[arg(long, value_name = "P")]
     priority: Option<Priority>,
     /// The project [default: `HUB_PROJECT`, git config hub.project, the main worktree's path, default]
@@ -58,28 +57,28 @@ pub(crate) struct Args {
     /// A line above the text
     #[arg(long, value_name = "T")]
     title: Option<String>,
-    /// Anything for programs
+    /// Any JSON value, for programs
     #[arg(long, value_name = "JSON", value_parser = json)]
     data: Option<Value>,
-    /// Replaces what is pending under the same key from the same sender
+    /// Supersede the sender's pending notification with the same key
     #[arg(long, value_name = "K")]
     key: Option<String>,
-    /// When it stops being offered: seconds, or 90s, 10m, 2h, 7d [default: 7d, questions 30d]
+    /// When it expires: seconds, or 90s, 10m, 2h, 7d [default: 7d, questions 30d]
     #[arg(long, value_name = "SPAN")]
     ttl: Option<Span>,
-    /// The notification that this answers
+    /// The notification that it replies to
     #[arg(long, value_name = "ID")]
     reply_to: Option<Seq>,
-    /// Whose worker the sender is [default: `HUB_PARENT`]
+    /// The session that the sender is a worker of [default: `HUB_PARENT`]
     #[arg(long, value_name = "ID")]
     parent: Option<InboxName>,
-    /// Whose state this changes [default: the sender]
+    /// The session whose state it changes [default: the sender]
     #[arg(long, value_name = "ID")]
     session: Option<InboxName>,
-    /// Be told of the next stop of the session that --to names
+    /// Be notified of the next stop of the session that --to names
     #[arg(long, requires = "to")]
     listen: bool,
-    /// Print what would be sent, and which rule gave each value
+    /// Print the notification and the source of each value instead of sending it
     #[arg(long)]
     dry_run: bool,
     /// Print the hub's answer as JSON
@@ -101,7 +100,7 @@ struct Draft {
     parent: Option<Sourced<InboxName>>,
 }
 
-pub(crate) async fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
+pub(crate) async fn run(args: &NotifyArgs, context: &Context) -> Result<Exit, Error> {
     let draft = draft(args, context, Timestamp::now()).await?;
     if args.dry_run {
         return dry_run::show(&draft, args.json);
@@ -111,7 +110,7 @@ pub(crate) async fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
     }
     match publish(context, &draft.post).await? {
         Attempt::Sent(sent) => {
-            tell(&sent.answer, args.json)?;
+            report(&sent.answer, args.json)?;
             send_spooled(&sent.hub, context).await;
         }
         Attempt::Unsent(unsent) => unsent.leave(context, &draft.post)?,
@@ -146,14 +145,16 @@ async fn listen(draft: &Draft, context: &Context) -> Result<(), Error> {
         Ok(_) => Ok(()),
         // The notification will be spooled, but a listener that is set later could miss the stop.
         Err(error) if error.is_passing() => {
-            say(format!("{caller} does not listen to {target}: {error}"));
+            say(format!(
+                "could not set a listener of {caller} for {target}: {error}"
+            ));
             Ok(())
         }
         Err(error) => Err(error),
     }
 }
 
-async fn draft(args: &Args, context: &Context, now: Timestamp) -> Result<Draft, Error> {
+async fn draft(args: &NotifyArgs, context: &Context, now: Timestamp) -> Result<Draft, Error> {
     let from = sender(context, args.from.as_ref()).await?;
     let project = context.project(args.project.as_ref())?;
     let parent = match &args.parent {
@@ -171,7 +172,7 @@ async fn draft(args: &Args, context: &Context, now: Timestamp) -> Result<Draft, 
         project: (!is_placed).then(|| project.value.clone()),
         title: args.title.clone(),
         data: args.data.clone(),
-        session: args.session.clone().or_else(|| nobodys_state(&from)),
+        session: args.session.clone().or_else(|| unknown_session(&from)),
         parent: parent.as_ref().map(|parent| parent.value.clone()),
         key: args.key.clone(),
         reply_to: args.reply_to,
@@ -189,7 +190,7 @@ async fn draft(args: &Args, context: &Context, now: Timestamp) -> Result<Draft, 
 }
 
 /// Returns `unknown` for a person's notification, so that it changes the state of no session; `None` for a session's.
-fn nobodys_state(from: &Sourced<InboxName>) -> Option<InboxName> {
+fn unknown_session(from: &Sourced<InboxName>) -> Option<InboxName> {
     is_outside(from)
         .then(|| InboxName::UNKNOWN.parse().ok())
         .flatten()
@@ -229,9 +230,9 @@ fn decoded(bytes: Vec<u8>) -> String {
     })
 }
 
-fn tell(answer: &str, json: bool) -> Result<(), Error> {
+fn report(answer: &str, json: bool) -> Result<(), Error> {
     let published: Published = parse(answer)?;
-    notes(&published);
+    warn_about(&published);
     if json {
         return println(crate::output::text::json_line(answer));
     }

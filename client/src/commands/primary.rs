@@ -3,7 +3,7 @@
 use hub_protocol::{InboxName, ProjectName, Timestamp};
 use reqwest::Method;
 
-use crate::api::session::{primary, state, who};
+use crate::api::session::{display_name, primary, state};
 use crate::error::Error;
 use crate::exit_code::Exit;
 use crate::hub::{Path, Request, parse};
@@ -14,19 +14,19 @@ use crate::output::text::json_line;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-The primary reads the inbox `primary` besides its own. It is the session that took the role, or that was started with
-HUB_ROLE=primary, or else the first in the project's main worktree that is nobody's worker.
+The primary reads the inbox `primary` in addition to its own. It is the session that took the role or was started with
+HUB_ROLE=primary, or else the first session in the project's main worktree that has no parent.
 
 Examples:
   hubctl primary
   hubctl primary --take
   hubctl primary --take worker-1")]
-/// Who is it, or is to be.
-pub(crate) struct Args {
+/// The arguments of `hubctl primary`.
+pub(crate) struct PrimaryArgs {
     /// Make this session the primary, or TARGET
     #[arg(long)]
     take: bool,
-    /// The session: its name, an id, or a unique beginning of one
+    /// The session: its name, an id, or a unique prefix of one
     #[arg(value_name = "TARGET", requires = "take")]
     target: Option<InboxName>,
     /// The project [default: as for notify]
@@ -37,7 +37,7 @@ pub(crate) struct Args {
     json: bool,
 }
 
-pub(crate) async fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
+pub(crate) async fn run(args: &PrimaryArgs, context: &Context) -> Result<Exit, Error> {
     let project = context.project(args.project.as_ref())?.value;
     let hub = context.hub()?;
     let found = if args.take {
@@ -58,7 +58,7 @@ pub(crate) async fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
     match found.map(|json| parse(&json)).transpose()? {
         Some(it) => println(format_args!(
             "{} is the primary of {project}: {}",
-            who(&it),
+            display_name(&it),
             state(&it, Timestamp::now())
         ))?,
         None => println(format_args!(
@@ -68,14 +68,14 @@ pub(crate) async fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
     Ok(Exit::DONE)
 }
 
-async fn target(args: &Args, context: &Context) -> Result<InboxName, Error> {
+async fn target(args: &PrimaryArgs, context: &Context) -> Result<InboxName, Error> {
     if let Some(target) = &args.target {
         return Ok(target.clone());
     }
     let own = session(context).await?.map(|found| found.value);
     own.ok_or_else(|| {
         Error::Usage(
-            "this is no agent's session: name the one that is meant, see hubctl sessions".into(),
+            "this is not an agent's session: name a session; `hubctl sessions` lists them".into(),
         )
     })
 }

@@ -18,9 +18,9 @@ Oldest first. `hubctl answer ID \"…\"` answers one.
 Examples:
   hubctl questions
   hubctl questions --all --all-projects --json")]
-/// Which.
-pub(crate) struct Args {
-    /// Those that are settled too
+/// The arguments of `hubctl questions`.
+pub(crate) struct QuestionsArgs {
+    /// Include settled questions
     #[arg(long)]
     all: bool,
     #[command(flatten)]
@@ -30,7 +30,7 @@ pub(crate) struct Args {
     json: bool,
 }
 
-pub(crate) async fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
+pub(crate) async fn run(args: &QuestionsArgs, context: &Context) -> Result<Exit, Error> {
     let project = args.scope.project(context)?;
     let answer = context
         .hub()?
@@ -42,7 +42,7 @@ pub(crate) async fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
     }
     let Questions::<Question> { questions } = parse(&answer)?;
     if questions.is_empty() {
-        say("no question is open");
+        say("no open questions");
     }
     let now = Timestamp::now();
     for question in questions {

@@ -21,31 +21,31 @@ use crate::spool::Spool;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Ends the project's waiters, withdraws its questions, drops what is pending, and forgets its sessions and listeners; the
-project's spooled notifications and status files on this machine go too. The history stays, unless --history says
-otherwise: then nothing shows any more what was said in the project until now. Its bytes stay in the hub's log until
-retention drops them, and `hubd export` still writes them. Other projects are left alone.
+Ends the project's waiters, withdraws its questions, drops its pending notifications, and removes its sessions and
+listeners. Also removes the project's spooled notifications and status files on this machine. With --history, the
+project's earlier notifications are hidden too; their bytes stay in the hub's log until retention drops them, and
+`hubd export` still writes them. Other projects do not change.
 
 Examples:
   hubctl reset
   hubctl reset --project /src/app --history --yes")]
-/// Which, and how much.
-pub(crate) struct Args {
+/// The arguments of `hubctl reset`.
+pub(crate) struct ResetArgs {
     /// The project [default: as for notify]
     #[arg(long, value_name = "P")]
     project: Option<ProjectName>,
-    /// Show nothing any more of what was said, too
+    /// Also hide the project's earlier notifications
     #[arg(long)]
     history: bool,
-    /// Do not ask
+    /// Do not ask for confirmation
     #[arg(long)]
     yes: bool,
-    /// Print what was dropped as JSON
+    /// Print the result as JSON
     #[arg(long)]
     json: bool,
 }
 
-pub(crate) async fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
+pub(crate) async fn run(args: &ResetArgs, context: &Context) -> Result<Exit, Error> {
     let project = context.project(args.project.as_ref())?.value;
     if !args.yes && !agreed(&project)? {
         return Ok(Exit::REFUSED);
@@ -83,7 +83,7 @@ fn agreed(project: &ProjectName) -> Result<bool, Error> {
     let stdin = std::io::stdin();
     if !stdin.is_terminal() {
         return Err(Error::Usage(format!(
-            "this would empty {project}, and there is no terminal to ask on: say --yes if you mean it"
+            "this would empty {project}, and there is no terminal to ask for confirmation: add --yes"
         )));
     }
     eprint!(

@@ -31,22 +31,22 @@ const MAX_TITLE: usize = 512;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-The command is told HUB_SESSION, HUB_PROJECT and HUB_STATUS_FILE. Its input, output and signals pass straight through,
-and its exit code is ours (128+N where signal N ended it). When it ends, its session ends, and the hub is told once:
-`complete` or `error`, or what the status file said last, with the duration and the last 20 lines of its stderr in
-`data`; these are missing where stderr is a terminal, which the command then sees. Where the hub has read the status
-file's last line before the command ended, that line is the notification, and it has no `data` of the end.
+The command gets HUB_SESSION, HUB_PROJECT and HUB_STATUS_FILE. Its input, output and signals are passed through, and
+hubctl exits with its exit code (128+N if signal N ended it). When it ends, its session ends, and one notification is
+published: `complete` or `error`, or the last state in the status file. Its `data` has the duration and the last 20 lines
+of stderr, unless stderr is a terminal. If the hub has already read the last state from the status file, that is the
+notification, and it has no such `data`.
 
 Examples:
   hubctl run -- make test
   hubctl run --session nightly --name \"nightly build\" -- ./build.sh --all 2>>build.log
   HUB_PARENT=lead hubctl run --session w1 -- codex exec \"fix the flaky test\"")]
-/// What to run, and as whom.
-pub(crate) struct Args {
-    /// The session's id, and its inbox's name [default: the command's base name]
+/// The arguments of `hubctl run`.
+pub(crate) struct RunArgs {
+    /// The session's id, which is also its inbox [default: the command's base name]
     #[arg(long, value_name = "ID")]
     session: Option<InboxName>,
-    /// The name it is shown by [default: its id]
+    /// The session's name for people [default: its id]
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
     /// The project [default: as for notify]
@@ -78,7 +78,7 @@ struct Job {
 /// One write of a status file: its identity and the content.
 type FileContent = (Stamp, Vec<u8>);
 
-pub(crate) async fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
+pub(crate) async fn run(args: &RunArgs, context: &Context) -> Result<Exit, Error> {
     let job = Job::new(args, context)?;
     // From here on, signals are passed to the command.
     let mut signals = Signals::listen()?;
@@ -98,21 +98,22 @@ pub(crate) async fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
     let ended = ended?;
     let last = job.last_line();
     let post = job.post(&ended, last.as_ref());
-    match tell(&post, job.key(last.as_ref()), context).await {
+    match report(&post, job.key(last.as_ref()), context).await {
         Ok(true) => registration::end(&job, context).await,
         // The hub is down. Once it runs, it will notice by itself that the process is gone.
         Ok(false) => {}
-        Err(error) => say(format!(
-            "the hub does not know that {} ended: {error}",
-            job.name
-        )),
+        Err(error) => say(format!("could not report that {} ended: {error}", job.name)),
     }
     Ok(Exit(code(ended.status)))
 }
 
 /// Posts how the job ended, and returns whether the hub was reached. `line` is the key of the status file's last line
 /// and the type that the line reports. The hub may have read that line already, or may read it later.
-async fn tell(post: &Post, line: Option<(String, Kind)>, context: &Context) -> Result<bool, Error> {
+async fn report(
+    post: &Post,
+    line: Option<(String, Kind)>,
+    context: &Context,
+) -> Result<bool, Error> {
     let attempt = match line {
         Some((key, stated)) => match publish_once(context, key, post).await {
             // When the hub reads the spool, it will have read the status line under this key, and would refuse another
@@ -139,7 +140,7 @@ async fn tell(post: &Post, line: Option<(String, Kind)>, context: &Context) -> R
 }
 
 impl Job {
-    fn new(args: &Args, context: &Context) -> Result<Self, Error> {
+    fn new(args: &RunArgs, context: &Context) -> Result<Self, Error> {
         let session = match &args.session {
             Some(session) => session.clone(),
             None => named_by(Path::new(&args.command[0])),

@@ -13,21 +13,21 @@ use crate::output::text::json_line;
 #[derive(Debug, clap::Args)]
 #[command(group = clap::ArgGroup::new("what").required(true).args(["ids", "up_to"]))]
 #[command(after_help = "\
-The dashboard shows what is not seen yet. The mark is for people: no inbox and no agent depends on it.
+The dashboard shows unread notifications. The mark is for people: it does not affect inboxes or agents.
 
 Examples:
   hubctl seen 41 42
   hubctl seen --up-to 42
   hubctl seen --undo 41")]
-/// Which to mark.
-pub(crate) struct Args {
+/// The arguments of `hubctl seen`.
+pub(crate) struct SeenArgs {
     /// The notifications
     #[arg(value_name = "ID")]
     ids: Vec<Seq>,
     /// Every notification up to this one, in all projects
     #[arg(long, value_name = "ID")]
     up_to: Option<Seq>,
-    /// Take the mark back
+    /// Remove the mark
     #[arg(long)]
     undo: bool,
     /// Print the hub's answer as JSON
@@ -35,7 +35,7 @@ pub(crate) struct Args {
     json: bool,
 }
 
-pub(crate) async fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
+pub(crate) async fn run(args: &SeenArgs, context: &Context) -> Result<Exit, Error> {
     let body = SeenRequest {
         ids: (!args.ids.is_empty()).then(|| args.ids.clone()),
         up_to: args.up_to,

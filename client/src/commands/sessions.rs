@@ -17,16 +17,16 @@ const WIDTH: usize = 60;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-The primary session has a * behind its name. WAITER says what would wake a session: rewake (its own hooks), wait (hubctl wait),
-live (another reader) or none.
+A * marks the primary session. WAITER is what wakes a session: rewake (its own hooks), wait (hubctl wait), live (another
+reader) or none.
 
 Examples:
   hubctl sessions
   hubctl sessions --all --all-projects
   hubctl sessions --json")]
-/// Which.
-pub(crate) struct Args {
-    /// Those that are over too
+/// The arguments of `hubctl sessions`.
+pub(crate) struct SessionsArgs {
+    /// Include ended sessions
     #[arg(long)]
     all: bool,
     #[command(flatten)]
@@ -36,7 +36,7 @@ pub(crate) struct Args {
     json: bool,
 }
 
-pub(crate) async fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
+pub(crate) async fn run(args: &SessionsArgs, context: &Context) -> Result<Exit, Error> {
     let project = args.scope.project(context)?;
     let answer = context
         .hub()?
@@ -48,9 +48,7 @@ pub(crate) async fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
     }
     let Sessions::<Session> { sessions } = parse(&answer)?;
     if sessions.is_empty() {
-        say(
-            "no session is known here; `hubctl hooks install claude` lets an agent's sessions tell of themselves",
-        );
+        say("no sessions; `hubctl hooks install claude` registers an agent's sessions");
         return Ok(Exit::DONE);
     }
     let header = ["NAME", "STATE", "WAITER", "PENDING", "PARENT", "ABOUT"];

@@ -14,14 +14,14 @@ use crate::system::random::random_hex;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Exits 5 when an inbox has no live waiter, 3 when the hub cannot be reached. What a wake limit keeps from waking a
-session is shown as held, with the time when it may wake it.
+Exits 5 if an inbox has no waiter, 3 if the hub cannot be reached. Notifications that a wake limit holds back are shown
+as held, with the time until then.
 
 Examples:
   hubctl status
-  hubctl status --inbox reviewer || echo \"nobody would be woken\"")]
-/// About which inboxes.
-pub(crate) struct Args {
+  hubctl status --inbox reviewer || echo \"no waiter\"")]
+/// The arguments of `hubctl status`.
+pub(crate) struct StatusArgs {
     /// The inboxes [default: as for wait]
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     inbox: Vec<InboxName>,
@@ -33,7 +33,7 @@ pub(crate) struct Args {
     json: bool,
 }
 
-pub(crate) async fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
+pub(crate) async fn run(args: &StatusArgs, context: &Context) -> Result<Exit, Error> {
     let project = context.project(args.project.as_ref())?.value;
     let names = context.inboxes(&args.inbox).await?.value;
     let hub = context.hub()?;
@@ -68,7 +68,7 @@ pub(crate) async fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
         for name in &names {
             match find(name) {
                 Some(inbox) => println(describe(inbox))?,
-                None => println(format_args!("{name:24} never used; nobody waits"))?,
+                None => println(format_args!("{name:24} never used; no waiter"))?,
             }
         }
     }

@@ -12,8 +12,8 @@ use crate::output::{demand_stdout, unread};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Reads the log, not an inbox: nothing is acknowledged, and nobody else gets less. It goes on until it is ended, and
-picks up where it was when the hub restarts. With --exec the fields are in HUB_ID, HUB_TS, HUB_FROM, HUB_TYPE,
+Reads the log, not an inbox: it acknowledges nothing and does not affect other readers. It runs until it is ended, and
+resumes at its position after a restart of the hub. With --exec, the command gets HUB_ID, HUB_TS, HUB_FROM, HUB_TYPE,
 HUB_MSG, HUB_TO, HUB_PROJECT, HUB_PRIORITY, HUB_TITLE, HUB_DATA, HUB_KEY, HUB_REPLY_TO and HUB_JSON (all of it).
 
 Examples:
@@ -21,9 +21,9 @@ Examples:
   hubctl stream --since 0 --project . --types error
   hubctl stream --kinds notification,delivery,seen
   hubctl stream --types question --exec 'notify-send \"$HUB_FROM asks\" \"$HUB_MSG\"'")]
-/// What to read.
-pub(crate) struct Args {
-    /// From after this place: an event's id, a notification's number, or 0 for the earliest kept [default: now]
+/// The arguments of `hubctl stream`.
+pub(crate) struct StreamArgs {
+    /// Begin after this event's id or notification's id; 0 for the earliest [default: now]
     #[arg(long, value_name = "CURSOR")]
     since: Option<String>,
     /// Run this with sh for each notification, one at a time, instead of printing it
@@ -32,14 +32,14 @@ pub(crate) struct Args {
     /// Print {event, id, data} for these kinds: notification, delivery, seen, presence
     #[arg(long, value_name = "a,b", value_delimiter = ',')]
     kinds: Vec<String>,
-    /// Print JSON, as it does anyway
+    /// Print JSON, which is the default
     #[arg(long, conflicts_with = "exec")]
     json: bool,
     #[command(flatten)]
     filter: Filter,
 }
 
-pub(crate) async fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
+pub(crate) async fn run(args: &StreamArgs, context: &Context) -> Result<Exit, Error> {
     demand_stdout()?;
     let mut reader = Reader::new(args, context)?;
     tokio::select! {

@@ -16,17 +16,17 @@ use crate::output::text::{json_line, line};
 Examples:
   hubctl trace 41
   hubctl trace 41 --json")]
-/// Which.
-pub(crate) struct Args {
+/// The arguments of `hubctl trace`.
+pub(crate) struct TraceArgs {
     /// The notification
     #[arg(value_name = "ID")]
     id: Seq,
-    /// Print the hub's answer as JSON; of a long log several, a line each
+    /// Print the hub's answers as JSON, one a line; a long log takes several
     #[arg(long)]
     json: bool,
 }
 
-pub(crate) async fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
+pub(crate) async fn run(args: &TraceArgs, context: &Context) -> Result<Exit, Error> {
     let path = Path::new("/notifications")
         .segment(args.id)
         .segment("trace");

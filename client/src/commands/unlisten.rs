@@ -17,12 +17,12 @@ use crate::output::text::json_line;
 Examples:
   hubctl unlisten worker-1
   hubctl unlisten worker-1 worker-2 --as reviewer")]
-/// To whom.
-pub(crate) struct Args {
+/// The arguments of `hubctl unlisten`.
+pub(crate) struct UnlistenArgs {
     /// The sessions: a name or an id, in full
     #[arg(required = true, value_name = "TARGET")]
     targets: Vec<InboxName>,
-    /// Who is not told [default: this session; primary outside any agent]
+    /// The inbox of the listener [default: this session; primary outside any agent]
     #[arg(long = "as", value_name = "CALLER")]
     caller: Option<InboxName>,
     /// The project [default: as for notify]
@@ -33,7 +33,7 @@ pub(crate) struct Args {
     json: bool,
 }
 
-pub(crate) async fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
+pub(crate) async fn run(args: &UnlistenArgs, context: &Context) -> Result<Exit, Error> {
     let project = context.project(args.project.as_ref())?.value;
     let caller = caller(context, args.caller.as_ref()).await?;
     let hub = context.hub()?;
@@ -45,8 +45,12 @@ pub(crate) async fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
             continue;
         }
         let Unlistened { removed } = parse(&answer)?;
-        let what = if removed { "no longer" } else { "not anyhow" };
-        println(format_args!("{caller} listens to {target} {what}"))?;
+        let what = if removed {
+            "no longer listens"
+        } else {
+            "was not listening"
+        };
+        println(format_args!("{caller} {what} to {target}"))?;
     }
     Ok(Exit::DONE)
 }

@@ -30,14 +30,14 @@ const MAX_LOG_BYTES: u64 = 8 * 1024 * 1024;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-The hub's own words go to hubd.log in the state directory.
+The hub's output goes to hubd.log in the state directory.
 
 Examples:
   hubctl up
   hubctl up --listen 127.0.0.1:0 --state-dir /tmp/hub")]
-/// How to start it.
-pub(crate) struct Args {
-    /// The address to listen on [default: as hubd's own]
+/// The arguments of `hubctl up`.
+pub(crate) struct UpArgs {
+    /// The address to listen on [default: that of hubd]
     #[arg(long, value_name = "ADDR")]
     listen: Option<String>,
     /// The hub's configuration file
@@ -51,7 +51,7 @@ pub(crate) struct Args {
     detached: Vec<std::ffi::OsString>,
 }
 
-pub(crate) async fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
+pub(crate) async fn run(args: &UpArgs, context: &Context) -> Result<Exit, Error> {
     if let [program, rest @ ..] = args.detached.as_slice() {
         return Err(detach::become_detached(program, rest).into());
     }
@@ -78,14 +78,14 @@ pub(crate) async fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
 
 /// Waits until the hub is ready, and returns its URL.
 async fn wait_until_ready(
-    args: &Args,
+    args: &UpArgs,
     context: &Context,
     mut child: Child,
-    said: impl Fn() -> String,
+    log_end: impl Fn() -> String,
 ) -> Result<String, Error> {
     let state_dir = &context.settings.state_dir.value;
     let until = Instant::now() + args.timeout.0;
-    let mut told = false;
+    let mut announced = false;
     loop {
         if let Some(url) = ready(state_dir, context).await {
             return Ok(url);
@@ -95,17 +95,19 @@ async fn wait_until_ready(
             // If another hub holds the state directory, wait for that one.
             other = holder_shown(state_dir)?;
             match &other {
-                None => return Err(anyhow::anyhow!("hubd ended with {status}: {}", said()).into()),
-                Some(other) if !told => say(format_args!(
+                None => {
+                    return Err(anyhow::anyhow!("hubd ended with {status}: {}", log_end()).into());
+                }
+                Some(other) if !announced => say(format_args!(
                     "waiting up to {} s for {other}",
                     args.timeout.0.as_secs()
                 )),
                 Some(_) => {}
             }
-            told = true;
+            announced = true;
         }
         if Instant::now() >= until {
-            let what = other.unwrap_or_else(|| format!("hubd: {}", said()));
+            let what = other.unwrap_or_else(|| format!("hubd: {}", log_end()));
             return Err(anyhow::anyhow!("not ready yet: {what}").into());
         }
         tokio::time::sleep(LOOK).await;
@@ -144,7 +146,7 @@ fn hubd() -> Result<PathBuf, Error> {
         .ok_or_else(|| anyhow::anyhow!("no hubd beside {} or on PATH", own.display()).into())
 }
 
-fn hubd_args(args: &Args, context: &Context) -> Vec<std::ffi::OsString> {
+fn hubd_args(args: &UpArgs, context: &Context) -> Vec<std::ffi::OsString> {
     let mut words: Vec<std::ffi::OsString> = vec![
         "--state-dir".into(),
         context.settings.state_dir.value.clone().into(),
@@ -192,7 +194,7 @@ fn tail(state_dir: &FilePath, begin: u64) -> String {
         return why.into();
     }
     match lines.as_slice() {
-        [] => "it said nothing".into(),
+        [] => "it printed nothing".into(),
         lines => lines[lines.len().saturating_sub(3)..].join("; "),
     }
 }

@@ -18,13 +18,13 @@ use crate::system::parent;
 #[derive(Debug, Clone, clap::Args)]
 #[allow(clippy::struct_excessive_bools)] // each a flag of its own
 #[command(after_help = "\
-Prints one JSON object a line on stdout, acknowledges them once they are flushed, and ends. Inside an agent's
-session, a line of the hub precedes them, and notifications beyond one reading's size stay pending. At the timeout it
-prints a reminder on stderr, with the number that a wake limit holds back, and exits 0, as when the project is reset.
-While the hub restarts, it keeps its place and its deadline. It ends with the
-agent's process (CLAUDE_PID); where there is none with its parent process, unless `setsid -f` has detached it.
-With --rewake it is the hook that wakes an idle session by itself; `hubctl hooks install claude` installs it.
-SIGINT and SIGTERM end it as usual (130 and 143 in a shell); what it had not printed stays pending.
+Prints each notification on stdout as one line of JSON, acknowledges them once they are flushed, and exits. Inside an
+agent's session, a line by the hub comes first, and notifications that exceed the size of one batch stay pending. At the
+timeout it prints a reminder on stderr, with the number of notifications that a wake limit holds back, and exits 0, as it
+does when the project is reset. It keeps its deadline while the hub restarts. It ends with the agent's process
+(CLAUDE_PID), or else with its parent process, unless `setsid -f` has detached it. With --rewake it is the hook that wakes
+an idle session; `hubctl hooks install claude` installs it. SIGINT and SIGTERM end it as usual (130 and 143 in a shell);
+notifications that it has not printed stay pending.
 
 Examples:
   hubctl wait
@@ -32,15 +32,15 @@ Examples:
   hubctl wait --all worker-1,worker-2 --timeout 1h
   hubctl wait --any worker-1,worker-2
   hubctl wait --types error,question --keep | while read -r line; do echo \"$line\"; done")]
-/// What to wait for.
-pub(crate) struct Args {
+/// The arguments of `hubctl wait`.
+pub(crate) struct WaitArgs {
     /// The inboxes [default: this session's own; primary outside any agent; both for `HUB_ROLE=primary`]
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     inbox: Vec<InboxName>,
     /// The project [default: as for notify]
     #[arg(long, value_name = "P")]
     project: Option<ProjectName>,
-    /// How long: seconds, or 10m, 2h; 0 only drains what is pending
+    /// How long to wait: seconds, or 10m, 2h; 0 only prints what is pending
     #[arg(long, value_name = "SPAN", default_value = "570")]
     timeout: Span,
     /// Only these types
@@ -52,25 +52,25 @@ pub(crate) struct Args {
     /// Only of this priority or a higher one
     #[arg(long, value_name = "P")]
     min_priority: Option<Priority>,
-    /// Once something came, wait for a lull of so many milliseconds
+    /// After the first notification, wait until none has arrived for this many milliseconds
     #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(..=5000))]
     settle: Option<u64>,
-    /// Until each of these sessions is complete, failed or over
+    /// Wait until each of these sessions is complete, failed or over
     #[arg(long, value_name = "a,b", value_delimiter = ',')]
     all: Vec<InboxName>,
-    /// Until at least one of these sessions is complete, failed or over
+    /// Wait until at least one of these sessions is complete, failed or over
     #[arg(long, value_name = "a,b", value_delimiter = ',')]
     any: Vec<InboxName>,
-    /// Until so many are pending
+    /// Wait until this many notifications are pending
     #[arg(long, value_name = "N")]
     count: Option<u64>,
-    /// Until something comes that is not there yet
+    /// Ignore notifications that are already pending
     #[arg(long)]
     new: bool,
-    /// End whoever waits there now
+    /// End the waiter that holds the inbox
     #[arg(long)]
     takeover: bool,
-    /// Go on after the first batch, until the timeout
+    /// Continue after the first batch, until the timeout
     #[arg(long)]
     keep: bool,
     /// As an `asyncRewake` hook of Claude Code: reads its JSON from stdin, waits as long as the session lives, prints on
@@ -80,7 +80,7 @@ pub(crate) struct Args {
     /// The exit code at the timeout
     #[arg(long, value_name = "N", default_value_t = 0)]
     timeout_code: u8,
-    /// Print the JSON lines alone, also inside an agent's session
+    /// Print only the JSON lines, also inside an agent's session
     #[arg(long)]
     json: bool,
 }
@@ -104,7 +104,7 @@ const OF_A_WAIT: [&str; 15] = [
     "json",
 ];
 
-pub(crate) async fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
+pub(crate) async fn run(args: &WaitArgs, context: &Context) -> Result<Exit, Error> {
     if args.rewake {
         return Ok(rewake::run(context).await);
     }
@@ -125,7 +125,7 @@ mod tests {
 
     #[test]
     fn rewake_conflicts_with_every_other_option_of_wait() {
-        let wait = <Args as clap::Args>::augment_args(clap::Command::new("wait"));
+        let wait = <WaitArgs as clap::Args>::augment_args(clap::Command::new("wait"));
         let options = wait.get_arguments().map(|it| it.get_id().as_str());
         let others: Vec<_> = options.filter(|id| *id != "rewake").collect();
         assert_eq!(others, OF_A_WAIT);

@@ -5,7 +5,7 @@ use std::time::Duration;
 use hub_protocol::{InboxName, Kind, Post, ProjectName, Published, Seq, Step, Timestamp, Trace};
 use tokio::time::Instant;
 
-use crate::api::session::{session, who};
+use crate::api::session::{display_name, session};
 use crate::error::Error;
 use crate::exit_code::Exit;
 use crate::hub::{Hub, Path, Request, json, parse};
@@ -25,38 +25,38 @@ const TTL: u64 = 60;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Says something to the session's inbox, and follows it for 30 seconds: stored, leased by a waiter, emitted (shown),
-acked (the session went on with it). Exits 0 only when it arrived. A session that tries itself while it works proves it
-only with its next hook: try it from another terminal, while the session is idle.
+Publishes a test notification to the session's inbox and follows it for 30 seconds: stored, leased by a waiter, emitted
+(shown), acked (the session continued with it). Exits 0 only if it arrived. Run it from another terminal while the session
+is idle: a session that tests itself proves the delivery only with its next hook.
 
 Examples:
   hubctl wake-test worker-1
   hubctl wake-test primary")]
-/// Whom to wake.
-pub(crate) struct Args {
+/// The arguments of `hubctl wake-test`.
+pub(crate) struct WakeTestArgs {
     /// The session, or `primary` [default: this session]
     #[arg(value_name = "SESSION")]
     session: Option<InboxName>,
     /// The project [default: as for notify]
     #[arg(long, value_name = "P")]
     project: Option<ProjectName>,
-    /// How long to follow it: seconds, or 90s, 10m
+    /// How long to follow the delivery: seconds, or 90s, 10m
     #[arg(long, value_name = "SPAN", hide = true)]
     patience: Option<crate::arguments::span::Span>,
 }
 
-pub(crate) async fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
+pub(crate) async fn run(args: &WakeTestArgs, context: &Context) -> Result<Exit, Error> {
     let project = context.project(args.project.as_ref())?.value;
     let own = sender::session(context).await?.map(|found| found.value);
     let named = args.session.clone().or(own).ok_or_else(|| {
-        Error::Usage("this is no agent's session: name the one to wake, see hubctl sessions".into())
+        Error::Usage("this is not an agent's session: name the session to wake; `hubctl sessions` lists them".into())
     })?;
     let hub = context.hub()?;
     let (inbox, name) = if named.as_str() == InboxName::PRIMARY {
         (named.clone(), named.to_string())
     } else {
         let session = session(&hub, &named, &project).await?;
-        let name = who(&session);
+        let name = display_name(&session);
         (session.id, name)
     };
     let id = send(&hub, &inbox, &project).await?;
@@ -165,21 +165,24 @@ impl Followed {
         if let Some(acked) = self.by("acked") {
             return match (reader, acked) {
                 (Some(reader), "resumed") => {
-                    format!("woken: {} showed it, and the session went on", way(reader))
+                    format!(
+                        "woken: {} showed it, and the session continued",
+                        way(reader)
+                    )
                 }
-                (_, reader) => format!("arrived: {} took it", way(reader)),
+                (_, reader) => format!("arrived: {} acknowledged it", way(reader)),
             };
         }
         if self.by("emitted").is_some() {
             return format!(
-                "shown by {}, but no hook of the session proved it yet: see `hubctl trace {id}`; if it stays so, \
-                 `hubctl hooks status`",
+                "shown by {}, but no hook of the session has proved it yet: see `hubctl trace {id}`; if this lasts, \
+                 run `hubctl hooks status`",
                 way(reader.unwrap_or_default())
             );
         }
         if self.by("leased").is_some() {
             return format!(
-                "a reader of {inbox} has it and did not acknowledge it: see `hubctl inboxes`"
+                "a reader of {inbox} leased it and did not acknowledge it: see `hubctl inboxes`"
             );
         }
         if let Some((until, limit)) = &self.held {
@@ -190,11 +193,11 @@ impl Followed {
             );
         }
         if self.is_over() {
-            return "it was taken back before anybody had it: try again".into();
+            return "it was settled before a reader got it: try again".into();
         }
         format!(
-            "not woken: nobody waits at {inbox}. In Claude Code run `hubctl hooks install claude` and restart the \
-             session; else let the session run `hubctl wait` in the background"
+            "not woken: no waiter is connected to {inbox}. For Claude Code, run `hubctl hooks install claude` and restart the \
+             session; for other agents, let the session run `hubctl wait` in the background"
         )
     }
 }

@@ -28,40 +28,40 @@ const DEBOUNCE: Duration = Duration::from_millis(100);
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-A status file's first line is `STATE message`, with one of completed, needs_input, needs_testing, error, working. It is
-forwarded when it changes; the same line counts again once the session has worked. What the file says at the start is
-forwarded too, unless it was within the last day. The hub itself watches status/ in its state directory, and .hub/status
-in the worktrees of its sessions: this is for files elsewhere.
+A status file's first line is `STATE message`, with one of completed, needs_input, needs_testing, error, working. The line
+is forwarded when it changes; the same line counts again after the session has worked. The line at the start is forwarded
+too, unless it already was within the last day. The hub itself watches status/ in its state directory and .hub/status in
+the worktrees of its sessions; this command is for files in other places.
 
 Examples:
   hubctl watch ~/build/status --session build
   hubctl watch /mnt/box/status            # each file is named by its session
   hubctl watch --once ./status/w1")]
-/// What to watch, and for whom.
-pub(crate) struct Args {
+/// The arguments of `hubctl watch`.
+pub(crate) struct WatchArgs {
     /// A status file, or a directory of them
     #[arg(value_name = "FILE|DIR")]
     path: PathBuf,
-    /// The session that speaks [default: the file's name]
+    /// The session that writes the file [default: the file's name]
     #[arg(long, value_name = "ID")]
     session: Option<InboxName>,
     /// The project [default: as for notify]
     #[arg(long, value_name = "P")]
     project: Option<ProjectName>,
-    /// Forward what is there, and end; exit 1 if a file could not be read
+    /// Forward the current lines and exit; exits 1 if a file could not be read
     #[arg(long)]
     once: bool,
 }
 
 struct Watch<'a> {
-    args: &'a Args,
+    args: &'a WatchArgs,
     context: &'a Context,
     project: ProjectName,
     path: PathBuf,
     files: BTreeMap<PathBuf, WatchedFile>,
 }
 
-pub(crate) async fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
+pub(crate) async fn run(args: &WatchArgs, context: &Context) -> Result<Exit, Error> {
     let path = context.env.absolute(&args.path);
     let mut watch = Watch {
         args,
@@ -142,8 +142,8 @@ impl Watch<'_> {
             FileCheck::Same => true,
             FileCheck::Unfinished => false,
             FileCheck::Line(line) => {
-                let news = match file.told() {
-                    Some((told, id)) if *told == line => self.has_worked(&session, &line, id).await,
+                let news = match file.published() {
+                    Some((last, id)) if *last == line => self.has_worked(&session, &line, id).await,
                     _ => true,
                 };
                 if news {
@@ -191,7 +191,7 @@ impl Watch<'_> {
             Ok(id) => {
                 let stored = id.map_or("spooled".into(), |id| format!("stored as {id}"));
                 say(format!("{what} ({stored})"));
-                file.tell(line, id);
+                file.set_published(line, id);
             }
             Err(error) => file.ignore(path, &error),
         }

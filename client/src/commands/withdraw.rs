@@ -13,12 +13,12 @@ use crate::output::text::json_line;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Nobody is asked any more, and no answer is taken. Other notifications are taken back with `hubctl clear`.
+The question is no longer shown, and the hub refuses answers to it. To withdraw other notifications, use `hubctl clear`.
 
 Examples:
   hubctl withdraw 41")]
-/// Which.
-pub(crate) struct Args {
+/// The arguments of `hubctl withdraw`.
+pub(crate) struct WithdrawArgs {
     /// The question
     #[arg(value_name = "ID")]
     id: Seq,
@@ -27,7 +27,7 @@ pub(crate) struct Args {
     json: bool,
 }
 
-pub(crate) async fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
+pub(crate) async fn run(args: &WithdrawArgs, context: &Context) -> Result<Exit, Error> {
     let (hub, body) = (context.hub()?, json(&by(context).await?)?);
     let Some(question) = act(&hub, args.id, "withdraw", body).await? else {
         return Ok(Exit::REFUSED);

@@ -111,5 +111,5 @@ fn demand_own(path: &Path, how: &str, uid: u32) -> Result<(), Error> {
         return Ok(());
     }
     let path = path.display();
-    Err(anyhow!("{path} {how} user {uid}: not asking that hub").into())
+    Err(anyhow!("{path} {how} user {uid}, not you: refusing to use it").into())
 }

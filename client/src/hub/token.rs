@@ -78,7 +78,7 @@ fn missing(path: &Path) -> Error {
     Error::Unreachable(Unreachable {
         connected: false,
         reason: format!(
-            "no token at {}: a hub makes it when it first runs",
+            "no token at {}: the hub creates it when it first starts",
             path.display()
         ),
     })

@@ -22,7 +22,7 @@ const AGENT_VARIABLES: [&str; 3] = [
 ];
 
 /// The agent session that the environment names: by `HUB_SESSION`, or by the agent's own variable.
-pub(crate) fn told(env: &Env) -> Result<Option<Sourced<InboxName>>, Error> {
+pub(crate) fn from_environment(env: &Env) -> Result<Option<Sourced<InboxName>>, Error> {
     if let Some(found) = given_session(env)? {
         return Ok(Some(found));
     }
@@ -38,7 +38,7 @@ pub(crate) fn told(env: &Env) -> Result<Option<Sourced<InboxName>>, Error> {
 /// environment names no session. An error means that a hub is there and did not answer: this process may belong to an
 /// agent.
 pub(crate) async fn session(context: &Context) -> Result<Option<Sourced<InboxName>>, Error> {
-    if let Some(found) = told(&context.env)? {
+    if let Some(found) = from_environment(&context.env)? {
         return Ok(Some(found));
     }
     let found = match ancestor(context).await {
@@ -133,7 +133,7 @@ mod tests {
     }
 
     fn rule(vars: &[(&str, &str)]) -> Option<&'static str> {
-        Some(told(&env(vars)).unwrap()?.source)
+        Some(from_environment(&env(vars)).unwrap()?.source)
     }
 
     #[test]
@@ -148,7 +148,7 @@ mod tests {
     fn a_session_reads_its_own_inbox_and_the_primary_session_both() {
         let shown = |vars: &[(&str, &str)]| {
             let env = env(vars);
-            let found = inboxes(&env, &[], told(&env).unwrap().as_ref()).value;
+            let found = inboxes(&env, &[], from_environment(&env).unwrap().as_ref()).value;
             found.iter().map(ToString::to_string).collect::<Vec<_>>()
         };
         assert_eq!(shown(&[("HUB_SESSION", "w")]), ["w"]);
@@ -161,7 +161,7 @@ mod tests {
     fn an_invalid_name_is_ignored_in_an_agents_variable_and_refused_in_ours() {
         for bad in ["a/b", "person", "primary", "all"] {
             assert_eq!(rule(&[("CLAUDE_CODE_SESSION_ID", bad)]), None, "{bad}");
-            let refused = told(&env(&[("HUB_SESSION", bad)])).unwrap_err();
+            let refused = from_environment(&env(&[("HUB_SESSION", bad)])).unwrap_err();
             assert!(
                 refused.to_string().starts_with("HUB_SESSION: "),
                 "{refused}"

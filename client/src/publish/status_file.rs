@@ -46,7 +46,7 @@ pub(crate) fn prepare(
 
 /// Writes the state in `post` into the status file of its session, and returns its path. `None` if a status line cannot
 /// express the post.
-pub(crate) fn tell(context: &Context, post: &Post) -> Option<anyhow::Result<PathBuf>> {
+pub(crate) fn write_state(context: &Context, post: &Post) -> Option<anyhow::Result<PathBuf>> {
     let session = post.session.as_ref().or(post.from.as_ref())?;
     // A status line has no recipient and answers no notification.
     let elsewhere = post.to.is_some() || post.reply_to.is_some();
@@ -54,9 +54,9 @@ pub(crate) fn tell(context: &Context, post: &Post) -> Option<anyhow::Result<Path
         return None;
     }
     let line = StatusLine::of(post.kind.unwrap_or(Kind::Complete), &post.msg)?;
-    let told =
+    let path =
         given(context, session).map_or_else(|| prepare(context, &context.env.cwd, session), Ok);
-    Some(told.and_then(|path| {
+    Some(path.and_then(|path| {
         write(&path, &line).with_context(|| path.display().to_string())?;
         Ok(path)
     }))

@@ -48,7 +48,7 @@ pub(super) fn parse_with(
     })
 }
 
-fn happened(name: &str, payload: &Map<String, Value>) -> AgentEvent {
+pub(super) fn happened(name: &str, payload: &Map<String, Value>) -> AgentEvent {
     match name {
         // These events make notifications.
         "PreToolUse" if DIALOGS.contains(&text(payload, "tool_name")) => dialog(payload),

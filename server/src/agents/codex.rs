@@ -30,7 +30,8 @@ fn happened(name: &str, payload: &Map<String, Value>) -> AgentEvent {
         "SessionStart" => AgentEvent::Started,
         "UserPromptSubmit" => claude::prompt(text(payload, "prompt")),
         "PostToolUse" | "PostToolUseFailure" | "SubagentStop" => AgentEvent::Worked,
-        _ => AgentEvent::Seen,
+        // Codex does not report these today; they mean what they mean in Claude Code.
+        other => claude::happened(other, payload),
     }
 }
 

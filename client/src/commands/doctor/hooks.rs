@@ -3,14 +3,17 @@
 use hub_protocol::{Agent, Session, Timestamp};
 
 use super::finding::Finding;
-use crate::api::session::who;
+use crate::api::session::display_name;
 use crate::commands::hooks::{HookStatus, InstallState, everywhere};
 use crate::error::Error;
 use crate::identity::Context;
 use crate::output::age::age;
 
 /// The findings about hooks. `sessions` are all sessions that the hub knows; `None` if the hub does not answer.
-pub(super) fn look(context: &Context, sessions: Option<&[Session]>) -> Result<Vec<Finding>, Error> {
+pub(super) fn check(
+    context: &Context,
+    sessions: Option<&[Session]>,
+) -> Result<Vec<Finding>, Error> {
     let mut found = Vec::new();
     let all = everywhere(context)?;
     let installed: Vec<&HookStatus> = all
@@ -44,11 +47,11 @@ fn stands(it: &HookStatus) -> Finding {
     match (it.state, &it.problem) {
         (InstallState::Malformed, problem) => Finding::problem(
             format!("{place}: {}", problem.as_deref().unwrap_or("malformed")),
-            "mend the file: the agent may not read it either",
+            "repair the file: the agent may not be able to read it either",
         ),
         (_, Some(problem)) => Finding::problem(format!("{place}: {problem}"), again),
         (InstallState::Outdated, None) => Finding::warn(
-            format!("{place} are not as this hubctl installs them"),
+            format!("{place} differ from those that this hubctl installs"),
             again,
         ),
         _ if it.rewake => Finding::ok(format!("{place} are installed, and wake idle sessions")),
@@ -80,14 +83,14 @@ fn fires(agent: Agent, sessions: &[Session]) -> Finding {
     let seen = own.filter_map(|it| Some((it.last_seen?, it)));
     match seen.max_by_key(|(at, _)| *at) {
         Some((at, session)) => Finding::ok(format!(
-            "{agent} hooks fire: session {} was heard of {} ago",
-            who(session),
+            "{agent} hooks fire: the hub heard from session {} {} ago",
+            display_name(session),
             age(at, Timestamp::now())
         )),
         None => Finding::warn(
-            format!("{agent} hooks are installed, and the hub has not heard of any session of it"),
+            format!("{agent} hooks are installed, but the hub knows no session of {agent}"),
             format!(
-                "restart the sessions that run; `hubctl hooks status {agent}` says where they are"
+                "restart the running sessions; `hubctl hooks status {agent}` lists the settings files"
             ),
         ),
     }

@@ -14,7 +14,7 @@ use crate::system::random::random_hex;
 const DRIFT: i64 = 5_000;
 
 /// The findings about the hub; and the hub, if it answers.
-pub(super) async fn look(context: &Context) -> (Vec<Finding>, Option<Hub>) {
+pub(super) async fn check(context: &Context) -> (Vec<Finding>, Option<Hub>) {
     let mut found = vec![token(&context.settings)];
     let answered = match context.hub() {
         Ok(hub) => {
@@ -30,9 +30,11 @@ pub(super) async fn look(context: &Context) -> (Vec<Finding>, Option<Hub>) {
         Err(error) => {
             let todo = match &error {
                 Error::Unreachable(_) => {
-                    "start it: hubctl up; from a sandbox, allow its socket (hubctl config says where it is looked for)"
+                    "start it: hubctl up; in a sandbox, allow access to its socket (hubctl config shows its path)"
                 }
-                _ => "correct what is named; `hubctl config` says where each setting comes from",
+                _ => {
+                    "correct the setting that is named; `hubctl config` shows the source of each setting"
+                }
             };
             found.push(Finding::problem(error.to_string(), todo));
             return (found, None);
@@ -51,10 +53,10 @@ pub(super) async fn look(context: &Context) -> (Vec<Finding>, Option<Hub>) {
 fn token(settings: &Settings) -> Finding {
     let path = settings.token_file.value.display();
     match check_token(&settings.token_file.value) {
-        Ok(()) => Finding::ok(format!("the token {path} is yours alone")),
+        Ok(()) => Finding::ok(format!("only you can read the token {path}")),
         Err(Error::Unreachable(_)) => Finding::warn(
             format!("there is no token at {path}"),
-            "a hub makes it when it first runs: hubctl up",
+            "the hub creates it when it first starts: hubctl up",
         ),
         Err(error) => Finding::problem(
             error.to_string(),
@@ -94,12 +96,12 @@ async fn tcp(context: &Context, hub: &Hub) -> Option<Finding> {
     let healthy = Request::get(Path::new("/healthz"));
     Some(match hub.text(&healthy).await {
         Ok(_) => Finding::ok(format!(
-            "the hub proves over TCP, at {url}, that it knows the token"
+            "over TCP at {url}, the hub proves that it knows the token"
         )),
         Err(error) => Finding::warn(
             error.to_string(),
             format!(
-                "what is sent to {url} does not reach the hub: where it runs on another machine, forward that port too"
+                "requests to {url} do not reach the hub: if it runs on another machine, forward that port too"
             ),
         ),
     })
@@ -118,7 +120,7 @@ fn clock(date: &str) -> Option<Finding> {
             "the hub's clock and this one differ by {} s",
             off.abs() / 1000
         ),
-        "set both clocks by the network (NTP): ages and deadlines are wrong until then",
+        "synchronise both clocks (NTP): until then, ages and deadlines are wrong",
     ))
 }
 

@@ -14,7 +14,7 @@ const TOO_LITTLE: u64 = 64 << 20;
 /// With fewer free bytes than this, the report warns.
 const LITTLE: u64 = 1 << 30;
 
-pub(super) fn look(context: &Context, hub_is_up: bool) -> Vec<Finding> {
+pub(super) fn check(context: &Context, hub_is_up: bool) -> Vec<Finding> {
     let state_dir = &context.settings.state_dir.value;
     let mut found = Vec::new();
     found.extend(room(state_dir));
@@ -31,10 +31,14 @@ fn room(state_dir: &Path) -> Option<Finding> {
     let free = stat.f_bavail.saturating_mul(stat.f_frsize);
     let what = format!("{} MiB are free in {}", free >> 20, state_dir.display());
     Some(match free {
-        ..TOO_LITTLE => Finding::problem(what, "make room: the hub will store nothing more"),
-        TOO_LITTLE..LITTLE => {
-            Finding::warn(what, "make room before the hub can store nothing more")
-        }
+        ..TOO_LITTLE => Finding::problem(
+            what,
+            "free some space: the hub will soon refuse to store anything",
+        ),
+        TOO_LITTLE..LITTLE => Finding::warn(
+            what,
+            "free some space before the hub refuses to store anything",
+        ),
         _ => Finding::ok(what),
     })
 }
@@ -43,7 +47,7 @@ fn room(state_dir: &Path) -> Option<Finding> {
 fn spool(state_dir: &Path, hub_is_up: bool) -> Option<Finding> {
     let names = files(&state_dir.join("spool"));
     let Some(oldest) = names.iter().min() else {
-        return hub_is_up.then(|| Finding::ok("nothing waits in the spool"));
+        return hub_is_up.then(|| Finding::ok("the spool is empty"));
     };
     let nanos = oldest.get(..16).map(|hex| i64::from_str_radix(hex, 16));
     let since = match nanos {
@@ -53,13 +57,13 @@ fn spool(state_dir: &Path, hub_is_up: bool) -> Option<Finding> {
     let count = names.len();
     Some(if hub_is_up {
         Finding::problem(
-            format!("{count} wait in the spool since {since}, and the hub does not take them in"),
-            "if this is still so in a minute, read the hub's log; is it another hub's state directory?",
+            format!("{count} spooled requests wait since {since}, and the hub does not read them"),
+            "if this lasts for a minute, read the hub's log, and check that this is the state directory of that hub",
         )
     } else {
         Finding::warn(
-            format!("the hub was down since {since}: {count} wait in the spool"),
-            "nothing is lost: the hub takes them in when it runs (hubctl up)",
+            format!("the hub was down since {since}: {count} requests wait in the spool"),
+            "nothing is lost: the hub reads them when it starts (hubctl up)",
         )
     })
 }
@@ -70,7 +74,7 @@ fn rejected(state_dir: &Path) -> Option<Finding> {
     (count > 0).then(|| {
         Finding::warn(
             format!("the hub refused {count} spooled notifications"),
-            format!("look at them and remove them: {}", dir.display()),
+            format!("inspect and remove them: {}", dir.display()),
         )
     })
 }
@@ -90,17 +94,19 @@ fn status_file(file: &Path) -> Finding {
     let bad = |why: &str| {
         Finding::problem(
             format!("the status file {shown} {why}: the hub ignores it"),
-            "let HUB_STATUS_FILE name a plain file of your own",
+            "set HUB_STATUS_FILE to a regular file of your own",
         )
     };
     match fs::symlink_metadata(file) {
-        Ok(meta) if !meta.is_file() => bad("is no plain file"),
-        Ok(meta) if meta.uid() != rustix::process::geteuid().as_raw() => bad("is somebody else's"),
-        Ok(_) if fs::read(file).is_err() => bad("cannot be read"),
-        Ok(_) => Finding::ok(format!("the status file {shown} can be read")),
-        Err(_) if file.parent().is_some_and(Path::is_dir) => {
-            Finding::ok(format!("the status file {shown} is not written yet"))
+        Ok(meta) if !meta.is_file() => bad("is not a regular file"),
+        Ok(meta) if meta.uid() != rustix::process::geteuid().as_raw() => {
+            bad("belongs to another user")
         }
-        Err(_) => bad("lies in no directory"),
+        Ok(_) if fs::read(file).is_err() => bad("cannot be read"),
+        Ok(_) => Finding::ok(format!("the status file {shown} is readable")),
+        Err(_) if file.parent().is_some_and(Path::is_dir) => {
+            Finding::ok(format!("the status file {shown} does not exist yet"))
+        }
+        Err(_) => bad("is in a directory that does not exist"),
     }
 }

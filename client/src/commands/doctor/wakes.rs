@@ -3,14 +3,14 @@
 use hub_protocol::{InboxName, ProjectName, Session};
 
 use super::finding::Finding;
-use crate::api::session::{primary, session, waiter, who};
+use crate::api::session::{display_name, primary, session, waiter};
 use crate::commands::inboxes;
 use crate::error::Error;
 use crate::hub::Hub;
 use crate::identity::Context;
 use crate::identity::sender;
 
-pub(super) async fn look(
+pub(super) async fn check(
     context: &Context,
     hub: &Hub,
     project: &ProjectName,
@@ -25,7 +25,7 @@ pub(super) async fn look(
         found.extend(held.map(|held| {
             Finding::warn(
                 format!("inbox {}: {held}", inbox.name),
-                "they come with the next wake; `hubctl trace ID` names the limit, and hubd's settings \
+                "they are delivered with the next wake; `hubctl trace ID` names the limit, and hubd's settings \
                  wake.per_sender_per_minute and wake.per_hour change it",
             )
         }));
@@ -37,7 +37,7 @@ async fn own_session(hub: &Hub, own: &InboxName, project: &ProjectName) -> Resul
     match session(hub, own, project).await {
         Ok(session) => Ok(woken("this session", &session)),
         Err(Error::Refused(problem)) if problem.code == "unknown_session" => Ok(Finding::warn(
-            format!("the hub has not heard of this session, {own}"),
+            format!("the hub does not know this session, {own}"),
             "if its agent's hooks are installed, restart it; without hooks, `hubctl wait` still works",
         )),
         Err(error) => Err(error),
@@ -54,18 +54,18 @@ async fn primary_session(hub: &Hub, project: &ProjectName) -> Result<Finding, Er
         .any(|it| it.name.as_str() == InboxName::PRIMARY && it.waiter.is_some());
     if waits {
         return Ok(Finding::ok(format!(
-            "somebody waits at the inbox primary of {project}"
+            "a waiter is connected to the inbox primary of {project}"
         )));
     }
     Ok(Finding::warn(
-        format!("no session is the primary of {project}, and nobody waits at its inbox"),
+        format!("no session is the primary of {project}, and no waiter is connected to its inbox"),
         "hubctl primary --take NAME, or hubctl wait outside any agent",
     ))
 }
 
 /// The finding about the waiter of a session.
 fn woken(which: &str, session: &Session) -> Finding {
-    let who = who(session);
+    let who = display_name(session);
     match waiter(session) {
         "none" => Finding::warn(
             format!("nothing wakes {which}, {who}"),

@@ -5,7 +5,7 @@ use std::path::{Path as FilePath, PathBuf};
 use hub_protocol::git::Repository;
 use hub_protocol::{Agent, InboxName, Process, ProjectName};
 
-use super::Args;
+use super::HookArgs;
 use super::headless::is_single_shot;
 use super::payload::Payload;
 use super::view::is_watched;
@@ -63,7 +63,7 @@ impl Surroundings {
     }
 
     /// The path of the request, with the surroundings in its query. `stops` says that the session's turn is over.
-    pub(super) fn path(&self, env: &Env, args: &Args, stops: bool) -> Path {
+    pub(super) fn path(&self, env: &Env, args: &HookArgs, stops: bool) -> Path {
         let var = |name: &str| env.var(name).and_then(|value| value.to_str());
         let name_of = |name: &str| var(name)?.parse::<InboxName>().ok();
         let agent = self.process.as_ref();
@@ -114,7 +114,7 @@ mod tests {
     fn query(vars: &[(&str, &str)], rewake: bool) -> String {
         let env = Env::of(FilePath::new("/"), vars);
         let payload = Payload::parse(b"{\"cwd\":\"/\"}", None).unwrap();
-        let args = Args {
+        let args = HookArgs {
             agent: Agent::Claude,
             json: None,
             event: None,

@@ -40,13 +40,13 @@ fn clients() -> Option<String> {
         .spawn()
         .ok()?;
     let output = tmux.stdout.take().map(OwnedFd::from).map(File::from);
-    let said = output.and_then(|output| read_all(output, Instant::now() + PATIENCE));
+    let listed = output.and_then(|output| read_all(output, Instant::now() + PATIENCE));
     // End a tmux that has not answered in time; one that has answered ends by itself.
-    if said.is_none() {
+    if listed.is_none() {
         let _ = tmux.kill();
     }
     let _ = tmux.wait();
-    String::from_utf8(said?).ok()
+    String::from_utf8(listed?).ok()
 }
 
 fn shows(client: &str, pane: &str, now: u64) -> bool {

@@ -91,18 +91,17 @@ fn rewake(invocation: &Invocation) -> Node {
         ("rewakeSummary", Node::of(&"Notifications from the hub")),
         (
             "rewakeMessage",
-            Node::of(&"The hub woke this session: something came for it."),
+            Node::of(&"The hub woke this session: notifications arrived for it."),
         ),
     ])
 }
 
 pub(super) fn left_to_do(context: &Context) -> Vec<String> {
-    let mut all = vec![
-        "restart the sessions that run now: Claude Code reads its hooks when it starts".to_owned(),
-    ];
+    let mut all =
+        vec!["restart the running sessions: Claude Code reads its hooks when it starts".to_owned()];
     if let Address::Socket(socket) = &context.settings.address.value {
         all.push(format!(
-            "where its sandbox is on, let commands reach the hub: in settings.json, sandbox.network, \
+            "if its sandbox is on, let commands reach the hub: in settings.json, sandbox.network, \
              \"allowAllUnixSockets\": true on Linux, \"allowUnixSockets\": [\"{}\"] on macOS",
             socket.display()
         ));

@@ -42,12 +42,13 @@ pub(super) fn plan(invocation: &Invocation) -> Plan {
 
 pub(super) fn left_to_do(context: &Context) -> Vec<String> {
     let mut all = vec![
-        "trust the hooks: Codex runs none before; start it and review them with /hooks".to_owned(),
-        "restart the sessions that run now".to_owned(),
+        "trust the hooks: Codex runs none until then; start it and review them with /hooks"
+            .to_owned(),
+        "restart the running sessions".to_owned(),
     ];
     if let Address::Socket(socket) = &context.settings.address.value {
         all.push(format!(
-            "its sandbox keeps commands from {}: there they use the status file, or let the sandbox reach the network",
+            "its sandbox blocks {}: commands use the status file instead, unless you allow the sandbox network access",
             socket.display()
         ));
     }

@@ -43,5 +43,5 @@ pub(super) fn plan(invocation: &Invocation) -> Plan {
 }
 
 pub(super) fn left_to_do() -> Vec<String> {
-    vec!["restart the sessions that run now".to_owned()]
+    vec!["restart the running sessions".to_owned()]
 }

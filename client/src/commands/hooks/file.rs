@@ -34,7 +34,7 @@ impl SettingsFile {
             Ok(real) => real,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 let dangling = fs::symlink_metadata(path).is_ok();
-                ensure!(!dangling, "{} is a link to nothing", path.display());
+                ensure!(!dangling, "{} is a dangling link", path.display());
                 path.to_owned()
             }
             Err(error) => return Err(error).with_context(|| path.display().to_string()),
@@ -47,7 +47,7 @@ impl SettingsFile {
     /// made them.
     pub(super) fn read_within(top: &Path, path: &Path) -> anyhow::Result<Self> {
         let below = path.strip_prefix(top).ok().and_then(Path::parent);
-        let below = below.with_context(|| format!("{} is elsewhere", path.display()))?;
+        let below = below.with_context(|| format!("{} is not in the workspace", path.display()))?;
         Self::found(path, top, below.to_owned(), path.file_name())
     }
 
@@ -111,7 +111,7 @@ impl SettingsFile {
             .with_context(|| self.path.display().to_string())?;
         if now.map(|(text, _)| text) != self.before {
             bail!(
-                "{} was changed meanwhile: run it again",
+                "{} was changed by another program: run this command again",
                 self.path.display()
             );
         }

@@ -57,7 +57,7 @@ pub(super) fn plan(invocation: &Invocation) -> Plan {
 
 pub(super) fn left_to_do() -> Vec<String> {
     vec![
-        "restart the sessions that run now".to_owned(),
-        "look at /hooks panel in Gemini: hooks can be switched off there".to_owned(),
+        "restart the running sessions".to_owned(),
+        "check /hooks panel in Gemini: hooks can be disabled there".to_owned(),
     ]
 }

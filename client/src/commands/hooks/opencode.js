@@ -1,5 +1,5 @@
 // Installed by `hubctl hooks install opencode`; `hubctl hooks uninstall opencode` removes it. Changes are overwritten.
-// Tells the hub what this session does. Whatever goes wrong here, OpenCode goes on as if there were no hub.
+// Reports the events of this session to the hub. On any error OpenCode continues as if there were no hub.
 import { spawn } from "node:child_process"
 
 const COMMAND = "hubctl hook opencode"
@@ -15,8 +15,8 @@ const EVENTS = new Set([
   "question.asked",
 ])
 
-// The hub's answer to `payload`, an object; undefined where it has none.
-const tell = (payload, cwd) =>
+// The hub's answer to `payload` as an object; undefined if there is none.
+const send = (payload, cwd) =>
   new Promise((resolve) => {
     const child = spawn("/bin/sh", ["-c", COMMAND], { cwd, stdio: ["pipe", "pipe", "ignore"] })
     let answer = ""
@@ -33,7 +33,7 @@ const tell = (payload, cwd) =>
     child.stdin.end(JSON.stringify(payload))
   })
 
-// Whether somebody gave this OpenCode a session of its own. One of an agent above says for which process it was set.
+// Whether this OpenCode was started with a session of its own. A parent agent marks its session with its process id.
 const isGiven = ({ HUB_SESSION: session, HUB_SESSION_PID: mark }) =>
   session && mark !== undefined ? mark.includes(":") && !mark.endsWith(`:${session}`) : Boolean(session)
 
@@ -48,12 +48,12 @@ const lastMessage = async (client, id) => {
 }
 
 export const Hub = async ({ client, directory }) => {
-  const say = async (type, properties) => {
+  const report = async (type, properties) => {
     const session = properties.sessionID ?? properties.info?.id
     const payload = { hook_event_name: type, type, session_id: session, cwd: directory, properties }
     if (type === "session.idle") payload.last_assistant_message = await lastMessage(client, session)
-    const answer = await tell(payload, directory)
-    // What the hub wants the model to read becomes the next prompt.
+    const answer = await send(payload, directory)
+    // The hub's text for the model becomes the next prompt.
     if (typeof answer?.prompt === "string" && session) {
       await client.session.promptAsync({
         path: { id: session },
@@ -61,12 +61,12 @@ export const Hub = async ({ client, directory }) => {
       })
     }
   }
-  const quietly = (type, properties) => say(type, properties ?? {}).catch(() => {})
+  const quietly = (type, properties) => report(type, properties ?? {}).catch(() => {})
   return {
     event: async ({ event }) => {
       if (EVENTS.has(event.type)) await quietly(event.type, event.properties)
     },
-    // The commands of the session's shell are the session.
+    // Commands of the session's shell act as the session.
     "shell.env": async (input, output) => {
       if (!input.sessionID || isGiven(process.env)) return
       output.env.HUB_SESSION = input.sessionID

@@ -25,7 +25,7 @@ pub(super) fn plugin(invocation: &Invocation) -> String {
 }
 
 pub(super) fn left_to_do() -> Vec<String> {
-    vec!["restart the sessions that run now: OpenCode loads its plugins when it starts".to_owned()]
+    vec!["restart the running sessions: OpenCode loads its plugins when it starts".to_owned()]
 }
 
 /// The command that an installed plugin runs; `None` if the plugin is not ours.

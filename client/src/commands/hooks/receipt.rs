@@ -60,7 +60,7 @@ impl Receipts {
         match without_ours(file, agent, installed)? {
             Some(before) => self
                 .write(file, &before)
-                .map_err(|error| format!("cannot be noted: {error:#}")),
+                .map_err(|error| format!("could not be recorded: {error:#}")),
             None => Ok(()),
         }
     }
@@ -75,7 +75,7 @@ impl Receipts {
     pub(super) fn forget(&self, file: &SettingsFile) -> anyhow::Result<()> {
         match fs::remove_file(self.path(file, "json")) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                Err(error).context("the note of the install")
+                Err(error).context("the record of the install")
             }
             _ => Ok(()),
         }

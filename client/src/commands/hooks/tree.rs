@@ -61,13 +61,13 @@ impl Node {
     pub(super) fn object(&mut self) -> Result<&mut Vec<Member>, String> {
         if let Self::Raw(raw) = self {
             let Members(members) = serde_json::from_str(raw.get())
-                .map_err(|error| format!("is no sound object: {error}"))?;
+                .map_err(|error| format!("is not a valid JSON object: {error}"))?;
             let members = members.into_iter();
             *self = Self::Object(members.map(|(name, raw)| (name, Self::Raw(raw))).collect());
         }
         match self {
             Self::Object(members) => Ok(members),
-            _ => Err("is no object".into()),
+            _ => Err("is not an object".into()),
         }
     }
 
@@ -75,12 +75,12 @@ impl Node {
     pub(super) fn array(&mut self) -> Result<&mut Vec<Self>, String> {
         if let Self::Raw(raw) = self {
             let elements: Vec<Box<RawValue>> =
-                serde_json::from_str(raw.get()).map_err(|_| "is no array".to_owned())?;
+                serde_json::from_str(raw.get()).map_err(|_| "is not an array".to_owned())?;
             *self = Self::Array(elements.into_iter().map(Self::Raw).collect());
         }
         match self {
             Self::Array(elements) => Ok(elements),
-            _ => Err("is no array".into()),
+            _ => Err("is not an array".into()),
         }
     }
 
@@ -168,7 +168,7 @@ impl<'de> Deserialize<'de> for Members {
                 while let Some((name, value)) = map.next_entry::<String, _>()? {
                     // Agents use one of two members with the same name; writing the object would lose the other.
                     if members.iter().any(|(known, _)| *known == name) {
-                        return Err(A::Error::custom(format_args!("'{name}' is there twice")));
+                        return Err(A::Error::custom(format_args!("'{name}' occurs twice")));
                     }
                     members.push((name, value));
                 }
@@ -209,7 +209,7 @@ mod tests {
             ("{", "is not JSON"),
             ("{} {}", "is not JSON"),
             ("// comment\n{}", "is not JSON"),
-            ("[]", "is no sound object"),
+            ("[]", "is not a valid JSON object"),
             (r#"{"a":1,"a":2}"#, "'a' is there twice"),
         ] {
             let error = Node::parse(text).unwrap_err();

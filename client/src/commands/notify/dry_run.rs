@@ -68,7 +68,7 @@ fn rules(draft: &Draft) -> Vec<Rule> {
             None => rule(
                 "type",
                 kind.to_string(),
-                "default; changes no session's state",
+                "default; does not change a session's state",
             ),
         },
         match &post.to {
@@ -88,8 +88,8 @@ fn rules(draft: &Draft) -> Vec<Rule> {
 
 fn default_target(kind: Kind) -> &'static str {
     match kind {
-        Kind::Approval => "person, and along to primary",
-        Kind::Progress => "nobody, recorded only",
+        Kind::Approval => "person, and primary without waking it",
+        Kind::Progress => "no inbox, recorded only",
         Kind::Answer => "the asker",
         _ => InboxName::PRIMARY,
     }

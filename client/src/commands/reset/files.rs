@@ -18,12 +18,12 @@ use crate::system::no_follow::Dir;
 /// The keys of the requests that are spooled for `project`.
 pub(super) fn spooled(spool: &Spool, project: &ProjectName) -> Vec<String> {
     let items = spool.items().into_iter();
-    let of = |said: &Spooled| match said {
+    let of = |request: &Spooled| match request {
         Spooled::Post(post) => in_post(post.get()),
         Spooled::Hook(hook) => in_query(&hook.query),
     };
     items
-        .filter(|item| of(&item.said) == project.as_str())
+        .filter(|item| of(&item.request) == project.as_str())
         .map(|item| item.key)
         .collect()
 }

@@ -7,7 +7,7 @@ use reqwest::Response;
 use serde_json::value::RawValue;
 use tokio::time::{Instant, timeout};
 
-use super::{Args, exec};
+use super::{StreamArgs, exec};
 use crate::error::{Error, Unreachable};
 use crate::exit_code::Exit;
 use crate::hub::backoff::Backoff;
@@ -25,7 +25,7 @@ const FIRST_CONTACT: Duration = Duration::from_secs(2);
 
 /// The state of reading a stream.
 pub(super) struct Reader<'a> {
-    args: &'a Args,
+    args: &'a StreamArgs,
     path: Path,
     hub: Hub,
     /// The cursor to begin after: `--since`, or the newest notification at the start.
@@ -39,7 +39,7 @@ pub(super) struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     /// Returns a reader for `args`.
-    pub(super) fn new(args: &'a Args, context: &Context) -> Result<Self, Error> {
+    pub(super) fn new(args: &'a StreamArgs, context: &Context) -> Result<Self, Error> {
         let path = Path::new("/events").list("kinds", &args.kinds);
         Ok(Self {
             args,
@@ -108,10 +108,7 @@ impl<'a> Reader<'a> {
         match event.name.as_str() {
             "start" => {}
             "reset" => self.reset(event),
-            "gap" => say(format!(
-                "some of the log is no longer there: {}",
-                event.data
-            )),
+            "gap" => say(format!("a part of the log is missing: {}", event.data)),
             "notification" if self.args.kinds.is_empty() => match &self.args.exec {
                 Some(command) => exec::run(command, &event.data)?,
                 None => println(json_line(&event.data))?,
@@ -128,7 +125,7 @@ impl<'a> Reader<'a> {
 
     /// Handles a hub that has another journal, or has lost the end of its log: continue at the log's end.
     fn reset(&mut self, event: &Event) {
-        say("the hub's log is not the one this place belongs to; going on from its end");
+        say("the position belongs to another log; continuing at the end of the hub's log");
         if let Ok(ResetEvent { epoch, head }) = serde_json::from_str(&event.data) {
             self.last = Some(format!("{epoch}-{head}"));
         }
@@ -140,7 +137,7 @@ async fn chunk(response: &mut Response) -> Result<Option<impl AsRef<[u8]> + use<
         Ok(chunk) => chunk.map_err(|error| unreachable(&error)),
         Err(_) => Err(Error::Unreachable(Unreachable {
             connected: true,
-            reason: "the stream went silent".into(),
+            reason: "the stream sent nothing for too long".into(),
         })),
     }
 }

@@ -29,11 +29,11 @@ const SETTLE: u64 = 200;
 /// Waits until a notification arrives for the session, or its agent ends. On any error it exits 0, which does not wake
 /// the session.
 pub(super) async fn run(context: &Context) -> Exit {
-    let told = read_stdin().unwrap_or_default();
+    let input = read_stdin().unwrap_or_default();
     if is_headless(&context.env) {
         return Exit::DONE;
     }
-    let payload = Payload::parse(&told, None);
+    let payload = Payload::parse(&input, None);
     let Some(rewake) = Rewake::new(context, payload.as_ref()) else {
         return Exit::DONE;
     };
@@ -53,11 +53,16 @@ struct Rewake<'a> {
 
 impl<'a> Rewake<'a> {
     fn new(context: &'a Context, payload: Option<&Payload>) -> Option<Self> {
-        let told = |name: &str| payload?.text(name);
-        let given = told("session_id").and_then(|id| id.parse().ok());
-        let session =
-            given.or_else(|| Some(crate::identity::sender::told(&context.env).ok()??.value))?;
-        let repository = project_repository(&context.env, told("cwd"));
+        let text = |name: &str| payload?.text(name);
+        let given = text("session_id").and_then(|id| id.parse().ok());
+        let session = given.or_else(|| {
+            Some(
+                crate::identity::sender::from_environment(&context.env)
+                    .ok()??
+                    .value,
+            )
+        })?;
+        let repository = project_repository(&context.env, text("cwd"));
         Some(Self {
             project: project_at_once(&context.env, repository.as_ref()).value,
             name: format!("rewake:{}", waiter_name(Some(&session))),

@@ -7,7 +7,7 @@ use hub_protocol::{
 };
 use tokio::time::Instant;
 
-use super::Args;
+use super::WaitArgs;
 use super::acknowledgement::Acknowledgement;
 use super::identity::waiter_name;
 use crate::api::holder;
@@ -15,7 +15,7 @@ use crate::error::Error;
 use crate::exit_code::Exit;
 use crate::hub::backoff::Backoff;
 use crate::hub::{Hub, Path, Request, body, parse};
-use crate::identity::sender::{agent, ancestor, inboxes, told};
+use crate::identity::sender::{agent, ancestor, from_environment, inboxes};
 use crate::identity::{Context, newest};
 use crate::output::text::{held, json_for};
 use crate::output::{print, say};
@@ -40,7 +40,7 @@ pub(super) const INSTANT: Duration = Duration::from_millis(50);
 
 /// A waiter and the state of its wait.
 pub(super) struct Waiter {
-    args: Args,
+    args: WaitArgs,
     hub: Hub,
     project: ProjectName,
     inboxes: Vec<InboxName>,
@@ -77,7 +77,7 @@ enum Polled {
 
 impl Waiter {
     /// Returns a waiter for `args`; its timeout begins now.
-    pub(super) async fn new(args: &Args, context: &Context) -> Result<Self, Error> {
+    pub(super) async fn new(args: &WaitArgs, context: &Context) -> Result<Self, Error> {
         let started = Instant::now();
         let session = session(args, context, started).await?;
         let inboxes = inboxes(&context.env, &args.inbox, session.as_ref()).value;
@@ -113,7 +113,7 @@ impl Waiter {
             };
             print(&text)?;
             self.acknowledge(&reply.lease, only.as_deref()).await;
-            tell(&reply);
+            warn(&reply);
             if !self.args.keep {
                 return Ok(if is_late(&reply) {
                     Exit(self.args.timeout_code)
@@ -243,7 +243,9 @@ impl Waiter {
             by: &self.name,
         };
         if let Err(error) = acknowledgement.send(&self.hub).await {
-            say(format!("not acknowledged, will come again: {error}"));
+            say(format!(
+                "not acknowledged, so it will be delivered again: {error}"
+            ));
         }
     }
 
@@ -284,7 +286,7 @@ impl Waiter {
         let by = holder.map_or("another waiter".into(), holder::describe);
         if let Some(holder) = holder {
             if self.own && holder.way == Some(Way::Rewake) {
-                say("this session is woken by itself: there is nothing to wait for");
+                say("this session has a rewake hook; no waiter is needed");
                 return Ok(Exit::DONE);
             }
             if holder::wakes(holder, &self.hub, &self.project, self.session.as_ref()).await {
@@ -295,7 +297,7 @@ impl Waiter {
             }
         }
         say(format!(
-            "inbox '{inbox}' is held by {by}; --takeover ends that one"
+            "inbox '{inbox}' is held by {by}; --takeover ends that waiter"
         ));
         Ok(Exit::HELD)
     }
@@ -311,12 +313,12 @@ fn ids(notifications: &[&str]) -> Vec<Seq> {
 /// The session that waits. If no hub answers it is retried for a moment: without the hub's answer, a session could wait
 /// at the inbox of another.
 async fn session(
-    args: &Args,
+    args: &WaitArgs,
     context: &Context,
     started: Instant,
 ) -> Result<Option<Sourced<InboxName>>, Error> {
-    if let Some(told) = told(&context.env)? {
-        return Ok(Some(told));
+    if let Some(found) = from_environment(&context.env)? {
+        return Ok(Some(found));
     }
     let mut backoff = Backoff::local();
     let patience = FIRST_CONTACT.min(args.timeout.0);
@@ -343,11 +345,11 @@ fn lines(reply: &WaitReply, in_session: bool) -> String {
     text
 }
 
-fn tell(reply: &WaitReply) {
+fn warn(reply: &WaitReply) {
     if let Some(barrier) = reply.barrier.as_ref().filter(|barrier| !barrier.met) {
         let missing: Vec<&str> = barrier.missing.iter().map(InboxName::as_str).collect();
         match missing.as_slice() {
-            [] => say("not everything came that was waited for"),
+            [] => say("timed out before the condition was met"),
             names => say(format!("not finished yet: {}", names.join(", "))),
         }
     }

@@ -14,7 +14,7 @@ const LOOK: Duration = Duration::from_secs(2);
 /// The changes in a directory.
 pub(super) struct Changes {
     #[cfg(target_os = "linux")]
-    told: Option<tokio::io::unix::AsyncFd<std::os::fd::OwnedFd>>,
+    inotify: Option<tokio::io::unix::AsyncFd<std::os::fd::OwnedFd>>,
 }
 
 #[cfg(target_os = "linux")]
@@ -35,21 +35,23 @@ impl Changes {
         // The function that replaces this one is unsafe, because descriptors may be closed early; an owned one stays
         // open.
         #[allow(deprecated)]
-        let told = watched.ok().and_then(|inotify| {
+        let inotify = watched.ok().and_then(|inotify| {
             tokio::io::unix::AsyncFd::with_interest(inotify, tokio::io::Interest::READABLE).ok()
         });
-        Self { told }
+        Self { inotify }
     }
 
     /// Returns after a change, or when the next check is due.
     pub(super) async fn next(&mut self) {
-        let Some(told) = &self.told else {
+        let Some(inotify) = &self.inotify else {
             return tokio::time::sleep(POLL).await;
         };
-        if let Ok(Ok(mut ready)) = tokio::time::timeout(LOOK, told.readable()).await {
+        if let Ok(Ok(mut ready)) = tokio::time::timeout(LOOK, inotify.readable()).await {
             // The events are discarded, because the caller checks every file.
             let mut buffer = [0; 4096];
-            while rustix::io::read(told.get_ref(), &mut buffer[..]).is_ok_and(|count| count > 0) {}
+            while rustix::io::read(inotify.get_ref(), &mut buffer[..]).is_ok_and(|count| count > 0)
+            {
+            }
             ready.clear_ready();
         }
     }

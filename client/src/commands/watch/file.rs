@@ -20,7 +20,7 @@ const QUIET: Duration = Duration::from_millis(500);
 #[derive(Debug, Default)]
 pub(super) struct WatchedFile {
     write: Option<LastWrite>,
-    told: Option<(StatusLine, Option<Seq>)>,
+    published: Option<(StatusLine, Option<Seq>)>,
     ignored: Option<String>,
 }
 
@@ -86,13 +86,13 @@ impl WatchedFile {
     }
 
     /// The line that was published last, and its notification's id, if it was not spooled.
-    pub(super) fn told(&self) -> Option<(&StatusLine, Option<Seq>)> {
-        self.told.as_ref().map(|(line, id)| (line, *id))
+    pub(super) fn published(&self) -> Option<(&StatusLine, Option<Seq>)> {
+        self.published.as_ref().map(|(line, id)| (line, *id))
     }
 
     /// Records that this line was published as `id`; `None` if it was spooled.
-    pub(super) fn tell(&mut self, line: StatusLine, id: Option<Seq>) {
-        self.told = Some((line, id));
+    pub(super) fn set_published(&mut self, line: StatusLine, id: Option<Seq>) {
+        self.published = Some((line, id));
     }
 
     /// When the file was last written; at most the current time.
@@ -152,7 +152,7 @@ pub(in crate::commands) fn read(path: &Path) -> anyhow::Result<Option<(Stamp, Ve
     };
     let meta = file.metadata()?;
     let us = rustix::process::geteuid().as_raw();
-    ensure!(meta.is_file(), "it is no regular file");
+    ensure!(meta.is_file(), "it is not a regular file");
     ensure!(meta.uid() == us, "it belongs to user {}", meta.uid());
     let mut content = Vec::new();
     // One byte above the limit shows that the file is too large.

@@ -65,7 +65,7 @@ pub(crate) fn given_session(env: &Env) -> Result<Option<Sourced<InboxName>>, Err
     let found: Option<Sourced<InboxName>> = env.parsed("HUB_SESSION")?;
     match found {
         Some(found) if found.value.is_reserved() => Err(Error::Usage(format!(
-            "HUB_SESSION: '{}' is reserved; give the session a name of its own, and HUB_ROLE=primary to the primary",
+            "HUB_SESSION: '{}' is reserved; use another name, and set HUB_ROLE=primary for the primary",
             found.value
         ))),
         found => Ok(found),

@@ -9,10 +9,10 @@ use crate::system::env::{Env, Sourced};
 use crate::system::process;
 
 const PERSON: &str = "login name, outside any agent";
-const NOBODY: &str = "nothing says who";
+const NO_RULE: &str = "no rule names a sender";
 
 /// The sources of a sender that is not a session.
-pub(super) const SOURCES: [&str; 2] = [PERSON, NOBODY];
+pub(super) const SOURCES: [&str; 2] = [PERSON, NO_RULE];
 
 /// The person who owns this shell, as `USER@HOST`. A session's short name has no `@`, so it cannot be taken for a
 /// session.
@@ -24,7 +24,7 @@ pub(super) fn person(env: &Env) -> Sourced<InboxName> {
 pub(super) fn unknown() -> Sourced<InboxName> {
     // `unknown` is a constant of the protocol that is a valid name.
     let name = InboxName::UNKNOWN.parse().expect("'unknown' is a name");
-    Sourced::new(name, NOBODY)
+    Sourced::new(name, NO_RULE)
 }
 
 /// The agent of the working directory, if the directory was made for one.
@@ -53,8 +53,10 @@ fn agent_of(env: &Env) -> Option<InboxName> {
 }
 
 fn login(env: &Env) -> Option<InboxName> {
-    let told = |name: &str| env.var(name)?.to_str().map(str::to_owned);
-    let user = told("LOGNAME").or_else(|| told("USER")).or_else(listed)?;
+    let variable = |name: &str| env.var(name)?.to_str().map(str::to_owned);
+    let user = variable("LOGNAME")
+        .or_else(|| variable("USER"))
+        .or_else(listed)?;
     let host = process::host();
     let host = host.split('.').next().unwrap_or_default();
     let plain = |text: &str| -> String {

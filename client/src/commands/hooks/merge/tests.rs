@@ -213,17 +213,14 @@ fn our_hooks_among_others_and_for_events_no_longer_used_are_removed() {
 fn settings_of_another_form_are_refused() {
     let plan = plan("/usr/bin/hubctl");
     for (text, why) in [
-        (r#"{"hooks":[]}"#, "its hooks is no"),
-        (r#"{"hooks":{"Stop":{}}}"#, "its hooks.Stop is no array"),
-        (r#"{"permissions":1}"#, "its permissions is no"),
+        (r#"{"hooks":[]}"#, "its hooks is not"),
+        (r#"{"hooks":{"Stop":{}}}"#, "its hooks.Stop is not an array"),
+        (r#"{"permissions":1}"#, "its permissions is not"),
         (
             r#"{"permissions":{"allow":"x"}}"#,
-            "its permissions.allow is no array",
+            "its permissions.allow is not an array",
         ),
-        (
-            r#"{"hooks":{"Stop":[],"Stop":[]}}"#,
-            "'Stop' is there twice",
-        ),
+        (r#"{"hooks":{"Stop":[],"Stop":[]}}"#, "'Stop' occurs twice"),
     ] {
         let mut settings = Node::parse(text).unwrap();
         let error = install(&mut settings, Agent::Claude, &plan).unwrap_err();
