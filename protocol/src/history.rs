@@ -71,11 +71,10 @@ pub struct HistoryPage {
     pub next: Option<Seq>,
 }
 
-members!(HistoryPage requires ["notifications"];
-    "notifications" => notifications,
-    "partial" => partial,
-    "next" => next,
-);
+members! { HistoryPage:
+    required [notifications]
+    optional [partial, next]
+}
 
 /// The number of a notification, for readers that do not use the rest of it.
 #[derive(Default, Debug)]
@@ -84,9 +83,9 @@ pub struct NotificationId {
     pub id: Seq,
 }
 
-members!(NotificationId requires ["id"];
-    "id" => id,
-);
+members! { NotificationId:
+    required [id]
+}
 
 /// The delivery of a notification, `GET /notifications/{id}/trace`.
 #[derive(Default, Debug, Serialize)]
@@ -105,13 +104,10 @@ pub struct Trace {
     pub next: Option<Seq>,
 }
 
-members!(Trace requires ["id", "notification", "steps"];
-    "id" => id,
-    "notification" => notification,
-    "steps" => steps,
-    "partial" => partial,
-    "next" => next,
-);
+members! { Trace:
+    required [id, notification, steps]
+    optional [partial, next]
+}
 
 /// One step of a delivery.
 #[derive(Debug, Default, Serialize)]
@@ -147,18 +143,10 @@ pub struct Step {
     pub rides_along: Option<String>,
 }
 
-members!(Step requires ["state"];
-    "seq" => seq,
-    "at" => at,
-    "state" => state,
-    "project" => project,
-    "inbox" => inbox,
-    "by" => by,
-    "way" => way,
-    "until" => until,
-    "limit" => limit,
-    "rides_along" => rides_along,
-);
+members! { Step:
+    required [state]
+    optional [seq, at, project, inbox, by, way, until, limit, rides_along]
+}
 
 /// The answer to withdrawing notifications.
 #[derive(Default, Debug, Clone, PartialEq, Eq, Serialize)]
@@ -167,9 +155,9 @@ pub struct Withdrawn {
     pub withdrawn: Vec<Seq>,
 }
 
-members!(Withdrawn requires ["withdrawn"];
-    "withdrawn" => withdrawn,
-);
+members! { Withdrawn:
+    required [withdrawn]
+}
 
 /// The body of `POST /seen`: `ids`, `up_to` or both.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -24,15 +24,9 @@ pub struct About {
     pub head: Seq,
 }
 
-members!(About requires ["version", "url", "state_dir", "host", "now", "epoch", "head"];
-    "version" => version,
-    "url" => url,
-    "state_dir" => state_dir,
-    "host" => host,
-    "now" => now,
-    "epoch" => epoch,
-    "head" => head,
-);
+members! { About:
+    required [version, url, state_dir, host, now, epoch, head]
+}
 
 /// The answer to `GET /hello`.
 #[derive(Default, Debug, Clone, PartialEq, Eq, Serialize)]
@@ -43,10 +37,9 @@ pub struct Hello {
     pub version: String,
 }
 
-members!(Hello requires ["proof", "version"];
-    "proof" => proof,
-    "version" => version,
-);
+members! { Hello:
+    required [proof, version]
+}
 
 /// A code that signs one browser in, the answer to `POST /login/code`.
 #[derive(Default, Debug, Clone, PartialEq, Eq, Serialize)]
@@ -59,11 +52,9 @@ pub struct SignInCode {
     pub expires_at: Timestamp,
 }
 
-members!(SignInCode requires ["code", "url", "expires_at"];
-    "code" => code,
-    "url" => url,
-    "expires_at" => expires_at,
-);
+members! { SignInCode:
+    required [code, url, expires_at]
+}
 
 /// The data of the `reset` event: the reader's cursor does not exist in this log.
 #[derive(Default, Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -74,7 +65,6 @@ pub struct ResetEvent {
     pub head: Seq,
 }
 
-members!(ResetEvent requires ["epoch", "head"];
-    "epoch" => epoch,
-    "head" => head,
-);
+members! { ResetEvent:
+    required [epoch, head]
+}

@@ -44,13 +44,11 @@ pub struct Holder {
     pub since: Timestamp,
 }
 
-members!(Holder requires ["since"];
-    "as" => name,
-    "session" => session,
-    "session_name" => session_name,
-    "way" => way,
-    "since" => since,
-);
+members! { Holder:
+    required [since]
+    optional [session, session_name, way]
+    renamed ["as" => name]
+}
 
 /// One inbox, as `GET /inboxes` lists it.
 #[derive(Default, Debug, Clone, PartialEq, Eq, Serialize)]
@@ -83,18 +81,10 @@ pub struct InboxInfo {
     pub waiter: Option<Holder>,
 }
 
-members!(InboxInfo requires ["project", "name", "pending", "leased"];
-    "project" => project,
-    "name" => name,
-    "pending" => pending,
-    "leased" => leased,
-    "oldest" => oldest,
-    "oldest_ts" => oldest_ts,
-    "held" => held,
-    "held_until" => held_until,
-    "session" => session,
-    "waiter" => waiter,
-);
+members! { InboxInfo:
+    required [project, name, pending, leased]
+    optional [oldest, oldest_ts, held, held_until, session, waiter]
+}
 
 /// The answer to `GET /inboxes`.
 #[derive(Default, Debug, Clone, PartialEq, Eq, Serialize)]
@@ -103,9 +93,9 @@ pub struct Inboxes {
     pub inboxes: Vec<InboxInfo>,
 }
 
-members!(Inboxes requires ["inboxes"];
-    "inboxes" => inboxes,
-);
+members! { Inboxes:
+    required [inboxes]
+}
 
 /// The answer to closing an inbox or resetting a project.
 #[derive(Default, Debug, Clone, PartialEq, Eq, Serialize)]
@@ -114,9 +104,9 @@ pub struct Dropped {
     pub dropped: Vec<Seq>,
 }
 
-members!(Dropped requires ["dropped"];
-    "dropped" => dropped,
-);
+members! { Dropped:
+    required [dropped]
+}
 
 impl InboxTouched {
     /// The session's name if there is one, else the inbox's: the name to show to people.

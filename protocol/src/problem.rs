@@ -40,16 +40,8 @@ pub struct Problem {
     pub place: Option<Place>,
 }
 
-members!(Problem requires ["status", "code", "title"];
-    "status" => status,
-    "code" => code,
-    "title" => title,
-    "detail" => detail,
-    "hint" => hint,
-    "holder" => holder,
-    "inbox" => inbox,
-    "nearest" => nearest,
-    "question" => question,
-    "state" => state,
-    "where" => place,
-);
+members! { Problem:
+    required [status, code, title]
+    optional [detail, hint, holder, inbox, nearest, question, state]
+    renamed ["where" => place]
+}

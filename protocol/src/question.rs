@@ -90,24 +90,11 @@ pub struct Question {
     pub place: Option<Place>,
 }
 
-members!(Question requires ["id", "project", "from", "type", "ts", "expires_at", "state", "msg", "deliverable"];
-    "id" => id,
-    "project" => project,
-    "from" => from,
-    "from_name" => from_name,
-    "type" => kind,
-    "ts" => ts,
-    "expires_at" => expires_at,
-    "state" => state,
-    "by" => by,
-    "answer_id" => answer_id,
-    "answer" => answer,
-    "msg" => msg,
-    "options" => options,
-    "data" => data,
-    "deliverable" => deliverable,
-    "where" => place,
-);
+members! { Question:
+    required [id, project, from, ts, expires_at, state, msg, deliverable]
+    optional [from_name, by, answer_id, answer, options, data]
+    renamed ["type" => kind, "where" => place]
+}
 
 /// The answer to `GET /questions`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

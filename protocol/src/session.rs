@@ -113,35 +113,13 @@ pub struct Session {
     pub listeners: Vec<Listener>,
 }
 
-members!(Session requires ["id", "name", "project", "primary", "pending", "wake"];
-    "id" => id,
-    "aliases" => aliases,
-    "name" => name,
-    "project" => project,
-    "primary" => primary,
-    "state" => state,
-    "evidence" => evidence,
-    "since" => since,
-    "gone" => gone,
-    "silent" => silent,
-    "last_seen" => last_seen,
-    "last" => last,
-    "pending" => pending,
-    "waiter" => waiter,
-    "wake" => wake,
-    "listeners" => listeners,
-    "agent" => info.agent,
-    "host" => info.host,
-    "cwd" => info.cwd,
-    "parent" => info.parent,
-    "role" => info.role,
-    "main_worktree" => info.main_worktree,
-    "headless" => info.headless,
-    "process" => info.process,
-    "pane" => info.pane,
-    "title" => info.title,
-    "metadata" => info.metadata,
-);
+members! { Session:
+    required [id, name, project, primary, pending, wake]
+    optional [aliases, state, evidence, since, gone, silent, last_seen, last, waiter, listeners]
+    renamed ["agent" => info.agent, "host" => info.host, "cwd" => info.cwd, "parent" => info.parent, "role" =>
+        info.role, "main_worktree" => info.main_worktree, "headless" => info.headless, "process" => info.process,
+        "pane" => info.pane, "title" => info.title, "metadata" => info.metadata]
+}
 
 /// The answer to `GET /sessions`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -175,11 +153,10 @@ pub struct Listener {
     pub until: Option<Timestamp>,
 }
 
-members!(Listener requires ["caller", "since"];
-    "caller" => caller,
-    "since" => since,
-    "until" => until,
-);
+members! { Listener:
+    required [caller, since]
+    optional [until]
+}
 
 /// The answer to `PUT /sessions/{target}/listeners/{caller}`.
 #[derive(Default, Debug, Clone, PartialEq, Eq, Serialize)]
@@ -198,13 +175,10 @@ pub struct Listening {
     pub state: Option<SessionState>,
 }
 
-members!(Listening requires ["target", "created", "fired"];
-    "target" => target,
-    "target_name" => target_name,
-    "created" => created,
-    "fired" => fired,
-    "state" => state,
-);
+members! { Listening:
+    required [target, created, fired]
+    optional [target_name, state]
+}
 
 /// The answer to `DELETE /sessions/{target}/listeners/{caller}`.
 #[derive(Default, Debug, Clone, PartialEq, Eq, Serialize)]
@@ -213,9 +187,9 @@ pub struct Unlistened {
     pub removed: bool,
 }
 
-members!(Unlistened requires ["removed"];
-    "removed" => removed,
-);
+members! { Unlistened:
+    required [removed]
+}
 
 /// A sender that is not a session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

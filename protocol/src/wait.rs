@@ -23,13 +23,10 @@ pub struct WaitReply {
     pub barrier: Option<BarrierReport>,
 }
 
-members!(WaitReply requires ["notifications", "lease", "remaining", "why_woken"];
-    "notifications" => notifications,
-    "lease" => lease,
-    "remaining" => remaining,
-    "why_woken" => why_woken,
-    "barrier" => barrier,
-);
+members! { WaitReply:
+    required [notifications, lease, remaining, why_woken]
+    optional [barrier]
+}
 
 /// How a notification reaches an agent's session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -90,12 +87,11 @@ struct WokenMembers {
     kind: Option<Kind>,
 }
 
-members!(WokenMembers requires ["reason"];
-    "reason" => reason,
-    "id" => id,
-    "from" => from,
-    "type" => kind,
-);
+members! { WokenMembers:
+    required [reason]
+    optional [id, from]
+    renamed ["type" => kind]
+}
 
 impl From<WokenMembers> for WhyWoken {
     fn from(it: WokenMembers) -> Self {
@@ -142,9 +138,9 @@ pub struct Acked {
     pub acked: Vec<Seq>,
 }
 
-members!(Acked requires ["acked"];
-    "acked" => acked,
-);
+members! { Acked:
+    required [acked]
+}
 
 #[cfg(test)]
 mod tests {

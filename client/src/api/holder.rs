@@ -14,7 +14,10 @@ pub(crate) fn describe(holder: &Holder) -> String {
     match holder.session_name.as_deref().or(session) {
         // The waiter of a session has the name of a process, so its way is shown instead.
         Some(session) => {
-            let way = holder.way.map_or(name, |way| way.as_str());
+            let way = match holder.way {
+                Some(way) => way.as_str(),
+                None => name,
+            };
             format!("{way} of {session} (since {since})")
         }
         None => format!("{name} (since {since})"),

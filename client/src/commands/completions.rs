@@ -71,7 +71,12 @@ async fn list(context: &Context, path: &str) -> Result<String, Error> {
 }
 
 fn names<'a>(names: impl Iterator<Item = &'a str>) -> String {
-    names.map(|name| format!("{}\n", line(name))).collect()
+    let mut text = String::new();
+    for name in names {
+        text.push_str(&line(name));
+        text.push('\n');
+    }
+    text
 }
 
 fn script(shell: impl Generator) -> String {

@@ -94,10 +94,9 @@ pub(crate) async fn run(args: &LookArgs, context: &Context) -> Result<Exit, Erro
 async fn questions(hub: &Hub, session: &Session) -> Result<Vec<Box<RawValue>>, Error> {
     let request = question::request(Some(&session.project), false);
     let mut all: Questions<Box<RawValue>> = parse(&hub.text(&request).await?)?;
-    let own = |json: &Box<RawValue>| {
+    all.questions.retain(|json| {
         parse::<Question>(json.get()).is_ok_and(|question| question.from == session.id)
-    };
-    all.questions.retain(own);
+    });
     Ok(all.questions)
 }
 

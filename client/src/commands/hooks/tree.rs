@@ -210,7 +210,7 @@ mod tests {
             ("{} {}", "is not JSON"),
             ("// comment\n{}", "is not JSON"),
             ("[]", "is not a valid JSON object"),
-            (r#"{"a":1,"a":2}"#, "'a' is there twice"),
+            (r#"{"a":1,"a":2}"#, "'a' occurs twice"),
         ] {
             let error = Node::parse(text).unwrap_err();
             assert!(error.contains(why), "{text}: {error}");
