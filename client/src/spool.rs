@@ -172,8 +172,6 @@ impl Spool {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
-
     use super::*;
     use crate::settings::HubLocation;
     use crate::system::env::Env;
