@@ -34,7 +34,7 @@ pub struct Log {
     ring: RwLock<Ring>,
     head: watch::Sender<Seq>,
     fanout: Fanout,
-    hidden: hidden::HiddenHistory,
+    hidden: hidden::HiddenProjects,
 }
 
 impl Log {
@@ -46,7 +46,7 @@ impl Log {
             ring: RwLock::default(),
             head,
             fanout: Fanout::default(),
-            hidden: hidden::HiddenHistory::default(),
+            hidden: hidden::HiddenProjects::default(),
         }
     }
 

@@ -6,14 +6,6 @@ import { fileURLToPath } from 'node:url';
 
 const WEB = fileURLToPath(new URL('../../web/', import.meta.url));
 
-/** The folders that each folder may import from; `''` is main.js. @type {Record<string, string[]>} */
-const ALLOWED = {
-  core: ['core'],
-  hub: ['core', 'hub'],
-  elements: ['core', 'hub', 'elements'],
-  '': ['core', 'hub', 'elements'],
-};
-
 /** The globals of a browser that perform I/O or hold state. */
 const IMPURE = /(?<!\.)\b(document|window|location|history|navigator|fetch|setTimeout|setInterval)[.(]/;
 
@@ -33,16 +25,6 @@ function importsOf(name) {
 
 /** @param {string} name */
 const folderOf = (name) => (name.includes('/') ? name.replace(/\/.*/, '') : '');
-
-test('each folder imports only from the folders below it', () => {
-  assert.ok(imports.size > 40);
-  for (const [name, targets] of imports) {
-    for (const target of targets) {
-      assert.ok(imports.has(target), `${name} imports ${target}, which does not exist`);
-      assert.ok(ALLOWED[folderOf(name)]?.includes(folderOf(target)), `${name} must not import ${target}`);
-    }
-  }
-});
 
 test('no file imports itself through other files', () => {
   const left = new Map(imports);

@@ -72,7 +72,7 @@ Examples:
 Examples:
   hubctl hooks status
   hubctl hooks status claude --json")]
-    Status(StatusArgs),
+    Status(HookStatusArgs),
     /// Print the hooks as they would be installed into empty settings
     #[command(after_help = "\
 Examples:
@@ -142,7 +142,7 @@ struct CallArgs {
 }
 
 #[derive(Debug, clap::Args)]
-struct StatusArgs {
+struct HookStatusArgs {
     /// The agent [default: all of them]
     #[arg(value_parser = agent::parser())]
     agent: Option<Agent>,
@@ -237,7 +237,7 @@ fn uninstall(target: &Target, context: &Context) -> Result<Exit, Error> {
     Ok(Exit::DONE)
 }
 
-fn status(args: &StatusArgs, context: &Context) -> Result<Exit, Error> {
+fn status(args: &HookStatusArgs, context: &Context) -> Result<Exit, Error> {
     let agents: Vec<Agent> = args.agent.map_or(Agent::ALL.into(), |agent| vec![agent]);
     let workspace = workspace(args.dir.as_deref(), context);
     let program = program(context)?;

@@ -36,7 +36,7 @@ impl WakeMethod {
 
 /// The facts that the instructions depend on.
 #[derive(Debug, Clone, Copy)]
-pub struct SessionFacts<'a> {
+pub struct InstructedSession<'a> {
     /// The session's short name.
     pub name: &'a str,
     /// Whether it is its project's primary.
@@ -48,7 +48,7 @@ pub struct SessionFacts<'a> {
 }
 
 /// The instructions for one session.
-pub fn text(session: &SessionFacts<'_>) -> String {
+pub fn text(session: &InstructedSession<'_>) -> String {
     let mut text = format!(
         "[hub] You are session {} of the hub, which connects the agents on this machine.",
         session.name

@@ -14,13 +14,13 @@ use crate::core::sync;
 
 /// The number below which each project's notifications are hidden.
 #[derive(Debug, Default)]
-pub(super) struct HiddenHistory {
+pub(super) struct HiddenProjects {
     /// The highest of these numbers. Newer events skip the lookup.
     newest: AtomicU64,
     below: RwLock<HashMap<ProjectName, Seq>>,
 }
 
-impl HiddenHistory {
+impl HiddenProjects {
     pub(super) fn hide(&self, project: &ProjectName, below: Seq) {
         let mut hidden = sync::write(&self.below);
         hidden.insert(project.clone(), below);

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use hub_protocol::{InboxName, ProjectName, Timestamp};
 
 use crate::core::time::Now;
-use crate::fold::State;
+use crate::fold::{SessionKey, State};
 
 /// A turn that begins within this time after a waiter's timeout was caused by that timeout.
 const TIMEOUT_ECHO: Duration = Duration::from_secs(15);
@@ -16,8 +16,6 @@ const WARN_AGAIN: Duration = Duration::from_secs(600);
 const KEPT_MS: i64 = 24 * 3600 * 1000;
 /// The interval between two purges. A purge visits all sessions, and ticks come many times a second.
 const FORGET_EVERY: Duration = Duration::from_secs(60);
-
-type SessionKey = (ProjectName, InboxName);
 
 /// Facts about sessions, gathered since the hub started.
 #[derive(Debug, Default)]

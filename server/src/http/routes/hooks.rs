@@ -10,7 +10,7 @@ use hub_protocol::{Agent, Framed, InboxName, QuestionState, Seq, Way, one_line, 
 use serde_json::{Map, Value};
 
 use super::{notify, questions, stored, wait};
-use crate::agents::instructions::{self, SessionFacts, WakeMethod};
+use crate::agents::instructions::{self, InstructedSession, WakeMethod};
 use crate::agents::{self, HookReply};
 use crate::core::command::{AgentEvent, IdempotencyKey};
 use crate::core::filter::Filter;
@@ -74,7 +74,7 @@ async fn respond(request: &HookRequest<'_>) -> Result<Response, ApiError> {
         None
     };
     if let Some(session) = session.as_ref().filter(|_| starts) {
-        lines.push(instructions::text(&SessionFacts {
+        lines.push(instructions::text(&InstructedSession {
             name: &session.name,
             primary: session.primary,
             parent: session.parent.as_deref(),
