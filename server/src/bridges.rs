@@ -1,4 +1,6 @@
 //! Bridges between the hub and files or processes. They use the log like any client; the core does not know them.
+//!
+//! It may use `core`, `fold`, `hub` and `hooks`.
 
 use hub_protocol::{InboxName, Post, SpoolItem, Spooled};
 

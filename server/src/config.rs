@@ -1,4 +1,6 @@
 //! Settings: built-in defaults, overridden by the configuration file, the environment and flags.
+//!
+//! It may use `core`.
 
 use std::ffi::OsString;
 use std::path::PathBuf;

@@ -3,6 +3,8 @@
 //! [`State::decide`] turns a command into records, and [`State::apply`] applies a record. Both are pure: no I/O, no
 //! clock. A serialised state holds facts only. Its indexes are rebuilt when it is read, so equal folds have equal
 //! bytes.
+//!
+//! It may use `core`.
 
 use std::collections::BTreeMap;
 

@@ -1,12 +1,5 @@
 //! HTTP: the sockets, access control, and the routes.
-//!
-//! | module | may use |
-//! |---|---|
-//! | `error`, `peer`, `login`, `sse` | none of the others |
-//! | `guard` | `error`, `login`, `peer` |
-//! | `request` | `error`, `login`, `peer` |
-//! | `listener` | `error`, `guard`, `peer` |
-//! | `routes` | `error`, `login`, `peer`, `request`, `sse` |
+//! It may use every module but `bridges`, `maintain` and `serve`; the map in ARCHITECTURE.md has a row for each part.
 
 pub mod error;
 pub mod guard;

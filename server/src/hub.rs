@@ -1,4 +1,6 @@
 //! The handle to the running hub: accepts commands, waits and queries, and returns the writer's answers.
+//!
+//! It may use `core`, `fold`, `waiters` and `log`.
 
 use std::sync::Arc;
 use std::sync::mpsc::{SyncSender, TrySendError};

@@ -1,4 +1,6 @@
 //! Maintenance of a state directory while no hub runs on it: export, import, doctor, adopt.
+//!
+//! It may use `config`, `core`, `fold` and `log`.
 
 use std::io;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,6 @@
 //! The life of a hub process: open the storage, serve, shut down.
+//!
+//! It may use every other module.
 
 use std::io::{self, Write};
 use std::process::ExitCode;

@@ -7,6 +7,8 @@
 //!
 //! The writer thread changes the waiters, and readers share them. A restart discards them by design: waiters reconnect,
 //! and notifications that were leased but not acknowledged are offered again, marked as redelivered.
+//!
+//! It may use `core` and `fold`.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, RwLock, RwLockReadGuard, RwLockWriteGuard};

@@ -7,7 +7,7 @@
  * @typedef {{origin: string, stateDir: string|null}} Hub the page's origin, and the hub's state directory if known
  */
 
-/** Matches words that no shell treats specially, as in hubctl (client/src/shell.rs). */
+/** Matches words that no shell treats specially, as in hubctl (client/src/system/shell.rs). */
 const PLAIN = /^[A-Za-z0-9\-_./:,=@+]+$/;
 
 /**

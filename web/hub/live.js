@@ -1,4 +1,10 @@
-/** Keeps a store up to date: one tab reads the stream and forwards its events, and every tab applies them. */
+/**
+ * Keeps a store up to date: one tab reads the stream and forwards its events, and every tab applies them.
+ *
+ * `GET /hub` returns a position in the log; the page loads everything after it, and then applies the events from that
+ * position on. So no event is missed, and an event that arrives twice is recognised by its number. A Web Lock elects the
+ * tab that reads the stream; when that tab is closed, another one continues after the last event.
+ */
 
 import { Stream } from './stream.js';
 import { Problem } from './problem.js';

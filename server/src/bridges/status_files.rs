@@ -2,7 +2,15 @@
 //!
 //! Files in `STATE_DIR/status/SESSION` serve any process that prefers files; `WORKTREE/.hub/status/SESSION` serves
 //! agents whose sandbox has no sockets and no other place to write. The bridge keeps no state on disk: after a restart
-//! a line counts only if its session has not reported a state since it was written, as the log shows.
+//! a line counts only if its session has not reported a state since it was written, as the log shows. The
+//! Idempotency-Key of a line is computed from its file, its time and its text, in the same way here and in `hubctl run`,
+//! so that a job's last line is reported once. The first scan comes before the hub listens; otherwise a line written
+//! right after start-up would count as old.
+//!
+//! Names and links in a worktree are not trusted: each step of a path is opened without following links. A line there
+//! counts only if it comes from a live, registered session whose directory lies in the worktree, was written after that
+//! session (or its process) began, and is in a file that git's index does not list. Before a session whose process has
+//! ended is ended, its worktree is scanned once more for its last line.
 //!
 //! A worktree may lie on a file system that hangs, so each has its own thread, which nothing waits for.
 

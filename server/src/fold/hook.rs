@@ -1,4 +1,8 @@
 //! Turns hook events of agents into notifications: once a turn, and only if they are news.
+//!
+//! A session that answers one prompt and ends is *headless*. `hubctl hook` detects it by Claude Code's entry point, or
+//! by the command line of other agents. It does not become primary by itself, and a question that it asks at its end
+//! outlives it.
 
 use hub_protocol::{InboxName, Kind, ProjectName, SessionState, Timestamp};
 use serde_json::{Value, json};

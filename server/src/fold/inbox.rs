@@ -1,4 +1,7 @@
 //! One inbox: its pending notifications in the order of delivery.
+//!
+//! A notification that was routed to an inbox and is not pending there is settled. Only exceptions to acknowledgement
+//! are stored (`status.rs`).
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,9 @@
 //! The sessions of all projects by their first ids, and an index of their other names.
+//!
+//! A session keeps its first id for good: its inbox, listeners and questions are stored under it. Later ids (after
+//! `/clear`) and short names are aliases, so nothing is moved. An agent's id means its session in every project, a short
+//! name only a live session in its own project. The primary is derived from the session that took the role, or from the
+//! facts that sessions reported; there is no record of an election.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
