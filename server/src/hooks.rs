@@ -1,5 +1,4 @@
-//! The intake of hook events: turns an agent's payload into a command. It may use `agents`, `core`, `fold`, `hub` and
-//! `waiters`.
+//! The intake of hook events: turns an agent's payload into a command. It may use `agents`, `core` and `hub`.
 
 use std::time::Instant;
 

@@ -3,8 +3,6 @@
 //!
 //! A reader has a cursor and no queue. Recent events come from the ring, older ones from the journal. A slow reader
 //! therefore costs no memory and misses no event.
-//!
-//! It may use `core` and `fold`; `journal` inside it only `core`.
 
 use std::sync::{Arc, RwLock};
 
