@@ -21,7 +21,8 @@ fn a_reset_empties_its_project_and_no_other() {
     }
     let done = place.hubctl(&["reset", "--yes"]).run().ok();
     assert!(done.stdout.contains("sessions forgotten: 1"), "{done:?}");
-    assert_eq!(place.inbox("primary").pending, 0);
+    let inboxes = place.inboxes("--project=default").into_iter();
+    assert_eq!(inboxes.map(|it| it.pending).sum::<u64>(), 0);
     let open = place.hubctl(&["questions", "--json"]).run().json();
     assert_eq!(open["questions"], value!([]));
     let known = place.hubctl(&["sessions", "--all", "--json"]).run().json();

@@ -96,7 +96,9 @@ fn it_exits_silently_if_its_session_already_has_a_waiter() {
     for holder in ["s1", "first-id"] {
         let place = Place::new();
         let _fake = Fake::new(&place, move |asked| match asked.line.as_str() {
-            line if line.starts_with("GET /sessions/s1") => ok(r#"{"id":"first-id"}"#),
+            line if line.starts_with("GET /sessions/s1") => ok(
+                r#"{"id":"first-id","name":"s1","project":"p","primary":false,"pending":0,"wake":"live"}"#,
+            ),
             _ => held(holder, "rewake"),
         });
         let done = rewake(&place).run().ok();

@@ -192,7 +192,8 @@ impl Place {
         inbox.unwrap_or_else(|| panic!("no inbox {name}"))
     }
 
-    fn inboxes(&self, of: &str) -> Vec<InboxInfo> {
+    /// Returns the inboxes that the option `of` selects.
+    pub(crate) fn inboxes(&self, of: &str) -> Vec<InboxInfo> {
         let answer = self.hubctl(&["inboxes", of, "--json"]).run().ok();
         read::<Inboxes>(&answer.stdout).inboxes
     }

@@ -234,6 +234,7 @@ fn a_barrier_is_waited_for_in_one_request() {
     let place = Place::new();
     let fake = Fake::new(&place, |asked| match asked.line.as_str() {
         line if line.starts_with("GET /wait") => batch("x", "l1", "barrier"),
+        "GET /sessions" => ok("{\"sessions\":[]}"),
         _ => ok("{\"acked\":[1]}"),
     });
     for barrier in [["--all", "w1,w2"], ["--count", "2"]] {
@@ -253,6 +254,9 @@ fn a_barrier_longer_than_any_request_is_waited_for_in_several() {
     let place = Place::new();
     let asked_before = AtomicBool::new(false);
     let fake = Fake::new(&place, move |asked| {
+        if asked.line == "GET /sessions" {
+            return ok("{\"sessions\":[]}");
+        }
         if !asked.line.starts_with("GET /wait") {
             return ok("{\"acked\":[1]}");
         }
