@@ -53,7 +53,7 @@ impl Way {
 
 /// Why a wait ended.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "reason", rename_all = "snake_case", from = "Reason")]
+#[serde(tag = "reason", rename_all = "snake_case", from = "WokenBy")]
 pub enum WhyWoken {
     /// A notification was pending already.
     Pending,
@@ -80,21 +80,21 @@ pub enum WhyWoken {
 
 /// The members of [`WhyWoken`]. An enum's own deserializer buffers them, and that code would make `hubctl` larger.
 #[derive(Default)]
-struct Reason {
+struct WokenBy {
     reason: String,
     id: Option<Seq>,
     from: Option<InboxName>,
     kind: Option<Kind>,
 }
 
-members! { Reason:
+members! { WokenBy:
     required [reason]
     optional [id, from]
     renamed ["type" => kind]
 }
 
-impl From<Reason> for WhyWoken {
-    fn from(it: Reason) -> Self {
+impl From<WokenBy> for WhyWoken {
+    fn from(it: WokenBy) -> Self {
         match (it.reason.as_str(), it.id, it.from, it.kind) {
             ("arrived", Some(id), Some(from), Some(kind)) => Self::Arrived { id, from, kind },
             ("pending", ..) => Self::Pending,

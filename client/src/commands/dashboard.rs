@@ -216,10 +216,10 @@ impl NotOpened {
                 host()
             )),
             Self::NoScreen => {
-                say("no browser is available: neither DISPLAY nor WAYLAND_DISPLAY is set")
+                say("no browser is available: neither DISPLAY nor WAYLAND_DISPLAY is set");
             }
             Self::NoLauncher => {
-                say("no browser is available: no xdg-open, open or wslview on PATH")
+                say("no browser is available: no xdg-open, open or wslview on PATH");
             }
             Self::Elsewhere => say(format_args!(
                 "http://{authority} does not reach that hub from this machine: run {forward} HOST, then run this command again"

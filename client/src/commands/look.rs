@@ -52,11 +52,11 @@ pub(crate) async fn run(args: &LookArgs, context: &Context) -> Result<Exit, Erro
     let questions = questions(&hub, &session).await?;
     let last = last(&hub, &session).await?;
     if args.json {
-        let list = |items: &[Box<RawValue>]| {
+        let joined = |items: &[Box<RawValue>]| {
             let items: Vec<&str> = items.iter().map(|it| it.get()).collect();
             items.join(",")
         };
-        let (questions, last) = (list(&questions), list(&last));
+        let (questions, last) = (joined(&questions), joined(&last));
         println(json_line(&format!(
             "{{\"session\":{text},\"questions\":[{questions}],\"notifications\":[{last}]}}"
         )))?;
