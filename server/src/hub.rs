@@ -318,13 +318,22 @@ impl Hub {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Mutex;
+    use std::sync::mpsc::{Receiver, Sender, channel};
+
     use super::*;
     use crate::core::command::Hook;
+    use crate::core::sync::lock;
+    use crate::log::journal::Entry;
     use crate::log::journal::memory::MemoryJournal;
 
-    fn hub() -> Hub {
+    fn memory() -> MemoryJournal {
+        MemoryJournal::new(hub_protocol::Epoch(7))
+    }
+
+    fn hub(journal: impl Journal + 'static) -> Hub {
         let (hub, _) = Hub::start(HubParts {
-            journal: Arc::new(MemoryJournal::new(hub_protocol::Epoch(7))),
+            journal: Arc::new(journal),
             recovered: Recovered::default(),
             reload: Box::new(|| Ok(State::default())),
             leases: LeaseKey::new(b"secret"),
@@ -343,7 +352,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_permission_is_held_from_its_commit_until_its_request_ends() {
-        let hub = hub();
+        let hub = hub(memory());
         let hook = Hook {
             project: hub_protocol::ProjectName::default(),
             given: None,
@@ -363,6 +372,65 @@ mod tests {
         assert!(hub.waiters().read().is_held(id));
         drop(done);
         assert!(!hub.waiters().read().is_held(id));
+        hub.stop();
+    }
+
+    /// A journal whose commits announce themselves and then wait for a permission.
+    struct Stalled(MemoryJournal, Sender<()>, Mutex<Receiver<()>>);
+
+    impl Journal for Stalled {
+        fn append(&self, entries: &[Entry]) -> Result<(), JournalError> {
+            self.1.send(()).unwrap();
+            lock(&self.2).recv().unwrap();
+            self.0.append(entries)
+        }
+
+        fn epoch(&self) -> hub_protocol::Epoch {
+            self.0.epoch()
+        }
+
+        fn head(&self) -> Seq {
+            self.0.head()
+        }
+
+        fn earliest(&self) -> Seq {
+            self.0.earliest()
+        }
+
+        fn read(&self, from: Seq, max_bytes: usize) -> Result<Vec<Entry>, JournalError> {
+            self.0.read(from, max_bytes)
+        }
+
+        fn trim(&self, below: Seq) -> Result<(), JournalError> {
+            self.0.trim(below)
+        }
+
+        fn bytes(&self) -> u64 {
+            self.0.bytes()
+        }
+
+        fn close(&self) -> Result<(), JournalError> {
+            self.0.close()
+        }
+    }
+
+    #[test]
+    fn a_query_reads_what_is_durable_and_does_not_wait_for_a_commit() {
+        let ((began, has_begun), (permit, permits)) = (channel(), channel());
+        let hub = hub(Stalled(memory(), began, Mutex::new(permits)));
+        let own = hub.clone();
+        let register = Command::Register {
+            project: hub_protocol::ProjectName::default(),
+            session: "w1".parse().unwrap(),
+            info: hub_protocol::SessionInfo::default(),
+        };
+        let registered = std::thread::spawn(move || own.submit_blocking(register));
+        has_begun.recv().unwrap();
+        let sessions = || hub.read(|state, _| state.sessions(None).count()).unwrap();
+        assert_eq!(sessions(), 0);
+        permit.send(()).unwrap();
+        assert!(registered.join().unwrap().is_ok());
+        assert_eq!(sessions(), 1);
         hub.stop();
     }
 }

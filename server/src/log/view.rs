@@ -104,3 +104,41 @@ fn events_after(log: &Log, seq: Seq) -> Result<Vec<Arc<Event>>, JournalError> {
     let entries = log.journal().read(seq + 1, CHUNK_BYTES)?;
     Ok(entries.into_iter().map(|it| Arc::new(it.into())).collect())
 }
+
+#[cfg(test)]
+mod tests {
+    use hub_protocol::{Epoch, Timestamp};
+
+    use super::*;
+    use crate::core::record::Seen;
+    use crate::log::journal::Entry;
+    use crate::log::journal::memory::MemoryJournal;
+
+    fn seen(seq: Seq) -> Arc<Event> {
+        let record = Record::Seen(Seen {
+            ids: vec![seq],
+            up_to: None,
+            seen: true,
+            at: Timestamp::default(),
+        });
+        let (kind, payload) = record.encode();
+        Arc::new(Event::new(Entry { seq, kind, payload }, record))
+    }
+
+    #[test]
+    fn a_read_includes_every_published_event_in_memory_or_not() {
+        let log = Arc::new(Log::new(Arc::new(MemoryJournal::new(Epoch(7)))));
+        let view = View::new(Arc::clone(&log), Recovered::default());
+        let mut head = 0;
+        // More events than the ring holds, in one silence of the readers.
+        for events in [1, 3, 10_000, 1] {
+            for _ in 0..events {
+                head += 1;
+                log.journal().append(&[seen(head).entry().clone()]).unwrap();
+                log.publish(&[seen(head)]);
+            }
+            assert_eq!(view.read(State::head).unwrap(), head);
+        }
+        assert!((1..=head).all(|id| view.followed().state.is_seen(id)));
+    }
+}
