@@ -296,6 +296,7 @@ test('keyboard alone operates the feed', async () => {
   assert.equal(await page.locator('hub-details :focus').count(), 1);
   await page.keyboard.press('j');
   await page.locator('hub-details .text', { hasText: 'step 19' }).waitFor();
+  await until(async () => (await hub.get(`/notifications/${ids[19]}`)).seen, { what: 'reading marks it' });
   await page.keyboard.press('Escape');
   assert.equal(await focused(), ids[19]);
   await hub.post('while the focus is on a row', { from: 'b' });
