@@ -230,6 +230,16 @@ impl Hub {
         })
     }
 
+    /// [`Hub::read`] on a blocking thread, for a query that builds a list: the threads that serve requests go on.
+    pub async fn list<T: Send + 'static>(
+        &self,
+        query: impl FnOnce(&State, &SharedWaiters) -> T + Send + 'static,
+    ) -> Result<T, Rejected> {
+        let hub = self.clone();
+        let read = tokio::task::spawn_blocking(move || hub.read(query));
+        read.await.unwrap_or(Err(Rejected::ShuttingDown))
+    }
+
     /// Returns the waiters and the held requests.
     pub fn waiters(&self) -> &SharedWaiters {
         &self.0.waiters

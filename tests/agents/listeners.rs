@@ -23,7 +23,9 @@ fn primary(hub: &InstalledHub) -> Claude {
 fn does(hub: &InstalledHub, primary: &Claude, prompt: &str) {
     hub.waiter("primary", "rewake");
     primary.submit(prompt);
-    primary.model.until_received("will be notified when builder");
+    primary
+        .model
+        .until_received("will be notified when builder");
     hub.all_published("Agent main completed", 1);
     hub.waiter("primary", "rewake");
 }

@@ -85,7 +85,7 @@ impl Draft {
         let it = &self.body;
         let json = match &self.tail {
             Some(tail) if from_name.is_none() && routing.priority == it.priority => {
-                [format!("{{\"id\":{id},").as_bytes(), tail].concat()
+                [br#"{"id":"#, id.to_string().as_bytes(), b",", tail].concat()
             }
             _ => to_json(&Notification {
                 id,

@@ -70,8 +70,8 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Strict<D> {
     }
 }
 
-/// The visitor of a struct and the access to its members; refuses a member that the struct does not have. The types
-/// of the API ignore such a member, because a newer program may send it in an answer.
+/// The visitor of a struct, the access to its members, and the seed of a member's name; refuses a member that the struct
+/// does not have. The types of the API ignore such a member, because a newer program may send it in an answer.
 struct Members<T> {
     inner: T,
     names: &'static [&'static str],
@@ -99,13 +99,10 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for Members<A> {
         &mut self,
         seed: S,
     ) -> Result<Option<S::Value>, A::Error> {
-        let Some(name) = self.inner.next_key::<String>()? else {
-            return Ok(None);
-        };
-        if !self.names.contains(&name.as_str()) {
-            return Err(A::Error::unknown_field(&name, self.names));
-        }
-        seed.deserialize(name.into_deserializer()).map(Some)
+        self.inner.next_key_seed(Members {
+            inner: seed,
+            names: self.names,
+        })
     }
 
     fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, A::Error> {
@@ -114,6 +111,31 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for Members<A> {
 
     fn size_hint(&self) -> Option<usize> {
         self.inner.size_hint()
+    }
+}
+
+impl<'de, S: DeserializeSeed<'de>> DeserializeSeed<'de> for Members<S> {
+    type Value = S::Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, name: D) -> Result<S::Value, D::Error> {
+        struct Name<S>(Members<S>);
+
+        impl<'de, S: DeserializeSeed<'de>> Visitor<'de> for Name<S> {
+            type Value = S::Value;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a member's name")
+            }
+
+            fn visit_str<E: Error>(self, name: &str) -> Result<S::Value, E> {
+                if !self.0.names.contains(&name) {
+                    return Err(E::unknown_field(name, self.0.names));
+                }
+                self.0.inner.deserialize(name.into_deserializer())
+            }
+        }
+
+        name.deserialize_identifier(Name(self))
     }
 }
 

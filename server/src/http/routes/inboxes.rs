@@ -27,7 +27,8 @@ pub(super) async fn list(
     State(hub): State<Hub>,
     Params(ProjectFilter { project }): Params<ProjectFilter>,
 ) -> Result<Json<Inboxes>, ApiError> {
-    let inboxes = hub.read(|state, waiters| infos(state, &waiters.read(), project.as_ref()))?;
+    let inboxes = hub.list(move |state, waiters| infos(state, &waiters.read(), project.as_ref()));
+    let inboxes = inboxes.await?;
     Ok(Json(Inboxes { inboxes }))
 }
 

@@ -51,13 +51,14 @@ pub(super) async fn list(
     State(hub): State<Hub>,
     Params(SessionListParams { project, all }): Params<SessionListParams>,
 ) -> Result<Json<Sessions>, ApiError> {
-    let sessions = hub.read(|state, waiters| {
+    let sessions = hub.list(move |state, waiters| {
         let found = state.sessions(project.as_ref());
         found
             .filter(|(_, _, session)| all || session.is_alive())
             .map(|(project, key, session)| shown(state, waiters, (project, key), session))
             .collect()
-    })?;
+    });
+    let sessions = sessions.await?;
     Ok(Json(Sessions { sessions }))
 }
 
