@@ -7,9 +7,9 @@ use std::fs;
 use super::hole_punch;
 use super::{CopySource, Replaced, replace};
 use crate::log::journal::epoch::Anchor;
-use crate::log::journal::sled::DurabilityChecks;
 use crate::log::journal::sled::disk_space::{self, free_bytes};
 use crate::log::journal::sled::staging::{DirLock, remove_all};
+use crate::log::journal::sled::{DurabilityChecks, Files, OpenError};
 
 /// A file below this size in bytes is not rewritten.
 const SMALL: u64 = 64 << 20;
@@ -26,13 +26,7 @@ pub(crate) fn shrink(lock: &DirLock, anchor: &Anchor, checks: DurabilityChecks) 
     }
     let (bytes, needed) = (anchor.bytes, SPARE + anchor.bytes + anchor.bytes / 2);
     if free_bytes(&files.reserve()) < needed {
-        disk_space::release(&files.reserve());
-    }
-    #[cfg(target_os = "linux")]
-    if free_bytes(&files.reserve()) < needed
-        && let Err(error) = hole_punch::free_segments(files, checks)
-    {
-        tracing::warn!(%error, "the room of what was dropped could not be given back to the disk");
+        make_room(files, checks);
     }
     let free = free_bytes(&files.reserve());
     if free < needed {
@@ -46,7 +40,13 @@ pub(crate) fn shrink(lock: &DirLock, anchor: &Anchor, checks: DurabilityChecks) 
         return;
     }
     tracing::info!(size, bytes, "the journal's file is written anew");
-    match replace(lock, checks, &[CopySource::InPlace]) {
+    let mut replaced = replace(lock, checks, &[CopySource::InPlace]);
+    if matches!(replaced, Err(OpenError::Full)) {
+        // The copy takes more than its entries when sled writes them.
+        make_room(files, checks);
+        replaced = replace(lock, checks, &[CopySource::InPlace]);
+    }
+    match replaced {
         Ok(Replaced { aside, whole: true }) => {
             let removed = aside.iter().try_for_each(|path| remove_all(path));
             if let Err(error) = removed {
@@ -55,5 +55,15 @@ pub(crate) fn shrink(lock: &DirLock, anchor: &Anchor, checks: DurabilityChecks) 
         }
         Ok(_) => {}
         Err(error) => tracing::warn!(%error, "the journal's file could not be written anew"),
+    }
+}
+
+/// Frees the reserve, and the space of sled's free segments.
+#[cfg_attr(not(target_os = "linux"), allow(unused_variables))]
+fn make_room(files: &Files, checks: DurabilityChecks) {
+    disk_space::release(&files.reserve());
+    #[cfg(target_os = "linux")]
+    if let Err(error) = hole_punch::free_segments(files, checks) {
+        tracing::warn!(%error, "the room of what was dropped could not be given back to the disk");
     }
 }
