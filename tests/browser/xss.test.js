@@ -105,8 +105,13 @@ test('dialogs and charts show the same texts as text', async () => {
   await hub.call('PUT', '/preferences', { quiet: null, mutes, notify: ['error'], sound: [] });
   const { page, elsewhere } = await open(hub, '/');
   for (const key of [',', '?']) {
-    await page.keyboard.press(key);
-    await page.locator('dialog[open]').waitFor();
+    // A key that is pressed before the page listens does nothing.
+    const opened = async () => {
+      if ((await page.locator('dialog[open]').count()) > 0) return true;
+      await page.keyboard.press(key);
+      return false;
+    };
+    await until(opened, { what: `the dialog of ${key}`, every: 100 });
     await sound(page, `the dialog of ${key}`);
     await page.keyboard.press('Escape');
     await until(async () => (await page.locator('dialog[open]').count()) === 0, { what: 'the dialog is closed' });
