@@ -17,7 +17,7 @@ use crate::http::error::{ApiError, Code};
 use crate::http::request::params::{Params, PathParam, ProjectFilter, ProjectParam};
 use crate::http::request::payload::Payload;
 use crate::hub::Hub;
-use crate::waiters::Waiters;
+use crate::waiters::{SharedWaiters, Waiters};
 
 /// At most this many ids are acknowledged in one request.
 const MAX_IDS: usize = 1000;
@@ -27,27 +27,30 @@ pub(super) async fn list(
     State(hub): State<Hub>,
     Params(ProjectFilter { project }): Params<ProjectFilter>,
 ) -> Result<Json<Inboxes>, ApiError> {
-    let inboxes = hub.list(move |state, waiters| infos(state, &waiters.read(), project.as_ref()));
+    let inboxes = hub.list(move |state, waiters| infos(state, waiters, project.as_ref()));
     let inboxes = inboxes.await?;
     Ok(Json(Inboxes { inboxes }))
 }
 
-fn infos(state: &Fold, waiters: &Waiters, project: Option<&ProjectName>) -> Vec<InboxInfo> {
+/// Locks the waiters for each inbox anew, so that the writer does not wait for the whole list.
+fn infos(state: &Fold, waiters: &SharedWaiters, project: Option<&ProjectName>) -> Vec<InboxInfo> {
     let empty = Inbox::default();
     let now = Now::read();
     let mut holders: HashMap<_, _> = waiters
+        .read()
         .holders()
         .filter(|(of, ..)| project.is_none_or(|project| project == *of))
-        .map(|(project, inbox, holder)| ((project, inbox), holder))
+        .map(|(project, inbox, holder)| ((project.clone(), inbox.clone()), holder))
         .collect();
     let mut infos: Vec<InboxInfo> = state
         .inboxes(project)
         .map(|(project, name, inbox)| {
-            let mut info = info(waiters, project, name, inbox);
+            let waiters = waiters.read();
+            let mut info = info(&waiters, project, name, inbox);
             let held = waiters.held_back(state, (project, name), now);
             info.held = held.map(|held| held.count);
             info.held_until = held.map(|held| held.until);
-            info.waiter = holders.remove(&(project, name));
+            info.waiter = holders.remove(&(project.clone(), name.clone()));
             info
         })
         .collect();
@@ -57,7 +60,7 @@ fn infos(state: &Fold, waiters: &Waiters, project: Option<&ProjectName>) -> Vec<
             .into_iter()
             .map(|((project, name), holder)| InboxInfo {
                 waiter: Some(holder),
-                ..info(waiters, project, name, &empty)
+                ..info(&waiters.read(), &project, &name, &empty)
             }),
     );
     for info in &mut infos {
