@@ -25,8 +25,9 @@ pub(crate) fn shrink(lock: &DirLock, anchor: &Anchor, checks: DurabilityChecks) 
         return;
     }
     let (bytes, needed) = (anchor.bytes, SPARE + anchor.bytes + anchor.bytes / 2);
+    let mut source = CopySource::InPlace;
     if free_bytes(&files.reserve()) < needed {
-        make_room(files, checks);
+        source = make_room(files, checks);
     }
     let free = free_bytes(&files.reserve());
     if free < needed {
@@ -40,11 +41,11 @@ pub(crate) fn shrink(lock: &DirLock, anchor: &Anchor, checks: DurabilityChecks) 
         return;
     }
     tracing::info!(size, bytes, "the journal's file is written anew");
-    let mut replaced = replace(lock, checks, &[CopySource::InPlace]);
-    if matches!(replaced, Err(OpenError::Full)) {
+    let mut replaced = replace(lock, checks, &[source]);
+    if matches!(replaced, Err(OpenError::Full)) && source == CopySource::InPlace {
         // The copy takes more than its entries when sled writes them.
-        make_room(files, checks);
-        replaced = replace(lock, checks, &[CopySource::InPlace]);
+        let source = make_room(files, checks);
+        replaced = replace(lock, checks, &[source]);
     }
     match replaced {
         Ok(Replaced { aside, whole: true }) => {
@@ -58,12 +59,14 @@ pub(crate) fn shrink(lock: &DirLock, anchor: &Anchor, checks: DurabilityChecks) 
     }
 }
 
-/// Frees the reserve, and the space of sled's free segments.
+/// Frees the reserve, and the space of sled's free segments. Returns the source to copy from: sled would fill that space
+/// again when it opens the store.
 #[cfg_attr(not(target_os = "linux"), allow(unused_variables))]
-fn make_room(files: &Files, checks: DurabilityChecks) {
+fn make_room(files: &Files, checks: DurabilityChecks) -> CopySource {
     disk_space::release(&files.reserve());
     #[cfg(target_os = "linux")]
     if let Err(error) = hole_punch::free_segments(files, checks) {
         tracing::warn!(%error, "the room of what was dropped could not be given back to the disk");
     }
+    CopySource::Salvaged
 }
