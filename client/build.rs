@@ -1,6 +1,6 @@
-//! Sets linker options that make a release of hubctl smaller: identical code is merged, the lookup table for unwinding
-//! is omitted, and relocations are packed if the machine's glibc can read them. Size matters because every hook of
-//! every agent starts hubctl. Unwinding is not needed, because hubctl catches no panic.
+//! Sets linker options that make a release of hubctl smaller: identical code is merged, the tables for unwinding are
+//! omitted, and relocations are packed if the machine's glibc can read them. Size matters because every hook of every
+//! agent starts hubctl. Unwinding is not needed, because hubctl catches no panic.
 
 use std::env;
 use std::process::Command;
@@ -18,6 +18,8 @@ fn main() {
     if is("PROFILE", "release") && own_linker {
         println!("cargo::rustc-link-arg-bins=-Wl,--icf=all");
         println!("cargo::rustc-link-arg-bins=-Wl,--no-eh-frame-hdr");
+        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/no_unwinding.ld");
+        println!("cargo::rustc-link-arg-bins=-T{script}");
         if is("HOST", "x86_64-unknown-linux-gnu") && glibc().is_some_and(|it| it >= PACKED) {
             println!("cargo::rustc-link-arg-bins=-Wl,-z,pack-relative-relocs");
         }

@@ -5,7 +5,6 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use crate::members::members;
 use crate::{InboxName, ProjectName, Seq, Timestamp, Way};
 
 /// The status of a notification.
@@ -59,36 +58,27 @@ pub struct HistoryMarks {
 }
 
 /// One page of `GET /notifications`.
-#[derive(Default, Debug, Serialize)]
+#[derive(Default, Debug, Serialize, Deserialize)]
 pub struct HistoryPage {
     /// The notifications, each with its [`HistoryMarks`].
     pub notifications: Vec<Box<RawValue>>,
     /// Whether the hub stopped at its limit of records for one request before the page was full.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub partial: bool,
     /// The position of the next page, if there may be more.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next: Option<Seq>,
 }
 
-members! { HistoryPage:
-    required [notifications]
-    optional [partial, next]
-}
-
 /// The number of a notification, for readers that do not use the rest of it.
-#[derive(Default, Debug)]
+#[derive(Default, Debug, Deserialize)]
 pub struct NotificationId {
     /// The notification's id.
     pub id: Seq,
 }
 
-members! { NotificationId:
-    required [id]
-}
-
 /// The delivery of a notification, `GET /notifications/{id}/trace`.
-#[derive(Default, Debug, Serialize)]
+#[derive(Default, Debug, Serialize, Deserialize)]
 pub struct Trace {
     /// The notification's id.
     pub id: Seq,
@@ -97,20 +87,15 @@ pub struct Trace {
     /// The steps of its delivery, oldest first.
     pub steps: Vec<Step>,
     /// Whether the hub stopped at its limit of records for one request; `next` says where to continue.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub partial: bool,
     /// The position to continue from.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next: Option<Seq>,
 }
 
-members! { Trace:
-    required [id, notification, steps]
-    optional [partial, next]
-}
-
 /// One step of a delivery.
-#[derive(Debug, Default, Serialize)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Step {
     /// The record of this step; a lease has none.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -143,20 +128,11 @@ pub struct Step {
     pub rides_along: Option<String>,
 }
 
-members! { Step:
-    required [state]
-    optional [seq, at, project, inbox, by, way, until, limit, rides_along]
-}
-
 /// The answer to withdrawing notifications.
-#[derive(Default, Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Default, Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Withdrawn {
     /// The notifications that were pending until now.
     pub withdrawn: Vec<Seq>,
-}
-
-members! { Withdrawn:
-    required [withdrawn]
 }
 
 /// The body of `POST /seen`: `ids`, `up_to` or both.

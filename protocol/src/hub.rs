@@ -1,12 +1,11 @@
 //! The hub itself: its version, its addresses, and its proof that it knows the token.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use crate::members::members;
 use crate::{Epoch, Seq, Timestamp};
 
 /// The answer to `GET /hub`.
-#[derive(Default, Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Default, Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct About {
     /// The hub's version.
     pub version: String,
@@ -24,12 +23,8 @@ pub struct About {
     pub head: Seq,
 }
 
-members! { About:
-    required [version, url, state_dir, host, now, epoch, head]
-}
-
 /// The answer to `GET /hello`.
-#[derive(Default, Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Default, Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hello {
     /// HMAC-SHA256(token, nonce ‖ address) in hexadecimal digits.
     pub proof: String,
@@ -37,12 +32,8 @@ pub struct Hello {
     pub version: String,
 }
 
-members! { Hello:
-    required [proof, version]
-}
-
 /// A code that signs one browser in, the answer to `POST /login/code`.
-#[derive(Default, Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Default, Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SignInCode {
     /// The code.
     pub code: String,
@@ -52,19 +43,11 @@ pub struct SignInCode {
     pub expires_at: Timestamp,
 }
 
-members! { SignInCode:
-    required [code, url, expires_at]
-}
-
 /// The data of the `reset` event: the reader's cursor does not exist in this log.
-#[derive(Default, Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Default, Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ResetEvent {
     /// The identity of this log.
     pub epoch: Epoch,
     /// The number of its last record, from which the stream continues.
     pub head: Seq,
-}
-
-members! { ResetEvent:
-    required [epoch, head]
 }

@@ -2,7 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::members::members;
 use crate::{InboxName, ProjectName, Seq, Timestamp};
 
 /// An inbox that a notification was put into.
@@ -26,7 +25,7 @@ pub struct InboxTouched {
 }
 
 /// The waiter at an inbox.
-#[derive(Default, Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Default, Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Holder {
     /// The waiter's own name (`as`), if it gave one.
     #[serde(rename = "as", default, skip_serializing_if = "Option::is_none")]
@@ -44,14 +43,8 @@ pub struct Holder {
     pub since: Timestamp,
 }
 
-members! { Holder:
-    required [since]
-    optional [session, session_name, way]
-    renamed ["as" => name]
-}
-
 /// One inbox, as `GET /inboxes` lists it.
-#[derive(Default, Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Default, Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InboxInfo {
     /// The project it belongs to.
     pub project: ProjectName,
@@ -81,31 +74,18 @@ pub struct InboxInfo {
     pub waiter: Option<Holder>,
 }
 
-members! { InboxInfo:
-    required [project, name, pending, leased]
-    optional [oldest, oldest_ts, held, held_until, session, waiter]
-}
-
 /// The answer to `GET /inboxes`.
-#[derive(Default, Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Default, Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Inboxes {
     /// The inboxes, by project and name.
     pub inboxes: Vec<InboxInfo>,
 }
 
-members! { Inboxes:
-    required [inboxes]
-}
-
 /// The answer to closing an inbox or resetting a project.
-#[derive(Default, Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Default, Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Dropped {
     /// The notifications that were pending until now.
     pub dropped: Vec<Seq>,
-}
-
-members! { Dropped:
-    required [dropped]
 }
 
 impl InboxTouched {

@@ -11,7 +11,6 @@ mod history;
 mod hub;
 mod inbox;
 mod kind;
-mod members;
 mod name;
 mod notification;
 mod null;

@@ -1,12 +1,11 @@
 //! Error responses of the API.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use crate::members::members;
 use crate::{Holder, InboxName, Place, QuestionState, Seq};
 
 /// An error as `application/problem+json` (RFC 9457), with a stable code and a hint.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Problem {
     /// The HTTP status code.
     pub status: u16,
@@ -38,10 +37,4 @@ pub struct Problem {
     /// The place of the dialog that the question must be answered in.
     #[serde(rename = "where", skip_serializing_if = "Option::is_none")]
     pub place: Option<Place>,
-}
-
-members! { Problem:
-    required [status, code, title]
-    optional [detail, hint, holder, inbox, nearest, question, state]
-    renamed ["where" => place]
 }

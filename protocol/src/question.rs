@@ -3,7 +3,6 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::members::members;
 use crate::{InboxName, Kind, ProjectName, Seq, Timestamp};
 
 /// The state of a question. The last four are final.
@@ -45,7 +44,7 @@ impl QuestionState {
 }
 
 /// A question as the API shows it. `id`, `msg`, `options` and `data` are those of its notification.
-#[derive(Default, Debug, Clone, PartialEq, Serialize)]
+#[derive(Default, Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Question {
     /// The id of its notification.
     pub id: Seq,
@@ -88,12 +87,6 @@ pub struct Question {
     /// The place where the asker runs, as far as the hub knows it; absent if an answer by the hub reaches the asker.
     #[serde(rename = "where", skip_serializing_if = "Option::is_none")]
     pub place: Option<Place>,
-}
-
-members! { Question:
-    required [id, project, from, ts, expires_at, state, msg, deliverable]
-    optional [from_name, by, answer_id, answer, options, data]
-    renamed ["type" => kind, "where" => place]
 }
 
 /// The answer to `GET /questions`.

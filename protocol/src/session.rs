@@ -3,7 +3,6 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::members::members;
 use crate::{Holder, InboxName, ProjectName, Seq, SessionState, Timestamp};
 
 /// A process on a machine. The system reuses a process number; together with its start and the boot it is unique.
@@ -66,12 +65,12 @@ pub struct SessionInfo {
 }
 
 /// A session as the API shows it.
-#[derive(Default, Debug, Clone, PartialEq, Serialize)]
+#[derive(Default, Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Session {
     /// The permanent id; the session's inbox has this name.
     pub id: InboxName,
     /// Other ids of the session, for example the one since a `/clear`.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub aliases: Vec<InboxName>,
     /// The short name, unique in its project.
     pub name: String,
@@ -92,8 +91,10 @@ pub struct Session {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub since: Option<Timestamp>,
     /// Whether its process died before the session ended.
+    #[serde(default)]
     pub gone: bool,
     /// Whether it is working and has reported nothing for ten minutes.
+    #[serde(default)]
     pub silent: bool,
     /// When the hub last received anything from it.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -109,16 +110,8 @@ pub struct Session {
     /// Whether a notification can wake it now.
     pub wake: Wake,
     /// The listeners for its next stop.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub listeners: Vec<Listener>,
-}
-
-members! { Session:
-    required [id, name, project, primary, pending, wake]
-    optional [aliases, state, evidence, since, gone, silent, last_seen, last, waiter, listeners]
-    renamed ["agent" => info.agent, "host" => info.host, "cwd" => info.cwd, "parent" => info.parent, "role" =>
-        info.role, "main_worktree" => info.main_worktree, "headless" => info.headless, "process" => info.process,
-        "pane" => info.pane, "title" => info.title, "metadata" => info.metadata]
 }
 
 /// The answer to `GET /sessions`.
@@ -142,7 +135,7 @@ pub enum Wake {
 }
 
 /// A listener: a session or the person, notified of a session's next stop.
-#[derive(Default, Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Default, Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Listener {
     /// The inbox that is notified.
     pub caller: InboxName,
@@ -153,13 +146,8 @@ pub struct Listener {
     pub until: Option<Timestamp>,
 }
 
-members! { Listener:
-    required [caller, since]
-    optional [until]
-}
-
 /// The answer to `PUT /sessions/{target}/listeners/{caller}`.
-#[derive(Default, Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Default, Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Listening {
     /// The session whose stop the listener waits for.
     pub target: InboxName,
@@ -175,20 +163,11 @@ pub struct Listening {
     pub state: Option<SessionState>,
 }
 
-members! { Listening:
-    required [target, created, fired]
-    optional [target_name, state]
-}
-
 /// The answer to `DELETE /sessions/{target}/listeners/{caller}`.
-#[derive(Default, Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Default, Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unlistened {
     /// Whether there was a listener to remove.
     pub removed: bool,
-}
-
-members! { Unlistened:
-    required [removed]
 }
 
 /// A sender that is not a session.

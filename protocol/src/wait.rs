@@ -3,11 +3,10 @@
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use crate::members::members;
 use crate::{InboxName, Kind, Seq};
 
 /// The answer to `GET /wait` with notifications.
-#[derive(Default, Debug, Serialize)]
+#[derive(Default, Debug, Serialize, Deserialize)]
 pub struct WaitReply {
     /// The notifications, most important first, then oldest first. `redelivered` is added to one that was offered
     /// before.
@@ -21,11 +20,6 @@ pub struct WaitReply {
     /// The state of the barrier, if the request had one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub barrier: Option<BarrierReport>,
-}
-
-members! { WaitReply:
-    required [notifications, lease, remaining, why_woken]
-    optional [barrier]
 }
 
 /// How a notification reaches an agent's session.
@@ -53,7 +47,7 @@ impl Way {
 
 /// Why a wait ended.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "reason", rename_all = "snake_case", from = "WokenMembers")]
+#[serde(tag = "reason", rename_all = "snake_case")]
 pub enum WhyWoken {
     /// A notification was pending already.
     Pending,
@@ -75,35 +69,8 @@ pub enum WhyWoken {
     Timeout,
     /// A reason that this version does not know. A newer hub may send it; the hub of this version never does.
     #[default]
+    #[serde(other)]
     Other,
-}
-
-/// The members of [`WhyWoken`]. An enum's own deserializer buffers them, and that code would make `hubctl` larger.
-#[derive(Default)]
-struct WokenMembers {
-    reason: String,
-    id: Option<Seq>,
-    from: Option<InboxName>,
-    kind: Option<Kind>,
-}
-
-members! { WokenMembers:
-    required [reason]
-    optional [id, from]
-    renamed ["type" => kind]
-}
-
-impl From<WokenMembers> for WhyWoken {
-    fn from(it: WokenMembers) -> Self {
-        match (it.reason.as_str(), it.id, it.from, it.kind) {
-            ("arrived", Some(id), Some(from), Some(kind)) => Self::Arrived { id, from, kind },
-            ("pending", ..) => Self::Pending,
-            ("returned", ..) => Self::Returned,
-            ("barrier", ..) => Self::Barrier,
-            ("timeout", ..) => Self::Timeout,
-            _ => Self::Other,
-        }
-    }
 }
 
 /// The state of a barrier at the end of a wait.
@@ -132,14 +99,10 @@ pub struct AckRequest {
 }
 
 /// The answer to an acknowledgement.
-#[derive(Default, Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Default, Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Acked {
     /// The notifications that were pending until now.
     pub acked: Vec<Seq>,
-}
-
-members! { Acked:
-    required [acked]
 }
 
 #[cfg(test)]
