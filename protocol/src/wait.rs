@@ -20,12 +20,28 @@ pub struct WaitReply {
     /// The state of the barrier, if the request had one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub barrier: Option<BarrierReport>,
+    /// The prompt that delivers the notifications, for `way=module`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prompt: Option<WakePrompt>,
+}
+
+/// A prompt with which a module wakes its session.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WakePrompt {
+    /// The part that the person sees: a line for each of the first notifications.
+    pub visible: String,
+    /// The notifications for the model, framed as data.
+    pub context: String,
+    /// The notifications that fit into `context`.
+    pub ids: Vec<Seq>,
 }
 
 /// How a notification reaches an agent's session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Way {
+    /// A module within the agent, which submits a prompt.
+    Module,
     /// A waiter that the agent's own hooks started; its exit wakes the session.
     Rewake,
     /// `hubctl wait` in the background of the session.
@@ -38,6 +54,7 @@ impl Way {
     /// The name in the API.
     pub fn as_str(self) -> &'static str {
         match self {
+            Self::Module => "module",
             Self::Rewake => "rewake",
             Self::Wait => "wait",
             Self::Hook => "hook",
@@ -96,6 +113,9 @@ pub struct AckRequest {
     /// The name of the reader.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
+    /// Whether the reader knows that its session's model gets the notifications, so that no hook event has to prove it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub proved: bool,
 }
 
 /// The answer to an acknowledgement.

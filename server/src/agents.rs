@@ -19,6 +19,8 @@ mod gemini;
 pub mod instructions;
 mod opencode;
 
+pub use claude::WAKE_MARK;
+
 /// A hook event in the form that is common to all agents.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ParsedHook {
@@ -38,6 +40,8 @@ pub struct ParsedHook {
     pub accepts_context: bool,
     /// Whether the agent waits for the answer before it shows its own permission dialog.
     pub awaits_decision: bool,
+    /// The cause of the turn that begins next, if this event only reports that.
+    pub next_turn: Option<TurnCause>,
 }
 
 /// The content of a hook answer, before the agent's own format.
@@ -134,6 +138,7 @@ fn hook(payload: &Map<String, Value>, id: InboxName, name: &str) -> ParsedHook {
         happened: AgentEvent::Seen,
         accepts_context: false,
         awaits_decision: false,
+        next_turn: None,
     }
 }
 

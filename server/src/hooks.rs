@@ -1,4 +1,5 @@
-//! The intake of hook events: turns an agent's payload into a command. It may use `agents`, `core` and `hub`.
+//! The intake of hook events: turns an agent's payload into a command. It may use `agents`,
+//! `core`, `fold`, `hub` and `waiters`.
 
 use std::time::Instant;
 
@@ -15,7 +16,9 @@ use crate::agents::{self, InvalidSessionId, ParsedHook};
 use crate::core::command::{AgentEvent, Command, Hook, IdempotencyKey};
 use crate::core::record::TurnCause;
 use crate::core::rejected::Rejected;
+use crate::fold::SessionKey;
 use crate::hub::Hub;
+use crate::waiters::Activity;
 
 /// Longest path in bytes that is stored: `PATH_MAX` of Linux.
 const MAX_PATH: usize = 4096;
@@ -188,21 +191,35 @@ impl<'a> HookRequest<'a> {
 
     /// The beginner of a turn, corrected by facts that the agent's payload lacks.
     fn beginner(&self, by: TurnCause, delivers: bool) -> Result<TurnCause, Rejected> {
+        let now = Instant::now();
+        let by = self
+            .in_activity(|it, place| it.take_cause(place, now))?
+            .unwrap_or(by);
         if by == TurnCause::Person && self.params.is_headless() {
             return Ok(TurnCause::Agent);
         }
-        if by != TurnCause::Wake || delivers {
+        if !matches!(by, TurnCause::Wake | TurnCause::Task) || delivers {
             return Ok(by);
         }
+        let timed_out = self.in_activity(|it, place| it.take_timeout(place, now))?;
+        Ok(if timed_out { TurnCause::Timeout } else { by })
+    }
+
+    /// Keeps the cause of the turn that begins next.
+    pub fn note_cause(&self, cause: TurnCause) -> Result<(), Rejected> {
+        let now = Instant::now();
+        self.in_activity(|it, place| it.note_cause(place.clone(), cause, now))
+    }
+
+    fn in_activity<T>(
+        &self,
+        act: impl FnOnce(&mut Activity, &SessionKey) -> T,
+    ) -> Result<T, Rejected> {
         let (project, session) = (self.project(), self.session());
-        let timed_out = self.hub.read(|state, waiters| {
+        self.hub.read(|state, waiters| {
             let place = state.resolve_key(project, session);
-            waiters
-                .write()
-                .activity()
-                .take_timeout(&place, Instant::now())
-        });
-        Ok(if timed_out? { TurnCause::Timeout } else { by })
+            act(waiters.write().activity(), &place)
+        })
     }
 
     fn session_info(&self) -> SessionInfo {

@@ -12,7 +12,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
-use crate::core::command::{AgentEvent, Command};
+use crate::core::command::{AgentEvent, Command, Hook};
 use crate::core::rejected::Rejected;
 use crate::fold::State;
 use crate::hub::metrics::Metrics;
@@ -155,11 +155,9 @@ impl Hub {
 
     /// Carries out a command, and returns once it is durable. Fails if the hub rejects it.
     pub async fn submit(&self, command: Command) -> Result<Done, Rejected> {
-        let begins = match &command {
-            Command::Register { .. } => true,
-            Command::Hook(hook) => hook.happened == AgentEvent::Started,
-            _ => false,
-        };
+        let is_start = |hook: &Hook| hook.happened == AgentEvent::Started;
+        let begins = matches!(command, Command::Register { .. })
+            || matches!(&command, Command::Hook(hook) if is_start(hook));
         let (reply, answer) = oneshot::channel();
         self.ask(Ask::Command { command, reply })?;
         let done = answer.await.unwrap_or(Err(Rejected::Storage));

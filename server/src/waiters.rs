@@ -41,7 +41,7 @@ pub use latency::WakeTime;
 pub use limits::{HeldBack, Hold, Limit, WakeLimits};
 pub use waiter::{Outcome, WaitSpec};
 
-use activity::Activity;
+pub use activity::Activity;
 use held_requests::HeldRequests;
 use inbox_slot::InboxSlot;
 use latency::Latencies;

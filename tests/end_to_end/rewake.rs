@@ -173,7 +173,7 @@ fn a_plain_wait_yields_to_the_sessions_rewake_waiter() {
     let fake = Fake::new(&place, |_| held("s1", "rewake"));
     let done = place.hubctl(&["wait"]).env("HUB_SESSION", "s1").run().ok();
     assert!(
-        done.stdout.is_empty() && done.stderr.contains("has a rewake hook"),
+        done.stdout.is_empty() && done.stderr.contains("wakes this session by itself"),
         "{done:?}"
     );
     let asked = fake.first("GET /wait").line;

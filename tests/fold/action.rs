@@ -108,7 +108,7 @@ fn action() -> impl Strategy<Value = Action> {
             .prop_map(|(pick, by, may)| Action::Answer(pick, by, may)),
         2 => (any::<Index>(), sender()).prop_map(|(pick, by)| Action::Claim(pick, by)),
         8 => (agent(), happened()).prop_map(|(id, happened)| Action::Hook(id, happened)),
-        4 => (agent(), select(vec![Way::Rewake, Way::Wait, Way::Hook]))
+        4 => (agent(), select(vec![Way::Module, Way::Rewake, Way::Wait, Way::Hook]))
             .prop_map(|(id, way)| Action::Show(id, way)),
         1 => (any::<Index>(), sender()).prop_map(|(pick, by)| Action::WithdrawQuestion(pick, by)),
         1 => select(vec![-25 * HOUR, -90 * SECOND, 90 * SECOND, 365 * 24 * HOUR])
@@ -179,7 +179,7 @@ fn agent() -> impl Strategy<Value = InboxName> {
 }
 
 fn happened() -> impl Strategy<Value = AgentEvent> {
-    use TurnCause::{Person, Timeout, Wake};
+    use TurnCause::{Peer, Person, Task, Timeout, Wake};
     let prompt = |by| AgentEvent::Prompt {
         by,
         text: "go".into(),
@@ -191,7 +191,7 @@ fn happened() -> impl Strategy<Value = AgentEvent> {
     };
     let (started, worked, ended) = (AgentEvent::Started, AgentEvent::Worked, AgentEvent::Ended);
     prop_oneof![
-        3 => select(vec![Person, Wake, Timeout]).prop_map(prompt),
+        3 => select(vec![Person, Peer, Wake, Task, Timeout]).prop_map(prompt),
         3 => select(vec![started, worked, stopped]),
         1 => Just(ended),
     ]

@@ -61,6 +61,8 @@ fn turn() -> impl Strategy<Value = Turn> {
     let by = select(vec![
         TurnCause::Person,
         TurnCause::Wake,
+        TurnCause::Task,
+        TurnCause::Peer,
         TurnCause::Timeout,
         TurnCause::Agent,
     ]);
@@ -134,7 +136,7 @@ fn about_questions() -> impl Strategy<Value = Record> {
 }
 
 fn about_receipts() -> impl Strategy<Value = Record> {
-    let way = select(vec![Way::Rewake, Way::Wait, Way::Hook]);
+    let way = select(vec![Way::Module, Way::Rewake, Way::Wait, Way::Hook]);
     prop_oneof![
         2 => (place(), ids(), way, any::<i64>()).prop_map(|((project, inbox), ids, way, at)| {
             let at = time(at);

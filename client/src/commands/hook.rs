@@ -20,6 +20,7 @@ use self::budget::Budget;
 pub(crate) use self::payload::Payload;
 use self::surroundings::Surroundings;
 pub(crate) use self::surroundings::project_repository;
+use super::hooks;
 use crate::arguments::agent;
 use crate::error::Error;
 use crate::hub::{Hub, Path, Request, json};
@@ -56,6 +57,9 @@ pub(crate) struct HookArgs {
     /// The rewake hooks are installed
     #[arg(long)]
     rewake: bool,
+    /// The hook belongs to the plugin, so it does nothing if the settings have hooks too
+    #[arg(long)]
+    plugin: bool,
 }
 
 /// A hook that is being sent.
@@ -86,6 +90,9 @@ pub(crate) async fn run(args: &HookArgs, location: &HubLocation) {
     let Ok(context) = Context::new(location) else {
         return;
     };
+    if args.plugin && yields(&context, Some(&payload)) {
+        return;
+    }
     let surroundings = Surroundings::of(&context.env, args.agent, &payload);
     if payload.event() == "SessionStart" {
         env_file::extend(&context, &payload, &surroundings);
@@ -103,6 +110,14 @@ pub(crate) async fn run(args: &HookArgs, location: &HubLocation) {
         budget,
     };
     hook.run().await;
+}
+
+/// Whether a hook of the plugin does nothing, because the session's settings have the hooks too.
+pub(crate) fn yields(context: &Context, payload: Option<&Payload>) -> bool {
+    let project = context.env.path("CLAUDE_PROJECT_DIR");
+    let cwd = payload.and_then(|it| it.text("cwd"));
+    let workspace = project.unwrap_or_else(|| surroundings::directory(&context.env, cwd));
+    hooks::are_in_settings(context, &workspace)
 }
 
 impl HookRequest<'_> {

@@ -10,6 +10,7 @@ mod gemini;
 mod merge;
 mod opencode;
 mod own;
+mod plugin;
 mod receipt;
 mod scheme;
 mod status;
@@ -43,6 +44,7 @@ answer.
 
 Examples:
   hubctl hooks install claude
+  hubctl hooks install claude --plugin
   hubctl hooks install claude --local --no-rewake
   hubctl hooks install codex --session worker-1 --dir ../worker-1 --state-dir /srv/hub
   hubctl hooks status
@@ -76,7 +78,8 @@ Examples:
     /// Print the hooks as they would be installed into empty settings
     #[command(after_help = "\
 Examples:
-  hubctl hooks print codex")]
+  hubctl hooks print codex
+  hubctl hooks print --plugin ./hub-plugin && claude --plugin-dir ./hub-plugin/plugins/hub")]
     Print(PrintArgs),
 }
 
@@ -110,12 +113,18 @@ struct InstallArgs {
     target: Target,
     #[command(flatten)]
     call: CallArgs,
+    /// Install the plugin for Claude Code instead: the hooks, a module that wakes the session at once, and `/hub`
+    #[arg(long, conflicts_with_all = ["user", "project", "local", "dir", "dry_run", "session"])]
+    plugin: bool,
 }
 
 #[derive(Debug, clap::Args)]
 struct UninstallArgs {
     #[command(flatten)]
     target: Target,
+    /// Remove the plugin from Claude Code
+    #[arg(long, conflicts_with_all = ["user", "project", "local", "dir", "dry_run"])]
+    plugin: bool,
     /// Accepted as for install; all hooks of hubctl are removed
     #[arg(long, value_name = "ID", hide = true)]
     session: Option<InboxName>,
@@ -124,8 +133,11 @@ struct UninstallArgs {
 #[derive(Debug, clap::Args)]
 struct PrintArgs {
     /// The agent
-    #[arg(value_parser = agent::parser())]
-    agent: Agent,
+    #[arg(value_parser = agent::parser(), required_unless_present = "plugin")]
+    agent: Option<Agent>,
+    /// Write the plugin for Claude Code into this directory, which is a marketplace
+    #[arg(long, value_name = "DIR", conflicts_with = "agent")]
+    plugin: Option<PathBuf>,
     #[command(flatten)]
     call: CallArgs,
 }
@@ -161,10 +173,17 @@ pub(crate) fn run(
 ) -> Result<Exit, Error> {
     match &args.action {
         Action::Install(args) => install(args, location, context),
+        Action::Uninstall(args) if args.plugin => plugin::uninstall(context).map(|()| Exit::DONE),
         Action::Uninstall(args) => uninstall(&args.target, context),
         Action::Status(args) => status(args, context),
         Action::Print(args) => show(args, location, context),
     }
+}
+
+/// Whether the settings of Claude Code that apply in `workspace` have hooks of ours.
+pub(super) fn are_in_settings(context: &Context, workspace: &Path) -> bool {
+    let found = status::look(Agent::Claude, &context.env, workspace, "hubctl");
+    found.iter().any(|it| it.hubctl.is_some())
 }
 
 /// The state of the hooks in each settings file of each agent.
@@ -177,6 +196,9 @@ pub(super) fn everywhere(context: &Context) -> Result<Vec<HookStatus>, Error> {
 fn install(args: &InstallArgs, location: &HubLocation, context: &Context) -> Result<Exit, Error> {
     context.settings.demand_state_dir()?;
     let agent = args.target.agent;
+    if args.plugin {
+        return install_plugin(args, location, context);
+    }
     let named = args.call.session.is_some();
     let (file, scope) = args.target.file(context, named)?;
     let invocation = invocation(&args.call, location, context)?;
@@ -211,6 +233,22 @@ fn install(args: &InstallArgs, location: &HubLocation, context: &Context) -> Res
             other.scope
         ))?;
     }
+    Ok(Exit::DONE)
+}
+
+fn install_plugin(
+    args: &InstallArgs,
+    location: &HubLocation,
+    context: &Context,
+) -> Result<Exit, Error> {
+    if args.target.agent != Agent::Claude {
+        return Err(Error::Usage("--plugin is for claude".into()));
+    }
+    let invocation = Invocation {
+        plugin: true,
+        ..invocation(&args.call, location, context)?
+    };
+    plugin::install(&invocation, context)?;
     Ok(Exit::DONE)
 }
 
@@ -258,7 +296,16 @@ fn status(args: &HookStatusArgs, context: &Context) -> Result<Exit, Error> {
 
 fn show(args: &PrintArgs, location: &HubLocation, context: &Context) -> Result<Exit, Error> {
     let invocation = invocation(&args.call, location, context)?;
-    print(&change::fresh(args.agent, &invocation))?;
+    if let Some(agent) = args.agent {
+        print(&change::fresh(agent, &invocation))?;
+    }
+    if let Some(dir) = &args.plugin {
+        let invocation = Invocation {
+            plugin: true,
+            ..invocation
+        };
+        plugin::write(&context.env.absolute(dir), &invocation)?;
+    }
     Ok(Exit::DONE)
 }
 
@@ -368,6 +415,7 @@ fn invocation(
         variables,
         program: program(context)?,
         rewake: !args.no_rewake,
+        plugin: false,
     })
 }
 

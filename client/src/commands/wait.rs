@@ -77,6 +77,9 @@ pub(crate) struct WaitArgs {
     /// stderr, and exits 2
     #[arg(long, conflicts_with_all = OF_A_WAIT)]
     rewake: bool,
+    /// The rewake hook belongs to the plugin, so it does nothing if the settings have hooks too
+    #[arg(long, requires = "rewake", hide = true)]
+    plugin: bool,
     /// The exit code at the timeout
     #[arg(long, value_name = "N", default_value_t = 0)]
     timeout_code: u8,
@@ -106,7 +109,7 @@ const OF_A_WAIT: [&str; 15] = [
 
 pub(crate) async fn run(args: &WaitArgs, context: &Context) -> Result<Exit, Error> {
     if args.rewake {
-        return Ok(rewake::run(context).await);
+        return Ok(rewake::run(context, args.plugin).await);
     }
     // Without this check, notifications could be leased that cannot be printed.
     demand_stdout()?;
@@ -127,7 +130,9 @@ mod tests {
     fn rewake_conflicts_with_every_other_option_of_wait() {
         let wait = <WaitArgs as clap::Args>::augment_args(clap::Command::new("wait"));
         let options = wait.get_arguments().map(|it| it.get_id().as_str());
-        let others: Vec<_> = options.filter(|id| *id != "rewake").collect();
+        let others: Vec<_> = options
+            .filter(|id| !["rewake", "plugin"].contains(id))
+            .collect();
         assert_eq!(others, OF_A_WAIT);
     }
 }

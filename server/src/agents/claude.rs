@@ -11,7 +11,11 @@ const DIALOGS: [&str; 3] = ["AskUserQuestion", "EnterPlanMode", "ExitPlanMode"];
 
 /// The prefix of every prompt with which Claude Code wakes itself: a background task or a hook ended, or a monitor
 /// fired.
-const WAKE: &str = "<task-notification>";
+const TASK: &str = "<task-notification>";
+/// The prefix of a message from another session of Claude Code.
+const PEER: &str = "<cross-session-message";
+/// The first words of every prompt that the hub sends: the summary of the rewake hook, and the module's prompt.
+pub const WAKE_MARK: &str = "Notifications from the hub";
 
 /// The title of a session is cut to this many characters.
 const MAX_TITLE: usize = 200;
@@ -43,6 +47,7 @@ pub(super) fn parse_with(
                 "UserPromptSubmit" | "PostToolUse" | "PostToolUseFailure"
             ),
         awaits_decision: name == "PermissionRequest",
+        next_turn: (name == "PromptOrigin").then(|| origin(payload)).flatten(),
         happened: happened(name, payload),
         ..hook
     })
@@ -68,14 +73,38 @@ pub(super) fn happened(name: &str, payload: &Map<String, Value>) -> AgentEvent {
 }
 
 pub(super) fn prompt(prompt: &str) -> AgentEvent {
-    let is_wake = prompt.trim_start().starts_with(WAKE);
+    let text = prompt.trim_start();
+    let is_task = text.starts_with(TASK);
+    let by = if text.starts_with(WAKE_MARK) || is_task && text.contains(WAKE_MARK) {
+        TurnCause::Wake
+    } else if is_task {
+        TurnCause::Task
+    } else if text.starts_with(PEER) {
+        TurnCause::Peer
+    } else {
+        TurnCause::Person
+    };
     AgentEvent::Prompt {
-        by: if is_wake {
-            TurnCause::Wake
-        } else {
-            TurnCause::Person
-        },
+        by,
         text: prompt.to_owned(),
+    }
+}
+
+/// The cause of the next turn, as the hub's module in Claude Code reports it before `UserPromptSubmit`; `None` if the
+/// origin does not tell it. The kinds are those of `PromptOrigin` in the types that Claude Code gives to modules.
+fn origin(payload: &Map<String, Value>) -> Option<TurnCause> {
+    let origin = payload.get("origin")?;
+    let member = |name: &str| origin.get(name).and_then(Value::as_str);
+    match member("kind")? {
+        "composer" | "bridge" | "slack-ping" | "auto-continuation" => Some(TurnCause::Person),
+        "plugin" if member("name") == Some("hub") => Some(TurnCause::Wake),
+        "peer" | "peer-send-message" | "projects-relay" | "coordinator" | "channel" => {
+            Some(TurnCause::Peer)
+        }
+        "sdk" | "plugin" | "scheduled-trigger" | "observer" | "observer-activity" => {
+            Some(TurnCause::Agent)
+        }
+        _ => None,
     }
 }
 

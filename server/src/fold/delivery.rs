@@ -65,14 +65,18 @@ fn overdue(unproven: &Deadlines<Seq>, now: Timestamp) -> Vec<Seq> {
 
 /// Whether a session's event proves the arrival of items that were emitted in this way. Some events happen without the
 /// model reading anything. A rewake is proved only by the prompt that the waiter's exit starts, even in the middle of a
-/// turn. Any other event may mean that the waiter died before it could wake the session.
+/// turn. Any other event may mean that the waiter died before it could wake the session. A module proves its deliveries
+/// itself: its prompt waits until the session is idle, so events before that prove nothing.
 fn is_proof(event: &AgentEvent, way: Way) -> bool {
     match event {
+        _ if way == Way::Module => false,
         AgentEvent::Idle { .. }
         | AgentEvent::Ended
         | AgentEvent::Permission { .. }
         | AgentEvent::Interrupted => false,
-        AgentEvent::Prompt { by, .. } => way != Way::Rewake || *by != TurnCause::Person,
+        AgentEvent::Prompt { by, .. } => {
+            way != Way::Rewake || !matches!(by, TurnCause::Person | TurnCause::Peer)
+        }
         AgentEvent::Started
         | AgentEvent::Worked
         | AgentEvent::Stopped { .. }
@@ -178,11 +182,12 @@ impl State {
         proved.collect()
     }
 
-    /// Returns the records that hold the JSON of items emitted by a session's wakes without proof yet, oldest first.
+    /// Returns the records that hold the JSON of items emitted by a session's wakes without proof yet, oldest first. A
+    /// module shows its items itself.
     pub fn emitted_by_wakes(&self, project: &ProjectName, session: &InboxName) -> Vec<Seq> {
         let inboxes = self.inboxes_of(project, session);
         let emitted = self.emitted(project, &inboxes);
-        let by_wakes = emitted.filter(|(_, _, way)| *way != Way::Hook);
+        let by_wakes = emitted.filter(|(_, _, way)| matches!(way, Way::Rewake | Way::Wait));
         let ids: BTreeSet<Seq> = by_wakes.map(|(_, id, _)| id).collect();
         let location = |id: Seq| self.location(id).unwrap_or(id);
         ids.into_iter().map(location).collect()

@@ -179,14 +179,11 @@ impl HookContext<'_, '_> {
         self.transaction.withdraw_stale((self.project, self.key));
         // A turn caused by the timeout of the hub's own waiter is not news, and neither is its end.
         if by != TurnCause::Timeout {
-            let head = if by == TurnCause::Person {
-                "prompt"
-            } else {
-                "woken"
-            };
             let msg = match by {
-                TurnCause::Person => texts::with_excerpt(head, text),
-                _ => head.into(),
+                TurnCause::Person => texts::with_excerpt("prompt", text),
+                TurnCause::Peer => texts::with_excerpt("message from another session", text),
+                TurnCause::Task => "a background task ended".into(),
+                TurnCause::Wake | TurnCause::Agent | TurnCause::Timeout => "woken".into(),
             };
             self.post(Kind::Progress, msg, |_| {})?;
         }

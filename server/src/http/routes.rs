@@ -33,6 +33,7 @@ mod stored;
 mod thread;
 mod trace;
 mod wait;
+mod wake_note;
 
 /// The router with every route of a hub that listens on `port` and keeps its files in `state_dir`.
 pub fn router(hub: Hub, token: Token, port: u16, state_dir: &Path) -> Router {

@@ -5,11 +5,14 @@ use std::time::{Duration, Instant};
 
 use hub_protocol::{InboxName, ProjectName, Timestamp};
 
+use crate::core::record::TurnCause;
 use crate::core::time::Now;
 use crate::fold::{SessionKey, State};
 
 /// A turn that begins within this time after a waiter's timeout was caused by that timeout.
 const TIMEOUT_ECHO: Duration = Duration::from_secs(15);
+/// A turn that begins within this time after its cause was reported has that cause.
+const CAUSE_ECHO: Duration = Duration::from_secs(5);
 /// A warning that the session ignored is repeated after this time.
 const WARN_AGAIN: Duration = Duration::from_secs(600);
 /// The age at which a session's last activity is forgotten, in milliseconds.
@@ -23,6 +26,7 @@ pub struct Activity {
     seen: HashMap<SessionKey, Timestamp>,
     timeouts: HashMap<SessionKey, Instant>,
     warned: HashMap<SessionKey, Instant>,
+    causes: HashMap<SessionKey, (TurnCause, Instant)>,
     /// Sessions whose inboxes have had a waiter.
     waited: HashSet<SessionKey>,
     forgot: Option<Instant>,
@@ -73,6 +77,17 @@ impl Activity {
         at.is_some_and(|at| now.saturating_duration_since(at) < TIMEOUT_ECHO)
     }
 
+    /// Notes the cause of the turn that begins next.
+    pub fn note_cause(&mut self, place: SessionKey, cause: TurnCause, now: Instant) {
+        self.causes.insert(place, (cause, now));
+    }
+
+    /// Returns the reported cause of a turn that begins now; each report counts for one turn.
+    pub fn take_cause(&mut self, place: &SessionKey, now: Instant) -> Option<TurnCause> {
+        let (cause, at) = self.causes.remove(place)?;
+        (now.saturating_duration_since(at) < CAUSE_ECHO).then_some(cause)
+    }
+
     /// Whether to warn a session now: once in each turn, and again after ten minutes.
     pub fn warn(&mut self, place: SessionKey, new_turn: bool, now: Instant) -> bool {
         let recent = |at: &Instant| now.saturating_duration_since(*at) < WARN_AGAIN;
@@ -96,5 +111,6 @@ impl Activity {
         let fresh = |at: &mut Instant| now.mono.saturating_duration_since(*at) < WARN_AGAIN;
         self.timeouts.retain(|_, at| fresh(at));
         self.warned.retain(|_, at| fresh(at));
+        self.causes.retain(|_, (_, at)| fresh(at));
     }
 }

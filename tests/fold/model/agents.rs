@@ -152,8 +152,11 @@ impl Model {
 
     fn prove(&mut self, key: &Key, happened: &AgentEvent) {
         let proves = |way: Way| match happened {
+            _ if way == Way::Module => false,
             AgentEvent::Ended => false,
-            AgentEvent::Prompt { by, .. } => way != Way::Rewake || *by != TurnCause::Person,
+            AgentEvent::Prompt { by, .. } => {
+                way != Way::Rewake || !matches!(by, TurnCause::Person | TurnCause::Peer)
+            }
             _ => way != Way::Rewake,
         };
         for (_, place) in self.places_of(key, |_| true) {

@@ -119,6 +119,7 @@ mod tests {
             json: None,
             event: None,
             rewake,
+            plugin: false,
         };
         let surroundings = Surroundings::of(&env, Agent::Claude, &payload);
         surroundings.path(&env, &args, false).query().to_owned()

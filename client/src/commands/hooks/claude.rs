@@ -85,7 +85,7 @@ pub(super) fn plan(invocation: &Invocation) -> Plan {
 fn rewake(invocation: &Invocation) -> Node {
     Node::object_of([
         ("type", Node::of(&"command")),
-        ("command", Node::of(&invocation.command("wait --rewake"))),
+        ("command", Node::of(&invocation.rewake())),
         ("asyncRewake", Node::of(&true)),
         ("timeout", Node::of(&REWAKE_TIMEOUT)),
         ("rewakeSummary", Node::of(&"Notifications from the hub")),

@@ -49,6 +49,7 @@ mod tests {
             variables: Vec::new(),
             program: "/a b/\"it's\"/hubctl".into(),
             rewake: false,
+            plugin: false,
         };
         let text = plugin(&invocation);
         assert!(text.starts_with(MARK));

@@ -54,6 +54,8 @@ pub(super) struct Invocation {
     pub(super) program: String,
     /// Whether to install the rewake hooks.
     pub(super) rewake: bool,
+    /// Whether the hooks belong to the plugin: they do nothing where the settings have hooks too.
+    pub(super) plugin: bool,
 }
 
 impl Invocation {
@@ -63,7 +65,18 @@ impl Invocation {
             variables: Vec::new(),
             program: "hubctl".into(),
             rewake: true,
+            plugin: false,
         }
+    }
+
+    /// The words of the command that calls hubctl.
+    pub(super) fn words(&self) -> Vec<String> {
+        let mut words = self.variables.clone();
+        if !words.is_empty() {
+            words.insert(0, "env".into());
+        }
+        words.push(self.program.clone());
+        words
     }
 
     /// The command line that calls hubctl with `args`.
@@ -81,7 +94,16 @@ impl Invocation {
     pub(super) fn hook(&self, agent: Agent) -> String {
         let rewakes = self.rewake && agent == Agent::Claude;
         let flag = if rewakes { " --rewake" } else { "" };
-        self.command(&format!("hook {agent}{flag}"))
+        self.command(&format!("hook {agent}{flag}{}", self.plugin_flag()))
+    }
+
+    /// The command line for the rewake hooks.
+    pub(super) fn rewake(&self) -> String {
+        self.command(&format!("wait --rewake{}", self.plugin_flag()))
+    }
+
+    fn plugin_flag(&self) -> &'static str {
+        if self.plugin { " --plugin" } else { "" }
     }
 }
 
@@ -128,6 +150,7 @@ mod tests {
             ],
             program: "/a b/$(x)'/hubctl".into(),
             rewake: true,
+            plugin: false,
         };
         let read = OwnCommand::parse(&invocation.hook(Agent::Claude), Agent::Claude).unwrap();
         assert_eq!(

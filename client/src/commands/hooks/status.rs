@@ -122,6 +122,7 @@ impl HookStatus {
             variables: first.variables.clone(),
             program: program.to_owned(),
             rewake: self.rewake,
+            plugin: false,
         };
         self.state = match installing(&file, agent, &invocation)? {
             Change::None => InstallState::Installed,

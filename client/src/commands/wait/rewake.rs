@@ -11,7 +11,7 @@ use super::acknowledgement::Acknowledgement;
 use super::identity::waiter_name;
 use super::waiter::{GRACE, INSTANT, LONGEST_POLL, framed};
 use crate::api::holder;
-use crate::commands::hook::{Payload, is_headless, project_repository, read_stdin};
+use crate::commands::hook::{Payload, is_headless, project_repository, read_stdin, yields};
 use crate::error::Error;
 use crate::exit_code::Exit;
 use crate::hub::backoff::Backoff;
@@ -28,12 +28,15 @@ const SETTLE: u64 = 200;
 
 /// Waits until a notification arrives for the session, or its agent ends. On any error it exits 0, which does not wake
 /// the session.
-pub(super) async fn run(context: &Context) -> Exit {
+pub(super) async fn run(context: &Context, of_plugin: bool) -> Exit {
     let input = read_stdin().unwrap_or_default();
     if is_headless(&context.env) {
         return Exit::DONE;
     }
     let payload = Payload::parse(&input, None);
+    if of_plugin && yields(context, payload.as_ref()) {
+        return Exit::DONE;
+    }
     let Some(rewake) = Rewake::new(context, payload.as_ref()) else {
         return Exit::DONE;
     };

@@ -285,8 +285,8 @@ impl Waiter {
         let holder = problem.holder.as_ref();
         let by = holder.map_or("another waiter".into(), holder::describe);
         if let Some(holder) = holder {
-            if self.own && holder.way == Some(Way::Rewake) {
-                say("this session has a rewake hook; no waiter is needed");
+            if self.own && matches!(holder.way, Some(Way::Module | Way::Rewake)) {
+                say("the hub wakes this session by itself; no waiter is needed");
                 return Ok(Exit::DONE);
             }
             if holder::wakes(holder, &self.hub, &self.project, self.session.as_ref()).await {

@@ -69,8 +69,12 @@ pub enum TurnCause {
     /// The person typed a prompt.
     #[default]
     Person,
-    /// A wake by the hub or by a background task.
+    /// A wake by the hub.
     Wake,
+    /// A background task of the session ended.
+    Task,
+    /// Another session sent a message in the agent's own way.
+    Peer,
     /// The timeout of the hub's own waiter.
     Timeout,
     /// The agent continued by itself.

@@ -9,7 +9,7 @@ use axum::response::{IntoResponse, Response};
 use hub_protocol::{Agent, Framed, InboxName, QuestionState, Seq, Way, one_line, verdict};
 use serde_json::{Map, Value};
 
-use super::{notify, questions, stored, wait};
+use super::{notify, questions, stored, wait, wake_note};
 use crate::agents::instructions::{self, InstructedSession, WakeMethod};
 use crate::agents::{self, HookReply};
 use crate::core::command::{AgentEvent, IdempotencyKey};
@@ -22,8 +22,6 @@ use crate::http::request::params::{Params, PathParam};
 use crate::http::request::payload::Payload;
 use crate::hub::Hub;
 use crate::waiters::{Batch, WaitSpec};
-
-mod wake_note;
 
 /// A permission request is held for this long; then the agent shows its own dialog.
 const HOLD: Duration = Duration::from_secs(60);
@@ -51,6 +49,10 @@ pub(super) async fn hook(
 
 async fn respond(request: &HookRequest<'_>) -> Result<Response, ApiError> {
     let event = &request.event;
+    if let Some(cause) = event.next_turn {
+        request.note_cause(cause)?;
+        return Ok(StatusCode::NO_CONTENT.into_response());
+    }
     let starts = event.happened == AgentEvent::Started && !event.subagent;
     let stops = matches!(event.happened, AgentEvent::Stopped { .. });
     let accepts_context = event.accepts_context && !event.subagent;
@@ -100,7 +102,7 @@ async fn respond(request: &HookRequest<'_>) -> Result<Response, ApiError> {
 async fn wake_note(request: &HookRequest<'_>) -> Result<Option<String>, ApiError> {
     match request.event.happened {
         AgentEvent::Prompt {
-            by: TurnCause::Wake,
+            by: TurnCause::Wake | TurnCause::Task,
             ..
         } => wake_note::text(request.hub, request.project(), request.session()).await,
         _ => Ok(None),

@@ -20,6 +20,8 @@ use crate::log::Log;
 use crate::waiters::lease_token::Claim;
 use crate::waiters::{Barrier, Batch, HeldBack, MAX_BYTES, Outcome, WaitSpec};
 
+mod prompt;
+
 /// Default timeout in seconds: shorter than the ten minutes after which agents' tools end a command.
 const DEFAULT_TIMEOUT: u64 = 570;
 /// Longest timeout, in seconds.
@@ -68,14 +70,15 @@ pub(super) async fn wait(
     let _permit = hub.stream_permit()?;
     let lease = params.ack.take().filter(|lease| !lease.is_empty());
     let spec = spec(params, hub.log())?;
-    if spec.way == Some(Way::Rewake) {
-        demand_session(&hub, &spec)?;
+    let way = spec.way;
+    if let Some(way @ (Way::Rewake | Way::Module)) = way {
+        demand_session(&hub, &spec, way)?;
     }
     if let Some(lease) = lease {
         acknowledge(&hub, &lease).await?;
     }
     match hub.wait(spec).await? {
-        Outcome::Batch(batch) => reply(&hub, batch).await,
+        Outcome::Batch(batch) => reply(&hub, batch, way == Some(Way::Module)).await,
         Outcome::Empty => Ok(StatusCode::NO_CONTENT.into_response()),
         Outcome::HeldBack(held) => Ok(held_back(held)),
         Outcome::Reset => Err(Code::ProjectReset.into()),
@@ -108,6 +111,20 @@ fn held_back(held: HeldBack) -> Response {
 /// Acknowledges all notifications of a lease. Idempotent.
 pub(super) async fn acknowledge(hub: &Hub, lease: &str) -> Result<Vec<Seq>, ApiError> {
     let claim = verified(hub, lease)?;
+    settle(hub, claim).await
+}
+
+/// Settles the notifications of a lease, or those of them in `ids`, because the reader knows that its session has them.
+pub(super) async fn prove(
+    hub: &Hub,
+    lease: &str,
+    ids: Option<&[Seq]>,
+) -> Result<Vec<Seq>, ApiError> {
+    let mut claim = verified(hub, lease)?;
+    claim.shown = None;
+    for (_, covered) in &mut claim.items {
+        covered.retain(|id| ids.is_none_or(|ids| ids.contains(id)));
+    }
     settle(hub, claim).await
 }
 
@@ -146,11 +163,12 @@ pub(super) async fn settle(hub: &Hub, claim: Claim) -> Result<Vec<Seq>, ApiError
     Ok(hub.submit(command).await?.settled)
 }
 
-/// Refuses a rewake waiter whose session is not registered yet. It may arrive before the session's first hook event;
+/// Refuses a waiter of an agent's hooks whose session is not registered yet. It may arrive before the session's first hook event;
 /// then it has to retry.
-fn demand_session(hub: &Hub, spec: &WaitSpec) -> Result<(), ApiError> {
+fn demand_session(hub: &Hub, spec: &WaitSpec, way: Way) -> Result<(), ApiError> {
     let Some(session) = spec.session.clone() else {
-        return Err(ApiError::invalid("way=rewake is for a session"));
+        let detail = format_args!("way={} is for a session", way.as_str());
+        return Err(ApiError::invalid(detail));
     };
     let known = hub.read(|state, _| state.find_session(&spec.project, &session).map(drop));
     Ok(known??)
@@ -234,18 +252,20 @@ pub(super) fn claim(hub: &Hub, batch: &Batch) -> Claim {
 }
 
 /// The answer, assembled from the notifications' stored bytes.
-async fn reply(hub: &Hub, batch: Batch) -> Result<Response, ApiError> {
+async fn reply(hub: &Hub, batch: Batch, prompts: bool) -> Result<Response, ApiError> {
     let lease = hub.leases().sign(&claim(hub, &batch));
     let mut stored = Vec::with_capacity(batch.items.len());
     for item in &batch.items {
         stored.push(stored::item_json(hub, &batch.project, item).await?);
     }
+    let prompt = prompts.then(|| prompt::of(&batch, &stored));
     let frame = WaitReply {
         notifications: Vec::new(),
         lease,
         remaining: batch.remaining,
         why_woken: batch.why,
         barrier: batch.barrier,
+        prompt,
     };
     let frame =
         serde_json::to_vec(&frame).map_err(|error| ApiError::failed(Code::Internal, &error))?;

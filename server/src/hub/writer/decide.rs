@@ -107,7 +107,22 @@ impl Writer {
                 target,
                 caller,
             } => self.state.listens(project, target, caller),
-            _ => false,
+            Command::Notify { .. }
+            | Command::Ack { .. }
+            | Command::Withdraw { .. }
+            | Command::WithdrawKey { .. }
+            | Command::Seen { .. }
+            | Command::SetPreferences(_)
+            | Command::CloseInbox { .. }
+            | Command::Reset { .. }
+            | Command::Trim { .. }
+            | Command::End { .. }
+            | Command::TakePrimary { .. }
+            | Command::Hook(_)
+            | Command::Claim { .. }
+            | Command::WithdrawQuestion { .. }
+            | Command::Tick
+            | Command::ClockMoved { .. } => false,
         }
     }
 
@@ -132,10 +147,10 @@ impl Writer {
             return Ok(decision);
         }
         // The journal refuses a commit that contains notifications, and with it all other records of that commit.
-        match command {
-            Command::Tick => Ok(Decision::Records(self.state.expired(now.wall))),
-            _ => Err(Rejected::Full),
+        if matches!(command, Command::Tick) {
+            return Ok(Decision::Records(self.state.expired(now.wall)));
         }
+        Err(Rejected::Full)
     }
 
     /// Refuses an answer that the fold would accept but that cannot reach the dialog in the agent's own terminal.
@@ -155,13 +170,11 @@ impl Writer {
 
     fn take_in(&mut self, record: Record, done: &mut Done, events: &mut Vec<Arc<Event>>) {
         let seq = self.state.head() + 1;
-        match &record {
-            Record::Notified(notified) => {
-                done.ids.push(seq);
-                self.note_inboxes(notified, &mut done.inboxes);
-            }
-            Record::Settled(settled) => done.settled.extend(&settled.ids),
-            _ => {}
+        if let Record::Notified(notified) = &record {
+            done.ids.push(seq);
+            self.note_inboxes(notified, &mut done.inboxes);
+        } else if let Record::Settled(settled) = &record {
+            done.settled.extend(&settled.ids);
         }
         let (kind, payload) = record.encode();
         self.state.apply(seq, &record);

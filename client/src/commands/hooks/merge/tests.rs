@@ -12,6 +12,7 @@ fn plan_of(agent: Agent, program: &str) -> Plan {
         variables: Vec::new(),
         program: program.into(),
         rewake: agent == Agent::Claude,
+        plugin: false,
     };
     match content(agent, &invocation) {
         Content::Merged(plan) => plan,
@@ -92,6 +93,7 @@ fn an_install_without_rewake_has_no_rewake_hooks() {
         variables: Vec::new(),
         program: "hubctl".into(),
         rewake: false,
+        plugin: false,
     };
     let Content::Merged(plan) = content(Agent::Claude, &invocation) else {
         panic!("settings");

@@ -1,9 +1,10 @@
 //! The note that shows a person why a session was woken. Agents show the same fixed text for every wake.
 
+use bytes::Bytes;
 use hub_protocol::{InboxName, Notification, ProjectName, is_hidden};
 
+use super::stored;
 use crate::http::error::ApiError;
-use crate::http::routes::stored;
 use crate::hub::Hub;
 
 /// The first notifications are listed, up to this many.
@@ -22,17 +23,24 @@ pub(super) async fn text(
         let (project, key) = state.resolve_key(project, session);
         state.emitted_by_wakes(&project, &key)
     })?;
-    let mut lines = Vec::new();
+    let mut first = Vec::new();
     for location in shown.iter().take(NAMED) {
         let stored = stored::event(hub.log(), *location).await?;
-        let json = stored.and_then(|event| event.json());
-        let said = json.and_then(|json| serde_json::from_slice::<Notification>(&json).ok());
-        lines.extend(said.map(|it| line(&it)));
+        first.extend(stored.and_then(|event| event.json()));
     }
-    if shown.len() > NAMED {
-        lines.push(format!("… and {} more", shown.len() - NAMED));
+    let text = lines(&first, shown.len());
+    Ok((!text.is_empty()).then_some(text))
+}
+
+/// One line for each of the first notifications, given as JSON, and a last line that counts the others of `all`.
+pub(super) fn lines(notifications: &[Bytes], all: usize) -> String {
+    let first = notifications.iter().take(NAMED);
+    let said = first.filter_map(|json| serde_json::from_slice::<Notification>(json).ok());
+    let mut lines: Vec<String> = said.map(|it| line(&it)).collect();
+    if all > NAMED {
+        lines.push(format!("… and {} more", all - NAMED));
     }
-    Ok((!lines.is_empty()).then(|| lines.join("\n")))
+    lines.join("\n")
 }
 
 /// Sender, type and first line of a notification, without control characters, for a terminal.

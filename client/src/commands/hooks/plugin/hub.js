@@ -1,0 +1,123 @@
+// The hub's module in Claude Code: it wakes the idle session, and reports who begins each turn.
+// Written by hubctl; changes are overwritten. On any error Claude Code continues as if there were no hub.
+
+const HUBCTL = ["hubctl"]
+
+// The host ends a request after 30 s.
+const POLL_SECONDS = 25
+const PATIENCE_MS = 500
+const RETRY_MS = 1000
+
+// The hub's socket and the session's project; undefined while no hub is found.
+let hub
+// The text for the model of each prompt that is being submitted, by the prompt's visible text.
+const contexts = new Map()
+
+const HELP = `/hub              the sessions, and who needs you
+/hub inbox        what is pending, and where
+/hub questions    the open questions
+/hub ask TEXT     ask the person, or the primary session
+/hub answer ID TEXT`
+
+// The arguments of hubctl for the words after /hub; undefined if there is no such command.
+const command = (words) => {
+  const [verb = "who", ...rest] = words
+  if (verb === "who") return ["sessions"]
+  if (verb === "inbox") return ["inboxes"]
+  if (verb === "questions") return ["questions"]
+  if (verb === "ask" && rest.length > 0) return ["ask", "--", rest.join(" ")]
+  if (verb === "answer" && rest.length > 1) return ["answer", "--", rest[0], rest.slice(1).join(" ")]
+  return undefined
+}
+
+export function register(on) {
+  on("session.start", async ($, e, next) => {
+    const locate = async () => {
+      const { exitCode, stdout } = await $.process.run([...HUBCTL, "config", "--json"])
+      const found = exitCode === 0 ? JSON.parse(stdout) : {}
+      // A hub that is named by a URL has no socket; then other ways wake the session.
+      if (!found.socket) throw new Error("no socket")
+      return { socket: found.socket.value, project: found.project.value }
+    }
+    const send = (method, path, body) =>
+      $.http.fetch(`http://hub${path}`, {
+        method,
+        socketPath: hub.socket,
+        headers: { "content-type": "application/json" },
+        ...(body && { body: JSON.stringify(body) }),
+      })
+    let takeover = false
+    // Delivers one batch; returns how long to wait before the next request.
+    const deliver = async () => {
+      hub ??= await locate()
+      const session = await $.session.id()
+      const { project } = hub
+      const query = new URLSearchParams({
+        session,
+        project,
+        way: "module",
+        as: `module:${session}`,
+        settle: "200",
+        timeout: String(POLL_SECONDS),
+        takeover: String(takeover),
+      })
+      const answer = await send("GET", `/wait?${query}`)
+      // Another waiter of this session holds the inbox: this one is better.
+      takeover = answer.status === 409
+      if (answer.status === 204 || answer.status === 409) return 0
+      // The session is unknown until its first hook has been reported.
+      if (answer.status !== 200) return RETRY_MS
+      const { lease, prompt, remaining } = JSON.parse(answer.text)
+      const { ids, visible, context } = prompt
+      const acknowledge = (proved) =>
+        send("POST", `/inboxes/${session}/ack?${new URLSearchParams({ project })}`, { lease, ids, proved })
+      // From here on the hub offers them to no one else, however long the session is busy.
+      const taken = await acknowledge(false)
+      if (!taken.ok) return RETRY_MS
+      contexts.set(visible, context)
+      $.ui.status(`hub: ${ids.length + remaining} pending`)
+      const entered = await $.prompt.submit({ text: visible })
+      $.ui.status(undefined)
+      contexts.delete(visible)
+      // Without this proof the hub offers them in another way.
+      if (entered.drop === undefined) await acknowledge(true)
+      return 0
+    }
+    const poll = async () => {
+      let pause = RETRY_MS
+      try {
+        pause = await deliver()
+      } catch {
+        hub = undefined
+      }
+      $.clock.after(pause, poll)
+    }
+    await $.command.register({ name: "hub", description: "Inbox, questions and sessions of the hub" })
+    if (e.isInteractive || (await $.env.get("HUB_REWAKE_HEADLESS")) === "1") $.clock.after(0, poll)
+    return next(e)
+  })
+
+  on("prompt.submit", async ($, e, next) => {
+    if (hub && e.turnId === undefined) {
+      const session_id = await $.session.id()
+      const body = JSON.stringify({ hook_event_name: "PromptOrigin", session_id, origin: e.origin })
+      const query = new URLSearchParams({ project: hub.project })
+      const report = $.http.fetch(`http://hub/hooks/claude?${query}`, {
+        method: "POST",
+        socketPath: hub.socket,
+        headers: { "content-type": "application/json" },
+        body,
+      })
+      await Promise.race([report, $.clock.sleep(PATIENCE_MS)]).catch(() => {})
+    }
+    const context = e.origin.kind === "plugin" ? contexts.get(e.text) : undefined
+    return next(context === undefined ? e : { ...e, context: [...(e.context ?? []), context] })
+  })
+
+  on("command.run", { command: "hub" }, async ($, e) => {
+    const args = command((e.args ?? "").split(/\s+/).filter(Boolean))
+    if (args === undefined) return { text: HELP }
+    const { stdout, stderr } = await $.process.run([...HUBCTL, ...args])
+    return { text: `${stdout}${stderr}`.trim() || "nothing" }
+  })
+}
