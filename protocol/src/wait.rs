@@ -20,20 +20,9 @@ pub struct WaitReply {
     /// The state of the barrier, if the request had one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub barrier: Option<BarrierReport>,
-    /// The prompt that delivers the notifications, for `way=module`.
+    /// For `way=module`: the prompt that the person sees. The hook that reports the prompt delivers the notifications.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub prompt: Option<WakePrompt>,
-}
-
-/// A prompt with which a module wakes its session.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct WakePrompt {
-    /// The part that the person sees: a line for each of the first notifications.
-    pub visible: String,
-    /// The notifications for the model, framed as data.
-    pub context: String,
-    /// The notifications that fit into `context`.
-    pub ids: Vec<Seq>,
+    pub prompt: Option<String>,
 }
 
 /// How a notification reaches an agent's session.
@@ -113,9 +102,6 @@ pub struct AckRequest {
     /// The name of the reader.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
-    /// Whether the reader knows that its session's model gets the notifications, so that no hook event has to prove it.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub proved: bool,
 }
 
 /// The answer to an acknowledgement.

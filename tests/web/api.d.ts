@@ -95,6 +95,7 @@ export interface Schemas {
             met: boolean;
             missing?: Schemas["Name"][];
         };
+        prompt?: string;
     };
     WhyWoken: {
         reason: "pending" | "returned" | "barrier" | "timeout";
@@ -116,7 +117,7 @@ export interface Schemas {
         way?: Schemas["Way"];
         since: Schemas["Timestamp"];
     };
-    Way: "rewake" | "wait" | "hook";
+    Way: "module" | "rewake" | "wait" | "hook";
     InboxInfo: {
         project: Schemas["Project"];
         name: Schemas["Name"];

@@ -4,6 +4,7 @@
 
 /** How a notification reached an agent's session. @type {Record<NonNullable<Step['way']>, string>} */
 const WAY_TEXTS = {
+  module: 'the module in the agent submitted it as a prompt',
   rewake: 'the waiter of its hook woke the session',
   wait: 'its waiter woke the session',
   hook: 'with the answer to a hook',

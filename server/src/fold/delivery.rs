@@ -65,8 +65,8 @@ fn overdue(unproven: &Deadlines<Seq>, now: Timestamp) -> Vec<Seq> {
 
 /// Whether a session's event proves the arrival of items that were emitted in this way. Some events happen without the
 /// model reading anything. A rewake is proved only by the prompt that the waiter's exit starts, even in the middle of a
-/// turn. Any other event may mean that the waiter died before it could wake the session. A module proves its deliveries
-/// itself: its prompt waits until the session is idle, so events before that prove nothing.
+/// turn. Any other event may mean that the waiter died before it could wake the session. A module only submits a prompt,
+/// and the answer to the hook of that prompt emits the items again.
 fn is_proof(event: &AgentEvent, way: Way) -> bool {
     match event {
         _ if way == Way::Module => false,
@@ -83,6 +83,15 @@ fn is_proof(event: &AgentEvent, way: Way) -> bool {
         | AgentEvent::Failed { .. }
         | AgentEvent::Asks { .. }
         | AgentEvent::Seen => way != Way::Rewake,
+    }
+}
+
+/// Whether a reader that shows an item in this way emits it: nobody did yet, or a module announced it and the hook of
+/// its prompt delivers it.
+fn may_be_emitted(item: &Item, way: Way) -> bool {
+    match item.emitted {
+        None => true,
+        Some((_, before)) => before == Way::Module && way == Way::Hook,
     }
 }
 
@@ -137,7 +146,7 @@ impl State {
                 ));
                 continue;
             };
-            let offered = items.filter(|item| item.emitted.is_none());
+            let offered = items.filter(|item| may_be_emitted(item, *way));
             let ids: Vec<Seq> = offered.map(|item| item.seq).collect();
             if !ids.is_empty() {
                 records.push(Record::Emitted(Emitted {
@@ -191,6 +200,23 @@ impl State {
         let ids: BTreeSet<Seq> = by_wakes.map(|(_, id, _)| id).collect();
         let location = |id: Seq| self.location(id).unwrap_or(id);
         ids.into_iter().map(location).collect()
+    }
+
+    /// Returns the items that a session's module announced and that no hook has delivered yet, each inbox with its own.
+    pub fn announced(
+        &self,
+        project: &ProjectName,
+        session: &InboxName,
+    ) -> Vec<(InboxName, Vec<Seq>)> {
+        let inboxes = self.inboxes_of(project, session);
+        let of = |name: InboxName| {
+            let emitted = self.emitted(project, std::slice::from_ref(&name));
+            let ids = emitted.filter(|(_, _, way)| *way == Way::Module);
+            let ids: Vec<Seq> = ids.map(|(_, id, _)| id).collect();
+            (name, ids)
+        };
+        let all = inboxes.into_iter().map(of);
+        all.filter(|(_, ids)| !ids.is_empty()).collect()
     }
 
     /// Whether the reader of this inbox is idle. A working session proves its deliveries with its next event, however

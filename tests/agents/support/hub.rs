@@ -43,6 +43,19 @@ impl InstalledHub {
     /// Starts the hub, and installs Claude Code's hooks as a person does, with these arguments. Checks
     /// `hubctl hooks status`.
     pub(crate) fn install(builder: HubBuilder, more: &[&str]) -> Self {
+        let hub = Self::without_hooks(builder);
+        hub.hubctl(&[&["hooks", "install", "claude"], more].concat());
+        let status = hub.hubctl(&["hooks", "status", "claude"]);
+        let user = status.lines().find(|line| line.contains(" user "));
+        assert!(
+            user.is_some_and(|it| it.contains(" installed ")),
+            "{status}"
+        );
+        hub
+    }
+
+    /// Starts the hub that `builder` configures, without hooks in the settings of an agent.
+    pub(crate) fn without_hooks(builder: HubBuilder) -> Self {
         let sandbox = Sandbox::new();
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
@@ -58,14 +71,14 @@ impl InstalledHub {
         };
         hub.git(&["init", "--quiet", "--initial-branch=main"]);
         hub.git(&["commit", "--quiet", "--allow-empty", "--message=first"]);
-        hub.hubctl(&[&["hooks", "install", "claude"], more].concat());
-        let status = hub.hubctl(&["hooks", "status", "claude"]);
-        let user = status.lines().find(|line| line.contains(" user "));
-        assert!(
-            user.is_some_and(|it| it.contains(" installed ")),
-            "{status}"
-        );
         hub
+    }
+
+    /// Writes the plugin for Claude Code; returns the directory that Claude Code loads.
+    pub(crate) fn plugin(&self) -> String {
+        let marketplace = self.sandbox.path("plugin").display().to_string();
+        self.hubctl(&["hooks", "print", "--plugin", &marketplace]);
+        format!("{marketplace}/plugins/hub")
     }
 
     /// Creates worktrees of the project, each on a branch of its name, trusts all of them, and returns their
@@ -168,6 +181,13 @@ impl InstalledHub {
             let (_, process) = name.rsplit_once(':')?;
             process.split('-').next()?.parse().ok()
         })
+    }
+
+    /// Waits until an inbox has a waiter of this kind.
+    pub(crate) fn waiter_way(&self, inbox: &str, way: &str) {
+        until(&format!("{inbox} has a waiter ({way})"), || {
+            self.holder(inbox).filter(|it| it["way"] == way).map(drop)
+        });
     }
 
     /// Waits until the live session of this name waits at its own inbox; returns the session's id.

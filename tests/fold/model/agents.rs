@@ -145,7 +145,12 @@ impl Model {
             return false;
         }
         for (_, place) in self.places_of(key, |id| ids.contains(&id)) {
-            place.emitted = place.emitted.or(Some((now, way)));
+            let announced = place
+                .emitted
+                .is_some_and(|(_, before)| before == Way::Module);
+            if place.emitted.is_none() || announced && way == Way::Hook {
+                place.emitted = Some((now, way));
+            }
         }
         true
     }

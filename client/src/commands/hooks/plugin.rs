@@ -20,6 +20,8 @@ use crate::system::shell::quoted;
 /// The module, with `["hubctl"]` in place of the command.
 const MODULE: &str = include_str!("plugin/hub.js");
 
+const README: &str = include_str!("plugin/README.md");
+
 /// The plugin's name in its marketplace, which has the same name.
 const NAME: &str = "hub@hub";
 
@@ -39,11 +41,12 @@ pub(super) fn write(dir: &Path, invocation: &Invocation) -> Result<(), Error> {
 }
 
 /// The plugin's files with their contents.
-fn files(invocation: &Invocation) -> [(&'static str, String); 4] {
+fn files(invocation: &Invocation) -> [(&'static str, String); 5] {
     let about = "Wakes sessions, delivers notifications and asks through the hub";
     let author = json!({ "name": "hub" });
     let marketplace = json!({
         "name": "hub",
+        "description": about,
         "owner": author,
         "plugins": [{ "name": "hub", "source": "./plugins/hub", "description": about }],
     });
@@ -52,6 +55,7 @@ fn files(invocation: &Invocation) -> [(&'static str, String); 4] {
         "version": env!("CARGO_PKG_VERSION"),
         "description": about,
         "author": author,
+        "license": env!("CARGO_PKG_LICENSE"),
     });
     let settings = change::fresh(Agent::Claude, invocation);
     let mut hooks: Value = serde_json::from_str(&settings).unwrap_or_default();
@@ -62,6 +66,7 @@ fn files(invocation: &Invocation) -> [(&'static str, String); 4] {
         ("plugins/hub/.claude-plugin/plugin.json", pretty(&plugin)),
         ("plugins/hub/hooks/hooks.json", pretty(&hooks)),
         ("plugins/hub/hooks/hub.js", module),
+        ("plugins/hub/README.md", README.into()),
     ]
 }
 

@@ -33,7 +33,6 @@ impl Acknowledgement<'_> {
             lease: Some(self.lease.into()),
             ids: self.only.map(<[_]>::to_vec),
             by: Some(self.by.into()),
-            ..AckRequest::default()
         };
         let request = Request::post(path, json(&body)?);
         let mut backoff = Backoff::local();

@@ -1,12 +1,15 @@
 //! `POST /hooks/{agent}`: reads an agent's hook JSON and answers with its hook JSON.
 
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
-use hub_protocol::{Agent, Framed, InboxName, QuestionState, Seq, Way, one_line, verdict};
+use hub_protocol::{
+    Agent, Framed, InboxName, QuestionState, Seq, Way, WhyWoken, one_line, verdict,
+};
 use serde_json::{Map, Value};
 
 use super::{notify, questions, stored, wait, wake_note};
@@ -21,14 +24,14 @@ use crate::http::error::{ApiError, Code};
 use crate::http::request::params::{Params, PathParam};
 use crate::http::request::payload::Payload;
 use crate::hub::Hub;
-use crate::waiters::{Batch, WaitSpec};
+use crate::waiters::{Batch, Offered, WaitSpec};
 
 /// A permission request is held for this long; then the agent shows its own dialog.
 const HOLD: Duration = Duration::from_secs(60);
 
 /// Limit in bytes for the delivered text. Above it, agents move a hook's text into a file instead of showing it to the
 /// model.
-const MAX_TEXT_BYTES: usize = 9_000;
+pub(super) const MAX_TEXT_BYTES: usize = 9_000;
 
 const LEASE: HeaderName = HeaderName::from_static("hub-lease");
 const INBOX: HeaderName = HeaderName::from_static("hub-inbox");
@@ -59,6 +62,7 @@ async fn respond(request: &HookRequest<'_>) -> Result<Response, ApiError> {
     let mut batch = None;
     if accepts_context && !starts && (!stops || has_waking_item(request)?) {
         batch = request.hub.take(spec(request)).await?;
+        batch = with_announced(request, batch)?;
     }
     let mut reply = HookReply {
         note: wake_note(request).await?,
@@ -135,6 +139,48 @@ fn spec(request: &HookRequest<'_>) -> WaitSpec {
         drain: true,
         takeover: false,
     }
+}
+
+/// Adds the notifications that the session's module announced, if this event reports the module's prompt.
+fn with_announced(
+    request: &HookRequest<'_>,
+    batch: Option<Batch>,
+) -> Result<Option<Batch>, ApiError> {
+    let by = TurnCause::Wake;
+    if !matches!(&request.event.happened, AgentEvent::Prompt { by: found, .. } if *found == by) {
+        return Ok(batch);
+    }
+    let (project, session) = (request.project(), request.session());
+    let announced = request.hub.read(|state, _| {
+        let (project, key) = state.resolve_key(project, session);
+        let lease = state.announced(&project, &key);
+        let ids: BTreeSet<Seq> = lease.iter().flat_map(|(_, ids)| ids).copied().collect();
+        let offered = |id: Seq| Offered {
+            id,
+            location: state.location(id).unwrap_or(id),
+            redelivered: false,
+        };
+        Batch {
+            items: ids.into_iter().map(offered).collect(),
+            project,
+            by: Some(format!("hook:{}", request.event.id)),
+            shown: Some((key, Way::Hook)),
+            lease,
+            remaining: 0,
+            barrier: None,
+            why: WhyWoken::Pending,
+        }
+    })?;
+    Ok(match batch {
+        _ if announced.items.is_empty() => batch,
+        None => Some(announced),
+        // The announced ones come first, because the others stay pending if they do not fit.
+        Some(pending) => Some(Batch {
+            items: [announced.items, pending.items].concat(),
+            lease: [announced.lease, pending.lease].concat(),
+            ..pending
+        }),
+    })
 }
 
 /// Whether a waking notification is pending. A delivery at a stop begins another turn, as a wake does, so notifications

@@ -119,7 +119,6 @@ pub(super) async fn ack(
         )));
     }
     let acked = match (body.lease, body.ids) {
-        (Some(lease), ids) if body.proved => wait::prove(&hub, &lease, ids.as_deref()).await?,
         (Some(lease), None) => wait::acknowledge(&hub, &lease).await?,
         (Some(lease), Some(ids)) => wait::acknowledge_some(&hub, &lease, &ids).await?,
         (None, Some(ids)) => {

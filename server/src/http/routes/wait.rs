@@ -5,10 +5,13 @@ use std::time::{Duration, Instant};
 use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use hub_protocol::{InboxName, Kind, Priority, ProjectName, Seq, WaitReply, Way};
+use bytes::Bytes;
+use hub_protocol::{InboxName, Kind, Priority, ProjectName, Seq, WaitReply, Way, one_line};
 use serde::Deserialize;
 
-use super::{json_response, stored};
+use super::hooks::MAX_TEXT_BYTES;
+use super::{json_response, stored, wake_note};
+use crate::agents::WAKE_MARK;
 use crate::core::command::Command;
 use crate::core::filter::Filter;
 use crate::core::notification::is_longer;
@@ -19,8 +22,6 @@ use crate::hub::Hub;
 use crate::log::Log;
 use crate::waiters::lease_token::Claim;
 use crate::waiters::{Barrier, Batch, HeldBack, MAX_BYTES, Outcome, WaitSpec};
-
-mod prompt;
 
 /// Default timeout in seconds: shorter than the ten minutes after which agents' tools end a command.
 const DEFAULT_TIMEOUT: u64 = 570;
@@ -111,20 +112,6 @@ fn held_back(held: HeldBack) -> Response {
 /// Acknowledges all notifications of a lease. Idempotent.
 pub(super) async fn acknowledge(hub: &Hub, lease: &str) -> Result<Vec<Seq>, ApiError> {
     let claim = verified(hub, lease)?;
-    settle(hub, claim).await
-}
-
-/// Settles the notifications of a lease, or those of them in `ids`, because the reader knows that its session has them.
-pub(super) async fn prove(
-    hub: &Hub,
-    lease: &str,
-    ids: Option<&[Seq]>,
-) -> Result<Vec<Seq>, ApiError> {
-    let mut claim = verified(hub, lease)?;
-    claim.shown = None;
-    for (_, covered) in &mut claim.items {
-        covered.retain(|id| ids.is_none_or(|ids| ids.contains(id)));
-    }
     settle(hub, claim).await
 }
 
@@ -226,7 +213,11 @@ fn spec(params: WaitParams, log: &Log) -> Result<WaitSpec, ApiError> {
         barrier,
         settle: Duration::from_millis(params.settle),
         deadline: Instant::now() + Duration::from_secs(timeout),
-        room: MAX_BYTES,
+        // A module's batch is delivered in the answer to a hook.
+        room: match params.way {
+            Some(Way::Module) => MAX_TEXT_BYTES,
+            _ => MAX_BYTES,
+        },
         drain: timeout == 0,
         takeover: params.takeover,
     })
@@ -251,6 +242,14 @@ pub(super) fn claim(hub: &Hub, batch: &Batch) -> Claim {
     }
 }
 
+/// The prompt with which a module within an agent wakes its session, for the person to read.
+fn prompt(batch: &Batch, notifications: &[Bytes]) -> String {
+    let project = batch.project.as_str();
+    let project = project.rsplit('/').next().unwrap_or(project);
+    let lines = wake_note::lines(notifications, notifications.len());
+    format!("{WAKE_MARK} ({}):\n{lines}", one_line(project))
+}
+
 /// The answer, assembled from the notifications' stored bytes.
 async fn reply(hub: &Hub, batch: Batch, prompts: bool) -> Result<Response, ApiError> {
     let lease = hub.leases().sign(&claim(hub, &batch));
@@ -258,7 +257,7 @@ async fn reply(hub: &Hub, batch: Batch, prompts: bool) -> Result<Response, ApiEr
     for item in &batch.items {
         stored.push(stored::item_json(hub, &batch.project, item).await?);
     }
-    let prompt = prompts.then(|| prompt::of(&batch, &stored));
+    let prompt = prompts.then(|| prompt(&batch, &stored));
     let frame = WaitReply {
         notifications: Vec::new(),
         lease,

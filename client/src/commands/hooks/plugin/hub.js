@@ -10,8 +10,6 @@ const RETRY_MS = 1000
 
 // The hub's socket and the session's project; undefined while no hub is found.
 let hub
-// The text for the model of each prompt that is being submitted, by the prompt's visible text.
-const contexts = new Map()
 
 const HELP = `/hub              the sessions, and who needs you
 /hub inbox        what is pending, and where
@@ -67,20 +65,15 @@ export function register(on) {
       if (answer.status === 204 || answer.status === 409) return 0
       // The session is unknown until its first hook has been reported.
       if (answer.status !== 200) return RETRY_MS
-      const { lease, prompt, remaining } = JSON.parse(answer.text)
-      const { ids, visible, context } = prompt
-      const acknowledge = (proved) =>
-        send("POST", `/inboxes/${session}/ack?${new URLSearchParams({ project })}`, { lease, ids, proved })
-      // From here on the hub offers them to no one else, however long the session is busy.
-      const taken = await acknowledge(false)
+      const { lease, prompt, notifications, remaining } = JSON.parse(answer.text)
+      // From here on the hub offers them to no other waiter, however long the session is busy. The answer to the hook of
+      // the prompt carries them to the model.
+      const path = `/inboxes/${session}/ack?${new URLSearchParams({ project })}`
+      const taken = await send("POST", path, { lease })
       if (!taken.ok) return RETRY_MS
-      contexts.set(visible, context)
-      $.ui.status(`hub: ${ids.length + remaining} pending`)
-      const entered = await $.prompt.submit({ text: visible })
+      $.ui.status(`${notifications.length + remaining} pending`)
+      await $.prompt.submit({ text: prompt })
       $.ui.status(undefined)
-      contexts.delete(visible)
-      // Without this proof the hub offers them in another way.
-      if (entered.drop === undefined) await acknowledge(true)
       return 0
     }
     const poll = async () => {
@@ -110,8 +103,7 @@ export function register(on) {
       })
       await Promise.race([report, $.clock.sleep(PATIENCE_MS)]).catch(() => {})
     }
-    const context = e.origin.kind === "plugin" ? contexts.get(e.text) : undefined
-    return next(context === undefined ? e : { ...e, context: [...(e.context ?? []), context] })
+    return next(e)
   })
 
   on("command.run", { command: "hub" }, async ($, e) => {

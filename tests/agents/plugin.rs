@@ -1,0 +1,104 @@
+//! The plugin for Claude Code: its module wakes the session, and its hooks yield to those of the settings.
+
+use hub_harness::model::turns;
+use hub_harness::{Hub, Model, until};
+use serde_json::json;
+
+use crate::support::{Claude, InstalledHub};
+
+fn start(hub: &InstalledHub) -> Claude {
+    let plugin = hub.plugin();
+    let claude = hub.claude(Model::start(turns([])));
+    let claude = claude.args(&["--plugin-dir", &plugin]).start();
+    hub.waiter_way("primary", "module");
+    claude
+}
+
+/// The states and ways of a notification's deliveries.
+fn steps(hub: &InstalledHub, id: u64) -> Vec<(String, String)> {
+    let text = |it: &serde_json::Value| it.as_str().unwrap_or_default().to_owned();
+    let steps = hub.trace(id);
+    steps
+        .iter()
+        .map(|it| (text(&it["state"]), text(&it["way"])))
+        .collect()
+}
+
+#[test]
+fn the_module_wakes_an_idle_session_with_one_visible_prompt() {
+    let hub = InstalledHub::without_hooks(Hub::builder());
+    let claude = start(&hub);
+    let id = hub.send("primary", "builder", "All 42 tests pass\nsecond line");
+    let woken = claude.model.until_received("second line");
+    assert_eq!(
+        woken.count_new("All 42 tests pass"),
+        2,
+        "{:?}",
+        woken.new_texts
+    );
+    claude
+        .pane
+        .until("the sender and the first line are shown", |it| {
+            it.contains("builder, message: All 42 tests pass")
+        });
+    hub.step(id, "acked");
+    let wanted = [
+        ("stored", ""),
+        ("emitted", "module"),
+        ("emitted", "hook"),
+        ("acked", ""),
+    ];
+    assert_eq!(steps(&hub, id), wanted.map(|(a, b)| (a.into(), b.into())));
+    hub.published("woken");
+    assert_eq!(claude.model.received("second line").len(), 1);
+}
+
+#[test]
+fn a_prompt_of_the_person_is_told_apart_from_a_wake() {
+    let hub = InstalledHub::without_hooks(Hub::builder());
+    let claude = start(&hub);
+    claude.submit("Notifications from the hub are not this");
+    hub.published("prompt: Notifications from the hub are not this");
+}
+
+#[test]
+fn nothing_comes_twice_when_the_settings_have_the_hooks_too() {
+    let hub = InstalledHub::new();
+    let claude = start(&hub);
+    let ids: Vec<u64> = (0..5)
+        .map(|n| {
+            hub.send(
+                "primary",
+                &format!("sender-{n}"),
+                &format!("news number {n}."),
+            )
+        })
+        .collect();
+    for (n, id) in ids.into_iter().enumerate() {
+        hub.step(id, "acked");
+        assert_eq!(
+            claude
+                .model
+                .until_received(&format!("number {n}."))
+                .count_new(&format!("number {n}.")),
+            2
+        );
+    }
+    claude.submit("Say something");
+    hub.published("prompt: Say something");
+    until("the session is idle", || {
+        (hub.session("main")["state"] != json!("working")).then_some(())
+    });
+    hub.all_published("prompt: Say something", 1);
+}
+
+#[test]
+fn the_command_shows_the_hubs_sessions() {
+    let hub = InstalledHub::without_hooks(Hub::builder());
+    let claude = start(&hub);
+    hub.session("main");
+    claude.submit("/hub");
+    claude
+        .pane
+        .until("the sessions are shown", |it| it.contains("main *"));
+}
