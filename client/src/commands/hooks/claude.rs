@@ -42,7 +42,7 @@ fn matcher(event: &str) -> Option<&'static str> {
 }
 
 /// Rules for the commands that the instructions name. A rule is a prefix of a command, so it cannot be narrower.
-const RULES: [&str; 4] = [
+pub(super) const RULES: [&str; 4] = [
     "Bash(hubctl wait:*)",
     "Bash(hubctl notify:*)",
     "Bash(hubctl ask:*)",

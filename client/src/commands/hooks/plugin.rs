@@ -10,6 +10,7 @@ use hub_protocol::Agent;
 use serde_json::{Value, json};
 
 use super::change;
+use super::claude;
 use super::own::Invocation;
 use crate::error::Error;
 use crate::identity::Context;
@@ -87,25 +88,29 @@ pub(super) fn install(invocation: &Invocation, context: &Context) -> Result<(), 
         &["plugin", "marketplace", "add", &dir],
         &["plugin", "install", NAME, "--scope=user"],
     ] {
-        claude(args)?;
+        run_claude(args)?;
     }
     println("plugin installed in Claude Code")?;
     println(
         "left to do: restart the running sessions: Claude Code loads its plugins when it starts",
-    )
+    )?;
+    let rules = claude::RULES.join("\", \"");
+    println(format_args!(
+        "left to do: a plugin cannot allow commands: in settings.json, permissions.allow: \"{rules}\""
+    ))
 }
 
 /// Lets Claude Code remove the plugin, and deletes its files.
 pub(super) fn uninstall(context: &Context) -> Result<(), Error> {
-    claude(&["plugin", "uninstall", NAME])?;
-    claude(&["plugin", "marketplace", "remove", "hub"])?;
+    run_claude(&["plugin", "uninstall", NAME])?;
+    run_claude(&["plugin", "marketplace", "remove", "hub"])?;
     let dir = context.settings.state_dir.value.join(DIRECTORY);
     fs::remove_dir_all(&dir).with_context(|| dir.display().to_string())?;
     println("plugin removed from Claude Code")
 }
 
 /// Runs Claude Code's own command line. An error gives its output and the command to run by hand.
-fn claude(args: &[&str]) -> Result<(), Error> {
+fn run_claude(args: &[&str]) -> Result<(), Error> {
     let done = Command::new("claude")
         .args(args)
         .stdin(Stdio::null())
@@ -113,11 +118,11 @@ fn claude(args: &[&str]) -> Result<(), Error> {
     let problem = match done {
         Ok(done) if done.status.success() => return Ok(()),
         Ok(done) => String::from_utf8_lossy(&[done.stdout, done.stderr].concat()).into_owned(),
-        Err(error) => error.to_string(),
+        Err(error) => format!("claude cannot be started ({error}): put it into PATH"),
     };
     let words: Vec<String> = args.iter().map(|it| quoted(it)).collect();
     Err(Error::Failed(anyhow::anyhow!(
-        "`claude {}` failed: {}; run it where claude is in PATH",
+        "`claude {}` failed: {}",
         words.join(" "),
         problem.trim()
     )))

@@ -55,7 +55,6 @@ export function register(on) {
         project,
         way: "module",
         as: `module:${session}`,
-        settle: "200",
         timeout: String(POLL_SECONDS),
         takeover: String(takeover),
       })
