@@ -1,10 +1,15 @@
 //! `hubctl wake-test`: wakes a session, and shows each step of the delivery.
 
+mod series;
+
 use std::time::Duration;
 
-use hub_protocol::{InboxName, Kind, Post, ProjectName, Published, Seq, Step, Timestamp, Trace};
+use hub_protocol::{
+    InboxName, Kind, Post, ProjectName, Published, Seq, Step, Timestamp, Trace, Way,
+};
 use tokio::time::Instant;
 
+use self::series::Series;
 use crate::api::session::{display_name, session};
 use crate::error::Error;
 use crate::exit_code::Exit;
@@ -29,9 +34,13 @@ Publishes a test notification to the session's inbox and follows it for 30 secon
 (shown), acked (the session continued with it). Exits 0 only if it arrived. Run it from another terminal while the session
 is idle: a session that tests itself proves the delivery only with its next hook.
 
+With --count it wakes the session so often, one wake after the other, and prints how many arrived, in which way, and after
+what time they were shown to the session. Wake limits apply: they hold back what comes too fast.
+
 Examples:
   hubctl wake-test worker-1
-  hubctl wake-test primary")]
+  hubctl wake-test primary
+  hubctl wake-test primary --count 20 --way module")]
 /// The arguments of `hubctl wake-test`.
 pub(crate) struct WakeTestArgs {
     /// The session, or `primary` [default: this session]
@@ -40,6 +49,12 @@ pub(crate) struct WakeTestArgs {
     /// The project [default: as for notify]
     #[arg(long, value_name = "P")]
     project: Option<ProjectName>,
+    /// Wake the session this many times, and print a summary
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    count: Option<u32>,
+    /// Fail unless each wake arrives in this way: module, rewake, wait or hook
+    #[arg(long, value_name = "WAY", value_parser = parse_way, requires = "count")]
+    way: Option<Way>,
     /// How long to follow the delivery: seconds, or 90s, 10m
     #[arg(long, value_name = "SPAN", hide = true)]
     patience: Option<crate::arguments::span::Span>,
@@ -59,9 +74,18 @@ pub(crate) async fn run(args: &WakeTestArgs, context: &Context) -> Result<Exit, 
         let name = display_name(&session);
         (session.id, name)
     };
+    let patience = args.patience.map_or(PATIENCE, |span| span.0);
+    if let Some(count) = args.count {
+        let series = Series {
+            hub: &hub,
+            inbox: &inbox,
+            project: &project,
+            patience,
+        };
+        return series.run(count, args.way).await;
+    }
     let id = send(&hub, &inbox, &project).await?;
     println(format_args!("wake test {id} for {name}"))?;
-    let patience = args.patience.map_or(PATIENCE, |span| span.0);
     let followed = Followed::of(&hub, id, patience).await?;
     println(followed.verdict(id, &inbox))?;
     Ok(if followed.arrived() {
@@ -69,6 +93,12 @@ pub(crate) async fn run(args: &WakeTestArgs, context: &Context) -> Result<Exit, 
     } else {
         Exit::REFUSED
     })
+}
+
+fn parse_way(name: &str) -> Result<Way, &'static str> {
+    let ways = [Way::Module, Way::Rewake, Way::Wait, Way::Hook];
+    let found = ways.into_iter().find(|way| way.as_str() == name);
+    found.ok_or("use module, rewake, wait or hook")
 }
 
 async fn send(hub: &Hub, inbox: &InboxName, project: &ProjectName) -> Result<Seq, Error> {
