@@ -136,6 +136,11 @@ async fn no_path_leads_outside_the_dashboards_files() {
         "/assets/index.html/",
         "/assets/style",
         "/assets/nothing.js",
+        "/assets/",
+        "/assets/./index.html",
+        "/assets/style%5c..%5cindex.html",
+        "/assets/.hidden.html",
+        "/assets/INDEX.HTML",
     ] {
         let mut raw = hub.raw();
         let head = raw.head("GET", path);

@@ -24,9 +24,8 @@ async fn waiting(client: &Client, query: &str, waiters: usize) -> JoinHandle<Ans
 async fn a_waiter_is_woken_and_the_publishers_response_says_so() {
     let (_hub, client) = disk_hub();
     let wait = waiting(&client, "", 1).await;
-    let published = client
-        .publish(json!({ "msg": "backup done", "from": "cron" }))
-        .await;
+    let post = json!({ "msg": "backup done", "from": "cron" });
+    let published = client.publish(post).await;
     let inbox = json!({ "name": "primary", "created": true, "waiter": true });
     assert_fields(&published, json!({ "woken": 1, "inboxes": [inbox] }));
     let reply = wait.await.unwrap().expect(200).json();
@@ -164,15 +163,13 @@ async fn a_newer_notification_supersedes_a_pending_one_with_the_same_key() {
 async fn a_misaddressed_message_returns_a_hint() {
     let (_hub, client) = memory_hub();
     let _wait = waiting(&client, "project=here", 1).await;
-    let published = client
-        .publish(json!({ "msg": "hello?", "project": "there" }))
-        .await;
+    let post = json!({ "msg": "hello?", "project": "there" });
+    let published = client.publish(post).await;
     let hint = published["hint"].as_str().expect("a hint");
     assert!(hint.contains("'here'"), "{published}");
     client.notify(json!({ "msg": "x", "to": "worker-1" })).await;
-    let published = client
-        .publish(json!({ "msg": "x", "to": "worker-2" }))
-        .await;
+    let post = json!({ "msg": "x", "to": "worker-2" });
+    let published = client.publish(post).await;
     assert_eq!(published["inboxes"][0]["nearest"], "worker-1");
 }
 
@@ -190,9 +187,8 @@ async fn an_expired_notification_is_not_offered() {
 async fn a_wait_that_times_out_returns_204_and_a_barrier_its_missing_sessions() {
     let (_hub, client) = memory_hub();
     client.get("/wait?timeout=1&inbox=w9").await.expect(204);
-    client
-        .notify(json!({ "msg": "done", "from": "w1", "type": "complete" }))
-        .await;
+    let post = json!({ "msg": "done", "from": "w1", "type": "complete" });
+    client.notify(post).await;
     let reply = client.read("/wait?timeout=1&all=w1,w2").await;
     assert_eq!(reply["barrier"], json!({ "met": false, "missing": ["w2"] }));
     assert_eq!(reply["why_woken"], json!({ "reason": "timeout" }));
@@ -232,9 +228,8 @@ async fn a_notification_that_woke_a_waiter_has_no_hint_about_missing_waiters() {
     let _elsewhere = waiting(&client, "project=there", 1).await;
     let _here = waiting(&client, "project=here", 2).await;
     let woken = json!({ "woken": 1, "hint": null });
-    let published = client
-        .publish(json!({ "msg": "done", "project": "here" }))
-        .await;
+    let post = json!({ "msg": "done", "project": "here" });
+    let published = client.publish(post).await;
     assert_fields(&published, woken.clone());
     client.register("w1", json!({})).await;
     client.end_session("w1").await;
@@ -247,9 +242,8 @@ async fn a_notification_that_woke_a_waiter_has_no_hint_about_missing_waiters() {
 async fn hints_and_traces_name_sessions_by_their_names() {
     let (_hub, client) = hub_with(&["wake.per_sender_per_minute=1"]);
     client.register("0b1c-7d", json!({ "name": "login" })).await;
-    client
-        .register("77aa-01", json!({ "name": "deploy" }))
-        .await;
+    let info = json!({ "name": "deploy" });
+    client.register("77aa-01", info).await;
     let say = |from| {
         let post = json!({ "from": from, "to": "77aa-01", "type": "message", "msg": "x" });
         client.publish(post)
@@ -262,9 +256,8 @@ async fn hints_and_traces_name_sessions_by_their_names() {
     let hint = held["hint"].as_str().expect("a hint");
     let limit = "1 wakes a minute by login";
     assert!(hint.contains(limit) && hint.contains("'deploy'"), "{hint}");
-    let trace = client
-        .read(&format!("/notifications/{}/trace", held["id"]))
-        .await;
+    let path = format!("/notifications/{}/trace", held["id"]);
+    let trace = client.read(&path).await;
     let steps = trace["steps"].as_array().expect("steps");
     assert_eq!(steps.last().expect("a step")["limit"], limit);
     let own = say("77aa-01").await;

@@ -153,13 +153,10 @@ async fn deliveries_are_sent_on_request() {
     let (_hub, client) = memory_hub();
     let mut events = client.events("?kinds=delivery,seen").await;
     let id = client.say("one").await;
-    client
-        .put(&format!("/notifications/{id}/seen"))
-        .await
-        .expect(200);
-    client
-        .ack("primary", json!({ "ids": [id], "by": "me" }))
-        .await;
+    let path = format!("/notifications/{id}/seen");
+    client.put(&path).await.expect(200);
+    let ack = json!({ "ids": [id], "by": "me" });
+    client.ack("primary", ack).await;
     let seen = events.next_of("seen").await;
     assert_fields(&seen.data, json!({ "ids": [id], "seen": true }));
     let acked = events.next_of("delivery").await;
@@ -183,14 +180,11 @@ async fn each_end_of_a_delivery_is_sent_with_its_ids_and_inbox() {
     let first = keyed("old").await;
     let second = keyed("new").await;
     expect_delivery(&mut events, json!(["superseded", [first], "w1"])).await;
-    client
-        .delete(&format!("/notifications/{second}"))
-        .await
-        .expect(200);
+    let path = format!("/notifications/{second}");
+    client.delete(&path).await.expect(200);
     expect_delivery(&mut events, json!(["withdrawn", [second], null])).await;
-    let third = client
-        .notify(json!({ "msg": "x", "to": "w1", "ttl": 1 }))
-        .await;
+    let post = json!({ "msg": "x", "to": "w1", "ttl": 1 });
+    let third = client.notify(post).await;
     expect_delivery(&mut events, json!(["expired", [third], null])).await;
     let asked = json!({ "msg": "?", "type": "question", "from": "w2", "to": "w1" });
     let asked = client.notify(asked).await;
@@ -263,7 +257,11 @@ async fn lists_are_separated_by_commas_or_repeated() {
     for kind in ["progress", "complete", "error"] {
         client.notify(json!({ "msg": kind, "type": kind })).await;
     }
-    for types in ["types=progress,error", "types=progress&types=error"] {
+    for types in [
+        "types=progress,error",
+        "types=progress&types=error",
+        "types=progress,%20error",
+    ] {
         let page = client.read(&format!("/notifications?{types}")).await;
         let found = each(&page["notifications"], "msg");
         assert_eq!(found, json!(["error", "progress"]), "{types}");

@@ -100,6 +100,10 @@ fn requests(operations: &[Operation]) -> Vec<(String, String, bool)> {
         ("GET", "/notify/"),
         ("GET", "//notify"),
         ("GET", "/notifications/../notify"),
+        ("POST", "/assets/main.js"),
+        ("GET", "/assets"),
+        ("GET", "/login"),
+        ("POST", "/login/"),
     ];
     let unknown = unknown.map(|(method, path)| (method.to_owned(), path.to_owned(), false));
     operations.iter().map(concrete).chain(unknown).collect()

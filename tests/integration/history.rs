@@ -127,9 +127,8 @@ async fn the_pages_of_a_long_log_are_complete_and_marked_as_partial() {
     let late = reply(&client, early).await;
     reply(&client, others).await;
     let latest = reply(&client, late).await;
-    client
-        .ack("primary", json!({ "ids": [root], "by": "me" }))
-        .await;
+    let ack = json!({ "ids": [root], "by": "me" });
+    client.ack("primary", ack).await;
 
     let traces = pages(&client, &format!("/notifications/{root}/trace"), "after").await;
     let partial: Vec<bool> = traces.iter().map(|it| it["partial"] == true).collect();

@@ -28,9 +28,7 @@ fn context(reply: &Value) -> &str {
 
 /// Lets the rewake hook of `boss` show what is pending, and the wake begin a turn; returns the text to the person.
 async fn rewake(client: &Client) -> Value {
-    let batch = client
-        .read("/wait?session=boss&way=rewake&timeout=20&settle=0")
-        .await;
+    let batch = client.take("&session=boss&way=rewake").await;
     client.ack("boss", batch).await;
     woken(client).await
 }
@@ -188,9 +186,8 @@ async fn a_primary_with_working_workers_and_no_waiter_is_warned_once_a_turn() {
 #[tokio::test]
 async fn taking_the_primary_role_ends_the_sessions_wait_so_that_the_next_reads_primary() {
     let (_hub, client) = memory_hub();
-    client
-        .hook("main=false", "boss", named("SessionStart"))
-        .await;
+    let start = named("SessionStart");
+    client.hook("main=false", "boss", start).await;
     let rewake = "session=boss&way=rewake&timeout=50";
     let before = client.waiter(rewake, "boss").await;
     client.post("/sessions/boss/primary").await.expect(200);
@@ -310,9 +307,8 @@ async fn the_person_sees_the_subject_of_a_wake() {
 async fn the_person_sees_a_sessions_name_instead_of_its_id() {
     let (_hub, client) = memory_hub();
     client.hook(LEAD, "boss", named("SessionStart")).await;
-    client
-        .hook("name=login", "0b1c-7d", named("SessionStart"))
-        .await;
+    let start = named("SessionStart");
+    client.hook("name=login", "0b1c-7d", start).await;
     let news = json!({ "from": "0b1c-7d", "to": "boss", "msg": "done" });
     client.notify(news).await;
     assert_eq!(rewake(&client).await, "login, complete: done");

@@ -16,9 +16,8 @@ async fn from_dir(client: &Client, dir: &std::path::Path, body: &'static str) ->
 async fn no_session_takes_a_reserved_name() {
     let (_hub, client) = memory_hub();
     for name in ["person", "primary", "all", "unknown", "hub"] {
-        let put = client
-            .put_json(&format!("/sessions/{name}"), json!({}))
-            .await;
+        let path = format!("/sessions/{name}");
+        let put = client.put_json(&path, json!({})).await;
         assert_eq!(put.expect(422).code(), "invalid", "{name}");
         let start = json!({ "hook_event_name": "SessionStart", "session_id": name, "cwd": "/" });
         let hook = client.post_json("/hooks/claude", &start).await;

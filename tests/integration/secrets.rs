@@ -186,8 +186,11 @@ async fn a_state_directory_that_another_user_could_have_made_is_refused() {
     fs::create_dir(&real).expect("our own");
     symlink(&real, &link).expect("our own");
     refuses(&link, "symbolic link");
-    chmod(&real, 0o777);
-    refuses(&real, "open to other users");
+    refuses(&link.join(""), "symbolic link");
+    for open in [0o777, 0o770, 0o702] {
+        chmod(&real, open);
+        refuses(&real, "open to other users");
+    }
     chmod(&real, 0o700);
     if is_root() {
         std::os::unix::fs::chown(&real, Some(NOBODY), None).expect("root may");

@@ -6,9 +6,8 @@ use serde_json::{Value, json};
 use crate::{assert_fields, disk_hub, hub_with, memory_hub};
 
 async fn state(client: &Client, session: &str, kind: &str) -> u64 {
-    client
-        .notify(json!({ "msg": "x", "from": session, "type": kind }))
-        .await
+    let post = json!({ "msg": "x", "from": session, "type": kind });
+    client.notify(post).await
 }
 
 /// Takes and acknowledges what an inbox offers.
@@ -35,13 +34,11 @@ async fn unlisten(client: &Client, path: &str) -> Value {
 #[tokio::test]
 async fn a_session_is_found_by_id_name_and_prefix_and_an_unknown_name_has_a_hint() {
     let (_hub, client) = memory_hub();
-    let made = client
-        .register("0b1c2d", json!({ "name": "login form" }))
-        .await;
+    let info = json!({ "name": "login form" });
+    let made = client.register("0b1c2d", info).await;
     assert_eq!(made["name"], "login-form");
-    client
-        .register("77aa", json!({ "name": "login-form" }))
-        .await;
+    let info = json!({ "name": "login-form" });
+    client.register("77aa", info).await;
     for (name, id) in [
         ("0b1c2d", "0b1c2d"),
         ("0b1", "0b1c2d"),
@@ -52,9 +49,8 @@ async fn a_session_is_found_by_id_name_and_prefix_and_an_unknown_name_has_a_hint
     }
     let slip = client.get("/sessions/login-from").await;
     assert_eq!(slip.expect(404).json()["nearest"], "login-form");
-    let known = client
-        .put_json("/sessions/77aa", json!({ "title": "t" }))
-        .await;
+    let body = json!({ "title": "t" });
+    let known = client.put_json("/sessions/77aa", body).await;
     assert_eq!(known.expect(200).json()["title"], "t");
 }
 
@@ -77,9 +73,8 @@ async fn a_short_name_resolves_to_the_session_of_its_own_project() {
         client.notify(post).await;
     }
     for project in ["b", "a"] {
-        let got = client
-            .take(&format!("&session=make&project={project}"))
-            .await;
+        let query = format!("&session=make&project={project}");
+        let got = client.take(&query).await;
         assert_eq!(got["notifications"][0]["msg"], project, "{got}");
     }
 }
@@ -203,9 +198,8 @@ async fn a_session_with_the_primary_role_reads_primary_but_not_its_own_notificat
     let taken = client.post("/sessions/boss/primary").await;
     assert_eq!(taken.expect(200).json()["primary"], true);
     client.notify(json!({ "msg": "own", "from": "boss" })).await;
-    client
-        .notify(json!({ "msg": "theirs", "from": "worker" }))
-        .await;
+    let post = json!({ "msg": "theirs", "from": "worker" });
+    client.notify(post).await;
     let got = client.take("&session=boss").await;
     assert_eq!(each(&got["notifications"], "msg"), json!(["theirs"]));
 }
@@ -219,9 +213,8 @@ async fn a_session_can_be_ended_and_senders_without_a_session_are_sources() {
     assert_eq!(each(&all["sessions"], "id"), json!(["run-1"]));
     let alive = client.read("/sessions").await;
     assert_eq!(alive["sessions"], json!([]));
-    client
-        .notify(json!({ "msg": "backup done", "from": "cron" }))
-        .await;
+    let post = json!({ "msg": "backup done", "from": "cron" });
+    client.notify(post).await;
     let sources = client.read("/sources").await;
     assert_eq!(sources["sources"][0]["name"], "cron");
 }
@@ -238,9 +231,8 @@ async fn a_process_that_dies_at_work_is_one_error() {
     let started: u64 = started.parse().expect("a number");
     let boot = read("/proc/sys/kernel/random/boot_id".into());
     let process = json!({ "pid": child.id(), "started": started, "boot_id": boot.trim() });
-    client
-        .register("run-1", json!({ "process": process }))
-        .await;
+    let info = json!({ "process": process });
+    client.register("run-1", info).await;
     state(&client, "run-1", "progress").await;
     let waits = client.get("/wait?types=error&timeout=60").spawn();
     child.kill().expect("kill");

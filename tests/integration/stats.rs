@@ -6,9 +6,8 @@ use serde_json::{Value, json};
 use crate::{assert_fields, disk_hub, memory_hub};
 
 async fn ask(client: &Client, from: &str, kind: &str) -> u64 {
-    client
-        .notify(json!({ "msg": "?", "from": from, "type": kind }))
-        .await
+    let post = json!({ "msg": "?", "from": from, "type": kind });
+    client.notify(post).await
 }
 
 #[tokio::test]

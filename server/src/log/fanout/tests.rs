@@ -6,8 +6,8 @@ use hub_protocol::{Epoch, Timestamp};
 
 use super::*;
 use crate::core::record::{InboxClosed, Record};
-use crate::log::journal::Entry;
 use crate::log::journal::memory::MemoryJournal;
+use crate::log::journal::testing::entry;
 
 /// A sink that accepts at most `room` bytes of each write.
 struct Pipe {
@@ -65,8 +65,7 @@ fn events(log: &Log, inboxes: &[&str]) -> Vec<Arc<Event>> {
         let (project, inbox) = (ProjectName::default(), name.parse().unwrap());
         let at = Timestamp::from_millis(0);
         let record = Record::InboxClosed(InboxClosed { project, inbox, at });
-        let (kind, payload) = record.encode();
-        Arc::new(Event::new(Entry { seq, kind, payload }, record))
+        Arc::new(Event::new(entry(seq, &record), record))
     };
     inboxes.iter().zip(log.head() + 1..).map(event).collect()
 }
