@@ -144,22 +144,6 @@ async fn a_batch_is_stored_whole_or_not_at_all() {
 }
 
 #[tokio::test]
-async fn a_newer_notification_supersedes_a_pending_one_with_the_same_key() {
-    let (_hub, client) = memory_hub();
-    let say = |msg, priority| {
-        let post = json!({ "msg": msg, "from": "ci", "key": "build", "priority": priority });
-        client.notify(post)
-    };
-    let old = say("50 %", "high").await;
-    let new = say("60 %", "normal").await;
-    let reply = client.take("").await;
-    assert_eq!(ids(&reply), json!([new]));
-    let priority = &reply["notifications"][0]["priority"];
-    assert_eq!(priority, "high", "the higher priority stays");
-    assert_eq!(client.notification(old).await["status"], "superseded");
-}
-
-#[tokio::test]
 async fn a_misaddressed_message_returns_a_hint() {
     let (_hub, client) = memory_hub();
     let _wait = waiting(&client, "project=here", 1).await;
@@ -174,19 +158,12 @@ async fn a_misaddressed_message_returns_a_hint() {
 }
 
 #[tokio::test]
-async fn an_expired_notification_is_not_offered() {
-    let (_hub, client) = memory_hub();
-    let mut events = client.events("?kinds=delivery").await;
-    let id = client.notify(json!({ "msg": "quick", "ttl": 1 })).await;
-    let expired = events.next_of("delivery").await;
-    assert_fields(&expired.data, json!({ "ids": [id], "state": "expired" }));
-    client.expect_nothing().await;
-}
-
-#[tokio::test]
 async fn a_wait_that_times_out_returns_204_and_a_barrier_its_missing_sessions() {
     let (_hub, client) = memory_hub();
-    client.get("/wait?timeout=1&inbox=w9").await.expect(204);
+    for reader in ["inbox=w9", "session=w9"] {
+        let wait = format!("/wait?timeout=1&{reader}");
+        client.get(&wait).await.expect(204);
+    }
     let post = json!({ "msg": "done", "from": "w1", "type": "complete" });
     client.notify(post).await;
     let reply = client.read("/wait?timeout=1&all=w1,w2").await;

@@ -55,15 +55,6 @@ async fn a_session_is_found_by_id_name_and_prefix_and_an_unknown_name_has_a_hint
 }
 
 #[tokio::test]
-async fn a_notification_to_a_sessions_name_is_in_its_inbox() {
-    let (_hub, client) = memory_hub();
-    client.register("0b1c", json!({ "name": "login" })).await;
-    client.notify(json!({ "msg": "hi", "to": "login" })).await;
-    let got = client.take("&session=0b1c").await;
-    assert_eq!(got["notifications"][0]["msg"], "hi");
-}
-
-#[tokio::test]
 async fn a_short_name_resolves_to_the_session_of_its_own_project() {
     let (_hub, client) = memory_hub();
     for project in ["a", "b"] {

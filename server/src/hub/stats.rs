@@ -169,15 +169,13 @@ mod tests {
             said(Kind::Question, "12:02:30"),
             said(Kind::Question, "12:03:00"),
         ]);
+        let expected = serde_json::json!([
+            { "at": "2026-11-21T12:00:00.000Z", "counts": { "complete": 1, "error": 2 } },
+            { "at": "2026-11-21T12:01:00.000Z", "counts": {} },
+            { "at": "2026-11-21T12:02:00.000Z", "counts": { "question": 1 } },
+        ]);
         let minutes = serde_json::to_value(tally.minutes()).unwrap();
-        assert_eq!(
-            minutes,
-            serde_json::json!([
-                { "at": "2026-11-21T12:00:00.000Z", "counts": { "complete": 1, "error": 2 } },
-                { "at": "2026-11-21T12:01:00.000Z", "counts": {} },
-                { "at": "2026-11-21T12:02:00.000Z", "counts": { "question": 1 } },
-            ])
-        );
+        assert_eq!(minutes, expected);
     }
 
     #[test]

@@ -204,19 +204,6 @@ fn waits(answer: &mut oneshot::Receiver<Outcome>) -> bool {
 }
 
 #[test]
-fn a_waiter_is_woken_by_an_arriving_item_and_told_why() {
-    let mut place = Place::new();
-    let mut answer = place.wait(spec(&["primary"]));
-    assert!(place.say(&DONE));
-    let why = WhyWoken::Arrived {
-        id: 1,
-        from: name("w1"),
-        kind: Kind::Complete,
-    };
-    assert_eq!(batch(&mut answer).why, why);
-}
-
-#[test]
 fn pending_items_are_delivered_at_once_by_priority() {
     let mut place = Place::new();
     place.say(&DONE);
@@ -338,47 +325,4 @@ fn an_item_for_a_disconnected_waiter_is_offered_to_the_next_at_once() {
     drop(place.wait(spec(&["primary"])));
     place.say(&DONE);
     assert_eq!(ids(&place.take()), [1]);
-}
-
-#[test]
-fn a_second_waiter_is_refused_and_told_who_holds_the_inbox() {
-    let mut place = Place::new();
-    let mut first = place.wait(named("first"));
-    let second = place.wait(named("second")).try_recv();
-    let Ok(Outcome::Held { inbox, holder }) = second else {
-        panic!("not held: {second:?}");
-    };
-    assert_eq!(
-        (inbox, holder.name.as_deref()),
-        (name("primary"), Some("first"))
-    );
-    assert!(waits(&mut first));
-}
-
-#[test]
-fn a_takeover_ends_the_other_wait_and_reports_why() {
-    let mut place = Place::new();
-    let mut first = place.wait(named("first"));
-    let mut second = named("second");
-    second.takeover = true;
-    let mut second = place.wait(second);
-    assert!(matches!(first.try_recv(), Ok(Outcome::TakenOver)));
-    assert!(waits(&mut second));
-}
-
-#[test]
-fn a_waiter_whose_connection_breaks_frees_its_inbox() {
-    let mut place = Place::new();
-    drop(place.wait(named("first")));
-    assert!(waits(&mut place.wait(named("second"))));
-}
-
-#[test]
-fn a_wait_ends_empty_at_its_deadline() {
-    for spec in [spec(&["primary"]), agent()] {
-        let mut place = Place::new();
-        let mut answer = place.wait_5s(spec);
-        place.pass(Duration::from_secs(5));
-        assert!(matches!(answer.try_recv(), Ok(Outcome::Empty)));
-    }
 }

@@ -3,16 +3,6 @@
 use super::*;
 
 #[test]
-fn naming_a_new_inbox_creates_it_and_returns_the_nearest_name() {
-    let mut hub = Hub::new();
-    hub.say(sent("w1", "reviewer"));
-    hub.say(sent("w1", "reveiwer"));
-    let nearest = hub.state.nearest_inbox(&project(), &name("reveiwer"));
-    assert_eq!(nearest, Some(name("reviewer")));
-    assert!(hub.inbox("reveiwer").is_some());
-}
-
-#[test]
 fn the_nearest_to_a_mistyped_name_may_be_a_sessions() {
     let mut hub = Hub::new();
     hub.start("0b1c-7d", named("builder"));

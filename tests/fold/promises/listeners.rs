@@ -277,15 +277,6 @@ fn a_listener_ends_with_its_caller_once() {
 }
 
 #[test]
-fn a_listener_and_its_fired_stop_survive_a_restart() {
-    let mut hub = listening();
-    hub.restart();
-    assert!(hub.told("w1", stop("done")).contains(&"complete a!".into()));
-    hub.restart();
-    tells(&hub.listen("a", "w1"), "");
-}
-
-#[test]
 fn there_are_a_thousand_listeners_at_most() {
     let mut hub = Hub::new();
     let pair = |n: u32| {

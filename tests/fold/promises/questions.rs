@@ -3,7 +3,6 @@
 use hub_protocol::QuestionState;
 use hubd::core::record::QuestionSettled;
 
-use super::answers::approves;
 use super::retention::trim;
 use super::*;
 
@@ -48,30 +47,6 @@ fn a_question_is_open_then_claimed_then_answered() {
     assert_eq!(hub.asked(id), (QuestionState::Answered, by, Some(id + 2)));
     assert!(hub.state.questions(false).is_empty());
     assert_eq!(hub.state.questions(true).len(), 1);
-}
-
-#[test]
-fn after_a_final_state_every_action_is_refused_with_the_winner() {
-    let (mut hub, id) = Hub::with(Kind::Question);
-    hub.answer("lead", id).unwrap();
-    let state = QuestionState::Answered;
-    let settled = Err(Refusal::QuestionSettled { id, state });
-    assert_eq!(hub.answer("person", id), settled);
-    assert_eq!(hub.ask(&claim(id, "person")), settled);
-    assert_eq!(hub.ask(&withdraw(id, "w1")), settled);
-    assert_eq!(hub.asked(id).1, Some("lead"));
-}
-
-#[test]
-fn a_settled_question_leaves_every_inbox() {
-    let (mut hub, id) = Hub::with(Kind::Approval);
-    hub.post(approves("person", id));
-    assert_eq!(hub.reached(), ["w1!"]);
-    assert_eq!(hub.status(id), Status::Answered);
-    let id = hub.say(said("w1", Kind::Approval));
-    hub.run(&withdraw(id, "w1"));
-    assert_eq!(hub.asked(id).0, QuestionState::Withdrawn);
-    assert_eq!(hub.status(id), Status::Withdrawn);
 }
 
 #[test]

@@ -13,10 +13,6 @@ fn hub_with_three() -> Hub {
     hub
 }
 
-fn seen(hub: &Hub) -> Vec<Seq> {
-    (1..=3).filter(|&id| hub.state.is_seen(id)).collect()
-}
-
 #[test]
 fn a_mark_that_changes_nothing_is_not_recorded() {
     let mut hub = hub_with_three();

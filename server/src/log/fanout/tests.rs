@@ -119,11 +119,8 @@ async fn new_events_are_written_to_a_parked_stream() {
     assert!(last.park(4));
     say(&log, &["a"]);
     last.woken().await;
-    assert_eq!(
-        pipe.got(),
-        "1 2 3 ",
-        "the stream is not parked, so its task writes the next event"
-    );
+    // The stream is not parked, so its task writes the next event.
+    assert_eq!(pipe.got(), "1 2 3 ");
 }
 
 #[tokio::test]

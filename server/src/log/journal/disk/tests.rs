@@ -268,16 +268,6 @@ fn a_closed_journal_refuses_appends() {
 }
 
 #[test]
-fn trim_drops_old_records_and_keeps_the_rest() {
-    let (_dir, journal) = fresh();
-    let stored: Vec<_> = (0..40).flat_map(|_| append(&journal, &[3000])).collect();
-    journal.trim(30).unwrap();
-    assert!((2..=30).contains(&journal.earliest()));
-    let skipped = usize::try_from(journal.earliest() - 1).unwrap();
-    assert_eq!(all(&journal), &stored[skipped..]);
-}
-
-#[test]
 fn an_emptied_or_older_log_is_refused() {
     let dir = tempfile::tempdir().unwrap();
     append(&open(&dir), &[10, 20]);

@@ -99,23 +99,6 @@ fn an_empty_journal_begins_at_record_one() {
     assert!(journal.read(1, 100).unwrap().is_empty());
 }
 
-#[test]
-fn a_reopened_journal_keeps_its_epoch_and_head() {
-    let (dir, journal) = fresh();
-    append(&journal, &[10, 10]);
-    let epoch = journal.epoch();
-    drop(journal);
-    let journal = open(dir.path());
-    assert_eq!((journal.epoch(), journal.head()), (epoch, 2));
-}
-
-#[test]
-fn a_second_hub_on_one_directory_is_refused() {
-    let (dir, _journal) = fresh();
-    let second = SledJournal::open(dir.path(), Options::default());
-    assert!(matches!(second, Err(OpenError::Locked)));
-}
-
 /// Removes the block of a record, as sled may do without an error.
 fn remove(journal: &SledJournal, seq: Seq) {
     let removed = |store: &BlockStore| store.remove(block::key(seq, 0));
@@ -242,28 +225,6 @@ fn the_rest_of_a_failed_trim_is_dropped_and_not_counted_again() {
     assert_eq!(journal.bytes(), kept(&journal));
     let first = journal.shared.with_store(|store| Ok(blocks(store)[0].0));
     assert_eq!(block::seq_of(first.unwrap()), journal.earliest());
-}
-
-#[test]
-fn numbers_can_be_skipped() {
-    let (dir, journal) = fresh();
-    append(&journal, &[10, 10]);
-    journal.skip_to(1000);
-    journal.append(&entries(1001, &[10])).unwrap();
-    append(&journal, &[10]);
-    drop(journal);
-    let all = all(&open(dir.path()));
-    let seqs = all.iter().map(|entry| entry.seq);
-    assert!(seqs.eq([1, 2, 1001, 1002]));
-}
-
-#[test]
-fn the_directory_is_private() {
-    use std::os::unix::fs::PermissionsExt;
-    let dir = tempfile::tempdir().unwrap();
-    drop(open(dir.path()));
-    let journal = dir.path().join("journal").metadata().unwrap();
-    assert_eq!(journal.permissions().mode() & 0o777, 0o700);
 }
 
 /// Removed protection: sled may lose a segment without an error, and readers would skip its records unnoticed.
