@@ -57,10 +57,8 @@ async fn a_workers_stop_reaches_the_primary_once_with_its_next_event() {
     assert_eq!(client.trace(id).await, json!(["stored", "emitted"]));
     let again = client.hook(LEAD, "boss", named("PostToolUse")).await;
     assert_eq!(again, Value::Null);
-    assert_eq!(
-        client.trace(id).await,
-        json!(["stored", "emitted", "acked"])
-    );
+    let expected = json!(["stored", "emitted", "acked"]);
+    assert_eq!(client.trace(id).await, expected);
 }
 
 #[tokio::test]

@@ -42,10 +42,8 @@ async fn the_title_of_a_claude_session_becomes_its_name() {
     for name in ["f8-w", "Login-form"] {
         let post = json!({ "to": name, "type": "message", "msg": "hi" });
         let inbox = client.publish(post).await["inboxes"][0].clone();
-        assert_eq!(
-            (&inbox["name"], &inbox["session"]),
-            (&json!("0b1c-7d"), &json!("Login-form"))
-        );
+        let expected = (&json!("0b1c-7d"), &json!("Login-form"));
+        assert_eq!((&inbox["name"], &inbox["session"]), expected);
     }
 }
 

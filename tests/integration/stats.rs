@@ -55,10 +55,8 @@ async fn response_times_are_grouped_by_agent_and_the_oldest_open_question_stays(
     let oldest = ask(&client, "w1", "approval").await;
     ask(&client, "ci", "question").await;
     let stats = client.read("/stats").await;
-    assert_eq!(
-        each(&stats["answers"], "agent"),
-        json!(["claude", "unknown"])
-    );
+    let expected = json!(["claude", "unknown"]);
+    assert_eq!(each(&stats["answers"], "agent"), expected);
     assert_eq!(each(&stats["answers"], "count"), json!([2, 1]));
     assert_eq!(stats["oldest_open"]["id"], oldest);
 }

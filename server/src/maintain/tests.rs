@@ -53,7 +53,7 @@ fn state_of(dir: &Path, journal: &DiskJournal) -> State {
     recover(journal, &snapshots(dir, journal)).unwrap().state
 }
 
-/// Returns the path of a state directory with a journal of so many records, and the directory's guard.
+/// Returns a state directory with a journal of so many records.
 fn with_records(records: u64) -> TempDir {
     let dir = tempfile::tempdir().unwrap();
     drop(filled(dir.path(), records));

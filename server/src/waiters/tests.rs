@@ -8,7 +8,8 @@ use tokio::sync::oneshot;
 
 use super::*;
 use crate::core::filter::Filter;
-use crate::core::record::{Notified, Record, Route, SessionSet, SettleReason, Settled, Target};
+use crate::core::record::{Notified, Record, SessionSet, SettleReason, Settled, Target};
+use crate::log::journal::testing::route;
 
 mod conditions;
 mod limits;
@@ -107,18 +108,10 @@ impl Place {
             wakes: say.wakes,
         };
         let state = say.kind.session_state();
-        let route = Route {
-            project: ProjectName::default(),
-            from: name(say.from),
-            kind: say.kind,
-            priority: say.priority,
-            ts: self.now.wall,
-            expires_at: self.now.wall.plus_millis(86_400_000),
-            targets: inboxes.iter().map(target).collect(),
-            key: None,
-            session: state.map(|state| (name(say.from), state)),
-            hops: 0,
-        };
+        let mut route = route(say.from, say.kind, self.now.wall);
+        route.priority = say.priority;
+        route.targets = inboxes.iter().map(target).collect();
+        route.session = state.map(|state| (name(say.from), state));
         let json = Bytes::from_static(b"{}");
         self.apply(&Record::Notified(Notified { route, json }));
         let project = ProjectName::default();

@@ -2,17 +2,15 @@ use std::path::Path;
 use std::sync::mpsc::{self, Receiver};
 
 use bytes::Bytes;
-use hub_protocol::{Epoch, Kind, Priority};
+use hub_protocol::{Epoch, Kind};
 
 use super::*;
-use crate::core::record::{
-    Notified, Record, Rewritten, Route, SettleReason, Settled, Target, Trimmed,
-};
+use crate::core::record::{Notified, Record, Rewritten, SettleReason, Settled, Target, Trimmed};
 use crate::fold::State;
 use crate::log::Log;
 use crate::log::journal::memory::MemoryJournal;
 use crate::log::journal::snapshot;
-use crate::log::journal::testing::{TestJournal, entry};
+use crate::log::journal::testing::{TestJournal, entry, route};
 
 const NOW: i64 = 1_800_000_000_000;
 const DAY: i64 = 24 * 60 * 60 * 1000;
@@ -114,24 +112,13 @@ impl Hub {
 
 fn notified(millis: i64) -> Record {
     let ts = Timestamp::from_millis(millis);
-    Record::Notified(Notified {
-        route: Route {
-            project: "default".parse().unwrap(),
-            from: "a".parse().unwrap(),
-            kind: Kind::Message,
-            priority: Priority::Normal,
-            ts,
-            expires_at: ts.plus_millis(100 * DAY),
-            targets: vec![Target {
-                inbox: "primary".parse().unwrap(),
-                wakes: true,
-            }],
-            key: None,
-            session: None,
-            hops: 0,
-        },
-        json: Bytes::from_static(br#"{"id":1}"#),
-    })
+    let mut route = route("a", Kind::Message, ts);
+    route.targets = vec![Target {
+        inbox: "primary".parse().unwrap(),
+        wakes: true,
+    }];
+    let json = Bytes::from_static(br#"{"id":1}"#);
+    Record::Notified(Notified { route, json })
 }
 
 fn settled(ids: std::ops::RangeInclusive<Seq>) -> Record {

@@ -2,18 +2,34 @@
 
 use std::sync::Arc;
 
-use hub_protocol::{Epoch, Seq, Timestamp};
+use hub_protocol::{Epoch, Kind, Priority, ProjectName, Seq, Timestamp};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
 use super::memory::MemoryJournal;
 use super::{Entry, Health, Journal, JournalError};
-use crate::core::record::{Record, Seen, kinds};
+use crate::core::record::{Record, Route, Seen, kinds};
 
 /// Returns the stored form of a record.
 pub(crate) fn entry(seq: Seq, record: &Record) -> Entry {
     let (kind, payload) = record.encode();
     Entry { seq, kind, payload }
+}
+
+/// Returns the route of a notification that goes to no inbox and expires after a hundred days.
+pub(crate) fn route(from: &str, kind: Kind, ts: Timestamp) -> Route {
+    Route {
+        project: ProjectName::default(),
+        from: from.parse().unwrap(),
+        kind,
+        priority: Priority::Normal,
+        ts,
+        expires_at: ts.plus_millis(100 * 24 * 60 * 60 * 1000),
+        targets: Vec::new(),
+        key: None,
+        session: None,
+        hops: 0,
+    }
 }
 
 /// Returns a record that marks a notification as read, or undoes the mark.
