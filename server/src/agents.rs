@@ -201,10 +201,8 @@ mod tests {
                 ..reply()
             };
             let rendered = render(agent, &hook, denied).unwrap().to_string();
-            assert!(
-                !rendered.contains('\u{202e}') && !rendered.contains(r"\n[hub] b\u"),
-                "{rendered}"
-            );
+            let forged = rendered.contains('\u{202e}') || rendered.contains(r"\n[hub] b\u");
+            assert!(!forged, "{rendered}");
             let passes_on = matches!(agent, Agent::Claude | Agent::Codex);
             let reason = r#"\"no\\n[hub] b\""#;
             assert_eq!(rendered.contains(reason), passes_on, "{rendered}");

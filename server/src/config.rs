@@ -230,13 +230,10 @@ mod tests {
     fn a_flag_overrides_the_environment_which_overrides_the_file() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("config.toml");
-        std::fs::write(
-            &path,
-            "listen = '127.0.0.1:1'
+        let text = "listen = '127.0.0.1:1'
 state_dir = '/file'
-workers = 2",
-        )
-        .unwrap();
+workers = 2";
+        std::fs::write(&path, text).unwrap();
         let args = ConfigArgs {
             listen: Some("localhost:3".into()),
             config: Some(path.clone()),
@@ -274,10 +271,8 @@ workers = 2",
         ] {
             let error = load(&set(bad), &[]).unwrap_err().to_string();
             let key = bad.split('=').next().unwrap();
-            assert!(
-                error.starts_with("--set: ") && error.contains(key),
-                "{error}"
-            );
+            let named = error.starts_with("--set: ") && error.contains(key);
+            assert!(named, "{error}");
         }
     }
 

@@ -72,6 +72,47 @@ impl Hub {
         self.ask(command).expect("the fold refuses")
     }
 
+    /// Returns a fold with one notification of `w1`, and its id.
+    fn with(kind: Kind) -> (Self, Seq) {
+        let mut hub = Self::new();
+        let id = hub.say(said("w1", kind));
+        (hub, id)
+    }
+
+    /// Publishes a notification; returns the records.
+    fn post(&mut self, draft: Draft) -> Vec<Record> {
+        self.run(&notify(vec![draft]))
+    }
+
+    /// Publishes a notification, which must lead to these.
+    #[track_caller]
+    fn posts(&mut self, draft: Draft, expected: &str) {
+        tells(&self.post(draft), expected);
+    }
+
+    fn withdraw(&mut self, id: Seq) -> Vec<Record> {
+        self.run(&Command::Withdraw { ids: vec![id] })
+    }
+
+    fn close(&mut self, inbox: &str) -> Result<Vec<Record>, Refusal> {
+        let (project, inbox) = (project(), name(inbox));
+        self.ask(&Command::CloseInbox { project, inbox })
+    }
+
+    fn withdraw_key(&mut self, from: Option<&str>, key: &str) -> Vec<Record> {
+        self.run(&Command::WithdrawKey {
+            project: project(),
+            from: from.map(name),
+            key: key.into(),
+        })
+    }
+
+    /// Lets the clock jump.
+    fn jump(&mut self, delta_ms: i64) {
+        self.pass(delta_ms);
+        self.run(&Command::ClockMoved { delta_ms });
+    }
+
     /// Publishes a notification; returns its id.
     fn say(&mut self, draft: Draft) -> Seq {
         let id = self.state.head() + 1;
@@ -111,9 +152,15 @@ impl Hub {
         self.now = self.now.plus_millis(ms);
     }
 
+    fn inbox(&self, inbox: &str) -> Option<&Inbox> {
+        self.state.inbox(&project(), &name(inbox))
+    }
+
     fn items(&self, inbox: &str) -> Vec<&Item> {
-        let inbox = self.state.inbox(&project(), &name(inbox));
-        inbox.into_iter().flat_map(Inbox::pending).collect()
+        self.inbox(inbox)
+            .into_iter()
+            .flat_map(Inbox::pending)
+            .collect()
     }
 
     /// Returns the pending ids of an inbox, in order.
@@ -134,6 +181,18 @@ impl Hub {
 
     fn status(&self, id: Seq) -> Status {
         self.state.status(id, true)
+    }
+
+    /// Asserts the id of the session that is found under a name.
+    #[track_caller]
+    fn finds(&self, text: &str, id: Option<&str>) {
+        let found = self.state.find_session(&project(), &name(text));
+        let found = found.ok().map(|(_, key)| key.to_string());
+        assert_eq!(found.as_deref(), id, "{text}");
+    }
+
+    fn primary(&self) -> Option<&str> {
+        self.state.primary(&project()).map(InboxName::as_str)
     }
 
     fn session(&self, id: &str) -> &Session {

@@ -290,54 +290,18 @@ mod tests {
     }
 
     #[test]
-    fn a_new_directory_and_its_secrets_are_private() {
-        let parent = tempfile::tempdir().unwrap();
-        let path = parent.path().join("a/b");
-        let dir = StateDir::open(&path).unwrap();
-        dir.token().unwrap();
-        assert_eq!(permissions(&path), 0o700);
-        dir.make_status().unwrap();
-        assert_eq!(permissions(&path.join("status")), 0o700);
-        for file in ["token", "auth.header", "lock"] {
-            assert_eq!(permissions(&path.join(file)), 0o600, "{file}");
-        }
-    }
-
-    #[test]
     fn the_token_is_created_once_and_kept() {
         let parent = tempfile::tempdir().unwrap();
         let dir = StateDir::open(&parent.path().join("state")).unwrap();
         let token = dir.token().unwrap();
         assert!(dir.token().unwrap().matches(token.expose().as_bytes()));
         let header = std::fs::read_to_string(dir.path().join("auth.header")).unwrap();
-        assert_eq!(
-            header,
-            format!("Authorization: Bearer {}\n", token.expose())
+        let expected = format!(
+            "Authorization: Bearer {}
+",
+            token.expose()
         );
-    }
-
-    #[test]
-    fn a_second_hub_is_refused_with_the_process_of_the_first() {
-        let parent = tempfile::tempdir().unwrap();
-        let path = parent.path().join("state");
-        let first = StateDir::open(&path).unwrap();
-        let error = StateDir::open(&path).unwrap_err().to_string();
-        assert!(error.contains(&std::process::id().to_string()), "{error}");
-        drop(first);
-        StateDir::open(&path).unwrap();
-    }
-
-    #[test]
-    fn a_directory_that_others_can_write_is_refused() {
-        let parent = tempfile::tempdir().unwrap();
-        for open in [0o777, 0o770, 0o702] {
-            std::fs::set_permissions(parent.path(), PermissionsExt::from_mode(open)).unwrap();
-            let refused = StateDir::open(parent.path());
-            assert!(
-                matches!(refused, Err(StateDirError::Unsafe { .. })),
-                "{open:o}"
-            );
-        }
+        assert_eq!(header, expected);
     }
 
     #[test]
@@ -346,21 +310,6 @@ mod tests {
         std::fs::set_permissions(parent.path(), PermissionsExt::from_mode(0o755)).unwrap();
         StateDir::open(parent.path()).unwrap();
         assert_eq!(permissions(parent.path()), 0o700);
-    }
-
-    #[test]
-    fn a_symbolic_link_is_refused() {
-        let parent = tempfile::tempdir().unwrap();
-        let (real, link) = (parent.path().join("real"), parent.path().join("link"));
-        std::fs::create_dir(&real).unwrap();
-        symlink(&real, &link).unwrap();
-        for path in [link.clone(), link.join("")] {
-            let refused = StateDir::open(&path);
-            assert!(
-                matches!(refused, Err(StateDirError::Unsafe { .. })),
-                "{path:?}"
-            );
-        }
     }
 
     #[test]

@@ -114,31 +114,17 @@ impl Spread {
 
 #[cfg(test)]
 mod tests {
-    use hub_protocol::{Priority, ProjectName};
-
     use super::*;
-    use crate::core::record::{Notified, QuestionSettled, Route};
+    use crate::core::record::{Notified, QuestionSettled};
+    use crate::log::journal::testing::route;
 
     fn at(text: &str) -> Timestamp {
         format!("2026-11-21T{text}Z").parse().unwrap()
     }
 
     fn said(kind: Kind, ts: &str) -> Record {
-        Record::Notified(Notified {
-            route: Route {
-                project: ProjectName::default(),
-                from: "w1".parse().unwrap(),
-                kind,
-                priority: Priority::Normal,
-                ts: at(ts),
-                expires_at: at("23:59:59"),
-                targets: Vec::new(),
-                key: None,
-                session: None,
-                hops: 0,
-            },
-            json: "{}".into(),
-        })
+        let (route, json) = (route("w1", kind, at(ts)), "{}".into());
+        Record::Notified(Notified { route, json })
     }
 
     fn settled(id: Seq, state: QuestionState, ts: &str) -> Record {
@@ -169,15 +155,13 @@ mod tests {
             said(Kind::Question, "12:02:30"),
             said(Kind::Question, "12:03:00"),
         ]);
+        let expected = serde_json::json!([
+            { "at": "2026-11-21T12:00:00.000Z", "counts": { "complete": 1, "error": 2 } },
+            { "at": "2026-11-21T12:01:00.000Z", "counts": {} },
+            { "at": "2026-11-21T12:02:00.000Z", "counts": { "question": 1 } },
+        ]);
         let minutes = serde_json::to_value(tally.minutes()).unwrap();
-        assert_eq!(
-            minutes,
-            serde_json::json!([
-                { "at": "2026-11-21T12:00:00.000Z", "counts": { "complete": 1, "error": 2 } },
-                { "at": "2026-11-21T12:01:00.000Z", "counts": {} },
-                { "at": "2026-11-21T12:02:00.000Z", "counts": { "question": 1 } },
-            ])
-        );
+        assert_eq!(minutes, expected);
     }
 
     #[test]

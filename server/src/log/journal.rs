@@ -16,7 +16,7 @@ pub mod memory;
 pub mod sled;
 pub mod snapshot;
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
 
 /// A record in its stored form.
 #[derive(Debug, Clone, PartialEq, Eq)]

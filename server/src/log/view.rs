@@ -110,19 +110,12 @@ mod tests {
     use hub_protocol::{Epoch, Timestamp};
 
     use super::*;
-    use crate::core::record::Seen;
-    use crate::log::journal::Entry;
     use crate::log::journal::memory::MemoryJournal;
+    use crate::log::journal::testing::{entry, seen};
 
-    fn seen(seq: Seq) -> Arc<Event> {
-        let record = Record::Seen(Seen {
-            ids: vec![seq],
-            up_to: None,
-            seen: true,
-            at: Timestamp::default(),
-        });
-        let (kind, payload) = record.encode();
-        Arc::new(Event::new(Entry { seq, kind, payload }, record))
+    fn event(seq: Seq) -> Arc<Event> {
+        let record = seen(seq, true, Timestamp::default());
+        Arc::new(Event::new(entry(seq, &record), record))
     }
 
     #[test]
@@ -134,8 +127,10 @@ mod tests {
         for events in [1, 3, 10_000, 1] {
             for _ in 0..events {
                 head += 1;
-                log.journal().append(&[seen(head).entry().clone()]).unwrap();
-                log.publish(&[seen(head)]);
+                log.journal()
+                    .append(&[event(head).entry().clone()])
+                    .unwrap();
+                log.publish(&[event(head)]);
             }
             assert_eq!(view.read(State::head).unwrap(), head);
         }

@@ -1,10 +1,11 @@
 use std::path::Path;
 
 use super::*;
-use crate::core::record::{Record, Seen};
+use crate::core::record::Record;
 use crate::log::archive::recover;
-use crate::log::journal::{Entry, snapshot};
+use crate::log::journal::{Entry, snapshot, testing};
 use hub_protocol::{Seq, Timestamp};
+use tempfile::TempDir;
 
 mod adopt;
 mod import;
@@ -22,13 +23,7 @@ fn filled(dir: &Path, records: u64) -> DiskJournal {
 }
 
 fn seen(journal: &DiskJournal, id: u64) {
-    let record = Record::Seen(Seen {
-        ids: vec![id],
-        up_to: None,
-        seen: true,
-        at: Timestamp::from_millis(7),
-    });
-    append(journal, &record);
+    append(journal, &testing::seen(id, true, Timestamp::from_millis(7)));
 }
 
 /// Copies a state directory as a kill would leave it.
@@ -50,20 +45,38 @@ fn reopened(journal: DiskJournal, dir: &Path) -> DiskJournal {
 }
 
 fn append(journal: &DiskJournal, record: &Record) {
-    let (kind, payload) = record.encode();
-    journal
-        .append(&[Entry {
-            seq: journal.head() + 1,
-            kind,
-            payload,
-        }])
-        .unwrap();
+    let entry = testing::entry(journal.head() + 1, record);
+    journal.append(&[entry]).unwrap();
+}
+
+fn state_of(dir: &Path, journal: &DiskJournal) -> State {
+    recover(journal, &snapshots(dir, journal)).unwrap().state
+}
+
+/// Returns a state directory with a journal of so many records.
+fn with_records(records: u64) -> TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    drop(filled(dir.path(), records));
+    dir
+}
+
+/// Imports into a new directory.
+fn imported(export: &[u8]) -> TempDir {
+    let to = tempfile::tempdir().unwrap();
+    super::import::import(to.path(), export, None).unwrap();
+    to
+}
+
+/// Imports into a directory; returns why it is refused.
+fn refused(to: &Path, export: &[u8]) -> String {
+    super::import::import(to, export, None)
+        .unwrap_err()
+        .to_string()
 }
 
 fn folded(dir: &Path) -> (Seq, State) {
     let journal = opened(dir);
-    let state = recover(&journal, &snapshots(dir, &journal)).unwrap().state;
-    (journal.head(), state)
+    (journal.head(), state_of(dir, &journal))
 }
 
 fn exported(dir: &Path) -> Vec<u8> {
@@ -81,62 +94,44 @@ fn problems(dir: &Path) -> String {
 
 #[test]
 fn an_import_restores_an_equal_fold() {
-    let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    drop(filled(from.path(), 40));
-    super::import::import(to.path(), &exported(from.path())[..], None).unwrap();
+    let from = with_records(40);
+    let to = imported(&exported(from.path()));
     assert_eq!(folded(to.path()), folded(from.path()));
 }
 
 #[test]
 fn a_trimmed_log_is_exported_with_the_fold_it_builds_on() {
-    let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    let journal = reopened(filled(from.path(), 90), from.path());
-    let state = recover(&journal, &snapshots(from.path(), &journal))
-        .unwrap()
-        .state;
-    snapshots(from.path(), &journal)
-        .save(90, &serde_json::to_vec(&state).unwrap())
-        .unwrap();
+    let from = tempfile::tempdir().unwrap();
+    let dir = from.path();
+    let journal = reopened(filled(dir, 90), dir);
+    let state = serde_json::to_vec(&state_of(dir, &journal)).unwrap();
+    snapshots(dir, &journal).save(90, &state).unwrap();
     journal.trim(80).unwrap();
     assert!(journal.earliest() > 1);
-    append(
-        &journal,
-        &Record::Seen(Seen {
-            ids: vec![3],
-            up_to: None,
-            seen: false,
-            at: Timestamp::from_millis(7),
-        }),
-    );
+    let undone = testing::seen(3, false, Timestamp::from_millis(7));
+    append(&journal, &undone);
     drop(journal);
-    super::import::import(to.path(), &exported(from.path())[..], None).unwrap();
-    assert_eq!(folded(to.path()), folded(from.path()));
+    let to = imported(&exported(dir));
+    assert_eq!(folded(to.path()), folded(dir));
 }
 
 #[test]
 fn a_truncated_export_is_refused_and_leaves_no_journal() {
-    let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    drop(filled(from.path(), 40));
+    let (from, to) = (with_records(40), tempfile::tempdir().unwrap());
     let export = exported(from.path());
-    for lines in [39, 41] {
-        let cut: Vec<u8> = export
-            .split_inclusive(|byte| *byte == b'\n')
-            .take(lines)
-            .flatten()
-            .copied()
-            .collect();
-        let error = super::import::import(to.path(), &cut[..], None).unwrap_err();
-        assert!(error.to_string().contains("cut short"), "{error}");
+    let lines: Vec<&[u8]> = export.split_inclusive(|byte| *byte == b'\n').collect();
+    for kept in [39, 41] {
+        let error = refused(to.path(), &lines[..kept].concat());
+        assert!(error.contains("cut short"), "{error}");
         assert!(!Files::new(to.path()).journal().exists());
     }
 }
 
 #[test]
 fn an_import_does_not_change_an_existing_journal() {
-    let dir = tempfile::tempdir().unwrap();
-    drop(filled(dir.path(), 3));
-    let error = super::import::import(dir.path(), &exported(dir.path())[..], None).unwrap_err();
-    assert!(error.to_string().contains("without a journal"), "{error}");
+    let dir = with_records(3);
+    let error = refused(dir.path(), &exported(dir.path()));
+    assert!(error.contains("without a journal"), "{error}");
     assert_eq!(folded(dir.path()).0, 3);
 }
 
@@ -145,11 +140,8 @@ fn maintenance_is_refused_while_a_hub_runs() {
     let dir = tempfile::tempdir().unwrap();
     let _hub = filled(dir.path(), 3);
     for command in [Maintenance::Export { file: None }, Maintenance::Adopt] {
-        let error = command.run(dir.path()).unwrap_err();
-        assert!(
-            error.to_string().contains("in use by another process"),
-            "{error}"
-        );
+        let error = command.run(dir.path()).unwrap_err().to_string();
+        assert!(error.contains("in use by another process"), "{error}");
     }
 }
 
@@ -176,29 +168,22 @@ fn doctor_finds_no_problems_in_a_sound_directory() {
     let dir = tempfile::tempdir().unwrap();
     let dir = dir.path().join("state");
     drop(filled(&dir, 40));
-    crate::config::state_dir::StateDir::open(&dir)
-        .unwrap()
-        .token()
-        .unwrap();
+    let state = crate::config::state_dir::StateDir::open(&dir).unwrap();
+    state.token().unwrap();
     let mut out = Vec::new();
     doctor::doctor(&dir, &mut out).unwrap();
     let out = String::from_utf8(out).unwrap();
-    assert!(
-        out.contains("records 1 to 40 are what was written") && !out.contains("PROBLEM"),
-        "{out}"
-    );
+    let sound = out.contains("records 1 to 40 are what was written");
+    assert!(sound && !out.contains("PROBLEM"), "{out}");
 }
 
 #[test]
 fn doctor_prints_what_to_do() {
-    let dir = tempfile::tempdir().unwrap();
-    drop(filled(dir.path(), 40));
+    let dir = with_records(40);
     std::fs::remove_file(Files::new(dir.path()).db()).unwrap();
     let out = problems(dir.path());
-    assert!(
-        out.contains("record 40 was stored") && out.contains("hubd adopt"),
-        "{out}"
-    );
+    let told = out.contains("record 40 was stored") && out.contains("hubd adopt");
+    assert!(told, "{out}");
 }
 
 #[test]
@@ -227,14 +212,11 @@ fn flipped(dir: &Path, snapshots_at: &[Seq]) {
     let snapshots = snapshots(dir, &journal);
     let mut state = State::default();
     for entry in journal.read(1, 1 << 20).unwrap() {
-        state.apply(
-            entry.seq,
-            &Record::decode(entry.kind, &entry.payload).unwrap(),
-        );
+        let record = Record::decode(entry.kind, &entry.payload).unwrap();
+        state.apply(entry.seq, &record);
         if snapshots_at.contains(&entry.seq) {
-            snapshots
-                .save(entry.seq, &serde_json::to_vec(&state).unwrap())
-                .unwrap();
+            let state = serde_json::to_vec(&state).unwrap();
+            snapshots.save(entry.seq, &state).unwrap();
         }
     }
     drop(journal);
@@ -249,13 +231,13 @@ fn flipped(dir: &Path, snapshots_at: &[Seq]) {
 
 #[test]
 fn an_export_skips_lost_records_and_can_be_imported() {
-    let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let from = tempfile::tempdir().unwrap();
     flipped(from.path(), &[850, 870]);
     let export = exported(from.path());
     let lines = String::from_utf8(export.clone()).unwrap();
     assert!(lines.contains("\"seq\":1,") && lines.contains("\"seq\":900,"));
     assert!(!lines.contains("\"seq\":300,"));
-    super::import::import(to.path(), &export[..], None).unwrap();
+    let to = imported(&export);
     assert_eq!(folded(to.path()), folded(from.path()));
     assert!(folded(to.path()).1.is_seen(300), "a snapshot holds it");
 }
@@ -283,14 +265,10 @@ fn doctor_names_the_lost_records() {
     let out = problems(dir.path());
     // The whole block is lost, not only the record.
     let lost = out.split("PROBLEM  records ").nth(1).unwrap_or_default();
-    let numbers: Vec<u64> = lost
-        .split(' ')
-        .filter_map(|word| word.parse().ok())
-        .collect();
-    assert!(
-        (numbers[0]..=numbers[1]).contains(&300) && numbers[1] - numbers[0] < 100,
-        "{out}"
-    );
+    let numbers = lost.split(' ').filter_map(|word| word.parse().ok());
+    let numbers: Vec<u64> = numbers.collect();
+    let (from, to) = (numbers[0], numbers[1]);
+    assert!((from..=to).contains(&300) && to - from < 100, "{out}");
     assert!(out.contains("all other records"), "{out}");
     assert!(!out.contains("hubd adopt"), "{out}");
 }
@@ -310,16 +288,15 @@ fn an_export_with_a_changed_text_is_refused() {
     // The fold stays the same, because it does not contain this time.
     let changed = export.replace("2026-11-23T00", "2026-11-23T01");
     assert_ne!(changed, export);
-    let error = super::import::import(to.path(), changed.as_bytes(), None).unwrap_err();
-    assert!(error.to_string().contains("was changed"), "{error}");
+    let error = refused(to.path(), changed.as_bytes());
+    assert!(error.contains("was changed"), "{error}");
     assert!(!Files::new(to.path()).journal().exists());
-    super::import::import(to.path(), export.as_bytes(), None).unwrap();
+    imported(export.as_bytes());
 }
 
 #[test]
 fn doctor_reports_a_broken_token() {
-    let dir = tempfile::tempdir().unwrap();
-    drop(filled(dir.path(), 3));
+    let dir = with_records(3);
     std::fs::write(dir.path().join("token"), "half of one").unwrap();
     let out = problems(dir.path());
     assert!(out.contains("PROBLEM") && out.contains("token"), "{out}");
@@ -328,8 +305,7 @@ fn doctor_reports_a_broken_token() {
 #[test]
 fn only_the_hub_shrinks_a_large_journal_file() {
     use std::os::unix::fs::MetadataExt;
-    let dir = tempfile::tempdir().unwrap();
-    drop(filled(dir.path(), 10));
+    let dir = with_records(10);
     let db = Files::new(dir.path()).db();
     let grow = || {
         let file = std::fs::File::options().write(true).open(&db).unwrap();
@@ -351,8 +327,7 @@ fn only_the_hub_shrinks_a_large_journal_file() {
 
 #[test]
 fn doctor_prints_the_path_of_a_journal_that_it_replaced() {
-    let dir = tempfile::tempdir().unwrap();
-    drop(filled(dir.path(), 10));
+    let dir = with_records(10);
     let settings = Files::new(dir.path()).settings();
     let mut bytes = std::fs::read(&settings).unwrap();
     let middle = bytes.len() / 2;

@@ -131,24 +131,13 @@ pub fn fold(journal: &dyn Journal) -> Result<State, JournalError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::record::Seen;
+    use crate::log::journal::testing::{entry, seen};
 
     /// Returns a journal with one record, written `days` ago, and the current time.
     fn journal(days: i64) -> (MemoryJournal, Timestamp) {
         let (journal, now) = (MemoryJournal::new(Epoch(7)), Timestamp::now());
-        let record = Record::Seen(Seen {
-            ids: vec![1],
-            up_to: None,
-            seen: true,
-            at: now.plus_millis(-days * DAY_MS),
-        });
-        let (kind, payload) = record.encode();
-        let entry = Entry {
-            seq: 1,
-            kind,
-            payload,
-        };
-        journal.append(&[entry]).unwrap();
+        let record = seen(1, true, now.plus_millis(-days * DAY_MS));
+        journal.append(&[entry(1, &record)]).unwrap();
         (journal, now)
     }
 

@@ -28,7 +28,6 @@ use store::{Append, Store};
 /// Settings of the reference server.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Options {
-    /// Number of tokio workers.
     pub(crate) workers: usize,
     /// Whether to skip the store.
     pub(crate) memory: bool,
@@ -43,7 +42,6 @@ struct Stored {
     frame: Bytes,
 }
 
-/// The body of a POST.
 #[derive(Debug, Deserialize)]
 struct Draft {
     from: String,

@@ -6,25 +6,20 @@ use crate::progress::Progress;
 use crate::server::{Kind, Launcher, Server};
 use crate::slices::Plan;
 
-/// One run.
 #[derive(Debug)]
 pub(crate) struct Bench {
-    /// Directories of the servers' state and of the binaries.
     pub(crate) launcher: Launcher,
     /// The measured server: the hub, unless the bench measures its own noise.
     pub(crate) subject: Kind,
     /// The server that stands as REF.
     pub(crate) reference: Kind,
-    /// Number and length of the slices.
     pub(crate) plan: Plan,
     /// Whether this is a quick, rougher run.
     pub(crate) quick: bool,
-    /// Reports the progress on stderr.
     pub(crate) progress: Progress,
 }
 
 impl Bench {
-    /// Starts a server.
     pub(crate) fn start(&self, kind: Kind) -> Result<Server> {
         self.launcher.start(kind)
     }

@@ -21,7 +21,6 @@ const INTERVAL: Duration = Duration::from_millis(250);
 /// Number of projects, and of sessions in each: the hub allows a thousand inboxes per project.
 const SESSIONS: (usize, usize) = (4, 500);
 
-/// Number of publishers.
 const PUBLISHERS: usize = 16;
 
 /// A slice and the reloads during it.

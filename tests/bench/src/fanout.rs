@@ -16,7 +16,6 @@ const LEVELS: [(usize, f64); 3] = [(100, 1.7), (1000, 1.0), (5000, 1.1)];
 /// How long to wait for late events at the end.
 const AFTER: Duration = Duration::from_millis(300);
 
-/// One slice.
 #[derive(Debug, Clone, Copy)]
 struct Slice {
     /// Median time until the last reader had the event, in µs.

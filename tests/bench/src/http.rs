@@ -13,20 +13,15 @@ pub(crate) const TIMEOUT: Duration = Duration::from_secs(20);
 /// The first line and the place of the body in a message that is complete.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Message<'a> {
-    /// The request or status line.
     pub(crate) start: &'a str,
-    /// The body.
     pub(crate) body: &'a [u8],
-    /// Bytes of the whole message.
     pub(crate) length: usize,
 }
 
 /// A response whose body is complete.
 #[derive(Debug)]
 pub(crate) struct Answer {
-    /// The status code.
     pub(crate) status: u16,
-    /// The body.
     pub(crate) body: Vec<u8>,
 }
 
@@ -86,12 +81,10 @@ impl Connection {
         self.stream
     }
 
-    /// Sends a whole request.
     pub(crate) fn send(&mut self, request: &[u8]) -> Result<()> {
         self.stream.write_all(request).context("send")
     }
 
-    /// Receives a whole response.
     pub(crate) fn receive(&mut self) -> Result<Answer> {
         loop {
             if let Some(message) = message(&self.received)? {

@@ -17,7 +17,6 @@ use crate::table::{Bound, Row};
 /// Number of projects, and of waiters in each: the hub allows a thousand inboxes per project.
 const WAITERS: (usize, usize) = (10, 990);
 
-/// Number of publishers.
 const LOAD: usize = 16;
 
 /// Measures processor time per publish, with and without waiters.

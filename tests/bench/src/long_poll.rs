@@ -30,7 +30,6 @@ pub(crate) fn path(inbox: &str, lease: &str) -> String {
     format!("/wait?inbox={inbox}&timeout=60{ack}{lease}")
 }
 
-/// Returns the lease of a batch.
 pub(crate) fn lease(batch: &[u8]) -> Result<String> {
     let batch: Batch = serde_json::from_slice(batch).context("a batch without a lease")?;
     Ok(batch.lease)

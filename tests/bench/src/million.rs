@@ -9,7 +9,6 @@ use crate::slices::micros;
 use crate::table::{Bound, Row};
 use crate::wake;
 
-/// Number of stored notifications.
 const STORED: u64 = 1_000_000;
 
 /// The longest allowed start, in ms.

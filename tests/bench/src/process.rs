@@ -14,7 +14,6 @@ use crate::server::{Kind, Server};
 use crate::system;
 use crate::table::{Bound, Row};
 
-/// A mebibyte.
 const MIB: f64 = 1_048_576.0;
 
 /// How a client reaches the hub.
@@ -33,7 +32,6 @@ struct Programs {
     cwd: PathBuf,
 }
 
-/// Measures hubctl's processes.
 pub(crate) fn rows(bench: &Bench) -> Result<Vec<Row>> {
     if bench.subject != Kind::Hubd {
         bench.progress.show("process: left out, it needs hubd");

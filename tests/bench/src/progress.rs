@@ -2,7 +2,6 @@
 
 use std::io::{IsTerminal, Write};
 
-/// Reports the progress.
 #[derive(Debug)]
 pub(crate) struct Progress {
     rewrites: bool,
@@ -15,7 +14,6 @@ impl Progress {
         Self { rewrites }
     }
 
-    /// Reports that a new part begins.
     pub(crate) fn show(&self, what: &str) {
         if self.rewrites {
             eprint!("\r\x1b[K{what}");
@@ -25,14 +23,12 @@ impl Progress {
         }
     }
 
-    /// Reports one step of a part.
     pub(crate) fn step(&self, what: &str, step: usize, of: usize) {
         if self.rewrites || step == 1 {
             self.show(&format!("{what}: slice {step} of {of}"));
         }
     }
 
-    /// Clears the line.
     pub(crate) fn done(&self) {
         if self.rewrites {
             eprint!("\r\x1b[K");

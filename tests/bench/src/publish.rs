@@ -13,7 +13,6 @@ use crate::table::{Bound, Row};
 const LEVELS: [(usize, f64, Option<f64>); 3] =
     [(1, 1.1, Some(0.8)), (16, 1.2, None), (64, 1.15, None)];
 
-/// One slice.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Slice {
     /// Notifications a second.

@@ -29,12 +29,10 @@ pub(crate) struct Readers {
 struct Reader {
     stream: TcpStream,
     decoder: Decoder,
-    /// The last number received.
     got: u64,
 }
 
 impl Readers {
-    /// Subscribes `count` readers.
     pub(crate) fn open(server: &Server, count: usize) -> Result<Self> {
         let mut readers = Self {
             poll: Poll::new()?,

@@ -12,7 +12,6 @@ use crate::slices::{Measure, median};
 use crate::sse::Decoder;
 use crate::table::{Bound, Row};
 
-/// Number of stored notifications.
 pub(crate) const STORED: u64 = 100_000;
 
 /// NATS' push consumer in k/s, as measured once on another machine; a peer that this bench does not start.

@@ -15,7 +15,6 @@ const INTERRUPTED: i32 = 130;
 pub(crate) struct Running(Arc<Mutex<Vec<u32>>>);
 
 impl Running {
-    /// Adds a server.
     pub(crate) fn add(&self, pid: u32) {
         self.with(|pids| pids.push(pid));
     }

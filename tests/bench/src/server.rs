@@ -16,7 +16,6 @@ use crate::running::Running;
 /// Directories of binaries and state.
 #[derive(Debug)]
 pub(crate) struct Launcher {
-    /// The directory of the binaries.
     bin: PathBuf,
     /// Parent of the state directories.
     state: PathBuf,
@@ -25,7 +24,6 @@ pub(crate) struct Launcher {
     running: Running,
 }
 
-/// Which server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Kind {
     /// The hub.
@@ -74,7 +72,6 @@ impl Launcher {
         })
     }
 
-    /// Returns the running servers.
     pub(crate) fn running(&self) -> &Running {
         &self.running
     }
@@ -95,7 +92,6 @@ impl Launcher {
         self.start_with(kind, &[])
     }
 
-    /// Starts a hub with these settings.
     pub(crate) fn start_with(&self, kind: Kind, settings: &[&'static str]) -> Result<Server> {
         let state = tempfile::Builder::new()
             .prefix("hub-bench-")
@@ -188,32 +184,26 @@ fn built(path: PathBuf, how: &str) -> Result<PathBuf> {
 }
 
 impl Server {
-    /// Returns the process id.
     pub(crate) fn pid(&self) -> u32 {
         self.child.id()
     }
 
-    /// Returns the kind of server.
     pub(crate) fn kind(&self) -> Kind {
         self.kind
     }
 
-    /// Returns the address that the server listens on.
     pub(crate) fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Returns the state directory.
     pub(crate) fn state(&self) -> &Path {
         self.state.path()
     }
 
-    /// Returns the path of a file in the state directory.
     pub(crate) fn file(&self, name: &str) -> PathBuf {
         self.state.path().join(name)
     }
 
-    /// Connects to the server.
     pub(crate) fn connect(&self) -> Result<Connection> {
         Connection::open(self.address)
     }

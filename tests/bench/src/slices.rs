@@ -11,9 +11,7 @@ use crate::table::Row;
 /// How many slices, and how long each.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Plan {
-    /// Slices a side.
     pub(crate) count: usize,
-    /// Time of one.
     pub(crate) length: Duration,
 }
 
@@ -78,12 +76,10 @@ pub(crate) fn quantile(values: &[f64], quantile: f64) -> f64 {
     sorted.get(at).copied().unwrap_or(0.0)
 }
 
-/// Returns the median.
 pub(crate) fn median(values: &[f64]) -> f64 {
     quantile(values, 0.5)
 }
 
-/// Returns a time in microseconds.
 pub(crate) fn micros(time: Duration) -> f64 {
     time.as_secs_f64() * 1e6
 }

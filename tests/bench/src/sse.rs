@@ -34,7 +34,6 @@ impl Decoder {
         !matches!(self.phase, Phase::Head)
     }
 
-    /// Appends received bytes.
     pub(crate) fn feed(&mut self, mut bytes: &[u8]) -> Result<()> {
         if self.taken > COMPACT_AT {
             self.text.drain(..self.taken);

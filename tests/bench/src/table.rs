@@ -6,16 +6,12 @@ use serde::Serialize;
 
 use crate::slices::{median, quantile};
 
-/// Number of columns.
 const COLUMNS: usize = 7;
 
-/// The bound of a ratio.
 #[derive(Debug, Clone, Copy, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Bound {
-    /// The ratio must be at least this.
     AtLeast(f64),
-    /// The ratio must be at most this.
     AtMost(f64),
 }
 
@@ -23,15 +19,12 @@ pub(crate) enum Bound {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Verdict {
-    /// The ratio keeps to its bound.
     Ok,
     /// The ratio of a p99 keeps to twice its bound.
     Allowed,
-    /// The ratio misses its bound.
     Miss,
 }
 
-/// One comparison.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Row {
     name: String,

@@ -59,7 +59,6 @@ pub(crate) fn rows(bench: &Bench) -> Result<Vec<Row>> {
     ])
 }
 
-/// Wakes an SSE reader.
 pub(crate) fn by_sse(server: &Server) -> Result<Measure<'_, Latency>> {
     let mut reader = SseReader::open(server)?;
     let mut number = 0;

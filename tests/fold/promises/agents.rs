@@ -5,7 +5,7 @@ use hubd::core::command::Hook;
 
 use super::*;
 
-fn hook(id: &str, happened: AgentEvent) -> Hook {
+pub(super) fn hook(id: &str, happened: AgentEvent) -> Hook {
     Hook {
         project: project(),
         given: None,
@@ -46,43 +46,45 @@ impl Hub {
         &mut self,
         id: &str,
         info: SessionInfo,
-        happened: AgentEvent,
+        event: AgentEvent,
     ) -> Vec<Record> {
-        let hook = Hook {
-            info,
-            ..hook(id, happened)
-        };
-        self.run(&Command::Hook(Box::new(hook)))
+        self.changed_hook(id, event, |it| it.info = info)
+    }
+
+    /// Starts a session.
+    pub(super) fn start(&mut self, id: &str, info: SessionInfo) -> Vec<Record> {
+        self.hook_of(id, info, AgentEvent::Started)
     }
 
     /// Applies a hook event from a terminal that the person has in view.
-    pub(super) fn watched_hook(&mut self, id: &str, happened: AgentEvent) -> Vec<Record> {
-        let hook = Hook {
-            watched: true,
-            ..hook(id, happened)
-        };
-        self.run(&Command::Hook(Box::new(hook)))
+    pub(super) fn watched_hook(&mut self, id: &str, event: AgentEvent) -> Vec<Record> {
+        self.changed_hook(id, event, |it| it.watched = true)
     }
 
     /// Applies a hook event whose request the hub holds until its question is answered.
-    pub(super) fn held_hook(&mut self, id: &str, happened: AgentEvent) -> Vec<Record> {
-        let hook = Hook {
-            held: true,
-            ..hook(id, happened)
-        };
+    pub(super) fn held_hook(&mut self, id: &str, event: AgentEvent) -> Vec<Record> {
+        self.changed_hook(id, event, |it| it.held = true)
+    }
+
+    pub(super) fn changed_hook(
+        &mut self,
+        id: &str,
+        event: AgentEvent,
+        change: impl FnOnce(&mut Hook),
+    ) -> Vec<Record> {
+        let mut hook = hook(id, event);
+        change(&mut hook);
         self.run(&Command::Hook(Box::new(hook)))
     }
 
     /// Starts a session as the worker of another.
     pub(super) fn worker(&mut self, id: &str, parent: &str) {
-        let info = info(|it| it.parent = Some(name(parent)));
-        self.hook_of(id, info, AgentEvent::Started);
+        self.start(id, info(|it| it.parent = Some(name(parent))));
     }
 
     /// Starts a session as the one that the person talks to.
     pub(super) fn chosen(&mut self, id: &str) {
-        let info = info(|it| it.role = Some("primary".into()));
-        self.hook_of(id, info, AgentEvent::Started);
+        self.start(id, info(|it| it.role = Some("primary".into())));
     }
 
     pub(super) fn end(&mut self, id: &str, exited: bool) -> Vec<Record> {
@@ -107,10 +109,8 @@ impl Hub {
 
     /// Returns the text of the last notification.
     pub(super) fn last_msg(&self) -> String {
-        let last = self
-            .log
-            .iter()
-            .rposition(|it| matches!(it, Record::Notified(_)));
+        let notified = |it: &Record| matches!(it, Record::Notified(_));
+        let last = self.log.iter().rposition(notified);
         self.msg(last.unwrap() as Seq + 1)
     }
 }
@@ -165,13 +165,12 @@ pub(super) fn tells(records: &[Record], expected: &str) {
 
 pub(super) fn process(pid: u32) -> SessionInfo {
     let (started, boot_id) = (Some(7), None);
-    info(|it| {
-        it.process = Some(Process {
-            pid,
-            started,
-            boot_id,
-        });
-    })
+    let process = Process {
+        pid,
+        started,
+        boot_id,
+    };
+    info(|it| it.process = Some(process))
 }
 
 pub(super) fn prompt(by: TurnCause) -> AgentEvent {

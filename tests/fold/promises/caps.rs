@@ -16,11 +16,8 @@ fn too_many(scope: &'static str, cap: usize) -> Refusal {
 fn a_project_has_a_thousand_inboxes_at_most() {
     let mut hub = Hub::new();
     hub.run(&notify(to_new_inboxes("p", 1000)));
-    let one_more = sent("ci", "one-more").project("p");
-    assert_eq!(
-        hub.try_notify(vec![one_more]),
-        Err(too_many("the project", 1000))
-    );
+    let refused = hub.try_notify(vec![sent("ci", "one-more").project("p")]);
+    assert_eq!(refused, Err(too_many("the project", 1000)));
     hub.run(&notify(to_new_inboxes("p", 1000)));
     hub.say(sent("ci", "elsewhere"));
 }
@@ -40,10 +37,7 @@ fn all_projects_have_ten_thousand_inboxes_at_most() {
         hub.run(&notify(to_new_inboxes(&format!("p{n}"), 1000)));
     }
     hub.run(&notify(to_new_inboxes("q", 999)));
-    let two_more: Vec<Draft> = ["r", "s"]
-        .into_iter()
-        .flat_map(|project| to_new_inboxes(project, 1))
-        .collect();
+    let two_more = [to_new_inboxes("r", 1), to_new_inboxes("s", 1)].concat();
     assert_eq!(hub.try_notify(two_more), Err(too_many("the hub", 10_000)));
     hub.run(&notify(to_new_inboxes("r", 1)));
     assert_eq!(hub.state.inboxes(None).count(), 10_000);
@@ -53,10 +47,7 @@ fn all_projects_have_ten_thousand_inboxes_at_most() {
 fn closing_an_inbox_frees_its_slot() {
     let mut hub = Hub::new();
     hub.run(&notify(to_new_inboxes(ProjectName::DEFAULT, 1000)));
-    hub.run(&Command::CloseInbox {
-        project: project(),
-        inbox: name("inbox-7"),
-    });
+    hub.close("inbox-7").unwrap();
     hub.say(sent("ci", "another"));
     assert_eq!(hub.state.inboxes(Some(&project())).count(), 1000);
 }

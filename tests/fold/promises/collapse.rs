@@ -20,7 +20,7 @@ fn a_newer_item_supersedes_the_pending_one() {
 fn the_record_names_the_superseding_item() {
     let mut hub = Hub::new();
     hub.say(keyed("ci", "w1"));
-    let records = hub.run(&notify(vec![keyed("ci", "w1")]));
+    let records = hub.post(keyed("ci", "w1"));
     let settled = Settled {
         ids: vec![1],
         inbox: Some((project(), name("w1"))),
@@ -32,18 +32,6 @@ fn the_record_names_the_superseding_item() {
 }
 
 #[test]
-fn a_key_does_not_apply_to_other_senders_inboxes_and_projects() {
-    let mut hub = Hub::new();
-    hub.say(keyed("ci", "w1"));
-    hub.say(keyed("cd", "w1"));
-    hub.say(keyed("ci", "w2"));
-    hub.say(keyed("ci", "w1").project("other"));
-    hub.say(keyed("ci", "w1").key("test"));
-    assert_eq!(hub.pending("w1"), [1, 2, 5]);
-    assert_eq!(hub.pending("w2"), [3]);
-}
-
-#[test]
 fn the_higher_priority_is_kept_and_stored() {
     let mut hub = Hub::new();
     hub.say(keyed("ci", "w1").priority(Priority::Urgent));
@@ -51,61 +39,9 @@ fn the_higher_priority_is_kept_and_stored() {
     low.body.data = Some(serde_json::json!({ "b": 1.50, "priority": "low" }));
     low.tail = Some(tail_of(&low.body));
     let new = hub.say(low.clone());
-    let item = hub.items("w1")[0].clone();
-    assert_eq!(
-        (item.seq, item.priority, item.wakes),
-        (new, Priority::Urgent, true)
-    );
+    let item = hub.items("w1")[0];
+    let kept = (item.seq, item.priority, item.wakes);
+    assert_eq!(kept, (new, Priority::Urgent, true));
     (low.body.id, low.body.priority) = (new, Priority::Urgent);
     assert_eq!(hub.json(new), serde_json::to_string(&low.body).unwrap());
-}
-
-#[test]
-fn a_leased_item_is_not_superseded() {
-    let mut hub = Hub::new();
-    let held = hub.say(keyed("ci", "w1"));
-    hub.leased = vec![held];
-    let new = hub.say(keyed("ci", "w1"));
-    assert_eq!(hub.pending("w1"), [held, new]);
-}
-
-#[test]
-fn an_item_whose_lease_expired_is_superseded_with_the_rest() {
-    let mut hub = Hub::new();
-    let held = hub.say(keyed("ci", "w1"));
-    hub.leased = vec![held];
-    hub.say(keyed("ci", "w1"));
-    hub.leased.clear();
-    let new = hub.say(keyed("ci", "w1"));
-    assert_eq!(hub.pending("w1"), [new]);
-}
-
-#[test]
-fn a_batch_collapses_in_itself() {
-    let mut hub = Hub::new();
-    hub.say(keyed("ci", "w1").priority(Priority::High));
-    hub.run(&notify(vec![keyed("ci", "w1"), keyed("ci", "w1")]));
-    let items: Vec<(Seq, Priority)> = hub
-        .items("w1")
-        .iter()
-        .map(|item| (item.seq, item.priority))
-        .collect();
-    assert_eq!(items, [(3, Priority::High)]);
-}
-
-#[test]
-fn a_key_clears_the_pending_items_with_it() {
-    let mut hub = Hub::new();
-    hub.say(keyed("ci", "w1"));
-    hub.say(keyed("cd", "w1"));
-    hub.say(sent("ci", "w1"));
-    let clear = |from: Option<&str>| Command::WithdrawKey {
-        project: project(),
-        from: from.map(name),
-        key: "build".into(),
-    };
-    hub.run(&clear(Some("ci")));
-    assert_eq!(hub.pending("w1"), [2, 3]);
-    hub.run(&clear(None));
-    assert_eq!(hub.pending("w1"), [3]);
 }

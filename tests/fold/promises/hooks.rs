@@ -13,32 +13,47 @@ fn a_prompt_is_progress_that_is_recorded_only() {
 }
 
 #[test]
-fn a_stop_completes_the_turn() {
-    let mut hub = working();
-    hub.tells("w1", stop("All done."), "complete lead! primary!");
-    hub.last_is("Agent w1 completed (worker of lead): All done.");
-    assert_eq!(hub.state_of("w1"), Some(SessionState::Complete));
-}
-
-#[test]
-fn a_stop_with_a_question_at_its_end_is_waiting() {
-    let mut hub = working();
-    hub.tells(
-        "w1",
-        stop("I did it.\n\nShall I push?"),
-        "waiting lead! primary!",
-    );
-    hub.last_is("Agent w1 is waiting for input: Shall I push?");
-}
-
-#[test]
-fn a_question_before_the_last_paragraph_does_not_count() {
-    let mut hub = working();
-    hub.tells(
-        "w1",
-        stop("Shall I push?\n\nI did."),
-        "complete lead! primary!",
-    );
+fn an_event_of_a_working_session_is_reported_with_its_text_and_state() {
+    use SessionState::{Complete, Error, Waiting};
+    let everyone = |kind: &str| format!("{kind} lead! primary!");
+    for (event, told, text, state) in [
+        (
+            stop("All done."),
+            everyone("complete"),
+            "Agent w1 completed (worker of lead): All done.",
+            Complete,
+        ),
+        (
+            stop("I did it.\n\nShall I push?"),
+            everyone("waiting"),
+            "Agent w1 is waiting for input: Shall I push?",
+            Waiting,
+        ),
+        // A question before the last paragraph does not count.
+        (
+            stop("Shall I push?\n\nI did."),
+            everyone("complete"),
+            "Agent w1 completed (worker of lead): Shall I push? I did.",
+            Complete,
+        ),
+        (
+            idle(),
+            everyone("waiting"),
+            "Agent w1 is waiting for input: it waits",
+            Waiting,
+        ),
+        (
+            failed("billing_error", true),
+            everyone("error"),
+            "Agent w1 failed: billing_error",
+            Error,
+        ),
+    ] {
+        let mut hub = working();
+        hub.tells("w1", event, &told);
+        hub.last_is(text);
+        assert_eq!(hub.state_of("w1"), Some(state), "{text}");
+    }
 }
 
 #[test]
@@ -54,10 +69,8 @@ fn a_session_with_workers_completes_its_goal() {
 fn three_hundred_characters_of_the_last_message_are_passed_on() {
     let mut hub = working();
     hub.hook("w1", stop(&"é".repeat(400)));
-    hub.last_is(&format!(
-        "Agent w1 completed (worker of lead): {}…",
-        "é".repeat(300)
-    ));
+    let kept = "é".repeat(300);
+    hub.last_is(&format!("Agent w1 completed (worker of lead): {kept}…"));
 }
 
 #[test]
@@ -82,10 +95,7 @@ fn an_open_question_replaces_the_stop() {
     let id = hub.say(said("w1", Kind::Question));
     hub.hook("w1", prompt(Wake));
     hub.tells("w1", stop("done"), "");
-    hub.run(&Command::WithdrawQuestion {
-        id,
-        by: name("person"),
-    });
+    hub.withdraw(id);
     hub.hook("w1", prompt(Wake));
     assert_eq!(hub.told("w1", stop("done")).len(), 1);
 }
@@ -100,13 +110,6 @@ fn a_stop_that_continues_the_turn_does_not_count() {
     };
     assert_eq!(hub.hook("w1", continues), []);
     assert_eq!(hub.state_of("w1"), Some(SessionState::Working));
-}
-
-#[test]
-fn a_second_stop_of_a_turn_adds_nothing() {
-    let mut hub = working();
-    hub.hook("w1", stop("done"));
-    hub.tells("w1", stop("done again"), "");
 }
 
 #[test]
@@ -143,11 +146,8 @@ fn background_work_of_the_previous_stop_does_not_count() {
     let mut hub = working();
     hub.hook("w1", stop_with("wait", &["server"]));
     hub.hook("w1", prompt(Wake));
-    hub.tells(
-        "w1",
-        stop_with("done", &["server"]),
-        "complete lead! primary!",
-    );
+    let done = stop_with("done", &["server"]);
+    hub.tells("w1", done, "complete lead! primary!");
     hub.hook("w1", prompt(Wake));
     hub.tells("w1", stop_with("", &["server", "new"]), "progress");
 }
@@ -163,18 +163,12 @@ fn a_stop_while_workers_work_is_waiting_as_with_background_work() {
 }
 
 #[test]
-fn idle_after_a_stop_is_recorded_and_not_enqueued() {
+fn after_a_stop_another_adds_nothing_and_idle_is_recorded_but_not_enqueued() {
     let mut hub = working();
     hub.hook("w1", stop("done"));
+    hub.tells("w1", stop("done again"), "");
     hub.tells("w1", idle(), "waiting");
     assert_eq!(hub.state_of("w1"), Some(SessionState::Complete));
-}
-
-#[test]
-fn idle_without_a_stop_is_waiting() {
-    let mut hub = working();
-    hub.tells("w1", idle(), "waiting lead! primary!");
-    hub.last_is("Agent w1 is waiting for input: it waits");
 }
 
 #[test]
@@ -183,11 +177,7 @@ fn a_stop_wakes_the_session_that_began_the_turn() {
         for (said, kind) in [("done", "complete"), ("done?", "waiting")] {
             let mut hub = Hub::new();
             hub.hook("solo", prompt(by));
-            assert_eq!(
-                hub.told("solo", stop(said)),
-                [format!("{kind} primary!")],
-                "{by:?}"
-            );
+            hub.tells("solo", stop(said), &format!("{kind} primary!"));
         }
     }
 }
@@ -208,10 +198,8 @@ fn the_stop_of_a_persons_turn_in_view_wakes_nobody() {
 fn a_workers_stop_wakes_its_parent_also_in_view() {
     let mut hub = working();
     hub.hook("w1", prompt(Person));
-    tells(
-        &hub.watched_hook("w1", stop("done")),
-        "complete lead! primary!",
-    );
+    let stop = hub.watched_hook("w1", stop("done"));
+    tells(&stop, "complete lead! primary!");
 }
 
 #[test]
@@ -255,13 +243,6 @@ fn a_model_that_recovers_is_no_error() {
         hub.hook("w1", event);
         assert_eq!(hub.due(), None);
     }
-}
-
-#[test]
-fn a_permanent_model_failure_is_an_error_at_once() {
-    let mut hub = working();
-    hub.tells("w1", failed("billing_error", true), "error lead! primary!");
-    hub.last_is("Agent w1 failed: billing_error");
 }
 
 #[test]
@@ -343,8 +324,7 @@ fn a_session_named_unknown_reaches_a_stable_state() {
 fn a_session_first_seen_at_its_end_is_over() {
     let mut hub = Hub::new();
     hub.hook("w1", AgentEvent::Ended);
-    let session = hub.session("w1");
-    assert!(!session.is_alive());
+    assert!(!hub.session("w1").is_alive());
 }
 
 #[test]
@@ -373,11 +353,8 @@ fn leaving_a_dialog_closes_its_question() {
 
 #[test]
 fn an_interrupt_after_a_stop_changes_nothing() {
-    for over in [
-        stop("done"),
-        stop_with("wait", &["b1"]),
-        failed("overloaded", false),
-    ] {
+    let failed = failed("overloaded", false);
+    for over in [stop("done"), stop_with("wait", &["b1"]), failed] {
         let mut hub = working();
         hub.hook("w1", over);
         assert_eq!(hub.hook("w1", AgentEvent::Interrupted), []);

@@ -23,13 +23,22 @@ impl Hub {
     }
 }
 
-fn listen(caller: &str, target: &str, within_ms: Option<i64>, fresh: bool) -> Command {
+pub(super) fn listen(caller: &str, target: &str, within_ms: Option<i64>, fresh: bool) -> Command {
     Command::Listen {
         project: project(),
         target: name(target),
         caller: name(caller),
         within_ms,
         fresh,
+    }
+}
+
+/// Ends that `a` listens to `w1`.
+fn unlisten() -> Command {
+    Command::Unlisten {
+        project: project(),
+        target: name("w1"),
+        caller: name("a"),
     }
 }
 
@@ -56,25 +65,9 @@ fn a_stop_notifies_the_listener_with_its_cause_and_ends_it() {
 }
 
 #[test]
-fn two_stops_of_one_request_fire_once() {
-    let mut hub = listening();
-    let twice = vec![said("w1", Kind::Error), said("w1", Kind::Complete)];
-    let records = hub.run(&notify(twice));
-    assert_eq!(told(&records)[2..], ["error a!"]);
-    assert_eq!(Hub::ends(&records).len(), 1);
-}
-
-#[test]
 fn each_stop_fires_and_nothing_else_does() {
-    for kind in [
-        Kind::Complete,
-        Kind::Waiting,
-        Kind::Testing,
-        Kind::Question,
-        Kind::Approval,
-        Kind::Error,
-        Kind::Ended,
-    ] {
+    use Kind::{Approval, Complete, Ended, Error, Question, Testing, Waiting};
+    for kind in [Complete, Waiting, Testing, Question, Approval, Error, Ended] {
         let mut hub = listening();
         hub.say(said("w1", kind));
         assert_eq!(hub.listeners("w1"), 0, "{kind}");
@@ -110,11 +103,7 @@ fn the_notification_of_a_dialog_says_where_it_is_shown() {
 #[test]
 fn a_text_names_host_and_title() {
     let mut hub = listening();
-    let info = SessionInfo {
-        host: Some("box".into()),
-        title: Some("Fix it".into()),
-        ..SessionInfo::default()
-    };
+    let info = info(|it| (it.host, it.title) = (Some("box".into()), Some("Fix it".into())));
     hub.run(&register("w1", info));
     hub.hook("w1", stop("done"));
     hub.last_is("Session w1 on box \"Fix it\" finished its turn. Look: hubctl look w1");
@@ -124,15 +113,8 @@ fn a_text_names_host_and_title() {
 fn a_listener_fires_at_once_for_a_stop_since_its_pair_fired() {
     let mut hub = listening();
     hub.hook("w1", stop("done"));
-    assert!(
-        told(&hub.listen("a", "w1")).is_empty(),
-        "this stop was told"
-    );
-    hub.run(&Command::Unlisten {
-        project: project(),
-        target: name("w1"),
-        caller: name("a"),
-    });
+    tells(&hub.listen("a", "w1"), "");
+    hub.run(&unlisten());
     hub.hook("w1", prompt(Wake));
     hub.hook("w1", stop("done"));
     tells(&hub.listen("a", "w1"), "complete a!");
@@ -152,60 +134,19 @@ fn a_turn_without_a_notification_is_not_a_stop_for_listeners() {
 
 #[test]
 fn a_need_for_input_fires_at_once() {
-    let mut hub = Hub::new();
-    let id = hub.say(said("w1", Kind::Question));
+    let (mut hub, id) = Hub::with(Kind::Question);
     tells(&hub.listen("a", "w1"), "message a!");
-    hub.last_is(&format!(
-        "Session w1 needs input. Answer: hubctl answer {id} \"…\""
-    ));
-}
-
-#[test]
-fn a_fresh_listener_waits_for_a_future_stop() {
-    let mut hub = Hub::new();
-    hub.say(said("w1", Kind::Complete));
-    tells(&hub.run(&listen("a", "w1", None, true)), "");
-    hub.say(said("w1", Kind::Complete));
-    assert_eq!(hub.reached(), ["a!", "primary!"]);
-}
-
-#[test]
-fn adding_a_listener_again_changes_nothing() {
-    let mut hub = listening();
-    assert_eq!(hub.listen("a", "w1"), []);
+    let text = format!("Session w1 needs input. Answer: hubctl answer {id} \"…\"");
+    hub.last_is(&text);
 }
 
 #[test]
 fn removing_a_listener_is_never_an_error() {
     let mut hub = listening();
-    let unlisten = Command::Unlisten {
-        project: project(),
-        target: name("w1"),
-        caller: name("a"),
-    };
+    let unlisten = unlisten();
     assert_eq!(Hub::ends(&hub.run(&unlisten)), [ListenerEnd::Removed]);
     assert_eq!(hub.run(&unlisten), []);
     hub.tells("w1", stop("done"), "complete primary!");
-}
-
-#[test]
-fn a_listener_needs_a_known_target_other_than_its_caller() {
-    let mut hub = listening();
-    assert_eq!(
-        hub.ask(&listen("a", "a", None, false)),
-        Err(Refusal::OwnListener)
-    );
-    let refusal = hub.ask(&listen("a", "w2", None, false)).unwrap_err();
-    assert!(
-        matches!(
-            refusal,
-            Refusal::UnknownSession {
-                nearest: Some(_),
-                ..
-            }
-        ),
-        "{refusal}"
-    );
 }
 
 #[test]
@@ -222,17 +163,6 @@ fn a_missed_deadline_is_reported_once() {
 }
 
 #[test]
-fn a_stop_in_time_ends_the_timer() {
-    let mut hub = Hub::new();
-    hub.run(&listen("a", "w1", Some(30 * SECOND), false));
-    hub.say(said("w1", Kind::Complete));
-    assert_eq!(hub.listeners("w1"), 0);
-    assert_eq!(hub.reached(), ["a!", "primary!"]);
-    hub.pass(MINUTE);
-    assert_eq!(hub.run(&Command::Tick), []);
-}
-
-#[test]
 fn a_stop_and_the_deadline_at_the_same_time_are_reported_once() {
     let mut hub = listening();
     hub.run(&listen("b", "w1", Some(10 * MINUTE), false));
@@ -246,8 +176,7 @@ fn a_stop_and_the_deadline_at_the_same_time_are_reported_once() {
 fn the_deadline_notification_states_the_duration_despite_clock_jumps() {
     let mut hub = Hub::new();
     hub.run(&listen("a", "later", Some(90 * SECOND), false));
-    hub.pass(DAY);
-    hub.run(&Command::ClockMoved { delta_ms: DAY });
+    hub.jump(DAY);
     let due = noon().plus_millis(DAY + 90 * SECOND);
     assert_eq!(hub.due(), Some(due));
     hub.tick();
@@ -277,7 +206,7 @@ fn the_primary_gets_the_stops_of_its_second_inbox() {
 
 #[test]
 fn a_listening_caller_is_woken_by_a_stop_that_wakes_nobody_else() {
-    let quiet = |hub: &mut Hub, draft| told(&hub.run(&notify(vec![draft])));
+    let quiet = |hub: &mut Hub, draft| told(&hub.post(draft));
     let low = said("w1", Kind::Complete).priority(Priority::Low);
     for (draft, expected) in [
         (low, "complete primary!"),
@@ -302,13 +231,11 @@ fn a_stop_without_a_type_fires_listeners_of_sessions_without_hooks() {
     let untyped = |from: &str| said(from, Kind::Complete).implicit();
     let mut hub = Hub::new();
     hub.run(&listen("a", "backup", Some(MINUTE), true));
-    let records = hub.run(&notify(vec![untyped("backup")]));
-    tells(&records, "complete primary!, complete a!");
+    hub.posts(untyped("backup"), "complete primary!, complete a!");
     assert_eq!(hub.state_of("backup"), None, "its state is not told");
     hub.hook("w1", prompt(Wake));
     hub.run(&listen("a", "w1", Some(MINUTE), true));
-    let records = hub.run(&notify(vec![untyped("w1")]));
-    tells(&records, "complete primary!");
+    hub.posts(untyped("w1"), "complete primary!");
     assert_eq!(hub.listeners("w1"), 1, "its own hook tells its stop");
 }
 
@@ -320,11 +247,8 @@ fn an_expected_name_may_be_assigned_later() {
     assert_eq!(hub.listeners("11111111-1111"), 1);
     let again = hub.run(&listen("a", "11111111-1111", None, true));
     assert_eq!(again, [], "it is the same listener");
-    hub.tells(
-        "11111111-1111",
-        stop("done"),
-        "complete primary!, complete a!",
-    );
+    let told = "complete primary!, complete a!";
+    hub.tells("11111111-1111", stop("done"), told);
     assert_eq!(hub.listeners("11111111-1111"), 0);
 }
 
@@ -353,24 +277,6 @@ fn a_listener_ends_with_its_caller_once() {
 }
 
 #[test]
-fn a_listener_and_its_fired_stop_survive_a_restart() {
-    let mut hub = listening();
-    hub.restart();
-    assert!(hub.told("w1", stop("done")).contains(&"complete a!".into()));
-    hub.restart();
-    tells(&hub.listen("a", "w1"), "");
-}
-
-#[test]
-fn a_reset_removes_listeners() {
-    let mut hub = listening();
-    hub.run(&listen("b", "w1", Some(MINUTE), false));
-    hub.run(&reset(false));
-    assert_eq!(hub.listeners("w1"), 0);
-    assert_eq!(hub.due(), None);
-}
-
-#[test]
 fn there_are_a_thousand_listeners_at_most() {
     let mut hub = Hub::new();
     let pair = |n: u32| {
@@ -387,44 +293,21 @@ fn there_are_a_thousand_listeners_at_most() {
     hub.run(&pair(1000));
 }
 
-#[test]
-fn a_deadline_applies_to_a_listener_with_a_later_one_or_none() {
-    let mut hub = listening();
-    for within in [HOUR, MINUTE] {
-        let records = hub.run(&listen("a", "w1", Some(within), true));
-        assert!(matches!(&records[..], [Record::ListenerSet(_)]));
-    }
-    assert_eq!(hub.run(&listen("a", "w1", Some(HOUR), true)), []);
-    assert_eq!(hub.run(&listen("a", "w1", None, true)), []);
-    hub.restart();
-    assert_eq!(hub.listeners("w1"), 1);
-    assert_eq!(hub.due(), after(MINUTE));
-    tells(&hub.tick(), "error a!");
-    hub.last_is("Expected w1 within 1 min, nothing came. Look: hubctl look w1");
-    assert_eq!(hub.listeners("w1"), 0);
-}
-
 /// Returns a hub in which `a` expects `later`, which then becomes the name of the session `uuid`; likewise `boss` and
 /// `uuid-a`.
 fn named_later() -> Hub {
     let mut hub = Hub::new();
     hub.run(&listen("boss", "later", Some(10 * MINUTE), true));
-    for (id, called) in [("uuid", "later"), ("uuid-a", "boss")] {
-        let info = named(called);
-        hub.hook_of(id, info, prompt(Wake));
-    }
+    hub.hook_of("uuid", named("later"), prompt(Wake));
+    hub.hook_of("uuid-a", named("boss"), prompt(Wake));
     hub
 }
 
 #[test]
 fn a_pair_named_before_its_session_is_known_is_notified_once() {
     let mut hub = named_later();
-    let stop = hub.hook("uuid", stop("done"));
-    assert_eq!(told(&stop), ["complete primary!", "complete uuid-a!"]);
-    assert!(
-        told(&hub.listen("uuid-a", "uuid")).is_empty(),
-        "it was told"
-    );
+    hub.tells("uuid", stop("done"), "complete primary!, complete uuid-a!");
+    tells(&hub.listen("uuid-a", "uuid"), "");
     assert_eq!(hub.listeners("uuid"), 1);
 }
 

@@ -2,7 +2,7 @@
 
 use hub_protocol::Preferences;
 use hubd::core::record::PreferencesSet;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::*;
 
@@ -37,17 +37,6 @@ fn setting_equal_preferences_records_nothing() {
     assert_eq!(hub.run(&set(wanted())).len(), 1);
     assert_eq!(hub.run(&set(wanted())), []);
     assert_eq!(hub.run(&set(Preferences::default())).len(), 1);
-}
-
-#[test]
-fn a_snapshot_from_before_preferences_is_read() {
-    let mut hub = Hub::new();
-    hub.say(said("w1", Kind::Complete));
-    let mut snapshot: Value = serde_json::to_value(&hub.state).unwrap();
-    let fields = snapshot.as_object_mut().unwrap();
-    assert!(fields.remove("preferences").is_some());
-    let state: State = serde_json::from_value(snapshot).unwrap();
-    assert_eq!(state, hub.state);
 }
 
 #[test]

@@ -3,7 +3,6 @@
 use hub_protocol::QuestionState;
 use hubd::core::record::QuestionSettled;
 
-use super::answers::approves;
 use super::retention::trim;
 use super::*;
 
@@ -38,8 +37,7 @@ fn settles(records: &[Record]) -> usize {
 
 #[test]
 fn a_question_is_open_then_claimed_then_answered() {
-    let mut hub = Hub::new();
-    let id = hub.say(said("w1", Kind::Question));
+    let (mut hub, id) = Hub::with(Kind::Question);
     assert_eq!(hub.asked(id), (QuestionState::Open, None, None));
     hub.run(&claim(id, "lead"));
     assert_eq!(hub.asked(id), (QuestionState::Claimed, Some("lead"), None));
@@ -52,45 +50,14 @@ fn a_question_is_open_then_claimed_then_answered() {
 }
 
 #[test]
-fn after_a_final_state_every_action_is_refused_with_the_winner() {
-    let mut hub = Hub::new();
-    let id = hub.say(said("w1", Kind::Question));
-    hub.answer("lead", id).unwrap();
-    let state = QuestionState::Answered;
-    let settled = Err(Refusal::QuestionSettled { id, state });
-    assert_eq!(hub.answer("person", id), settled);
-    assert_eq!(hub.ask(&claim(id, "person")), settled);
-    assert_eq!(hub.ask(&withdraw(id, "w1")), settled);
-    assert_eq!(hub.asked(id).1, Some("lead"));
-}
-
-#[test]
-fn a_settled_question_leaves_every_inbox() {
-    let mut hub = Hub::new();
-    let id = hub.say(said("w1", Kind::Approval));
-    hub.run(&notify(vec![approves("person", id)]));
-    assert_eq!(hub.reached(), ["w1!"]);
-    assert_eq!(hub.status(id), Status::Answered);
-    let id = hub.say(said("w1", Kind::Approval));
-    hub.run(&withdraw(id, "w1"));
-    assert_eq!(hub.asked(id).0, QuestionState::Withdrawn);
-    assert_eq!(hub.status(id), Status::Withdrawn);
-}
-
-#[test]
 fn a_question_is_withdrawn_with_its_notification_once() {
-    let mut hub = Hub::new();
-    let id = hub.say(said("w1", Kind::Question));
+    let (mut hub, id) = Hub::with(Kind::Question);
     let ids = vec![id, id];
     assert_eq!(settles(&hub.run(&Command::Withdraw { ids })), 1);
     assert_eq!(hub.asked(id).0, QuestionState::Withdrawn);
     let id = hub.say(keyed("w1", None).with(|it| it.kind = Kind::Approval));
-    let by_key = Command::WithdrawKey {
-        project: project(),
-        from: None,
-        key: "which".into(),
-    };
-    assert_eq!(settles(&hub.run(&by_key)), 1, "it was in two inboxes");
+    let records = hub.withdraw_key(None, "which");
+    assert_eq!(settles(&records), 1, "it was in two inboxes");
     assert_eq!(hub.asked(id).0, QuestionState::Withdrawn);
 }
 
@@ -100,7 +67,7 @@ fn a_newer_question_with_its_key_supersedes_it_even_when_it_was_read() {
     let old = hub.say(keyed("w1", None));
     hub.ack("primary", &[old]);
     let new = hub.state.head() + 1;
-    let records = hub.run(&notify(vec![keyed("w1", None)]));
+    let records = hub.post(keyed("w1", None));
     let superseded = QuestionSettled {
         id: old,
         state: QuestionState::Superseded,
@@ -113,69 +80,9 @@ fn a_newer_question_with_its_key_supersedes_it_even_when_it_was_read() {
 }
 
 #[test]
-fn a_superseded_question_is_offered_nowhere() {
-    let mut hub = Hub::new();
-    let old = hub.say(keyed("w1", Some("w2")));
-    hub.say(keyed("w1", Some("w3")));
-    assert_eq!(hub.reached(), ["w3!"]);
-    assert_eq!(hub.status(old), Status::Superseded);
-    let held = hub.pending("w3")[0];
-    hub.leased = vec![held];
-    hub.say(keyed("w1", Some("w3")));
-    assert_eq!(hub.pending("w3").len(), 1);
-}
-
-#[test]
-fn a_question_can_be_superseded_in_the_request_that_asked_it() {
-    let mut hub = Hub::new();
-    let records = hub.run(&notify(vec![keyed("w1", None), keyed("w1", Some("w2"))]));
-    assert_eq!(settles(&records), 1);
-    assert_eq!(hub.asked(1).0, QuestionState::Superseded);
-    assert_eq!(hub.reached(), ["w2!"]);
-    assert_eq!(hub.state.questions(false).len(), 1);
-}
-
-#[test]
-fn a_message_with_its_key_leaves_the_question() {
-    let mut hub = Hub::new();
-    let id = hub.say(keyed("w1", None));
-    hub.say(keyed("w1", None).with(|it| it.kind = Kind::Message));
-    assert_eq!(hub.asked(id).0, QuestionState::Open);
-}
-
-#[test]
-fn a_question_expires_at_its_time_read_or_not() {
-    let mut hub = Hub::new();
-    let read = hub.say(said("w1", Kind::Question));
-    let unread = hub.say(said("w2", Kind::Question));
-    hub.ack("primary", &[read]);
-    hub.restart();
-    assert_eq!(hub.due(), after(7 * DAY));
-    assert_eq!(settles(&hub.tick()), 2);
-    assert_eq!(hub.asked(read).0, QuestionState::Expired);
-    assert_eq!(hub.asked(unread).0, QuestionState::Expired);
-    assert_eq!(hub.due(), None);
-}
-
-#[test]
-fn a_question_keeps_its_expiry_when_the_clock_jumps() {
-    let mut hub = Hub::new();
-    let id = hub.say(said("w1", Kind::Question));
-    hub.ack("primary", &[id]);
-    hub.pass(365 * DAY);
-    let delta_ms = 365 * DAY;
-    hub.run(&Command::ClockMoved { delta_ms });
-    assert_eq!(hub.run(&Command::Tick), []);
-    assert_eq!(hub.asked(id).0, QuestionState::Open);
-}
-
-#[test]
 fn a_read_question_keeps_its_text_until_it_is_settled_and_trimmed() {
-    let mut hub = Hub::new();
-    let (open, settled) = (
-        hub.say(said("w1", Kind::Question)),
-        hub.say(said("w1", Kind::Question)),
-    );
+    let (mut hub, open) = Hub::with(Kind::Question);
+    let settled = hub.say(said("w1", Kind::Question));
     hub.ack("primary", &[open]);
     hub.run(&withdraw(settled, "w1"));
     let below = hub.state.head() + 1;
@@ -198,8 +105,7 @@ fn a_read_question_keeps_its_text_until_it_is_settled_and_trimmed() {
 
 #[test]
 fn a_question_whose_text_is_evicted_is_settled_with_a_record() {
-    let mut hub = Hub::new();
-    let id = hub.say(said("w1", Kind::Question));
+    let (mut hub, id) = Hub::with(Kind::Question);
     hub.ack("primary", &[id]);
     let records = hub.run(&trim(hub.state.head() + 1, &[]));
     let expired = QuestionSettled {
@@ -215,8 +121,7 @@ fn a_question_whose_text_is_evicted_is_settled_with_a_record() {
 
 #[test]
 fn a_reset_withdraws_open_questions_with_a_record_each() {
-    let mut hub = Hub::new();
-    let read = hub.say(said("w1", Kind::Question));
+    let (mut hub, read) = Hub::with(Kind::Question);
     let unread = hub.say(said("w2", Kind::Approval));
     let answered = hub.say(said("w3", Kind::Question));
     hub.answer("lead", answered).unwrap();
@@ -235,11 +140,8 @@ fn a_reset_withdraws_open_questions_with_a_record_each() {
 
 #[test]
 fn a_reset_in_the_oldest_format_leaves_no_question_open() {
-    let mut hub = Hub::new();
-    let id = hub.say(said("w1", Kind::Question));
-    let Some(alone) = hub.run(&reset(false)).pop() else {
-        panic!("no record");
-    };
+    let (mut hub, id) = Hub::with(Kind::Question);
+    let alone = hub.run(&reset(false)).pop().unwrap();
     let mut old = Hub::new();
     old.say(said("w1", Kind::Question));
     old.state.apply(2, &alone);
@@ -256,10 +158,8 @@ fn a_question_closes_when_its_asker_reports_work_or_completion() {
         let other = hub.say(said("w2", Kind::Question));
         hub.say(said("w1", kind));
         for id in [read, unread] {
-            assert_eq!(
-                hub.asked(id),
-                (QuestionState::Withdrawn, Some("resumed"), None)
-            );
+            let withdrawn = (QuestionState::Withdrawn, Some("resumed"), None);
+            assert_eq!(hub.asked(id), withdrawn);
         }
         assert_eq!(hub.status(unread), Status::Withdrawn);
         assert_eq!(hub.asked(other).0, QuestionState::Open);
@@ -268,8 +168,7 @@ fn a_question_closes_when_its_asker_reports_work_or_completion() {
 
 #[test]
 fn a_notification_without_a_state_of_the_asker_closes_no_question() {
-    let mut hub = Hub::new();
-    let id = hub.say(said("w1", Kind::Question));
+    let (mut hub, id) = Hub::with(Kind::Question);
     hub.say(said("w1", Kind::Message));
     hub.say(said("w1", Kind::Complete).implicit());
     hub.say(said("w1", Kind::Waiting));
@@ -280,8 +179,7 @@ fn a_notification_without_a_state_of_the_asker_closes_no_question() {
 
 #[test]
 fn a_session_that_ends_without_a_stop_leaves_no_open_question() {
-    let mut hub = Hub::new();
-    let id = hub.say(said("w1", Kind::Question));
+    let (mut hub, id) = Hub::with(Kind::Question);
     let records = hub.run(&Command::End {
         project: project(),
         session: name("w1"),
@@ -289,10 +187,8 @@ fn a_session_that_ends_without_a_stop_leaves_no_open_question() {
         quiet: true,
     });
     assert!(told(&records).is_empty(), "{records:?}");
-    assert_eq!(
-        hub.asked(id),
-        (QuestionState::Withdrawn, Some("ended"), None)
-    );
+    let withdrawn = (QuestionState::Withdrawn, Some("ended"), None);
+    assert_eq!(hub.asked(id), withdrawn);
     let session = hub.session("w1");
     assert!(!session.is_alive() && !session.crashed);
 }
@@ -312,8 +208,7 @@ fn a_state_from_before_a_question_does_not_withdraw_it() {
 
 #[test]
 fn a_state_after_a_question_withdraws_it_whatever_the_clock_did() {
-    let mut hub = Hub::new();
-    let id = hub.say(said("w1", Kind::Question));
+    let (mut hub, id) = Hub::with(Kind::Question);
     hub.run(&Command::ClockMoved { delta_ms: -HOUR });
     let later = said("w1", Kind::Progress).with(|it| it.ts = noon().plus_millis(MINUTE - HOUR));
     hub.say(later);

@@ -28,75 +28,62 @@ fn without_a_target_the_type_decides() {
 #[test]
 fn a_named_inbox_replaces_the_inboxes_of_the_type() {
     for (kind, reached) in [
-        (Kind::Complete, vec!["w2!"]),
-        (Kind::Approval, vec!["w2!"]),
-        (Kind::Progress, vec!["w2"]),
-        (Kind::Ended, vec!["w2"]),
+        (Kind::Complete, "w2!"),
+        (Kind::Approval, "w2!"),
+        (Kind::Progress, "w2"),
+        (Kind::Ended, "w2"),
     ] {
-        let to = Some(name("w2"));
-        assert_eq!(
-            reached_by(said("w1", kind).with(|it| it.to = to)),
-            reached,
-            "{kind}"
-        );
+        assert_eq!(reached_by(said("w1", kind).to("w2")), [reached], "{kind}");
     }
 }
 
 #[test]
-fn a_worker_reaches_its_parent_and_primary_once_each() {
+fn senders_parents_and_priorities_change_the_inboxes() {
     let child_of = |parent, kind| said("w1", kind).parent(parent);
-    assert_eq!(
-        reached_by(child_of("lead", Kind::Complete)),
-        ["lead!", "primary!"]
-    );
-    assert_eq!(
-        reached_by(child_of("primary", Kind::Complete)),
-        ["primary!"]
-    );
-    assert_eq!(reached_by(child_of("w1", Kind::Complete)), ["primary!"]);
-    assert_eq!(
-        reached_by(child_of("lead", Kind::Approval)),
-        ["lead", "person!", "primary"]
-    );
-}
-
-#[test]
-fn a_notification_of_the_primary_does_not_return_to_it() {
-    assert!(reached_by(said("primary", Kind::Complete)).is_empty());
-    assert!(reached_by(sent("primary", "primary")).is_empty());
-    assert_eq!(reached_by(sent("primary", "all")), ["person!"]);
-}
-
-#[test]
-fn a_note_to_the_own_inbox_wakes_nobody() {
-    assert_eq!(reached_by(sent("w1", "w1")), ["w1"]);
+    let replied = |hops| said("w1", Kind::Message).with(|it| it.hops = hops);
+    let mut late = said("w1", Kind::Error);
+    late.quiet = true;
+    let low = said("w1", Kind::Error).priority(Priority::Low);
+    let cases: [(&str, Draft, &[&str]); 12] = [
+        (
+            "a worker reaches both",
+            child_of("lead", Kind::Complete),
+            &["lead!", "primary!"],
+        ),
+        (
+            "once each",
+            child_of("primary", Kind::Complete),
+            &["primary!"],
+        ),
+        ("not itself", child_of("w1", Kind::Complete), &["primary!"]),
+        (
+            "an approval",
+            child_of("lead", Kind::Approval),
+            &["lead", "person!", "primary"],
+        ),
+        ("the primary's own", said("primary", Kind::Complete), &[]),
+        ("the primary to itself", sent("primary", "primary"), &[]),
+        ("the primary to all", sent("primary", "all"), &["person!"]),
+        ("a note to oneself wakes nobody", sent("w1", "w1"), &["w1"]),
+        ("low priority wakes nobody", low, &["primary"]),
+        ("the eighth hop", replied(8), &["primary!"]),
+        ("the ninth hop wakes nobody", replied(9), &["primary"]),
+        ("a late one wakes nobody", late, &["primary"]),
+    ];
+    for (what, draft, reached) in cases {
+        assert_eq!(reached_by(draft), reached, "{what}");
+    }
 }
 
 #[test]
 fn all_is_primary_person_and_the_live_sessions_except_the_sender() {
     let mut hub = Hub::new();
-    for (from, kind) in [
-        ("w1", Kind::Progress),
-        ("w2", Kind::Progress),
-        ("w3", Kind::Progress),
-        ("w3", Kind::Ended),
-    ] {
-        hub.say(said(from, kind));
+    for from in ["w1", "w2", "w3"] {
+        hub.say(said(from, Kind::Progress));
     }
+    hub.say(said("w3", Kind::Ended));
     hub.ack("primary", &[4]);
     hub.say(sent("w1", "all"));
-    assert_eq!(hub.reached(), ["person!", "primary!", "w2!"]);
-}
-
-#[test]
-fn all_includes_the_sessions_of_the_same_batch() {
-    let mut hub = Hub::new();
-    hub.say(said("w1", Kind::Progress));
-    hub.run(&notify(vec![
-        said("w2", Kind::Progress),
-        said("w1", Kind::Ended).to("w2"),
-        sent("ci", "all"),
-    ]));
     assert_eq!(hub.reached(), ["person!", "primary!", "w2!"]);
 }
 
@@ -107,36 +94,5 @@ fn all_is_never_an_inbox() {
     hub.say(from_all);
     hub.say(said("w1", Kind::Message).parent("all"));
     hub.say(sent("w1", "all"));
-    assert_eq!(hub.state.inbox(&project(), &name("all")), None);
-}
-
-#[test]
-fn low_priority_wakes_nobody() {
-    let priority = Priority::Low;
-    assert_eq!(
-        reached_by(said("w1", Kind::Error).priority(priority)),
-        ["primary"]
-    );
-}
-
-#[test]
-fn replies_after_the_eighth_hop_wake_nobody() {
-    let replied = |hops| said("w1", Kind::Message).with(|it| it.hops = hops);
-    assert_eq!(reached_by(replied(8)), ["primary!"]);
-    assert_eq!(reached_by(replied(9)), ["primary"]);
-}
-
-#[test]
-fn a_late_notification_wakes_nobody() {
-    let mut late = said("w1", Kind::Error);
-    late.quiet = true;
-    assert_eq!(reached_by(late), ["primary"]);
-}
-
-#[test]
-fn an_answer_to_no_question_is_refused_with_its_whole_batch() {
-    let mut hub = Hub::new();
-    let batch = vec![said("w1", Kind::Complete), said("w1", Kind::Answer)];
-    assert_eq!(hub.try_notify(batch), Err(Refusal::NoSuchQuestion));
-    assert_eq!(hub.state, State::default());
+    assert_eq!(hub.inbox("all"), None);
 }

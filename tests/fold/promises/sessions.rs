@@ -1,41 +1,9 @@
 //! Sessions: state, identity and end.
 
-use super::registry::{found, primary, take_primary};
 use super::*;
 
 fn state_of(hub: &Hub, session: &str) -> Option<(SessionState, Seq)> {
     hub.state.session_state(&project(), &name(session))
-}
-
-#[test]
-fn a_type_changes_the_state_of_its_sender() {
-    let mut hub = Hub::new();
-    hub.say(said("w1", Kind::Progress));
-    hub.say(said("w1", Kind::Question));
-    hub.say(said("w1", Kind::Message));
-    assert_eq!(state_of(&hub, "w1"), Some((SessionState::Blocked, 2)));
-}
-
-#[test]
-fn a_defaulted_type_changes_no_state() {
-    let mut hub = Hub::new();
-    hub.say(said("w1", Kind::Complete).implicit());
-    assert_eq!(state_of(&hub, "w1"), None);
-}
-
-#[test]
-fn a_sender_may_report_another_sessions_state() {
-    let mut hub = Hub::new();
-    hub.say(said("w1", Kind::Error).about("w2"));
-    assert_eq!(state_of(&hub, "w1"), None);
-    assert_eq!(state_of(&hub, "w2"), Some((SessionState::Error, 1)));
-}
-
-#[test]
-fn an_unnamed_sender_is_no_session() {
-    let mut hub = Hub::new();
-    hub.say(said("unknown", Kind::Complete));
-    assert_eq!(state_of(&hub, "unknown"), None);
 }
 
 #[test]
@@ -64,8 +32,8 @@ fn an_inbox_is_closed_a_day_after_the_end_of_its_session() {
     assert_eq!(hub.due(), after(DAY));
     hub.tick();
     hub.restart();
-    assert_eq!(hub.state.inbox(&project(), &name("w1")), None);
-    assert_eq!(found(&hub, "w1"), None);
+    assert_eq!(hub.inbox("w1"), None);
+    hub.finds("w1", None);
 }
 
 #[test]
@@ -80,8 +48,7 @@ fn deadlines_of_a_session_follow_clock_jumps() {
         hub.hook("w1", prompt(Wake));
         hub.hook("w1", event);
         hub.ack("primary", &[hub.state.head()]);
-        hub.pass(HOUR);
-        hub.run(&Command::ClockMoved { delta_ms: HOUR });
+        hub.jump(HOUR);
         let at = noon().plus_millis(HOUR + due);
         assert_eq!(hub.due(), Some(at));
         hub.restart();
@@ -95,15 +62,10 @@ fn a_resumed_session_keeps_its_inbox() {
     hub.hook("w1", AgentEvent::Ended);
     hub.hook("w1", AgentEvent::Started);
     assert_eq!(hub.state_of("w1"), None);
-    assert_eq!(
-        hub.state
-            .session(&project(), &name("w1"))
-            .map(hubd::fold::Session::is_alive),
-        Some(true)
-    );
+    assert!(hub.session("w1").is_alive());
     hub.pass(2 * DAY);
     hub.run(&Command::Tick);
-    assert_eq!(found(&hub, "w1").as_deref(), Some("w1"));
+    hub.finds("w1", Some("w1"));
 }
 
 #[test]
@@ -137,24 +99,22 @@ fn a_sender_that_is_no_session_is_a_source() {
     hub.say(sent("ci", "w1"));
     hub.say(said("w1", Kind::Progress));
     let sources = hub.state.sources(None);
-    let sources: Vec<_> = sources
-        .iter()
-        .map(|it| (it.name.as_str(), it.last))
-        .collect();
-    assert_eq!(sources, [("ci", 1)]);
+    assert_eq!(sources.len(), 1);
+    assert_eq!((sources[0].name.as_str(), sources[0].last), ("ci", 1));
 }
 
 #[test]
 fn a_reset_removes_sessions_roles_names_and_sources() {
     let mut hub = Hub::new();
-    hub.hook_of("s1", named("fix"), AgentEvent::Started);
-    hub.run(&take_primary("s1"));
+    hub.start("s1", named("fix"));
+    hub.take_primary("s1");
     hub.hook("s1", prompt(Wake));
     hub.hook("s1", stop_with("", &["b1"]));
     hub.say(sent("ci", "s1"));
     hub.run(&reset(false));
     hub.restart();
-    assert_eq!((primary(&hub), found(&hub, "fix")), (None, None));
+    assert_eq!(hub.primary(), None);
+    hub.finds("fix", None);
     assert!(hub.state.sources(None).is_empty());
     assert_eq!(hub.due(), None);
 }

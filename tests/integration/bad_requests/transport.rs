@@ -11,6 +11,8 @@ type Raw<'a> = (&'a str, &'a str, &'a str, &'a str, u16, &'a str);
 async fn malformed_http_is_refused_with_a_problem() {
     let hub = Hub::builder().memory().start();
     let many = "X: 1\r\n".repeat(101);
+    let mebibyte = "x".repeat(1 << 20);
+    let chunks = format!("100000\r\n{mebibyte}\r\n1\r\nx\r\n0\r\n\r\n");
     let large = format!("X: {}\r\n", "x".repeat(500_000));
     #[rustfmt::skip]
     let rows: &[Raw] = &[
@@ -23,6 +25,8 @@ async fn malformed_http_is_refused_with_a_problem() {
         ("POST", "bad chunk", "Transfer-Encoding: chunked\r\n", "zz\r\nx\r\n0\r\n\r\n", 400, "malformed"),
         ("POST", "the same length twice", "Content-Length: 1\r\nContent-Length: 1\r\n", "x", 400, "malformed"),
         ("POST", "2^64-1", "Content-Length: 18446744073709551615\r\n", "x", 413, "payload_too_large"),
+        ("POST", "2^70", "Content-Length: 1180591620717411303424\r\n", "", 413, "payload_too_large"),
+        ("POST", "1 MiB and a chunk", "Transfer-Encoding: chunked\r\n", &chunks, 413, "payload_too_large"),
         ("POST", "a coding behind another", "Transfer-Encoding: gzip, chunked\r\n", "1\r\nx\r\n0\r\n\r\n", 400, "malformed"),
         ("POST", "unknown coding", "Transfer-Encoding: gzip\r\n", "x", 400, "malformed"),
         ("GET", "500 KB of header", &large, "", 431, "header_too_large"),
@@ -103,11 +107,7 @@ async fn half_a_body_of_a_client_that_disconnects_is_not_stored() {
     let head = raw.head("POST", "/notify");
     raw.send(format!("{head}Content-Length: 100\r\n\r\nhalf"));
     raw.finish();
-    assert_refused(
-        "short body",
-        &raw.answer().expect("an answer"),
-        400,
-        "malformed",
-    );
+    let answer = raw.answer().expect("an answer");
+    assert_refused("short body", &answer, 400, "malformed");
     assert_eq!(hub.client().head().await, 0);
 }

@@ -19,16 +19,22 @@ fn file(status: &str, updated: i64) -> SessionFile {
     }
 }
 
+/// Returns the event that a status file shows and no hook has reported.
+fn event(
+    turn: &ActiveSession,
+    status: (&str, i64),
+    process: &mut TrackedProcess,
+) -> Option<AgentEvent> {
+    unreported_event(turn, &file(status.0, status.1), process)
+}
+
 #[test]
 fn an_idle_status_newer_than_the_turn_is_an_interruption() {
     let process = &mut TrackedProcess::default();
     let turn = session(100, None);
-    assert_eq!(unreported_event(&turn, &file("busy", 90), process), None);
-    assert_eq!(
-        unreported_event(&turn, &file("waiting", 110), process),
-        None
-    );
-    let interrupted = unreported_event(&turn, &file("idle", 120), process);
+    assert_eq!(event(&turn, ("busy", 90), process), None);
+    assert_eq!(event(&turn, ("waiting", 110), process), None);
+    let interrupted = event(&turn, ("idle", 120), process);
     assert_eq!(interrupted, Some(AgentEvent::Interrupted));
 }
 
@@ -36,31 +42,24 @@ fn an_idle_status_newer_than_the_turn_is_an_interruption() {
 fn an_older_idle_status_is_believed_only_if_it_stays() {
     let turn = session(100, None);
     let process = &mut TrackedProcess::default();
-    assert_eq!(unreported_event(&turn, &file("idle", 90), process), None);
+    assert_eq!(event(&turn, ("idle", 90), process), None);
     let long_ago = Instant::now().checked_sub(IDLE_DELAY).unwrap();
     process.idle = Some((turn.since, long_ago));
-    assert!(unreported_event(&turn, &file("idle", 90), process).is_some());
+    assert!(event(&turn, ("idle", 90), process).is_some());
     process.idle = Some((Timestamp::from_millis(50), long_ago));
-    assert_eq!(
-        unreported_event(&turn, &file("idle", 90), process),
-        None,
-        "another turn"
-    );
+    assert_eq!(event(&turn, ("idle", 90), process), None, "another turn");
 }
 
 #[test]
 fn a_session_that_works_again_has_left_its_dialog() {
     let process = &mut TrackedProcess::default();
     let dialog = session(100, Some(100));
-    assert_eq!(unreported_event(&dialog, &file("busy", 90), process), None);
-    assert_eq!(
-        unreported_event(&dialog, &file("waiting", 110), process),
-        None
-    );
-    let worked = unreported_event(&dialog, &file("busy", 120), process);
+    assert_eq!(event(&dialog, ("busy", 90), process), None);
+    assert_eq!(event(&dialog, ("waiting", 110), process), None);
+    let worked = event(&dialog, ("busy", 120), process);
     assert_eq!(worked, Some(AgentEvent::Worked));
     let turn = session(100, None);
-    assert_eq!(unreported_event(&turn, &file("busy", 120), process), None);
+    assert_eq!(event(&turn, ("busy", 120), process), None);
 }
 
 #[test]
@@ -101,13 +100,7 @@ fn only_a_small_own_file_of_this_very_process_is_believed() {
     std::os::unix::fs::symlink(&real, &file).unwrap();
     assert!(read(dir.path(), &process).is_none(), "a link");
     std::fs::remove_file(&file).unwrap();
-    rustix::fs::mknodat(
-        rustix::fs::CWD,
-        &file,
-        rustix::fs::FileType::Fifo,
-        rustix::fs::Mode::RUSR,
-        0,
-    )
-    .unwrap();
+    let (fifo, mode) = (rustix::fs::FileType::Fifo, rustix::fs::Mode::RUSR);
+    rustix::fs::mknodat(rustix::fs::CWD, &file, fifo, mode, 0).unwrap();
     assert!(read(dir.path(), &process).is_none(), "a pipe");
 }

@@ -227,19 +227,9 @@ mod tests {
             let dir = tempfile::tempdir().unwrap();
             let top = dir.path();
             git(top, &["init", "-q", &format!("--object-format={format}")]);
-            assert_eq!(
-                git_status(top, "w1").unwrap(),
-                Untracked,
-                "without an index"
-            );
-            let files = [
-                "+a",
-                ".git-blame",
-                ".hub/status/a",
-                ".hub/status/w1",
-                "src/lib.rs",
-            ];
-            for file in files {
+            // Without an index.
+            assert_eq!(git_status(top, "w1").unwrap(), Untracked);
+            for file in "+a .git-blame .hub/status/a .hub/status/w1 src/lib.rs".split(' ') {
                 write(top, file);
             }
             git(top, &["add", "."]);

@@ -19,11 +19,9 @@ fn app() -> Guarded {
     let routes = Router::new()
         .route("/", get(async || "page"))
         .route("/inboxes", get(async || "inboxes"))
-        .route("/assets/main.js", get(async || "script"))
         .route("/caller", get(caller))
         .route("/stream", get(stream))
-        .route("/panic", get(panics))
-        .route("/healthz", get(async || "ok"));
+        .route("/panic", get(panics));
     protect(routes, Guard::new(token(), &["hub.example:443".into()]))
 }
 
@@ -60,11 +58,8 @@ fn ask(method: &str, path: &str) -> Asked {
 fn session(left: i64) -> String {
     let life = SESSION_LIFE.as_secs().cast_signed();
     let begun = Timestamp::now().plus_millis((left - life) * 1000);
-    let session = DashboardSession::start(Now {
-        wall: begun,
-        mono: Instant::now(),
-    });
-    session.token(&token())
+    let (wall, mono) = (begun, Instant::now());
+    DashboardSession::start(Now { wall, mono }).token(&token())
 }
 
 impl Asked {
@@ -156,11 +151,8 @@ async fn pages_of_other_origins_are_refused() {
         assert_eq!(asked.status().await, status, "{name}: {value}");
         let unix = ask("GET", "/inboxes").over_unix().header(name, value);
         let expected = if name == "origin" { 403 } else { status };
-        assert_eq!(
-            unix.status().await,
-            expected,
-            "on the socket: {name}: {value}"
-        );
+        let unix = unix.status().await;
+        assert_eq!(unix, expected, "on the socket: {name}: {value}");
     }
 }
 
@@ -179,57 +171,6 @@ async fn a_link_may_lead_to_the_start_page_only() {
     assert_eq!(frame.status().await, 403);
     let other = navigate("/inboxes").header("sec-fetch-dest", "document");
     assert_eq!(other.status().await, 403);
-}
-
-#[tokio::test]
-async fn only_the_token_is_accepted_and_only_once() {
-    let good = format!("Bearer {}", token().expose());
-    let wrong = format!("Bearer {}", "6".repeat(64));
-    for (value, status) in [
-        (good.as_str(), 200),
-        (&good.replace("Bearer", "bearer"), 200),
-        (&wrong, 401),
-        (&good.replace("Bearer", "Basic"), 401),
-        (&good[..40], 401),
-        (token().expose(), 401),
-        ("", 401),
-    ] {
-        let asked = ask("GET", "/inboxes").host().header("authorization", value);
-        assert_eq!(asked.status().await, status, "{value}");
-    }
-    let two = ask("GET", "/inboxes").host().token().token();
-    assert_eq!(two.status().await, 401);
-    let in_the_query = format!("/inboxes?token={}", token().expose());
-    assert_eq!(ask("GET", &in_the_query).host().status().await, 401);
-}
-
-#[tokio::test]
-async fn a_session_token_is_accepted_until_its_end_and_not_if_forged() {
-    let good = session(60);
-    let (ends, proof) = good.split_once('.').unwrap();
-    let other_end = format!("{}.{proof}", ends.parse::<i64>().unwrap() + 1);
-    let forged = format!("{ends}.{}", "0".repeat(64));
-    let master_proof = format!("{ends}.{}", token().expose());
-    for (what, bearer, status) in [
-        ("valid", good.as_str(), 200),
-        ("expired", &session(0), 401),
-        ("long expired", &session(-86_400), 401),
-        ("forged", &forged, 401),
-        ("for another end", &other_end, 401),
-        ("the token as its proof", &master_proof, 401),
-        ("the end alone", ends, 401),
-        ("the proof alone", proof, 401),
-        ("cut", &good[..good.len() - 1], 401),
-        ("longer", &format!("{good}0"), 401),
-    ] {
-        let bearer = format!("Bearer {bearer}");
-        let asked = ask("GET", "/inboxes")
-            .host()
-            .header("authorization", &bearer);
-        assert_eq!(asked.status().await, status, "{what}");
-    }
-    let in_the_query = format!("/inboxes?token={good}");
-    assert_eq!(ask("GET", &in_the_query).host().status().await, 401);
 }
 
 #[tokio::test]
@@ -260,35 +201,6 @@ async fn a_stream_ends_with_its_session() {
 }
 
 #[tokio::test]
-async fn the_dashboards_files_are_public_but_not_to_other_origins() {
-    let script = || ask("GET", "/assets/main.js").host();
-    assert_eq!(script().status().await, 200);
-    assert_eq!(ask("HEAD", "/assets/main.js").host().status().await, 200);
-    for site in ["same-site", "cross-site"] {
-        let other = script().header("sec-fetch-site", site);
-        assert_eq!(other.status().await, 403, "{site}");
-    }
-    let own = script().header("sec-fetch-site", "same-origin");
-    assert_eq!(own.status().await, 200);
-    assert_eq!(ask("GET", "/assets/main.js").status().await, 421);
-    assert_eq!(ask("POST", "/assets/main.js").host().status().await, 401);
-    assert_eq!(ask("GET", "/assets").host().status().await, 401);
-}
-
-#[tokio::test]
-async fn only_the_sign_in_call_itself_needs_no_token() {
-    for (method, path, status) in [
-        ("POST", "/login", 404),
-        ("GET", "/login", 401),
-        ("POST", "/login/", 401),
-        ("POST", "/login/code", 401),
-    ] {
-        let asked = ask(method, path).host();
-        assert_eq!(asked.status().await, status, "{method} {path}");
-    }
-}
-
-#[tokio::test]
 async fn the_checks_run_in_their_order() {
     let bad = || ask("DELETE", "/nowhere");
     assert_eq!(ask("GET", "*").status().await, 400);
@@ -310,34 +222,12 @@ async fn a_wrong_method_is_answered_with_the_allowed_ones() {
 }
 
 #[tokio::test]
-async fn probes_need_no_token_but_the_right_host() {
-    assert_eq!(ask("GET", "/healthz").host().status().await, 200);
-    assert_eq!(ask("GET", "/healthz").status().await, 421);
-    assert_eq!(ask("POST", "/healthz").host().status().await, 401);
-}
-
-#[tokio::test]
-async fn a_preflight_gets_no_cors_header() {
-    let response = ask("OPTIONS", "/inboxes")
-        .host()
-        .header("origin", "http://evil.example")
-        .header("access-control-request-method", "POST")
-        .response()
-        .await;
-    assert_eq!(response.status(), 403);
-    let allowing = |name: &HeaderName| name.as_str().starts_with("access-control");
-    assert!(!response.headers().keys().any(allowing));
-}
-
-#[tokio::test]
 async fn a_panic_is_an_error_without_details() {
     let response = ask("GET", "/panic").host().token().response().await;
     assert_eq!(response.status(), 500);
     let text = text(response).await;
-    assert!(
-        text.contains("\"internal\"") && !text.contains("secret"),
-        "{text}"
-    );
+    let internal = text.contains("\"internal\"");
+    assert!(internal && !text.contains("secret"), "{text}");
 }
 
 #[tokio::test]

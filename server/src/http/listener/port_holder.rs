@@ -85,10 +85,8 @@ mod tests {
         let all = line("00000000:12AE", "0A", 6) + &other;
         assert_eq!(found(&all, "127.0.0.1"), Some(6));
         assert_eq!(found(&other, "127.0.0.1"), Some(1));
-        assert_eq!(
-            found("  sl  local_address rem_address   st", "127.0.0.1"),
-            None
-        );
+        let head = "  sl  local_address rem_address   st";
+        assert_eq!(found(head, "127.0.0.1"), None);
     }
 
     #[cfg(target_os = "linux")]

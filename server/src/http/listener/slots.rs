@@ -178,38 +178,26 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn the_oldest_idle_connection_is_evicted() {
-        let slots = ConnectionSlots::new(Positive::new(2).unwrap());
-        let (talking, silent) = (slots.take().await, slots.take().await);
-        let _busy = talking.status().occupy();
-        let newcomer = tokio::spawn({
-            let slots = slots.clone();
-            async move { slots.take().await }
-        });
-        tokio::select! {
-            () = silent.status().evicted() => {}
-            () = talking.status().evicted() => panic!("a request was cut"),
+    async fn the_oldest_idle_or_anonymous_connection_is_evicted() {
+        for anonymous in [false, true] {
+            let slots = ConnectionSlots::new(Positive::new(2).unwrap());
+            let (talking, other) = (slots.take().await, slots.take().await);
+            let _busy = talking.status().occupy();
+            let _anonymous = anonymous.then(|| other.status().occupy());
+            if anonymous {
+                other.status().begin_request(true, true);
+            }
+            let newcomer = tokio::spawn({
+                let slots = slots.clone();
+                async move { slots.take().await }
+            });
+            tokio::select! {
+                () = other.status().evicted() => {}
+                () = talking.status().evicted() => panic!("a request was cut"),
+            }
+            drop(other);
+            newcomer.await.unwrap();
         }
-        drop(silent);
-        newcomer.await.unwrap();
-    }
-
-    #[tokio::test]
-    async fn a_connection_whose_request_needs_no_token_is_evicted() {
-        let slots = ConnectionSlots::new(Positive::new(2).unwrap());
-        let (known, anonymous) = (slots.take().await, slots.take().await);
-        let _busy = (known.status().occupy(), anonymous.status().occupy());
-        anonymous.status().begin_request(true, true);
-        let newcomer = tokio::spawn({
-            let slots = slots.clone();
-            async move { slots.take().await }
-        });
-        tokio::select! {
-            () = anonymous.status().evicted() => {}
-            () = known.status().evicted() => panic!("a request was cut"),
-        }
-        drop(anonymous);
-        newcomer.await.unwrap();
     }
 
     #[tokio::test]

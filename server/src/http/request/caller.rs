@@ -213,11 +213,8 @@ mod processes {
             let own = process(plain.id(), 0);
             assert_eq!(inspect(plain.id(), &[own]), CallerKind::Agent);
             let other = process(me, 1);
-            assert_eq!(
-                inspect(plain.id(), &[other]),
-                CallerKind::Person,
-                "a reused number"
-            );
+            // A reused number.
+            assert_eq!(inspect(plain.id(), &[other]), CallerKind::Person);
             until(|| inspect(claude.id(), &[]) == CallerKind::Agent);
             for child in [&mut plain, &mut claude] {
                 child.kill().unwrap();

@@ -98,49 +98,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_file_of_the_dashboard_is_served() {
-        for path in Web::iter() {
-            assert!(find(&path).is_some(), "{path}");
-        }
-    }
-
-    #[test]
-    fn no_path_leads_out_of_the_dashboard() {
-        for path in [
-            "",
-            "/",
-            "../openapi.yaml",
-            "../web/index.html",
-            "style/../index.html",
-            "./index.html",
-            "/index.html",
-            "//index.html",
-            "..\\web\\index.html",
-            "style\\..\\index.html",
-            "index.html/",
-            "index.html\0",
-            ".hidden.html",
-            "/etc/passwd",
-            "INDEX.HTML",
-        ] {
-            assert!(find(path).is_none(), "{path:?}");
-        }
-    }
-
-    #[test]
     fn a_client_that_has_this_version_gets_not_modified() {
         let is_current_for = |given: &str| {
             let mut headers = HeaderMap::new();
             headers.insert(IF_NONE_MATCH, given.parse().unwrap());
             is_current("\"ab\"", &headers)
         };
-        assert!(
-            is_current_for("\"ab\"")
-                && is_current_for("W/\"ab\"")
-                && is_current_for("\"x\", \"ab\"")
-                && is_current_for("*")
-        );
-        assert!(!is_current_for("\"abc\"") && !is_current_for("ab") && !is_current_for(""));
+        for current in ["\"ab\"", "W/\"ab\"", "\"x\", \"ab\"", "*"] {
+            assert!(is_current_for(current), "{current}");
+        }
+        for other in ["\"abc\"", "ab", ""] {
+            assert!(!is_current_for(other), "{other}");
+        }
         assert!(!is_current("\"ab\"", &HeaderMap::new()));
     }
 }

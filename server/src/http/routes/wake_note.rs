@@ -67,10 +67,7 @@ mod tests {
             "project": "p", "msg": msg, "expires_at": "2026-01-02T00:00:00Z",
         });
         let said: Notification = serde_json::from_value(said).unwrap();
-        assert!(
-            line(&said).ends_with(": see \"C:\\build\\readme\"[2J"),
-            "{}",
-            line(&said)
-        );
+        let line = line(&said);
+        assert!(line.ends_with(": see \"C:\\build\\readme\"[2J"), "{line}");
     }
 }

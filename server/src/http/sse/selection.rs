@@ -151,12 +151,10 @@ mod tests {
 
     use super::*;
     use crate::core::record::{Emitted, Record, SettleReason, Settled};
-    use crate::log::journal::Entry;
+    use crate::log::journal::testing::entry;
 
     fn event(record: Record) -> Event {
-        let (kind, payload) = record.encode();
-        let seq = 1;
-        Event::new(Entry { seq, kind, payload }, record)
+        Event::new(entry(1, &record), record)
     }
 
     fn settled(inbox: Option<(ProjectName, InboxName)>) -> Event {

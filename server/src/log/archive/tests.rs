@@ -2,17 +2,15 @@ use std::path::Path;
 use std::sync::mpsc::{self, Receiver};
 
 use bytes::Bytes;
-use hub_protocol::{Epoch, Kind, Priority};
+use hub_protocol::{Epoch, Kind};
 
 use super::*;
-use crate::core::record::{
-    Notified, Record, Rewritten, Route, SettleReason, Settled, Target, Trimmed,
-};
+use crate::core::record::{Notified, Record, Rewritten, SettleReason, Settled, Target, Trimmed};
 use crate::fold::State;
 use crate::log::Log;
 use crate::log::journal::memory::MemoryJournal;
 use crate::log::journal::snapshot;
-use crate::log::journal::{Entry, JournalError};
+use crate::log::journal::testing::{TestJournal, entry, route};
 
 const NOW: i64 = 1_800_000_000_000;
 const DAY: i64 = 24 * 60 * 60 * 1000;
@@ -35,6 +33,14 @@ struct Hub {
     dir: tempfile::TempDir,
     commands: Receiver<Command>,
     worker: ArchiveWorker,
+}
+
+/// A hub whose journal has ten notifications that are too old and one that is not.
+fn old() -> Hub {
+    let hub = hub(RARELY, MONTH);
+    hub.append(&vec![notified(NOW - 31 * DAY); 10]);
+    hub.append(&[notified(NOW)]);
+    hub
 }
 
 fn hub(due: SnapshotPolicy, retention: RetentionPolicy) -> Hub {
@@ -76,14 +82,8 @@ fn small(bytes: u64) -> RetentionPolicy {
 
 impl Hub {
     fn append(&self, records: &[Record]) {
-        let entries = records
-            .iter()
-            .zip(self.journal.head() + 1..)
-            .map(|(record, seq)| {
-                let (kind, payload) = record.encode();
-                Entry { seq, kind, payload }
-            });
-        let entries: Vec<_> = entries.collect();
+        let numbered = records.iter().zip(self.journal.head() + 1..);
+        let entries: Vec<_> = numbered.map(|(it, seq)| entry(seq, it)).collect();
         self.journal.append(&entries).unwrap();
     }
 
@@ -97,14 +97,10 @@ impl Hub {
             panic!("no trim")
         };
         let ids = carried.iter().map(|(id, _)| *id).collect();
-        let mut records: Vec<_> = carried
-            .into_iter()
-            .map(|(id, json)| Record::Rewritten(Rewritten { id, json }))
-            .collect();
-        records.push(Record::Trimmed(Trimmed {
-            below,
-            at: Timestamp::from_millis(NOW),
-        }));
+        let rewritten = |(id, json)| Record::Rewritten(Rewritten { id, json });
+        let mut records: Vec<_> = carried.into_iter().map(rewritten).collect();
+        let at = Timestamp::from_millis(NOW);
+        records.push(Record::Trimmed(Trimmed { below, at }));
         self.append(&records);
         (below, ids)
     }
@@ -116,24 +112,13 @@ impl Hub {
 
 fn notified(millis: i64) -> Record {
     let ts = Timestamp::from_millis(millis);
-    Record::Notified(Notified {
-        route: Route {
-            project: "default".parse().unwrap(),
-            from: "a".parse().unwrap(),
-            kind: Kind::Message,
-            priority: Priority::Normal,
-            ts,
-            expires_at: ts.plus_millis(100 * DAY),
-            targets: vec![Target {
-                inbox: "primary".parse().unwrap(),
-                wakes: true,
-            }],
-            key: None,
-            session: None,
-            hops: 0,
-        },
-        json: Bytes::from_static(br#"{"id":1}"#),
-    })
+    let mut route = route("a", Kind::Message, ts);
+    route.targets = vec![Target {
+        inbox: "primary".parse().unwrap(),
+        wakes: true,
+    }];
+    let json = Bytes::from_static(br#"{"id":1}"#);
+    Record::Notified(Notified { route, json })
 }
 
 fn settled(ids: std::ops::RangeInclusive<Seq>) -> Record {
@@ -211,9 +196,7 @@ fn an_open_question_that_was_read_is_carried() {
 
 #[test]
 fn blocks_are_dropped_only_when_two_snapshots_include_them() {
-    let mut hub = hub(RARELY, MONTH);
-    hub.append(&vec![notified(NOW - 31 * DAY); 10]);
-    hub.append(&[notified(NOW)]);
+    let mut hub = old();
     hub.worker.round().unwrap();
     hub.write_trim();
     hub.worker.round().unwrap();
@@ -253,22 +236,15 @@ fn after_a_clock_jump_retention_by_age_pauses() {
 #[test]
 fn a_record_from_the_future_does_not_stop_retention() {
     let mut hub = hub(RARELY, MONTH);
-    hub.append(&[
-        notified(NOW - 31 * DAY),
-        notified(NOW + 900 * DAY),
-        notified(NOW - 31 * DAY),
-        notified(NOW),
-        notified(NOW),
-    ]);
+    let ages = [-31, 900, -31, 0, 0];
+    hub.append(&ages.map(|days| notified(NOW + days * DAY)));
     hub.worker.round().unwrap();
     assert_eq!(hub.write_trim().0, 4);
 }
 
 #[test]
 fn one_trim_is_submitted_at_a_time() {
-    let mut hub = hub(RARELY, MONTH);
-    hub.append(&vec![notified(NOW - 31 * DAY); 10]);
-    hub.append(&[notified(NOW)]);
+    let mut hub = old();
     hub.worker.round().unwrap();
     hub.worker.round().unwrap();
     assert_eq!(hub.commands.try_iter().count(), 1);
@@ -279,51 +255,14 @@ fn on_a_full_disk_no_snapshot_is_saved() {
     for (health, saved) in [(Health::Sound, 3), (Health::Full, 0)] {
         let mut hub = hub(RARELY, MONTH);
         hub.append(&vec![notified(NOW); 3]);
-        let journal = Arc::new(Ailing(hub.journal.clone(), health));
+        let journal = Arc::new(TestJournal {
+            inner: hub.journal.clone(),
+            health,
+            before_append: Box::new(|| ()),
+        });
         hub.worker.view = view(journal, hub.dir.path());
         hub.worker.finish().unwrap();
         assert_eq!(snapshot::newest_seq(hub.dir.path()), saved);
-    }
-}
-
-/// A journal with a fixed health.
-struct Ailing(Arc<MemoryJournal>, Health);
-
-impl Journal for Ailing {
-    fn health(&self) -> Health {
-        self.1.clone()
-    }
-
-    fn epoch(&self) -> Epoch {
-        self.0.epoch()
-    }
-
-    fn head(&self) -> Seq {
-        self.0.head()
-    }
-
-    fn earliest(&self) -> Seq {
-        self.0.earliest()
-    }
-
-    fn append(&self, entries: &[Entry]) -> Result<(), JournalError> {
-        self.0.append(entries)
-    }
-
-    fn read(&self, from: Seq, max_bytes: usize) -> Result<Vec<Entry>, JournalError> {
-        self.0.read(from, max_bytes)
-    }
-
-    fn trim(&self, below: Seq) -> Result<(), JournalError> {
-        self.0.trim(below)
-    }
-
-    fn bytes(&self) -> u64 {
-        self.0.bytes()
-    }
-
-    fn close(&self) -> Result<(), JournalError> {
-        self.0.close()
     }
 }
 

@@ -6,8 +6,8 @@ use hub_protocol::{Epoch, Timestamp};
 
 use super::*;
 use crate::core::record::{InboxClosed, Record};
-use crate::log::journal::Entry;
 use crate::log::journal::memory::MemoryJournal;
+use crate::log::journal::testing::entry;
 
 /// A sink that accepts at most `room` bytes of each write.
 struct Pipe {
@@ -65,8 +65,7 @@ fn events(log: &Log, inboxes: &[&str]) -> Vec<Arc<Event>> {
         let (project, inbox) = (ProjectName::default(), name.parse().unwrap());
         let at = Timestamp::from_millis(0);
         let record = Record::InboxClosed(InboxClosed { project, inbox, at });
-        let (kind, payload) = record.encode();
-        Arc::new(Event::new(Entry { seq, kind, payload }, record))
+        Arc::new(Event::new(entry(seq, &record), record))
     };
     inboxes.iter().zip(log.head() + 1..).map(event).collect()
 }
@@ -120,11 +119,8 @@ async fn new_events_are_written_to_a_parked_stream() {
     assert!(last.park(4));
     say(&log, &["a"]);
     last.woken().await;
-    assert_eq!(
-        pipe.got(),
-        "1 2 3 ",
-        "the stream is not parked, so its task writes the next event"
-    );
+    // The stream is not parked, so its task writes the next event.
+    assert_eq!(pipe.got(), "1 2 3 ");
 }
 
 #[tokio::test]

@@ -193,9 +193,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("epoch");
         fs::write(&path, b"").unwrap();
-        assert_eq!(
-            EpochFile::read(&path).unwrap_err().kind(),
-            io::ErrorKind::InvalidData
-        );
+        let error = EpochFile::read(&path).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::InvalidData);
     }
 }

@@ -1,11 +1,92 @@
-//! Entries and journals for the tests of the backends.
+//! Entries and journals for tests.
 
-use hub_protocol::Seq;
+use std::sync::Arc;
+
+use hub_protocol::{Epoch, Kind, Priority, ProjectName, Seq, Timestamp};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-use super::{Entry, Journal};
-use crate::core::record::kinds;
+use super::memory::MemoryJournal;
+use super::{Entry, Health, Journal, JournalError};
+use crate::core::record::{Record, Route, Seen, kinds};
+
+/// Returns the stored form of a record.
+pub(crate) fn entry(seq: Seq, record: &Record) -> Entry {
+    let (kind, payload) = record.encode();
+    Entry { seq, kind, payload }
+}
+
+/// Returns the route of a notification that goes to no inbox and expires after a hundred days.
+pub(crate) fn route(from: &str, kind: Kind, ts: Timestamp) -> Route {
+    Route {
+        project: ProjectName::default(),
+        from: from.parse().unwrap(),
+        kind,
+        priority: Priority::Normal,
+        ts,
+        expires_at: ts.plus_millis(100 * 24 * 60 * 60 * 1000),
+        targets: Vec::new(),
+        key: None,
+        session: None,
+        hops: 0,
+    }
+}
+
+/// Returns a record that marks a notification as read, or undoes the mark.
+pub(crate) fn seen(id: Seq, seen: bool, at: Timestamp) -> Record {
+    Record::Seen(Seen {
+        ids: vec![id],
+        up_to: None,
+        seen,
+        at,
+    })
+}
+
+/// A journal in memory with a fixed health, and an action before each commit.
+pub(crate) struct TestJournal {
+    pub(crate) inner: Arc<MemoryJournal>,
+    pub(crate) health: Health,
+    pub(crate) before_append: Box<dyn Fn() + Send + Sync>,
+}
+
+impl Journal for TestJournal {
+    fn epoch(&self) -> Epoch {
+        self.inner.epoch()
+    }
+
+    fn head(&self) -> Seq {
+        self.inner.head()
+    }
+
+    fn earliest(&self) -> Seq {
+        self.inner.earliest()
+    }
+
+    fn append(&self, entries: &[Entry]) -> Result<(), JournalError> {
+        (self.before_append)();
+        self.inner.append(entries)
+    }
+
+    fn read(&self, from: Seq, max_bytes: usize) -> Result<Vec<Entry>, JournalError> {
+        self.inner.read(from, max_bytes)
+    }
+
+    fn trim(&self, below: Seq) -> Result<(), JournalError> {
+        self.inner.trim(below)
+    }
+
+    fn bytes(&self) -> u64 {
+        self.inner.bytes()
+    }
+
+    fn health(&self) -> Health {
+        self.health.clone()
+    }
+
+    fn close(&self) -> Result<(), JournalError> {
+        self.inner.close()
+    }
+}
 
 /// Returns entries with payloads of these sizes, numbered from `first`.
 pub(super) fn entries(first: Seq, sizes: &[usize]) -> Vec<Entry> {

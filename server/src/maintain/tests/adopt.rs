@@ -34,6 +34,25 @@ fn killed(dir: &Path) {
     fs::remove_file(Files::new(dir).epoch()).unwrap();
 }
 
+/// Returns a state directory as a kill leaves it, see [`killed`].
+fn killed_dir() -> TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    killed(dir.path());
+    dir
+}
+
+/// Returns a copy of a state directory.
+fn copied(dir: &Path) -> TempDir {
+    let left = tempfile::tempdir().unwrap();
+    copy(dir, left.path());
+    left
+}
+
+/// Returns why a hub does not start.
+fn start_error(dir: &Path) -> OpenError {
+    DiskJournal::open(dir, Options::default()).unwrap_err()
+}
+
 /// Returns the bytes of `file` in all directories named `place` in `dir`, including replaced ones.
 fn contents(dir: &Path, place: &str, file: &str) -> Vec<Vec<u8>> {
     let entries = fs::read_dir(dir).unwrap().flatten();
@@ -69,19 +88,16 @@ fn step_back(dir: &Path) -> bool {
 
 #[test]
 fn an_adopt_interrupted_between_renames_is_finished_by_the_next_command() {
-    let dir = tempfile::tempdir().unwrap();
-    killed(dir.path());
+    let dir = killed_dir();
     let before = fs::read(dir.path().join("journal/db")).unwrap();
     let saved: Vec<_> = (1..=45).chain([1_000_045]).collect();
     adopted(dir.path());
     let mut states = 0;
     while step_back(dir.path()) {
         states += 1;
-        let left = tempfile::tempdir().unwrap();
-        copy(dir.path(), left.path());
+        let left = copied(dir.path());
         assert_eq!(seqs(left.path()), saved, "{states}: started");
-        let left = tempfile::tempdir().unwrap();
-        copy(dir.path(), left.path());
+        let left = copied(dir.path());
         adopted(left.path());
         let again: Vec<_> = saved.iter().copied().chain([2_000_045]).collect();
         assert_eq!(seqs(left.path()), again, "{states}: adopted again");
@@ -94,14 +110,12 @@ fn an_adopt_interrupted_between_renames_is_finished_by_the_next_command() {
 
 #[test]
 fn an_adopt_interrupted_before_its_renames_changes_nothing() {
-    let dir = tempfile::tempdir().unwrap();
-    killed(dir.path());
+    let dir = killed_dir();
     let lock = DirLock::take(dir.path()).unwrap();
     let staged = StagedJournal::begin(&lock).unwrap();
     adopt::build(&staged, &mut io::sink()).unwrap();
-    let left = tempfile::tempdir().unwrap();
-    copy(dir.path(), left.path());
-    let error = DiskJournal::open(left.path(), Options::default()).unwrap_err();
+    let left = copied(dir.path());
+    let error = start_error(left.path());
     assert!(matches!(error, OpenError::NoEpoch), "{error}");
     assert!(!Files::new(left.path()).staged().exists());
     adopted(left.path());
@@ -114,38 +128,33 @@ fn an_adopt_interrupted_before_its_renames_changes_nothing() {
 
 #[test]
 fn an_adopt_holds_the_lock_until_its_end() {
-    let dir = tempfile::tempdir().unwrap();
-    killed(dir.path());
+    let dir = killed_dir();
     let lock = DirLock::take(dir.path()).unwrap();
     let staged = StagedJournal::begin(&lock).unwrap();
     adopt::build(&staged, &mut io::sink()).unwrap();
-    let error = DiskJournal::open(dir.path(), Options::default()).unwrap_err();
+    let error = start_error(dir.path());
     assert!(matches!(error, OpenError::Locked), "{error}");
     staged.install().unwrap();
-    let error = DiskJournal::open(dir.path(), Options::default()).unwrap_err();
+    let error = start_error(dir.path());
     assert!(matches!(error, OpenError::Locked), "{error}");
 }
 
 #[test]
 fn a_second_adopt_keeps_the_files_that_the_first_one_replaced() {
-    let dir = tempfile::tempdir().unwrap();
-    killed(dir.path());
+    let dir = killed_dir();
     let before = fs::read(dir.path().join("journal/db")).unwrap();
     let log = fs::read(dir.path().join("wal")).unwrap();
     adopted(dir.path());
     drop(opened(dir.path()));
     let out = adopted(dir.path());
-    for name in ["journal", "snapshots", "wal", "epoch"] {
+    for name in ["journal", "snapshots", "wal"] {
         let aside = dir.path().join(format!("{name}.replaced"));
-        assert!(name == "epoch" || aside.exists(), "{name}");
         let second = dir.path().join(format!("{name}.replaced.2"));
-        assert!(name == "epoch" || second.exists(), "{name}");
-        assert!(name == "epoch" || out.contains(second.to_str().unwrap()));
+        assert!(aside.exists() && second.exists(), "{name}");
+        assert!(out.contains(second.to_str().unwrap()));
     }
-    assert_eq!(
-        fs::read(dir.path().join("journal.replaced/db")).unwrap(),
-        before
-    );
+    let kept = fs::read(dir.path().join("journal.replaced/db")).unwrap();
+    assert_eq!(kept, before);
     assert_eq!(fs::read(dir.path().join("wal.replaced")).unwrap(), log);
 }
 
@@ -176,8 +185,7 @@ fn an_adopted_empty_journal_does_not_reuse_numbers() {
     let dir = tempfile::tempdir().unwrap();
     drop(reopened(filled(dir.path(), 40), dir.path()));
     for emptied in [true, false] {
-        let left = tempfile::tempdir().unwrap();
-        copy(dir.path(), left.path());
+        let left = copied(dir.path());
         let files = Files::new(left.path());
         if emptied {
             fs::write(files.db(), b"").unwrap();
@@ -199,12 +207,11 @@ fn an_adopted_empty_journal_does_not_reuse_numbers() {
 
 #[test]
 fn a_start_does_not_create_a_journal_beside_a_replaced_one() {
-    let dir = tempfile::tempdir().unwrap();
-    drop(filled(dir.path(), 40));
+    let dir = with_records(40);
     let files = Files::new(dir.path());
     fs::rename(files.journal(), dir.path().join("journal.replaced.2")).unwrap();
     fs::remove_file(files.epoch()).unwrap();
-    let error = DiskJournal::open(dir.path(), Options::default()).unwrap_err();
+    let error = start_error(dir.path());
     assert!(matches!(error, OpenError::Replaced), "{error}");
     let error = adopt::adopt(dir.path(), &mut io::sink()).unwrap_err();
     assert!(error.to_string().contains("was put aside"), "{error}");
@@ -219,7 +226,7 @@ fn the_complete_copy_of_an_earlier_build_is_put_in_place_before_an_adopt() {
     copy(&files.journal(), &dir.path().join("journal.replaced"));
     fs::rename(files.journal(), dir.path().join("journal.fresh")).unwrap();
     fs::remove_file(files.epoch()).unwrap();
-    let error = DiskJournal::open(dir.path(), Options::default()).unwrap_err();
+    let error = start_error(dir.path());
     assert!(matches!(error, OpenError::NoEpoch), "{error}");
     adopted(dir.path());
     let saved: Vec<_> = (1..=40).chain([1_000_040]).collect();

@@ -25,8 +25,7 @@ fn import_watched(dir: &Path, export: &[u8], look: impl FnMut()) -> anyhow::Resu
 
 #[test]
 fn no_hub_starts_while_an_import_reads_its_input() {
-    let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    drop(filled(from.path(), 40));
+    let (from, to) = (with_records(40), tempfile::tempdir().unwrap());
     import_watched(to.path(), &exported(from.path()), || {
         let hub = DiskJournal::open(to.path(), Options::default());
         assert!(matches!(hub, Err(OpenError::Locked)), "{hub:?}");
@@ -37,19 +36,17 @@ fn no_hub_starts_while_an_import_reads_its_input() {
 
 #[test]
 fn an_import_while_a_hub_runs_is_refused_and_changes_nothing() {
-    let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    drop(filled(from.path(), 40));
+    let (from, to) = (with_records(40), tempfile::tempdir().unwrap());
     let hub = filled(to.path(), 3);
-    let error = import::import(to.path(), &exported(from.path())[..], None).unwrap_err();
-    assert!(error.to_string().contains("in use by another"), "{error}");
+    let error = refused(to.path(), &exported(from.path()));
+    assert!(error.contains("in use by another"), "{error}");
     drop(hub);
     assert_eq!(folded(to.path()).0, 3);
 }
 
 #[test]
 fn a_killed_import_leaves_no_journal_and_can_be_repeated() {
-    let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    drop(filled(from.path(), 400));
+    let (from, to) = (with_records(400), tempfile::tempdir().unwrap());
     let export = exported(from.path());
     let mut killed = Vec::new();
     import_watched(to.path(), &export, || {
@@ -69,19 +66,15 @@ fn a_killed_import_leaves_no_journal_and_can_be_repeated() {
 
 #[test]
 fn an_import_interrupted_between_renames_is_finished_by_the_next_start() {
-    let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    drop(filled(from.path(), 40));
+    let (from, to) = (with_records(40), tempfile::tempdir().unwrap());
     import::import(to.path(), &exported(from.path())[..], None).unwrap();
     let left = to.path().join("left");
     for parts in [&["epoch"][..], &["epoch", "journal"]] {
         let staged = Files::new(&left).staged();
         fs::create_dir_all(&staged).unwrap();
         for part in ["epoch", "journal"] {
-            let place = if parts.contains(&part) {
-                &staged
-            } else {
-                &left
-            };
+            let staged_part = parts.contains(&part);
+            let place = if staged_part { &staged } else { &left };
             copy(&to.path().join(part), &place.join(part));
         }
         assert_eq!(exported(&left), exported(from.path()));
@@ -92,8 +85,7 @@ fn an_import_interrupted_between_renames_is_finished_by_the_next_start() {
 
 #[test]
 fn a_failed_import_leaves_only_the_lock_file() {
-    let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    drop(filled(from.path(), 40));
+    let (from, to) = (with_records(40), tempfile::tempdir().unwrap());
     let export = exported(from.path());
     import::import(to.path(), &export[..export.len() / 2], None).unwrap_err();
     let left: Vec<_> = fs::read_dir(to.path()).unwrap().flatten().collect();

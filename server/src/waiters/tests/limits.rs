@@ -30,6 +30,23 @@ fn wakes(place: &mut Place, say: &Say) -> bool {
     woken
 }
 
+impl Place {
+    /// Returns what is held back at the inbox `primary`.
+    fn held(&self) -> Option<HeldBack> {
+        let (project, primary) = (ProjectName::default(), name("primary"));
+        let at = (&project, &primary);
+        self.presence.held_back(&self.state, at, self.now)
+    }
+
+    /// Returns until when the last notification is held back, and by which limit.
+    fn last_hold(&self) -> (Timestamp, String) {
+        let (project, primary) = (ProjectName::default(), name("primary"));
+        let (at, id) = ((&project, &primary), self.state.head());
+        let hold = self.presence.hold_of(&self.state, at, id, self.now);
+        hold.map(|it| (it.until, it.limit.to_string())).unwrap()
+    }
+}
+
 #[test]
 fn an_item_over_the_sender_limit_is_delivered_when_the_limit_ends() {
     let mut place = woken_enough();
@@ -44,7 +61,7 @@ fn an_item_over_the_sender_limit_is_delivered_when_the_limit_ends() {
 fn a_limited_sender_does_not_delay_other_senders() {
     let mut place = woken_enough();
     place.say(&DONE);
-    place.say(&Say { from: "w2", ..DONE });
+    place.say(&from("w2"));
     let batch = batch(&mut place.wait(agent()));
     assert_eq!(batch.items.len(), 2, "the first rides along");
 }
@@ -53,7 +70,7 @@ fn a_limited_sender_does_not_delay_other_senders() {
 fn an_agent_is_woken_when_the_first_of_two_limits_ends() {
     let mut place = woken_enough();
     place.pass(Duration::from_secs(30));
-    let late = Say { from: "w2", ..DONE };
+    let late = from("w2");
     wake(&mut place, &late, 2);
     let mut answer = place.wait(agent());
     assert!(!place.say(&DONE) && !place.say(&late));
@@ -63,16 +80,8 @@ fn an_agent_is_woken_when_the_first_of_two_limits_ends() {
 
 #[test]
 fn urgent_items_and_questions_count_against_the_limits() {
-    for say in [
-        Say {
-            priority: Priority::Urgent,
-            ..DONE
-        },
-        Say {
-            kind: Kind::Question,
-            ..DONE
-        },
-    ] {
+    let priority = Priority::Urgent;
+    for say in [Say { priority, ..DONE }, of_kind(Kind::Question)] {
         let mut place = woken_enough();
         assert!(!wakes(&mut place, &say));
         let mut place = Place::new();
@@ -85,9 +94,9 @@ fn urgent_items_and_questions_count_against_the_limits() {
 fn senders_that_are_not_sessions_share_one_limit() {
     let mut place = Place::new();
     place.register("w1", None);
-    wake(&mut place, &Say { from: "a", ..DONE }, 1);
-    wake(&mut place, &Say { from: "b", ..DONE }, 1);
-    assert!(!wakes(&mut place, &Say { from: "c", ..DONE }));
+    wake(&mut place, &from("a"), 1);
+    wake(&mut place, &from("b"), 1);
+    assert!(!wakes(&mut place, &from("c")));
     assert!(wakes(&mut place, &DONE), "a session has its own");
 }
 
@@ -103,23 +112,19 @@ fn stops_and_errors_of_own_workers_do_not_count_against_the_limits() {
                 session: name("boss"),
                 at: place.now.wall,
             };
-            let seq = place.state.head() + 1;
-            place.state.apply(seq, &Record::PrimaryTaken(taken));
+            place.apply(&Record::PrimaryTaken(taken));
         },
     ];
     for own in own {
         let mut place = Place::new();
         own(&mut place);
         for kind in [Kind::Complete, Kind::Waiting, Kind::Testing, Kind::Error] {
-            wake(&mut place, &Say { kind, ..DONE }, 3);
+            wake(&mut place, &of_kind(kind), 3);
         }
-        let message = Say {
-            kind: Kind::Message,
-            ..DONE
-        };
+        let message = of_kind(Kind::Message);
         wake(&mut place, &message, 2);
         assert!(!wakes(&mut place, &message));
-        let somebody = Say { from: "x", ..DONE };
+        let somebody = from("x");
         wake(&mut place, &somebody, 1);
     }
 }
@@ -134,20 +139,14 @@ fn stops_of_own_workers_wake_at_most_120_times_a_minute() {
 
 #[test]
 fn answers_to_an_agents_own_questions_are_not_limited() {
-    let answer = Say {
-        kind: Kind::Answer,
-        ..DONE
-    };
+    let answer = of_kind(Kind::Answer);
     let mut place = woken_enough();
     assert!(!wakes(&mut place, &answer), "nobody asked");
     let mut place = woken_enough();
     let id = place.state.head() + 1;
-    place.say(&Say {
-        from: "boss",
-        inbox: "w1",
-        kind: Kind::Question,
-        ..DONE
-    });
+    let mut question = of_kind(Kind::Question);
+    (question.from, question.inbox) = ("boss", "w1");
+    place.say(&question);
     let settled = QuestionSettled {
         id,
         state: QuestionState::Answered,
@@ -155,8 +154,7 @@ fn answers_to_an_agents_own_questions_are_not_limited() {
         answer: Some(id + 2),
         at: place.now.wall,
     };
-    let settled = Record::QuestionSettled(settled);
-    place.state.apply(id + 1, &settled);
+    place.apply(&Record::QuestionSettled(settled));
     assert!(wakes(&mut place, &answer));
 }
 
@@ -173,54 +171,39 @@ fn a_reader_without_a_session_has_no_wake_limit() {
 #[test]
 fn held_back_items_are_reported_with_their_count_and_time() {
     let mut place = woken_enough();
-    let (project, primary) = (ProjectName::default(), name("primary"));
     let mut answer = place.wait(agent());
-    let held = |place: &Place| {
-        let at = (&project, &primary);
-        place.presence.held_back(&place.state, at, place.now)
-    };
-    assert_eq!(held(&place), None);
+    assert_eq!(place.held(), None);
     place.say(&DONE);
     place.say(&DONE);
     let until = place.now.wall.plus_millis(60_000);
-    assert_eq!(held(&place), Some(HeldBack { count: 2, until }));
-    let id = place.state.head();
-    let at = (&project, &primary);
-    let one = place.presence.hold_of(&place.state, at, id, place.now);
-    let one = one.unwrap();
-    assert_eq!(one.until, until);
-    assert_eq!(one.limit.to_string(), "2 wakes a minute by w1");
+    assert_eq!(place.held(), Some(HeldBack { count: 2, until }));
+    let limit = "2 wakes a minute by w1".into();
+    assert_eq!(place.last_hold(), (until, limit));
     place.pass(Duration::from_secs(60));
     assert_eq!(batch(&mut answer).items.len(), 2);
-    assert_eq!(held(&place), None);
+    assert_eq!(place.held(), None);
 }
 
 #[test]
 fn waiters_without_a_limit_report_no_held_back_items() {
-    let (project, primary) = (ProjectName::default(), name("primary"));
-    let barrier = Some(Barrier {
-        count: 9,
+    let mut barrier = agent();
+    let count = 9;
+    barrier.barrier = Some(Barrier {
+        count,
         ..Barrier::default()
     });
-    let unlimited = [named("script"), WaitSpec { barrier, ..agent() }];
-    for spec in unlimited {
+    for spec in [named("script"), barrier] {
         let mut place = woken_enough();
         place.say(&DONE);
         let _waiter = place.wait(spec);
-        let at = (&project, &primary);
-        let held = place.presence.held_back(&place.state, at, place.now);
-        assert_eq!(held, None);
+        assert_eq!(place.held(), None);
     }
 }
 
 #[test]
 fn a_wait_that_times_out_reports_held_back_items() {
     let mut place = woken_enough();
-    let deadline = place.now.mono + Duration::from_secs(5);
-    let mut answer = place.wait(WaitSpec {
-        deadline,
-        ..agent()
-    });
+    let mut answer = place.wait_5s(agent());
     assert!(!place.say(&DONE));
     place.pass(Duration::from_secs(5));
     let Ok(Outcome::HeldBack(held)) = answer.try_recv() else {
@@ -238,12 +221,8 @@ fn the_hourly_limit_counts_all_senders() {
         place.pass(Duration::from_secs(61));
     }
     let _waiter = place.wait(agent());
-    assert!(!place.say(&Say { from: "x", ..DONE }));
-    let (project, primary) = (ProjectName::default(), name("primary"));
-    let at = (&project, &primary);
-    let id = place.state.head();
-    let hold = place.presence.hold_of(&place.state, at, id, place.now);
-    assert_eq!(hold.unwrap().limit.to_string(), "60 wakes an hour");
+    assert!(!place.say(&from("x")));
+    assert_eq!(place.last_hold().1, "60 wakes an hour");
 }
 
 #[test]

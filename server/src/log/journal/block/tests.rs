@@ -96,10 +96,8 @@ fn a_block_of_a_newer_format_is_refused_with_its_version() {
     let (_, store) = stored(&[vec![10]]);
     let (key, mut value) = store.into_iter().next().unwrap();
     value[0] = 3;
-    assert_eq!(
-        Block::decode(&key, &value.into()).unwrap_err(),
-        Defect::Version(3)
-    );
+    let expected = Defect::Version(3);
+    assert_eq!(Block::decode(&key, &value.into()).unwrap_err(), expected);
 }
 
 #[test]

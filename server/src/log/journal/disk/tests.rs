@@ -29,6 +29,24 @@ fn open(dir: &TempDir) -> DiskJournal {
     DiskJournal::open(dir.path(), options()).unwrap()
 }
 
+fn fresh() -> (TempDir, DiskJournal) {
+    let dir = tempfile::tempdir().unwrap();
+    let journal = open(&dir);
+    (dir, journal)
+}
+
+/// Returns why a directory is not opened.
+fn refusal(dir: &TempDir) -> OpenError {
+    DiskJournal::open(dir.path(), options()).unwrap_err()
+}
+
+/// Flips a bit in the log.
+fn flip(dir: &TempDir, at: usize) {
+    let mut log = fs::read(dir.path().join("wal")).unwrap();
+    log[at] ^= 1;
+    fs::write(dir.path().join("wal"), log).unwrap();
+}
+
 /// Copies the files as they are now to a new directory: the state that a kill would leave.
 fn killed(dir: &TempDir) -> TempDir {
     let left = tempfile::tempdir().unwrap();
@@ -41,8 +59,7 @@ fn killed(dir: &TempDir) -> TempDir {
 
 /// Returns a state directory whose commits are in the log only, as if nothing was moved to the store.
 fn with_log(commits: &[Vec<Entry>]) -> TempDir {
-    let dir = tempfile::tempdir().unwrap();
-    let journal = open(&dir);
+    let (dir, journal) = fresh();
     let epoch = journal.epoch();
     drop(journal);
     let (mut log, mut chain) = (Vec::new(), 0);
@@ -70,8 +87,7 @@ proptest! {
 
     #[test]
     fn every_record_is_readable_from_every_cursor(commits in sizes(20_000, 30), max in 0..20_000_usize) {
-        let dir = tempfile::tempdir().unwrap();
-        let journal = open(&dir);
+        let (dir, journal) = fresh();
         let stored = append_all(&journal, &commits);
         is_readable_from_every_cursor(&journal, &stored, max);
         drop(journal);
@@ -80,8 +96,7 @@ proptest! {
 
     #[test]
     fn appended_records_survive_a_kill(commits in sizes(20_000, 30)) {
-        let dir = tempfile::tempdir().unwrap();
-        let journal = open(&dir);
+        let (dir, journal) = fresh();
         let stored = append_all(&journal, &commits);
         // The flusher is idle now: the next commits wait in the log until there are more, or for a second.
         journal.shared.queue.wait_for_all().unwrap();
@@ -95,11 +110,8 @@ proptest! {
 
 #[test]
 fn commits_in_the_log_are_read_at_open_and_moved_to_the_store() {
-    let commits = [
-        entries(1, &[10, 20]),
-        entries(3, &[500]),
-        entries(4, &[1, 1]),
-    ];
+    let commits = [(1, &[10, 20][..]), (3, &[500]), (4, &[1, 1])];
+    let commits = commits.map(|(first, sizes)| entries(first, sizes));
     let dir = with_log(&commits);
     let journal = open(&dir);
     assert_eq!(all(&journal), commits.concat());
@@ -112,9 +124,7 @@ fn commits_in_the_log_are_read_at_open_and_moved_to_the_store() {
 fn a_torn_last_commit_in_the_log_is_dropped() {
     let whole = entries(1, &[10, 20]);
     let dir = with_log(&[whole.clone(), entries(3, &[500, 500])]);
-    let mut log = fs::read(dir.path().join("wal")).unwrap();
-    log[600] ^= 1;
-    fs::write(dir.path().join("wal"), log).unwrap();
+    flip(&dir, 600);
     let journal = open(&dir);
     assert_eq!(all(&journal), whole);
     // The next commit takes its number and its place in the log.
@@ -126,17 +136,14 @@ fn a_torn_last_commit_in_the_log_is_dropped() {
 #[test]
 fn a_broken_commit_before_a_valid_one_refuses_the_log() {
     let dir = with_log(&[entries(1, &[10]), entries(2, &[500]), entries(3, &[10])]);
-    let mut log = fs::read(dir.path().join("wal")).unwrap();
-    log[300] ^= 1;
-    fs::write(dir.path().join("wal"), log).unwrap();
-    let error = DiskJournal::open(dir.path(), options()).unwrap_err();
+    flip(&dir, 300);
+    let error = refusal(&dir);
     assert!(matches!(error, OpenError::Broken { at: 2, .. }), "{error}");
 }
 
 #[test]
 fn a_log_that_does_not_chain_to_the_store_is_refused() {
-    let dir = tempfile::tempdir().unwrap();
-    let journal = open(&dir);
+    let (dir, journal) = fresh();
     append(&journal, &[10]);
     drop(journal);
     let other = with_log(&[entries(1, &[99]), entries(2, &[10])]);
@@ -149,24 +156,23 @@ fn a_log_that_does_not_chain_to_the_store_is_refused() {
     }
     fs::write(dir.path().join("wal"), &log).unwrap();
     // The frame's checksum covers the identity, so no frame in the file is valid.
-    let error = DiskJournal::open(dir.path(), options()).unwrap_err();
+    let error = refusal(&dir);
     assert!(matches!(error, OpenError::OldLog { logged: 1 }), "{error}");
     fs::write(dir.path().join("wal"), &own).unwrap();
     let (frame, _) = frame::encode(open(&dir).epoch(), 77, &entries(2, &[10]));
     log[..frame.len()].copy_from_slice(&frame);
     fs::write(dir.path().join("wal"), &log).unwrap();
-    let error = DiskJournal::open(dir.path(), options()).unwrap_err();
+    let error = refusal(&dir);
     assert!(matches!(error, OpenError::Broken { at: 2, .. }), "{error}");
 }
 
 #[test]
 fn a_missing_log_is_refused_until_the_journal_is_adopted() {
-    let dir = tempfile::tempdir().unwrap();
-    let journal = open(&dir);
+    let (dir, journal) = fresh();
     let stored = append(&journal, &[10, 20]);
     drop(journal);
     fs::remove_file(dir.path().join("wal")).unwrap();
-    let error = DiskJournal::open(dir.path(), options()).unwrap_err();
+    let error = refusal(&dir);
     assert!(matches!(error, OpenError::NoLog), "{error}");
     let adopted = adopted(dir.path());
     assert_eq!((adopted.head, adopted.broken), (2, None));
@@ -187,9 +193,7 @@ fn adopt_saves_commits_that_only_the_log_contains() {
 #[test]
 fn adopt_ends_at_a_broken_commit_and_never_reuses_later_numbers() {
     let dir = with_log(&[entries(1, &[10]), entries(2, &[500]), entries(3, &[10])]);
-    let mut log = fs::read(dir.path().join("wal")).unwrap();
-    log[300] ^= 1;
-    fs::write(dir.path().join("wal"), log).unwrap();
+    flip(&dir, 300);
     let adopted = adopted(dir.path());
     assert_eq!((adopted.head, adopted.used), (1, 3));
     assert_eq!(adopted.broken.as_deref(), Some(wal::GAP_REASON));
@@ -197,8 +201,7 @@ fn adopt_ends_at_a_broken_commit_and_never_reuses_later_numbers() {
 
 #[test]
 fn a_commit_larger_than_the_log_goes_to_the_store() {
-    let dir = tempfile::tempdir().unwrap();
-    let journal = open(&dir);
+    let (dir, journal) = fresh();
     let mut stored = append(&journal, &[10]);
     stored.extend(append(&journal, &[3000; 20]));
     stored.extend(append(&journal, &[10]));
@@ -208,8 +211,7 @@ fn a_commit_larger_than_the_log_goes_to_the_store() {
 
 #[test]
 fn a_small_commit_is_moved_to_the_store_after_a_while() {
-    let dir = tempfile::tempdir().unwrap();
-    let journal = open(&dir);
+    let (_dir, journal) = fresh();
     append(&journal, &[10]);
     let begun = Instant::now();
     while journal.shared.store.head() == 0 {
@@ -221,8 +223,7 @@ fn a_small_commit_is_moved_to_the_store_after_a_while() {
 
 #[test]
 fn a_panicking_mover_fails_the_writer_that_waits_for_it() {
-    let dir = tempfile::tempdir().unwrap();
-    let journal = open(&dir);
+    let (_dir, journal) = fresh();
     let shared = Arc::clone(&journal.shared);
     // This number cannot follow an empty store, so the flusher panics.
     shared.queue.push(0, entries(7, &[10]));
@@ -248,10 +249,8 @@ fn a_snapshot_newer_than_the_journal_proves_lost_records() {
             assert_eq!(open(&dir).head(), 2);
             continue;
         }
-        let mut log = fs::read(dir.path().join("wal")).unwrap();
-        log[300] ^= 1;
-        fs::write(dir.path().join("wal"), log).unwrap();
-        let error = DiskJournal::open(dir.path(), options()).unwrap_err();
+        flip(&dir, 300);
+        let error = refusal(&dir);
         let behind = matches!(error, OpenError::Behind { head: 1, synced: 2 });
         assert!(behind, "{error}");
         let adopted = adopted(dir.path());
@@ -262,22 +261,10 @@ fn a_snapshot_newer_than_the_journal_proves_lost_records() {
 
 #[test]
 fn a_closed_journal_refuses_appends() {
-    let dir = tempfile::tempdir().unwrap();
-    let journal = open(&dir);
+    let (_dir, journal) = fresh();
     journal.close().unwrap();
     let refused = journal.append(&entries(1, &[1]));
     assert!(matches!(refused, Err(JournalError::Io(_))));
-}
-
-#[test]
-fn trim_drops_old_records_and_keeps_the_rest() {
-    let dir = tempfile::tempdir().unwrap();
-    let journal = open(&dir);
-    let stored: Vec<_> = (0..40).flat_map(|_| append(&journal, &[3000])).collect();
-    journal.trim(30).unwrap();
-    assert!((2..=30).contains(&journal.earliest()));
-    let skipped = usize::try_from(journal.earliest() - 1).unwrap();
-    assert_eq!(all(&journal), &stored[skipped..]);
 }
 
 #[test]
@@ -290,7 +277,7 @@ fn an_emptied_or_older_log_is_refused() {
     let newest = fs::read(&wal).unwrap();
     for log in [vec![0; older.len()], older] {
         fs::write(&wal, log).unwrap();
-        let error = DiskJournal::open(dir.path(), options()).unwrap_err();
+        let error = refusal(&dir);
         assert!(matches!(error, OpenError::OldLog { logged: 11 }), "{error}");
     }
     fs::write(&wal, newest).unwrap();

@@ -8,15 +8,25 @@ use crate::log::journal::testing::{
 };
 
 fn open(dir: &Path) -> SledJournal {
-    SledJournal::open(
-        dir,
-        Options {
-            reserve_bytes: 0,
-            floor_bytes: 0,
-            ..Options::default()
-        },
-    )
-    .unwrap()
+    let options = Options {
+        reserve_bytes: 0,
+        floor_bytes: 0,
+        ..Options::default()
+    };
+    SledJournal::open(dir, options).unwrap()
+}
+
+fn fresh() -> (tempfile::TempDir, SledJournal) {
+    let dir = tempfile::tempdir().unwrap();
+    let journal = open(dir.path());
+    (dir, journal)
+}
+
+/// Returns a journal of so many records, each in a block of its own.
+fn of_blocks(records: usize) -> (tempfile::TempDir, SledJournal) {
+    let (dir, journal) = fresh();
+    append(&journal, &vec![3000; records]);
+    (dir, journal)
 }
 
 proptest! {
@@ -24,8 +34,7 @@ proptest! {
 
     #[test]
     fn every_record_is_readable_from_every_cursor(commits in sizes(65_536, 9), max in 0..20_000_usize) {
-        let dir = tempfile::tempdir().unwrap();
-        let journal = open(dir.path());
+        let (dir, journal) = fresh();
         let stored = append_all(&journal, &commits);
         is_readable_from_every_cursor(&journal, &stored, max);
         drop(journal);
@@ -36,8 +45,7 @@ proptest! {
     fn a_commit_cut_at_any_insert_is_dropped_and_earlier_ones_are_kept(
         before in sizes(65_536, 9), cut in vec(1..20_000_usize, 2..7),
     ) {
-        let dir = tempfile::tempdir().unwrap();
-        let journal = open(dir.path());
+        let (dir, journal) = fresh();
         let stored = append_all(&journal, &before);
         let blocks = pack(&journal, &cut);
         drop(journal);
@@ -53,8 +61,7 @@ proptest! {
 
     #[test]
     fn trim_keeps_every_record_from_the_bound_on(commits in sizes(65_536, 9), at in any::<prop::sample::Index>()) {
-        let dir = tempfile::tempdir().unwrap();
-        let journal = open(dir.path());
+        let (dir, journal) = fresh();
         let stored = append_all(&journal, &commits);
         let below = 1 + at.index(stored.len()) as u64;
         journal.trim(below).unwrap();
@@ -87,31 +94,9 @@ fn insert(dir: &Path, blocks: &[Block]) {
 
 #[test]
 fn an_empty_journal_begins_at_record_one() {
-    let dir = tempfile::tempdir().unwrap();
-    let journal = open(dir.path());
+    let (_dir, journal) = fresh();
     assert_eq!((journal.head(), journal.earliest()), (0, 1));
     assert!(journal.read(1, 100).unwrap().is_empty());
-}
-
-#[test]
-fn a_reopened_journal_keeps_its_epoch_and_head() {
-    let dir = tempfile::tempdir().unwrap();
-    let journal = open(dir.path());
-    append(&journal, &[10, 10]);
-    let epoch = journal.epoch();
-    drop(journal);
-    let journal = open(dir.path());
-    assert_eq!((journal.epoch(), journal.head()), (epoch, 2));
-}
-
-#[test]
-fn a_second_hub_on_one_directory_is_refused() {
-    let dir = tempfile::tempdir().unwrap();
-    let _journal = open(dir.path());
-    assert!(matches!(
-        SledJournal::open(dir.path(), Options::default()),
-        Err(OpenError::Locked)
-    ));
 }
 
 /// Removes the block of a record, as sled may do without an error.
@@ -128,9 +113,7 @@ const LOST_20: LostRange = LostRange {
 
 #[test]
 fn a_scrub_finds_a_lost_record() {
-    let dir = tempfile::tempdir().unwrap();
-    let journal = open(dir.path());
-    append(&journal, &[3000; 40]);
+    let (_dir, journal) = of_blocks(40);
     remove(&journal, 20);
     journal.scrub(drop).unwrap();
     assert_eq!(journal.lost_ranges(), [LOST_20]);
@@ -138,9 +121,7 @@ fn a_scrub_finds_a_lost_record() {
 
 #[test]
 fn a_lost_record_that_a_reader_finds_is_reported_and_appends_go_on() {
-    let dir = tempfile::tempdir().unwrap();
-    let journal = open(dir.path());
-    append(&journal, &[3000; 40]);
+    let (dir, journal) = of_blocks(40);
     remove(&journal, 20);
     assert_eq!(journal.read(20, 1).unwrap()[0].seq, 21);
     assert_eq!(journal.lost_at(20), Some(LOST_20));
@@ -152,35 +133,27 @@ fn a_lost_record_that_a_reader_finds_is_reported_and_appends_go_on() {
 
 #[test]
 fn a_journal_whose_end_is_unreadable_refuses_appends() {
-    let dir = tempfile::tempdir().unwrap();
-    let journal = open(dir.path());
-    append(&journal, &[3000; 40]);
+    let (_dir, journal) = of_blocks(40);
     for seq in 20..=40 {
         remove(&journal, seq);
     }
-    assert!(matches!(
-        journal.read(20, 1),
-        Err(JournalError::Corrupt { at: 20, .. })
-    ));
+    let corrupt = |it: JournalError| matches!(it, JournalError::Corrupt { at: 20, .. });
+    assert!(journal.read(20, 1).is_err_and(corrupt));
     assert!(matches!(journal.health(), Health::Corrupt { at: 20, .. }));
-    assert!(matches!(
-        journal.append(&entries(41, &[1])),
-        Err(JournalError::Corrupt { .. })
-    ));
+    let refused = journal.append(&entries(41, &[1]));
+    assert!(matches!(refused, Err(JournalError::Corrupt { .. })));
 }
 
 #[test]
 fn a_panic_of_sled_is_an_error() {
-    let dir = tempfile::tempdir().unwrap();
-    let journal = open(dir.path());
+    let (_dir, journal) = fresh();
     let called: Result<(), _> = journal.shared.with_store(|_| panic!("as sled does"));
     assert!(matches!(called, Err(JournalError::Io(_))));
 }
 
 #[test]
 fn a_store_that_cannot_be_reopened_fails_the_journal() {
-    let dir = tempfile::tempdir().unwrap();
-    let journal = open(dir.path());
+    let (dir, journal) = fresh();
     // The state after a full disk, when the store could not be reopened at once.
     drop(journal.shared.store.write().unwrap().take());
     std::fs::remove_dir_all(dir.path().join("journal")).unwrap();
@@ -192,8 +165,7 @@ fn a_store_that_cannot_be_reopened_fails_the_journal() {
 
 #[test]
 fn a_failed_journal_writes_neither_records_nor_the_epoch_file() {
-    let dir = tempfile::tempdir().unwrap();
-    let journal = open(dir.path());
+    let (dir, journal) = fresh();
     drop(sync::lock(&journal.scrubber).take());
     append(&journal, &[3000; 40]);
     let failure = std::io::Error::other("a write failed").into();
@@ -209,22 +181,16 @@ fn a_failed_journal_writes_neither_records_nor_the_epoch_file() {
 /// Returns the size of the kept entries in bytes.
 fn kept(journal: &SledJournal) -> u64 {
     let all = all(journal);
-    all.iter()
-        .map(|entry| block::stored_len(entry) as u64)
-        .sum()
+    all.iter().map(|it| block::stored_len(it) as u64).sum()
 }
 
 #[test]
 fn a_trim_skips_unreadable_blocks() {
     for broken in [&[1][..], &[20], &[20, 21, 22], &[59, 60], &[60, 61]] {
-        let dir = tempfile::tempdir().unwrap();
-        let journal = open(dir.path());
-        append(&journal, &[3000; 100]);
+        let (_dir, journal) = of_blocks(100);
         for seq in broken {
-            journal
-                .shared
-                .with_store(|store| store.insert(block::key(*seq, 0), b"broken".to_vec()))
-                .unwrap();
+            let broken = |store: &BlockStore| store.insert(block::key(*seq, 0), b"broken".to_vec());
+            journal.shared.with_store(broken).unwrap();
         }
         journal.trim(60).unwrap();
         let earliest = (60..=100).find(|seq| !broken.contains(seq)).unwrap();
@@ -237,9 +203,7 @@ fn a_trim_skips_unreadable_blocks() {
 
 #[test]
 fn the_rest_of_a_failed_trim_is_dropped_and_not_counted_again() {
-    let dir = tempfile::tempdir().unwrap();
-    let journal = open(dir.path());
-    append(&journal, &[3000; 200]);
+    let (_dir, journal) = of_blocks(200);
     let blocks = |store: &BlockStore| -> Vec<_> {
         let blocks = store.blocks(block::key(0, 0));
         blocks.map(|found| found.unwrap().1.encode()).collect()
@@ -263,57 +227,19 @@ fn the_rest_of_a_failed_trim_is_dropped_and_not_counted_again() {
     assert_eq!(block::seq_of(first.unwrap()), journal.earliest());
 }
 
-#[test]
-fn numbers_can_be_skipped() {
-    let dir = tempfile::tempdir().unwrap();
-    let journal = open(dir.path());
-    append(&journal, &[10, 10]);
-    journal.skip_to(1000);
-    journal.append(&entries(1001, &[10])).unwrap();
-    append(&journal, &[10]);
-    drop(journal);
-    let seqs: Vec<_> = all(&open(dir.path()))
-        .iter()
-        .map(|entry| entry.seq)
-        .collect();
-    assert_eq!(seqs, [1, 2, 1001, 1002]);
-}
-
-#[test]
-fn the_directory_is_private() {
-    use std::os::unix::fs::PermissionsExt;
-    let dir = tempfile::tempdir().unwrap();
-    drop(open(dir.path()));
-    let mode = std::fs::metadata(dir.path().join("journal"))
-        .unwrap()
-        .permissions()
-        .mode();
-    assert_eq!(mode & 0o777, 0o700);
-}
-
 /// Removed protection: sled may lose a segment without an error, and readers would skip its records unnoticed.
 #[test]
 fn without_the_chain_check_a_lost_block_is_skipped_unnoticed() {
     for chain in [true, false] {
-        let dir = tempfile::tempdir().unwrap();
-        let journal = open(dir.path());
-        append(&journal, &[3000; 40]);
+        let (dir, journal) = of_blocks(40);
         drop(journal);
         let store = BlockStore::open(&Files::new(dir.path()).journal(), true).unwrap();
         store.remove(block::key(20, 0)).unwrap();
         store.sync().unwrap();
         drop(store);
-        let checks = DurabilityChecks {
-            chain,
-            ..DurabilityChecks::default()
-        };
-        let opened = SledJournal::open(
-            dir.path(),
-            Options {
-                checks,
-                ..Options::default()
-            },
-        );
+        let mut options = Options::default();
+        options.checks.chain = chain;
+        let opened = SledJournal::open(dir.path(), options);
         // With the chain, the missing block is noticed and restored from sled's file.
         let found = all(&opened.unwrap());
         let jumped = !found.iter().any(|entry| entry.seq == 20);

@@ -1,0 +1,92 @@
+use std::sync::Mutex;
+use std::sync::mpsc::channel;
+
+use hub_protocol::{Epoch, ProjectName, SessionInfo};
+
+use super::*;
+use crate::core::command::Hook;
+use crate::core::sync::lock;
+use crate::log::journal::Health;
+use crate::log::journal::memory::MemoryJournal;
+use crate::log::journal::testing::TestJournal;
+
+fn memory() -> Arc<MemoryJournal> {
+    Arc::new(MemoryJournal::new(Epoch(7)))
+}
+
+/// Starts a hub without sockets on a journal in memory.
+pub(crate) fn memory_hub() -> Hub {
+    hub(memory())
+}
+
+fn hub(journal: Arc<dyn Journal>) -> Hub {
+    let (hub, _) = Hub::start(HubParts {
+        journal,
+        recovered: Recovered::default(),
+        reload: Box::new(|| Ok(State::default())),
+        leases: LeaseKey::new(b"secret"),
+        offered: 0,
+        limits: WakeLimits {
+            per_sender_per_minute: 6,
+            per_hour: 60,
+        },
+        rules: Rules::default(),
+        queue: 64,
+        streams: 64,
+        shutdown: CancellationToken::new(),
+    });
+    hub
+}
+
+#[tokio::test]
+async fn a_permission_is_held_from_its_commit_until_its_request_ends() {
+    let hub = memory_hub();
+    let hook = Hook {
+        project: ProjectName::default(),
+        given: None,
+        id: "w1".parse().unwrap(),
+        info: SessionInfo::default(),
+        happened: AgentEvent::Permission {
+            text: "make".into(),
+            data: Some(serde_json::Value::Null),
+        },
+        event: "PermissionRequest".into(),
+        watched: false,
+        held: true,
+        once: None,
+    };
+    let done = hub.submit(Command::Hook(Box::new(hook))).await.unwrap();
+    let id = done.ids[0];
+    assert!(hub.waiters().read().is_held(id));
+    drop(done);
+    assert!(!hub.waiters().read().is_held(id));
+    hub.stop();
+}
+
+#[test]
+fn a_query_reads_what_is_durable_and_does_not_wait_for_a_commit() {
+    let ((began, has_begun), (permit, permits)) = (channel(), channel());
+    let permits = Mutex::new(permits);
+    let hub = hub(Arc::new(TestJournal {
+        inner: memory(),
+        health: Health::Sound,
+        before_append: Box::new(move || {
+            began.send(()).unwrap();
+            lock(&permits).recv().unwrap();
+        }),
+    }));
+    let own = hub.clone();
+    let register = Command::Register {
+        project: ProjectName::default(),
+        session: "w1".parse().unwrap(),
+        info: SessionInfo::default(),
+    };
+    let registered = std::thread::spawn(move || own.submit_blocking(register));
+    has_begun.recv().unwrap();
+    let sessions = || hub.read(|state, _| state.sessions(None).count()).unwrap();
+    assert_eq!(sessions(), 0);
+    permit.send(()).unwrap();
+    assert!(registered.join().unwrap().is_ok());
+    assert_eq!(sessions(), 1);
+    hub.stop();
+}
