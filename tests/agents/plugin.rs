@@ -76,7 +76,8 @@ fn nothing_comes_twice_when_the_settings_have_the_hooks_too() {
         .collect();
     for (n, id) in ids.into_iter().enumerate() {
         hub.step(id, "acked");
-        let received = claude.model.received(&format!("news number {n}."));
+        let text = format!("\"msg\":\"news number {n}.\"");
+        let received = claude.model.received(&text);
         assert_eq!(received.len(), 1, "{n}: {received:?}");
     }
     claude.submit("Say something");
