@@ -10,11 +10,6 @@ mod transport;
 /// Asserts status and code of a response to bad input, which must be a problem. The harness has validated its hint.
 #[track_caller]
 fn assert_refused(what: &str, answer: &Answer, status: u16, code: &str) {
-    let refusal = (answer.status, answer.code());
-    assert_eq!(
-        refusal,
-        (status, code.to_owned()),
-        "{what}: {}",
-        answer.text()
-    );
+    let refusal = (answer.status, &*answer.code());
+    assert_eq!(refusal, (status, code), "{what}: {}", answer.text());
 }

@@ -1,22 +1,20 @@
 //! Queries of the feed and of its details.
 
-use hub_harness::Client;
+use hub_harness::{Client, each};
 use serde_json::{Value, json};
 
 use crate::memory_hub;
 
-async fn list(client: &Client, query: &str) -> Vec<Value> {
-    let page = client.get(&format!("/notifications?{query}")).send().await;
-    let page = page.expect(200).json();
-    page["notifications"].as_array().expect("a list").clone()
+async fn list(client: &Client, query: &str) -> Value {
+    client.read(&format!("/notifications?{query}")).await["notifications"].clone()
 }
 
-async fn ids(client: &Client, query: &str) -> Vec<u64> {
-    let found = list(client, query).await;
-    found
-        .iter()
-        .map(|it| it["id"].as_u64().expect("a number"))
-        .collect()
+async fn expect(client: &Client, query: &str, ids: &[u64]) {
+    assert_eq!(
+        each(&list(client, query).await, "id"),
+        json!(ids),
+        "{query}"
+    );
 }
 
 async fn reply(client: &Client, to: u64) -> u64 {
@@ -35,10 +33,10 @@ async fn a_thread_is_complete_from_each_of_its_notifications_and_oldest_first() 
     let second = reply(&client, root).await;
     let thread = [root, first, deeper, second];
     for id in thread {
-        assert_eq!(ids(&client, &format!("thread={id}")).await, thread, "{id}");
+        expect(&client, &format!("thread={id}"), &thread).await;
     }
     let lone = client.say("\"reply_to\":1").await;
-    assert_eq!(ids(&client, &format!("thread={lone}")).await, [lone]);
+    expect(&client, &format!("thread={lone}"), &[lone]).await;
 }
 
 #[tokio::test]
@@ -48,67 +46,51 @@ async fn a_thread_includes_the_requested_notification_at_any_limit() {
     let first = reply(&client, root).await;
     let second = reply(&client, first).await;
     reply(&client, second).await;
-    let cut = ids(&client, &format!("thread={second}&limit=1")).await;
-    assert_eq!(cut, [root, first, second]);
-    let cut = ids(&client, &format!("thread={root}&limit=2")).await;
-    assert_eq!(cut, [root, first]);
+    let cut = format!("thread={second}&limit=1");
+    expect(&client, &cut, &[root, first, second]).await;
+    expect(&client, &format!("thread={root}&limit=2"), &[root, first]).await;
 }
 
 #[tokio::test]
 async fn an_answer_is_in_the_thread_of_its_question_with_both_deliveries() {
     let (_hub, client) = memory_hub();
-    let asked = json!({ "msg": "?", "from": "w1", "type": "question" });
-    let asked = client.notify(asked).await;
-    let answer = client.post(&format!("/questions/{asked}/answer"));
-    let answer = answer.json(&json!({ "answer": "yes" })).send().await;
-    let answer = answer.expect(201).json()["answer_id"].clone();
-    let thread = list(&client, &format!("thread={answer}")).await;
-    let told: Vec<Value> = thread
-        .iter()
-        .map(|it| json!([it["id"], it["type"], it["status"], it["seen"]]))
-        .collect();
-    assert_eq!(
-        json!(told),
-        json!([
-            [asked, "question", "answered", false],
-            [answer, "answer", "pending", false]
-        ])
-    );
+    let asked = client.asks("w1").await;
+    let answer = client.answer(asked, "yes").await.expect(201).json();
+    let thread = format!("thread={}", answer["answer_id"]);
+    let thread = list(&client, &thread).await;
+    for (member, expected) in [
+        ("id", json!([asked, answer["answer_id"]])),
+        ("type", json!(["question", "answer"])),
+        ("status", json!(["answered", "pending"])),
+        ("seen", json!([false, false])),
+    ] {
+        assert_eq!(each(&thread, member), expected);
+    }
 }
 
 #[tokio::test]
 async fn a_feed_is_filtered_by_type_priority_project_session_or_text_and_marks_a_superseded_entry()
 {
     let (_hub, client) = memory_hub();
-    let say = async |post: Value| client.notify(post).await;
-    let old = say(
-        json!({ "msg": "50 %", "key": "build", "from": "w1", "project": "p", "type": "error" }),
-    )
-    .await;
-    let new = say(
-        json!({ "msg": "60 %", "key": "build", "from": "w1", "project": "p", "type": "error" }),
-    )
-    .await;
-    let high =
-        say(json!({ "msg": "Look here", "priority": "high", "from": "w2", "type": "message" }))
-            .await;
-    say(json!({ "msg": "low", "priority": "low", "from": "w2", "type": "message" })).await;
-    let statuses: Vec<Value> = list(&client, "project=p")
-        .await
-        .iter()
-        .map(|it| it["status"].clone())
-        .collect();
-    assert_eq!(json!(statuses), json!(["pending", "superseded"]));
+    let build =
+        json!({ "msg": "50 %", "key": "build", "from": "w1", "project": "p", "type": "error" });
+    let old = client.notify(build.clone()).await;
+    let new = client.notify(build).await;
+    let look = |msg, priority| json!({ "msg": msg, "priority": priority, "from": "w2", "type": "message" });
+    let high = client.notify(look("Look here", "high")).await;
+    client.notify(look("low", "low")).await;
+    let statuses = each(&list(&client, "project=p").await, "status");
+    assert_eq!(statuses, json!(["pending", "superseded"]));
     for (query, expected) in [
-        ("types=error", vec![new, old]),
-        ("types=error&limit=1", vec![new]),
-        (&format!("types=error&before={new}"), vec![old]),
-        (&format!("types=error&after={old}"), vec![new]),
-        ("session=w1&project=p", vec![new, old]),
-        ("min_priority=high", vec![high]),
-        ("q=look%20HERE", vec![high]),
+        ("types=error", &[new, old][..]),
+        ("types=error&limit=1", &[new]),
+        (&format!("types=error&before={new}"), &[old]),
+        (&format!("types=error&after={old}"), &[new]),
+        ("session=w1&project=p", &[new, old]),
+        ("min_priority=high", &[high]),
+        ("q=look%20HERE", &[high]),
     ] {
-        assert_eq!(ids(&client, query).await, expected, "{query}");
+        expect(&client, query, expected).await;
     }
 }
 
@@ -145,11 +127,9 @@ async fn the_pages_of_a_long_log_are_complete_and_marked_as_partial() {
     let late = reply(&client, early).await;
     reply(&client, others).await;
     let latest = reply(&client, late).await;
-    let ack = json!({ "ids": [root], "by": "me" });
     client
-        .post_json("/inboxes/primary/ack", &ack)
-        .await
-        .expect(200);
+        .ack("primary", json!({ "ids": [root], "by": "me" }))
+        .await;
 
     let traces = pages(&client, &format!("/notifications/{root}/trace"), "after").await;
     let partial: Vec<bool> = traces.iter().map(|it| it["partial"] == true).collect();

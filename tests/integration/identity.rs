@@ -1,55 +1,52 @@
 //! Names of sessions, and the project of a directory.
 
-use hub_harness::{Client, Hub};
+use hub_harness::{Client, Hub, encoded};
 use serde_json::{Value, json};
 
 use crate::memory_hub;
 
-async fn sessions(client: &Client) -> Vec<Value> {
-    let list = client.get("/sessions?all=true").send().await;
-    list.expect(200).json()["sessions"]
-        .as_array()
-        .expect("a list")
-        .clone()
+/// Publishes a body from a directory; returns the response.
+async fn from_dir(client: &Client, dir: &std::path::Path, body: &'static str) -> Value {
+    let dir = encoded(dir.to_str().expect("UTF-8"));
+    let said = client.post(&format!("/notify?cwd={dir}")).body(body);
+    said.await.expect(201).json()
 }
 
 #[tokio::test]
 async fn no_session_takes_a_reserved_name() {
     let (_hub, client) = memory_hub();
     for name in ["person", "primary", "all", "unknown", "hub"] {
-        let put = client.put(&format!("/sessions/{name}")).json(&json!({}));
-        assert_eq!(put.send().await.expect(422).code(), "invalid", "{name}");
+        let put = client
+            .put_json(&format!("/sessions/{name}"), json!({}))
+            .await;
+        assert_eq!(put.expect(422).code(), "invalid", "{name}");
         let start = json!({ "hook_event_name": "SessionStart", "session_id": name, "cwd": "/" });
         let hook = client.post_json("/hooks/claude", &start).await;
         assert_eq!(hook.expect(422).code(), "invalid", "{name}");
     }
-    assert!(sessions(&client).await.is_empty());
+    let all = client.read("/sessions?all=true").await;
+    assert_eq!(all["sessions"], json!([]));
 }
 
 #[tokio::test]
 async fn the_title_of_a_claude_session_becomes_its_name() {
     let (_hub, client) = memory_hub();
-    let tell = async |event: &str, title: Option<&str>| {
-        let payload = json!({
-            "hook_event_name": event, "session_id": "0b1c-7d", "cwd": "/r/f8-w", "prompt": "go", "session_title": title,
-        });
-        let hook = client.post("/hooks/claude?name=f8-w").json(&payload);
-        assert!(hook.send().await.status < 300);
-        sessions(&client).await[0]["name"].clone()
-    };
-    assert_eq!(tell("SessionStart", None).await, "f8-w");
-    assert_eq!(
-        tell("UserPromptSubmit", Some("Login form")).await,
-        "Login-form"
-    );
-    assert_eq!(tell("UserPromptSubmit", None).await, "Login-form");
+    for (event, title, name) in [
+        ("SessionStart", None, "f8-w"),
+        ("UserPromptSubmit", Some("Login form"), "Login-form"),
+        ("UserPromptSubmit", None, "Login-form"),
+    ] {
+        let event = json!({ "hook_event_name": event, "prompt": "go", "session_title": title });
+        client.hook("name=f8-w", "0b1c-7d", event).await;
+        assert_eq!(client.session("0b1c-7d").await["name"], name);
+    }
     for name in ["f8-w", "Login-form"] {
-        let touched = client
-            .post(&format!("/notify?to={name}&type=message"))
-            .body("hi");
-        let touched = touched.send().await.expect(201).json();
-        assert_eq!(touched["inboxes"][0]["name"], "0b1c-7d", "{name}");
-        assert_eq!(touched["inboxes"][0]["session"], "Login-form");
+        let post = json!({ "to": name, "type": "message", "msg": "hi" });
+        let inbox = client.publish(post).await["inboxes"][0].clone();
+        assert_eq!(
+            (&inbox["name"], &inbox["session"]),
+            (&json!("0b1c-7d"), &json!("Login-form"))
+        );
     }
 }
 
@@ -85,17 +82,12 @@ async fn a_directory_belongs_to_the_project_of_its_repository() {
         (top.join("plain"), "x", "default"),
         (named, r#"{"msg":"x","project":"given"}"#, "given"),
     ] {
-        let dir = hub_harness::encoded(dir.to_str().expect("UTF-8"));
-        let said = client.post(&format!("/notify?cwd={dir}")).body(body);
-        assert_eq!(
-            said.send().await.expect(201).json()["project"],
-            project,
-            "{dir}"
-        );
+        let said = from_dir(&client, &dir, body).await;
+        assert_eq!(said["project"], project, "{dir:?}");
     }
     for bad in ["src", "/nowhere/at/all", "%00"] {
         let said = client.post(&format!("/notify?cwd={bad}")).body("x");
-        assert_eq!(said.send().await.expect(422).code(), "invalid", "{bad}");
+        assert_eq!(said.await.expect(422).code(), "invalid", "{bad}");
     }
 }
 
@@ -112,8 +104,7 @@ async fn a_directory_belongs_to_the_project_of_the_persons_git_configuration() {
     repository(&app, "[core]\n\tbare = false\n");
     repository(&named, "[hub]\n\tproject = shop\n");
     for (dir, project) in [(app, "mine"), (named, "shop"), (top, "mine")] {
-        let dir = hub_harness::encoded(dir.to_str().expect("UTF-8"));
-        let said = hub.client().post(&format!("/notify?cwd={dir}")).body("x");
-        assert_eq!(said.send().await.expect(201).json()["project"], project);
+        let said = from_dir(&hub.client(), &dir, "x").await;
+        assert_eq!(said["project"], project);
     }
 }

@@ -3,13 +3,25 @@
 use hub_harness::{Hub, Raw, until};
 use serde_json::json;
 
+use crate::{hub_with, memory_hub};
+
+/// Sends a request without a body; returns the connection.
+fn asked(hub: &Hub, method: &str, path: &str) -> Raw {
+    let mut raw = hub.raw();
+    let head = raw.head(method, path);
+    raw.send(head + "\r\n");
+    raw
+}
+
+/// Asserts that the next response is this problem.
+#[track_caller]
+fn expect_problem(raw: &mut Raw, code: &str) {
+    assert_eq!(raw.answer().expect("an answer").code(), code);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_request_sent_too_slowly_is_ended() {
-    let hub = Hub::builder()
-        .memory()
-        .set("limits.header_seconds=1")
-        .set("limits.body_seconds=1")
-        .start();
+    let (hub, client) = hub_with(&["limits.header_seconds=1", "limits.body_seconds=1"]);
     let mut silent = hub.raw();
     let mut half_header = hub.raw();
     half_header.send("GET /healthz HTTP/1.1\r\nHost:");
@@ -17,18 +29,17 @@ async fn a_request_sent_too_slowly_is_ended() {
     let head = half_body.head("POST", "/notify");
     half_body.send(format!("{head}Content-Length: 10\r\n\r\nhalf"));
     assert!(silent.is_hung_up());
-    assert_eq!(half_header.answer().expect("an answer").code(), "timeout");
-    assert_eq!(half_body.answer().expect("an answer").code(), "timeout");
-    assert_eq!(hub.client().head().await, 0);
+    expect_problem(&mut half_header, "timeout");
+    expect_problem(&mut half_body, "timeout");
+    assert_eq!(client.head().await, 0);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn at_the_limit_of_waiters_publishing_continues() {
-    let hub = Hub::builder().memory().set("limits.streams=2").start();
-    let client = hub.client();
+    let (_hub, client) = hub_with(&["limits.streams=2"]);
     let (mut one, two) = (client.events("").await, client.events("").await);
     for path in ["/events", "/wait"] {
-        let refused = client.get(path).send().await.expect(503);
+        let refused = client.get(path).await.expect(503);
         assert_eq!(refused.code(), "too_many_connections");
     }
     let id = client.say("still here").await;
@@ -38,13 +49,9 @@ async fn at_the_limit_of_waiters_publishing_continues() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn silent_connections_do_not_keep_others_out() {
-    let hub = Hub::builder()
-        .memory()
-        .set("limits.connections=8")
-        .set("limits.header_seconds=3600")
-        .start();
+    let (hub, client) = hub_with(&["limits.connections=8", "limits.header_seconds=3600"]);
     let silent: Vec<_> = (0..100).map(|_| hub.raw()).collect();
-    hub.client().say("let me through").await;
+    client.say("let me through").await;
     hub.unix().say("me too").await;
     drop(silent);
 }
@@ -59,11 +66,7 @@ fn sign_in(hub: &Hub, raw: &mut Raw, length: usize) -> String {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn half_sent_sign_ins_do_not_keep_others_out_and_end_soon() {
-    let hub = Hub::builder()
-        .memory()
-        .set("limits.connections=8")
-        .set("limits.body_seconds=3600")
-        .start();
+    let (hub, client) = hub_with(&["limits.connections=8", "limits.body_seconds=3600"]);
     let mut half: Vec<_> = (0..100)
         .map(|_| {
             let mut raw = hub.raw();
@@ -72,49 +75,40 @@ async fn half_sent_sign_ins_do_not_keep_others_out_and_end_soon() {
             raw
         })
         .collect();
-    hub.client().say("let me through").await;
+    client.say("let me through").await;
     // The last sign-in has kept its connection, and times out after two seconds, not after the hour of clients with a
     // token.
     let mut last = half.pop().expect("a hundred");
-    assert_eq!(last.answer().expect("an answer").code(), "timeout");
+    expect_problem(&mut last, "timeout");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_sign_in_has_at_most_a_kibibyte() {
-    let hub = Hub::builder().memory().start();
+    let (hub, _client) = memory_hub();
     for length in [1025, 1 << 20] {
         let mut raw = hub.raw();
         let head = sign_in(&hub, &mut raw, length);
         raw.send(head);
-        assert_eq!(raw.answer().expect("an answer").code(), "payload_too_large");
+        expect_problem(&mut raw, "payload_too_large");
     }
     let mut chunked = hub.raw();
     let head =
         sign_in(&hub, &mut chunked, 0).replace("Content-Length: 0", "Transfer-Encoding: chunked");
     chunked.send(head + "401\r\n" + &" ".repeat(0x401));
-    assert_eq!(
-        chunked.answer().expect("an answer").code(),
-        "payload_too_large"
-    );
-    let login = hub
-        .stranger()
-        .post("/login")
-        .json(&json!({ "code": "0".repeat(1000) }));
-    assert_eq!(login.send().await.code(), "bad_code");
+    expect_problem(&mut chunked, "payload_too_large");
+    let code = json!({ "code": "0".repeat(1000) });
+    let login = hub.stranger().post_json("/login", code).await;
+    assert_eq!(login.code(), "bad_code");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_hub_out_of_descriptors_recovers_when_some_are_free() {
     let few = ["sh", "-c", "ulimit -n 64; exec \"$@\"", "sh"];
     let hub = Hub::builder().memory().under(&few).start();
-    let many: Vec<_> = (0..100).map(|_| hub.raw()).collect();
-    drop(many);
+    drop((0..100).map(|_| hub.raw()).collect::<Vec<_>>());
     hub.client().say("again").await;
-    assert!(
-        hub.log().contains("cannot accept connections"),
-        "{}",
-        hub.log()
-    );
+    let log = hub.log();
+    assert!(log.contains("cannot accept connections"), "{log}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -145,21 +139,13 @@ async fn a_hub_out_of_descriptors_stores_publishes_of_open_connections() {
 async fn readers_that_read_nothing_cost_no_memory() {
     // Long timeouts, so that no reader is dropped on a slow machine: every stream must stay open.
     let limits = ["header", "body", "write"].map(|it| format!("limits.{it}_seconds=3600"));
-    let builder = Hub::builder().memory();
-    let hub = limits
-        .iter()
-        .fold(builder, |it, limit| it.set(limit))
-        .start();
-    let client = hub.client();
-    let mut stalled: Vec<_> = (0..1000).map(|_| hub.raw()).collect();
-    for reader in &mut stalled {
-        let head = reader.head("GET", "/events");
-        reader.send(format!("{head}\r\n"));
-    }
+    let (hub, client) = hub_with(&limits.each_ref().map(String::as_str));
+    let stalled = (0..1000).map(|_| asked(&hub, "GET", "/events"));
+    let mut stalled: Vec<_> = stalled.collect();
     for reader in &mut stalled {
         assert_eq!(reader.answer().expect("a stream").status, 200);
     }
-    let batch = vec![serde_json::json!({ "msg": "x".repeat(10_000) }); 90];
+    let batch = vec![json!({ "msg": "x".repeat(10_000) }); 90];
     client.post_json("/notify", &batch).await.expect(201);
     let before = resident_kib(hub.pid());
     for _ in 0..30 {
@@ -196,8 +182,8 @@ async fn a_hub_whose_stderr_has_no_reader_continues_and_stops_when_told() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stop_ends_streams_and_waits_and_leaves_no_socket() {
-    let mut hub = Hub::builder().memory().start();
-    let client = hub.client();
+    let (mut hub, client) = memory_hub();
+    let _silent = hub.raw();
     let mut events = client.events("?kinds=presence").await;
     let waiting = tokio::spawn(client.get("/wait?inbox=quiet").try_send());
     events.until_waiting("quiet").await;

@@ -23,7 +23,21 @@ mod status_files;
 
 /// A hub without a disk, and a client with its token.
 fn memory_hub() -> (Hub, Client) {
-    let hub = Hub::builder().memory().start();
+    hub_with(&[])
+}
+
+/// Like [`memory_hub`], with settings.
+fn hub_with(settings: &[&str]) -> (Hub, Client) {
+    let builder = Hub::builder().memory();
+    let hub = settings.iter().fold(builder, |it, setting| it.set(setting));
+    let hub = hub.start();
+    let client = hub.client();
+    (hub, client)
+}
+
+/// A hub with a disk, and a client with its token.
+fn disk_hub() -> (Hub, Client) {
+    let hub = Hub::start();
     let client = hub.client();
     (hub, client)
 }

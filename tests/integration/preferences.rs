@@ -1,9 +1,8 @@
 //! The person's preferences over HTTP.
 
-use hub_harness::{Client, Hub};
 use serde_json::{Value, json};
 
-use crate::memory_hub;
+use crate::{disk_hub, memory_hub};
 
 fn wanted() -> Value {
     json!({
@@ -14,24 +13,17 @@ fn wanted() -> Value {
     })
 }
 
-async fn preferences(client: &Client) -> Value {
-    let answer = client.get("/preferences").send().await;
-    answer.expect(200).json()
-}
-
 #[tokio::test]
 async fn preferences_are_empty_until_they_are_set_and_then_outlive_a_crash() {
-    let mut hub = Hub::start();
-    let client = hub.client();
+    let (mut hub, client) = disk_hub();
     let nothing = json!({ "quiet": null, "mutes": [], "notify": [], "sound": [] });
-    assert_eq!(preferences(&client).await, nothing);
-    let put = client.put_json("/preferences", &wanted()).await;
+    assert_eq!(client.read("/preferences").await, nothing);
+    let put = client.put_json("/preferences", wanted()).await;
     assert_eq!(put.expect(200).json(), wanted());
-    hub.kill_9();
-    hub.start_again();
-    assert_eq!(preferences(&hub.client()).await, wanted());
-    let put = hub.client().put("/preferences").json(&json!({}));
-    assert_eq!(put.send().await.expect(200).json(), nothing);
+    hub.crash();
+    assert_eq!(client.read("/preferences").await, wanted());
+    let put = client.put_json("/preferences", json!({})).await;
+    assert_eq!(put.expect(200).json(), nothing);
 }
 
 #[tokio::test]
@@ -39,12 +31,11 @@ async fn streams_receive_changed_preferences_but_not_equal_ones() {
     let (_hub, client) = memory_hub();
     let mut events = client.events("?kinds=preferences").await;
     for wanted in [wanted(), wanted(), json!({ "sound": ["error"] })] {
-        let put = client.put_json("/preferences", &wanted).await;
-        put.expect(200);
+        client.put_json("/preferences", &wanted).await.expect(200);
     }
     assert_eq!(events.next_of("preferences").await.data, wanted());
-    let next = events.next_of("preferences").await;
-    assert_eq!(next.data["sound"], json!(["error"]));
+    let next = events.next_of("preferences").await.data;
+    assert_eq!(next["sound"], json!(["error"]));
 }
 
 #[tokio::test]
@@ -52,8 +43,7 @@ async fn a_time_zone_has_the_spelling_of_the_database() {
     let (_hub, client) = memory_hub();
     let quiet = json!({ "quiet": { "from": "22:00", "to": "07:00", "zone": "america/new_york" } });
     let put = client.put_json("/preferences", &quiet).await;
-    let put = put.expect(200).json();
-    assert_eq!(put["quiet"]["zone"], "America/New_York");
+    assert_eq!(put.expect(200).json()["quiet"]["zone"], "America/New_York");
 }
 
 #[tokio::test]

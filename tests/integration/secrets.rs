@@ -9,6 +9,8 @@ use hub_harness::{Hub, encoded, until};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use crate::{hub_with, memory_hub};
+
 /// The uid of `nobody` on Linux.
 const NOBODY: u32 = 65534;
 
@@ -16,10 +18,14 @@ fn mode(path: &Path) -> u32 {
     fs::symlink_metadata(path).expect("a file").mode() & 0o7777
 }
 
+fn chmod(path: &Path, mode: u32) {
+    fs::set_permissions(path, Permissions::from_mode(mode)).expect("our own");
+}
+
 /// Creates a temporary directory that other users may enter, so that only the hub's own directory keeps them out.
 fn open_dir() -> TempDir {
     let dir = tempfile::tempdir().expect("a temporary directory");
-    fs::set_permissions(dir.path(), Permissions::from_mode(0o755)).expect("our own");
+    chmod(dir.path(), 0o755);
     dir
 }
 
@@ -64,24 +70,13 @@ async fn another_user_who_reaches_the_socket_is_refused_all_the_same() {
     let dir = open_dir();
     let hub = Hub::builder().state_dir(dir.path().join("state")).start();
     // The directory is opened to other users, so that only the check of the peer's uid keeps them out.
-    fs::set_permissions(hub.state_dir(), Permissions::from_mode(0o755)).expect("our own");
-    fs::set_permissions(hub.socket(), Permissions::from_mode(0o666)).expect("our own");
+    chmod(&hub.state_dir(), 0o755);
+    chmod(&hub.socket(), 0o666);
     let socket = hub.socket().display().to_string();
-    let ask = [
-        "curl",
-        "-sf",
-        "--unix-socket",
-        &socket,
-        "http://localhost/healthz",
-    ];
-    assert!(
-        Command::new(ask[0])
-            .args(&ask[1..])
-            .stdout(Stdio::null())
-            .status()
-            .expect("curl")
-            .success()
-    );
+    let health = "http://localhost/healthz";
+    let ask = ["curl", "-sf", "--unix-socket", &socket, health];
+    let own = Command::new(ask[0]).args(&ask[1..]).output();
+    assert!(own.expect("curl").status.success());
     assert!(!as_nobody(&ask), "another user can use the socket");
     assert!(hub.log().contains("refused another user"), "{}", hub.log());
 }
@@ -94,7 +89,7 @@ async fn a_code_that_another_user_saw_signs_in_nobody_but_its_owner() {
     }
     // Root may sign in to any hub, so here the hub and its owner are another user.
     let dir = open_dir();
-    fs::set_permissions(dir.path(), Permissions::from_mode(0o777)).expect("our own");
+    chmod(dir.path(), 0o777);
     let owner = [
         "setpriv",
         "--reuid=65533",
@@ -102,12 +97,9 @@ async fn a_code_that_another_user_saw_signs_in_nobody_but_its_owner() {
         "--clear-groups",
         "--",
     ];
-    let hub = Hub::builder()
-        .memory()
-        .state_dir(dir.path().join("state"))
-        .under(&owner)
-        .start();
-    let made = hub.client().post("/login/code").send().await.expect(201);
+    let builder = Hub::builder().memory().under(&owner);
+    let hub = builder.state_dir(dir.path().join("state")).start();
+    let made = hub.client().post("/login/code").await.expect(201);
     let code = made.json()["code"].as_str().expect("a code").to_owned();
     let body = json!({ "code": code }).to_string();
     let url = format!("{}/login", hub.url());
@@ -116,11 +108,7 @@ async fn a_code_that_another_user_saw_signs_in_nobody_but_its_owner() {
     assert!(hub.log().contains("another user"), "{}", hub.log());
     let own = Command::new(owner[0]).args(&owner[1..]).args(ask).output();
     let own = own.expect("setpriv");
-    assert!(
-        own.status.success(),
-        "{}",
-        String::from_utf8_lossy(&own.stdout)
-    );
+    assert!(own.status.success(), "{own:?}");
 }
 
 #[tokio::test]
@@ -146,14 +134,9 @@ fn a_usage_error_repeats_no_terminal_controls() {
         .arg("--lis\u{1b}[2J\nhubd: forged")
         .try_start();
     let stderr = refused.expect_err("no such flag").stderr;
-    assert!(
-        stderr.contains("--lis\\u001b[2J\\nhubd: forged"),
-        "{stderr:?}"
-    );
-    assert!(
-        !stderr.contains('\u{1b}') && !stderr.contains("\nhubd: forged"),
-        "{stderr:?}"
-    );
+    let escaped = stderr.contains("--lis\\u001b[2J\\nhubd: forged");
+    let raw = stderr.contains('\u{1b}') || stderr.contains("\nhubd: forged");
+    assert!(escaped && !raw, "{stderr:?}");
 }
 
 #[tokio::test]
@@ -166,30 +149,21 @@ async fn another_user_can_neither_connect_nor_read() {
     hub.client().say("secret").await;
     let state = hub.state_dir();
     let path = |name: &str| state.join(name).display().to_string();
-    assert!(
-        as_nobody(&["curl", "-sf", &format!("{}/healthz", hub.url())]),
-        "the test itself works"
+    let curl = format!("curl -sf {}", hub.url());
+    let over_socket = format!(
+        "curl -sf --unix-socket {} http://localhost/healthz",
+        path("hub.sock")
     );
-    for (what, command) in [
-        ("list the directory", vec!["ls", &path("")]),
-        ("read the token", vec!["cat", &path("token")]),
-        ("read the journal", vec!["ls", &path("journal")]),
-        (
-            "use the socket",
-            vec![
-                "curl",
-                "-sf",
-                "--unix-socket",
-                &path("hub.sock"),
-                "http://localhost/healthz",
-            ],
-        ),
-        (
-            "read without a token",
-            vec!["curl", "-sf", &format!("{}/notifications", hub.url())],
-        ),
+    let words = |command: &str| as_nobody(&command.split(' ').collect::<Vec<_>>());
+    assert!(words(&format!("{curl}/healthz")), "the test itself works");
+    for command in [
+        format!("ls {}", path("")),
+        format!("cat {}", path("token")),
+        format!("ls {}", path("journal")),
+        over_socket,
+        format!("{curl}/notifications"),
     ] {
-        assert!(!as_nobody(&command), "another user can {what}");
+        assert!(!words(&command), "another user can run {command}");
     }
 }
 
@@ -212,9 +186,9 @@ async fn a_state_directory_that_another_user_could_have_made_is_refused() {
     fs::create_dir(&real).expect("our own");
     symlink(&real, &link).expect("our own");
     refuses(&link, "symbolic link");
-    fs::set_permissions(&real, Permissions::from_mode(0o777)).expect("our own");
+    chmod(&real, 0o777);
     refuses(&real, "open to other users");
-    fs::set_permissions(&real, Permissions::from_mode(0o700)).expect("our own");
+    chmod(&real, 0o700);
     if is_root() {
         std::os::unix::fs::chown(&real, Some(NOBODY), None).expect("root may");
         refuses(&real, "belongs to user");
@@ -230,20 +204,14 @@ fn refuses(dir: &Path, why: &str) {
 
 #[tokio::test]
 async fn a_second_hub_on_the_same_directory_or_port_names_the_first() {
-    let hub = Hub::builder().memory().start();
+    let (hub, client) = memory_hub();
     let second = Hub::builder().state_dir(hub.state_dir()).try_start();
     let second = second.expect_err("the directory is in use");
-    assert!(
-        second.stderr.contains(&format!("process {}", hub.pid())),
-        "{second}"
-    );
-    let third = Hub::builder()
-        .arg("--set")
-        .arg(format!("listen={}", hub.port()));
-    let port = format!("127.0.0.1:{}", hub.port());
-    let third = third.try_start().err().map(|error| error.stderr);
-    assert!(third.is_some(), "{port}");
-    hub.client().say("undisturbed").await;
+    let process = format!("process {}", hub.pid());
+    assert!(second.stderr.contains(&process), "{second}");
+    let third = Hub::builder().set(&format!("listen={}", hub.port()));
+    third.try_start().expect_err("the port is in use");
+    client.say("undisturbed").await;
 }
 
 #[tokio::test]
@@ -257,10 +225,10 @@ async fn the_token_appears_nowhere_else() {
         "/notifications/x",
         "/hello?nonce=0011223344556677",
     ] {
-        let answer = client.get(path).send().await;
+        let answer = client.get(path).await;
         assert!(!answer.text().contains(&token), "{path}");
     }
-    client.get(&format!("/{token}")).send().await.expect(404);
+    client.get(&format!("/{token}")).await.expect(404);
     assert!(!hub.log().contains(&token), "{}", hub.log());
     if cfg!(target_os = "linux") {
         for of in ["cmdline", "environ"] {
@@ -273,11 +241,7 @@ async fn the_token_appears_nowhere_else() {
 #[tokio::test]
 async fn no_text_can_inject_a_line_into_the_log() {
     let fake = "\n{\"level\":\"ERROR\",\"message\":\"fake\"}\n\u{1b}[31m";
-    let hub = Hub::builder()
-        .set("log.level=trace")
-        .set("log.format=json")
-        .start();
-    let client = hub.client();
+    let (hub, client) = hub_with(&["log.level=trace", "log.format=json"]);
     for post in [
         json!({ "msg": fake }),
         json!({ "msg": "x", "from": fake }),
@@ -285,23 +249,13 @@ async fn no_text_can_inject_a_line_into_the_log() {
     ] {
         client.post_json("/notify", &post).await;
     }
-    client
-        .post("/notify")
-        .header("idempotency-key", "a key")
-        .body(fake)
-        .send()
-        .await;
+    let keyed = client.post("/notify").header("idempotency-key", "a key");
+    keyed.body(fake).await;
     let encoded = encoded(fake);
-    client
-        .get(&format!("/{encoded}?since={encoded}"))
-        .send()
-        .await
-        .expect(404);
-    client
-        .delete(&format!("/inboxes/{encoded}"))
-        .send()
-        .await
-        .expect(422);
+    let unknown = format!("/{encoded}?since={encoded}");
+    client.get(&unknown).await.expect(404);
+    let inbox = format!("/inboxes/{encoded}");
+    client.delete(&inbox).await.expect(422);
     let mut raw = hub.raw();
     raw.send("\u{1b}[31m\r\nfake\r\n\r\n");
     raw.answer();

@@ -3,6 +3,7 @@
 //! A test arranges with [`Hub`] and acts with a [`Client`], which validates every response against openapi.yaml.
 //! Agents' real clients run in [`Tmux`] against a scripted [`Model`].
 
+mod calls;
 mod client;
 mod contract;
 mod events;
@@ -13,6 +14,7 @@ mod poll;
 mod raw;
 mod tmux;
 
+pub use calls::each;
 pub use client::{Answer, Ask, Client, encoded};
 pub use contract::{Contract, Operation};
 pub use events::{Event, Events};

@@ -1,6 +1,5 @@
 //! Malformed bodies.
 
-use hub_harness::Hub;
 use serde_json::{Value, json};
 
 use super::assert_refused;
@@ -8,7 +7,7 @@ use crate::memory_hub;
 
 #[tokio::test]
 async fn a_body_of_another_content_type_is_refused() {
-    let hub = Hub::builder().memory().start();
+    let (_hub, client) = memory_hub();
     #[rustfmt::skip]
     let rows = [
         ("content-type", "multipart/form-data; boundary=x"),
@@ -16,17 +15,17 @@ async fn a_body_of_another_content_type_is_refused() {
         ("content-encoding", "gzip"),
     ];
     for (name, value) in rows {
-        let post = hub.client().post("/notify").header(name, value).body("x");
-        assert_refused(value, &post.send().await, 415, "unsupported_media_type");
+        let post = client.post("/notify").header(name, value).body("x");
+        assert_refused(value, &post.await, 415, "unsupported_media_type");
     }
-    assert_eq!(hub.client().head().await, 0);
+    assert_eq!(client.head().await, 0);
 }
 
 #[tokio::test]
 async fn a_json_body_must_be_an_object_or_an_array() {
-    let hub = Hub::builder().memory().start();
+    let (_hub, client) = memory_hub();
     let post = |kind: &str, body: &'static str| {
-        let post = hub.client().post("/notify").header("content-type", kind);
+        let post = client.post("/notify").header("content-type", kind);
         post.body(body).send()
     };
     for (body, status, code) in [
@@ -40,7 +39,7 @@ async fn a_json_body_must_be_an_object_or_an_array() {
             assert_refused(body, &post(kind, body).await, status, code);
         }
     }
-    assert_eq!(hub.client().head().await, 0);
+    assert_eq!(client.head().await, 0);
     post("text/plain", "42").await.expect(201);
     post("application/json", " {\"msg\":\"42\"}")
         .await
@@ -49,12 +48,9 @@ async fn a_json_body_must_be_an_object_or_an_array() {
 
 #[tokio::test]
 async fn a_malformed_notification_is_refused_with_the_reason() {
-    let hub = Hub::builder().memory().start();
-    let deep = format!(
-        "{{\"msg\":\"x\",\"data\":{}{}}}",
-        "[".repeat(30_000),
-        "]".repeat(30_000)
-    );
+    let (_hub, client) = memory_hub();
+    let (open, close) = ("[".repeat(30_000), "]".repeat(30_000));
+    let deep = format!("{{\"msg\":\"x\",\"data\":{open}{close}}}");
     let large = format!("{{\"msg\":\"{}\"}}", "x".repeat(70_000));
     let over_a_mebibyte = vec![b'x'; 1024 * 1024 + 1];
     let many = format!("[{}]", vec!["{\"msg\":\"x\"}"; 1001].join(","));
@@ -93,16 +89,17 @@ async fn a_malformed_notification_is_refused_with_the_reason() {
         ("a bad one in a good batch", br#"[{"msg":"x"},{"msg":""}]"#, 422, "invalid"),
     ];
     for (what, body, status, code) in rows {
-        let post = hub.client().post("/notify").body(body.to_vec());
-        assert_refused(what, &post.send().await, *status, code);
+        let post = client.post("/notify").body(body.to_vec());
+        assert_refused(what, &post.await, *status, code);
     }
-    let like_json = hub.client().post("/notify").body("[WARN] disk full");
-    let detail = like_json.send().await.expect(400).json()["detail"].to_string();
+    let like_json = client.post("/notify").body("[WARN] disk full");
+    let detail = like_json.await.expect(400).json()["detail"].to_string();
     assert!(detail.contains("send such a text as"), "{detail}");
-    assert_eq!(hub.client().head().await, 0);
+    assert_eq!(client.head().await, 0);
 }
 
 /// Every request in which the hub reads JSON, each with a body that it accepts.
+#[rustfmt::skip]
 const BODIES: &[(&str, &str, &str)] = &[
     ("POST", "/notify", r#"{"msg":"x","from":"a"}"#),
     ("POST", "/inboxes/primary/ack", r#"{"ids":[1],"by":"me"}"#),
@@ -110,23 +107,16 @@ const BODIES: &[(&str, &str, &str)] = &[
     ("PUT", "/sessions/s1", r#"{"name":"n","process":{"pid":1}}"#),
     ("POST", "/questions/1/claim", r#"{"by":"me"}"#),
     ("POST", "/questions/1/withdraw", r#"{"by":"me"}"#),
-    (
-        "POST",
-        "/questions/1/answer",
-        r#"{"answer":"yes","by":"me"}"#,
-    ),
-    (
-        "PUT",
-        "/preferences",
-        r#"{"quiet":{"from":"22:00","to":"07:00","zone":"UTC"},"mutes":[{"project":"p"}]}"#,
-    ),
+    ("POST", "/questions/1/answer", r#"{"answer":"yes","by":"me"}"#),
+    ("PUT", "/preferences", r#"{"quiet":{"from":"22:00","to":"07:00","zone":"UTC"},"mutes":[{"project":"p"}]}"#),
     ("POST", "/login", r#"{"code":"0"}"#),
-    (
-        "POST",
-        "/hooks/claude",
-        r#"{"hook_event_name":"Stop","session_id":"s1"}"#,
-    ),
+    ("POST", "/hooks/claude", r#"{"hook_event_name":"Stop","session_id":"s1"}"#),
 ];
+
+/// Returns the values of an object as an array.
+fn values_of(object: &Value) -> Option<Value> {
+    Some(object.as_object()?.values().cloned().collect())
+}
 
 #[tokio::test]
 async fn an_array_as_object_and_null_as_value_are_refused_in_every_json_body() {
@@ -136,61 +126,49 @@ async fn an_array_as_object_and_null_as_value_are_refused_in_every_json_body() {
         .await;
     let head = client.head().await;
     for (method, path, body) in BODIES {
-        let sound: Value = serde_json::from_str(body).expect("JSON");
         let refuse = async |broken: Value| {
-            let answer = client.ask(method, path).json(&broken).send().await;
+            let answer = client.ask(method, path).json(&broken).await;
             assert_refused(&format!("{path} {broken}"), &answer, 422, "invalid");
             let detail = answer.json()["detail"].to_string();
             let leaks = [
                 "struct", "usize", "u64", "u32", "sequence", " map", "enum", "variant",
             ];
-            assert!(
-                !leaks.iter().any(|leak| detail.contains(leak)),
-                "{path}: {detail}"
-            );
+            let leaks = leaks.iter().any(|leak| detail.contains(leak));
+            assert!(!leaks, "{path}: {detail}");
         };
+        let sound: Value = serde_json::from_str(body).expect("JSON");
         for (name, value) in sound.as_object().expect("an object") {
+            let mut broken = sound.clone();
             // An agent's own payload may contain anything, and quiet hours may be null.
             if !path.starts_with("/hooks") && name != "quiet" {
-                let mut broken = sound.clone();
                 broken[name] = Value::Null;
-                refuse(broken).await;
+                refuse(broken.clone()).await;
             }
-            for inner in [value, &value[0]] {
-                let Some(fields) = inner.as_object() else {
-                    continue;
-                };
-                let values: Vec<Value> = fields.values().cloned().collect();
-                let mut broken = sound.clone();
+            for values in [value, &value[0]].into_iter().filter_map(values_of) {
                 broken[name] = if value.is_array() {
                     json!([values])
                 } else {
-                    json!(values)
+                    values
                 };
-                refuse(broken).await;
+                refuse(broken.clone()).await;
             }
         }
-        let values = sound.as_object().expect("an object").values().cloned();
-        let values: Vec<Value> = values.collect();
-        refuse(if *path == "/notify" {
-            json!([values])
-        } else {
-            json!(values)
-        })
-        .await;
+        let values = values_of(&sound).expect("an object");
+        let batch = *path == "/notify";
+        refuse(if batch { json!([values]) } else { values }).await;
     }
     assert_eq!(client.head().await, head);
 }
 
 #[tokio::test]
 async fn a_wrong_parameter_is_named_with_its_type() {
-    let hub = Hub::builder().memory().start();
+    let (_hub, client) = memory_hub();
     for (path, detail) in [
         ("/wait?timeout=x", "timeout is a whole number of at least 0"),
         ("/wait?takeover=1", "takeover is true or false"),
         ("/notifications/x", "a whole number belongs here"),
     ] {
-        let answer = hub.client().get(path).send().await;
+        let answer = client.get(path).await;
         assert_eq!(answer.json()["detail"], detail);
     }
 }
@@ -200,17 +178,14 @@ async fn limits_count_characters_as_the_contract_does() {
     let (_hub, client) = memory_hub();
     for (field, most) in [("title", 512), ("key", 256), ("project", 1024)] {
         for (count, status) in [(most, 201), (most + 1, 422)] {
-            let post = client
-                .post("/notify")
-                .json(&json!({ "msg": "x", field: "é".repeat(count) }));
-            assert_eq!(post.send().await.status, status, "{field} of {count}");
+            let post = json!({ "msg": "x", field: "é".repeat(count) });
+            let answer = client.post_json("/notify", post).await;
+            assert_eq!(answer.status, status, "{field} of {count}");
         }
     }
     for key in ["", &"k".repeat(257)] {
-        let answer = client
-            .delete(&format!("/notifications?key={key}"))
-            .send()
-            .await;
+        let path = format!("/notifications?key={key}");
+        let answer = client.delete(&path).await;
         assert_refused("withdrawing a key", &answer, 422, "invalid");
     }
     let by = json!({ "ids": [1], "by": "x".repeat(129) });

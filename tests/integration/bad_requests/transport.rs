@@ -103,11 +103,7 @@ async fn half_a_body_of_a_client_that_disconnects_is_not_stored() {
     let head = raw.head("POST", "/notify");
     raw.send(format!("{head}Content-Length: 100\r\n\r\nhalf"));
     raw.finish();
-    assert_refused(
-        "short body",
-        &raw.answer().expect("an answer"),
-        400,
-        "malformed",
-    );
+    let answer = raw.answer().expect("an answer");
+    assert_refused("short body", &answer, 400, "malformed");
     assert_eq!(hub.client().head().await, 0);
 }
