@@ -3,14 +3,13 @@
 use std::time::Duration;
 
 use hub_harness::model::turns;
-use hub_harness::{Hub, Model, within};
+use hub_harness::{Hub, within};
 
 use crate::support::{Claude, InstalledHub};
 
 /// Returns the primary, idle again after the only wake that its limit allows.
 fn woken_enough(hub: &InstalledHub) -> Claude {
-    let primary = hub.claude(Model::start(turns([]))).named("primary");
-    let primary = primary.start();
+    let primary = hub.claude(turns([])).named("primary").start();
     hub.waiter("primary", "rewake");
     hub.send("primary", "tester", "the first one");
     primary.model.until_received("the first one");
@@ -25,7 +24,7 @@ fn a_held_wake_is_shown_everywhere_and_delivered_with_a_workers_stop() {
     let hub = InstalledHub::with(Hub::builder().set("wake.per_hour=1"));
     let [dir] = hub.worktrees(["builder"]);
     let primary = woken_enough(&hub);
-    let worker = hub.claude(Model::start(turns([]))).named("builder");
+    let worker = hub.claude(turns([])).named("builder");
     let worker = worker.within(dir).env("HUB_PARENT", "main").start();
     hub.session("builder");
 
@@ -36,16 +35,14 @@ fn a_held_wake_is_shown_everywhere_and_delivered_with_a_workers_stop() {
         let text = String::from_utf8_lossy(&shown.stdout);
         assert!(text.contains(what), "{args:?}: {shown:?}");
     };
+    let held = "a wake limit (1 wakes an hour) holds it until ";
     shows(
         &["trace", &id.to_string()],
         "by a wake limit: 1 wakes an hour",
     );
     shows(&["status"], "1 held until ");
     shows(&["doctor"], "inbox primary: 1 held until ");
-    shows(
-        &["wake-test", "main", "--patience", "1s"],
-        "a wake limit (1 wakes an hour) holds it until ",
-    );
+    shows(&["wake-test", "main", "--patience", "1s"], held);
     assert_eq!(primary.model.received("held back").len(), 0);
 
     worker.submit("Build it");

@@ -1,6 +1,5 @@
 //! Prompts, answers, `/clear` and `/exit`.
 
-use hub_harness::Model;
 use hub_harness::model::{Reply, rules, turns};
 
 use crate::support::Sandbox;
@@ -8,15 +7,10 @@ use crate::support::Sandbox;
 #[test]
 fn a_prompt_gets_its_scripted_answer() {
     let sandbox = Sandbox::new();
-    let model = Model::start(rules([(
-        "Which fruit?",
-        Reply::text("A scripted pomegranate."),
-    )]));
-    let claude = sandbox.claude(model).start();
+    let script = [("Which fruit?", Reply::text("A scripted pomegranate."))];
+    let claude = sandbox.claude(rules(script)).start();
     claude.submit("Which fruit?");
-    claude.pane.until("the answer is shown", |it| {
-        it.contains("A scripted pomegranate.")
-    });
+    claude.until_shown("A scripted pomegranate.");
     assert_eq!(claude.model.received("Which fruit?"), [0]);
 }
 
@@ -26,9 +20,12 @@ fn two_sessions_in_one_home_each_have_their_own_model() {
     let beside = sandbox.path("beside");
     std::fs::create_dir(&beside).expect("a directory");
     sandbox.trust(&[&sandbox.project(), &beside]);
-    let model = || Model::start(turns([]));
-    let one = sandbox.claude(model()).start();
-    let two = sandbox.claude(model()).named("two").within(beside).start();
+    let one = sandbox.claude(turns([])).start();
+    let two = sandbox
+        .claude(turns([]))
+        .named("two")
+        .within(beside)
+        .start();
     two.submit("To the second");
     one.submit("To the first");
     let to_one = one.model.until_received("To the first");
@@ -41,8 +38,8 @@ fn two_sessions_in_one_home_each_have_their_own_model() {
 #[test]
 fn a_headless_run_prints_its_scripted_answer() {
     let sandbox = Sandbox::new();
-    let model = Model::start(turns([Reply::text("A scripted quince.")]));
-    let (output, model) = sandbox.claude(model).headless("Which fruit?");
+    let script = turns([Reply::text("A scripted quince.")]);
+    let (output, model) = sandbox.claude(script).headless("Which fruit?");
     let printed = String::from_utf8_lossy(&output.stdout);
     assert_eq!(printed.trim(), "A scripted quince.", "{output:?}");
     assert_eq!(model.received("Which fruit?"), [0]);
@@ -53,7 +50,7 @@ fn the_output_of_a_tool_is_in_the_next_request() {
     let sandbox = Sandbox::new();
     let _hooks = sandbox.hooks(&[]);
     let script = [("Do it", Reply::bash("echo $((6 * 7)) apples"))];
-    let claude = sandbox.claude(Model::start(rules(script))).start();
+    let claude = sandbox.claude(rules(script)).start();
     claude.submit("Do it");
     let next = claude.model.until_received("42 apples");
     assert_eq!((next.number, claude.model.received("Do it")), (1, vec![0]));
@@ -63,7 +60,7 @@ fn the_output_of_a_tool_is_in_the_next_request() {
 fn clear_ends_the_session_and_starts_one_with_another_id() {
     let sandbox = Sandbox::new();
     let hooks = sandbox.hooks(&["SessionStart", "SessionEnd", "Stop"]);
-    let claude = sandbox.claude(Model::start(turns([]))).start();
+    let claude = sandbox.claude(turns([])).start();
     claude.submit("The pomegranate is ripe");
     let before = hooks.first("Stop");
     claude.submit("/clear");
@@ -87,7 +84,7 @@ fn exit_leaves_no_process_behind() {
     });
     sandbox.settings(&hooks.settings_with("Stop", &waiter));
     let script = [("Go", Reply::bash_in_background("echo started; sleep 601"))];
-    let claude = sandbox.claude(Model::start(rules(script))).start();
+    let claude = sandbox.claude(rules(script)).start();
     claude.submit("Go");
     hooks.first("Stop");
     let runs = |what: &str| {
