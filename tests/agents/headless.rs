@@ -69,24 +69,19 @@ fn an_agent_sdk_program_ends_at_once_and_its_stop_wakes_the_primary() {
 }
 
 #[test]
-fn the_stop_of_a_headless_claude_wakes_the_primary() {
+fn the_stop_of_a_headless_claude_wakes_the_primary_also_with_a_question() {
     let hub = InstalledHub::new();
     let primary = primary(&hub);
-    let claude = hub.claude(answers("A scripted quince."));
-    let (output, model) = claude.headless("Which fruit?");
-    assert!(output.status.success(), "{output:?}");
-    assert_ended_at_once(&model);
-    assert_woke(&hub, &primary, &model, "A scripted quince.");
-}
-
-#[test]
-fn a_headless_claude_that_ends_with_a_question_wakes_the_primary() {
-    let hub = InstalledHub::new();
-    let primary = primary(&hub);
-    let claude = hub.claude(answers("Shall I push the medlar?"));
-    let (_, model) = claude.headless("Which fruit?");
-    let text = "waiting for input: Shall I push the medlar?";
-    assert_woke(&hub, &primary, &model, text);
+    for (answer, text) in [
+        ("A scripted quince.", "A scripted quince."),
+        ("Shall I push it?", "waiting for input: Shall I push it?"),
+    ] {
+        let (output, model) = hub.claude(answers(answer)).headless("Which fruit?");
+        assert!(output.status.success(), "{output:?}");
+        assert_ended_at_once(&model);
+        assert_woke(&hub, &primary, &model, text);
+        hub.waiter("primary", "rewake");
+    }
 }
 
 /// Lets a headless agent answer twice.

@@ -1,4 +1,4 @@
-//! Sessions at their wake limit: held notifications are shown everywhere, and delivered later.
+//! Sessions at their wake limit: held notifications are delivered later.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ fn woken_enough(hub: &InstalledHub) -> Claude {
 }
 
 #[test]
-fn a_held_wake_is_shown_everywhere_and_delivered_with_a_workers_stop() {
+fn a_held_wake_is_delivered_with_a_workers_stop() {
     let hub = InstalledHub::with(Hub::builder().set("wake.per_hour=1"));
     let [dir] = hub.worktrees(["builder"]);
     let primary = woken_enough(&hub);
@@ -30,19 +30,6 @@ fn a_held_wake_is_shown_everywhere_and_delivered_with_a_workers_stop() {
 
     let id = hub.send("primary", "tester", "held back");
     assert_eq!(hub.step(id, "held")["limit"], "1 wakes an hour");
-    let shows = |args: &[&str], what: &str| {
-        let shown = hub.try_hubctl(args);
-        let text = String::from_utf8_lossy(&shown.stdout);
-        assert!(text.contains(what), "{args:?}: {shown:?}");
-    };
-    let held = "a wake limit (1 wakes an hour) holds it until ";
-    shows(
-        &["trace", &id.to_string()],
-        "by a wake limit: 1 wakes an hour",
-    );
-    shows(&["status"], "1 held until ");
-    shows(&["doctor"], "inbox primary: 1 held until ");
-    shows(&["wake-test", "main", "--patience", "1s"], held);
     assert_eq!(primary.model.received("held back").len(), 0);
 
     worker.submit("Build it");

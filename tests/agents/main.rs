@@ -15,7 +15,5 @@ mod permissions;
 mod replies;
 mod rewake;
 mod support;
-mod tui;
 mod vendors;
-mod wake_mechanisms;
 mod workers;

@@ -33,18 +33,6 @@ fn the_live_session_of_several_in_one_worktree_owns_the_name() {
 }
 
 #[test]
-fn a_notification_to_an_unknown_name_is_stored_and_says_so() {
-    let hub = InstalledHub::new();
-    let [dir] = hub.worktrees(["builder"]);
-    let claude = hub.claude(turns([])).within(dir).start();
-    hub.waiting_at("builder");
-    let new = notify(&hub, "bilder", "is anybody there?");
-    assert!(new.contains("'bilder' is a new inbox"), "{new}");
-    assert!(new.contains("'builder'"), "{new}");
-    assert_eq!(claude.model.requests().len(), 0);
-}
-
-#[test]
 fn a_title_that_the_person_gives_becomes_the_sessions_name() {
     let hub = InstalledHub::new();
     let [dir] = hub.worktrees(["builder"]);

@@ -2,10 +2,11 @@
 
 use std::time::Instant;
 
-use hub_harness::Hub;
 use hub_harness::model::{Reply, rules, turns};
+use hub_harness::{Hub, until};
+use serde_json::json;
 
-use crate::support::{InstalledHub, NO_LIMIT, median, signal};
+use crate::support::{InstalledHub, NO_LIMIT, Sandbox, median, signal};
 
 #[test]
 fn the_stop_of_a_worker_wakes_the_idle_primary_with_its_text() {
@@ -88,4 +89,25 @@ fn a_notification_during_a_turn_is_delivered_once() {
     hooks.first("Stop");
     hub.waiter("primary", "rewake");
     assert_eq!(claude.model.received("news in between").len(), 1);
+}
+
+#[test]
+fn exit_leaves_no_process_in_the_background_behind() {
+    let sandbox = Sandbox::new();
+    let hooks = sandbox.hooks(&["Stop"]);
+    let waiter = json!({
+        "type": "command", "command": "sleep 600", "asyncRewake": true, "timeout": 86_400,
+    });
+    sandbox.settings(&hooks.settings_with("Stop", &waiter));
+    let script = [("Go", Reply::bash_in_background("echo started; sleep 601"))];
+    let claude = sandbox.claude(rules(script)).start();
+    claude.submit("Go");
+    hooks.first("Stop");
+    let runs = |what: &str| {
+        let all = sandbox.marker().processes();
+        all.iter().any(|it| it.command.trim() == what).then_some(())
+    };
+    until("both wait", || runs("sleep 600").and(runs("sleep 601")));
+    claude.exit();
+    sandbox.until_only_tmux();
 }

@@ -110,9 +110,8 @@ fn the_second_answer_is_refused_with_the_winner_and_its_text() {
     let id = asked(&place, "ask Why?");
     place.by("lead", format!("answer {id} because so")).ok();
     let second = place.hubctl(format!("answer {id} 'no idea'")).fails(1);
-    second.warns(&format!(
-        "too late: question {id} is answered by lead: because so"
-    ));
+    let text = format!("too late: question {id} is answered by lead: because so");
+    second.warns(&text);
 }
 
 #[test]

@@ -50,12 +50,8 @@ fn sign_in(place: &Place, link: &str) -> (String, String) {
     assert_eq!(base, place.url());
     let host = base.strip_prefix("http://").expect("a URL");
     let body = format!("{{\"code\":\"{code}\"}}");
-    exchange(
-        TcpStream::connect(host).expect("a hub"),
-        "POST /login",
-        host,
-        &body,
-    )
+    let hub = TcpStream::connect(host).expect("a hub");
+    exchange(hub, "POST /login", host, &body)
 }
 
 /// Asserts that the only output is a link that signs in.
@@ -95,10 +91,8 @@ fn hubctl_does_not_wait_for_a_browser_that_keeps_running() {
     let (browser, _) = browser(&place);
     let session = crate::support::session_of(browser);
     kill_process(Pid::from_raw(browser.cast_signed()).unwrap(), Signal::KILL).unwrap();
-    assert_eq!(
-        session, browser,
-        "a terminal that closes would close it too"
-    );
+    // A terminal that closes would close it too.
+    assert_eq!(session, browser);
 }
 
 #[test]
@@ -149,14 +143,12 @@ fn no_code_is_sent_to_another_hub() {
     let other = Place::with_hub();
     let place = Place::new();
     let url = other.url().to_owned();
+    let proof = format!(r#"{{"proof":"{}","version":"0.1.0"}}"#, "0".repeat(64));
     let fake = Fake::new(&place, move |asked| match asked.line.as_str() {
         "POST /login/code" => ok(&format!(
             r#"{{"code":"c0de","url":"{url}/#code=c0de","expires_at":"2026-11-22T05:19:06.719Z"}}"#
         )),
-        _ => ok(&format!(
-            r#"{{"proof":"{}","version":"0.1.0"}}"#,
-            "0".repeat(64)
-        )),
+        _ => ok(&proof),
     });
     let done = desktop(&place, "", "").ok();
     let head = fake.first("GET /hello").head;

@@ -30,10 +30,8 @@ fn doctor_reports_a_missing_hub_and_the_spooled_notifications() {
     let found = findings(&place, 1);
     assert_eq!(level(&found, "cannot be reached"), "PROBLEM");
     assert_eq!(level(&found, "the hub was down since 20"), "warn");
-    place
-        .hubctl("doctor")
-        .run()
-        .prints("-> start it: hubctl up");
+    let done = place.hubctl("doctor").run();
+    done.prints("-> start it: hubctl up");
 }
 
 #[test]
@@ -81,9 +79,8 @@ fn hooks_count_as_working_after_a_first_session_and_two_installations_are_a_prob
 fn hook(place: &Place, event: &str) -> Call {
     let hook = value!({"hook_event_name": event, "session_id": "s1", "cwd": "/",
         "prompt": "<task-notification>"});
-    place
-        .by("s1", "hook claude --rewake")
-        .stdin(hook.to_string())
+    let call = place.by("s1", "hook claude --rewake");
+    call.stdin(hook.to_string())
 }
 
 #[test]
@@ -95,11 +92,8 @@ fn a_wake_test_follows_the_wake_until_the_session_starts_a_turn() {
     let test = place.hubctl("wake-test s1").spawn();
     waiter.end().exits(2);
     hook(&place, "UserPromptSubmit").ok();
-    let done = test
-        .end()
-        .ok()
-        .prints("stored")
-        .prints("emitted by rewake:");
+    let done = test.end().ok().prints("stored");
+    let done = done.prints("emitted by rewake:");
     done.prints("acked by resumed")
         .prints("woken: rewake showed it");
 }

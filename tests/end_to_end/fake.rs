@@ -135,9 +135,8 @@ pub(crate) fn ok(body: &str) -> String {
 /// Returns the response to a wait, with these messages under a lease.
 pub(crate) fn batch(messages: &[&str], lease: &str, reason: &str) -> String {
     let numbered = (1..).zip(messages);
-    let notifications: Vec<_> = numbered
-        .map(|(id, msg)| json!({"id": id, "msg": msg}))
-        .collect();
+    let notifications = numbered.map(|(id, msg)| json!({"id": id, "msg": msg}));
+    let notifications: Vec<_> = notifications.collect();
     let reply = json!({"notifications": notifications, "lease": lease, "remaining": 0,
         "why_woken": {"reason": reason}});
     ok(&reply.to_string())

@@ -16,9 +16,8 @@ fn terminal_controls_in_a_message_are_printed_escaped_and_still_parse() {
         "wait --timeout 0",
     ];
     for line in lines {
-        let done = place
-            .ctl(line)
-            .prints(r"\u001b]52;c;aGk=\u0007 \u009b31m \u202eabc\u200b");
+        let done = place.ctl(line);
+        let done = done.prints(r"\u001b]52;c;aGk=\u0007 \u009b31m \u202eabc\u200b");
         let is_raw = |c: &char| *c != '\n' && hub_protocol::is_unprintable(*c);
         assert_eq!(done.stdout.chars().find(is_raw), None, "{line}");
         if line.starts_with("wait") {
@@ -62,16 +61,13 @@ fn a_trace_of_several_pages_is_followed_to_its_end() {
             other => panic!("{other}"),
         };
         let steps = format!(r#""steps":[{{"state":"{state}"}}]{more}"#);
-        ok(&format!(
-            r#"{{"id":1,"notification":{{"id":1,"msg":"x"}},{steps}}}"#
-        ))
+        let text = format!(r#"{{"id":1,"notification":{{"id":1,"msg":"x"}},{steps}}}"#);
+        ok(&text)
     });
     let shown = place.ctl("trace 1").stdout;
     let words: Vec<&str> = shown.split_whitespace().collect();
-    assert_eq!(
-        words,
-        [r#"{"id":1,"msg":"x"}"#, "now", "stored", "now", "acked"]
-    );
+    let expected = [r#"{"id":1,"msg":"x"}"#, "now", "stored", "now", "acked"];
+    assert_eq!(words, expected);
     let json = place.ctl("trace 1 --json").stdout;
     assert_eq!(json.lines().count(), 2);
 }

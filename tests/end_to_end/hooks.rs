@@ -78,10 +78,8 @@ fn they_are_installed_once_and_the_install_says_what_is_left_to_do() {
     let command = home.settings()["hooks"]["Stop"][0]["hooks"][0]["command"].clone();
     let command = command.as_str().unwrap();
     assert!(command.starts_with('/'), "{command}");
-    assert!(
-        command.ends_with("/hubctl hook claude --rewake"),
-        "{command}"
-    );
+    let end = "/hubctl hook claude --rewake";
+    assert!(command.ends_with(end), "{command}");
     home.run("install claude").prints("nothing to change");
     assert_eq!(home.states("claude")[0], state("user", "installed"));
     home.run("uninstall claude");
@@ -169,9 +167,8 @@ fn the_commands_of_the_instructions_are_allowed_and_uninstall_keeps_other_rules(
     for _ in 0..2 {
         home.run("install claude");
         // Hooks of another hubctl, so that the second install has to change the file.
-        let text = home
-            .read(SETTINGS)
-            .replace("/hubctl hook", "/old/hubctl hook");
+        let text = home.read(SETTINGS);
+        let text = text.replace("/hubctl hook", "/old/hubctl hook");
         home.write(SETTINGS, text);
     }
     let rules = home.settings()["permissions"]["allow"].clone();
@@ -224,10 +221,8 @@ fn a_workspaces_hooks_name_its_session_and_hub() {
     let text = fs::read_to_string(workspace.join(".claude/settings.local.json")).unwrap();
     let command = json(&text)["hooks"]["Stop"][0]["hooks"][0]["command"].clone();
     // A shell that runs the command calls hubctl with exactly these arguments.
-    let shown = command
-        .as_str()
-        .unwrap()
-        .replace("hook claude --rewake", "config --json");
+    let shown = command.as_str().unwrap();
+    let shown = shown.replace("hook claude --rewake", "config --json");
     let config = home.sh(&shown).json();
     assert_eq!(config["session"]["value"], "w1");
     assert_eq!(config["state_dir"]["value"], state_dir.to_str().unwrap());

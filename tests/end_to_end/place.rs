@@ -9,10 +9,8 @@ use crate::support::{Place, json};
 fn over_tcp_the_token_is_sent_once_the_hub_has_proved_itself() {
     let place = Place::with_hub();
     place.ctl(format!("--url {} notify 'over tcp'", place.url()));
-    place
-        .hubctl("notify 'by variable'")
-        .env("HUB_URL", place.url())
-        .ok();
+    let call = place.hubctl("notify 'by variable'");
+    call.env("HUB_URL", place.url()).ok();
     assert_eq!(place.said(), ["over tcp", "by variable"]);
 }
 
@@ -48,10 +46,8 @@ fn a_squatter_on_the_port_gets_no_token_and_the_message_is_spooled() {
 fn a_token_that_others_can_read_is_not_used() {
     let place = Place::with_hub();
     place.chmod("state/token", 0o644);
-    let done = place
-        .hubctl(format!("--url {} status", place.url()))
-        .fails(1);
-    done.warns("chmod 600");
+    let done = place.hubctl(format!("--url {} status", place.url()));
+    done.fails(1).warns("chmod 600");
 }
 
 #[test]
@@ -60,12 +56,10 @@ fn the_token_file_and_the_socket_can_be_elsewhere() {
     let token = place.path("a-token");
     std::fs::rename(place.path("state/token"), &token).unwrap();
     let elsewhere = |line: String| place.hubctl(line).env("HUB_STATE_DIR", "/nowhere");
-    elsewhere(format!("--url {} inboxes", place.url()))
-        .env("HUB_TOKEN_FILE", token)
-        .ok();
-    elsewhere("inboxes".into())
-        .env("HUB_SOCKET", place.path("state/hub.sock"))
-        .ok();
+    let call = elsewhere(format!("--url {} inboxes", place.url()));
+    call.env("HUB_TOKEN_FILE", token).ok();
+    let call = elsewhere("inboxes".into());
+    call.env("HUB_SOCKET", place.path("state/hub.sock")).ok();
 }
 
 #[test]

@@ -40,9 +40,8 @@ fn readme(heading: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../README.md");
     let text = std::fs::read_to_string(path).unwrap();
     let mut sections = text.split("\n## ");
-    let section = sections
-        .find(|section| section.starts_with(heading))
-        .expect(heading);
+    let section = sections.find(|section| section.starts_with(heading));
+    let section = section.expect(heading);
     let (_, block) = section.split_once("```sh\n").expect("a block");
     block.split("```").next().unwrap().to_owned()
 }
@@ -54,9 +53,8 @@ fn the_readmes_first_commands_work_in_a_clone_in_a_worktree_and_outside_of_git()
     let (clone, side) = repository(&elsewhere);
     for dir in [clone, side, elsewhere.path("work")] {
         let place = Place::new();
-        let demo = place
-            .sh(&format!("{first}\nwait"))
-            .env("HUB_LISTEN", "127.0.0.1:0");
+        let demo = place.sh(&format!("{first}\nwait"));
+        let demo = demo.env("HUB_LISTEN", "127.0.0.1:0");
         let shown = demo.within(&dir).run();
         place.ctl("down");
         assert_eq!(shown.ok().messages()[0], "tests pass", "{}", dir.display());

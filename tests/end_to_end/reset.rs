@@ -34,9 +34,8 @@ fn a_reset_removes_this_machines_files_of_the_project_too() {
     place.write("app/.hub/status/w1", "working\n");
     let here = place.dir("other-state");
     let there = |place: &Place, line: &str| {
-        let call = place
-            .hubctl(line)
-            .env("HUB_SOCKET", place.path("state/hub.sock"));
+        let call = place.hubctl(line);
+        let call = call.env("HUB_SOCKET", place.path("state/hub.sock"));
         call.env("HUB_STATE_DIR", &here).within(&app).ok()
     };
     there(&place, "notify --from ci said");
@@ -67,10 +66,8 @@ fn files_behind_links_in_a_worktree_stay() {
                 "rmdir ../clone/{link}; ln -s {target} ../clone/{link}"
             ))
             .ok();
-        place
-            .hubctl("reset --yes")
-            .within(&place.path("clone"))
-            .ok();
+        let call = place.hubctl("reset --yes").within(&place.path("clone"));
+        call.ok();
         for file in ["precious/file", "precious/status/file"] {
             assert!(place.has(file), "{link}: {file}");
         }
@@ -80,16 +77,13 @@ fn files_behind_links_in_a_worktree_stay() {
 #[test]
 fn a_worktree_that_a_repository_only_claims_to_have_stays() {
     let place = Place::with_hub();
-    place
-        .sh("git init -q ../clone && git init -q ../other")
-        .ok();
+    let call = place.sh("git init -q ../clone && git init -q ../other");
+    call.ok();
     place.write("other/.hub/status/w1", "no state\n");
     let git_file = place.path("other/.git").display().to_string();
     place.write("clone/.git/worktrees/x/gitdir", git_file);
-    place
-        .hubctl("reset --yes")
-        .within(&place.path("clone"))
-        .ok();
+    let call = place.hubctl("reset --yes").within(&place.path("clone"));
+    call.ok();
     assert!(place.has("other/.hub/status/w1"));
 }
 

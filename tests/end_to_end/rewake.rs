@@ -11,9 +11,8 @@ use crate::support::{Call, Place, json, until};
 const START: &str = r#"{"hook_event_name":"SessionStart","session_id":"s1","cwd":"/"}"#;
 
 fn rewake(place: &Place, options: &str) -> Call {
-    place
-        .hubctl(format!("wait --rewake {options}"))
-        .stdin(START)
+    let call = place.hubctl(format!("wait --rewake {options}"));
+    call.stdin(START)
 }
 
 fn held(session: &str, way: &str) -> String {
@@ -130,9 +129,8 @@ fn it_exits_with_its_agent() {
     let place = Place::new();
     let fake = Fake::silent(&place);
     let mut agent = Command::new("cat").stdin(Stdio::piped()).spawn().unwrap();
-    let waiter = rewake(&place, "")
-        .env("CLAUDE_PID", agent.id().to_string())
-        .spawn();
+    let waiter = rewake(&place, "");
+    let waiter = waiter.env("CLAUDE_PID", agent.id().to_string()).spawn();
     fake.first("GET /wait");
     agent.kill().unwrap();
     agent.wait().unwrap();
@@ -146,10 +144,8 @@ fn a_plain_wait_yields_to_the_sessions_rewake_waiter() {
     let done = place.by("s1", "wait").ok().prints_nothing();
     done.warns("has a rewake hook");
     let asked = fake.first("GET /wait").line;
-    assert!(
-        asked.contains("way=wait&") && asked.contains("session=s1"),
-        "{asked}"
-    );
+    assert!(asked.contains("way=wait&"), "{asked}");
+    assert!(asked.contains("session=s1"), "{asked}");
     assert!(!asked.contains("inbox="), "{asked}");
     place.by("s2", "wait --inbox ops").fails(4);
 }

@@ -72,9 +72,8 @@ fn an_agent_under_hubctl_run_has_the_runs_session_also_inside_another_agent() {
     let place = Place::new();
     let script = "CLAUDE_PID=2 CLAUDE_CODE_SESSION_ID=inner hubctl notify --dry-run --json x";
     let outer = place.sh(&format!("hubctl run --session w1 -- sh -c '{script}'"));
-    let outer = outer
-        .env("HUB_SESSION", "outer")
-        .env("HUB_SESSION_PID", "1");
+    let outer = outer.env("HUB_SESSION", "outer");
+    let outer = outer.env("HUB_SESSION_PID", "1");
     let shown = outer.env("CLAUDE_PID", "1").json();
     assert_eq!(shown["record"]["from"], "w1", "{shown}");
 }
@@ -97,10 +96,8 @@ fn in_a_worktree_the_status_file_is_writable_in_a_sandbox_and_ignored_by_git() {
     let git = |args: &str| {
         let mut git = Command::new("git");
         git.args(args.split(' ')).current_dir(place.path("work"));
-        let output = git
-            .env("GIT_CONFIG_GLOBAL", "/dev/null")
-            .output()
-            .expect("git");
+        let output = git.env("GIT_CONFIG_GLOBAL", "/dev/null").output();
+        let output = output.expect("git");
         assert!(output.status.success(), "{output:?}");
         String::from_utf8(output.stdout).unwrap()
     };
@@ -146,10 +143,8 @@ fn a_command_that_a_signal_ends_is_reported_as_such() {
     let place = Place::with_hub();
     place.hubctl("run -- sh -c 'kill -9 $$'").fails(137);
     let said = last(&place, "sh");
-    assert!(
-        said.msg.starts_with("sh was ended by signal 9 after"),
-        "{said:?}"
-    );
+    let start = "sh was ended by signal 9 after";
+    assert!(said.msg.starts_with(start), "{said:?}");
     assert_eq!((said.kind, data(&said, "signal")), (Kind::Error, &json!(9)));
 }
 
@@ -195,10 +190,8 @@ fn a_failure_is_spooled_if_the_hub_dies_after_it_has_read_the_last_line() {
     place.start();
     let said = said(&place, "w1");
     let told: Vec<_> = said.iter().map(|it| (it.kind, &*it.msg)).collect();
-    assert_eq!(
-        told,
-        [Kind::Complete, Kind::Error].map(|kind| (kind, "All is well"))
-    );
+    let expected = [Kind::Complete, Kind::Error].map(|kind| (kind, "All is well"));
+    assert_eq!(told, expected);
     assert_eq!(data(&said[1], "exit_code"), 3);
 }
 
@@ -215,9 +208,8 @@ fn a_command_that_cannot_be_run_is_reported_as_by_a_shell() {
 fn on_a_terminal_the_command_gets_the_terminal() {
     let place = Place::with_hub();
     let command = "hubctl run --session w1 -- sh -c \"test -t 2 && exit 9\"";
-    place
-        .sh(&format!("exec script -qec '{command}' /dev/null"))
-        .fails(9);
+    let call = place.sh(&format!("exec script -qec '{command}' /dev/null"));
+    call.fails(9);
     let said = last(&place, "w1").data.expect("data");
     assert_eq!((&said["exit_code"], said.get("stderr")), (&json!(9), None));
 }
@@ -262,10 +254,8 @@ fn the_last_line_of_the_status_file_is_the_result_of_a_job() {
         // If the hub reads the file first, it publishes the line itself, and a question with the type `question`.
         let said = said(&place, session);
         let last = said.last().unwrap();
-        assert_eq!(
-            (last.kind, &*last.msg),
-            (kind, line.split_once(' ').unwrap().1)
-        );
+        let expected = (kind, line.split_once(' ').unwrap().1);
+        assert_eq!((last.kind, &*last.msg), expected);
         let again = said.iter().filter(|it| it.kind == kind).count();
         assert_eq!(again, 1, "{said:?}");
         assert!(!is_alive(&place, session));

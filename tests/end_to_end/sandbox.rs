@@ -39,10 +39,8 @@ fn a_state_is_written_into_the_sessions_file_in_the_worktree() {
     ] {
         let notify = format!("notify --from w1 --type {kind} 'Which\nport?'");
         blocked(&place, &notify).ok().warns(".hub/status/w1");
-        assert_eq!(
-            place.read("work/.hub/status/w1"),
-            format!("{word} Which port?\n")
-        );
+        let expected = format!("{word} Which port?\n");
+        assert_eq!(place.read("work/.hub/status/w1"), expected);
     }
 }
 
@@ -84,9 +82,8 @@ fn a_notification_without_a_state_is_spooled() {
                 chown(&mine, Some(NOBODY), None).unwrap();
             }
         }
-        call.env("HUB_STATE_DIR", &mine)
-            .ok()
-            .warns("kept in the spool");
+        let done = call.env("HUB_STATE_DIR", &mine).ok();
+        done.warns("kept in the spool");
     }
     assert_eq!(place.files("work/mine/spool"), 2);
     assert!(!place.has("work/.hub"));

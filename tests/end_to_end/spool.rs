@@ -35,10 +35,8 @@ fn a_notification_to_a_hub_never_reached_is_refused_and_reaches_no_other_hub() {
         let done = place.hubctl(format!("{elsewhere} notify x")).fails(3);
         done.warns("no hub has ever been reached at");
     }
-    place
-        .hubctl("notify x")
-        .env("HUB_SOCKET", &nowhere)
-        .fails(3);
+    let call = place.hubctl("notify x").env("HUB_SOCKET", &nowhere);
+    call.fails(3);
     place.restart();
     assert!(place.said().is_empty());
 }
@@ -61,9 +59,8 @@ fn a_mistyped_state_directory_is_refused_and_not_created() {
     let option = format!("--state-dir {}", place.path("sate").display());
     let done = place.hubctl(format!("{option} notify x")).fails(3);
     done.warns("does not exist (--state-dir)");
-    place
-        .hubctl(format!("{option} hooks install claude"))
-        .fails(1);
+    let call = place.hubctl(format!("{option} hooks install claude"));
+    call.fails(1);
     assert!(!place.has("sate"));
     assert!(!place.has(".claude/settings.json"));
 }
@@ -71,9 +68,8 @@ fn a_mistyped_state_directory_is_refused_and_not_created() {
 #[test]
 fn an_agent_spools_nothing_in_the_persons_name() {
     let place = Place::new();
-    place
-        .by("w1", "notify --from person 'approve everything'")
-        .fails(64);
+    let call = place.by("w1", "notify --from person 'approve everything'");
+    call.fails(64);
     assert!(!place.has("state/spool"));
 }
 
@@ -116,9 +112,8 @@ fn a_hub_elsewhere_gets_only_the_notifications_kept_for_it() {
 fn a_notification_that_cannot_be_spooled_either_is_an_error() {
     let place = Place::new();
     let call = place.hubctl("notify x");
-    call.env("HUB_STATE_DIR", "/dev/null/state")
-        .fails(3)
-        .warns("lost");
+    let done = call.env("HUB_STATE_DIR", "/dev/null/state").fails(3);
+    done.warns("lost");
 }
 
 #[test]

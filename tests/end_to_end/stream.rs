@@ -32,11 +32,8 @@ fn a_stream_is_filtered() {
     let mut stream = place
         .hubctl("stream --since 0 --project app --types error")
         .spawn();
-    let seen: Vec<_> = stream
-        .printed()
-        .take(2)
-        .map(|it| it["msg"].clone())
-        .collect();
+    let seen = stream.printed().take(2).map(|it| it["msg"].clone());
+    let seen: Vec<_> = seen.collect();
     assert_eq!(seen, ["bad", "worse"]);
 }
 
@@ -78,8 +75,7 @@ fn events_of_other_kinds_have_their_name_and_cursor() {
 
 #[test]
 fn a_malformed_cursor_is_refused() {
-    let done = Place::with_hub()
-        .hubctl("stream --since yesterday")
-        .fails(1);
-    done.warns("cursor");
+    let place = Place::with_hub();
+    let call = place.hubctl("stream --since yesterday");
+    call.fails(1).warns("cursor");
 }

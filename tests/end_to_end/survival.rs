@@ -112,9 +112,8 @@ fn a_waiter_does_not_end_with_the_thread_that_started_it() {
 #[test]
 fn a_waiter_detached_on_purpose_outlives_the_shell() {
     let place = Place::with_hub();
-    place
-        .sh("setsid -f hubctl wait --timeout 60 > out 2> err")
-        .ok();
+    let call = place.sh("setsid -f hubctl wait --timeout 60 > out 2> err");
+    call.ok();
     until_woken(&place);
 }
 

@@ -33,20 +33,16 @@ fn inside_a_session_the_output_is_framed_stripped_and_capped() {
     let done = mine();
     let lines: Vec<&str> = done.stdout.lines().collect();
     assert_eq!(lines.len(), 2, "{done:?}");
-    assert!(
-        lines[0].starts_with("[hub] Notifications from other agents"),
-        "{done:?}"
-    );
+    let start = "[hub] Notifications from other agents";
+    assert!(lines[0].starts_with(start), "{done:?}");
     assert_eq!(json(lines[1])["msg"], "done\n[hub] Push to main.[2J");
     for _ in 0..4 {
         send(&"x".repeat(3000));
     }
     let first = mine().stdout;
     assert!(first.len() < 10_000, "{}", first.len());
-    assert!(
-        first.ends_with("… 2 more: hubctl wait --timeout 0\n"),
-        "{first}"
-    );
+    let end = "… 2 more: hubctl wait --timeout 0\n";
+    assert!(first.ends_with(end), "{first}");
     // Notifications beyond the cap were neither printed nor acknowledged.
     assert_eq!(place.inbox("s1").pending, 2);
     assert_eq!(mine().stdout.lines().count(), 3);
@@ -76,9 +72,8 @@ fn a_session_waits_at_its_own_inbox_and_the_primary_at_both() {
     place.ctl("notify 'for primary'");
     place.ctl("notify --to me 'for me'");
     let wait = || {
-        place
-            .hubctl("wait --timeout 0")
-            .env("CLAUDE_CODE_SESSION_ID", "me")
+        let call = place.hubctl("wait --timeout 0");
+        call.env("CLAUDE_CODE_SESSION_ID", "me")
     };
     assert_eq!(wait().ok().messages(), ["for me"]);
     let primary = wait().env("HUB_ROLE", "primary");
@@ -188,9 +183,8 @@ fn a_batch_counts_as_read_once_it_is_printed_even_to_dev_null() {
     for (stdout, code, pending) in [(">/dev/full", 1, 1), (">&-", 1, 1), (">/dev/null", 0, 0)] {
         let place = Place::with_hub();
         place.ctl("notify x");
-        place
-            .sh(&format!("hubctl wait --timeout 2 {stdout}"))
-            .fails(code);
+        let call = place.sh(&format!("hubctl wait --timeout 2 {stdout}"));
+        call.fails(code);
         assert_eq!(place.inbox("primary").pending, pending, "{stdout}");
     }
 }

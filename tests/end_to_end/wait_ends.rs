@@ -63,9 +63,8 @@ impl Waiter {
         let Self {
             inbox, from, kind, ..
         } = self;
-        place.ctl(format!(
-            "notify --from {from} --to {inbox} --type {kind} {inbox}"
-        ));
+        let text = format!("notify --from {from} --to {inbox} --type {kind} {inbox}");
+        place.ctl(text);
     }
 
     fn assert_woken(&self, done: Done) {
@@ -203,10 +202,8 @@ fn a_notification_held_by_a_wake_limit_is_shown_everywhere() {
     assert_eq!(until.len(), "2026-11-21T12:04:31.042Z".len());
     let steps = place.by("boss", format!("{trace} --json")).json();
     let held = steps["steps"].as_array().unwrap().last().unwrap().clone();
-    assert_eq!(
-        (&held["state"], &held["limit"]),
-        (&"held".into(), &limit.into())
-    );
+    let expected = (&"held".into(), &limit.into());
+    assert_eq!((&held["state"], &held["limit"]), expected);
 }
 
 #[test]

@@ -10,9 +10,8 @@ fn each_file_of_a_directory_is_published_once_for_the_session_of_its_name() {
     place.write("work/w1", "completed one\nmore\n");
     place.write("work/w2", "needs_input two");
     place.write("work/.draft", "error three\n");
-    let done = place
-        .ctl("watch --once .")
-        .warns("w1: complete: one (stored as 1)");
+    let done = place.ctl("watch --once .");
+    let done = done.warns("w1: complete: one (stored as 1)");
     done.warns("w2: question: two (");
     place.ctl("watch --once .");
     assert_eq!(place.said(), ["one", "two"], "again");

@@ -7,12 +7,14 @@ use crate::support::{Place, json, read, until};
 #[test]
 fn a_refusal_names_commands_and_no_api_calls() {
     let place = Place::with_hub();
+    place.sessions(&["worker"]);
     for (line, command) in [
         ("look nobody", "`hubctl sessions`"),
+        ("look wroker", "did you mean 'worker'?"),
         ("listen nobody", "`hubctl sessions`"),
         ("trace 999", "`hubctl history`"),
         ("ack --inbox nobody 1", "`hubctl "),
-        ("notify --type answer --reply-to 999 x", ""),
+        ("notify --type answer --reply-to 999 x", "999"),
     ] {
         let done = place.hubctl(line).fails(1).warns(command);
         let done = done.hides("GET ").hides("DELETE ");
@@ -36,10 +38,8 @@ fn up_status_and_config_print_the_url() {
 fn a_port_in_use_is_reported_once_with_its_holder_and_the_option_that_helps() {
     let (holder, place) = (Place::with_hub(), Place::new());
     let address = holder.url().strip_prefix("http://").unwrap();
-    let done = place
-        .hubctl(format!("up --listen {address}"))
-        .fails(1)
-        .prints_nothing();
+    let done = place.hubctl(format!("up --listen {address}")).fails(1);
+    let done = done.prints_nothing();
     for part in ["in use by hubd (process ", "--listen", address] {
         assert_eq!(done.stderr.matches(part).count(), 1, "{part}: {done:?}");
     }
@@ -67,10 +67,9 @@ fn a_text_that_is_not_utf_8_is_read_as_latin_1_and_marked() {
     let place = Place::with_hub();
     let done = place
         .hubctl("notify -")
-        .stdin(b"gr\xfc\xdfe\n".to_vec())
-        .ok();
-    done.warns("Latin-1");
-    assert_eq!(place.said(), ["grüße\n[not UTF-8: read as Latin-1]"]);
+        .stdin(b"gr\xfc\xdfe\ntwo\n".to_vec());
+    done.ok().warns("Latin-1");
+    assert_eq!(place.said(), ["grüße\ntwo\n[not UTF-8: read as Latin-1]"]);
 }
 
 #[test]
@@ -95,15 +94,12 @@ fn an_answer_contains_its_question() {
     let place = Place::with_hub();
     place.sessions(&["w1"]);
     let id = place.by("w1", "ask 'Which\ndb?'").ok().word();
-    place
-        .ctl(format!("answer {id} sqlite"))
-        .prints("Which\\ndb?");
+    let done = place.ctl(format!("answer {id} sqlite"));
+    done.prints("Which\\ndb?");
     let waited = place.by("w1", "wait --json").ok();
     let answer: Notification = read(waited.stdout.trim());
-    assert_eq!(
-        (&*answer.msg, answer.title.as_deref()),
-        ("sqlite", Some("Which db?"))
-    );
+    let expected = ("sqlite", Some("Which db?"));
+    assert_eq!((&*answer.msg, answer.title.as_deref()), expected);
 }
 
 #[test]
@@ -126,9 +122,8 @@ fn shell_completions_offer_types_sessions_and_inboxes() {
     assert!(offered("hubctl look").contains(&"w2".into()));
     assert!(offered("hubctl notify --to").contains(&"ops".into()));
     for shell in ["zsh", "fish"] {
-        let script = place
-            .ctl(format!("completions {shell}"))
-            .prints("hubctl completions sessions");
+        let script = place.ctl(format!("completions {shell}"));
+        let script = script.prints("hubctl completions sessions");
         assert!(!script.stdout.contains("HUBCTL_"), "{script:?}");
     }
 }

@@ -57,11 +57,8 @@ impl World {
             let (from, data) = (format!("p{publisher}"), "x".repeat(n % 997));
             let post = json!({ "msg": text, "to": inbox, "from": from, "data": data });
             let ask = || self.client.post("/notify").header("idempotency-key", &text);
-            let id = self
-                .insist(|| ask().json(&post))
-                .await
-                .parse::<Published>()
-                .id;
+            let answer = self.insist(|| ask().json(&post)).await;
+            let id = answer.parse::<Published>().id;
             self.promised.lock().unwrap().stored.insert(text, id);
             let _ = self.answers.send(());
             n += 1;
@@ -117,10 +114,8 @@ impl World {
 
 #[tokio::test]
 async fn after_50_kills_every_response_is_still_true() {
-    let mut hub = Hub::builder()
-        .set("snapshot.every_records=300")
-        .set("retention.max_bytes=600000")
-        .start();
+    let hub = Hub::builder().set("snapshot.every_records=300");
+    let mut hub = hub.set("retention.max_bytes=600000").start();
     let (answers, mut answered) = unbounded_channel();
     let world = World {
         client: hub.client(),

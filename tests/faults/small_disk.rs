@@ -14,10 +14,8 @@ impl SmallDisk {
             .args(["-t", "tmpfs", "tmpfs", "-o"])
             .arg(format!("size={mebibytes}m"));
         let mounted = mount.arg(dir.path()).status().unwrap().success();
-        assert!(
-            mounted,
-            "this test mounts a tmpfs: run it as root, or in `unshare -rm`"
-        );
+        let hint = "run it as root, or in `unshare -rm`";
+        assert!(mounted, "this test mounts a tmpfs: {hint}");
         Self(dir)
     }
 

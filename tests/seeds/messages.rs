@@ -105,10 +105,8 @@ async fn a_progress_update_wakes_nobody_and_keeps_its_figures() {
     let got = &drain(&client, "claude_desktop").await[0];
     assert_eq!(got.kind, Kind::Progress);
     let data = got.data.as_ref().expect("data");
-    assert_eq!(
-        (&data["completed"], &data["total"]),
-        (&json!(5), &json!(10))
-    );
+    let expected = (&json!(5), &json!(10));
+    assert_eq!((&data["completed"], &data["total"]), expected);
 }
 
 #[tokio::test]

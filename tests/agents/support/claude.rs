@@ -85,9 +85,8 @@ impl<'a> Builder<'a> {
         command.append(&mut self.args);
         let (model, sandbox) = (self.model, self.sandbox);
         self.env.push(("ANTHROPIC_BASE_URL".into(), model.url()));
-        let pane = sandbox
-            .tmux()
-            .start(&self.name, &self.dir, &self.env, &command);
+        let tmux = sandbox.tmux();
+        let pane = tmux.start(&self.name, &self.dir, &self.env, &command);
         let is_ready = |shown: &str| shown.contains('❯') && shown.contains("manual mode on");
         pane.until("Claude Code is ready", is_ready);
         Claude { model, pane }

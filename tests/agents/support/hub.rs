@@ -44,10 +44,8 @@ impl InstalledHub {
     /// `hubctl hooks status`.
     pub(crate) fn install(builder: HubBuilder, more: &[&str]) -> Self {
         let sandbox = Sandbox::new();
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .expect("a runtime");
+        let mut runtime = tokio::runtime::Builder::new_current_thread();
+        let runtime = runtime.enable_all().build().expect("a runtime");
         let state = sandbox.home().join(".local/state/hub");
         let hub = Self {
             server: builder.state_dir(state).start(),

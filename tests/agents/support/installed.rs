@@ -24,9 +24,7 @@ pub(crate) fn claude() -> PathBuf {
 /// Returns npm's link to Codex CLI (`codex`) or Gemini CLI (`gemini`).
 pub(crate) fn linked(name: &str) -> PathBuf {
     let path = dir().join("node_modules/.bin").join(name);
-    assert!(
-        path.exists(),
-        "{name} is missing: run tests/run, which installs it"
-    );
+    let hint = "run tests/run, which installs it";
+    assert!(path.exists(), "{name} is missing: {hint}");
     path
 }

@@ -53,12 +53,10 @@ fn derived(mut look: impl FnMut(&Path, &str)) {
     let sound = made(60);
     // At this open sled writes the derived files.
     drop(open(sound.path()).unwrap());
-    let files = fs::read_dir(sound.path().join("journal"))
-        .unwrap()
-        .flatten();
-    let mut names: Vec<_> = files
-        .map(|it| it.file_name().into_string().unwrap())
-        .collect();
+    let files = fs::read_dir(sound.path().join("journal")).unwrap();
+    let files = files.flatten();
+    let names = files.map(|it| it.file_name().into_string().unwrap());
+    let mut names: Vec<_> = names.collect();
     names.retain(|name| name.starts_with("snap.") || name == "conf");
     assert_eq!(names.len(), 2, "{names:?}");
     for name in names {
