@@ -1,10 +1,10 @@
 //! Sessions without rewake hooks: the model keeps `hubctl wait` running in the background.
 
-use std::process::Command;
+use std::path::Path;
 use std::time::Instant;
 
+use hub_harness::Hub;
 use hub_harness::model::{Reply, Request};
-use hub_harness::{Hub, Model};
 use serde_json::json;
 
 use crate::support::{InstalledHub, NO_LIMIT, median};
@@ -22,10 +22,8 @@ fn waits(request: &Request) -> Reply {
 
 /// Returns the output file of a background task that ended, or `None` if the request names none.
 fn output_file(request: &Request) -> Option<String> {
-    let told = request
-        .new_texts
-        .iter()
-        .find(|text| text.contains("<task-notification>"))?;
+    let mut texts = request.new_texts.iter();
+    let told = texts.find(|text| text.contains("<task-notification>"))?;
     let (_, rest) = told.split_once("<output-file>")?;
     Some(rest.split_once("</output-file>")?.0.to_owned())
 }
@@ -33,20 +31,15 @@ fn output_file(request: &Request) -> Option<String> {
 #[test]
 fn a_notification_from_curl_ends_the_wait_and_is_read_once() {
     let hub = InstalledHub::install(Hub::builder(), &["--no-rewake"]);
-    let claude = hub.claude(Model::start(waits)).start();
+    let claude = hub.claude(waits).start();
     claude.submit("Wait for news");
     hub.waiter("primary", "wait");
     let socket = hub.server.socket().display().to_string();
-    let url = format!(
-        "http://localhost/notify?cwd={}&from=nightly&type=error",
-        hub.project().display()
-    );
-    let posted = Command::new("curl")
-        .args(["--silent", "--fail", "--unix-socket", &socket])
-        .args(["--data", "the nightly build broke", &url])
-        .output()
-        .expect("curl starts: install it");
-    assert!(posted.status.success(), "{posted:?}");
+    let query = format!("cwd={}&from=nightly&type=error", hub.project().display());
+    let url = format!("http://localhost/notify?{query}");
+    let args = ["--silent", "--fail", "--unix-socket", &socket, "--data"];
+    let args = [&args[..], &["the nightly build broke", &url]].concat();
+    hub.run(Path::new("curl"), &args, &[]);
 
     claude.model.until_received("the nightly build broke");
     let id = hub.published("the nightly build broke");
@@ -59,7 +52,7 @@ fn a_notification_from_curl_ends_the_wait_and_is_read_once() {
 #[test]
 fn twenty_waits_in_a_row_deliver_each_notification_in_one_request() {
     let hub = InstalledHub::install(Hub::builder().set(NO_LIMIT), &["--no-rewake"]);
-    let claude = hub.claude(Model::start(waits)).start();
+    let claude = hub.claude(waits).start();
     claude.submit("Wait for news");
     let mut took = Vec::new();
     let texts: Vec<String> = (1..=20).map(|n| format!("news number {n}.")).collect();
@@ -69,10 +62,8 @@ fn twenty_waits_in_a_row_deliver_each_notification_in_one_request() {
         let posted = Instant::now();
         hub.send("primary", &format!("sender-{n}"), text);
         let woken = claude.model.until("it is woken", |requests| {
-            let mut wakes = requests
-                .iter()
-                .filter(|it| it.count_new("<task-notification>") > 0);
-            wakes.nth(before).cloned()
+            let is_wake = |it: &&Request| it.count_new("<task-notification>") > 0;
+            requests.iter().filter(is_wake).nth(before).cloned()
         });
         took.push(woken.at.duration_since(posted));
         claude.model.until_received(text);

@@ -1,33 +1,22 @@
 //! Dialogs in an agent's own terminal: only the terminal can answer them, and Escape closes them.
 
+use hub_harness::Hub;
 use hub_harness::model::{Reply, rules};
-use hub_harness::{Hub, Model};
-use serde_json::{Value, json};
+use serde_json::json;
 
-use crate::support::{Claude, InstalledHub};
+use crate::support::{Claude, InstalledHub, colours};
 
 const MENU: &str = "Enter to select";
 
-fn asks() -> Reply {
-    let options = json!([
-        {"label": "Red", "description": "The red one"},
-        {"label": "Blue", "description": "The blue one"},
-    ]);
-    let question = json!({
-        "question": "Which colour?", "header": "Colour", "multiSelect": false, "options": options,
-    });
-    Reply::tool("AskUserQuestion", json!({"questions": [question]}))
-}
-
 fn start(hub: &InstalledHub, script: &[(&'static str, Reply)]) -> Claude {
-    let claude = hub.claude(Model::start(rules(script.to_vec()))).start();
+    let claude = hub.claude(rules(script.to_vec())).start();
     hub.waiter("primary", "rewake");
     claude
 }
 
 /// Presses Escape until `shown` has disappeared, because a dialog ignores keys in the moment when it appears.
 fn escape(claude: &Claude, shown: &str) {
-    claude.pane.until("it is shown", |it| it.contains(shown));
+    claude.until_shown(shown);
     hub_harness::until("it is gone", || {
         claude.pane.press(&["Escape"]);
         let gone = || (!claude.pane.text().contains(shown)).then_some(());
@@ -38,15 +27,14 @@ fn escape(claude: &Claude, shown: &str) {
 #[test]
 fn an_answer_from_elsewhere_is_refused_with_the_place_and_never_delivered() {
     let hub = InstalledHub::new();
-    let claude = start(&hub, &[("Hello", asks())]);
+    let claude = start(&hub, &[("Hello", colours())]);
     claude.submit("Hello");
     let id = hub.question()["id"].to_string();
-    let refused = hub.try_hubctl(&["answer", &id, "Blue"]);
-    assert_eq!(refused.status.code(), Some(1), "{refused:?}");
-    let said = String::from_utf8_lossy(&refused.stderr);
+    let said = hub.refused(&["answer", &id, "Blue"]);
+    let pane = format!("tmux pane {}", claude.pane.id());
     for part in [
         "main shows this in a dialog of its own",
-        &format!("tmux pane {}", claude.pane.id()),
+        &pane,
         &hub.project_name(),
     ] {
         assert!(said.contains(part), "{part}: {said}");
@@ -56,7 +44,7 @@ fn an_answer_from_elsewhere_is_refused_with_the_place_and_never_delivered() {
     let told = claude.model.until_received("Red");
     assert_eq!(told.contains("Blue\""), 0);
     hub.published("Agent main completed");
-    assert_eq!(hub.open_questions(), Vec::<Value>::new());
+    assert!(hub.open_questions().is_empty());
     hub.waiter("primary", "rewake");
     assert_eq!(claude.model.requests().len(), 2, "nothing was told later");
 }
@@ -68,8 +56,7 @@ fn an_answer_to_a_permission_that_the_hub_does_not_hold_is_refused_with_the_plac
     let claude = start(&hub, &script);
     claude.submit("Hello");
     let id = hub.question()["id"].to_string();
-    let refused = hub.try_hubctl(&["answer", &id, "allow"]);
-    assert_eq!(refused.status.code(), Some(1), "{refused:?}");
+    hub.refused(&["answer", &id, "allow"]);
     claude.confirm("Do you want to proceed");
     hub.published("Agent main completed");
     assert!(hub.project().join("there").exists());
@@ -84,12 +71,12 @@ fn a_held_permission_is_delivered_once_and_its_answer_starts_no_turn() {
         ("Second", Reply::bash("touch second")),
     ];
     let claude = start(&hub, &script);
-    for (prompt, answer) in [("First", "allow"), ("Second", "deny: not this one")] {
+    let answers = [("First", "allow"), ("Second", "deny: not this one")];
+    for (done, (prompt, answer)) in (1..).zip(answers) {
         claude.submit(prompt);
         let question = hub.question();
         // Meanwhile Claude Code shows its own dialog, and reports it by a hook after some seconds.
         hub.hubctl(&["answer", &question["id"].to_string(), answer]);
-        let done = if prompt == "First" { 1 } else { 2 };
         hub.all_published("Agent main completed", done);
         hub.waiter("primary", "rewake");
     }
@@ -99,17 +86,7 @@ fn a_held_permission_is_delivered_once_and_its_answer_starts_no_turn() {
     // Two turns of two requests each, because the answer itself started no turn.
     hub.send("primary", "tester", "the end");
     let last = claude.model.until_received("the end");
-    assert_eq!(
-        last.number,
-        4,
-        "{:?}",
-        claude
-            .model
-            .requests()
-            .iter()
-            .map(|it| &it.new_texts)
-            .collect::<Vec<_>>()
-    );
+    assert_eq!(last.number, 4, "{:?}", last.texts);
     assert_eq!(last.contains("\"type\":\"answer\""), 0);
     assert_eq!(claude.model.received("not this one").len(), 1);
     assert_eq!(hub.all_published("needs a permission", 2).len(), 2);
@@ -119,13 +96,11 @@ fn a_held_permission_is_delivered_once_and_its_answer_starts_no_turn() {
 fn escape_in_a_turn_is_reported_at_once() {
     let hub = InstalledHub::new();
     hub.hooks_allowing(&[], "Bash");
-    let claude = start(
-        &hub,
-        &[(
-            "Hello",
-            Reply::bash("echo begun; read x < /dev/zero; sleep 600"),
-        )],
-    );
+    let script = [(
+        "Hello",
+        Reply::bash("echo begun; read x < /dev/zero; sleep 600"),
+    )];
+    let claude = start(&hub, &script);
     claude.submit("Hello");
     hub.state("main", "working");
     claude.model.until_received("Hello");
@@ -141,7 +116,7 @@ fn escape_in_a_turn_is_reported_at_once() {
 #[test]
 fn escape_in_a_dialog_closes_its_question_at_once() {
     let hub = InstalledHub::new();
-    let script = [("Ask", asks()), ("Touch", Reply::bash("touch there"))];
+    let script = [("Ask", colours()), ("Touch", Reply::bash("touch there"))];
     let claude = start(&hub, &script);
     for (prompt, dialog) in [("Ask", MENU), ("Touch", "Do you want to proceed")] {
         claude.submit(prompt);
@@ -150,7 +125,7 @@ fn escape_in_a_dialog_closes_its_question_at_once() {
         escape(&claude, dialog);
         hub.state("main", "waiting");
         assert_eq!(hub.step(id, "settled")["by"], "resumed");
-        assert_eq!(hub.open_questions(), Vec::<Value>::new());
+        assert!(hub.open_questions().is_empty());
     }
 }
 
@@ -160,9 +135,8 @@ fn the_person_sees_which_sender_woke_the_session_and_with_which_text() {
     let claude = start(&hub, &[]);
     hub.post(json!({"from": "ci", "type": "error", "msg": "main is red\nsince the last merge"}));
     claude.model.until_received("main is red");
-    claude.pane.until("it says who and what", |it| {
-        it.contains("Notifications from the hub") && it.contains("ci, error: main is red")
-    });
+    claude.until_shown("Notifications from the hub");
+    claude.until_shown("ci, error: main is red");
     hub.waiter("primary", "rewake");
     assert_eq!(claude.model.received("main is red").len(), 1);
 }

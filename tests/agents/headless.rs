@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use hub_harness::Model;
-use hub_harness::model::{Reply, turns};
+use hub_harness::model::{Reply, Request, turns};
 use serde_json::Map;
 
 use crate::support::{Claude, InstalledHub, installed};
@@ -16,14 +16,13 @@ const ONE_PROMPT: &str = "You answer one prompt and end";
 /// A rewake waiter keeps an Agent SDK's `query()` open for 30 s.
 const NO_HANG: Duration = Duration::from_secs(20);
 
-fn answers(text: &str) -> Model {
-    Model::start(turns([Reply::text(text)]))
+fn answers(text: &str) -> impl Fn(&Request) -> Reply + use<> {
+    turns([Reply::text(text)])
 }
 
 /// Starts the primary in a terminal, idle, with its waiter.
 fn primary(hub: &InstalledHub) -> Claude {
-    let primary = hub.claude(Model::start(turns([]))).named("primary");
-    let primary = primary.start();
+    let primary = hub.claude(turns([])).named("primary").start();
     hub.waiter("primary", "rewake");
     primary
 }
@@ -31,8 +30,7 @@ fn primary(hub: &InstalledHub) -> Claude {
 /// Asserts that the session ended as soon as the model had answered.
 fn assert_ended_at_once(model: &Model) {
     let last = model.requests().last().expect("a request").at;
-    let took = last.elapsed();
-    assert!(took < NO_HANG, "{took:?}");
+    assert!(last.elapsed() < NO_HANG, "{last:?}");
 }
 
 /// Asserts that the stop with `text` woke the primary once, in a turn of its own, and that the headless session was not
@@ -53,19 +51,13 @@ fn assert_woke(hub: &InstalledHub, primary: &Claude, shot: &Model, text: &str) {
 fn an_agent_sdk_program_ends_at_once_and_its_stop_wakes_the_primary() {
     let hub = InstalledHub::new();
     let primary = primary(&hub);
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/agents/sdk.mjs");
+    let script = format!("{}/../tests/agents/sdk.mjs", env!("CARGO_MANIFEST_DIR"));
     let dir = installed::dir().display().to_string();
     let claude = installed::claude().display().to_string();
     for entrypoint in ["sdk-ts", "sdk-py", "from-the-future"] {
         let text = format!("A scripted fig of {entrypoint}.");
-        let model = answers(&text);
-        let args = [
-            &script.display().to_string(),
-            &dir,
-            &claude,
-            entrypoint,
-            "Which fruit?",
-        ];
+        let model = Model::start(answers(&text));
+        let args = [&*script, &dir, &claude, entrypoint, "Which fruit?"];
         let url = model.url();
         let env = [("ANTHROPIC_BASE_URL", url.as_str())];
         let printed = hub.run(Path::new("node"), &args, &env);
@@ -77,58 +69,46 @@ fn an_agent_sdk_program_ends_at_once_and_its_stop_wakes_the_primary() {
 }
 
 #[test]
-fn the_stop_of_a_headless_claude_wakes_the_primary() {
+fn the_stop_of_a_headless_claude_wakes_the_primary_also_with_a_question() {
     let hub = InstalledHub::new();
     let primary = primary(&hub);
-    let (output, model) = hub
-        .claude(answers("A scripted quince."))
-        .headless("Which fruit?");
-    assert!(output.status.success(), "{output:?}");
-    assert_ended_at_once(&model);
-    assert_woke(&hub, &primary, &model, "A scripted quince.");
+    for (answer, text) in [
+        ("A scripted quince.", "A scripted quince."),
+        ("Shall I push it?", "waiting for input: Shall I push it?"),
+    ] {
+        let (output, model) = hub.claude(answers(answer)).headless("Which fruit?");
+        assert!(output.status.success(), "{output:?}");
+        assert_ended_at_once(&model);
+        assert_woke(&hub, &primary, &model, text);
+        hub.waiter("primary", "rewake");
+    }
 }
 
-#[test]
-fn a_headless_claude_that_ends_with_a_question_wakes_the_primary() {
+/// Lets a headless agent answer twice.
+fn each_stop_wakes(agent: &str, run: impl Fn(&InstalledHub, &Model) -> String) {
     let hub = InstalledHub::new();
     let primary = primary(&hub);
-    let model = answers("Shall I push the medlar?");
-    let (_, model) = hub.claude(model).headless("Which fruit?");
-    assert_woke(
-        &hub,
-        &primary,
-        &model,
-        "waiting for input: Shall I push the medlar?",
-    );
+    hub.gemini_settings(&Map::new());
+    hub.hubctl(&["hooks", "install", agent]);
+    for fruit in ["pear", "plum"] {
+        let text = format!("A scripted {fruit}.");
+        let model = Model::start(answers(&text));
+        run(&hub, &model);
+        assert_woke(&hub, &primary, &model, &text);
+        hub.waiter("primary", "rewake");
+    }
 }
 
 #[test]
 fn the_stop_of_codex_exec_wakes_the_primary() {
-    let hub = InstalledHub::new();
-    let primary = primary(&hub);
-    hub.hubctl(&["hooks", "install", "codex"]);
-    for fruit in ["pear", "plum"] {
-        let text = format!("A scripted {fruit}.");
-        let model = answers(&text);
-        hub.codex(&model, &[], "Which fruit?");
-        assert_woke(&hub, &primary, &model, &text);
-        hub.waiter("primary", "rewake");
-    }
+    each_stop_wakes("codex", |hub, model| hub.codex(model, &[], "Which fruit?"));
 }
 
 #[test]
 fn the_stop_of_gemini_with_a_prompt_wakes_the_primary() {
-    let hub = InstalledHub::new();
-    let primary = primary(&hub);
-    hub.gemini_settings(&Map::new());
-    hub.hubctl(&["hooks", "install", "gemini"]);
-    for fruit in ["pear", "plum"] {
-        let text = format!("A scripted {fruit}.");
-        let model = answers(&text);
-        hub.gemini(&model, &[], "Which fruit?");
-        assert_woke(&hub, &primary, &model, &text);
-        hub.waiter("primary", "rewake");
-    }
+    each_stop_wakes("gemini", |hub, model| {
+        hub.gemini(model, &[], "Which fruit?")
+    });
 }
 
 #[test]
@@ -136,11 +116,7 @@ fn a_typed_turn_wakes_the_primary_unless_the_person_has_it_in_view() {
     let hub = InstalledHub::new();
     let primary = primary(&hub);
     let [dir] = hub.worktrees(["builder"]);
-    let worker = hub
-        .claude(Model::start(turns([])))
-        .named("builder")
-        .within(dir);
-    let worker = worker.start();
+    let worker = hub.claude(turns([])).named("builder").within(dir).start();
     hub.session("builder");
 
     worker.submit("Build it");
@@ -158,10 +134,8 @@ fn a_typed_turn_wakes_the_primary_unless_the_person_has_it_in_view() {
     assert_eq!(step["inbox"], "primary");
     assert_eq!(step["rides_along"], "the person has this session in view");
     let trace = hub.hubctl(&["trace", &again.to_string()]);
-    assert!(
-        trace.contains("rides along: the person has this session in view"),
-        "{trace}"
-    );
+    let reason = "rides along: the person has this session in view";
+    assert!(trace.contains(reason), "{trace}");
     // The stop is delivered with the next wake.
     hub.send("primary", "tester", "something that wakes");
     let woken = primary.model.until_received("something that wakes");

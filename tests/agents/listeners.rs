@@ -1,6 +1,5 @@
 //! A primary that listens for another session's next stop.
 
-use hub_harness::Model;
 use hub_harness::model::{Reply, rules, turns};
 
 use crate::support::{Claude, InstalledHub};
@@ -15,17 +14,15 @@ fn primary(hub: &InstalledHub) -> Claude {
         ("Listen to it", Reply::bash(LISTEN)),
         ("Expect it", Reply::bash(EXPECT)),
     ];
-    let primary = hub.claude(Model::start(rules(script))).named("primary");
-    primary.start()
+    hub.claude(rules(script)).named("primary").start()
 }
 
 /// Types a prompt, and waits until the primary has done it and is idle again.
 fn does(hub: &InstalledHub, primary: &Claude, prompt: &str) {
     hub.waiter("primary", "rewake");
     primary.submit(prompt);
-    primary
-        .model
-        .until_received("will be notified when builder");
+    let said = "will be notified when builder";
+    primary.model.until_received(said);
     hub.all_published("Agent main completed", 1);
     hub.waiter("primary", "rewake");
 }
@@ -35,8 +32,7 @@ fn a_stop_with_a_listener_wakes_the_primary_once() {
     let hub = InstalledHub::new();
     let [dir] = hub.worktrees(["builder"]);
     let primary = primary(&hub);
-    let worker = hub.claude(Model::start(turns([]))).named("builder");
-    let worker = worker.within(dir).start();
+    let worker = hub.claude(turns([])).named("builder").within(dir).start();
     hub.session("builder");
     does(&hub, &primary, "Listen to it");
 
@@ -69,8 +65,7 @@ fn an_expected_stop_that_is_late_wakes_the_primary_once() {
     let hub = InstalledHub::new();
     let [dir] = hub.worktrees(["builder"]);
     let primary = primary(&hub);
-    let worker = hub.claude(Model::start(turns([]))).named("builder");
-    let _worker = worker.within(dir).start();
+    let _worker = hub.claude(turns([])).named("builder").within(dir).start();
     hub.session("builder");
     does(&hub, &primary, "Expect it");
     primary.woken_by("Expected builder within 8 s, nothing came");

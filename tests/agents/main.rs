@@ -16,7 +16,5 @@ mod plugin;
 mod replies;
 mod rewake;
 mod support;
-mod tui;
 mod vendors;
-mod wake_mechanisms;
 mod workers;

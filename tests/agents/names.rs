@@ -1,6 +1,5 @@
 //! The names of sessions, and the sessions that a name resolves to.
 
-use hub_harness::Model;
 use hub_harness::model::turns;
 
 use crate::support::InstalledHub;
@@ -18,8 +17,7 @@ fn the_live_session_of_several_in_one_worktree_owns_the_name() {
     let [dir] = hub.worktrees(["builder"]);
     let mut before = Vec::new();
     for (run, name) in (1..).zip(["first", "second", "third"]) {
-        let claude = hub.claude(Model::start(turns([]))).named(name);
-        let claude = claude.within(&dir).start();
+        let claude = hub.claude(turns([])).named(name).within(&dir).start();
         let id = hub.waiting_at("builder");
         assert!(!before.contains(&id), "{id}: {before:?}");
         before.push(id);
@@ -35,22 +33,10 @@ fn the_live_session_of_several_in_one_worktree_owns_the_name() {
 }
 
 #[test]
-fn a_notification_to_an_unknown_name_is_stored_and_says_so() {
-    let hub = InstalledHub::new();
-    let [dir] = hub.worktrees(["builder"]);
-    let claude = hub.claude(Model::start(turns([]))).within(dir).start();
-    hub.waiting_at("builder");
-    let new = notify(&hub, "bilder", "is anybody there?");
-    assert!(new.contains("'bilder' is a new inbox"), "{new}");
-    assert!(new.contains("'builder'"), "{new}");
-    assert_eq!(claude.model.requests().len(), 0);
-}
-
-#[test]
 fn a_title_that_the_person_gives_becomes_the_sessions_name() {
     let hub = InstalledHub::new();
     let [dir] = hub.worktrees(["builder"]);
-    let claude = hub.claude(Model::start(turns([]))).within(dir).start();
+    let claude = hub.claude(turns([])).within(dir).start();
     let id = hub.waiting_at("builder");
     claude.submit("/rename reviewer");
     claude.submit("Hello");

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use hub_harness::model::{Reply, rules, turns};
-use hub_harness::{Model, until, within};
+use hub_harness::{until, within};
 
 use crate::support::{InstalledHub, signal};
 
@@ -11,23 +11,18 @@ use crate::support::{InstalledHub, signal};
 fn an_outage_does_not_disturb_a_session_and_loses_no_notification() {
     let mut hub = InstalledHub::new();
     let script = [("Which fruit?", Reply::text("A scripted medlar."))];
-    let claude = hub.claude(Model::start(rules(script))).start();
+    let claude = hub.claude(rules(script)).start();
     hub.waiter("primary", "rewake");
 
     hub.server.stop();
     claude.submit("Which fruit?");
-    claude.pane.until("the answer is shown", |it| {
-        it.contains("A scripted medlar.")
-    });
-    claude
-        .pane
-        .until("the turn is over", |it| !it.contains("esc to interrupt"));
+    claude.until_shown("A scripted medlar.");
+    let is_over = |shown: &str| !shown.contains("esc to interrupt");
+    claude.pane.until("the turn is over", is_over);
     hub.hubctl(&["notify", "--from", "tester", "said in the dark"]);
     let shown = claude.pane.text().to_lowercase();
-    assert!(
-        !shown.contains("hook") && !shown.contains("error"),
-        "{shown}"
-    );
+    let is_disturbed = shown.contains("hook") || shown.contains("error");
+    assert!(!is_disturbed, "{shown}");
     hub.server.start_again();
 
     // Both the events of the session's hooks and the notifications to the session must arrive.
@@ -46,7 +41,7 @@ fn a_notification_of_a_killed_waiter_is_delivered_again_in_another_way() {
     let text = std::fs::read_to_string(&settings).expect("settings");
     let stuck = text.replace("wait --rewake", "wait --rewake 2>&1; exec sleep 600");
     std::fs::write(&settings, stuck).expect("settings");
-    let claude = hub.claude(Model::start(turns([]))).start();
+    let claude = hub.claude(turns([])).start();
     hub.waiter("primary", "rewake");
     let id = hub.send("primary", "tester", "lost on the way");
     assert_eq!(hub.step(id, "emitted")["way"], "rewake");
@@ -61,11 +56,9 @@ fn a_notification_of_a_killed_waiter_is_delivered_again_in_another_way() {
     // The delivery stays unproved for a minute, because a turn that the person begins is no proof.
     claude.submit("Hello");
     let returned = within(Duration::from_secs(90), || {
-        let steps = hub.trace(id);
-        steps
-            .iter()
-            .any(|it| it["state"] == "returned")
-            .then_some(())
+        { hub.trace(id) }
+            .into_iter()
+            .find(|it| it["state"] == "returned")
     });
     assert!(returned.is_some(), "{:?}", hub.trace(id));
     assert_eq!(claude.model.received("lost on the way").len(), 0);
@@ -73,12 +66,9 @@ fn a_notification_of_a_killed_waiter_is_delivered_again_in_another_way() {
     let told = claude.model.until_received("lost on the way");
     assert_eq!(told.count_new("\"redelivered\":true"), 1);
     hub.step(id, "acked");
-    let steps = hub.trace(id);
-    let of = |field: &str| -> Vec<_> {
-        let all = steps.iter().filter(|it| it["state"] == "emitted");
-        all.map(|it| it[field].as_str().unwrap_or_default().to_owned())
-            .collect()
-    };
-    assert_eq!(of("way"), ["rewake", "hook"]);
+    let mut emitted = hub.trace(id);
+    emitted.retain(|it| it["state"] == "emitted");
+    let ways: Vec<_> = emitted.iter().map(|it| &it["way"]).collect();
+    assert_eq!(ways, ["rewake", "hook"]);
     assert_eq!(claude.model.received("lost on the way").len(), 1);
 }

@@ -1,174 +1,139 @@
 //! The payloads of the real Claude Code's hooks match the fixtures.
 
-use hub_harness::Model;
-use hub_harness::model::{Reply, rules};
+use hub_harness::model::{Reply, Request, rules, turns};
 use serde_json::{Value, json};
 
-use crate::support::{Sandbox, assert_as_recorded, assert_valid_inputs};
+use crate::support::{Claude, Hooks, Sandbox, assert_as_recorded, assert_valid_inputs, colours};
 
-const EVENTS: [&str; 12] = [
-    "SessionStart",
-    "SessionEnd",
-    "UserPromptSubmit",
-    "PreToolUse",
-    "PostToolUse",
-    "PostToolUseFailure",
-    "PermissionRequest",
-    "Notification",
-    "Stop",
-    "StopFailure",
-    "SubagentStart",
-    "SubagentStop",
-];
+const EVENTS: &str = "SessionStart SessionEnd UserPromptSubmit PreToolUse PostToolUse \
+    PostToolUseFailure PermissionRequest Notification Stop StopFailure SubagentStart SubagentStop";
 
-fn as_recorded(sandbox: &Sandbox, name: &str, payload: &Value) {
-    assert_as_recorded(sandbox, "claude", name, payload);
+/// A Claude Code that was told "Hello", with recording hooks.
+struct Recorded {
+    claude: Claude,
+    hooks: Hooks,
+    sandbox: Sandbox,
+}
+
+impl Recorded {
+    fn new(script: impl Fn(&Request) -> Reply + Send + Sync + 'static) -> Self {
+        Self::allowing("Bash(echo:*)", script)
+    }
+
+    fn allowing(
+        rule: &'static str,
+        script: impl Fn(&Request) -> Reply + Send + Sync + 'static,
+    ) -> Self {
+        let sandbox = Sandbox::new();
+        let events: Vec<&str> = EVENTS.split_whitespace().collect();
+        let hooks = sandbox.hooks_allowing(&events, rule);
+        let builder = sandbox.claude(script);
+        let claude = builder.env("CLAUDE_CODE_MAX_RETRIES", "0").start();
+        claude.submit("Hello");
+        Self {
+            claude,
+            hooks,
+            sandbox,
+        }
+    }
+
+    /// Waits for the first payload of the event with which the fixture's name begins, which must match; returns it.
+    fn first(&self, fixture: &str) -> Value {
+        self.nth(fixture, 1)
+    }
+
+    fn nth(&self, fixture: &str, count: usize) -> Value {
+        let event = fixture.split('.').next().unwrap_or(fixture);
+        let payload = self.hooks.nth(event, count);
+        assert_as_recorded(&self.sandbox, "claude", fixture, &payload);
+        payload
+    }
+
+    /// Checks all payloads so far against the vendor's types.
+    fn assert_valid(&self) {
+        assert_valid_inputs(&self.hooks.all());
+    }
 }
 
 #[test]
 fn payloads_of_a_session_from_start_to_end_match() {
-    let sandbox = Sandbox::new();
-    let hooks = sandbox.hooks(&EVENTS);
-    let script = [("Hello", Reply::bash("echo hi"))];
-    let claude = sandbox.claude(Model::start(rules(script))).start();
-    claude.submit("Hello");
-    let stop = hooks.first("Stop");
-    assert_eq!(stop["last_assistant_message"], "ok");
-    assert_eq!(hooks.first("UserPromptSubmit")["prompt"], "Hello");
-    as_recorded(
-        &sandbox,
-        "SessionStart.startup",
-        &hooks.first("SessionStart"),
-    );
-    as_recorded(
-        &sandbox,
-        "UserPromptSubmit",
-        &hooks.first("UserPromptSubmit"),
-    );
-    as_recorded(&sandbox, "PreToolUse.Bash", &hooks.first("PreToolUse"));
-    as_recorded(&sandbox, "PostToolUse.Bash", &hooks.first("PostToolUse"));
-    as_recorded(&sandbox, "Stop", &stop);
-    let idle = hooks.first("Notification");
-    as_recorded(&sandbox, "Notification.idle_prompt", &idle);
-    claude.submit("/clear");
-    as_recorded(
-        &sandbox,
-        "SessionStart.clear",
-        &hooks.nth("SessionStart", 2),
-    );
-    as_recorded(&sandbox, "SessionEnd.clear", &hooks.first("SessionEnd"));
-    claude.exit();
-    as_recorded(&sandbox, "SessionEnd.exit", &hooks.nth("SessionEnd", 2));
-    assert_valid_inputs(&hooks.all());
+    let it = Recorded::new(rules([("Hello", Reply::bash("echo hi"))]));
+    assert_eq!(it.first("Stop")["last_assistant_message"], "ok");
+    assert_eq!(it.first("UserPromptSubmit")["prompt"], "Hello");
+    it.first("SessionStart.startup");
+    it.first("PreToolUse.Bash");
+    it.first("PostToolUse.Bash");
+    it.first("Notification.idle_prompt");
+    it.claude.submit("/clear");
+    it.nth("SessionStart.clear", 2);
+    it.first("SessionEnd.clear");
+    it.claude.exit();
+    it.nth("SessionEnd.exit", 2);
+    it.assert_valid();
 }
 
 #[test]
 fn payloads_of_a_question_to_the_person_match() {
-    let sandbox = Sandbox::new();
-    let hooks = sandbox.hooks(&EVENTS);
-    let options = json!([
-        {"label": "Red", "description": "The red one"},
-        {"label": "Blue", "description": "The blue one"},
-    ]);
-    let question = json!({
-        "question": "Which colour?", "header": "Colour", "multiSelect": false, "options": options,
-    });
-    let ask = Reply::tool("AskUserQuestion", json!({"questions": [question]}));
-    let claude = sandbox
-        .claude(Model::start(rules([("Hello", ask)])))
-        .start();
-    claude.submit("Hello");
-    as_recorded(
-        &sandbox,
-        "PreToolUse.AskUserQuestion",
-        &hooks.first("PreToolUse"),
-    );
-    let request = hooks.first("PermissionRequest");
-    as_recorded(&sandbox, "PermissionRequest.AskUserQuestion", &request);
-    let said = hooks.first("Notification");
-    as_recorded(&sandbox, "Notification.permission_prompt", &said);
-    claude.confirm("Enter to select");
-    let answered = hooks.first("PostToolUse");
+    let it = Recorded::new(rules([("Hello", colours())]));
+    it.first("PreToolUse.AskUserQuestion");
+    it.first("PermissionRequest.AskUserQuestion");
+    it.first("Notification.permission_prompt");
+    it.claude.confirm("Enter to select");
+    let answered = it.first("PostToolUse.AskUserQuestion");
     assert_eq!(answered["tool_response"]["answers"]["Which colour?"], "Red");
-    as_recorded(&sandbox, "PostToolUse.AskUserQuestion", &answered);
-    hooks.first("Stop");
-    assert_valid_inputs(&hooks.all());
+    it.hooks.first("Stop");
+    it.assert_valid();
 }
 
 #[test]
 fn payloads_of_a_permission_request_and_of_a_failing_tool_match() {
-    let sandbox = Sandbox::new();
-    let hooks = sandbox.hooks(&EVENTS);
-    let script = [("Hello", Reply::bash("touch there; exit 3"))];
-    let claude = sandbox.claude(Model::start(rules(script))).start();
-    claude.submit("Hello");
-    let request = hooks.first("PermissionRequest");
-    as_recorded(&sandbox, "PermissionRequest.Bash", &request);
-    claude.confirm("Do you want to proceed");
-    let failed = hooks.first("PostToolUseFailure");
-    as_recorded(&sandbox, "PostToolUseFailure.Bash", &failed);
-    hooks.first("Stop");
-    assert_valid_inputs(&hooks.all());
+    let it = Recorded::new(rules([("Hello", Reply::bash("touch there; exit 3"))]));
+    it.first("PermissionRequest.Bash");
+    it.claude.confirm("Do you want to proceed");
+    it.first("PostToolUseFailure.Bash");
+    it.hooks.first("Stop");
+    it.assert_valid();
 }
 
 #[test]
 fn payloads_of_a_subagent_match() {
-    let sandbox = Sandbox::new();
-    let hooks = sandbox.hooks(&EVENTS);
     let look = json!({"description": "Look", "prompt": "Go and look", "subagent_type": "Explore"});
-    let script = [("Hello", Reply::tool("Agent", look))];
-    let claude = sandbox.claude(Model::start(rules(script))).start();
-    claude.submit("Hello");
-    as_recorded(&sandbox, "SubagentStart", &hooks.first("SubagentStart"));
-    as_recorded(&sandbox, "SubagentStop", &hooks.first("SubagentStop"));
-    let asked = claude.model.until_received("Go and look");
+    let it = Recorded::new(rules([("Hello", Reply::tool("Agent", look))]));
+    it.first("SubagentStart");
+    it.first("SubagentStop");
+    let asked = it.claude.model.until_received("Go and look");
     assert!(asked.subagent.is_some());
-    let told = claude.model.until_received("<task-notification>");
+    let told = it.claude.model.until_received("<task-notification>");
     assert_eq!(told.subagent, None);
-    let stop = hooks.nth("Stop", 2);
+    let stop = it.hooks.nth("Stop", 2);
     assert_eq!(stop["background_tasks"], json!([]));
-    assert_valid_inputs(&hooks.all());
+    it.assert_valid();
 }
 
 #[test]
 fn payloads_of_a_background_command_match() {
-    let sandbox = Sandbox::new();
-    let hooks = sandbox.hooks_allowing(&EVENTS, "Bash");
-    let script = [("Hello", Reply::bash_in_background("echo hi; sleep 600"))];
-    let claude = sandbox.claude(Model::start(rules(script))).start();
-    claude.submit("Hello");
-    as_recorded(&sandbox, "Stop.background", &hooks.first("Stop"));
-    let begun = hooks.first("PostToolUse");
-    as_recorded(&sandbox, "PostToolUse.background", &begun);
-    assert_valid_inputs(&hooks.all());
+    let command = Reply::bash_in_background("echo hi; sleep 600");
+    let it = Recorded::allowing("Bash", rules([("Hello", command)]));
+    it.first("Stop.background");
+    it.first("PostToolUse.background");
+    it.assert_valid();
 }
 
 #[test]
 fn payloads_of_a_failing_model_match() {
-    let sandbox = Sandbox::new();
-    let hooks = sandbox.hooks(&EVENTS);
-    let refuse = |_: &_| Reply::Fails(401, "authentication_error".into());
-    let builder = sandbox.claude(Model::start(refuse));
-    let claude = builder.env("CLAUDE_CODE_MAX_RETRIES", "0").start();
-    claude.submit("Hello");
-    as_recorded(&sandbox, "StopFailure", &hooks.first("StopFailure"));
-    assert_valid_inputs(&hooks.all());
+    let it = Recorded::new(|_| Reply::Fails(401, "authentication_error".into()));
+    it.first("StopFailure");
+    it.assert_valid();
 }
 
 #[test]
 fn payloads_of_a_resumed_session_match() {
-    let sandbox = Sandbox::new();
-    let hooks = sandbox.hooks(&EVENTS);
-    let claude = sandbox.claude(Model::start(rules::<&str>([]))).start();
-    claude.submit("Hello");
-    let before = hooks.first("Stop");
-    claude.exit();
-    let again = sandbox
-        .claude(Model::start(rules::<&str>([])))
-        .named("again");
+    let it = Recorded::new(turns([]));
+    let before = it.hooks.first("Stop");
+    it.claude.exit();
+    let again = it.sandbox.claude(turns([])).named("again");
     let claude = again.args(&["--continue"]).start();
-    let resumed = hooks.nth("SessionStart", 2);
-    as_recorded(&sandbox, "SessionStart.resume", &resumed);
+    let resumed = it.nth("SessionStart.resume", 2);
     assert_eq!(resumed["session_id"], before["session_id"]);
     assert_eq!(claude.model.requests().len(), 0);
 }

@@ -1,14 +1,14 @@
 //! The plugin for Claude Code: its module wakes the session, and its hooks yield to those of the settings.
 
 use hub_harness::model::turns;
-use hub_harness::{Hub, Model, until};
+use hub_harness::{Hub, until};
 use serde_json::json;
 
 use crate::support::{Claude, InstalledHub, NO_LIMIT};
 
 fn start(hub: &InstalledHub) -> Claude {
     let plugin = hub.plugin();
-    let claude = hub.claude(Model::start(turns([])));
+    let claude = hub.claude(turns([]));
     let claude = claude.args(&["--plugin-dir", &plugin]).start();
     hub.waiter_way("primary", "module");
     claude

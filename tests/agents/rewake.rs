@@ -3,21 +3,18 @@
 use std::time::Instant;
 
 use hub_harness::model::{Reply, rules, turns};
-use hub_harness::{Hub, Model};
+use hub_harness::{Hub, until};
+use serde_json::json;
 
-use crate::support::{InstalledHub, NO_LIMIT, median, signal};
-
-fn model() -> Model {
-    Model::start(turns([]))
-}
+use crate::support::{InstalledHub, NO_LIMIT, Sandbox, median, signal};
 
 #[test]
 fn the_stop_of_a_worker_wakes_the_idle_primary_with_its_text() {
     let hub = InstalledHub::new();
     let [dir] = hub.worktrees(["builder"]);
-    let primary = hub.claude(model()).start();
+    let primary = hub.claude(turns([])).start();
     let waiter = hub.waiter("primary", "rewake");
-    let worker = hub.claude(model()).named("builder").within(dir);
+    let worker = hub.claude(turns([])).named("builder").within(dir);
     let worker = worker.env("HUB_PARENT", "main").start();
     hub.session("builder");
 
@@ -28,9 +25,8 @@ fn the_stop_of_a_worker_wakes_the_idle_primary_with_its_text() {
     hub.step(id, "leased");
     signal(waiter, "CONT");
 
-    let woken = primary
-        .model
-        .until_received("Agent builder completed (worker of main)");
+    let text = "Agent builder completed (worker of main)";
+    let woken = primary.model.until_received(text);
     assert_eq!(woken.number, 0, "{:?}", woken.new_texts);
     let acked = hub.step(id, "acked");
     assert_eq!(acked["by"], "resumed");
@@ -45,7 +41,7 @@ fn the_stop_of_a_worker_wakes_the_idle_primary_with_its_text() {
 #[test]
 fn twenty_wakes_in_a_row_deliver_each_notification_in_one_request() {
     let hub = InstalledHub::with(Hub::builder().set(NO_LIMIT));
-    let claude = hub.claude(model()).start();
+    let claude = hub.claude(turns([])).start();
     let mut took = Vec::new();
     let texts: Vec<String> = (1..=20).map(|n| format!("news number {n}.")).collect();
     for (n, text) in texts.iter().enumerate() {
@@ -56,19 +52,16 @@ fn twenty_wakes_in_a_row_deliver_each_notification_in_one_request() {
         took.push(asked.at.duration_since(posted));
     }
     hub.waiter("primary", "rewake");
-    let told: Vec<_> = texts
-        .iter()
-        .map(|text| claude.model.received(text))
-        .collect();
-    let once: Vec<_> = (0..20).map(|n| vec![n]).collect();
-    assert_eq!(told, once);
+    for (n, text) in texts.iter().enumerate() {
+        assert_eq!(claude.model.received(text), [n]);
+    }
     println!("POST to the next request, rewake: {:?}", median(took));
 }
 
 #[test]
 fn exit_leaves_no_waiter_behind() {
     let hub = InstalledHub::new();
-    let claude = hub.claude(model()).start();
+    let claude = hub.claude(turns([])).start();
     claude.submit("Hello");
     hub.published("Agent main completed");
     hub.waiter("primary", "rewake");
@@ -84,7 +77,7 @@ fn a_notification_during_a_turn_is_delivered_once() {
     let go_on = hub.path("go-on");
     let works = format!("until [ -e {} ]; do sleep 0.05; done", go_on.display());
     let script = [("Work", Reply::bash(&works))];
-    let claude = hub.claude(Model::start(rules(script))).start();
+    let claude = hub.claude(rules(script)).start();
     hub.waiter("primary", "rewake");
     claude.submit("Work");
     claude.model.until_received("Work");
@@ -96,4 +89,25 @@ fn a_notification_during_a_turn_is_delivered_once() {
     hooks.first("Stop");
     hub.waiter("primary", "rewake");
     assert_eq!(claude.model.received("news in between").len(), 1);
+}
+
+#[test]
+fn exit_leaves_no_process_in_the_background_behind() {
+    let sandbox = Sandbox::new();
+    let hooks = sandbox.hooks(&["Stop"]);
+    let waiter = json!({
+        "type": "command", "command": "sleep 600", "asyncRewake": true, "timeout": 86_400,
+    });
+    sandbox.settings(&hooks.settings_with("Stop", &waiter));
+    let script = [("Go", Reply::bash_in_background("echo started; sleep 601"))];
+    let claude = sandbox.claude(rules(script)).start();
+    claude.submit("Go");
+    hooks.first("Stop");
+    let runs = |what: &str| {
+        let all = sandbox.marker().processes();
+        all.iter().any(|it| it.command.trim() == what).then_some(())
+    };
+    until("both wait", || runs("sleep 600").and(runs("sleep 601")));
+    claude.exit();
+    sandbox.until_only_tmux();
 }

@@ -9,7 +9,7 @@ pub(crate) mod installed;
 mod sandbox;
 mod types;
 
-pub(crate) use claude::{Builder, Claude};
+pub(crate) use claude::{Builder, Claude, colours};
 pub(crate) use fixture::assert_as_recorded;
 pub(crate) use hooks::Hooks;
 pub(crate) use hub::{InstalledHub, NO_LIMIT, median, signal};

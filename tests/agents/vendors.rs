@@ -6,18 +6,16 @@ use serde_json::json;
 
 use crate::support::{Hooks, Sandbox, assert_as_recorded};
 
+fn recording(sandbox: &Sandbox, events: &str, timeout: u32) -> Hooks {
+    let events: Vec<&str> = events.split(' ').collect();
+    Hooks::new(sandbox, &events, timeout)
+}
+
 #[test]
 fn the_payloads_of_codex_match_the_fixtures() {
-    let events = [
-        "SessionStart",
-        "UserPromptSubmit",
-        "PreToolUse",
-        "PostToolUse",
-        "Stop",
-        "SessionEnd",
-    ];
+    let events = "SessionStart UserPromptSubmit PreToolUse PostToolUse Stop SessionEnd";
     let sandbox = Sandbox::new();
-    let hooks = Hooks::new(&sandbox, &events, 30);
+    let hooks = recording(&sandbox, events, 30);
     let settings = json!({"hooks": hooks.events});
     sandbox.write_home(".codex/hooks.json", &settings.to_string());
     let run = Reply::tool("exec_command", json!({"cmd": "echo hi"}));
@@ -29,17 +27,9 @@ fn the_payloads_of_codex_match_the_fixtures() {
 
 #[test]
 fn the_payloads_of_gemini_match_the_fixtures() {
-    let events = [
-        "SessionStart",
-        "BeforeAgent",
-        "PreCompress",
-        "BeforeTool",
-        "AfterTool",
-        "AfterAgent",
-        "SessionEnd",
-    ];
+    let events = "SessionStart BeforeAgent PreCompress BeforeTool AfterTool AfterAgent SessionEnd";
     let sandbox = Sandbox::new();
-    let hooks = Hooks::new(&sandbox, &events, 30_000);
+    let hooks = recording(&sandbox, events, 30_000);
     sandbox.gemini_settings(&hooks.events);
     let run = json!({"command": "echo hi", "description": "Say hi"});
     let run = Reply::tool("run_shell_command", run);

@@ -1,6 +1,5 @@
 //! A primary and its workers, each in a worktree of one repository.
 
-use hub_harness::Model;
 use hub_harness::model::turns;
 
 use crate::support::{Claude, InstalledHub};
@@ -26,7 +25,7 @@ fn text(greeting: &str, name: &str) -> String {
 fn each_session_gets_its_own_notifications_even_after_a_clear() {
     let hub = InstalledHub::new();
     let dirs = hub.worktrees(["one", "two"]);
-    let start = |name: &str| hub.claude(Model::start(turns([]))).named(name);
+    let start = |name: &str| hub.claude(turns([])).named(name);
     let primary = start("main").start();
     hub.waiter("primary", "rewake");
     let [one, two] = dirs.map(|dir| {

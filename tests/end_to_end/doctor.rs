@@ -4,133 +4,116 @@ use serde_json::{Value, json as value};
 
 use crate::support::{Call, Place, json, until};
 
-fn findings(place: &Place) -> (Option<i32>, Vec<Value>) {
-    let done = place.hubctl(&["doctor", "--json"]).run();
+/// Runs doctor, which must exit with `code`; returns its findings.
+fn findings(place: &Place, code: i32) -> Vec<Value> {
+    let done = place.hubctl("doctor --json").fails(code);
     let all = json(&done.stdout)["findings"].as_array().unwrap().clone();
     for it in &all {
         assert!(it["level"] == "ok" || it["todo"].is_string(), "{it}");
     }
-    (done.code, all)
+    all
 }
 
-fn level(found: &[Value], what: &str) -> String {
-    let mut texts = found.iter();
-    let it = texts.find(|it| it["what"].as_str().unwrap().contains(what));
-    let it = it.unwrap_or_else(|| panic!("{what}: {found:#?}"));
-    it["level"].as_str().unwrap().to_owned()
+fn level<'a>(found: &'a [Value], what: &str) -> &'a str {
+    let it = found
+        .iter()
+        .find(|it| it["what"].as_str().unwrap().contains(what));
+    it.unwrap_or_else(|| panic!("{what}: {found:#?}"))["level"]
+        .as_str()
+        .unwrap()
 }
 
 #[test]
 fn doctor_reports_a_missing_hub_and_the_spooled_notifications() {
     let place = Place::new();
-    place.hubctl(&["notify", "x"]).run().ok();
-    let (code, found) = findings(&place);
-    assert_eq!(code, Some(1));
+    place.ctl("notify x");
+    let found = findings(&place, 1);
     assert_eq!(level(&found, "cannot be reached"), "PROBLEM");
     assert_eq!(level(&found, "the hub was down since 20"), "warn");
-    let shown = place.hubctl(&["doctor"]).run().stdout;
-    assert!(shown.contains("-> start it: hubctl up"), "{shown}");
+    let done = place.hubctl("doctor").run();
+    done.prints("-> start it: hubctl up");
 }
 
 #[test]
 fn doctor_finds_no_problem_in_a_healthy_hub() {
     let place = Place::with_hub();
-    let (code, found) = findings(&place);
-    assert_eq!(code, Some(0), "{found:#?}");
-    for sound in [
+    let found = findings(&place, 0);
+    let sound = [
         "the hub answers",
         "the token",
         "version",
-        place.url(),
         "clock agrees",
         "MiB",
         "spool",
-    ] {
+    ];
+    for sound in sound.into_iter().chain([place.url()]) {
         assert_eq!(level(&found, sound), "ok", "{sound}");
     }
     assert_eq!(level(&found, "no agent's hooks"), "warn");
     assert_eq!(level(&found, "no waiter is connected"), "warn");
-    let _waiter = place.waiter(place.hubctl(&["wait"]));
-    assert_eq!(level(&findings(&place).1, "a waiter is connected"), "ok");
+    let _waiter = place.waiter("wait");
+    assert_eq!(level(&findings(&place, 0), "a waiter is connected"), "ok");
 }
 
 #[test]
 fn a_token_that_others_can_read_is_a_problem() {
-    use std::os::unix::fs::PermissionsExt;
     let place = Place::with_hub();
-    let open = std::fs::Permissions::from_mode(0o644);
-    std::fs::set_permissions(place.state().join("token"), open).unwrap();
-    let (code, found) = findings(&place);
-    assert_eq!((code, level(&found, "token")), (Some(1), "PROBLEM".into()));
+    place.chmod("state/token", 0o644);
+    assert_eq!(level(&findings(&place, 1), "token"), "PROBLEM");
 }
 
 #[test]
 fn hooks_count_as_working_after_a_first_session_and_two_installations_are_a_problem() {
     let place = Place::with_hub();
-    place.hubctl(&["hooks", "install", "claude"]).run().ok();
+    place.ctl("hooks install claude");
     let silent = "but the hub knows no session";
-    assert_eq!(level(&findings(&place).1, silent), "warn");
-    hook(&place, "SessionStart").run().ok();
-    assert_eq!(level(&findings(&place).1, "claude hooks fire"), "ok");
-    let own = place.hubctl(&["doctor"]).env("HUB_SESSION", "s1");
-    let own = own.run().ok().stdout;
-    assert!(own.contains("nothing wakes this session, s1"), "{own}");
-    let twice = ["hooks", "install", "claude", "--local"];
-    place.hubctl(&twice).run().ok();
-    let (code, found) = findings(&place);
-    assert_eq!(code, Some(1));
-    assert_eq!(level(&found, "installed twice"), "PROBLEM");
+    assert_eq!(level(&findings(&place, 0), silent), "warn");
+    hook(&place, "SessionStart").ok();
+    assert_eq!(level(&findings(&place, 0), "claude hooks fire"), "ok");
+    let own = place.by("s1", "doctor").ok();
+    own.prints("nothing wakes this session, s1");
+    place.ctl("hooks install claude --local");
+    assert_eq!(level(&findings(&place, 1), "installed twice"), "PROBLEM");
 }
 
 fn hook(place: &Place, event: &str) -> Call {
-    let hook = value!({"hook_event_name": event, "session_id": "s1", "cwd": "/", "prompt": "<task-notification>"});
-    let call = place.hubctl(&["hook", "claude", "--rewake"]);
-    call.stdin(hook.to_string()).env("HUB_SESSION", "s1")
+    let hook = value!({"hook_event_name": event, "session_id": "s1", "cwd": "/",
+        "prompt": "<task-notification>"});
+    let call = place.by("s1", "hook claude --rewake");
+    call.stdin(hook.to_string())
 }
 
 #[test]
 fn a_wake_test_follows_the_wake_until_the_session_starts_a_turn() {
     let place = Place::with_hub();
-    hook(&place, "SessionStart").run().ok();
-    let rewake = place.hubctl(&["wait", "--rewake"]);
-    let waiter = place.waiter(rewake.stdin(r#"{"session_id":"s1","cwd":"/"}"#));
-    let test = place.hubctl(&["wake-test", "s1"]).spawn();
-    let woken = waiter.end();
-    assert_eq!(woken.code, Some(2), "{woken:?}");
-    hook(&place, "UserPromptSubmit").run().ok();
-    let done = test.end().ok();
-    for step in [
-        "stored",
-        "emitted by rewake:",
-        "acked by resumed",
-        "woken: rewake showed it",
-    ] {
-        assert!(done.stdout.contains(step), "{step}: {done:?}");
-    }
+    hook(&place, "SessionStart").ok();
+    let rewake = place.hubctl("wait --rewake");
+    let waiter = place.registered(rewake.stdin(r#"{"session_id":"s1","cwd":"/"}"#));
+    let test = place.hubctl("wake-test s1").spawn();
+    waiter.end().exits(2);
+    hook(&place, "UserPromptSubmit").ok();
+    let done = test.end().ok().prints("stored");
+    let done = done.prints("emitted by rewake:");
+    done.prints("acked by resumed")
+        .prints("woken: rewake showed it");
 }
 
 #[test]
 fn a_wake_test_of_a_plain_reader_succeeds() {
     let place = Place::with_hub();
-    let waiter = place.waiter(place.hubctl(&["wait"]));
-    let done = place.hubctl(&["wake-test", "primary"]).run().ok();
-    assert!(done.stdout.contains("arrived: "), "{done:?}");
+    let waiter = place.waiter("wait");
+    place.ctl("wake-test primary").prints("arrived: ");
     assert_eq!(waiter.end().ok().lines()[0]["from"], "wake-test");
 }
 
 #[test]
 fn a_wake_test_of_a_session_without_a_waiter_says_what_to_do() {
     let place = Place::with_hub();
-    place.register("w1", &value!({}));
-    let done = place.hubctl(&["wake-test", "w1", "--patience", "0"]).run();
-    assert_eq!(done.code, Some(1));
-    assert!(
-        done.stdout
-            .contains("not woken: no waiter is connected to w1"),
-        "{done:?}"
-    );
+    place.sessions(&["w1"]);
+    let done = place.hubctl("wake-test w1 --patience 0").fails(1);
+    done.prints("not woken: no waiter is connected to w1");
     until("it is offered to nobody", || {
         place.session("w1").pending == 1
     });
-    assert_eq!(place.hubctl(&["wake-test"]).run().code, Some(64));
+    place.hubctl("wake-test").fails(64);
 }

@@ -4,6 +4,8 @@ use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::sync::{Arc, Mutex};
 
+use serde_json::json;
+
 use crate::support::{Place, until};
 
 /// A received request.
@@ -30,8 +32,7 @@ impl Fake {
         let asked = Arc::new(Mutex::new(Vec::new()));
         let log = Arc::clone(&asked);
         let answer = Arc::new(answer);
-        std::fs::create_dir_all(place.state()).expect("a state directory");
-        let socket = place.state().join("hub.sock");
+        let socket = place.dir("state").join("hub.sock");
         let _ = std::fs::remove_file(&socket);
         let listener = UnixListener::bind(socket).expect("a socket");
         std::thread::spawn(move || {
@@ -41,6 +42,19 @@ impl Fake {
             }
         });
         Self(asked)
+    }
+
+    /// Starts a hub that answers a wait with what `wait` returns, a question for the caller's sessions with none, and
+    /// accepts acknowledgements.
+    pub(crate) fn waited(
+        place: &Place,
+        wait: impl Fn(&str) -> String + Send + Sync + 'static,
+    ) -> Self {
+        Self::new(place, move |asked| match asked.line.as_str() {
+            line if line.starts_with("GET /wait") => wait(line),
+            "GET /sessions" => ok(r#"{"sessions":[]}"#),
+            _ => ok(r#"{"acked":[1]}"#),
+        })
     }
 
     /// Starts a hub that accepts connections and never responds.
@@ -55,12 +69,16 @@ impl Fake {
         tested.cloned().collect()
     }
 
+    /// Returns the lines of the requests so far.
+    pub(crate) fn lines(&self) -> Vec<String> {
+        self.asked().into_iter().map(|it| it.line).collect()
+    }
+
     /// Waits for the first request whose line begins with `line`, and returns it.
     pub(crate) fn first(&self, line: &str) -> Asked {
         let mut found = None;
         until(line, || {
-            found = self
-                .asked()
+            found = { self.asked() }
                 .into_iter()
                 .find(|it| it.line.starts_with(line));
             found.is_some()
@@ -91,8 +109,8 @@ fn read(reader: &mut impl BufRead) -> Option<Asked> {
     let head = head.to_ascii_lowercase();
     let length = head
         .lines()
-        .find_map(|line| line.strip_prefix("content-length:"))
-        .map_or(0, |length| length.trim().parse().expect("a length"));
+        .find_map(|line| line.strip_prefix("content-length:"));
+    let length = length.map_or(0, |length| length.trim().parse().expect("a length"));
     let mut body = vec![0; length];
     reader.read_exact(&mut body).ok()?;
     let line = line.trim_end().strip_suffix(" HTTP/1.1")?;
@@ -105,13 +123,21 @@ fn read(reader: &mut impl BufRead) -> Option<Asked> {
 
 /// Returns a response with these additional headers, each with its line end.
 pub(crate) fn http(status: &str, headers: &str, body: &str) -> String {
-    format!(
-        "HTTP/1.1 {status}\r\ncontent-type: application/json\r\n{headers}content-length: {}\r\n\r\n{body}",
-        body.len()
-    )
+    let head = format!("HTTP/1.1 {status}\r\ncontent-type: application/json\r\n{headers}");
+    format!("{head}content-length: {}\r\n\r\n{body}", body.len())
 }
 
 /// Returns a response of status `200 OK`.
 pub(crate) fn ok(body: &str) -> String {
     http("200 OK", "", body)
+}
+
+/// Returns the response to a wait, with these messages under a lease.
+pub(crate) fn batch(messages: &[&str], lease: &str, reason: &str) -> String {
+    let numbered = (1..).zip(messages);
+    let notifications = numbered.map(|(id, msg)| json!({"id": id, "msg": msg}));
+    let notifications: Vec<_> = notifications.collect();
+    let reply = json!({"notifications": notifications, "lease": lease, "remaining": 0,
+        "why_woken": {"reason": reason}});
+    ok(&reply.to_string())
 }

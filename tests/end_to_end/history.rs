@@ -4,79 +4,51 @@ use crate::fake::{Fake, ok};
 use crate::support::Place;
 
 #[test]
-fn terminal_controls_in_a_message_are_printed_escaped() {
+fn terminal_controls_in_a_message_are_printed_escaped_and_still_parse() {
     let place = Place::with_hub();
-    let bad = "\u{1b}]52;c;aGk=\u{7} \u{9b}31m \u{202e}abc\u{200b}\r";
-    place.hubctl(&["notify", "--title", bad, bad]).run().ok();
-    let calls: [&[&str]; 5] = [
-        &["history"],
-        &["history", "--json"],
-        &["trace", "1"],
-        &["trace", "1", "--json"],
-        &["wait", "--timeout", "0"],
+    let bad = "\u{1b}]52;c;aGk=\u{7} \u{9b}31m \u{202e}abc\u{200b}\u{e0041}\r";
+    place.hubctl("notify --title").args(&[bad, bad]).ok();
+    let lines = [
+        "history",
+        "history --json",
+        "trace 1",
+        "trace 1 --json",
+        "wait --timeout 0",
     ];
-    for args in calls {
-        let shown = place.hubctl(args).run().ok().stdout;
-        assert!(
-            shown.contains("\\u001b]52;c;aGk=\\u0007 \\u009b31m \\u202eabc\\u200b"),
-            "{args:?}: {shown}"
-        );
-        let raw = shown
-            .chars()
-            .find(|&c| c != '\n' && hub_protocol::is_unprintable(c));
-        assert_eq!(raw, None, "{args:?}");
+    for line in lines {
+        let done = place.ctl(line);
+        let done = done.prints(r"\u001b]52;c;aGk=\u0007 \u009b31m \u202eabc\u200b");
+        let is_raw = |c: &char| *c != '\n' && hub_protocol::is_unprintable(*c);
+        assert_eq!(done.stdout.chars().find(is_raw), None, "{line}");
+        if line.starts_with("wait") {
+            assert_eq!(done.messages(), [bad]);
+        }
     }
-}
-
-#[test]
-fn an_escaped_line_still_parses_as_the_message() {
-    let place = Place::with_hub();
-    let bad = "\u{9b}31m \u{202e}abc\u{e0041}";
-    place.hubctl(&["notify", bad]).run().ok();
-    assert_eq!(
-        place
-            .hubctl(&["wait", "--timeout", "0"])
-            .run()
-            .ok()
-            .messages(),
-        [bad]
-    );
 }
 
 #[test]
 fn history_is_filtered_and_reads_as_many_pages_as_requested() {
     let place = Place::with_hub();
-    place.sh("for i in $(seq 5); do hubctl notify --from w$i m$i; done; hubctl notify --type error bad").run().ok();
+    let script = "for i in 1 2 3 4 5; do hubctl notify --from w$i m$i; done";
+    place
+        .sh(&format!("{script}; hubctl notify --type error bad"))
+        .ok();
     assert_eq!(place.said(), ["m1", "m2", "m3", "m4", "m5", "bad"]);
-    let errors = place
-        .hubctl(&["history", "--types", "error", "--json"])
-        .run()
-        .ok();
+    let errors = place.ctl("history --types error --json");
     assert_eq!(errors.messages(), ["bad"]);
-    let newest = place
-        .hubctl(&["history", "--limit", "2", "--json"])
-        .run()
-        .ok();
+    let newest = place.ctl("history --limit 2 --json");
     assert_eq!(newest.messages(), ["bad", "m5"]);
-    let found = place.hubctl(&["history", "--search", "M3"]).run().ok();
+    let found = place.ctl("history --search M3");
     assert_eq!(found.stdout.lines().count(), 1);
 }
 
 #[test]
 fn a_trace_names_the_reader() {
     let place = Place::with_hub();
-    place.hubctl(&["notify", "x"]).run().ok();
-    place
-        .hubctl(&["wait", "--timeout", "0"])
-        .env("HUB_SESSION", "me")
-        .args(&["--inbox", "primary"])
-        .run()
-        .ok();
-    let trace = place.hubctl(&["trace", "1"]).run().ok().stdout;
-    assert!(
-        trace.contains("stored") && trace.contains("acked") && trace.contains("by me:"),
-        "{trace}"
-    );
+    place.ctl("notify x");
+    place.by("me", "wait --timeout 0 --inbox primary").ok();
+    let trace = place.ctl("trace 1");
+    trace.prints("stored").prints("acked").prints("by me:");
 }
 
 #[test]
@@ -84,37 +56,27 @@ fn a_trace_of_several_pages_is_followed_to_its_end() {
     let place = Place::new();
     let _hub = Fake::new(&place, |asked| {
         let (state, more) = match asked.line.as_str() {
-            "GET /notifications/1/trace" => ("stored", ",\"partial\":true,\"next\":7"),
+            "GET /notifications/1/trace" => ("stored", r#","partial":true,"next":7"#),
             "GET /notifications/1/trace?after=7" => ("acked", ""),
             other => panic!("{other}"),
         };
-        let notification = "{\"id\":1,\"msg\":\"x\"}";
-        ok(&format!(
-            "{{\"id\":1,\"notification\":{notification},\"steps\":[{{\"state\":\"{state}\"}}]{more}}}"
-        ))
+        let steps = format!(r#""steps":[{{"state":"{state}"}}]{more}"#);
+        let text = format!(r#"{{"id":1,"notification":{{"id":1,"msg":"x"}},{steps}}}"#);
+        ok(&text)
     });
-    let shown = place.hubctl(&["trace", "1"]).run().ok().stdout;
+    let shown = place.ctl("trace 1").stdout;
     let words: Vec<&str> = shown.split_whitespace().collect();
-    assert_eq!(
-        words,
-        ["{\"id\":1,\"msg\":\"x\"}", "now", "stored", "now", "acked"]
-    );
-    let json = place.hubctl(&["trace", "1", "--json"]).run().ok().stdout;
+    let expected = [r#"{"id":1,"msg":"x"}"#, "now", "stored", "now", "acked"];
+    assert_eq!(words, expected);
+    let json = place.ctl("trace 1 --json").stdout;
     assert_eq!(json.lines().count(), 2);
 }
 
 #[test]
 fn an_ack_by_id_acknowledges_exactly_that_id() {
     let place = Place::with_hub();
-    let id = |text: &str| place.hubctl(&["notify", "--json", text]).run().json()["id"].to_string();
-    let (first, _second) = (id("a"), id("b"));
-    place.hubctl(&["ack", &first]).run().ok();
-    assert_eq!(
-        place
-            .hubctl(&["wait", "--timeout", "0"])
-            .run()
-            .ok()
-            .messages(),
-        ["b"]
-    );
+    let first = place.json("notify --json a")["id"].to_string();
+    place.ctl("notify b");
+    place.ctl(format!("ack {first}"));
+    assert_eq!(place.ctl("wait --timeout 0").messages(), ["b"]);
 }

@@ -6,21 +6,16 @@ use crate::support::{Done, Place, until};
 
 fn place() -> Place {
     let place = Place::with_hub();
-    for session in ["lead", "w1"] {
-        place.register(session, &value!({}));
-    }
+    place.sessions(&["lead", "w1"]);
     place
 }
 
 fn say(place: &Place, kind: &str) {
-    place
-        .hubctl(&["notify", "--from", "w1", "--type", kind, "x"])
-        .run()
-        .ok();
+    place.ctl(format!("notify --from w1 --type {kind} x"));
 }
 
-fn lead(place: &Place, args: &[&str]) -> Done {
-    place.hubctl(args).env("HUB_SESSION", "lead").run()
+fn lead(place: &Place, line: &str) -> Done {
+    place.by("lead", line).ok()
 }
 
 fn pending(place: &Place) -> u64 {
@@ -31,51 +26,42 @@ fn pending(place: &Place) -> u64 {
 fn a_listener_gets_the_next_stop_once() {
     let place = place();
     say(&place, "working");
-    let said = lead(&place, &["listen", "w1"]).ok().stdout;
+    let said = lead(&place, "listen w1").stdout;
     assert_eq!(said, "lead will be notified when w1 (now working) stops\n");
-    let again = lead(&place, &["listen", "w1"]).ok().stdout;
-    assert!(
-        again.contains("already listens to w1 (now working)"),
-        "{again}"
-    );
-    say(&place, "done");
-    assert_eq!(pending(&place), 1);
-    say(&place, "working");
-    say(&place, "done");
-    assert_eq!(pending(&place), 1);
+    lead(&place, "listen w1").prints("already listens to w1 (now working)");
+    for _ in 0..2 {
+        say(&place, "done");
+        assert_eq!(pending(&place), 1);
+        say(&place, "working");
+    }
 }
 
 #[test]
 fn a_listener_gets_a_past_stop_at_once_unless_it_wants_a_fresh_one() {
     let place = place();
     say(&place, "done");
-    let fresh = lead(&place, &["listen", "w1", "--fresh"]).ok().stdout;
-    assert!(fresh.contains("will be notified when"), "{fresh}");
+    lead(&place, "listen w1 --fresh").prints("will be notified when");
     assert_eq!(pending(&place), 0);
-    let removed = lead(&place, &["unlisten", "w1"]).ok().stdout;
-    assert_eq!(removed, "lead no longer listens to w1\n");
-    let again = lead(&place, &["unlisten", "w1"]).ok().stdout;
-    assert_eq!(again, "lead was not listening to w1\n");
-    let at_once = lead(&place, &["listen", "w1"]).ok().stdout;
-    assert!(at_once.contains("notified at once"), "{at_once}");
+    for said in [
+        "lead no longer listens to w1\n",
+        "lead was not listening to w1\n",
+    ] {
+        assert_eq!(lead(&place, "unlisten w1").stdout, said);
+    }
+    lead(&place, "listen w1").prints("notified at once");
     assert_eq!(pending(&place), 1);
 }
 
 #[test]
 fn one_bad_name_does_not_prevent_the_other_listeners() {
-    let place = place();
-    let done = place.hubctl(&["listen", "nobody", "w1"]).run();
-    assert_eq!(done.code, Some(1));
-    assert!(
-        done.stdout.contains("primary will be notified when w1"),
-        "{done:?}"
-    );
+    let done = place().hubctl("listen nobody w1").fails(1);
+    done.prints("primary will be notified when w1");
 }
 
 #[test]
 fn an_expected_stop_that_is_late_is_reported() {
     let place = place();
-    lead(&place, &["expect", "backup", "--within", "1s"]).ok();
+    lead(&place, "expect backup --within 1s");
     until("lead is told", || pending(&place) == 1);
     let said = place.said();
     assert!(said.iter().any(|msg| msg.contains("backup")), "{said:?}");
@@ -85,67 +71,36 @@ fn an_expected_stop_that_is_late_is_reported() {
 fn a_notification_can_add_a_listener_for_its_sender() {
     let place = place();
     say(&place, "done");
-    lead(
-        &place,
-        &[
-            "notify", "--to", "w1", "--type", "message", "--listen", "go on",
-        ],
-    )
-    .ok();
+    lead(&place, "notify --to w1 --type message --listen 'go on'");
     assert_eq!(pending(&place), 0, "the old stop does not count");
     assert_eq!(place.session("w1").listeners[0].caller.as_str(), "lead");
     say(&place, "done");
     assert_eq!(pending(&place), 1);
-    let nobody = lead(&place, &["notify", "--to", "nobody", "--listen", "x"]);
-    assert_eq!(nobody.code, Some(1), "{nobody:?}");
-    assert_eq!(lead(&place, &["notify", "--listen", "x"]).code, Some(64));
-}
-
-#[test]
-fn a_stop_without_a_type_meets_the_expectation() {
-    let place = place();
-    lead(&place, &["expect", "backup", "--within", "1h"]).ok();
-    place
-        .hubctl(&["notify", "--from", "backup", "done"])
-        .run()
-        .ok();
-    assert_eq!(pending(&place), 1);
-    let last = place.said().pop().unwrap();
-    assert!(last.contains("backup finished"), "{last}");
+    place.by("lead", "notify --to nobody --listen x").fails(1);
+    place.by("lead", "notify --listen x").fails(64);
 }
 
 /// Lets the primary wait and listen while `then` acts; returns the lines that the wait printed.
-fn primary_hears(args: &[&str], then: impl FnOnce(&Place)) -> Vec<String> {
+fn primary_hears(line: &str, then: impl FnOnce(&Place)) -> Vec<String> {
     let place = place();
     place.register("boss", &value!({"role": "primary"}));
-    let boss = |args: &[&str]| place.hubctl(args).env("HUB_SESSION", "boss");
-    let wait = place.waiter(boss(&["wait", "--timeout", "30"]));
-    boss(args).run().ok();
+    let wait = place.registered(place.by("boss", "wait --timeout 30"));
+    place.by("boss", line).ok();
     then(&place);
     wait.end().ok().messages()
 }
 
 #[test]
 fn a_listening_primary_is_woken_by_a_stop_that_otherwise_wakes_nobody() {
-    let heard = primary_hears(&["listen", "w1", "--fresh"], |place| {
-        let args = [
-            "notify",
-            "--from",
-            "w1",
-            "--type",
-            "complete",
-            "--priority",
-            "low",
-            "done",
-        ];
-        place.hubctl(&args).run().ok();
+    let heard = primary_hears("listen w1 --fresh", |place| {
+        place.ctl("notify --from w1 --type complete --priority low done");
     });
     assert_eq!(heard, ["done"]);
 }
 
 #[test]
 fn a_listening_primary_is_woken_at_the_deadline() {
-    let heard = primary_hears(&["listen", "w1", "--within", "1"], |_| ());
+    let heard = primary_hears("listen w1 --within 1", |_| ());
     assert_eq!(heard.len(), 1);
     assert!(heard[0].starts_with("Expected w1 within 1 s"), "{heard:?}");
 }
@@ -153,12 +108,14 @@ fn a_listening_primary_is_woken_at_the_deadline() {
 #[test]
 fn an_expected_name_does_not_match_a_session_with_a_longer_name() {
     let place = place();
-    place.register("build-2", &value!({}));
-    let told = lead(&place, &["expect", "build", "--within", "1h"]).ok();
+    place.sessions(&["build-2"]);
+    let told = lead(&place, "expect build --within 1h");
     assert_eq!(told.stdout, "lead will be notified when build stops\n");
     for (session, count) in [("build-2", 0), ("build", 1)] {
-        let done = ["notify", "--from", session, "--type", "complete", "x"];
-        place.hubctl(&done).run().ok();
+        // A notification without a type is a stop.
+        place.ctl(format!("notify --from {session} x"));
         assert_eq!(pending(&place), count, "{session}");
     }
+    let last = place.said().pop().unwrap();
+    assert!(last.contains("build finished"), "{last}");
 }

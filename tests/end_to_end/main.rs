@@ -1,6 +1,7 @@
 //! The real binaries, as people and agents use them.
 
 mod ask;
+mod call;
 mod dashboard;
 mod doctor;
 mod exit_codes;

@@ -1,75 +1,80 @@
 //! `hubctl run`: a command as a session.
 
-use std::io::BufRead;
 use std::process::Command;
 
+use hub_protocol::{Kind, Notification};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
-use crate::support::{Place, Running, until};
+use crate::support::{Call, Place, first_line, until};
 
-/// Returns the last notification of `session`.
-fn last(place: &Place, session: &str) -> Value {
-    let call = place.hubctl(&["history", "--json", "--limit", "1", "--from", session]);
-    call.run().lines().pop().unwrap_or_default()
+/// Returns a call of `hubctl run`: a shell with this script, as the session `w1`.
+fn run(place: &Place, script: &str) -> Call {
+    run_as(place, "w1", script)
 }
 
-fn signal(running: &mut Running, signal: Signal) {
-    kill_process(Pid::from_child(running.child()), signal).expect("it runs");
+fn run_as(place: &Place, session: &str, script: &str) -> Call {
+    let call = place.hubctl(format!("run --session {session} -- sh -c"));
+    call.args(&[script])
+}
+
+/// Returns the last notification of `session`.
+fn last(place: &Place, session: &str) -> Notification {
+    said(place, session).pop().expect("a notification")
+}
+
+/// Returns each notification of `session`, oldest first.
+fn said(place: &Place, session: &str) -> Vec<Notification> {
+    place.history(&format!("--from {session}"))
+}
+
+/// Returns a field of a notification's data.
+fn data<'a>(of: &'a Notification, name: &str) -> &'a Value {
+    &of.data.as_ref().expect("data")[name]
 }
 
 #[test]
 fn a_command_that_fails_is_reported_with_the_end_of_its_stderr() {
     let place = Place::with_hub();
     let script = "cat; for n in $(seq 25); do echo line $n >&2; done; exit 3";
-    let args = ["run", "--session", "w1", "--name", "nightly build", "--"];
-    let call = place.hubctl(&args).args(&["sh", "-c", script]);
-    let done = call.env("HUB_PARENT", "lead").stdin("input").run();
-    assert_eq!((done.code, &*done.stdout), (Some(3), "input"));
-    assert!(done.stderr.contains("line 1\nline 2\n"), "{}", done.stderr);
+    let call = place
+        .hubctl("run --session w1 --name 'nightly build' -- sh -c")
+        .args(&[script]);
+    let done = call.env("HUB_PARENT", "lead").stdin("input").fails(3);
+    assert_eq!(done.warns("line 1\nline 2\n").stdout, "input");
     let said = last(&place, "w1");
-    let msg = said["msg"].as_str().unwrap();
-    assert!(
-        msg.starts_with("nightly build failed with exit code 3 after "),
-        "{msg}"
-    );
+    let start = "nightly build failed with exit code 3 after ";
+    assert!(said.msg.starts_with(start), "{said:?}");
+    assert_eq!(said.kind, Kind::Error);
     assert_eq!(
-        (&said["type"], &said["parent"]),
-        (&json!("error"), &json!("lead"))
+        said.parent.as_ref().map(hub_protocol::InboxName::as_str),
+        Some("lead")
     );
-    assert_eq!(said["data"]["exit_code"], 3);
-    assert!(said["data"]["seconds"].is_f64(), "{said}");
+    assert_eq!(data(&said, "exit_code"), 3);
+    assert!(data(&said, "seconds").is_f64(), "{said:?}");
     let lines: Vec<String> = (6..=25).map(|n| format!("line {n}")).collect();
-    assert_eq!(said["data"]["stderr"], json!(lines));
+    assert_eq!(*data(&said, "stderr"), json!(lines));
 }
 
 #[test]
 fn a_command_that_succeeds_is_reported_under_its_own_name() {
     let place = Place::with_hub();
-    place.hubctl(&["run", "--", "true"]).run().ok();
+    place.ctl("run -- true");
     let said = last(&place, "true");
-    assert_eq!(said["type"], "complete");
-    assert!(
-        said["msg"]
-            .as_str()
-            .unwrap()
-            .starts_with("true finished in ")
-    );
-    assert_eq!(said["data"]["exit_code"], 0);
-    assert_eq!(said["data"]["stderr"], json!([]));
+    assert_eq!(said.kind, Kind::Complete);
+    assert!(said.msg.starts_with("true finished in "), "{said:?}");
+    assert_eq!(data(&said, "exit_code"), 0);
+    assert_eq!(*data(&said, "stderr"), json!([]));
 }
 
 #[test]
 fn an_agent_under_hubctl_run_has_the_runs_session_also_inside_another_agent() {
     let place = Place::new();
     let script = "CLAUDE_PID=2 CLAUDE_CODE_SESSION_ID=inner hubctl notify --dry-run --json x";
-    let run = format!("hubctl run --session w1 -- sh -c '{script}'");
-    let outer = place
-        .sh(&run)
-        .env("HUB_SESSION", "outer")
-        .env("HUB_SESSION_PID", "1")
-        .env("CLAUDE_PID", "1");
-    let shown = outer.run().ok().json();
+    let outer = place.sh(&format!("hubctl run --session w1 -- sh -c '{script}'"));
+    let outer = outer.env("HUB_SESSION", "outer");
+    let outer = outer.env("HUB_SESSION_PID", "1");
+    let shown = outer.env("CLAUDE_PID", "1").json();
     assert_eq!(shown["record"]["from"], "w1", "{shown}");
 }
 
@@ -78,8 +83,7 @@ fn a_state_in_the_commands_status_file_is_published() {
     let place = Place::with_hub();
     let script =
         "echo \"$HUB_SESSION $HUB_PROJECT\"; echo needs_input Which port? >\"$HUB_STATUS_FILE\"";
-    let args = ["run", "--session", "w1", "--project", "app", "--"];
-    let done = place.hubctl(&args).args(&["sh", "-c", script]).run().ok();
+    let done = run(&place, script).env("HUB_PROJECT", "app").ok();
     assert_eq!(done.stdout, "w1 app\n");
     until("it is taken in", || {
         place.said().contains(&"Which port?".to_owned())
@@ -89,30 +93,33 @@ fn a_state_in_the_commands_status_file_is_published() {
 #[test]
 fn in_a_worktree_the_status_file_is_writable_in_a_sandbox_and_ignored_by_git() {
     let place = Place::new();
-    let git = |args: &[&str]| {
+    let git = |args: &str| {
         let mut git = Command::new("git");
-        git.args(args).current_dir(place.path("work"));
+        git.args(args.split(' ')).current_dir(place.path("work"));
         let output = git.env("GIT_CONFIG_GLOBAL", "/dev/null").output();
         let output = output.expect("git");
         assert!(output.status.success(), "{output:?}");
         String::from_utf8(output.stdout).unwrap()
     };
-    git(&["init", "-q"]);
-    let script = "echo working >\"$HUB_STATUS_FILE\"; echo \"$HUB_STATUS_FILE\"";
+    git("init -q");
     for _ in 0..2 {
-        let call = place.hubctl(&["run", "--session", "w1", "--", "sh", "-c", script]);
-        let expected = place.path("work/.hub/status/w1");
-        assert_eq!(call.run().ok().stdout, format!("{}\n", expected.display()));
+        let done = run(
+            &place,
+            "echo working >\"$HUB_STATUS_FILE\"; echo \"$HUB_STATUS_FILE\"",
+        )
+        .ok();
+        let expected = place.path("work/.hub/status/w1").display().to_string();
+        assert_eq!(done.word(), expected);
     }
-    assert_eq!(git(&["status", "--porcelain"]), "");
-    let exclude = std::fs::read_to_string(place.path("work/.git/info/exclude")).unwrap();
+    assert_eq!(git("status --porcelain"), "");
+    let exclude = place.read("work/.git/info/exclude");
     assert_eq!(exclude.matches(".hub/").count(), 1, "{exclude}");
 }
 
 #[test]
 fn signals_reach_the_command_and_its_exit_code_is_passed_on() {
     let place = Place::with_hub();
-    for (name, number) in [
+    for (name, signal) in [
         ("TERM", Signal::TERM),
         ("HUP", Signal::HUP),
         ("INT", Signal::INT),
@@ -124,37 +131,27 @@ fn signals_reach_the_command_and_its_exit_code_is_passed_on() {
              sh -c 'trap \"exit 7\" {name}; echo ready; while :; do sleep 0.02; done'"
         );
         let mut running = place.sh(&script).spawn();
-        let mut line = String::new();
-        running.stdout().read_line(&mut line).unwrap();
-        signal(&mut running, number);
-        assert_eq!(running.end().code, Some(7), "{name}");
-        assert_eq!(last(&place, "w1")["data"]["exit_code"], 7, "{name}");
+        first_line(running.stdout());
+        kill_process(Pid::from_child(running.child()), signal).expect("it runs");
+        running.end().exits(7);
+        assert_eq!(data(&last(&place, "w1"), "exit_code"), 7, "{name}");
     }
 }
 
 #[test]
 fn a_command_that_a_signal_ends_is_reported_as_such() {
     let place = Place::with_hub();
-    let done = place.hubctl(&["run", "--", "sh", "-c", "kill -9 $$"]).run();
-    assert_eq!(done.code, Some(137), "{done:?}");
+    place.hubctl("run -- sh -c 'kill -9 $$'").fails(137);
     let said = last(&place, "sh");
-    assert!(
-        said["msg"]
-            .as_str()
-            .unwrap()
-            .starts_with("sh was ended by signal 9 after")
-    );
-    assert_eq!(
-        (&said["type"], &said["data"]["signal"]),
-        (&json!("error"), &json!(9))
-    );
+    let start = "sh was ended by signal 9 after";
+    assert!(said.msg.starts_with(start), "{said:?}");
+    assert_eq!((said.kind, data(&said, "signal")), (Kind::Error, &json!(9)));
 }
 
 #[test]
 fn a_signal_that_was_ignored_before_stays_ignored() {
-    let place = Place::new();
     let script = "trap '' HUP; exec hubctl run -- sh -c 'kill -HUP $$; echo alive'";
-    assert_eq!(place.sh(script).run().ok().stdout, "alive\n");
+    assert_eq!(Place::new().sh(script).ok().stdout, "alive\n");
 }
 
 #[test]
@@ -162,52 +159,48 @@ fn a_process_that_is_left_behind_does_not_delay_the_end() {
     let place = Place::with_hub();
     // The process ends when its stdin closes: with the test.
     let script = "exec 3<&0; cat <&3 >/dev/null & echo last >&2";
-    let mut running = place.hubctl(&["run", "--", "sh", "-c", script]).spawn();
+    let mut running = run(&place, script).spawn();
     let stdin = running.child().stdin.take();
+    let ended = |it: &Notification| it.kind == Kind::Complete;
     until("the end is told", || {
-        last(&place, "sh")["type"] == "complete"
+        said(&place, "w1").last().is_some_and(ended)
     });
-    assert_eq!(last(&place, "sh")["data"]["stderr"], json!(["last"]));
+    assert_eq!(*data(&last(&place, "w1"), "stderr"), json!(["last"]));
     drop(stdin);
 }
 
 #[test]
 fn without_a_hub_the_command_runs_and_its_end_is_spooled() {
     let mut place = Place::new();
-    let done = place
-        .hubctl(&["run", "--", "sh", "-c", "echo out; exit 4"])
-        .run();
-    assert_eq!((done.code, &*done.stdout), (Some(4), "out\n"));
-    assert!(done.stderr.contains("kept in the spool"), "{}", done.stderr);
+    let done = run(&place, "echo out; exit 4").fails(4);
+    assert_eq!(done.warns("kept in the spool").stdout, "out\n");
     place.start();
-    assert_eq!(last(&place, "sh")["data"]["exit_code"], 4);
+    assert_eq!(data(&last(&place, "w1"), "exit_code"), 4);
 }
 
 #[test]
 fn a_failure_is_spooled_if_the_hub_dies_after_it_has_read_the_last_line() {
     let mut place = Place::with_hub();
     let script = "echo completed All is well >\"$HUB_STATUS_FILE\"; cat; exit 3";
-    let call = place.hubctl(&["run", "--session", "w1", "--", "sh", "-c", script]);
-    let mut job = call.spawn();
+    let mut job = run(&place, script).spawn();
     until("the hub reads the line", || place.said() == ["All is well"]);
     place.kill();
     drop(job.child().stdin.take());
-    assert_eq!(job.end().code, Some(3));
+    job.end().exits(3);
     place.start();
-    let said = words(&place, "w1");
-    let ended = ["complete", "error"].map(|kind| (kind.to_owned(), "All is well".to_owned()));
-    assert_eq!(said, ended);
-    assert_eq!(last(&place, "w1")["data"]["exit_code"], 3);
+    let said = said(&place, "w1");
+    let told: Vec<_> = said.iter().map(|it| (it.kind, &*it.msg)).collect();
+    let expected = [Kind::Complete, Kind::Error].map(|kind| (kind, "All is well"));
+    assert_eq!(told, expected);
+    assert_eq!(data(&said[1], "exit_code"), 3);
 }
 
 #[test]
 fn a_command_that_cannot_be_run_is_reported_as_by_a_shell() {
     let place = Place::with_hub();
-    let done = place.hubctl(&["run", "--", "./nothing-there"]).run();
-    assert_eq!(done.code, Some(127), "{done:?}");
-    std::fs::write(place.path("work/text"), "x").unwrap();
-    let done = place.hubctl(&["run", "--", "./text"]).run();
-    assert_eq!(done.code, Some(126), "{done:?}");
+    place.hubctl("run -- ./nothing-there").fails(127);
+    place.write("work/text", "x");
+    place.hubctl("run -- ./text").fails(126);
     assert!(place.said().is_empty());
 }
 
@@ -216,111 +209,88 @@ fn on_a_terminal_the_command_gets_the_terminal() {
     let place = Place::with_hub();
     let command = "hubctl run --session w1 -- sh -c \"test -t 2 && exit 9\"";
     let call = place.sh(&format!("exec script -qec '{command}' /dev/null"));
-    assert_eq!(call.run().code, Some(9));
-    let said = last(&place, "w1");
-    assert_eq!(said["data"]["exit_code"], 9);
-    assert_eq!(said["data"].get("stderr"), None, "{said}");
-}
-
-/// Returns type and text of each notification of `session`, oldest first.
-fn words(place: &Place, session: &str) -> Vec<(String, String)> {
-    let call = place.hubctl(&["history", "--json", "--after", "0", "--from", session]);
-    let text = |it: &Value, name: &str| it[name].as_str().unwrap_or_default().to_owned();
-    let said = call.run().lines();
-    said.iter()
-        .map(|it| (text(it, "type"), text(it, "msg")))
-        .collect()
+    call.fails(9);
+    let said = last(&place, "w1").data.expect("data");
+    assert_eq!((&said["exit_code"], said.get("stderr")), (&json!(9), None));
 }
 
 /// Returns whether a session of this name is alive in the project `default`.
 fn is_alive(place: &Place, session: &str) -> bool {
-    let known = place.hubctl(&["sessions", "--json"]).run().json();
-    let known = known["sessions"].as_array().expect("sessions").clone();
-    known.iter().any(|it| it["id"] == session)
+    let known = place.json("sessions --json");
+    let mut known = known["sessions"].as_array().expect("sessions").iter();
+    known.any(|it| it["id"] == session)
 }
 
 #[test]
 fn a_job_is_one_notification_and_its_session_ends_with_it() {
     let place = Place::with_hub();
-    place.hubctl(&["run", "--", "true"]).run().ok();
+    place.ctl("run -- true");
     assert!(!is_alive(&place, "true"));
-    let listed = place.hubctl(&["sessions", "--all", "--json"]).run().json();
+    let listed = place.json("sessions --all --json");
     assert_eq!(listed["sessions"][0]["gone"], false, "{listed}");
     assert_eq!(listed["sessions"][0]["state"], "complete");
     // The hub ends another session two checks later; by then it would have published a second end of the first one.
-    let mut process = std::process::Command::new("true").spawn().unwrap();
+    let mut process = Command::new("true").spawn().unwrap();
     let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap();
     let gone = json!({"process": {"pid": process.id(), "started": 1, "boot_id": boot.trim()}});
     process.wait().unwrap();
     place.register("mark", &gone);
     until("the mark is gone", || !is_alive(&place, "mark"));
-    assert_eq!(
-        words(&place, "true").len(),
-        1,
-        "{:?}",
-        words(&place, "true")
-    );
+    let said = said(&place, "true");
+    assert_eq!(said.len(), 1, "{said:?}");
 }
 
 #[test]
 fn the_last_line_of_the_status_file_is_the_result_of_a_job() {
     let place = Place::with_hub();
     for (session, line, code, kind) in [
-        ("done", "completed Built it", 0, "complete"),
-        ("asks", "needs_input Which port?", 0, "waiting"),
-        ("tests", "needs_testing Try it", 0, "testing"),
-        ("lies", "completed All is well", 3, "error"),
+        ("done", "completed Built it", 0, Kind::Complete),
+        ("asks", "needs_input Which port?", 0, Kind::Waiting),
+        ("tests", "needs_testing Try it", 0, Kind::Testing),
+        ("lies", "completed All is well", 3, Kind::Error),
     ] {
         let script = format!("echo '{line}' >\"$HUB_STATUS_FILE\"; exit {code}");
-        let call = place.hubctl(&["run", "--session", session, "--", "sh", "-c", &script]);
-        assert_eq!(call.run().code, Some(code), "{session}");
-        let msg = line.split_once(' ').unwrap().1;
+        run_as(&place, session, &script).fails(code);
         // If the hub reads the file first, it publishes the line itself, and a question with the type `question`.
-        let said = words(&place, session);
-        assert_eq!(said.last(), Some(&(kind.to_owned(), msg.to_owned())));
-        let again = said.iter().filter(|(other, _)| other == kind).count();
+        let said = said(&place, session);
+        let last = said.last().unwrap();
+        let expected = (kind, line.split_once(' ').unwrap().1);
+        assert_eq!((last.kind, &*last.msg), expected);
+        let again = said.iter().filter(|it| it.kind == kind).count();
         assert_eq!(again, 1, "{said:?}");
         assert!(!is_alive(&place, session));
     }
-    let open = place.hubctl(&["questions", "--json"]).run().json();
-    assert_eq!(open["questions"], json!([]));
+    assert!(place.questions().is_empty());
 }
 
 #[test]
 fn a_line_that_the_hub_has_published_is_not_repeated_and_its_question_closes() {
     let place = Place::with_hub();
-    let script = |line: &str| format!("echo '{line}' >\"$HUB_STATUS_FILE\"; cat >/dev/null");
     for (session, line, expected) in [
-        ("done", "completed Built it", vec!["complete"]),
+        ("done", "completed Built it", &[Kind::Complete][..]),
         (
             "asks",
             "needs_input Which port?",
-            vec!["question", "waiting"],
+            &[Kind::Question, Kind::Waiting],
         ),
     ] {
-        let call = place.hubctl(&["run", "--session", session, "--", "sh", "-c", &script(line)]);
-        let mut running = call.spawn();
-        until("the hub has read it", || !words(&place, session).is_empty());
+        let script = format!("echo '{line}' >\"$HUB_STATUS_FILE\"; cat >/dev/null");
+        let mut running = run_as(&place, session, &script).spawn();
+        until("the hub has read it", || !said(&place, session).is_empty());
         drop(running.child().stdin.take());
         running.end().ok();
-        let kinds: Vec<String> = words(&place, session).into_iter().map(|it| it.0).collect();
+        let kinds: Vec<Kind> = said(&place, session).iter().map(|it| it.kind).collect();
         assert_eq!(kinds, expected, "{session}");
     }
-    let open = place.hubctl(&["questions", "--json"]).run().json();
-    assert_eq!(open["questions"], json!([]));
+    assert!(place.questions().is_empty());
 }
 
 #[test]
 fn a_line_from_before_the_job_is_not_its_result() {
     let place = Place::with_hub();
-    let status = place.state().join("status");
-    std::fs::create_dir_all(&status).unwrap();
-    std::fs::write(status.join("true"), "error of the last job\n").unwrap();
-    until("it is told", || !words(&place, "true").is_empty());
-    place.hubctl(&["run", "--", "true"]).run().ok();
-    let said = words(&place, "true");
-    assert!(
-        said.last().unwrap().1.starts_with("true finished in"),
-        "{said:?}"
-    );
+    place.write("state/status/true", "error of the last job\n");
+    until("it is told", || !said(&place, "true").is_empty());
+    place.ctl("run -- true");
+    let said = last(&place, "true");
+    assert!(said.msg.starts_with("true finished in"), "{said:?}");
 }

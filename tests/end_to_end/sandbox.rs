@@ -1,7 +1,6 @@
 //! `hubctl notify` in a sandbox without sockets: it writes a status file.
 
-use std::fs;
-use std::os::unix::fs::{PermissionsExt, chown};
+use std::os::unix::fs::{chown, symlink};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -11,28 +10,21 @@ use crate::support::{Call, Place};
 const NOBODY: u32 = 65_534;
 
 /// Returns a call of hubctl that may not connect, in the worktree `work`. Only another uid restricts root.
-fn blocked(place: &Place, args: &[&str]) -> Call {
-    let mode = |path: &Path, mode| {
-        fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
-    };
-    let work = place.path("work");
-    for dir in [".git/objects", ".git/refs"] {
-        fs::create_dir_all(work.join(dir)).unwrap();
+fn blocked(place: &Place, line: &str) -> Call {
+    for dir in ["work/.git/objects", "work/.git/refs"] {
+        place.dir(dir);
     }
-    fs::write(work.join(".git/HEAD"), "ref: refs/heads/main\n").unwrap();
+    place.write("work/.git/HEAD", "ref: refs/heads/main\n");
     if !rustix::process::geteuid().is_root() {
-        mode(&place.state().join("hub.sock"), 0);
-        return place.hubctl(args);
+        place.chmod("state/hub.sock", 0);
+        return place.hubctl(line);
     }
-    mode(&place.path("."), 0o755);
-    chown(&work, Some(NOBODY), None).unwrap();
+    place.chmod(".", 0o755);
+    chown(place.path("work"), Some(NOBODY), None).unwrap();
     // The build directory may be closed to other users.
     let hubctl = place.install(Path::new(env!("CARGO_BIN_EXE_hubctl")), "hubctl");
-    let script = format!(
-        "exec setpriv --reuid={NOBODY} --regid={NOBODY} --clear-groups {} \"$@\"",
-        hubctl.display()
-    );
-    place.sh(&script).args(&["sh"]).args(args)
+    let user = format!("--reuid={NOBODY} --regid={NOBODY} --clear-groups");
+    place.sh(&format!("exec setpriv {user} {} {line}", hubctl.display()))
 }
 
 #[test]
@@ -45,14 +37,10 @@ fn a_state_is_written_into_the_sessions_file_in_the_worktree() {
         ("error", "error"),
         ("progress", "working"),
     ] {
-        let args = ["notify", "--from", "w1", "--type", kind, "Which\nport?"];
-        let done = blocked(&place, &args).run().ok();
-        let file = place.path("work/.hub/status/w1");
-        assert_eq!(
-            fs::read_to_string(&file).unwrap(),
-            format!("{word} Which port?\n")
-        );
-        assert!(done.stderr.contains(".hub/status/w1"), "{}", done.stderr);
+        let notify = format!("notify --from w1 --type {kind} 'Which\nport?'");
+        blocked(&place, &notify).ok().warns(".hub/status/w1");
+        let expected = format!("{word} Which port?\n");
+        assert_eq!(place.read("work/.hub/status/w1"), expected);
     }
 }
 
@@ -60,68 +48,52 @@ fn a_state_is_written_into_the_sessions_file_in_the_worktree() {
 fn a_state_for_another_hub_is_not_written_where_this_machines_hub_reads_it() {
     let place = Place::with_hub();
     let socket = place.path("closed.sock");
-    std::os::unix::fs::symlink(place.state().join("hub.sock"), &socket).unwrap();
-    let args = [
-        "--socket",
-        socket.to_str().unwrap(),
-        "notify",
-        "--from",
-        "w1",
-        "done",
-    ];
-    let done = blocked(&place, &args).run();
-    assert_eq!(done.code, Some(3), "{done:?}");
-    assert!(!place.path("work/.hub").exists());
+    symlink(place.path("state/hub.sock"), &socket).unwrap();
+    let notify = format!("--socket {} notify --from w1 done", socket.display());
+    blocked(&place, &notify).fails(3);
+    assert!(!place.has("work/.hub"));
 }
 
 #[test]
 fn the_sessions_given_status_file_takes_precedence() {
     let place = Place::with_hub();
-    let file = place.path("work/w1");
-    let given = |call: Call| {
-        call.env("HUB_SESSION", "w1")
-            .env("HUB_STATUS_FILE", file.to_str().unwrap())
-    };
-    given(blocked(&place, &["notify", "done"])).run().ok();
-    assert_eq!(fs::read_to_string(&file).unwrap(), "completed done\n");
-    given(blocked(&place, &["notify", "--from", "w2", "else"]))
-        .run()
-        .ok();
-    assert_eq!(fs::read_to_string(&file).unwrap(), "completed done\n");
-    assert!(place.path("work/.hub/status/w2").exists());
+    for line in ["notify done", "notify --from w2 else"] {
+        let call = blocked(&place, line).env("HUB_SESSION", "w1");
+        call.env("HUB_STATUS_FILE", place.path("work/w1")).ok();
+        assert_eq!(place.read("work/w1"), "completed done\n");
+    }
+    assert!(place.has("work/.hub/status/w2"));
 }
 
 #[test]
 fn a_notification_without_a_state_is_spooled() {
     let place = Place::with_hub();
     let mine = place.path("work/mine");
-    for args in [
-        ["notify", "--from", "w1", "--type", "message", "x"],
-        ["notify", "--from", "w1", "--to", "reviewer", "x"],
-    ] {
-        let call = blocked(&place, &args);
+    for options in ["--type message", "--to reviewer"] {
+        let call = blocked(&place, &format!("notify --from w1 {options} x"));
         if !mine.exists() {
             // A writable state directory, and the socket of a hub that may not be reached.
-            fs::create_dir(&mine).unwrap();
-            std::os::unix::fs::symlink(place.state().join("hub.sock"), mine.join("hub.sock"))
-                .unwrap();
+            symlink(
+                place.path("state/hub.sock"),
+                place.dir("work/mine").join("hub.sock"),
+            )
+            .unwrap();
             if rustix::process::geteuid().is_root() {
                 chown(&mine, Some(NOBODY), None).unwrap();
             }
         }
-        let call = call.env("HUB_STATE_DIR", mine.to_str().unwrap());
-        assert!(call.run().ok().stderr.contains("kept in the spool"));
+        let done = call.env("HUB_STATE_DIR", &mine).ok();
+        done.warns("kept in the spool");
     }
-    assert_eq!(fs::read_dir(mine.join("spool")).unwrap().count(), 2);
-    assert!(!place.path("work/.hub").exists());
+    assert_eq!(place.files("work/mine/spool"), 2);
+    assert!(!place.has("work/.hub"));
 }
 
 #[test]
 fn a_blocked_waiter_says_so_and_exits_at_once() {
     let place = Place::with_hub();
     let started = Instant::now();
-    let done = blocked(&place, &["wait", "--timeout", "60"]).run();
-    assert_eq!(done.code, Some(3), "{done:?}");
-    assert!(done.stderr.contains("is blocked"), "{}", done.stderr);
+    let done = blocked(&place, "wait --timeout 60").fails(3);
     assert!(started.elapsed() < Duration::from_secs(40), "{done:?}");
+    done.warns("is blocked");
 }

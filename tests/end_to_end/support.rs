@@ -1,19 +1,16 @@
 //! A separate hub for each test, and hubctl calls that find only that hub.
 
-use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
+use std::io::{Read, Write};
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdout, Command, Output, Stdio};
-use std::sync::mpsc;
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use hub_protocol::{InboxInfo, Inboxes, Notification, Session};
-use rustix::process::{Pid, Signal, kill_process};
-use serde::de::DeserializeOwned;
+use hub_protocol::{InboxInfo, Inboxes, Notification, Question, Questions, Session};
 use serde_json::Value;
 
-/// Longer than any command of a test runs.
-const FOREVER: Duration = Duration::from_secs(120);
+pub(crate) use crate::call::{Call, Done, Running, first_line, json, read};
 
 /// A state directory, a working directory outside of git, and optionally a hub.
 pub(crate) struct Place {
@@ -36,12 +33,10 @@ impl Place {
             hub: None,
             settings: Vec::new(),
         };
-        std::fs::create_dir(place.path("work")).expect("a working directory");
+        place.dir("work");
         // The same mode as after a hub's first start.
-        let mut private = std::fs::DirBuilder::new();
-        let made =
-            std::os::unix::fs::DirBuilderExt::mode(&mut private, 0o700).create(place.state());
-        made.expect("a state directory");
+        let private = std::fs::DirBuilder::new().mode(0o700).create(place.state());
+        private.expect("a state directory");
         place
     }
 
@@ -67,6 +62,43 @@ impl Place {
             .canonicalize()
             .expect("a real path")
             .join(name)
+    }
+
+    /// Creates a directory in the temporary directory, with those above it; returns its path.
+    pub(crate) fn dir(&self, name: &str) -> PathBuf {
+        std::fs::create_dir_all(self.path(name)).expect("a directory");
+        self.path(name)
+    }
+
+    /// Writes a file in the temporary directory, and creates the directories above it.
+    pub(crate) fn write(&self, name: &str, text: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.path(name);
+        std::fs::create_dir_all(path.parent().expect("a directory")).expect("a directory");
+        std::fs::write(&path, text).expect("a file");
+        path
+    }
+
+    /// Returns the text of a file in the temporary directory; empty if there is none.
+    pub(crate) fn read(&self, name: &str) -> String {
+        std::fs::read_to_string(self.path(name)).unwrap_or_default()
+    }
+
+    /// Returns whether a file or a directory exists in the temporary directory.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.path(name).exists()
+    }
+
+    /// Counts the files in a directory of the temporary directory.
+    pub(crate) fn files(&self, dir: &str) -> usize {
+        let entries = std::fs::read_dir(self.path(dir)).into_iter().flatten();
+        let files = entries.flatten().filter(|it| it.path().is_file());
+        files.count()
+    }
+
+    /// Sets the mode of a file in the temporary directory.
+    pub(crate) fn chmod(&self, name: &str, mode: u32) {
+        let mode = std::fs::Permissions::from_mode(mode);
+        std::fs::set_permissions(self.path(name), mode).expect("our own file");
     }
 
     /// Copies the file `from` so that it can be run as `name`; returns its path.
@@ -100,16 +132,9 @@ impl Place {
             .stderr(Stdio::null())
             .spawn()
             .expect("hubd starts");
-        let stdout = process.stdout.take().expect("a pipe");
-        let mut line = String::new();
-        BufReader::new(stdout)
-            .read_line(&mut line)
-            .expect("hubd's line");
-        let url = line
-            .trim()
-            .strip_prefix("hubd listening on ")
-            .expect("hubd is ready")
-            .to_owned();
+        let line = first_line(process.stdout.take().expect("a pipe"));
+        let url = line.strip_prefix("hubd listening on ");
+        let url = url.expect("hubd is ready").to_owned();
         self.hub = Some(RunningHub { process, url });
     }
 
@@ -120,22 +145,39 @@ impl Place {
         hub.process.wait().expect("its end");
     }
 
-    /// Returns a call of hubctl in the working directory.
-    pub(crate) fn hubctl(&self, args: &[&str]) -> Call {
-        self.program(hubctl()).args(args)
+    /// Kills the hub, and starts it again.
+    pub(crate) fn restart(&mut self) {
+        self.kill();
+        self.start();
+    }
+
+    /// Returns a call of hubctl in the working directory. The line is split as a shell does; only single quotes group.
+    pub(crate) fn hubctl(&self, line: impl AsRef<str>) -> Call {
+        self.program(hubctl()).line(line.as_ref())
+    }
+
+    /// Returns a call of hubctl by a session.
+    pub(crate) fn by(&self, session: &str, line: impl AsRef<str>) -> Call {
+        self.hubctl(line).env("HUB_SESSION", session)
+    }
+
+    /// Runs hubctl, which must succeed.
+    pub(crate) fn ctl(&self, line: impl AsRef<str>) -> Done {
+        self.hubctl(line).ok()
+    }
+
+    /// Runs hubctl, which must succeed and print one JSON value.
+    pub(crate) fn json(&self, line: impl AsRef<str>) -> Value {
+        self.hubctl(line).json()
     }
 
     /// Returns a call of a shell script with hubctl on PATH.
     pub(crate) fn sh(&self, script: &str) -> Call {
         let bin = hubctl().parent().expect("a directory").to_owned();
-        let path = format!(
-            "{}:{}",
-            bin.display(),
-            std::env::var("PATH").unwrap_or_default()
-        );
-        self.program(Path::new("sh"))
-            .args(&["-c", script])
-            .env("PATH", &path)
+        let path = std::env::var("PATH").unwrap_or_default();
+        let path = format!("{}:{path}", bin.display());
+        let sh = self.program(Path::new("sh"));
+        sh.args(&["-c", script]).env("PATH", path)
     }
 
     fn program(&self, program: &Path) -> Call {
@@ -144,14 +186,16 @@ impl Place {
         command.env("HUB_STATE_DIR", self.state());
         command.env("HOME", self.path("."));
         command.env("GIT_CONFIG_SYSTEM", "/dev/null");
-        Call {
-            command,
-            stdin: None,
-        }
+        Call::new(command)
+    }
+
+    /// Starts a waiter of hubctl, and waits until the hub has registered it.
+    pub(crate) fn waiter(&self, line: &str) -> Running {
+        self.registered(self.hubctl(line))
     }
 
     /// Starts a waiter, and waits until the hub has registered it.
-    pub(crate) fn waiter(&self, call: Call) -> Running {
+    pub(crate) fn registered(&self, call: Call) -> Running {
         let before = self.waiters();
         let waiter = call.spawn();
         until("a waiter is there", || self.waiters() != before);
@@ -166,23 +210,28 @@ impl Place {
 
     /// Registers a session of the project `default` with the fields of `info`.
     pub(crate) fn register(&self, session: &str, info: &Value) {
-        let body = info.to_string();
-        let mut hub = UnixStream::connect(self.state().join("hub.sock")).expect("a hub");
-        let head = format!(
-            "PUT /sessions/{session} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-length: {}\r\n\r\n",
-            body.len()
-        );
-        hub.write_all((head + &body).as_bytes())
-            .expect("it is read");
-        let mut answer = String::new();
-        hub.read_to_string(&mut answer).expect("an answer");
-        assert!(answer.starts_with("HTTP/1.1 20"), "{answer}");
+        let hub = UnixStream::connect(self.state().join("hub.sock")).expect("a hub");
+        let asked = format!("PUT /sessions/{session}");
+        let (status, answer) = exchange(hub, &asked, "localhost", &info.to_string());
+        assert!(status.starts_with("20"), "{answer}");
+    }
+
+    /// Registers sessions of the project `default` without any fields.
+    pub(crate) fn sessions(&self, names: &[&str]) {
+        for name in names {
+            self.register(name, &Value::Object(serde_json::Map::new()));
+        }
+    }
+
+    /// Returns the open questions of the project `default`.
+    pub(crate) fn questions(&self) -> Vec<Question> {
+        read::<Questions>(&self.ctl("questions --project default --json").stdout).questions
     }
 
     /// Returns the session `name` of the project `default`.
     pub(crate) fn session(&self, name: &str) -> Session {
-        let look = self.hubctl(&["look", name, "--project", "default", "--json"]);
-        serde_json::from_value(look.run().json()["session"].take()).expect("a session")
+        let mut look = self.json(format!("look {name} --project default --json"));
+        serde_json::from_value(look["session"].take()).expect("a session")
     }
 
     /// Returns the inbox `name` of the project `default`.
@@ -194,15 +243,18 @@ impl Place {
 
     /// Returns the inboxes that the option `of` selects.
     pub(crate) fn inboxes(&self, of: &str) -> Vec<InboxInfo> {
-        let answer = self.hubctl(&["inboxes", of, "--json"]).run().ok();
-        read::<Inboxes>(&answer.stdout).inboxes
+        read::<Inboxes>(&self.ctl(format!("inboxes {of} --json")).stdout).inboxes
     }
 
     /// Returns the texts of all stored notifications, oldest first.
     pub(crate) fn said(&self) -> Vec<String> {
-        let history = self.hubctl(&["history", "--json", "--after", "0"]).run();
-        let lines = history.stdout.lines().map(read::<Notification>);
-        lines.map(|it| it.msg).collect()
+        self.history("").into_iter().map(|it| it.msg).collect()
+    }
+
+    /// Returns the stored notifications that the options `of` select, oldest first.
+    pub(crate) fn history(&self, of: &str) -> Vec<Notification> {
+        let history = self.ctl(format!("history --json --after 0 {of}"));
+        history.stdout.lines().map(read).collect()
     }
 }
 
@@ -215,154 +267,30 @@ impl Drop for Place {
     }
 }
 
-/// A command before it runs.
-pub(crate) struct Call {
-    command: Command,
-    stdin: Option<Vec<u8>>,
+/// Sends one request, such as `PUT /sessions/w1`; returns status and body of the response.
+pub(crate) fn exchange(
+    mut hub: impl Read + Write,
+    asked: &str,
+    host: &str,
+    body: &str,
+) -> (String, String) {
+    let length = body.len();
+    let head = format!("{asked} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n");
+    let request = format!("{head}content-length: {length}\r\n\r\n{body}");
+    hub.write_all(request.as_bytes()).expect("it is read");
+    let mut answer = String::new();
+    hub.read_to_string(&mut answer).expect("an answer");
+    let (head, body) = answer.split_once("\r\n\r\n").expect("a body");
+    (head[9..12].to_owned(), body.to_owned())
 }
 
-impl Call {
-    /// Adds arguments.
-    pub(crate) fn args(mut self, args: &[&str]) -> Self {
-        self.command.args(args);
-        self
-    }
-
-    /// Sets an environment variable.
-    pub(crate) fn env(mut self, name: &str, value: &str) -> Self {
-        self.command.env(name, value);
-        self
-    }
-
-    /// Sets the working directory.
-    pub(crate) fn within(mut self, dir: &Path) -> Self {
-        self.command.current_dir(dir);
-        self
-    }
-
-    /// Sets the content of stdin.
-    pub(crate) fn stdin(mut self, text: impl Into<Vec<u8>>) -> Self {
-        self.stdin = Some(text.into());
-        self
-    }
-
-    /// Runs the command to its end.
-    pub(crate) fn run(self) -> Done {
-        self.spawn().end()
-    }
-
-    /// Starts the command, with pipes for stdin, stdout and stderr.
-    pub(crate) fn spawn(mut self) -> Running {
-        let mut child = self
-            .command
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("the program starts");
-        if let Some(text) = self.stdin {
-            let mut stdin = child.stdin.take().expect("a pipe");
-            // A program that refuses its arguments may end before it reads.
-            if let Err(error) = stdin.write_all(&text) {
-                assert_eq!(error.kind(), ErrorKind::BrokenPipe, "{error}");
-            }
-        }
-        Running(Some(child))
-    }
-}
-
-/// A running command; killed when dropped.
-pub(crate) struct Running(Option<Child>);
-
-impl Running {
-    /// Returns the process.
-    pub(crate) fn child(&mut self) -> &mut Child {
-        self.0.as_mut().expect("it runs")
-    }
-
-    /// Returns a reader of its stdout.
-    pub(crate) fn stdout(&mut self) -> BufReader<ChildStdout> {
-        BufReader::new(self.child().stdout.take().expect("a pipe"))
-    }
-
-    /// Waits for its end; panics with its output if it runs longer than [`FOREVER`].
-    pub(crate) fn end(mut self) -> Done {
-        let child = self.0.take().expect("it runs");
-        let pid = Pid::from_child(&child);
-        let (ended, end) = mpsc::channel();
-        std::thread::spawn(move || ended.send(child.wait_with_output()));
-        let output = end.recv_timeout(FOREVER).unwrap_or_else(|_| {
-            let _ = kill_process(pid, Signal::KILL);
-            // The output is missing if a child of the command keeps the pipes open.
-            let output = end.recv_timeout(Duration::from_secs(5));
-            panic!("it did not end within {FOREVER:?}: {output:?}")
-        });
-        Done::new(&output.expect("its end"))
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        if let Some(mut child) = self.0.take() {
-            let _ = child.kill();
-            let _ = child.wait();
-        }
-    }
-}
-
-/// The result of a command.
-#[derive(Debug)]
-pub(crate) struct Done {
-    /// The exit code; `None` if a signal ended the command.
-    pub code: Option<i32>,
-    /// The output on stdout.
-    pub stdout: String,
-    /// The output on stderr.
-    pub stderr: String,
-}
-
-impl Done {
-    fn new(output: &Output) -> Self {
-        Self {
-            code: output.status.code(),
-            stdout: String::from_utf8(output.stdout.clone()).expect("UTF-8"),
-            stderr: String::from_utf8(output.stderr.clone()).expect("UTF-8"),
-        }
-    }
-
-    /// Returns the result; panics unless the exit code is 0.
-    pub(crate) fn ok(self) -> Self {
-        assert_eq!(self.code, Some(0), "{self:?}");
-        self
-    }
-
-    /// Parses stdout as one JSON value.
-    pub(crate) fn json(self) -> Value {
-        json(&self.ok().stdout)
-    }
-
-    /// Parses stdout as one JSON value per line.
-    pub(crate) fn lines(&self) -> Vec<Value> {
-        self.stdout.lines().map(json).collect()
-    }
-
-    /// Returns the texts of the printed notifications, framed or not.
-    pub(crate) fn messages(&self) -> Vec<String> {
-        let lines = self.stdout.lines().filter(|it| it.starts_with('{'));
-        // A long notification is shown in part.
-        let texts = lines.map(|it| json(it)["msg"].as_str().map(str::to_owned));
-        texts.map(|msg| msg.expect("msg")).collect()
-    }
-}
-
-/// Parses a JSON value.
-pub(crate) fn json(text: &str) -> Value {
-    read(text)
-}
-
-/// Parses an answer of the hub.
-pub(crate) fn read<T: DeserializeOwned>(text: &str) -> T {
-    serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
+/// Returns the process id of the leader of the session that a process belongs to.
+#[cfg(target_os = "linux")]
+pub(crate) fn session_of(pid: u32) -> u32 {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).expect("it runs");
+    let (_, fields) = stat.rsplit_once(')').expect("a name");
+    let session = fields.split_whitespace().nth(3).expect("a session");
+    session.parse().expect("a process")
 }
 
 /// Polls until `reached` returns true; panics after a timeout far above the usual duration.
@@ -381,11 +309,7 @@ fn hubctl() -> &'static Path {
 /// Returns the path of the hubd of this build.
 fn hubd() -> PathBuf {
     let hubd = hubctl().with_file_name("hubd");
-    assert!(
-        hubd.exists(),
-        "{} is missing: run `cargo build` first",
-        hubd.display()
-    );
+    assert!(hubd.exists(), "hubd is missing: run `cargo build` first");
     hubd
 }
 
@@ -393,11 +317,14 @@ fn hubd() -> PathBuf {
 fn clean(mut command: Command) -> Command {
     for (name, _) in std::env::vars_os() {
         let name = name.to_string_lossy();
-        let speaks = [
-            "HUB_", "CLAUDE", "CODEX_", "GEMINI_", "OPENCODE", "CURSOR_", "COPILOT_", "GIT_",
-            "XDG_",
+        let agents = [
+            "CLAUDE", "CODEX_", "GEMINI_", "OPENCODE", "CURSOR_", "COPILOT_",
         ];
-        if speaks.iter().any(|prefix| name.starts_with(prefix)) {
+        if agents
+            .iter()
+            .chain(&["HUB_", "GIT_", "XDG_"])
+            .any(|prefix| name.starts_with(prefix))
+        {
             command.env_remove(name.as_ref());
         }
     }

@@ -1,35 +1,37 @@
 //! Disks that are slow, unreadable in places, or read-only.
 
-use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use hub_harness::{Hub, binary, until};
+use hub_harness::{Client, Hub, HubBuilder, binary, until};
 use rustix::process::{Pid, Signal, kill_process};
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::sync::mpsc::unbounded_channel;
 
 use crate::small_disk::SmallDisk;
 
 /// Arguments of strace that delay each thread's fifth sync by half a minute.
-const SLOW: [&str; 9] = [
-    "strace",
-    "-D",
-    "-qqf",
-    "-o",
-    "/dev/null",
-    "-e",
-    "trace=fdatasync",
-    "-e",
-    "inject=fdatasync:delay_exit=30000000:when=5",
-];
+const SLOW: &str = "-e trace=fdatasync -e inject=fdatasync:delay_exit=30000000:when=5";
 /// A publish without a response for this long waits for the slow sync, of which two thirds remain.
 const STALLED: Duration = Duration::from_secs(10);
 const PUBLISHED: u64 = 12;
 
+/// Returns a builder of a hub that runs under strace with these arguments.
+fn traced(arguments: &str) -> HubBuilder {
+    let strace = format!("strace -D -qqf -o /dev/null {arguments}");
+    let words: Vec<_> = strace.split(' ').collect();
+    Hub::builder().under(&words)
+}
+
+/// Returns the id of the newest notification that `query` selects.
+async fn newest(client: &Client, query: &str) -> Value {
+    let page = client.read(&format!("/notifications{query}")).await;
+    page["notifications"][0]["id"].clone()
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_sync_of_half_a_minute_delays_responses_and_nothing_else() {
-    let mut hub = Hub::builder().under(&SLOW).start();
+    let mut hub = traced(SLOW).start();
     let client = hub.client();
     let mut events = client.events("").await;
     let (answered, mut answers) = unbounded_channel();
@@ -46,10 +48,9 @@ async fn a_sync_of_half_a_minute_delays_responses_and_nothing_else() {
         before = id;
     }
     assert!(before < PUBLISHED, "no sync was slow");
-    client.get("/healthz").send().await.expect(200);
-    let shown = client.get("/notifications").send().await.expect(200).json();
+    client.read("/healthz").await;
     // A record that could still be lost is not shown.
-    assert_eq!(shown["notifications"][0]["id"], before);
+    assert_eq!(newest(&client, "").await, before);
     publishing.await.unwrap();
     for id in 1..=PUBLISHED {
         assert_eq!(events.next_of("notification").await.data["id"], id);
@@ -62,11 +63,10 @@ struct Unreadable(Child);
 
 impl Unreadable {
     fn make(hub: &Hub) -> Self {
-        let log: PathBuf = hub.scratch().join("strace");
+        let log = hub.scratch().join("strace");
         let child = Command::new("strace")
-            .args(["-f", "-o", "/dev/null", "-e", "trace=pread64"])
-            .args(["-e", "inject=pread64:error=EIO"])
-            .args(["-p", &hub.pid().to_string()])
+            .args("-f -o /dev/null -e trace=pread64 -e inject=pread64:error=EIO -p".split(' '))
+            .arg(hub.pid().to_string())
             .stderr(std::fs::File::create(&log).expect("a file for its log"))
             .stdin(Stdio::null())
             .spawn()
@@ -93,21 +93,19 @@ async fn unreadable_records_are_reported_and_publishing_continues() {
     let client = hub.client();
     let batch = vec![json!({ "msg": "x".repeat(2000) }); 400];
     for _ in 0..12 {
-        client.post("/notify").json(&batch).send().await.expect(201);
+        client.post_json("/notify", &batch).await.expect(201);
     }
     // The notification is on the disk only, and so late in the log that it has not been verified yet.
     hub.restart();
     let client = hub.client();
     let unreadable = Unreadable::make(&hub);
-    let refused = client.get("/notifications?before=4700").send().await;
+    let refused = client.get("/notifications?before=4700").await;
     assert!(refused.status >= 500, "{}", refused.text());
     assert_eq!(refused.code(), "storage_failed");
     let id = client.say("still here").await;
     drop(unreadable);
-    let old = client.get("/notifications?before=4700").send().await;
-    assert_eq!(old.expect(200).json()["notifications"][0]["id"], 4699);
-    let new = client.get("/notifications").send().await.expect(200).json();
-    assert_eq!(new["notifications"][0]["id"], id);
+    assert_eq!(newest(&client, "?before=4700").await, 4699);
+    assert_eq!(newest(&client, "").await, id);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -118,29 +116,24 @@ async fn a_read_error_at_the_start_exits_with_74_and_changes_nothing() {
     assert!(hub.stop().success());
     let file = dir.path().join("journal/db");
     let before = std::fs::read(&file).unwrap();
-    let path = file.to_str().unwrap();
-    let strace = "strace -D -qqf -o /dev/null -e trace=pread64 -e inject=pread64:error=EIO -P";
-    let words: Vec<_> = strace.split(' ').chain([path]).collect();
-    let refused = Hub::builder()
-        .state_dir(dir.path())
-        .under(&words)
-        .try_start();
+    let fails = format!(
+        "-e trace=pread64 -e inject=pread64:error=EIO -P {}",
+        file.display()
+    );
+    let refused = traced(&fails).state_dir(dir.path()).try_start();
     let refused = refused.expect_err("nothing can be read");
     assert_eq!(refused.status.code(), Some(74), "{refused}");
     assert!(refused.stderr.contains("cannot read"), "{refused}");
     assert_eq!(std::fs::read(&file).unwrap(), before);
     let hub = Hub::builder().state_dir(dir.path()).start();
-    let shown = hub.client().get("/notifications").send().await;
-    assert_eq!(shown.expect(200).json()["notifications"][0]["id"], id);
+    assert_eq!(newest(&hub.client(), "").await, id);
 }
 
 impl SmallDisk {
     fn make_read_only(&self) {
-        let mount = Command::new("mount")
-            .args(["-o", "remount,bind,ro"])
-            .arg(self.path())
-            .status();
-        assert!(mount.unwrap().success());
+        let mut mount = Command::new("mount");
+        mount.args(["-o", "remount,bind,ro"]).arg(self.path());
+        assert!(mount.status().unwrap().success());
     }
 }
 
@@ -151,12 +144,9 @@ async fn doctor_reports_a_read_only_disk_and_does_not_recommend_adopt() {
     hub.client().say("kept").await;
     assert!(hub.stop().success());
     disk.make_read_only();
-    let doctor = Command::new(binary("hubd"))
-        .arg("--state-dir")
-        .arg(disk.state())
-        .arg("doctor")
-        .output()
-        .unwrap();
+    let mut doctor = Command::new(binary("hubd"));
+    let doctor = doctor.arg("--state-dir").arg(disk.state()).arg("doctor");
+    let doctor = doctor.output().unwrap();
     let output = String::from_utf8_lossy(&doctor.stdout);
     assert!(!doctor.status.success(), "{output}");
     assert!(output.contains("mount it writable"), "{output}");

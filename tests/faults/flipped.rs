@@ -15,19 +15,17 @@ async fn readers_get_a_gap_of_that_block_and_publishing_continues() {
     let mut hub = Hub::start();
     let client = hub.client();
     for first in (1..=STORED).step_by(400) {
-        let numbers = first..first + 400;
-        let batch: Vec<_> = numbers
-            .map(|n| json!({ "msg": format!("text {n} end {}", "x".repeat(300)) }))
-            .collect();
-        client.post("/notify").json(&batch).send().await.expect(201);
+        let post = |n| json!({ "msg": format!("text {n} end {}", "x".repeat(300)) });
+        let batch: Vec<_> = (first..first + 400).map(post).collect();
+        client.post_json("/notify", &batch).await.expect(201);
     }
     // The fold is saved, and sled's data is older than its last start.
     hub.restart();
     assert!(hub.stop().success());
     let file = hub.state_dir().join("journal/db");
     let mut bytes = fs::read(&file).unwrap();
-    let places: Vec<_> =
-        memmem::find_iter(&bytes, format!("text {BROKEN} end").as_bytes()).collect();
+    let text = format!("text {BROKEN} end");
+    let places: Vec<_> = memmem::find_iter(&bytes, text.as_bytes()).collect();
     assert!(!places.is_empty());
     for at in places {
         bytes[at] ^= 1;
@@ -43,17 +41,20 @@ async fn readers_get_a_gap_of_that_block_and_publishing_continues() {
         assert_eq!(gap["reason"], "corrupt", "start {start}: {gap}");
         let (from, to) = (gap["from"].as_u64().unwrap(), gap["to"].as_u64().unwrap());
         assert!((from..=to).contains(&BROKEN), "start {start}: {gap}");
-        let mut next = events.next_of("notification").await.data["id"]
-            .as_u64()
-            .unwrap();
-        assert_eq!(next, to + 1, "start {start}");
-        while next < published {
-            let id = events.next_of("notification").await.data["id"].as_u64();
-            assert!(id.unwrap() > next);
-            next = id.unwrap();
+        let mut next = async || {
+            events.next_of("notification").await.data["id"]
+                .as_u64()
+                .unwrap()
+        };
+        let mut last = next().await;
+        assert_eq!(last, to + 1, "start {start}");
+        while last < published {
+            let id = next().await;
+            assert!(id > last);
+            last = id;
         }
-        assert_eq!(next, published);
-        client.get("/readyz").send().await.expect(200);
+        assert_eq!(last, published);
+        client.read("/readyz").await;
         assert!(hub.stop().success());
     }
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use hub_harness::{Client, Hub};
+use hub_harness::{Answer, Client, Hub, HubBuilder};
 use serde_json::json;
 
 use crate::small_disk::SmallDisk;
@@ -18,42 +18,37 @@ impl SmallDisk {
     /// Starts a hub on the disk.
     pub(crate) fn hub(&self, settings: &[&str]) -> Hub {
         let builder = Hub::builder().state_dir(self.state());
-        settings
-            .iter()
-            .fold(builder, |builder, it| builder.set(it))
-            .start()
+        let set = |builder: HubBuilder, it: &&str| builder.set(it);
+        settings.iter().fold(builder, set).start()
     }
 }
 
 /// Publishes and acknowledges until a publish is refused for a full disk.
 async fn fill(client: &Client) {
     for inbox in 0.. {
-        let post = json!({ "msg": "read me", "to": format!("in{inbox}") });
-        let batch = vec![json!({ "msg": "x".repeat(60_000), "to": "big" }); 15];
-        let answer = client.post("/notify").json(&batch).send().await;
-        if answer.status == 507 {
-            return;
+        let inbox = format!("in{inbox}");
+        let batch = json!(vec![json!({ "msg": "x".repeat(60_000), "to": "big" }); 15]);
+        let post = json!({ "msg": "read me", "to": inbox });
+        let mut answer = None;
+        for body in [batch, post] {
+            let said = client.post_json("/notify", body).await;
+            if said.status == 507 {
+                return;
+            }
+            answer = Some(said.expect(201));
         }
-        answer.expect(201);
-        let id = client.post("/notify").json(&post).send().await;
-        if id.status == 507 {
-            return;
-        }
-        let path = format!("/inboxes/in{inbox}/ack");
-        let ids = json!({ "ids": [id.expect(201).json()["id"]] });
-        client.post(&path).json(&ids).send().await.expect(200);
+        let id = &answer.expect("two answers").json()["id"];
+        client.ack(&inbox, json!({ "ids": [id] })).await;
     }
+}
+
+async fn say(client: &Client, msg: &str) -> Answer {
+    client.post_json("/notify", json!({ "msg": msg })).await
 }
 
 async fn acks_continue(client: &Client, pending: std::ops::RangeInclusive<u64>) {
     for id in pending {
-        let ids = json!({ "ids": [id] });
-        client
-            .post("/inboxes/big/ack")
-            .json(&ids)
-            .send()
-            .await
-            .expect(200);
+        client.ack("big", json!({ "ids": [id] })).await;
     }
 }
 
@@ -68,20 +63,15 @@ async fn a_hub_that_filled_its_disk_refuses_publishes_by_name_and_starts_again()
     let client = hub.client();
     fill(&client).await;
     acks_continue(&client, 1..=7).await;
-    client.get("/readyz").send().await.expect(503);
-    client.get("/healthz").send().await.expect(200);
+    client.get("/readyz").await.expect(503);
+    client.read("/healthz").await;
     assert_eq!(hub.stop().code(), Some(0));
     // The partial file that sled leaves when a write fails.
     fs::write(disk.state().join("journal/snap.00.generating"), b"half").unwrap();
     hub.start_again();
     let client = hub.client();
     acks_continue(&client, 8..=15).await;
-    client
-        .post("/notify")
-        .json(&json!({ "msg": "x" }))
-        .send()
-        .await
-        .expect(507);
+    say(&client, "x").await.expect(507);
     assert!(hub.stop().success());
     // Another program uses the remaining space.
     let ballast = fs::File::create(disk.path().join("ballast")).unwrap();
@@ -94,9 +84,7 @@ async fn a_hub_that_filled_its_disk_refuses_publishes_by_name_and_starts_again()
         }
     }
     match hub.try_start_again() {
-        Ok(()) => {
-            hub.client().get("/readyz").send().await.expect(503);
-        }
+        Ok(()) => drop(hub.client().get("/readyz").await.expect(503)),
         Err(error) => assert!(error.stderr.contains("the disk is full"), "{error}"),
     }
 }
@@ -113,8 +101,7 @@ async fn a_lower_cap_frees_a_hub_that_filled_its_disk_and_its_file_gets_smaller(
     let client = hub.client();
     let begun = Instant::now();
     loop {
-        let post = json!({ "msg": "room again" });
-        let answer = client.post("/notify").json(&post).send().await;
+        let answer = say(&client, "room again").await;
         if answer.status == 201 {
             break;
         }
@@ -122,26 +109,17 @@ async fn a_lower_cap_frees_a_hub_that_filled_its_disk_and_its_file_gets_smaller(
         assert!(begun.elapsed() < PATIENCE, "nothing made room");
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
-    client.get("/readyz").send().await.expect(200);
+    client.read("/readyz").await;
     // Retention reaches the cap after some time; then a start rewrites the file.
     let begun = Instant::now();
     loop {
         hub.restart();
-        if size_of_db(&disk.state()) < SMALL {
+        let size = size_of_db(&disk.state());
+        if size < SMALL {
             break;
         }
-        assert!(
-            begun.elapsed() < PATIENCE,
-            "{full} {}",
-            size_of_db(&disk.state())
-        );
+        assert!(begun.elapsed() < PATIENCE, "{full} {size}");
         tokio::time::sleep(Duration::from_secs(3)).await;
     }
-    let post = json!({ "msg": "room for good" });
-    hub.client()
-        .post("/notify")
-        .json(&post)
-        .send()
-        .await
-        .expect(201);
+    say(&hub.client(), "room for good").await.expect(201);
 }

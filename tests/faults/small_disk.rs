@@ -9,15 +9,13 @@ pub(crate) struct SmallDisk(tempfile::TempDir);
 impl SmallDisk {
     pub(crate) fn new(mebibytes: u32) -> Self {
         let dir = tempfile::tempdir().unwrap();
-        let size = format!("size={mebibytes}m");
-        let mount = Command::new("mount")
-            .args(["-t", "tmpfs", "-o", &size, "tmpfs"])
-            .arg(dir.path())
-            .status();
-        assert!(
-            mount.unwrap().success(),
-            "this test mounts a tmpfs: run it as root, or in `unshare -rm`"
-        );
+        let mut mount = Command::new("mount");
+        mount
+            .args(["-t", "tmpfs", "tmpfs", "-o"])
+            .arg(format!("size={mebibytes}m"));
+        let mounted = mount.arg(dir.path()).status().unwrap().success();
+        let hint = "run it as root, or in `unshare -rm`";
+        assert!(mounted, "this test mounts a tmpfs: {hint}");
         Self(dir)
     }
 

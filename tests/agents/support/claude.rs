@@ -1,11 +1,12 @@
 //! A Claude Code process with its own scripted model.
 
 use std::path::PathBuf;
-use std::process::{Command, Output, Stdio};
+use std::process::Output;
 use std::time::Duration;
 
-use hub_harness::model::Request;
+use hub_harness::model::{Reply, Request};
 use hub_harness::{Model, Pane, until, within};
+use serde_json::json;
 
 use super::{Sandbox, installed};
 
@@ -19,6 +20,18 @@ pub(crate) struct Builder<'a> {
     env: Vec<(String, String)>,
 }
 
+/// Returns the call of a tool that asks the person for one of two colours.
+pub(crate) fn colours() -> Reply {
+    let options = json!([
+        {"label": "Red", "description": "The red one"},
+        {"label": "Blue", "description": "The blue one"},
+    ]);
+    let question = json!({
+        "question": "Which colour?", "header": "Colour", "multiSelect": false, "options": options,
+    });
+    Reply::tool("AskUserQuestion", json!({"questions": [question]}))
+}
+
 /// A Claude Code in a terminal.
 pub(crate) struct Claude {
     /// The model that answers it.
@@ -28,10 +41,13 @@ pub(crate) struct Claude {
 }
 
 impl<'a> Builder<'a> {
-    pub(super) fn new(sandbox: &'a Sandbox, model: Model) -> Self {
+    pub(super) fn new(
+        sandbox: &'a Sandbox,
+        script: impl Fn(&Request) -> Reply + Send + Sync + 'static,
+    ) -> Self {
         Self {
             sandbox,
-            model,
+            model: Model::start(script),
             name: "claude".into(),
             dir: sandbox.project(),
             args: vec!["--permission-mode".into(), "default".into()],
@@ -67,32 +83,25 @@ impl<'a> Builder<'a> {
     pub(crate) fn start(mut self) -> Claude {
         let mut command = vec![installed::claude().display().to_string()];
         command.append(&mut self.args);
-        self.env
-            .push(("ANTHROPIC_BASE_URL".into(), self.model.url()));
-        let tmux = self.sandbox.tmux();
+        let (model, sandbox) = (self.model, self.sandbox);
+        self.env.push(("ANTHROPIC_BASE_URL".into(), model.url()));
+        let tmux = sandbox.tmux();
         let pane = tmux.start(&self.name, &self.dir, &self.env, &command);
-        pane.until("Claude Code is ready", |shown| {
-            shown.contains('❯') && shown.contains("manual mode on")
-        });
-        Claude {
-            model: self.model,
-            pane,
-        }
+        let is_ready = |shown: &str| shown.contains('❯') && shown.contains("manual mode on");
+        pane.until("Claude Code is ready", is_ready);
+        Claude { model, pane }
     }
 
     /// Runs it headless for one prompt; returns its output and its model.
     pub(crate) fn headless(self, prompt: &str) -> (Output, Model) {
-        let output = Command::new(installed::claude())
-            .args(["-p", prompt])
-            .args(&self.args)
-            .current_dir(&self.dir)
-            .env_clear()
-            .envs(self.sandbox.env())
-            .envs(self.env)
-            .env("ANTHROPIC_BASE_URL", self.model.url())
-            .stdin(Stdio::null())
-            .output()
-            .expect("Claude Code starts");
+        let mut args = vec!["-p", prompt];
+        args.extend(self.args.iter().map(String::as_str));
+        let url = self.model.url();
+        let mut env = vec![("ANTHROPIC_BASE_URL", url.as_str())];
+        env.extend(self.env.iter().map(|(name, value)| (&**name, &**value)));
+        let output = self
+            .sandbox
+            .output(&self.dir, &installed::claude(), &args, &env);
         (output, self.model)
     }
 }
@@ -102,6 +111,12 @@ impl Claude {
     pub(crate) fn submit(&self, text: &str) {
         self.pane.type_in(text);
         self.pane.press(&["Enter"]);
+    }
+
+    /// Waits until the terminal shows a text.
+    pub(crate) fn until_shown(&self, text: &str) {
+        self.pane
+            .until(&format!("{text:?} is shown"), |it| it.contains(text));
     }
 
     /// Waits for the first request with this new text, which must belong to a turn that a wake started.
@@ -115,8 +130,7 @@ impl Claude {
     /// Confirms the first choice of the dialog that shows this text. A dialog ignores keys in the moment when it
     /// appears, so Enter is pressed until the dialog has disappeared.
     pub(crate) fn confirm(&self, dialog: &str) {
-        self.pane
-            .until("there is a dialog", |it| it.contains(dialog));
+        self.until_shown(dialog);
         let gone = || self.pane.exit_code().is_some() || !self.pane.text().contains(dialog);
         until("the dialog is gone", || {
             self.pane.press(&["Enter"]);
@@ -129,8 +143,8 @@ impl Claude {
         const DIALOG: &str = "Background work is running";
         self.submit("/exit");
         let ends = || self.pane.exit_code().is_some();
-        self.pane
-            .until("it ends or asks", |it| ends() || it.contains(DIALOG));
+        let asks = |it: &str| it.contains(DIALOG);
+        self.pane.until("it ends or asks", |it| ends() || asks(it));
         if !ends() {
             self.confirm(DIALOG);
         }

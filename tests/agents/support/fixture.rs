@@ -34,10 +34,11 @@ pub(crate) fn assert_as_recorded(sandbox: &Sandbox, agent: &str, name: &str, pay
     let recorded = std::fs::read_to_string(&path)
         .unwrap_or_else(|error| panic!("{}: {error}; HUB_TEST_RECORD=1", path.display()));
     let recorded: Value = serde_json::from_str(&recorded).expect("JSON");
+    let hint = "if that is right, record it: HUB_TEST_RECORD=1 cargo test -p hubctl --test agents";
     assert_eq!(
         shape(&neutral),
         shape(&recorded),
-        "{name} is not as recorded; if that is right, record it: HUB_TEST_RECORD=1 cargo test -p hubctl --test agents"
+        "{name} is not as recorded; {hint}"
     );
 }
 
@@ -49,18 +50,18 @@ fn path(agent: &str, name: &str) -> PathBuf {
 /// Returns the payload with the paths and ids of this run replaced.
 fn neutral(sandbox: &Sandbox, payload: &Value) -> Value {
     let mut text = payload.to_string();
-    let found = NEUTRAL
-        .iter()
-        .filter_map(|(key, stand_in)| Some((find(payload, key)?, *stand_in)));
-    for (id, stand_in) in found {
-        text = text.replace(&id, stand_in);
+    for (key, stand_in) in NEUTRAL {
+        if let Some(id) = find(payload, key) {
+            text = text.replace(&id, stand_in);
+        }
     }
     // Claude Code names directories after paths, with dashes for slashes.
-    for (name, neutral) in [
+    let dirs = [
         ("home", "/home/user"),
         ("project", "/src/project"),
         ("tmp", "/tmp"),
-    ] {
+    ];
+    for (name, neutral) in dirs {
         let path = sandbox.path(name).display().to_string();
         text = text.replace(&path, neutral);
         let dashed = path.replace(|c: char| !c.is_ascii_alphanumeric(), "-");

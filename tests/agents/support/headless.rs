@@ -14,12 +14,8 @@ impl Sandbox {
             model.url()
         );
         self.write_home(".codex/config.toml", &config);
-        let args = [
-            &["exec", "--dangerously-bypass-hook-trust"],
-            more,
-            &[prompt],
-        ]
-        .concat();
+        let args = ["exec", "--dangerously-bypass-hook-trust"];
+        let args = [&args, more, &[prompt]].concat();
         self.run(&installed::linked("codex"), &args, &[("SCRIPTED_KEY", "x")])
     }
 
@@ -37,10 +33,7 @@ impl Sandbox {
     /// Runs `gemini -p` for one prompt; returns its stdout.
     pub(crate) fn gemini(&self, model: &Model, more: &[&str], prompt: &str) -> String {
         let url = model.url();
-        let env = [
-            ("GEMINI_API_KEY", "x"),
-            ("GOOGLE_GEMINI_BASE_URL", url.as_str()),
-        ];
+        let env = [("GEMINI_API_KEY", "x"), ("GOOGLE_GEMINI_BASE_URL", &url)];
         // With an explicit model, Gemini CLI does not ask another model to choose one.
         let args = ["--model=gemini-2.5-pro", "--skip-trust"];
         let args = [&args, more, &["-p", prompt]].concat();

@@ -31,13 +31,11 @@ impl Hooks {
         let script = sandbox.path("record.sh");
         std::fs::write(&script, SCRIPT).expect("a script");
         let command = format!("sh {} {}", script.display(), dir.display());
-        let hook =
-            json!([{"hooks": [{"type": "command", "command": command, "timeout": timeout}]}]);
-        let events = events.iter().map(|&event| (event.to_owned(), hook.clone()));
-        let events = events.collect();
+        let hook = json!({"type": "command", "command": command, "timeout": timeout});
+        let settings = |event: &&str| ((*event).to_owned(), json!([{"hooks": [hook]}]));
         Self {
             dir,
-            events,
+            events: events.iter().map(settings).collect(),
             allow: "",
         }
     }
@@ -50,13 +48,10 @@ impl Hooks {
     /// Returns the settings with one more hook on an event.
     pub(crate) fn settings_with(&self, event: &str, hook: &Value) -> Value {
         let mut settings = self.settings();
-        let groups = settings["hooks"]
-            .as_object_mut()
-            .expect("hooks")
-            .entry(event)
-            .or_insert_with(|| json!([]));
-        let groups = groups.as_array_mut().expect("a list");
-        groups.push(json!({"hooks": [hook]}));
+        let groups = settings["hooks"][event].as_array_mut();
+        groups
+            .expect("a recording hook")
+            .push(json!({"hooks": [hook]}));
         settings
     }
 
@@ -66,24 +61,18 @@ impl Hooks {
         let mut files: Vec<PathBuf> = files.map(|file| file.path()).collect();
         files.retain(|file| file.extension().is_some_and(|it| it == "json"));
         files.sort();
-        let read = |file| std::fs::read_to_string(file).expect("a payload");
-        let parsed = files
-            .iter()
-            .map(|file| serde_json::from_str(&read(file)).expect("JSON"));
-        parsed.collect()
-    }
-
-    /// Returns the payloads of one event.
-    pub(crate) fn of(&self, event: &str) -> Vec<Value> {
-        let mut all = self.all();
-        all.retain(|payload| payload["hook_event_name"] == event);
-        all
+        let read = |file: &PathBuf| std::fs::read(file).expect("a payload");
+        let parse = |file| serde_json::from_slice(&read(file)).expect("JSON");
+        files.iter().map(parse).collect()
     }
 
     /// Waits for the `count`th payload of an event (from 1).
     pub(crate) fn nth(&self, event: &str, count: usize) -> Value {
         until(&format!("{event} has fired {count} times"), || {
-            self.of(event).get(count - 1).cloned()
+            let all = self.all().into_iter();
+            { all }
+                .filter(|it| it["hook_event_name"] == event)
+                .nth(count - 1)
         })
     }
 

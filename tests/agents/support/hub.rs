@@ -46,26 +46,19 @@ impl InstalledHub {
         let hub = Self::without_hooks(builder);
         hub.hubctl(&[&["hooks", "install", "claude"], more].concat());
         let status = hub.hubctl(&["hooks", "status", "claude"]);
-        let user = status.lines().find(|line| line.contains(" user "));
-        assert!(
-            user.is_some_and(|it| it.contains(" installed ")),
-            "{status}"
-        );
+        let installed = |line: &str| line.contains(" user ") && line.contains(" installed ");
+        assert!(status.lines().any(installed), "{status}");
         hub
     }
 
     /// Starts the hub that `builder` configures, without hooks in the settings of an agent.
     pub(crate) fn without_hooks(builder: HubBuilder) -> Self {
         let sandbox = Sandbox::new();
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .expect("a runtime");
-        let server = builder
-            .state_dir(sandbox.home().join(".local/state/hub"))
-            .start();
+        let mut runtime = tokio::runtime::Builder::new_current_thread();
+        let runtime = runtime.enable_all().build().expect("a runtime");
+        let state = sandbox.home().join(".local/state/hub");
         let hub = Self {
-            server,
+            server: builder.state_dir(state).start(),
             runtime,
             sandbox,
         };
@@ -90,10 +83,9 @@ impl InstalledHub {
             self.git(&["worktree", "add", "--quiet", "-b", name, &path]);
             dir
         });
-        let mut trusted: Vec<&Path> = dirs.iter().map(PathBuf::as_path).collect();
         let project = self.sandbox.project();
-        trusted.push(&project);
-        self.sandbox.trust(&trusted);
+        let trusted = dirs.iter().chain([&project]).map(PathBuf::as_path);
+        self.sandbox.trust(&trusted.collect::<Vec<_>>());
         dirs
     }
 
@@ -106,22 +98,31 @@ impl InstalledHub {
     /// Runs hubctl as [`InstalledHub::hubctl`] does, with any exit code.
     pub(crate) fn try_hubctl(&self, args: &[&str]) -> Output {
         let hubctl = Path::new(env!("CARGO_BIN_EXE_hubctl"));
-        self.sandbox
-            .output(&self.sandbox.project(), hubctl, args, &[])
+        self.sandbox.output(&self.project(), hubctl, args, &[])
+    }
+
+    /// Runs hubctl, which must refuse; returns its stderr.
+    pub(crate) fn refused(&self, args: &[&str]) -> String {
+        let output = self.try_hubctl(args);
+        assert_eq!(output.status.code(), Some(1), "{output:?}");
+        String::from_utf8_lossy(&output.stderr).into_owned()
     }
 
     /// Waits until the named session is in this state.
     pub(crate) fn state(&self, name: &str, state: &str) {
-        until(&format!("session {name} is {state}"), || {
-            let session = self.find_session(name)?;
-            (session["state"] == state).then_some(())
-        });
+        let is_so = || (self.find_session(name)?["state"] == state).then_some(());
+        until(&format!("session {name} is {state}"), is_so);
     }
 
     /// Returns the open questions.
     pub(crate) fn open_questions(&self) -> Vec<Value> {
-        let all = self.get("/questions");
-        all["questions"].as_array().expect("questions").clone()
+        self.list("questions")
+    }
+
+    /// Returns the project's list of this name.
+    fn list(&self, name: &str) -> Vec<Value> {
+        let mut all = self.get(&format!("/{name}"));
+        serde_json::from_value(all[name].take()).expect("a list")
     }
 
     /// Waits for the only open question, and returns it.
@@ -152,21 +153,19 @@ impl InstalledHub {
     /// Returns the JSON of a GET in the project.
     pub(crate) fn get(&self, path: &str) -> Value {
         let path = format!("{path}?project={}", encoded(&self.project_name()));
-        let answer = self.runtime.block_on(self.client().get(&path).send());
-        answer.expect(200).json()
+        self.runtime.block_on(self.client().read(&path))
     }
 
     /// Waits until a session of this name is registered; returns the session.
     pub(crate) fn session(&self, name: &str) -> Value {
-        until(&format!("session {name} is known"), || {
-            self.find_session(name)
-        })
+        let what = format!("session {name} is known");
+        until(&what, || self.find_session(name))
     }
 
     fn find_session(&self, name: &str) -> Option<Value> {
-        let all = self.get("/sessions");
-        let all = all["sessions"].as_array().expect("sessions");
-        all.iter().find(|it| it["name"] == name).cloned()
+        { self.list("sessions") }
+            .into_iter()
+            .find(|it| it["name"] == name)
     }
 
     /// Waits until an inbox has a waiter of this kind; returns the waiter's process id.
@@ -201,27 +200,20 @@ impl InstalledHub {
     }
 
     fn holder(&self, inbox: &str) -> Option<Value> {
-        let all = self.get("/inboxes");
-        let all = all["inboxes"].as_array().expect("inboxes");
-        let found = all.iter().find(|it| it["name"] == inbox)?;
-        found.get("waiter").cloned()
+        let mut all = self.list("inboxes").into_iter();
+        all.find(|it| it["name"] == inbox)?.get("waiter").cloned()
     }
 
     /// Waits for a notification with this text; returns its id.
     pub(crate) fn published(&self, text: &str) -> u64 {
-        until(&format!("{text:?} is said"), || {
-            self.find_published(text).first().copied()
-        })
+        let found = || self.find_published(text).first().copied();
+        until(&format!("{text:?} is said"), found)
     }
 
     fn find_published(&self, text: &str) -> Vec<u64> {
-        let all = self.get("/notifications");
-        let all = all["notifications"].as_array().expect("notifications");
-        let says = |it: &&Value| it["msg"].as_str().is_some_and(|msg| msg.contains(text));
-        let found = all.iter().filter(says);
-        found
-            .map(|it| it["id"].as_u64().expect("a number"))
-            .collect()
+        let mut found = self.list("notifications");
+        found.retain(|it| it["msg"].as_str().is_some_and(|msg| msg.contains(text)));
+        found.iter().filter_map(|it| it["id"].as_u64()).collect()
     }
 
     /// Waits for `count` notifications with this text; returns their ids, newest first.
@@ -234,22 +226,16 @@ impl InstalledHub {
 
     /// Waits until the named session has an alias.
     pub(crate) fn alias(&self, name: &str) {
-        until(&format!("session {name} has an alias"), || {
-            let session = self.find_session(name)?;
-            let aliases = session["aliases"].as_array()?;
-            (!aliases.is_empty()).then_some(())
-        });
+        let aliases = || self.find_session(name)?["aliases"].as_array().cloned();
+        let has_one = || aliases().filter(|it| !it.is_empty());
+        until(&format!("session {name} has an alias"), has_one);
     }
 
     /// Returns the trace of a notification: its deliveries, each with its steps.
     pub(crate) fn trace(&self, id: u64) -> Vec<Value> {
-        let answer = self.runtime.block_on(
-            self.client()
-                .get(&format!("/notifications/{id}/trace"))
-                .send(),
-        );
-        let trace = answer.expect(200).json();
-        trace["steps"].as_array().expect("steps").clone()
+        let path = format!("/notifications/{id}/trace");
+        let mut trace = self.runtime.block_on(self.client().read(&path));
+        serde_json::from_value(trace["steps"].take()).expect("steps")
     }
 
     /// Waits until one of the notification's deliveries is in this state, and returns it.
@@ -266,28 +252,20 @@ impl InstalledHub {
     }
 
     fn git(&self, args: &[&str]) {
-        let output = Command::new("git")
-            .args([
-                "-c",
-                "user.name=tester",
-                "-c",
-                "user.email=tester@localhost",
-            ])
-            .args(args)
-            .current_dir(self.sandbox.project())
-            .env_clear()
-            .envs(self.sandbox.env())
-            .output()
-            .expect("git starts: install it");
-        assert!(output.status.success(), "{output:?}");
+        let person = [
+            "-c",
+            "user.name=tester",
+            "-c",
+            "user.email=tester@localhost",
+        ];
+        self.run(Path::new("git"), &[&person, args].concat(), &[]);
     }
 }
 
 /// Sends a signal to a process of this test.
 pub(crate) fn signal(process: i32, name: &str) {
-    let kill = Command::new("kill")
-        .args([format!("-{name}"), process.to_string()])
-        .status();
+    let args = [format!("-{name}"), process.to_string()];
+    let kill = Command::new("kill").args(args).status();
     assert!(kill.expect("kill starts").success());
 }
 

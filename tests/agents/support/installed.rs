@@ -16,24 +16,15 @@ pub(crate) fn claude() -> PathBuf {
     }
     let vendor = dir().join("node_modules/@anthropic-ai");
     let packages = std::fs::read_dir(&vendor).into_iter().flatten().flatten();
-    let found = packages
-        .map(|package| package.path().join("claude"))
-        .find(|binary| binary.is_file());
-    found.unwrap_or_else(|| {
-        panic!(
-            "no Claude Code in {}: run tests/run, which installs it, or set HUB_TEST_CLAUDE",
-            vendor.display()
-        )
-    })
+    let mut binaries = packages.map(|package| package.path().join("claude"));
+    let found = binaries.find(|binary| binary.is_file());
+    found.expect("no Claude Code: run tests/run, which installs it, or set HUB_TEST_CLAUDE")
 }
 
 /// Returns npm's link to Codex CLI (`codex`) or Gemini CLI (`gemini`).
 pub(crate) fn linked(name: &str) -> PathBuf {
     let path = dir().join("node_modules/.bin").join(name);
-    assert!(
-        path.exists(),
-        "{} is missing: run tests/run, which installs it",
-        path.display()
-    );
+    let hint = "run tests/run, which installs it";
+    assert!(path.exists(), "{name} is missing: {hint}");
     path
 }

@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use hub_harness::{Marker, Model, Tmux, until};
+use hub_harness::model::{Reply, Request};
+use hub_harness::{Marker, Tmux, until};
 use serde_json::{Value, json};
 
 use super::{Builder, Hooks};
@@ -66,10 +67,8 @@ impl Sandbox {
     /// Waits until tmux is the only process of this sandbox.
     pub(crate) fn until_only_tmux(&self) {
         until("only tmux is left", || {
-            let left = self.marker.processes();
-            left.iter()
-                .all(|it| it.command.starts_with("tmux "))
-                .then_some(())
+            let mut left = self.marker.processes().into_iter();
+            left.all(|it| it.command.starts_with("tmux ")).then_some(())
         });
     }
 
@@ -82,9 +81,8 @@ impl Sandbox {
     /// because Claude Code writes this file too.
     pub(crate) fn trust(&self, dirs: &[&Path]) {
         let trusted = json!({"hasTrustDialogAccepted": true});
-        let dirs = dirs.iter().map(|dir| dir.display().to_string());
-        let projects: serde_json::Map<String, Value> =
-            dirs.map(|dir| (dir, trusted.clone())).collect();
+        let trust = |dir: &&Path| (dir.display().to_string(), trusted.clone());
+        let projects: serde_json::Map<String, Value> = dirs.iter().map(trust).collect();
         let approved = &KEY[KEY.len() - 20..];
         let state = json!({
             "hasCompletedOnboarding": true,
@@ -149,9 +147,12 @@ impl Sandbox {
             .expect("it starts")
     }
 
-    /// Returns a builder for a Claude Code with this model.
-    pub(crate) fn claude(&self, model: Model) -> Builder<'_> {
-        Builder::new(self, model)
+    /// Returns a builder for a Claude Code whose model follows this script.
+    pub(crate) fn claude(
+        &self,
+        script: impl Fn(&Request) -> Reply + Send + Sync + 'static,
+    ) -> Builder<'_> {
+        Builder::new(self, script)
     }
 }
 
@@ -162,24 +163,24 @@ fn surroundings(dir: &Path, marker: &Marker) -> Vec<(String, String)> {
     let bin = hubctl.parent().expect("a directory").display();
     let path = std::env::var("PATH").unwrap_or_default();
     let dir = dir.canonicalize().expect("a real path");
+    let path = format!("{bin}:{path}");
     let home = dir.join("home").display().to_string();
     let tmp = dir.join("tmp").display().to_string();
     let pairs = [
-        (mark, value.to_owned()),
-        ("PATH", format!("{bin}:{path}")),
-        ("HOME", home),
-        ("TMPDIR", tmp.clone()),
-        ("CLAUDE_CODE_TMPDIR", tmp),
-        ("SHELL", "/bin/sh".into()),
-        ("LANG", "C.UTF-8".into()),
-        ("GIT_CONFIG_SYSTEM", "/dev/null".into()),
-        ("ANTHROPIC_API_KEY", KEY.into()),
-        ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1".into()),
-        ("DISABLE_AUTOUPDATER", "1".into()),
-        ("DISABLE_TELEMETRY", "1".into()),
+        (mark, value),
+        ("PATH", &path),
+        ("HOME", &home),
+        ("TMPDIR", &tmp),
+        ("CLAUDE_CODE_TMPDIR", &tmp),
+        ("SHELL", "/bin/sh"),
+        ("LANG", "C.UTF-8"),
+        ("GIT_CONFIG_SYSTEM", "/dev/null"),
+        ("ANTHROPIC_API_KEY", KEY),
+        ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
+        ("DISABLE_AUTOUPDATER", "1"),
+        ("DISABLE_TELEMETRY", "1"),
     ];
-    let owned = pairs
-        .into_iter()
-        .map(|(name, value)| (name.to_owned(), value));
-    owned.collect()
+    pairs
+        .map(|(name, value)| (name.into(), value.into()))
+        .into()
 }

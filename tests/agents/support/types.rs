@@ -10,19 +10,21 @@ use super::installed;
 
 /// Panics unless Claude Code's types allow `reply` as the answer of a hook on `event`.
 pub(crate) fn assert_valid_reply(event: &str, reply: &Value) {
-    check(&json!([{"type": "SyncHookJSONOutput", "event": event, "value": reply}]))
-        .unwrap_or_else(|wrong| panic!("not a reply to {event}: {wrong}"));
+    assert_valid_replies(&[(event.to_owned(), reply.clone())]);
 }
 
 /// [`assert_valid_reply`] for many replies at once, each with its event.
 pub(crate) fn assert_valid_replies(replies: &[(String, Value)]) {
-    let case = |(event, reply): &(String, Value)| json!({"type": "SyncHookJSONOutput", "event": event, "value": reply});
     check(&replies.iter().map(case).collect()).unwrap_or_else(|wrong| panic!("{wrong}"));
 }
 
 /// Returns whether [`assert_valid_reply`] would pass.
 pub(crate) fn is_valid_reply(event: &str, reply: &Value) -> bool {
-    check(&json!([{"type": "SyncHookJSONOutput", "event": event, "value": reply}])).is_ok()
+    check(&json!([case(&(event.to_owned(), reply.clone()))])).is_ok()
+}
+
+fn case((event, reply): &(String, Value)) -> Value {
+    json!({"type": "SyncHookJSONOutput", "event": event, "value": reply})
 }
 
 /// Panics unless each payload has the hook input type of Claude Code.
@@ -46,15 +48,16 @@ fn check(cases: &Value) -> Result<(), String> {
     let written = stdin.write_all(cases.to_string().as_bytes());
     drop(stdin);
     let output = node.wait_with_output().expect("its end");
-    let said = String::from_utf8_lossy(&output.stdout);
     let failed = String::from_utf8_lossy(&output.stderr);
+    let checked = failed.is_empty() && written.is_ok();
     assert!(
-        failed.is_empty() && written.is_ok(),
+        checked,
         "the check itself failed; tests/run installs what it needs: {failed}"
     );
+    let wrong = String::from_utf8_lossy(&output.stdout).into_owned();
     if output.status.success() {
         Ok(())
     } else {
-        Err(said.into_owned())
+        Err(wrong)
     }
 }

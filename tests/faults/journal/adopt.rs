@@ -10,7 +10,7 @@ use hubd::maintain::Maintenance;
 
 use super::child::inject;
 use super::fixture::fixture;
-use super::{all, copy, expected, filled, flipped, open, publish};
+use super::{all, copy, expected, filled, flipped, made, open, publish, reopened};
 
 const DIR: &str = "HUB_TEST_ADOPT";
 
@@ -28,8 +28,7 @@ pub(super) fn adopt_under(dir: &Path, inject: &[String]) -> bool {
     command.args(["-f", "-o", "/dev/null"]).args(inject);
     command.arg(env::current_exe().unwrap());
     command.args(["--ignored", "--exact", "adopt::adopts"]);
-    command.env(DIR, dir).stdin(Stdio::null());
-    let output = command.output();
+    let output = command.env(DIR, dir).stdin(Stdio::null()).output();
     let output = output.expect("these tests need strace: install it (apt-get install strace)");
     output.status.success()
 }
@@ -50,7 +49,7 @@ fn an_adopt_killed_at_any_rename_loses_nothing() {
     let dir = tempfile::tempdir().unwrap();
     let (sound, killed) = (dir.path().join("sound"), dir.path().join("killed"));
     copy(&fixture(2), &sound);
-    let stored = all(&open(&sound).unwrap()).unwrap();
+    let stored = reopened(&sound);
     assert_eq!(stored.len(), 100);
     let mut renames = 0;
     loop {
@@ -63,8 +62,11 @@ fn an_adopt_killed_at_any_rename_loses_nothing() {
         }
         let left = dir.path().join("left");
         copy(&killed, &left);
-        let started = all(&open(&left).unwrap()).unwrap();
-        assert_eq!(started[..100], stored, "started after rename {renames}");
+        assert_eq!(
+            reopened(&left)[..100],
+            stored,
+            "started after rename {renames}"
+        );
         fs::remove_dir_all(left).unwrap();
         Maintenance::Adopt.run(&killed).unwrap();
         assert_eq!(adopted(&killed), stored, "adopted after rename {renames}");
@@ -90,24 +92,19 @@ fn records_before_an_unreadable_place_are_saved() {
         saved.push(found.len());
         fs::remove_dir_all(&broken).unwrap();
     }
-    assert!(
-        saved.iter().any(|saved| (1..600).contains(saved)),
-        "{saved:?}"
-    );
+    let is_part = |saved: &usize| (1..600).contains(saved);
+    assert!(saved.iter().any(is_part), "{saved:?}");
 }
 
 #[test]
 fn after_any_flipped_bit_an_adopted_journal_opens_and_accepts_writes() {
-    let (sound, mut lost) = (tempfile::tempdir().unwrap(), 0);
-    filled(sound.path(), 60);
+    let (sound, mut lost) = (made(60), 0);
     flipped(sound.path(), "journal/db", 60, |dir, at| {
         Maintenance::Adopt.run(dir).unwrap();
         let found = adopted(dir);
         let mut all = expected(60).into_iter();
-        assert!(
-            found.iter().all(|it| all.any(|known| known == *it)),
-            "byte {at}"
-        );
+        let are_known = found.iter().all(|it| all.any(|known| known == *it));
+        assert!(are_known, "byte {at}");
         // Only records in the same block are lost.
         assert!(found.len() > 50, "byte {at}: {}", found.len());
         lost += u32::from(found.len() < 60);
@@ -117,8 +114,7 @@ fn after_any_flipped_bit_an_adopted_journal_opens_and_accepts_writes() {
 
 #[test]
 fn a_suspect_journal_that_is_damaged_is_not_replaced_by_a_part_of_it() {
-    let (sound, mut refused) = (tempfile::tempdir().unwrap(), 0);
-    filled(sound.path(), 60);
+    let (sound, mut refused) = (made(60), 0);
     flipped(sound.path(), "journal/db", 60, |dir, at| {
         fs::write(dir.join("suspect"), b"sync failed").unwrap();
         match open(dir) {
@@ -126,8 +122,8 @@ fn a_suspect_journal_that_is_damaged_is_not_replaced_by_a_part_of_it() {
             Err(error) => {
                 refused += 1;
                 assert!(error.to_string().contains("hubd adopt"), "{error}");
-                assert!(!dir.join("journal.replaced").exists(), "byte {at}");
-                assert!(dir.join("suspect").exists(), "byte {at}");
+                let is_replaced = dir.join("journal.replaced").exists();
+                assert!(!is_replaced && dir.join("suspect").exists(), "byte {at}");
             }
         }
     });

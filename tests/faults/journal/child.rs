@@ -10,7 +10,7 @@ use hubd::log::journal::epoch::EpochFile;
 use hubd::log::journal::sled::{DurabilityChecks, OpenError, Options, SledJournal};
 use hubd::log::journal::{Journal, JournalError};
 
-use super::{expected, options, publish};
+use super::{expected, options, publish, trace};
 
 const DIR: &str = "HUB_TEST_JOURNAL";
 const COUNT: &str = "HUB_TEST_COUNT";
@@ -27,22 +27,15 @@ pub(super) enum End {
     Closed,
 }
 
-/// A writer that runs under strace.
+/// A writer that runs under strace, and publishes records in a state directory.
 pub(super) struct Writer {
-    /// Arguments of strace.
-    pub(super) trace: Vec<String>,
-    /// The state directory.
-    pub(super) dir: PathBuf,
-    /// The number of records to publish.
-    pub(super) count: u64,
-    /// The protections of its journal.
-    pub(super) checks: DurabilityChecks,
-    /// Whether to write large commits and keep only the newest.
-    pub(super) churn: bool,
-    /// Whether to leave the write-ahead log in front of the store out.
-    pub(super) store_only: bool,
-    /// How the process ends.
-    pub(super) end: End,
+    trace: Vec<String>,
+    dir: PathBuf,
+    count: u64,
+    checks: DurabilityChecks,
+    churn: bool,
+    store_only: bool,
+    end: End,
 }
 
 impl Writer {
@@ -58,12 +51,38 @@ impl Writer {
         }
     }
 
-    pub(super) fn churning(self, count: u64) -> Self {
-        Self {
-            churn: true,
-            count,
-            ..self
-        }
+    /// Returns a writer whose journal and traces are in `dir`.
+    pub(super) fn traced(dir: &Path, count: u64) -> Self {
+        Self::new(&dir.join("state"), count).under(trace::arguments(dir))
+    }
+
+    /// Sets the arguments of strace.
+    pub(super) fn under(mut self, trace: Vec<String>) -> Self {
+        self.trace = trace;
+        self
+    }
+
+    pub(super) fn ending(mut self, end: End) -> Self {
+        self.end = end;
+        self
+    }
+
+    /// Lets it write large commits and keep only the newest.
+    pub(super) fn churning(mut self, count: u64) -> Self {
+        (self.churn, self.count) = (true, count);
+        self
+    }
+
+    /// Leaves the write-ahead log in front of the store out.
+    pub(super) fn store_only(mut self) -> Self {
+        self.store_only = true;
+        self
+    }
+
+    /// Removes one of the protections of the journal.
+    pub(super) fn without(mut self, check: fn(&mut DurabilityChecks) -> &mut bool) -> Self {
+        *check(&mut self.checks) = false;
+        self
     }
 
     fn switches(&self) -> String {
@@ -78,18 +97,12 @@ impl Writer {
     }
 
     pub(super) fn run(&self) -> Output {
+        let options = "--ignored --exact --nocapture --test-threads=1 child::publishes";
         let mut command = Command::new("strace");
-        command
-            .arg("-f")
-            .args(&self.trace)
-            .arg(std::env::current_exe().unwrap());
-        command.args([
-            "--ignored",
-            "--exact",
-            "--nocapture",
-            "--test-threads=1",
-            "child::publishes",
-        ]);
+        let command = command.arg("-f").args(&self.trace);
+        let command = command
+            .arg(std::env::current_exe().unwrap())
+            .args(options.split(' '));
         command
             .env(DIR, &self.dir)
             .env(COUNT, self.count.to_string())
@@ -116,9 +129,8 @@ fn is_on(switch: &str) -> bool {
 /// Returns the numbers that a writer reported as stored.
 pub(super) fn stored(output: &Output) -> Vec<u64> {
     let text = String::from_utf8_lossy(&output.stdout);
-    text.lines()
-        .filter_map(|line| line.strip_prefix("stored ")?.parse().ok())
-        .collect()
+    let number = |line: &str| line.strip_prefix("stored ")?.parse().ok();
+    text.lines().filter_map(number).collect()
 }
 
 #[test]
@@ -128,25 +140,18 @@ fn publishes() {
         return;
     };
     let count: u64 = std::env::var(COUNT).unwrap().parse().unwrap();
-    let checks = DurabilityChecks {
-        fdatasync: !is_on("unsynced"),
-        paced: !is_on("unpaced"),
-        log_sync: !is_on("unsynced-log"),
-        ..DurabilityChecks::default()
-    };
-    let options = Options {
-        checks,
-        ..options()
-    };
-    // Writes to stdout directly, because the test harness would capture `println!`.
-    let mut out = std::fs::OpenOptions::new()
-        .write(true)
-        .open("/dev/stdout")
-        .unwrap();
-    out.write_all(b"\n").unwrap();
+    let mut options = options();
+    options.checks.fdatasync = !is_on("unsynced");
+    options.checks.paced = !is_on("unpaced");
+    options.checks.log_sync = !is_on("unsynced-log");
+    // Writes to stdout directly, because the test harness would capture `println!`, and each line by one call.
+    let out = std::fs::OpenOptions::new().write(true).open("/dev/stdout");
+    let mut out = out.unwrap();
+    let mut say = |line: String| out.write_all((line + "\n").as_bytes()).unwrap();
+    say(String::new());
     let journal = match open(Path::new(&dir), options) {
         Ok(journal) => journal,
-        Err(error) => return writeln!(out, "refused {error}").unwrap(),
+        Err(error) => return say(format!("refused {error}")),
     };
     let churn = is_on("churn");
     while journal.head() < count {
@@ -156,13 +161,9 @@ fn publishes() {
             publish(&*journal).map(drop)
         };
         match written {
-            Ok(()) => out
-                .write_all(format!("stored {}\n", journal.head()).as_bytes())
-                .unwrap(),
+            Ok(()) => say(format!("stored {}", journal.head())),
             Err(error) => {
-                let health = journal.health();
-                out.write_all(format!("failed {error} {health:?}\n").as_bytes())
-                    .unwrap();
+                say(format!("failed {error} {:?}", journal.health()));
                 break;
             }
         }
@@ -173,7 +174,7 @@ fn publishes() {
                 std::thread::yield_now();
             }
         }
-        "Closed" => writeln!(out, "closed {:?}", journal.close()).unwrap(),
+        "Closed" => say(format!("closed {:?}", journal.close())),
         _ => {}
     }
     // Ends like a kill: no destructor closes anything.

@@ -3,23 +3,40 @@
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::PathBuf;
+use std::time::Instant;
 
 use hubd::core::record::kinds;
 use hubd::log::journal::disk::DiskJournal;
 use hubd::log::journal::sled::{Options, SledJournal};
 use hubd::log::journal::{Entry, Health, Journal, JournalError};
 
+use super::PATIENCE;
 use super::small_disk::SmallDisk;
-use super::{acknowledge, all, copy, expected, open, publish};
+use super::{acknowledge, all, copy, expected, open, publish, publish_times, reopened};
 
 impl SmallDisk {
     fn open(&self) -> DiskJournal {
-        DiskJournal::open(&self.state(), options()).unwrap()
+        self.open_with(options())
+    }
+
+    fn open_with(&self, options: Options) -> DiskJournal {
+        DiskJournal::open(&self.state(), options).unwrap()
+    }
+
+    fn size_of_reserve(&self) -> u64 {
+        fs::metadata(self.state().join("reserve")).unwrap().len()
     }
 
     /// Uses all free space.
     fn fill(&self) {
         self.fill_but(0);
+    }
+
+    /// Copies what a kill would leave now to a disk with space.
+    fn copied(&self) -> tempfile::TempDir {
+        let elsewhere = tempfile::tempdir().unwrap();
+        copy(&self.state(), elsewhere.path());
+        elsewhere
     }
 
     /// Uses all free space except `room` bytes.
@@ -41,9 +58,14 @@ impl SmallDisk {
 }
 
 fn options() -> Options {
+    sized(4, 2)
+}
+
+/// Returns options with a reserve and a floor of so many MiB.
+fn sized(reserve: u64, floor: u64) -> Options {
     Options {
-        reserve_bytes: 4 << 20,
-        floor_bytes: 2 << 20,
+        reserve_bytes: reserve << 20,
+        floor_bytes: floor << 20,
         ..super::options()
     }
 }
@@ -75,9 +97,7 @@ fn below_the_floor_nothing_is_published_but_acks_and_reads_continue() {
 fn with_no_byte_left_acks_go_into_the_reserve() {
     let disk = SmallDisk::new(24);
     let journal = disk.open();
-    for _ in 0..50 {
-        publish(&journal).unwrap();
-    }
+    publish_times(&journal, 50);
     disk.fill();
     for _ in 0..200 {
         acknowledge(&journal).unwrap();
@@ -96,23 +116,13 @@ fn room_is_noticed_without_a_restart() {
     disk.make_room();
     assert_eq!(journal.health(), Health::Sound);
     publish(&journal).unwrap();
-    assert_eq!(
-        fs::metadata(disk.state().join("reserve")).unwrap().len(),
-        options().reserve_bytes
-    );
+    assert_eq!(disk.size_of_reserve(), options().reserve_bytes);
 }
 
 #[test]
 fn a_commit_that_did_not_fit_leaves_nothing() {
     let disk = SmallDisk::new(24);
-    let journal = DiskJournal::open(
-        &disk.state(),
-        Options {
-            floor_bytes: 0,
-            ..options()
-        },
-    )
-    .unwrap();
+    let journal = disk.open_with(sized(4, 0));
     let head = publish_until_full(&journal);
     // Without a free byte sled may be unable to open again. Reads are refused then, and never wrong.
     match all(&journal) {
@@ -126,14 +136,8 @@ fn a_commit_that_did_not_fit_leaves_nothing() {
 #[test]
 fn records_that_do_not_fit_into_the_store_stay_in_the_log() {
     let disk = SmallDisk::new(24);
-    let options = Options {
-        reserve_bytes: 0,
-        ..options()
-    };
-    let journal = DiskJournal::open(&disk.state(), options).unwrap();
-    for _ in 0..50 {
-        publish(&journal).unwrap();
-    }
+    let journal = disk.open_with(sized(0, 2));
+    publish_times(&journal, 50);
     disk.fill();
     let refused = loop {
         if let Err(error) = acknowledge(&journal) {
@@ -142,13 +146,14 @@ fn records_that_do_not_fit_into_the_store_stay_in_the_log() {
     };
     assert!(matches!(refused, JournalError::Full), "{refused}");
     let head = usize::try_from(journal.head()).unwrap();
-    // The state that a kill would leave now, copied to a disk with space.
-    let elsewhere = tempfile::tempdir().unwrap();
-    copy(&disk.state(), elsewhere.path());
-    let stored = all(&open(elsewhere.path()).unwrap()).unwrap();
+    let stored = reopened(disk.copied().path());
     assert_eq!((stored.len(), &stored[..50]), (head, &expected(50)[..]));
     disk.make_room();
-    until(|| acknowledge(&journal).is_ok());
+    let begun = Instant::now();
+    while acknowledge(&journal).is_err() {
+        assert!(begun.elapsed() < PATIENCE);
+        std::thread::yield_now();
+    }
     assert_eq!(all(&journal).unwrap()[..head], stored);
 }
 
@@ -157,11 +162,7 @@ fn records_that_do_not_fit_into_the_store_stay_in_the_log() {
 fn a_commit_that_fits_into_the_log_in_part_is_not_there_after_a_restart() {
     let disk = SmallDisk::new(24);
     // No reserve, because with one the whole commit would fit.
-    let options = Options {
-        reserve_bytes: 0,
-        ..options()
-    };
-    let open_here = || DiskJournal::open(&disk.state(), options).unwrap();
+    let open_here = || disk.open_with(sized(0, 2));
     drop(open_here());
     // Like a file system on which rewriting needs additional space.
     let log = disk.state().join("wal");
@@ -169,15 +170,10 @@ fn a_commit_that_fits_into_the_log_in_part_is_not_there_after_a_restart() {
     File::create(&log).unwrap().set_len(size).unwrap();
     let journal = open_here();
     disk.fill_but(4096);
-    let refused = journal.append(&[Entry {
-        seq: 1,
-        kind: kinds::SETTLED,
-        payload: vec![0; 8000].into(),
-    }]);
+    let (seq, kind, payload) = (1, kinds::SETTLED, vec![0; 8000].into());
+    let refused = journal.append(&[Entry { seq, kind, payload }]);
     assert!(matches!(refused, Err(JournalError::Full)), "{refused:?}");
-    let elsewhere = tempfile::tempdir().unwrap();
-    copy(&disk.state(), elsewhere.path());
-    assert_eq!(open(elsewhere.path()).unwrap().head(), 0);
+    assert_eq!(open(disk.copied().path()).unwrap().head(), 0);
     disk.make_room();
     acknowledge(&journal).unwrap();
     assert_eq!(journal.head(), 1);
@@ -186,36 +182,22 @@ fn a_commit_that_fits_into_the_log_in_part_is_not_there_after_a_restart() {
 #[test]
 fn the_reserve_that_was_freed_for_the_log_is_allocated_again() {
     let disk = SmallDisk::new(24);
-    let options = Options {
-        floor_bytes: 0,
-        log_bytes: 3 << 20,
-        ..options()
-    };
+    let mut options = sized(4, 0);
+    options.log_bytes = 3 << 20;
     drop(SledJournal::open(&disk.state(), options).unwrap());
     disk.fill_but(2 << 20);
-    let journal = DiskJournal::open(&disk.state(), options).unwrap();
-    let reserve = disk.state().join("reserve");
-    assert!(!reserve.exists());
+    let journal = disk.open_with(options);
+    assert!(!disk.state().join("reserve").exists());
     disk.make_room();
     assert_eq!(journal.health(), Health::Sound);
-    assert_eq!(fs::metadata(reserve).unwrap().len(), options.reserve_bytes);
-}
-
-fn until(mut done: impl FnMut() -> bool) {
-    let begun = std::time::Instant::now();
-    while !done() {
-        assert!(begun.elapsed() < std::time::Duration::from_secs(20));
-        std::thread::yield_now();
-    }
+    assert_eq!(disk.size_of_reserve(), options.reserve_bytes);
 }
 
 #[test]
 fn a_hub_starts_on_a_full_disk() {
     let disk = SmallDisk::new(24);
     let journal = disk.open();
-    for _ in 0..50 {
-        publish(&journal).unwrap();
-    }
+    publish_times(&journal, 50);
     drop(journal);
     disk.fill();
     let journal = disk.open();

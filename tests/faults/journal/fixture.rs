@@ -27,28 +27,16 @@ fn record(id: u64) -> Record {
 }
 
 #[test]
-fn a_journal_of_every_format_is_read() {
+fn a_journal_and_a_snapshot_of_every_format_are_read() {
     for format in FORMATS {
         let dir = tempfile::tempdir().unwrap();
         copy(&fixture(format), dir.path());
         let journal = open(dir.path()).unwrap();
         let found = all(&journal).unwrap();
         assert_eq!(found.len(), 100);
-        for entry in found {
-            assert_eq!(
-                Record::decode(entry.kind, &entry.payload).unwrap(),
-                record(entry.seq)
-            );
+        for Entry { seq, kind, payload } in found {
+            assert_eq!(Record::decode(kind, &payload).unwrap(), record(seq));
         }
-    }
-}
-
-#[test]
-fn a_snapshot_of_every_format_is_read() {
-    for format in FORMATS {
-        let dir = tempfile::tempdir().unwrap();
-        copy(&fixture(format), dir.path());
-        let journal = open(dir.path()).unwrap();
         let snapshots = Snapshots::new(&dir.path().join("snapshots"), journal.epoch());
         let recovered = recover(&journal, &snapshots).unwrap();
         assert_eq!((recovered.snapshot, recovered.seq), (60, 100));
@@ -65,8 +53,9 @@ fn write_the_fixture() {
     write(&journal, 1..=60);
     let snapshots = Snapshots::new(&dir.path().join("snapshots"), journal.epoch());
     let state = recover(&journal, &snapshots).unwrap().state;
-    let state = serde_json::to_vec(&state).unwrap();
-    snapshots.save(60, &state).unwrap();
+    snapshots
+        .save(60, &serde_json::to_vec(&state).unwrap())
+        .unwrap();
     drop(journal);
     let journal = open(dir.path()).unwrap();
     write(&journal, 61..=100);
@@ -77,11 +66,7 @@ fn write_the_fixture() {
 fn write(journal: &dyn Journal, ids: RangeInclusive<u64>) {
     for id in ids {
         let (kind, payload) = record(id).encode();
-        let entry = Entry {
-            seq: id,
-            kind,
-            payload,
-        };
-        journal.append(&[entry]).unwrap();
+        let seq = id;
+        journal.append(&[Entry { seq, kind, payload }]).unwrap();
     }
 }

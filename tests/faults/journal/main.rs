@@ -17,7 +17,6 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use bytes::Bytes;
 use hub_protocol::Seq;
 use hubd::core::record::kinds;
 use hubd::log::journal::disk::DiskJournal;
@@ -29,23 +28,15 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Returns an entry. The journal reads the kind only to tell notifications from other records.
 fn entry(seq: Seq, kind: u8, size: usize) -> Entry {
-    let payload: Vec<u8> = format!("record {seq} ")
-        .bytes()
-        .cycle()
-        .take(size)
-        .collect();
-    Entry {
-        seq,
-        kind,
-        payload: Bytes::from(payload),
-    }
+    let text = format!("record {seq} ");
+    let payload = text.bytes().cycle().take(size).collect();
+    Entry { seq, kind, payload }
 }
 
 /// Returns the entries that the journal must hold after `count` calls of [`publish`].
 fn expected(count: u64) -> Vec<Entry> {
-    (1..=count)
-        .map(|seq| entry(seq, kinds::NOTIFIED, size_of(seq)))
-        .collect()
+    let one = |seq| entry(seq, kinds::NOTIFIED, size_of(seq));
+    (1..=count).map(one).collect()
 }
 
 fn size_of(seq: Seq) -> usize {
@@ -83,10 +74,32 @@ fn open(dir: &Path) -> Result<DiskJournal, OpenError> {
 
 /// Makes a closed journal of `count` records.
 fn filled(dir: &Path, count: u64) {
-    let journal = open(dir).unwrap();
+    publish_times(&open(dir).unwrap(), count);
+}
+
+/// Makes a closed journal of `count` records in a new directory.
+fn made(count: u64) -> tempfile::TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    filled(dir.path(), count);
+    dir
+}
+
+fn publish_times(journal: &dyn Journal, count: u64) {
     for _ in 0..count {
-        publish(&journal).unwrap();
+        publish(journal).unwrap();
     }
+}
+
+/// Returns all entries of a journal, which must open.
+fn reopened(dir: &Path) -> Vec<Entry> {
+    all(&open(dir).unwrap()).unwrap()
+}
+
+/// Opens a journal, which must be refused with a message that contains `part`.
+fn refused(dir: &Path, part: &str) -> OpenError {
+    let error = open(dir).unwrap_err();
+    assert!(error.to_string().contains(part), "{error}");
+    error
 }
 
 fn all(journal: &dyn Journal) -> Result<Vec<Entry>, JournalError> {

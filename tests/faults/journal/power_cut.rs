@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use hubd::log::journal::Journal;
-use hubd::log::journal::sled::DurabilityChecks;
 
 use super::child::{End, Writer};
 use super::trace::{self, Disk, What};
@@ -24,16 +23,10 @@ fn cuts(
     mut kept: impl FnMut() -> bool,
 ) -> Cuts {
     let dir = tempfile::tempdir().unwrap();
-    let (state, traces) = (dir.path().join("state"), dir.path().join("traces"));
-    std::fs::create_dir(&traces).unwrap();
-    let trace = trace::arguments(&traces);
-    writer(Writer {
-        trace,
-        ..Writer::new(&state, RECORDS)
-    })
-    .run();
+    let state = dir.path().join("state");
+    writer(Writer::traced(dir.path(), RECORDS)).run();
     let (mut disk, mut cuts, mut stored) = (Disk::default(), Cuts::default(), 0);
-    for (number, call) in trace::read(&traces).iter().enumerate() {
+    for (number, call) in trace::read(dir.path()).iter().enumerate() {
         disk.apply(call);
         if let What::Stored(seq) = call.what {
             stored = seq;
@@ -54,26 +47,12 @@ fn unsynced_writes_of_a_killed_hub_survive_a_power_cut_after_the_next_start() {
     // Less than half of the log, so that none of it is overwritten before the next start.
     const BEFORE: u64 = 14;
     let dir = tempfile::tempdir().unwrap();
-    let (state, traces) = (dir.path().join("state"), dir.path().join("traces"));
-    std::fs::create_dir(&traces).unwrap();
-    let trace = || trace::arguments(&traces);
-    let killed = Writer {
-        trace: trace(),
-        checks: DurabilityChecks {
-            fdatasync: false,
-            ..DurabilityChecks::default()
-        },
-        end: End::KilledAtRest,
-        ..Writer::new(&state, BEFORE)
-    };
-    killed.run();
-    let next = Writer {
-        trace: trace(),
-        ..Writer::new(&state, 2 * BEFORE)
-    };
-    next.run();
+    let state = dir.path().join("state");
+    let killed = Writer::traced(dir.path(), BEFORE).without(|it| &mut it.fdatasync);
+    killed.ending(End::KilledAtRest).run();
+    Writer::traced(dir.path(), 2 * BEFORE).run();
     let (mut disk, mut cuts, mut stored) = (Disk::default(), 0, 0);
-    for call in trace::read(&traces) {
+    for call in trace::read(dir.path()) {
         disk.apply(&call);
         if let What::Stored(seq) = call.what {
             stored = seq;
@@ -126,11 +105,7 @@ fn answered_records_survive_a_disk_that_reorders_writes() {
 
 #[test]
 fn the_store_alone_survives_a_disk_that_reorders_writes() {
-    let alone = |it| Writer {
-        store_only: true,
-        ..it
-    };
-    assert_eq!(cuts(alone, 7, coin()).lost, 0);
+    assert_eq!(cuts(Writer::store_only, 7, coin()).lost, 0);
 }
 
 #[test]
@@ -142,15 +117,7 @@ fn large_commits_and_retention_survive_a_disk_that_reorders_writes() {
 /// Removed fence: without syncs within large commits, sled overwrites data that its rewritten pages still refer to.
 #[test]
 fn without_syncs_within_a_large_commit_a_power_cut_loses_answered_records() {
-    let checks = DurabilityChecks {
-        paced: false,
-        ..DurabilityChecks::default()
-    };
-    let unpaced = |it: Writer| Writer {
-        checks,
-        store_only: true,
-        ..it.churning(4000)
-    };
+    let unpaced = |it: Writer| it.churning(4000).store_only().without(|it| &mut it.paced);
     // The machine decides which of sled's threads writes first, so not every run loses records.
     let loses = |_| cuts(unpaced, 5, coin()).lost > 0;
     assert!((0..8).any(loses));
@@ -159,11 +126,7 @@ fn without_syncs_within_a_large_commit_a_power_cut_loses_answered_records() {
 /// Removed fence: data in the write-ahead log is not durable without a sync.
 #[test]
 fn without_fdatasync_of_the_log_a_power_cut_loses_answered_records() {
-    let checks = DurabilityChecks {
-        log_sync: false,
-        ..DurabilityChecks::default()
-    };
-    let cuts = cuts(|it| Writer { checks, ..it }, usize::MAX, || false);
+    let cuts = cuts(|it| it.without(|it| &mut it.log_sync), usize::MAX, || false);
     assert_eq!(cuts.made, RECORDS);
     assert!(cuts.lost > 0);
 }
@@ -171,19 +134,8 @@ fn without_fdatasync_of_the_log_a_power_cut_loses_answered_records() {
 /// Removed fence: sled's own flush is not durable.
 #[test]
 fn without_fdatasync_of_the_store_a_power_cut_loses_answered_records() {
-    let checks = DurabilityChecks {
-        fdatasync: false,
-        ..DurabilityChecks::default()
-    };
-    let cuts = cuts(
-        |it| Writer {
-            checks,
-            store_only: true,
-            ..it
-        },
-        usize::MAX,
-        || false,
-    );
+    let unsynced = |it: Writer| it.store_only().without(|it| &mut it.fdatasync);
+    let cuts = cuts(unsynced, usize::MAX, || false);
     assert_eq!(cuts.made, RECORDS);
     assert!(cuts.lost > 0);
 }

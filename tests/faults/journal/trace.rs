@@ -4,15 +4,16 @@ use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Arguments for strace: one file per thread, with times, paths and all bytes.
-pub(super) fn arguments(to: &Path) -> Vec<String> {
+/// Arguments for strace: one file per thread under `dir`, with times, paths and all bytes.
+pub(super) fn arguments(dir: &Path) -> Vec<String> {
     let calls = "trace=openat,write,pwrite64,fdatasync,fsync,ftruncate,rename,unlink";
-    let to = to.join("trace").display().to_string();
-    [
-        "-ff", "-ttt", "-T", "-y", "-xx", "-s", "8000000", "-e", calls, "-o", &to,
-    ]
-    .map(String::from)
-    .to_vec()
+    let to = dir.join("traces");
+    fs::create_dir_all(&to).unwrap();
+    let options = format!(
+        "-ff -ttt -T -y -xx -s 8000000 -e {calls} -o {}/trace",
+        to.display()
+    );
+    options.split(' ').map(String::from).collect()
 }
 
 /// One call that succeeded.
@@ -35,10 +36,10 @@ pub(super) enum What {
     Stored(u64),
 }
 
-/// Returns the calls traced in `dir`, in the order in which they ended.
+/// Returns the calls traced under `dir`, in the order in which they ended.
 pub(super) fn read(dir: &Path) -> Vec<Call> {
     let mut calls = Vec::new();
-    for file in fs::read_dir(dir).unwrap().flatten() {
+    for file in fs::read_dir(dir.join("traces")).unwrap().flatten() {
         let text = fs::read_to_string(file.path()).unwrap();
         calls.extend(text.lines().filter_map(parse));
     }
@@ -57,22 +58,17 @@ fn parse(line: &str) -> Option<Call> {
     }
     let begin: f64 = time.parse().ok()?;
     let end = begin + duration.trim_end_matches('>').parse::<f64>().ok()?;
-    Some(Call {
-        begin,
-        end,
-        what: what(name, arguments)?,
-    })
+    let what = what(name, arguments)?;
+    Some(Call { begin, end, what })
 }
 
 fn what(name: &str, arguments: &str) -> Option<What> {
     let mut strings = arguments.split('"').skip(1).step_by(2).map(unescape);
+    let named = |bytes: Vec<u8>| String::from_utf8(bytes).ok().map(PathBuf::from);
     let path = || {
         let (_, rest) = arguments.split_once('<')?;
-        Some(PathBuf::from(
-            String::from_utf8(unescape(rest.split_once('>')?.0)).ok()?,
-        ))
+        named(unescape(rest.split_once('>')?.0))
     };
-    let named = |bytes: Vec<u8>| String::from_utf8(bytes).ok().map(PathBuf::from);
     let last = || arguments.rsplit(", ").next()?.parse().ok();
     Some(match name {
         "openat" if arguments.contains("O_CREAT") => {
@@ -136,25 +132,22 @@ impl Disk {
                 }
             }
             What::Write(path, at, bytes) => {
-                let Some(file) = self.files.get_mut(path) else {
-                    return;
-                };
-                let at = at.unwrap_or(file.position);
-                file.position = at + bytes.len() as u64;
-                file.volatile
-                    .push((call.end, Change::Write(at, bytes.clone())));
+                if let Some(file) = self.files.get_mut(path) {
+                    let at = at.unwrap_or(file.position);
+                    file.position = at + bytes.len() as u64;
+                    let write = Change::Write(at, bytes.clone());
+                    file.volatile.push((call.end, write));
+                }
             }
             What::Truncate(path, length) => {
-                let Some(file) = self.files.get_mut(path) else {
-                    return;
-                };
-                file.volatile.push((call.end, Change::Length(*length)));
+                if let Some(file) = self.files.get_mut(path) {
+                    file.volatile.push((call.end, Change::Length(*length)));
+                }
             }
             What::Sync(path) => {
-                let Some(file) = self.files.get_mut(path) else {
-                    return;
-                };
-                file.sync(call.begin);
+                if let Some(file) = self.files.get_mut(path) {
+                    file.sync(call.begin);
+                }
             }
             What::Rename(from, to) => {
                 if let Some(file) = self.files.remove(from) {
@@ -188,12 +181,7 @@ impl Disk {
 
 impl File {
     fn sync(&mut self, begin: f64) {
-        let (synced, rest) = std::mem::take(&mut self.volatile)
-            .into_iter()
-            .partition(|(end, _)| *end <= begin);
-        self.volatile = rest;
-        let synced: Vec<(f64, Change)> = synced;
-        for (_, change) in synced {
+        for (_, change) in self.volatile.extract_if(.., |(end, _)| *end <= begin) {
             change.apply_to(&mut self.durable);
         }
     }

@@ -7,17 +7,15 @@ use hubd::maintain::Maintenance;
 
 use super::adopt::{adopt_under, adopted};
 use super::child::{Writer, inject};
-use super::{all, copy, expected, filled, flipped, open};
+use super::{all, copy, expected, filled, flipped, made, open, reopened};
 
 /// Enough records for several chunks of the read that precedes sled's.
 const RECORDS: u64 = 1200;
 
 /// Arguments of strace that fail one read of sled's file, and only that one.
 fn one_read(dir: &Path, when: usize) -> Vec<String> {
-    inject(
-        &dir.join("journal/db"),
-        &format!("pread64:error=EIO:when={when}"),
-    )
+    let failure = format!("pread64:error=EIO:when={when}");
+    inject(&dir.join("journal/db"), &failure)
 }
 
 #[test]
@@ -30,10 +28,7 @@ fn one_read_error_at_a_start_changes_nothing() {
     assert!(reads > 1);
     for when in 1..=reads {
         copy(&sound, &read);
-        let writer = Writer {
-            trace: one_read(&read, when),
-            ..Writer::new(&read, 0)
-        };
+        let writer = Writer::new(&read, 0).under(one_read(&read, when));
         let output = String::from_utf8(writer.run().stdout).unwrap();
         assert!(
             output.contains("refused cannot read"),
@@ -41,36 +36,31 @@ fn one_read_error_at_a_start_changes_nothing() {
         );
         let left = fs::read(read.join("journal/db")).unwrap();
         assert!(left == bytes, "read {when} changed the file");
-        assert_eq!(all(&open(&read).unwrap()).unwrap(), expected(RECORDS));
+        assert_eq!(reopened(&read), expected(RECORDS));
         fs::remove_dir_all(&read).unwrap();
     }
 }
 
 #[test]
 fn one_read_error_costs_an_adopt_nothing() {
-    let dir = tempfile::tempdir().unwrap();
-    let (sound, read) = (dir.path().join("sound"), dir.path().join("read"));
-    filled(&sound, RECORDS);
-    copy(&sound, &read);
-    assert!(adopt_under(&read, &one_read(&read, 1)));
-    assert_eq!(adopted(&read), expected(RECORDS));
+    let dir = made(RECORDS);
+    assert!(adopt_under(dir.path(), &one_read(dir.path(), 1)));
+    assert_eq!(adopted(dir.path()), expected(RECORDS));
 }
 
 /// Flips bits in each file that sled derives from its main file, and calls `look` with each damaged directory.
 fn derived(mut look: impl FnMut(&Path, &str)) {
-    let dir = tempfile::tempdir().unwrap();
-    let sound = dir.path().join("sound");
-    filled(&sound, 60);
+    let sound = made(60);
     // At this open sled writes the derived files.
-    drop(open(&sound).unwrap());
-    let files = fs::read_dir(sound.join("journal")).unwrap().flatten();
-    let names = files.map(|file| file.file_name().into_string().unwrap());
-    let names: Vec<_> = names
-        .filter(|name| name.starts_with("snap.") || name == "conf")
-        .collect();
+    drop(open(sound.path()).unwrap());
+    let files = fs::read_dir(sound.path().join("journal")).unwrap();
+    let files = files.flatten();
+    let names = files.map(|it| it.file_name().into_string().unwrap());
+    let mut names: Vec<_> = names.collect();
+    names.retain(|name| name.starts_with("snap.") || name == "conf");
     assert_eq!(names.len(), 2, "{names:?}");
     for name in names {
-        flipped(&sound, &format!("journal/{name}"), 9, |dir, at| {
+        flipped(sound.path(), &format!("journal/{name}"), 9, |dir, at| {
             look(dir, &format!("{name} at {at}"));
         });
     }

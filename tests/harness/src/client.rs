@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use crate::contract::{Contract, Exchange};
+use crate::contract::{Contract, Response};
 use crate::{DEADLINE, Events};
 
 /// Read timeout of a response: no wait of a test is silent for longer, so the hub hangs.
@@ -68,9 +68,8 @@ impl Client {
     /// Builds a request; `path` may have a query.
     pub fn ask(&self, method: &str, path: &str) -> Ask {
         let method: Method = method.parse().expect("a method");
-        let mut request = self
-            .http
-            .request(method.clone(), format!("{}{path}", self.base));
+        let url = format!("{}{path}", self.base);
+        let mut request = self.http.request(method.clone(), url);
         if let Some(token) = &self.token {
             request = request.bearer_auth(token);
         }
@@ -119,14 +118,14 @@ impl Client {
 
     /// Publishes one notification; returns its id.
     pub async fn notify(&self, post: Value) -> u64 {
-        let answer = self.post("/notify").json(&post).send().await;
+        let answer = self.post_json("/notify", post).await;
         answer.expect(201).parse::<Published>().id
     }
 
     /// Publishes a text as a message from `tester`; returns its id.
     pub async fn say(&self, msg: &str) -> u64 {
-        self.notify(json!({ "from": "tester", "type": "message", "msg": msg }))
-            .await
+        let post = json!({ "from": "tester", "type": "message", "msg": msg });
+        self.notify(post).await
     }
 
     /// Opens a stream of events; `query` begins with `?` or is empty.
@@ -136,12 +135,11 @@ impl Client {
 
     /// Returns the number of the log's last record.
     pub async fn head(&self) -> u64 {
-        let mut events = self
-            .events(&format!("?since={}", u64::from(u32::MAX)))
-            .await;
-        let reset = events.next_of("reset").await;
-        let reset: ResetEvent = serde_json::from_value(reset.data).expect("a reset");
-        reset.head
+        let mut events = self.events(&format!("?since={}", u32::MAX)).await;
+        let reset = events.next_of("reset").await.data;
+        serde_json::from_value::<ResetEvent>(reset)
+            .expect("a reset")
+            .head
     }
 }
 
@@ -192,9 +190,8 @@ impl Ask {
 
     /// Sends the request; panics if the response breaks the contract.
     pub async fn send(self) -> Answer {
-        self.try_send()
-            .await
-            .unwrap_or_else(|error| panic!("{error}"))
+        let sent = self.try_send().await;
+        sent.unwrap_or_else(|error| panic!("{error}"))
     }
 
     /// Sends the request; an error if the connection fails. Panics if the response breaks the contract.
@@ -202,41 +199,46 @@ impl Ask {
         let response = self.request.send().await?;
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
         let body = response.bytes().await?.to_vec();
-        let checked = self.contract.check(Exchange {
-            method: self.method.as_str(),
-            path: &self.path,
-            status,
-            content_type: headers
-                .get(CONTENT_TYPE)
-                .and_then(|kind| kind.to_str().ok()),
-            body: Some(&body),
-        });
-        checked.unwrap_or_else(|broken| panic!("the contract is broken: {broken}"));
-        Ok(Answer {
+        let answer = Answer {
             status,
             headers,
             body,
-        })
+        };
+        answer.validate(&self.contract, self.method.as_str(), &self.path);
+        Ok(answer)
     }
 
     /// Sends the request, and reads the response as a stream of events.
     pub async fn stream(self) -> Events {
         let response = self.request.send().await.expect("a connection");
-        let kind = response.headers().get(CONTENT_TYPE);
-        let checked = self.contract.check(Exchange {
-            method: self.method.as_str(),
-            path: &self.path,
+        let described = Response {
             status: response.status().as_u16(),
-            content_type: kind.and_then(|kind| kind.to_str().ok()),
+            content_type: content_type(response.headers()),
             body: None,
-        });
-        checked.unwrap_or_else(|broken| panic!("the contract is broken: {broken}"));
+        };
+        let method = self.method.as_str();
+        self.contract
+            .validate_response(method, &self.path, described);
         assert_eq!(response.status(), 200, "the stream was refused");
         Events::new(response, self.contract)
     }
 }
 
+fn content_type(headers: &HeaderMap) -> Option<&str> {
+    headers.get(CONTENT_TYPE)?.to_str().ok()
+}
+
 impl Answer {
+    /// Panics if the response breaks the contract.
+    pub(crate) fn validate(&self, contract: &Contract, method: &str, path: &str) {
+        let described = Response {
+            status: self.status,
+            content_type: content_type(&self.headers),
+            body: Some(&self.body),
+        };
+        contract.validate_response(method, path, described);
+    }
+
     /// Parses the body as JSON.
     #[track_caller]
     pub fn json(&self) -> Value {

@@ -33,29 +33,18 @@ pub struct Operation {
     pub public: bool,
 }
 
-/// The parts of an exchange that the contract describes.
+/// The parts of a response that the contract describes.
 #[derive(Debug, Clone, Copy)]
-pub struct Exchange<'a> {
-    /// The request's method.
-    pub method: &'a str,
-    /// The request's path, without the query.
-    pub path: &'a str,
-    /// The response's status.
+pub(crate) struct Response<'a> {
     pub status: u16,
-    /// The response's Content-Type.
     pub content_type: Option<&'a str>,
-    /// The response's body; `None` for a stream, which is read later.
+    /// The body; `None` for a stream, which is read later.
     pub body: Option<&'a [u8]>,
-}
-
-impl Default for Contract {
-    fn default() -> Self {
-        Self::new()
-    }
 }
 
 impl Contract {
     /// Parses openapi.yaml.
+    #[allow(clippy::new_without_default)] // nothing wants a default
     pub fn new() -> Self {
         let document: Value = serde_saphyr::from_str(OPENAPI).expect("openapi.yaml is YAML");
         Self(Arc::new(Inner {
@@ -78,62 +67,58 @@ impl Contract {
         ids.filter(|id| !exercised.contains(*id)).cloned().collect()
     }
 
-    /// Validates a response.
-    pub fn check(&self, exchange: Exchange<'_>) -> Result<(), String> {
-        let Exchange {
-            method,
-            path,
-            status,
-            ..
-        } = exchange;
-        let broken = |reason: String| format!("{method} {path} answered {status}: {reason}");
-        // HEAD is GET without a body.
-        let (method, headless) = if method == "HEAD" {
-            ("GET", true)
-        } else {
-            (method, false)
-        };
-        let Some(operation) = self.find(method, path) else {
-            return self.check_undeclared(exchange).map_err(broken);
-        };
-        if status < 400 {
-            lock(&self.0.exercised).insert(operation.id.clone());
+    /// Validates a response to a request; panics if it breaks the contract. The path has no query.
+    pub(crate) fn validate_response(&self, method: &str, path: &str, response: Response<'_>) {
+        if let Err(reason) = self.check(method, path, response) {
+            let status = response.status;
+            panic!("the contract is broken: {method} {path} answered {status}: {reason}")
         }
-        let at = pointer(&[
-            "paths",
-            &operation.path,
-            &method.to_ascii_lowercase(),
-            "responses",
-        ]);
-        let response = self
-            .resolve(&format!("{at}/{status}"))
-            .or_else(|| {
-                self.resolve(&format!("{at}/default"))
-                    .filter(|_| status >= 400)
-            })
-            .ok_or_else(|| broken("the contract has no such answer".into()))?;
+    }
+
+    fn check(&self, method: &str, path: &str, response: Response<'_>) -> Result<(), String> {
+        // HEAD is GET without a body.
+        let (asked, headless) = match method {
+            "HEAD" => ("GET", true),
+            _ => (method, false),
+        };
+        let declared = match self.find(asked, path) {
+            Some(operation) => self.declared(operation, response.status)?,
+            None if response.status < 400 => {
+                return Err("the contract has no such operation".into());
+            }
+            // An error outside any operation: an unknown path, malformed HTTP.
+            None => "#/components/responses/Failure".into(),
+        };
         if headless {
             return Ok(());
         }
-        self.check_content(&response, exchange).map_err(broken)
+        self.check_content(&declared, response)
     }
 
-    /// Validates an error outside any operation (an unknown path, malformed HTTP).
-    fn check_undeclared(&self, exchange: Exchange<'_>) -> Result<(), String> {
-        if exchange.status < 400 {
-            return Err("the contract has no such operation".into());
+    /// Returns the JSON pointer of the operation's response with this status, and notes that it was exercised.
+    fn declared(&self, operation: &Operation, status: u16) -> Result<String, String> {
+        if status < 400 {
+            lock(&self.0.exercised).insert(operation.id.clone());
         }
-        if exchange.method == "HEAD" {
-            return Ok(());
-        }
-        self.check_content("#/components/responses/Failure", exchange)
+        let (path, method) = (
+            escape(&operation.path),
+            operation.method.to_ascii_lowercase(),
+        );
+        let at = format!("#/paths/{path}/{method}/responses");
+        let default = || {
+            self.resolve(&format!("{at}/default"))
+                .filter(|_| status >= 400)
+        };
+        let declared = self.resolve(&format!("{at}/{status}")).or_else(default);
+        declared.ok_or_else(|| "the contract has no such answer".into())
     }
 
-    /// Validates an event of a stream.
-    pub fn check_event(&self, name: &str, data: &Value) -> Result<(), String> {
-        let at = "#/components/schemas/StreamEvents/properties";
-        self.validate(&format!("{at}/{name}"), data)
-            .map_err(|reason| format!("event '{name}': {reason}"))
+    /// Validates an event of a stream; panics if it breaks the contract.
+    pub(crate) fn validate_event(&self, name: &str, data: &Value) {
+        let at = format!("#/components/schemas/StreamEvents/properties/{name}");
+        if let Err(reason) = self.validate(&at, data) {
+            panic!("the contract is broken: event '{name}': {reason}")
+        }
     }
 
     fn find(&self, method: &str, path: &str) -> Option<&Operation> {
@@ -148,71 +133,53 @@ impl Contract {
         Some(target.unwrap_or(at).to_owned())
     }
 
-    fn check_content(&self, response: &str, exchange: Exchange<'_>) -> Result<(), String> {
-        let declared = self
-            .0
-            .document
-            .pointer(&format!("{}/content", &response[1..]));
-        let essence = exchange
-            .content_type
-            .map(|kind| kind.split(';').next().unwrap_or(kind).trim());
+    fn check_content(&self, at: &str, response: Response<'_>) -> Result<(), String> {
+        let declared = self.0.document.pointer(&format!("{}/content", &at[1..]));
         let Some(declared) = declared.and_then(Value::as_object) else {
-            return match exchange.body {
+            return match response.body {
                 Some([]) | None => Ok(()),
                 Some(_) => Err("a body where none is declared".into()),
             };
         };
-        let kind = essence
-            .filter(|kind| declared.contains_key(*kind))
-            .ok_or_else(|| {
-                format!(
-                    "the content type {:?} is not declared",
-                    exchange.content_type
-                )
-            })?;
-        let Some(body) = exchange.body.filter(|_| kind.ends_with("json")) else {
+        let kind = response.content_type.unwrap_or_default();
+        let kind = kind.split(';').next().unwrap_or(kind).trim();
+        if !declared.contains_key(kind) {
+            return Err(format!("the content type '{kind}' is not declared"));
+        }
+        let Some(body) = response.body.filter(|_| kind.ends_with("json")) else {
             return Ok(());
         };
         let value: Value =
             serde_json::from_slice(body).map_err(|error| format!("no JSON: {error}"))?;
-        if kind == "application/problem+json" && value["status"] != exchange.status {
-            return Err(format!("the problem says {}", value["status"]));
-        }
         if kind == "application/problem+json" {
-            self.check_code(response, &value)?;
+            if value["status"] != response.status {
+                return Err(format!("the problem says {}", value["status"]));
+            }
+            self.check_code(at, &value)?;
         }
-        self.validate(
-            &format!("{response}/content/{}/schema", escape(kind)),
-            &value,
-        )
+        let schema = format!("{at}/content/{}/schema", escape(kind));
+        self.validate(&schema, &value)
     }
 
     /// Validates a problem's code: errors share one schema, and a response lists the codes of each status.
     fn check_code(&self, response: &str, problem: &Value) -> Result<(), String> {
-        let Some(codes) = self
-            .0
-            .document
-            .pointer(&format!("{}/x-codes", &response[1..]))
-        else {
+        let codes = format!("{}/x-codes", &response[1..]);
+        let Some(codes) = self.0.document.pointer(&codes) else {
             return Ok(());
         };
-        let codes = codes[problem["status"].to_string()].as_array();
-        match codes {
+        match codes[problem["status"].to_string()].as_array() {
             Some(codes) if codes.contains(&problem["code"]) => Ok(()),
             _ => Err(format!("the code {} is not declared", problem["code"])),
         }
     }
 
     fn validate(&self, at: &str, value: &Value) -> Result<(), String> {
-        let errors: Vec<String> = self
-            .validator(at)?
-            .iter_errors(value)
-            .map(|error| format!("{error} at {}", error.instance_path()))
-            .collect();
-        if errors.is_empty() {
-            Ok(())
-        } else {
-            Err(format!("{} in {value}", errors.join("; ")))
+        let validator = self.validator(at)?;
+        let errors = validator.iter_errors(value);
+        let errors = errors.map(|error| format!("{error} at {}; ", error.instance_path()));
+        match errors.collect::<String>().as_str() {
+            "" => Ok(()),
+            errors => Err(format!("{errors}in {value}")),
         }
     }
 
@@ -240,22 +207,17 @@ impl Contract {
 
 fn operations(document: &Value) -> Vec<Operation> {
     let mut operations = Vec::new();
-    for (path, item) in document["paths"]
-        .as_object()
-        .expect("openapi.yaml has paths")
-    {
+    let paths = document["paths"].as_object();
+    for (path, item) in paths.expect("openapi.yaml has paths") {
         for (method, operation) in item.as_object().expect("a path is an object") {
-            let Some(id) = operation.get("operationId").and_then(Value::as_str) else {
-                continue;
-            };
-            operations.push(Operation {
-                id: id.into(),
-                method: method.to_ascii_uppercase(),
-                path: path.clone(),
-                public: operation
-                    .get("security")
-                    .is_some_and(|security| security == &json!([])),
-            });
+            if let Some(id) = operation["operationId"].as_str() {
+                operations.push(Operation {
+                    id: id.into(),
+                    method: method.to_ascii_uppercase(),
+                    path: path.clone(),
+                    public: operation["security"] == json!([]),
+                });
+            }
         }
     }
     operations
@@ -269,16 +231,9 @@ fn matches(template: &str, path: &str) -> bool {
             .is_some_and(|rest| !rest.is_empty());
     }
     let (template, path) = (template.split('/'), path.split('/'));
-    template.clone().count() == path.clone().count()
-        && template
-            .zip(path)
-            .all(|(part, given)| part.starts_with('{') && !given.is_empty() || part == given)
-}
-
-fn pointer(parts: &[&str]) -> String {
-    parts
-        .iter()
-        .fold("#".into(), |at, part| format!("{at}/{}", escape(part)))
+    let fits =
+        |(part, given): (&str, &str)| part.starts_with('{') && !given.is_empty() || part == given;
+    template.clone().count() == path.clone().count() && template.zip(path).all(fits)
 }
 
 /// Escapes a key for a JSON pointer (RFC 6901).
@@ -294,32 +249,26 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 mod tests {
     use super::*;
 
-    fn exchange<'a>(method: &'a str, path: &'a str, status: u16, body: &'a [u8]) -> Exchange<'a> {
-        let content_type = if status < 400 {
-            "application/json"
-        } else {
-            "application/problem+json"
+    fn checked(contract: &Contract, asked: &str, status: u16, body: &str) -> Result<(), String> {
+        let (method, path) = asked.split_once(' ').unwrap();
+        let content_type = match status {
+            ..400 => "application/json",
+            _ => "application/problem+json",
         };
-        Exchange {
-            method,
-            path,
+        let response = Response {
             status,
             content_type: Some(content_type),
-            body: Some(body),
-        }
+            body: Some(body.as_bytes()),
+        };
+        contract.check(method, path, response)
     }
+
+    const SEEN: &str = "PUT /notifications/1/seen";
 
     #[test]
     fn a_declared_response_is_accepted_and_counted() {
         let contract = Contract::new();
-        contract
-            .check(exchange(
-                "PUT",
-                "/notifications/1/seen",
-                200,
-                br#"{"seen":true}"#,
-            ))
-            .unwrap();
+        checked(&contract, SEEN, 200, r#"{"seen":true}"#).unwrap();
         assert!(!contract.unexercised().contains(&"markSeen".to_owned()));
         assert!(contract.unexercised().contains(&"unmarkSeen".to_owned()));
     }
@@ -327,68 +276,45 @@ mod tests {
     #[test]
     fn an_undeclared_response_is_refused() {
         let contract = Contract::new();
-        for (method, path, status, body) in [
-            (
-                "PUT",
-                "/notifications/1/seen",
-                200,
-                &br#"{"seen":true,"more":1}"#[..],
-            ),
-            ("PUT", "/notifications/1/seen", 200, br#"{"seen":1}"#),
-            ("PUT", "/notifications/1/seen", 202, br#"{"seen":true}"#),
-            ("GET", "/nowhere", 200, b"{}"),
-            (
-                "GET",
-                "/nowhere",
-                404,
-                br#"{"status":404,"code":"not_found","title":"no such path"}"#,
-            ),
-            (
-                "GET",
-                "/healthz",
-                422,
-                br#"{"status":422,"code":"invalid","title":"t","hint":"h"}"#,
-            ),
-            (
-                "GET",
-                "/inboxes",
-                401,
-                br#"{"status":403,"code":"unauthorized","title":"t","hint":"h"}"#,
-            ),
-        ] {
-            let checked = contract.check(exchange(method, path, status, body));
-            assert!(checked.is_err(), "{method} {path} {status}");
-        }
+        let refuses = |asked, status, body| {
+            assert!(
+                checked(&contract, asked, status, body).is_err(),
+                "{asked} {status} {body}"
+            );
+        };
+        let problem = r#"{"status":404,"code":"not_found","title":"no such path"}"#;
+        let invalid = r#"{"status":422,"code":"invalid","title":"t","hint":"h"}"#;
+        let other = r#"{"status":403,"code":"unauthorized","title":"t","hint":"h"}"#;
+        refuses(SEEN, 200, r#"{"seen":true,"more":1}"#);
+        refuses(SEEN, 200, r#"{"seen":1}"#);
+        refuses(SEEN, 202, r#"{"seen":true}"#);
+        refuses("GET /nowhere", 200, "{}");
+        refuses("GET /nowhere", 404, problem);
+        refuses("GET /healthz", 422, invalid);
+        refuses("GET /inboxes", 401, other);
     }
 
     #[test]
     fn the_examples_match_their_own_schemas() {
         let contract = Contract::new();
-        let schemas = contract.0.document["components"]["schemas"]
-            .as_object()
-            .unwrap();
-        for (name, schema) in schemas {
+        let components = &contract.0.document["components"];
+        for (name, schema) in components["schemas"].as_object().unwrap() {
             let at = format!("#/components/schemas/{name}");
             contract.validator(&at).unwrap();
             if let Some(example) = schema.get("example") {
                 contract.validate(&at, example).unwrap();
             }
         }
-        let responses = contract.0.document["components"]["responses"]
-            .as_object()
-            .unwrap();
-        for (name, response) in responses {
+        for (name, response) in components["responses"].as_object().unwrap() {
+            let at = format!("#/components/responses/{name}");
             for (kind, media) in response["content"].as_object().unwrap() {
-                let at = format!(
-                    "#/components/responses/{name}/content/{}/schema",
-                    escape(kind)
-                );
-                if let Some(example) = media.get("example") {
-                    contract.validate(&at, example).unwrap();
-                    let at = format!("#/components/responses/{name}");
-                    if kind == "application/problem+json" {
-                        contract.check_code(&at, example).unwrap();
-                    }
+                let Some(example) = media.get("example") else {
+                    continue;
+                };
+                let schema = format!("{at}/content/{}/schema", escape(kind));
+                contract.validate(&schema, example).unwrap();
+                if kind == "application/problem+json" {
+                    contract.check_code(&at, example).unwrap();
                 }
             }
         }

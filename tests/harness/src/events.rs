@@ -42,11 +42,9 @@ impl Events {
 
     /// Returns the next event, without the first event of every stream; `None` when the stream ends.
     pub async fn next(&mut self) -> Option<Event> {
-        loop {
-            let event = self.any().await?;
-            if event.name != "start" {
-                return Some(event);
-            }
+        match self.any().await? {
+            event if event.name == "start" => self.any().await,
+            event => Some(event),
         }
     }
 
@@ -55,9 +53,7 @@ impl Events {
         let next = tokio::time::timeout(DEADLINE, self.stream.next());
         let event = next.await.expect("an event in time")?;
         let data = serde_json::from_str(&event.data).expect("an event's data is JSON");
-        self.contract
-            .check_event(&event.event, &data)
-            .unwrap_or_else(|broken| panic!("the contract is broken: {broken}"));
+        self.contract.validate_event(&event.event, &data);
         Some(Event {
             id: event.id,
             name: event.event,

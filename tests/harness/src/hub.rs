@@ -2,6 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
+use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -24,6 +25,7 @@ pub struct Hub {
 
 /// The arguments, environment and directory of a hub.
 #[derive(Debug, Clone, Default)]
+#[must_use]
 pub struct HubBuilder {
     args: Vec<OsString>,
     envs: Vec<(OsString, OsString)>,
@@ -49,52 +51,42 @@ impl fmt::Display for NotStarted {
 /// Returns the path of this build's binary `name`, next to the test's binary.
 pub fn binary(name: &str) -> PathBuf {
     let test = std::env::current_exe().expect("a test has a path");
-    let found = test
-        .ancestors()
-        .skip(1)
-        .take(3)
-        .map(|dir| dir.join(name))
-        .find(|path| path.is_file());
+    let mut paths = test.ancestors().skip(1).take(3).map(|dir| dir.join(name));
+    let found = paths.find(|path| path.is_file());
     found.unwrap_or_else(|| panic!("{name} is not built: run cargo build --bin {name}"))
 }
 
 impl HubBuilder {
     /// Keeps the log in memory.
-    #[must_use]
     pub fn memory(self) -> Self {
         self.set("journal=memory")
     }
 
     /// Changes a setting, `KEY=VALUE`.
-    #[must_use]
     pub fn set(self, setting: &str) -> Self {
         self.arg("--set").arg(setting)
     }
 
     /// Adds an argument.
-    #[must_use]
     pub fn arg(mut self, arg: impl AsRef<OsStr>) -> Self {
         self.args.push(arg.as_ref().into());
         self
     }
 
     /// Sets an environment variable.
-    #[must_use]
     pub fn env(mut self, name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) -> Self {
-        self.envs
-            .push((name.as_ref().into(), value.as_ref().into()));
+        let variable = (name.as_ref().into(), value.as_ref().into());
+        self.envs.push(variable);
         self
     }
 
     /// Runs hubd as the last arguments of another command, which must become hubd (`exec`) or pass signals on.
-    #[must_use]
     pub fn under(mut self, command: &[&str]) -> Self {
         self.under = command.iter().map(OsString::from).collect();
         self
     }
 
     /// Keeps the state in another place than the hub's own temporary directory.
-    #[must_use]
     pub fn state_dir(mut self, dir: impl Into<PathBuf>) -> Self {
         self.state_dir = Some(dir.into());
         self
@@ -107,10 +99,9 @@ impl HubBuilder {
 
     /// Starts the hub; returns an error with its stderr if it exits before it is ready.
     pub fn try_start(self) -> Result<Hub, NotStarted> {
-        let dir = tempfile::tempdir().expect("a temporary directory");
         let mut hub = Hub {
             builder: self,
-            dir,
+            dir: tempfile::tempdir().expect("a temporary directory"),
             contract: Contract::new(),
             port: 0,
             child: None,
@@ -143,9 +134,9 @@ impl Hub {
 
     /// Returns a client over TCP with a person's session of the dashboard.
     pub async fn person(&self) -> Client {
-        let made = self.client().post("/login/code").send().await.expect(201);
+        let made = self.client().post("/login/code").await.expect(201);
         let code = serde_json::json!({ "code": made.json()["code"] });
-        let login = self.stranger().post("/login").json(&code).send().await;
+        let login = self.stranger().post_json("/login", code).await;
         let session = login.expect(200).json();
         let token = session["token"].as_str().expect("a token");
         Client::tcp(self.port, Some(token), &self.contract)
@@ -247,29 +238,21 @@ impl Hub {
     fn launch(&mut self) -> Result<(), NotStarted> {
         assert!(self.child.is_none(), "the hub runs already");
         raise_open_files();
-        let stderr = std::fs::OpenOptions::new()
-            .append(true)
-            .create(true)
-            .open(self.log_path())
-            .expect("a file for the log");
-        let mut child = self
-            .command()
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(stderr)
-            .spawn()
-            .expect("hubd can be started");
-        match ready_port(&mut child) {
-            Some(port) => {
-                self.port = port;
-                self.child = Some(child);
-                Ok(())
-            }
-            None => Err(NotStarted {
-                status: child.wait().expect("a child can be waited for"),
-                stderr: self.log(),
-            }),
+        let mut log = File::options();
+        let log = log.append(true).create(true).open(self.log_path());
+        let mut command = self.command();
+        command.stdin(Stdio::null()).stdout(Stdio::piped());
+        command.stderr(log.expect("a file for the log"));
+        let mut child = command.spawn().expect("hubd can be started");
+        if let Some(port) = ready_port(&mut child) {
+            self.port = port;
+            self.child = Some(child);
+            return Ok(());
         }
+        Err(NotStarted {
+            status: child.wait().expect("a child can be waited for"),
+            stderr: self.log(),
+        })
     }
 
     fn command(&self) -> Command {

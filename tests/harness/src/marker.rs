@@ -4,8 +4,6 @@ use std::path::Path;
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::{PATIENCE, within};
-
 /// The environment variable with the mark.
 const NAME: &str = "HUB_TEST_MARK";
 
@@ -37,28 +35,17 @@ impl Marker {
 
     /// Returns the processes with the mark. A zombie has no environment, so it is not among them.
     pub fn processes(&self) -> Vec<Marked> {
-        let Ok(entries) = std::fs::read_dir("/proc") else {
-            return Vec::new();
-        };
+        let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
         entries
-            .flatten()
             .filter_map(|entry| self.marked(&entry.path()))
             .collect()
-    }
-
-    /// Waits until no process has the mark.
-    pub fn until_gone(&self) {
-        let gone = within(PATIENCE, || self.processes().is_empty().then_some(()));
-        assert!(gone.is_some(), "left behind: {:#?}", self.processes());
     }
 
     fn marked(&self, process: &Path) -> Option<Marked> {
         let pid = process.file_name()?.to_str()?.parse().ok()?;
         let environ = std::fs::read(process.join("environ")).ok()?;
-        environ
-            .split(|&byte| byte == 0)
-            .any(|variable| variable == self.0.as_bytes())
-            .then_some(())?;
+        let mut variables = environ.split(|&byte| byte == 0);
+        variables.find(|&variable| variable == self.0.as_bytes())?;
         let command = std::fs::read(process.join("cmdline")).ok()?;
         let command = String::from_utf8_lossy(&command).replace('\0', " ");
         Some(Marked { pid, command })

@@ -1,7 +1,7 @@
 //! A scripted model server, which replaces the vendor's model for the real client of an agent.
 //!
 //! A script returns the model's reply to each request. Requests without tools (for a title or a summary) do not belong
-//! to the conversation: they get a fixed reply and are recorded separately.
+//! to the conversation: they get a fixed reply and are not recorded.
 
 mod gemini;
 mod messages;
@@ -10,8 +10,6 @@ mod request;
 mod responses;
 mod script;
 mod serve;
-#[cfg(test)]
-mod tests;
 
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -59,28 +57,23 @@ impl Model {
 
     /// Returns the conversation's requests so far, in the order of their arrival.
     pub fn requests(&self) -> Vec<Request> {
-        self.shared.log().requests.clone()
-    }
-
-    /// Returns the requests outside the conversation.
-    pub fn other_requests(&self) -> Vec<Request> {
-        self.shared.log().other_requests.clone()
+        self.shared.requests().clone()
     }
 
     /// Waits until `found` returns a value for the conversation's requests; panics after [`PATIENCE`].
     pub fn until<T>(&self, what: &str, mut found: impl FnMut(&[Request]) -> Option<T>) -> T {
         let give_up = Instant::now() + PATIENCE;
-        let mut log = self.shared.log();
+        let mut log = self.shared.requests();
         loop {
-            if let Some(answer) = found(&log.requests) {
+            if let Some(answer) = found(&log) {
                 return answer;
             }
             let left = give_up.saturating_duration_since(Instant::now());
-            assert!(
-                !left.is_zero(),
-                "still waiting until {what}; the model received:\n{}",
-                new_texts(&log.requests)
-            );
+            if left.is_zero() {
+                let line = |it: &Request| format!("{}: {:?}\n", it.number, it.new_texts);
+                let received: String = log.iter().map(line).collect();
+                panic!("still waiting until {what}; the model received:\n{received}")
+            }
             log = self.shared.wait(log, left);
         }
     }
@@ -97,11 +90,6 @@ impl Model {
         let times = |request: &Request| vec![request.number; request.count_new(text)];
         self.requests().iter().flat_map(times).collect()
     }
-}
-
-fn new_texts(requests: &[Request]) -> String {
-    let line = |request: &Request| format!("{}: {:?}\n", request.number, request.new_texts);
-    requests.iter().map(line).collect()
 }
 
 impl Drop for Model {

@@ -1,7 +1,7 @@
 //! Terminals for interactive programs, in a separate tmux server.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Command;
 
 use crate::{PATIENCE, until, within};
 
@@ -67,17 +67,14 @@ impl Tmux {
         let mut tmux = tmux(&self.socket);
         tmux.env_clear().envs(self.env.iter().cloned());
         tmux.arg("-f").arg(&self.config);
-        tmux.args(["new-session", "-d", "-x", "160", "-y", "50", "-s", name]);
-        tmux.args(["-P", "-F", "#{pane_id}"]);
-        tmux.arg("-c").arg(dir);
+        tmux.args("new-session -d -x 160 -y 50 -P -F #{pane_id} -s".split(' '));
+        tmux.arg(name).arg("-c").arg(dir);
         for (name, value) in env {
             tmux.arg("-e").arg(format!("{name}={value}"));
         }
-        let started = run(tmux.arg("--").args(command));
-        Pane {
-            socket: self.socket.clone(),
-            id: String::from_utf8_lossy(&started.stdout).trim().into(),
-        }
+        let id = run(tmux.arg("--").args(command)).trim().into();
+        let socket = self.socket.clone();
+        Pane { socket, id }
     }
 }
 
@@ -99,16 +96,12 @@ impl Pane {
         std::fs::create_dir(dir).expect("a directory");
         let path = std::env::var("PATH").unwrap_or_default();
         let tmux = Tmux::new(dir, [("PATH", path.as_str()), ("LANG", "C.UTF-8")]);
-        let socket = self.socket.display().to_string();
-        let attach = [
-            "env", "-u", "TMUX", "tmux", "-u", "-S", &socket, "attach", "-t", &self.id,
-        ];
-        let attach: Vec<String> = attach.map(str::to_owned).into();
+        let socket = self.socket.display();
+        let attach = format!("env -u TMUX tmux -u -S {socket} attach -t {}", self.id);
+        let attach: Vec<String> = attach.split(' ').map(str::to_owned).collect();
         let pane = tmux.start("person", dir, &[], &attach);
         until("somebody is attached", || {
-            let clients =
-                run(crate::tmux::tmux(&self.socket).args(["list-clients", "-F", "#{pane_id}"]));
-            let clients = String::from_utf8_lossy(&clients.stdout).into_owned();
+            let clients = self.tmux("list-clients -F #{pane_id}", &[]);
             clients.lines().any(|it| it == self.id).then_some(())
         });
         Attached { pane, _tmux: tmux }
@@ -116,30 +109,25 @@ impl Pane {
 
     /// Returns the terminal's content, with wrapped lines joined.
     pub fn text(&self) -> String {
-        let shown = run(tmux(&self.socket).args(["capture-pane", "-p", "-J", "-t", &self.id]));
-        String::from_utf8_lossy(&shown.stdout).into_owned()
+        self.tmux("capture-pane -p -J -t", &[&self.id])
     }
 
     /// Waits until `shown` accepts the terminal's content; panics with the content.
     pub fn until(&self, what: &str, mut shown: impl FnMut(&str) -> bool) {
         let seen = within(PATIENCE, || shown(&self.text()).then_some(()));
-        assert!(
-            seen.is_some(),
-            "still waiting until {what}:\n{}",
-            self.text()
-        );
+        let text = self.text();
+        assert!(seen.is_some(), "still waiting until {what}:\n{text}");
     }
 
     /// Presses keys, by tmux's names: `Enter`, `Escape`, `C-c`.
     pub fn press(&self, keys: &[&str]) {
-        run(tmux(&self.socket)
-            .args(["send-keys", "-t", &self.id])
-            .args(keys));
+        self.tmux("send-keys -t", &[&[self.id.as_str()], keys].concat());
     }
 
     /// Types a text, and waits until the program has echoed it, ignoring line breaks and blanks.
     pub fn type_in(&self, text: &str) {
-        run(tmux(&self.socket).args(["send-keys", "-t", &self.id, "-l", "--", text]));
+        self.tmux("send-keys -t", &[&self.id, "-l", "--", text]);
+        let bare = |text: &str| text.split_whitespace().collect::<String>();
         let wanted = bare(text);
         self.until(&format!("{text:?} is typed"), |shown| {
             bare(shown).contains(&wanted)
@@ -149,8 +137,7 @@ impl Pane {
     /// Returns the exit code of an ended program; -1 if a signal ended it.
     pub fn exit_code(&self) -> Option<i32> {
         let format = "#{pane_dead}:#{pane_dead_status}";
-        let said = run(tmux(&self.socket).args(["display-message", "-p", "-t", &self.id, format]));
-        let said = String::from_utf8_lossy(&said.stdout);
+        let said = self.tmux("display-message -p -t", &[&self.id, format]);
         let (dead, status) = said.trim().split_once(':')?;
         (dead == "1").then(|| status.parse().unwrap_or(-1))
     }
@@ -159,10 +146,11 @@ impl Pane {
     pub fn until_ended(&self) -> i32 {
         until("the program has ended", || self.exit_code())
     }
-}
 
-fn bare(text: &str) -> String {
-    text.split_whitespace().collect()
+    /// Runs a command of tmux with more arguments; returns its stdout.
+    fn tmux(&self, command: &str, more: &[&str]) -> String {
+        run(tmux(&self.socket).args(command.split(' ')).args(more))
+    }
 }
 
 fn tmux(socket: &Path) -> Command {
@@ -171,11 +159,9 @@ fn tmux(socket: &Path) -> Command {
     tmux
 }
 
-fn run(tmux: &mut Command) -> Output {
-    let output = tmux
-        .output()
-        .unwrap_or_else(|error| panic!("tmux does not start ({error}): install it"));
+fn run(tmux: &mut Command) -> String {
+    let output = tmux.output().expect("tmux starts: install it");
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "tmux: {said}");
-    output
+    String::from_utf8_lossy(&output.stdout).into_owned()
 }

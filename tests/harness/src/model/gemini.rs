@@ -1,14 +1,13 @@
 //! The subset of Google's `generateContent` that Gemini CLI needs.
 
 use axum::Json;
-use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 
 use super::request::Message;
 use super::serve::Wire;
-use super::{Block, Reply, Request};
+use super::{Block, Request};
 
 pub(super) const WIRE: Wire = Wire { messages, answer };
 
@@ -32,17 +31,12 @@ fn texts(content: &Value) -> Vec<String> {
     parts.filter_map(text).collect()
 }
 
-fn answer(request: &Request, reply: &Reply) -> Response {
-    let blocks = match reply {
-        Reply::Blocks(blocks) => blocks,
-        Reply::Fails(status, kind) => {
-            let error = json!({"error": {"code": status, "message": "scripted", "status": kind}});
-            let status = StatusCode::from_u16(*status).expect("an HTTP status");
-            return (status, Json(error)).into_response();
-        }
+fn answer(request: &Request, block: &Block) -> Response {
+    let part = match block {
+        Block::Text(text) => json!({"text": text}),
+        Block::Tool(name, input) => json!({"functionCall": {"name": name, "args": input}}),
     };
-    let parts: Vec<Value> = blocks.iter().map(part).collect();
-    let content = json!({"role": "model", "parts": parts});
+    let content = json!({"role": "model", "parts": [part]});
     let usage = json!({"promptTokenCount": 10, "candidatesTokenCount": 5, "totalTokenCount": 15});
     let response = json!({
         "candidates": [{"content": content, "finishReason": "STOP", "index": 0}],
@@ -53,12 +47,5 @@ fn answer(request: &Request, reply: &Reply) -> Response {
         ([(CONTENT_TYPE, "text/event-stream")], stream).into_response()
     } else {
         Json(response).into_response()
-    }
-}
-
-fn part(block: &Block) -> Value {
-    match block {
-        Block::Text(text) => json!({"text": text}),
-        Block::Tool(name, input) => json!({"functionCall": {"name": name, "args": input}}),
     }
 }

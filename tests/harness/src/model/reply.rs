@@ -5,13 +5,13 @@ use serde_json::{Value, json};
 /// A reply of the model.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Reply {
-    /// Text, calls of tools, or both.
-    Blocks(Vec<Block>),
-    /// An error with this HTTP status and the vendor's name for the error.
+    /// Text or a call of a tool.
+    Says(Block),
+    /// An error with this HTTP status and Anthropic's name for the error.
     Fails(u16, String),
 }
 
-/// A part of a reply.
+/// The content of a reply.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Block {
     /// Text.
@@ -23,12 +23,12 @@ pub enum Block {
 impl Reply {
     /// Returns a reply of text alone, which ends the turn.
     pub fn text(text: impl Into<String>) -> Self {
-        Self::Blocks(vec![Block::Text(text.into())])
+        Self::Says(Block::Text(text.into()))
     }
 
     /// Returns a call of a tool.
     pub fn tool(name: &str, input: Value) -> Self {
-        Self::Blocks(vec![Block::Tool(name.into(), input)])
+        Self::Says(Block::Tool(name.into(), input))
     }
 
     /// Returns a call of Claude Code's Bash.

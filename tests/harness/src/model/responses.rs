@@ -1,12 +1,11 @@
 //! The subset of `OpenAI`'s Responses API that Codex CLI needs.
 
-use axum::http::StatusCode;
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use serde_json::{Value, json};
 
 use super::request::Message;
 use super::serve::{Wire, sse};
-use super::{Block, Reply, Request};
+use super::{Block, Request};
 
 pub(super) const WIRE: Wire = Wire { messages, answer };
 
@@ -33,34 +32,20 @@ fn texts(content: &Value) -> Vec<String> {
     }
 }
 
-fn answer(request: &Request, reply: &Reply) -> Response {
-    let blocks = match reply {
-        Reply::Blocks(blocks) => blocks,
-        Reply::Fails(status, kind) => {
-            let status = StatusCode::from_u16(*status).expect("an HTTP status");
-            let error = json!({"error": {"type": kind, "message": "scripted"}});
-            return (status, axum::Json(error)).into_response();
-        }
-    };
-    let items: Vec<Value> = blocks
-        .iter()
-        .enumerate()
-        .map(|(index, block)| item(&format!("{}_{index}", request.number), block))
-        .collect();
+fn answer(request: &Request, block: &Block) -> Response {
+    let item = item(request.number, block);
     let id = format!("resp_{}", request.number);
     let usage = json!({"input_tokens": 10, "output_tokens": 5, "total_tokens": 15});
-    let mut events = vec![json!({"type": "response.created", "response": {"id": id}})];
-    for (index, item) in items.iter().enumerate() {
-        for kind in ["response.output_item.added", "response.output_item.done"] {
-            events.push(json!({"type": kind, "output_index": index, "item": item}));
-        }
-    }
-    let response = json!({"id": id, "output": items, "usage": usage});
-    events.push(json!({"type": "response.completed", "response": response}));
-    sse(&events)
+    let response = json!({"id": id, "output": [item], "usage": usage});
+    sse(&[
+        json!({"type": "response.created", "response": {"id": id}}),
+        json!({"type": "response.output_item.added", "output_index": 0, "item": item}),
+        json!({"type": "response.output_item.done", "output_index": 0, "item": item}),
+        json!({"type": "response.completed", "response": response}),
+    ])
 }
 
-fn item(id: &str, block: &Block) -> Value {
+fn item(id: usize, block: &Block) -> Value {
     match block {
         Block::Text(text) => json!({
             "type": "message", "id": format!("msg_{id}"), "role": "assistant",

@@ -15,37 +15,30 @@ use tokio::sync::oneshot;
 
 use super::request::Message;
 use super::script::NOTHING;
-use super::{Reply, Request, messages, responses};
+use super::{Block, Reply, Request, messages, responses};
 
 /// The format of one vendor's API.
 pub(super) struct Wire {
     /// Parses the conversation of a request.
     pub messages: fn(&Value) -> Vec<Message>,
     /// Serialises a reply; the request's number makes its ids unique.
-    pub answer: fn(&Request, &Reply) -> Response,
+    pub answer: fn(&Request, &Block) -> Response,
 }
 
 /// Returns events as a stream, each named by its own `type`.
 pub(super) fn sse(events: &[Value]) -> Response {
-    let lines = events.iter().map(|event| {
-        let name = event["type"].as_str().expect("a type");
-        format!("event: {name}\ndata: {event}\n\n")
-    });
-    let stream: String = lines.collect();
+    let name = |event: &Value| event["type"].as_str().expect("a type").to_owned();
+    let line = |event: &Value| format!("event: {}\ndata: {event}\n\n", name(event));
+    let stream: String = events.iter().map(line).collect();
     ([(CONTENT_TYPE, "text/event-stream")], stream).into_response()
 }
 
 /// State shared by the server and the test.
 pub(super) struct Shared {
     script: Box<dyn Fn(&Request) -> Reply + Send + Sync>,
-    log: Mutex<Log>,
+    /// The conversation's requests so far.
+    requests: Mutex<Vec<Request>>,
     grown: Condvar,
-}
-
-#[derive(Debug, Default)]
-pub(super) struct Log {
-    pub requests: Vec<Request>,
-    pub other_requests: Vec<Request>,
 }
 
 impl fmt::Debug for Shared {
@@ -54,34 +47,32 @@ impl fmt::Debug for Shared {
     }
 }
 
+type Requests<'a> = MutexGuard<'a, Vec<Request>>;
+
 impl Shared {
     pub(super) fn new(script: Box<dyn Fn(&Request) -> Reply + Send + Sync>) -> Self {
         Self {
             script,
-            log: Mutex::default(),
+            requests: Mutex::default(),
             grown: Condvar::new(),
         }
     }
 
-    pub(super) fn log(&self) -> MutexGuard<'_, Log> {
-        self.log.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(super) fn requests(&self) -> Requests<'_> {
+        self.requests.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Waits until another request is recorded, at most for the given time.
-    pub(super) fn wait<'a>(
-        &self,
-        log: MutexGuard<'a, Log>,
-        at_most: Duration,
-    ) -> MutexGuard<'a, Log> {
+    pub(super) fn wait<'a>(&self, log: Requests<'a>, at_most: Duration) -> Requests<'a> {
         let waited = self.grown.wait_timeout(log, at_most);
         waited.unwrap_or_else(PoisonError::into_inner).0
     }
 
     /// Records a request, and assigns its number.
     fn keep(&self, mut request: Request) -> Request {
-        let mut log = self.log();
-        request.number = log.requests.len();
-        log.requests.push(request.clone());
+        let mut requests = self.requests();
+        request.number = requests.len();
+        requests.push(request.clone());
         self.grown.notify_all();
         request
     }
@@ -93,10 +84,8 @@ pub(super) fn run(
     shared: Arc<Shared>,
     stopped: oneshot::Receiver<()>,
 ) {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .expect("a runtime");
+    let mut runtime = tokio::runtime::Builder::new_current_thread();
+    let runtime = runtime.enable_all().build().expect("a runtime");
     runtime.block_on(async {
         listener.set_nonblocking(true).expect("a socket");
         let listener = tokio::net::TcpListener::from_std(listener).expect("a listener");
@@ -119,24 +108,18 @@ fn router(shared: Arc<Shared>) -> Router {
         .with_state(shared)
 }
 
-async fn claude(
-    State(shared): State<Arc<Shared>>,
-    headers: HeaderMap,
-    Json(body): Json<Value>,
-) -> Response {
+type Served = State<Arc<Shared>>;
+
+async fn claude(shared: Served, headers: HeaderMap, Json(body): Json<Value>) -> Response {
     converse(shared, &headers, body, messages::WIRE).await
 }
 
-async fn codex(
-    State(shared): State<Arc<Shared>>,
-    headers: HeaderMap,
-    Json(body): Json<Value>,
-) -> Response {
+async fn codex(shared: Served, headers: HeaderMap, Json(body): Json<Value>) -> Response {
     converse(shared, &headers, body, responses::WIRE).await
 }
 
 async fn gemini(
-    State(shared): State<Arc<Shared>>,
+    shared: Served,
     Path(call): Path<String>,
     headers: HeaderMap,
     Json(mut body): Json<Value>,
@@ -155,27 +138,27 @@ async fn count_tokens() -> Json<Value> {
 /// Responds to requests that clients send but do not need.
 async fn nothing() -> (StatusCode, Json<Value>) {
     let error = json!({"type": "not_found_error", "message": "not scripted"});
-    (
-        StatusCode::NOT_FOUND,
-        Json(json!({"type": "error", "error": error})),
-    )
+    let body = json!({"type": "error", "error": error});
+    (StatusCode::NOT_FOUND, Json(body))
 }
 
-async fn converse(shared: Arc<Shared>, headers: &HeaderMap, body: Value, wire: Wire) -> Response {
+async fn converse(shared: Served, headers: &HeaderMap, body: Value, wire: Wire) -> Response {
+    let State(shared) = shared;
     let request = request(headers, body, &wire);
-    let in_conversation = request.body["tools"]
-        .as_array()
-        .is_some_and(|tools| !tools.is_empty());
-    if !in_conversation {
-        let answer = (wire.answer)(&request, &Reply::text(NOTHING));
-        shared.log().other_requests.push(request);
-        return answer;
+    let tools = request.body["tools"].as_array();
+    if tools.is_none_or(Vec::is_empty) {
+        return (wire.answer)(&request, &Block::Text(NOTHING.into()));
     }
     let request = shared.keep(request);
     let asked = request.clone();
     let scripted = tokio::task::spawn_blocking(move || (shared.script)(&asked)).await;
     match scripted {
-        Ok(reply) => (wire.answer)(&request, &reply),
+        Ok(Reply::Says(block)) => (wire.answer)(&request, &block),
+        Ok(Reply::Fails(status, kind)) => {
+            let status = StatusCode::from_u16(status).expect("an HTTP status");
+            let error = json!({"type": kind, "message": "scripted"});
+            (status, Json(json!({"type": "error", "error": error}))).into_response()
+        }
         Err(panic) => (StatusCode::BAD_REQUEST, panic.to_string()).into_response(),
     }
 }
