@@ -1,8 +1,11 @@
 //! The plugin for Claude Code: its module wakes the session, and its hooks yield to those of the settings.
 
+use std::io::Write as _;
+use std::os::unix::net::UnixStream;
+
 use hub_harness::model::turns;
 use hub_harness::{Hub, until};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::support::{Claude, InstalledHub, NO_LIMIT};
 
@@ -97,6 +100,31 @@ fn the_command_shows_the_hubs_sessions() {
     claude
         .pane
         .until("the sessions are shown", |it| it.contains("main *"));
+}
+
+/// Sends a message to the only running Claude Code as another session would: through the socket that its file in
+/// `sessions` names.
+fn send_as_peer(hub: &InstalledHub, text: &str) {
+    let sessions = hub.home().join(".claude/sessions");
+    let socket = until("the session has a socket", || {
+        let files = std::fs::read_dir(&sessions).ok()?.flatten();
+        let mut files = files.map(|file| file.path());
+        let file = files.find(|file| file.extension().is_some_and(|it| it == "json"))?;
+        let text = std::fs::read_to_string(file).ok()?;
+        let session: Value = serde_json::from_str(&text).ok()?;
+        Some(session["messagingSocketPath"].as_str()?.to_owned())
+    });
+    let message = json!({"type": "user", "message": {"role": "user", "content": text}});
+    let mut stream = UnixStream::connect(socket).expect("it accepts messages");
+    writeln!(stream, "{message}").expect("it reads messages");
+}
+
+#[test]
+fn a_message_of_another_session_is_told_apart_from_a_prompt() {
+    let hub = InstalledHub::without_hooks(Hub::builder());
+    let _claude = start(&hub);
+    send_as_peer(&hub, "Please rebase first");
+    hub.published("message from another session: Please rebase first");
 }
 
 /// The number of wakes in the series; `HUB_TEST_WAKES` sets another one for a measurement.

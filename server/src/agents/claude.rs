@@ -12,7 +12,8 @@ const DIALOGS: [&str; 3] = ["AskUserQuestion", "EnterPlanMode", "ExitPlanMode"];
 /// The prefix of every prompt with which Claude Code wakes itself: a background task or a hook ended, or a monitor
 /// fired.
 const TASK: &str = "<task-notification>";
-/// The prefix of a message from another session of Claude Code.
+/// The prefix of a message from another session of Claude Code that has a return address. Only a module can tell the
+/// others from a prompt of the person.
 const PEER: &str = "<cross-session-message";
 /// The first words of every prompt that the hub sends: the summary of the rewake hook, and the module's prompt.
 pub const WAKE_MARK: &str = "Notifications from the hub";
