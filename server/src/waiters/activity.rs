@@ -13,6 +13,8 @@ use crate::fold::{SessionKey, State};
 const TIMEOUT_ECHO: Duration = Duration::from_secs(15);
 /// A turn that begins within this time after its cause was reported has that cause.
 const CAUSE_ECHO: Duration = Duration::from_secs(5);
+/// A module that received an answer polls again within this time, unless it died.
+const MODULE_RETURNS: Duration = Duration::from_secs(3);
 /// A warning that the session ignored is repeated after this time.
 const WARN_AGAIN: Duration = Duration::from_secs(600);
 /// The age at which a session's last activity is forgotten, in milliseconds.
@@ -26,6 +28,8 @@ pub struct Activity {
     seen: HashMap<SessionKey, Timestamp>,
     timeouts: HashMap<SessionKey, Instant>,
     warned: HashMap<SessionKey, Instant>,
+    /// When the poll of each session's module was last answered.
+    modules: HashMap<SessionKey, Instant>,
     causes: HashMap<SessionKey, (TurnCause, Instant)>,
     /// Sessions whose inboxes have had a waiter.
     waited: HashSet<SessionKey>,
@@ -77,6 +81,17 @@ impl Activity {
         at.is_some_and(|at| now.saturating_duration_since(at) < TIMEOUT_ECHO)
     }
 
+    /// Notes that the poll of a session's module is answered.
+    pub fn note_module(&mut self, place: SessionKey, now: Instant) {
+        self.modules.insert(place, now);
+    }
+
+    /// Whether the session's module is about to poll again, so that no other waiter is needed.
+    pub fn has_module(&self, place: &SessionKey, now: Instant) -> bool {
+        let at = self.modules.get(place);
+        at.is_some_and(|at| now.saturating_duration_since(*at) < MODULE_RETURNS)
+    }
+
     /// Notes the cause of the turn that begins next.
     pub fn note_cause(&mut self, place: SessionKey, cause: TurnCause, now: Instant) {
         self.causes.insert(place, (cause, now));
@@ -112,5 +127,6 @@ impl Activity {
         self.timeouts.retain(|_, at| fresh(at));
         self.warned.retain(|_, at| fresh(at));
         self.causes.retain(|_, (_, at)| fresh(at));
+        self.modules.retain(|_, at| fresh(at));
     }
 }

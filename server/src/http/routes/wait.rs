@@ -12,7 +12,7 @@ use serde::Deserialize;
 use super::hooks::MAX_TEXT_BYTES;
 use super::{json_response, stored, wake_note};
 use crate::agents::WAKE_MARK;
-use crate::core::command::Command;
+use crate::core::command::{Command, Refusal};
 use crate::core::filter::Filter;
 use crate::core::notification::is_longer;
 use crate::http::error::{ApiError, Code};
@@ -78,7 +78,19 @@ pub(super) async fn wait(
     if let Some(lease) = lease {
         acknowledge(&hub, &lease).await?;
     }
-    match hub.wait(spec).await? {
+    let session = spec.session.clone().filter(|_| way == Some(Way::Module));
+    let module = session.map(|session| (spec.project.clone(), session));
+    let outcome = hub.wait(spec).await?;
+    if let Some((project, session)) = module {
+        hub.read(|state, waiters| {
+            let place = state.resolve_key(project, session);
+            waiters
+                .write()
+                .activity()
+                .note_module(place, Instant::now());
+        })?;
+    }
+    match outcome {
         Outcome::Batch(batch) => reply(&hub, batch, way == Some(Way::Module)).await,
         Outcome::Empty => Ok(StatusCode::NO_CONTENT.into_response()),
         Outcome::HeldBack(held) => Ok(held_back(held)),
@@ -150,15 +162,27 @@ pub(super) async fn settle(hub: &Hub, claim: Claim) -> Result<Vec<Seq>, ApiError
     Ok(hub.submit(command).await?.settled)
 }
 
-/// Refuses a waiter of an agent's hooks whose session is not registered yet. It may arrive before the session's first hook event;
-/// then it has to retry.
+/// Refuses a waiter of an agent's hooks that the session's module makes needless, or whose session is not registered
+/// yet: it may arrive before the session's first hook event, and then it has to retry.
 fn demand_session(hub: &Hub, spec: &WaitSpec, way: Way) -> Result<(), ApiError> {
     let Some(session) = spec.session.clone() else {
         let detail = format_args!("way={} is for a session", way.as_str());
         return Err(ApiError::invalid(detail));
     };
-    let known = hub.read(|state, _| state.find_session(&spec.project, &session).map(drop));
-    Ok(known??)
+    let has_module = hub.read(|state, waiters| {
+        state.find_session(&spec.project, &session)?;
+        let place = state.resolve_key(spec.project.clone(), session);
+        Ok::<_, Refusal>(
+            waiters
+                .write()
+                .activity()
+                .has_module(&place, Instant::now()),
+        )
+    })??;
+    if has_module && way == Way::Rewake {
+        return Err(Code::TakenOver.into());
+    }
+    Ok(())
 }
 
 fn spec(params: WaitParams, log: &Log) -> Result<WaitSpec, ApiError> {
