@@ -17,6 +17,8 @@ use std::ffi::OsString;
 use std::io::Write as _;
 use std::process::ExitCode;
 
+use tokio::runtime::Runtime;
+
 use crate::commands::cli::{Cli, is_hook};
 use crate::error::Error;
 use crate::exit_code::Exit;
@@ -70,9 +72,10 @@ fn complain(error: clap::Error) {
 }
 
 fn run(cli: Cli) -> Result<Exit, Error> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_io()
-        .enable_time()
-        .build()?;
-    runtime.block_on(commands::run(cli))
+    runtime()?.block_on(commands::run(cli))
+}
+
+fn runtime() -> std::io::Result<Runtime> {
+    let mut builder = tokio::runtime::Builder::new_current_thread();
+    builder.enable_io().enable_time().build()
 }

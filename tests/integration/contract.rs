@@ -181,6 +181,8 @@ async fn ask_the_hub(client: &Client) {
     ] {
         client.get(path).send().await.expect(200);
     }
+    let ping = json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" });
+    client.post_json("/mcp", &ping).await.expect(200);
     let contract = client.get("/openapi.yaml").send().await.expect(200);
     assert_eq!(contract.text(), include_str!("../../openapi.yaml"));
 }

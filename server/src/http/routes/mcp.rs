@@ -8,15 +8,16 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use axum::extract::{FromRequest as _, Request, State};
-use axum::http::Extensions;
+use axum::http::header::{ACCEPT, CONTENT_TYPE};
+use axum::http::{Extensions, HeaderValue, StatusCode};
 use axum::response::Response;
 use hub_protocol::{InboxName, ProjectName};
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 
-use crate::http::error::{ApiError, Code};
-use crate::http::login::DashboardSession;
+use crate::http::error::ApiError;
 use crate::http::request::directory;
 use crate::http::request::params::Params;
 use crate::http::request::payload::Payload;
@@ -114,18 +115,25 @@ pub(super) async fn mcp(
     Params(params): Params<McpParams>,
     request: Request,
 ) -> Result<Response, ApiError> {
-    if request.extensions().get::<DashboardSession>().is_some() {
-        return Err(Code::NeedsToken.into());
-    }
     let caller = McpCaller::of(params).await?;
     let (mut parts, body) = request.into_parts();
-    let headers = parts.headers.clone();
     let mut request = Request::new(body);
-    *request.headers_mut() = headers;
-    let Payload(bytes) = Payload::from_request(request, &()).await?;
+    request.headers_mut().clone_from(&parts.headers);
+    let payload = Payload::from_request(request, &()).await?;
+    payload.json::<IgnoredAny>()?;
+    // Answers are JSON, as everywhere, whatever the client declares.
+    let json = HeaderValue::from_static("application/json");
+    parts.headers.insert(CONTENT_TYPE, json);
+    let both = HeaderValue::from_static("application/json, text/event-stream");
+    parts.headers.insert(ACCEPT, both);
     // A tool is called by a model, so none of what proves a person goes on.
     parts.extensions = Extensions::new();
     parts.extensions.insert(caller);
-    let request = Request::from_parts(parts, Body::from(bytes));
-    Ok(service.handle(request).await.map(Body::new))
+    let request = Request::from_parts(parts, Body::from(payload.0));
+    let response = service.handle(request).await;
+    // rmcp says so when JSON is no message.
+    if response.status() == StatusCode::UNSUPPORTED_MEDIA_TYPE {
+        return Err(ApiError::invalid("the body is no JSON-RPC message of MCP"));
+    }
+    Ok(response.map(Body::new))
 }

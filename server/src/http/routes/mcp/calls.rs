@@ -380,7 +380,11 @@ impl ToolCall {
         };
         let _permit = self.hub.stream_permit()?;
         let outcome = self.hub.wait(spec).await?;
-        self.waited(outcome, patience).await
+        let mut reply = self.waited(outcome, patience).await?;
+        if has_barrier && !reply.took {
+            reply.words.push_str(" The sessions have not stopped.");
+        }
+        Ok(reply)
     }
 
     async fn waited(&self, outcome: Outcome, patience: Duration) -> Result<Reply, ApiError> {
