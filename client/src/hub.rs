@@ -297,8 +297,7 @@ pub(crate) fn json(body: &impl Serialize) -> Result<String, Error> {
     Ok(serde_json::to_string(body).map_err(anyhow::Error::from)?)
 }
 
-/// The error for an answer that is a refusal.
-pub(crate) async fn refused(response: Response) -> Error {
+async fn refused(response: Response) -> Error {
     let status = response.status();
     let problem = match response.text().await {
         Ok(body) => serde_json::from_str(&body).ok(),

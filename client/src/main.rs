@@ -15,14 +15,14 @@ mod system;
 
 use std::ffi::OsString;
 use std::io::Write as _;
+use std::pin::pin;
 use std::process::ExitCode;
-
-use tokio::runtime::Runtime;
 
 use crate::commands::cli::{Cli, is_hook};
 use crate::error::Error;
 use crate::exit_code::Exit;
 use crate::output::text::line;
+use crate::system::runtime::block_on;
 
 fn main() -> ExitCode {
     let exit = hubctl();
@@ -72,10 +72,5 @@ fn complain(error: clap::Error) {
 }
 
 fn run(cli: Cli) -> Result<Exit, Error> {
-    runtime()?.block_on(commands::run(cli))
-}
-
-fn runtime() -> std::io::Result<Runtime> {
-    let mut builder = tokio::runtime::Builder::new_current_thread();
-    builder.enable_io().enable_time().build()
+    block_on(pin!(commands::run(cli)))?
 }

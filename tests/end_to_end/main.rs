@@ -9,6 +9,7 @@ mod history;
 mod hook;
 mod hooks;
 mod listen;
+mod mcp;
 mod notify;
 mod place;
 mod projects;

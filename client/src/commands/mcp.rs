@@ -4,65 +4,65 @@
 //! and the answer is a line of stdout. Neither side keeps a state that a restart of the hub would lose, so requests go
 //! on after one.
 
-use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::io;
+use std::pin::pin;
+use std::time::Duration;
 
-use hub_protocol::{InboxName, ProjectName};
+use hub_protocol::ProjectName;
 use serde_json::Value;
 use tokio::sync::oneshot;
 
 use crate::error::{Error, Unreachable};
 use crate::exit_code::Exit;
 use crate::hub::backoff::Backoff;
-use crate::hub::{Path, Request, body, refused};
+use crate::hub::{Path, Request, body};
 use crate::identity::Context;
 use crate::identity::sender::{is_outside, sender};
 use crate::output::println;
 use crate::system::random::random_hex;
+use crate::system::runtime::block_on;
 
 /// How long the hub may take for one request: longer than the longest wait of a tool.
 const PATIENCE: Duration = Duration::from_secs(600);
 
-/// How long a request is retried while no hub listens: long enough for a restart.
-const CONTACT: Duration = Duration::from_secs(5);
+/// How often a request is tried again while no hub listens: about 5 s, long enough for a restart.
+const ATTEMPTS: u32 = 8;
 
-/// How long running requests may take after the end of stdin.
-const LAST: Duration = Duration::from_secs(2);
-
-/// The member of a request's `_meta` that names its protocol, from 2026-07-28 on.
-const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
+/// How long running requests may take after the end of stdin, in hundredths of a second.
+const LAST_POLLS: u32 = 200;
 
 /// A running request, by its id as JSON. Dropping it ends the request.
 type Call = (String, oneshot::Sender<()>);
 
 pub(crate) fn run(context: Context) -> Result<Exit, Error> {
-    let proxy = Arc::new(Proxy {
+    // It lives as long as this process.
+    let proxy: &Proxy = Box::leak(Box::new(Proxy {
         project: context.project(None)?.value,
         client: random_hex()?,
         context,
-    });
+    }));
     let mut calls: Vec<Call> = Vec::new();
-    for line in std::io::stdin().lines() {
+    for line in io::stdin().lines() {
         let line = line?;
-        calls.retain(|(_, call)| !call.is_closed());
-        let Ok(message) = serde_json::from_str::<Value>(&line) else {
-            println(failure("null", -32700, "this line is not JSON"))?;
-            continue;
+        let message: Value = serde_json::from_str(&line).unwrap_or_default();
+        let (method, id) = (message["method"].as_str(), message["id"].to_string());
+        // Of the client's notifications, only this one concerns the hub.
+        let cancelled = match method {
+            Some("notifications/cancelled") => message["params"]["requestId"].to_string(),
+            _ => String::new(),
         };
-        match (message["method"].as_str(), &message["id"]) {
-            (Some("notifications/cancelled"), _) => {
-                let id = message["params"]["requestId"].to_string();
-                calls.retain(|(call, _)| *call != id);
-            }
-            // No other notification concerns the hub, and it asks its clients nothing.
-            (Some(_), Value::Null) => {}
-            (Some(_), id) => calls.push((id.to_string(), Arc::clone(&proxy).begin(line, message)?)),
-            (None, _) => println(failure("null", -32600, "this is no request"))?,
+        calls.retain(|(id, call)| !call.is_closed() && *id != cancelled);
+        if method.is_none() {
+            println(failure("null", -32700, "this line is no JSON-RPC request"))?;
+        } else if id != "null" {
+            calls.push((id.clone(), proxy.begin(line, id)));
         }
     }
-    let until = Instant::now() + LAST;
-    while Instant::now() < until && calls.iter().any(|(_, call)| !call.is_closed()) {
-        std::thread::sleep(Duration::from_millis(5));
+    for _ in 0..LAST_POLLS {
+        if calls.iter().all(|(_, call)| call.is_closed()) {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(10));
     }
     Ok(Exit::DONE)
 }
@@ -78,58 +78,45 @@ struct Proxy {
 
 impl Proxy {
     /// Answers a request on stdout, in a thread of its own. Dropping the sender ends it without an answer.
-    fn begin(self: Arc<Self>, line: String, message: Value) -> Result<oneshot::Sender<()>, Error> {
+    fn begin(&'static self, line: String, id: String) -> oneshot::Sender<()> {
         let (call, mut cancelled) = oneshot::channel();
-        let runtime = crate::runtime()?;
         std::thread::spawn(move || {
-            let answer = runtime.block_on(async {
-                tokio::select! {
-                    answer = self.ask(line, &message) => Some(answer),
-                    _ = &mut cancelled => None,
-                }
-            });
-            let answer = match answer {
-                None => return,
-                Some(Ok(answer)) => answer,
-                Some(Err(error)) => failure(&message["id"].to_string(), -32603, &error.to_string()),
+            let answering = async {
+                let answer = tokio::select! {
+                    biased;
+                    answer = self.ask(line) => answer,
+                    _ = &mut cancelled => return Ok(Exit::DONE),
+                };
+                println(answer.unwrap_or_else(|error| failure(&id, -32603, &error.to_string())))?;
+                Ok(Exit::DONE)
             };
-            // A client that does not read has gone; then stdin ends as well.
-            let _ = println(answer);
+            // A client that does not read its answers has gone; then stdin ends as well.
+            let _: io::Result<Result<_, Error>> = block_on(pin!(answering));
         });
-        Ok(call)
+        call
     }
 
-    async fn ask(&self, line: String, message: &Value) -> Result<String, Error> {
-        let params = &message["params"];
-        let headers = [
-            ("mcp-method", &message["method"]),
-            ("mcp-name", &params["name"]),
-            ("mcp-protocol-version", &params["_meta"][VERSION]),
-        ];
-        let mut request = Request::post(self.path().await?, line);
-        for (name, value) in headers {
-            if let Some(value) = value.as_str() {
-                request = request.header(name, value);
-            }
-        }
-        let until = Instant::now() + CONTACT;
+    async fn ask(&self, line: String) -> Result<String, Error> {
+        let request = Request::post(self.path().await?, line);
+        let mut attempts = ATTEMPTS;
         let mut backoff = Backoff::local();
         let response = loop {
             // A request that a hub may have received is not sent twice.
             match self.context.hub()?.answer(&request, PATIENCE).await {
                 Err(Error::Unreachable(Unreachable {
                     connected: false, ..
-                })) if Instant::now() < until => {
+                })) if attempts > 0 => {
+                    attempts -= 1;
                     backoff.pause().await;
                 }
                 answer => break answer?,
             }
         };
-        let kind = response.headers().get("content-type");
-        if kind.is_none_or(|kind| kind != "application/json") {
-            return Err(refused(response).await);
+        let answer = body(response).await?;
+        if answer.starts_with("{\"jsonrpc\"") {
+            return Ok(answer);
         }
-        body(response).await
+        Err(anyhow::anyhow!("the hub refused it: {answer}").into())
     }
 
     /// The path with this process's identity. The session may be registered later than this process starts.
@@ -137,12 +124,10 @@ impl Proxy {
         let who = sender(&self.context, None).await?;
         let name = if is_outside(&who) { "from" } else { "session" };
         let who = Some(who.value).filter(|it| !it.is_reserved());
-        let parent = self.context.env.parsed::<InboxName>("HUB_PARENT")?;
         Ok(Path::new("/mcp")
             .with("project", &self.project)
             .with("client", &self.client)
-            .maybe(name, who)
-            .maybe("parent", parent.map(|it| it.value)))
+            .maybe(name, who))
     }
 }
 

@@ -9,13 +9,13 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::extract::{FromRequest as _, Request, State};
 use axum::http::header::{ACCEPT, CONTENT_TYPE};
-use axum::http::{Extensions, HeaderValue, StatusCode};
+use axum::http::{Extensions, HeaderMap, HeaderValue, StatusCode};
 use axum::response::Response;
 use hub_protocol::{InboxName, ProjectName};
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use serde::Deserialize;
-use serde::de::IgnoredAny;
+use serde_json::Value;
 
 use crate::http::error::ApiError;
 use crate::http::request::directory;
@@ -109,6 +109,23 @@ impl McpCaller {
     }
 }
 
+/// Fills in the headers that a message must have since 2026-07-28, from the message itself. `hubctl mcp` gets its
+/// messages on stdin, where there are none.
+fn fill(headers: &mut HeaderMap, message: &Value) {
+    let params = &message["params"];
+    let version = &params["_meta"]["io.modelcontextprotocol/protocolVersion"];
+    for (name, value) in [
+        ("mcp-protocol-version", version),
+        ("mcp-method", &message["method"]),
+        ("mcp-name", &params["name"]),
+    ] {
+        // A value that no header can hold is refused as a header that is missing.
+        if let Some(Ok(value)) = value.as_str().map(HeaderValue::from_str) {
+            headers.entry(name).or_insert(value);
+        }
+    }
+}
+
 /// Answers one message of an MCP client.
 pub(super) async fn mcp(
     State(McpState(service)): State<McpState>,
@@ -120,7 +137,10 @@ pub(super) async fn mcp(
     let mut request = Request::new(body);
     request.headers_mut().clone_from(&parts.headers);
     let payload = Payload::from_request(request, &()).await?;
-    payload.json::<IgnoredAny>()?;
+    let message: Value = payload.json()?;
+    if !caller.client.is_empty() {
+        fill(&mut parts.headers, &message);
+    }
     // Answers are JSON, as everywhere, whatever the client declares.
     let json = HeaderValue::from_static("application/json");
     parts.headers.insert(CONTENT_TYPE, json);
