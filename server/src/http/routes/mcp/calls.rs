@@ -527,7 +527,7 @@ fn explained(error: ApiError) -> String {
         }
         Code::QuestionSettled => "There is nothing left to do for this question.",
         Code::InboxHeld => "Call the tool inbox instead of waiting.",
-        Code::NotYours => "Only the person can do this, in a terminal or on the dashboard.",
+        Code::NotYours => "Leave it to the person or to another agent.",
         Code::Busy | Code::NotReady | Code::StorageFailed => "Call it again in a few seconds.",
         _ => "",
     };
