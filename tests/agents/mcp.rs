@@ -1,0 +1,61 @@
+//! The hub's MCP tools, called by the model of a real agent.
+
+use hub_harness::Model;
+use hub_harness::model::{Reply, turns};
+use serde_json::json;
+
+use crate::support::{InstalledHub, installed};
+
+/// A model that calls the tool notify, and then says that it is done.
+fn notifying(tool: &str) -> Model {
+    let arguments = json!({ "message": "A scripted pear.", "to": "boss" });
+    Model::start(turns([Reply::tool(tool, arguments), Reply::text("Done.")]))
+}
+
+/// The sender of the notification that the model sent, which must be stored once.
+fn sender(hub: &InstalledHub) -> String {
+    let id = hub.published("A scripted pear.");
+    let all = hub.get("/notifications");
+    let all = all["notifications"].as_array().expect("notifications");
+    let found = all.iter().find(|it| it["id"] == id);
+    found.expect("it")["from"]
+        .as_str()
+        .expect("a name")
+        .to_owned()
+}
+
+#[test]
+fn claude_code_calls_a_tool_as_its_session() {
+    let hub = InstalledHub::new();
+    hub.run(
+        &installed::claude(),
+        &["mcp", "add", "hub", "--", "hubctl", "mcp"],
+        &[],
+    );
+    let (output, model) = hub
+        .claude(notifying("mcp__hub__notify"))
+        .args(&["--allowedTools", "mcp__hub__notify"])
+        .headless("Which fruit?");
+    assert!(output.status.success(), "{output:?}");
+    model.until_received("is stored for boss");
+    assert_eq!(sender(&hub), model.requests()[0].session);
+}
+
+#[test]
+fn codex_calls_a_tool_as_its_session() {
+    let hub = InstalledHub::new();
+    hub.hubctl(&["hooks", "install", "codex"]);
+    let model = notifying("mcp__hub__notify");
+    let more = [
+        "-c",
+        "mcp_servers.hub.command=\"hubctl\"",
+        "-c",
+        "mcp_servers.hub.args=[\"mcp\"]",
+        "-c",
+        "mcp_servers.hub.default_tools_approval_mode=\"approve\"",
+    ];
+    hub.codex(&model, &more, "Which fruit?");
+    model.until_received("is stored for boss");
+    let sessions = hub.get("/sessions?all=true");
+    eprintln!("{} {sessions}", sender(&hub));
+}
