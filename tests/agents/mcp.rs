@@ -45,7 +45,7 @@ fn claude_code_calls_a_tool_as_its_session() {
 fn codex_calls_a_tool_as_its_session() {
     let hub = InstalledHub::new();
     hub.hubctl(&["hooks", "install", "codex"]);
-    let model = notifying("mcp__hub__notify");
+    let model = notifying("mcp__hub/notify");
     let more = [
         "-c",
         "mcp_servers.hub.command=\"hubctl\"",
@@ -56,6 +56,5 @@ fn codex_calls_a_tool_as_its_session() {
     ];
     hub.codex(&model, &more, "Which fruit?");
     model.until_received("is stored for boss");
-    let sessions = hub.get("/sessions?all=true");
-    eprintln!("{} {sessions}", sender(&hub));
+    assert_eq!(sender(&hub), model.requests()[0].session);
 }

@@ -14,6 +14,7 @@ struct Mcp {
     stdout: BufReader<ChildStdout>,
 }
 
+#[allow(clippy::needless_pass_by_value)] // shorter calls
 impl Mcp {
     fn start(place: &Place, session: &str) -> Self {
         let mut process = place.hubctl(&["mcp"]).env("HUB_SESSION", session).spawn();

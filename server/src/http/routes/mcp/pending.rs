@@ -35,7 +35,9 @@ const NOTIFICATIONS: Frame = Frame {
 
 /// What was handed to each caller and not acknowledged yet, by project and inbox.
 #[derive(Clone, Default)]
-pub(super) struct Unacknowledged(Arc<Mutex<HashMap<(ProjectName, InboxName), Vec<HandedOver>>>>);
+pub(super) struct Unacknowledged(Arc<Mutex<Callers>>);
+
+type Callers = HashMap<(ProjectName, InboxName), Vec<HandedOver>>;
 
 struct HandedOver {
     client: String,
