@@ -98,10 +98,10 @@ fn tools_act_as_the_session_of_the_process() {
     let question = mcp.call("ask", json!({ "question": "Merge?", "to": "boss" }));
     let id = question.split(' ').nth(1).expect("Question ID is stored");
     place.hubctl(&["answer", id, "yes"]).run().ok();
-    let told = mcp.call("wait", json!({ "seconds": 20 }));
-    assert!(told.contains("\"msg\":\"yes\""), "{told}");
     let unknown = mcp.ask("tools/call", json!({ "name": "rm", "arguments": {} }));
     assert_eq!(unknown["error"]["code"], -32602, "{unknown}");
+    let told = mcp.call("wait", json!({ "seconds": 20 }));
+    assert!(told.contains("\"msg\":\"yes\""), "{told}");
     mcp.end();
     assert_eq!(
         place.inbox("w1").pending,
