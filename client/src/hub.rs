@@ -169,6 +169,19 @@ impl Hub {
         request: &Request,
         patience: Duration,
     ) -> Result<Response, Error> {
+        let response = self.answer(request, patience).await?;
+        if response.status().is_success() {
+            return Ok(response);
+        }
+        Err(refused(response).await)
+    }
+
+    /// [`Hub::send`], but a refusal is an answer as well.
+    pub(crate) async fn answer(
+        &self,
+        request: &Request,
+        patience: Duration,
+    ) -> Result<Response, Error> {
         // reqwest's own timeout would include the body, which never ends for a stream.
         match tokio::time::timeout(patience, self.exchange(request)).await {
             Ok(answer) => answer,
@@ -197,14 +210,7 @@ impl Hub {
         if let Some(body) = &request.body {
             call = call.body(body.clone());
         }
-        let response = call
-            .send()
-            .await
-            .map_err(|error| self.unreachable(&error))?;
-        if response.status().is_success() {
-            return Ok(response);
-        }
-        Err(refused(response).await)
+        call.send().await.map_err(|error| self.unreachable(&error))
     }
 
     async fn demand_proof(&self, http: &Client, remote: &Remote) -> Result<(), Error> {

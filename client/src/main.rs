@@ -15,12 +15,14 @@ mod system;
 
 use std::ffi::OsString;
 use std::io::Write as _;
+use std::pin::pin;
 use std::process::ExitCode;
 
 use crate::commands::cli::{Cli, is_hook};
 use crate::error::Error;
 use crate::exit_code::Exit;
 use crate::output::text::line;
+use crate::system::runtime::block_on;
 
 fn main() -> ExitCode {
     let exit = hubctl();
@@ -70,9 +72,5 @@ fn complain(error: clap::Error) {
 }
 
 fn run(cli: Cli) -> Result<Exit, Error> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_io()
-        .enable_time()
-        .build()?;
-    runtime.block_on(commands::run(cli))
+    block_on(pin!(commands::run(cli)))?
 }

@@ -6,4 +6,5 @@ pub(crate) mod parent;
 pub(crate) mod private;
 pub(crate) mod process;
 pub(crate) mod random;
+pub(crate) mod runtime;
 pub(crate) mod shell;

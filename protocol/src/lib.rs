@@ -27,7 +27,7 @@ mod wait;
 
 pub use agent::{Agent, UnknownAgent};
 pub use cursor::{Cursor, Epoch, ParseCursorError, Seq};
-pub use framing::{Framed, denial, own_words};
+pub use framing::{Frame, Framed, denial, own_words};
 pub use history::{
     HistoryMarks, HistoryPage, NotificationId, SeenRequest, Status, Step, Trace, Withdrawn,
 };

@@ -222,7 +222,9 @@ fn stop_on_signal(shutdown: CancellationToken) -> std::io::Result<()> {
 }
 
 fn start_log(config: &Config) -> anyhow::Result<()> {
-    let filter = tracing_subscriber::EnvFilter::try_new(&config.log.level).context("log.level")?;
+    // rmcp reports every message; a level of its own in the setting shows that.
+    let level = format!("rmcp=warn,{}", config.log.level);
+    let filter = tracing_subscriber::EnvFilter::try_new(level).context("log.level")?;
     let log = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(|| OneLine)

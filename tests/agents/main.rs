@@ -8,6 +8,7 @@ mod dialogs;
 mod headless;
 mod limits;
 mod listeners;
+mod mcp;
 mod names;
 mod outage;
 mod payloads;

@@ -35,7 +35,7 @@ RULES = {
     "wait": [
         "cursor [^ ]+ is not a place in this log",
         "this lease was not given out by this hub$",
-        "way=rewake is for a session$",
+        "way=(rewake|module) is for a session$",
         "as has 1 to 128 printable",
     ],
 }

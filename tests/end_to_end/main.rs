@@ -10,6 +10,7 @@ mod history;
 mod hook;
 mod hooks;
 mod listen;
+mod mcp;
 mod notify;
 mod place;
 mod projects;

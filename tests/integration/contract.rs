@@ -148,6 +148,8 @@ async fn ask_the_hub(client: &Client) {
     succeed(client, &health).await;
     succeed(client, &["GET /hello?nonce=0011223344556677", "GET /hub"]).await;
     succeed(client, &["GET /", "GET /assets/index.html"]).await;
+    let ping = json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" });
+    call(client, "POST", "/mcp", ping, 200).await;
     let contract = client.get("/openapi.yaml").await.expect(200);
     assert_eq!(contract.text(), include_str!("../../openapi.yaml"));
     let made = call(client, "POST", "/login/code", Value::Null, 201).await;

@@ -13,6 +13,7 @@ mod history;
 mod hooks;
 mod identity;
 mod limits;
+mod mcp;
 mod preferences;
 mod questions;
 mod redelivery;

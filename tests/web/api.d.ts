@@ -1,6 +1,14 @@
 // Generated from openapi.yaml by `node tests/web/types.js`; do not edit.
 
 export interface Schemas {
+    McpMessage: {
+        jsonrpc: "2.0";
+        id?: string | number | null;
+        method?: string;
+        params?: Record<string, never>;
+        result?: Record<string, never>;
+        error?: Record<string, never>;
+    };
     Seq: number;
     Place: number;
     Seqs: Schemas["Seq"][];

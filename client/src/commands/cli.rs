@@ -138,6 +138,8 @@ pub(crate) enum Command {
     Hooks(hooks::HooksArgs),
     /// Print instructions for agents, for an AGENTS.md
     Instructions(instructions::InstructionsArgs),
+    /// Connect an MCP client to the hub: claude mcp add hub -- hubctl mcp
+    Mcp,
     /// Show each setting and its source
     Config(config::ConfigArgs),
     /// Print completions for a shell

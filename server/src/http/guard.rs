@@ -244,14 +244,15 @@ fn end_with(session: DashboardSession, response: Response) -> Response {
     response.map(|body| Body::from_stream(body.into_data_stream().take_until(end)))
 }
 
-/// Turns errors that no handler made (404, 405, refusals of extractors) into problem documents.
+/// Turns errors that no handler made (404, 405, refusals of extractors) into problem documents. The errors of MCP are
+/// JSON of its own form.
 fn as_problem(response: Response) -> Response {
     let status = response.status();
-    let is_problem = response
+    let is_from_handler = response
         .headers()
         .get(CONTENT_TYPE)
-        .is_some_and(|kind| kind == PROBLEM_JSON);
-    if !(status.is_client_error() || status.is_server_error()) || is_problem {
+        .is_some_and(|kind| kind == PROBLEM_JSON || kind == "application/json");
+    if !(status.is_client_error() || status.is_server_error()) || is_from_handler {
         return response;
     }
     let mut problem = ApiError::from(Code::of_status(status)).into_response();

@@ -22,6 +22,7 @@ mod hooks;
 mod inboxes;
 mod listeners;
 mod login;
+mod mcp;
 mod notify;
 mod preferences;
 mod probes;
@@ -43,8 +44,10 @@ pub fn router(hub: Hub, token: Token, port: u16, state_dir: &Path) -> Router {
         state_dir: state_dir.into(),
         port,
     };
+    let mcp = mcp::McpState::new(&hub);
     routes_of_the_hub()
         .with_state(hub)
+        .route("/mcp", post(mcp::mcp).with_state(mcp))
         .route("/hub", get(about::about).with_state(about))
         .route("/hello", get(hello::hello).with_state(token))
         .route("/login", post(login::login).with_state(login.clone()))

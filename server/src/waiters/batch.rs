@@ -115,7 +115,11 @@ impl Waiters {
         if batch.items.is_empty() {
             return None;
         }
-        self.lease(spec, &batch, ASIDE_LEASE, now);
+        let term = match spec.way {
+            Some(Way::Hook) => ASIDE_LEASE,
+            _ => LEASE,
+        };
+        self.lease(spec, &batch, term, now);
         Some(batch)
     }
 

@@ -171,7 +171,7 @@ fn may_wait(request: &Request<Incoming>) -> bool {
     let path = request.uri().path();
     let below = |root| path.strip_prefix(root).is_some_and(|it| !it.is_empty());
     let asks = request.method() == Method::GET && below("/questions/");
-    matches!(path, "/wait" | "/events") || below("/hooks/") || asks
+    matches!(path, "/wait" | "/events" | "/mcp") || below("/hooks/") || asks
 }
 
 /// The fault in a request's Transfer-Encoding, if any. hyper accepts codings that it does not decode.

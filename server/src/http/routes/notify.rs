@@ -52,7 +52,18 @@ pub(super) async fn notify(
             post.project = Some(project.clone());
         }
     }
-    let context = Context::new(&hub).by_person(is_person(&hub, caller, &posts).await?);
+    let (project, done) = publish(&hub, caller, posts, once).await?;
+    Ok(answer(single, project, done))
+}
+
+/// Stores notifications, all or none. Returns the project of the first.
+pub(super) async fn publish(
+    hub: &Hub,
+    caller: Caller,
+    posts: Vec<Post>,
+    once: Option<IdempotencyKey>,
+) -> Result<(ProjectName, Done), ApiError> {
+    let context = Context::new(hub).by_person(is_person(hub, caller, &posts).await?);
     let drafts: Vec<_> = posts
         .into_iter()
         .map(|post| draft::prepare(post, &context))
@@ -62,7 +73,7 @@ pub(super) async fn notify(
         .map(|draft| draft.body.project.clone())
         .unwrap_or_default();
     let done = hub.submit(Command::Notify { drafts, once }).await?;
-    Ok(answer(single, project, done))
+    Ok((project, done))
 }
 
 /// Whether a person posts these. Checked only for answers and for posts as the person; an agent that posts as the

@@ -29,14 +29,14 @@ const MAX_TIMEOUT: u64 = 3600;
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct QuestionListParams {
-    project: Option<ProjectName>,
+    pub(super) project: Option<ProjectName>,
     #[serde(default)]
-    state: QuestionStates,
+    pub(super) state: QuestionStates,
 }
 
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum QuestionStates {
+pub(super) enum QuestionStates {
     #[default]
     Open,
     All,

@@ -27,9 +27,9 @@ const MAX_TEXT: usize = 4096;
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct SessionListParams {
-    project: Option<ProjectName>,
+    pub(super) project: Option<ProjectName>,
     #[serde(default)]
-    all: bool,
+    pub(super) all: bool,
 }
 
 #[derive(Debug, Deserialize)]

@@ -52,9 +52,16 @@ fn item(id: usize, block: &Block) -> Value {
             "status": "completed",
             "content": [{"type": "output_text", "text": text, "annotations": []}],
         }),
-        Block::Tool(name, input) => json!({
-            "type": "function_call", "id": format!("fc_{id}"), "call_id": format!("call_{id}"),
-            "name": name, "arguments": input.to_string(), "status": "completed",
-        }),
+        Block::Tool(name, input) => {
+            let mut call = json!({
+                "type": "function_call", "id": format!("fc_{id}"), "call_id": format!("call_{id}"),
+                "name": name, "arguments": input.to_string(), "status": "completed",
+            });
+            // A tool of an MCP server is written `NAMESPACE/NAME`.
+            if let Some((namespace, name)) = name.split_once('/') {
+                (call["namespace"], call["name"]) = (namespace.into(), name.into());
+            }
+            call
+        }
     }
 }
