@@ -45,6 +45,18 @@ fn claude_code_calls_a_tool_as_its_session() {
 }
 
 #[test]
+fn claude_code_calls_a_tool_of_the_plugin() {
+    const TOOL: &str = "mcp__plugin_hub_hub__notify";
+    let hub = InstalledHub::new();
+    let plugin = hub.plugin();
+    let args = ["--plugin-dir", plugin.as_str(), "--allowedTools", TOOL];
+    let claude = hub.claude(notifying(TOOL)).args(&args);
+    let (output, model) = claude.headless("Which fruit?");
+    assert!(output.status.success(), "{output:?}");
+    assert_sent_as_session(&hub, &model);
+}
+
+#[test]
 fn codex_calls_a_tool_as_its_session() {
     let hub = InstalledHub::new();
     hub.hubctl(&["hooks", "install", "codex"]);

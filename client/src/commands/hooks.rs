@@ -113,7 +113,7 @@ struct InstallArgs {
     target: Target,
     #[command(flatten)]
     call: CallArgs,
-    /// Install the plugin for Claude Code instead: the hooks, a module that wakes the session at once, and `/hub`
+    /// Install the plugin for Claude Code instead: the hooks, a module that wakes the session at once, the MCP server, and `/hub`
     #[arg(long, conflicts_with_all = ["user", "project", "local", "dir", "dry_run", "session"])]
     plugin: bool,
 }

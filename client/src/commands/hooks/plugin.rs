@@ -1,5 +1,5 @@
-//! The plugin for Claude Code: the hooks, a module that wakes the session, and the command `/hub`. It is written into a
-//! directory that is also a marketplace, so that Claude Code installs it without a network.
+//! The plugin for Claude Code: the hooks, a module that wakes the session, the command `/hub` and the MCP server. It is
+//! written into a directory that is also a marketplace, so that Claude Code installs it without a network.
 
 use std::fs;
 use std::path::Path;
@@ -42,7 +42,7 @@ pub(super) fn write(dir: &Path, invocation: &Invocation) -> Result<(), Error> {
 }
 
 /// The plugin's files with their contents.
-fn files(invocation: &Invocation) -> [(&'static str, String); 5] {
+fn files(invocation: &Invocation) -> [(&'static str, String); 6] {
     let about = "Wakes sessions, delivers notifications and asks through the hub";
     let author = json!({ "name": "hub" });
     let marketplace = json!({
@@ -61,12 +61,17 @@ fn files(invocation: &Invocation) -> [(&'static str, String); 5] {
     let settings = change::fresh(Agent::Claude, invocation);
     let mut hooks: Value = serde_json::from_str(&settings).unwrap_or_default();
     let hooks = json!({ "hooks": hooks["hooks"].take(), "modules": ["./hub.js"] });
+    let mut words = invocation.words();
+    words.push("mcp".into());
+    let command = words.remove(0);
+    let servers = json!({ "mcpServers": { "hub": { "command": command, "args": words } } });
     let module = MODULE.replace("[\"hubctl\"]", &Value::from(invocation.words()).to_string());
     [
         (".claude-plugin/marketplace.json", pretty(&marketplace)),
         ("plugins/hub/.claude-plugin/plugin.json", pretty(&plugin)),
         ("plugins/hub/hooks/hooks.json", pretty(&hooks)),
         ("plugins/hub/hooks/hub.js", module),
+        ("plugins/hub/.mcp.json", pretty(&servers)),
         ("plugins/hub/README.md", README.into()),
     ]
 }

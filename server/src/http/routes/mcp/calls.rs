@@ -414,7 +414,7 @@ impl ToolCall {
             .into(),
             Outcome::Reset => "The project was reset, which ended this wait.".to_owned().into(),
             Outcome::TakenOver => "A later wait of this session replaced this one.".to_owned().into(),
-            Outcome::Held { holder, .. } if holder.way == Some(Way::Rewake) => {
+            Outcome::Held { holder, .. } if matches!(holder.way, Some(Way::Module | Way::Rewake)) => {
                 "There is no need to wait: your hooks wake you when something arrives. Go on, or end your turn."
                     .to_owned()
                     .into()
