@@ -376,6 +376,7 @@ mod tests {
             watched: false,
             held: true,
             once: None,
+            derived_at: None,
         };
         let done = hub.submit(Command::Hook(Box::new(hook))).await.unwrap();
         let id = done.ids[0];

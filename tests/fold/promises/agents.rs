@@ -16,6 +16,7 @@ fn hook(id: &str, happened: AgentEvent) -> Hook {
         watched: false,
         held: false,
         once: None,
+        derived_at: None,
     }
 }
 

@@ -221,6 +221,7 @@ fn an_agents_id_resolves_to_the_session_that_had_it_last() {
             watched: false,
             held: false,
             once: None,
+            derived_at: None,
             event: "Test".into(),
         })))
     };
@@ -318,6 +319,7 @@ fn a_former_name_does_not_resolve_in_another_project() {
         watched: false,
         held: false,
         once: None,
+        derived_at: None,
     };
     let (place, _) = hub.state.key_of_hook(&hook);
     assert_eq!(place, (elsewhere, name("main")));
