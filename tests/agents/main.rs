@@ -12,6 +12,7 @@ mod names;
 mod outage;
 mod payloads;
 mod permissions;
+mod registry;
 mod replies;
 mod rewake;
 mod support;

@@ -21,7 +21,7 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use super::dir_watcher::DirWatcher;
-use super::local_sessions::{boot_id, start_ticks};
+use super::local_sessions::{ProcessId, boot_id, process_id, start_ticks};
 use super::status_files::StatusFiles;
 use crate::core::command::{AgentEvent, Command, Hook};
 use crate::fold::{Session, State};
@@ -49,9 +49,6 @@ const IO_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Largest environment in bytes.
 const MAX_ENVIRONMENT: u64 = 4 * 1024 * 1024;
-
-/// The identity of a process within this boot.
-type ProcessId = (u32, Option<u64>);
 
 /// A process whose session file is read.
 #[derive(Debug, Default)]
@@ -268,10 +265,6 @@ async fn submit(hub: &Hub, session: &KnownSession, happened: AgentEvent) {
     if let Err(error) = hub.submit(Command::Hook(Box::new(hook))).await {
         tracing::warn!(%error, "the state of a session file could not be noted");
     }
-}
-
-fn process_id(process: &Process) -> ProcessId {
-    (process.pid, process.started)
 }
 
 /// The configuration directory of this Claude Code process, from its environment.

@@ -6,10 +6,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use notify::{RecommendedWatcher, RecursiveMode, Watcher};
 use tokio::sync::Notify;
 
-type Subscriptions = Arc<Mutex<Vec<Subscription>>>;
+type Subscriptions = Arc<Mutex<Vec<WatchedRoot>>>;
 
 /// A watched tree.
-struct Subscription {
+struct WatchedRoot {
     root: PathBuf,
     /// The directory name below which changes count; `None` if all count.
     below: Option<&'static str>,
@@ -49,7 +49,7 @@ impl DirWatcher {
         changed: &Arc<Notify>,
     ) {
         let changed = Arc::clone(changed);
-        locked(&self.subscriptions).push(Subscription {
+        locked(&self.subscriptions).push(WatchedRoot {
             root,
             below,
             changed,

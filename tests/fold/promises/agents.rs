@@ -56,6 +56,15 @@ impl Hub {
         self.run(&Command::Hook(Box::new(hook)))
     }
 
+    /// Applies an event that a bridge derived when record `seq` had reported the session's state.
+    pub(super) fn derived(&mut self, id: &str, seq: Seq, happened: AgentEvent) -> Vec<Record> {
+        let hook = Hook {
+            derived_at: Some(seq),
+            ..hook(id, happened)
+        };
+        self.run(&Command::Hook(Box::new(hook)))
+    }
+
     /// Applies a hook event from a terminal that the person has in view.
     pub(super) fn watched_hook(&mut self, id: &str, happened: AgentEvent) -> Vec<Record> {
         let hook = Hook {

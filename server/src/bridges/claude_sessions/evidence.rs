@@ -1,4 +1,4 @@
-//! What a session file says that no hook has reported.
+//! Decides which changes a session file reports that no hook has reported.
 //!
 //! Which one is newer: the hub's state is as old as its report ([`KnownSession::since`]), a file's status as old as its
 //! `statusUpdatedAt`.
