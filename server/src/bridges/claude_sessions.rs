@@ -9,6 +9,7 @@
 //! session's id, small, the hub user's own, and not a link. It can change only a session that the hub knows, and proves
 //! no delivery. The end of a killed process is seen by [`super::local_sessions`], from the process itself.
 
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::io::Read;
@@ -149,13 +150,12 @@ impl SessionFiles {
         self.processes.retain(|id, _| ids.contains(id));
         for session in sessions {
             let id = process_id(&session.process);
-            if !self.processes.contains_key(&id) {
+            if let Entry::Vacant(new) = self.processes.entry(id) {
                 let dir = config_dir(&session.process).await;
-                let process = TrackedProcess {
+                new.insert(TrackedProcess {
                     dir,
                     ..TrackedProcess::default()
-                };
-                self.processes.insert(id, process);
+                });
             }
         }
         let dirs = self.processes.values().filter_map(|it| it.dir.as_ref());
@@ -176,11 +176,11 @@ impl SessionFiles {
     async fn start_watch(&self, dir: &Path) -> bool {
         let (watcher, path) = (Arc::clone(&self.watcher), dir.to_owned());
         let watch = tokio::task::spawn_blocking(move || watcher.watch(Some(&path), None).is_ok());
-        let watches = matches!(tokio::time::timeout(IO_TIMEOUT, watch).await, Ok(Ok(true)));
-        if watches {
+        let is_watched = matches!(tokio::time::timeout(IO_TIMEOUT, watch).await, Ok(Ok(true)));
+        if is_watched {
             self.watcher.subscribe(dir.to_owned(), None, &self.changed);
         }
-        watches
+        is_watched
     }
 
     /// The time until the next read, without a change before; `None` if only a change can matter.
