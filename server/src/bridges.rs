@@ -11,6 +11,7 @@ use crate::hub::Hub;
 use crate::hub::draft::{self, Context, InvalidPost};
 
 pub mod claude_sessions;
+mod dir_watcher;
 pub mod local_sessions;
 pub mod spool;
 pub mod status_files;

@@ -186,6 +186,7 @@ impl<'a> HookRequest<'a> {
             watched: self.params.watched,
             held: self.is_held(),
             once,
+            derived_at: None,
         }))
     }
 

@@ -120,7 +120,7 @@ async fn run(
         spool.watch(&submit, &shutdown),
         status_bridge.run(),
         bridges::local_sessions::watch(&hub, &status_files, &shutdown),
-        bridges::claude_sessions::watch(&hub, &shutdown),
+        bridges::claude_sessions::watch(&hub, &status_files, &shutdown),
     );
     served?;
     clock.await?;

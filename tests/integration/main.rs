@@ -4,6 +4,7 @@ use hub_harness::{Client, Hub};
 use serde_json::Value;
 
 mod bad_requests;
+mod claude_sessions;
 mod contract;
 mod dashboard;
 mod delivery;

@@ -1,151 +1,255 @@
 //! The bridge for Claude Code's session files, which say whether a session is idle, busy or shows a dialog.
 //!
-//! Hooks report everything except Escape: it ends a turn or leaves a dialog, and no hook runs. So while a session of
-//! this machine is in a turn or shows a dialog, the bridge also reads `CONFIG_DIR/sessions/PID.json`. It does not trust
-//! the file: the process must be the session's, and the file must be small, the hub user's own, and not a link.
+//! Hooks do not report everything: none runs when Escape ends a turn or leaves a dialog, when a dialog is answered until
+//! the tool has run, or when a hook fails. So for each session of this machine that the hub knows by its hooks, the
+//! bridge also reads `CONFIG_DIR/sessions/PID.json` when the directory changes. [`session_file`] describes the file,
+//! [`evidence`] the rule that decides between file and hooks.
+//!
+//! The file is not trusted: it must be the file of the session's own process (its number and its start time) and of the
+//! session's id, small, the hub user's own, and not a link. It can change only a session that the hub knows, and proves
+//! no delivery. The end of a killed process is seen by [`super::local_sessions`], from the process itself.
 
-use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::sync::Arc;
+use std::time::Duration;
 
-use hub_protocol::{InboxName, Process, ProjectName, SessionInfo, Timestamp};
-use serde::Deserialize;
+use hub_protocol::{InboxName, Process, ProjectName, SessionInfo, SessionState, Timestamp};
+use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-use super::local_sessions::{boot_id, start_ticks};
-use super::untrusted_dir::UntrustedDir;
+use super::dir_watcher::DirWatcher;
+use super::local_sessions::{ProcessId, boot_id, process_id, start_ticks};
+use super::status_files::StatusFiles;
 use crate::core::command::{AgentEvent, Command, Hook};
-use crate::fold::{Session, SessionKey, State};
+use crate::fold::{Session, State};
 use crate::hub::Hub;
 
-/// Poll interval while a session is in a turn or shows a dialog.
-const POLL_INTERVAL: Duration = Duration::from_millis(250);
+mod evidence;
+mod session_file;
 
-/// A file that calls a session idle although its turn began later is believed after this delay, because it may be
-/// written late.
-const IDLE_DELAY: Duration = Duration::from_secs(2);
+use evidence::{Difference, KnownSession, unreported_event};
+use session_file::{Ignored, SessionFile};
+
+/// Delay from a change of a directory to the reads, so that files are complete.
+const DEBOUNCE: Duration = Duration::from_millis(10);
+
+/// Delay from a change of the log to the reads, because most changes concern other things.
+const LOG_DEBOUNCE: Duration = Duration::from_millis(250);
+
+/// Read interval while a file differs from the hub's state; below, while a session is in a turn or shows a dialog,
+/// because the system may drop events or run out of watches.
+const DIFFERENCE_INTERVAL: Duration = Duration::from_millis(250);
+const ACTIVE_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Timeout of the file system. After a timeout the bridge does not read this process's file again.
 const IO_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Largest session file in bytes; below, the largest environment.
-const MAX_FILE: usize = 64 * 1024;
+/// Largest environment in bytes.
 const MAX_ENVIRONMENT: u64 = 4 * 1024 * 1024;
-
-/// A session in a turn or a dialog, which Escape may end.
-#[derive(Debug, Clone)]
-struct ActiveSession {
-    key: SessionKey,
-    process: Process,
-    /// The start of its turn, or of its dialog.
-    since: Timestamp,
-    dialog: Option<Timestamp>,
-}
 
 /// A process whose session file is read.
 #[derive(Debug, Default)]
 struct TrackedProcess {
     /// Claude Code's configuration directory; `None` if it was not found or does not answer.
     dir: Option<PathBuf>,
-    /// The turn in which the file says idle, by the turn's start, and when the bridge first read that.
-    idle: Option<(Timestamp, Instant)>,
+    difference: Option<Difference>,
+    /// Whether the log says why its file is ignored.
+    warned: bool,
 }
 
-/// The content of a session file.
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct SessionFile {
-    pid: u32,
-    #[serde(default)]
-    proc_start: Option<String>,
-    status: String,
-    status_updated_at: i64,
+/// The files of all known sessions.
+struct SessionFiles {
+    hub: Hub,
+    watcher: Arc<DirWatcher>,
+    changed: Arc<Notify>,
+    processes: HashMap<ProcessId, TrackedProcess>,
+    /// The watched directories of session files.
+    watched: HashSet<PathBuf>,
 }
 
-/// Submits an event for each Escape, until `shutdown`.
-pub async fn watch(hub: &Hub, shutdown: &CancellationToken) {
+/// Submits an event for each change that no hook reports, until `shutdown`.
+pub async fn watch(hub: &Hub, status_files: &StatusFiles, shutdown: &CancellationToken) {
     let Some(boot_id) = boot_id() else { return };
     let mut log = hub.log().subscribe();
-    let mut processes = HashMap::new();
+    let changed = Arc::new(Notify::new());
+    let mut files = SessionFiles {
+        hub: hub.clone(),
+        watcher: Arc::clone(status_files.watcher()),
+        changed: Arc::clone(&changed),
+        processes: HashMap::new(),
+        watched: HashSet::new(),
+    };
     loop {
-        let active = active_sessions(hub, &boot_id);
-        processes.retain(|process, _| active.iter().any(|it| process_id(&it.process) == *process));
-        for session in &active {
-            let id = process_id(&session.process);
-            if let Entry::Vacant(new) = processes.entry(id) {
-                let dir = config_dir(&session.process).await;
-                new.insert(TrackedProcess { dir, idle: None });
-            }
-            if let Some(process) = processes.get_mut(&id) {
-                poll(hub, session, process).await;
-            }
+        let sessions = known_sessions(hub, &boot_id);
+        files.track(&sessions).await;
+        for session in &sessions {
+            files.poll(session).await;
         }
-        if active.is_empty() {
-            tokio::select! {
-                () = shutdown.cancelled() => return,
-                changed = log.changed() => if changed.is_err() { return },
+        let next_read = async {
+            match files.read_interval(&sessions) {
+                Some(interval) => tokio::time::sleep(interval).await,
+                None => std::future::pending().await,
             }
-        }
+        };
+        let log_changed = async {
+            let is_open = log.changed().await.is_ok();
+            tokio::time::sleep(LOG_DEBOUNCE).await;
+            is_open
+        };
         tokio::select! {
             () = shutdown.cancelled() => return,
-            () = tokio::time::sleep(POLL_INTERVAL) => {}
+            () = changed.notified() => tokio::time::sleep(DEBOUNCE).await,
+            is_open = log_changed => if !is_open { return },
+            () = next_read => {}
         }
     }
 }
 
-/// The identity of a process within this boot.
-fn process_id(process: &Process) -> (u32, Option<u64>) {
-    (process.pid, process.started)
-}
-
-/// The sessions of Claude Code on this machine that are in a turn or show a dialog.
-fn active_sessions(hub: &Hub, boot_id: &str) -> Vec<ActiveSession> {
+/// The sessions of Claude Code on this machine that their hooks have reported.
+fn known_sessions(hub: &Hub, boot_id: &str) -> Vec<KnownSession> {
     let found = hub.read(|state, _| {
         let all = state.sessions(None).filter(|(_, _, it)| it.has_hooks());
-        let active = |(project, key, session): (&ProjectName, &InboxName, &Session)| {
+        let known = |(project, key, session): (&ProjectName, &InboxName, &Session)| {
             let info = session.info()?;
             let here = info.agent.as_deref() == Some("claude") && !session.is_headless();
             let process = info.process.clone().filter(|_| here)?;
             let known = process.started.is_some() && process.boot_id.as_deref() == Some(boot_id);
-            known.then_some(())?;
-            active_session(state, (project, key), session, process)
+            known.then(|| known_session(state, (project, key), session, process))
         };
-        all.filter_map(active).collect()
+        all.filter_map(known).collect()
     });
     found.unwrap_or_default()
 }
 
-fn active_session(
+fn known_session(
     state: &State,
     (project, key): (&ProjectName, &InboxName),
     session: &Session,
     process: Process,
-) -> Option<ActiveSession> {
+) -> KnownSession {
     let dialog = state.dialog_since(project, key);
-    (dialog.is_some() || session.is_in_turn()).then(|| ActiveSession {
+    KnownSession {
         key: (project.clone(), key.clone()),
         process,
+        seq: session.seq,
         since: dialog.unwrap_or_default().max(session.ts),
+        in_turn: session.is_in_turn(),
+        blocked: session.state == Some(SessionState::Blocked),
         dialog,
-    })
+    }
 }
 
-async fn poll(hub: &Hub, session: &ActiveSession, process: &mut TrackedProcess) {
-    let Some(dir) = process.dir.clone() else {
-        return;
+impl SessionFiles {
+    /// Finds and watches the directories of new processes, and forgets those that are gone.
+    async fn track(&mut self, sessions: &[KnownSession]) {
+        let ids: HashSet<ProcessId> = sessions.iter().map(|it| process_id(&it.process)).collect();
+        self.processes.retain(|id, _| ids.contains(id));
+        for session in sessions {
+            let id = process_id(&session.process);
+            if let Entry::Vacant(new) = self.processes.entry(id) {
+                let dir = config_dir(&session.process).await;
+                new.insert(TrackedProcess {
+                    dir,
+                    ..TrackedProcess::default()
+                });
+            }
+        }
+        let dirs = self.processes.values().filter_map(|it| it.dir.as_ref());
+        let dirs: HashSet<PathBuf> = dirs.map(|it| it.join(session_file::DIRECTORY)).collect();
+        for gone in self.watched.difference(&dirs) {
+            self.watcher.unsubscribe(gone);
+            let _ = self.watcher.watch(None, Some(gone));
+        }
+        self.watched.retain(|it| dirs.contains(it));
+        for dir in dirs {
+            if !self.watched.contains(&dir) && self.start_watch(&dir).await {
+                self.watched.insert(dir);
+            }
+        }
+    }
+
+    /// Watches a directory; false if that failed, so that it is tried again.
+    async fn start_watch(&self, dir: &Path) -> bool {
+        let (watcher, path) = (Arc::clone(&self.watcher), dir.to_owned());
+        let watch = tokio::task::spawn_blocking(move || watcher.watch(Some(&path), None).is_ok());
+        let is_watched = matches!(tokio::time::timeout(IO_TIMEOUT, watch).await, Ok(Ok(true)));
+        if is_watched {
+            self.watcher.subscribe(dir.to_owned(), None, &self.changed);
+        }
+        is_watched
+    }
+
+    /// The time until the next read, without a change before; `None` if only a change can matter.
+    fn read_interval(&self, sessions: &[KnownSession]) -> Option<Duration> {
+        let active = sessions.iter().any(KnownSession::is_active);
+        let differs = self.processes.values().any(|it| it.difference.is_some());
+        if differs {
+            Some(DIFFERENCE_INTERVAL)
+        } else {
+            active.then_some(ACTIVE_INTERVAL)
+        }
+    }
+
+    /// Reads a session's file, and submits the event that it implies.
+    async fn poll(&mut self, session: &KnownSession) {
+        let id = process_id(&session.process);
+        let Some(process) = self.processes.get_mut(&id) else {
+            return;
+        };
+        let Some(file) = process.read(&session.process).await else {
+            process.difference = None;
+            return;
+        };
+        if !is_of(&self.hub, &file, session) {
+            process.difference = None;
+            return;
+        }
+        let now = Timestamp::now();
+        let event = unreported_event(session, &file, now, &mut process.difference);
+        if let Some(happened) = event {
+            submit(&self.hub, session, happened).await;
+        }
+    }
+}
+
+impl TrackedProcess {
+    /// Reads the process's file; `None` if it is ignored. The log says once why.
+    async fn read(&mut self, process: &Process) -> Option<SessionFile> {
+        let dir = self.dir.clone()?;
+        let (path, id) = (dir.clone(), process.clone());
+        let read = tokio::task::spawn_blocking(move || session_file::read(&path, &id));
+        let Ok(Ok(read)) = tokio::time::timeout(IO_TIMEOUT, read).await else {
+            self.dir = None;
+            return None;
+        };
+        if let Err(Ignored::Refused(why)) = &read
+            && !std::mem::replace(&mut self.warned, true)
+        {
+            let file = dir.join(session_file::DIRECTORY);
+            let file = file.join(session_file::name_of(process));
+            tracing::warn!(file = %file.display(), why, "a session file is ignored");
+        }
+        read.ok()
+    }
+}
+
+/// Whether the file is about this session: its id may have changed, or the hub may not know the new one yet.
+fn is_of(hub: &Hub, file: &SessionFile, session: &KnownSession) -> bool {
+    let Some(id) = &file.session_id else {
+        return true;
     };
-    let id = session.process.clone();
-    let read = tokio::task::spawn_blocking(move || read(&dir, &id));
-    let Ok(Ok(file)) = tokio::time::timeout(IO_TIMEOUT, read).await else {
-        process.dir = None;
-        return;
+    let Ok(id) = id.parse::<InboxName>() else {
+        return false;
     };
-    let Some(happened) = file.and_then(|file| unreported_event(session, &file, process)) else {
-        return;
-    };
+    let key = hub.read(|state, _| state.find_key(&session.key.0, &id));
+    key.is_ok_and(|key| key.as_ref() == Some(&session.key))
+}
+
+async fn submit(hub: &Hub, session: &KnownSession, happened: AgentEvent) {
     let hook = Hook {
         project: session.key.0.clone(),
         given: None,
@@ -156,28 +260,11 @@ async fn poll(hub: &Hub, session: &ActiveSession, process: &mut TrackedProcess) 
         watched: false,
         held: false,
         once: None,
+        derived_at: Some(session.seq),
     };
     if let Err(error) = hub.submit(Command::Hook(Box::new(hook))).await {
-        tracing::warn!(%error, "an interrupted session could not be noted");
+        tracing::warn!(%error, "the state of a session file could not be noted");
     }
-}
-
-/// The event that the file implies and no hook has reported: an interruption, or a dialog that was answered.
-fn unreported_event(
-    session: &ActiveSession,
-    file: &SessionFile,
-    process: &mut TrackedProcess,
-) -> Option<AgentEvent> {
-    let updated = Timestamp::from_millis(file.status_updated_at);
-    if file.status != "idle" {
-        process.idle = None;
-        let answered = file.status == "busy" && session.dialog.is_some_and(|at| updated > at);
-        return answered.then_some(AgentEvent::Worked);
-    }
-    let idle = process.idle.filter(|(turn, _)| *turn == session.since);
-    let (turn, since) = idle.unwrap_or((session.since, Instant::now()));
-    process.idle = Some((turn, since));
-    (updated > turn || since.elapsed() >= IDLE_DELAY).then_some(AgentEvent::Interrupted)
 }
 
 /// The configuration directory of this Claude Code process, from its environment.
@@ -205,21 +292,6 @@ fn dir_of(variables: &str) -> Option<PathBuf> {
     };
     let dir = value("CLAUDE_CONFIG_DIR").or_else(|| Some(value("HOME")?.join(".claude")))?;
     dir.is_absolute().then_some(dir)
-}
-
-/// Reads the session file of a process; `None` if there is none or it fails a check.
-fn read(dir: &Path, process: &Process) -> Option<SessionFile> {
-    let dir = UntrustedDir::open(dir, &["sessions"]).ok()?;
-    let name = format!("{}.json", process.pid);
-    let (_, content) = dir.read(&name, MAX_FILE + 1).ok()??;
-    (content.len() <= MAX_FILE).then_some(())?;
-    let file: SessionFile = serde_json::from_slice(&content).ok()?;
-    // A killed process leaves its file behind, and its number may belong to another process now.
-    let started = process.started.map(|it| it.to_string());
-    let is_current = file.pid == process.pid
-        && (file.proc_start.is_none() || file.proc_start == started)
-        && start_ticks(process.pid) == process.started;
-    is_current.then_some(file)
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! The bridge for local sessions: ends sessions whose process is gone, and watches status files in their worktrees.
 //!
+//! [`exits`] reports the end of a process at once, where the system can; the poll sees the rest.
 //! The system reuses a process number, but not together with its start time and boot. No process outlives its machine's
 //! boot.
 
@@ -16,6 +17,17 @@ use crate::core::command::Command;
 use crate::fold::Session;
 use crate::hub::Hub;
 
+mod exits;
+
+use exits::Exits;
+
+/// The identity of a process within one boot: its number and its start time.
+pub(super) type ProcessId = (u32, Option<u64>);
+
+pub(super) fn process_id(process: &Process) -> ProcessId {
+    (process.pid, process.started)
+}
+
 /// Poll interval.
 const POLL_INTERVAL: Duration = Duration::from_secs(2);
 
@@ -23,6 +35,7 @@ const POLL_INTERVAL: Duration = Duration::from_secs(2);
 pub async fn watch(hub: &Hub, status_files: &StatusFiles, shutdown: &CancellationToken) {
     let boot_id = boot_id();
     let mut known = HashSet::new();
+    let mut exits = Exits::default();
     let mut polls = tokio::time::interval(POLL_INTERVAL);
     polls.set_missed_tick_behavior(MissedTickBehavior::Skip);
     loop {
@@ -30,8 +43,11 @@ pub async fn watch(hub: &Hub, status_files: &StatusFiles, shutdown: &Cancellatio
             () = shutdown.cancelled() => return,
             _ = polls.tick() => {}
             () = hub.session_began() => {}
+            () = exits.next() => {}
         }
         let local = local_sessions(hub);
+        let processes = local.iter().filter_map(|it| it.process.as_ref());
+        exits.watch(processes.filter(|it| it.boot_id.is_some() && it.boot_id == boot_id));
         let cwds: Vec<PathBuf> = local.iter().filter_map(|it| it.cwd.clone()).collect();
         status_files.watch_worktrees(&cwds);
         let previous = std::mem::take(&mut known);

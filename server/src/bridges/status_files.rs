@@ -21,18 +21,17 @@ use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
+use super::dir_watcher::DirWatcher;
 use crate::hub::Hub;
 
 mod file_state;
 mod git_index;
 mod publisher;
 mod scanner;
-mod watcher;
 mod worktrees;
 
 use publisher::StatusPublisher;
 use scanner::StatusScanner;
-use watcher::DirWatcher;
 use worktrees::{FindWorktree, Location, WatchedTree, Worktrees};
 
 /// The directory of status files below the state directory.
@@ -91,7 +90,11 @@ impl StatusFiles {
         let files = Self {
             hub: hub.clone(),
             shutdown: shutdown.clone(),
-            own: Arc::new(WatchedTree::new(&state_dir.join(BELOW_STATE[0]), &watcher)),
+            own: Arc::new(WatchedTree::new(
+                &state_dir.join(BELOW_STATE[0]),
+                None,
+                &watcher,
+            )),
             watcher: Arc::new(watcher),
             worktrees: Arc::new(Worktrees::new(find)),
         };
@@ -100,6 +103,11 @@ impl StatusFiles {
             scanner: StatusScanner::new(state_dir, BELOW_STATE, None),
         };
         (files, bridge)
+    }
+
+    /// The watcher, which other bridges share.
+    pub(super) fn watcher(&self) -> &Arc<DirWatcher> {
+        &self.watcher
     }
 
     /// Watches the worktrees that contain these directories, and forgets other directories.

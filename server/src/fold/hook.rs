@@ -68,11 +68,17 @@ impl State {
             || self.is_retitled(place, &hook.info)
             || alias.is_some();
         let mut transaction = Transaction::new(self, now, leased);
+        // A bridge's event neither begins a session nor contradicts a report that it does not know.
+        if let Some(derived_at) = hook.derived_at
+            && known.is_none_or(|it| !it.has_hooks() || it.seq != derived_at)
+        {
+            return Ok(Vec::new());
+        }
         if begins && !ends {
             transaction.also(self.set_session(place, &hook.info, alias.as_ref(), true, now));
         }
-        // A held request is not yet proof that the model continued, so it proves no delivery.
-        if !hook.held {
+        // A held request is not yet proof that the model continued, so it proves no delivery; neither does a file.
+        if !hook.held && hook.derived_at.is_none() {
             transaction.also(self.proved_by(place, &hook.happened, now));
         }
         let mut context = HookContext {

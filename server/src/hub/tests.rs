@@ -54,6 +54,7 @@ async fn a_permission_is_held_from_its_commit_until_its_request_ends() {
         watched: false,
         held: true,
         once: None,
+        derived_at: None,
     };
     let done = hub.submit(Command::Hook(Box::new(hook))).await.unwrap();
     let id = done.ids[0];

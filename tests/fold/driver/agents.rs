@@ -31,6 +31,7 @@ impl Driver {
             watched,
             held: false,
             once: None,
+            derived_at: None,
         })));
         if told {
             let head = self.state.head();

@@ -16,6 +16,7 @@ pub(super) fn hook(id: &str, happened: AgentEvent) -> Hook {
         watched: false,
         held: false,
         once: None,
+        derived_at: None,
     }
 }
 
@@ -54,6 +55,15 @@ impl Hub {
     /// Starts a session.
     pub(super) fn start(&mut self, id: &str, info: SessionInfo) -> Vec<Record> {
         self.hook_of(id, info, AgentEvent::Started)
+    }
+
+    /// Applies an event that a bridge derived when record `seq` had reported the session's state.
+    pub(super) fn derived(&mut self, id: &str, seq: Seq, happened: AgentEvent) -> Vec<Record> {
+        let hook = Hook {
+            derived_at: Some(seq),
+            ..hook(id, happened)
+        };
+        self.run(&Command::Hook(Box::new(hook)))
     }
 
     /// Applies a hook event from a terminal that the person has in view.

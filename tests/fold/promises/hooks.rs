@@ -352,6 +352,24 @@ fn leaving_a_dialog_closes_its_question() {
 }
 
 #[test]
+fn an_event_derived_from_an_older_state_changes_nothing() {
+    let mut hub = working();
+    let seq = |hub: &Hub| hub.state.session(&project(), &name("w1")).unwrap().seq;
+    let before = seq(&hub);
+    hub.hook("w1", asks("?"));
+    assert_eq!(hub.derived("w1", before, AgentEvent::Interrupted), []);
+    assert_eq!(hub.derived("w1", before, AgentEvent::Worked), []);
+    let now = seq(&hub);
+    assert_ne!(hub.derived("w1", now, AgentEvent::Interrupted), []);
+    assert_eq!(hub.state_of("w1"), Some(SessionState::Waiting));
+    let now = seq(&hub);
+    hub.end("w1", true);
+    assert_eq!(hub.derived("w1", now, permission()), [], "it has ended");
+    assert_eq!(hub.derived("unknown", 0, permission()), []);
+    assert!(hub.state.session(&project(), &name("unknown")).is_none());
+}
+
+#[test]
 fn an_interrupt_after_a_stop_changes_nothing() {
     let failed = failed("overloaded", false);
     for over in [stop("done"), stop_with("wait", &["b1"]), failed] {

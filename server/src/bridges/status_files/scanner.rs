@@ -11,10 +11,10 @@ use hub_protocol::{InboxName, InvalidName, StatusLine, Timestamp};
 use super::file_state::{CLOCK_RESOLUTION_MS, FileState, SessionFacts};
 use super::git_index::{GitStatus, git_status};
 use super::publisher::StatusPublisher;
-use super::watcher::{DirWatcher, WatchError};
 use super::worktrees::Worktrees;
 use super::{DEBOUNCE, RETRY, SCAN_INTERVAL};
 use crate::bridges::Verdict;
+use crate::bridges::dir_watcher::{DirWatcher, WatchError};
 use crate::bridges::untrusted_dir::{DirError, FileVersion, UntrustedDir};
 
 /// Above this many remembered files, those that no longer exist are forgotten.
@@ -322,7 +322,8 @@ mod tests {
         for _ in 0..1_000 {
             let dir = tempfile::tempdir().unwrap();
             let watcher = DirWatcher::new();
-            let changed = watcher.subscribe(dir.path().to_owned());
+            let changed = Arc::new(tokio::sync::Notify::new());
+            watcher.subscribe(dir.path().to_owned(), Some(".hub"), &changed);
             let mut scanner = StatusScanner::new(dir.path(), &[".hub", "status"], None);
             let path = scanner.path();
             let start = std::sync::Barrier::new(2);

@@ -8,8 +8,8 @@ use std::time::Instant;
 
 use tokio::sync::{Notify, watch};
 
-use super::SCAN_INTERVAL;
-use super::watcher::DirWatcher;
+use super::{BELOW_WORKTREE, SCAN_INTERVAL};
+use crate::bridges::dir_watcher::DirWatcher;
 
 /// Limit of known directories, because each may have a thread.
 const MAX_DIRECTORIES: usize = 1_000;
@@ -29,10 +29,12 @@ pub(super) struct WatchedTree {
 }
 
 impl WatchedTree {
-    /// The tree at `root`, whose changes are reported from now on.
-    pub(super) fn new(root: &Path, watcher: &DirWatcher) -> Self {
+    /// The tree at `root`, whose changes are reported from now on, or only those in directories with the name `below`.
+    pub(super) fn new(root: &Path, below: Option<&'static str>, watcher: &DirWatcher) -> Self {
+        let changed = Arc::new(Notify::new());
+        watcher.subscribe(root.to_owned(), below, &changed);
         Self {
-            changed: watcher.subscribe(root.to_owned()),
+            changed,
             requested: AtomicU64::new(0),
             scanned: AtomicU64::new(0),
         }
@@ -144,7 +146,7 @@ impl Worktrees {
                 tree.changed.notify_one();
                 return None;
             }
-            let tree = Arc::new(WatchedTree::new(&top, watcher));
+            let tree = Arc::new(WatchedTree::new(&top, Some(BELOW_WORKTREE[0]), watcher));
             table.trees.insert(top.clone(), Arc::clone(&tree));
             Some((top, tree))
         });

@@ -1,6 +1,6 @@
 //! Events of agents' hooks, in terms that all agents share.
 
-use hub_protocol::{InboxName, ProjectName, SessionInfo};
+use hub_protocol::{InboxName, ProjectName, Seq, SessionInfo};
 use serde_json::Value;
 
 use super::IdempotencyKey;
@@ -27,6 +27,9 @@ pub struct Hook {
     pub held: bool,
     /// The Idempotency-Key, if the event has one: it is processed once for each key.
     pub once: Option<IdempotencyKey>,
+    /// For an event that a bridge derived: the record that reported the session's state by then. If another record has
+    /// reported one since, the event is ignored.
+    pub derived_at: Option<Seq>,
 }
 
 impl Hook {

@@ -1,4 +1,4 @@
-//! File system watches of status files: one watcher for all directories, because a user may have few.
+//! File system watches of every bridge: one watcher for all directories, because a user may have few.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
@@ -6,10 +6,16 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use notify::{RecommendedWatcher, RecursiveMode, Watcher};
 use tokio::sync::Notify;
 
-use super::{BELOW_WORKTREE, SCAN_INTERVAL};
+type Subscriptions = Arc<Mutex<Vec<WatchedRoot>>>;
 
-/// The root of each watched tree, and the signal for changes below it.
-type Subscriptions = Arc<Mutex<Vec<(PathBuf, Arc<Notify>)>>>;
+/// A watched tree.
+struct WatchedRoot {
+    root: PathBuf,
+    /// The directory name below which changes count; `None` if all count.
+    below: Option<&'static str>,
+    /// The signal for changes.
+    changed: Arc<Notify>,
+}
 
 /// Watches directories, and signals changes to the tree that contains them.
 pub(super) struct DirWatcher {
@@ -35,15 +41,23 @@ impl DirWatcher {
         }
     }
 
-    /// Returns the signal that is notified of changes below `root`.
-    pub(super) fn subscribe(&self, root: PathBuf) -> Arc<Notify> {
-        let changed = Arc::new(Notify::new());
-        locked(&self.subscriptions).push((root, Arc::clone(&changed)));
-        changed
+    /// Notifies `changed` of changes below `root`: of all, or of those in directories with the name `below`.
+    pub(super) fn subscribe(
+        &self,
+        root: PathBuf,
+        below: Option<&'static str>,
+        changed: &Arc<Notify>,
+    ) {
+        let changed = Arc::clone(changed);
+        locked(&self.subscriptions).push(WatchedRoot {
+            root,
+            below,
+            changed,
+        });
     }
 
     pub(super) fn unsubscribe(&self, root: &Path) {
-        locked(&self.subscriptions).retain(|(known, _)| known != root);
+        locked(&self.subscriptions).retain(|it| it.root != root);
     }
 
     /// Watches the directory `path` instead of `previous`. Never blocks on the watcher, because a hung file system may
@@ -72,26 +86,25 @@ impl DirWatcher {
     }
 }
 
-/// Starts a watcher that notifies the subscriptions of every change that may be in a status file.
+/// Starts a watcher that notifies the subscriptions.
 fn start(subscriptions: Subscriptions) -> Option<RecommendedWatcher> {
     let notify = move |event: notify::Result<notify::Event>| {
         let Ok(event) = event else { return };
         // Ignore reads, because the hub's own scans cause them.
         let is_read = event.kind.is_access();
-        for (root, changed) in locked(&subscriptions).iter() {
-            // Ignore changes at the top of a worktree outside of `.hub`.
-            let is_below = |path: &PathBuf| {
-                let in_hub = || path.iter().any(|part| part == BELOW_WORKTREE[0]);
-                path.starts_with(root) && (root.ends_with("status") || in_hub())
+        for it in locked(&subscriptions).iter() {
+            let counts = |path: &PathBuf| {
+                let named = |name| path.iter().any(|part| part == name);
+                path.starts_with(&it.root) && it.below.is_none_or(named)
             };
-            if event.need_rescan() || !is_read && event.paths.iter().any(is_below) {
-                changed.notify_one();
+            if event.need_rescan() || !is_read && event.paths.iter().any(counts) {
+                it.changed.notify_one();
             }
         }
     };
     let watcher = RecommendedWatcher::new(notify, notify::Config::default());
     let warn = |error: &_| {
-        tracing::warn!(%error, "status files are looked at every {SCAN_INTERVAL:?} only");
+        tracing::warn!(%error, "files are read at intervals only");
     };
     watcher.inspect_err(warn).ok()
 }
