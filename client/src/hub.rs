@@ -15,6 +15,7 @@ use reqwest::header::{AUTHORIZATION, HeaderValue};
 use reqwest::{Client, Method, Response};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use tokio::time::Instant;
 
 pub(crate) use self::path::Path;
 use self::socket::Socket;
@@ -169,11 +170,14 @@ impl Hub {
         request: &Request,
         patience: Duration,
     ) -> Result<Response, Error> {
+        let until = Instant::now() + patience;
         let response = self.answer(request, patience).await?;
         if response.status().is_success() {
             return Ok(response);
         }
-        Err(refused(response).await)
+        // A refusal is read within the same time: its body may never end.
+        let refusal = tokio::time::timeout_at(until, refused(response)).await;
+        Err(refusal.unwrap_or_else(|_| silent(patience)))
     }
 
     /// [`Hub::send`], but a refusal is an answer as well.
