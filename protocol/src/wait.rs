@@ -25,6 +25,9 @@ pub struct WaitReply {
     pub prompt: Option<String>,
 }
 
+/// The first words of every prompt by which the hub wakes a session of Claude Code.
+pub const WAKE_MARK: &str = "Notifications from the hub";
+
 /// How a notification reaches an agent's session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -19,8 +19,6 @@ mod gemini;
 pub mod instructions;
 mod opencode;
 
-pub use claude::WAKE_MARK;
-
 /// A hook event in the form that is common to all agents.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ParsedHook {

@@ -19,7 +19,7 @@ use tokio::sync::{oneshot, watch};
 
 use crate::core::sync;
 use crate::core::time::Now;
-use crate::fold::State;
+use crate::fold::{SessionKey, State};
 
 mod activity;
 mod barrier;
@@ -217,6 +217,11 @@ impl Waiters {
     /// Whether the session's inbox has had a waiter since the hub started.
     pub fn waited(&self, project: &ProjectName, session: &InboxName) -> bool {
         self.activity.waited(project, session)
+    }
+
+    /// Whether the session's module is about to poll again, so that no other waiter is needed.
+    pub fn has_module(&self, place: &SessionKey, now: Instant) -> bool {
+        self.activity.has_module(place, now)
     }
 
     /// Whether a reader has leased this item.

@@ -5,29 +5,18 @@ use std::time::Duration;
 
 use hub_harness::model::{Reply, Request, rules};
 use hub_harness::{until, within};
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use crate::support::{Claude, InstalledHub, Sandbox, signal};
+use crate::support::{Claude, InstalledHub, Sandbox, colours, signal};
 
 const PERMISSION: &str = "Do you want to proceed";
 const QUESTION: &str = "Enter to select";
-
-fn asks() -> Reply {
-    let options = json!([
-        {"label": "Red", "description": "The red one"},
-        {"label": "Blue", "description": "The blue one"},
-    ]);
-    let question = json!({
-        "question": "Which colour?", "header": "Colour", "multiSelect": false, "options": options,
-    });
-    Reply::tool("AskUserQuestion", json!({"questions": [question]}))
-}
 
 /// A model that needs a permission, asks a question, and works, each when it is told so.
 fn model() -> impl Fn(&Request) -> Reply + Send + Sync + 'static {
     rules([
         ("Touch", Reply::bash("touch there; sleep 600")),
-        ("Ask", asks()),
+        ("Ask", colours()),
         ("Background", Reply::bash_in_background("sleep 601")),
     ])
 }

@@ -113,7 +113,8 @@ struct InstallArgs {
     target: Target,
     #[command(flatten)]
     call: CallArgs,
-    /// Install the plugin for Claude Code instead: the hooks, a module that wakes the session at once, the MCP server, and `/hub`
+    /// Install the plugin for Claude Code instead: the hooks, a module that wakes the session at once, the MCP server
+    /// and `/hub`
     #[arg(long, conflicts_with_all = ["user", "project", "local", "dir", "dry_run", "session"])]
     plugin: bool,
 }
@@ -173,17 +174,24 @@ pub(crate) fn run(
 ) -> Result<Exit, Error> {
     match &args.action {
         Action::Install(args) => install(args, location, context),
-        Action::Uninstall(args) if args.plugin => plugin::uninstall(context).map(|()| Exit::DONE),
+        Action::Uninstall(args) if args.plugin => {
+            plugin::demand_claude(args.target.agent)?;
+            plugin::uninstall(context).map(|()| Exit::DONE)
+        }
         Action::Uninstall(args) => uninstall(&args.target, context),
         Action::Status(args) => status(args, context),
         Action::Print(args) => show(args, location, context),
     }
 }
 
-/// Whether the settings of Claude Code that apply in `workspace` have hooks of ours.
+/// Whether the settings of Claude Code that apply in `workspace` have hooks of ours. Each hook of the plugin asks this.
 pub(super) fn are_in_settings(context: &Context, workspace: &Path) -> bool {
-    let found = status::look(Agent::Claude, &context.env, workspace, "hubctl");
-    found.iter().any(|it| it.hubctl.is_some())
+    let path = |scope| files(Agent::Claude).path(scope, &context.env, workspace);
+    let mut paths = SettingsScope::ALL.into_iter().filter_map(path);
+    paths.any(|path| {
+        let file = SettingsFile::read(&path);
+        file.is_ok_and(|file| status::is_installed(&file, Agent::Claude).unwrap_or_default())
+    })
 }
 
 /// The state of the hooks in each settings file of each agent.
@@ -196,12 +204,13 @@ pub(super) fn everywhere(context: &Context) -> Result<Vec<HookStatus>, Error> {
 fn install(args: &InstallArgs, location: &HubLocation, context: &Context) -> Result<Exit, Error> {
     context.settings.demand_state_dir()?;
     let agent = args.target.agent;
+    let invocation = invocation(&args.call, args.plugin, location, context)?;
     if args.plugin {
-        return install_plugin(args, location, context);
+        plugin::demand_claude(agent)?;
+        return plugin::install(&invocation, context).map(|()| Exit::DONE);
     }
     let named = args.call.session.is_some();
     let (file, scope) = args.target.file(context, named)?;
-    let invocation = invocation(&args.call, location, context)?;
     let change =
         installing(&file, agent, &invocation).map_err(|what| refused(&file, agent, &what))?;
     let receipts = Receipts::of(&context.settings.state_dir.value);
@@ -233,22 +242,6 @@ fn install(args: &InstallArgs, location: &HubLocation, context: &Context) -> Res
             other.scope
         ))?;
     }
-    Ok(Exit::DONE)
-}
-
-fn install_plugin(
-    args: &InstallArgs,
-    location: &HubLocation,
-    context: &Context,
-) -> Result<Exit, Error> {
-    if args.target.agent != Agent::Claude {
-        return Err(Error::Usage("--plugin is for claude".into()));
-    }
-    let invocation = Invocation {
-        plugin: true,
-        ..invocation(&args.call, location, context)?
-    };
-    plugin::install(&invocation, context)?;
     Ok(Exit::DONE)
 }
 
@@ -295,15 +288,11 @@ fn status(args: &HookStatusArgs, context: &Context) -> Result<Exit, Error> {
 }
 
 fn show(args: &PrintArgs, location: &HubLocation, context: &Context) -> Result<Exit, Error> {
-    let invocation = invocation(&args.call, location, context)?;
+    let invocation = invocation(&args.call, args.plugin.is_some(), location, context)?;
     if let Some(agent) = args.agent {
         print(&change::fresh(agent, &invocation))?;
     }
     if let Some(dir) = &args.plugin {
-        let invocation = Invocation {
-            plugin: true,
-            ..invocation
-        };
         plugin::write(&context.env.absolute(dir), &invocation)?;
     }
     Ok(Exit::DONE)
@@ -400,6 +389,7 @@ fn workspace(dir: Option<&Path>, context: &Context) -> PathBuf {
 
 fn invocation(
     args: &CallArgs,
+    plugin: bool,
     location: &HubLocation,
     context: &Context,
 ) -> Result<Invocation, Error> {
@@ -415,7 +405,7 @@ fn invocation(
         variables,
         program: program(context)?,
         rewake: !args.no_rewake,
-        plugin: false,
+        plugin,
     })
 }
 

@@ -235,6 +235,7 @@ impl Followed {
 /// The way of delivery that a reader's name shows.
 fn way(reader: &str) -> String {
     match reader.split_once(':') {
+        Some(("module", _)) => "the module".into(),
         Some(("rewake", _)) => "rewake".into(),
         Some(("hook", _)) => "a hook (riding along)".into(),
         _ if reader.is_empty() => "a reader without a name".into(),

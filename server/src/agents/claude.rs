@@ -1,5 +1,6 @@
 //! Claude Code. Payloads and replies are those of `sdk.d.ts` in the npm package `@anthropic-ai/claude-agent-sdk`.
 
+use hub_protocol::WAKE_MARK;
 use serde_json::{Map, Value, json};
 
 use super::{HookReply, InvalidSessionId, ParsedHook, flag, hook, permission_text, session, text};
@@ -15,8 +16,6 @@ const TASK: &str = "<task-notification>";
 /// The prefix of a message from another session of Claude Code that has a return address. Only a module can tell the
 /// others from a prompt of the person.
 const PEER: &str = "<cross-session-message";
-/// The first words of every prompt that the hub sends: the summary of the rewake hook, and the module's prompt.
-pub const WAKE_MARK: &str = "Notifications from the hub";
 
 /// The title of a session is cut to this many characters.
 const MAX_TITLE: usize = 200;

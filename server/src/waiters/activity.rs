@@ -86,8 +86,7 @@ impl Activity {
         self.modules.insert(place, now);
     }
 
-    /// Whether the session's module is about to poll again, so that no other waiter is needed.
-    pub fn has_module(&self, place: &SessionKey, now: Instant) -> bool {
+    pub(super) fn has_module(&self, place: &SessionKey, now: Instant) -> bool {
         let at = self.modules.get(place);
         at.is_some_and(|at| now.saturating_duration_since(*at) < MODULE_RETURNS)
     }

@@ -47,6 +47,32 @@ pub struct WaitSpec {
     pub takeover: bool,
 }
 
+impl WaitSpec {
+    /// A wait of `session` that takes at once what is pending, up to `room` bytes of JSON.
+    pub fn drain(
+        project: ProjectName,
+        session: Option<InboxName>,
+        name: String,
+        room: usize,
+    ) -> Self {
+        Self {
+            project,
+            inboxes: Vec::new(),
+            own: false,
+            name: Some(name),
+            session,
+            way: None,
+            filter: Filter::default(),
+            barrier: None,
+            settle: Duration::ZERO,
+            deadline: Instant::now(),
+            room,
+            drain: true,
+            takeover: false,
+        }
+    }
+}
+
 /// The outcome of a wait.
 #[derive(Debug)]
 pub enum Outcome {

@@ -1,6 +1,6 @@
 //! Claude Code: its `settings.json`, with rewake hooks.
 
-use hub_protocol::Agent;
+use hub_protocol::{Agent, WAKE_MARK};
 
 use super::own::Invocation;
 use super::scheme::{Allow, Files, Plan, Shape, entries, group, handler};
@@ -88,7 +88,7 @@ fn rewake(invocation: &Invocation) -> Node {
         ("command", Node::of(&invocation.rewake())),
         ("asyncRewake", Node::of(&true)),
         ("timeout", Node::of(&REWAKE_TIMEOUT)),
-        ("rewakeSummary", Node::of(&"Notifications from the hub")),
+        ("rewakeSummary", Node::of(&WAKE_MARK)),
         (
             "rewakeMessage",
             Node::of(&"The hub woke this session: notifications arrived for it."),

@@ -29,6 +29,14 @@ const NAME: &str = "hub@hub";
 /// The directory of the installed plugin in the state directory.
 const DIRECTORY: &str = "claude-plugin";
 
+/// Refuses other agents, because the plugin is for Claude Code.
+pub(super) fn demand_claude(agent: Agent) -> Result<(), Error> {
+    match agent {
+        Agent::Claude => Ok(()),
+        _ => Err(Error::Usage("--plugin is for claude".into())),
+    }
+}
+
 /// Writes the plugin into `dir`, which Claude Code loads with `--plugin-dir DIR/plugins/hub`.
 pub(super) fn write(dir: &Path, invocation: &Invocation) -> Result<(), Error> {
     for (path, text) in files(invocation) {

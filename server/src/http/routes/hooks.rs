@@ -16,7 +16,6 @@ use super::{notify, questions, stored, wait, wake_note};
 use crate::agents::instructions::{self, InstructedSession, WakeMethod};
 use crate::agents::{self, HookReply};
 use crate::core::command::{AgentEvent, IdempotencyKey};
-use crate::core::filter::Filter;
 use crate::core::record::TurnCause;
 use crate::fold::Inbox;
 use crate::hooks::{HookParams, HookRequest};
@@ -124,20 +123,11 @@ fn wake_method(request: &HookRequest<'_>) -> WakeMethod {
 
 /// The request for a batch of everything that is pending for the session, up to [`MAX_TEXT_BYTES`].
 fn spec(request: &HookRequest<'_>) -> WaitSpec {
+    let name = format!("hook:{}", request.event.id);
+    let session = Some(request.session());
     WaitSpec {
-        project: request.project(),
-        inboxes: Vec::new(),
-        own: false,
-        name: Some(format!("hook:{}", request.event.id)),
-        session: Some(request.session()),
         way: Some(Way::Hook),
-        filter: Filter::default(),
-        barrier: None,
-        settle: Duration::ZERO,
-        deadline: Instant::now(),
-        room: MAX_TEXT_BYTES,
-        drain: true,
-        takeover: false,
+        ..WaitSpec::drain(request.project(), session, name, MAX_TEXT_BYTES)
     }
 }
 

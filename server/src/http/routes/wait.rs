@@ -6,12 +6,13 @@ use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
-use hub_protocol::{InboxName, Kind, Priority, ProjectName, Seq, WaitReply, Way, one_line};
+use hub_protocol::{
+    InboxName, Kind, Priority, ProjectName, Seq, WAKE_MARK, WaitReply, Way, one_line,
+};
 use serde::Deserialize;
 
 use super::hooks::MAX_TEXT_BYTES;
 use super::{json_response, stored, wake_note};
-use crate::agents::WAKE_MARK;
 use crate::core::command::{Command, Refusal};
 use crate::core::filter::Filter;
 use crate::core::notification::is_longer;
@@ -169,17 +170,13 @@ fn demand_session(hub: &Hub, spec: &WaitSpec, way: Way) -> Result<(), ApiError> 
         let detail = format_args!("way={} is for a session", way.as_str());
         return Err(ApiError::invalid(detail));
     };
-    let has_module = hub.read(|state, waiters| {
+    let is_needless = hub.read(|state, waiters| {
         state.find_session(&spec.project, &session)?;
         let place = state.resolve_key(spec.project.clone(), session);
-        Ok::<_, Refusal>(
-            waiters
-                .write()
-                .activity()
-                .has_module(&place, Instant::now()),
-        )
+        let has_module = || waiters.read().has_module(&place, Instant::now());
+        Ok::<_, Refusal>(way == Way::Rewake && has_module())
     })??;
-    if has_module && way == Way::Rewake {
+    if is_needless {
         return Err(Code::TakenOver.into());
     }
     Ok(())

@@ -59,9 +59,11 @@ export function register(on) {
         takeover: String(takeover),
       })
       const answer = await send("GET", `/wait?${query}`)
-      // Another waiter of this session holds the inbox: this one is better.
-      takeover = answer.status === 409
-      if (answer.status === 204 || answer.status === 409) return 0
+      // Another way to wake this session holds the inbox, and this one is better. Another module is as good: it is one of
+      // a second process with the same session.
+      const holder = answer.status === 409 ? JSON.parse(answer.text).holder : undefined
+      takeover = holder !== undefined && holder.way !== "module"
+      if (answer.status === 204 || takeover) return 0
       // The session is unknown until its first hook has been reported.
       if (answer.status !== 200) return RETRY_MS
       const { lease, prompt, notifications, remaining } = JSON.parse(answer.text)
@@ -71,8 +73,11 @@ export function register(on) {
       const taken = await send("POST", path, { lease })
       if (!taken.ok) return RETRY_MS
       $.ui.status(`${notifications.length + remaining} pending`)
-      await $.prompt.submit({ text: prompt })
-      $.ui.status(undefined)
+      try {
+        await $.prompt.submit({ text: prompt })
+      } finally {
+        $.ui.status(undefined)
+      }
       return 0
     }
     const poll = async () => {

@@ -7,13 +7,12 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
 
 use hub_protocol::{Frame, Framed, InboxName, ProjectName, Seq, Way};
 
+use super::super::hooks::MAX_TEXT_BYTES;
 use super::super::{stored, wait};
 use super::McpCaller;
-use crate::core::filter::Filter;
 use crate::core::sync::lock;
 use crate::fold::Session;
 use crate::http::error::ApiError;
@@ -23,9 +22,6 @@ use crate::waiters::{Batch, WaitSpec};
 
 /// At most this many callers are remembered. A forgotten one is offered its notifications again.
 const MAX_CALLERS: usize = 10_000;
-
-/// Limit in bytes for the pending notifications in a result.
-const MAX_TEXT_BYTES: usize = 9_000;
 
 /// Notifications for a model that calls tools.
 const NOTIFICATIONS: Frame = Frame {
@@ -176,27 +172,24 @@ fn has_hooks(hub: &Hub, caller: &McpCaller) -> Result<bool, ApiError> {
 /// A wait at the caller's inboxes that takes what is there; `None` if the caller has no inbox.
 pub(super) fn spec(caller: &McpCaller) -> Option<WaitSpec> {
     let inbox = caller.inbox()?;
-    let is_session = caller.session.is_some();
-    Some(WaitSpec {
-        project: caller.project.clone(),
-        inboxes: if is_session {
-            Vec::new()
-        } else {
-            vec![inbox.clone()]
+    let name = match caller.client.as_str() {
+        "" => format!("mcp:{inbox}"),
+        client => format!("mcp:{client}"),
+    };
+    let spec = WaitSpec::drain(
+        caller.project.clone(),
+        caller.session.clone(),
+        name,
+        MAX_TEXT_BYTES,
+    );
+    Some(match caller.session {
+        Some(_) => WaitSpec {
+            way: Some(Way::Wait),
+            ..spec
         },
-        own: false,
-        name: Some(match caller.client.as_str() {
-            "" => format!("mcp:{inbox}"),
-            client => format!("mcp:{client}"),
-        }),
-        session: caller.session.clone(),
-        way: is_session.then_some(Way::Wait),
-        filter: Filter::default(),
-        barrier: None,
-        settle: Duration::ZERO,
-        deadline: Instant::now(),
-        room: MAX_TEXT_BYTES,
-        drain: true,
-        takeover: false,
+        None => WaitSpec {
+            inboxes: vec![inbox.clone()],
+            ..spec
+        },
     })
 }
