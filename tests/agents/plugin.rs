@@ -7,7 +7,7 @@ use hub_harness::model::turns;
 use hub_harness::{Hub, until};
 use serde_json::{Value, json};
 
-use crate::support::{Claude, InstalledHub, NO_LIMIT, no_limits};
+use crate::support::{Claude, InstalledHub, no_limits};
 
 fn start(hub: &InstalledHub) -> Claude {
     let plugin = hub.plugin();
