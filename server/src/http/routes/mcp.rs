@@ -23,8 +23,10 @@ use crate::http::request::params::Params;
 use crate::http::request::payload::Payload;
 use crate::hub::Hub;
 
+mod arguments;
 mod calls;
 mod pending;
+mod reply;
 mod server;
 
 use server::McpServer;

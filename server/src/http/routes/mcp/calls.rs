@@ -7,18 +7,22 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::Extensions;
 use hub_protocol::{
-    AnswerPost, ByPost, Frame, Framed, InboxName, Kind, Post, Priority, Question, QuestionState,
-    Questions, Seq, Session, Way, own_words,
+    AnswerPost, ByPost, Framed, InboxName, Kind, Post, Question, QuestionState, Questions, Session,
+    Way, own_words,
 };
 use rmcp::ErrorData;
 use rmcp::model::{CallToolResult, ContentBlock, JsonObject};
-use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::Value;
 
 use super::super::{notify, questions, sessions, stored};
 use super::McpCaller;
+use super::arguments::{
+    AnswerArguments, AskArguments, ClaimArguments, InboxArguments, NotifyArguments,
+    SessionsArguments, WaitArguments, read, seconds,
+};
 use super::pending::{self, Unacknowledged};
+use super::reply::{QUESTIONS, Reply, SESSIONS, explained, framed, stored_as};
 use crate::core::filter::Filter;
 use crate::http::error::{ApiError, Code};
 use crate::http::request::caller::Caller;
@@ -28,105 +32,14 @@ use crate::hub::Hub;
 use crate::hub::writer::Done;
 use crate::waiters::{Barrier, Outcome, WaitSpec};
 
-/// Longest wait of a call, in seconds, as for `hubctl wait`.
-const MAX_SECONDS: u64 = 570;
-
 /// Default wait in seconds: less than the limit that clients set for a call (60 s in Codex and in the TypeScript SDK).
 const DEFAULT_SECONDS: u64 = 25;
-
-const SESSIONS: Frame = Frame {
-    what: "Sessions of this project",
-    more: "look at fewer of them with the command hubctl sessions",
-};
-const QUESTIONS: Frame = Frame {
-    what: "Open questions of this project",
-    more: "answer some, then call the tool inbox again",
-};
 
 /// A call of one tool.
 pub(super) struct ToolCall {
     pub(super) hub: Hub,
     pub(super) unacknowledged: Unacknowledged,
     pub(super) caller: McpCaller,
-}
-
-/// The hub's words about a call, and the framed words of others.
-#[derive(Default)]
-struct Reply {
-    words: String,
-    data: Vec<String>,
-    /// Whether `data` holds what was pending.
-    took: bool,
-}
-
-impl From<String> for Reply {
-    fn from(words: String) -> Self {
-        Self {
-            words,
-            ..Self::default()
-        }
-    }
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct NotifyArguments {
-    message: String,
-    to: Option<InboxName>,
-    #[serde(rename = "type")]
-    kind: Option<Kind>,
-    priority: Option<Priority>,
-    key: Option<String>,
-    data: Option<Value>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct AskArguments {
-    question: String,
-    options: Option<Vec<String>>,
-    to: Option<InboxName>,
-    #[serde(default)]
-    approval: bool,
-    key: Option<String>,
-    #[serde(default)]
-    seconds: u64,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct AnswerArguments {
-    id: Seq,
-    answer: String,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct ClaimArguments {
-    id: Seq,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct InboxArguments {}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct SessionsArguments {
-    #[serde(default)]
-    all: bool,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct WaitArguments {
-    seconds: Option<u64>,
-    types: Option<Vec<Kind>>,
-    from: Option<InboxName>,
-    #[serde(default)]
-    all: Vec<InboxName>,
-    #[serde(default)]
-    any: Vec<InboxName>,
 }
 
 impl ToolCall {
@@ -460,78 +373,8 @@ fn model() -> Caller {
     Caller::of(&Extensions::new())
 }
 
-fn read<T: DeserializeOwned>(arguments: Value) -> Result<T, ApiError> {
-    serde_json::from_value(arguments)
-        .map_err(|error| ApiError::invalid(format!("the arguments are wrong: {error}")))
-}
-
-fn seconds(seconds: u64) -> Result<Duration, ApiError> {
-    if seconds > MAX_SECONDS {
-        return Err(ApiError::invalid(format!(
-            "seconds is at most {MAX_SECONDS}"
-        )));
-    }
-    Ok(Duration::from_secs(seconds))
-}
-
 fn payload(body: &impl Serialize) -> Result<Payload, ApiError> {
     let json =
         serde_json::to_vec(body).map_err(|error| ApiError::failed(Code::Internal, &error))?;
     Ok(Payload(json.into()))
-}
-
-fn stored_as(what: &str, done: &Done) -> String {
-    let id = done.ids.first().copied().unwrap_or_default();
-    let inboxes: Vec<_> = done.inboxes.iter().map(|it| it.name.as_str()).collect();
-    let mut words = match inboxes.as_slice() {
-        [] => format!("{what} {id} is stored; it went to no inbox."),
-        names => format!(
-            "{what} {id} is stored for {}; it woke {}.",
-            names.join(", "),
-            done.woken
-        ),
-    };
-    if let Some(hint) = &done.hint {
-        let _ = write!(words, " Note: {hint}.");
-    }
-    words
-}
-
-/// Objects as text for a model, with these members only.
-fn framed(frame: Frame, objects: &[impl Serialize], members: &[&str]) -> Result<String, ApiError> {
-    let mut lines = Vec::new();
-    for object in objects {
-        let object = serde_json::to_value(object)
-            .map_err(|error| ApiError::failed(Code::Internal, &error))?;
-        let members = members.iter().filter(|name| !object[**name].is_null());
-        let object: JsonObject = members
-            .map(|name| ((*name).to_owned(), object[*name].clone()))
-            .collect();
-        lines.push(json!(object).to_string());
-    }
-    let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
-    Ok(Framed::of(frame, &lines, 0).text)
-}
-
-/// An error as text for a model, with the next step.
-fn explained(error: ApiError) -> String {
-    let code = error.code();
-    let problem = error.problem();
-    let next = match code {
-        Code::Invalid | Code::UnknownType | Code::PayloadTooLarge => {
-            "Correct the arguments by the tool's schema, and call it again."
-        }
-        Code::UnknownSession | Code::UnknownInbox => "Call the tool sessions for the names.",
-        Code::UnknownNotification | Code::NoSuchQuestion => {
-            "Call the tool inbox for the open questions."
-        }
-        Code::QuestionSettled => "There is nothing left to do for this question.",
-        Code::InboxHeld => "Call the tool inbox instead of waiting.",
-        Code::NotYours => "Leave it to the person or to another agent.",
-        Code::Busy | Code::NotReady | Code::StorageFailed => "Call it again in a few seconds.",
-        _ => "",
-    };
-    let hint = problem.hint.filter(|_| next.is_empty()).unwrap_or_default();
-    let detail = problem.detail.unwrap_or(problem.title);
-    format!("Refused ({}): {detail}. {next}{hint}", problem.code)
 }
