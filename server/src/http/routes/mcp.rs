@@ -28,6 +28,8 @@ mod calls;
 mod pending;
 mod reply;
 mod server;
+mod tasks;
+mod wait;
 
 use server::McpServer;
 
@@ -69,7 +71,7 @@ pub(super) struct McpParams {
 }
 
 /// The caller of a tool.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 struct McpCaller {
     project: ProjectName,
     session: Option<InboxName>,
@@ -120,6 +122,7 @@ fn fill(headers: &mut HeaderMap, message: &Value) {
         ("mcp-protocol-version", version),
         ("mcp-method", &message["method"]),
         ("mcp-name", &params["name"]),
+        ("mcp-name", &params["taskId"]),
     ] {
         // A value that no header can hold is refused as a header that is missing.
         if let Some(Ok(value)) = value.as_str().map(HeaderValue::from_str) {

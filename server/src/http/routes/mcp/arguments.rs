@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::http::error::ApiError;
 
 /// Longest wait of a call, in seconds, as for `hubctl wait`.
-const MAX_SECONDS: u64 = 570;
+pub(super) const LONGEST: u64 = 570;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -61,7 +61,7 @@ pub(super) struct SessionsArguments {
     pub(super) all: bool,
 }
 
-#[derive(Deserialize)]
+#[derive(Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct WaitArguments {
     pub(super) seconds: Option<u64>,
@@ -78,11 +78,10 @@ pub(super) fn read<T: DeserializeOwned>(arguments: Value) -> Result<T, ApiError>
         .map_err(|error| ApiError::invalid(format!("the arguments are wrong: {error}")))
 }
 
-pub(super) fn seconds(seconds: u64) -> Result<Duration, ApiError> {
-    if seconds > MAX_SECONDS {
-        return Err(ApiError::invalid(format!(
-            "seconds is at most {MAX_SECONDS}"
-        )));
+/// A number of seconds, at most `longest`.
+pub(super) fn seconds(seconds: u64, longest: u64) -> Result<Duration, ApiError> {
+    if seconds > longest {
+        return Err(ApiError::invalid(format!("seconds is at most {longest}")));
     }
     Ok(Duration::from_secs(seconds))
 }

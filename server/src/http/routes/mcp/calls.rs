@@ -1,14 +1,13 @@
 //! The calls of tools.
 
 use std::fmt::Write as _;
-use std::time::{Duration, Instant};
 
 use axum::Json;
 use axum::extract::State;
 use axum::http::Extensions;
 use hub_protocol::{
-    AnswerPost, ByPost, Framed, InboxName, Kind, Post, Question, QuestionState, Questions, Session,
-    Way, own_words,
+    AnswerPost, ByPost, Framed, InboxName, Kind, Post, Question, QuestionState, Questions, Seq,
+    Session, own_words,
 };
 use rmcp::ErrorData;
 use rmcp::model::{CallToolResult, ContentBlock, JsonObject};
@@ -18,22 +17,17 @@ use serde_json::Value;
 use super::super::{notify, questions, sessions, stored};
 use super::McpCaller;
 use super::arguments::{
-    AnswerArguments, AskArguments, ClaimArguments, InboxArguments, NotifyArguments,
-    SessionsArguments, WaitArguments, read, seconds,
+    AnswerArguments, AskArguments, ClaimArguments, InboxArguments, LONGEST, NotifyArguments,
+    SessionsArguments, read, seconds,
 };
-use super::pending::{self, Unacknowledged};
+use super::pending::Unacknowledged;
 use super::reply::{QUESTIONS, Reply, SESSIONS, explained, framed, stored_as};
-use crate::core::filter::Filter;
 use crate::http::error::{ApiError, Code};
 use crate::http::request::caller::Caller;
 use crate::http::request::params::{Params, PathParam};
 use crate::http::request::payload::Payload;
 use crate::hub::Hub;
 use crate::hub::writer::Done;
-use crate::waiters::{Barrier, Outcome, WaitSpec};
-
-/// Default wait in seconds: less than the limit that clients set for a call (60 s in Codex and in the TypeScript SDK).
-const DEFAULT_SECONDS: u64 = 25;
 
 /// A call of one tool.
 pub(super) struct ToolCall {
@@ -49,33 +43,47 @@ impl ToolCall {
         tool: &str,
         arguments: JsonObject,
     ) -> Result<CallToolResult, ErrorData> {
-        let acknowledged = self
-            .unacknowledged
-            .acknowledge(&self.hub, &self.caller)
-            .await;
-        let reply = match acknowledged {
+        let reply = match self.acknowledge().await {
             Ok(()) => self.reply(tool, Value::Object(arguments)).await,
             Err(error) => Some(Err(error)),
         };
         let Some(reply) = reply else {
             return Err(ErrorData::invalid_params(format!("no tool '{tool}'"), None));
         };
+        let (result, _) = self.result(reply).await;
+        Ok(result)
+    }
+
+    /// Acknowledges what the caller got with its calls before this one.
+    pub(super) async fn acknowledge(&self) -> Result<(), ApiError> {
+        self.unacknowledged
+            .acknowledge(&self.hub, &self.caller)
+            .await
+    }
+
+    /// A reply as a result, with what is pending now. Returns it with the notifications that it hands over.
+    pub(super) async fn result(
+        &self,
+        reply: Result<Reply, ApiError>,
+    ) -> (CallToolResult, Vec<Seq>) {
         let is_error = reply.is_err();
         let mut reply = reply.unwrap_or_else(|error| explained(error).into());
-        if !reply.took {
-            match self.unacknowledged.take(&self.hub, &self.caller).await {
-                Ok(taken) => reply.data.extend(taken.map(|(text, _)| text)),
-                // The tool has done its work; what is pending stays pending.
-                Err(error) => drop(error),
+        if reply.taken.is_none() {
+            // If this fails, what is pending stays pending, because the tool has done its work.
+            let taken = self.unacknowledged.take(&self.hub, &self.caller).await;
+            if let Ok(Some((text, ids))) = taken {
+                reply.data.push(text);
+                reply.taken = Some(ids);
             }
         }
         let mut content = vec![ContentBlock::text(own_words(&reply.words))];
         content.extend(reply.data.into_iter().map(ContentBlock::text));
-        Ok(if is_error {
+        let result = if is_error {
             CallToolResult::error(content)
         } else {
             CallToolResult::success(content)
-        })
+        };
+        (result, reply.taken.unwrap_or_default())
     }
 
     /// `None` if there is no such tool.
@@ -110,7 +118,7 @@ impl ToolCall {
 
     async fn ask(&self, arguments: Value) -> Result<Reply, ApiError> {
         let it: AskArguments = read(arguments)?;
-        let patience = seconds(it.seconds)?;
+        let patience = seconds(it.seconds, LONGEST)?;
         let kind = if it.approval {
             Kind::Approval
         } else {
@@ -150,9 +158,10 @@ impl ToolCall {
                     let json = event.and_then(|event| event.json()).ok_or(Code::UnknownNotification)?;
                     data.push(Framed::new(&[&String::from_utf8_lossy(&json)], 0).text);
                 }
-                data.extend(taken.map(|(text, _)| text));
+                let (text, ids) = taken.unzip();
+                data.extend(text);
                 let words = format!("{words} It was answered: see the notification {answer} below.");
-                Ok(Reply { words, data, took: true })
+                Ok(Reply { words, data, taken: Some(ids.unwrap_or_default()) })
             }
             (state, _) if state.is_final() => {
                 Ok(format!("{words} It was closed without an answer.").into())
@@ -201,20 +210,18 @@ impl ToolCall {
         };
         let Json(Questions { questions }) = questions::list(hub, Params(list)).await?;
         let taken = self.unacknowledged.take(&self.hub, &self.caller).await?;
-        let mut reply = Reply {
-            took: true,
-            ..Reply::default()
-        };
-        reply.words = match &taken {
+        let mut reply = Reply::from(match &taken {
             Some((_, ids)) => format!("{} notifications for you.", ids.len()),
             None => "No notifications are pending for you.".into(),
-        };
+        });
         let _ = write!(
             reply.words,
             " {} open questions in this project.",
             questions.len()
         );
-        reply.data.extend(taken.map(|(text, _)| text));
+        let (text, ids) = taken.unzip();
+        reply.data.extend(text);
+        reply.taken = Some(ids.unwrap_or_default());
         if !questions.is_empty() {
             reply.data.push(framed(
                 QUESTIONS,
@@ -269,77 +276,6 @@ impl ToolCall {
         )
     }
 
-    async fn wait(&self, arguments: Value) -> Result<Reply, ApiError> {
-        let it: WaitArguments = read(arguments)?;
-        let patience = seconds(it.seconds.unwrap_or(DEFAULT_SECONDS))?;
-        self.demand_inbox()?;
-        let spec = pending::spec(&self.caller).ok_or(Code::Internal)?;
-        let has_barrier = !it.all.is_empty() || !it.any.is_empty();
-        let spec = WaitSpec {
-            filter: Filter {
-                kinds: it.types,
-                from: it.from,
-                ..Filter::default()
-            },
-            barrier: has_barrier.then_some(Barrier {
-                all: it.all,
-                any: it.any,
-                count: 0,
-                since: 0,
-            }),
-            deadline: Instant::now() + patience,
-            drain: patience.is_zero(),
-            ..spec
-        };
-        let _permit = self.hub.stream_permit()?;
-        let outcome = self.hub.wait(spec).await?;
-        let mut reply = self.waited(outcome, patience).await?;
-        if has_barrier && !reply.took {
-            reply.words.push_str(" The sessions have not stopped.");
-        }
-        Ok(reply)
-    }
-
-    async fn waited(&self, outcome: Outcome, patience: Duration) -> Result<Reply, ApiError> {
-        let seconds = patience.as_secs();
-        Ok(match outcome {
-            Outcome::Batch(batch) => {
-                let words = match &batch.barrier {
-                    Some(barrier) if barrier.met => "The sessions have stopped.".to_owned(),
-                    Some(barrier) => {
-                        let missing: Vec<_> = barrier.missing.iter().map(InboxName::as_str).collect();
-                        format!("Not stopped within {seconds} s: {}. Call wait again.", missing.join(", "))
-                    }
-                    None => format!("{} notifications arrived.", batch.items.len()),
-                };
-                let (text, ids) = self.unacknowledged.hand_over(&self.hub, &self.caller, batch).await?;
-                let data = if ids.is_empty() { Vec::new() } else { vec![text] };
-                Reply { words, data, took: true }
-            }
-            Outcome::Empty => format!(
-                "Nothing arrived within {seconds} s. Call wait again if you still need it; otherwise go on, or end your turn."
-            )
-            .into(),
-            Outcome::HeldBack(held) => format!(
-                "A limit holds {} notifications back until {}. Go on with something else.",
-                held.count, held.until
-            )
-            .into(),
-            Outcome::Reset => "The project was reset, which ended this wait.".to_owned().into(),
-            Outcome::TakenOver => "A later wait of this session replaced this one.".to_owned().into(),
-            Outcome::Held { holder, .. } if matches!(holder.way, Some(Way::Module | Way::Rewake)) => {
-                "There is no need to wait: your hooks wake you when something arrives. Go on, or end your turn."
-                    .to_owned()
-                    .into()
-            }
-            Outcome::Held { inbox, holder } => {
-                let who = holder.name.unwrap_or_default();
-                let detail = format!("'{who}' waits at the inbox '{inbox}' already");
-                return Err(ApiError::new(Code::InboxHeld, detail));
-            }
-        })
-    }
-
     /// Posts as the caller.
     async fn publish(&self, post: Post) -> Result<Done, ApiError> {
         let caller = &self.caller;
@@ -362,7 +298,7 @@ impl ToolCall {
         }
     }
 
-    fn demand_inbox(&self) -> Result<(), ApiError> {
+    pub(super) fn demand_inbox(&self) -> Result<(), ApiError> {
         let missing = || ApiError::invalid("this client named no session, so it has no inbox");
         self.caller.inbox().map(drop).ok_or_else(missing)
     }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use hub_protocol::{Frame, Framed};
+use hub_protocol::{Frame, Framed, Seq};
 use rmcp::model::JsonObject;
 use serde::Serialize;
 use serde_json::json;
@@ -24,8 +24,8 @@ pub(super) const QUESTIONS: Frame = Frame {
 pub(super) struct Reply {
     pub(super) words: String,
     pub(super) data: Vec<String>,
-    /// Whether `data` holds what was pending.
-    pub(super) took: bool,
+    /// The notifications that `data` hands over; `None` if the tool took none of the pending ones.
+    pub(super) taken: Option<Vec<Seq>>,
 }
 
 impl From<String> for Reply {
