@@ -156,7 +156,8 @@ impl ServerHandler for McpServer {
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
         let call = self.call(&context)?;
-        self.tasks.cancel(&call, &request.task_id).await
+        self.tasks.cancel(&call, &request.task_id).await;
+        Ok(())
     }
 
     async fn list_prompts(

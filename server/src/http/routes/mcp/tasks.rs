@@ -15,7 +15,7 @@ use rmcp::model::{
     CallToolResponse, CallToolResult, ContentBlock, CreateTaskResult, DetailedTask, JsonObject,
     Task, TaskPayload, TaskStatus,
 };
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::sync::MutexGuard;
 use tokio_util::sync::CancellationToken;
 
@@ -124,18 +124,15 @@ impl Tasks {
         Ok(task)
     }
 
-    fn find(&self, id: &str) -> Result<Arc<WaitTask>, ErrorData> {
-        let unknown = || {
-            let detail = "the hub does not know this task, because it restarted: call the tool wait again. No \
-                          notification is lost";
-            ErrorData::invalid_params(detail, None)
-        };
-        lock(&self.0).get(id).cloned().ok_or_else(unknown)
+    fn find(&self, id: &str) -> Option<Arc<WaitTask>> {
+        lock(&self.0).get(id).cloned()
     }
 
     /// Waits for the end of a task, up to [`HOLD`]. Returns its state.
     pub(super) async fn get(&self, call: &ToolCall, id: &str) -> Result<DetailedTask, ErrorData> {
-        let task = self.find(id)?;
+        let Some(task) = self.find(id) else {
+            return Ok(unknown(id));
+        };
         let outcome = tokio::select! {
             biased;
             outcome = task.outcome(call) => outcome,
@@ -155,8 +152,8 @@ impl Tasks {
     }
 
     /// Cancels a task. What it handed over is offered again.
-    pub(super) async fn cancel(&self, call: &ToolCall, id: &str) -> Result<(), ErrorData> {
-        let task = self.find(id)?;
+    pub(super) async fn cancel(&self, call: &ToolCall, id: &str) {
+        let Some(task) = self.find(id) else { return };
         task.cancelled.cancel();
         // The request that waits ends now.
         let _turn = task.turn.lock().await;
@@ -165,7 +162,6 @@ impl Tasks {
         call.unacknowledged
             .give_back(&call.hub, &call.caller, &ids)
             .await;
-        Ok(())
     }
 }
 
@@ -219,4 +215,14 @@ fn completed(result: &CallToolResult) -> TaskPayload {
     TaskPayload::Completed {
         result: serde_json::from_value(result).unwrap_or_default(),
     }
+}
+
+/// The state of a task that the hub does not know. It has failed, because Claude Code keeps asking if it gets an error.
+fn unknown(id: &str) -> DetailedTask {
+    let words = "The hub does not know this task, because it restarted. No notification is lost: call wait again.";
+    let error = json!(ErrorData::invalid_params(words, None));
+    let now = Timestamp::now().to_string();
+    let task = Task::new(id, TaskStatus::Failed, now.clone(), now);
+    let error = serde_json::from_value(error).unwrap_or_default();
+    DetailedTask::new(task, TaskPayload::Failed { error })
 }
