@@ -1,10 +1,15 @@
-//! The hub's MCP tools, called by the model of a real agent.
+//! The hub's MCP tools, called by the model of a real agent, and its dialogs.
+
+use std::time::Duration;
 
 use hub_harness::model::{Reply, Request, rules, turns};
-use hub_harness::{Hub, Model, until};
+use hub_harness::{Hub, Model, until, within};
 use serde_json::json;
 
 use crate::support::{Claude, InstalledHub, installed};
+
+/// What a dialog of an MCP server shows.
+const DIALOG: &str = "requests your input";
 
 /// A model that calls the tool notify, and then says that it is done.
 fn notifying(tool: &str) -> impl Fn(&Request) -> Reply + Send + Sync + 'static + use<> {
@@ -131,4 +136,76 @@ fn headless_claude_code_waits_in_a_plain_call() {
         .headless("Wait for news");
     assert!(output.status.success(), "{output:?}");
     model.until_received("Nothing arrived within 1 s");
+}
+
+/// An idle Claude Code that shows dialogs, and whose model runs this command when it is told to.
+fn showing(hub: &InstalledHub, command: &str) -> Claude {
+    add_tools(hub, &["--dialogs"]);
+    let script = rules([("Run it", Reply::bash(command))]);
+    let claude = hub.claude(script).args(&["--allowedTools", "Bash"]).start();
+    hub.session("project");
+    claude
+}
+
+/// Asks the person; returns the question's id.
+fn ask(hub: &InstalledHub, text: &str) -> String {
+    let args = ["ask", "--from", "worker1", "--to", "person", text];
+    hub.hubctl(&args).trim().to_owned()
+}
+
+#[test]
+fn a_question_opens_a_dialog_in_an_idle_claude_code_and_its_answer_is_the_persons() {
+    let hub = InstalledHub::new();
+    let claude = showing(&hub, "true");
+    ask(&hub, "Which fruit is ripe?");
+    claude.until_shown("Which fruit is ripe?");
+    assert!(claude.pane.text().contains("worker1 asks"));
+    // A dialog ignores keys in the moment when it appears.
+    until("the dialog takes keys", || {
+        claude.pane.type_in("x");
+        let typed = || claude.pane.text().contains("Answer: x").then_some(());
+        within(Duration::from_secs(2), typed)
+    });
+    claude.pane.type_in("yz");
+    claude.until_shown("xyz");
+    claude.confirm(DIALOG);
+    assert_eq!(sender(&hub, "xyz"), "person");
+    assert!(hub.open_questions().is_empty());
+}
+
+#[test]
+fn a_dialog_of_claude_code_closes_when_the_question_is_answered_elsewhere() {
+    let hub = InstalledHub::new();
+    let claude = showing(&hub, "true");
+    let id = ask(&hub, "Which fruit is ripe?");
+    claude.until_shown("Which fruit is ripe?");
+    hub.hubctl(&["answer", &id, "the quince"]);
+    let closed = |shown: &str| !shown.contains(DIALOG);
+    claude.pane.until("the dialog is gone", closed);
+    // A declined question stays open, and its dialog does not come back.
+    ask(&hub, "Which nut is ripe?");
+    claude.until_shown("Which nut is ripe?");
+    until("the dialog is gone", || {
+        claude.pane.press(&["Escape"]);
+        let gone = || closed(&claude.pane.text()).then_some(());
+        within(Duration::from_secs(2), gone)
+    });
+    assert_eq!(hub.question()["state"], "open");
+}
+
+#[test]
+fn a_command_of_the_model_cannot_answer_as_a_dialog() {
+    let hub = InstalledHub::new();
+    let socket = hub.server.socket().display().to_string();
+    let body = "'{\"answer\":\"forged\",\"dialog\":true}'";
+    let id = ask(&hub, "Which fruit is ripe?");
+    let url = format!("http://localhost/questions/{id}/answer");
+    let command = format!(
+        "curl --silent --unix-socket {socket} -H 'content-type: application/json' --data {body} {url} | cat"
+    );
+    let claude = showing(&hub, &command);
+    claude.confirm(DIALOG);
+    claude.submit("Run it");
+    claude.model.until_received("not_yours");
+    assert_eq!(hub.question()["state"], "open");
 }

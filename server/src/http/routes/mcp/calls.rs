@@ -181,6 +181,7 @@ impl ToolCall {
             answer: it.answer,
             session: by.session,
             by: by.by,
+            dialog: false,
             data: None,
         })?;
         let hub = State(self.hub.clone());
