@@ -138,12 +138,11 @@ fn headless_claude_code_waits_in_a_plain_call() {
     model.until_received("Nothing arrived within 1 s");
 }
 
-/// An idle Claude Code that shows dialogs, and whose model runs this command when it is told to.
-fn showing(hub: &InstalledHub, command: &str) -> Claude {
+/// An idle Claude Code that shows dialogs.
+fn showing(hub: &InstalledHub) -> Claude {
     add_tools(hub, &["--dialogs"]);
-    let script = rules([("Run it", Reply::bash(command))]);
-    let claude = hub.claude(script).args(&["--allowedTools", "Bash"]).start();
-    hub.session("project");
+    let claude = hub.claude(turns([])).start();
+    hub.waiter("primary", "rewake");
     claude
 }
 
@@ -156,7 +155,7 @@ fn ask(hub: &InstalledHub, text: &str) -> String {
 #[test]
 fn a_question_opens_a_dialog_in_an_idle_claude_code_and_its_answer_is_the_persons() {
     let hub = InstalledHub::new();
-    let claude = showing(&hub, "true");
+    let claude = showing(&hub);
     ask(&hub, "Which fruit is ripe?");
     claude.until_shown("Which fruit is ripe?");
     assert!(claude.pane.text().contains("worker1 asks"));
@@ -176,7 +175,7 @@ fn a_question_opens_a_dialog_in_an_idle_claude_code_and_its_answer_is_the_person
 #[test]
 fn a_dialog_of_claude_code_closes_when_the_question_is_answered_elsewhere() {
     let hub = InstalledHub::new();
-    let claude = showing(&hub, "true");
+    let claude = showing(&hub);
     let id = ask(&hub, "Which fruit is ripe?");
     claude.until_shown("Which fruit is ripe?");
     hub.hubctl(&["answer", &id, "the quince"]);
@@ -203,8 +202,9 @@ fn a_command_of_the_model_cannot_answer_as_a_dialog() {
     let command = format!(
         "curl --silent --unix-socket {socket} -H 'content-type: application/json' --data {body} {url} | cat"
     );
-    let claude = showing(&hub, &command);
-    claude.confirm(DIALOG);
+    let claude = hub.claude(turns([Reply::bash(&command)]));
+    let claude = claude.args(&["--allowedTools", "Bash"]).start();
+    hub.waiter("primary", "rewake");
     claude.submit("Run it");
     claude.model.until_received("not_yours");
     assert_eq!(hub.question()["state"], "open");

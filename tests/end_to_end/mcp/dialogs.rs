@@ -84,7 +84,10 @@ fn a_declined_question_stays_open_and_other_questions_open_no_dialog() {
     ask(&place, "--approval 'May I push?'");
     let next = ask(&place, "--to person Next?");
     opened(&mut mcp, &next);
+    // A client that starts cancels a dialog at once, without showing it.
     end(&mut mcp, &next, json!({ "action": "cancel" }));
+    opened(&mut mcp, &next);
+    end(&mut mcp, &next, json!({ "action": "decline" }));
     for id in [early, next] {
         assert_eq!(question(&place, &id)["state"], "open");
     }

@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::pin::pin;
+use std::time::{Duration, Instant};
 
 use hub_protocol::{AnswerPost, InboxName, Kind, Question, Questions, Seq};
 use serde_json::{Value, json};
@@ -26,6 +27,12 @@ use crate::system::runtime::block_on;
 
 /// The longest text of a question in a dialog, in characters.
 const LONGEST: usize = 2000;
+
+/// A dialog that is cancelled within this time was not shown: Claude Code does that while it starts.
+const HASTE: Duration = Duration::from_secs(1);
+
+/// How often a dialog that was not shown is opened again, after a pause of [`HASTE`].
+const ATTEMPTS: u32 = 10;
 
 /// The beginning of a dialog's id.
 const ID: &str = "question-";
@@ -87,8 +94,9 @@ struct Follower {
     answers: UnboundedReceiver<Value>,
     /// The questions with an open dialog.
     open: BTreeSet<Seq>,
-    /// Every question that had a dialog, so that one that the person declined does not come back.
-    shown: BTreeSet<Seq>,
+    /// Every question that had a dialog, so that one that the person declined does not come back; with the time.
+    shown: BTreeMap<Seq, Instant>,
+    attempts: u32,
 }
 
 impl Follower {
@@ -99,7 +107,8 @@ impl Follower {
                 proxy,
                 answers,
                 open: BTreeSet::new(),
-                shown: BTreeSet::new(),
+                shown: BTreeMap::new(),
+                attempts: ATTEMPTS,
             };
             let _ = block_on(pin!(follower.run()));
         });
@@ -164,7 +173,8 @@ impl Follower {
         }
         self.open.retain(|id| open.contains_key(id));
         for (id, question) in open {
-            if self.shown.insert(id) {
+            if !self.shown.contains_key(&id) {
+                self.shown.insert(id, Instant::now());
                 self.open.insert(id);
                 println(dialog(&id.to_string(), &asked(&question), Some(&question)))?;
             }
@@ -178,10 +188,17 @@ impl Follower {
             .as_str()
             .and_then(|it| it.strip_prefix(ID)?.parse().ok());
         // The answer to a dialog that was closed meanwhile is late, and the hub says so.
-        let Some(id) = id.filter(|id| self.shown.contains(id)) else {
+        let Some((id, since)) = id.and_then(|id| Some((id, *self.shown.get(&id)?))) else {
             return Ok(());
         };
         self.open.remove(&id);
+        let is_cancelled = answer["result"]["action"] == "cancel";
+        if is_cancelled && since.elapsed() < HASTE && self.attempts > 0 {
+            self.attempts -= 1;
+            tokio::time::sleep(HASTE).await;
+            self.shown.remove(&id);
+            return self.look(hub).await;
+        }
         let typed = answer["result"]["content"]["answer"].as_str();
         let Some(typed) = typed.filter(|_| answer["result"]["action"] == "accept") else {
             return Ok(());
