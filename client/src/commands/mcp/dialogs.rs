@@ -37,7 +37,7 @@ const ATTEMPTS: u32 = 10;
 /// The beginning of a dialog's id.
 const ID: &str = "question-";
 
-/// What the main loop knows of the dialogs.
+/// The main loop's side of the dialogs.
 pub(super) struct Dialogs {
     proxy: &'static Proxy,
     /// Whether the client shows forms.
@@ -157,6 +157,8 @@ impl Follower {
         let Questions { questions } = parse::<Questions>(&hub.text(&request).await?)?;
         let is_for_person = |it: &Question| {
             it.kind == Kind::Question
+                // A dialog in the asker's own terminal cannot be answered here.
+                && it.deliverable
                 && it.to.as_ref().map(InboxName::as_str) == Some(InboxName::PERSON)
         };
         let open: BTreeMap<Seq, Question> = { questions.into_iter() }

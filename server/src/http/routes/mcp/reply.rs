@@ -37,7 +37,7 @@ impl From<String> for Reply {
     }
 }
 
-/// Where a notification went, and how many readers it woke.
+/// Names the inboxes that a notification went to, and counts the readers that it woke.
 pub(super) fn stored_as(what: &str, done: &Done) -> String {
     let id = done.ids.first().copied().unwrap_or_default();
     let inboxes: Vec<_> = done.inboxes.iter().map(|it| it.name.as_str()).collect();

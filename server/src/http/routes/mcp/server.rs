@@ -55,7 +55,7 @@ impl McpServer {
     }
 }
 
-/// What `answer` returns, unless the client goes away or cancels the request.
+/// Returns the answer, or an error as soon as the client goes away or cancels the request.
 async fn unless_cancelled<T>(
     context: &RequestContext<RoleServer>,
     answer: impl Future<Output = Result<T, ErrorData>>,
