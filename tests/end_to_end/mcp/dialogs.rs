@@ -1,5 +1,7 @@
 //! `hubctl mcp --dialogs`: questions to the person as dialogs of the client.
 
+use std::fmt::Display;
+
 use serde_json::{Value, json};
 
 use super::Mcp;
@@ -13,29 +15,29 @@ fn client(place: &Place) -> Mcp {
 }
 
 /// Asks as w2; returns the question's id.
-fn ask(place: &Place, args: &str) -> String {
+fn ask(place: &Place, args: &str) -> u64 {
     let done = place.hubctl(format!("ask --from w2 {args}")).run().ok();
-    done.stdout.trim().to_owned()
+    done.stdout.trim().parse().expect("an id")
 }
 
 /// Reads the request that opens a dialog; returns its params.
-fn opened(mcp: &mut Mcp, id: &str) -> Value {
+fn opened(mcp: &mut Mcp, id: impl Display) -> Value {
     let request = mcp.read();
     assert_eq!(request["method"], "elicitation/create", "{request}");
     assert_eq!(request["id"], format!("question-{id}"), "{request}");
     request["params"].clone()
 }
 
-fn end(mcp: &mut Mcp, id: &str, result: Value) {
+fn end(mcp: &mut Mcp, id: u64, result: &Value) {
     mcp.write(&json!({ "jsonrpc": "2.0", "id": format!("question-{id}"), "result": result }));
 }
 
 /// The question in its current state.
-fn question(place: &Place, id: &str) -> Value {
+fn question(place: &Place, id: u64) -> Value {
     let all = place.hubctl("questions --all --json").run().ok();
     let all = crate::support::json(&all.stdout);
     let mut all = all["questions"].as_array().expect("questions").iter();
-    let found = all.find(|it| it["id"].to_string() == id);
+    let found = all.find(|it| it["id"] == id);
     found.expect("the question").clone()
 }
 
@@ -47,7 +49,7 @@ fn an_answer_in_a_dialog_is_the_persons() {
         &place,
         "--to person 'Which\ndb?' --option pg --option sqlite",
     );
-    let shown = opened(&mut mcp, &id);
+    let shown = opened(&mut mcp, id);
     assert_eq!(
         shown["message"],
         format!("w2 asks (question {id}):\n  Which\n  db?")
@@ -59,13 +61,13 @@ fn an_answer_in_a_dialog_is_the_persons() {
     place.start();
     end(
         &mut mcp,
-        &id,
-        json!({ "action": "accept", "content": { "answer": "pg" } }),
+        id,
+        &json!({ "action": "accept", "content": { "answer": "pg" } }),
     );
     until("it is answered", || {
-        question(&place, &id)["state"] == "answered"
+        question(&place, id)["state"] == "answered"
     });
-    let question = question(&place, &id);
+    let question = question(&place, id);
     assert_eq!(
         (&question["answer"], &question["by"]),
         (&json!("pg"), &json!("person"))
@@ -78,18 +80,18 @@ fn a_declined_question_stays_open_and_other_questions_open_no_dialog() {
     let place = Place::with_hub();
     let early = ask(&place, "--to person Early?");
     let mut mcp = client(&place);
-    opened(&mut mcp, &early);
-    end(&mut mcp, &early, json!({ "action": "decline" }));
+    opened(&mut mcp, early);
+    end(&mut mcp, early, &json!({ "action": "decline" }));
     ask(&place, "--to boss 'For another?'");
     ask(&place, "--approval 'May I push?'");
     let next = ask(&place, "--to person Next?");
-    opened(&mut mcp, &next);
+    opened(&mut mcp, next);
     // A client that starts cancels a dialog at once, without showing it.
-    end(&mut mcp, &next, json!({ "action": "cancel" }));
-    opened(&mut mcp, &next);
-    end(&mut mcp, &next, json!({ "action": "decline" }));
+    end(&mut mcp, next, &json!({ "action": "cancel" }));
+    opened(&mut mcp, next);
+    end(&mut mcp, next, &json!({ "action": "decline" }));
     for id in [early, next] {
-        assert_eq!(question(&place, &id)["state"], "open");
+        assert_eq!(question(&place, id)["state"], "open");
     }
     mcp.end();
 }
@@ -99,7 +101,7 @@ fn an_answer_from_elsewhere_closes_the_dialog_and_a_later_one_is_told() {
     let place = Place::with_hub();
     let mut mcp = client(&place);
     let id = ask(&place, "--to person Which?");
-    opened(&mut mcp, &id);
+    opened(&mut mcp, id);
     place.hubctl(format!("answer {id} this")).run().ok();
     let closed = mcp.read();
     assert_eq!(
@@ -111,16 +113,16 @@ fn an_answer_from_elsewhere_closes_the_dialog_and_a_later_one_is_told() {
     );
     end(
         &mut mcp,
-        &id,
-        json!({ "action": "accept", "content": { "answer": "that" } }),
+        id,
+        &json!({ "action": "accept", "content": { "answer": "that" } }),
     );
-    let late = opened(&mut mcp, &format!("{id}-late"));
+    let late = opened(&mut mcp, format!("{id}-late"));
     let words = late["message"].as_str().unwrap();
     assert!(
         words.starts_with("Too late: ") && words.ends_with(": this"),
         "{words}"
     );
-    assert_eq!(question(&place, &id)["answer"], "this");
+    assert_eq!(question(&place, id)["answer"], "this");
     mcp.end();
 }
 

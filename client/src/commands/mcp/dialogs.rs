@@ -4,7 +4,8 @@
 //! request for a later protocol itself. It opens a dialog for each question to `person` in the project, and closes it
 //! when the question is settled. The answer that the person gives goes to the hub as the person's.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
+use std::collections::btree_map::{BTreeMap, Entry};
 use std::pin::pin;
 use std::time::{Duration, Instant};
 
@@ -20,7 +21,6 @@ use crate::exit_code::Exit;
 use crate::hub::backoff::Backoff;
 use crate::hub::sse::EventParser;
 use crate::hub::{Hub, PATIENCE, Path, Request, json as body, parse};
-use crate::identity::sender::session;
 use crate::output::text::{cut, line};
 use crate::output::{println, say};
 use crate::system::runtime::block_on;
@@ -175,8 +175,8 @@ impl Follower {
         }
         self.open.retain(|id| open.contains_key(id));
         for (id, question) in open {
-            if !self.shown.contains_key(&id) {
-                self.shown.insert(id, Instant::now());
+            if let Entry::Vacant(new) = self.shown.entry(id) {
+                new.insert(Instant::now());
                 self.open.insert(id);
                 println(dialog(&id.to_string(), &asked(&question), Some(&question)))?;
             }
@@ -207,7 +207,6 @@ impl Follower {
         };
         let post = body(&AnswerPost {
             answer: typed.to_owned(),
-            session: session(&self.proxy.context).await?.map(|it| it.value),
             dialog: true,
             ..AnswerPost::default()
         })?;

@@ -133,17 +133,16 @@ mod processes {
     /// Inspects process `pid`: an agent if it or an ancestor is one of `agents`, or if its environment has an agent's
     /// variable.
     pub(crate) fn inspect(pid: u32, agents: &[Process]) -> CallerKind {
-        match (depth_below(pid, agents), has_agents_environment(pid)) {
-            (Some(Some(1)), _) => CallerKind::AgentsChild,
-            (Some(Some(_)), _) | (_, Some(true)) => CallerKind::Agent,
-            (Some(None), Some(false)) => CallerKind::Person,
+        match (by_ancestors(pid, agents), has_agents_environment(pid)) {
+            (Some(CallerKind::AgentsChild), _) => CallerKind::AgentsChild,
+            (Some(CallerKind::Agent), _) | (_, Some(true)) => CallerKind::Agent,
+            (Some(kind), Some(false)) => kind,
             _ => CallerKind::Unknown,
         }
     }
 
-    /// How many generations `pid` is below the nearest agent; `Some(None)` if no ancestor is one, `None` if that cannot
-    /// be seen.
-    fn depth_below(pid: u32, agents: &[Process]) -> Option<Option<usize>> {
+    /// The kind of process by its nearest ancestor among `agents`; `None` if a process on the way cannot be seen.
+    fn by_ancestors(pid: u32, agents: &[Process]) -> Option<CallerKind> {
         let boot_id = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
         let boot_id = boot_id.trim();
         let mut next = pid;
@@ -155,10 +154,13 @@ mod processes {
                     && it.boot_id.as_deref().is_none_or(|it| it == boot_id)
             };
             if agents.iter().any(is_it) {
-                return Some(Some(depth));
+                return Some(match depth {
+                    1 => CallerKind::AgentsChild,
+                    _ => CallerKind::Agent,
+                });
             }
             if parent == 0 {
-                return Some(None);
+                return Some(CallerKind::Person);
             }
             next = parent;
         }
