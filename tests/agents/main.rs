@@ -14,6 +14,7 @@ mod outage;
 mod payloads;
 mod permissions;
 mod plugin;
+mod push;
 mod registry;
 mod replies;
 mod rewake;
