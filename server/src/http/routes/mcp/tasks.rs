@@ -112,13 +112,18 @@ impl Tasks {
         };
         let mut tasks = lock(&self.0);
         let now = Instant::now();
-        tasks.retain(|_, task| now < task.wait.deadline + KEEP);
-        // A session has one wait, so a client's later task replaces its earlier one, as a later call does.
+        // A client that waits again has read the results of its earlier tasks.
+        let is_read = |it: &WaitTask| it.caller == call.caller && lock(&it.end).is_some();
+        tasks.retain(|_, task| now < task.wait.deadline + KEEP && !is_read(task));
+        // A session has one wait, so a client's later task replaces its earlier one, as a later call does. A request
+        // that waits for the earlier one ends it by itself.
         for earlier in tasks.values().filter(|it| it.caller == call.caller) {
-            let words = "A later wait of this session replaced this one.";
-            let content = vec![ContentBlock::text(own_words(words))];
-            earlier.end(completed(&CallToolResult::success(content)), Vec::new());
-            earlier.cancelled.cancel();
+            if let Ok(_turn) = earlier.turn.try_lock() {
+                let words = "A later wait of this session replaced this one.";
+                let content = vec![ContentBlock::text(own_words(words))];
+                let result = CallToolResult::success(content);
+                earlier.end(completed(&result), Vec::new());
+            }
         }
         tasks.insert(task.task_id.clone(), Arc::new(added));
         Ok(task)
