@@ -41,6 +41,7 @@ pub struct HookParams {
     entrypoint: Option<String>,
     headless: Option<bool>,
     watched: bool,
+    pub(crate) app_server: bool,
     pub(crate) rewake: bool,
     pub(crate) lease: bool,
 }
@@ -181,6 +182,7 @@ impl<'a> HookRequest<'a> {
             given: self.params.session.clone(),
             id: self.event.id.clone(),
             info: self.session_info(),
+            shares_process: self.params.app_server,
             happened,
             event: self.event.name.clone(),
             watched: self.params.watched,

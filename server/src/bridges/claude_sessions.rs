@@ -255,6 +255,7 @@ async fn submit(hub: &Hub, session: &KnownSession, happened: AgentEvent) {
         given: None,
         id: session.key.1.clone(),
         info: SessionInfo::default(),
+        shares_process: false,
         happened,
         event: Hook::SESSION_FILE.into(),
         watched: false,
