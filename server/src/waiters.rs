@@ -224,6 +224,11 @@ impl Waiters {
         self.activity.has_module(place, now)
     }
 
+    /// Returns why the hub cannot wake this session now, if it knows a reason.
+    pub fn unreachable(&self, place: &SessionKey) -> Option<&str> {
+        self.activity.unreachable(place)
+    }
+
     /// Whether a reader has leased this item.
     pub fn is_leased(&self, project: &ProjectName, inbox: &InboxName, id: Seq) -> bool {
         self.slot(project, inbox)

@@ -185,6 +185,7 @@ export interface Schemas {
         last?: Schemas["Seq"];
         pending: number;
         waiter?: Schemas["Holder"];
+        unreachable?: string;
         wake: "live" | "stale" | "none";
         listeners?: Schemas["Listener"][];
     };

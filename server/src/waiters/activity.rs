@@ -31,6 +31,8 @@ pub struct Activity {
     /// When the poll of each session's module was last answered.
     modules: HashMap<SessionKey, Instant>,
     causes: HashMap<SessionKey, (TurnCause, Instant)>,
+    /// Why each session cannot be woken, if the hub tried.
+    unreachable: HashMap<SessionKey, String>,
     /// Sessions whose inboxes have had a waiter.
     waited: HashSet<SessionKey>,
     forgot: Option<Instant>,
@@ -102,6 +104,19 @@ impl Activity {
         (now.saturating_duration_since(at) < CAUSE_ECHO).then_some(cause)
     }
 
+    /// Notes why the hub cannot wake a session now, or with `None` that it can. Returns whether that is news.
+    pub fn note_unreachable(&mut self, place: &SessionKey, why: Option<String>) -> bool {
+        let before = match &why {
+            Some(why) => self.unreachable.insert(place.clone(), why.clone()),
+            None => self.unreachable.remove(place),
+        };
+        before != why
+    }
+
+    pub(super) fn unreachable(&self, place: &SessionKey) -> Option<&str> {
+        self.unreachable.get(place).map(String::as_str)
+    }
+
     /// Whether to warn a session now: once in each turn, and again after ten minutes.
     pub fn warn(&mut self, place: SessionKey, new_turn: bool, now: Instant) -> bool {
         let recent = |at: &Instant| now.saturating_duration_since(*at) < WARN_AGAIN;
@@ -120,6 +135,10 @@ impl Activity {
         self.forgot = Some(now.mono);
         self.waited
             .retain(|(project, session)| state.session(project, session).is_some());
+        self.unreachable.retain(|(project, session), _| {
+            let known = state.session(project, session);
+            known.is_some_and(crate::fold::Session::is_alive)
+        });
         let oldest = now.wall.plus_millis(-KEPT_MS);
         self.seen.retain(|_, at| *at >= oldest);
         let fresh = |at: &mut Instant| now.mono.saturating_duration_since(*at) < WARN_AGAIN;

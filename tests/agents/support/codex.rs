@@ -25,9 +25,9 @@ impl Sandbox {
             "model = \"gpt-5.5\"\nmodel_provider = \"scripted\"\ncheck_for_update_on_startup = false\n\
              [model_providers.scripted]\nname = \"scripted\"\nbase_url = \"{}/v1\"\nwire_api = \"responses\"\n\
              env_key = \"SCRIPTED_KEY\"\n[notice.model_migrations]\n\"gpt-5.5\" = \"gpt-6-sol\"\n\
-             [projects.{:?}]\ntrust_level = \"trusted\"\n",
+             [projects.\"{}\"]\ntrust_level = \"trusted\"\n",
             model.url(),
-            self.project(),
+            self.project().display(),
         );
         self.write_home(".codex/config.toml", &config);
     }
