@@ -33,6 +33,8 @@ pub struct Activity {
     causes: HashMap<SessionKey, (TurnCause, Instant)>,
     /// Why each session cannot be woken, if the hub tried.
     unreachable: HashMap<SessionKey, String>,
+    /// Sessions whose permission mode allows everything.
+    bypassing: HashSet<SessionKey>,
     /// Sessions whose inboxes have had a waiter.
     waited: HashSet<SessionKey>,
     forgot: Option<Instant>,
@@ -93,6 +95,19 @@ impl Activity {
         at.is_some_and(|at| now.saturating_duration_since(*at) < MODULE_RETURNS)
     }
 
+    /// Notes whether the session's permission mode allows everything.
+    pub fn note_mode(&mut self, place: SessionKey, bypasses: bool) {
+        if bypasses {
+            self.bypassing.insert(place);
+        } else {
+            self.bypassing.remove(&place);
+        }
+    }
+
+    pub(super) fn bypasses(&self, place: &SessionKey) -> bool {
+        self.bypassing.contains(place)
+    }
+
     /// Notes the cause of the turn that begins next.
     pub fn note_cause(&mut self, place: SessionKey, cause: TurnCause, now: Instant) {
         self.causes.insert(place, (cause, now));
@@ -133,12 +148,10 @@ impl Activity {
             return;
         }
         self.forgot = Some(now.mono);
-        self.waited
-            .retain(|(project, session)| state.session(project, session).is_some());
-        self.unreachable.retain(|(project, session), _| {
-            let known = state.session(project, session);
-            known.is_some_and(crate::fold::Session::is_alive)
-        });
+        let exists = |(project, session): &SessionKey| state.session(project, session).is_some();
+        self.waited.retain(exists);
+        self.bypassing.retain(exists);
+        self.unreachable.retain(|place, _| exists(place));
         let oldest = now.wall.plus_millis(-KEPT_MS);
         self.seen.retain(|_, at| *at >= oldest);
         let fresh = |at: &mut Instant| now.mono.saturating_duration_since(*at) < WARN_AGAIN;
