@@ -21,10 +21,12 @@ use crate::hub::{Hub, stored, wake_text};
 use crate::waiters::{Batch, MAX_TEXT_BYTES, Outcome, SharedWaiters, WaitSpec};
 
 mod claude_inbox;
+mod codex;
 mod mailbox;
 mod transport;
 
 use claude_inbox::ClaudeInboxes;
+use codex::CodexThreads;
 use transport::Transport;
 
 /// Delay from a change to the next look, because most changes concern other things.
@@ -49,6 +51,12 @@ struct PushSession {
     process: Option<Process>,
     /// Whether it is idle and has no waiter of its own.
     is_unattended: bool,
+    /// The record that last reported its state.
+    seq: Seq,
+    /// The agent's own id of it.
+    agent_id: InboxName,
+    /// Whether it answers one prompt and ends.
+    is_headless: bool,
     /// Whether its permission mode is known to allow everything.
     bypasses: bool,
     /// For each pending notification that wakes it, the ways that failed.
@@ -65,6 +73,7 @@ struct Standin {
 struct Pushes {
     hub: Hub,
     inboxes: ClaudeInboxes,
+    threads: CodexThreads,
     standins: HashMap<SessionKey, Standin>,
     /// Since when each session is unattended.
     since: HashMap<SessionKey, Instant>,
@@ -79,6 +88,7 @@ pub async fn run(hub: &Hub, state_dir: &Path, shutdown: &CancellationToken) {
     let mut pushes = Pushes {
         hub: hub.clone(),
         inboxes: ClaudeInboxes::new(hub, state_dir),
+        threads: CodexThreads::new(hub),
         standins: HashMap::new(),
         since: HashMap::new(),
         numbers: HashSet::new(),
@@ -129,7 +139,8 @@ impl Pushes {
             return None;
         }
         let since = *self.since.entry(key.clone()).or_insert_with(Instant::now);
-        if since + GRACE > Instant::now() {
+        // Codex starts no waiter by itself.
+        if candidate.agent != Agent::Codex && since + GRACE > Instant::now() {
             return Some(since + GRACE);
         }
         if let Some(standin) = self.standins.get(key)
@@ -137,10 +148,11 @@ impl Pushes {
         {
             return None;
         }
-        let chosen = transport::choose(&self.hub, &self.inboxes, candidate).await;
-        let Some(transport) = chosen else {
+        let chosen = transport::choose(&self.hub, &self.inboxes, &self.threads, candidate);
+        let Some(transport) = chosen.await else {
             // A socket may take no more messages now, or its file may not be written yet.
-            return (!candidate.pending.is_empty()).then(|| Instant::now() + GRACE);
+            let soon = (!candidate.pending.is_empty()).then(|| Instant::now() + GRACE);
+            return self.threads.next_try(key).or(soon);
         };
         match self.standins.get(key) {
             Some(standin) if standin.way == transport.way() => None,
@@ -174,6 +186,7 @@ impl Pushes {
         let numbers: HashSet<Seq> = candidates.iter().map(|it| it.number).collect();
         let keys: HashSet<&SessionKey> = candidates.iter().map(|it| &it.key).collect();
         self.since.retain(|key, _| keys.contains(key));
+        self.threads.retain(|key| keys.contains(key));
         for (key, standin) in &self.standins {
             if !keys.contains(key) {
                 standin.cancel.cancel();
@@ -216,6 +229,9 @@ fn candidates(state: &State, waiters: &SharedWaiters) -> Vec<PushSession> {
         let waits = own.is_some_and(|it| !it.way.is_some_and(Way::is_pushed));
         Some(PushSession {
             number: registered.seq,
+            seq: session.seq,
+            agent_id: registered.aliases.last().unwrap_or(key).clone(),
+            is_headless: session.is_headless(),
             agent: info.agent.as_deref()?.parse().ok()?,
             process,
             is_unattended: is_idle && !waits && !waiters.has_module(&place, now),
@@ -277,7 +293,15 @@ async fn wake(hub: &Hub, batch: &Batch, transport: &Transport) -> anyhow::Result
     for item in &batch.items {
         notifications.push(stored::item_json(hub, &batch.project, item).await?);
     }
-    let claim = batch.claim(hub.log().epoch());
+    let mut claim = batch.claim(hub.log().epoch());
+    let prompt = if transport.way().announces() {
+        wake_text::prompt(&batch.project, &notifications)
+    } else {
+        let framed = wake_text::framed(&batch.project, &notifications, batch.remaining);
+        let rest = claim.split_off(batch.items[framed.shown..].iter().map(|it| it.id));
+        hub.give_back(rest).await?;
+        framed.text
+    };
     let (project, items) = (claim.project.clone(), claim.items.clone());
     hub.submit(Command::Ack {
         project: claim.project,
@@ -286,7 +310,6 @@ async fn wake(hub: &Hub, batch: &Batch, transport: &Transport) -> anyhow::Result
         shown: claim.shown,
     })
     .await?;
-    let prompt = wake_text::prompt(&project, &notifications);
     if let Err(error) = transport.wake(&prompt).await {
         hub.submit(Command::Undelivered {
             project,

@@ -5,6 +5,8 @@
 //! `base64url(claim JSON) . base64url(tag)`, where the tag is the first 16 bytes of HMAC-SHA256 over the first part.
 //! Numbers are ascending and stored as differences, which keeps 500 of them within 2 KiB.
 
+use std::collections::BTreeSet;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
 use hmac::{Hmac, KeyInit, Mac};
@@ -46,6 +48,21 @@ struct TokenFields {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     s: Option<(InboxName, Way)>,
     i: Vec<(InboxName, Vec<u64>)>,
+}
+
+impl Claim {
+    /// Removes these notifications; returns the claim of them.
+    pub fn split_off(&mut self, ids: impl IntoIterator<Item = Seq>) -> Self {
+        let ids: BTreeSet<Seq> = ids.into_iter().collect();
+        let mut rest = self.clone();
+        for (_, covered) in &mut self.items {
+            covered.retain(|id| !ids.contains(id));
+        }
+        for (_, covered) in &mut rest.items {
+            covered.retain(|id| ids.contains(id));
+        }
+        rest
+    }
 }
 
 impl LeaseKey {
