@@ -84,9 +84,9 @@ fn an_idle_session_is_woken_by_one_turn_for_many_notifications() {
 #[test]
 fn a_busy_session_gets_a_notification_once_from_its_hook() {
     let hub = installed();
-    let codex = hub.codex_terminal(&[], rules([("Work", works(&hub))]));
+    let codex = hub.codex_terminal(&[], rules([("Dig a tunnel", works(&hub))]));
     greet(&hub, &codex);
-    codex.submit("Work");
+    codex.submit("Dig a tunnel");
     hub.state("main", "working");
     let id = hub.send("primary", "builder", "news in between");
     std::fs::write(hub.path("go-on"), "").expect("a file");
@@ -99,9 +99,9 @@ fn a_busy_session_gets_a_notification_once_from_its_hook() {
 #[test]
 fn a_session_that_the_person_interrupted_is_paused_and_says_so() {
     let hub = installed();
-    let codex = hub.codex_terminal(&[], rules([("Work", works(&hub))]));
+    let codex = hub.codex_terminal(&[], rules([("Dig a tunnel", works(&hub))]));
     greet(&hub, &codex);
-    codex.submit("Work");
+    codex.submit("Dig a tunnel");
     hub.state("main", "working");
     codex.pane.press(&["Escape"]);
     until_unreachable(&hub, "paused: the person interrupted the last turn");
@@ -113,7 +113,7 @@ fn a_session_that_the_person_interrupted_is_paused_and_says_so() {
     let told = String::from_utf8_lossy(&told.stdout).into_owned();
     assert!(told.contains("not woken: paused"), "{told}");
     assert_eq!(codex.requests_with("news after Escape"), 0);
-    codex.submit("Go on");
+    codex.submit("Dig no more");
     hub.step(id, "acked");
     assert_eq!(steps(&hub, id), BY_HOOK);
     assert_eq!(codex.requests_with("news after Escape"), 1);
@@ -128,7 +128,7 @@ fn a_thread_that_no_app_server_has_loaded_is_unreachable_and_says_so() {
     until_unreachable(&hub, "app-server does not run");
     // The app-server of another terminal does not have the thread either.
     let _other = hub.codex_pane("other", &[]);
-    codex.submit("Again");
+    codex.submit("Hello again");
     until_unreachable(&hub, "not loaded in Codex's app-server");
 }
 
@@ -136,10 +136,10 @@ fn a_thread_that_no_app_server_has_loaded_is_unreachable_and_says_so() {
 fn an_open_permission_is_left_to_the_person() {
     let hub = installed();
     let asked = json!({"cmd": "touch granted", "sandbox_permissions": "require_escalated", "justification": "to test"});
-    let script = [("Write", Reply::tool("exec_command", asked))];
+    let script = [("Grant a file", Reply::tool("exec_command", asked))];
     let codex = hub.codex_terminal(&[], rules(script));
     greet(&hub, &codex);
-    codex.submit("Write");
+    codex.submit("Grant a file");
     let dialog = "Would you like to run the following command?";
     codex
         .pane

@@ -1,8 +1,8 @@
 //! The push bridge: wakes idle sessions that have no waiter of their own.
 //!
 //! A session of Claude Code with the hub's module or a rewake hook polls the hub itself. For a session that is idle and
-//! has neither, the hub waits in its place, by the best transport that it has and that did
-//! not fail for what is pending. Any other waiter takes the inbox over at once. A batch is recorded as shown in that way
+//! has neither, such as one of Codex, the hub waits in its place, by the best transport that it has and that did not fail
+//! for what is pending. Any other waiter takes the inbox over at once. A batch is recorded as shown in that way
 //! before the transport is used. If the transport fails, the batch is recorded as returned, and the next one is tried.
 
 use std::collections::{HashMap, HashSet};

@@ -67,7 +67,7 @@ impl Sandbox {
 }
 
 impl Codex {
-    /// Types a prompt and sends it.
+    /// Types a prompt and sends it. No other text that the model gets may contain it.
     pub(crate) fn submit(&self, text: &str) {
         self.pane.type_in(text);
         // Codex takes Enter in a burst of keys for a part of pasted text.

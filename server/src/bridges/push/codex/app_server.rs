@@ -15,9 +15,8 @@
 //! | `hooks/list` | each hook's `trustStatus`: `trusted`, `untrusted`, `modified` or `managed` |
 //!
 //! A thread stays loaded for a minute after its last terminal, and then runs `SessionEnd`. `codex queue` reaches the same
-//! threads, and no thread of `--no-daemon`. It stops after Escape until the next prompt, as the hub does here; but what
-//! is in that queue cannot be delivered in another way, and nothing tells when it is read. So the hub calls `turn/start`,
-//! and only in an idle thread.
+//! threads, and no thread of `--no-daemon`. It stops after Escape until the next prompt, as the hub does here. The hub
+//! does not use it, because a message would stay in that queue and could arrive twice if a hook delivers it first.
 //!
 //! Approvals are requests of the app-server to the clients that resumed or started the thread. This client does neither,
 //! and answers no request: a permission is the person's to give.
