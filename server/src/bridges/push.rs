@@ -298,8 +298,10 @@ async fn wake(hub: &Hub, batch: &Batch, transport: &Transport) -> anyhow::Result
         wake_text::prompt(&batch.project, &notifications)
     } else {
         let framed = wake_text::framed(&batch.project, &notifications, batch.remaining);
-        let rest = claim.split_off(batch.items[framed.shown..].iter().map(|it| it.id));
+        let shown: HashSet<Seq> = batch.items[..framed.shown].iter().map(|it| it.id).collect();
+        let (kept, rest) = claim.partition(|id| shown.contains(&id));
         hub.give_back(rest).await?;
+        claim = kept;
         framed.text
     };
     let (project, items) = (claim.project.clone(), claim.items.clone());

@@ -119,13 +119,12 @@ impl Activity {
         (now.saturating_duration_since(at) < CAUSE_ECHO).then_some(cause)
     }
 
-    /// Notes why the hub cannot wake a session now, or with `None` that it can. Returns whether that is news.
-    pub fn note_unreachable(&mut self, place: &SessionKey, why: Option<String>) -> bool {
-        let before = match &why {
-            Some(why) => self.unreachable.insert(place.clone(), why.clone()),
-            None => self.unreachable.remove(place),
+    /// Notes why the hub cannot wake a session now, or with `None` that it can.
+    pub fn note_unreachable(&mut self, place: SessionKey, why: Option<String>) {
+        match why {
+            Some(why) => self.unreachable.insert(place, why),
+            None => self.unreachable.remove(&place),
         };
-        before != why
     }
 
     pub(super) fn unreachable(&self, place: &SessionKey) -> Option<&str> {

@@ -5,8 +5,6 @@
 //! `base64url(claim JSON) . base64url(tag)`, where the tag is the first 16 bytes of HMAC-SHA256 over the first part.
 //! Numbers are ascending and stored as differences, which keeps 500 of them within 2 KiB.
 
-use std::collections::BTreeSet;
-
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
 use hmac::{Hmac, KeyInit, Mac};
@@ -51,17 +49,16 @@ struct TokenFields {
 }
 
 impl Claim {
-    /// Removes these notifications; returns the claim of them.
-    pub fn split_off(&mut self, ids: impl IntoIterator<Item = Seq>) -> Self {
-        let ids: BTreeSet<Seq> = ids.into_iter().collect();
-        let mut rest = self.clone();
-        for (_, covered) in &mut self.items {
-            covered.retain(|id| !ids.contains(id));
+    /// Splits it into the claim of the notifications that `keeps` accepts and the claim of the others.
+    pub fn partition(self, keeps: impl Fn(Seq) -> bool) -> (Self, Self) {
+        let (mut kept, mut rest) = (self.clone(), self);
+        for (_, ids) in &mut kept.items {
+            ids.retain(|id| keeps(*id));
         }
-        for (_, covered) in &mut rest.items {
-            covered.retain(|id| ids.contains(id));
+        for (_, ids) in &mut rest.items {
+            ids.retain(|id| !keeps(*id));
         }
-        rest
+        (kept, rest)
     }
 }
 

@@ -96,7 +96,7 @@ impl CodexThread {
         let why = error.filter(|it| **it != PushError::Busy);
         let why = why.map(ToString::to_string);
         let mut waiters = self.hub.waiters().write();
-        waiters.activity().note_unreachable(&self.key, why);
+        waiters.activity().note_unreachable(self.key.clone(), why);
         idle
     }
 
