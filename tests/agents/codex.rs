@@ -3,14 +3,13 @@
 use std::collections::BTreeMap;
 
 use hub_harness::model::{Reply, rules, turns};
-use hub_harness::{Hub, until};
+use hub_harness::until;
 use serde_json::{Value, json};
 
-use crate::support::{Codex, InstalledHub, NO_LIMIT};
+use crate::support::{Codex, InstalledHub, no_limits};
 
 fn installed() -> InstalledHub {
-    let builder = Hub::builder().set(NO_LIMIT).set("wake.per_hour=100000");
-    let hub = InstalledHub::without_hooks(builder);
+    let hub = InstalledHub::without_hooks(no_limits());
     hub.hubctl(&["hooks", "install", "codex"]);
     hub
 }
@@ -176,28 +175,13 @@ fn sessions_that_share_an_app_server_are_woken_apart() {
     assert!(!codex.pane.text().contains("news for the other"));
 }
 
-/// The number of wakes in the series; `HUB_TEST_WAKES` sets another one for a measurement.
-const WAKES: u32 = 10;
-
 #[test]
 fn a_series_of_wakes_by_the_app_server_loses_and_doubles_none() {
     let hub = installed();
     let codex = hub.codex_terminal(&[], turns([]));
     greet(&hub, &codex);
     hub.waiter_way("primary", "app_server");
-    let wakes = std::env::var("HUB_TEST_WAKES").unwrap_or(WAKES.to_string());
-    let args = [
-        "wake-test",
-        "primary",
-        "--count",
-        &wakes,
-        "--way",
-        "app_server",
-    ];
-    let summary = hub.hubctl(&args);
-    eprintln!("{summary}");
-    let wanted = format!("{wakes} wakes: 0 lost, 0 doubled; {wakes} by app_server; shown after ");
-    assert!(summary.starts_with(&wanted), "{summary}");
+    hub.wake_series("primary", "app_server", "1s");
 }
 
 #[test]

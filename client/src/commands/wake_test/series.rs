@@ -12,6 +12,7 @@ use crate::error::Error;
 use crate::exit_code::Exit;
 use crate::hub::{Hub, Path, Request, parse};
 use crate::output::println;
+use crate::system::random;
 
 /// How often to ask for the trace.
 const LOOK: Duration = Duration::from_millis(20);
@@ -23,6 +24,8 @@ pub(super) struct Series<'a> {
     pub(super) project: &'a ProjectName,
     /// How long to follow each wake.
     pub(super) patience: Duration,
+    /// The longest pause before a wake.
+    pub(super) pause: Duration,
 }
 
 /// What happened to the wakes.
@@ -40,9 +43,10 @@ impl Series<'_> {
     pub(super) async fn run(&self, count: u32, wanted: Option<Way>) -> Result<Exit, Error> {
         let mut summary = Summary::default();
         for _ in 0..count {
-            if let Some(wanted) = wanted {
-                self.until_waiting(wanted).await?;
+            if let Some(way) = wanted.filter(|it| it.is_pushed()) {
+                self.until_waiting(way).await?;
             }
+            tokio::time::sleep(self.pause.mul_f64(random::fraction()?)).await;
             let id = send(self.hub, self.inbox, self.project).await?;
             let trace = self.follow(id).await?;
             summary.take(id, &trace);
@@ -58,14 +62,15 @@ impl Series<'_> {
         })
     }
 
-    /// Returns when the session has a waiter of this way, or the patience is over. During a turn another way delivers.
+    /// Returns when the hub waits in the session's place in this way, or the patience is over. During a turn the hub does
+    /// not, and hooks deliver.
     async fn until_waiting(&self, wanted: Way) -> Result<(), Error> {
         let began = Instant::now();
         loop {
             let inboxes = inboxes::read(&inboxes::fetch(self.hub, Some(self.project)).await?)?;
             let own = inboxes.into_iter().find(|it| it.name == *self.inbox);
             let way = own.and_then(|it| it.waiter?.way);
-            if way == Some(wanted) || wanted == Way::Hook || began.elapsed() >= self.patience {
+            if way == Some(wanted) || began.elapsed() >= self.patience {
                 return Ok(());
             }
             tokio::time::sleep(LOOK).await;

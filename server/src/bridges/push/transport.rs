@@ -33,6 +33,16 @@ impl Transport {
         }
     }
 
+    /// How long to wait for further notifications after the first: a socket takes few messages, and each wake of a thread
+    /// is a turn.
+    pub(super) fn settle(&self) -> Duration {
+        match self {
+            Self::File(..) => Duration::ZERO,
+            Self::Inbox(_) => Duration::from_millis(200),
+            Self::Thread(_) => Duration::from_millis(50),
+        }
+    }
+
     /// Wakes the session with `prompt`, which announces the notifications or contains them.
     pub(super) async fn wake(&self, prompt: &str) -> io::Result<()> {
         let woken = async {
