@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use hub_protocol::{InboxName, Kind, Priority, ProjectName, Seq, SessionState, Timestamp};
 
-use super::hook::PERMISSION;
+use super::hook::is_held_key;
 use super::listener::is_stop;
 use super::question::Question;
 use super::session::Session;
@@ -137,7 +137,7 @@ impl Transaction<'_> {
             None if it.kind == Kind::Answer => {
                 let asked = it.reply_to.and_then(|id| self.state.question(id));
                 // The held hook delivers the answer to its agent. Through the inbox it would start another turn.
-                let by_hook = |it: &&Question| it.key.as_deref() == Some(PERMISSION);
+                let by_hook = |it: &&Question| it.key.as_deref().is_some_and(is_held_key);
                 if let Some(question) = asked.filter(|it| !by_hook(it)) {
                     add(&question.from, wakes);
                 }
