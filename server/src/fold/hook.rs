@@ -354,7 +354,10 @@ impl HookContext<'_, '_> {
             self.name(),
             texts::excerpt(text)
         );
-        let data = json!({ "via": "hook", "event": self.hook.event, "dialog": data });
+        let mut data = json!({ "via": "hook", "event": self.hook.event, "dialog": data });
+        if self.hook.held {
+            data["rides_along"] = "a question that only a person answers wakes no agent".into();
+        }
         self.post(Kind::Question, msg, |draft| {
             draft.body.key = Some(key.into());
             draft.body.options = (!options.is_empty()).then(|| options.to_vec());

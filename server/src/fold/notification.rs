@@ -143,14 +143,16 @@ impl Transaction<'_> {
                 }
             }
             None => {
-                let approval = it.kind == Kind::Approval;
-                if approval {
+                // Only a person answers these, so they wake no agent.
+                let is_dialog = it.key.as_deref().is_some_and(is_held_key);
+                let for_person = it.kind == Kind::Approval || is_dialog;
+                if for_person {
                     add(&person(), wakes);
                 }
                 if let Some(parent) = self.parent(draft, from) {
-                    add(parent, wakes && !approval);
+                    add(parent, wakes && !for_person);
                 }
-                add(&InboxName::primary(), wakes && !approval);
+                add(&InboxName::primary(), wakes && !for_person);
             }
         }
         targets
