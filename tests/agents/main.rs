@@ -4,6 +4,7 @@
 
 mod answers;
 mod background;
+mod codex;
 mod dialogs;
 mod headless;
 mod limits;

@@ -1,6 +1,7 @@
 //! Helpers for the tests with real agents.
 
 mod claude;
+mod codex;
 mod fixture;
 mod headless;
 mod hooks;
@@ -10,6 +11,7 @@ mod sandbox;
 mod types;
 
 pub(crate) use claude::{Builder, Claude, colours};
+pub(crate) use codex::Codex;
 pub(crate) use fixture::assert_as_recorded;
 pub(crate) use hooks::Hooks;
 pub(crate) use hub::{InstalledHub, NO_LIMIT, median, no_limits, signal};

@@ -240,6 +240,7 @@ async fn instructions_match_the_kind_of_session() {
         ("claude", "headless=true", false, true),
         ("codex", "", false, false),
         ("codex", "headless=true", false, true),
+        ("codex", "app_server=true", false, false),
         ("gemini", "headless=true", false, true),
     ] {
         let payload =

@@ -21,10 +21,16 @@ pub(super) fn is_single_shot(env: &Env, agent: Agent, process: Option<&Process>)
     let Some(pid) = process.map(|it| it.pid) else {
         return false;
     };
+    let line = command_line(pid);
+    let args: Vec<&str> = line.iter().map(String::as_str).collect();
+    says_so(agent, &args) || agent == Agent::Gemini && !reads_a_terminal(pid, &args)
+}
+
+/// The arguments of the process `pid`, the program's name first; empty if the system does not tell.
+pub(super) fn command_line(pid: u32) -> Vec<String> {
     let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     let line = String::from_utf8_lossy(&line);
-    let args: Vec<&str> = line.split('\0').collect();
-    says_so(agent, &args) || agent == Agent::Gemini && !reads_a_terminal(pid, &args)
+    line.split('\0').map(str::to_owned).collect()
 }
 
 /// Whether a command line asks for a single answer.
