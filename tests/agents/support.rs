@@ -8,6 +8,7 @@ mod hub;
 pub(crate) mod installed;
 mod sandbox;
 mod types;
+mod vendors;
 
 pub(crate) use claude::{Builder, Claude, colours};
 pub(crate) use fixture::assert_as_recorded;
@@ -17,3 +18,4 @@ pub(crate) use sandbox::Sandbox;
 pub(crate) use types::{
     assert_valid_inputs, assert_valid_replies, assert_valid_reply, is_valid_reply,
 };
+pub(crate) use vendors::{COPILOT, KIMI, OPENCODE_1, OPENCODE_2, PI, QWEN, Terminal, Vendor};

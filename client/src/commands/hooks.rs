@@ -1,16 +1,21 @@
 //! `hubctl hooks`: installs and removes hooks in the settings of agents, and shows their state.
 
+mod block;
 mod change;
 mod claude;
 mod codex;
 mod copilot;
 mod cursor;
+mod extension;
 mod file;
 mod gemini;
+mod kimi;
 mod merge;
 mod opencode;
 mod own;
+mod pi;
 mod plugin;
+mod qwen;
 mod receipt;
 mod scheme;
 mod status;
@@ -437,6 +442,10 @@ impl std::fmt::Display for HookStatus {
         write!(f, "{:9} {:8} {state:14} {path}", self.agent, self.scope)?;
         if self.rewake {
             f.write_str("; rewakes")?;
+        }
+        match self.agent.verified() {
+            Some(version) => write!(f, "; verified with {version}")?,
+            None => f.write_str("; experimental: not run")?,
         }
         if self.duplicate {
             f.write_str("; installed twice: uninstall one")?;

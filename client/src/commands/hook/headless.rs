@@ -3,6 +3,7 @@
 use hub_protocol::{Agent, Process};
 
 use crate::system::env::Env;
+use crate::system::process;
 
 /// Whether this session of Claude Code is headless, or belongs to a program that waits for its end. An unknown entry
 /// point counts as headless, because a rewake hook would keep such a session open.
@@ -21,10 +22,24 @@ pub(super) fn is_single_shot(env: &Env, agent: Agent, process: Option<&Process>)
     let Some(pid) = process.map(|it| it.pid) else {
         return false;
     };
+    let line = command_line(pid);
+    let mut args: Vec<&str> = line.split('\0').collect();
+    // `opencode run --standalone` starts a server, which runs the hooks.
+    let started_by;
+    if agent == Agent::OpenCode && args.contains(&"--stdio") {
+        let mut ancestors = process::ancestors().into_iter();
+        let parent = ancestors.find(|it| it.pid == pid).and(ancestors.next());
+        started_by = parent.map(|it| command_line(it.pid)).unwrap_or_default();
+        args = started_by.split('\0').collect();
+    }
+    let reads_pipes = matches!(agent, Agent::Gemini | Agent::Qwen);
+    says_so(agent, &args) || reads_pipes && !reads_a_terminal(pid, &args)
+}
+
+/// The words of the command line of the process `pid`, each followed by a NUL; empty if the system does not tell.
+fn command_line(pid: u32) -> String {
     let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-    let line = String::from_utf8_lossy(&line);
-    let args: Vec<&str> = line.split('\0').collect();
-    says_so(agent, &args) || agent == Agent::Gemini && !reads_a_terminal(pid, &args)
+    String::from_utf8_lossy(&line).into_owned()
 }
 
 /// Whether a command line asks for a single answer.
@@ -34,14 +49,14 @@ fn says_so(agent: Agent, args: &[&str]) -> bool {
         Agent::Codex => has(&["exec", "review"]) || args.get(1) == Some(&"e"),
         Agent::OpenCode => has(&["run"]),
         Agent::Claude => false,
-        Agent::Gemini | Agent::Copilot | Agent::Cursor => {
+        Agent::Gemini | Agent::Qwen | Agent::Pi | Agent::Copilot | Agent::Kimi | Agent::Cursor => {
             has(&["-p", "--prompt", "--print"])
                 || args.iter().any(|arg| arg.starts_with("--prompt="))
         }
     }
 }
 
-/// Whether Gemini reads its prompts from a terminal or an editor (`--acp`). From a pipe it reads one prompt, answers
+/// Whether Gemini CLI or its fork Qwen Code reads its prompts from a terminal or an editor (`--acp`). From a pipe it reads one prompt, answers
 /// and ends.
 fn reads_a_terminal(pid: u32, args: &[&str]) -> bool {
     let input = std::fs::read_link(format!("/proc/{pid}/fd/0"));

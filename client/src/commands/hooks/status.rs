@@ -11,7 +11,7 @@ use super::file::SettingsFile;
 use super::own::{Invocation, OwnCommand};
 use super::scheme::{Content, SettingsScope, Shape, content, files};
 use super::tree::Node;
-use super::{merge, opencode};
+use super::{block, extension, merge};
 use crate::system::env::Env;
 
 /// The state of the hooks in one settings file.
@@ -100,6 +100,7 @@ impl HookStatus {
             "hubctl": self.hubctl,
             "rewake": self.rewake,
             "duplicate": self.duplicate,
+            "verified": self.agent.verified(),
             "problem": self.problem,
         })
     }
@@ -152,8 +153,9 @@ fn own(file: &SettingsFile, agent: Agent) -> Result<Vec<(String, OwnCommand)>, S
         }
         Content::Whole(_) => {
             let own =
-                opencode::command(text).and_then(|command| OwnCommand::parse(&command, agent));
+                extension::command(text).and_then(|command| OwnCommand::parse(&command, agent));
             Ok(own.map(|own| (String::new(), own)).into_iter().collect())
         }
+        Content::Block(_) => Ok(block::find(text, agent)),
     }
 }
