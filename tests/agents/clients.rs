@@ -58,60 +58,114 @@ fn kimi_code_reports_a_turn_and_receives_what_is_pending() {
     reports_a_turn_and_receives(&KIMI);
 }
 
-/// Starts the agent in a terminal, and waits until its first turn is over and its extension waits.
-fn idle(hub: &InstalledHub, vendor: &Vendor, shell: &str) -> Terminal {
-    let notify = json!({"command": "hubctl notify 'it was said'", "description": "Say it"});
-    let model = vendor.install(hub, rules([("Say it", Reply::tool(shell, notify))]));
-    let terminal = vendor.open(hub, model);
-    terminal.submit("Say it");
-    hub.published("Agent main completed");
-    hub.waiter_way("primary", "module");
-    terminal
+/// An agent in a terminal, idle after its first turn, whose extension polls the hub.
+struct Idle {
+    terminal: Terminal,
+    hub: InstalledHub,
+    /// The command of a turn that waits until this file exists.
+    go_on: std::path::PathBuf,
 }
 
-/// Wakes the idle session, and checks that its shell acted as the session.
-fn is_woken(vendor: &Vendor, shell: &str) {
-    let builder = Hub::builder().set(NO_LIMIT).set("wake.per_hour=100000");
-    let hub = InstalledHub::without_hooks(builder);
-    let terminal = idle(&hub, vendor, shell);
-    let said = hub.published("it was said");
-    let sender = hub.get(&format!("/notifications/{said}"));
-    assert_eq!(sender["from_name"], "main", "{sender}");
-
-    let id = hub.send("primary", "builder", "All 42 tests pass\nsecond line");
-    terminal.model.until_received("second line");
-    let text = "builder, message: All 42 tests pass";
-    terminal
-        .pane
-        .until("the person sees it", |it| it.contains(text));
-    hub.step(id, "acked");
-    let states = ["stored", "emitted", "emitted", "acked"];
-    let ways = [Value::Null, json!("module"), json!("hook"), Value::Null];
-    for (step, (state, way)) in hub.trace(id).iter().zip(states.into_iter().zip(ways)) {
-        assert_eq!((&step["state"], &step["way"]), (&json!(state), &way));
+impl Idle {
+    /// Starts the agent, whose tool for shell commands is named `shell`.
+    fn start(vendor: &Vendor, shell: &str) -> Self {
+        let builder = Hub::builder().set(NO_LIMIT).set("wake.per_hour=100000");
+        let hub = InstalledHub::without_hooks(builder);
+        let go_on = hub.path("go-on");
+        let run = |command: &str| {
+            Reply::tool(shell, json!({"command": command, "description": "Run it"}))
+        };
+        let wait = format!("until [ -e {} ]; do sleep 0.05; done", go_on.display());
+        let script = [
+            ("Say it", run("hubctl notify \"said in $HUB_SESSION\"")),
+            ("Work", run(&wait)),
+        ];
+        let model = vendor.install(&hub, rules(script));
+        let terminal = vendor.open(&hub, model);
+        terminal.submit("Say it");
+        hub.published("Agent main completed");
+        hub.waiter_way("primary", "module");
+        Self {
+            terminal,
+            hub,
+            go_on,
+        }
     }
-    assert_eq!(terminal.model.received("second line").len(), 1);
-    hub.published("woken");
 
-    let summary = hub.hubctl(&["wake-test", "primary", "--count", "5", "--way", "module"]);
-    eprintln!("{summary}");
-    let wanted = "5 wakes: 0 lost, 0 doubled; 5 by module; shown after ";
-    assert!(summary.starts_with(wanted), "{summary}");
+    /// Checks that the session's shell acted as the session, and that its prompt is known.
+    fn acts_as_its_session(&self) {
+        let id = self.hub.session("main")["id"].clone();
+        self.hub
+            .published(&format!("said in {}", id.as_str().expect("an id")));
+        self.hub.published("prompt: Say it");
+    }
+
+    /// Wakes the idle session once, and then in a series.
+    fn is_woken(&self) {
+        let (hub, terminal) = (&self.hub, &self.terminal);
+        let id = hub.send("primary", "builder", "All 42 tests pass\nsecond line");
+        terminal.model.until_received("second line");
+        let text = "builder, message: All 42 tests pass";
+        terminal
+            .pane
+            .until("the person sees it", |it| it.contains(text));
+        hub.step(id, "acked");
+        let steps = hub.trace(id);
+        let states: Vec<_> = steps.iter().map(|it| (&it["state"], &it["way"])).collect();
+        let (module, hook) = (json!("module"), json!("hook"));
+        let wanted = [
+            (&json!("stored"), &Value::Null),
+            (&json!("emitted"), &module),
+            (&json!("emitted"), &hook),
+            (&json!("acked"), &Value::Null),
+        ];
+        assert_eq!(states, wanted);
+        assert_eq!(terminal.model.received("second line").len(), 1);
+        hub.published("woken");
+        let series = ["wake-test", "primary", "--count", "5", "--way", "module"];
+        let summary = hub.hubctl(&series);
+        eprintln!("{summary}");
+        let wanted = "5 wakes: 0 lost, 0 doubled; 5 by module; shown after ";
+        assert!(summary.starts_with(wanted), "{summary}");
+    }
+
+    /// Sends notifications during a turn. The model gets each once, and only then they are acknowledged.
+    fn receives_in_a_turn(&self) {
+        let (hub, model) = (&self.hub, &self.terminal.model);
+        self.terminal.submit("Work");
+        let texts = ["first news.", "more news.", "last news."];
+        let ids = texts.map(|text| hub.send("primary", "tester", text));
+        assert!(ids.iter().all(|id| hub.trace(*id)[0]["state"] == "stored"));
+        std::fs::write(&self.go_on, "").expect("a file");
+        for (id, text) in ids.into_iter().zip(texts) {
+            hub.step(id, "acked");
+            let json = format!("\"msg\":\"{text}\"");
+            assert_eq!(model.received(&json).len(), 1, "{text}");
+        }
+    }
+}
+
+/// Checks the whole life of a session that an extension wakes.
+fn an_extension_works(vendor: &Vendor, shell: &str) {
+    let idle = Idle::start(vendor, shell);
+    idle.acts_as_its_session();
+    idle.is_woken();
+    idle.receives_in_a_turn();
 }
 
 #[test]
-fn the_plugin_in_opencode_1_wakes_an_idle_session() {
-    is_woken(&OPENCODE_1, "bash");
+fn the_plugin_in_opencode_1_delivers_to_idle_and_busy_sessions() {
+    an_extension_works(&OPENCODE_1, "bash");
 }
 
 #[test]
-fn the_plugin_in_opencode_2_wakes_an_idle_session() {
-    is_woken(&OPENCODE_2, "shell");
+fn the_plugin_in_opencode_2_delivers_to_idle_and_busy_sessions() {
+    an_extension_works(&OPENCODE_2, "shell");
 }
 
 #[test]
-fn the_extension_in_pi_wakes_an_idle_session() {
-    is_woken(&PI, "bash");
+fn the_extension_in_pi_delivers_to_idle_and_busy_sessions() {
+    an_extension_works(&PI, "bash");
 }
 
 #[test]

@@ -41,7 +41,7 @@ pub(crate) const OPENCODE_1: Vendor = Vendor {
     env: &[("OPENCODE_DISABLE_MODELS_FETCH", "1")],
     headless: &["run"],
     interactive: &[],
-    ready: "Ask anything",
+    ready: "Build · Claude Sonnet 4.5",
 };
 
 pub(crate) const OPENCODE_2: Vendor = Vendor {

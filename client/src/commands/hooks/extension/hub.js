@@ -54,15 +54,56 @@ const isGiven = ({ HUB_SESSION: session, HUB_SESSION_PID: mark }) =>
 const variables = (session) =>
   isGiven(process.env) ? {} : { HUB_SESSION: session, HUB_SESSION_PID: `${process.pid}:${session}` }
 
+// The events that end a turn.
+const ENDS = new Set([
+  "session.idle",
+  "session.error",
+  "session.execution.succeeded",
+  "session.execution.failed",
+  "session.execution.interrupted",
+])
+
+// A session that the hub knows. The hub is polled only between its turns, because the hooks deliver during a turn, and
+// their next event proves that the model has the notifications.
+class Session {
+  introduction = undefined
+  ended = false
+  #polling = undefined
+  #turn = undefined
+
+  // The signal that ends the next poll. It waits for the end of the turn.
+  async idle() {
+    await this.#turn?.promise
+    this.#polling = new AbortController()
+    return this.#polling.signal
+  }
+
+  work() {
+    this.#turn ??= Promise.withResolvers()
+    this.#polling?.abort()
+  }
+
+  rest() {
+    this.#turn?.resolve()
+    this.#turn = undefined
+  }
+
+  end() {
+    this.ended = true
+    this.rest()
+    this.#polling?.abort()
+  }
+}
+
 // The hub's side of the sessions in the directory `cwd`. `isSubagent` tells whether a session belongs to a subagent, which
 // the hub does not follow. `submit` starts a turn of a session with a prompt for the person and a text for the model.
 const connect = ({ cwd, wakes, isSubagent, submit }) => {
-  // Each known session with the hub's introduction for its model, and the end of its polling; `undefined` for subagents.
+  // Each session by its id, `undefined` for a subagent.
   const sessions = new Map()
   let hub
 
-  const send = async (session, type, properties, more) => {
-    const payload = { hook_event_name: type, session_id: session, cwd, properties, ...more }
+  const send = async (id, type, properties, more) => {
+    const payload = { hook_event_name: type, session_id: id, cwd, properties, ...more }
     try {
       return JSON.parse(await run(["/bin/sh", "-c", COMMAND], cwd, JSON.stringify(payload))).context
     } catch {
@@ -70,78 +111,98 @@ const connect = ({ cwd, wakes, isSubagent, submit }) => {
     }
   }
 
-  const wake = async (session, { lease, prompt }) => {
+  const wake = async (id, session, { lease, prompt }) => {
     // From here on the hub offers the notifications to no other waiter. The answer to the report of the prompt contains
     // them.
-    const path = `/inboxes/${encodeURIComponent(session)}/ack?${new URLSearchParams({ project: hub.project })}`
+    const path = `/inboxes/${encodeURIComponent(id)}/ack?${new URLSearchParams({ project: hub.project })}`
     const taken = await request(hub.socket, "POST", path, { body: { lease } })
     if (taken.status !== 200) return
-    const context = await send(session, "chat.message", { text: prompt })
-    await submit(session, prompt, context ?? "")
+    session.work()
+    try {
+      await submit(id, prompt, (await send(id, "chat.message", { text: prompt })) ?? "")
+    } catch {
+      session.rest()
+    }
   }
 
   const locate = async () => {
     const found = JSON.parse(await run([...HUBCTL, "config", "--json"], cwd))
-    // A hub that is named by a URL has no socket; then a background command wakes the session.
+    // A hub that is named by a URL has no socket; then only hooks deliver.
     return { socket: found.socket.value, project: found.project.value }
   }
 
-  const poll = async (session, signal) => {
+  // Polls once; returns whether to take the inbox over with the next poll.
+  const pollOnce = async (id, session, takeover) => {
+    const signal = await session.idle()
+    hub ??= await locate()
+    const query = new URLSearchParams({
+      session: id,
+      project: hub.project,
+      way: "module",
+      as: `module:${id}`,
+      timeout: String(POLL_SECONDS),
+      takeover: String(takeover),
+    })
+    // A request does not notice a signal that was given before it began.
+    signal.throwIfAborted()
+    const { status, text } = await request(hub.socket, "GET", `/wait?${query}`, { signal })
+    // Another way to wake this session holds the inbox, and this one is better. Another module is as good.
+    const holder = status === 409 ? JSON.parse(text).holder : undefined
+    const isBetter = holder !== undefined && holder.way !== "module"
+    if (status === 200) await wake(id, session, JSON.parse(text))
+    else if (status !== 204 && !isBetter) await sleep(RETRY_MS)
+    return isBetter
+  }
+
+  const poll = async (id, session) => {
     let takeover = false
-    while (!signal.aborted) {
+    while (!session.ended) {
       try {
-        hub ??= await locate()
-        const query = new URLSearchParams({
-          session,
-          project: hub.project,
-          way: "module",
-          as: `module:${session}`,
-          timeout: String(POLL_SECONDS),
-          takeover: String(takeover),
-        })
-        const { status, text } = await request(hub.socket, "GET", `/wait?${query}`, { signal })
-        // Another way to wake this session holds the inbox, and this one is better. Another module is as good.
-        const holder = status === 409 ? JSON.parse(text).holder : undefined
-        takeover = holder !== undefined && holder.way !== "module"
-        if (status === 200) await wake(session, JSON.parse(text))
-        else if (status !== 204 && !takeover) await sleep(RETRY_MS)
-      } catch {
-        await sleep(RETRY_MS)
+        takeover = await pollOnce(id, session, takeover)
+      } catch (error) {
+        if (error?.name !== "AbortError") await sleep(RETRY_MS)
       }
     }
   }
 
-  const begin = async (session) => {
-    if (await isSubagent(session).catch(() => false)) return undefined
-    const introduction = await send(session, "session.created")
-    const polling = new AbortController()
-    if (WAKES && wakes) void poll(session, polling.signal)
-    return { introduction, polling }
+  const begin = async (id) => {
+    if (await isSubagent(id).catch(() => false)) return undefined
+    const session = new Session()
+    session.introduction = await send(id, "session.created")
+    if (WAKES && wakes) void poll(id, session)
+    return session
   }
 
-  const known = (session) => {
-    if (!sessions.has(session)) sessions.set(session, begin(session))
-    return sessions.get(session)
+  const known = (id) => {
+    if (!sessions.has(id)) sessions.set(id, begin(id))
+    return sessions.get(id)
   }
 
-  const end = async (session) => {
-    const ended = await sessions.get(session)
-    sessions.delete(session)
-    ended?.polling.abort()
+  const end = async (id) => {
+    const session = await sessions.get(id)
+    sessions.delete(id)
+    session?.end()
   }
 
   return {
     begin: known,
-    knows: (session) => sessions.has(session),
+    knows: (id) => sessions.has(id),
     // Reports an event of a session; returns the hub's text for the model.
-    report: async (session, type, properties, more) => ((await known(session)) ? send(session, type, properties, more) : undefined),
+    report: async (id, type, properties, more) => {
+      const session = await known(id)
+      if (!session) return undefined
+      const context = await send(id, type, properties, more)
+      if (ENDS.has(type)) session.rest()
+      return context
+    },
     // Reports a prompt; returns the hub's text for the model.
-    prompt: async (session, text) => {
-      const found = await known(session)
-      if (!found) return ""
-      const context = await send(session, "chat.message", { text })
-      const texts = [found.introduction, context].filter(Boolean)
-      found.introduction = undefined
+    prompt: async (id, text) => {
+      const session = await known(id)
+      if (!session) return ""
+      session.work()
+      const context = await send(id, "chat.message", { text })
+      const texts = [session.introduction, context].filter(Boolean)
+      session.introduction = undefined
       return texts.join("\n\n")
     },
     end,

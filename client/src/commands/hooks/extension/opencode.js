@@ -105,7 +105,8 @@ const setup = async (ctx) => {
   void listen().catch(() => {})
   await ctx.session.hook("prompt", async (event) => {
     const text = await hub.prompt(event.sessionID, event.prompt.text)
-    if (text) event.prompt.text += `\n\n${text}`
+    // The model gets it before the prompt, and the person sees the description.
+    if (text) await ctx.session.synthetic({ sessionID: event.sessionID, text, description: "From the hub", resume: false })
   })
   await ctx.tool.hook("execute.before", ({ id, sessionID, input }) => {
     calls.set(id, { sessionID, command: input?.command })

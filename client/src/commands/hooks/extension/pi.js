@@ -3,7 +3,7 @@ export default (pi) => {
   let hub
   let ended = ""
   const id = (ctx) => ctx.sessionManager.getSessionId()
-  const message = (content) => ({ customType: "hub", content, display: true })
+  const message = (content, display) => ({ customType: "hub", content, display })
   const on = (event, handle) => pi.on(event, async (it, ctx) => handle(it, ctx, id(ctx)))
 
   on("session_start", async (_, ctx, session) => {
@@ -13,7 +13,8 @@ export default (pi) => {
       wakes: ctx.mode === "tui" || ctx.mode === "rpc",
       isSubagent: async () => false,
       submit: async (_, prompt, context) => {
-        pi.sendMessage(message(`${prompt}\n\n${context}`), { triggerTurn: true, deliverAs: "steer" })
+        pi.sendMessage(message(prompt, true), { deliverAs: "steer" })
+        pi.sendMessage(message(context, false), { deliverAs: "steer", triggerTurn: true })
       },
     })
     // Commands of its shells inherit these variables.
@@ -28,7 +29,7 @@ export default (pi) => {
     // A message of the hub starts a turn that was reported before.
     if (messageType === "custom") return undefined
     const text = await hub?.prompt(session, prompt)
-    return text ? { message: { ...message(text), display: false } } : undefined
+    return text ? { message: message(text, false) } : undefined
   })
   on("tool_result", async ({ toolName, content }, _, session) => {
     const text = await hub?.report(session, "tool.execute.after", { tool: toolName })
