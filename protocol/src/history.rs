@@ -126,6 +126,9 @@ pub struct Step {
     /// Why the notification wakes no reader of this inbox, so that it is delivered with the next one that does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rides_along: Option<String>,
+    /// For `emitted`: why in this way; for `returned`: why it could not be shown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
 }
 
 /// The answer to withdrawing notifications.

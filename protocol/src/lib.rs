@@ -47,4 +47,4 @@ pub use spool::{SpoolError, SpoolItem, Spooled, SpooledHook};
 pub use status::{StatusError, StatusLine};
 pub use text::{escaped, for_model, is_hidden, one_line};
 pub use timestamp::{InvalidTimestamp, Timestamp};
-pub use wait::{AckRequest, Acked, BarrierReport, WAKE_MARK, WaitReply, Way, WhyWoken};
+pub use wait::{AckRequest, Acked, BarrierReport, WAKE_FILE, WAKE_MARK, WaitReply, Way, WhyWoken};

@@ -28,6 +28,9 @@ pub struct WaitReply {
 /// The first words of every prompt by which the hub wakes a session of Claude Code.
 pub const WAKE_MARK: &str = "Notifications from the hub";
 
+/// The name of the file that a session of Claude Code watches for the hub.
+pub const WAKE_FILE: &str = "hub-inbox";
+
 /// How a notification reaches an agent's session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -36,6 +39,12 @@ pub enum Way {
     Module,
     /// A waiter that the agent's own hooks started; its exit wakes the session.
     Rewake,
+    /// A file that the agent watches for the hub; its change runs a hook that wakes the session.
+    FileChanged,
+    /// A message to the socket on which the agent takes messages of other sessions.
+    Socket,
+    /// A turn that the hub starts through the agent's own server.
+    AppServer,
     /// `hubctl wait` in the background of the session.
     Wait,
     /// In the answer to a hook.
@@ -43,11 +52,36 @@ pub enum Way {
 }
 
 impl Way {
+    /// Every way, the best first.
+    pub const ALL: [Self; 7] = [
+        Self::Module,
+        Self::Rewake,
+        Self::FileChanged,
+        Self::Socket,
+        Self::AppServer,
+        Self::Wait,
+        Self::Hook,
+    ];
+
+    /// Whether it only submits a prompt that announces the notifications. The answer to the hook of that prompt
+    /// delivers them.
+    pub fn announces(self) -> bool {
+        matches!(self, Self::Module | Self::FileChanged | Self::Socket)
+    }
+
+    /// Whether the hub itself waits in the session's place, because the session has no waiter.
+    pub fn is_pushed(self) -> bool {
+        matches!(self, Self::FileChanged | Self::Socket | Self::AppServer)
+    }
+
     /// The name in the API.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Module => "module",
             Self::Rewake => "rewake",
+            Self::FileChanged => "file_changed",
+            Self::Socket => "socket",
+            Self::AppServer => "app_server",
             Self::Wait => "wait",
             Self::Hook => "hook",
         }

@@ -5,6 +5,8 @@
 //! agents. To add a hook event: map its name in `happened`, and let `hubctl hooks install` register it
 //! (`client/src/commands/hooks/`). This layer may use only `core`.
 
+use std::path::PathBuf;
+
 use hub_protocol::{Agent, InboxName, denial, own_words};
 use serde_json::{Map, Value};
 
@@ -40,6 +42,8 @@ pub struct ParsedHook {
     pub accepts_context: bool,
     /// Whether the agent waits for the answer before it shows its own permission dialog.
     pub awaits_decision: bool,
+    /// Whether the session's permission mode allows everything, if the event tells the mode.
+    pub bypasses: Option<bool>,
     /// The cause of the turn that begins next, if this event only reports that.
     pub next_turn: Option<TurnCause>,
 }
@@ -53,6 +57,8 @@ pub struct HookReply {
     pub note: Option<String>,
     /// The verdict on the agent's permission request: whether it is allowed, and the reason for a denial.
     pub decision: Option<(bool, Option<String>)>,
+    /// A file that the session shall watch for the hub, if its agent can.
+    pub watch: Option<PathBuf>,
 }
 
 impl HookReply {
@@ -65,6 +71,7 @@ impl HookReply {
             context: self.context.map(|text| own_words(&text)),
             note: self.note.map(|text| own_words(&text)),
             decision: self.decision.map(sanitize),
+            watch: self.watch,
         }
     }
 }
@@ -142,6 +149,7 @@ fn hook(payload: &Map<String, Value>, id: InboxName, name: &str) -> ParsedHook {
         happened: AgentEvent::Seen,
         accepts_context: false,
         awaits_decision: false,
+        bypasses: None,
         next_turn: None,
     }
 }
@@ -192,9 +200,8 @@ mod tests {
     #[test]
     fn answers_carry_no_hidden_characters_and_no_forged_reason() {
         let reply = || HookReply {
-            note: None,
             context: Some("[hub] a\u{202e}\u{fe0f}\u{1b}[2J\nb".into()),
-            decision: None,
+            ..HookReply::default()
         };
         for agent in Agent::ALL {
             let hook = hook(&Map::new(), "s1".parse().unwrap(), "PermissionRequest");

@@ -1,6 +1,6 @@
 //! Bridges between the hub and files or processes. They use the log like any client; the core does not know them.
 //!
-//! It may use `core`, `fold`, `hub` and `hooks`.
+//! It may use `core`, `fold`, `waiters`, `hub` and `hooks`.
 
 use hub_protocol::{InboxName, Post, SpoolItem, Spooled};
 
@@ -13,6 +13,7 @@ use crate::hub::draft::{self, Context, InvalidPost};
 pub mod claude_sessions;
 mod dir_watcher;
 pub mod local_sessions;
+pub mod push;
 pub mod spool;
 pub mod status_files;
 mod untrusted_dir;

@@ -9,3 +9,4 @@ pub mod rejected;
 pub mod secret;
 pub mod sync;
 pub mod time;
+pub mod wake_files;

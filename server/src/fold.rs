@@ -114,6 +114,12 @@ impl State {
                 by,
                 shown,
             } => self.decide_ack(project, items, by.as_deref(), shown.as_ref(), now),
+            Command::Undelivered {
+                project,
+                items,
+                way,
+                why,
+            } => Ok(self.decide_undelivered(project, items, *way, why, now)),
             Command::Withdraw { ids } => self.decide_withdraw(ids, now),
             Command::WithdrawKey { project, from, key } => {
                 Ok(self.decide_withdraw_key(project, from.as_ref(), key, now))

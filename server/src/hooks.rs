@@ -26,6 +26,7 @@ const MAX_PATH: usize = 4096;
 /// Facts that `hubctl hook` sends besides the agent's payload: the query string of a hook request.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
+#[allow(clippy::struct_excessive_bools)] // each a flag of its own
 pub struct HookParams {
     pub(crate) session: Option<InboxName>,
     parent: Option<InboxName>,
@@ -42,6 +43,8 @@ pub struct HookParams {
     headless: Option<bool>,
     watched: bool,
     pub(crate) rewake: bool,
+    /// Whether a hook runs when a file changes that the session watches.
+    pub(crate) watches: bool,
     pub(crate) lease: bool,
 }
 
@@ -210,6 +213,14 @@ impl<'a> HookRequest<'a> {
     pub fn note_cause(&self, cause: TurnCause) -> Result<(), Rejected> {
         let now = Instant::now();
         self.in_activity(|it, place| it.note_cause(place.clone(), cause, now))
+    }
+
+    /// Keeps the session's permission mode, if the event tells it.
+    pub fn note_mode(&self) -> Result<(), Rejected> {
+        let Some(bypasses) = self.event.bypasses else {
+            return Ok(());
+        };
+        self.in_activity(|it, place| it.note_mode(place.clone(), bypasses))
     }
 
     fn in_activity<T>(

@@ -14,6 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::core::command::{AgentEvent, Command, Hook};
 use crate::core::rejected::Rejected;
+use crate::core::wake_files::WakeFiles;
 use crate::fold::State;
 use crate::hub::metrics::Metrics;
 use crate::hub::writer::{Ask, Done, Reload, Writer};
@@ -29,6 +30,8 @@ pub mod clock;
 pub mod draft;
 pub mod metrics;
 pub mod stats;
+pub mod stored;
+pub mod wake_text;
 pub mod writer;
 
 /// A handle to a running hub; clones share it.
@@ -44,6 +47,7 @@ struct HubInner {
     presence: watch::Sender<u64>,
     leases: LeaseKey,
     rules: Rules,
+    wake_files: WakeFiles,
     metrics: Arc<Metrics>,
     shutdown: CancellationToken,
     streams: Arc<Semaphore>,
@@ -107,6 +111,8 @@ pub struct HubParts {
     pub limits: WakeLimits,
     /// The permissions of agents.
     pub rules: Rules,
+    /// The files that agents watch for the hub.
+    pub wake_files: WakeFiles,
     /// The most requests that may be queued for the writer.
     pub queue: usize,
     /// The most waits and event streams that may be open.
@@ -140,6 +146,7 @@ impl Hub {
             presence,
             leases: parts.leases,
             rules: parts.rules,
+            wake_files: parts.wake_files,
             metrics: Arc::clone(&metrics),
             shutdown: parts.shutdown,
             streams: Arc::new(Semaphore::new(parts.streams)),
@@ -300,6 +307,11 @@ impl Hub {
     /// Returns the permissions of agents.
     pub fn rules(&self) -> Rules {
         self.0.rules
+    }
+
+    /// Returns the files that agents watch for the hub.
+    pub fn wake_files(&self) -> &WakeFiles {
+        &self.0.wake_files
     }
 
     /// Returns the key that signs and verifies leases.

@@ -17,6 +17,7 @@ use crate::bridges::status_files::StatusFiles;
 use crate::config::state_dir::StateDir;
 use crate::config::{Backend, Config, LogFormat};
 use crate::core::secret::Token;
+use crate::core::wake_files::WakeFiles;
 use crate::http::guard::{self, Guard};
 use crate::http::listener::Sockets;
 use crate::http::routes;
@@ -80,7 +81,7 @@ async fn run(
     // writes that record.
     let deliveries = (config.journal == Backend::Sled).then_some(dir);
     let offered = last_offered(deliveries, storage.journal.head())?;
-    let (hub, writer) = start_hub(config, &token, storage, offered, shutdown.clone());
+    let (hub, writer) = start_hub(config, (dir, &token), storage, offered, shutdown.clone());
     let writer = join_writer(writer, shutdown.clone());
     let own = hub.clone();
     let submit = Box::new(move |command| own.submit_blocking(command).is_ok());
@@ -115,12 +116,13 @@ async fn run(
         shutdown.cancel();
         served
     };
-    let (served, (), (), (), ()) = tokio::join!(
+    let (served, (), (), (), (), ()) = tokio::join!(
         served,
         spool.watch(&submit, &shutdown),
         status_bridge.run(),
         bridges::local_sessions::watch(&hub, &status_files, &shutdown),
         bridges::claude_sessions::watch(&hub, &status_files, &shutdown),
+        bridges::push::run(&hub, dir.path(), &shutdown),
     );
     served?;
     clock.await?;
@@ -159,7 +161,7 @@ async fn stop_hub(
 
 fn start_hub(
     config: &Config,
-    token: &Token,
+    (dir, token): (&StateDir, &Token),
     storage: Storage,
     offered: Seq,
     shutdown: CancellationToken,
@@ -178,6 +180,7 @@ fn start_hub(
             approvals: config.approvals,
             agents_may_approve: config.agents_may_approve,
         },
+        wake_files: WakeFiles::new(dir.path().join("wake")),
         queue: config.limits.queue.get() as usize,
         streams: config.limits.streams.get() as usize,
         shutdown,

@@ -36,7 +36,7 @@ mod waiter;
 mod wake;
 
 pub use barrier::Barrier;
-pub use batch::{Batch, MAX_BYTES, Offered};
+pub use batch::{Batch, MAX_BYTES, MAX_TEXT_BYTES, Offered};
 pub use latency::WakeTime;
 pub use limits::{HeldBack, Hold, Limit, WakeLimits};
 pub use waiter::{Outcome, WaitSpec};
@@ -224,6 +224,11 @@ impl Waiters {
         self.activity.has_module(place, now)
     }
 
+    /// Whether the session's permission mode is known to allow everything.
+    pub fn bypasses(&self, place: &SessionKey) -> bool {
+        self.activity.bypasses(place)
+    }
+
     /// Whether a reader has leased this item.
     pub fn is_leased(&self, project: &ProjectName, inbox: &InboxName, id: Seq) -> bool {
         self.slot(project, inbox)
@@ -285,7 +290,7 @@ impl Waiters {
             };
             let holder = &self.parked[&id];
             let own = spec.name.is_some() && spec.name == holder.spec.name;
-            if holder.is_connected() && !own && !spec.takeover {
+            if holder.is_connected() && !own && !spec.takeover && !holder.yields() {
                 return Some(Outcome::Held {
                     inbox: inbox.clone(),
                     holder: holder.holder(),

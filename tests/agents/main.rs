@@ -15,6 +15,7 @@ mod outage;
 mod payloads;
 mod permissions;
 mod plugin;
+mod push;
 mod registry;
 mod replies;
 mod rewake;

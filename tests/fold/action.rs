@@ -108,7 +108,7 @@ fn action() -> impl Strategy<Value = Action> {
             .prop_map(|(pick, by, may)| Action::Answer(pick, by, may)),
         2 => (any::<Index>(), sender()).prop_map(|(pick, by)| Action::Claim(pick, by)),
         8 => (agent(), happened()).prop_map(|(id, happened)| Action::Hook(id, happened)),
-        4 => (agent(), select(vec![Way::Module, Way::Rewake, Way::Wait, Way::Hook]))
+        4 => (agent(), select(Way::ALL.to_vec()))
             .prop_map(|(id, way)| Action::Show(id, way)),
         1 => (any::<Index>(), sender()).prop_map(|(pick, by)| Action::WithdrawQuestion(pick, by)),
         1 => select(vec![-25 * HOUR, -90 * SECOND, 90 * SECOND, 365 * 24 * HOUR])

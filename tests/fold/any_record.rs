@@ -108,14 +108,14 @@ fn about_questions() -> impl Strategy<Value = Record> {
 }
 
 fn about_receipts() -> impl Strategy<Value = Record> {
-    let way = select(vec![Way::Module, Way::Rewake, Way::Wait, Way::Hook]);
+    let way = select(Way::ALL.to_vec());
     prop_oneof![
         2 => (place(), ids(), way, any::<i64>()).prop_map(|((project, inbox), ids, way, at)| {
             let at = time(at);
             Record::Emitted(Emitted { project, inbox, ids, way, by: None, at })
         }),
-        2 => (place(), ids(), any::<i64>()).prop_map(|((project, inbox), ids, at)| {
-            Record::Returned(Returned { project, inbox, ids, at: time(at) })
+        2 => (place(), ids(), prop::option::of("[ -~]{0,20}"), any::<i64>()).prop_map(|((project, inbox), ids, why, at)| {
+            Record::Returned(Returned { project, inbox, ids, why, at: time(at) })
         }),
         1 => (place(), ids()).prop_map(|((project, inbox), ids)| {
             Record::Escalated(Escalated { project, inbox, ids, at: time(0) })

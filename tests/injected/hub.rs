@@ -9,6 +9,7 @@ use axum::http::Request;
 use axum::http::request::Builder;
 use http_body_util::BodyExt as _;
 use hubd::core::secret::Token;
+use hubd::core::wake_files::WakeFiles;
 use hubd::http::routes;
 use hubd::hub::clock;
 use hubd::hub::{Hub, HubParts};
@@ -42,6 +43,7 @@ impl InProcess {
                 per_sender_per_minute: 6,
                 per_hour: 60,
             },
+            wake_files: WakeFiles::new("/dev/null/wake".into()),
             queue: 64,
             streams: 64,
             shutdown: CancellationToken::new(),

@@ -125,7 +125,7 @@ export interface Schemas {
         way?: Schemas["Way"];
         since: Schemas["Timestamp"];
     };
-    Way: "module" | "rewake" | "wait" | "hook";
+    Way: "module" | "rewake" | "file_changed" | "socket" | "app_server" | "wait" | "hook";
     InboxInfo: {
         project: Schemas["Project"];
         name: Schemas["Name"];
@@ -287,6 +287,7 @@ export interface Schemas {
         until?: Schemas["Timestamp"];
         limit?: string;
         rides_along?: string;
+        why?: string;
     };
     SeenRequest: {
         ids?: Schemas["Seq"][];
@@ -300,6 +301,7 @@ export interface Schemas {
         project?: Schemas["Project"];
         inbox?: Schemas["Name"];
         by?: string;
+        why?: string;
         at: Schemas["Timestamp"];
     };
     NewsEvent: {

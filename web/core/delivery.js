@@ -6,6 +6,9 @@
 const WAY_TEXTS = {
   module: 'the module in the agent submitted it as a prompt',
   rewake: 'the waiter of its hook woke the session',
+  file_changed: 'a file that the agent watches woke the session',
+  socket: 'a message to the agent’s socket woke the session',
+  app_server: 'the agent’s own server began a turn',
   wait: 'its waiter woke the session',
   hook: 'with the answer to a hook',
 };
@@ -38,7 +41,7 @@ const STEP_TEXTS = {
  */
 export function describeStep(step) {
   const limit = step.limit && `limit: ${step.limit}`;
-  return { text: STEP_TEXTS[step.state]?.(step) ?? step.state, why: (step.way && WAY_TEXTS[step.way]) ?? limit ?? step.rides_along ?? '' };
+  return { text: STEP_TEXTS[step.state]?.(step) ?? step.state, why: (step.way && WAY_TEXTS[step.way]) ?? step.why ?? limit ?? step.rides_along ?? '' };
 }
 
 /** @param {string} by */

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use hub_protocol::{Seq, Step, Trace};
+use hub_protocol::{Seq, Step, Trace, Way};
 
 use crate::error::Error;
 use crate::exit_code::Exit;
@@ -74,6 +74,10 @@ fn describe(step: &Step) -> String {
     }
     if let Some(why) = &step.rides_along {
         let _ = write!(text, "  rides along: {}", line(why));
+    }
+    if let Some(why) = &step.why {
+        let way = step.way.map_or("", Way::as_str);
+        let _ = write!(text, "  {way}: {}", line(why));
     }
     text
 }

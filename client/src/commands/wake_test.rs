@@ -96,9 +96,8 @@ pub(crate) async fn run(args: &WakeTestArgs, context: &Context) -> Result<Exit, 
 }
 
 fn parse_way(name: &str) -> Result<Way, &'static str> {
-    let ways = [Way::Module, Way::Rewake, Way::Wait, Way::Hook];
-    let found = ways.into_iter().find(|way| way.as_str() == name);
-    found.ok_or("use module, rewake, wait or hook")
+    let found = Way::ALL.into_iter().find(|way| way.as_str() == name);
+    found.ok_or("use module, rewake, file_changed, socket, app_server, wait or hook")
 }
 
 async fn send(hub: &Hub, inbox: &InboxName, project: &ProjectName) -> Result<Seq, Error> {

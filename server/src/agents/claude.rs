@@ -47,6 +47,10 @@ pub(super) fn parse_with(
                 "UserPromptSubmit" | "PostToolUse" | "PostToolUseFailure"
             ),
         awaits_decision: name == "PermissionRequest",
+        bypasses: match text(payload, "permission_mode") {
+            "" => None,
+            mode => Some(mode == "bypassPermissions"),
+        },
         next_turn: (name == "PromptOrigin").then(|| origin(payload)).flatten(),
         happened: happened(name, payload),
         ..hook
@@ -75,7 +79,10 @@ pub(super) fn happened(name: &str, payload: &Map<String, Value>) -> AgentEvent {
 pub(super) fn prompt(prompt: &str) -> AgentEvent {
     let text = prompt.trim_start();
     let is_task = text.starts_with(TASK);
-    let by = if text.starts_with(WAKE_MARK) || is_task && text.contains(WAKE_MARK) {
+    let message = text.strip_prefix(PEER);
+    let message = message.and_then(|it| Some(it.split_once(">\n")?.1));
+    let is_own = |it: &str| it.starts_with(WAKE_MARK);
+    let by = if is_own(text) || message.is_some_and(is_own) || is_task && text.contains(WAKE_MARK) {
         TurnCause::Wake
     } else if is_task {
         TurnCause::Task
@@ -222,9 +229,16 @@ pub(super) fn render(hook: &ParsedHook, reply: HookReply) -> Option<Value> {
     if let Some(note) = reply.note {
         json.insert("systemMessage".into(), note.into());
     }
+    let mut output = Map::new();
     if let Some(context) = reply.context {
-        let output = json!({ "hookEventName": hook.name, "additionalContext": context });
-        json.insert("hookSpecificOutput".into(), output);
+        output.insert("additionalContext".into(), context.into());
+    }
+    if let Some(path) = reply.watch.as_ref().and_then(|path| path.to_str()) {
+        output.insert("watchPaths".into(), json!([path]));
+    }
+    if !output.is_empty() {
+        output.insert("hookEventName".into(), hook.name.as_str().into());
+        json.insert("hookSpecificOutput".into(), output.into());
     }
     (!json.is_empty()).then_some(Value::Object(json))
 }

@@ -237,6 +237,15 @@ impl TrackedProcess {
     }
 }
 
+/// The socket on which a process takes messages of other sessions; `None` if it has none, or its file is ignored.
+pub(super) async fn messaging_socket(process: &Process) -> Option<PathBuf> {
+    let dir = config_dir(process).await?;
+    let process = process.clone();
+    let read = tokio::task::spawn_blocking(move || session_file::read(&dir, &process).ok());
+    let file = tokio::time::timeout(IO_TIMEOUT, read).await.ok()?.ok()??;
+    file.messaging_socket_path.filter(|path| path.is_absolute())
+}
+
 /// Whether the file is about this session: its id may have changed, or the hub may not know the new one yet.
 fn is_of(hub: &Hub, file: &SessionFile, session: &KnownSession) -> bool {
     let Some(id) = &file.session_id else {

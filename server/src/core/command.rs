@@ -34,6 +34,17 @@ pub enum Command {
         /// The agent session that saw them, and how they were shown.
         shown: Option<(InboxName, Way)>,
     },
+    /// Return notifications to their inboxes that a session was to be shown, and that it did not get.
+    Undelivered {
+        /// The project of the inboxes.
+        project: ProjectName,
+        /// Each inbox with its notifications.
+        items: Vec<(InboxName, Vec<Seq>)>,
+        /// How they were to be shown; they are not offered in this way again.
+        way: Way,
+        /// The reason, for people.
+        why: String,
+    },
     /// Withdraw notifications.
     Withdraw {
         /// The notifications to withdraw.
@@ -171,6 +182,7 @@ impl Command {
             Self::Notify { once, .. } => once.as_ref(),
             Self::Hook(hook) => hook.once.as_ref(),
             Self::Ack { .. }
+            | Self::Undelivered { .. }
             | Self::Withdraw { .. }
             | Self::WithdrawKey { .. }
             | Self::Seen { .. }

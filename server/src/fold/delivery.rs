@@ -65,11 +65,11 @@ fn overdue(unproven: &Deadlines<Seq>, now: Timestamp) -> Vec<Seq> {
 
 /// Whether a session's event proves the arrival of items that were emitted in this way. Some events happen without the
 /// model reading anything. A rewake is proved only by the prompt that the waiter's exit starts, even in the middle of a
-/// turn. Any other event may mean that the waiter died before it could wake the session. A module only submits a prompt,
-/// and the answer to the hook of that prompt emits the items again.
+/// turn. Any other event may mean that the waiter died before it could wake the session. An announcement is no delivery:
+/// the answer to the hook of its prompt emits the items again.
 fn is_proof(event: &AgentEvent, way: Way) -> bool {
     match event {
-        _ if way == Way::Module => false,
+        _ if way.announces() => false,
         AgentEvent::Idle { .. }
         | AgentEvent::Ended
         | AgentEvent::Permission { .. }
@@ -86,12 +86,12 @@ fn is_proof(event: &AgentEvent, way: Way) -> bool {
     }
 }
 
-/// Whether a reader that shows an item in this way emits it: nobody did yet, or a module announced it and the hook of
-/// its prompt delivers it.
+/// Whether a reader that shows an item in this way emits it: nobody did yet, or it was announced and the hook of
+/// the announcing prompt delivers it.
 fn may_be_emitted(item: &Item, way: Way) -> bool {
     match item.emitted {
         None => true,
-        Some((_, before)) => before == Way::Module && way == Way::Hook,
+        Some((_, before)) => before.announces() && way == Way::Hook,
     }
 }
 
@@ -192,17 +192,22 @@ impl State {
     }
 
     /// Returns the records that hold the JSON of items emitted by a session's wakes without proof yet, oldest first. A
-    /// module shows its items itself.
+    /// module shows its items itself, and an app server shows the prompt.
     pub fn emitted_by_wakes(&self, project: &ProjectName, session: &InboxName) -> Vec<Seq> {
         let inboxes = self.inboxes_of(project, session);
         let emitted = self.emitted(project, &inboxes);
-        let by_wakes = emitted.filter(|(_, _, way)| matches!(way, Way::Rewake | Way::Wait));
+        let by_wakes = emitted.filter(|(_, _, way)| {
+            matches!(
+                way,
+                Way::Rewake | Way::FileChanged | Way::Socket | Way::Wait
+            )
+        });
         let ids: BTreeSet<Seq> = by_wakes.map(|(_, id, _)| id).collect();
         let location = |id: Seq| self.location(id).unwrap_or(id);
         ids.into_iter().map(location).collect()
     }
 
-    /// Returns the items that a session's module announced and that no hook has delivered yet, each inbox with its own.
+    /// Returns the items that were announced to a session and that no hook has delivered yet, each inbox with its own.
     pub fn announced(
         &self,
         project: &ProjectName,
@@ -211,7 +216,7 @@ impl State {
         let inboxes = self.inboxes_of(project, session);
         let of = |name: InboxName| {
             let emitted = self.emitted(project, std::slice::from_ref(&name));
-            let ids = emitted.filter(|(_, _, way)| *way == Way::Module);
+            let ids = emitted.filter(|(_, _, way)| way.announces());
             let ids: Vec<Seq> = ids.map(|(_, id, _)| id).collect();
             (name, ids)
         };
@@ -241,6 +246,35 @@ impl State {
         };
         let first = self.inboxes.unproven().filter_map(due).min()?;
         Some(first.plus_millis(PROOF_MS))
+    }
+
+    /// Returns items at once that could not be shown in this way, for example because the agent refused them.
+    pub(super) fn decide_undelivered(
+        &self,
+        project: &ProjectName,
+        items: &[(InboxName, Vec<Seq>)],
+        way: Way,
+        why: &str,
+        now: Timestamp,
+    ) -> Vec<Record> {
+        let returned = |(name, ids): &(InboxName, Vec<Seq>)| {
+            let inbox = self.inboxes.get(project, name)?;
+            let shown = |id: &&Seq| {
+                let emitted = inbox.get(**id).and_then(|item| item.emitted);
+                emitted.is_some_and(|(_, by)| by == way)
+            };
+            let ids: Vec<Seq> = ids.iter().filter(shown).copied().collect();
+            (!ids.is_empty()).then(|| {
+                Record::Returned(Returned {
+                    project: project.clone(),
+                    inbox: name.clone(),
+                    ids,
+                    why: Some(why.to_owned()),
+                    at: now,
+                })
+            })
+        };
+        items.iter().filter_map(returned).collect()
     }
 
     pub(super) fn apply_emitted(&mut self, it: &Emitted) {
@@ -283,6 +317,7 @@ impl Transaction<'_> {
                     project: project.clone(),
                     inbox: inbox.clone(),
                     ids,
+                    why: None,
                     at: now,
                 })]);
             }

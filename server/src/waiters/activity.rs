@@ -31,6 +31,8 @@ pub struct Activity {
     /// When the poll of each session's module was last answered.
     modules: HashMap<SessionKey, Instant>,
     causes: HashMap<SessionKey, (TurnCause, Instant)>,
+    /// Sessions whose permission mode allows everything.
+    bypassing: HashSet<SessionKey>,
     /// Sessions whose inboxes have had a waiter.
     waited: HashSet<SessionKey>,
     forgot: Option<Instant>,
@@ -91,6 +93,19 @@ impl Activity {
         at.is_some_and(|at| now.saturating_duration_since(*at) < MODULE_RETURNS)
     }
 
+    /// Notes whether the session's permission mode allows everything.
+    pub fn note_mode(&mut self, place: SessionKey, bypasses: bool) {
+        if bypasses {
+            self.bypassing.insert(place);
+        } else {
+            self.bypassing.remove(&place);
+        }
+    }
+
+    pub(super) fn bypasses(&self, place: &SessionKey) -> bool {
+        self.bypassing.contains(place)
+    }
+
     /// Notes the cause of the turn that begins next.
     pub fn note_cause(&mut self, place: SessionKey, cause: TurnCause, now: Instant) {
         self.causes.insert(place, (cause, now));
@@ -118,8 +133,9 @@ impl Activity {
             return;
         }
         self.forgot = Some(now.mono);
-        self.waited
-            .retain(|(project, session)| state.session(project, session).is_some());
+        let exists = |(project, session): &SessionKey| state.session(project, session).is_some();
+        self.waited.retain(exists);
+        self.bypassing.retain(exists);
         let oldest = now.wall.plus_millis(-KEPT_MS);
         self.seen.retain(|_, at| *at >= oldest);
         let fresh = |at: &mut Instant| now.mono.saturating_duration_since(*at) < WARN_AGAIN;

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use hub_protocol::{BarrierReport, InboxName, ProjectName, Seq, Way, WhyWoken};
+use hub_protocol::{BarrierReport, Epoch, InboxName, ProjectName, Seq, Way, WhyWoken};
 
 use super::Waiters;
 use super::lease::{ASIDE_LEASE, LEASE};
+use super::lease_token::Claim;
 use super::waiter::{Outcome, WaitSpec, WaiterId};
 use crate::core::time::Now;
 use crate::fold::{Inbox, Item, State};
@@ -14,6 +15,10 @@ use crate::fold::{Inbox, Item, State};
 const MAX_ITEMS: usize = 500;
 /// The most bytes of JSON in one answer; a single notification may exceed it.
 pub const MAX_BYTES: usize = 256 << 10;
+
+/// The most bytes of text in the answer to a hook. Above it, agents move a hook's text into a file instead of showing it
+/// to the model.
+pub const MAX_TEXT_BYTES: usize = 9_000;
 
 /// The notifications that a waiter receives.
 #[derive(Debug)]
@@ -45,6 +50,19 @@ pub struct Offered {
     pub location: Seq,
     /// Whether it may have been delivered before.
     pub redelivered: bool,
+}
+
+impl Batch {
+    /// The claim of this batch, which its lease token signs.
+    pub fn claim(&self, epoch: Epoch) -> Claim {
+        Claim {
+            epoch,
+            project: self.project.clone(),
+            by: self.by.clone(),
+            shown: self.shown.clone(),
+            items: self.lease.clone(),
+        }
+    }
 }
 
 impl Waiters {

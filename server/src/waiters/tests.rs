@@ -2,7 +2,8 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use hub_protocol::{
-    InboxName, Kind, Priority, ProjectName, Seq, SessionInfo, SessionState, Timestamp, WhyWoken,
+    InboxName, Kind, Priority, ProjectName, Seq, SessionInfo, SessionState, Timestamp, Way,
+    WhyWoken,
 };
 use tokio::sync::oneshot;
 
@@ -194,6 +195,17 @@ fn ids(batch: &Batch) -> Vec<Seq> {
 
 fn waits(answer: &mut oneshot::Receiver<Outcome>) -> bool {
     matches!(answer.try_recv(), Err(oneshot::error::TryRecvError::Empty))
+}
+
+#[test]
+fn any_waiter_replaces_the_hubs_own() {
+    let mut place = Place::new();
+    let mut pushed = place.wait(wait_with(|it| it.way = Some(Way::FileChanged)));
+    let mut own = place.wait(wait_with(|it| it.way = Some(Way::Rewake)));
+    assert!(matches!(pushed.try_recv(), Ok(Outcome::TakenOver)));
+    let mut refused = place.wait(wait_with(|it| it.way = Some(Way::FileChanged)));
+    assert!(matches!(refused.try_recv(), Ok(Outcome::Held { .. })));
+    assert!(own.try_recv().is_err(), "it still waits");
 }
 
 #[test]

@@ -159,6 +159,11 @@ impl Waiter {
         project != spec.project || inboxes != spec.inboxes
     }
 
+    /// Whether any other waiter may replace it: the hub waits only while the session has no waiter of its own.
+    pub(super) fn yields(&self) -> bool {
+        self.spec.way.is_some_and(Way::is_pushed)
+    }
+
     pub(super) fn is_settling(&self) -> bool {
         self.settling.is_some()
     }

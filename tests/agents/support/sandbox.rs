@@ -136,15 +136,17 @@ impl Sandbox {
         args: &[&str],
         env: &[(&str, &str)],
     ) -> Output {
-        Command::new(program)
-            .args(args)
-            .current_dir(dir)
-            .env_clear()
-            .envs(self.env())
-            .envs(env.iter().copied())
-            .stdin(Stdio::null())
-            .output()
-            .expect("it starts")
+        let mut command = self.command(program, args);
+        let command = command.current_dir(dir).envs(env.iter().copied());
+        command.stdin(Stdio::null()).output().expect("it starts")
+    }
+
+    /// Returns a command in the project's directory.
+    pub(crate) fn command(&self, program: &Path, args: &[&str]) -> Command {
+        let mut command = Command::new(program);
+        command.args(args).current_dir(self.project());
+        command.env_clear().envs(self.env());
+        command
     }
 
     /// Returns a builder for a Claude Code whose model follows this script.

@@ -145,9 +145,7 @@ impl Model {
             return false;
         }
         for (_, place) in self.places_of(key, |id| ids.contains(&id)) {
-            let announced = place
-                .emitted
-                .is_some_and(|(_, before)| before == Way::Module);
+            let announced = place.emitted.is_some_and(|(_, before)| before.announces());
             if place.emitted.is_none() || announced && way == Way::Hook {
                 place.emitted = Some((now, way));
             }
@@ -157,7 +155,7 @@ impl Model {
 
     fn prove(&mut self, key: &Key, happened: &AgentEvent) {
         let proves = |way: Way| match happened {
-            _ if way == Way::Module => false,
+            _ if way.announces() => false,
             AgentEvent::Ended => false,
             AgentEvent::Prompt { by, .. } => {
                 way != Way::Rewake || !matches!(by, TurnCause::Person | TurnCause::Peer)

@@ -95,6 +95,43 @@ fn without_proof_an_item_is_offered_again_in_another_way() {
 }
 
 #[test]
+fn an_item_that_the_agent_refused_is_offered_at_once_in_another_way() {
+    let (mut hub, id) = shown_by(Way::Socket);
+    let refused = |way| Command::Undelivered {
+        project: project(),
+        items: vec![(name("w1"), vec![id])],
+        way,
+        why: "held".into(),
+    };
+    assert_eq!(
+        hub.run(&refused(Way::Rewake)),
+        [],
+        "it was shown in another way"
+    );
+    let records = hub.run(&refused(Way::Socket));
+    assert!(matches!(&records[..], [Record::Returned(it)] if it.why.as_deref() == Some("held")));
+    assert_eq!(hub.offered("w1"), [id]);
+    assert_eq!(hub.items("w1")[0].tried, [Way::Socket]);
+    assert_eq!(hub.run(&refused(Way::Socket)), []);
+}
+
+#[test]
+fn the_hook_of_the_announcing_prompt_delivers_an_announced_item() {
+    for way in [Way::Module, Way::FileChanged, Way::Socket] {
+        let (mut hub, id) = shown_by(way);
+        hub.hook("w1", prompt(Wake));
+        assert_eq!(
+            hub.status(id),
+            Status::Pending,
+            "{way:?}: an announcement is no proof"
+        );
+        hub.show("w1", "w1", &[id], Way::Hook);
+        hub.hook("w1", AgentEvent::Worked);
+        assert_eq!(hub.status(id), Status::Acked, "{way:?}");
+    }
+}
+
+#[test]
 fn a_working_session_has_more_time_for_its_proof() {
     let (mut hub, id) = shown();
     hub.say(said("w1", Kind::Progress));

@@ -81,7 +81,7 @@ impl Payload {
     }
 
     /// The event's name; empty if there is none.
-    pub(super) fn event(&self) -> &str {
+    pub(crate) fn event(&self) -> &str {
         ["hook_event_name", "hookEventName", "type"]
             .iter()
             .find_map(|name| self.text(name))

@@ -87,6 +87,7 @@ impl Surroundings {
             .with("headless", self.headless)
             .maybe("watched", watched.then_some(true))
             .with("rewake", args.rewake && !self.headless)
+            .maybe("watches", args.rewake.then_some(true))
     }
 }
 
@@ -157,9 +158,9 @@ mod tests {
     #[test]
     fn a_headless_session_is_not_registered_for_rewaking() {
         let headless = [("CLAUDE_CODE_ENTRYPOINT", "sdk-cli")];
-        assert!(query(&headless, true).ends_with("headless=true&rewake=false"));
+        assert!(query(&headless, true).contains("headless=true&rewake=false"));
         let wanted = [headless[0], ("HUB_REWAKE_HEADLESS", "1")];
-        assert!(query(&wanted, true).ends_with("headless=false&rewake=true"));
+        assert!(query(&wanted, true).contains("headless=false&rewake=true"));
         assert!(query(&[], false).ends_with("rewake=false"));
     }
 }

@@ -1,9 +1,9 @@
 //! Claude Code: its `settings.json`, with rewake hooks.
 
-use hub_protocol::{Agent, WAKE_MARK};
+use hub_protocol::{Agent, WAKE_FILE, WAKE_MARK};
 
 use super::own::Invocation;
-use super::scheme::{Allow, Files, Plan, Shape, entries, group, handler};
+use super::scheme::{Allow, Entry, Files, Plan, Shape, entries, group, handler};
 use super::tree::Node;
 use crate::identity::Context;
 use crate::settings::Address;
@@ -71,9 +71,16 @@ pub(super) fn plan(invocation: &Invocation) -> Plan {
         }
         group(matcher(event), handlers)
     };
+    let mut entries = entries(&EVENTS, &node);
+    if invocation.rewake {
+        entries.push(Entry {
+            event: "FileChanged",
+            node: group(Some(WAKE_FILE), vec![rewake(invocation)]),
+        });
+    }
     Plan {
         shape: Shape::Grouped,
-        entries: entries(&EVENTS, &node),
+        entries,
         allow: Allow {
             at: ["permissions", "allow"],
             rules: &RULES,

@@ -30,12 +30,17 @@ const SETTLE: u64 = 200;
 /// the session.
 pub(super) async fn run(context: &Context, of_plugin: bool) -> Exit {
     let input = read_stdin().unwrap_or_default();
-    if is_headless(&context.env) {
+    let payload = Payload::parse(&input, None);
+    let by_file = payload
+        .as_ref()
+        .is_some_and(|it| it.event() == "FileChanged");
+    if is_headless(&context.env) && !by_file || of_plugin && yields(context, payload.as_ref()) {
         return Exit::DONE;
     }
-    let payload = Payload::parse(&input, None);
-    if of_plugin && yields(context, payload.as_ref()) {
-        return Exit::DONE;
+    if by_file {
+        // The hub has announced notifications by the change; the hook of the prompt that begins now delivers them.
+        eprintln!("They follow.");
+        return Exit::REWAKE;
     }
     let Some(rewake) = Rewake::new(context, payload.as_ref()) else {
         return Exit::DONE;

@@ -84,8 +84,10 @@ impl Summary {
         let ways: Vec<Way> = ways.collect();
         let way = ways.first().map_or("no session", |way| way.as_str());
         *self.ways.entry(way).or_default() += 1;
-        // A module announces what the hook of its prompt delivers.
-        if ways.len() > 1 && ways != [Way::Module, Way::Hook] {
+        // The hook of a prompt delivers the announced notifications.
+        let once = matches!(ways[..], [] | [_])
+            || matches!(ways[..], [first, Way::Hook] if first.announces());
+        if !once {
             self.doubled.push(id);
         }
         self.delays

@@ -6,6 +6,7 @@
 //! |---|---|
 //! | `pid`, `procStart` | the process, and field 22 of its `proc_pid_stat(5)` as a string |
 //! | `sessionId` | the agent's id of the session; `/clear` changes it |
+//! | `messagingSocketPath` | the socket for messages of other sessions |
 //! | `status` | see below; missing for some 100 ms after the start |
 //! | `waitingFor` | only while `status` is `waiting` |
 //! | `statusUpdatedAt` | when the status began, in milliseconds since 1970 |
@@ -26,7 +27,7 @@
 //! permission's dialog is shown while `PermissionRequest` still runs. At its end, Claude Code removes the file; a killed
 //! process leaves it as it was. Beside it lies a `.key` file with a secret, which the hub never opens.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use hub_protocol::{Process, Timestamp};
 use serde::Deserialize;
@@ -52,6 +53,8 @@ pub(super) struct SessionFile {
     pub(super) proc_start: Option<String>,
     #[serde(default)]
     pub(super) session_id: Option<String>,
+    #[serde(default)]
+    pub(super) messaging_socket_path: Option<PathBuf>,
     #[serde(default)]
     pub(super) status: Status,
     #[serde(default)]

@@ -28,6 +28,7 @@ fn file(status: Status, updated: i64) -> SessionFile {
         pid: 1,
         proc_start: None,
         session_id: None,
+        messaging_socket_path: None,
         status,
         waiting_for: None,
         status_updated_at: updated,

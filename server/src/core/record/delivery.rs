@@ -74,7 +74,8 @@ pub struct Emitted {
     pub at: Timestamp,
 }
 
-/// No hook event proved that these notifications arrived, so they are offered again in another way.
+/// No hook event proved that these notifications arrived, or they could not be shown, so they are offered again in
+/// another way.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Returned {
     /// The project of the inbox.
@@ -83,6 +84,9 @@ pub struct Returned {
     pub inbox: InboxName,
     /// The notifications, ascending.
     pub ids: Vec<Seq>,
+    /// Why they could not be shown; `None` if no hook event proved that they arrived.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
     /// When they were returned to the inbox.
     pub at: Timestamp,
 }

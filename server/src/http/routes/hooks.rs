@@ -1,6 +1,7 @@
 //! `POST /hooks/{agent}`: reads an agent's hook JSON and answers with its hook JSON.
 
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use axum::Json;
@@ -23,14 +24,10 @@ use crate::http::error::{ApiError, Code};
 use crate::http::request::params::{Params, PathParam};
 use crate::http::request::payload::Payload;
 use crate::hub::Hub;
-use crate::waiters::{Batch, Offered, WaitSpec};
+use crate::waiters::{Batch, MAX_TEXT_BYTES, Offered, WaitSpec};
 
 /// A permission request is held for this long; then the agent shows its own dialog.
 const HOLD: Duration = Duration::from_secs(60);
-
-/// Limit in bytes for the delivered text. Above it, agents move a hook's text into a file instead of showing it to the
-/// model.
-pub(super) const MAX_TEXT_BYTES: usize = 9_000;
 
 const LEASE: HeaderName = HeaderName::from_static("hub-lease");
 const INBOX: HeaderName = HeaderName::from_static("hub-inbox");
@@ -51,6 +48,7 @@ pub(super) async fn hook(
 
 async fn respond(request: &HookRequest<'_>) -> Result<Response, ApiError> {
     let event = &request.event;
+    request.note_mode()?;
     if let Some(cause) = event.next_turn {
         request.note_cause(cause)?;
         return Ok(StatusCode::NO_CONTENT.into_response());
@@ -71,6 +69,9 @@ async fn respond(request: &HookRequest<'_>) -> Result<Response, ApiError> {
         reply.decision = decision(request, batch.is_some()).await?;
     } else {
         request.submit(batch.is_some()).await?;
+    }
+    if starts && request.agent == Agent::Claude && request.params.watches {
+        reply.watch = watched_file(request).await?;
     }
     let mut lines = Vec::new();
     let session = if starts || accepts_context {
@@ -110,6 +111,25 @@ async fn wake_note(request: &HookRequest<'_>) -> Result<Option<String>, ApiError
         } => wake_note::text(request.hub, request.project(), request.session()).await,
         _ => Ok(None),
     }
+}
+
+/// Creates the file that the session shall watch; `None` if that failed, because other ways wake the session too.
+async fn watched_file(request: &HookRequest<'_>) -> Result<Option<PathBuf>, ApiError> {
+    let (project, session) = (request.project(), request.session());
+    let number = request.hub.read(|state, _| {
+        let (project, key) = state.resolve_key(project, session);
+        Some(state.session(&project, &key)?.registered.as_ref()?.seq)
+    })?;
+    let Some(number) = number else {
+        return Ok(None);
+    };
+    let files = request.hub.wake_files().clone();
+    let created = tokio::task::spawn_blocking(move || files.create(number)).await;
+    let created = created.map_err(|error| ApiError::failed(Code::Internal, &error))?;
+    if let Err(error) = &created {
+        tracing::warn!(%error, "a session has no file to watch");
+    }
+    Ok(created.ok())
 }
 
 fn wake_method(request: &HookRequest<'_>) -> WakeMethod {
@@ -255,7 +275,7 @@ async fn acknowledge(
     let Some(batch) = batch else {
         return Ok(headers);
     };
-    let claim = wait::claim(request.hub, &batch);
+    let claim = batch.claim(request.hub.log().epoch());
     if !request.params.lease {
         wait::settle(request.hub, claim).await?;
         return Ok(headers);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
-use hub_protocol::{InboxName, Kind, Priority, ProjectName, Seq, Step, Timestamp, Trace};
+use hub_protocol::{InboxName, Kind, Priority, ProjectName, Seq, Step, Timestamp, Trace, Way};
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -105,12 +105,16 @@ fn of_record(seq: Seq, record: &Record, id: Seq) -> Vec<Step> {
             let place = Some((it.project.clone(), it.inbox.clone()));
             vec![Step {
                 way: Some(it.way),
+                why: Some(choice(it.way).into()),
                 ..step(seq, it.at, "emitted", place, it.by.clone())
             }]
         }
         Record::Returned(it) if it.ids.contains(&id) => {
             let place = Some((it.project.clone(), it.inbox.clone()));
-            vec![step(seq, it.at, "returned", place, None)]
+            vec![Step {
+                why: it.why.clone(),
+                ..step(seq, it.at, "returned", place, None)
+            }]
         }
         Record::QuestionClaimed(it) if it.id == id => {
             vec![step(seq, it.at, "claimed", None, Some(it.by.clone()))]
@@ -130,6 +134,19 @@ fn of_record(seq: Seq, record: &Record, id: Seq) -> Vec<Step> {
             )]
         }
         _ => Vec::new(),
+    }
+}
+
+/// Why a notification was shown in this way. The ways are tried in the order of this list, except for `hook`.
+fn choice(way: Way) -> &'static str {
+    match way {
+        Way::Module => "its module polls the hub",
+        Way::Rewake => "no module polled, and its rewake hook waited",
+        Way::FileChanged => "it had no waiter, and it watches a file for the hub",
+        Way::Socket => "it had no waiter, and its agent takes messages of other sessions",
+        Way::AppServer => "it had no waiter, and its agent's server starts turns",
+        Way::Wait => "its own `hubctl wait` took it",
+        Way::Hook => "the answer to its next hook carried it",
     }
 }
 

@@ -5,24 +5,20 @@ use std::time::{Duration, Instant};
 use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use bytes::Bytes;
-use hub_protocol::{
-    InboxName, Kind, Priority, ProjectName, Seq, WAKE_MARK, WaitReply, Way, one_line,
-};
+use hub_protocol::{InboxName, Kind, Priority, ProjectName, Seq, WaitReply, Way};
 use serde::Deserialize;
 
-use super::hooks::MAX_TEXT_BYTES;
-use super::{json_response, stored, wake_note};
+use super::{json_response, stored};
 use crate::core::command::{Command, Refusal};
 use crate::core::filter::Filter;
 use crate::core::notification::is_longer;
 use crate::http::error::{ApiError, Code};
 use crate::http::request::params::{self, Params};
 use crate::http::request::query;
-use crate::hub::Hub;
+use crate::hub::{Hub, wake_text};
 use crate::log::Log;
 use crate::waiters::lease_token::Claim;
-use crate::waiters::{Barrier, Batch, HeldBack, MAX_BYTES, Outcome, WaitSpec};
+use crate::waiters::{Barrier, Batch, HeldBack, MAX_BYTES, MAX_TEXT_BYTES, Outcome, WaitSpec};
 
 /// Default timeout in seconds: shorter than the ten minutes after which agents' tools end a command.
 const DEFAULT_TIMEOUT: u64 = 570;
@@ -252,33 +248,14 @@ fn check(sound: bool, rule: std::fmt::Arguments<'_>) -> Result<(), ApiError> {
     }
 }
 
-/// The claim of a batch, which its lease token signs.
-pub(super) fn claim(hub: &Hub, batch: &Batch) -> Claim {
-    Claim {
-        epoch: hub.log().epoch(),
-        project: batch.project.clone(),
-        by: batch.by.clone(),
-        shown: batch.shown.clone(),
-        items: batch.lease.clone(),
-    }
-}
-
-/// The prompt with which a module within an agent wakes its session, for the person to read.
-fn prompt(batch: &Batch, notifications: &[Bytes]) -> String {
-    let project = batch.project.as_str();
-    let project = project.rsplit('/').next().unwrap_or(project);
-    let lines = wake_note::lines(notifications, notifications.len());
-    format!("{WAKE_MARK} ({}):\n{lines}", one_line(project))
-}
-
 /// The answer, assembled from the notifications' stored bytes.
 async fn reply(hub: &Hub, batch: Batch, prompts: bool) -> Result<Response, ApiError> {
-    let lease = hub.leases().sign(&claim(hub, &batch));
+    let lease = hub.leases().sign(&batch.claim(hub.log().epoch()));
     let mut stored = Vec::with_capacity(batch.items.len());
     for item in &batch.items {
         stored.push(stored::item_json(hub, &batch.project, item).await?);
     }
-    let prompt = prompts.then(|| prompt(&batch, &stored));
+    let prompt = prompts.then(|| wake_text::prompt(&batch.project, &stored));
     let frame = WaitReply {
         notifications: Vec::new(),
         lease,

@@ -109,6 +109,7 @@ impl Writer {
             } => self.state.listens(project, target, caller),
             Command::Notify { .. }
             | Command::Ack { .. }
+            | Command::Undelivered { .. }
             | Command::Withdraw { .. }
             | Command::WithdrawKey { .. }
             | Command::Seen { .. }

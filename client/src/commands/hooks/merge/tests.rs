@@ -65,7 +65,7 @@ const FOREIGN: &str = r#"{
 fn an_install_into_no_settings_has_every_planned_hook_and_rule() {
     let settings = value(&installed("", "/usr/bin/hubctl"));
     let hooks = settings["hooks"].as_object().unwrap();
-    assert_eq!(hooks.len(), 11);
+    assert_eq!(hooks.len(), 12);
     let allowed = &settings["permissions"]["allow"];
     for (n, command) in ["wait", "notify", "ask", "answer"].iter().enumerate() {
         assert_eq!(allowed[n], format!("Bash(hubctl {command}:*)"));
@@ -188,7 +188,7 @@ fn a_moved_hubctl_replaces_the_old_one_and_is_found() {
     assert!(!moved.contains("/old/"), "{moved}");
     let mut settings = Node::parse(&moved).unwrap();
     let found = find(&mut settings, Agent::Claude, Shape::Grouped).unwrap();
-    assert_eq!(found.len(), 13);
+    assert_eq!(found.len(), 14);
     assert!(
         found
             .iter()

@@ -10,7 +10,6 @@ use std::sync::{Arc, Mutex};
 
 use hub_protocol::{Frame, Framed, InboxName, ProjectName, Seq, Way};
 
-use super::super::hooks::MAX_TEXT_BYTES;
 use super::super::{stored, wait};
 use super::McpCaller;
 use crate::core::sync::lock;
@@ -18,7 +17,7 @@ use crate::fold::Session;
 use crate::http::error::ApiError;
 use crate::hub::Hub;
 use crate::waiters::lease_token::Claim;
-use crate::waiters::{Batch, WaitSpec};
+use crate::waiters::{Batch, MAX_TEXT_BYTES, WaitSpec};
 
 /// At most this many callers are remembered. A forgotten one is offered its notifications again.
 const MAX_CALLERS: usize = 10_000;
@@ -128,7 +127,7 @@ impl Unacknowledged {
         let framed = Framed::of(NOTIFICATIONS, &lines, batch.remaining);
         let (shown, left) = batch.items.split_at(framed.shown);
         let shown: Vec<Seq> = shown.iter().map(|it| it.id).collect();
-        let mut claim = wait::claim(hub, &batch);
+        let mut claim = batch.claim(hub.log().epoch());
         if !left.is_empty() {
             let mut rest = claim.clone();
             let not_shown = |id: &Seq| !shown.contains(id);

@@ -1,0 +1,300 @@
+//! The push bridge: wakes idle sessions that have no waiter of their own.
+//!
+//! A session of Claude Code with the hub's module or a rewake hook polls the hub itself. For a session that is idle and
+//! has neither, the hub waits in its place, by the best transport that it has and that did
+//! not fail for what is pending. Any other waiter takes the inbox over at once. A batch is recorded as shown in that way
+//! before the transport is used. If the transport fails, the batch is recorded as returned, and the next one is tried.
+
+use std::collections::{HashMap, HashSet};
+use std::path::Path;
+use std::time::Duration;
+
+use hub_protocol::{Agent, InboxName, Process, ProjectName, Seq, SessionState, Way};
+use tokio::task::JoinHandle;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use super::local_sessions::boot_id;
+use crate::core::command::Command;
+use crate::fold::{Inbox, Session, SessionKey, State};
+use crate::hub::{Hub, stored, wake_text};
+use crate::waiters::{Batch, MAX_TEXT_BYTES, Outcome, SharedWaiters, WaitSpec};
+
+mod claude_inbox;
+mod mailbox;
+mod transport;
+
+use claude_inbox::ClaudeInboxes;
+use transport::Transport;
+
+/// Delay from a change to the next look, because most changes concern other things.
+const DEBOUNCE: Duration = Duration::from_millis(100);
+
+/// How long a session must be idle without a waiter before the hub waits in its place: its own waiter may be starting.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// How long to wait for further notifications after the first.
+const SETTLE: Duration = Duration::from_millis(200);
+
+/// How long one wait lasts; then the hub looks for a better transport, and waits again.
+const LONGEST_WAIT: Duration = Duration::from_secs(600);
+
+/// A session that the hub may wake.
+#[derive(Debug, Clone)]
+struct PushSession {
+    key: SessionKey,
+    /// The record that registered it.
+    number: Seq,
+    agent: Agent,
+    process: Option<Process>,
+    /// Whether it is idle and has no waiter of its own.
+    is_unattended: bool,
+    /// Whether its permission mode is known to allow everything.
+    bypasses: bool,
+    /// For each pending notification that wakes it, the ways that failed.
+    pending: Vec<Vec<Way>>,
+}
+
+/// The hub's wait in the place of a session.
+struct Standin {
+    way: Way,
+    cancel: CancellationToken,
+    task: JoinHandle<()>,
+}
+
+struct Pushes {
+    hub: Hub,
+    inboxes: ClaudeInboxes,
+    standins: HashMap<SessionKey, Standin>,
+    /// Since when each session is unattended.
+    since: HashMap<SessionKey, Instant>,
+    /// The sessions at the last removal of watched files.
+    numbers: HashSet<Seq>,
+}
+
+/// Wakes sessions until `shutdown`.
+pub async fn run(hub: &Hub, state_dir: &Path, shutdown: &CancellationToken) {
+    let mut log = hub.log().subscribe();
+    let mut presence = hub.waiters().read().version().subscribe();
+    let mut pushes = Pushes {
+        hub: hub.clone(),
+        inboxes: ClaudeInboxes::new(hub, state_dir),
+        standins: HashMap::new(),
+        since: HashMap::new(),
+        numbers: HashSet::new(),
+    };
+    loop {
+        let next = pushes.look().await;
+        let next_look = async {
+            match next {
+                Some(at) => tokio::time::sleep_until(at).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            () = shutdown.cancelled() => break,
+            () = next_look => {}
+            Ok(()) = log.changed() => tokio::time::sleep(DEBOUNCE).await,
+            Ok(()) = presence.changed() => tokio::time::sleep(DEBOUNCE).await,
+        }
+        presence.mark_unchanged();
+    }
+    for standin in pushes.standins.into_values() {
+        standin.cancel.cancel();
+        let _ = standin.task.await;
+    }
+}
+
+impl Pushes {
+    /// Begins and ends waits in the place of sessions. Returns when to look again, if nothing changes before.
+    async fn look(&mut self) -> Option<Instant> {
+        self.standins.retain(|_, it| !it.task.is_finished());
+        let Ok(candidates) = self.hub.list(candidates).await else {
+            return None;
+        };
+        self.forget_ended(&candidates).await;
+        let mut next: Option<Instant> = None;
+        for candidate in &candidates {
+            let again = self.attend(candidate).await;
+            next = next.into_iter().chain(again).min();
+        }
+        next
+    }
+
+    async fn attend(&mut self, candidate: &PushSession) -> Option<Instant> {
+        let key = &candidate.key;
+        if !candidate.is_unattended {
+            self.since.remove(key);
+            self.dismiss(key);
+            return None;
+        }
+        let since = *self.since.entry(key.clone()).or_insert_with(Instant::now);
+        if since + GRACE > Instant::now() {
+            return Some(since + GRACE);
+        }
+        if let Some(standin) = self.standins.get(key)
+            && is_useful(standin.way, candidate)
+        {
+            return None;
+        }
+        let chosen = transport::choose(&self.hub, &self.inboxes, candidate).await;
+        let Some(transport) = chosen else {
+            // A socket may take no more messages now, or its file may not be written yet.
+            return (!candidate.pending.is_empty()).then(|| Instant::now() + GRACE);
+        };
+        match self.standins.get(key) {
+            Some(standin) if standin.way == transport.way() => None,
+            Some(_) => {
+                self.dismiss(key);
+                Some(Instant::now() + DEBOUNCE)
+            }
+            None => {
+                self.stand_in(key.clone(), transport);
+                None
+            }
+        }
+    }
+
+    fn dismiss(&self, key: &SessionKey) {
+        if let Some(standin) = self.standins.get(key) {
+            standin.cancel.cancel();
+        }
+    }
+
+    fn stand_in(&mut self, key: SessionKey, transport: Transport) {
+        let cancel = CancellationToken::new();
+        let way = transport.way();
+        let task = wait_and_wake(self.hub.clone(), key.clone(), transport, cancel.clone());
+        let task = tokio::spawn(task);
+        self.standins.insert(key, Standin { way, cancel, task });
+    }
+
+    /// Removes the watched files of sessions that ended.
+    async fn forget_ended(&mut self, candidates: &[PushSession]) {
+        let numbers: HashSet<Seq> = candidates.iter().map(|it| it.number).collect();
+        let keys: HashSet<&SessionKey> = candidates.iter().map(|it| &it.key).collect();
+        self.since.retain(|key, _| keys.contains(key));
+        for (key, standin) in &self.standins {
+            if !keys.contains(key) {
+                standin.cancel.cancel();
+            }
+        }
+        if numbers == self.numbers {
+            return;
+        }
+        self.numbers.clone_from(&numbers);
+        let files = self.hub.wake_files().clone();
+        let removed = tokio::task::spawn_blocking(move || files.retain(&numbers)).await;
+        if let Ok(Err(error)) = removed {
+            tracing::warn!(%error, "the watched files of ended sessions could not be removed");
+        }
+    }
+}
+
+/// Whether a wait in this way can deliver something: what is pending, or what arrives if nothing is pending.
+fn is_useful(way: Way, candidate: &PushSession) -> bool {
+    let pending = &candidate.pending;
+    pending.is_empty() || pending.iter().any(|tried| !tried.contains(&way))
+}
+
+/// The living sessions of this machine that their hooks have reported.
+fn candidates(state: &State, waiters: &SharedWaiters) -> Vec<PushSession> {
+    let boot_id = boot_id();
+    let now = std::time::Instant::now();
+    let candidate = |(project, key, session): (&ProjectName, &InboxName, &Session)| {
+        let registered = session.registered.as_ref().filter(|it| it.hooks)?;
+        let info = &registered.info;
+        let process = info.process.clone();
+        let elsewhere = process.as_ref().is_some_and(|it| it.boot_id != boot_id);
+        if elsewhere || !session.is_alive() {
+            return None;
+        }
+        let place = (project.clone(), key.clone());
+        let is_idle = !session.is_in_turn() && session.state != Some(SessionState::Blocked);
+        let waiters = waiters.read();
+        let own = waiters.holder(project, key);
+        let waits = own.is_some_and(|it| !it.way.is_some_and(Way::is_pushed));
+        Some(PushSession {
+            number: registered.seq,
+            agent: info.agent.as_deref()?.parse().ok()?,
+            process,
+            is_unattended: is_idle && !waits && !waiters.has_module(&place, now),
+            bypasses: waiters.bypasses(&place),
+            pending: pending(state, &place),
+            key: place,
+        })
+    };
+    state.sessions(None).filter_map(candidate).collect()
+}
+
+/// The ways that failed for each pending notification that wakes the session.
+fn pending(state: &State, (project, key): &SessionKey) -> Vec<Vec<Way>> {
+    let inboxes = state.inboxes_of(project, key);
+    let inboxes = inboxes.iter().filter_map(|it| state.inbox(project, it));
+    let items = inboxes.flat_map(Inbox::offerable);
+    items
+        .filter(|item| item.wakes)
+        .map(|item| item.tried.clone())
+        .collect()
+}
+
+/// Waits until a notification wakes the session, and wakes it.
+async fn wait_and_wake(
+    hub: Hub,
+    (project, session): SessionKey,
+    transport: Transport,
+    cancel: CancellationToken,
+) {
+    let way = transport.way();
+    let name = format!("{}:{session}", way.as_str());
+    let spec = WaitSpec {
+        way: Some(way),
+        settle: SETTLE,
+        deadline: (Instant::now() + LONGEST_WAIT).into_std(),
+        drain: false,
+        ..WaitSpec::drain(project, Some(session), name, MAX_TEXT_BYTES)
+    };
+    let outcome = tokio::select! {
+        biased;
+        outcome = hub.wait(spec) => outcome,
+        () = cancel.cancelled() => return,
+    };
+    match outcome {
+        Ok(Outcome::Batch(batch)) => {
+            if let Err(error) = wake(&hub, &batch, &transport).await {
+                tracing::warn!(%error, way = way.as_str(), "a session could not be woken");
+            }
+        }
+        // Another waiter holds one of the inboxes; its end is a change that leads to the next look.
+        Ok(Outcome::Held { .. }) => tokio::time::sleep(GRACE).await,
+        Ok(Outcome::Empty | Outcome::HeldBack(_) | Outcome::Reset | Outcome::TakenOver)
+        | Err(_) => {}
+    }
+}
+
+async fn wake(hub: &Hub, batch: &Batch, transport: &Transport) -> anyhow::Result<()> {
+    let mut notifications = Vec::with_capacity(batch.items.len());
+    for item in &batch.items {
+        notifications.push(stored::item_json(hub, &batch.project, item).await?);
+    }
+    let claim = batch.claim(hub.log().epoch());
+    let (project, items) = (claim.project.clone(), claim.items.clone());
+    hub.submit(Command::Ack {
+        project: claim.project,
+        items: claim.items,
+        by: claim.by,
+        shown: claim.shown,
+    })
+    .await?;
+    let prompt = wake_text::prompt(&project, &notifications);
+    if let Err(error) = transport.wake(&prompt).await {
+        hub.submit(Command::Undelivered {
+            project,
+            items,
+            way: transport.way(),
+            why: error.to_string(),
+        })
+        .await?;
+    }
+    Ok(())
+}

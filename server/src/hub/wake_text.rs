@@ -1,0 +1,58 @@
+//! The lines that show a person which notifications wake a session.
+
+use bytes::Bytes;
+use hub_protocol::{Notification, ProjectName, WAKE_MARK, is_hidden, one_line};
+
+/// The first notifications are listed, up to this many.
+pub const NAMED: usize = 5;
+
+/// Each line is cut to this many characters.
+const CHARS: usize = 120;
+
+/// One line for each of the first notifications, given as JSON, and a last line that counts the others of `all`.
+pub fn lines(notifications: &[Bytes], all: usize) -> String {
+    let first = notifications.iter().take(NAMED);
+    let said = first.filter_map(|json| serde_json::from_slice::<Notification>(json).ok());
+    let mut lines: Vec<String> = said.map(|it| line(&it)).collect();
+    if all > NAMED {
+        lines.push(format!("… and {} more", all - NAMED));
+    }
+    lines.join("\n")
+}
+
+/// Sender, type and first line of a notification, without control characters, for a terminal.
+fn line(said: &Notification) -> String {
+    let first = said.msg.trim().lines().next().unwrap_or_default();
+    let from = said.from_name.as_deref().unwrap_or(said.from.as_str());
+    let line = format!("{from}, {}: {first}", said.kind.as_str());
+    let visible: String = line.chars().filter(|it| !is_hidden(*it)).collect();
+    match visible.char_indices().nth(CHARS) {
+        Some((end, _)) => format!("{}…", &visible[..end]),
+        None => visible,
+    }
+}
+
+/// The prompt that announces notifications, given as JSON, to the person and to the model.
+pub fn prompt(project: &ProjectName, notifications: &[Bytes]) -> String {
+    let project = project.as_str();
+    let project = project.rsplit('/').next().unwrap_or(project);
+    let lines = lines(notifications, notifications.len());
+    format!("{WAKE_MARK} ({}):\n{lines}", one_line(project))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_the_text_without_hidden_characters() {
+        let msg = "see \"C:\\build\\readme\"\u{1b}[2J\u{202e}\u{fe0f}\nmore";
+        let said = serde_json::json!({
+            "id": 1, "ts": "2026-01-01T00:00:00Z", "from": "ci", "type": "info", "priority": "normal",
+            "project": "p", "msg": msg, "expires_at": "2026-01-02T00:00:00Z",
+        });
+        let said: Notification = serde_json::from_value(said).unwrap();
+        let line = line(&said);
+        assert!(line.ends_with(": see \"C:\\build\\readme\"[2J"), "{line}");
+    }
+}

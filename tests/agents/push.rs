@@ -1,0 +1,227 @@
+//! Idle sessions without a waiter of their own, which the hub wakes: by a file that they watch, or by their socket.
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::process::{Child, ChildStdin, Stdio};
+use std::sync::Mutex;
+use std::time::Duration;
+
+use hub_harness::model::{Reply, Request, turns};
+use hub_harness::{Hub, Model, until, within};
+use serde_json::{Value, json};
+
+use crate::support::{Claude, InstalledHub, NO_LIMIT, installed, signal};
+
+/// Hooks that report, and no hook that wakes.
+const NO_REWAKE: &[&str] = &["--no-rewake"];
+
+/// The states of a notification's deliveries, each with its way.
+fn steps(hub: &InstalledHub, id: u64) -> Vec<String> {
+    let step = |it: &Value| match it["way"].as_str() {
+        Some(way) => format!("{} {way}", it["state"].as_str().expect("a state")),
+        None => it["state"].as_str().expect("a state").to_owned(),
+    };
+    hub.trace(id).iter().map(step).collect()
+}
+
+/// Starts Claude Code, and switches its permissions off.
+fn without_permissions(hub: &InstalledHub) -> Claude {
+    let settings = hub.home().join(".claude/settings.json");
+    let text = std::fs::read_to_string(&settings).expect("settings");
+    let accepted = text.replacen('{', "{\"skipDangerousModePermissionPrompt\": true,", 1);
+    std::fs::write(settings, accepted).expect("settings");
+    let claude = hub.claude(turns([])).env("IS_SANDBOX", "1");
+    let claude = claude
+        .args(&["--allow-dangerously-skip-permissions"])
+        .start();
+    until("permissions are off", || {
+        claude.pane.press(&["BTab"]);
+        let shown = || {
+            claude
+                .pane
+                .text()
+                .contains("bypass permissions on")
+                .then_some(())
+        };
+        within(Duration::from_secs(1), shown)
+    });
+    claude
+}
+
+const BY_FILE: [&str; 4] = ["stored", "emitted file_changed", "emitted hook", "acked"];
+const BY_SOCKET: [&str; 4] = ["stored", "emitted socket", "emitted hook", "acked"];
+
+#[test]
+fn a_session_whose_waiter_died_is_woken_by_the_file_that_it_watches() {
+    let hub = InstalledHub::with(Hub::builder().set(NO_LIMIT));
+    let claude = hub.claude(turns([])).start();
+    signal(hub.waiter("primary", "rewake"), "KILL");
+    hub.waiter_way("primary", "file_changed");
+    let id = hub.send("primary", "builder", "All 42 tests pass\nsecond line");
+    claude.woken_by("second line");
+    claude.until_shown("builder, message: All 42 tests pass");
+    hub.step(id, "acked");
+    assert_eq!(steps(&hub, id), BY_FILE);
+    assert_eq!(claude.model.received("second line").len(), 1);
+    // The turn's end started a waiter, which is better.
+    hub.waiter("primary", "rewake");
+}
+
+#[test]
+fn a_session_without_permissions_is_woken_by_the_file_that_it_watches() {
+    let hub = InstalledHub::install(Hub::builder().set(NO_LIMIT), &[]);
+    let claude = without_permissions(&hub);
+    signal(hub.waiter("primary", "rewake"), "KILL");
+    hub.waiter_way("primary", "file_changed");
+    let id = hub.send("primary", "builder", "second line");
+    claude.woken_by("second line");
+    hub.step(id, "acked");
+    assert_eq!(steps(&hub, id), BY_FILE);
+}
+
+/// Claude Code as a program runs it that sends one prompt after another.
+struct Host {
+    child: Child,
+    stdin: ChildStdin,
+    lines: BufReader<std::process::ChildStdout>,
+}
+
+impl Host {
+    fn start(hub: &InstalledHub, model: &Model) -> Self {
+        let args = [
+            "-p",
+            "--verbose",
+            "--input-format",
+            "stream-json",
+            "--output-format",
+            "stream-json",
+        ];
+        let mut command = hub.command(&installed::claude(), &args);
+        command.env("ANTHROPIC_BASE_URL", model.url());
+        let command = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null());
+        let mut child = command.spawn().expect("Claude Code starts");
+        let stdin = child.stdin.take().expect("a pipe");
+        let lines = BufReader::new(child.stdout.take().expect("a pipe"));
+        Self {
+            child,
+            stdin,
+            lines,
+        }
+    }
+
+    fn prompt(&mut self, text: &str) {
+        let message = json!({"type": "user", "message": {"role": "user", "content": text}});
+        writeln!(self.stdin, "{message}").expect("it reads prompts");
+        self.until_answered();
+    }
+
+    /// Reads its output up to the end of a turn.
+    fn until_answered(&mut self) {
+        let mut line = String::new();
+        while !line.contains("\"type\":\"result\"") {
+            line.clear();
+            assert!(
+                self.lines.read_line(&mut line).expect("it writes") > 0,
+                "it ended"
+            );
+        }
+    }
+}
+
+impl Drop for Host {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn a_session_of_a_program_is_woken_by_the_file_that_it_watches() {
+    let hub = InstalledHub::with(Hub::builder().set(NO_LIMIT));
+    let model = Model::start(turns([]));
+    let mut host = Host::start(&hub, &model);
+    host.prompt("Say something");
+    let session = hub.session("main");
+    let id = session["id"].as_str().expect("an id");
+    hub.waiter_way(id, "file_changed");
+    let sent = hub.send(id, "builder", "second line");
+    host.until_answered();
+    hub.step(sent, "acked");
+    assert_eq!(steps(&hub, sent), BY_FILE);
+    assert_eq!(model.received("second line").len(), 1);
+}
+
+/// The address of the hub in a message that it sent.
+fn address(texts: &[String]) -> Option<String> {
+    let text = texts.join("\n");
+    let (_, rest) = text.split_once("<cross-session-message from=\"")?;
+    let (address, rest) = rest.split_once('"')?;
+    rest.starts_with(" from-name=\"hub\"")
+        .then(|| address.to_owned())
+}
+
+/// A model that answers the hub's message with the tool for messages between sessions.
+fn answers_the_hub() -> impl Fn(&Request) -> Reply + Send + Sync + 'static {
+    let hub = Mutex::new(None);
+    move |request| {
+        let mut hub = hub.lock().expect("no panic");
+        if let Some(address) = address(&request.new_texts) {
+            *hub = Some(address);
+            let query = json!({"query": "select:SendMessage", "max_results": 1});
+            return Reply::tool("ToolSearch", query);
+        }
+        match hub.take() {
+            Some(to) => {
+                let message = "The tests pass, hub";
+                Reply::tool(
+                    "SendMessage",
+                    json!({"to": to, "summary": "news", "message": message}),
+                )
+            }
+            None => Reply::text("ok"),
+        }
+    }
+}
+
+#[test]
+fn a_session_that_watches_no_file_is_woken_by_its_socket_and_can_answer_there() {
+    let hub = InstalledHub::install(Hub::builder().set(NO_LIMIT), NO_REWAKE);
+    let claude = hub.claude(answers_the_hub()).start();
+    claude.submit("Say something");
+    hub.state("main", "complete");
+    hub.waiter_way("primary", "socket");
+    let id = hub.send("primary", "builder", "second line");
+    let woken = claude.model.until_received("second line");
+    hub.step(id, "acked");
+    assert_eq!(steps(&hub, id), BY_SOCKET);
+    assert!(address(&woken.new_texts).is_some(), "{:?}", woken.new_texts);
+    hub.published("The tests pass, hub");
+}
+
+#[test]
+fn a_held_message_is_recorded_and_offered_again() {
+    let hub = InstalledHub::install(Hub::builder().set(NO_LIMIT), NO_REWAKE);
+    let claude = without_permissions(&hub);
+    // The mode is not known before the first prompt.
+    hub.waiter_way("primary", "socket");
+    let id = hub.send("primary", "builder", "second line");
+    let returned = hub.step(id, "returned");
+    let why = returned["why"].as_str().expect("a reason");
+    assert!(why.starts_with("held: "), "{why}");
+    claude.confirm("Deny — drop it");
+    claude.submit("Say something");
+    claude.model.until_received("second line");
+    hub.step(id, "acked");
+    assert_eq!(
+        steps(&hub, id),
+        [
+            "stored",
+            "emitted socket",
+            "returned",
+            "emitted hook",
+            "acked"
+        ]
+    );
+}
