@@ -1,13 +1,13 @@
 //! The agents other than Claude Code, Codex CLI and Gemini CLI: each reports its turns, receives what is pending, and is
 //! woken if it can be.
 
-use hub_harness::Hub;
 use hub_harness::model::{Reply, rules};
+use hub_harness::{Hub, until};
 use serde_json::{Value, json};
 
 use crate::support::{
-    COPILOT, InstalledHub, KIMI, NO_LIMIT, OPENCODE_1, OPENCODE_2, PI, QWEN, Terminal, Vendor,
-    installed,
+    COPILOT, InstalledHub, KIMI, NO_LIMIT, OPENCODE_1, OPENCODE_1_ASKING, OPENCODE_2,
+    OPENCODE_2_ASKING, PI, QWEN, Terminal, Vendor, installed,
 };
 
 /// Lets the agent answer one prompt while a notification is pending for it.
@@ -166,6 +166,41 @@ fn the_plugin_in_opencode_2_delivers_to_idle_and_busy_sessions() {
 #[test]
 fn the_extension_in_pi_delivers_to_idle_and_busy_sessions() {
     an_extension_works(&PI, "bash");
+}
+
+/// Lets a tool ask the person for a permission, who allows it in the agent's own dialog.
+fn reports_a_permission(vendor: &Vendor, shell: &str) {
+    let hub = InstalledHub::without_hooks(Hub::builder());
+    let command = "hubctl notify 'it was allowed'";
+    let run = json!({"command": command, "description": "Run it"});
+    let model = vendor.install(&hub, rules([("Say it", Reply::tool(shell, run))]));
+    let terminal = vendor.open(&hub, model);
+    terminal.submit("Say it");
+    let question = hub.question();
+    let text = format!("Agent main needs a permission: {shell}: {command}");
+    assert_eq!(question["msg"], text, "{question}");
+    until("it is allowed", || {
+        terminal.pane.press(&["Enter"]);
+        let mut all = hub.get("/notifications");
+        let all: Vec<Value> = serde_json::from_value(all["notifications"].take()).ok()?;
+        all.iter()
+            .any(|it| it["msg"] == "it was allowed")
+            .then_some(())
+    });
+    hub.published("Agent main completed");
+    until("the question is closed", || {
+        hub.open_questions().is_empty().then_some(())
+    });
+}
+
+#[test]
+fn a_permission_of_opencode_1_is_a_question_until_it_is_answered() {
+    reports_a_permission(&OPENCODE_1_ASKING, "bash");
+}
+
+#[test]
+fn a_permission_of_opencode_2_is_a_question_until_it_is_answered() {
+    reports_a_permission(&OPENCODE_2_ASKING, "shell");
 }
 
 #[test]

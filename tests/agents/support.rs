@@ -18,4 +18,7 @@ pub(crate) use sandbox::Sandbox;
 pub(crate) use types::{
     assert_valid_inputs, assert_valid_replies, assert_valid_reply, is_valid_reply,
 };
-pub(crate) use vendors::{COPILOT, KIMI, OPENCODE_1, OPENCODE_2, PI, QWEN, Terminal, Vendor};
+pub(crate) use vendors::{
+    COPILOT, KIMI, OPENCODE_1, OPENCODE_1_ASKING, OPENCODE_2, OPENCODE_2_ASKING, PI, QWEN,
+    Terminal, Vendor,
+};

@@ -57,6 +57,27 @@ pub(crate) const OPENCODE_2: Vendor = Vendor {
     ..OPENCODE_1
 };
 
+/// `OpenCode` 1, which asks for a permission before it runs a command.
+pub(crate) const OPENCODE_1_ASKING: Vendor = Vendor {
+    settings: (
+        OPENCODE_1.settings.0,
+        r#"{"model": "anthropic/claude-sonnet-4-5", "permission": {"bash": "ask"},
+            "provider": {"anthropic": {"options": {"baseURL": "{URL}/v1", "apiKey": "x"}}}}"#,
+    ),
+    ..OPENCODE_1
+};
+
+/// `OpenCode` 2, which asks for a permission before it runs a command.
+pub(crate) const OPENCODE_2_ASKING: Vendor = Vendor {
+    settings: (
+        OPENCODE_2.settings.0,
+        r#"{"model": "anthropic/claude-sonnet-4-5",
+            "permissions": [{"action": "shell", "resource": "*", "effect": "ask"}],
+            "providers": {"anthropic": {"settings": {"baseURL": "{URL}/v1", "apiKey": "x"}}}}"#,
+    ),
+    ..OPENCODE_2
+};
+
 pub(crate) const PI: Vendor = Vendor {
     agent: Agent::Pi,
     package: "pi/package",
@@ -168,7 +189,11 @@ impl Vendor {
 
     fn command(&self) -> Vec<String> {
         let program = self.package().join(self.program);
-        assert!(program.exists(), "{program:?}: run tests/run");
+        assert!(
+            program.exists(),
+            "{} is missing: run tests/run",
+            program.display()
+        );
         let is_script = ["js", "mjs"].map(|it| program.extension().is_some_and(|is| is == it));
         let runner = is_script.contains(&true).then(|| "node".to_owned());
         runner
