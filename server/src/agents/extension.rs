@@ -43,7 +43,8 @@ fn happened(
         // These change only the session's state.
         "session.created" => AgentEvent::Started,
         "chat.message" => claude::prompt(text(properties, "text")),
-        "tool.execute.after" | "permission.replied" => AgentEvent::Worked,
+        "tool.execute.after" | "permission.replied" | "question.replied" | "question.rejected"
+        | "form.replied" | "form.cancelled" => AgentEvent::Worked,
         _ => AgentEvent::Seen,
     }
 }
@@ -84,4 +85,60 @@ fn failed(properties: &Map<String, Value>) -> AgentEvent {
 /// The answer that the extension reads: a text for the model.
 pub(super) fn render(_: &ParsedHook, reply: HookReply) -> Option<Value> {
     Some(json!({ "context": reply.context? }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn event(name: &str, properties: &Value) -> AgentEvent {
+        let payload =
+            json!({ "hook_event_name": name, "session_id": "s1", "properties": properties });
+        parse(payload.as_object().unwrap()).unwrap().happened
+    }
+
+    #[test]
+    fn a_permission_shows_what_it_is_for() {
+        for (properties, shown) in [
+            (
+                json!({ "permission": "bash", "metadata": { "command": "ls" }, "patterns": ["ls *"] }),
+                "bash: ls",
+            ),
+            (
+                json!({ "permission": "edit", "patterns": ["a", "b"] }),
+                "edit: a, b",
+            ),
+            (
+                json!({ "action": "shell", "resources": ["ls"] }),
+                "shell: ls",
+            ),
+            (json!({}), ""),
+        ] {
+            let asked = event("permission.asked", &properties);
+            let AgentEvent::Permission { text, .. } = asked else {
+                panic!("{asked:?}")
+            };
+            assert_eq!(text, shown);
+        }
+    }
+
+    #[test]
+    fn an_interrupted_turn_is_told_apart_from_a_failed_one() {
+        let aborted = json!({ "error": { "name": "MessageAbortedError" } });
+        assert_eq!(event("session.error", &aborted), AgentEvent::Interrupted);
+        for (error, reason) in [
+            (json!({ "name": "APIError" }), "APIError"),
+            (
+                json!({ "type": "provider.transport" }),
+                "provider.transport",
+            ),
+            (json!(null), "error"),
+        ] {
+            let failed = event("session.execution.failed", &json!({ "error": error }));
+            let AgentEvent::Failed { reason: found, .. } = failed else {
+                panic!("{failed:?}")
+            };
+            assert_eq!(found, reason);
+        }
+    }
 }

@@ -21,3 +21,21 @@ fn happened(name: &str, payload: &Map<String, Value>) -> AgentEvent {
 pub(super) fn render(hook: &ParsedHook, reply: HookReply) -> Option<Value> {
     super::codex::render(hook, reply)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn the_results_of_tools_are_not_a_prompt() {
+        let event = |prompt: &str| {
+            let payload = json!({
+                "hook_event_name": "UserPromptSubmit", "session_id": "s1", "prompt": prompt,
+            });
+            parse(payload.as_object().unwrap()).unwrap().happened
+        };
+        assert_eq!(event(""), AgentEvent::Worked);
+        assert!(matches!(event("Hello"), AgentEvent::Prompt { .. }));
+    }
+}

@@ -1,5 +1,6 @@
 //! Finds out whether hooks are installed, and whether they are up to date.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
@@ -131,6 +132,40 @@ impl HookStatus {
         };
         if !Path::new(&first.program).exists() {
             self.problem = Some(format!("{} does not exist", first.program));
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for HookStatus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let state = match self.state {
+            InstallState::Absent => "not installed",
+            InstallState::Installed => "installed",
+            InstallState::Outdated => "outdated",
+            InstallState::Malformed => "malformed",
+        };
+        let path = self.path.display();
+        write!(f, "{:9} {:8} {state:14} {path}", self.agent, self.scope)?;
+        if self.rewake {
+            f.write_str("; rewakes")?;
+        }
+        match self.agent.verified() {
+            Some(version) => write!(f, "; verified with {version}")?,
+            None => f.write_str("; experimental: not run")?,
+        }
+        if self.duplicate {
+            f.write_str("; installed twice: uninstall one")?;
+        }
+        if let Some(problem) = &self.problem {
+            write!(f, "; {problem}")?;
+        }
+        if self.state == InstallState::Outdated {
+            write!(
+                f,
+                "; run: hubctl hooks install {} --{}",
+                self.agent, self.scope
+            )?;
         }
         Ok(())
     }

@@ -10,7 +10,11 @@ const EVENTS = new Set([
   "permission.asked",
   "permission.replied",
   "question.asked",
+  "question.replied",
+  "question.rejected",
   "form.created",
+  "form.replied",
+  "form.cancelled",
 ])
 
 // The command line of the process that started this one.
@@ -105,8 +109,10 @@ const setup = async (ctx) => {
   void listen().catch(() => {})
   await ctx.session.hook("prompt", async (event) => {
     const text = await hub.prompt(event.sessionID, event.prompt.text)
+    if (!text) return
     // The model gets it before the prompt, and the person sees the description.
-    if (text) await ctx.session.synthetic({ sessionID: event.sessionID, text, description: "From the hub", resume: false })
+    const { sessionID } = event
+    await ctx.session.synthetic({ sessionID, text, description: "From the hub", resume: false })
   })
   await ctx.tool.hook("execute.before", ({ id, sessionID, input }) => {
     calls.set(id, { sessionID, command: input?.command })
@@ -116,7 +122,8 @@ const setup = async (ctx) => {
     const text = await hub.report(event.sessionID, "tool.execute.after", { tool: event.tool })
     if (text && event.status === "completed") {
       const content = [event.result.content ?? []].flat()
-      event.result.content = [...content.map((it) => (it.type ? it : { type: "text", text: it })), { type: "text", text }]
+      const parts = content.map((it) => (it.type ? it : { type: "text", text: it }))
+      event.result.content = [...parts, { type: "text", text }]
     }
   })
   await ctx.shell.hook("create.before", ({ command, env }) => {

@@ -22,7 +22,7 @@ export default (pi) => {
     await hub.begin(session)
   })
   on("session_shutdown", async ({ reason }, _, session) => {
-    if (reason === "quit") await hub?.report(session, "session.deleted")
+    if (reason !== "reload") await hub?.report(session, "session.deleted")
     await hub?.endAll()
   })
   on("before_agent_start", async ({ messageType, prompt }, _, session) => {
@@ -45,5 +45,8 @@ export default (pi) => {
   })
   on("ui_prompt_start", async ({ title }, _, session) => {
     await hub?.report(session, "question.asked", { title })
+  })
+  on("ui_prompt_end", async (_, __, session) => {
+    await hub?.report(session, "question.replied")
   })
 }
