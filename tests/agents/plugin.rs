@@ -7,7 +7,7 @@ use hub_harness::model::turns;
 use hub_harness::{Hub, until};
 use serde_json::{Value, json};
 
-use crate::support::{Claude, InstalledHub, NO_LIMIT};
+use crate::support::{Claude, InstalledHub, no_limits};
 
 fn start(hub: &InstalledHub) -> Claude {
     let plugin = hub.plugin();
@@ -127,17 +127,9 @@ fn a_message_of_another_session_is_told_apart_from_a_prompt() {
     hub.published("message from another session: Please rebase first");
 }
 
-/// The number of wakes in the series; `HUB_TEST_WAKES` sets another one for a measurement.
-const WAKES: u32 = 10;
-
 #[test]
 fn a_series_of_wakes_by_the_module_loses_and_doubles_none() {
-    let builder = Hub::builder().set(NO_LIMIT).set("wake.per_hour=100000");
-    let hub = InstalledHub::without_hooks(builder);
+    let hub = InstalledHub::without_hooks(no_limits());
     let _claude = start(&hub);
-    let wakes = std::env::var("HUB_TEST_WAKES").unwrap_or(WAKES.to_string());
-    let summary = hub.hubctl(&["wake-test", "primary", "--count", &wakes, "--way", "module"]);
-    eprintln!("{summary}");
-    let wanted = format!("{wakes} wakes: 0 lost, 0 doubled; {wakes} by module; shown after ");
-    assert!(summary.starts_with(&wanted), "{summary}");
+    hub.wake_series("primary", "module", "1s");
 }

@@ -9,7 +9,7 @@ use hub_harness::model::{Reply, Request, turns};
 use hub_harness::{Hub, Model, until, within};
 use serde_json::{Value, json};
 
-use crate::support::{Claude, InstalledHub, NO_LIMIT, installed, signal};
+use crate::support::{Claude, InstalledHub, NO_LIMIT, installed, no_limits, signal};
 
 /// Hooks that report, and no hook that wakes.
 const NO_REWAKE: &[&str] = &["--no-rewake"];
@@ -82,7 +82,7 @@ fn a_session_without_permissions_is_woken_by_the_file_that_it_watches() {
 struct Host {
     child: Child,
     stdin: ChildStdin,
-    lines: BufReader<std::process::ChildStdout>,
+    lines: Option<BufReader<std::process::ChildStdout>>,
 }
 
 impl Host {
@@ -103,7 +103,7 @@ impl Host {
             .stderr(Stdio::null());
         let mut child = command.spawn().expect("Claude Code starts");
         let stdin = child.stdin.take().expect("a pipe");
-        let lines = BufReader::new(child.stdout.take().expect("a pipe"));
+        let lines = child.stdout.take().map(BufReader::new);
         Self {
             child,
             stdin,
@@ -117,13 +117,20 @@ impl Host {
         self.until_answered();
     }
 
+    /// Reads its output in the background from now on.
+    fn drain(&mut self) {
+        let mut lines = self.lines.take().expect("its output");
+        std::thread::spawn(move || std::io::copy(&mut lines, &mut std::io::sink()));
+    }
+
     /// Reads its output up to the end of a turn.
     fn until_answered(&mut self) {
+        let lines = self.lines.as_mut().expect("its output");
         let mut line = String::new();
         while !line.contains("\"type\":\"result\"") {
             line.clear();
             assert!(
-                self.lines.read_line(&mut line).expect("it writes") > 0,
+                lines.read_line(&mut line).expect("it writes") > 0,
                 "it ended"
             );
         }
@@ -224,4 +231,26 @@ fn a_held_message_is_recorded_and_offered_again() {
             "acked"
         ]
     );
+}
+
+#[test]
+fn a_series_of_wakes_by_the_watched_file_loses_and_doubles_none() {
+    let hub = InstalledHub::with(no_limits());
+    let model = Model::start(turns([]));
+    let mut host = Host::start(&hub, &model);
+    host.prompt("Say something");
+    let session = hub.session("main");
+    hub.waiter_way(session["id"].as_str().expect("an id"), "file_changed");
+    host.drain();
+    hub.wake_series("main", "file_changed", "6s");
+}
+
+#[test]
+fn a_series_of_wakes_by_the_socket_loses_and_doubles_none() {
+    let hub = InstalledHub::install(no_limits(), NO_REWAKE);
+    let claude = hub.claude(turns([])).start();
+    claude.submit("Say something");
+    hub.state("main", "complete");
+    hub.waiter_way("primary", "socket");
+    hub.wake_series("primary", "socket", "6s");
 }

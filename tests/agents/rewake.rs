@@ -6,7 +6,7 @@ use hub_harness::model::{Reply, rules, turns};
 use hub_harness::{Hub, until};
 use serde_json::json;
 
-use crate::support::{InstalledHub, NO_LIMIT, Sandbox, median, signal};
+use crate::support::{InstalledHub, NO_LIMIT, Sandbox, median, no_limits, signal};
 
 #[test]
 fn the_stop_of_a_worker_wakes_the_idle_primary_with_its_text() {
@@ -36,6 +36,14 @@ fn the_stop_of_a_worker_wakes_the_idle_primary_with_its_text() {
     assert_eq!(steps[1]["way"], "rewake");
     hub.waiter("primary", "rewake");
     assert_eq!(primary.model.received("Agent builder completed"), [0]);
+}
+
+#[test]
+fn a_series_of_wakes_by_the_rewake_hook_loses_and_doubles_none() {
+    let hub = InstalledHub::with(no_limits());
+    let _claude = hub.claude(turns([])).start();
+    hub.waiter("primary", "rewake");
+    hub.wake_series("primary", "rewake", "1s");
 }
 
 #[test]

@@ -13,7 +13,7 @@ mod vendors;
 pub(crate) use claude::{Builder, Claude, colours};
 pub(crate) use fixture::assert_as_recorded;
 pub(crate) use hooks::Hooks;
-pub(crate) use hub::{InstalledHub, NO_LIMIT, median, signal};
+pub(crate) use hub::{InstalledHub, NO_LIMIT, median, no_limits, signal};
 pub(crate) use sandbox::Sandbox;
 pub(crate) use types::{
     assert_valid_inputs, assert_valid_replies, assert_valid_reply, is_valid_reply,

@@ -11,6 +11,7 @@ use tokio::time::Instant;
 
 use self::series::Series;
 use crate::api::session::{display_name, session};
+use crate::arguments::span::Span;
 use crate::error::Error;
 use crate::exit_code::Exit;
 use crate::hub::{Hub, Path, Request, json, parse};
@@ -40,7 +41,8 @@ what time they were shown to the session. Wake limits apply: they hold back what
 Examples:
   hubctl wake-test worker-1
   hubctl wake-test primary
-  hubctl wake-test primary --count 20 --way module")]
+  hubctl wake-test primary --count 20 --way module
+  hubctl wake-test worker-1 --count 300 --pause 5s")]
 /// The arguments of `hubctl wake-test`.
 pub(crate) struct WakeTestArgs {
     /// The session, or `primary` [default: this session]
@@ -52,12 +54,15 @@ pub(crate) struct WakeTestArgs {
     /// Wake the session this many times, and print a summary
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     count: Option<u32>,
-    /// Fail unless each wake arrives in this way: module, rewake, wait or hook
+    /// Wait a random time before each wake, at most this long: seconds, or 90s
+    #[arg(long, value_name = "SPAN", requires = "count")]
+    pause: Option<Span>,
+    /// Fail unless each wake arrives in this way: one of those in `hubctl trace`, such as `module`
     #[arg(long, value_name = "WAY", value_parser = parse_way, requires = "count")]
     way: Option<Way>,
     /// How long to follow the delivery: seconds, or 90s, 10m
     #[arg(long, value_name = "SPAN", hide = true)]
-    patience: Option<crate::arguments::span::Span>,
+    patience: Option<Span>,
 }
 
 pub(crate) async fn run(args: &WakeTestArgs, context: &Context) -> Result<Exit, Error> {
@@ -81,6 +86,7 @@ pub(crate) async fn run(args: &WakeTestArgs, context: &Context) -> Result<Exit, 
             inbox: &inbox,
             project: &project,
             patience,
+            pause: args.pause.map_or(Duration::ZERO, |span| span.0),
         };
         return series.run(count, args.way).await;
     }

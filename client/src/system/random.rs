@@ -17,6 +17,13 @@ pub(crate) fn key(now: SystemTime) -> Result<String, Error> {
     Ok(format!("{nanos:016x}{}", hex_of::<8>()?))
 }
 
+/// A random number of at least 0 and less than 1.
+pub(crate) fn fraction() -> Result<f64, Error> {
+    let mut bytes = [0; 4];
+    getrandom::fill(&mut bytes).map_err(|error| anyhow::anyhow!("no randomness: {error}"))?;
+    Ok(f64::from(u32::from_le_bytes(bytes)) / 2f64.powi(32))
+}
+
 fn hex_of<const N: usize>() -> Result<String, Error> {
     let mut bytes = [0; N];
     getrandom::fill(&mut bytes).map_err(|error| anyhow::anyhow!("no randomness: {error}"))?;

@@ -31,10 +31,7 @@ use transport::Transport;
 const DEBOUNCE: Duration = Duration::from_millis(100);
 
 /// How long a session must be idle without a waiter before the hub waits in its place: its own waiter may be starting.
-const GRACE: Duration = Duration::from_secs(2);
-
-/// How long to wait for further notifications after the first.
-const SETTLE: Duration = Duration::from_millis(200);
+const GRACE: Duration = Duration::from_secs(1);
 
 /// How long one wait lasts; then the hub looks for a better transport, and waits again.
 const LONGEST_WAIT: Duration = Duration::from_secs(600);
@@ -249,7 +246,7 @@ async fn wait_and_wake(
     let name = format!("{}:{session}", way.as_str());
     let spec = WaitSpec {
         way: Some(way),
-        settle: SETTLE,
+        settle: transport.settle(),
         deadline: (Instant::now() + LONGEST_WAIT).into_std(),
         drain: false,
         ..WaitSpec::drain(project, Some(session), name, MAX_TEXT_BYTES)

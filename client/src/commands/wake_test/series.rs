@@ -11,6 +11,7 @@ use crate::error::Error;
 use crate::exit_code::Exit;
 use crate::hub::{Hub, Path, Request, parse};
 use crate::output::println;
+use crate::system::random;
 
 /// How often to ask for the trace.
 const LOOK: Duration = Duration::from_millis(20);
@@ -22,6 +23,8 @@ pub(super) struct Series<'a> {
     pub(super) project: &'a ProjectName,
     /// How long to follow each wake.
     pub(super) patience: Duration,
+    /// The longest pause before a wake.
+    pub(super) pause: Duration,
 }
 
 /// What happened to the wakes.
@@ -39,6 +42,7 @@ impl Series<'_> {
     pub(super) async fn run(&self, count: u32, wanted: Option<Way>) -> Result<Exit, Error> {
         let mut summary = Summary::default();
         for _ in 0..count {
+            tokio::time::sleep(self.pause.mul_f64(random::fraction()?)).await;
             let id = send(self.hub, self.inbox, self.project).await?;
             let trace = self.follow(id).await?;
             summary.take(id, &trace);

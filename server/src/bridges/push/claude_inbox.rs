@@ -7,7 +7,8 @@
 //! Otherwise it connects to PATH, if that is a socket in its own directory, and writes `{"type": "control", "action":
 //! "peer_message_status", "status": "held", "reason": …, "orig_msg_id": UUID}`; a status is `held`, `denied`, `expired`,
 //! `refused`, `dropped` or `delivered`. In a mode without permissions it holds the messages of every process that it did
-//! not start. It drops messages above a burst of 30 and then one in two seconds. The model's tool `SendMessage` writes the
+//! not start. It drops messages above a burst of 30 and then one in two seconds, and the third message with the same text,
+//! so the hub adds a part of the message's id. The model's tool `SendMessage` writes the
 //! same line to the hub's socket.
 
 use std::collections::HashMap;
@@ -130,8 +131,9 @@ impl ClaudeInbox {
     fn line(&self, id: &str, text: &str) -> String {
         let from = format!("uds:{}", self.from.display());
         let text = text.replace(ENVELOPE_END, "<|cross-session-message");
+        let number = id.split('-').next().unwrap_or(id);
         let content = format!(
-            "<cross-session-message from=\"{from}\" from-name=\"hub\">\n{text}\n</cross-session-message>"
+            "<cross-session-message from=\"{from}\" from-name=\"hub\">\n{text}\n(message {number})\n</cross-session-message>"
         );
         let message = json!({
             "msgV": 1,

@@ -30,6 +30,14 @@ impl Transport {
         }
     }
 
+    /// How long to wait for further notifications after the first: a socket takes few messages.
+    pub(super) fn settle(&self) -> Duration {
+        match self {
+            Self::File(..) => Duration::ZERO,
+            Self::Inbox(_) => Duration::from_millis(200),
+        }
+    }
+
     /// Wakes the session with `prompt`, which announces the notifications.
     pub(super) async fn wake(&self, prompt: &str) -> io::Result<()> {
         let woken = async {
