@@ -75,7 +75,7 @@ pub(crate) async fn run(cli: Cli) -> Result<Exit, Error> {
         }
         Command::Hooks(args) => hooks::run(args, &cli.location, &context()?),
         Command::Instructions(args) => instructions::run(args, &context()?),
-        Command::Mcp => mcp::run(context()?),
+        Command::Mcp(args) => mcp::run(args, context()?),
         Command::Ack(args) => Box::pin(ack::run(args, &context()?)).await,
         Command::Seen(args) => Box::pin(seen::run(args, &context()?)).await,
         Command::Trace(args) => Box::pin(trace::run(args, &context()?)).await,

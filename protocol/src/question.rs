@@ -58,6 +58,9 @@ pub struct Question {
     /// `question` or `approval`.
     #[serde(rename = "type")]
     pub kind: Kind,
+    /// The inbox that the asker named; absent if the type decided.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to: Option<InboxName>,
     /// When the asker posted it.
     pub ts: Timestamp,
     /// When it expires; until then the hub accepts an answer.
@@ -122,6 +125,9 @@ pub struct AnswerPost {
     /// The name of the one who answers, if it is not a session; `person` when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<InboxName>,
+    /// Whether the person typed it in a dialog of the client that runs the caller.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub dialog: bool,
     /// Any JSON value that the client adds.
     #[serde(
         default,

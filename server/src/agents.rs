@@ -40,7 +40,7 @@ pub struct ParsedHook {
     pub happened: AgentEvent,
     /// Whether the answer can carry text to the model.
     pub accepts_context: bool,
-    /// Whether the agent waits for the answer before it shows its own permission dialog.
+    /// Whether the agent takes a decision or an answer for its dialog from the answer to this event.
     pub awaits_decision: bool,
     /// Whether the session's permission mode allows everything, if the event tells the mode.
     pub bypasses: Option<bool>,
@@ -57,6 +57,8 @@ pub struct HookReply {
     pub note: Option<String>,
     /// The verdict on the agent's permission request: whether it is allowed, and the reason for a denial.
     pub decision: Option<(bool, Option<String>)>,
+    /// The person's answer to the agent's dialog.
+    pub answer: Option<String>,
     /// A file that the session shall watch for the hub, if its agent can.
     pub watch: Option<PathBuf>,
 }
@@ -71,6 +73,7 @@ impl HookReply {
             context: self.context.map(|text| own_words(&text)),
             note: self.note.map(|text| own_words(&text)),
             decision: self.decision.map(sanitize),
+            answer: self.answer.map(|text| own_words(&text)),
             watch: self.watch,
         }
     }

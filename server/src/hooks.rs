@@ -148,7 +148,8 @@ impl<'a> HookRequest<'a> {
 
     /// Whether the request is held until a person decides.
     pub fn is_held(&self) -> bool {
-        self.event.awaits_decision && self.hub.rules().approvals
+        let asks = matches!(self.event.happened, AgentEvent::Asks { .. });
+        self.event.awaits_decision && (asks || self.hub.rules().approvals)
     }
 
     /// Submits the event. The fold stores only what is new. `delivers` is whether the answer delivers notifications, so

@@ -1,5 +1,7 @@
 //! Dialogs in an agent's own terminal: only the terminal can answer them, and Escape closes them.
 
+use std::path::Path;
+
 use hub_harness::Hub;
 use hub_harness::model::{Reply, rules};
 use serde_json::json;
@@ -25,28 +27,88 @@ fn escape(claude: &Claude, shown: &str) {
 }
 
 #[test]
-fn an_answer_from_elsewhere_is_refused_with_the_place_and_never_delivered() {
+fn a_dialog_is_answered_from_elsewhere_and_the_model_and_the_terminal_get_the_answer() {
+    let hub = InstalledHub::new();
+    let claude = start(&hub, &[("Hello", colours())]);
+    claude.submit("Hello");
+    let question = hub.question();
+    assert_eq!(
+        (&question["deliverable"], &question["options"]),
+        (&json!(true), &json!(["Red", "Blue"]))
+    );
+    claude.until_shown(MENU);
+    hub.hubctl(&["answer", &question["id"].to_string(), "Blue"]);
+    claude.model.until_received("\"Which colour?\"=\"Blue\"");
+    claude.until_shown("Which colour? → Blue");
+    hub.published("Agent main completed");
+    hub.waiter("primary", "rewake");
+    assert_eq!(
+        claude.model.requests().len(),
+        2,
+        "the answer itself started no turn"
+    );
+}
+
+#[test]
+fn several_questions_of_a_dialog_are_answered_together() {
+    let hub = InstalledHub::new();
+    let option = |label: &str| json!({"label": label, "description": label});
+    let question = |text: &str, several: bool| {
+        let options = [option("Small"), option("Large")];
+        json!({"question": text, "header": "Size", "multiSelect": several, "options": options})
+    };
+    let questions = [
+        question("Which size?", false),
+        question("Which others?", true),
+    ];
+    let asks = Reply::tool("AskUserQuestion", json!({"questions": questions}));
+    let claude = start(&hub, &[("Hello", asks)]);
+    claude.submit("Hello");
+    let question = hub.question();
+    let said = question["msg"].as_str().expect("a text");
+    assert!(
+        said.contains("1. Which size? (Small / Large) 2. Which others?"),
+        "{said}"
+    );
+    hub.hubctl(&["answer", &question["id"].to_string(), "Large; Small, Large"]);
+    let told = claude.model.until_received("\"Which size?\"=\"Large\"");
+    assert_eq!(
+        told.count_new("\"Which others?\"=\"Small, Large\""),
+        1,
+        "{:?}",
+        told.new_texts
+    );
+}
+
+#[test]
+fn a_dialog_that_was_answered_in_its_terminal_takes_no_other_answer() {
     let hub = InstalledHub::new();
     let claude = start(&hub, &[("Hello", colours())]);
     claude.submit("Hello");
     let id = hub.question()["id"].to_string();
-    let said = hub.refused(&["answer", &id, "Blue"]);
-    let pane = format!("tmux pane {}", claude.pane.id());
-    for part in [
-        "main shows this in a dialog of its own",
-        &pane,
-        &hub.project_name(),
-    ] {
-        assert!(said.contains(part), "{part}: {said}");
-    }
-    assert_eq!(hub.question()["state"], "open");
     claude.confirm(MENU);
-    let told = claude.model.until_received("Red");
-    assert_eq!(told.contains("Blue\""), 0);
+    claude.model.until_received("Red");
     hub.published("Agent main completed");
     assert!(hub.open_questions().is_empty());
+    let said = hub.refused(&["answer", &id, "Blue"]);
+    assert!(said.contains("withdrawn"), "{said}");
     hub.waiter("primary", "rewake");
     assert_eq!(claude.model.requests().len(), 2, "nothing was told later");
+}
+
+#[test]
+fn an_agent_does_not_answer_a_dialog_in_the_persons_place() {
+    let hub = InstalledHub::new();
+    let script = [("Hello", colours())];
+    let claude = start(&hub, &script);
+    claude.submit("Hello");
+    let id = hub.question()["id"].to_string();
+    let hubctl = Path::new(env!("CARGO_BIN_EXE_hubctl"));
+    let worker = [("HUB_SESSION", "worker")];
+    let refused = hub.output(&hub.project(), hubctl, &["answer", &id, "Blue"], &worker);
+    let said = String::from_utf8_lossy(&refused.stderr);
+    assert!(said.contains("answered by a person"), "{said}");
+    assert_eq!(hub.question()["state"], "open");
 }
 
 #[test]

@@ -5,6 +5,7 @@ import assert from "node:assert/strict";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+import { ElicitRequestSchema } from "@modelcontextprotocol/sdk/types.js";
 
 const { HUB, TOKEN, HUBCTL, HUB_STATE_DIR, PATH } = process.env;
 
@@ -35,12 +36,32 @@ async function callAll(client, name) {
   await assert.rejects(client.callTool({ name: "rm", arguments: {} }));
 }
 
+const hubctl = (name, ...more) =>
+  new StdioClientTransport({ command: HUBCTL, args: ["mcp", ...more], env: { HUB_STATE_DIR, PATH, HUB_SESSION: name, HUB_PROJECT: "default" } });
+
+/** Answers a question to the person in a dialog. */
+async function answerInDialog() {
+  const client = new Client({ name: "reference", version: "1" }, { capabilities: { elicitation: {} } });
+  client.setRequestHandler(ElicitRequestSchema, ({ params }) => {
+    assert.match(params.message, /Which nut\?/);
+    return { action: "accept", content: { answer: "hazel" } };
+  });
+  await client.connect(hubctl("ts-dialog", "--dialogs"));
+  const headers = { Authorization: `Bearer ${TOKEN}` };
+  const body = JSON.stringify({ type: "question", from: "asker", to: "person", msg: "Which nut?" });
+  const { id } = await (await fetch(`${HUB}/notify`, { method: "POST", headers, body })).json();
+  const answered = await (await fetch(`${HUB}/questions/${id}?timeout=20`, { headers })).json();
+  assert.deepEqual([answered.answer, answered.by], ["hazel", "person"]);
+  await client.close();
+}
+
 for (const [name, transport] of [
   ["ts-http", new StreamableHTTPClientTransport(new URL(`${HUB}/mcp?session=ts-http`), { requestInit: { headers: { Authorization: `Bearer ${TOKEN}` } } })],
-  ["ts-stdio", new StdioClientTransport({ command: HUBCTL, args: ["mcp"], env: { HUB_STATE_DIR, PATH, HUB_SESSION: "ts-stdio", HUB_PROJECT: "default" } })],
+  ["ts-stdio", hubctl("ts-stdio")],
 ]) {
   const client = new Client({ name: "reference", version: "1" });
   await client.connect(transport);
   await callAll(client, name);
   await client.close();
 }
+await answerInDialog();

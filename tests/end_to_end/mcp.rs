@@ -7,6 +7,8 @@ use serde_json::{Value, json};
 
 use crate::support::{Place, Running, until};
 
+mod dialogs;
+
 /// A client that runs `hubctl mcp`.
 struct Mcp {
     process: Running,
@@ -17,7 +19,11 @@ struct Mcp {
 #[allow(clippy::needless_pass_by_value)] // shorter calls
 impl Mcp {
     fn start(place: &Place, session: &str) -> Self {
-        let mut process = place.hubctl("mcp").env("HUB_SESSION", session).spawn();
+        Self::start_with(place, "mcp", session)
+    }
+
+    fn start_with(place: &Place, command: &str, session: &str) -> Self {
+        let mut process = place.hubctl(command).env("HUB_SESSION", session).spawn();
         let stdin = process.child().stdin.take().expect("a pipe");
         let stdout = process.stdout();
         Self {
@@ -45,9 +51,12 @@ impl Mcp {
     }
 
     fn initialize(&mut self) {
+        self.initialize_with(json!({}));
+    }
+
+    fn initialize_with(&mut self, capabilities: Value) {
         let client = json!({ "name": "test", "version": "1" });
-        let params =
-            json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client });
+        let params = json!({ "protocolVersion": "2025-11-25", "capabilities": capabilities, "clientInfo": client });
         let answer = self.ask("initialize", params);
         assert_eq!(
             answer["result"]["protocolVersion"], "2025-11-25",

@@ -5,6 +5,8 @@ use serde_json::{Value, json};
 
 use crate::memory_hub;
 
+mod tasks;
+
 const FRAME: &str = "[hub] Notifications from other agents and tools follow";
 
 /// An MCP client of one caller.

@@ -199,6 +199,7 @@ export interface Schemas {
         from: Schemas["Name"];
         from_name?: string;
         type: "question" | "approval";
+        to?: Schemas["Name"];
         ts: Schemas["Timestamp"];
         expires_at: Schemas["Timestamp"];
         state: Schemas["QuestionState"];

@@ -51,6 +51,7 @@ pub(crate) async fn run(args: &AnswerArgs, context: &Context) -> Result<Exit, Er
         answer: answer.clone(),
         session: by.session,
         by: by.by,
+        dialog: false,
         data: None,
     })?;
     let Some(text) = act(&hub, args.id, "answer", body).await? else {

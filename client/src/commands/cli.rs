@@ -6,8 +6,8 @@ use clap::{Args, FromArgMatches as _, Parser, Subcommand};
 
 use super::{
     ack, answer, ask, claim, clear, completions, config, dashboard, doctor, down, expect, history,
-    hook, hooks, inboxes, instructions, listen, look, notify, primary, questions, reset, run, seen,
-    sessions, status, stream, trace, unlisten, up, wait, wake_test, watch, withdraw,
+    hook, hooks, inboxes, instructions, listen, look, mcp, notify, primary, questions, reset, run,
+    seen, sessions, status, stream, trace, unlisten, up, wait, wake_test, watch, withdraw,
 };
 use crate::settings::HubLocation;
 
@@ -139,7 +139,7 @@ pub(crate) enum Command {
     /// Print instructions for agents, for an AGENTS.md
     Instructions(instructions::InstructionsArgs),
     /// Connect an MCP client to the hub: claude mcp add hub -- hubctl mcp
-    Mcp,
+    Mcp(mcp::McpArgs),
     /// Show each setting and its source
     Config(config::ConfigArgs),
     /// Print completions for a shell

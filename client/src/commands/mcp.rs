@@ -3,6 +3,10 @@
 //! A line of stdin is one JSON-RPC message. A request is posted to the hub's `/mcp`, with the identity of this process,
 //! and the answer is a line of stdout. Neither side keeps a state that a restart of the hub would lose, so requests go
 //! on after one.
+//!
+//! With `--dialogs`, questions to the person become requests to the client (see `mcp/dialogs.rs`).
+
+mod dialogs;
 
 use std::io;
 use std::pin::pin;
@@ -12,6 +16,7 @@ use hub_protocol::ProjectName;
 use serde_json::Value;
 use tokio::sync::oneshot;
 
+use self::dialogs::Dialogs;
 use crate::error::{Error, Unreachable};
 use crate::exit_code::Exit;
 use crate::hub::backoff::Backoff;
@@ -34,17 +39,36 @@ const LAST_POLLS: u32 = 200;
 /// A running request, by its id as JSON. Dropping it ends the request.
 type Call = (String, oneshot::Sender<()>);
 
-pub(crate) fn run(context: Context) -> Result<Exit, Error> {
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  claude mcp add hub -- hubctl mcp
+  claude mcp add hub -- hubctl mcp --dialogs
+  codex mcp add hub -- hubctl mcp")]
+/// The arguments of `hubctl mcp`.
+pub(crate) struct McpArgs {
+    /// Show questions to the person (`hubctl ask --to person`) in dialogs of this client
+    #[arg(long)]
+    dialogs: bool,
+}
+
+pub(crate) fn run(args: &McpArgs, context: Context) -> Result<Exit, Error> {
     // It lives as long as this process.
     let proxy: &Proxy = Box::leak(Box::new(Proxy {
         project: context.project(None)?.value,
         client: random_hex()?,
         context,
     }));
+    let mut dialogs = args.dialogs.then(|| Dialogs::new(proxy));
     let mut calls: Vec<Call> = Vec::new();
     for line in io::stdin().lines() {
         let line = line?;
         let message: Value = serde_json::from_str(&line).unwrap_or_default();
+        if let Some(dialogs) = &mut dialogs
+            && dialogs.take(&message)?
+        {
+            continue;
+        }
         let (method, id) = (message["method"].as_str(), message["id"].to_string());
         // Of the client's notifications, only this one concerns the hub.
         let cancelled = match method {

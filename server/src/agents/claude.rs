@@ -7,8 +7,11 @@ use super::{HookReply, InvalidSessionId, ParsedHook, flag, hook, permission_text
 use crate::core::command::AgentEvent;
 use crate::core::record::TurnCause;
 
-/// Tools that open a dialog. `PreToolUse` reports them before the dialog is shown.
-const DIALOGS: [&str; 3] = ["AskUserQuestion", "EnterPlanMode", "ExitPlanMode"];
+/// The tool that asks the person. `PermissionRequest` reports it, also in a mode without permissions, while the dialog is
+/// shown. The first answer counts, that of the hook or that of the dialog.
+const QUESTIONS: &str = "AskUserQuestion";
+/// Tools that open another dialog. `PreToolUse` reports them before the dialog is shown.
+const PLANS: [&str; 2] = ["EnterPlanMode", "ExitPlanMode"];
 
 /// The prefix of every prompt with which Claude Code wakes itself: a background task or a hook ended, or a monitor
 /// fired.
@@ -60,7 +63,7 @@ pub(super) fn parse_with(
 pub(super) fn happened(name: &str, payload: &Map<String, Value>) -> AgentEvent {
     match name {
         // These events make notifications.
-        "PreToolUse" if DIALOGS.contains(&text(payload, "tool_name")) => dialog(payload),
+        "PreToolUse" if PLANS.contains(&text(payload, "tool_name")) => plan(payload),
         "PermissionRequest" => permission_request(payload),
         "Notification" => notification(payload),
         "Stop" => stopped(payload),
@@ -154,37 +157,83 @@ fn tasks(payload: &Map<String, Value>) -> Vec<String> {
     ids.filter(|id| id.len() <= 64).take(64).collect()
 }
 
-fn dialog(payload: &Map<String, Value>) -> AgentEvent {
+fn plan(payload: &Map<String, Value>) -> AgentEvent {
     let input = payload.get("tool_input").unwrap_or(&Value::Null);
-    let first = input.get("questions").and_then(|it| it.get(0));
-    let question = first
-        .and_then(|it| it.get("question"))
-        .and_then(Value::as_str);
-    let label = |option: &Value| Some(option.get("label")?.as_str()?.to_owned());
-    let options = first
-        .and_then(|it| it.get("options"))
-        .and_then(Value::as_array);
-    let options = options.into_iter().flatten().filter_map(label);
     let plan = input.get("plan").and_then(Value::as_str);
-    let text = match (text(payload, "tool_name"), question, plan) {
-        (_, Some(question), _) => question.to_owned(),
-        ("EnterPlanMode", ..) => "May I plan this first?".to_owned(),
-        (_, _, Some(plan)) => format!("Is this plan right? {plan}"),
+    let text = match (text(payload, "tool_name"), plan) {
+        ("EnterPlanMode", _) => "May I plan this first?".to_owned(),
+        (_, Some(plan)) => format!("Is this plan right? {plan}"),
         _ => "Is this plan right?".to_owned(),
     };
     AgentEvent::Asks {
         text,
-        options: options
-            .filter(|it| !it.trim().is_empty() && it.len() <= 256)
-            .take(32)
-            .collect(),
+        options: Vec::new(),
         data: json!({ "tool_name": payload.get("tool_name") }),
     }
 }
 
+/// The questions of a dialog. A single one has its options; several are numbered in the text.
+fn questions(payload: &Map<String, Value>) -> AgentEvent {
+    let input = payload.get("tool_input").unwrap_or(&Value::Null);
+    let all = questions_of(input);
+    let said = |it: &Value| it["question"].as_str().unwrap_or_default().to_owned();
+    let (text, options) = match all {
+        [only] => (said(only), labels(only)),
+        all => {
+            let one = |(n, it): (usize, &Value)| {
+                format!("{}. {} ({})", n + 1, said(it), labels(it).join(" / "))
+            };
+            let lines: Vec<String> = all.iter().enumerate().map(one).collect();
+            (lines.join(" "), Vec::new())
+        }
+    };
+    AgentEvent::Asks {
+        text,
+        options,
+        data: json!({ "tool_name": payload.get("tool_name"), "tool_input": input }),
+    }
+}
+
+fn questions_of(input: &Value) -> &[Value] {
+    input["questions"].as_array().map_or(&[], Vec::as_slice)
+}
+
+fn labels(question: &Value) -> Vec<String> {
+    let options = question["options"].as_array().into_iter().flatten();
+    let labels = options.filter_map(|it| it["label"].as_str());
+    labels
+        .filter(|it| !it.trim().is_empty() && it.len() <= 256)
+        .take(32)
+        .map(str::to_owned)
+        .collect()
+}
+
+/// The input of the tool with the person's answer. For several questions, a semicolon or a line break separates the
+/// answers.
+fn answered(data: &Value, answer: &str) -> Value {
+    let mut input = data["tool_input"].clone();
+    let all = questions_of(&input);
+    let mut parts: Vec<&str> = match all {
+        [_] => vec![answer],
+        _ => answer.split([';', '\n']).map(str::trim).collect(),
+    };
+    parts.resize(all.len(), "(no answer)");
+    let answers = all.iter().zip(parts);
+    let answers = answers.filter_map(|(it, part)| Some((it["question"].as_str()?, part)));
+    let answers: Map<String, Value> = answers.map(|(it, part)| (it.into(), part.into())).collect();
+    if let Some(input) = input.as_object_mut() {
+        input.insert("answers".into(), answers.into());
+    }
+    input
+}
+
 pub(super) fn permission_request(payload: &Map<String, Value>) -> AgentEvent {
+    let tool = text(payload, "tool_name");
+    if tool == QUESTIONS {
+        return questions(payload);
+    }
     // The dialogs of these tools are questions, which `PreToolUse` has reported already.
-    if DIALOGS.contains(&text(payload, "tool_name")) {
+    if PLANS.contains(&tool) {
         return AgentEvent::Seen;
     }
     AgentEvent::Permission {
@@ -214,6 +263,15 @@ fn notification(payload: &Map<String, Value>) -> AgentEvent {
 }
 
 pub(super) fn render(hook: &ParsedHook, reply: HookReply) -> Option<Value> {
+    if let Some(answer) = reply.answer {
+        let AgentEvent::Asks { data, .. } = &hook.happened else {
+            return None;
+        };
+        let decision = json!({ "behavior": "allow", "updatedInput": answered(data, &answer) });
+        return Some(json!({
+            "hookSpecificOutput": { "hookEventName": hook.name, "decision": decision }
+        }));
+    }
     if let Some((allowed, reason)) = reply.decision {
         let denied = || reason.unwrap_or_else(|| "denied by the person".into());
         let decision = if allowed {

@@ -6,7 +6,7 @@ use hub_protocol::{
     InboxName, Kind, Place, Post, QuestionState, Seq, SessionInfo, SessionState, verdict,
 };
 
-use super::hook::{PERMISSION, is_dialog_key};
+use super::hook::{is_dialog_key, is_held_key};
 use super::question::Question;
 use super::session::Session;
 use super::transaction::Transaction;
@@ -74,7 +74,7 @@ impl State {
         }
         match question.key.as_deref() {
             Some(key) if is_dialog_key(key) => AnswerPath::Nowhere,
-            Some(PERMISSION) => AnswerPath::Request,
+            Some(key) if is_held_key(key) => AnswerPath::Request,
             _ => AnswerPath::Inbox,
         }
     }
@@ -85,11 +85,11 @@ impl State {
         let id = answer.body.reply_to?;
         let question = self.questions.get(id)?;
         let key = question.key.as_deref()?;
-        if key == PERMISSION && is_held(id) {
-            let decides = verdict(&answer.body.msg).is_some();
+        if is_held_key(key) && is_held(id) {
+            let decides = question.kind != Kind::Approval || verdict(&answer.body.msg).is_some();
             return (!decides).then_some(Refusal::NoVerdict(id));
         }
-        if key != PERMISSION && !is_dialog_key(key) {
+        if !is_held_key(key) && !is_dialog_key(key) {
             return None;
         }
         let asker = self.resolve(&question.project, &question.from);
@@ -113,9 +113,11 @@ impl State {
         if question.from == *from {
             return Err(Refusal::NotAllowed("nobody answers their own question"));
         }
-        if question.kind == Kind::Approval && !draft.may_approve {
+        // The agent takes the answer to its dialog for the person's own words.
+        let is_dialog = question.key.as_deref().is_some_and(is_held_key);
+        if (question.kind == Kind::Approval || is_dialog) && !draft.may_approve {
             return Err(Refusal::NotAllowed(
-                "an approval is given by a person: on the dashboard, or with hubctl answer over the hub's socket in a terminal that no agent started",
+                "this is answered by a person: on the dashboard, or with hubctl answer over the hub's socket in a terminal that no agent started",
             ));
         }
         Ok(id)

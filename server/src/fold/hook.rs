@@ -22,11 +22,18 @@ const MAX_DATA: usize = 16 * 1024;
 /// terminal.
 const WAITING: &str = "hook:waiting";
 /// The key of a permission whose hook is held for an answer.
-pub(super) const PERMISSION: &str = "hook:permission";
+const PERMISSION: &str = "hook:permission";
 /// The key of a permission that can be given only in the agent's own dialog.
 const PERMISSION_DIALOG: &str = "hook:permission_dialog";
 const DIALOG: &str = "hook:dialog";
-const STALE: [&str; 4] = [WAITING, PERMISSION, PERMISSION_DIALOG, DIALOG];
+/// The key of a dialog whose hook is held for an answer.
+const HELD_DIALOG: &str = "hook:held_dialog";
+const STALE: [&str; 5] = [WAITING, PERMISSION, PERMISSION_DIALOG, DIALOG, HELD_DIALOG];
+
+/// Whether the hook of a question with this key is held for the answer.
+pub(super) fn is_held_key(key: &str) -> bool {
+    [PERMISSION, HELD_DIALOG].contains(&key)
+}
 
 /// Whether a question with this key is shown in a dialog that answers from the hub cannot reach.
 pub(super) fn is_dialog_key(key: &str) -> bool {
@@ -36,7 +43,7 @@ pub(super) fn is_dialog_key(key: &str) -> bool {
 /// Whether a question is shown in the agent's own dialog.
 pub(super) fn is_dialog(question: &Question) -> bool {
     let key = question.key.as_deref();
-    key.is_some_and(|key| key == PERMISSION || is_dialog_key(key))
+    key.is_some_and(|key| is_held_key(key) || is_dialog_key(key))
 }
 
 /// A hook event, its session, and the records to which it leads.
@@ -337,14 +344,22 @@ impl HookContext<'_, '_> {
     }
 
     fn asks(&mut self, text: &str, options: &[String], data: &Value) -> Result<(), Refusal> {
+        let (key, place) = if self.hook.held {
+            (HELD_DIALOG, "")
+        } else {
+            (DIALOG, " (answer it in its own terminal)")
+        };
         let msg = format!(
-            "Agent {} asks: {} (answer it in its own terminal)",
+            "Agent {} asks: {}{place}",
             self.name(),
             texts::excerpt(text)
         );
-        let data = json!({ "via": "hook", "event": self.hook.event, "dialog": data });
+        let mut data = json!({ "via": "hook", "event": self.hook.event, "dialog": data });
+        if self.hook.held {
+            data["rides_along"] = "a question that only a person answers wakes no agent".into();
+        }
         self.post(Kind::Question, msg, |draft| {
-            draft.body.key = Some(DIALOG.into());
+            draft.body.key = Some(key.into());
             draft.body.options = (!options.is_empty()).then(|| options.to_vec());
             draft.body.data = Some(data);
         })

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use hub_protocol::{InboxName, Kind, Priority, ProjectName, Seq, SessionState, Timestamp};
 
-use super::hook::PERMISSION;
+use super::hook::is_held_key;
 use super::listener::is_stop;
 use super::question::Question;
 use super::session::Session;
@@ -137,20 +137,22 @@ impl Transaction<'_> {
             None if it.kind == Kind::Answer => {
                 let asked = it.reply_to.and_then(|id| self.state.question(id));
                 // The held hook delivers the answer to its agent. Through the inbox it would start another turn.
-                let by_hook = |it: &&Question| it.key.as_deref() == Some(PERMISSION);
+                let by_hook = |it: &&Question| it.key.as_deref().is_some_and(is_held_key);
                 if let Some(question) = asked.filter(|it| !by_hook(it)) {
                     add(&question.from, wakes);
                 }
             }
             None => {
-                let approval = it.kind == Kind::Approval;
-                if approval {
+                // Only a person answers these, so they wake no agent.
+                let is_dialog = it.key.as_deref().is_some_and(is_held_key);
+                let for_person = it.kind == Kind::Approval || is_dialog;
+                if for_person {
                     add(&person(), wakes);
                 }
                 if let Some(parent) = self.parent(draft, from) {
-                    add(parent, wakes && !approval);
+                    add(parent, wakes && !for_person);
                 }
-                add(&InboxName::primary(), wakes && !approval);
+                add(&InboxName::primary(), wakes && !for_person);
             }
         }
         targets

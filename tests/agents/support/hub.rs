@@ -224,8 +224,13 @@ impl InstalledHub {
     }
 
     fn holder(&self, inbox: &str) -> Option<Value> {
+        self.inbox(inbox)?.get("waiter").cloned()
+    }
+
+    /// Returns the inbox of this name.
+    pub(crate) fn inbox(&self, name: &str) -> Option<Value> {
         let mut all = self.list("inboxes").into_iter();
-        all.find(|it| it["name"] == inbox)?.get("waiter").cloned()
+        all.find(|it| it["name"] == name)
     }
 
     /// Waits for a notification with this text; returns its id.

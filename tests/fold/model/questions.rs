@@ -39,7 +39,7 @@ impl Model {
         let asker = question.from.clone();
         if question.kind == Kind::Approval && !draft.may_approve {
             return Err(Refusal::NotAllowed(
-                "an approval is given by a person: on the dashboard, or with hubctl answer over the hub's socket in a terminal that no agent started",
+                "this is answered by a person: on the dashboard, or with hubctl answer over the hub's socket in a terminal that no agent started",
             ));
         }
         self.settle_question(id, QuestionState::Answered, SettleReason::Answered);

@@ -73,12 +73,36 @@ fn a_dialog_is_answered_in_its_terminal_and_a_permission_through_its_request() {
 
 #[test]
 fn the_answer_to_a_held_request_goes_to_no_inbox() {
+    for event in [permission(), asks("A or B?")] {
+        let mut hub = Hub::new();
+        hub.held_hook("w1", event);
+        let id = hub.open_question(0);
+        hub.post(approves("person", id));
+        assert_eq!(hub.asked(id).0, QuestionState::Answered);
+        assert!(hub.pending("w1").is_empty(), "its hook takes it there");
+    }
+}
+
+#[test]
+fn only_a_person_answers_a_held_dialog_so_it_wakes_no_agent() {
     let mut hub = Hub::new();
-    hub.held_hook("w1", permission());
+    hub.held_hook("w1", asks("A or B?"));
     let id = hub.open_question(0);
-    hub.post(approves("person", id));
-    assert_eq!(hub.asked(id).0, QuestionState::Answered);
-    assert!(hub.pending("w1").is_empty(), "its hook takes it there");
+    assert!(matches!(
+        hub.answer("lead", id),
+        Err(Refusal::NotAllowed(_))
+    ));
+    assert_eq!(hub.asked(id).0, QuestionState::Open);
+    let wakes = |inbox: &str| {
+        hub.items(inbox)
+            .iter()
+            .map(|it| it.wakes)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(
+        (wakes("person"), wakes("primary")),
+        (vec![true], vec![false])
+    );
 }
 
 /// Returns a reply of `lead` to `id`, without a type.

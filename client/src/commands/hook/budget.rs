@@ -14,8 +14,8 @@ const BODY: Duration = Duration::from_millis(25);
 /// The deadline for a spool write to begin with a sync.
 const SYNC_UNTIL: Duration = Duration::from_millis(150);
 
-/// How long to wait while the hub holds a permission request for an answer.
-pub(super) const LONGEST_HOLD: Duration = Duration::from_secs(65);
+/// How long to wait while the hub holds a question or a permission request for an answer.
+pub(super) const LONGEST_HOLD: Duration = Duration::from_secs(3_605);
 
 /// The remaining time of one hook.
 #[derive(Debug, Clone, Copy)]

@@ -33,7 +33,7 @@ const EVENTS: [&str; 11] = [
 /// The matcher of an event, which limits the hook to what the hub needs.
 fn matcher(event: &str) -> Option<&'static str> {
     match event {
-        "PreToolUse" => Some("AskUserQuestion|EnterPlanMode|ExitPlanMode"),
+        "PreToolUse" => Some("EnterPlanMode|ExitPlanMode"),
         "Notification" => {
             Some("idle_prompt|permission_prompt|agent_needs_input|elicitation_dialog")
         }
@@ -52,8 +52,8 @@ pub(super) const RULES: [&str; 4] = [
 /// Timeout in seconds; a hook ends long before it.
 const TIMEOUT: u32 = 30;
 
-/// Timeout in seconds; the hub holds a permission request for at most 60 s.
-const PERMISSION_TIMEOUT: u32 = 90;
+/// Timeout in seconds; the hub holds a question for at most an hour, and a permission request for 60 s.
+const PERMISSION_TIMEOUT: u32 = 3_630;
 
 /// Timeout in seconds: a day. The waiter ends by itself shortly before.
 const REWAKE_TIMEOUT: u32 = 86_400;

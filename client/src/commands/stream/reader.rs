@@ -132,7 +132,10 @@ impl<'a> Reader<'a> {
     }
 }
 
-async fn chunk(response: &mut Response) -> Result<Option<impl AsRef<[u8]> + use<>>, Error> {
+/// Returns the next bytes of a stream; `None` at its end.
+pub(in crate::commands) async fn chunk(
+    response: &mut Response,
+) -> Result<Option<impl AsRef<[u8]> + use<>>, Error> {
     match timeout(SILENCE, response.chunk()).await {
         Ok(chunk) => chunk.map_err(|error| unreachable(&error)),
         Err(_) => Err(Error::Unreachable(Unreachable {

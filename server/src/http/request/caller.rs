@@ -24,6 +24,9 @@ pub(crate) struct Caller {
 pub(crate) enum CallerKind {
     /// A dashboard session, or a process that no agent started.
     Person,
+    /// A process that an agent's own process started, such as an MCP server. The commands of a model run in a shell.
+    #[cfg_attr(not(target_os = "linux"), allow(dead_code))]
+    AgentsChild,
     /// An agent, or a process that an agent started.
     #[cfg_attr(not(target_os = "linux"), allow(dead_code))]
     Agent,
@@ -71,13 +74,25 @@ impl Caller {
     ) -> Result<CallerKind, ApiError> {
         let kind = self.kind(hub).await?;
         let persons = names.any(|name| name.as_str() == InboxName::PERSON);
-        if persons && kind == CallerKind::Agent {
+        if persons && matches!(kind, CallerKind::Agent | CallerKind::AgentsChild) {
             return Err(ApiError::new(
                 Code::NotYours,
                 "an agent cannot speak as 'person': give the session's own name",
             ));
         }
         Ok(kind)
+    }
+
+    /// Determines the kind of caller that relays what the person typed in a dialog of its client; refuses the commands
+    /// of an agent.
+    pub(crate) async fn identify_dialog(self, hub: &Hub) -> Result<CallerKind, ApiError> {
+        match self.kind(hub).await? {
+            CallerKind::Agent => Err(ApiError::new(
+                Code::NotYours,
+                "only an MCP server of a session with hooks can relay an answer from a dialog",
+            )),
+            kind => Ok(kind),
+        }
     }
 }
 
@@ -120,18 +135,20 @@ mod processes {
     /// Inspects process `pid`: an agent if it or an ancestor is one of `agents`, or if its environment has an agent's
     /// variable.
     pub(crate) fn inspect(pid: u32, agents: &[Process]) -> CallerKind {
-        match (is_below(pid, agents), has_agents_environment(pid)) {
-            (Some(true), _) | (_, Some(true)) => CallerKind::Agent,
-            (Some(false), Some(false)) => CallerKind::Person,
+        match (by_ancestors(pid, agents), has_agents_environment(pid)) {
+            (Some(CallerKind::AgentsChild), _) => CallerKind::AgentsChild,
+            (Some(CallerKind::Agent), _) | (_, Some(true)) => CallerKind::Agent,
+            (Some(kind), Some(false)) => kind,
             _ => CallerKind::Unknown,
         }
     }
 
-    fn is_below(pid: u32, agents: &[Process]) -> Option<bool> {
+    /// The kind of process by its nearest ancestor among `agents`; `None` if a process on the way cannot be seen.
+    fn by_ancestors(pid: u32, agents: &[Process]) -> Option<CallerKind> {
         let boot_id = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
         let boot_id = boot_id.trim();
         let mut next = pid;
-        for _ in 0..MAX_DEPTH {
+        for depth in 0..MAX_DEPTH {
             let (parent, started) = stat(next)?;
             let is_it = |it: &Process| {
                 it.pid == next
@@ -139,10 +156,13 @@ mod processes {
                     && it.boot_id.as_deref().is_none_or(|it| it == boot_id)
             };
             if agents.iter().any(is_it) {
-                return Some(true);
+                return Some(match depth {
+                    1 => CallerKind::AgentsChild,
+                    _ => CallerKind::Agent,
+                });
             }
             if parent == 0 {
-                return Some(false);
+                return Some(CallerKind::Person);
             }
             next = parent;
         }
@@ -211,7 +231,8 @@ mod processes {
             let environment = format!("/proc/{}/environ", plain.id());
             until(|| fs::read(&environment).unwrap() == b"");
             assert_eq!(inspect(plain.id(), &[]), CallerKind::Person);
-            assert_eq!(inspect(plain.id(), &[process(me, 0)]), CallerKind::Agent);
+            let child = inspect(plain.id(), &[process(me, 0)]);
+            assert_eq!(child, CallerKind::AgentsChild);
             let own = process(plain.id(), 0);
             assert_eq!(inspect(plain.id(), &[own]), CallerKind::Agent);
             let other = process(me, 1);

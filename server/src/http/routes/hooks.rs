@@ -29,6 +29,9 @@ use crate::waiters::{Batch, MAX_TEXT_BYTES, Offered, WaitSpec};
 /// A permission request is held for this long; then the agent shows its own dialog.
 const HOLD: Duration = Duration::from_secs(60);
 
+/// A dialog that the agent shows meanwhile is held for this long. Then only its terminal can answer it.
+const HOLD_DIALOG: Duration = Duration::from_secs(3600);
+
 const LEASE: HeaderName = HeaderName::from_static("hub-lease");
 const INBOX: HeaderName = HeaderName::from_static("hub-inbox");
 
@@ -66,7 +69,10 @@ async fn respond(request: &HookRequest<'_>) -> Result<Response, ApiError> {
         ..HookReply::default()
     };
     if request.is_held() {
-        reply.decision = decision(request, batch.is_some()).await?;
+        reply = HookReply {
+            note: reply.note,
+            ..held_reply(request, batch.is_some()).await?
+        };
     } else {
         request.submit(batch.is_some()).await?;
     }
@@ -288,25 +294,33 @@ async fn acknowledge(
     Ok(headers)
 }
 
-/// Waits for the verdict on a permission request, up to [`HOLD`]. A question that the hub itself settled gives none.
-async fn decision(
-    request: &HookRequest<'_>,
-    delivers: bool,
-) -> Result<Option<(bool, Option<String>)>, ApiError> {
+/// Waits for the answer to a permission request or a dialog. A question that the hub itself settled gives none, and then
+/// the agent's own dialog decides.
+async fn held_reply(request: &HookRequest<'_>, delivers: bool) -> Result<HookReply, ApiError> {
     let hook = request.command(delivers)?;
     let (asked, _held) = request.hub.submit_held(hook).await?;
     let Some(&id) = asked.first() else {
-        return Ok(None);
+        return Ok(HookReply::default());
     };
-    let question = questions::settled(request.hub, id, HOLD).await?;
+    let is_dialog = matches!(request.event.happened, AgentEvent::Asks { .. });
+    let hold = if is_dialog { HOLD_DIALOG } else { HOLD };
+    let question = questions::settled(request.hub, id, hold).await?;
     let is_answered = question.state == QuestionState::Answered;
-    // Any other answer neither allows nor denies, so the agent shows its own dialog.
     let answer = question.answer.filter(|_| is_answered);
-    let decision = answer.and_then(|answer| verdict(&answer));
-    if decision.is_some() {
+    let reply = match answer {
+        Some(answer) if is_dialog => HookReply {
+            answer: Some(answer),
+            ..HookReply::default()
+        },
+        answer => HookReply {
+            decision: answer.and_then(|answer| verdict(&answer)),
+            ..HookReply::default()
+        },
+    };
+    if reply != HookReply::default() {
         record_progress(request).await;
     }
-    Ok(decision)
+    Ok(reply)
 }
 
 /// Records that the turn continues, because after a denial no other hook reports it and the turn's stop would not count

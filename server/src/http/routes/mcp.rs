@@ -23,9 +23,13 @@ use crate::http::request::params::Params;
 use crate::http::request::payload::Payload;
 use crate::hub::Hub;
 
+mod arguments;
 mod calls;
 mod pending;
+mod reply;
 mod server;
+mod tasks;
+mod wait;
 
 use server::McpServer;
 
@@ -67,7 +71,7 @@ pub(super) struct McpParams {
 }
 
 /// The caller of a tool.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 struct McpCaller {
     project: ProjectName,
     session: Option<InboxName>,
@@ -118,6 +122,7 @@ fn fill(headers: &mut HeaderMap, message: &Value) {
         ("mcp-protocol-version", version),
         ("mcp-method", &message["method"]),
         ("mcp-name", &params["name"]),
+        ("mcp-name", &params["taskId"]),
     ] {
         // A value that no header can hold is refused as a header that is missing.
         if let Some(Ok(value)) = value.as_str().map(HeaderValue::from_str) {

@@ -153,8 +153,13 @@ pub(super) async fn answer(
 ) -> Result<(StatusCode, Json<Question>), ApiError> {
     let body: AnswerPost = payload.json()?;
     let status = self::status(&hub, id)?;
-    let from = answerer(body.session, body.by);
-    let kind = caller.identify_as(&hub, std::iter::once(&from)).await?;
+    let (from, kind) = if body.dialog {
+        (person(), caller.identify_dialog(&hub).await?)
+    } else {
+        let from = answerer(body.session, body.by);
+        let kind = caller.identify_as(&hub, std::iter::once(&from)).await?;
+        (from, kind)
+    };
     let post = Post {
         msg: body.answer,
         from: Some(from),
@@ -164,7 +169,8 @@ pub(super) async fn answer(
         reply_to: Some(id),
         ..Post::default()
     };
-    let context = Context::new(&hub).by_person(kind == CallerKind::Person);
+    let by_person = kind == CallerKind::Person && !body.dialog;
+    let context = Context::new(&hub).by_person(by_person);
     let draft = draft::prepare(post, &context)?;
     let drafts = vec![draft];
     hub.submit(Command::Notify { drafts, once: None }).await?;
@@ -220,8 +226,11 @@ async fn change(
 }
 
 fn answerer(session: Option<InboxName>, by: Option<InboxName>) -> InboxName {
-    let person = || InboxName::PERSON.parse().expect("a constant name");
     session.or(by).unwrap_or_else(person)
+}
+
+fn person() -> InboxName {
+    InboxName::PERSON.parse().expect("a constant name")
 }
 
 /// Adds the texts of the question and its answer, read from the log.
@@ -238,6 +247,7 @@ async fn shown(hub: &Hub, id: Seq, status: QuestionStatus) -> Result<Question, A
         from: asked.from,
         from_name: status.name,
         kind: asked.kind,
+        to: said.to,
         ts: asked.ts,
         expires_at: asked.expires_at,
         state: asked.state,

@@ -71,9 +71,9 @@ fn an_install_into_no_settings_has_every_planned_hook_and_rule() {
         assert_eq!(allowed[n], format!("Bash(hubctl {command}:*)"));
     }
     let pre = &hooks["PreToolUse"][0];
-    assert_eq!(pre["matcher"], "AskUserQuestion|EnterPlanMode|ExitPlanMode");
+    assert_eq!(pre["matcher"], "EnterPlanMode|ExitPlanMode");
     assert_eq!(pre["hooks"][0]["timeout"], 30);
-    assert_eq!(hooks["PermissionRequest"][0]["hooks"][0]["timeout"], 90);
+    assert_eq!(hooks["PermissionRequest"][0]["hooks"][0]["timeout"], 3_630);
     for event in ["SessionStart", "Stop"] {
         let handlers = &hooks[event][0]["hooks"];
         assert_eq!(

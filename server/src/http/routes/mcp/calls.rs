@@ -1,132 +1,39 @@
 //! The calls of tools.
 
 use std::fmt::Write as _;
-use std::time::{Duration, Instant};
 
 use axum::Json;
 use axum::extract::State;
 use axum::http::Extensions;
 use hub_protocol::{
-    AnswerPost, ByPost, Frame, Framed, InboxName, Kind, Post, Priority, Question, QuestionState,
-    Questions, Seq, Session, Way, own_words,
+    AnswerPost, ByPost, Framed, InboxName, Kind, Post, Question, QuestionState, Questions, Seq,
+    Session, own_words,
 };
 use rmcp::ErrorData;
 use rmcp::model::{CallToolResult, ContentBlock, JsonObject};
-use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::Value;
 
 use super::super::{notify, questions, sessions, stored};
 use super::McpCaller;
-use super::pending::{self, Unacknowledged};
-use crate::core::filter::Filter;
+use super::arguments::{
+    AnswerArguments, AskArguments, ClaimArguments, InboxArguments, LONGEST, NotifyArguments,
+    SessionsArguments, read, seconds,
+};
+use super::pending::Unacknowledged;
+use super::reply::{QUESTIONS, Reply, SESSIONS, explained, framed, stored_as};
 use crate::http::error::{ApiError, Code};
 use crate::http::request::caller::Caller;
 use crate::http::request::params::{Params, PathParam};
 use crate::http::request::payload::Payload;
 use crate::hub::Hub;
 use crate::hub::writer::Done;
-use crate::waiters::{Barrier, Outcome, WaitSpec};
-
-/// Longest wait of a call, in seconds, as for `hubctl wait`.
-const MAX_SECONDS: u64 = 570;
-
-/// Default wait in seconds: less than the limit that clients set for a call (60 s in Codex and in the TypeScript SDK).
-const DEFAULT_SECONDS: u64 = 25;
-
-const SESSIONS: Frame = Frame {
-    what: "Sessions of this project",
-    more: "look at fewer of them with the command hubctl sessions",
-};
-const QUESTIONS: Frame = Frame {
-    what: "Open questions of this project",
-    more: "answer some, then call the tool inbox again",
-};
 
 /// A call of one tool.
 pub(super) struct ToolCall {
     pub(super) hub: Hub,
     pub(super) unacknowledged: Unacknowledged,
     pub(super) caller: McpCaller,
-}
-
-/// The hub's words about a call, and the framed words of others.
-#[derive(Default)]
-struct Reply {
-    words: String,
-    data: Vec<String>,
-    /// Whether `data` holds what was pending.
-    took: bool,
-}
-
-impl From<String> for Reply {
-    fn from(words: String) -> Self {
-        Self {
-            words,
-            ..Self::default()
-        }
-    }
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct NotifyArguments {
-    message: String,
-    to: Option<InboxName>,
-    #[serde(rename = "type")]
-    kind: Option<Kind>,
-    priority: Option<Priority>,
-    key: Option<String>,
-    data: Option<Value>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct AskArguments {
-    question: String,
-    options: Option<Vec<String>>,
-    to: Option<InboxName>,
-    #[serde(default)]
-    approval: bool,
-    key: Option<String>,
-    #[serde(default)]
-    seconds: u64,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct AnswerArguments {
-    id: Seq,
-    answer: String,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct ClaimArguments {
-    id: Seq,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct InboxArguments {}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct SessionsArguments {
-    #[serde(default)]
-    all: bool,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct WaitArguments {
-    seconds: Option<u64>,
-    types: Option<Vec<Kind>>,
-    from: Option<InboxName>,
-    #[serde(default)]
-    all: Vec<InboxName>,
-    #[serde(default)]
-    any: Vec<InboxName>,
 }
 
 impl ToolCall {
@@ -136,33 +43,47 @@ impl ToolCall {
         tool: &str,
         arguments: JsonObject,
     ) -> Result<CallToolResult, ErrorData> {
-        let acknowledged = self
-            .unacknowledged
-            .acknowledge(&self.hub, &self.caller)
-            .await;
-        let reply = match acknowledged {
+        let reply = match self.acknowledge().await {
             Ok(()) => self.reply(tool, Value::Object(arguments)).await,
             Err(error) => Some(Err(error)),
         };
         let Some(reply) = reply else {
             return Err(ErrorData::invalid_params(format!("no tool '{tool}'"), None));
         };
+        let (result, _) = self.result(reply).await;
+        Ok(result)
+    }
+
+    /// Acknowledges what the caller got with its calls before this one.
+    pub(super) async fn acknowledge(&self) -> Result<(), ApiError> {
+        self.unacknowledged
+            .acknowledge(&self.hub, &self.caller)
+            .await
+    }
+
+    /// A reply as a result, with what is pending now. Returns it with the notifications that it hands over.
+    pub(super) async fn result(
+        &self,
+        reply: Result<Reply, ApiError>,
+    ) -> (CallToolResult, Vec<Seq>) {
         let is_error = reply.is_err();
         let mut reply = reply.unwrap_or_else(|error| explained(error).into());
-        if !reply.took {
-            match self.unacknowledged.take(&self.hub, &self.caller).await {
-                Ok(taken) => reply.data.extend(taken.map(|(text, _)| text)),
-                // The tool has done its work; what is pending stays pending.
-                Err(error) => drop(error),
+        if reply.taken.is_none() {
+            // If this fails, what is pending stays pending, because the tool has done its work.
+            let taken = self.unacknowledged.take(&self.hub, &self.caller).await;
+            if let Ok(Some((text, ids))) = taken {
+                reply.data.push(text);
+                reply.taken = Some(ids);
             }
         }
         let mut content = vec![ContentBlock::text(own_words(&reply.words))];
         content.extend(reply.data.into_iter().map(ContentBlock::text));
-        Ok(if is_error {
+        let result = if is_error {
             CallToolResult::error(content)
         } else {
             CallToolResult::success(content)
-        })
+        };
+        (result, reply.taken.unwrap_or_default())
     }
 
     /// `None` if there is no such tool.
@@ -197,7 +118,7 @@ impl ToolCall {
 
     async fn ask(&self, arguments: Value) -> Result<Reply, ApiError> {
         let it: AskArguments = read(arguments)?;
-        let patience = seconds(it.seconds)?;
+        let patience = seconds(it.seconds, LONGEST)?;
         let kind = if it.approval {
             Kind::Approval
         } else {
@@ -237,9 +158,10 @@ impl ToolCall {
                     let json = event.and_then(|event| event.json()).ok_or(Code::UnknownNotification)?;
                     data.push(Framed::new(&[&String::from_utf8_lossy(&json)], 0).text);
                 }
-                data.extend(taken.map(|(text, _)| text));
+                let (text, ids) = taken.unzip();
+                data.extend(text);
                 let words = format!("{words} It was answered: see the notification {answer} below.");
-                Ok(Reply { words, data, took: true })
+                Ok(Reply { words, data, taken: Some(ids.unwrap_or_default()) })
             }
             (state, _) if state.is_final() => {
                 Ok(format!("{words} It was closed without an answer.").into())
@@ -259,6 +181,7 @@ impl ToolCall {
             answer: it.answer,
             session: by.session,
             by: by.by,
+            dialog: false,
             data: None,
         })?;
         let hub = State(self.hub.clone());
@@ -288,20 +211,18 @@ impl ToolCall {
         };
         let Json(Questions { questions }) = questions::list(hub, Params(list)).await?;
         let taken = self.unacknowledged.take(&self.hub, &self.caller).await?;
-        let mut reply = Reply {
-            took: true,
-            ..Reply::default()
-        };
-        reply.words = match &taken {
+        let mut reply = Reply::from(match &taken {
             Some((_, ids)) => format!("{} notifications for you.", ids.len()),
             None => "No notifications are pending for you.".into(),
-        };
+        });
         let _ = write!(
             reply.words,
             " {} open questions in this project.",
             questions.len()
         );
-        reply.data.extend(taken.map(|(text, _)| text));
+        let (text, ids) = taken.unzip();
+        reply.data.extend(text);
+        reply.taken = Some(ids.unwrap_or_default());
         if !questions.is_empty() {
             reply.data.push(framed(
                 QUESTIONS,
@@ -356,77 +277,6 @@ impl ToolCall {
         )
     }
 
-    async fn wait(&self, arguments: Value) -> Result<Reply, ApiError> {
-        let it: WaitArguments = read(arguments)?;
-        let patience = seconds(it.seconds.unwrap_or(DEFAULT_SECONDS))?;
-        self.demand_inbox()?;
-        let spec = pending::spec(&self.caller).ok_or(Code::Internal)?;
-        let has_barrier = !it.all.is_empty() || !it.any.is_empty();
-        let spec = WaitSpec {
-            filter: Filter {
-                kinds: it.types,
-                from: it.from,
-                ..Filter::default()
-            },
-            barrier: has_barrier.then_some(Barrier {
-                all: it.all,
-                any: it.any,
-                count: 0,
-                since: 0,
-            }),
-            deadline: Instant::now() + patience,
-            drain: patience.is_zero(),
-            ..spec
-        };
-        let _permit = self.hub.stream_permit()?;
-        let outcome = self.hub.wait(spec).await?;
-        let mut reply = self.waited(outcome, patience).await?;
-        if has_barrier && !reply.took {
-            reply.words.push_str(" The sessions have not stopped.");
-        }
-        Ok(reply)
-    }
-
-    async fn waited(&self, outcome: Outcome, patience: Duration) -> Result<Reply, ApiError> {
-        let seconds = patience.as_secs();
-        Ok(match outcome {
-            Outcome::Batch(batch) => {
-                let words = match &batch.barrier {
-                    Some(barrier) if barrier.met => "The sessions have stopped.".to_owned(),
-                    Some(barrier) => {
-                        let missing: Vec<_> = barrier.missing.iter().map(InboxName::as_str).collect();
-                        format!("Not stopped within {seconds} s: {}. Call wait again.", missing.join(", "))
-                    }
-                    None => format!("{} notifications arrived.", batch.items.len()),
-                };
-                let (text, ids) = self.unacknowledged.hand_over(&self.hub, &self.caller, batch).await?;
-                let data = if ids.is_empty() { Vec::new() } else { vec![text] };
-                Reply { words, data, took: true }
-            }
-            Outcome::Empty => format!(
-                "Nothing arrived within {seconds} s. Call wait again if you still need it; otherwise go on, or end your turn."
-            )
-            .into(),
-            Outcome::HeldBack(held) => format!(
-                "A limit holds {} notifications back until {}. Go on with something else.",
-                held.count, held.until
-            )
-            .into(),
-            Outcome::Reset => "The project was reset, which ended this wait.".to_owned().into(),
-            Outcome::TakenOver => "A later wait of this session replaced this one.".to_owned().into(),
-            Outcome::Held { holder, .. } if matches!(holder.way, Some(Way::Module | Way::Rewake)) => {
-                "There is no need to wait: your hooks wake you when something arrives. Go on, or end your turn."
-                    .to_owned()
-                    .into()
-            }
-            Outcome::Held { inbox, holder } => {
-                let who = holder.name.unwrap_or_default();
-                let detail = format!("'{who}' waits at the inbox '{inbox}' already");
-                return Err(ApiError::new(Code::InboxHeld, detail));
-            }
-        })
-    }
-
     /// Posts as the caller.
     async fn publish(&self, post: Post) -> Result<Done, ApiError> {
         let caller = &self.caller;
@@ -449,7 +299,7 @@ impl ToolCall {
         }
     }
 
-    fn demand_inbox(&self) -> Result<(), ApiError> {
+    pub(super) fn demand_inbox(&self) -> Result<(), ApiError> {
         let missing = || ApiError::invalid("this client named no session, so it has no inbox");
         self.caller.inbox().map(drop).ok_or_else(missing)
     }
@@ -460,78 +310,8 @@ fn model() -> Caller {
     Caller::of(&Extensions::new())
 }
 
-fn read<T: DeserializeOwned>(arguments: Value) -> Result<T, ApiError> {
-    serde_json::from_value(arguments)
-        .map_err(|error| ApiError::invalid(format!("the arguments are wrong: {error}")))
-}
-
-fn seconds(seconds: u64) -> Result<Duration, ApiError> {
-    if seconds > MAX_SECONDS {
-        return Err(ApiError::invalid(format!(
-            "seconds is at most {MAX_SECONDS}"
-        )));
-    }
-    Ok(Duration::from_secs(seconds))
-}
-
 fn payload(body: &impl Serialize) -> Result<Payload, ApiError> {
     let json =
         serde_json::to_vec(body).map_err(|error| ApiError::failed(Code::Internal, &error))?;
     Ok(Payload(json.into()))
-}
-
-fn stored_as(what: &str, done: &Done) -> String {
-    let id = done.ids.first().copied().unwrap_or_default();
-    let inboxes: Vec<_> = done.inboxes.iter().map(|it| it.name.as_str()).collect();
-    let mut words = match inboxes.as_slice() {
-        [] => format!("{what} {id} is stored; it went to no inbox."),
-        names => format!(
-            "{what} {id} is stored for {}; it woke {}.",
-            names.join(", "),
-            done.woken
-        ),
-    };
-    if let Some(hint) = &done.hint {
-        let _ = write!(words, " Note: {hint}.");
-    }
-    words
-}
-
-/// Objects as text for a model, with these members only.
-fn framed(frame: Frame, objects: &[impl Serialize], members: &[&str]) -> Result<String, ApiError> {
-    let mut lines = Vec::new();
-    for object in objects {
-        let object = serde_json::to_value(object)
-            .map_err(|error| ApiError::failed(Code::Internal, &error))?;
-        let members = members.iter().filter(|name| !object[**name].is_null());
-        let object: JsonObject = members
-            .map(|name| ((*name).to_owned(), object[*name].clone()))
-            .collect();
-        lines.push(json!(object).to_string());
-    }
-    let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
-    Ok(Framed::of(frame, &lines, 0).text)
-}
-
-/// An error as text for a model, with the next step.
-fn explained(error: ApiError) -> String {
-    let code = error.code();
-    let problem = error.problem();
-    let next = match code {
-        Code::Invalid | Code::UnknownType | Code::PayloadTooLarge => {
-            "Correct the arguments by the tool's schema, and call it again."
-        }
-        Code::UnknownSession | Code::UnknownInbox => "Call the tool sessions for the names.",
-        Code::UnknownNotification | Code::NoSuchQuestion => {
-            "Call the tool inbox for the open questions."
-        }
-        Code::QuestionSettled => "There is nothing left to do for this question.",
-        Code::InboxHeld => "Call the tool inbox instead of waiting.",
-        Code::NotYours => "Leave it to the person or to another agent.",
-        Code::Busy | Code::NotReady | Code::StorageFailed => "Call it again in a few seconds.",
-        _ => "",
-    };
-    let hint = problem.hint.filter(|_| next.is_empty()).unwrap_or_default();
-    let detail = problem.detail.unwrap_or(problem.title);
-    format!("Refused ({}): {detail}. {next}{hint}", problem.code)
 }

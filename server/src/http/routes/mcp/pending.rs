@@ -53,8 +53,8 @@ impl Unacknowledged {
         });
     }
 
-    /// Removes what was handed to the caller's session, by any of its clients or by this one only.
-    fn remove(&self, caller: &McpCaller, any_client: bool) -> Vec<Claim> {
+    /// Removes what was handed to the caller's session and is `meant`.
+    fn remove(&self, caller: &McpCaller, meant: impl Fn(&HandedOver) -> bool) -> Vec<Claim> {
         let Some(inbox) = caller.inbox() else {
             return Vec::new();
         };
@@ -63,9 +63,8 @@ impl Unacknowledged {
         let Some(handed) = callers.get_mut(&place) else {
             return Vec::new();
         };
-        let of_caller = |it: &mut HandedOver| any_client || it.client == caller.client;
         let removed = handed
-            .extract_if(.., of_caller)
+            .extract_if(.., |it| meant(it))
             .map(|it| it.claim)
             .collect();
         if handed.is_empty() {
@@ -76,7 +75,7 @@ impl Unacknowledged {
 
     /// Acknowledges what the caller got with its calls before this one.
     pub(super) async fn acknowledge(&self, hub: &Hub, caller: &McpCaller) -> Result<(), ApiError> {
-        for claim in self.remove(caller, false) {
+        for claim in self.remove(caller, |it| it.client == caller.client) {
             wait::settle(hub, claim).await?;
         }
         Ok(())
@@ -84,8 +83,20 @@ impl Unacknowledged {
 
     /// Offers again what a client of this session got and did not acknowledge, because the client begins anew.
     pub(super) async fn offer_again(&self, hub: &Hub, caller: &McpCaller) {
-        for claim in self.remove(caller, true) {
+        for claim in self.remove(caller, |_| true) {
             // The lease ends by itself if this fails.
+            let _ = hub.give_back(claim).await;
+        }
+    }
+
+    /// Offers these notifications again, which this client got with a task that it cancelled.
+    pub(super) async fn give_back(&self, hub: &Hub, caller: &McpCaller, ids: &[Seq]) {
+        let has_one = |claim: &Claim| {
+            let mut all = claim.items.iter().flat_map(|(_, covered)| covered);
+            all.any(|id| ids.contains(id))
+        };
+        let meant = |it: &HandedOver| it.client == caller.client && has_one(&it.claim);
+        for claim in self.remove(caller, meant) {
             let _ = hub.give_back(claim).await;
         }
     }

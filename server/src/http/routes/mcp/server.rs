@@ -6,16 +6,17 @@ use axum::http::request::Parts;
 use rmcp::ErrorData;
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, DiscoverResult, GetPromptRequestParams,
-    GetPromptResponse, GetPromptResult, Implementation, InitializeRequestParams, InitializeResult,
-    ListPromptsResult, ListToolsResult, PaginatedRequestParams, Prompt, PromptMessage, Role,
-    ServerCapabilities, ServerConfig, Tool,
+    CallToolRequestParams, CallToolResponse, CancelTaskParams, DiscoverResult,
+    GetPromptRequestParams, GetPromptResponse, GetPromptResult, GetTaskParams, GetTaskResult,
+    Implementation, InitializeRequestParams, InitializeResult, ListPromptsResult, ListToolsResult,
+    PaginatedRequestParams, Prompt, PromptMessage, Role, ServerCapabilities, ServerConfig, Tool,
 };
 use rmcp::service::{RequestContext, RoleServer};
 
 use super::McpCaller;
 use super::calls::ToolCall;
 use super::pending::Unacknowledged;
+use super::tasks::Tasks;
 use crate::agents::instructions;
 use crate::hub::Hub;
 
@@ -33,6 +34,7 @@ const INSTRUCTIONS: &str = "The hub connects the agents on this machine with eac
 pub(super) struct McpServer {
     hub: Hub,
     unacknowledged: Unacknowledged,
+    tasks: Tasks,
 }
 
 impl McpServer {
@@ -40,6 +42,28 @@ impl McpServer {
         Self {
             hub,
             unacknowledged: Unacknowledged::default(),
+            tasks: Tasks::default(),
+        }
+    }
+
+    fn call(&self, context: &RequestContext<RoleServer>) -> Result<ToolCall, ErrorData> {
+        Ok(ToolCall {
+            hub: self.hub.clone(),
+            unacknowledged: self.unacknowledged.clone(),
+            caller: caller(context)?,
+        })
+    }
+}
+
+/// Returns the answer, or an error as soon as the client goes away or cancels the request.
+async fn unless_cancelled<T>(
+    context: &RequestContext<RoleServer>,
+    answer: impl Future<Output = Result<T, ErrorData>>,
+) -> Result<T, ErrorData> {
+    tokio::select! {
+        answer = answer => answer,
+        () = context.ct.cancelled() => {
+            Err(ErrorData::internal_error("the request was cancelled", None))
         }
     }
 }
@@ -55,7 +79,8 @@ impl ServerHandler for McpServer {
     fn get_info(&self) -> ServerConfig {
         let capabilities = ServerCapabilities::builder()
             .enable_tools()
-            .enable_prompts();
+            .enable_prompts()
+            .enable_tasks();
         let hub = Implementation::new("hub", env!("CARGO_PKG_VERSION"));
         ServerConfig::new(capabilities.build())
             .with_server_info(hub)
@@ -101,20 +126,38 @@ impl ServerHandler for McpServer {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let call = ToolCall {
-            hub: self.hub.clone(),
-            unacknowledged: self.unacknowledged.clone(),
-            caller: caller(&context)?,
-        };
+        let call = self.call(&context)?;
         let arguments = request.arguments.unwrap_or_default();
-        let result = tokio::select! {
-            result = call.run(&request.name, arguments) => result?,
-            // The client has gone or cancelled the call, so no one reads the result.
-            () = context.ct.cancelled() => {
-                return Err(ErrorData::internal_error("the call was cancelled", None));
+        let takes_tasks = context
+            .client_capabilities()
+            .is_some_and(|it| it.supports_tasks());
+        let answer = async {
+            if request.name == "wait" && takes_tasks {
+                return self.tasks.begin(&call, arguments).await;
             }
+            Ok(call.run(&request.name, arguments).await?.into())
         };
-        Ok(result.into())
+        unless_cancelled(&context, answer).await
+    }
+
+    async fn get_task(
+        &self,
+        request: GetTaskParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<GetTaskResult, ErrorData> {
+        let call = self.call(&context)?;
+        let task = unless_cancelled(&context, self.tasks.get(&call, &request.task_id)).await?;
+        Ok(GetTaskResult::new(task))
+    }
+
+    async fn cancel_task(
+        &self,
+        request: CancelTaskParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        let call = self.call(&context)?;
+        self.tasks.cancel(&call, &request.task_id).await;
+        Ok(())
     }
 
     async fn list_prompts(
