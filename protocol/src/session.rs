@@ -109,6 +109,9 @@ pub struct Session {
     pub waiter: Option<Holder>,
     /// Whether a notification can wake it now.
     pub wake: Wake,
+    /// Why the hub cannot wake it now, so that only its next turn delivers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unreachable: Option<String>,
     /// The listeners for its next stop.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub listeners: Vec<Listener>,

@@ -13,6 +13,7 @@ use crate::hub::draft::{self, Context, InvalidPost};
 pub mod claude_sessions;
 mod dir_watcher;
 pub mod local_sessions;
+mod process_env;
 pub mod push;
 pub mod spool;
 pub mod status_files;

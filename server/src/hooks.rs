@@ -42,6 +42,7 @@ pub struct HookParams {
     entrypoint: Option<String>,
     headless: Option<bool>,
     watched: bool,
+    pub(crate) app_server: bool,
     pub(crate) rewake: bool,
     /// Whether a hook runs when a file changes that the session watches.
     pub(crate) watches: bool,
@@ -185,6 +186,7 @@ impl<'a> HookRequest<'a> {
             given: self.params.session.clone(),
             id: self.event.id.clone(),
             info: self.session_info(),
+            shares_process: self.params.app_server,
             happened,
             event: self.event.name.clone(),
             watched: self.params.watched,

@@ -224,6 +224,11 @@ impl Waiters {
         self.activity.has_module(place, now)
     }
 
+    /// Returns why the hub cannot wake this session now, if it knows a reason.
+    pub fn unreachable(&self, place: &SessionKey) -> Option<&str> {
+        self.activity.unreachable(place)
+    }
+
     /// Whether the session's permission mode is known to allow everything.
     pub fn bypasses(&self, place: &SessionKey) -> bool {
         self.activity.bypasses(place)

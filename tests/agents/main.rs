@@ -5,6 +5,7 @@
 mod answers;
 mod background;
 mod clients;
+mod codex;
 mod dialogs;
 mod headless;
 mod limits;

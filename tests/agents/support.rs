@@ -1,6 +1,7 @@
 //! Helpers for the tests with real agents.
 
 mod claude;
+mod codex;
 mod fixture;
 mod headless;
 mod hooks;
@@ -11,6 +12,7 @@ mod types;
 mod vendors;
 
 pub(crate) use claude::{Builder, Claude, colours};
+pub(crate) use codex::Codex;
 pub(crate) use fixture::assert_as_recorded;
 pub(crate) use hooks::Hooks;
 pub(crate) use hub::{InstalledHub, NO_LIMIT, median, no_limits, signal};

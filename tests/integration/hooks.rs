@@ -91,21 +91,26 @@ async fn the_three_hooks_of_one_dialog_make_one_question_and_its_answer_closes_i
     let (_hub, client) = memory_hub();
     client.hook("", "w1", named("SessionStart")).await;
     let asks = json!({ "questions": [{ "question": "A or B?", "options": [{ "label": "A" }, { "label": "B" }] }] });
-    for name in ["PreToolUse", "PermissionRequest"] {
-        let event =
-            json!({ "hook_event_name": name, "tool_name": "AskUserQuestion", "tool_input": asks });
-        client.hook("", "w1", event).await;
-    }
+    let event = |name: &str| json!({ "hook_event_name": name, "tool_name": "AskUserQuestion", "tool_input": asks });
+    client.hook("", "w1", event("PreToolUse")).await;
+    let first = client.read("/questions").await["questions"][0].clone();
+    let text = "(answer it in its own terminal)";
+    assert!(first["msg"].as_str().expect("a text").ends_with(text));
+    let (own, request) = (client.clone(), event("PermissionRequest"));
+    let held = tokio::spawn(async move { own.hook("", "w1", request).await });
+    client.read("/wait?inbox=person&timeout=60").await;
     let notice = json!({ "hook_event_name": "Notification", "notification_type": "permission_prompt", "message": "m" });
     client.hook("", "w1", notice).await;
     let open = client.read("/questions").await["questions"].clone();
     assert_eq!(each(&open, "type"), json!(["question"]));
-    assert_eq!(open[0]["options"], json!(["A", "B"]));
-    let text = "(answer it in its own terminal)";
-    assert!(open[0]["msg"].as_str().expect("a text").ends_with(text));
+    assert_eq!(
+        (&open[0]["options"], &open[0]["deliverable"]),
+        (&json!(["A", "B"]), &json!(true))
+    );
     client.hook("", "w1", named("PostToolUse")).await;
     let open = client.read("/questions").await;
     assert_eq!(open["questions"], json!([]));
+    assert_eq!(held.await.expect("no panic"), Value::Null);
 }
 
 #[tokio::test]
@@ -235,6 +240,7 @@ async fn instructions_match_the_kind_of_session() {
         ("claude", "headless=true", false, true),
         ("codex", "", false, false),
         ("codex", "headless=true", false, true),
+        ("codex", "app_server=true", false, false),
         ("gemini", "headless=true", false, true),
     ] {
         let payload =

@@ -185,6 +185,7 @@ export interface Schemas {
         last?: Schemas["Seq"];
         pending: number;
         waiter?: Schemas["Holder"];
+        unreachable?: string;
         wake: "live" | "stale" | "none";
         listeners?: Schemas["Listener"][];
     };
@@ -280,7 +281,7 @@ export interface Schemas {
     Step: {
         seq?: Schemas["Seq"];
         at?: Schemas["Timestamp"];
-        state: "stored" | "leased" | "held" | "emitted" | "returned" | "acked" | "expired" | "evicted" | "superseded" | "withdrawn" | "dropped" | "answered" | "claimed" | "settled" | "seen" | "unseen";
+        state: "stored" | "leased" | "held" | "unreachable" | "emitted" | "returned" | "acked" | "expired" | "evicted" | "superseded" | "withdrawn" | "dropped" | "answered" | "claimed" | "settled" | "seen" | "unseen";
         project?: Schemas["Project"];
         inbox?: Schemas["Name"];
         by?: string;

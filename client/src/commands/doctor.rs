@@ -1,5 +1,6 @@
 //! `hubctl doctor`: checks the setup, and prints what to do about each problem.
 
+mod codex_trust;
 mod finding;
 mod hooks;
 mod hub;
@@ -60,13 +61,11 @@ async fn check(args: &DoctorArgs, context: &Context) -> Result<Vec<Finding>, Err
     let (mut found, hub) = hub::check(context).await;
     found.extend(machine::check(context, hub.is_some()));
     let Some(hub) = hub else {
-        found.extend(hooks::check(context, None)?);
+        found.extend(hooks::check(context, None).await?);
         return Ok(found);
     };
-    found.extend(hooks::check(
-        context,
-        Some(&sessions(&hub, None, true).await?),
-    )?);
+    let all = sessions(&hub, None, true).await?;
+    found.extend(hooks::check(context, Some(&all)).await?);
     found.extend(wakes::check(context, &hub, &project).await?);
     Ok(found)
 }

@@ -2,6 +2,7 @@
 //!
 //! On any failure it prints nothing and exits 0, so the agent runs as if there were no hub.
 
+mod app_server;
 mod budget;
 mod env_file;
 mod headless;
@@ -87,9 +88,13 @@ pub(crate) async fn run(args: &HookArgs, location: &HubLocation) {
     let Some(payload) = Payload::parse(&text, args.event.as_deref()) else {
         return;
     };
-    let Ok(context) = Context::new(location) else {
+    let Ok(mut context) = Context::new(location) else {
         return;
     };
+    let in_app_server = app_server::runs_this_hook(args.agent, &context.env);
+    if in_app_server {
+        context.env.forget(&app_server::OF_TERMINAL);
+    }
     if args.plugin && yields(&context, Some(&payload)) {
         return;
     }
@@ -102,7 +107,9 @@ pub(crate) async fn run(args: &HookArgs, location: &HubLocation) {
     };
     let hook = HookRequest {
         agent: args.agent,
-        path: surroundings.path(&context.env, args, payload.is_stop()),
+        path: surroundings
+            .path(&context.env, args, payload.is_stop())
+            .maybe("app_server", in_app_server.then_some(true)),
         ts: Timestamp::now(),
         context: &context,
         payload,

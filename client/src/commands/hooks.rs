@@ -29,6 +29,7 @@ use hub_protocol::{Agent, InboxName};
 use self::change::{Change, installing, uninstalling};
 use self::file::SettingsFile;
 use self::own::Invocation;
+pub(super) use self::own::is_ours;
 use self::receipt::Receipts;
 use self::scheme::{SettingsScope, files, left_to_do};
 pub(super) use self::status::{HookStatus, InstallState};

@@ -57,6 +57,12 @@ pub(crate) async fn run(args: &SessionsArgs, context: &Context) -> Result<Exit, 
     let of = |it| row(it, args.scope.all_projects, now);
     rows.extend(sessions.iter().map(of));
     print(&table(&rows))?;
+    for session in &sessions {
+        if let Some(why) = &session.unreachable {
+            let name = line(&session.name);
+            println(format_args!("the hub cannot wake {name}: {}", line(why)))?;
+        }
+    }
     Ok(Exit::DONE)
 }
 

@@ -128,6 +128,8 @@ struct Followed {
     /// The state of each step, and the reader that caused it.
     steps: Vec<(String, String)>,
     stored: Option<Timestamp>,
+    /// Why the hub cannot wake the session, or could not.
+    unreachable: Option<String>,
     /// The time until which a wake limit holds the test back, and that limit.
     held: Option<(Timestamp, String)>,
 }
@@ -141,7 +143,7 @@ impl Followed {
         let mut followed = Self::default();
         loop {
             let trace: Trace = parse(&hub.text(&request).await?)?;
-            followed.held = None;
+            (followed.held, followed.unreachable) = (None, None);
             for step in &trace.steps {
                 followed.take(step, began.elapsed())?;
             }
@@ -155,6 +157,9 @@ impl Followed {
     /// Prints a step that is new, with the time since the test was stored.
     fn take(&mut self, step: &Step, elapsed: Duration) -> Result<(), Error> {
         let key = (step.state.to_string(), step.by.clone().unwrap_or_default());
+        if matches!(key.0.as_str(), "unreachable" | "returned") {
+            self.unreachable.clone_from(&step.why);
+        }
         if key.0 == "held" {
             self.held = step.until.zip(step.limit.clone());
         }
@@ -207,6 +212,9 @@ impl Followed {
                 }
                 (_, reader) => format!("arrived: {} acknowledged it", way(reader)),
             };
+        }
+        if let Some(why) = &self.unreachable {
+            return format!("not woken: {}", line(why));
         }
         if self.by("emitted").is_some() {
             return format!(

@@ -54,6 +54,12 @@ impl Env {
         self.var(name).map(|path| self.absolute(Path::new(path)))
     }
 
+    /// Removes variables that do not concern this process.
+    pub(crate) fn forget(&mut self, names: &[&str]) {
+        self.vars
+            .retain(|name, _| !names.iter().any(|it| name == it));
+    }
+
     /// Returns `path` as an absolute path, resolved from the working directory.
     pub(crate) fn absolute(&self, path: &Path) -> PathBuf {
         self.cwd.join(path)

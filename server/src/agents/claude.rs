@@ -7,8 +7,8 @@ use super::{HookReply, InvalidSessionId, ParsedHook, flag, hook, permission_text
 use crate::core::command::AgentEvent;
 use crate::core::record::TurnCause;
 
-/// The tool that asks the person. `PermissionRequest` reports it, also in a mode without permissions, while the dialog is
-/// shown. The first answer counts, that of the hook or that of the dialog.
+/// The tool that asks the person. `PreToolUse` reports it, and then `PermissionRequest`, also in a mode without
+/// permissions, while the dialog is shown. The first answer counts, that of the latter hook or that of the dialog.
 const QUESTIONS: &str = "AskUserQuestion";
 /// Tools that open another dialog. `PreToolUse` reports them before the dialog is shown.
 const PLANS: [&str; 2] = ["EnterPlanMode", "ExitPlanMode"];
@@ -63,6 +63,7 @@ pub(super) fn parse_with(
 pub(super) fn happened(name: &str, payload: &Map<String, Value>) -> AgentEvent {
     match name {
         // These events make notifications.
+        "PreToolUse" if text(payload, "tool_name") == QUESTIONS => questions(payload),
         "PreToolUse" if PLANS.contains(&text(payload, "tool_name")) => plan(payload),
         "PermissionRequest" => permission_request(payload),
         "Notification" => notification(payload),

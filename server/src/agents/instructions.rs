@@ -5,6 +5,8 @@
 pub enum WakeMethod {
     /// The agent's hooks wake session.
     RewakeHook,
+    /// The hub starts a turn through the agent's own server.
+    AppServer,
     /// The end of one of its background commands (`hubctl wait`) wakes it.
     BackgroundCommand,
     /// It cannot be woken between turns; only the person's next prompt continues it.
@@ -17,7 +19,7 @@ impl WakeMethod {
     /// How the session receives notifications; empty if its hooks deliver them without its help.
     fn instruction(self) -> &'static str {
         match self {
-            Self::RewakeHook => "",
+            Self::RewakeHook | Self::AppServer => "",
             Self::BackgroundCommand => WAIT,
             Self::PersonOnly => BETWEEN_TURNS,
             Self::Never => ONE_PROMPT,
@@ -29,7 +31,7 @@ impl WakeMethod {
         match self {
             Self::RewakeHook | Self::BackgroundCommand => Some(WARNING),
             Self::PersonOnly => Some(WARNING_BETWEEN_TURNS),
-            Self::Never => None,
+            Self::AppServer | Self::Never => None,
         }
     }
 }

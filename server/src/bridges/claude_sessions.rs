@@ -11,8 +11,6 @@
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
-use std::fs::File;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,7 +20,8 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use super::dir_watcher::DirWatcher;
-use super::local_sessions::{ProcessId, boot_id, process_id, start_ticks};
+use super::local_sessions::{ProcessId, boot_id, process_id};
+use super::process_env;
 use super::status_files::StatusFiles;
 use crate::core::command::{AgentEvent, Command, Hook};
 use crate::fold::{Session, State};
@@ -47,9 +46,6 @@ const ACTIVE_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Timeout of the file system. After a timeout the bridge does not read this process's file again.
 const IO_TIMEOUT: Duration = Duration::from_secs(2);
-
-/// Largest environment in bytes.
-const MAX_ENVIRONMENT: u64 = 4 * 1024 * 1024;
 
 /// A process whose session file is read.
 #[derive(Debug, Default)]
@@ -264,6 +260,7 @@ async fn submit(hub: &Hub, session: &KnownSession, happened: AgentEvent) {
         given: None,
         id: session.key.1.clone(),
         info: SessionInfo::default(),
+        shares_process: false,
         happened,
         event: Hook::SESSION_FILE.into(),
         watched: false,
@@ -276,31 +273,9 @@ async fn submit(hub: &Hub, session: &KnownSession, happened: AgentEvent) {
     }
 }
 
-/// The configuration directory of this Claude Code process, from its environment.
+/// The configuration directory of this Claude Code process.
 async fn config_dir(process: &Process) -> Option<PathBuf> {
-    let process = process.clone();
-    let found = tokio::task::spawn_blocking(move || {
-        let environ = File::open(format!("/proc/{}/environ", process.pid)).ok()?;
-        let mut variables = Vec::new();
-        environ
-            .take(MAX_ENVIRONMENT)
-            .read_to_end(&mut variables)
-            .ok()?;
-        // The number may have been reused by another process; then these are not the session's variables.
-        (start_ticks(process.pid) == process.started).then_some(())?;
-        dir_of(&String::from_utf8_lossy(&variables))
-    });
-    tokio::time::timeout(IO_TIMEOUT, found).await.ok()?.ok()?
-}
-
-fn dir_of(variables: &str) -> Option<PathBuf> {
-    let value = |name: &str| {
-        let mut all = variables.split('\0').filter_map(|it| it.split_once('='));
-        let found = all.find(|(found, value)| *found == name && !value.is_empty());
-        found.map(|(_, value)| PathBuf::from(value))
-    };
-    let dir = value("CLAUDE_CONFIG_DIR").or_else(|| Some(value("HOME")?.join(".claude")))?;
-    dir.is_absolute().then_some(dir)
+    process_env::directory(process, "CLAUDE_CONFIG_DIR", ".claude").await
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! The push bridge: wakes idle sessions that have no waiter of their own.
 //!
 //! A session of Claude Code with the hub's module or a rewake hook polls the hub itself. For a session that is idle and
-//! has neither, the hub waits in its place, by the best transport that it has and that did
-//! not fail for what is pending. Any other waiter takes the inbox over at once. A batch is recorded as shown in that way
+//! has neither, such as one of Codex, the hub waits in its place, by the best transport that it has and that did not fail
+//! for what is pending. Any other waiter takes the inbox over at once. A batch is recorded as shown in that way
 //! before the transport is used. If the transport fails, the batch is recorded as returned, and the next one is tried.
 
 use std::collections::{HashMap, HashSet};
@@ -21,10 +21,12 @@ use crate::hub::{Hub, stored, wake_text};
 use crate::waiters::{Batch, MAX_TEXT_BYTES, Outcome, SharedWaiters, WaitSpec};
 
 mod claude_inbox;
+mod codex;
 mod mailbox;
 mod transport;
 
 use claude_inbox::ClaudeInboxes;
+use codex::CodexThreads;
 use transport::Transport;
 
 /// Delay from a change to the next look, because most changes concern other things.
@@ -46,6 +48,12 @@ struct PushSession {
     process: Option<Process>,
     /// Whether it is idle and has no waiter of its own.
     is_unattended: bool,
+    /// The record that last reported its state.
+    seq: Seq,
+    /// The agent's own id of it.
+    agent_id: InboxName,
+    /// Whether it answers one prompt and ends.
+    is_headless: bool,
     /// Whether its permission mode is known to allow everything.
     bypasses: bool,
     /// For each pending notification that wakes it, the ways that failed.
@@ -62,6 +70,7 @@ struct Standin {
 struct Pushes {
     hub: Hub,
     inboxes: ClaudeInboxes,
+    threads: CodexThreads,
     standins: HashMap<SessionKey, Standin>,
     /// Since when each session is unattended.
     since: HashMap<SessionKey, Instant>,
@@ -76,6 +85,7 @@ pub async fn run(hub: &Hub, state_dir: &Path, shutdown: &CancellationToken) {
     let mut pushes = Pushes {
         hub: hub.clone(),
         inboxes: ClaudeInboxes::new(hub, state_dir),
+        threads: CodexThreads::new(hub),
         standins: HashMap::new(),
         since: HashMap::new(),
         numbers: HashSet::new(),
@@ -126,7 +136,8 @@ impl Pushes {
             return None;
         }
         let since = *self.since.entry(key.clone()).or_insert_with(Instant::now);
-        if since + GRACE > Instant::now() {
+        // Codex starts no waiter by itself.
+        if candidate.agent != Agent::Codex && since + GRACE > Instant::now() {
             return Some(since + GRACE);
         }
         if let Some(standin) = self.standins.get(key)
@@ -134,10 +145,11 @@ impl Pushes {
         {
             return None;
         }
-        let chosen = transport::choose(&self.hub, &self.inboxes, candidate).await;
-        let Some(transport) = chosen else {
+        let chosen = transport::choose(&self.hub, &self.inboxes, &self.threads, candidate);
+        let Some(transport) = chosen.await else {
             // A socket may take no more messages now, or its file may not be written yet.
-            return (!candidate.pending.is_empty()).then(|| Instant::now() + GRACE);
+            let soon = (!candidate.pending.is_empty()).then(|| Instant::now() + GRACE);
+            return self.threads.next_try(key).or(soon);
         };
         match self.standins.get(key) {
             Some(standin) if standin.way == transport.way() => None,
@@ -171,6 +183,7 @@ impl Pushes {
         let numbers: HashSet<Seq> = candidates.iter().map(|it| it.number).collect();
         let keys: HashSet<&SessionKey> = candidates.iter().map(|it| &it.key).collect();
         self.since.retain(|key, _| keys.contains(key));
+        self.threads.retain(|key| keys.contains(key));
         for (key, standin) in &self.standins {
             if !keys.contains(key) {
                 standin.cancel.cancel();
@@ -213,6 +226,9 @@ fn candidates(state: &State, waiters: &SharedWaiters) -> Vec<PushSession> {
         let waits = own.is_some_and(|it| !it.way.is_some_and(Way::is_pushed));
         Some(PushSession {
             number: registered.seq,
+            seq: session.seq,
+            agent_id: registered.aliases.last().unwrap_or(key).clone(),
+            is_headless: session.is_headless(),
             agent: info.agent.as_deref()?.parse().ok()?,
             process,
             is_unattended: is_idle && !waits && !waiters.has_module(&place, now),
@@ -274,7 +290,17 @@ async fn wake(hub: &Hub, batch: &Batch, transport: &Transport) -> anyhow::Result
     for item in &batch.items {
         notifications.push(stored::item_json(hub, &batch.project, item).await?);
     }
-    let claim = batch.claim(hub.log().epoch());
+    let mut claim = batch.claim(hub.log().epoch());
+    let prompt = if transport.way().announces() {
+        wake_text::prompt(&batch.project, &notifications)
+    } else {
+        let framed = wake_text::framed(&batch.project, &notifications, batch.remaining);
+        let shown: HashSet<Seq> = batch.items[..framed.shown].iter().map(|it| it.id).collect();
+        let (kept, rest) = claim.partition(|id| shown.contains(&id));
+        hub.give_back(rest).await?;
+        claim = kept;
+        framed.text
+    };
     let (project, items) = (claim.project.clone(), claim.items.clone());
     hub.submit(Command::Ack {
         project: claim.project,
@@ -283,7 +309,6 @@ async fn wake(hub: &Hub, batch: &Batch, transport: &Transport) -> anyhow::Result
         shown: claim.shown,
     })
     .await?;
-    let prompt = wake_text::prompt(&project, &notifications);
     if let Err(error) = transport.wake(&prompt).await {
         hub.submit(Command::Undelivered {
             project,

@@ -75,15 +75,20 @@ fn is_proof(event: &AgentEvent, way: Way) -> bool {
         | AgentEvent::Permission { .. }
         | AgentEvent::Interrupted => false,
         AgentEvent::Prompt { by, .. } => {
-            way != Way::Rewake || !matches!(by, TurnCause::Person | TurnCause::Peer)
+            !begins_a_turn(way) || !matches!(by, TurnCause::Person | TurnCause::Peer)
         }
         AgentEvent::Started
         | AgentEvent::Worked
         | AgentEvent::Stopped { .. }
         | AgentEvent::Failed { .. }
         | AgentEvent::Asks { .. }
-        | AgentEvent::Seen => way != Way::Rewake,
+        | AgentEvent::Seen => !begins_a_turn(way),
     }
+}
+
+/// Whether the items are in the prompt of the turn that this way begins, so that only this prompt proves them.
+fn begins_a_turn(way: Way) -> bool {
+    matches!(way, Way::Rewake | Way::AppServer)
 }
 
 /// Whether a reader that shows an item in this way emits it: nobody did yet, or it was announced and the hook of
@@ -224,14 +229,23 @@ impl State {
         all.filter(|(_, ids)| !ids.is_empty()).collect()
     }
 
+    /// Returns the session that reads an inbox, if it is one's own or the primary's.
+    pub fn reader<'a>(
+        &'a self,
+        project: &ProjectName,
+        inbox: &'a InboxName,
+    ) -> Option<&'a InboxName> {
+        match inbox.as_str() {
+            InboxName::PRIMARY => self.sessions.primary(project),
+            _ => Some(inbox),
+        }
+    }
+
     /// Whether the reader of this inbox is idle. A working session proves its deliveries with its next event, however
     /// late.
     fn is_idle(&self, project: &ProjectName, inbox: &InboxName) -> bool {
-        let key = match inbox.as_str() {
-            InboxName::PRIMARY => self.sessions.primary(project),
-            _ => Some(inbox),
-        };
-        let reader = key.and_then(|key| self.sessions.get(project, key));
+        let reader = self.reader(project, inbox);
+        let reader = reader.and_then(|key| self.sessions.get(project, key));
         reader.is_none_or(|session| session.state != Some(SessionState::Working))
     }
 

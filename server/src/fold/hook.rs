@@ -345,6 +345,11 @@ impl HookContext<'_, '_> {
 
     fn asks(&mut self, text: &str, options: &[String], data: &Value) -> Result<(), Refusal> {
         let (key, place) = if self.hook.held {
+            // An earlier hook of the same dialog could not be held.
+            let same = |it: &Question| it.key.as_deref() == Some(DIALOG);
+            let place = (self.project, self.key);
+            self.transaction
+                .withdraw_questions_of(place, "resumed", same);
             (HELD_DIALOG, "")
         } else {
             (DIALOG, " (answer it in its own terminal)")

@@ -287,8 +287,8 @@ impl State {
         let alias = |key: &InboxName| (*key != hook.id).then(|| hook.id.clone());
         let name = hook.given.as_ref().unwrap_or(&hook.id);
         let of_process = || {
-            let process = hook.info.process.as_ref();
-            let process = process.filter(|it| it.started.is_some() && hook.given.is_none())?;
+            let process = hook.info.process.as_ref().filter(|it| it.started.is_some());
+            let process = process.filter(|_| hook.given.is_none() && !hook.shares_process)?;
             self.sessions.with_process(process)
         };
         let here = self.sessions.resolve(&hook.project, name.as_str());

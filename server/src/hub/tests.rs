@@ -47,6 +47,7 @@ async fn a_permission_is_held_from_its_commit_until_its_request_ends() {
         given: None,
         id: "w1".parse().unwrap(),
         info: SessionInfo::default(),
+        shares_process: false,
         happened: AgentEvent::Permission {
             text: "make".into(),
             data: Some(serde_json::Value::Null),

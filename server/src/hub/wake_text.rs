@@ -1,7 +1,7 @@
 //! The lines that show a person which notifications wake a session.
 
 use bytes::Bytes;
-use hub_protocol::{Notification, ProjectName, WAKE_MARK, is_hidden, one_line};
+use hub_protocol::{Framed, Notification, ProjectName, WAKE_MARK, is_hidden, one_line};
 
 /// The first notifications are listed, up to this many.
 pub const NAMED: usize = 5;
@@ -32,12 +32,29 @@ fn line(said: &Notification) -> String {
     }
 }
 
-/// The prompt that announces notifications, given as JSON, to the person and to the model.
-pub fn prompt(project: &ProjectName, notifications: &[Bytes]) -> String {
+/// The first line of every prompt by which the hub wakes a session.
+fn head(project: &ProjectName) -> String {
     let project = project.as_str();
     let project = project.rsplit('/').next().unwrap_or(project);
+    format!("{WAKE_MARK} ({}):", one_line(project))
+}
+
+/// The prompt that announces notifications, given as JSON, to the person and to the model.
+pub fn prompt(project: &ProjectName, notifications: &[Bytes]) -> String {
     let lines = lines(notifications, notifications.len());
-    format!("{WAKE_MARK} ({}):\n{lines}", one_line(project))
+    format!("{}\n{lines}", head(project))
+}
+
+/// The prompt that contains notifications, given as JSON, as many as fit; `remaining` more are pending.
+pub fn framed(project: &ProjectName, notifications: &[Bytes], remaining: u64) -> Framed {
+    let notifications = notifications.iter().map(|it| String::from_utf8_lossy(it));
+    let notifications: Vec<_> = notifications.collect();
+    let lines: Vec<&str> = notifications.iter().map(AsRef::as_ref).collect();
+    let framed = Framed::new(&lines, remaining);
+    Framed {
+        text: format!("{}\n{}", head(project), framed.text),
+        ..framed
+    }
 }
 
 #[cfg(test)]

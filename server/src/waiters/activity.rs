@@ -31,6 +31,8 @@ pub struct Activity {
     /// When the poll of each session's module was last answered.
     modules: HashMap<SessionKey, Instant>,
     causes: HashMap<SessionKey, (TurnCause, Instant)>,
+    /// Why each session cannot be woken, if the hub tried.
+    unreachable: HashMap<SessionKey, String>,
     /// Sessions whose permission mode allows everything.
     bypassing: HashSet<SessionKey>,
     /// Sessions whose inboxes have had a waiter.
@@ -117,6 +119,18 @@ impl Activity {
         (now.saturating_duration_since(at) < CAUSE_ECHO).then_some(cause)
     }
 
+    /// Notes why the hub cannot wake a session now, or with `None` that it can.
+    pub fn note_unreachable(&mut self, place: SessionKey, why: Option<String>) {
+        match why {
+            Some(why) => self.unreachable.insert(place, why),
+            None => self.unreachable.remove(&place),
+        };
+    }
+
+    pub(super) fn unreachable(&self, place: &SessionKey) -> Option<&str> {
+        self.unreachable.get(place).map(String::as_str)
+    }
+
     /// Whether to warn a session now: once in each turn, and again after ten minutes.
     pub fn warn(&mut self, place: SessionKey, new_turn: bool, now: Instant) -> bool {
         let recent = |at: &Instant| now.saturating_duration_since(*at) < WARN_AGAIN;
@@ -136,6 +150,7 @@ impl Activity {
         let exists = |(project, session): &SessionKey| state.session(project, session).is_some();
         self.waited.retain(exists);
         self.bypassing.retain(exists);
+        self.unreachable.retain(|place, _| exists(place));
         let oldest = now.wall.plus_millis(-KEPT_MS);
         self.seen.retain(|_, at| *at >= oldest);
         let fresh = |at: &mut Instant| now.mono.saturating_duration_since(*at) < WARN_AGAIN;

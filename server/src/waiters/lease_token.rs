@@ -48,6 +48,20 @@ struct TokenFields {
     i: Vec<(InboxName, Vec<u64>)>,
 }
 
+impl Claim {
+    /// Splits it into the claim of the notifications that `keeps` accepts and the claim of the others.
+    pub fn partition(self, keeps: impl Fn(Seq) -> bool) -> (Self, Self) {
+        let (mut kept, mut rest) = (self.clone(), self);
+        for (_, ids) in &mut kept.items {
+            ids.retain(|id| keeps(*id));
+        }
+        for (_, ids) in &mut rest.items {
+            ids.retain(|id| !keeps(*id));
+        }
+        (kept, rest)
+    }
+}
+
 impl LeaseKey {
     /// Derives the key from the hub's secret, so that tokens stay valid after a restart.
     pub fn new(secret: &[u8]) -> Self {

@@ -186,6 +186,11 @@ impl InstalledHub {
         until(&what, || self.find_session(name))
     }
 
+    /// Whether a session of this name is registered.
+    pub(crate) fn find(&self, name: &str) -> Option<()> {
+        self.find_session(name).map(drop)
+    }
+
     fn find_session(&self, name: &str) -> Option<Value> {
         { self.list("sessions") }
             .into_iter()

@@ -7,7 +7,7 @@ use hub_harness::model::{Reply, Request};
 use hub_harness::{Marker, Tmux, until};
 use serde_json::{Value, json};
 
-use super::{Builder, Hooks};
+use super::{Builder, Hooks, installed};
 
 /// The end of an API key that no vendor issued. The agent's settings list it as approved by the person.
 const KEY: &str = "sk-ant-api03-test-0123456789abcdefghi";
@@ -165,7 +165,8 @@ fn surroundings(dir: &Path, marker: &Marker) -> Vec<(String, String)> {
     let bin = hubctl.parent().expect("a directory").display();
     let path = std::env::var("PATH").unwrap_or_default();
     let dir = dir.canonicalize().expect("a real path");
-    let path = format!("{bin}:{path}");
+    let agents = installed::dir().join("node_modules/.bin");
+    let path = format!("{bin}:{path}:{}", agents.display());
     let home = dir.join("home").display().to_string();
     let tmp = dir.join("tmp").display().to_string();
     let pairs = [

@@ -26,6 +26,7 @@ impl Driver {
             given: None,
             id: id.clone(),
             info: SessionInfo::default(),
+            shares_process: false,
             happened: happened.clone(),
             event: "Test".into(),
             watched,

@@ -158,9 +158,10 @@ impl Model {
             _ if way.announces() => false,
             AgentEvent::Ended => false,
             AgentEvent::Prompt { by, .. } => {
-                way != Way::Rewake || !matches!(by, TurnCause::Person | TurnCause::Peer)
+                !matches!(way, Way::Rewake | Way::AppServer)
+                    || !matches!(by, TurnCause::Person | TurnCause::Peer)
             }
-            _ => way != Way::Rewake,
+            _ => !matches!(way, Way::Rewake | Way::AppServer),
         };
         for (_, place) in self.places_of(key, |_| true) {
             place.pending &= !place.emitted.is_some_and(|(_, way)| proves(way));

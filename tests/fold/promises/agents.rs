@@ -11,6 +11,7 @@ pub(super) fn hook(id: &str, happened: AgentEvent) -> Hook {
         given: None,
         id: name(id),
         info: SessionInfo::default(),
+        shares_process: false,
         happened,
         event: "Test".into(),
         watched: false,

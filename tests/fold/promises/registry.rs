@@ -168,6 +168,17 @@ fn another_process_is_another_session() {
 }
 
 #[test]
+fn sessions_that_share_a_process_are_several() {
+    let mut hub = Hub::new();
+    for id in ["one", "other"] {
+        hub.changed_hook(id, AgentEvent::Started, |it| {
+            (it.info, it.shares_process) = (process(7), true);
+        });
+    }
+    assert_eq!(hub.state.sessions(None).count(), 2);
+}
+
+#[test]
 fn an_agents_id_resolves_to_the_session_that_had_it_last() {
     let mut hub = Hub::new();
     let mut given = |given: &str| {

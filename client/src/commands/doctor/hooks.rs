@@ -2,6 +2,7 @@
 
 use hub_protocol::{Agent, Session, Timestamp};
 
+use super::codex_trust;
 use super::finding::Finding;
 use crate::api::session::display_name;
 use crate::commands::hooks::{HookStatus, InstallState, everywhere};
@@ -10,7 +11,7 @@ use crate::identity::Context;
 use crate::output::age::age;
 
 /// The findings about hooks. `sessions` are all sessions that the hub knows; `None` if the hub does not answer.
-pub(super) fn check(
+pub(super) async fn check(
     context: &Context,
     sessions: Option<&[Session]>,
 ) -> Result<Vec<Finding>, Error> {
@@ -31,6 +32,9 @@ pub(super) fn check(
         if let Some(twice) = duplicate(it) {
             found.push(twice);
         }
+    }
+    if installed.iter().any(|it| it.agent == Agent::Codex) {
+        found.push(codex_trust::check(context).await);
     }
     let mut agents: Vec<Agent> = installed.iter().map(|it| it.agent).collect();
     agents.dedup();

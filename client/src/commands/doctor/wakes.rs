@@ -66,6 +66,10 @@ async fn primary_session(hub: &Hub, project: &ProjectName) -> Result<Finding, Er
 /// The finding about the waiter of a session.
 fn woken(which: &str, session: &Session) -> Finding {
     let who = display_name(session);
+    if let Some(why) = &session.unreachable {
+        let todo = "type a prompt in its terminal; then hubctl wake-test";
+        return Finding::warn(format!("the hub cannot wake {which}, {who}: {why}"), todo);
+    }
     match waiter(session) {
         "none" => Finding::warn(
             format!("nothing wakes {which}, {who}"),

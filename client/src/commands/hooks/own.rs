@@ -41,6 +41,11 @@ impl OwnCommand {
     }
 }
 
+/// Whether a command in the settings of `agent` is ours.
+pub(in crate::commands) fn is_ours(command: &str, agent: Agent) -> bool {
+    OwnCommand::parse(command, agent).is_some()
+}
+
 fn is_assignment(word: &str) -> bool {
     word.split_once('=').is_some_and(|(name, _)| {
         !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')

@@ -7,6 +7,7 @@ use hub_protocol::{InboxName, ProjectName, Seq, Timestamp, Trace, Way};
 use tokio::time::Instant;
 
 use super::send;
+use crate::commands::inboxes;
 use crate::error::Error;
 use crate::exit_code::Exit;
 use crate::hub::{Hub, Path, Request, parse};
@@ -42,6 +43,9 @@ impl Series<'_> {
     pub(super) async fn run(&self, count: u32, wanted: Option<Way>) -> Result<Exit, Error> {
         let mut summary = Summary::default();
         for _ in 0..count {
+            if let Some(way) = wanted.filter(|it| it.is_pushed()) {
+                self.until_waiting(way).await?;
+            }
             tokio::time::sleep(self.pause.mul_f64(random::fraction()?)).await;
             let id = send(self.hub, self.inbox, self.project).await?;
             let trace = self.follow(id).await?;
@@ -56,6 +60,21 @@ impl Series<'_> {
         } else {
             Exit::DONE
         })
+    }
+
+    /// Returns when the hub waits in the session's place in this way, or the patience is over. During a turn the hub does
+    /// not, and hooks deliver.
+    async fn until_waiting(&self, wanted: Way) -> Result<(), Error> {
+        let began = Instant::now();
+        loop {
+            let inboxes = inboxes::read(&inboxes::fetch(self.hub, Some(self.project)).await?)?;
+            let own = inboxes.into_iter().find(|it| it.name == *self.inbox);
+            let way = own.and_then(|it| it.waiter?.way);
+            if way == Some(wanted) || began.elapsed() >= self.patience {
+                return Ok(());
+            }
+            tokio::time::sleep(LOOK).await;
+        }
     }
 
     /// Returns the trace of a wake that arrived, or that did not arrive in time.

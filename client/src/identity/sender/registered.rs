@@ -19,14 +19,14 @@ pub(crate) async fn ancestor(context: &Context) -> Result<Option<Sourced<InboxNa
     Ok(found.map(|id| Sourced::new(id, "session of an ancestor process")))
 }
 
-/// The session whose process is the nearest of `ancestors`.
+/// The session whose process is the nearest of `ancestors`; `None` if that process runs several sessions.
 fn by_process(sessions: &[Session], ancestors: &[Process]) -> Option<InboxName> {
-    let of = |ancestor: &Process| {
-        let mut sessions = sessions.iter();
-        sessions.find(|it| it.info.process.as_ref() == Some(ancestor))
+    let runs = |ancestor: &Process| {
+        let mut own = { sessions.iter() }.filter(|it| it.info.process.as_ref() == Some(ancestor));
+        Some((own.next()?, own.next()))
     };
-    let id = &ancestors.iter().find_map(of)?.id;
-    Some(id.clone()).filter(|id| !id.is_reserved())
+    let (session, other) = ancestors.iter().find_map(runs)?;
+    (other.is_none() && !session.id.is_reserved()).then(|| session.id.clone())
 }
 
 #[cfg(test)]
@@ -63,5 +63,7 @@ mod tests {
         assert_eq!(found(&both).unwrap().as_str(), "near");
         assert_eq!(found(&both[1..]).unwrap().as_str(), "far");
         assert_eq!(found(&[process(2, 21)]), None);
+        let shared = ["one", "other"].map(|id| session(id, Some(process(2, 20))));
+        assert_eq!(by_process(&shared, &both), None);
     }
 }

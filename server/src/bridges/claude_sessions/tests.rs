@@ -141,16 +141,6 @@ fn an_unknown_status_is_ignored() {
 }
 
 #[test]
-fn the_environment_names_the_directory() {
-    let dir = |text: &str| dir_of(text).map(|dir| dir.display().to_string());
-    assert_eq!(dir("A=b\0HOME=/h\0").as_deref(), Some("/h/.claude"));
-    let moved = dir("HOME=/h\0CLAUDE_CONFIG_DIR=/c\0");
-    assert_eq!(moved.as_deref(), Some("/c"));
-    assert_eq!(dir("HOME=h\0"), None);
-    assert_eq!(dir(""), None);
-}
-
-#[test]
 fn only_a_small_own_file_of_this_very_process_is_believed() {
     let dir = tempfile::tempdir().unwrap();
     let sessions = dir.path().join("sessions");
@@ -178,7 +168,7 @@ fn only_a_small_own_file_of_this_very_process_is_believed() {
     write(process.pid, &started, "x");
     assert_eq!(ignored(), "it is not current", "maybe half written");
     let minute_ago = std::time::SystemTime::now() - Duration::from_secs(60);
-    File::options()
+    std::fs::File::options()
         .write(true)
         .open(&path)
         .unwrap()

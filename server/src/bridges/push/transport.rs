@@ -6,6 +6,7 @@ use std::time::Duration;
 use hub_protocol::{Agent, Seq, Way};
 
 use super::claude_inbox::{ClaudeInbox, ClaudeInboxes};
+use super::codex::{CodexThread, CodexThreads};
 use super::{PushSession, is_useful};
 use crate::core::wake_files::WakeFiles;
 use crate::hub::Hub;
@@ -14,12 +15,13 @@ use crate::hub::Hub;
 const TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A way to wake one session.
-#[derive(Debug)]
 pub(super) enum Transport {
     /// The file that it watches.
     File(WakeFiles, Seq),
     /// Its socket for messages of other sessions.
     Inbox(ClaudeInbox),
+    /// Its thread in Codex's app-server.
+    Thread(CodexThread),
 }
 
 impl Transport {
@@ -27,18 +29,21 @@ impl Transport {
         match self {
             Self::File(..) => Way::FileChanged,
             Self::Inbox(_) => Way::Socket,
+            Self::Thread(_) => Way::AppServer,
         }
     }
 
-    /// How long to wait for further notifications after the first: a socket takes few messages.
+    /// How long to wait for further notifications after the first: a socket takes few messages, and each wake of a thread
+    /// is a turn.
     pub(super) fn settle(&self) -> Duration {
         match self {
             Self::File(..) => Duration::ZERO,
             Self::Inbox(_) => Duration::from_millis(200),
+            Self::Thread(_) => Duration::from_millis(50),
         }
     }
 
-    /// Wakes the session with `prompt`, which announces the notifications.
+    /// Wakes the session with `prompt`, which announces the notifications or contains them.
     pub(super) async fn wake(&self, prompt: &str) -> io::Result<()> {
         let woken = async {
             match self {
@@ -47,6 +52,7 @@ impl Transport {
                     tokio::task::spawn_blocking(move || files.change(number)).await?
                 }
                 Self::Inbox(inbox) => inbox.send(prompt).await,
+                Self::Thread(thread) => thread.wake(prompt).await,
             }
         };
         tokio::time::timeout(TIMEOUT, woken).await?
@@ -57,11 +63,23 @@ impl Transport {
 pub(super) async fn choose(
     hub: &Hub,
     inboxes: &ClaudeInboxes,
+    threads: &CodexThreads,
     candidate: &PushSession,
 ) -> Option<Transport> {
-    if candidate.agent != Agent::Claude {
-        return None;
+    match candidate.agent {
+        Agent::Claude => of_claude(hub, inboxes, candidate).await,
+        Agent::Codex if is_useful(Way::AppServer, candidate) => {
+            threads.find(candidate).await.map(Transport::Thread)
+        }
+        _ => None,
     }
+}
+
+async fn of_claude(
+    hub: &Hub,
+    inboxes: &ClaudeInboxes,
+    candidate: &PushSession,
+) -> Option<Transport> {
     let number = candidate.number;
     if is_useful(Way::FileChanged, candidate) {
         let files = hub.wake_files().clone();

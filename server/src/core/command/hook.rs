@@ -17,6 +17,8 @@ pub struct Hook {
     pub id: InboxName,
     /// The session's properties, as far as they are known.
     pub info: SessionInfo,
+    /// Whether the session's process also runs other sessions, so that it does not identify this one.
+    pub shares_process: bool,
     /// The event.
     pub happened: AgentEvent,
     /// The name that the agent gives the event, shown to people.

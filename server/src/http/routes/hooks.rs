@@ -142,6 +142,7 @@ fn wake_method(request: &HookRequest<'_>) -> WakeMethod {
     match request.agent {
         _ if request.params.rewake => WakeMethod::RewakeHook,
         _ if request.params.is_headless() => WakeMethod::Never,
+        _ if request.params.app_server => WakeMethod::AppServer,
         Agent::Claude => WakeMethod::BackgroundCommand,
         _ => WakeMethod::PersonOnly,
     }

@@ -190,6 +190,8 @@ fn shown(
     let works = session.state == Some(SessionState::Working) && session.is_alive();
     let listeners = state.listeners(project, key);
     let waiter = waiters.read().holder(project, key);
+    let place = (project.clone(), key.clone());
+    let unreachable = waiters.read().unreachable(&place).map(str::to_owned);
     let wake = match waiter {
         Some(_) => Wake::Live,
         None if !session.is_alive() => Wake::None,
@@ -217,6 +219,7 @@ fn shown(
         pending: state.inbox(project, key).map_or(0, Inbox::len) as u64,
         waiter,
         wake,
+        unreachable: unreachable.filter(|_| session.is_alive()),
         listeners: listeners
             .map(|(caller, it)| Listener {
                 caller: caller.clone(),

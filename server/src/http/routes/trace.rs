@@ -214,7 +214,17 @@ fn presence(hub: &Hub, id: Seq) -> Result<Vec<Step>, ApiError> {
                 ..of_presence("held", project, inbox)
             })
         });
-        leased.chain(held).collect()
+        let unreachable = state.places(id).into_iter().filter_map(|(project, inbox)| {
+            let reader = state.reader(&project, &inbox)?.clone();
+            let waiters = waiters.read();
+            let why = waiters.unreachable(&(project.clone(), reader))?;
+            Some(Step {
+                way: Some(Way::AppServer),
+                why: Some(why.to_owned()),
+                ..of_presence("unreachable", project, inbox)
+            })
+        });
+        leased.chain(held).chain(unreachable).collect()
     });
     Ok(steps?)
 }

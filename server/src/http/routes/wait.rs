@@ -130,14 +130,7 @@ pub(super) async fn acknowledge_some(
     lease: &str,
     ids: &[Seq],
 ) -> Result<Vec<Seq>, ApiError> {
-    let mut claim = verified(hub, lease)?;
-    let mut rest = claim.clone();
-    for (_, covered) in &mut claim.items {
-        covered.retain(|id| ids.contains(id));
-    }
-    for (_, covered) in &mut rest.items {
-        covered.retain(|id| !ids.contains(id));
-    }
+    let (claim, rest) = verified(hub, lease)?.partition(|id| ids.contains(&id));
     let settled = settle(hub, claim).await?;
     hub.give_back(rest).await?;
     Ok(settled)

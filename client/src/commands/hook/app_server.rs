@@ -1,0 +1,32 @@
+//! Codex's app-server: one process that runs the sessions of many terminals, and their hooks.
+
+use hub_protocol::Agent;
+
+use super::headless::command_line;
+use crate::system::env::Env;
+use crate::system::process;
+
+/// Variables of a terminal, and of an agent in it. The app-server has those of the terminal that started it, which need
+/// not be the session's.
+pub(super) const OF_TERMINAL: [&str; 8] = [
+    "HUB_SESSION",
+    "HUB_SESSION_PID",
+    "HUB_PARENT",
+    "HUB_ROLE",
+    "HUB_PROJECT",
+    "CLAUDE_PROJECT_DIR",
+    "TMUX",
+    "TMUX_PANE",
+];
+
+/// Whether this process is a hook of a session in an app-server.
+pub(super) fn runs_this_hook(agent: Agent, env: &Env) -> bool {
+    let process = (agent == Agent::Codex).then(|| process::agent(env, None));
+    let Some(process) = process.flatten() else {
+        return false;
+    };
+    command_line(process.pid)
+        .iter()
+        .skip(1)
+        .any(|it| it == "app-server")
+}

@@ -1,0 +1,108 @@
+//! Codex in a terminal, with its own scripted model. Its threads run in an app-server, which the terminal starts.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use hub_harness::model::{Reply, Request};
+use hub_harness::{Model, Pane, until, within};
+
+use super::{Sandbox, installed};
+
+/// A Codex in a terminal.
+pub(crate) struct Codex {
+    /// The model that answers it.
+    pub(crate) model: Model,
+    /// The terminal that it runs in.
+    pub(crate) pane: Pane,
+    /// Codex's own directory.
+    dir: PathBuf,
+}
+
+impl Sandbox {
+    /// Writes Codex's settings: the scripted model, a trusted project, and no dialog about another model.
+    pub(crate) fn codex_settings(&self, model: &Model) {
+        let config = format!(
+            "model = \"gpt-5.5\"\nmodel_provider = \"scripted\"\ncheck_for_update_on_startup = false\n\
+             [model_providers.scripted]\nname = \"scripted\"\nbase_url = \"{}/v1\"\nwire_api = \"responses\"\n\
+             env_key = \"SCRIPTED_KEY\"\n[notice.model_migrations]\n\"gpt-5.5\" = \"gpt-6-sol\"\n\
+             [projects.\"{}\"]\ntrust_level = \"trusted\"\n",
+            model.url(),
+            self.project().display(),
+        );
+        self.write_home(".codex/config.toml", &config);
+    }
+
+    /// Starts Codex in a terminal, trusts its hooks as a person does if Codex asks, and waits until it is ready.
+    pub(crate) fn codex_terminal(
+        &self,
+        args: &[&str],
+        script: impl Fn(&Request) -> Reply + Send + Sync + 'static,
+    ) -> Codex {
+        let model = Model::start(script);
+        self.codex_settings(&model);
+        let pane = self.codex_pane("codex", args);
+        let dir = self.home().join(".codex");
+        Codex { model, pane, dir }
+    }
+
+    /// Starts another Codex in a terminal, with the settings that are there.
+    pub(crate) fn codex_pane(&self, name: &str, args: &[&str]) -> Pane {
+        let mut command = vec![installed::linked("codex").display().to_string()];
+        command.extend(args.iter().map(|&arg| arg.to_owned()));
+        let env = [("SCRIPTED_KEY".to_owned(), "x".to_owned())];
+        let pane = self.tmux().start(name, &self.project(), &env, &command);
+        let is_ready = |it: &str| it.contains("GPT-5.5 default");
+        let asks = |it: &str| it.contains("Trust all and continue");
+        pane.until("Codex is ready or asks", |it| is_ready(it) || asks(it));
+        if asks(&pane.text()) {
+            until("the hooks are trusted", || {
+                pane.press(&["2", "Enter"]);
+                within(Duration::from_secs(2), || {
+                    is_ready(&pane.text()).then_some(())
+                })
+            });
+        }
+        pane
+    }
+}
+
+impl Codex {
+    /// Types a prompt and sends it. No other text that the model gets may contain it.
+    pub(crate) fn submit(&self, text: &str) {
+        self.pane.type_in(text);
+        // Codex takes Enter in a burst of keys for a part of pasted text.
+        let is_sent = || self.requests_with(text) > 0;
+        until("the prompt is sent", || {
+            self.pane.press(&["Enter"]);
+            within(Duration::from_secs(2), || is_sent().then_some(()))
+        });
+    }
+
+    /// Returns in how many requests of the conversation this text was new. Codex also asks for a title, with the prompt
+    /// and with fewer tools.
+    pub(crate) fn requests_with(&self, text: &str) -> usize {
+        let all = self.model.requests().into_iter();
+        let converses = |it: &Request| it.body["tools"].as_array().is_some_and(|it| it.len() > 1);
+        let own = all.filter(|it| converses(it) && it.count_new(text) > 0);
+        own.count()
+    }
+}
+
+impl Drop for Codex {
+    /// Prints the terminal's content when the test fails. Removes the app-server's sockets, which are links to files
+    /// outside of the sandbox, each with a lock beside it.
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("the terminal:\n{}", self.pane.text().trim());
+        }
+        for link in [
+            "app-server-control/app-server-control.sock",
+            "app-server-daemon/daemon-updater.sock",
+        ] {
+            if let Ok(socket) = std::fs::read_link(self.dir.join(link)) {
+                let _ = std::fs::remove_file(socket.with_extension("lock"));
+                let _ = std::fs::remove_file(socket);
+            }
+        }
+    }
+}
