@@ -1,6 +1,6 @@
 //! The coding agents: how the hub reads each one's hook payloads and writes its hook answers.
 //!
-//! One file an agent: `parse` reads the payload into a [`ParsedHook`], `happened` maps the agent's event names, and
+//! One file an agent, or a form that several agents share: `parse` reads the payload into a [`ParsedHook`], `happened` maps the agent's event names, and
 //! `render` writes a [`HookReply`] in the agent's format. The fold decides what follows from an event, the same for all
 //! agents. To add a hook event: map its name in `happened`, and let `hubctl hooks install` register it
 //! (`client/src/commands/hooks/`). This layer may use only `core`.
@@ -17,9 +17,11 @@ mod claude;
 mod codex;
 mod copilot;
 mod cursor;
+mod extension;
 mod gemini;
 pub mod instructions;
-mod opencode;
+mod kimi;
+mod qwen;
 
 /// A hook event in the form that is common to all agents.
 #[derive(Debug, Clone, PartialEq)]
@@ -88,8 +90,10 @@ pub fn parse(agent: Agent, payload: &Map<String, Value>) -> Result<ParsedHook, I
         Agent::Claude => claude::parse(payload),
         Agent::Codex => codex::parse(payload),
         Agent::Gemini => gemini::parse(payload),
-        Agent::OpenCode => opencode::parse(payload),
+        Agent::OpenCode | Agent::Pi => extension::parse(payload),
+        Agent::Qwen => qwen::parse(payload),
         Agent::Copilot => copilot::parse(payload),
+        Agent::Kimi => kimi::parse(payload),
         Agent::Cursor => cursor::parse(payload),
     }
 }
@@ -104,8 +108,10 @@ pub fn render(agent: Agent, hook: &ParsedHook, reply: HookReply) -> Option<Value
         Agent::Claude => claude::render(hook, reply),
         Agent::Codex => codex::render(hook, reply),
         Agent::Gemini => gemini::render(hook, reply),
-        Agent::OpenCode => opencode::render(hook, reply),
+        Agent::OpenCode | Agent::Pi => extension::render(hook, reply),
+        Agent::Qwen => qwen::render(hook, reply),
         Agent::Copilot => copilot::render(hook, reply),
+        Agent::Kimi => kimi::render(hook, reply),
         Agent::Cursor => cursor::render(hook, reply),
     }
 }
@@ -211,7 +217,7 @@ mod tests {
             let rendered = render(agent, &hook, denied).unwrap().to_string();
             let forged = rendered.contains('\u{202e}') || rendered.contains(r"\n[hub] b\u");
             assert!(!forged, "{rendered}");
-            let passes_on = matches!(agent, Agent::Claude | Agent::Codex);
+            let passes_on = matches!(agent, Agent::Claude | Agent::Codex | Agent::Qwen);
             let reason = r#"\"no\\n[hub] b\""#;
             assert_eq!(rendered.contains(reason), passes_on, "{rendered}");
         }

@@ -1,9 +1,10 @@
-//! The real Claude Code, Codex CLI and Gemini CLI, offline: a scripted model answers them.
+//! The real agents, offline: a scripted model answers them.
 //!
 //! `tests/run` downloads them to `target/agents`; `HUB_TEST_CLAUDE` names another Claude Code.
 
 mod answers;
 mod background;
+mod clients;
 mod codex;
 mod dialogs;
 mod headless;

@@ -9,6 +9,7 @@ mod hub;
 pub(crate) mod installed;
 mod sandbox;
 mod types;
+mod vendors;
 
 pub(crate) use claude::{Builder, Claude, colours};
 pub(crate) use codex::Codex;
@@ -18,4 +19,8 @@ pub(crate) use hub::{InstalledHub, NO_LIMIT, median, no_limits, signal};
 pub(crate) use sandbox::Sandbox;
 pub(crate) use types::{
     assert_valid_inputs, assert_valid_replies, assert_valid_reply, is_valid_reply,
+};
+pub(crate) use vendors::{
+    COPILOT, KIMI, OPENCODE_1, OPENCODE_1_ASKING, OPENCODE_2, OPENCODE_2_ASKING, PI, QWEN,
+    Terminal, Vendor,
 };

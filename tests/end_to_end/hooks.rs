@@ -260,6 +260,8 @@ fn every_agent_has_its_settings_file() {
             ".config/opencode/plugin/hub.js",
             ".opencode/plugin/hub.js",
         ),
+        ("qwen", ".qwen/settings.json", ".qwen/settings.json"),
+        ("pi", ".pi/agent/extensions/hub.js", ".pi/extensions/hub.js"),
         (
             "copilot",
             ".copilot/hooks/hub.json",
@@ -281,6 +283,32 @@ fn every_agent_has_its_settings_file() {
 }
 
 #[test]
+fn tables_of_our_own_are_added_to_a_toml_file_and_removed_from_it() {
+    let home = Home::new();
+    let (path, text) = (".kimi-code/config.toml", "theme = \"dark\"\n");
+    home.write(path, text);
+    home.run("install kimi");
+    let installed = home.read(path);
+    assert!(installed.starts_with(text) && installed.contains("[[hooks]]"));
+    home.run("install kimi").prints("nothing to change");
+    assert_eq!(home.states("kimi"), [state("user", "installed")]);
+    home.hooks("install kimi --project").fails(64);
+    home.run("uninstall kimi");
+    assert_eq!(home.read(path), text);
+}
+
+#[test]
+fn the_status_tells_with_which_version_an_agent_was_verified() {
+    let home = Home::new();
+    home.run("status gemini").prints("; verified with 0.");
+    home.run("status cursor").prints("; experimental: not run");
+    home.run("status cursor --json")
+        .prints(r#""verified":null"#);
+    let help = home.hooks("install --help").ok();
+    help.prints("Cursor (experimental: not run)");
+}
+
+#[test]
 fn a_plugin_of_another_author_is_not_changed() {
     let home = Home::new();
     let (plugin, text) = (".config/opencode/plugin/hub.js", "export const Mine = 1\n");
@@ -295,8 +323,8 @@ fn a_plugin_of_another_author_is_not_changed() {
 #[test]
 fn opencodes_shells_get_their_session_unless_it_is_already_set() {
     const ASKS: &str = r#"
-        import { Hub } from "./hub.mjs"
-        const plugin = await Hub({ client: {}, directory: "." })
+        import hub from "./hub.mjs"
+        const plugin = await hub.server({ client: {}, directory: "." })
         const output = { env: {} }
         await plugin["shell.env"]({ cwd: ".", sessionID: "ses_1" }, output)
         console.log(JSON.stringify([output.env, process.pid]))"#;

@@ -33,7 +33,7 @@ export class HubEmpty extends StoreElement {
         {},
         step('Publish a notification', 'Paste this into a terminal. It appears on this page.', firstCommand(hub), 'Copy the curl command'),
         step('Get notified about a job', 'Add this line with ', cronLine(hub), 'Copy the cron line', h('code', {}, 'crontab -e'), '. Replace ', h('code', {}, 'backup'), ' with your own command.'),
-        step('Get notified by your agents', 'Their hooks report questions, waits, failures and completed work.', 'hubctl hooks install claude', 'Copy the hooks command', ' Also ', h('code', {}, 'codex'), ', ', h('code', {}, 'gemini'), ' and ', h('code', {}, 'opencode'), '.'),
+        step('Get notified by your agents', 'Their hooks report questions, waits, failures and completed work.', 'hubctl hooks install claude', 'Copy the hooks command', ' Also ', h('code', {}, 'codex'), ', ', h('code', {}, 'gemini'), ', ', h('code', {}, 'opencode'), ' and others.'),
       ),
     );
   }

@@ -5,20 +5,17 @@ use hub_protocol::Agent;
 
 /// Parses the name of an agent.
 pub(crate) fn parser() -> impl TypedValueParser<Value = Agent> {
-    let value = |agent: Agent| PossibleValue::new(agent.as_str()).help(product(agent));
+    let value = |agent: Agent| PossibleValue::new(agent.as_str()).help(described(agent));
     // The values that the parser admits are the agents' names.
     PossibleValuesParser::new(Agent::ALL.map(value))
         .map(|name| name.parse().expect("the name of an agent"))
 }
 
-/// The name of the agent's product.
-fn product(agent: Agent) -> &'static str {
-    match agent {
-        Agent::Claude => "Claude Code",
-        Agent::Codex => "Codex CLI",
-        Agent::Gemini => "Gemini CLI",
-        Agent::OpenCode => "OpenCode",
-        Agent::Copilot => "Copilot CLI (experimental)",
-        Agent::Cursor => "Cursor (experimental)",
+/// The name of the agent's product, and whether its hooks are experimental.
+fn described(agent: Agent) -> String {
+    let product = agent.product();
+    match agent.verified() {
+        Some(_) => product.to_owned(),
+        None => format!("{product} (experimental: not run)"),
     }
 }

@@ -1,16 +1,21 @@
 //! `hubctl hooks`: installs and removes hooks in the settings of agents, and shows their state.
 
+mod block;
 mod change;
 mod claude;
 mod codex;
 mod copilot;
 mod cursor;
+mod extension;
 mod file;
 mod gemini;
+mod kimi;
 mod merge;
 mod opencode;
 mod own;
+mod pi;
 mod plugin;
+mod qwen;
 mod receipt;
 mod scheme;
 mod status;
@@ -424,34 +429,4 @@ fn program(context: &Context) -> Result<String, Error> {
     let path = linked.unwrap_or(exe);
     let path = path.to_str().map(str::to_owned);
     path.ok_or_else(|| Error::Usage("the path of hubctl is not UTF-8".into()))
-}
-
-impl std::fmt::Display for HookStatus {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let state = match self.state {
-            InstallState::Absent => "not installed",
-            InstallState::Installed => "installed",
-            InstallState::Outdated => "outdated",
-            InstallState::Malformed => "malformed",
-        };
-        let path = self.path.display();
-        write!(f, "{:9} {:8} {state:14} {path}", self.agent, self.scope)?;
-        if self.rewake {
-            f.write_str("; rewakes")?;
-        }
-        if self.duplicate {
-            f.write_str("; installed twice: uninstall one")?;
-        }
-        if let Some(problem) = &self.problem {
-            write!(f, "; {problem}")?;
-        }
-        if self.state == InstallState::Outdated {
-            write!(
-                f,
-                "; run: hubctl hooks install {} --{}",
-                self.agent, self.scope
-            )?;
-        }
-        Ok(())
-    }
 }

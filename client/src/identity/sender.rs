@@ -15,10 +15,12 @@ pub(crate) use self::outside::agent;
 pub(crate) use self::registered::ancestor;
 
 /// The variables in which agents pass their session's id to the processes that they start.
-const AGENT_VARIABLES: [&str; 3] = [
+const AGENT_VARIABLES: [&str; 5] = [
     "CLAUDE_CODE_SESSION_ID",
     "CODEX_THREAD_ID",
     "GEMINI_SESSION_ID",
+    "QWEN_CODE_SESSION_ID",
+    "COPILOT_AGENT_SESSION_ID",
 ];
 
 /// The agent session that the environment names: by `HUB_SESSION`, or by the agent's own variable.

@@ -1,8 +1,10 @@
-//! Copilot CLI; experimental: written from its documentation, never tested against the program.
+//! Copilot CLI.
 
 use serde_json::{Map, Value, json};
 
-use super::{HookReply, InvalidSessionId, ParsedHook, hook, prompted, session, stopped, text};
+use super::{
+    HookReply, InvalidSessionId, ParsedHook, flag, hook, prompted, session, stopped, text,
+};
 use crate::core::command::AgentEvent;
 
 pub(super) fn parse(payload: &Map<String, Value>) -> Result<ParsedHook, InvalidSessionId> {
@@ -10,9 +12,10 @@ pub(super) fn parse(payload: &Map<String, Value>) -> Result<ParsedHook, InvalidS
         "" => text(payload, "hook_event_name"),
         name => name,
     };
+    let is_first_stop = name == "agentStop" && !flag(payload, "stop_hook_active");
     let id = session(payload, "sessionId").or_else(|_| session(payload, "session_id"))?;
     Ok(ParsedHook {
-        accepts_context: matches!(name, "agentStop" | "notification"),
+        accepts_context: matches!(name, "userPromptSubmitted" | "postToolUse") || is_first_stop,
         happened: happened(name, payload),
         ..hook(payload, id, name)
     })

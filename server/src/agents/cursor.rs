@@ -1,4 +1,4 @@
-//! Cursor; experimental: written from its documentation, never tested against the program.
+//! Cursor; experimental: written from its documentation, not run.
 
 use serde_json::{Map, Value, json};
 

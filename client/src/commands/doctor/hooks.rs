@@ -24,7 +24,7 @@ pub(super) async fn check(
     if installed.is_empty() {
         found.push(Finding::warn(
             "no agent's hooks are installed here",
-            "hubctl hooks install claude (or codex, gemini, opencode)",
+            "hubctl hooks install claude (or another agent: hubctl hooks status)",
         ));
     }
     for it in &installed {

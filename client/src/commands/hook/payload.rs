@@ -24,7 +24,7 @@ const HEARTBEATS: [&str; 24] = [
     "BeforeModel",
     "AfterModel",
     "BeforeToolSelection",
-    // OpenCode
+    // OpenCode, Pi
     "tool.execute.before",
     "tool.execute.after",
     "message.updated",
@@ -95,10 +95,11 @@ impl Payload {
 
     /// Whether the event is the end of a turn, by any agent's name for it.
     pub(super) fn is_stop(&self) -> bool {
-        const STOPS: [&str; 6] = [
+        const STOPS: [&str; 7] = [
             "Stop",
             "AfterAgent",
             "session.idle",
+            "session.execution.succeeded",
             "agentStop",
             "stop",
             "agent-turn-complete",

@@ -8,7 +8,7 @@ use super::file::SettingsFile;
 use super::own::Invocation;
 use super::scheme::{Content, content};
 use super::tree::{BOM, Node, indent_of};
-use super::{merge, opencode};
+use super::{block, extension, merge};
 
 /// The change to a file.
 #[derive(Debug, PartialEq, Eq)]
@@ -33,6 +33,7 @@ pub(super) fn installing(
             demand_ours(file)?;
             text
         }
+        Content::Block(tables) => block::install(before, &tables)?,
         Content::Merged(plan) => {
             let mut settings = Node::parse(before)?;
             let unchanged = settings.value();
@@ -54,7 +55,7 @@ pub(super) fn installing(
 /// The content that is installed if there is no file.
 pub(super) fn fresh(agent: Agent, invocation: &Invocation) -> String {
     match content(agent, invocation) {
-        Content::Whole(text) => text,
+        Content::Whole(text) | Content::Block(text) => text,
         Content::Merged(plan) => {
             let mut settings = Node::Object(Vec::new());
             // Installing into an empty object cannot fail.
@@ -75,7 +76,7 @@ pub(super) fn without_ours(
         return Ok(Some(Value::Null));
     };
     Ok(match content(agent, &Invocation::anybody()) {
-        Content::Whole(_) => None,
+        Content::Whole(_) | Content::Block(_) => None,
         Content::Merged(plan) => {
             let mut settings = Node::parse(before)?;
             if installed {
@@ -100,6 +101,15 @@ pub(super) fn uninstalling(
         Content::Whole(_) => {
             demand_ours(file)?;
             Ok(Change::Gone)
+        }
+        Content::Block(_) => {
+            let text = block::uninstall(before);
+            let made = before_install.is_some_and(Value::is_null);
+            Ok(match text.as_str() {
+                text if text == before => Change::None,
+                "" if made => Change::Gone,
+                _ => Change::Text(text),
+            })
         }
         Content::Merged(plan) => {
             let mut settings = Node::parse(before)?;
@@ -145,7 +155,7 @@ fn written(settings: &Node, before: &str) -> String {
 /// Returns an error unless the file is ours, which its first line shows.
 fn demand_ours(file: &SettingsFile) -> Result<(), String> {
     match &file.before {
-        Some(text) if !text.starts_with(opencode::MARK) => {
+        Some(text) if !text.starts_with(extension::MARK) => {
             Err("was not installed by hubctl".to_owned())
         }
         _ => Ok(()),

@@ -12,7 +12,7 @@ pub(super) const FILES: Files = Files {
     moved: &[("CLAUDE_CONFIG_DIR", "")],
     home: ".claude",
     user: "settings.json",
-    project: ".claude/settings.json",
+    project: Some(".claude/settings.json"),
     local: Some(".claude/settings.local.json"),
 };
 

@@ -11,7 +11,7 @@ pub(super) const FILES: Files = Files {
     moved: &[("CODEX_HOME", "")],
     home: ".codex",
     user: "hooks.json",
-    project: ".codex/hooks.json",
+    project: Some(".codex/hooks.json"),
     local: None,
 };
 

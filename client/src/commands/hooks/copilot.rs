@@ -1,4 +1,4 @@
-//! Copilot CLI (experimental): a file of our own in its hooks directory. Its JSON does not name the event, so the
+//! Copilot CLI: a file of our own in its hooks directory. Its JSON does not name the event, so the
 //! command line does.
 
 use hub_protocol::Agent;
@@ -11,7 +11,7 @@ pub(super) const FILES: Files = Files {
     moved: &[("COPILOT_HOME", "")],
     home: ".copilot",
     user: "hooks/hub.json",
-    project: ".github/hooks/hub.json",
+    project: Some(".github/hooks/hub.json"),
     local: None,
 };
 

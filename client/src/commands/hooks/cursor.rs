@@ -10,7 +10,7 @@ pub(super) const FILES: Files = Files {
     moved: &[],
     home: ".cursor",
     user: "hooks.json",
-    project: ".cursor/hooks.json",
+    project: Some(".cursor/hooks.json"),
     local: None,
 };
 

@@ -10,7 +10,7 @@ pub(super) const FILES: Files = Files {
     moved: &[],
     home: ".gemini",
     user: "settings.json",
-    project: ".gemini/settings.json",
+    project: Some(".gemini/settings.json"),
     local: None,
 };
 

@@ -11,7 +11,7 @@ pub(super) struct OwnCommand {
     pub(super) variables: Vec<String>,
     /// The path of hubctl.
     pub(super) program: String,
-    /// Whether it is a rewake hook.
+    /// Whether it wakes sessions.
     pub(super) rewake: bool,
 }
 
@@ -29,8 +29,10 @@ impl OwnCommand {
         }
         let args: Vec<String> = words.collect();
         let has = |pair: [&str; 2]| args.windows(2).any(|two| two == pair);
-        let rewake = agent == Agent::Claude && has(["wait", "--rewake"]);
-        let ours = rewake || has(["hook", agent.as_str()]);
+        let waits = agent == Agent::Claude && has(["wait", "--rewake"]);
+        let ours = waits || has(["hook", agent.as_str()]);
+        // An extension wakes its sessions by itself.
+        let rewake = waits || agent.has_extension() && args.iter().any(|arg| arg == "--rewake");
         ours.then_some(Self {
             variables,
             program,
@@ -97,7 +99,7 @@ impl Invocation {
 
     /// The command line for the hooks of `agent`.
     pub(super) fn hook(&self, agent: Agent) -> String {
-        let rewakes = self.rewake && agent == Agent::Claude;
+        let rewakes = self.rewake && (agent == Agent::Claude || agent.has_extension());
         let flag = if rewakes { " --rewake" } else { "" };
         self.command(&format!("hook {agent}{flag}{}", self.plugin_flag()))
     }

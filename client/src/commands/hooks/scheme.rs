@@ -6,7 +6,7 @@ use hub_protocol::Agent;
 
 use super::own::Invocation;
 use super::tree::Node;
-use super::{claude, codex, copilot, cursor, gemini, opencode};
+use super::{claude, codex, copilot, cursor, extension, gemini, kimi, opencode, pi, qwen};
 use crate::identity::Context;
 use crate::system::env::Env;
 
@@ -42,8 +42,8 @@ pub(super) struct Files {
     pub(super) home: &'static str,
     /// The user's file, in the agent's own directory.
     pub(super) user: &'static str,
-    /// The workspace's file, in the workspace.
-    pub(super) project: &'static str,
+    /// The workspace's file, in the workspace, if the agent has one.
+    pub(super) project: Option<&'static str>,
     /// The user's file in a workspace, if the agent has one.
     pub(super) local: Option<&'static str>,
 }
@@ -64,7 +64,7 @@ impl Files {
                     .or_else(|| Some(env.home.as_ref()?.join(self.home)))?;
                 Some(dir.join(self.user))
             }
-            SettingsScope::Project => Some(workspace.join(self.project)),
+            SettingsScope::Project => self.project.map(|file| workspace.join(file)),
             SettingsScope::Local => self.local.map(|file| workspace.join(file)),
         }
     }
@@ -125,6 +125,8 @@ pub(super) enum Content {
     Merged(Plan),
     /// The text of a file of our own.
     Whole(String),
+    /// Tables in a TOML file that is shared with others.
+    Block(String),
 }
 
 /// The settings files of the agent.
@@ -134,7 +136,10 @@ pub(super) fn files(agent: Agent) -> &'static Files {
         Agent::Codex => &codex::FILES,
         Agent::Gemini => &gemini::FILES,
         Agent::OpenCode => &opencode::FILES,
+        Agent::Qwen => &qwen::FILES,
+        Agent::Pi => &pi::FILES,
         Agent::Copilot => &copilot::FILES,
+        Agent::Kimi => &kimi::FILES,
         Agent::Cursor => &cursor::FILES,
     }
 }
@@ -145,8 +150,11 @@ pub(super) fn content(agent: Agent, invocation: &Invocation) -> Content {
         Agent::Claude => Content::Merged(claude::plan(invocation)),
         Agent::Codex => Content::Merged(codex::plan(invocation)),
         Agent::Gemini => Content::Merged(gemini::plan(invocation)),
-        Agent::OpenCode => Content::Whole(opencode::plugin(invocation)),
+        Agent::OpenCode => Content::Whole(extension::text(agent, opencode::PLUGIN, invocation)),
+        Agent::Qwen => Content::Merged(qwen::plan(invocation)),
+        Agent::Pi => Content::Whole(extension::text(agent, pi::EXTENSION, invocation)),
         Agent::Copilot => Content::Merged(copilot::plan(invocation)),
+        Agent::Kimi => Content::Block(kimi::tables(invocation)),
         Agent::Cursor => Content::Merged(cursor::plan(invocation)),
     }
 }
@@ -158,7 +166,10 @@ pub(super) fn left_to_do(agent: Agent, context: &Context) -> Vec<String> {
         Agent::Codex => codex::left_to_do(context),
         Agent::Gemini => gemini::left_to_do(),
         Agent::OpenCode => opencode::left_to_do(),
+        Agent::Qwen => qwen::left_to_do(),
+        Agent::Pi => pi::left_to_do(),
         Agent::Copilot => copilot::left_to_do(),
+        Agent::Kimi => kimi::left_to_do(),
         Agent::Cursor => cursor::left_to_do(),
     }
 }

@@ -1,5 +1,6 @@
 //! Finds out whether hooks are installed, and whether they are up to date.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
@@ -11,7 +12,7 @@ use super::file::SettingsFile;
 use super::own::{Invocation, OwnCommand};
 use super::scheme::{Content, SettingsScope, Shape, content, files};
 use super::tree::Node;
-use super::{merge, opencode};
+use super::{block, extension, merge};
 use crate::system::env::Env;
 
 /// The state of the hooks in one settings file.
@@ -100,6 +101,7 @@ impl HookStatus {
             "hubctl": self.hubctl,
             "rewake": self.rewake,
             "duplicate": self.duplicate,
+            "verified": self.agent.verified(),
             "problem": self.problem,
         })
     }
@@ -135,6 +137,40 @@ impl HookStatus {
     }
 }
 
+impl fmt::Display for HookStatus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let state = match self.state {
+            InstallState::Absent => "not installed",
+            InstallState::Installed => "installed",
+            InstallState::Outdated => "outdated",
+            InstallState::Malformed => "malformed",
+        };
+        let path = self.path.display();
+        write!(f, "{:9} {:8} {state:14} {path}", self.agent, self.scope)?;
+        if self.rewake {
+            f.write_str("; rewakes")?;
+        }
+        match self.agent.verified() {
+            Some(version) => write!(f, "; verified with {version}")?,
+            None => f.write_str("; experimental: not run")?,
+        }
+        if self.duplicate {
+            f.write_str("; installed twice: uninstall one")?;
+        }
+        if let Some(problem) = &self.problem {
+            write!(f, "; {problem}")?;
+        }
+        if self.state == InstallState::Outdated {
+            write!(
+                f,
+                "; run: hubctl hooks install {} --{}",
+                self.agent, self.scope
+            )?;
+        }
+        Ok(())
+    }
+}
+
 /// Whether a file contains any command of ours.
 pub(super) fn is_installed(file: &SettingsFile, agent: Agent) -> Result<bool, String> {
     Ok(!own(file, agent)?.is_empty())
@@ -152,8 +188,9 @@ fn own(file: &SettingsFile, agent: Agent) -> Result<Vec<(String, OwnCommand)>, S
         }
         Content::Whole(_) => {
             let own =
-                opencode::command(text).and_then(|command| OwnCommand::parse(&command, agent));
+                extension::command(text).and_then(|command| OwnCommand::parse(&command, agent));
             Ok(own.map(|own| (String::new(), own)).into_iter().collect())
         }
+        Content::Block(_) => Ok(block::find(text, agent)),
     }
 }

@@ -39,9 +39,13 @@ fn is_foreign(env: &Env) -> bool {
         let value = value(name);
         value.is_some_and(|it| process::was_started_with(owner, name, &it) == Some(false))
     };
-    ["CODEX_THREAD_ID", "GEMINI_SESSION_ID"]
-        .into_iter()
-        .any(is_below)
+    let threads = [
+        "CODEX_THREAD_ID",
+        "GEMINI_SESSION_ID",
+        "QWEN_CODE_SESSION_ID",
+        "COPILOT_AGENT_SESSION_ID",
+    ];
+    threads.into_iter().any(is_below)
 }
 
 /// Whether the session in the environment is meant for this process's own agent.

@@ -111,7 +111,7 @@ codes! {
         "see GET /sessions, and check the project; a name, an id or its unique beginning will do";
     /// An agent whose hooks the hub does not support.
     UnknownAgent => 404 "unknown_agent", "no such agent",
-        "use claude, codex, gemini, opencode, copilot or cursor";
+        "use claude, codex, gemini, opencode, qwen, pi, copilot, kimi or cursor";
     /// The question is settled already.
     QuestionSettled => 409 "question_settled", "the question is settled already",
         "see GET /questions/{id} for its answer";

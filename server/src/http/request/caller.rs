@@ -112,7 +112,7 @@ mod processes {
     use super::{CallerKind, Process};
 
     /// Variables that only agents set for the commands they run.
-    const AGENT_VARIABLES: [&str; 9] = [
+    const AGENT_VARIABLES: [&str; 11] = [
         "CLAUDECODE",
         "CLAUDE_CODE_SESSION_ID",
         "CODEX_THREAD_ID",
@@ -122,6 +122,8 @@ mod processes {
         "OPENCODE",
         "CURSOR_AGENT",
         "COPILOT_CLI",
+        "QWEN_CODE",
+        "PI_CODING_AGENT",
     ];
 
     /// Limit for the walk up the process tree; no process has this many ancestors.

@@ -227,7 +227,9 @@ struct SessionStatus {
 fn session_status(request: &HookRequest<'_>) -> Result<SessionStatus, ApiError> {
     let (project, session) = (request.project(), request.session());
     let new_turn = matches!(request.event.happened, AgentEvent::Prompt { .. });
-    let can_be_woken = wake_method(request) != WakeMethod::Never;
+    // An extension polls between the turns, so it holds the inbox then.
+    let polls = request.params.rewake && request.agent.has_extension();
+    let can_sleep = !polls && wake_method(request) != WakeMethod::Never;
     let status = request.hub.read(|state, waiters| {
         let (project, key) = state.resolve_key(project, session);
         let session = state.session(&project, &key);
@@ -239,7 +241,7 @@ fn session_status(request: &HookRequest<'_>) -> Result<SessionStatus, ApiError> 
         };
         let primary = state.primary(&project) == Some(&key);
         let waits = waiters.read().holder(&project, &key).is_some();
-        let asleep = can_be_woken && primary && !waits && state.has_busy_workers(&project, &key);
+        let asleep = can_sleep && primary && !waits && state.has_busy_workers(&project, &key);
         let place = (project.clone(), key.clone());
         SessionStatus {
             name: shown_name(&key),

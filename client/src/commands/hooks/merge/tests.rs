@@ -16,7 +16,7 @@ fn plan_of(agent: Agent, program: &str) -> Plan {
     };
     match content(agent, &invocation) {
         Content::Merged(plan) => plan,
-        Content::Whole(_) => panic!("{agent} has a file of its own"),
+        Content::Whole(_) | Content::Block(_) => panic!("{agent} has no JSON file"),
     }
 }
 
@@ -232,7 +232,14 @@ fn settings_of_another_form_are_refused() {
 
 #[test]
 fn hooks_of_every_agent_with_shared_settings_are_installed_and_removed() {
-    for agent in [Agent::Codex, Agent::Gemini, Agent::Copilot, Agent::Cursor] {
+    let agents = [
+        Agent::Codex,
+        Agent::Gemini,
+        Agent::Qwen,
+        Agent::Copilot,
+        Agent::Cursor,
+    ];
+    for agent in agents {
         let plan = plan_of(agent, "/a 'b/hubctl");
         let put_in = changed(FOREIGN, |settings| install(settings, agent, &plan));
         let again = changed(&put_in, |settings| install(settings, agent, &plan));

@@ -1,0 +1,228 @@
+//! The agents other than Claude Code, Codex CLI and Gemini CLI: each reports its turns, receives what is pending, and is
+//! woken if it can be.
+
+use hub_harness::model::{Reply, rules};
+use hub_harness::{Hub, until};
+use serde_json::{Value, json};
+
+use crate::support::{
+    COPILOT, InstalledHub, KIMI, NO_LIMIT, OPENCODE_1, OPENCODE_1_ASKING, OPENCODE_2,
+    OPENCODE_2_ASKING, PI, QWEN, Terminal, Vendor, installed,
+};
+
+/// Lets the agent answer one prompt while a notification is pending for it.
+fn reports_a_turn_and_receives(vendor: &Vendor) {
+    let hub = InstalledHub::without_hooks(Hub::builder());
+    let model = vendor.install(
+        &hub,
+        rules([("Which fruit?", Reply::text("A scripted fig."))]),
+    );
+    let pending = hub.send("primary", "tester", "news for the primary");
+    let printed = vendor.ask(&hub, &model, "Which fruit?");
+    assert!(printed.contains("A scripted fig."), "{printed}");
+    let sessions = hub.hubctl(&["sessions", "--all", "--json"]);
+    let agent = format!("\"agent\":\"{}\"", vendor.agent);
+    assert_eq!(sessions.matches(&agent).count(), 1, "{sessions}");
+    assert_eq!(model.received("\"msg\":\"news for the primary\""), [0]);
+    assert_eq!(hub.step(pending, "acked")["by"], "resumed");
+    hub.published("Agent main completed");
+}
+
+#[test]
+fn opencode_1_reports_a_turn_and_receives_what_is_pending() {
+    reports_a_turn_and_receives(&OPENCODE_1);
+}
+
+#[test]
+fn opencode_2_reports_a_turn_and_receives_what_is_pending() {
+    reports_a_turn_and_receives(&OPENCODE_2);
+}
+
+#[test]
+fn pi_reports_a_turn_and_receives_what_is_pending() {
+    reports_a_turn_and_receives(&PI);
+}
+
+#[test]
+fn qwen_code_reports_a_turn_and_receives_what_is_pending() {
+    reports_a_turn_and_receives(&QWEN);
+}
+
+#[test]
+fn copilot_cli_reports_a_turn_and_receives_what_is_pending() {
+    reports_a_turn_and_receives(&COPILOT);
+}
+
+#[test]
+fn kimi_code_reports_a_turn_and_receives_what_is_pending() {
+    reports_a_turn_and_receives(&KIMI);
+}
+
+/// An agent in a terminal, idle after its first turn, whose extension polls the hub.
+struct Idle {
+    terminal: Terminal,
+    hub: InstalledHub,
+    /// The command of a turn that waits until this file exists.
+    go_on: std::path::PathBuf,
+}
+
+impl Idle {
+    /// Starts the agent, whose tool for shell commands is named `shell`.
+    fn start(vendor: &Vendor, shell: &str) -> Self {
+        let builder = Hub::builder().set(NO_LIMIT).set("wake.per_hour=100000");
+        let hub = InstalledHub::without_hooks(builder);
+        let go_on = hub.path("go-on");
+        let run = |command: &str| {
+            Reply::tool(shell, json!({"command": command, "description": "Run it"}))
+        };
+        let wait = format!("until [ -e {} ]; do sleep 0.05; done", go_on.display());
+        let script = [
+            ("Say it", run("hubctl notify \"said in $HUB_SESSION\"")),
+            ("Work", run(&wait)),
+        ];
+        let model = vendor.install(&hub, rules(script));
+        let terminal = vendor.open(&hub, model);
+        terminal.submit("Say it");
+        hub.published("Agent main completed");
+        hub.waiter_way("primary", "module");
+        Self {
+            terminal,
+            hub,
+            go_on,
+        }
+    }
+
+    /// Checks that the session's shell acted as the session, and that its prompt is known.
+    fn acts_as_its_session(&self) {
+        let id = self.hub.session("main")["id"].clone();
+        self.hub
+            .published(&format!("said in {}", id.as_str().expect("an id")));
+        self.hub.published("prompt: Say it");
+    }
+
+    /// Wakes the idle session once, and then in a series.
+    fn is_woken(&self) {
+        let (hub, terminal) = (&self.hub, &self.terminal);
+        let id = hub.send("primary", "builder", "All 42 tests pass\nsecond line");
+        terminal.model.until_received("second line");
+        let text = "builder, message: All 42 tests pass";
+        terminal
+            .pane
+            .until("the person sees it", |it| it.contains(text));
+        hub.step(id, "acked");
+        let steps = hub.trace(id);
+        let states: Vec<_> = steps.iter().map(|it| (&it["state"], &it["way"])).collect();
+        let (module, hook) = (json!("module"), json!("hook"));
+        let wanted = [
+            (&json!("stored"), &Value::Null),
+            (&json!("emitted"), &module),
+            (&json!("emitted"), &hook),
+            (&json!("acked"), &Value::Null),
+        ];
+        assert_eq!(states, wanted);
+        assert_eq!(terminal.model.received("second line").len(), 1);
+        hub.published("woken");
+        let series = ["wake-test", "primary", "--count", "5", "--way", "module"];
+        let summary = hub.hubctl(&series);
+        eprintln!("{summary}");
+        let wanted = "5 wakes: 0 lost, 0 doubled; 5 by module; shown after ";
+        assert!(summary.starts_with(wanted), "{summary}");
+    }
+
+    /// Sends notifications during a turn. The model gets each once, and only then they are acknowledged.
+    fn receives_in_a_turn(&self) {
+        let (hub, model) = (&self.hub, &self.terminal.model);
+        self.terminal.submit("Work");
+        let texts = ["first news.", "more news.", "last news."];
+        let ids = texts.map(|text| hub.send("primary", "tester", text));
+        assert!(ids.iter().all(|id| hub.trace(*id)[0]["state"] == "stored"));
+        std::fs::write(&self.go_on, "").expect("a file");
+        for (id, text) in ids.into_iter().zip(texts) {
+            hub.step(id, "acked");
+            let json = format!("\"msg\":\"{text}\"");
+            assert_eq!(model.received(&json).len(), 1, "{text}");
+        }
+    }
+}
+
+/// Checks the whole life of a session that an extension wakes.
+fn an_extension_works(vendor: &Vendor, shell: &str) {
+    let idle = Idle::start(vendor, shell);
+    idle.acts_as_its_session();
+    idle.is_woken();
+    idle.receives_in_a_turn();
+}
+
+#[test]
+fn the_plugin_in_opencode_1_delivers_to_idle_and_busy_sessions() {
+    an_extension_works(&OPENCODE_1, "bash");
+}
+
+#[test]
+fn the_plugin_in_opencode_2_delivers_to_idle_and_busy_sessions() {
+    an_extension_works(&OPENCODE_2, "shell");
+}
+
+#[test]
+fn the_extension_in_pi_delivers_to_idle_and_busy_sessions() {
+    an_extension_works(&PI, "bash");
+}
+
+/// Lets a tool ask the person for a permission, who allows it in the agent's own dialog.
+fn reports_a_permission(vendor: &Vendor, shell: &str) {
+    let hub = InstalledHub::without_hooks(Hub::builder());
+    let command = "hubctl notify 'it was allowed'";
+    let run = json!({"command": command, "description": "Run it"});
+    let model = vendor.install(&hub, rules([("Say it", Reply::tool(shell, run))]));
+    let terminal = vendor.open(&hub, model);
+    terminal.submit("Say it");
+    let question = hub.question();
+    let text = format!("Agent main needs a permission: {shell}: {command}");
+    assert_eq!(question["msg"], text, "{question}");
+    until("it is allowed", || {
+        terminal.pane.press(&["Enter"]);
+        let mut all = hub.get("/notifications");
+        let all: Vec<Value> = serde_json::from_value(all["notifications"].take()).ok()?;
+        all.iter()
+            .any(|it| it["msg"] == "it was allowed")
+            .then_some(())
+    });
+    hub.published("Agent main completed");
+    until("the question is closed", || {
+        hub.open_questions().is_empty().then_some(())
+    });
+}
+
+#[test]
+fn a_permission_of_opencode_1_is_a_question_until_it_is_answered() {
+    reports_a_permission(&OPENCODE_1_ASKING, "bash");
+}
+
+#[test]
+fn a_permission_of_opencode_2_is_a_question_until_it_is_answered() {
+    reports_a_permission(&OPENCODE_2_ASKING, "shell");
+}
+
+#[test]
+fn each_agent_is_verified_with_the_version_that_the_tests_run() {
+    let version = |path: std::path::PathBuf| {
+        let text = std::fs::read_to_string(path.join("package.json")).expect("an npm package");
+        let package: Value = serde_json::from_str(&text).expect("JSON");
+        package["version"].as_str().expect("a version").to_owned()
+    };
+    for vendor in [OPENCODE_1, OPENCODE_2, PI, QWEN, COPILOT, KIMI] {
+        let (found, verified) = (version(vendor.package()), vendor.agent.verified());
+        let mut all = verified.expect("a version").split(" and ");
+        assert!(all.any(|it| it == found), "{found}: {verified:?}");
+    }
+    let claude = installed::claude();
+    let npm = installed::dir().join("node_modules");
+    for (agent, path) in [
+        ("claude", claude.parent().expect("a package").to_owned()),
+        ("codex", npm.join("@openai/codex")),
+        ("gemini", npm.join("@google/gemini-cli")),
+    ] {
+        let agent: hub_protocol::Agent = agent.parse().expect("an agent");
+        assert_eq!(agent.verified(), Some(&*version(path)), "{agent}");
+    }
+}

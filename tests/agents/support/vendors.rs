@@ -1,0 +1,254 @@
+//! Agents of several vendors, which a scripted model answers in Anthropic's format.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use hub_harness::model::{Reply, Request};
+use hub_harness::{Model, Pane, until, within};
+use hub_protocol::Agent;
+
+use super::{InstalledHub, installed};
+
+/// How to run an agent offline. `{URL}` stands for the model's URL, `PLATFORM` for npm's name of this platform.
+pub(crate) struct Vendor {
+    /// The agent.
+    pub(crate) agent: Agent,
+    /// The directory of its npm package in the directory of the agents.
+    pub(crate) package: &'static str,
+    /// Its program in that package.
+    program: &'static str,
+    /// Its settings file in the home directory, with the text.
+    settings: (&'static str, &'static str),
+    /// Its environment.
+    env: &'static [(&'static str, &'static str)],
+    /// The arguments that come before a single prompt.
+    headless: &'static [&'static str],
+    /// The arguments for a session in a terminal.
+    interactive: &'static [&'static str],
+    /// A text in the terminal that shows that it is ready for a prompt.
+    ready: &'static str,
+}
+
+pub(crate) const OPENCODE_1: Vendor = Vendor {
+    agent: Agent::OpenCode,
+    package: "node_modules/opencode-PLATFORM",
+    program: "bin/opencode",
+    settings: (
+        ".config/opencode/opencode.json",
+        r#"{"model": "anthropic/claude-sonnet-4-5", "autoupdate": false,
+            "provider": {"anthropic": {"options": {"baseURL": "{URL}/v1", "apiKey": "x"}}}}"#,
+    ),
+    env: &[("OPENCODE_DISABLE_MODELS_FETCH", "1")],
+    headless: &["run"],
+    interactive: &[],
+    ready: "Build · Claude Sonnet 4.5",
+};
+
+pub(crate) const OPENCODE_2: Vendor = Vendor {
+    package: "node_modules/@opencode/cli-PLATFORM-baseline",
+    settings: (
+        ".config/opencode/opencode.json",
+        r#"{"model": "anthropic/claude-sonnet-4-5",
+            "providers": {"anthropic": {"settings": {"baseURL": "{URL}/v1", "apiKey": "x"}}}}"#,
+    ),
+    headless: &["run", "--standalone"],
+    // Without a background service, which would outlive the test.
+    interactive: &["--standalone"],
+    ..OPENCODE_1
+};
+
+/// `OpenCode` 1, which asks for a permission before it runs a command.
+pub(crate) const OPENCODE_1_ASKING: Vendor = Vendor {
+    settings: (
+        OPENCODE_1.settings.0,
+        r#"{"model": "anthropic/claude-sonnet-4-5", "permission": {"bash": "ask"},
+            "provider": {"anthropic": {"options": {"baseURL": "{URL}/v1", "apiKey": "x"}}}}"#,
+    ),
+    ..OPENCODE_1
+};
+
+/// `OpenCode` 2, which asks for a permission before it runs a command.
+pub(crate) const OPENCODE_2_ASKING: Vendor = Vendor {
+    settings: (
+        OPENCODE_2.settings.0,
+        r#"{"model": "anthropic/claude-sonnet-4-5",
+            "permissions": [{"action": "shell", "resource": "*", "effect": "ask"}],
+            "providers": {"anthropic": {"settings": {"baseURL": "{URL}/v1", "apiKey": "x"}}}}"#,
+    ),
+    ..OPENCODE_2
+};
+
+pub(crate) const PI: Vendor = Vendor {
+    agent: Agent::Pi,
+    package: "pi/package",
+    program: "dist/bundle/cli.js",
+    settings: (
+        ".pi/agent/models.json",
+        r#"{"providers": {"anthropic": {"baseUrl": "{URL}", "apiKey": "x"}}}"#,
+    ),
+    env: &[("PI_OFFLINE", "1")],
+    headless: &["--model", "anthropic/claude-sonnet-4-5", "-p"],
+    interactive: &["--model", "anthropic/claude-sonnet-4-5"],
+    ready: "claude-sonnet-4-5",
+};
+
+pub(crate) const QWEN: Vendor = Vendor {
+    agent: Agent::Qwen,
+    package: "node_modules/@qwen-code/qwen-code",
+    program: "cli-entry.js",
+    settings: (
+        ".qwen/settings.json",
+        r#"{"security": {"auth": {"selectedType": "anthropic"}, "folderTrust": {"enabled": false}},
+            "general": {"enableAutoUpdate": false}, "privacy": {"usageStatisticsEnabled": false}}"#,
+    ),
+    env: &[
+        ("ANTHROPIC_BASE_URL", "{URL}"),
+        ("ANTHROPIC_MODEL", "claude-sonnet-4-5"),
+    ],
+    headless: &["--approval-mode=default", "-p"],
+    interactive: &[],
+    ready: "Type your message",
+};
+
+pub(crate) const COPILOT: Vendor = Vendor {
+    agent: Agent::Copilot,
+    package: "node_modules/@github/copilot-PLATFORM",
+    program: "copilot",
+    settings: (".copilot/unused.json", "{}"),
+    env: &[
+        ("COPILOT_OFFLINE", "true"),
+        ("COPILOT_AUTO_UPDATE", "false"),
+        ("COPILOT_PROVIDER_BASE_URL", "{URL}"),
+        ("COPILOT_PROVIDER_TYPE", "anthropic"),
+        ("COPILOT_PROVIDER_API_KEY", "x"),
+        ("COPILOT_MODEL", "claude-sonnet-4-5"),
+    ],
+    headless: &["-p"],
+    interactive: &[],
+    ready: "❯",
+};
+
+pub(crate) const KIMI: Vendor = Vendor {
+    agent: Agent::Kimi,
+    package: "node_modules/@moonshot-ai/kimi-code",
+    program: "dist/main.mjs",
+    settings: (
+        ".kimi-code/config.toml",
+        "default_model = \"scripted\"\ntelemetry = false\n[providers.scripted]\ntype = \"anthropic\"\n\
+         base_url = \"{URL}\"\napi_key = \"x\"\n[models.scripted]\nprovider = \"scripted\"\n\
+         model = \"claude-sonnet-4-5\"\nmax_context_size = 200000\n",
+    ),
+    env: &[("KIMI_CODE_NO_AUTO_UPDATE", "1")],
+    headless: &["-p"],
+    interactive: &[],
+    ready: "context",
+};
+
+/// A terminal with an agent, and the model that answers it.
+pub(crate) struct Terminal {
+    /// The model.
+    pub(crate) model: Model,
+    /// The terminal.
+    pub(crate) pane: Pane,
+}
+
+impl Vendor {
+    /// The directory of the agent's package.
+    pub(crate) fn package(&self) -> PathBuf {
+        let architecture = match std::env::consts::ARCH {
+            "x86_64" => "x64",
+            "aarch64" => "arm64",
+            other => other,
+        };
+        let platform = format!("{}-{architecture}", std::env::consts::OS);
+        installed::dir().join(self.package.replace("PLATFORM", &platform))
+    }
+
+    /// Starts a model, writes the agent's settings for it, and installs the hub's hooks in them as a person does.
+    pub(crate) fn install(
+        &self,
+        hub: &InstalledHub,
+        script: impl Fn(&Request) -> Reply + Send + Sync + 'static,
+    ) -> Model {
+        let model = Model::start(script);
+        let (path, text) = self.settings;
+        hub.write_home(path, &text.replace("{URL}", &model.url()));
+        let agent = self.agent.as_str();
+        hub.hubctl(&["hooks", "install", agent]);
+        let status = hub.hubctl(&["hooks", "status", agent]);
+        let verified = format!(
+            "verified with {}",
+            self.agent.verified().expect("a version")
+        );
+        let is_installed = |line: &str| {
+            line.contains(" user ") && line.contains(" installed ") && line.contains(&verified)
+        };
+        assert!(status.lines().any(is_installed), "{status}");
+        model
+    }
+
+    fn command(&self) -> Vec<String> {
+        let program = self.package().join(self.program);
+        assert!(
+            program.exists(),
+            "{} is missing: run tests/run",
+            program.display()
+        );
+        let is_script = ["js", "mjs"].map(|it| program.extension().is_some_and(|is| is == it));
+        let runner = is_script.contains(&true).then(|| "node".to_owned());
+        runner
+            .into_iter()
+            .chain([program.display().to_string()])
+            .collect()
+    }
+
+    fn env(&self, model: &Model) -> Vec<(String, String)> {
+        let url = model.url();
+        let pair = |(name, value): &(&str, &str)| ((*name).into(), value.replace("{URL}", &url));
+        self.env.iter().map(pair).collect()
+    }
+
+    /// Runs the agent for one prompt, as the project's primary; returns its stdout.
+    pub(crate) fn ask(&self, hub: &InstalledHub, model: &Model, prompt: &str) -> String {
+        let mut command = self.command();
+        command.extend(self.headless.iter().map(|&it| it.to_owned()));
+        command.push(prompt.into());
+        let mut env = self.env(model);
+        env.push(("HUB_ROLE".into(), "primary".into()));
+        let args: Vec<&str> = command[1..].iter().map(String::as_str).collect();
+        let env: Vec<_> = env.iter().map(|(a, b)| (&**a, &**b)).collect();
+        hub.run(command[0].as_ref(), &args, &env)
+    }
+
+    /// Starts the agent in a terminal, and waits until it is ready for a prompt.
+    pub(crate) fn open(&self, hub: &InstalledHub, model: Model) -> Terminal {
+        let mut command = self.command();
+        command.extend(self.interactive.iter().map(|&it| it.to_owned()));
+        let (env, dir) = (self.env(&model), hub.project());
+        let pane = hub.tmux().start(self.agent.as_str(), &dir, &env, &command);
+        pane.until("the agent is ready", |it| it.contains(self.ready));
+        Terminal { model, pane }
+    }
+}
+
+impl Terminal {
+    /// Types a prompt and sends it. An agent that has just shown its prompt may miss a key, so Enter is pressed until the
+    /// model receives the prompt.
+    pub(crate) fn submit(&self, text: &str) {
+        self.pane.type_in(text);
+        until(&format!("{text:?} is sent"), || {
+            self.pane.press(&["Enter"]);
+            let sent = || (!self.model.received(text).is_empty()).then_some(());
+            within(Duration::from_secs(5), sent)
+        });
+    }
+}
+
+impl Drop for Terminal {
+    /// Prints the terminal's content when the test fails.
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("the terminal:\n{}", self.pane.text().trim());
+        }
+    }
+}
