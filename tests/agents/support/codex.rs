@@ -56,7 +56,10 @@ impl Sandbox {
         pane.until("Codex is ready or asks", |it| is_ready(it) || asks(it));
         if asks(&pane.text()) {
             until("the hooks are trusted", || {
-                pane.press(&["2", "Enter"]);
+                // Once the dialog is gone, the keys would be a prompt.
+                if asks(&pane.text()) {
+                    pane.press(&["2", "Enter"]);
+                }
                 within(Duration::from_secs(2), || {
                     is_ready(&pane.text()).then_some(())
                 })
