@@ -1,8 +1,9 @@
 //! A primary and its workers, each in a worktree of one repository.
 
-use hub_harness::model::turns;
+use hub_harness::Hub;
+use hub_harness::model::{Reply, turns};
 
-use crate::support::{Claude, InstalledHub};
+use crate::support::{Claude, InstalledHub, NO_LIMIT, OPENCODE_1, PI, QWEN};
 
 const NAMES: [&str; 3] = ["main", "one", "two"];
 
@@ -67,5 +68,29 @@ fn until_reported(hub: &InstalledHub, primary: &Claude, count: usize) {
             hub.step(id, "acked");
             assert_eq!(primary.model.received(&line).len(), 1, "{name}");
         }
+    }
+}
+
+#[test]
+fn workers_of_four_kinds_wake_the_primary_with_their_results() {
+    let hub = InstalledHub::with(Hub::builder().set(NO_LIMIT));
+    let [claude_dir, others @ ..] = hub.worktrees(["claude", "opencode", "pi", "qwen"]);
+    let primary = hub.claude(turns([])).named("primary").start();
+    hub.waiter("primary", "rewake");
+    let tells = |name: &str, result: &str| {
+        let text = format!("Agent {name} completed (worker of main): {result}");
+        let woken = primary.woken_by(&text);
+        assert_eq!(primary.model.received(&text), [woken.number]);
+        hub.waiter("primary", "rewake");
+    };
+    let worker = hub.claude(turns([Reply::text("A scripted fig.")]));
+    let worker = worker.within(claude_dir).env("HUB_PARENT", "main");
+    worker.headless("Which fruit?");
+    tells("claude", "A scripted fig.");
+    for (vendor, dir) in [&OPENCODE_1, &PI, &QWEN].into_iter().zip(&others) {
+        let result = format!("A fig by {}.", vendor.agent);
+        let model = vendor.install(&hub, turns([Reply::text(&result)]));
+        vendor.work(&hub, (dir, "main"), (&model, "Which fruit?"));
+        tells(vendor.agent.as_str(), &result);
     }
 }

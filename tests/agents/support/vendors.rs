@@ -1,6 +1,6 @@
 //! Agents of several vendors, which a scripted model answers in Anthropic's format.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use hub_harness::model::{Reply, Request};
@@ -210,14 +210,41 @@ impl Vendor {
 
     /// Runs the agent for one prompt, as the project's primary; returns its stdout.
     pub(crate) fn ask(&self, hub: &InstalledHub, model: &Model, prompt: &str) -> String {
+        self.run(
+            hub,
+            &hub.project(),
+            ("HUB_ROLE", "primary"),
+            (model, prompt),
+        )
+    }
+
+    /// Runs the agent for one prompt in a directory, as a worker of this session; returns its stdout.
+    pub(crate) fn work(
+        &self,
+        hub: &InstalledHub,
+        (dir, parent): (&Path, &str),
+        asked: (&Model, &str),
+    ) -> String {
+        self.run(hub, dir, ("HUB_PARENT", parent), asked)
+    }
+
+    fn run(
+        &self,
+        hub: &InstalledHub,
+        dir: &Path,
+        (name, value): (&str, &str),
+        (model, prompt): (&Model, &str),
+    ) -> String {
         let mut command = self.command();
         command.extend(self.headless.iter().map(|&it| it.to_owned()));
         command.push(prompt.into());
         let mut env = self.env(model);
-        env.push(("HUB_ROLE".into(), "primary".into()));
+        env.push((name.into(), value.into()));
         let args: Vec<&str> = command[1..].iter().map(String::as_str).collect();
         let env: Vec<_> = env.iter().map(|(a, b)| (&**a, &**b)).collect();
-        hub.run(command[0].as_ref(), &args, &env)
+        let output = hub.output(dir, command[0].as_ref(), &args, &env);
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8_lossy(&output.stdout).into_owned()
     }
 
     /// Starts the agent in a terminal, and waits until it is ready for a prompt.
