@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::fs;
 use std::io;
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -27,6 +27,9 @@ use crate::hub::draft::Context;
 
 /// Largest line in bytes.
 const MAX_LINE: u64 = 256 * 1024;
+
+/// The longest id of a message in bytes; Claude Code uses UUIDs.
+const MAX_ID: usize = 64;
 
 /// A sender must write its line within this time.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -103,6 +106,11 @@ impl Mailbox {
     }
 
     fn bind(&self, dir: &Path) -> io::Result<OpenSocket> {
+        let owner = fs::metadata(dir)?.uid();
+        if owner != rustix::process::geteuid().as_raw() {
+            let error = format!("the directory belongs to user {owner}");
+            return Err(io::Error::other(error));
+        }
         let path = dir.join(&self.name);
         // The socket of an earlier run of this hub.
         let _ = fs::remove_file(&path);
@@ -175,7 +183,8 @@ async fn take(hub: &Hub, outstanding: &Outstanding, line: Line, pid: Option<u32>
         return;
     }
     let content = line.message.get("content").and_then(Value::as_str);
-    let (Some(text), Some(id), "user") = (content, line.msg_id, line.kind.as_str()) else {
+    let id = line.msg_id.filter(|id| id.len() <= MAX_ID);
+    let (Some(text), Some(id), "user") = (content, id, line.kind.as_str()) else {
         return;
     };
     let Some((project, session, is_primary)) = pid.and_then(|pid| session_of(hub, pid)) else {
