@@ -141,6 +141,10 @@ impl State {
             };
             let items = ids.iter().filter_map(|&id| inbox.get(id));
             let Some((_, way)) = shown.filter(|(it, _)| self.can_prove(project, it, name)) else {
+                // An announcement or a push is no delivery: the session has ended meanwhile.
+                if shown.is_some_and(|(_, way)| way.announces() || way.is_pushed()) {
+                    continue;
+                }
                 let pending = items.map(|item| item.seq).collect();
                 records.extend(settled(
                     pending,

@@ -8,7 +8,7 @@ use tokio::sync::oneshot;
 use super::{Barrier, Batch, HeldBack};
 use crate::core::filter::Filter;
 use crate::core::time::Now;
-use crate::fold::State;
+use crate::fold::{Session, State};
 
 /// The longest that a waiter waits for a lull, however busy its inboxes are.
 const LONGEST_SETTLE: Duration = Duration::from_secs(5);
@@ -147,13 +147,18 @@ impl Waiter {
         }
     }
 
-    /// Whether its session now reads other inboxes, or its name means another session.
+    /// Whether its session now reads other inboxes, or its name means another session, or the hub waits for a session that
+    /// has ended.
     pub(super) fn has_moved(&self, state: &State) -> bool {
         let spec = &self.spec;
         let Some(session) = spec.session.as_ref().filter(|_| spec.own) else {
             return false;
         };
         let (project, key) = state.resolve_key(spec.project.clone(), session.clone());
+        let is_alive = state.session(&project, &key).is_some_and(Session::is_alive);
+        if self.yields() && !is_alive {
+            return true;
+        }
         let mut inboxes = state.inboxes_of(&project, &key);
         inboxes.sort();
         project != spec.project || inboxes != spec.inboxes

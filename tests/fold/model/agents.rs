@@ -138,11 +138,14 @@ impl Model {
         self.tell_listeners((id, &draft), &mut (id + 1), now);
     }
 
-    /// Marks items as shown; returns whether only a hook can prove their delivery.
+    /// Marks items as shown; returns whether that acknowledged none of them.
     pub(crate) fn show(&mut self, key: &Key, ids: &[Seq], way: Way, now: Timestamp) -> bool {
         if !self.sessions.get(key).is_some_and(Session::proves) {
-            self.ack(&key.0, &key.1, ids);
-            return false;
+            let is_delivered = !way.announces() && !way.is_pushed();
+            if is_delivered {
+                self.ack(&key.0, &key.1, ids);
+            }
+            return !is_delivered;
         }
         for (_, place) in self.places_of(key, |id| ids.contains(&id)) {
             let announced = place.emitted.is_some_and(|(_, before)| before.announces());

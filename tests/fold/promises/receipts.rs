@@ -116,6 +116,18 @@ fn an_item_that_the_agent_refused_is_offered_at_once_in_another_way() {
 }
 
 #[test]
+fn an_item_that_is_pushed_to_an_ended_session_stays_pending() {
+    for way in [Way::Module, Way::FileChanged, Way::Socket, Way::AppServer] {
+        let mut hub = Hub::new();
+        hub.hook("w1", AgentEvent::Started);
+        let id = hub.say(sent("ci", "w1"));
+        hub.hook("w1", AgentEvent::Ended);
+        assert_eq!(hub.show("w1", "w1", &[id], way), [], "{way:?}");
+        assert_eq!(hub.offered("w1"), [id], "{way:?}");
+    }
+}
+
+#[test]
 fn the_hook_of_the_announcing_prompt_delivers_an_announced_item() {
     for way in [Way::Module, Way::FileChanged, Way::Socket] {
         let (mut hub, id) = shown_by(way);
