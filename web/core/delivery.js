@@ -31,6 +31,7 @@ const STEP_TEXTS = {
   settled: ({ by }) => `Settled${by ? ` by ${withHash(by)}` : ''}`,
   seen: () => 'Marked as read',
   unseen: () => 'Marked as unread',
+  unreachable: ({ inbox }) => `Waits${inbox ? ` for ${inbox}` : ''}, which the hub cannot wake now`,
 };
 
 /**
