@@ -223,7 +223,14 @@ impl<'a> HookRequest<'a> {
         let Some(bypasses) = self.event.bypasses else {
             return Ok(());
         };
-        self.in_activity(|it, place| it.note_mode(place.clone(), bypasses))
+        let (project, session) = (self.project(), self.session());
+        self.hub.read(|state, waiters| {
+            let place = state.resolve_key(project, session);
+            // Nearly every hook finds it unchanged, and then none waits for the writer.
+            if waiters.read().bypasses(&place) != bypasses {
+                waiters.write().activity().note_mode(place, bypasses);
+            }
+        })
     }
 
     fn in_activity<T>(

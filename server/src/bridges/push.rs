@@ -151,17 +151,12 @@ impl Pushes {
             let soon = (!candidate.pending.is_empty()).then(|| Instant::now() + GRACE);
             return self.threads.next_try(key).or(soon);
         };
-        match self.standins.get(key) {
-            Some(standin) if standin.way == transport.way() => None,
-            Some(_) => {
-                self.dismiss(key);
-                Some(Instant::now() + DEBOUNCE)
-            }
-            None => {
-                self.stand_in(key.clone(), transport);
-                None
-            }
+        if self.standins.contains_key(key) {
+            self.dismiss(key);
+            return Some(Instant::now() + DEBOUNCE);
         }
+        self.stand_in(key.clone(), transport);
+        None
     }
 
     fn dismiss(&self, key: &SessionKey) {
@@ -211,6 +206,7 @@ fn is_useful(way: Way, candidate: &PushSession) -> bool {
 fn candidates(state: &State, waiters: &SharedWaiters) -> Vec<PushSession> {
     let boot_id = boot_id();
     let now = std::time::Instant::now();
+    let waiters = waiters.read();
     let candidate = |(project, key, session): (&ProjectName, &InboxName, &Session)| {
         let registered = session.registered.as_ref().filter(|it| it.hooks)?;
         let info = &registered.info;
@@ -221,7 +217,6 @@ fn candidates(state: &State, waiters: &SharedWaiters) -> Vec<PushSession> {
         }
         let place = (project.clone(), key.clone());
         let is_idle = !session.is_in_turn() && session.state != Some(SessionState::Blocked);
-        let waiters = waiters.read();
         let own = waiters.holder(project, key);
         let waits = own.is_some_and(|it| !it.way.is_some_and(Way::is_pushed));
         Some(PushSession {

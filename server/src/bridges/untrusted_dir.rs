@@ -164,6 +164,6 @@ fn file_error(errno: Errno) -> FileError {
 }
 
 /// The hub's own user.
-fn own_user() -> u32 {
+pub(super) fn own_user() -> u32 {
     rustix::process::geteuid().as_raw()
 }

@@ -25,6 +25,7 @@ use tokio::sync::oneshot;
 
 use super::mailbox::Mailbox;
 use crate::bridges::claude_sessions;
+use crate::bridges::untrusted_dir::own_user;
 use crate::core::sync::lock;
 use crate::hub::Hub;
 
@@ -111,7 +112,7 @@ impl ClaudeInbox {
         let sent = async {
             let mut stream = UnixStream::connect(&self.socket).await?;
             let uid = stream.peer_cred()?.uid();
-            if uid != rustix::process::geteuid().as_raw() {
+            if uid != own_user() {
                 return Err(io::Error::other(format!(
                     "the socket belongs to user {uid}"
                 )));

@@ -19,6 +19,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::claude_inbox::Outstanding;
 use crate::bridges::local_sessions::start_ticks;
+use crate::bridges::untrusted_dir::own_user;
 use crate::bridges::{Verdict, store};
 use crate::core::command::IdempotencyKey;
 use crate::core::sync::lock;
@@ -107,7 +108,7 @@ impl Mailbox {
 
     fn bind(&self, dir: &Path) -> io::Result<OpenSocket> {
         let owner = fs::metadata(dir)?.uid();
-        if owner != rustix::process::geteuid().as_raw() {
+        if owner != own_user() {
             let error = format!("the directory belongs to user {owner}");
             return Err(io::Error::other(error));
         }
@@ -160,7 +161,7 @@ async fn accept(
 /// Reads the line of a process of the hub's own user, and closes the connection, which the sender waits for.
 async fn read(stream: UnixStream) -> io::Result<(Line, Option<u32>)> {
     let credentials = stream.peer_cred()?;
-    if credentials.uid() != rustix::process::geteuid().as_raw() {
+    if credentials.uid() != own_user() {
         return Err(io::ErrorKind::PermissionDenied.into());
     }
     let pid = credentials.pid().and_then(|pid| u32::try_from(pid).ok());

@@ -30,6 +30,8 @@ use tokio::net::UnixStream;
 use tokio_tungstenite::tungstenite::{self, Message};
 use tokio_tungstenite::{WebSocketStream, client_async};
 
+use crate::bridges::untrusted_dir::own_user;
+
 /// The socket below `CODEX_HOME`.
 pub(super) const SOCKET: &str = "app-server-control/app-server-control.sock";
 
@@ -129,7 +131,7 @@ impl Connection {
         let stream = stream.map_err(|_| PushError::NotRunning)?;
         // The path is in directories that the person may share, so the peer itself is checked.
         let peer = stream.peer_cred().map_err(|_| PushError::ForeignSocket)?;
-        if peer.uid() != rustix::process::getuid().as_raw() {
+        if peer.uid() != own_user() {
             return Err(PushError::ForeignSocket);
         }
         let (socket, _) = client_async("ws://localhost/", stream).await?;
