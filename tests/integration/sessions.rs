@@ -255,8 +255,8 @@ async fn a_process_of_an_earlier_boot_of_this_machine_is_gone() {
     let listed = client.read("/sessions").await["sessions"].clone();
     assert_eq!(each(&listed, "id"), json!(["away", "here", "nowhere"]));
     assert_eq!(listed[1]["phase"]["name"], "blocked");
-    let seen = json!({ "ids": [listed[1]["last"]] });
-    client.post("/seen").json(&seen).send().await.expect(204);
+    let seen = json!({ "ids": [listed[1]["last"]], "seen": true });
+    client.post_json("/seen", &seen).await.expect(200);
     let listed = client.read("/sessions").await["sessions"].clone();
     assert_eq!(each(&listed, "id"), json!(["away", "nowhere"]));
 }
