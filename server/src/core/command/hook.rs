@@ -88,6 +88,8 @@ pub enum AgentEvent {
         reason: String,
         /// Whether the failure is permanent.
         permanent: bool,
+        /// When the agent may go on, if it reported that.
+        until: Option<Timestamp>,
     },
     /// The agent waits for a prompt.
     Idle {
