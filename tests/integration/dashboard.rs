@@ -1,5 +1,7 @@
 //! Serving the dashboard, and signing in to it.
 
+use std::path::Path;
+
 use hub_harness::{Answer, Hub, encoded};
 use serde_json::{Value, json};
 
