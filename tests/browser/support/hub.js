@@ -216,7 +216,7 @@ export class Hub {
     const child = spawn(words[0] ?? '', words.slice(1), {
       stdio: ['ignore', 'pipe', log],
       // The environment of the person who runs the tests must not change their result.
-      env: { PATH: process.env.PATH, HOME: this.dir, ...dashboard(), ...(process.env.ZZ_WEB ? { HUB_WEB: process.env.ZZ_WEB } : {}) },
+      env: { PATH: process.env.PATH, HOME: this.dir, ...dashboard() },
     });
     this.#child = child;
     running.add(child);
