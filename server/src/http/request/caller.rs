@@ -105,7 +105,7 @@ impl<S: Sync> FromRequestParts<S> for Caller {
 }
 
 #[cfg(target_os = "linux")]
-mod processes {
+pub(crate) mod processes {
     use std::fs::{self, File};
     use std::io::Read as _;
 
@@ -171,7 +171,7 @@ mod processes {
 
     /// Parent and start time of a process: fields 4 and 22 of `proc_pid_stat(5)`. The second field is a name in
     /// parentheses that may contain any character.
-    fn stat(pid: u32) -> Option<(u32, u64)> {
+    pub(crate) fn stat(pid: u32) -> Option<(u32, u64)> {
         let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
         let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
         let parent = fields.nth(1)?.parse().ok()?;
@@ -250,10 +250,14 @@ mod processes {
 
 /// The stand-in for systems that do not show a process's ancestors.
 #[cfg(not(target_os = "linux"))]
-mod processes {
+pub(crate) mod processes {
     use super::{CallerKind, Process};
 
     pub(crate) fn inspect(_: u32, _: &[Process]) -> CallerKind {
         CallerKind::Unknown
+    }
+
+    pub(crate) fn stat(_: u32) -> Option<(u32, u64)> {
+        None
     }
 }
