@@ -229,6 +229,7 @@ export interface Schemas {
         mutes: Schemas["Mute"][];
         notify: Schemas["Kind"][];
         sound: Schemas["Kind"][];
+        editor?: string;
     };
     PreferencesPut: {
         quiet?: null | Schemas["Quiet"];
@@ -239,6 +240,42 @@ export interface Schemas {
         }[];
         notify?: Schemas["AnyKind"][];
         sound?: Schemas["AnyKind"][];
+        editor?: string;
+    };
+    LanePhase: "needs_you" | "blocked" | "your_turn" | "working" | "done" | "gone";
+    Timeline: {
+        since: Schemas["Timestamp"];
+        until: Schemas["Timestamp"];
+        begins: null | Schemas["Timestamp"];
+        waited_ms: number;
+        lanes: Schemas["Lane"][];
+    };
+    Lane: {
+        project: Schemas["Project"];
+        session: Schemas["Name"];
+        name: string;
+        waited_ms: number;
+        segments: {
+            at: Schemas["Timestamp"];
+            phase: Schemas["LanePhase"];
+        }[];
+    };
+    Moment: {
+        at: Schemas["Timestamp"];
+        sessions: Schemas["SessionMoment"][];
+    };
+    SessionMoment: {
+        project: Schemas["Project"];
+        session: Schemas["Name"];
+        phase: Schemas["LanePhase"];
+        since: Schemas["Timestamp"];
+        report?: Schemas["Seq"];
+        text?: string;
+    };
+    ShownPane: {
+        pane: string;
+        attached: boolean;
+        attach: string;
     };
     Milliseconds: number | null;
     Stats: {
