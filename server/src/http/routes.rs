@@ -25,6 +25,7 @@ mod listeners;
 mod login;
 mod mcp;
 mod notify;
+mod phase;
 mod preferences;
 mod probes;
 mod questions;
