@@ -257,7 +257,6 @@ export interface Schemas {
         sound?: Schemas["AnyKind"][];
         editor?: string;
     };
-    LanePhase: "needs_you" | "blocked" | "your_turn" | "working" | "done" | "gone";
     Timeline: {
         since: Schemas["Timestamp"];
         until: Schemas["Timestamp"];
@@ -272,7 +271,7 @@ export interface Schemas {
         waited_ms: number;
         segments: {
             at: Schemas["Timestamp"];
-            phase: Schemas["LanePhase"];
+            phase: Schemas["PhaseName"];
         }[];
     };
     Moment: {
@@ -282,7 +281,7 @@ export interface Schemas {
     SessionMoment: {
         project: Schemas["Project"];
         session: Schemas["Name"];
-        phase: Schemas["LanePhase"];
+        phase: Schemas["PhaseName"];
         since: Schemas["Timestamp"];
         report?: Schemas["Seq"];
         text?: string;

@@ -9,7 +9,7 @@ const MINUTE = 60_000;
 const START = Date.parse('2026-11-23T08:00:00.000Z');
 
 /** @param {[number, Segment['phase']][]} parts the minute of each start, and the phase */
-const segments = (...parts) => parts.map(([minute, phase]) => ({ at: new Date(START + minute * MINUTE).toISOString(), phase }));
+const segments = (...parts) => parts.map(([minute, phase]) => ({ start: START + minute * MINUTE, phase }));
 /** @param {number} from @param {number} to minutes */
 const span = (from, to) => ({ from: START + from * MINUTE, to: START + to * MINUTE });
 
@@ -54,7 +54,7 @@ test('a lane is described in words, most urgent first', () => {
 });
 
 test('the sum of all agents is a sentence', () => {
-  const lane = (/** @type {number} */ minutes) => ({ project: 'p', session: 's', name: 'n', waited_ms: 0, segments: segments([0, 'needs_you'], [minutes, 'working']) });
+  const lane = (/** @type {number} */ minutes) => ({ project: 'p', session: 's', name: 'n', segments: segments([0, 'needs_you'], [minutes, 'working']) });
   assert.equal(timeline.waitedToday([lane(30), lane(17)], span(0, 60)), 'Agents waited 47 min for you today.');
   assert.equal(timeline.waitedToday([lane(50), lane(75)], span(0, 80)), 'Agents waited 2 h 5 min for you today.');
   assert.equal(timeline.waitedToday([], span(0, 60)), 'No agent waited for you today.');
@@ -69,7 +69,7 @@ test('the axis has round times, and no more than fit', () => {
 });
 
 test('lanes are grouped by project and sorted by name, whatever their phase', () => {
-  const lane = (/** @type {string} */ project, /** @type {string} */ name) => ({ project, session: name, name, waited_ms: 0, segments: [] });
+  const lane = (/** @type {string} */ project, /** @type {string} */ name) => ({ project, session: name, name, segments: [] });
   const groups = timeline.lanesByProject([lane('/b', 'w10'), lane('/a', 'x'), lane('/b', 'w9')]);
   assert.deepEqual([...groups].map(([project, lanes]) => [project, lanes.map(({ name }) => name)]), [['/a', ['x']], ['/b', ['w9', 'w10']]]);
 });

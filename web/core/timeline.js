@@ -6,9 +6,9 @@ import { longDuration } from './time.js';
 /** @import { Schemas } from './types.js' */
 
 /**
- * @typedef {Schemas['Lane']} Lane
- * @typedef {Lane['segments'][number]} Segment
- * @typedef {Segment['phase']} PhaseName
+ * @typedef {Schemas['PhaseName']} PhaseName
+ * @typedef {{start: number, phase: PhaseName}} Segment It lasts until the next one starts, in ms.
+ * @typedef {{project: string, session: string, name: string, segments: Segment[]}} Lane
  * @typedef {{phase: PhaseName, x: number, width: number}} Bar
  * @typedef {{from: number, to: number}} Span ms
  */
@@ -42,16 +42,26 @@ function waits(phase) {
 }
 
 /**
+ * A lane with its times in ms. It is parsed once, because a long lane is drawn often.
+ *
+ * @param {Schemas['Lane']} lane
+ * @returns {Lane}
+ */
+export function parseLane({ project, session, name, segments }) {
+  return { project, session, name, segments: segments.map(({ at, phase }) => ({ start: Date.parse(at), phase })) };
+}
+
+/**
  * The segments with their start and end in ms, cut to a span. The last one lasts until the span's end.
  *
  * @param {Segment[]} segments
  * @param {Span} span
  */
 function cut(segments, { from, to }) {
-  const parts = segments.map(({ at, phase }, index) => ({
+  const parts = segments.map(({ start, phase }, index) => ({
     phase,
-    start: Math.max(from, Date.parse(at)),
-    end: Math.min(to, index + 1 < segments.length ? Date.parse(segments[index + 1].at) : to),
+    start: Math.max(from, start),
+    end: Math.min(to, index + 1 < segments.length ? segments[index + 1].start : to),
   }));
   return parts.filter(({ start, end }) => end > start);
 }

@@ -22,7 +22,7 @@ const INTERVAL = 10_000;
 const LIMIT = 200;
 
 export class HubAway extends StoreElement {
-  #button = h('button', { class: 'away', hidden: true, 'aria-haspopup': 'dialog', onclick: () => this.#dialog.showModal() });
+  #button = h('button', { class: 'away', hidden: true, 'aria-haspopup': 'dialog', onclick: () => this.#open() });
   #heading = h('h2', { id: 'away-title', tabindex: '-1', autofocus: true });
   #body = h('div', { class: 'away-body' });
   #dialog = h(
@@ -36,11 +36,18 @@ export class HubAway extends StoreElement {
 
   connectedCallback() {
     const { removed: signal } = this;
-    this.replaceChildren(this.#button, this.#dialog);
+    this.replaceChildren(this.#button);
+    signal.addEventListener('abort', () => this.#dialog.remove());
     document.addEventListener('visibilitychange', () => this.#visibilityChanged(), { signal });
     addEventListener('pagehide', () => this.#remember(), { signal });
     this.every(INTERVAL, () => this.#remember());
     this.watch(['feed'], () => this.#compare());
+  }
+
+  #open() {
+    // The element is in the page's header, and a dialog has a header of its own.
+    (this.closest('hub-app') ?? this).append(this.#dialog);
+    this.#dialog.showModal();
   }
 
   #visibilityChanged() {

@@ -4,7 +4,7 @@ import { h, svg, updateList } from './dom.js';
 import { setProperty, setText } from './parts.js';
 import { StoreElement } from './store-element.js';
 import { TimelineLane } from './timeline-lane.js';
-import { axisTimes, laneBars, lanePaths, LANE_HEIGHT, lanesByProject, midnight, PHASES, waitedToday } from '../core/timeline.js';
+import { axisTimes, laneBars, lanePaths, LANE_HEIGHT, lanesByProject, midnight, parseLane, PHASES, waitedToday } from '../core/timeline.js';
 import { projectName } from '../core/sessions.js';
 import { absolute } from '../core/time.js';
 import { openPlace } from '../hub/place.js';
@@ -23,8 +23,8 @@ const MIN_INTERVAL = 4_000;
 const DRAG_PAUSE = 100;
 /** The steps of the slider; the last one is the present. */
 const STEPS = 1000;
-/** The lanes that are drawn in one task: about 20 ms on a slow machine. */
-const LANES_PER_TASK = 40;
+/** The lanes that are drawn in one frame, so that none is long. */
+const LANES_PER_FRAME = 20;
 
 const clock = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' });
 
@@ -87,7 +87,7 @@ export class HubTimeline extends StoreElement {
       this.#replay(null);
       this.#load();
     };
-    const button = h('button', { class: 'small', 'aria-pressed': String(hours === this.#hours), 'aria-label': `Last ${hours} hours`, onclick: choose }, `${hours} h`);
+    const button = h('button', { class: 'small', 'aria-pressed': String(hours === this.#hours), title: `Last ${hours} hours`, onclick: choose }, `${hours} h`);
     return button;
   }
 
@@ -120,7 +120,7 @@ export class HubTimeline extends StoreElement {
     try {
       /** @type {Schemas['Timeline']} */
       const { lanes, begins } = await store.api.get(`/timeline?since=${since}`);
-      this.#lanes = lanes;
+      this.#lanes = lanes.map(parseLane);
       this.#begins = begins ? Date.parse(begins) : now;
       this.#span = span;
       setText(this.#status, '');
@@ -147,13 +147,13 @@ export class HubTimeline extends StoreElement {
     this.#draw();
   }
 
-  /** Draws the lanes, a part in each task, so that none is long. */
+  /** Draws the lanes, a part in each frame. */
   #draw() {
     cancelAnimationFrame(this.#drawing);
     const lanes = /** @type {TimelineLane[]} */ ([...this.querySelectorAll('timeline-lane')]);
     const next = (/** @type {number} */ start) => {
-      for (const lane of lanes.slice(start, start + LANES_PER_TASK)) lane.draw(this.#span, this.#begins);
-      if (start + LANES_PER_TASK < lanes.length) this.#drawing = requestAnimationFrame(() => next(start + LANES_PER_TASK));
+      for (const lane of lanes.slice(start, start + LANES_PER_FRAME)) lane.draw(this.#span, this.#begins);
+      if (start + LANES_PER_FRAME < lanes.length) this.#drawing = requestAnimationFrame(() => next(start + LANES_PER_FRAME));
     };
     next(0);
   }

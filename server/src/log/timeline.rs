@@ -6,14 +6,10 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use hub_protocol::{InboxName, ProjectName, Seq, Timestamp};
+use hub_protocol::{InboxName, PhaseName, ProjectName, Seq, Timestamp};
 
 use crate::core::record::Record;
-use crate::fold::{SessionKey, State};
-
-mod phase_stub;
-pub use phase_stub::PhaseName;
-use phase_stub::{SessionPhase, phase};
+use crate::fold::{SessionKey, SessionPhase, State};
 
 /// How long a segment is kept after its end, in milliseconds.
 const KEPT_MS: i64 = 48 * 3600 * 1000;
@@ -226,7 +222,7 @@ fn phase_of(
     now: Timestamp,
 ) -> Option<SessionPhase> {
     let session = state.session(project, key)?;
-    Some(phase(state, project, key, session, heard, now))
+    Some(state.phase(project, key, session, heard, now))
 }
 
 #[cfg(test)]

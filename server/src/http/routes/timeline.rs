@@ -5,23 +5,19 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
-use hub_protocol::{InboxName, Notification, ProjectName, Seq, Timestamp, one_line};
+use hub_protocol::{InboxName, PhaseName, ProjectName, Seq, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use super::stored;
+use super::{phase, stored};
 use crate::fold::{SessionKey, State as Fold};
 use crate::http::error::ApiError;
 use crate::http::request::params::Params;
 use crate::hub::Hub;
-use crate::log::Log;
-use crate::log::journal::JournalError;
-use crate::log::timeline::{PhaseName, Segment, Timeline};
+use crate::log::timeline::{Segment, Timeline};
 use crate::waiters::SharedWaiters;
 
 /// The default length of the timeline in milliseconds.
 const DEFAULT_MS: i64 = 8 * 3600 * 1000;
-/// Longest text of a report, in characters.
-const MAX_TEXT: usize = 200;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -111,23 +107,31 @@ pub(super) async fn moment(
     let at = at.min(now);
     let range = (at, at.plus_millis(1), now);
     let found = hub.read_timeline(move |state, timeline, waiters| {
-        let all = sessions(state, timeline);
         let last = |key: SessionKey| {
-            let segments = timeline.segments(&key, state, heard(waiters, state, &key), range);
-            segments.last().map(|segment| (key, *segment))
+            let heard = phase::heard(waiters, &key, now);
+            let segments = timeline.segments(&key, state, heard, range);
+            let segment = segments.last().copied();
+            let segment = segment.filter(|it| it.phase != PhaseName::Gone)?;
+            let location = segment.report.map(|id| state.location(id).unwrap_or(id));
+            Some((key, segment, location))
         };
-        all.into_iter().filter_map(last).collect::<Vec<_>>()
+        let all = sessions(state, timeline).into_iter();
+        all.filter_map(last).collect::<Vec<_>>()
     });
     let found = found.await?;
     let log = Arc::clone(hub.log());
-    let sessions = stored::blocking(move || {
-        let shown = found
-            .into_iter()
-            .filter(|(_, it)| it.phase != PhaseName::Gone);
-        shown
-            .map(|(key, segment)| session_moment(&log, key, segment))
-            .collect()
-    });
+    let with_text = move |(key, segment, location): (SessionKey, Segment, Option<Seq>)| {
+        let (project, session) = key;
+        SessionMoment {
+            project,
+            session,
+            phase: segment.phase,
+            since: segment.start,
+            report: segment.report,
+            text: location.and_then(|it| phase::text(&log, it)),
+        }
+    };
+    let sessions = stored::blocking(move || Ok(found.into_iter().map(with_text).collect()));
     Ok(Json(Moment {
         at,
         sessions: sessions.await?,
@@ -142,7 +146,8 @@ fn lanes(
 ) -> Lanes {
     let (since, until, _) = range;
     let lane = |key: SessionKey| {
-        let segments = timeline.segments(&key, state, heard(waiters, state, &key), range);
+        let heard = phase::heard(waiters, &key, range.2);
+        let segments = timeline.segments(&key, state, heard, range);
         let lived = segments.iter().any(|it| it.phase != PhaseName::Gone);
         lived.then(|| LaneView {
             name: state.shown_name(&key.0, &key.1).to_owned(),
@@ -172,13 +177,6 @@ fn sessions(state: &Fold, timeline: &Timeline) -> BTreeSet<SessionKey> {
     timeline.sessions().cloned().chain(alive).collect()
 }
 
-/// When the hub last received anything from a session.
-fn heard(waiters: &SharedWaiters, state: &Fold, (project, key): &SessionKey) -> Timestamp {
-    let reported = state.session(project, key).map(|it| it.ts);
-    let heard = waiters.read().seen(project, key).max(reported);
-    heard.unwrap_or_default()
-}
-
 /// How long a session waited for the person between `since` and `until`, in milliseconds.
 fn waited_ms(segments: &[Segment], since: Timestamp, until: Timestamp) -> u64 {
     let ends = segments.iter().skip(1).map(|it| it.start).chain([until]);
@@ -201,30 +199,4 @@ fn spans(segments: &[Segment]) -> Vec<Span> {
         }
     }
     spans
-}
-
-fn session_moment(
-    log: &Log,
-    key: SessionKey,
-    segment: Segment,
-) -> Result<SessionMoment, JournalError> {
-    Ok(SessionMoment {
-        project: key.0,
-        session: key.1,
-        phase: segment.phase,
-        since: segment.start,
-        report: segment.report,
-        text: match segment.report {
-            Some(id) => text_of(log, id)?,
-            None => None,
-        },
-    })
-}
-
-/// The text of a notification on one line; `None` if the log no longer has it, or it is hidden.
-fn text_of(log: &Log, id: Seq) -> Result<Option<String>, JournalError> {
-    let event = log.get(id)?.filter(|event| !log.hides(event));
-    let json = event.as_ref().and_then(|event| event.json_bytes());
-    let notification = json.and_then(|json| serde_json::from_slice::<Notification>(json).ok());
-    Ok(notification.map(|it| one_line(&it.msg).chars().take(MAX_TEXT).collect()))
 }
