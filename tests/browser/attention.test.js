@@ -188,7 +188,7 @@ test('a question that the hub cannot answer shows commands to copy and no button
   await item.getByText('Which database?', { exact: true }).waitFor();
   const lines = await item.locator('code').allInnerTexts();
   assert.deepEqual(lines, [
-    'ssh mill', "tmux select-window -t '%7' && tmux select-pane -t '%7'", String.raw`cd '/home/me/it'\''s here'`,
+    String.raw`ssh -t mill 'tmux attach -t '\''%7'\'''`, 'ssh mill', String.raw`cd '/home/me/it'\''s here'`,
   ]);
   assert.match((await item.locator('dl').innerText()).replace(/\s+/g, ' '), /host mill directory \/home\/me\/it's here pane %7/);
   assert.deepEqual(await item.getByRole('listitem').allInnerTexts(), ['postgres', 'sqlite'], 'what it offers can be read');

@@ -13,6 +13,7 @@ async fn every_operation_is_exercised_and_keeps_the_contract() {
     look_back(&client).await;
     take_back(&client).await;
     know_sessions(&client).await;
+    crate::timeline::go_to_a_pane(&hub, &client).await;
     ask_and_answer(&client).await;
     ask_the_hub(&client).await;
     assert_eq!(hub.contract().unexercised(), Vec::<String>::new());
@@ -116,6 +117,8 @@ async fn know_sessions(client: &Client) {
     client.delete(listener).await.expect(200);
     let rest = [
         "POST /sessions/login/primary",
+        "GET /timeline",
+        "GET /timeline/moment?at=2026-02-17T14:30:05Z",
         "GET /sources",
         "DELETE /sessions/login",
     ];

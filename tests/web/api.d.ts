@@ -246,6 +246,7 @@ export interface Schemas {
         mutes: Schemas["Mute"][];
         notify: Schemas["Kind"][];
         sound: Schemas["Kind"][];
+        editor?: string;
     };
     PreferencesPut: {
         quiet?: null | Schemas["Quiet"];
@@ -256,6 +257,41 @@ export interface Schemas {
         }[];
         notify?: Schemas["AnyKind"][];
         sound?: Schemas["AnyKind"][];
+        editor?: string;
+    };
+    Timeline: {
+        since: Schemas["Timestamp"];
+        until: Schemas["Timestamp"];
+        begins: null | Schemas["Timestamp"];
+        waited_ms: number;
+        lanes: Schemas["Lane"][];
+    };
+    Lane: {
+        project: Schemas["Project"];
+        session: Schemas["Name"];
+        name: string;
+        waited_ms: number;
+        segments: {
+            at: Schemas["Timestamp"];
+            phase: Schemas["PhaseName"];
+        }[];
+    };
+    Moment: {
+        at: Schemas["Timestamp"];
+        sessions: Schemas["SessionMoment"][];
+    };
+    SessionMoment: {
+        project: Schemas["Project"];
+        session: Schemas["Name"];
+        phase: Schemas["PhaseName"];
+        since: Schemas["Timestamp"];
+        report?: Schemas["Seq"];
+        text?: string;
+    };
+    ShownPane: {
+        pane: string;
+        attached: boolean;
+        attach: string;
     };
     Milliseconds: number | null;
     Stats: {

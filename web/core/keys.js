@@ -15,7 +15,7 @@ export const KEYS = [
   { id: 'needs', keys: ['1'], label: 'Go to Needs you', scope: 'Everywhere' },
   { id: 'sessions', keys: ['2'], label: 'Go to Sessions', scope: 'Everywhere' },
   { id: 'feed', keys: ['3'], label: 'Go to Feed', scope: 'Everywhere' },
-  { id: 'stats', keys: ['4'], label: 'Go to Activity', scope: 'Everywhere' },
+  { id: 'stats', keys: ['4'], label: 'Go to Time', scope: 'Everywhere' },
   { id: 'settings', keys: [','], label: 'Open the settings', scope: 'Everywhere' },
   { id: 'undo', keys: ['u'], label: 'Undo the last change', scope: 'Everywhere' },
   { id: 'close', keys: ['Escape'], label: 'Close the dialog or the details', scope: 'Everywhere' },

@@ -1,5 +1,6 @@
 /** The page's frame: its views, its dialogs, and the keys that work everywhere. */
 
+import './hub-away.js';
 import './hub-connection.js';
 import './hub-empty.js';
 import './hub-feed.js';
@@ -7,7 +8,7 @@ import './hub-help.js';
 import './hub-needs-you.js';
 import './hub-sessions.js';
 import './hub-settings.js';
-import './hub-stats.js';
+import './hub-timeline.js';
 import './hub-toast.js';
 import { h } from './dom.js';
 import { StoreElement } from './store-element.js';
@@ -20,7 +21,7 @@ const VIEWS = /** @type {const} */ ([
   { name: 'needs', title: 'Needs you', tag: 'hub-needs-you' },
   { name: 'sessions', title: 'Sessions', tag: 'hub-sessions' },
   { name: 'feed', title: 'Feed', tag: 'hub-feed' },
-  { name: 'stats', title: 'Activity', tag: 'hub-stats' },
+  { name: 'stats', title: 'Time', tag: 'hub-timeline' },
 ]);
 
 export class HubApp extends StoreElement {
@@ -34,6 +35,7 @@ export class HubApp extends StoreElement {
         {},
         h('h1', {}, 'hub'),
         h('nav', { 'aria-label': 'Views' }, ...VIEWS.map((view) => this.#tab(view))),
+        h('hub-away', { store }),
         h('hub-connection', { store }),
         h('button', { class: 'ghost', 'aria-keyshortcuts': ',', title: 'Settings (,)', onclick: () => this.#openDialog('hub-settings') }, 'Settings'),
         h('button', { class: 'ghost', 'aria-keyshortcuts': '?', title: 'Help (?)', onclick: () => this.#openDialog('hub-help') }, 'Help'),

@@ -1,6 +1,7 @@
 /** A session: its state and evidence, whether it can be woken, its workers; when open, its actions too. */
 
 import './hub-compose.js';
+import './hub-go.js';
 import './hub-mute.js';
 import './hub-location.js';
 import { h, updateList } from './dom.js';
@@ -151,6 +152,7 @@ export class HubSession extends StoreElement {
       h('hub-compose', { store, session }),
       h('div', { class: 'listeners', role: 'list', 'aria-label': 'Listeners' }),
       h('hub-mute', { store }),
+      h('hub-go', { store, session }),
       h('hub-location'),
     );
   }
