@@ -246,8 +246,7 @@ export class Live {
       this.#refreshing = false;
       this.#refreshed = Date.now();
       try {
-        const { sessions } = await this.store.api.get('/sessions');
-        this.store.setSessions(sessions);
+        this.store.setSessions(await this.store.api.get('/sessions'));
       } catch (error) {
         // The stream reports that the hub is unreachable, and the next event retries this request.
         if (!(error instanceof Problem)) throw error;

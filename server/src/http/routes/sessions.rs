@@ -51,15 +51,20 @@ pub(super) async fn list(
     State(hub): State<Hub>,
     Params(SessionListParams { project, all }): Params<SessionListParams>,
 ) -> Result<Json<Sessions>, ApiError> {
+    let folded = project.clone();
     let sessions = hub.list(move |state, waiters| {
-        let found = state.sessions(project.as_ref());
+        let found = state.sessions(folded.as_ref());
         found
             .filter(|(_, _, session)| all || session.is_alive())
             .map(|(project, key, session)| shown(state, waiters, (project, key), session))
             .collect()
     });
     let sessions = sessions.await?;
-    Ok(Json(Sessions { sessions }))
+    let ended = hub.read(|state, _| {
+        let known = state.sessions(project.as_ref());
+        known.filter(|(_, _, it)| !all && !it.is_alive()).count()
+    })?;
+    Ok(Json(Sessions { sessions, ended }))
 }
 
 pub(super) async fn get(
