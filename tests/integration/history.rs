@@ -165,7 +165,10 @@ async fn marks_are_set_by_filter_and_undone_exactly() {
     let read = say("/a", "progress").await;
     let other_type = say("/a", "error").await;
     let other_project = say("/b", "progress").await;
-    client.put(&format!("/notifications/{read}/seen")).send().await
+    client
+        .put(&format!("/notifications/{read}/seen"))
+        .send()
+        .await
         .expect(200);
     let later = say("/a", "progress").await;
     let body = json!({ "project": "/a", "types": ["progress"], "up_to": later, "seen": true });

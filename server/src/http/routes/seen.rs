@@ -99,7 +99,7 @@ async fn set_ids(hub: &Hub, ids: Vec<Seq>, seen: bool) -> Result<Json<SeenReply>
         ));
     }
     let changed = hub.read(|state, _| {
-        let mut differing: Vec<Seq> = ids.iter().copied().collect();
+        let mut differing = ids.clone();
         differing.retain(|&id| state.is_seen(id) != seen);
         differing.sort_unstable();
         differing.dedup();
