@@ -38,7 +38,7 @@ test('all types, and the lowest priority, are no filter', () => {
 
 test('a filter is sent under the names of the API', () => {
   assert.equal(toQuery(FULL).toString(), 'types=error%2Cwaiting&min_priority=high&project=%2Fsrc%2Fa+b&session=login&q=disk+%26+%22x%22&seen=false');
-  assert.equal(toQuery({ unseen: true }).toString(), '');
+  assert.equal(toQuery({ unseen: true }).toString(), 'seen=false');
 });
 
 test('each part of a filter selects the same as in the hub', () => {

@@ -1,6 +1,5 @@
 /** The board: live sessions grouped by phase, workers below their parents, as a flat list of lines. */
 
-import { phaseOf } from './phase.js';
 import { projectName, sessionFinder } from './sessions.js';
 
 /** @import { Phase, Question, Session } from './types.js' */
@@ -54,7 +53,7 @@ export function board(sessions, { query = '', sort = 'time' } = {}) {
   const find = sessionFinder(all);
   const words = query.toLowerCase().split(/\s+/).filter(Boolean);
   const rows = all
-    .map((session) => ({ session, phase: phaseOf(session) }))
+    .map((session) => ({ session, phase: session.phase }))
     .filter(({ session, phase }) => phase.name !== 'gone' && matches(session, phase, words));
   return GROUPS.map(({ name, title }) => {
     const members = rows.filter(({ phase }) => phase.name === name);

@@ -5,7 +5,7 @@
  * @typedef {Schemas['Kind']} Kind
  * @typedef {Schemas['Priority']} Priority
  * @typedef {Schemas['Session']} Session
- * @typedef {{name: 'needs_you'|'your_turn'|'blocked'|'working'|'done'|'gone', since: string, text?: string, question?: number, until?: string, tool?: {name: string, on?: string, since: string}}} Phase
+ * @typedef {Schemas['Phase']} Phase
  * @typedef {Schemas['Holder']} Holder
  * @typedef {Schemas['Listener']} Listener
  * @typedef {Schemas['Question']} Question

@@ -9,7 +9,6 @@ import { StoreElement } from './store-element.js';
 import { timeElement } from './time.js';
 import { checkout, GROUPS } from '../core/board.js';
 import { locationCommands, lookCommand } from '../core/commands.js';
-import { phaseOf } from '../core/phase.js';
 import { progressOf } from '../core/progress.js';
 import { toSearch } from '../core/filter.js';
 import { wakeLabel } from '../core/sessions.js';
@@ -90,7 +89,7 @@ export class HubSession extends StoreElement {
 
   /** @param {Session} session */
   #showPhase(session) {
-    const phase = phaseOf(session);
+    const { phase } = session;
     const title = GROUPS.find(({ name }) => name === phase.name)?.title ?? 'Ended';
     setState(this.#badge, { state: phase.name, text: title });
     if (this.#since.dataset.at !== phase.since) {
@@ -168,7 +167,7 @@ export class HubSession extends StoreElement {
     updateList(this.#listeners, listeners, ({ caller, until }) => `${caller} ${until ?? ''}`, (listener) => this.#listener(listener), () => {});
     const compose = /** @type {HubCompose} */ (this.#compose.firstElementChild);
     compose.session = session;
-    compose.hidden = phaseOf(session).name === 'gone';
+    compose.hidden = session.phase.name === 'gone';
     this.#mute.show({ project: session.project, id: session.id });
     const commands = [...locationCommands(session, store.info?.host), lookCommand(session.name, session.project)];
     this.#location.show(session, commands);

@@ -2,7 +2,6 @@
 
 import { Feed } from '../core/feed.js';
 import { toQuery } from '../core/filter.js';
-import { isEnded } from '../core/sessions.js';
 import { Problem } from './problem.js';
 
 /** @import { Filter } from '../core/filter.js' */
@@ -154,7 +153,7 @@ export class Store extends EventTarget {
   async loadEnded() {
     /** @type {{sessions: Session[]}} */
     const { sessions } = await this.api.get('/sessions?all=true');
-    for (const session of sessions.filter(isEnded)) this.endedSessions.set(`${session.project}/${session.id}`, session);
+    for (const session of sessions.filter(({ phase }) => phase.name === 'gone')) this.endedSessions.set(`${session.project}/${session.id}`, session);
     this.changed('sessions');
   }
 
