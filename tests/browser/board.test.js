@@ -62,7 +62,7 @@ test('each agent is a row in the group of its phase, with its words, its project
   await post(hub, 'w1', { type: 'question', msg: 'Drop the column?' });
   const page = await openDashboard(hub);
   await shows(page, ['Needs you: ↳ w1', 'Working: lead ↳ w2']);
-  assert.match((await row(page, 'w1').innerText()).replace(/\s+/g, ' '), /^↳ w1 Drop the column\? hub · web codex \d+ s$/);
+  assert.match((await row(page, 'w1').innerText()).replace(/\s+/g, ' '), /^↳ w1 Drop the column\? hub · web (codex )?\d+ s$/);
   assert.match(await row(page, '0b1c').innerText(), /Merge the branches/);
   assert.match((await row(page, 'w1').getAttribute('title')) ?? '', /worker of lead/);
 });
@@ -136,7 +136,7 @@ test('the pane has an address, and its closing returns the focus to the row', as
   await register(hub, 'w2');
   const page = await openDashboard(hub);
   await row(page, 'w1').focus();
-  await page.keyboard.press('ArrowDown');
+  await page.keyboard.press('ArrowUp');
   await page.keyboard.press('Enter');
   const pane = page.locator('hub-session[data-id="w2"]');
   await pane.waitFor();

@@ -37,7 +37,8 @@ export class HubBoard extends StoreElement {
   /** Whether the pointer may be about to click a row, so that rows must not move. */
   #aiming = false;
   #resting = 0;
-  #movedAt = -Infinity;
+  /** The rows that moved, and the time. */
+  #moved = { keys: new Set(['']), at: -Infinity };
 
   connectedCallback() {
     const { removed: signal } = this;
@@ -79,8 +80,7 @@ export class HubBoard extends StoreElement {
     /** @type {Line[]} */
     const wanted = groups.flatMap((group) => [{ heading: group }, ...group.rows.map((row) => ({ row }))]);
     const kept = this.#aiming && !asked ? this.#inPlace(wanted) : wanted;
-    const order = kept.map(lineKey).join('\n');
-    if (order !== this.#lines.map(lineKey).join('\n')) this.#movedAt = performance.now();
+    this.#noteMoves(kept.map(lineKey));
     this.#lines = kept;
     this.#draw();
     this.#showNone(store.sessions.size);
@@ -94,6 +94,13 @@ export class HubBoard extends StoreElement {
   #inPlace(wanted) {
     const now = new Map(wanted.map((line) => [lineKey(line), line]));
     return this.#lines.map((line) => now.get(lineKey(line)) ?? line);
+  }
+
+  /** Records the rows that are about to move. @param {string[]} order the keys of the lines */
+  #noteMoves(order) {
+    const before = this.#lines.map(lineKey);
+    const moved = order.filter((key, index) => before.includes(key) && before[index] !== key);
+    if (moved.length > 0) this.#moved = { keys: new Set(moved), at: performance.now() };
   }
 
   #draw() {
@@ -174,7 +181,7 @@ export class HubBoard extends StoreElement {
     if (!row || event.ctrlKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();
     // A click by keyboard cannot miss its target.
-    if (event.detail > 0 && performance.now() - this.#movedAt < MISCLICK_WINDOW) return;
+    if (event.detail > 0 && performance.now() - this.#moved.at < MISCLICK_WINDOW && this.#moved.keys.has(row.dataset.key ?? '')) return;
     setAddress(withPane({ agent: row.dataset.key }));
     this.dispatchEvent(new CustomEvent('opened', { bubbles: true }));
   }

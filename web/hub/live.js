@@ -167,6 +167,8 @@ export class Live {
     if (event === 'seen') {
       store.markSeen(body);
       if (body.seen) this.#announceSettled(body.ids);
+      // A session whose words were read is no longer the person's turn.
+      this.#refreshSessions();
     } else if (event === 'delivery') {
       store.feed.applyDelivery(body);
       store.changed('feed');
