@@ -350,7 +350,20 @@ export interface Schemas {
     SeenRequest: {
         ids?: Schemas["Seq"][];
         up_to?: Schemas["Seq"];
+        project?: Schemas["Project"];
+        inbox?: Schemas["Name"];
+        types?: Schemas["Kind"][];
+        from?: Schemas["Name"];
+        session?: Schemas["Name"];
+        min_priority?: Schemas["Priority"];
+        q?: string;
+        seen?: boolean;
+        undo?: Schemas["Seq"];
+    };
+    SeenReply: {
         seen: boolean;
+        changed: number;
+        undo?: Schemas["Seq"];
     };
     DeliveryEvent: {
         ids: Schemas["Seqs"];
@@ -372,6 +385,7 @@ export interface Schemas {
     SeenEvent: {
         ids: Schemas["Seqs"];
         up_to?: number | null;
+        ranges: Schemas["Seq"][][];
         seen: boolean;
         at: Schemas["Timestamp"];
     };

@@ -5,6 +5,7 @@
  * @typedef {Schemas['Kind']} Kind
  * @typedef {Schemas['Priority']} Priority
  * @typedef {Schemas['Session']} Session
+ * @typedef {Schemas['Phase']} Phase
  * @typedef {Schemas['Holder']} Holder
  * @typedef {Schemas['Listener']} Listener
  * @typedef {Schemas['Question']} Question
