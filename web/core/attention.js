@@ -23,6 +23,7 @@ import { muteFor } from './mutes.js';
  * @property {string} text
  * @property {Session} [session]
  * @property {Question} [question]
+ * @property {string} [until] when a blocked session may go on
  * @property {string} [title] of the notification that reports the trouble
  * @property {Notification} [notification] that reports the trouble
  */
@@ -45,7 +46,73 @@ export function attentionItems(data) {
     const item = troubleItem(session, data);
     if (item && !muteFor(data.preferences, session, now)) items.push(item);
   }
-  return items.sort((a, b) => Date.parse(a.ts) - Date.parse(b.ts) || (a.key < b.key ? -1 : 1));
+  return items.sort(byAge);
+}
+
+/** @param {AttentionItem} a @param {AttentionItem} b */
+function byAge(a, b) {
+  return Date.parse(a.ts) - Date.parse(b.ts) || (a.key < b.key ? -1 : 1);
+}
+
+/**
+ * The cards, oldest first: the items that need the person, and answered questions whose answer the agent does not have
+ * yet.
+ *
+ * @param {Data} data
+ * @param {(id: number) => boolean} isKept whether the card of a settled question stays, although it is settled
+ * @returns {AttentionItem[]}
+ */
+export function cards(data, isKept) {
+  const settling = [...data.questions.values()].filter((question) => !isOpenQuestion(question) && (isOnItsWay(question) || isKept(question.id)));
+  if (settling.length === 0) return attentionItems(data);
+  const find = sessionFinder(data.sessions.values());
+  const items = settling.map((question) => questionItem(question, find(question.project, question.from) ?? data.endedSessions.get(`${question.project}/${question.from}`)));
+  return [...attentionItems(data), ...items].sort(byAge);
+}
+
+/**
+ * The item of a notification, in any state: of its question, or of the trouble that it reports; null if it has none.
+ *
+ * @param {number} id
+ * @param {Data} data
+ * @returns {AttentionItem|null}
+ */
+export function itemOf(id, data) {
+  const question = data.questions.get(id);
+  if (!question) return attentionItems(data).find(({ notification }) => notification?.id === id) ?? null;
+  const find = sessionFinder([...data.sessions.values(), ...data.endedSessions.values()]);
+  return questionItem(question, find(question.project, question.from));
+}
+
+/**
+ * Whether a question is answered, and the agent does not have the answer yet.
+ *
+ * @param {Pick<Question, 'state'|'delivery'>} question
+ */
+export function isOnItsWay({ state, delivery }) {
+  return state === 'answered' && (delivery === 'stored' || delivery === 'delivered');
+}
+
+/**
+ * The sentence for an empty list of cards. Agents may still wait for the person: muted ones, or ones whose turn has
+ * ended.
+ *
+ * @param {Iterable<Session>} sessions
+ * @param {string} summary of the sessions
+ * @returns {{strong: string, more: string}}
+ */
+export function emptyText(sessions, summary) {
+  const live = [...sessions].filter((session) => !isEnded(session));
+  const count = (/** @type {string} */ name) => live.filter(({ phase }) => phase?.name === name).length;
+  const [asking, turns, blocked] = [count('needs_you'), count('your_turn'), count('blocked')];
+  const agents = (/** @type {number} */ n, /** @type {string} */ one, /** @type {string} */ many) => (n === 1 ? `1 agent ${one}.` : `${n} agents ${many}.`);
+  const waits = [
+    asking > 0 && agents(asking, 'waits for an answer', 'wait for an answer'),
+    turns > 0 && agents(turns, 'waits for your turn', 'wait for your turn'),
+    blocked > 0 && agents(blocked, 'is blocked', 'are blocked'),
+  ].filter(Boolean);
+  if (waits.length === 0) return { strong: 'Nobody needs you.', more: summary };
+  return { strong: 'No questions.', more: waits.join(' ') };
 }
 
 /**
@@ -74,6 +141,7 @@ function questionItem(question, session) {
  */
 function troubleItem(session, data) {
   const { id, project, name, since, last_seen: seen, last } = session;
+  if (session.phase) return session.phase.name === 'blocked' ? blockedItem(session, session.phase, data) : null;
   if (!session.silent && session.state !== 'error') return null;
   const report = last === undefined ? null : data.notification(last);
   const of = { project, name, session };
@@ -83,6 +151,20 @@ function troubleItem(session, data) {
   }
   if (report?.type !== 'error' || report.seen) return null;
   return { ...of, key: `trouble ${report.id}`, kind: session.gone ? 'gone' : 'error', ts: report.ts, title: report.title, text: report.msg, notification: report };
+}
+
+/**
+ * @param {Session} session
+ * @param {import('./types.js').Phase} phase
+ * @param {Data} data
+ * @returns {AttentionItem}
+ */
+function blockedItem(session, { since, text = '', until }, data) {
+  const { id, project, name, last } = session;
+  const report = (last !== undefined && data.notification(last)) || undefined;
+  const trouble = report?.type === 'error' ? report : undefined;
+  const kind = session.gone ? 'gone' : session.silent && !trouble ? 'silent' : 'error';
+  return { key: `blocked ${project}/${id} ${since}`, kind, ts: since, project, name, text: text || trouble?.msg || '', title: trouble?.title, session, until, notification: trouble ?? (kind === 'silent' ? report : undefined) };
 }
 
 /** The hook's words before a question; they are removed because the page shows the asker beside it. */

@@ -3,7 +3,9 @@
 import './hub-compose.js';
 import './hub-location.js';
 import { h } from './dom.js';
-import { revealHidden, setScrollable, setText, stateBadge } from './parts.js';
+import { revealHidden, setProperty, setScrollable, setText, stateBadge } from './parts.js';
+import { contextOf } from './hub-question.js';
+import { linked } from './rich-text.js';
 import { StoreElement } from './store-element.js';
 import { setTime, timeElement } from './time.js';
 import { locationCommands, lookCommand } from '../core/commands.js';
@@ -23,6 +25,8 @@ export class HubTrouble extends StoreElement {
   #text = h('p', { class: 'text' });
   #shownText = '';
   #time = timeElement('', () => this.store.now());
+  #until = timeElement('', () => this.store.now(), 'left');
+  #wait = h('p', { class: 'muted', hidden: true }, 'It may go on: ', this.#until);
   #compose = h('div', { class: 'more', hidden: true });
   #location = h('div', { class: 'more', hidden: true });
 
@@ -40,17 +44,19 @@ export class HubTrouble extends StoreElement {
     this.#item = item;
     setText(this.#project, projectTitle);
     setTime(this.#time, item.ts);
+    setProperty(this.#wait, 'hidden', item.until === undefined);
+    if (item.until !== undefined) setTime(this.#until, item.until);
     const text = itemText(item);
     if (this.#shownText === text) return;
     this.#shownText = text;
     setScrollable(this.#text, text);
-    this.#text.replaceChildren(...(item.title ? [h('strong', {}, ...revealHidden(item.title)), '\n'] : []), ...revealHidden(text));
+    this.#text.replaceChildren(...(item.title ? [h('strong', {}, ...revealHidden(item.title)), '\n'] : []), ...linked(text, contextOf(this.store, item.session)));
   }
 
   /** @param {AttentionItem} item */
-  #build({ key, kind, name, project, session, notification }) {
-    const title = h('h3', { id: `item-${key.replace(/\W/g, '-')}` }, name);
-    this.setAttribute('aria-labelledby', title.id);
+  #build({ kind, name, project, session, notification }) {
+    const title = h('h3', {}, name);
+    this.ariaLabel = `${kind} of ${name}`;
     this.#project.title = project;
     this.#head.append(
       stateBadge({ state: kind, text: kind }),
@@ -61,12 +67,13 @@ export class HubTrouble extends StoreElement {
     this.replaceChildren(
       this.#head,
       this.#text,
+      this.#wait,
       h(
         'footer',
         {},
         kind === 'silent'
-          ? h('button', { class: 'small', title: 'Shows only its questions here, and no browser notifications', onclick: () => this.#mute() }, 'Mute for 1 h')
-          : notification && h('button', { class: 'small', onclick: () => this.#markSeen(notification.id) }, 'Mark read'),
+          ? h('button', { class: 'small', 'aria-label': `Mute for 1 h, ${name}`, title: 'Shows only its questions here, and no browser notifications', onclick: () => this.#mute() }, 'Mute for 1 h')
+          : notification && h('button', { class: 'small', 'aria-label': `Mark read, ${name}`, onclick: () => this.#markSeen(notification.id) }, 'Mark read'),
         session && kind !== 'gone' && this.#disclosure('Message', this.#compose, () => h('hub-compose', { store: this.store, session })),
         session && this.#disclosure('Location', this.#location, () => this.#buildLocation(session, project)),
       ),
@@ -83,7 +90,7 @@ export class HubTrouble extends StoreElement {
    * @param {() => HTMLElement} create
    */
   #disclosure(text, element, create) {
-    const button = h('button', { class: 'ghost small', 'aria-expanded': 'false' }, text);
+    const button = h('button', { class: 'ghost small', 'aria-label': `${text}, ${this.#head.querySelector('h3')?.textContent}`, 'aria-expanded': 'false' }, text);
     button.addEventListener('click', () => {
       if (!element.firstChild) element.append(create());
       element.hidden = !element.hidden;
