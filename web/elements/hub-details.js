@@ -90,7 +90,6 @@ export class HubDetails extends StoreElement {
     this.#tracedChanges = -1;
     this.#reply.hidden = true;
     this.#heading.parentElement?.scrollTo(0, 0);
-    delete this.#text.dataset.shown;
     for (const part of [this.#heading, this.#time, this.#text, this.#need, ...this.#parts, this.#trace]) part.replaceChildren();
     setText(this.#number, this.#id ? `#${this.#id}` : '');
     setState(this.#badge, { state: '', text: '' });

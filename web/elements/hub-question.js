@@ -29,6 +29,8 @@ export class HubQuestion extends StoreElement {
   #head = h('header');
   #project = h('span', { class: 'project' });
   #time = timeElement('', () => this.store.now());
+  /** Whether the controls contain the text. */
+  #repeatsText = false;
   #text = h('div', { class: 'text' });
   #request = h('div', { class: 'what' });
   #claim = h('p', { class: 'muted', hidden: true });
@@ -42,6 +44,7 @@ export class HubQuestion extends StoreElement {
   #now = h('button', { class: 'ghost', onclick: () => this.press('send') }, 'Send now');
   #held = h('div', { class: 'held', role: 'status', hidden: true }, this.#heldText, this.#undo, this.#now);
   #result = h('div', { class: 'result', role: 'status', hidden: true });
+  #shownResult = '';
   #elsewhere = h('div', { class: 'elsewhere', hidden: true });
   #reason = h('p');
   #location = /** @type {HubLocation} */ (document.createElement('hub-location'));
@@ -69,10 +72,10 @@ export class HubQuestion extends StoreElement {
     this.#item = item;
     setText(this.#project, projectTitle);
     setTime(this.#time, item.ts);
-    if (!this.#text.hidden) this.#showText(item);
     setProperty(this.#claim, 'hidden', question.state !== 'claimed');
     setText(this.#claim, `${question.by ?? 'Another session'} has claimed it.`);
     this.#update(item, question);
+    if (!this.#text.hidden) this.#showText(item);
   }
 
   /** @param {AttentionItem} item */
@@ -97,6 +100,7 @@ export class HubQuestion extends StoreElement {
     // A focused control that disappears would leave the focus nowhere.
     if (!takes && this.#answers.contains(document.activeElement)) this.focus();
     setProperty(this.#answers, 'hidden', !takes);
+    if (this.#repeatsText) setProperty(this.#text, 'hidden', takes);
     setProperty(this.#deadline, 'hidden', !takes || question.held_until === undefined);
     if (question.held_until !== undefined) setTime(this.#left, question.held_until);
     setProperty(this.#held, 'hidden', !held && !(isSending && isOpen));
@@ -122,8 +126,8 @@ export class HubQuestion extends StoreElement {
     const isSettled = !isOpenQuestion(question);
     setProperty(this.#result, 'hidden', !isSettled);
     const shown = JSON.stringify([question.state, question.delivery, question.answer, question.by]);
-    if (!isSettled || this.#result.dataset.shown === shown) return;
-    this.#result.dataset.shown = shown;
+    if (!isSettled || this.#shownResult === shown) return;
+    this.#shownResult = shown;
     const at = STEPS.findIndex(([step]) => step === question.delivery);
     const said = question.state === 'answered' && question.by === 'person' ? `Answered: ${question.answer ?? ''}` : settlementText(name, question);
     this.#result.replaceChildren(
@@ -150,6 +154,7 @@ export class HubQuestion extends StoreElement {
     this.#head.append(stateBadge({ state: kind, text: need.kind === 'plan' ? 'plan' : kind }), title, this.#project, this.#time, this.#withdraw);
     this.#withdraw.addEventListener('click', () => this.#withdrawOnConfirm());
     this.#withdraw.addEventListener('blur', () => this.#resetWithdraw());
+    this.#repeatsText = need.kind === 'asks';
     this.#buildWhat(need, question, item);
     this.#controls = answerControls(need, name, (answer, label) => this.#answer(answer, label));
     this.#answers.append(this.#deadline, this.#controls.element);
@@ -163,7 +168,7 @@ export class HubQuestion extends StoreElement {
   }
 
   /**
-   * What is asked: the request of an approval, a plan; a dialog that can be answered repeats its questions in the controls.
+   * What is asked: the request of an approval, or a plan.
    *
    * @param {import('../core/need.js').Need} need
    * @param {Question} question
@@ -180,11 +185,10 @@ export class HubQuestion extends StoreElement {
     }
     if (need.kind === 'plan' && need.plan) {
       this.#text.hidden = true;
-      const plan = h('div', { class: 'plan text', tabindex: '0', role: 'region', 'aria-label': `Plan of ${name}` });
+      const plan = h('div', { class: 'plan text', tabindex: '0', role: 'group', 'aria-label': `Plan of ${name}` });
       showMarkdown(plan, need.plan, { store, context });
       this.#request.append(plan);
     }
-    if (need.kind === 'asks') this.#text.hidden = question.deliverable !== false && question.delivery !== 'terminal';
   }
 
   /**

@@ -16,6 +16,9 @@ const MARKUP = /[*_`#>|~[\]\\&<]|^\s*(?:[-+]|\d+[.)])\s|\n/;
 /** The number of parsed texts to keep. */
 const KEPT = 200;
 
+/** The text that an element shows. @type {WeakMap<HTMLElement, string>} */
+const texts = new WeakMap();
+
 /** @type {Map<string, Promise<MarkdownNode[]|null>>} */
 const parsed = new Map();
 
@@ -52,13 +55,13 @@ function link(href, children) {
  */
 export async function showMarkdown(element, text, { store, context }) {
   const shown = JSON.stringify([text, context]);
-  if (element.dataset.shown === shown) return;
-  element.dataset.shown = shown;
+  if (texts.get(element) === shown && element.firstChild) return;
+  texts.set(element, shown);
   element.classList.remove('markdown');
   element.replaceChildren(...linked(text, context));
   if (!MARKUP.test(text)) return;
   const nodes = await parse(text, store);
-  if (!nodes || element.dataset.shown !== shown) return;
+  if (!nodes || texts.get(element) !== shown) return;
   element.classList.add('markdown');
   element.replaceChildren(...elements(nodes, context ?? {}));
 }
@@ -102,10 +105,10 @@ function elementOf(node, context) {
   switch (node.type) {
     case 'text': return linked(value, context);
     case 'inlineCode': return [h('code', {}, ...linked(value, context))];
-    case 'code': return [h('pre', { tabindex: '0', role: 'region', 'aria-label': node.lang ? `${node.lang} code` : 'Code' }, ...revealHidden(value))];
+    case 'code': return [h('pre', { tabindex: '0', role: 'group', 'aria-label': node.lang ? `${node.lang} code` : 'Code' }, ...revealHidden(value))];
     case 'heading': return [h('p', { class: 'heading', 'data-depth': node.depth }, ...children())];
     case 'list': return [h(node.start === undefined ? 'ul' : 'ol', { start: node.start }, ...children())];
-    case 'table': return [h('div', { class: 'table', tabindex: '0', role: 'region', 'aria-label': 'Table' }, h('table', {}, ...children()))];
+    case 'table': return [h('div', { class: 'table', tabindex: '0', role: 'group', 'aria-label': 'Table' }, h('table', {}, ...children()))];
     case 'thematicBreak': return [h('hr')];
     case 'break': return [h('br')];
     case 'link': return linkElement(node.url ?? '', plain(node.children, context));
