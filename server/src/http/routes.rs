@@ -25,6 +25,7 @@ mod login;
 mod markdown;
 mod mcp;
 mod notify;
+mod phase;
 mod preferences;
 mod probes;
 mod questions;
