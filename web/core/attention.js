@@ -2,6 +2,7 @@
 
 import { isEnded, sessionFinder } from './sessions.js';
 import { muteFor } from './mutes.js';
+import { showDirection } from './tool.js';
 
 /** @import { Notification, Preferences, Question, Session } from './types.js' */
 
@@ -29,8 +30,8 @@ import { muteFor } from './mutes.js';
  */
 
 /**
- * All items that need the person, oldest first: open questions, unseen errors, and sessions that died at work or fell
- * silent. For a muted session, only its questions.
+ * All items that need the person, oldest first: open questions and blocked sessions. For a muted session, only its
+ * questions.
  *
  * @param {Data} data
  * @returns {AttentionItem[]}
@@ -103,7 +104,7 @@ export function isOnItsWay({ state, delivery }) {
  */
 export function emptyText(sessions, summary) {
   const live = [...sessions].filter((session) => !isEnded(session));
-  const count = (/** @type {string} */ name) => live.filter(({ phase }) => phase?.name === name).length;
+  const count = (/** @type {string} */ name) => live.filter(({ phase }) => phase.name === name).length;
   const [asking, turns, blocked] = [count('needs_you'), count('your_turn'), count('blocked')];
   const agents = (/** @type {number} */ n, /** @type {string} */ one, /** @type {string} */ many) => (n === 1 ? `1 agent ${one}.` : `${n} agents ${many}.`);
   const waits = [
@@ -131,7 +132,7 @@ export function isOpenQuestion(question) {
  */
 function questionItem(question, session) {
   const { id, type, ts, project } = question;
-  return { key: `question ${id}`, kind: type, ts, project, name: session?.name ?? question.from, text: questionText(question), session, question };
+  return { key: `question ${id}`, kind: type, ts, project, name: showDirection(session?.name ?? question.from), text: questionText(question), session, question };
 }
 
 /**
@@ -140,31 +141,13 @@ function questionItem(question, session) {
  * @returns {AttentionItem|null}
  */
 function troubleItem(session, data) {
-  const { id, project, name, since, last_seen: seen, last } = session;
-  if (session.phase) return session.phase.name === 'blocked' ? blockedItem(session, session.phase, data) : null;
-  if (!session.silent && session.state !== 'error') return null;
-  const report = last === undefined ? null : data.notification(last);
-  const of = { project, name, session };
-  if (session.silent && !isEnded(session)) {
-    const ts = seen ?? since ?? '';
-    return { ...of, key: `silent ${project}/${id} ${ts}`, kind: 'silent', ts, text: report?.msg ?? '', notification: report ?? undefined };
-  }
-  if (report?.type !== 'error' || report.seen) return null;
-  return { ...of, key: `trouble ${report.id}`, kind: session.gone ? 'gone' : 'error', ts: report.ts, title: report.title, text: report.msg, notification: report };
-}
-
-/**
- * @param {Session} session
- * @param {import('./types.js').Phase} phase
- * @param {Data} data
- * @returns {AttentionItem}
- */
-function blockedItem(session, { since, text = '', until }, data) {
-  const { id, project, name, last } = session;
-  const report = (last !== undefined && data.notification(last)) || undefined;
-  const trouble = report?.type === 'error' ? report : undefined;
-  const kind = session.gone ? 'gone' : session.silent && !trouble ? 'silent' : 'error';
-  return { key: `blocked ${project}/${id} ${since}`, kind, ts: since, project, name, text: text || trouble?.msg || '', title: trouble?.title, session, until, notification: trouble ?? (kind === 'silent' ? report : undefined) };
+  const { id, project, name, last, gone, state, phase } = session;
+  if (phase.name !== 'blocked') return null;
+  const notification = (last !== undefined && data.notification(last)) || undefined;
+  const isError = notification?.type === 'error';
+  const kind = gone ? 'gone' : isError || state === 'error' ? 'error' : 'silent';
+  const text = kind === 'silent' || isError ? (notification?.msg ?? '') : (phase.text ?? '');
+  return { key: `blocked ${project}/${id} ${phase.since}`, kind, ts: phase.since, project, name: showDirection(name), text, title: isError ? notification.title : undefined, session, until: phase.until, notification };
 }
 
 /** The hook's words before a question; they are removed because the page shows the asker beside it. */

@@ -4,8 +4,8 @@
  * @typedef {import('../../tests/web/api.js').Schemas} Schemas
  * @typedef {Schemas['Kind']} Kind
  * @typedef {Schemas['Priority']} Priority
- * @typedef {Schemas['Session'] & {phase?: Phase}} Session
- * @typedef {{name: 'needs_you'|'your_turn'|'blocked'|'working'|'done'|'gone', since: string, text?: string, question?: number, until?: string, tool?: {name: string, on?: string, since: string}}} Phase
+ * @typedef {Schemas['Session']} Session
+ * @typedef {Schemas['Phase']} Phase
  * @typedef {Schemas['Holder']} Holder
  * @typedef {Schemas['Listener']} Listener
  * @typedef {Schemas['Question'] & {delivery?: 'waiting'|'stored'|'delivered'|'taken'|'terminal', held_until?: string}} Question

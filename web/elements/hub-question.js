@@ -12,6 +12,7 @@ import { isOpenQuestion, settlementText } from '../core/attention.js';
 import { locationCommands } from '../core/commands.js';
 import { needOf } from '../core/need.js';
 import { isEnded } from '../core/sessions.js';
+import { showDirection } from '../core/tool.js';
 import { outboxOf } from '../hub/outbox.js';
 
 /** @import { AttentionItem } from '../core/attention.js' */
@@ -146,7 +147,7 @@ export class HubQuestion extends StoreElement {
     const need = needOf(question);
     const title = h('h3', {}, name);
     this.ariaLabel = `${kind} of ${name}`;
-    this.#project.title = project;
+    this.#project.title = showDirection(project);
     this.#answers.ariaLabel = `Answer ${name}`;
     this.#undo.ariaLabel = `Undo the answer to ${name}`;
     this.#now.ariaLabel = `Send now, ${name}`;

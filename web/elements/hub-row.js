@@ -5,6 +5,7 @@ import { setText } from './parts.js';
 import { setTime, timeElement } from './time.js';
 import { projectName } from '../core/sessions.js';
 import { senderName } from '../core/thread.js';
+import { showDirection } from '../core/tool.js';
 
 /** @import { Row } from '../core/rows.js' */
 
@@ -50,9 +51,9 @@ export class HubRow extends HTMLElement {
     setText(this.#from, senderName(newest));
     this.#from.title = newest.from;
     setText(this.#project, projectName(newest.project));
-    this.#project.title = newest.project;
+    this.#project.title = showDirection(newest.project);
     setText(this.#title, newest.title ?? '');
-    const text = oneLine(newest.msg);
+    const text = showDirection(oneLine(newest.msg));
     if (this.#text.data !== text) this.#text.data = text;
     this.#content.href = `?id=${newest.id}`;
     setText(this.#flags, flags(row));
@@ -78,7 +79,7 @@ export class HubRow extends HTMLElement {
     setAttribute(this, 'data-status', newest.status ?? '');
     setAttribute(this, 'aria-posinset', String(index + 1));
     setAttribute(this, 'aria-setsize', String(setSize));
-    setAttribute(this, 'aria-label', label(row, unseen));
+    setAttribute(this, 'aria-label', showDirection(label(row, unseen)));
     this.toggleAttribute('data-unseen', unseen);
   }
 }

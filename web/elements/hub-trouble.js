@@ -10,6 +10,7 @@ import { StoreElement } from './store-element.js';
 import { setTime, timeElement } from './time.js';
 import { locationCommands, lookCommand } from '../core/commands.js';
 import { oneLine } from '../core/sessions.js';
+import { showDirection } from '../core/tool.js';
 import { withMute } from '../core/mutes.js';
 import { setMarks } from '../hub/marks.js';
 
@@ -27,6 +28,8 @@ export class HubTrouble extends StoreElement {
   #time = timeElement('', () => this.store.now());
   #until = timeElement('', () => this.store.now(), 'left');
   #wait = h('p', { class: 'muted', hidden: true }, 'It may go on: ', this.#until);
+  #muteButton = h('button', { class: 'small', title: 'Shows only its questions here, and no browser notifications', onclick: () => this.#mute() }, 'Mute for 1 h');
+  #readButton = h('button', { class: 'small', onclick: () => this.#markSeen(this.#item?.notification?.id ?? 0) }, 'Mark read');
   #compose = h('div', { class: 'more', hidden: true });
   #location = h('div', { class: 'more', hidden: true });
 
@@ -46,6 +49,10 @@ export class HubTrouble extends StoreElement {
     setTime(this.#time, item.ts);
     setProperty(this.#wait, 'hidden', item.until === undefined);
     if (item.until !== undefined) setTime(this.#until, item.until);
+    // A mark does not end a failure that the session itself has to overcome.
+    const canRead = item.kind !== 'silent' && item.notification !== undefined && !item.notification.seen;
+    setProperty(this.#readButton, 'hidden', !canRead);
+    setProperty(this.#muteButton, 'hidden', canRead);
     const text = itemText(item);
     if (this.#shownText === text) return;
     this.#shownText = text;
@@ -54,10 +61,12 @@ export class HubTrouble extends StoreElement {
   }
 
   /** @param {AttentionItem} item */
-  #build({ kind, name, project, session, notification }) {
+  #build({ kind, name, project, session }) {
     const title = h('h3', {}, name);
     this.ariaLabel = `${kind} of ${name}`;
-    this.#project.title = project;
+    this.#muteButton.ariaLabel = `Mute for 1 h, ${name}`;
+    this.#readButton.ariaLabel = `Mark read, ${name}`;
+    this.#project.title = showDirection(project);
     this.#head.append(
       stateBadge({ state: kind, text: kind }),
       title,
@@ -71,9 +80,8 @@ export class HubTrouble extends StoreElement {
       h(
         'footer',
         {},
-        kind === 'silent'
-          ? h('button', { class: 'small', 'aria-label': `Mute for 1 h, ${name}`, title: 'Shows only its questions here, and no browser notifications', onclick: () => this.#mute() }, 'Mute for 1 h')
-          : notification && h('button', { class: 'small', 'aria-label': `Mark read, ${name}`, onclick: () => this.#markSeen(notification.id) }, 'Mark read'),
+        this.#muteButton,
+        this.#readButton,
         session && kind !== 'gone' && this.#disclosure('Message', this.#compose, () => h('hub-compose', { store: this.store, session })),
         session && this.#disclosure('Location', this.#location, () => this.#buildLocation(session, project)),
       ),

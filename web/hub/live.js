@@ -167,6 +167,7 @@ export class Live {
     if (event === 'seen') {
       store.markSeen(body);
       if (body.seen) this.#announceSettled(body.ids);
+      this.#refreshSessions();
     } else if (event === 'delivery') {
       store.feed.applyDelivery(body);
       store.changed('feed');
