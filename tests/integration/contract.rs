@@ -147,6 +147,8 @@ async fn ask_and_answer(client: &Client) {
 async fn ask_the_hub(client: &Client) {
     let preferences = client.read("/preferences").await;
     call(client, "PUT", "/preferences", preferences, 200).await;
+    let text = json!({ "text": "# a\n\n- [x] [b](https://c.d) `e`" });
+    call(client, "POST", "/markdown", text, 200).await;
     let health = ["GET /stats", "GET /healthz", "GET /readyz", "GET /metrics"];
     succeed(client, &health).await;
     succeed(client, &["GET /hello?nonce=0011223344556677", "GET /hub"]).await;

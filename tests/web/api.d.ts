@@ -230,6 +230,19 @@ export interface Schemas {
         deliverable: boolean;
         where?: Schemas["AskersPlace"];
     };
+    MarkdownTree: {
+        children: Schemas["MarkdownNode"][];
+    };
+    MarkdownNode: {
+        type: "paragraph" | "heading" | "blockquote" | "code" | "list" | "listItem" | "table" | "tableRow" | "tableCell" | "thematicBreak" | "text" | "inlineCode" | "emphasis" | "strong" | "delete" | "link" | "break";
+        value?: string;
+        depth?: number;
+        url?: string;
+        lang?: string;
+        start?: number;
+        checked?: boolean;
+        children?: Schemas["MarkdownNode"][];
+    };
     TimeOfDay: string;
     Quiet: {
         from: Schemas["TimeOfDay"];

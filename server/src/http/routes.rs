@@ -23,6 +23,7 @@ mod hooks;
 mod inboxes;
 mod listeners;
 mod login;
+mod markdown;
 mod mcp;
 mod notify;
 mod phase;
@@ -84,6 +85,7 @@ fn routes_of_the_hub() -> Router<Hub> {
         .route("/questions/{id}/answer", post(questions::answer))
         .route("/questions/{id}/claim", post(questions::claim))
         .route("/questions/{id}/withdraw", post(questions::withdraw))
+        .route("/markdown", post(markdown::parse))
         .route("/preferences", get(preferences::get).put(preferences::put))
         .route("/stats", get(stats::stats))
         .route("/timeline", get(timeline::timeline))
