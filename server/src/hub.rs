@@ -52,6 +52,8 @@ struct HubInner {
     metrics: Arc<Metrics>,
     shutdown: CancellationToken,
     streams: Arc<Semaphore>,
+    /// One clone for each event stream of a dashboard.
+    dashboards: Arc<()>,
     began: Notify,
 }
 
@@ -59,6 +61,8 @@ struct HubInner {
 /// always have room.
 pub struct StreamPermit {
     _permit: OwnedSemaphorePermit,
+    #[allow(dead_code)] // held until the stream ends
+    dashboard: Option<Arc<()>>,
     open: Gauge,
 }
 
@@ -151,6 +155,7 @@ impl Hub {
             metrics: Arc::clone(&metrics),
             shutdown: parts.shutdown,
             streams: Arc::new(Semaphore::new(parts.streams)),
+            dashboards: Arc::new(()),
             began: Notify::new(),
         };
         let writer = Writer::new(state, waiters, log, due_sender, metrics, parts.reload);
@@ -297,8 +302,21 @@ impl Hub {
         open.inc();
         Ok(StreamPermit {
             _permit: permit,
+            dashboard: None,
             open,
         })
+    }
+
+    /// [`Hub::stream_permit`] for the event stream of a dashboard.
+    pub fn dashboard_permit(&self) -> Result<StreamPermit, Rejected> {
+        let mut permit = self.stream_permit()?;
+        permit.dashboard = Some(Arc::clone(&self.0.dashboards));
+        Ok(permit)
+    }
+
+    /// Whether a dashboard is open.
+    pub fn has_dashboard(&self) -> bool {
+        Arc::strong_count(&self.0.dashboards) > 1
     }
 
     fn ask(&self, ask: Ask) -> Result<(), Rejected> {

@@ -94,7 +94,7 @@ test('Ctrl+Enter sends free text, which may have several lines', async () => {
 });
 
 test('a permission shows the whole command, and approving it lets the agent continue', async () => {
-  const hub = await startHub({ args: ['--set', 'approvals=true'] });
+  const hub = await startHub();
   const page = await openDashboard(hub);
   const command = `find . -name '*.orig' -print0 |\n\txargs -0 rm -v # ${'x'.repeat(900)} end`;
   const decision = permission(hub, { command, description: 'Remove leftovers', timeout: 5000 });
@@ -108,7 +108,7 @@ test('a permission shows the whole command, and approving it lets the agent cont
 });
 
 test('a permission is denied with a reason, which the agent receives', async () => {
-  const hub = await startHub({ args: ['--set', 'approvals=true'] });
+  const hub = await startHub();
   const page = await openDashboard(hub);
   const decision = permission(hub, { command: 'git push --force' });
   const item = page.locator('hub-question[data-kind="approval"]');
@@ -118,7 +118,7 @@ test('a permission is denied with a reason, which the agent receives', async () 
 });
 
 test('a permission that is no longer held loses its buttons', async () => {
-  const hub = await startHub({ args: ['--set', 'approvals=true'] });
+  const hub = await startHub();
   const page = await openDashboard(hub);
   const stop = new AbortController();
   const payload = { hook_event_name: 'PermissionRequest', session_id: 'search', cwd: PROJECT, tool_name: 'Bash', tool_input: { command: 'make' } };
@@ -132,7 +132,7 @@ test('a permission that is no longer held loses its buttons', async () => {
 });
 
 test('an invisible character in a command is shown', async () => {
-  const hub = await startHub({ args: ['--set', 'approvals=true'] });
+  const hub = await startHub();
   const page = await openDashboard(hub);
   permission(hub, { command: 'rm \u202etxt.a\u200b' }).catch(() => {});
   const shown = page.locator('hub-question .request pre');

@@ -55,7 +55,7 @@ test('the fields of a session are shown verbatim', async () => {
 });
 
 test('questions and answers are shown verbatim', async () => {
-  const hub = await startHub({ args: ['--set', 'approvals=true'] });
+  const hub = await startHub();
   await hub.post(SMALL.map((text, n) => ({ from: `q${n}`, type: 'question', msg: text, title: text, options: [text, `${cut(text, 200)}?`], data: { [text]: text } })));
   await hub.post(SMALL.map((text, n) => ({ from: `a${n}`, type: 'approval', msg: text, data: { tool_name: text, tool_input: { command: text, [text]: text } } })));
   for (const [n, text] of WORST.entries()) {

@@ -30,7 +30,7 @@ impl Located {
         }
         let socket = socket_in(&environment(process.pid)?)?;
         // The number may have been reused by another process; then these are not the session's variables.
-        let (_, started) = stat(process.pid)?;
+        let started = stat(process.pid)?.started;
         (process.started == Some(started)).then_some(())?;
         let ancestors = ancestors(process.pid);
         Some(Self { socket, ancestors })
@@ -54,7 +54,7 @@ fn socket_in(variables: &str) -> Option<String> {
 }
 
 fn ancestors(pid: u32) -> Vec<u32> {
-    let parent = |pid: &u32| stat(*pid).map(|(parent, _)| parent);
+    let parent = |pid: &u32| stat(*pid).map(|it| it.parent);
     let line = std::iter::successors(Some(pid), parent);
     line.take_while(|pid| *pid > 0).take(MAX_DEPTH).collect()
 }
