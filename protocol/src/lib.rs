@@ -30,7 +30,8 @@ pub use agent::{Agent, UnknownAgent};
 pub use cursor::{Cursor, Epoch, ParseCursorError, Seq};
 pub use framing::{Frame, Framed, denial, own_words};
 pub use history::{
-    HistoryMarks, HistoryPage, NotificationId, SeenRequest, Status, Step, Trace, Withdrawn,
+    HistoryMarks, HistoryPage, NotificationId, SeenReply, SeenRequest, Status, Step, Trace,
+    Withdrawn,
 };
 pub use hub::{About, Hello, ResetEvent, SignInCode};
 pub use inbox::{Dropped, Holder, InboxInfo, InboxTouched, Inboxes};

@@ -21,6 +21,7 @@ use crate::hub::writer::{Ask, Done, Reload, Writer};
 use crate::log::Log;
 use crate::log::archive::Recovered;
 use crate::log::journal::{Journal, JournalError};
+use crate::log::timeline::Timeline;
 use crate::log::view::View;
 use crate::waiters::lease_token::Claim;
 use crate::waiters::lease_token::LeaseKey;
@@ -248,6 +249,24 @@ impl Hub {
         let hub = self.clone();
         let read = tokio::task::spawn_blocking(move || hub.read(query));
         read.await.unwrap_or(Err(Rejected::ShuttingDown))
+    }
+
+    /// Runs a query on the timeline, on a blocking thread.
+    pub async fn read_timeline<T: Send + 'static>(
+        &self,
+        query: impl FnOnce(&State, &Timeline, &SharedWaiters) -> T + Send + 'static,
+    ) -> Result<T, Rejected> {
+        let hub = self.clone();
+        let read = move || {
+            let (view, waiters) = (&hub.0.view, &hub.0.waiters);
+            view.read_timeline(|state, timeline| query(state, timeline, waiters))
+        };
+        let read = tokio::task::spawn_blocking(read).await;
+        let answer = read.map_err(|_| Rejected::ShuttingDown)?;
+        answer.map_err(|error| {
+            tracing::error!(%error, "the log could not be folded for the timeline");
+            Rejected::Storage
+        })
     }
 
     /// Returns the waiters and the held requests.

@@ -230,6 +230,19 @@ export interface Schemas {
         deliverable: boolean;
         where?: Schemas["AskersPlace"];
     };
+    MarkdownTree: {
+        children: Schemas["MarkdownNode"][];
+    };
+    MarkdownNode: {
+        type: "paragraph" | "heading" | "blockquote" | "code" | "list" | "listItem" | "table" | "tableRow" | "tableCell" | "thematicBreak" | "text" | "inlineCode" | "emphasis" | "strong" | "delete" | "link" | "break";
+        value?: string;
+        depth?: number;
+        url?: string;
+        lang?: string;
+        start?: number;
+        checked?: boolean;
+        children?: Schemas["MarkdownNode"][];
+    };
     TimeOfDay: string;
     Quiet: {
         from: Schemas["TimeOfDay"];
@@ -246,6 +259,7 @@ export interface Schemas {
         mutes: Schemas["Mute"][];
         notify: Schemas["Kind"][];
         sound: Schemas["Kind"][];
+        editor?: string;
     };
     PreferencesPut: {
         quiet?: null | Schemas["Quiet"];
@@ -256,6 +270,41 @@ export interface Schemas {
         }[];
         notify?: Schemas["AnyKind"][];
         sound?: Schemas["AnyKind"][];
+        editor?: string;
+    };
+    Timeline: {
+        since: Schemas["Timestamp"];
+        until: Schemas["Timestamp"];
+        begins: null | Schemas["Timestamp"];
+        waited_ms: number;
+        lanes: Schemas["Lane"][];
+    };
+    Lane: {
+        project: Schemas["Project"];
+        session: Schemas["Name"];
+        name: string;
+        waited_ms: number;
+        segments: {
+            at: Schemas["Timestamp"];
+            phase: Schemas["PhaseName"];
+        }[];
+    };
+    Moment: {
+        at: Schemas["Timestamp"];
+        sessions: Schemas["SessionMoment"][];
+    };
+    SessionMoment: {
+        project: Schemas["Project"];
+        session: Schemas["Name"];
+        phase: Schemas["PhaseName"];
+        since: Schemas["Timestamp"];
+        report?: Schemas["Seq"];
+        text?: string;
+    };
+    ShownPane: {
+        pane: string;
+        attached: boolean;
+        attach: string;
     };
     Milliseconds: number | null;
     Stats: {
@@ -314,7 +363,20 @@ export interface Schemas {
     SeenRequest: {
         ids?: Schemas["Seq"][];
         up_to?: Schemas["Seq"];
+        project?: Schemas["Project"];
+        inbox?: Schemas["Name"];
+        types?: Schemas["Kind"][];
+        from?: Schemas["Name"];
+        session?: Schemas["Name"];
+        min_priority?: Schemas["Priority"];
+        q?: string;
+        seen?: boolean;
+        undo?: Schemas["Seq"];
+    };
+    SeenReply: {
         seen: boolean;
+        changed: number;
+        undo?: Schemas["Seq"];
     };
     DeliveryEvent: {
         ids: Schemas["Seqs"];
@@ -336,6 +398,7 @@ export interface Schemas {
     SeenEvent: {
         ids: Schemas["Seqs"];
         up_to?: number | null;
+        ranges: Schemas["Seq"][][];
         seen: boolean;
         at: Schemas["Timestamp"];
     };

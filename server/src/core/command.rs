@@ -64,8 +64,8 @@ pub enum Command {
     Seen {
         /// The notifications to mark.
         ids: Vec<Seq>,
-        /// Mark every notification up to and including this one too.
-        up_to: Option<Seq>,
+        /// Mark the notifications in these ranges too: the first and last number of each.
+        ranges: Vec<(Seq, Seq)>,
         /// Whether to mark them as seen; `false` removes the mark.
         seen: bool,
     },

@@ -110,7 +110,7 @@ impl<S: Sync> FromRequestParts<S> for Caller {
 }
 
 #[cfg(target_os = "linux")]
-mod processes {
+pub(crate) mod processes {
     use std::fs::{self, File};
     use std::io::Read as _;
 
@@ -215,16 +215,16 @@ mod processes {
     }
 
     /// A process in `proc_pid_stat(5)`.
-    struct Stat {
-        parent: u32,
+    pub(crate) struct Stat {
+        pub(crate) parent: u32,
         session: u32,
         /// The number of its terminal's device; 0 if it has none.
         terminal: i64,
-        started: u64,
+        pub(crate) started: u64,
     }
 
     /// Fields 4, 6, 7 and 22. The second field is a name in parentheses that may contain any character.
-    fn stat(pid: u32) -> Option<Stat> {
+    pub(crate) fn stat(pid: u32) -> Option<Stat> {
         let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
         let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
         Some(Stat {
@@ -307,10 +307,14 @@ mod processes {
 
 /// The stand-in for systems that do not show a process's ancestors.
 #[cfg(not(target_os = "linux"))]
-mod processes {
+pub(crate) mod processes {
     use super::{CallerKind, Process};
 
     pub(crate) fn inspect(_: u32, _: &[Process]) -> CallerKind {
         CallerKind::Unknown
+    }
+
+    pub(crate) fn stat(_: u32) -> Option<(u32, u64)> {
+        None
     }
 }

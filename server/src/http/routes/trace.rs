@@ -135,9 +135,7 @@ fn of_record(seq: Seq, record: &Record, id: Seq) -> Vec<Step> {
             };
             vec![step(seq, it.at, state, None, it.by.clone())]
         }
-        Record::Seen(seen)
-            if seen.ids.contains(&id) || seen.up_to.is_some_and(|up_to| id <= up_to) =>
-        {
+        Record::Seen(seen) if seen.contains(id) => {
             vec![step(
                 seq,
                 seen.at,
