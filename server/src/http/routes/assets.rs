@@ -68,10 +68,11 @@ fn answer(path: &str, headers: &HeaderMap) -> Result<Response, ApiError> {
         None => embedded(path, headers),
     };
     let found = found.ok_or(Code::NotFound)?;
-    let cache = match found.is_hashed {
-        true => "public, max-age=31536000, immutable",
+    let cache = if found.is_hashed {
+        "public, max-age=31536000, immutable"
+    } else {
         // The browser revalidates each time, so that an updated hub is never used with a page of the old version.
-        false => "no-cache",
+        "no-cache"
     };
     let about = [
         (CONTENT_SECURITY_POLICY, POLICY),
