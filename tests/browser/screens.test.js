@@ -39,7 +39,7 @@ for (const look of LOOKS) {
       // A wide page shows all views at once.
       if (look.width > 1000 && view !== 'needs') continue;
       if (look.width < 1000) await page.keyboard.press(key);
-      if (look.width > 1000 || view === 'stats') await page.locator('hub-stats svg').first().waitFor();
+      if (look.width > 1000 || view === 'stats') await page.locator('timeline-lane').first().waitFor();
       await picture(page, `busy-${view}-${name}`);
     }
     await details(hub, page, name);
