@@ -137,7 +137,7 @@ export class HubPane extends StoreElement {
     if (this.hidden || event.defaultPrevented || target.closest('dialog')) return;
     const action = actionOf(event, target.matches('input, textarea, select'));
     if (action === 'close') this.#close();
-    else if (!this.contains(target)) return;
+    else if (!this.contains(target) && target !== document.body) return;
     else if (action === 'reply' && this.#place.id) this.#details.openReply();
     else if (action === 'seen' && this.#place.id) this.#toggleSeen();
     else return;
