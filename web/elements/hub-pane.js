@@ -40,7 +40,7 @@ export class HubPane extends StoreElement {
     this.#mute.store = store;
     this.#details.store = store;
     this.#session.store = store;
-    if (!this.firstChild) this.append(this.#details, this.#session, this.#mute);
+    if (!this.firstChild) this.append(h('h2', { class: 'visually-hidden' }, 'Selected'), this.#details, this.#session, this.#mute);
     onAddress(() => this.#readAddress(), signal);
     document.addEventListener('keydown', (event) => this.#onKey(event), { signal });
     this.#readAddress();
