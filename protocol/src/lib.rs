@@ -42,7 +42,9 @@ pub use phase::{Phase, PhaseName, ToolCall};
 pub use preferences::{InvalidTimeOfDay, Mute, Preferences, Quiet, TimeOfDay, UnknownZone, Zone};
 pub use priority::{Priority, UnknownPriority};
 pub use problem::Problem;
-pub use question::{AnswerPost, ByPost, Place, Question, QuestionState, Questions, verdict};
+pub use question::{
+    AnswerDelivery, AnswerPost, ByPost, Place, Question, QuestionState, Questions, Verdict, verdict,
+};
 pub use session::{
     Listener, Listening, Process, Session, SessionInfo, Sessions, Source, Unlistened, Wake,
 };

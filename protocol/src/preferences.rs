@@ -21,6 +21,9 @@ pub struct Preferences {
     pub notify: BTreeSet<Kind>,
     /// The types that play a sound.
     pub sound: BTreeSet<Kind>,
+    /// The link that opens a path in the person's editor, with `{path}` and `{line}`; Visual Studio Code when absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub editor: Option<String>,
 }
 
 /// Quiet hours, every day. If `to` is before `from`, they last past midnight.

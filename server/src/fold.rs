@@ -161,6 +161,10 @@ impl State {
             } => Ok(self.decide_unlisten(&pair(project, target, caller), now)),
             Command::Claim { id, by } => self.decide_claim(*id, by, now),
             Command::WithdrawQuestion { id, by } => self.decide_withdraw_question(*id, by, now),
+            Command::NoteAnswer {
+                question,
+                delivered,
+            } => Ok(self.decide_note_answer(*question, *delivered, now)),
             Command::Tick => Ok(self.decide_tick(now, leased)),
             Command::ClockMoved { delta_ms } => {
                 let (delta_ms, at) = (*delta_ms, now);

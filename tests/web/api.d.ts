@@ -225,8 +225,23 @@ export interface Schemas {
         msg: string;
         options?: string[];
         data?: unknown;
+        delivery?: "waiting" | "stored" | "delivered" | "taken" | "terminal";
+        held_until?: Schemas["Timestamp"];
         deliverable: boolean;
         where?: Schemas["AskersPlace"];
+    };
+    MarkdownTree: {
+        children: Schemas["MarkdownNode"][];
+    };
+    MarkdownNode: {
+        type: "paragraph" | "heading" | "blockquote" | "code" | "list" | "listItem" | "table" | "tableRow" | "tableCell" | "thematicBreak" | "text" | "inlineCode" | "emphasis" | "strong" | "delete" | "link" | "break";
+        value?: string;
+        depth?: number;
+        url?: string;
+        lang?: string;
+        start?: number;
+        checked?: boolean;
+        children?: Schemas["MarkdownNode"][];
     };
     TimeOfDay: string;
     Quiet: {
@@ -244,6 +259,7 @@ export interface Schemas {
         mutes: Schemas["Mute"][];
         notify: Schemas["Kind"][];
         sound: Schemas["Kind"][];
+        editor?: string;
     };
     PreferencesPut: {
         quiet?: null | Schemas["Quiet"];
@@ -254,6 +270,41 @@ export interface Schemas {
         }[];
         notify?: Schemas["AnyKind"][];
         sound?: Schemas["AnyKind"][];
+        editor?: string;
+    };
+    Timeline: {
+        since: Schemas["Timestamp"];
+        until: Schemas["Timestamp"];
+        begins: null | Schemas["Timestamp"];
+        waited_ms: number;
+        lanes: Schemas["Lane"][];
+    };
+    Lane: {
+        project: Schemas["Project"];
+        session: Schemas["Name"];
+        name: string;
+        waited_ms: number;
+        segments: {
+            at: Schemas["Timestamp"];
+            phase: Schemas["PhaseName"];
+        }[];
+    };
+    Moment: {
+        at: Schemas["Timestamp"];
+        sessions: Schemas["SessionMoment"][];
+    };
+    SessionMoment: {
+        project: Schemas["Project"];
+        session: Schemas["Name"];
+        phase: Schemas["PhaseName"];
+        since: Schemas["Timestamp"];
+        report?: Schemas["Seq"];
+        text?: string;
+    };
+    ShownPane: {
+        pane: string;
+        attached: boolean;
+        attach: string;
     };
     Milliseconds: number | null;
     Stats: {
@@ -299,7 +350,7 @@ export interface Schemas {
     Step: {
         seq?: Schemas["Seq"];
         at?: Schemas["Timestamp"];
-        state: "stored" | "leased" | "held" | "unreachable" | "emitted" | "returned" | "acked" | "expired" | "evicted" | "superseded" | "withdrawn" | "dropped" | "answered" | "claimed" | "settled" | "seen" | "unseen";
+        state: "stored" | "leased" | "held" | "unreachable" | "emitted" | "returned" | "acked" | "expired" | "evicted" | "superseded" | "withdrawn" | "dropped" | "answered" | "claimed" | "settled" | "reopened" | "delivered" | "taken" | "seen" | "unseen";
         project?: Schemas["Project"];
         inbox?: Schemas["Name"];
         by?: string;

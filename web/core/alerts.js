@@ -4,6 +4,7 @@ import { isOpenQuestion } from './attention.js';
 import { isMuted } from './mutes.js';
 import { isQuiet } from './quiet-hours.js';
 import { projectName } from './sessions.js';
+import { showDirection } from './tool.js';
 import { KINDS, PRIORITIES } from './types.js';
 
 /** @import { Kind, Notification, Preferences } from './types.js' */
@@ -90,9 +91,9 @@ function byUrgency(a, b) {
 export function alertFor({ id, type, from, msg, title, project }) {
   const place = project === 'default' ? '' : `, ${projectName(project)}`;
   return {
-    title: `${from} ${VERBS[type] ?? VERBS.message}${place}`,
+    title: showDirection(`${from} ${VERBS[type] ?? VERBS.message}${place}`),
     options: {
-      body: truncate(title ? `${title}\n${msg}` : msg),
+      body: showDirection(truncate(title ? `${title}\n${msg}` : msg)),
       tag: String(id),
       silent: true,
       requireInteraction: type === 'question' || type === 'approval',

@@ -1,5 +1,6 @@
 /** The page's frame: its views, the pane, its dialogs, and the keys that work everywhere. */
 
+import './hub-away.js';
 import './hub-board.js';
 import './hub-connection.js';
 import './hub-empty.js';
@@ -8,7 +9,7 @@ import './hub-help.js';
 import './hub-needs-you.js';
 import './hub-pane.js';
 import './hub-settings.js';
-import './hub-stats.js';
+import './hub-timeline.js';
 import './hub-toast.js';
 import { onAddress } from './address.js';
 import { h } from './dom.js';
@@ -26,7 +27,7 @@ const VIEWS = /** @type {const} */ ([
   { name: 'needs', title: 'Needs you', tag: 'hub-needs-you' },
   { name: 'sessions', title: 'Agents', tag: 'hub-board' },
   { name: 'feed', title: 'Feed', tag: 'hub-feed' },
-  { name: 'stats', title: 'Activity', tag: 'hub-stats' },
+  { name: 'stats', title: 'Time', tag: 'hub-timeline' },
 ]);
 /** Matches pages that show the feed beside the board. */
 const WIDE = matchMedia('(width >= 75rem)');
@@ -48,6 +49,7 @@ export class HubApp extends StoreElement {
         {},
         h('h1', {}, 'hub'),
         h('nav', { 'aria-label': 'Views' }, ...VIEWS.map((view) => this.#tab(view))),
+        h('hub-away', { store }),
         h('hub-connection', { store }),
         h('button', { class: 'ghost', 'aria-keyshortcuts': ',', title: 'Settings (,)', onclick: () => this.#openDialog('hub-settings') }, 'Settings'),
         h('button', { class: 'ghost', 'aria-keyshortcuts': '?', title: 'Help (?)', onclick: () => this.#openDialog('hub-help') }, 'Help'),

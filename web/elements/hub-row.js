@@ -6,6 +6,7 @@ import { setTime, timeElement } from './time.js';
 import { projectName } from '../core/sessions.js';
 import { leadOf, others } from '../core/rows.js';
 import { senderName } from '../core/thread.js';
+import { showDirection } from '../core/tool.js';
 
 /** @import { Row } from '../core/rows.js' */
 
@@ -52,9 +53,9 @@ export class HubRow extends HTMLElement {
     setText(this.#from, senderName(lead));
     this.#from.title = lead.from;
     setText(this.#project, projectName(lead.project));
-    this.#project.title = lead.project;
+    this.#project.title = showDirection(lead.project);
     setText(this.#title, lead.title ?? '');
-    const text = oneLine(lead.msg);
+    const text = showDirection(oneLine(lead.msg));
     if (this.#text.data !== text) this.#text.data = text;
     this.#content.href = `?id=${lead.id}`;
     setText(this.#flags, flags(row));
@@ -81,7 +82,7 @@ export class HubRow extends HTMLElement {
     setAttribute(this, 'data-status', lead.status ?? '');
     setAttribute(this, 'aria-posinset', String(index + 1));
     setAttribute(this, 'aria-setsize', String(setSize));
-    setAttribute(this, 'aria-label', label(row, unseen));
+    setAttribute(this, 'aria-label', showDirection(label(row, unseen)));
     this.toggleAttribute('data-unseen', unseen);
   }
 }

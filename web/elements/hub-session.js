@@ -1,6 +1,7 @@
 /** A session in full: its phase and last words, a message to it, whether it can be woken, its listeners, mute and place. */
 
 import './hub-compose.js';
+import './hub-go.js';
 import './hub-location.js';
 import './hub-mute.js';
 import { h, updateList } from './dom.js';
@@ -74,7 +75,7 @@ export class HubSession extends StoreElement {
       for (const part of [this.#about, this.#since]) part.replaceChildren();
       return setState(this.#badge, { state: 'gone', text: '' });
     }
-    if (!this.#session) this.#compose.replaceChildren(h('hub-compose', { store: this.store, session }));
+    if (!this.#session) this.#compose.replaceChildren(h('hub-compose', { store: this.store, session }), h('hub-go', { store: this.store, session }));
     this.#session = session;
     if (this.dataset.id !== session.id) this.dataset.id = session.id;
     this.#showPhase(session);

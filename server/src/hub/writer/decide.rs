@@ -122,6 +122,7 @@ impl Writer {
             | Command::Hook(_)
             | Command::Claim { .. }
             | Command::WithdrawQuestion { .. }
+            | Command::NoteAnswer { .. }
             | Command::Tick
             | Command::ClockMoved { .. } => false,
         }
