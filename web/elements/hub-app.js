@@ -96,7 +96,9 @@ export class HubApp extends StoreElement {
 
   /** @param {typeof VIEWS[number]} view */
   #section({ name, title, tag }) {
-    const heading = h('h2', { id: `view-${name}`, tabindex: '-1' }, title, h('span', { class: 'count' }));
+    // The groups of the board are headings enough for the eye.
+    const hidden = name === 'sessions' ? 'visually-hidden' : null;
+    const heading = h('h2', { id: `view-${name}`, tabindex: '-1', class: hidden }, title, h('span', { class: 'count' }));
     return h('section', { 'data-view': name, 'aria-labelledby': heading.id }, heading, h(tag, { store: this.store }));
   }
 
