@@ -169,7 +169,7 @@ export class HubQuestion extends StoreElement {
   }
 
   /**
-   * What is asked: the request of an approval, or a plan.
+   * Shows the request of an approval, or a plan.
    *
    * @param {import('../core/need.js').Need} need
    * @param {Question} question
