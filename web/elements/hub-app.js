@@ -5,6 +5,7 @@ import './hub-empty.js';
 import './hub-feed.js';
 import './hub-help.js';
 import './hub-needs-you.js';
+import './hub-notify.js';
 import './hub-sessions.js';
 import './hub-settings.js';
 import './hub-stats.js';
@@ -38,6 +39,7 @@ export class HubApp extends StoreElement {
         h('button', { class: 'ghost', 'aria-keyshortcuts': ',', title: 'Settings (,)', onclick: () => this.#openDialog('hub-settings') }, 'Settings'),
         h('button', { class: 'ghost', 'aria-keyshortcuts': '?', title: 'Help (?)', onclick: () => this.#openDialog('hub-help') }, 'Help'),
       ),
+      h('hub-notify', { store }),
       h(
         'main',
         { id: 'main', tabindex: '-1' },

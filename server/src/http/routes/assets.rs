@@ -18,8 +18,13 @@ struct Web;
 /// The Content-Security-Policy: the page runs its own scripts and calls its own hub, nothing else. Trusted Types keep
 /// text from becoming code.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
-    connect-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; \
+    connect-src 'self'; manifest-src 'self'; worker-src 'self'; frame-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; \
     require-trusted-types-for 'script'; trusted-types 'none'";
+
+/// The policy of the document that registers the service worker. `register` takes a script's URL as text, which the
+/// Trusted Types of the page refuse; so the page loads this document in a frame, and it runs one constant script.
+const WORKER_POLICY: &str = "default-src 'none'; script-src 'self'; worker-src 'self'; base-uri 'none'; \
+    form-action 'none'; frame-ancestors 'self'";
 
 /// The header that separates the page from the windows of other sites.
 const OPENER_POLICY: HeaderName = HeaderName::from_static("cross-origin-opener-policy");
@@ -40,12 +45,17 @@ pub(super) async fn asset(
     answer(&path, &headers)
 }
 
+/// `GET /service-worker.js`: the service worker. It controls the pages below its own path, so it is not in `/assets/`.
+pub(super) async fn service_worker(headers: HeaderMap) -> Result<Response, ApiError> {
+    answer("service-worker.js", &headers)
+}
+
 fn answer(path: &str, headers: &HeaderMap) -> Result<Response, ApiError> {
     let (kind, file) = find(path).ok_or(Code::NotFound)?;
     let tag = format!("\"{}\"", hex(&file.metadata.sha256_hash()[..TAG_BYTES]));
     let is_current = is_current(&tag, headers);
     let about: [(HeaderName, &str); 5] = [
-        (CONTENT_SECURITY_POLICY, POLICY),
+        (CONTENT_SECURITY_POLICY, policy(path)),
         // Without this, a page that opened this one could keep a handle to its window.
         (OPENER_POLICY, "same-origin"),
         (REFERRER_POLICY, "no-referrer"),
@@ -70,12 +80,20 @@ fn find(path: &str) -> Option<(&'static str, EmbeddedFile)> {
     Some((media_type(extension)?, Web::get(path)?))
 }
 
+fn policy(path: &str) -> &'static str {
+    match path {
+        "register-worker.html" => WORKER_POLICY,
+        _ => POLICY,
+    }
+}
+
 fn media_type(extension: &str) -> Option<&'static str> {
     Some(match extension {
         "html" => "text/html; charset=utf-8",
         "js" => "text/javascript; charset=utf-8",
         "css" => "text/css; charset=utf-8",
         "svg" => "image/svg+xml",
+        "png" => "image/png",
         "json" => "application/json",
         "webmanifest" => "application/manifest+json",
         _ => return None,
