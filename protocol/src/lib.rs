@@ -14,6 +14,7 @@ mod kind;
 mod name;
 mod notification;
 mod null;
+mod phase;
 mod preferences;
 mod priority;
 mod problem;
@@ -36,6 +37,7 @@ pub use inbox::{Dropped, Holder, InboxInfo, InboxTouched, Inboxes};
 pub use kind::{Kind, SessionState, UnknownKind};
 pub use name::{InboxName, InvalidName, ProjectName, is_unprintable};
 pub use notification::{MAX_ITEM_BYTES, Notification, Post, Published, PublishedBatch};
+pub use phase::{Phase, PhaseName, ToolCall};
 pub use preferences::{
     Alert, InvalidTimeOfDay, Mute, Preferences, Quiet, TimeOfDay, UnknownZone, Zone,
 };

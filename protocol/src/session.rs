@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{Holder, InboxName, ProjectName, Seq, SessionState, Timestamp};
+use crate::{Holder, InboxName, Phase, ProjectName, Seq, SessionState, Timestamp};
 
 /// A process on a machine. The system reuses a process number; together with its start and the boot it is unique.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -81,7 +81,10 @@ pub struct Session {
     pub info: SessionInfo,
     /// Whether it is the primary session of its project.
     pub primary: bool,
-    /// The state; absent until a notification or a hook has reported one.
+    /// Whether it needs the person, and otherwise what it does.
+    #[serde(default)]
+    pub phase: Phase,
+    /// The state that it last reported; absent until a notification or a hook has reported one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub state: Option<SessionState>,
     /// The source of the state, for example `Stop hook`.

@@ -22,6 +22,9 @@ mod gemini;
 pub mod instructions;
 mod kimi;
 mod qwen;
+mod reset_time;
+
+pub use reset_time::reset_time;
 
 /// A hook event in the form that is common to all agents.
 #[derive(Debug, Clone, PartialEq)]
@@ -44,8 +47,23 @@ pub struct ParsedHook {
     pub awaits_decision: bool,
     /// Whether the session's permission mode allows everything, if the event tells the mode.
     pub bypasses: Option<bool>,
+    /// The tool call that the event reports.
+    pub tool: Option<ToolUse>,
     /// The cause of the turn that begins next, if this event only reports that.
     pub next_turn: Option<TurnCause>,
+}
+
+/// A tool call that began or ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToolUse {
+    /// The agent's id of the call.
+    pub id: String,
+    /// The tool, as the agent names it.
+    pub name: String,
+    /// Its most informative argument on one line.
+    pub on: String,
+    /// Whether the call has ended.
+    pub ended: bool,
 }
 
 /// The content of a hook answer, before the agent's own format.
@@ -153,6 +171,7 @@ fn hook(payload: &Map<String, Value>, id: InboxName, name: &str) -> ParsedHook {
         accepts_context: false,
         awaits_decision: false,
         bypasses: None,
+        tool: None,
         next_turn: None,
     }
 }
@@ -176,24 +195,27 @@ fn stopped(text: &str) -> AgentEvent {
 
 /// A permission request as text for a person: the tool's name and its most informative argument.
 fn permission_text(payload: &Map<String, Value>) -> String {
-    const INFORMATIVE: [&str; 6] = [
+    let tool = text(payload, "tool_name");
+    match argument(payload) {
+        Some(argument) => format!("{tool}: {argument}"),
+        None => tool.to_owned(),
+    }
+}
+
+/// The most informative argument of a tool call.
+fn argument(payload: &Map<String, Value>) -> Option<&str> {
+    const INFORMATIVE: [&str; 7] = [
         "command",
         "file_path",
         "path",
         "url",
+        "pattern",
         "description",
         "prompt",
     ];
-    let tool = text(payload, "tool_name");
-    let input = payload.get("tool_input").and_then(Value::as_object);
-    let argument = input.and_then(|input| {
-        let mut fields = INFORMATIVE.into_iter();
-        fields.find_map(|field| input.get(field)?.as_str())
-    });
-    match argument {
-        Some(argument) => format!("{tool}: {argument}"),
-        None => tool.to_owned(),
-    }
+    let input = payload.get("tool_input")?.as_object()?;
+    let mut fields = INFORMATIVE.into_iter();
+    fields.find_map(|field| input.get(field)?.as_str())
 }
 
 #[cfg(test)]

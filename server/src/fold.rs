@@ -24,6 +24,7 @@ mod inbox; // one inbox and its pending items
 mod inbox_table; // all inboxes, their caps and their closing
 mod listener; // a session is notified of another session's next stop
 mod notification; // the inboxes that a notification goes to
+mod phase; // whether a session waits for the person
 mod preferences; // the person's preferences
 mod question; // asked, claimed, settled
 mod reset; // a project is emptied
@@ -49,6 +50,7 @@ pub use hub_protocol::Status;
 pub use inbox::{Inbox, Item};
 pub use listener::Listener;
 pub use notification::MAX_HOPS;
+pub use phase::SessionPhase;
 pub use question::Question;
 pub use session::{Registered, Session, SessionKey};
 pub use wake_class::WakeClass;

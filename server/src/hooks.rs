@@ -7,7 +7,8 @@ use axum::extract::Query;
 use axum::http::Uri;
 use axum::http::uri::InvalidUri;
 use hub_protocol::{
-    Agent, InboxName, Process, ProjectName, SessionInfo, SpooledHook, UnknownAgent,
+    Agent, InboxName, Process, ProjectName, SessionInfo, SpooledHook, Timestamp, ToolCall,
+    UnknownAgent,
 };
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -18,7 +19,7 @@ use crate::core::record::TurnCause;
 use crate::core::rejected::Rejected;
 use crate::fold::SessionKey;
 use crate::hub::Hub;
-use crate::waiters::Activity;
+use crate::waiters::{Activity, ToolReport};
 
 /// Longest path in bytes that is stored: `PATH_MAX` of Linux.
 const MAX_PATH: usize = 4096;
@@ -166,10 +167,12 @@ impl<'a> HookRequest<'a> {
         match &mut happened {
             AgentEvent::Stopped { continues, .. } => *continues = delivers,
             AgentEvent::Prompt { by, .. } => *by = self.beginner(*by, delivers)?,
+            AgentEvent::Failed { reason, until, .. } => {
+                *until = agents::reset_time(reason, Timestamp::now());
+            }
             AgentEvent::Started
             | AgentEvent::Worked
             | AgentEvent::Interrupted
-            | AgentEvent::Failed { .. }
             | AgentEvent::Idle { .. }
             | AgentEvent::Asks { .. }
             | AgentEvent::Permission { .. }
@@ -231,6 +234,35 @@ impl<'a> HookRequest<'a> {
                 waiters.write().activity().note_mode(place, bypasses);
             }
         })
+    }
+
+    /// Keeps which tool call runs in the session, if the event tells it. A turn begins and ends without one.
+    pub fn note_tool(&self) -> Result<(), Rejected> {
+        let turns = matches!(
+            self.event.happened,
+            AgentEvent::Prompt { .. }
+                | AgentEvent::Stopped { .. }
+                | AgentEvent::Interrupted
+                | AgentEvent::Failed { .. }
+                | AgentEvent::Ended
+        );
+        match &self.event.tool {
+            None if turns => self.in_activity(Activity::forget_tools),
+            None => Ok(()),
+            Some(tool) if tool.ended => self.in_activity(|it, place| {
+                it.note_tool(place.clone(), &tool.id, ToolReport::Ended);
+            }),
+            Some(tool) => {
+                let call = ToolCall {
+                    name: tool.name.clone(),
+                    on: tool.on.clone(),
+                    since: Timestamp::now(),
+                };
+                self.in_activity(|it, place| {
+                    it.note_tool(place.clone(), &tool.id, ToolReport::Began(call));
+                })
+            }
+        }
     }
 
     fn in_activity<T>(

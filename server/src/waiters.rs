@@ -14,7 +14,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::{Duration, Instant};
 
-use hub_protocol::{Holder, InboxName, ProjectName, Seq, Timestamp, WhyWoken};
+use hub_protocol::{Holder, InboxName, ProjectName, Seq, Timestamp, ToolCall, WhyWoken};
 use tokio::sync::{oneshot, watch};
 
 use crate::core::sync;
@@ -32,6 +32,7 @@ pub mod lease_token;
 mod limits;
 #[cfg(test)]
 mod tests;
+mod tool_calls;
 mod waiter;
 mod wake;
 
@@ -39,6 +40,7 @@ pub use barrier::Barrier;
 pub use batch::{Batch, MAX_BYTES, MAX_TEXT_BYTES, Offered};
 pub use latency::WakeTime;
 pub use limits::{HeldBack, Hold, Limit, WakeLimits};
+pub use tool_calls::ToolReport;
 pub use waiter::{Outcome, WaitSpec};
 
 pub use activity::Activity;
@@ -232,6 +234,11 @@ impl Waiters {
     /// Whether the session's permission mode is known to allow everything.
     pub fn bypasses(&self, place: &SessionKey) -> bool {
         self.activity.bypasses(place)
+    }
+
+    /// Returns the tool call that runs in the session now.
+    pub fn tool(&self, place: &SessionKey) -> Option<&ToolCall> {
+        self.activity.tool(place)
     }
 
     /// Whether a reader has leased this item.

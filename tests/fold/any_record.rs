@@ -70,7 +70,10 @@ fn turn() -> impl Strategy<Value = Turn> {
     prop_oneof![
         by.prop_map(|by| Turn::Began { by }),
         (tasks, any::<bool>()).prop_map(|(tasks, silent)| Turn::Stopped { tasks, silent }),
-        Just("rate_limit".to_owned()).prop_map(|reason| Turn::Failed { reason }),
+        Just("rate_limit".to_owned()).prop_map(|reason| Turn::Failed {
+            reason,
+            until: None
+        }),
     ]
 }
 

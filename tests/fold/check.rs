@@ -1,6 +1,6 @@
 //! Compares the fold with the model.
 
-use hub_protocol::{InboxName, Notification, ProjectName, Seq};
+use hub_protocol::{InboxName, Notification, ProjectName, Seq, SessionState};
 use hubd::fold::{Item, State};
 
 use super::driver::{Driver, bytes, fold, pending};
@@ -37,6 +37,7 @@ impl Driver {
                 "{session}"
             );
         }
+        self.check_phases();
         let known = self.state.sessions(None).map(|(of, name, _)| (of, name));
         assert!(known.eq(self.model.sessions.keys().map(|(of, name)| (of, name))));
         for ((project, target, caller), until) in &self.model.listeners {
@@ -63,6 +64,25 @@ impl Driver {
                 .eq(hidden.map(|(of, below)| (of, *below)))
         );
         assert_eq!(self.state.retention_paused_until(), self.model.paused_until);
+    }
+
+    /// Compares the phases with the model. While a live session stopped with an error or to wait and the person has not
+    /// seen that, a phase must say so.
+    fn check_phases(&self) {
+        let mut waits = false;
+        for (project, name, session) in self.state.sessions(None) {
+            let phase = self.state.phase(project, name, session, self.now, self.now);
+            let key = (project.clone(), name.clone());
+            let expected = self.model.phase(&key, &self.model.sessions[&key]);
+            assert_eq!(phase.name, expected, "{name}: {session:?}");
+            waits |= phase.name.waits_for_person();
+        }
+        let unseen = |id: Option<Seq>| id.is_some_and(|id| !self.model.seen.contains(&id));
+        let idle = self.model.sessions.values().any(|it| {
+            let stopped = matches!(it.state, Some(SessionState::Waiting | SessionState::Error));
+            stopped && it.over.is_none() && unseen(it.last)
+        });
+        assert!(waits || !idle);
     }
 
     fn check_inbox(&self, project: &ProjectName, inbox: &InboxName) {

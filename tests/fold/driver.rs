@@ -22,7 +22,7 @@ pub(crate) struct Driver {
     pub(super) model: Model,
     /// The journal's entries.
     pub(super) log: Vec<(u8, Bytes)>,
-    now: Timestamp,
+    pub(crate) now: Timestamp,
     leases: Leases,
     pub(super) durable: Durable,
     snapshot: (usize, Vec<u8>),

@@ -21,6 +21,7 @@ mod hooks;
 mod idempotency;
 mod inboxes;
 mod listeners;
+mod phases;
 mod preferences;
 mod questions;
 mod receipts;

@@ -252,8 +252,13 @@ async fn a_process_of_an_earlier_boot_of_this_machine_is_gone() {
     hub.crash();
     let told = client.read("/wait?types=error&timeout=60").await;
     assert_eq!(each(&told["notifications"], "from"), json!(["here"]));
-    let alive = client.read("/sessions").await;
-    assert_eq!(each(&alive["sessions"], "id"), json!(["away", "nowhere"]));
+    let listed = client.read("/sessions").await["sessions"].clone();
+    assert_eq!(each(&listed, "id"), json!(["away", "here", "nowhere"]));
+    assert_eq!(listed[1]["phase"]["name"], "blocked");
+    let seen = json!({ "ids": [listed[1]["last"]], "seen": true });
+    client.post_json("/seen", &seen).await.expect(200);
+    let listed = client.read("/sessions").await["sessions"].clone();
+    assert_eq!(each(&listed, "id"), json!(["away", "nowhere"]));
 }
 
 #[tokio::test]
@@ -302,4 +307,77 @@ async fn a_barrier_waits_for_the_sessions_that_had_its_names_at_the_start() {
     client.say("told with what is missing").await;
     let waited = client.read("/wait?timeout=1&all=w2,id-3,w9").await;
     assert_eq!(waited["barrier"]["missing"], json!(["w1", "w9"]));
+}
+
+#[tokio::test]
+async fn the_phase_of_a_session_shows_what_it_does_and_what_it_said_last() {
+    let (_hub, client) = memory_hub();
+    let phase = async || client.read("/sessions/w1").await["phase"].clone();
+    let tool = |event: &str, id: &str, command: &str| {
+        json!({ "hook_event_name": event, "tool_name": "Bash",
+        "tool_use_id": id, "tool_input": { "command": command } })
+    };
+    let prompt = json!({ "hook_event_name": "UserPromptSubmit", "prompt": "fix the  build" });
+    client.hook("", "w1", prompt).await;
+    let working = phase().await;
+    assert_eq!(
+        (&working["name"], &working["text"]),
+        (&json!("working"), &json!("fix the build"))
+    );
+    client
+        .hook("", "w1", tool("PreToolUse", "t1", "cargo\n test"))
+        .await;
+    let tool_call = phase().await["tool"].clone();
+    assert_eq!(
+        (&tool_call["name"], &tool_call["on"]),
+        (&json!("Bash"), &json!("cargo test"))
+    );
+    client
+        .hook("", "w1", tool("PostToolUse", "t1", "cargo test"))
+        .await;
+    assert_eq!(phase().await["tool"], Value::Null);
+    client
+        .hook("", "w1", tool("PermissionRequest", "t2", "rm x"))
+        .await;
+    let asks = phase().await;
+    assert_eq!(
+        (&asks["name"], &asks["text"]),
+        (&json!("needs_you"), &json!("Bash: rm x"))
+    );
+    assert_eq!(
+        asks["question"],
+        client.read("/questions").await["questions"][0]["id"]
+    );
+    client
+        .hook("", "w1", tool("PostToolUse", "t2", "rm x"))
+        .await;
+    let stop = json!({ "hook_event_name": "Stop", "last_assistant_message": "All tests pass." });
+    client.hook("", "w1", stop).await;
+    let stopped = phase().await;
+    assert_eq!(
+        (&stopped["name"], &stopped["text"]),
+        (&json!("your_turn"), &json!("All tests pass."))
+    );
+    let all = client.read("/sessions").await["sessions"][0]["phase"].clone();
+    assert_eq!(all, stopped);
+    assert_eq!(
+        client.read("/stats").await["phases"],
+        json!({ "your_turn": 1 })
+    );
+    let limit = json!({ "hook_event_name": "StopFailure", "error": "rate_limit",
+        "last_assistant_message": "You have hit your limit · resets 3pm (UTC)" });
+    client.hook("", "w1", limit).await;
+    let blocked = phase().await;
+    assert_eq!(blocked["name"], "blocked");
+    assert_eq!(
+        blocked["text"],
+        "rate_limit: You have hit your limit · resets 3pm (UTC)"
+    );
+    assert!(
+        blocked["until"]
+            .as_str()
+            .expect("a time")
+            .contains("T15:00:00"),
+        "{blocked}"
+    );
 }

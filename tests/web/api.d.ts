@@ -176,6 +176,7 @@ export interface Schemas {
         title?: string;
         metadata?: unknown;
         primary: boolean;
+        phase: Schemas["Phase"];
         state?: Schemas["SessionState"];
         evidence?: string;
         since?: Schemas["Timestamp"];
@@ -188,6 +189,20 @@ export interface Schemas {
         unreachable?: string;
         wake: "live" | "stale" | "none";
         listeners?: Schemas["Listener"][];
+    };
+    PhaseName: "needs_you" | "blocked" | "your_turn" | "working" | "done" | "gone";
+    Phase: {
+        name: Schemas["PhaseName"];
+        since: Schemas["Timestamp"];
+        text?: string;
+        question?: Schemas["Seq"];
+        until?: Schemas["Timestamp"];
+        tool?: Schemas["ToolCall"];
+    };
+    ToolCall: {
+        name: string;
+        on?: string;
+        since: Schemas["Timestamp"];
     };
     Listener: {
         caller: Schemas["Name"];
@@ -260,6 +275,9 @@ export interface Schemas {
         oldest_open: null | {
             id: Schemas["Seq"];
             ts: Schemas["Timestamp"];
+        };
+        phases: {
+            [key: string]: number;
         };
         wakes: {
             count: number;

@@ -64,14 +64,26 @@ const VERBS = {
  */
 export function needsOf(items, sessions, notification) {
   const needs = items.map((item) => needOf(item, notification));
-  for (const session of sessions) {
-    const { id, project, name, last } = session;
-    const { phase } = /** @type {any} */ (session);
-    if (phase?.name !== 'your_turn') continue;
-    const place = { ts: phase.since, project, from: name, session: id, priority: /** @type {const} */ ('normal') };
-    needs.push({ ...place, tag: `turn ${project}/${id} ${phase.since}`, state: 'your_turn', id: last ?? null, title: titleOf(name, 'has stopped', project), body: truncate(phase.text ?? ''), answers: [] });
-  }
+  const covered = new Set(items.map(({ session }) => session));
+  for (const session of sessions) if (!covered.has(session)) needs.push(...needsOfSession(session));
   return needs;
+}
+
+/**
+ * @param {Session} session
+ * @returns {Need[]} at most one
+ */
+function needsOfSession(session) {
+  const { id, project, name, last = null, phase } = session;
+  const state = phase.name;
+  if (state !== 'your_turn' && state !== 'blocked') return [];
+  const title = titleOf(name, state === 'blocked' ? 'is blocked' : 'has stopped', project);
+  return [{ tag: tagOf(session), state, id: last, ts: phase.since, project, from: name, session: id, priority: 'normal', title, body: truncate(phase.text ?? ''), answers: [] }];
+}
+
+/** The tag of a need that a session has by its phase. @param {Session} session */
+function tagOf({ project, id, phase }) {
+  return `${phase.name} ${project}/${id} ${phase.since}`;
 }
 
 /**
@@ -83,8 +95,8 @@ function needOf({ key, kind, ts, project, name, text, session, question, notific
   const id = question?.id ?? report?.id ?? session?.last ?? null;
   const body = question?.type === 'approval' ? requestText(question, text) : text;
   return {
-    tag: question ? String(question.id) : key,
-    state: question ? 'needs_you' : 'blocked',
+    tag: question ? String(question.id) : session ? tagOf(session) : key,
+    state: question ? 'needs_you' : session?.phase.name === 'your_turn' ? 'your_turn' : 'blocked',
     id,
     ts,
     project,

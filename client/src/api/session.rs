@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 
-use hub_protocol::{ProjectName, Session, Sessions, Timestamp, Way};
+use hub_protocol::{Phase, ProjectName, Session, Sessions, Timestamp, Way};
 use serde_json::value::RawValue;
 
 use crate::error::Error;
@@ -64,6 +64,23 @@ pub(crate) fn display_name(session: &Session) -> String {
     } else {
         format!("{name} ({id})")
     }
+}
+
+/// The session's phase for people, with the time since it began: `your turn (12 s)`.
+pub(crate) fn phase(phase: &Phase, now: Timestamp) -> String {
+    let name = phase.name.as_str().replace('_', " ");
+    let until = phase.until.filter(|until| *until > now);
+    let until = until.map_or(String::new(), |until| format!(" until {until}"));
+    format!("{name}{until} ({})", age(phase.since, now))
+}
+
+/// One line of what the session does now: the tool call that runs, or the text of its phase.
+pub(crate) fn doing(phase: &Phase) -> String {
+    let text = match &phase.tool {
+        Some(tool) => format!("{} {}", tool.name, tool.on),
+        None => phase.text.clone().unwrap_or_default(),
+    };
+    line(text.trim()).into_owned()
 }
 
 /// The session's state with its source and age: `complete (Stop hook, 12 s ago)`.

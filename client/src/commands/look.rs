@@ -7,7 +7,7 @@ use hub_protocol::{
 use serde_json::value::RawValue;
 
 use crate::api::question;
-use crate::api::session::{display_name, path, state, waiter};
+use crate::api::session::{display_name, doing, path, phase, state, waiter};
 use crate::error::Error;
 use crate::exit_code::Exit;
 use crate::hub::{Hub, Path, Request, parse};
@@ -127,7 +127,9 @@ fn facts(session: &Session, now: Timestamp) -> Vec<(&'static str, String)> {
     let mut facts = vec![
         ("session", format!("{}{mark}", display_name(session))),
         ("project", session.project.to_string()),
-        ("state", state(session, now)),
+        ("phase", phase(&session.phase, now)),
+        ("doing", doing(&session.phase)),
+        ("reported", state(session, now)),
     ];
     for (name, text) in [
         ("title", &info.title),

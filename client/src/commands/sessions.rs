@@ -2,7 +2,7 @@
 
 use hub_protocol::{InboxName, Session, Sessions, Timestamp};
 
-use crate::api::session::{request, state, waiter};
+use crate::api::session::{doing, phase, request, waiter};
 use crate::arguments::projects::ProjectScope;
 use crate::error::Error;
 use crate::exit_code::Exit;
@@ -17,7 +17,8 @@ const WIDTH: usize = 60;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-A * marks the primary session. WAITER is what wakes a session: rewake (its own hooks), wait (hubctl wait), live (another
+A * marks the primary session. PHASE is whether a session needs you: needs you (it asks), blocked (an error, a limit, or
+silence), your turn (it stopped, and you have not seen its last words), working, done or gone. WAITER is what wakes a session: rewake (its own hooks), wait (hubctl wait), live (another
 reader) or none.
 
 Examples:
@@ -51,7 +52,9 @@ pub(crate) async fn run(args: &SessionsArgs, context: &Context) -> Result<Exit, 
         say("no sessions; `hubctl hooks install claude` registers an agent's sessions");
         return Ok(Exit::DONE);
     }
-    let header = ["NAME", "STATE", "WAITER", "PENDING", "PARENT", "ABOUT"];
+    let header = [
+        "NAME", "PHASE", "DOING", "WAITER", "PENDING", "PARENT", "ABOUT",
+    ];
     let mut rows = vec![header.map(str::to_owned)];
     let now = Timestamp::now();
     let of = |it| row(it, args.scope.all_projects, now);
@@ -66,7 +69,7 @@ pub(crate) async fn run(args: &SessionsArgs, context: &Context) -> Result<Exit, 
     Ok(Exit::DONE)
 }
 
-fn row(session: &Session, with_project: bool, now: Timestamp) -> [String; 6] {
+fn row(session: &Session, with_project: bool, now: Timestamp) -> [String; 7] {
     let mark = if session.primary { " *" } else { "" };
     let info = &session.info;
     let title = info.title.as_ref().filter(|title| !title.is_empty());
@@ -79,7 +82,8 @@ fn row(session: &Session, with_project: bool, now: Timestamp) -> [String; 6] {
     let parent = info.parent.as_ref().map_or("-", InboxName::as_str);
     [
         format!("{}{mark}", line(&session.name)),
-        state(session, now),
+        phase(&session.phase, now),
+        cut(&doing(&session.phase), WIDTH).into_owned(),
         waiter(session).to_owned(),
         session.pending.to_string(),
         parent.to_owned(),

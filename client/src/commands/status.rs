@@ -1,9 +1,12 @@
 //! `hubctl status`: shows whether the hub runs, and whether waiters are connected.
 
-use hub_protocol::{Hello, InboxName, ProjectName};
+use std::collections::BTreeMap;
+
+use hub_protocol::{Hello, InboxName, PhaseName, ProjectName, Session};
 use serde_json::json;
 
 use super::inboxes::{describe, fetch, read};
+use crate::api::session::sessions;
 use crate::error::Error;
 use crate::exit_code::Exit;
 use crate::hub::{PATIENCE, Path, Request, parse};
@@ -43,6 +46,7 @@ pub(crate) async fn run(args: &StatusArgs, context: &Context) -> Result<Exit, Er
     let url = hub.url(PATIENCE).await.ok();
     let answer = fetch(&hub, Some(&project)).await?;
     let known = read(&answer)?;
+    let phases = phases(&sessions(&hub, Some(&project), false).await?);
     let find = |name: &InboxName| known.iter().find(|inbox| inbox.name == *name);
     let waits = |name: &InboxName| find(name).is_some_and(|inbox| inbox.waiter.is_some());
     if args.json {
@@ -55,7 +59,8 @@ pub(crate) async fn run(args: &StatusArgs, context: &Context) -> Result<Exit, Er
                     "held": held.unwrap_or(0), "held_until": until})
             })
             .collect();
-        let shown = json!({"version": version, "url": url, "project": project, "inboxes": inboxes});
+        let shown = json!({"version": version, "url": url, "project": project, "inboxes": inboxes,
+            "phases": phases});
         println(json_line(&shown.to_string()))?;
     } else {
         let place = &context.settings.address.value;
@@ -65,6 +70,13 @@ pub(crate) async fn run(args: &StatusArgs, context: &Context) -> Result<Exit, Er
             url.as_deref().unwrap_or("an unknown address")
         ))?;
         println(format_args!("project {project}"))?;
+        let counts = phases
+            .iter()
+            .map(|(name, count)| format!("{count} {}", name.as_str().replace('_', " ")));
+        let counts: Vec<String> = counts.collect();
+        if !counts.is_empty() {
+            println(format_args!("sessions {}", counts.join(", ")))?;
+        }
         for name in &names {
             match find(name) {
                 Some(inbox) => println(describe(inbox))?,
@@ -77,4 +89,13 @@ pub(crate) async fn run(args: &StatusArgs, context: &Context) -> Result<Exit, Er
     } else {
         Exit::NO_WAITER
     })
+}
+
+/// How many sessions are in each phase, the most urgent first.
+fn phases(sessions: &[Session]) -> BTreeMap<PhaseName, usize> {
+    let mut counts = BTreeMap::new();
+    for session in sessions {
+        *counts.entry(session.phase.name).or_default() += 1;
+    }
+    counts
 }

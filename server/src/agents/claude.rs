@@ -3,7 +3,10 @@
 use hub_protocol::WAKE_MARK;
 use serde_json::{Map, Value, json};
 
-use super::{HookReply, InvalidSessionId, ParsedHook, flag, hook, permission_text, session, text};
+use super::{
+    HookReply, InvalidSessionId, ParsedHook, ToolUse, argument, flag, hook, permission_text,
+    session, text,
+};
 use crate::core::command::AgentEvent;
 use crate::core::record::TurnCause;
 
@@ -54,6 +57,7 @@ pub(super) fn parse_with(
             "" => None,
             mode => Some(mode == "bypassPermissions"),
         },
+        tool: tool_use(name, payload),
         next_turn: (name == "PromptOrigin").then(|| origin(payload)).flatten(),
         happened: happened(name, payload),
         ..hook
@@ -68,7 +72,7 @@ pub(super) fn happened(name: &str, payload: &Map<String, Value>) -> AgentEvent {
         "PermissionRequest" => permission_request(payload),
         "Notification" => notification(payload),
         "Stop" => stopped(payload),
-        "StopFailure" => failed(text(payload, "error")),
+        "StopFailure" => failed(payload),
         "SessionEnd" => session_end(payload),
         // These change only the session's state.
         "SessionStart" => AgentEvent::Started,
@@ -127,11 +131,37 @@ pub(super) fn stopped(payload: &Map<String, Value>) -> AgentEvent {
     }
 }
 
-fn failed(reason: &str) -> AgentEvent {
-    let shown = if reason.is_empty() { "unknown" } else { reason };
+/// The tool call that an event reports.
+fn tool_use(name: &str, payload: &Map<String, Value>) -> Option<ToolUse> {
+    let ended = match name {
+        "PreToolUse" => false,
+        "PostToolUse" | "PostToolUseFailure" => true,
+        _ => return None,
+    };
+    let line = argument(payload).unwrap_or_default().split_whitespace();
+    let line = line.collect::<Vec<_>>().join(" ");
+    Some(ToolUse {
+        id: text(payload, "tool_use_id").chars().take(64).collect(),
+        name: text(payload, "tool_name").chars().take(64).collect(),
+        on: line.chars().take(MAX_TITLE).collect(),
+        ended,
+    })
+}
+
+/// A failed model: the kind of the error, and the agent's words for it.
+fn failed(payload: &Map<String, Value>) -> AgentEvent {
+    let kind = text(payload, "error");
+    let words = ["last_assistant_message", "error_details"];
+    let words = words.into_iter().map(|field| text(payload, field).trim());
+    let kinds = [kind, "unknown"].into_iter().filter(|it| !it.is_empty());
+    let parts = kinds
+        .take(1)
+        .chain(words.filter(|it| !it.is_empty()).take(1));
+    let reason = parts.collect::<Vec<_>>().join(": ");
     AgentEvent::Failed {
-        reason: shown.chars().take(200).collect(),
-        permanent: PERMANENT_ERRORS.contains(&reason),
+        reason: reason.chars().take(200).collect(),
+        permanent: PERMANENT_ERRORS.contains(&kind),
+        until: None,
     }
 }
 

@@ -28,6 +28,7 @@ fn happened(name: &str, payload: &Map<String, Value>) -> AgentEvent {
         "errorOccurred" => AgentEvent::Failed {
             reason: text(payload, "error").to_owned(),
             permanent: true,
+            until: None,
         },
         "sessionEnd" => AgentEvent::Ended,
         // These change only the session's state.

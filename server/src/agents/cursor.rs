@@ -25,6 +25,7 @@ fn happened(name: &str, payload: &Map<String, Value>) -> AgentEvent {
         "stop" if text(payload, "status") == "error" => AgentEvent::Failed {
             reason: "error".into(),
             permanent: true,
+            until: None,
         },
         "stop" => stopped(""),
         "sessionEnd" => AgentEvent::Ended,

@@ -79,6 +79,7 @@ fn failed(properties: &Map<String, Value>) -> AgentEvent {
     AgentEvent::Failed {
         reason: reason.unwrap_or_default().into(),
         permanent: true,
+        until: None,
     }
 }
 

@@ -150,7 +150,11 @@ impl HookContext<'_, '_> {
                 self.stopped(text, tasks)
             }
             AgentEvent::Interrupted => self.interrupted(),
-            AgentEvent::Failed { reason, permanent } => self.failed(reason, *permanent),
+            AgentEvent::Failed {
+                reason,
+                permanent,
+                until,
+            } => self.failed(reason, *permanent, *until),
             AgentEvent::Idle { text } => self.idle(text),
             AgentEvent::Asks {
                 text,
@@ -327,7 +331,12 @@ impl HookContext<'_, '_> {
         })
     }
 
-    fn failed(&mut self, reason: &str, permanent: bool) -> Result<(), Refusal> {
+    fn failed(
+        &mut self,
+        reason: &str,
+        permanent: bool,
+        until: Option<Timestamp>,
+    ) -> Result<(), Refusal> {
         if permanent {
             let msg = format!("Agent {} failed: {reason}", self.name());
             self.post(Kind::Error, msg, |_| {})?;
@@ -338,6 +347,7 @@ impl HookContext<'_, '_> {
             })?;
             self.note(Turn::Failed {
                 reason: reason.to_owned(),
+                until,
             });
         }
         Ok(())

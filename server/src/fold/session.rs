@@ -89,6 +89,9 @@ pub(super) struct TurnState {
     /// When a model failure counts as an error, and the agent's error message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) fails_from: Option<(Timestamp, String)>,
+    /// When the agent may go on after its model failed, if it reported that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    goes_on_at: Option<Timestamp>,
     /// The state before the turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     before: Option<SessionState>,
@@ -160,6 +163,22 @@ impl Session {
         self.state == Some(SessionState::Working)
             && !self.turn.stopped
             && self.turn.fails_from.is_none()
+    }
+
+    /// Whether its turn stopped and no other began since.
+    pub(super) fn has_stopped(&self) -> bool {
+        self.turn.stopped
+    }
+
+    /// Returns when its model failed, and the agent's error message, while the agent may recover by itself.
+    pub(super) fn failure(&self) -> Option<(Timestamp, &str)> {
+        let (reported_at, reason) = self.turn.fails_from.as_ref()?;
+        Some((reported_at.plus_millis(-PATIENCE_MS), reason))
+    }
+
+    /// Returns when the agent may go on after its model failed, if it reported that.
+    pub(super) fn goes_on_at(&self) -> Option<Timestamp> {
+        self.turn.goes_on_at
     }
 
     /// Whether it answers one prompt and ends, so that nothing can wake it.
@@ -238,8 +257,9 @@ impl Session {
                     (self.seq, self.ts) = (seq, at);
                 }
             }
-            Turn::Failed { reason } => {
+            Turn::Failed { reason, until } => {
                 self.turn.fails_from = Some((at.plus_millis(PATIENCE_MS), reason.clone()));
+                self.turn.goes_on_at = *until;
             }
         }
     }
@@ -261,7 +281,12 @@ impl Session {
 
     /// Moves every deadline by `delta_ms`.
     pub(super) fn shift(&mut self, delta_ms: i64) {
-        let times = [&mut self.ended_at, &mut self.turn.waits_from];
+        let turn = &mut self.turn;
+        let times = [
+            &mut self.ended_at,
+            &mut turn.waits_from,
+            &mut turn.goes_on_at,
+        ];
         for at in times.into_iter().flatten() {
             *at = at.plus_millis(delta_ms);
         }

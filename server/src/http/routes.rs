@@ -23,6 +23,7 @@ mod listeners;
 mod login;
 mod mcp;
 mod notify;
+mod phase;
 mod preferences;
 mod probes;
 mod questions;

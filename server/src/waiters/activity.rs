@@ -3,8 +3,9 @@
 use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
 
-use hub_protocol::{InboxName, ProjectName, Timestamp};
+use hub_protocol::{InboxName, ProjectName, Timestamp, ToolCall};
 
+use super::tool_calls::{ToolCalls, ToolReport};
 use crate::core::record::TurnCause;
 use crate::core::time::Now;
 use crate::fold::{SessionKey, State};
@@ -35,6 +36,8 @@ pub struct Activity {
     unreachable: HashMap<SessionKey, String>,
     /// Sessions whose permission mode allows everything.
     bypassing: HashSet<SessionKey>,
+    /// The tool calls of each session in its turn.
+    tools: HashMap<SessionKey, ToolCalls>,
     /// Sessions whose inboxes have had a waiter.
     waited: HashSet<SessionKey>,
     forgot: Option<Instant>,
@@ -108,6 +111,20 @@ impl Activity {
         self.bypassing.contains(place)
     }
 
+    /// Notes a report about the session's tool call `id`.
+    pub fn note_tool(&mut self, place: SessionKey, id: &str, report: ToolReport) {
+        self.tools.entry(place).or_default().note(id, report);
+    }
+
+    /// Notes that a turn of the session began or ended, so that no tool runs.
+    pub fn forget_tools(&mut self, place: &SessionKey) {
+        self.tools.remove(place);
+    }
+
+    pub(super) fn tool(&self, place: &SessionKey) -> Option<&ToolCall> {
+        self.tools.get(place)?.current()
+    }
+
     /// Notes the cause of the turn that begins next.
     pub fn note_cause(&mut self, place: SessionKey, cause: TurnCause, now: Instant) {
         self.causes.insert(place, (cause, now));
@@ -150,6 +167,7 @@ impl Activity {
         let exists = |(project, session): &SessionKey| state.session(project, session).is_some();
         self.waited.retain(exists);
         self.bypassing.retain(exists);
+        self.tools.retain(|place, _| exists(place));
         self.unreachable.retain(|place, _| exists(place));
         let oldest = now.wall.plus_millis(-KEPT_MS);
         self.seen.retain(|_, at| *at >= oldest);

@@ -1,6 +1,6 @@
 //! Agents' sessions of the naive model: their turns by their hooks, and the items shown to them.
 
-use hub_protocol::{InboxName, Kind, ProjectName, Seq, SessionState, Timestamp, Way};
+use hub_protocol::{InboxName, Kind, PhaseName, ProjectName, Seq, SessionState, Timestamp, Way};
 use hubd::core::command::AgentEvent;
 use hubd::core::notification::Draft;
 use hubd::core::record::TurnCause;
@@ -18,8 +18,8 @@ pub(crate) struct Session {
     /// The number of the record with the session's state.
     pub(crate) seq: Seq,
     /// The id of its last notification.
-    pub(super) last: Option<Seq>,
-    pub(super) over: Option<Timestamp>,
+    pub(crate) last: Option<Seq>,
+    pub(crate) over: Option<Timestamp>,
     /// Whether the hub has received its hooks, so that the session is registered.
     hooks: bool,
     by: TurnCause,
@@ -180,6 +180,26 @@ impl Model {
         let here = self.mut_notes(move |note| note.body.project == *project && which(note.id));
         let places = here.flat_map(|note| note.places.iter_mut().map(|place| (note.id, place)));
         places.filter(move |(_, place)| place.pending && place.inbox == *inbox)
+    }
+
+    /// The phase of a session.
+    pub(crate) fn phase(&self, key: &Key, it: &Session) -> PhaseName {
+        let mut questions = self.questions.values();
+        if questions.any(|question| question.is_open() && question.is_from(key)) {
+            return PhaseName::NeedsYou;
+        }
+        let is_seen = it.last.is_some_and(|id| self.seen.contains(&id));
+        let is_answered = !self.pending(&key.0, &key.1).is_empty();
+        match it.state {
+            _ if it.over.is_some() => PhaseName::Gone,
+            Some(SessionState::Working) => PhaseName::Working,
+            Some(SessionState::Blocked) if !it.stopped || is_answered => PhaseName::Working,
+            None => PhaseName::Done,
+            Some(_) if is_seen => PhaseName::Done,
+            Some(SessionState::Error) => PhaseName::Blocked,
+            Some(SessionState::Complete) if !it.hooks => PhaseName::Done,
+            Some(_) => PhaseName::YourTurn,
+        }
     }
 
     fn is_idle(&self, key: &Key) -> bool {

@@ -204,7 +204,11 @@ pub(super) fn stop_with(text: &str, tasks: &[&str]) -> AgentEvent {
 
 pub(super) fn failed(reason: &str, permanent: bool) -> AgentEvent {
     let reason = reason.into();
-    AgentEvent::Failed { reason, permanent }
+    AgentEvent::Failed {
+        reason,
+        permanent,
+        until: None,
+    }
 }
 
 pub(super) fn idle() -> AgentEvent {

@@ -1,6 +1,6 @@
 //! Events of agents' hooks, in terms that all agents share.
 
-use hub_protocol::{InboxName, ProjectName, Seq, SessionInfo};
+use hub_protocol::{InboxName, ProjectName, Seq, SessionInfo, Timestamp};
 use serde_json::Value;
 
 use super::IdempotencyKey;
@@ -78,6 +78,8 @@ pub enum AgentEvent {
         reason: String,
         /// Whether the failure is permanent.
         permanent: bool,
+        /// When the agent may go on, if it reported that.
+        until: Option<Timestamp>,
     },
     /// The agent waits for a prompt.
     Idle {

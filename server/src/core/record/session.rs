@@ -59,6 +59,9 @@ pub enum Turn {
     Failed {
         /// The agent's error message.
         reason: String,
+        /// When the agent may go on, if it reported that.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        until: Option<Timestamp>,
     },
 }
 

@@ -52,6 +52,7 @@ pub(super) async fn hook(
 async fn respond(request: &HookRequest<'_>) -> Result<Response, ApiError> {
     let event = &request.event;
     request.note_mode()?;
+    request.note_tool()?;
     if let Some(cause) = event.next_turn {
         request.note_cause(cause)?;
         return Ok(StatusCode::NO_CONTENT.into_response());

@@ -4,15 +4,15 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use hub_protocol::{
-    InboxName, Listener, ProjectName, Session, SessionInfo, SessionState, Sessions, Source,
+    InboxName, Listener, Phase, ProjectName, Session, SessionInfo, SessionState, Sessions, Source,
     Timestamp, Wake,
 };
 use serde::{Deserialize, Serialize};
 
-use super::created_unless;
+use super::{created_unless, phase};
 use crate::core::command::{Command, Refusal};
 use crate::core::notification::is_longer;
-use crate::fold::{Inbox, Session as FoldSession, State as Fold};
+use crate::fold::{Inbox, Session as FoldSession, SessionKey, State as Fold};
 use crate::http::error::{ApiError, Code};
 use crate::http::request::params::{Params, PathParam, ProjectFilter, ProjectParam};
 use crate::http::request::payload::Payload;
@@ -46,19 +46,28 @@ pub(super) struct SourceList {
     sources: Vec<Source>,
 }
 
-/// `GET /sessions`: the sessions of a project, or all. Sessions that are over are included on demand only.
+/// `GET /sessions`: the sessions of a project, or all. Sessions that have ended are included on demand only, except one
+/// that died at work and that the person has not seen yet.
 pub(super) async fn list(
     State(hub): State<Hub>,
     Params(SessionListParams { project, all }): Params<SessionListParams>,
 ) -> Result<Json<Sessions>, ApiError> {
-    let sessions = hub.list(move |state, waiters| {
+    let found = hub.list(move |state, waiters| {
         let found = state.sessions(project.as_ref());
+        let found = found.map(|(project, key, session)| {
+            let place = (project.clone(), key.clone());
+            (phase::find(state, waiters, &place, session), place, session)
+        });
         found
-            .filter(|(_, _, session)| all || session.is_alive())
-            .map(|(project, key, session)| shown(state, waiters, (project, key), session))
-            .collect()
+            .filter(|(phase, ..)| all || !phase.is_gone())
+            .map(|(phase, place, session)| (shown(state, waiters, &place, session), phase))
+            .collect::<Vec<_>>()
     });
-    let sessions = sessions.await?;
+    let (mut sessions, phases): (Vec<_>, Vec<_>) = found.await?.into_iter().unzip();
+    let phases = phase::with_texts(&hub, phases).await?;
+    for (session, phase) in sessions.iter_mut().zip(phases) {
+        session.phase = phase;
+    }
     Ok(Json(Sessions { sessions }))
 }
 
@@ -67,18 +76,26 @@ pub(super) async fn get(
     PathParam(target): PathParam<InboxName>,
     Params(ProjectParam { project }): Params<ProjectParam>,
 ) -> Result<Json<Session>, ApiError> {
-    Ok(Json(find(&hub, &project, &target)?))
+    Ok(Json(find(&hub, &project, &target).await?))
 }
 
 /// Finds a session and returns its current state.
-fn find(hub: &Hub, project: &ProjectName, name: &InboxName) -> Result<Session, ApiError> {
+async fn find(hub: &Hub, project: &ProjectName, name: &InboxName) -> Result<Session, ApiError> {
     let found = hub.read(|state, waiters| {
-        let (project, key) = state.find_session(project, name)?;
-        let session = state.session(&project, &key);
-        Ok::<_, Refusal>(session.map(|it| shown(state, waiters, (&project, &key), it)))
+        let place = state.find_session(project, name)?;
+        let session = state.session(&place.0, &place.1);
+        Ok::<_, Refusal>(session.map(|it| {
+            let phase = phase::find(state, waiters, &place, it);
+            (shown(state, waiters, &place, it), phase)
+        }))
     });
     // `find_session` returns only the places of known sessions.
-    found??.ok_or(Code::Internal.into())
+    let (session, phase) = found??.ok_or(Code::Internal)?;
+    let phase = phase::with_texts(hub, vec![phase]).await?.into_iter();
+    Ok(Session {
+        phase: phase.last().unwrap_or_default(),
+        ..session
+    })
 }
 
 /// `PUT /sessions/{target}`: registers a session, or updates its registration.
@@ -102,7 +119,7 @@ pub(super) async fn register(
     let existed = hub.submit(command).await?.existed;
     Ok((
         created_unless(existed),
-        Json(find(&hub, &project, &session)?),
+        Json(find(&hub, &project, &session).await?),
     ))
 }
 
@@ -136,7 +153,7 @@ async fn change(
     session: InboxName,
 ) -> Result<Json<Session>, ApiError> {
     hub.submit(command).await?;
-    Ok(Json(find(hub, &project, &session)?))
+    Ok(Json(find(hub, &project, &session).await?))
 }
 
 /// `DELETE /sessions/{target}`: ends a session.
@@ -176,13 +193,14 @@ pub(super) async fn sources(
     Ok(Json(SourceList { sources }))
 }
 
-/// The session as the API shows it.
+/// The session as the API shows it, without its phase.
 fn shown(
     state: &Fold,
     waiters: &SharedWaiters,
-    (project, key): (&ProjectName, &InboxName),
+    place: &SessionKey,
     session: &FoldSession,
 ) -> Session {
+    let (project, key) = place;
     let info = session.info().cloned().unwrap_or_default();
     let last_seen = [waiters.read().seen(project, key), Some(session.ts)];
     let last_seen = last_seen.into_iter().flatten().max();
@@ -190,8 +208,7 @@ fn shown(
     let works = session.state == Some(SessionState::Working) && session.is_alive();
     let listeners = state.listeners(project, key);
     let waiter = waiters.read().holder(project, key);
-    let place = (project.clone(), key.clone());
-    let unreachable = waiters.read().unreachable(&place).map(str::to_owned);
+    let unreachable = waiters.read().unreachable(place).map(str::to_owned);
     let wake = match waiter {
         Some(_) => Wake::Live,
         None if !session.is_alive() => Wake::None,
@@ -209,6 +226,7 @@ fn shown(
         project: project.clone(),
         info: SessionInfo { name: None, ..info },
         primary: state.primary(project) == Some(key),
+        phase: Phase::default(),
         state: session.state,
         evidence: (!session.evidence.is_empty()).then(|| session.evidence.clone()),
         since: session.state.map(|_| session.ts),

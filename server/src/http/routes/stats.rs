@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
-use hub_protocol::{Seq, Timestamp};
+use hub_protocol::{PhaseName, Seq, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use super::stored;
+use super::{phase, stored};
 use crate::fold::State as Fold;
 use crate::http::error::ApiError;
 use crate::http::request::params::Params;
@@ -45,6 +45,8 @@ pub(super) struct Stats {
     minutes: Vec<Minute>,
     answers: Vec<Answers>,
     oldest_open: Option<OpenQuestion>,
+    /// How many sessions are in each phase; ended ones are not counted.
+    phases: BTreeMap<PhaseName, usize>,
     wakes: Wakes,
     partial: bool,
 }
@@ -150,9 +152,22 @@ fn summary(
         minutes: tally.minutes(),
         answers: answers(state, tally),
         oldest_open: oldest.map(|(ts, id)| OpenQuestion { id, ts }),
+        phases: phases(state, waiters),
         wakes: wakes_of(&wakes),
         partial: cut || more,
     }
+}
+
+fn phases(state: &Fold, waiters: &SharedWaiters) -> BTreeMap<PhaseName, usize> {
+    let mut counts = BTreeMap::new();
+    for (project, key, session) in state.sessions(None) {
+        let place = (project.clone(), key.clone());
+        let found = phase::find(state, waiters, &place, session);
+        if found.phase.name != PhaseName::Gone {
+            *counts.entry(found.phase.name).or_default() += 1;
+        }
+    }
+    counts
 }
 
 fn answers(state: &Fold, tally: &Tally) -> Vec<Answers> {

@@ -1,0 +1,124 @@
+//! The time at which a usage limit ends, from the words of an agent's error message.
+//!
+//! Claude Code writes `… resets 3pm (Europe/Berlin)`, `… resets 3:30pm (UTC)`, `… resets Oct 9, 3pm (UTC)` or, in older
+//! versions, `…|1791540000`, in seconds since 1970.
+
+use hub_protocol::Timestamp;
+use jiff::civil::{Date, DateTime, Time};
+use jiff::fmt::strtime;
+use jiff::tz::TimeZone;
+use jiff::{ToSpan, Zoned};
+
+/// The longest time that a limit lasts, in milliseconds: a weekly limit, with a day for a wrong clock.
+const LONGEST_MS: i64 = 8 * 24 * 3600 * 1000;
+
+/// Returns the time that `message` names, if it is in the future and within eight days.
+pub fn reset_time(message: &str, now: Timestamp) -> Option<Timestamp> {
+    let found = in_seconds(message).or_else(|| in_words(message, now))?;
+    let wait = found.as_millis() - now.as_millis();
+    (0..=LONGEST_MS).contains(&wait).then_some(found)
+}
+
+fn in_seconds(message: &str) -> Option<Timestamp> {
+    let (_, seconds) = message.rsplit_once('|')?;
+    let seconds: i64 = seconds.trim().parse().ok()?;
+    Some(Timestamp::from_millis(seconds.checked_mul(1000)?))
+}
+
+fn in_words(message: &str, now: Timestamp) -> Option<Timestamp> {
+    let (_, words) = message.split_once("resets ")?;
+    let (words, zone) = words.split_once(" (")?;
+    let (zone, _) = zone.split_once(')')?;
+    let zone = TimeZone::get(zone).ok()?;
+    let now = jiff::Timestamp::from_millisecond(now.as_millis()).ok()?;
+    let now = now.to_zoned(zone.clone());
+    let (date, time) = match words.split_once(", ") {
+        Some((date, time)) => (Some(date), time),
+        None => (None, words),
+    };
+    let time = time_of_day(time.trim())?;
+    let at = match date {
+        Some(date) => date_near(date.trim(), &now)?.to_datetime(time),
+        None => next(time, &now)?,
+    };
+    let at = at.to_zoned(zone).ok()?.timestamp();
+    Some(Timestamp::from_millis(at.as_millisecond()))
+}
+
+/// Parses `3pm` or `3:30pm`.
+fn time_of_day(text: &str) -> Option<Time> {
+    let formats = ["%I:%M%p", "%I%p"];
+    let parsed = |format: &str| strtime::parse(format, text).ok()?.to_time().ok();
+    formats.into_iter().find_map(parsed)
+}
+
+/// The next time that the clock shows `time`.
+fn next(time: Time, now: &Zoned) -> Option<DateTime> {
+    let today = now.date().to_datetime(time);
+    if today > now.datetime() {
+        return Some(today);
+    }
+    today.checked_add(1.day()).ok()
+}
+
+/// Parses `Oct 9` as a date of this year, or of the next year if it is past.
+fn date_near(text: &str, now: &Zoned) -> Option<Date> {
+    let in_year = |year: i16| {
+        let date = strtime::parse("%Y %b %d", format!("{year} {text}")).ok()?;
+        date.to_date().ok()
+    };
+    let date = in_year(now.year())?;
+    if date < now.date() {
+        return in_year(now.year() + 1);
+    }
+    Some(date)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_in_a_message_is_read_in_the_zone_that_it_names() {
+        let now: Timestamp = "2026-11-23T13:10:00Z".parse().unwrap();
+        for (message, expected) in [
+            (
+                "You have hit your limit · resets 3pm (UTC)",
+                "2026-11-23T15:00:00Z",
+            ),
+            (
+                "limit · resets 3:30pm (Europe/Berlin)",
+                "2026-11-23T14:30:00Z",
+            ),
+            ("limit · resets 9am (UTC)", "2026-11-24T09:00:00Z"),
+            ("limit · resets Nov 28, 12am (UTC)", "2026-11-28T00:00:00Z"),
+            (
+                "Claude AI usage limit reached|1795446000",
+                "2026-11-23T15:00:00Z",
+            ),
+        ] {
+            assert_eq!(
+                reset_time(message, now),
+                Some(expected.parse().unwrap()),
+                "{message}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_message_without_a_plausible_time_has_none() {
+        let now: Timestamp = "2026-11-23T13:10:00Z".parse().unwrap();
+        for message in [
+            "rate_limit",
+            "resets soon",
+            "resets 3pm",
+            "resets 3pm (Mars/Olympus)",
+            "resets 25pm (UTC)",
+            "resets Dec 24, 3pm (UTC)",
+            "limit reached|1",
+            "limit reached|99999999999999999999",
+        ] {
+            assert_eq!(reset_time(message, now), None, "{message}");
+        }
+    }
+}

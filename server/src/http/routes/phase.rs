@@ -1,0 +1,85 @@
+//! The phase of a session as the API shows it: the fold's answer, with the text of the notification that says more.
+
+use std::sync::Arc;
+
+use hub_protocol::{Notification, Phase, PhaseName, Seq, Timestamp};
+
+use super::stored;
+use crate::fold::{Session as FoldSession, SessionKey, State as Fold};
+use crate::http::error::ApiError;
+use crate::hub::Hub;
+use crate::log::Log;
+use crate::waiters::SharedWaiters;
+
+/// The most characters of a text.
+const MAX_TEXT: usize = 300;
+
+/// A phase, and where the text that says more is stored.
+pub(super) struct FoundPhase {
+    pub(super) phase: Phase,
+    report: Option<Seq>,
+}
+
+impl FoundPhase {
+    /// Whether the session has ended.
+    pub(super) fn is_gone(&self) -> bool {
+        self.phase.name == PhaseName::Gone
+    }
+}
+
+/// Returns the phase of a session now.
+pub(super) fn find(
+    state: &Fold,
+    waiters: &SharedWaiters,
+    place: &SessionKey,
+    session: &FoldSession,
+) -> FoundPhase {
+    let (project, key) = place;
+    let now = Timestamp::now();
+    let tool = waiters.read().tool(place).cloned();
+    // An agent reports nothing while a tool runs, however long that takes.
+    let heard = match tool {
+        Some(_) => now,
+        None => waiters.read().seen(project, key).unwrap_or_default(),
+    };
+    let found = state.phase(project, key, session, heard, now);
+    let says_more = found.name != PhaseName::Gone && found.reason.is_none();
+    let report = found.report.filter(|_| says_more);
+    let is_open = found.name == PhaseName::NeedsYou;
+    FoundPhase {
+        report: report.map(|id| state.location(id).unwrap_or(id)),
+        phase: Phase {
+            name: found.name,
+            since: found.since,
+            text: found.reason,
+            question: found.report.filter(|_| is_open),
+            until: found.until,
+            tool: tool.filter(|_| found.name == PhaseName::Working),
+        },
+    }
+}
+
+/// Returns the phases with the texts of the notifications that say more. A text that the disk lost is left out.
+pub(super) async fn with_texts(hub: &Hub, found: Vec<FoundPhase>) -> Result<Vec<Phase>, ApiError> {
+    let log = Arc::clone(hub.log());
+    let with_text = move |FoundPhase { phase, report }: FoundPhase| Phase {
+        text: phase.text.or_else(|| text(&log, report?)),
+        ..phase
+    };
+    stored::blocking(move || Ok(found.into_iter().map(with_text).collect())).await
+}
+
+/// Returns the text of the notification that is stored at `location`, on one line.
+fn text(log: &Log, location: Seq) -> Option<String> {
+    let event = log.get(location).ok()??;
+    let notification: Notification = serde_json::from_slice(&event.json()?).ok()?;
+    let by_hook = notification.data.is_some_and(|data| data["via"] == "hook");
+    let msg = notification.msg.as_str();
+    // The hook's own words before the text repeat the session's name and its phase.
+    let said = match msg.split_once(": ") {
+        Some((_, said)) if by_hook => said,
+        _ => msg,
+    };
+    let line = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    Some(line.chars().take(MAX_TEXT).collect())
+}

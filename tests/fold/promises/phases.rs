@@ -1,0 +1,141 @@
+//! The phase of a session: whether it waits for the person.
+
+use hub_protocol::PhaseName;
+use hubd::fold::SessionPhase;
+
+use super::*;
+
+impl Hub {
+    fn phase(&self, id: &str) -> SessionPhase {
+        let key = self.state.resolve(&project(), &name(id)).clone();
+        let session = self.state.session(&project(), &key).unwrap();
+        self.state
+            .phase(&project(), &key, session, self.now, self.now)
+    }
+
+    #[track_caller]
+    fn is_in(&self, id: &str, phase: PhaseName) {
+        assert_eq!(self.phase(id).name, phase);
+    }
+}
+
+/// A session that no other one started, in a turn of the person.
+fn typed() -> Hub {
+    let mut hub = Hub::new();
+    hub.start("w1", SessionInfo::default());
+    hub.is_in("w1", PhaseName::Done);
+    hub.hook("w1", prompt(Person));
+    hub.is_in("w1", PhaseName::Working);
+    hub
+}
+
+#[test]
+fn a_session_that_stopped_waits_for_the_person_until_its_words_are_seen() {
+    let mut hub = typed();
+    hub.hook("w1", stop("All tests pass."));
+    hub.is_in("w1", PhaseName::YourTurn);
+    let last = hub.phase("w1").report.unwrap();
+    hub.run(&Command::Seen {
+        ids: vec![last],
+        up_to: None,
+        seen: true,
+    });
+    hub.is_in("w1", PhaseName::Done);
+    hub.hook("w1", prompt(Person));
+    hub.hook("w1", stop("Done again."));
+    hub.is_in("w1", PhaseName::YourTurn);
+}
+
+#[test]
+fn a_session_works_again_as_soon_as_its_permission_is_given() {
+    let mut hub = typed();
+    hub.held_hook("w1", permission());
+    hub.is_in("w1", PhaseName::NeedsYou);
+    let asked = hub.phase("w1").report.unwrap();
+    let mut answer = said("person", Kind::Answer).reply_to(asked);
+    answer.may_approve = true;
+    hub.post(answer);
+    hub.is_in("w1", PhaseName::Working);
+}
+
+#[test]
+fn a_worker_that_stopped_waits_for_its_parent() {
+    let mut hub = Hub::new();
+    hub.start("lead", SessionInfo::default());
+    hub.worker("w1", "lead");
+    hub.hook("w1", prompt(Wake));
+    hub.hook("w1", stop("Done."));
+    hub.is_in("w1", PhaseName::Done);
+    hub.hook("lead", AgentEvent::Ended);
+    hub.is_in("w1", PhaseName::YourTurn);
+    hub.is_in("lead", PhaseName::Gone);
+}
+
+#[test]
+fn a_failed_model_blocks_its_session_until_it_works_again() {
+    let mut hub = typed();
+    let until = hub.now.plus_millis(HOUR);
+    let limit = AgentEvent::Failed {
+        reason: "rate_limit".into(),
+        permanent: false,
+        until: Some(until),
+    };
+    hub.hook("w1", limit);
+    let phase = hub.phase("w1");
+    assert_eq!(phase.name, PhaseName::Blocked);
+    assert_eq!(phase.since, hub.now);
+    assert_eq!(
+        (phase.reason.as_deref(), phase.until),
+        (Some("rate_limit"), Some(until))
+    );
+    // After ten minutes a notification reports the failure.
+    hub.pass(10 * MINUTE);
+    hub.tick();
+    let phase = hub.phase("w1");
+    assert_eq!((phase.name, phase.until), (PhaseName::Blocked, Some(until)));
+    hub.hook("w1", AgentEvent::Worked);
+    hub.is_in("w1", PhaseName::Working);
+}
+
+#[test]
+fn a_session_that_died_at_work_is_blocked_until_that_is_seen() {
+    let mut hub = typed();
+    hub.end("w1", true);
+    hub.is_in("w1", PhaseName::Blocked);
+    hub.run(&Command::Seen {
+        ids: hub.phase("w1").report.into_iter().collect(),
+        up_to: None,
+        seen: true,
+    });
+    hub.is_in("w1", PhaseName::Gone);
+}
+
+#[test]
+fn a_session_that_reports_nothing_at_work_is_blocked_after_ten_minutes() {
+    let hub = typed();
+    let session = hub.state.session(&project(), &name("w1")).unwrap();
+    let later = |millis| hub.now.plus_millis(millis);
+    let phase = |heard, now| {
+        let phase = hub
+            .state
+            .phase(&project(), &name("w1"), session, heard, now);
+        phase.name
+    };
+    assert_eq!(phase(hub.now, later(10 * MINUTE)), PhaseName::Working);
+    assert_eq!(phase(hub.now, later(10 * MINUTE + 1)), PhaseName::Blocked);
+    assert_eq!(phase(later(MINUTE), later(11 * MINUTE)), PhaseName::Working);
+}
+
+#[test]
+fn a_sender_that_is_not_registered_waits_only_if_it_says_so() {
+    for (kind, phase) in [
+        (Kind::Complete, PhaseName::Done),
+        (Kind::Waiting, PhaseName::YourTurn),
+        (Kind::Testing, PhaseName::YourTurn),
+        (Kind::Error, PhaseName::Blocked),
+        (Kind::Question, PhaseName::NeedsYou),
+    ] {
+        let (hub, _) = Hub::with(kind);
+        hub.is_in("w1", phase);
+    }
+}
