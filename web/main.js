@@ -11,7 +11,7 @@ import { Tabs } from './hub/tabs.js';
 import { HubApp } from './elements/hub-app.js';
 import { HubSignIn } from './elements/hub-sign-in.js';
 
-/** @import { Login } from './hub/login.js' */
+/** @import { Login } from './hub/device.js' */
 
 const tabs = new Tabs();
 /** @type {Store|null} */

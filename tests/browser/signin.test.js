@@ -262,7 +262,7 @@ test('a program that has the port uses the key of the browser, and gets no sessi
       }
     }
   }
-  // What it has collected is worthless when the hub has its port again.
+  // The proofs that it has collected are worthless when the hub has its port again.
   const unused = (await hub.ask('POST', '/login/challenge')).json.challenge;
   const collected = await evil.evaluate(useKey, { challenge: unused, addresses });
   await evil.close();

@@ -37,7 +37,7 @@ export class Alerts {
   #known = null;
   /** Urgent notifications that were shown, by tag. @type {Map<string, HubNotification>} */
   #urgent = new Map();
-  /** What is shown and closed happens in this order. @type {Promise<unknown>} */
+  /** Notifications are shown and closed in this order. @type {Promise<unknown>} */
   #queue = Promise.resolve();
 
   /** @param {Store} store */

@@ -5,6 +5,8 @@
  * not stored: IndexedDB has it as a key that proves its possession and that no script can read. The hub gives the token
  * again to a page that answers a challenge with that key, at the address at which the browser signed in.
  *
+ * @typedef {import('../core/types.js').Schemas['BrowserSession']} Login
+ *
  * @typedef {object} Device
  * @property {string} id the part of the session's token before the dot
  * @property {string} expires_at
@@ -12,8 +14,6 @@
  */
 
 import { importKey, NotTheHub, prove, sign, SessionOver } from './proof.js';
-
-/** @import { Login } from './login.js' */
 
 const STORE = 'devices';
 /** The one record. */

@@ -1,11 +1,11 @@
 /**
  * Signing in: with a single-use code from `hubctl dashboard` in the URL's fragment, or with the session that this
  * browser remembers. Only the memory of the tabs has the session's token.
- *
- * @typedef {import('../core/types.js').Schemas['BrowserSession']} Login
  */
 
 import { remember, resume } from './device.js';
+
+/** @import { Login } from './device.js' */
 
 /**
  * The session to use, or null if there is none.

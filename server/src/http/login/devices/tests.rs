@@ -21,7 +21,7 @@ fn sign_in(devices: &Devices, seconds: i64) -> DashboardSession {
     devices.add("Firefox".into(), HOST, at(seconds)).unwrap()
 }
 
-/// What a browser with the session's token answers to a challenge.
+/// The answer of a browser with the session's token to a challenge.
 fn answer(token: &str, challenge: &str, host: &str) -> String {
     let parts = [RESUME, challenge.as_bytes(), host.as_bytes()];
     hex(&hmac(token.as_bytes(), &parts))
