@@ -23,6 +23,9 @@ pub struct Preferences {
     /// The states that play a sound.
     #[serde(deserialize_with = "alerts")]
     pub sound: BTreeSet<Alert>,
+    /// The link that opens a path in the person's editor, with `{path}` and `{line}`; Visual Studio Code when absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub editor: Option<String>,
 }
 
 /// A state of an agent that alerts the person when it begins.

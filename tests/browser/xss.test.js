@@ -55,7 +55,7 @@ test('the fields of a session are shown verbatim', async () => {
 });
 
 test('questions and answers are shown verbatim', async () => {
-  const hub = await startHub({ args: ['--set', 'approvals=true'] });
+  const hub = await startHub();
   await hub.post(SMALL.map((text, n) => ({ from: `q${n}`, type: 'question', msg: text, title: text, options: [text, `${cut(text, 200)}?`], data: { [text]: text } })));
   await hub.post(SMALL.map((text, n) => ({ from: `a${n}`, type: 'approval', msg: text, data: { tool_name: text, tool_input: { command: text, [text]: text } } })));
   for (const [n, text] of WORST.entries()) {
@@ -201,10 +201,14 @@ function audit() {
     if (/^(script|iframe|object|embed|base|meta|link|style|img|video|audio|template|math|frame|foreignObject|animate)$/i.test(element.localName)) found.push(`<${element.localName}>`);
     if (element.shadowRoot) found.push(`a shadow root in <${element.localName}>`);
     for (const { name, value } of element.attributes) {
+      if (/[\u202a-\u202e\u2066-\u2069]/.test(value) && !/^(value|data-|href)/.test(name)) found.push(`a direction mark in ${name} of <${element.localName}>`);
       if (/^on/i.test(name)) found.push(`${name}="${value}"`);
       if (/^(href|src|action|formaction|xlink:href|data|srcdoc|poster|background)$/i.test(name)) {
         const url = new URL(value, document.baseURI);
-        if (url.origin !== own || !/^(\/|\?|#)/.test(value)) found.push(`${name}="${value}"`);
+        const isOwn = url.origin === own && /^(\/|\?|#)/.test(value);
+        // A link of a text leads to the web, in another tab that learns nothing of this page.
+        const isLink = name === 'href' && element.localName === 'a' && /^https?:$/.test(url.protocol) && element.getAttribute('rel') === 'noopener noreferrer' && element.getAttribute('target') === '_blank';
+        if (!isOwn && !isLink) found.push(`${name}="${value}"`);
       }
     }
   }
@@ -212,12 +216,7 @@ function audit() {
   while (texts.nextNode()) {
     const text = /** @type {Text} */ (texts.currentNode);
     const parent = /** @type {Element} */ (text.parentElement);
-    // Its effect ends with its block, or with its isolate.
-    const bidi = /[\u202a-\u202e\u2066-\u2069]/.test(text.data);
-    const style = getComputedStyle(parent);
-    const apart = style.display !== 'inline' || /isolate|plaintext/.test(style.unicodeBidi);
-    const last = text.nextSibling === null;
-    if (bidi && !(apart && last) && !parent.closest('[hidden]')) found.push(`unbounded direction in <${parent.localName} class="${parent.className}">`);
+    if (/[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/.test(text.data) && parent.localName !== 'textarea') found.push(`a direction mark in <${parent.localName} class="${parent.className}">`);
   }
   return [...new Set(found)];
 }

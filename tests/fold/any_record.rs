@@ -156,8 +156,9 @@ fn about_inboxes() -> impl Strategy<Value = Record> {
         2 => (ids(), prop::option::of((project(), inbox())), how()).prop_map(|(ids, inbox, how)| {
             Record::Settled(Settled { ids, inbox, how, by: None, at: time(0) })
         }),
-        1 => (ids(), prop::option::of(any::<Seq>()), any::<bool>())
-            .prop_map(|(ids, up_to, seen)| Record::Seen(Seen { ids, up_to, seen, at: time(0) })),
+        1 => (ids(), prop::option::of(any::<Seq>()), any::<(Seq, Seq)>(), any::<bool>()).prop_map(|(ids, up_to, range, seen)| {
+            Record::Seen(Seen { ids, up_to, ranges: vec![range], seen, at: time(0) })
+        }),
         1 => (project(), inbox())
             .prop_map(|(project, inbox)| Record::InboxClosed(InboxClosed { project, inbox, at: time(0) })),
         1 => (select(vec!["a", "b"]), ids(), any::<i64>()).prop_map(|(key, ids, at)| {

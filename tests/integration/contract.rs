@@ -13,6 +13,7 @@ async fn every_operation_is_exercised_and_keeps_the_contract() {
     look_back(&client).await;
     take_back(&client).await;
     know_sessions(&client).await;
+    crate::timeline::go_to_a_pane(&hub, &client).await;
     ask_and_answer(&client).await;
     ask_the_hub(&client).await;
     assert_eq!(hub.contract().unexercised(), Vec::<String>::new());
@@ -116,6 +117,8 @@ async fn know_sessions(client: &Client) {
     client.delete(listener).await.expect(200);
     let rest = [
         "POST /sessions/login/primary",
+        "GET /timeline",
+        "GET /timeline/moment?at=2026-02-17T14:30:05Z",
         "GET /sources",
         "DELETE /sessions/login",
     ];
@@ -144,6 +147,8 @@ async fn ask_and_answer(client: &Client) {
 async fn ask_the_hub(client: &Client) {
     let preferences = client.read("/preferences").await;
     call(client, "PUT", "/preferences", preferences, 200).await;
+    let text = json!({ "text": "# a\n\n- [x] [b](https://c.d) `e`" });
+    call(client, "POST", "/markdown", text, 200).await;
     let health = ["GET /stats", "GET /healthz", "GET /readyz", "GET /metrics"];
     succeed(client, &health).await;
     succeed(client, &["GET /hello?nonce=0011223344556677", "GET /hub"]).await;

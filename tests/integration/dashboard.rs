@@ -7,20 +7,17 @@ use serde_json::{Value, json};
 
 use crate::{disk_hub, hub_with, memory_hub};
 
-const WEB: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../web");
-
-/// Returns the paths of all files below `dir`.
-fn files(dir: &Path) -> Vec<String> {
-    let entries = std::fs::read_dir(dir).expect("a directory").flatten();
-    let found = entries.flat_map(|entry| {
-        let path = entry.path();
-        if path.is_dir() {
-            files(&path)
-        } else {
-            vec![path.display().to_string()]
-        }
-    });
-    found.collect()
+/// Returns the paths of the page's script and of its style sheet, which have the hash of their content.
+async fn hashed(hub: &Hub) -> [String; 2] {
+    let page = hub.stranger().get("/").await.expect(200).text();
+    [
+        "<script type=\"module\" src=\"",
+        "<link rel=\"stylesheet\" href=\"",
+    ]
+    .map(|tag| {
+        let (_, rest) = page.split_once(tag).expect(tag);
+        rest.split('"').next().expect("a path").to_owned()
+    })
 }
 
 /// Returns a new sign-in code.
@@ -50,28 +47,74 @@ async fn every_caller_gets_the_page_and_its_files_with_their_types() {
     let (hub, _client) = memory_hub();
     let page = hub.stranger().get("/").await.expect(200);
     assert_eq!(page.headers["content-type"], "text/html; charset=utf-8");
-    for file in files(Path::new(WEB)) {
-        let (_, extension) = file.rsplit_once('.').expect("an extension");
-        let kind = match extension {
-            "html" => "text/html; charset=utf-8",
-            "js" => "text/javascript; charset=utf-8",
-            "css" => "text/css; charset=utf-8",
-            "svg" => "image/svg+xml",
-            "png" => "image/png",
-            "webmanifest" => "application/manifest+json",
-            "json" => "application/json",
-            other => panic!("{file}: {other} is not served"),
-        };
-        let path = format!("/assets{}", &file[WEB.len()..]);
-        let answer = hub.stranger().get(&path).await.expect(200);
+    let [script, style] = hashed(&hub).await;
+    for (path, kind) in [
+        ("/assets/index.html", "text/html; charset=utf-8"),
+        (&script, "text/javascript; charset=utf-8"),
+        (&style, "text/css; charset=utf-8"),
+        ("/assets/icon.svg", "image/svg+xml"),
+        ("/assets/icon-192.png", "image/png"),
+        ("/assets/manifest.webmanifest", "application/manifest+json"),
+        ("/service-worker.js", "text/javascript; charset=utf-8"),
+    ] {
+        let answer = hub.stranger().get(path).await.expect(200);
         assert_eq!(answer.headers["content-type"], kind, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn a_file_with_a_hash_in_its_name_is_kept_for_good() {
+    let (hub, _client) = memory_hub();
+    for path in hashed(&hub).await {
+        let first = hub.stranger().get(&path).await.expect(200);
+        let cache = header(&first, "cache-control");
+        assert_eq!(cache, "public, max-age=31536000, immutable", "{path}");
+        let tag = header(&first, "etag");
+        let again = hub.stranger().get(&path).header("if-none-match", tag);
+        let again = again.await.expect(304);
+        assert_eq!(header(&again, "cache-control"), cache);
+        assert!(again.body.is_empty());
+        let (name, extension) = path.rsplit_once('.').expect("an extension");
+        let other = format!("{}0.{extension}", &name[..name.len() - 1]);
+        let refusal = hub.stranger().get(&other).await;
+        assert_eq!((refusal.status, &*refusal.code()), (404, "not_found"));
+    }
+}
+
+#[tokio::test]
+async fn a_client_gets_the_smallest_encoding_that_it_accepts() {
+    let (hub, _client) = memory_hub();
+    let [script, style] = hashed(&hub).await;
+    for path in ["/", &script, &style] {
+        let mut sizes = Vec::new();
+        let mut tags = Vec::new();
+        for (accepted, encoding) in [
+            ("gzip, deflate, br, zstd", Some("br")),
+            ("gzip, br;q=0", Some("gzip")),
+            ("deflate", None),
+        ] {
+            let answer = hub.stranger().get(path).header("accept-encoding", accepted);
+            let answer = answer.await.expect(200);
+            let sent = answer.headers.get("content-encoding");
+            assert_eq!(sent.map(|it| it.to_str().unwrap()), encoding, "{path}");
+            assert_eq!(answer.headers["vary"], "accept-encoding");
+            sizes.push(answer.body.len());
+            tags.push(header(&answer, "etag").to_owned());
+        }
+        assert!(sizes.is_sorted(), "{path}: {sizes:?}");
+        tags.dedup();
+        assert_eq!(tags.len(), 3, "each encoding has a tag of its own");
+        let plain = hub.stranger().get(path).await.expect(200);
+        assert_eq!(plain.body.len(), sizes[2], "{path}");
+        assert!(plain.headers.get("content-encoding").is_none());
     }
 }
 
 #[tokio::test]
 async fn a_page_may_run_only_its_own_scripts() {
     let (hub, _client) = memory_hub();
-    for path in ["/", "/assets/index.html", "/assets/main.js"] {
+    let [script, _] = hashed(&hub).await;
+    for path in ["/", "/assets/index.html", &script] {
         let answer = hub.stranger().get(path).await.expect(200);
         let policy = header(&answer, "content-security-policy");
         let rules: Vec<_> = policy.split("; ").collect();

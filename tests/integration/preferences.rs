@@ -10,6 +10,7 @@ fn wanted() -> Value {
         "mutes": [{ "project": "/home/me/src/hub", "session": "w1", "until": "2026-11-23T08:00:00.000Z" }],
         "notify": ["needs_you", "blocked"],
         "sound": ["needs_you"],
+        "editor": "zed://file{path}:{line}",
     })
 }
 
@@ -65,6 +66,8 @@ async fn invalid_preferences_are_refused_with_what_to_do() {
         (json!({ "mutes": [{ "project": "p", "until": "soon" }] }), "invalid", "RFC 3339"),
         (json!({ "mutes": mutes }), "invalid", "1000 mutes"),
         (json!({ "mutes": large }), "invalid", "65536 bytes"),
+        (json!({ "editor": "javascript:{path}" }), "invalid", "its scheme one of"),
+        (json!({ "editor": "vscode://file/" }), "invalid", "{path}"),
         (json!({ "colour": "red" }), "invalid", "unknown field"),
     ];
     for (wanted, code, detail) in rows {

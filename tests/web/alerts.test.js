@@ -160,3 +160,8 @@ test('a question rises, a block falls, a stop is one tone', () => {
   assert.ok(error[1] < error[0]);
   assert.equal(complete.length, 1);
 });
+
+test('a direction mark in a browser notification is shown', () => {
+  const { title, options } = alertFor({ id: 1, type: 'question', from: 'login', msg: 'rm \u202etxt', project: '/a/\u202eb', ts: '', priority: 'normal', expires_at: '' });
+  assert.deepEqual([title, options.body], ['login asks, [U+202E]b', 'rm [U+202E]txt']);
+});

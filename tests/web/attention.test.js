@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { attentionItems, questionText, settlementText } from '../../web/core/attention.js';
+import { attentionItems, cards, emptyText, questionText, settlementText } from '../../web/core/attention.js';
 
 /** @typedef {import('../../web/core/types.js').Session} Session */
 /** @typedef {import('../../web/core/types.js').Question} Question */
@@ -11,7 +11,8 @@ const NOW = Date.parse('2026-11-22T12:00:00Z');
 const at = (/** @type {number} */ minute) => `2026-11-22T11:${String(minute).padStart(2, '0')}:00.000Z`;
 
 /** @param {Partial<Session> & {id: string}} fields @returns {Session} */
-const session = (fields) => ({ name: fields.id, project: '/src/hub', primary: false, gone: false, silent: false, pending: 0, wake: 'none', ...fields });
+const session = (fields) => ({ name: fields.id, project: '/src/hub', primary: false, gone: false, silent: false, pending: 0, wake: 'none', phase: { name: 'working', since: at(0) }, ...fields });
+const phase = (/** @type {import('../../web/core/types.js').Phase['name']} */ name, since = at(1), more = {}) => ({ phase: { name, since, ...more } });
 /** @param {Partial<Question> & {id: number}} fields @returns {Question} */
 const question = (fields) => ({ project: '/src/hub', from: 'w1', type: 'question', ts: at(0), expires_at: at(59), state: 'open', msg: 'Why?', ...fields });
 /** @param {Partial<Notification> & {id: number}} fields @returns {Notification} */
@@ -36,8 +37,8 @@ const keys = (/** @type {Parameters<typeof known>[0]} */ all) => attentionItems(
 
 test('the longest wait is first', () => {
   const sessions = [
-    session({ id: 'bad', state: 'error', since: at(3), last: 3 }), session({ id: 'still', state: 'working', silent: true, last_seen: at(1) }),
-    session({ id: 'w1', name: 'login', state: 'blocked' }),
+    session({ id: 'bad', last: 3, ...phase('blocked', at(3)) }), session({ id: 'still', silent: true, ...phase('blocked') }),
+    session({ id: 'w1', name: 'login', ...phase('needs_you') }),
   ];
   const questions = [question({ id: 9, ts: at(4) }), question({ id: 8, ts: at(2), type: 'approval', from: 'nobody' })];
   assert.deepEqual(keys({ sessions, questions, notifications: [note({ id: 3, ts: at(3) })] }), ['still silent', 'nobody approval', 'bad error', 'login question']);
@@ -48,29 +49,53 @@ test('a settled question needs no answer; a claimed one still does', () => {
   assert.deepEqual(keys({ questions: states.map((state, id) => question({ id, state, from: state })) }), ['claimed question']);
 });
 
-test('an error needs the person until it is read, or its session works again', () => {
-  const bad = session({ id: 'w1', state: 'error', last: 3 });
-  assert.deepEqual(keys({ sessions: [bad], notifications: [note({ id: 3 })] }), ['w1 error']);
-  assert.deepEqual(keys({ sessions: [bad], notifications: [note({ id: 3, seen: true })] }), []);
-  assert.deepEqual(keys({ sessions: [{ ...bad, state: 'working' }], notifications: [note({ id: 3 })] }), []);
-  assert.deepEqual(keys({ sessions: [bad] }), [], 'retention has dropped the error');
+test('a session needs the person while it is blocked', () => {
+  const names = /** @type {const} */ (['needs_you', 'your_turn', 'blocked', 'working', 'done']);
+  assert.deepEqual(keys({ sessions: names.map((name) => session({ id: name, last: 3, ...phase(name) })), notifications: [note({ id: 3 })] }), ['blocked error']);
+});
+
+test('a blocked session says why and until when', () => {
+  const limit = session({ id: 'w1', state: 'error', last: 3, ...phase('blocked', at(1), { text: 'rate_limit', until: at(30) }) });
+  const items = (/** @type {Notification[]} */ notifications) => attentionItems(known({ sessions: [limit], notifications })).map(({ text, until }) => [text, until]);
+  assert.deepEqual(items([note({ id: 3, msg: 'Agent w1 failed: rate limit' })]), [['Agent w1 failed: rate limit', at(30)]]);
+  assert.deepEqual(items([]), [['rate_limit', at(30)]], 'retention has dropped the report');
 });
 
 test('a session that died at work needs the person; one that had finished does not', () => {
-  const dead = session({ id: 'w1', gone: true, state: 'error', last: 3 });
-  const ended = [dead, session({ id: 'w2', gone: true, state: 'ended', last: 4 })];
+  const dead = session({ id: 'w1', gone: true, state: 'error', last: 3, ...phase('blocked') });
+  const ended = [dead, session({ id: 'w2', gone: true, state: 'ended', last: 4, ...phase('gone') })];
   assert.deepEqual(keys({ ended, notifications: [note({ id: 3 }), note({ id: 4, type: 'ended' })] }), ['w1 gone']);
 });
 
+test('a card stays until the agent has the answer', () => {
+  const deliveries = /** @type {const} */ ([undefined, 'stored', 'delivered', 'taken', 'terminal']);
+  const questions = deliveries.map((delivery, id) => question({ id, state: 'answered', delivery, from: String(delivery) }));
+  const names = (/** @type {number} */ kept) => cards(known({ questions }), (id) => id === kept).map(({ name }) => name);
+  assert.deepEqual(names(-1), ['stored', 'delivered']);
+  assert.deepEqual(names(3), ['stored', 'delivered', 'taken'], 'its result is shown for a moment');
+  assert.deepEqual(keys({ questions }), [], 'an answered question needs nobody');
+});
+
+test('the calm sentence is said only while no live session waits for the person', () => {
+  const said = (/** @type {import('../../web/core/types.js').Phase['name'][]} */ ...names) => {
+    const { strong, more } = emptyText(names.map((name, n) => session({ id: `w${n}`, ...phase(name) })), 'All done.');
+    return `${strong} ${more}`;
+  };
+  assert.equal(said('working', 'done'), 'Nobody needs you. All done.');
+  assert.equal(said('your_turn', 'your_turn', 'working'), 'No questions. 2 agents wait for your turn.');
+  assert.equal(said('blocked', 'your_turn'), 'No questions. 1 agent waits for your turn. 1 agent is blocked.');
+  assert.equal(said('needs_you'), 'No questions. 1 agent waits for an answer.');
+});
+
 test('a muted session shows only its questions', () => {
-  const sessions = [session({ id: 'w1', state: 'error', last: 3 }), session({ id: 'w2', state: 'working', silent: true })];
+  const sessions = [session({ id: 'w1', last: 3, ...phase('blocked') }), session({ id: 'w2', silent: true, ...phase('blocked') })];
   const all = { sessions, questions: [question({ id: 9, type: /** @type {const} */ ('approval') })], notifications: [note({ id: 3 })] };
   assert.deepEqual(keys({ ...all, mutes: [{ project: '/src/hub' }] }), ['w1 approval']);
   assert.equal(keys({ ...all, mutes: [{ project: '/src/hub', until: at(0) }] }).length, 3, 'a mute that has ended counts no more');
 });
 
 test('each need keeps its key while it is the same', () => {
-  const all = { sessions: [session({ id: 'w2', state: 'working', silent: true, last_seen: at(1) })], questions: [question({ id: 9 })] };
+  const all = { sessions: [session({ id: 'w2', silent: true, ...phase('blocked') })], questions: [question({ id: 9 })] };
   const before = attentionItems(known(all)).map(({ key }) => key);
   const after = attentionItems(known({ ...all, questions: [question({ id: 9, state: 'claimed' })] })).map(({ key }) => key);
   assert.deepEqual(before, after);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { parseRequest, splitHidden } from '../../web/core/tool.js';
+import { parseRequest, showDirection, splitHidden } from '../../web/core/tool.js';
 
 test('a hook\'s permission shows the tool and the whole input, the command first', () => {
   const data = { via: 'hook', event: 'PermissionRequest', request: { tool_name: 'Bash', tool_input: { description: 'Clean', timeout: 5, command: 'rm -rf build\nls' } } };
@@ -44,4 +44,35 @@ test('an invisible character is shown by its code point', () => {
     assert.equal(splitHidden(hidden)[0]?.hidden, true, JSON.stringify(hidden));
   }
   assert.deepEqual(splitHidden('a\tb\nc é 漢 😀'), [{ text: 'a\tb\nc é 漢 😀', hidden: false }]);
+});
+
+test('the change of a file is read from the input of every editing tool', () => {
+  const changeOf = (/** @type {object} */ input) => {
+    const request = parseRequest({ tool_name: 'T', tool_input: input });
+    return [request?.change, request?.parts.map(({ name }) => name)];
+  };
+  const edit = { before: 'a', after: 'b', all: false };
+  assert.deepEqual(changeOf({ file_path: '/x', old_string: 'a', new_string: 'b' }), [{ path: '/x', edits: [edit] }, []]);
+  assert.deepEqual(changeOf({ filePath: '/x', oldString: 'a', newString: 'b', more: 1 }), [{ path: '/x', edits: [edit] }, ['more']]);
+  assert.deepEqual(changeOf({ file_path: '/x', content: 'b' }), [{ path: '/x', edits: [{ before: '', after: 'b', all: false }] }, []]);
+  assert.deepEqual(changeOf({ file_path: '/x', edits: [{ old_string: 'a', new_string: 'b', replace_all: true }] }), [{ path: '/x', edits: [{ ...edit, all: true }] }, []]);
+});
+
+test('an input that is no plain change of a file is shown field by field', () => {
+  for (const input of [
+    { file_path: '/x', old_string: 'a' }, { file_path: '/x', filePath: '/y', content: 'b' }, { file_path: 1, content: 'b' },
+    { file_path: '/x', old_string: 'a', oldString: 'c', new_string: 'b' }, { file_path: '/x', edits: [{ old_string: 'a', new_string: 'b', more: 1 }] },
+  ]) {
+    const request = parseRequest({ tool_name: 'T', tool_input: input });
+    assert.equal(request?.change, undefined);
+    assert.deepEqual(request?.parts.map(({ name }) => name).sort(), Object.keys(input).sort());
+  }
+});
+
+test('suggested rules are no part of the request', () => {
+  assert.deepEqual(parseRequest({ via: 'hook', request: { tool_name: 'Bash', tool_input: { command: 'ls' }, suggestions: [{}] } }), { tool: 'Bash', parts: [{ name: 'command', text: 'ls' }] });
+});
+
+test('marks that change the direction of a text are shown', () => {
+  assert.equal(showDirection('a\u202eb\u2066c\u200f \u200d'), 'a[U+202E]b[U+2066]c[U+200F] \u200d');
 });

@@ -4,7 +4,7 @@ import { isOpenQuestion } from './attention.js';
 import { isMuted } from './mutes.js';
 import { isQuiet } from './quiet-hours.js';
 import { projectName } from './sessions.js';
-import { parseRequest, splitHidden } from './tool.js';
+import { parseRequest, showDirection, splitHidden } from './tool.js';
 
 /** @import { AttentionItem } from './attention.js' */
 /** @import { Notification, Preferences, Priority, Question, Session } from './types.js' */
@@ -208,9 +208,9 @@ function byUrgency(a, b) {
  * @param {Need} need
  */
 export function alertFor({ tag, state, id, title, body, answers }) {
-  const actions = answers.length > 0 ? answers.map(({ action, title: text }) => ({ action, title: text })) : [{ action: 'open', title: 'Open' }];
+  const actions = answers.length > 0 ? answers.map(({ action, title: text }) => ({ action, title: showDirection(text) })) : [{ action: 'open', title: 'Open' }];
   const data = { id, answers: Object.fromEntries(answers.map(({ action, answer }) => [action, answer])) };
-  return { title, options: { tag, body, data, actions, icon: ICON, badge: ICON, silent: true, renotify: false, requireInteraction: state === 'needs_you' } };
+  return { title: showDirection(title), options: { tag, body: showDirection(body), data, actions, icon: ICON, badge: ICON, silent: true, renotify: false, requireInteraction: state === 'needs_you' } };
 }
 
 const ICON = '/assets/icon-192.png';

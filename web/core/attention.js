@@ -2,6 +2,7 @@
 
 import { isEnded, sessionFinder } from './sessions.js';
 import { muteFor } from './mutes.js';
+import { showDirection } from './tool.js';
 
 /** @import { Notification, Preferences, Question, Session } from './types.js' */
 
@@ -23,13 +24,14 @@ import { muteFor } from './mutes.js';
  * @property {string} text
  * @property {Session} [session]
  * @property {Question} [question]
+ * @property {string} [until] when a blocked session may go on
  * @property {string} [title] of the notification that reports the trouble
  * @property {Notification} [notification] that reports the trouble
  */
 
 /**
- * All items that need the person, oldest first: open questions, unseen errors, and sessions that died at work or fell
- * silent. For a muted session, only its questions.
+ * All items that need the person, oldest first: open questions and blocked sessions. For a muted session, only its
+ * questions.
  *
  * @param {Data} data
  * @returns {AttentionItem[]}
@@ -45,7 +47,73 @@ export function attentionItems(data) {
     const item = troubleItem(session, data);
     if (item && !muteFor(data.preferences, session, now)) items.push(item);
   }
-  return items.sort((a, b) => Date.parse(a.ts) - Date.parse(b.ts) || (a.key < b.key ? -1 : 1));
+  return items.sort(byAge);
+}
+
+/** @param {AttentionItem} a @param {AttentionItem} b */
+function byAge(a, b) {
+  return Date.parse(a.ts) - Date.parse(b.ts) || (a.key < b.key ? -1 : 1);
+}
+
+/**
+ * The cards, oldest first: the items that need the person, and answered questions whose answer the agent does not have
+ * yet.
+ *
+ * @param {Data} data
+ * @param {(id: number) => boolean} isKept whether the card of a settled question stays, although it is settled
+ * @returns {AttentionItem[]}
+ */
+export function cards(data, isKept) {
+  const settling = [...data.questions.values()].filter((question) => !isOpenQuestion(question) && (isOnItsWay(question) || isKept(question.id)));
+  if (settling.length === 0) return attentionItems(data);
+  const find = sessionFinder(data.sessions.values());
+  const items = settling.map((question) => questionItem(question, find(question.project, question.from) ?? data.endedSessions.get(`${question.project}/${question.from}`)));
+  return [...attentionItems(data), ...items].sort(byAge);
+}
+
+/**
+ * The item of a notification, in any state: of its question, or of the trouble that it reports; null if it has none.
+ *
+ * @param {number} id
+ * @param {Data} data
+ * @returns {AttentionItem|null}
+ */
+export function itemOf(id, data) {
+  const question = data.questions.get(id);
+  if (!question) return attentionItems(data).find(({ notification }) => notification?.id === id) ?? null;
+  const find = sessionFinder([...data.sessions.values(), ...data.endedSessions.values()]);
+  return questionItem(question, find(question.project, question.from));
+}
+
+/**
+ * Whether a question is answered, and the agent does not have the answer yet.
+ *
+ * @param {Pick<Question, 'state'|'delivery'>} question
+ */
+export function isOnItsWay({ state, delivery }) {
+  return state === 'answered' && (delivery === 'stored' || delivery === 'delivered');
+}
+
+/**
+ * The sentence for an empty list of cards. Agents may still wait for the person: muted ones, or ones whose turn has
+ * ended.
+ *
+ * @param {Iterable<Session>} sessions
+ * @param {string} summary of the sessions
+ * @returns {{strong: string, more: string}}
+ */
+export function emptyText(sessions, summary) {
+  const live = [...sessions].filter((session) => !isEnded(session));
+  const count = (/** @type {string} */ name) => live.filter(({ phase }) => phase.name === name).length;
+  const [asking, turns, blocked] = [count('needs_you'), count('your_turn'), count('blocked')];
+  const agents = (/** @type {number} */ n, /** @type {string} */ one, /** @type {string} */ many) => (n === 1 ? `1 agent ${one}.` : `${n} agents ${many}.`);
+  const waits = [
+    asking > 0 && agents(asking, 'waits for an answer', 'wait for an answer'),
+    turns > 0 && agents(turns, 'waits for your turn', 'wait for your turn'),
+    blocked > 0 && agents(blocked, 'is blocked', 'are blocked'),
+  ].filter(Boolean);
+  if (waits.length === 0) return { strong: 'Nobody needs you.', more: summary };
+  return { strong: 'No questions.', more: waits.join(' ') };
 }
 
 /**
@@ -64,7 +132,7 @@ export function isOpenQuestion(question) {
  */
 function questionItem(question, session) {
   const { id, type, ts, project } = question;
-  return { key: `question ${id}`, kind: type, ts, project, name: session?.name ?? question.from, text: questionText(question), session, question };
+  return { key: `question ${id}`, kind: type, ts, project, name: showDirection(session?.name ?? question.from), text: questionText(question), session, question };
 }
 
 /**
@@ -73,16 +141,13 @@ function questionItem(question, session) {
  * @returns {AttentionItem|null}
  */
 function troubleItem(session, data) {
-  const { id, project, name, since, last_seen: seen, last } = session;
-  if (!session.silent && session.state !== 'error') return null;
-  const report = last === undefined ? null : data.notification(last);
-  const of = { project, name, session };
-  if (session.silent && !isEnded(session)) {
-    const ts = seen ?? since ?? '';
-    return { ...of, key: `silent ${project}/${id} ${ts}`, kind: 'silent', ts, text: report?.msg ?? '', notification: report ?? undefined };
-  }
-  if (report?.type !== 'error' || report.seen) return null;
-  return { ...of, key: `trouble ${report.id}`, kind: session.gone ? 'gone' : 'error', ts: report.ts, title: report.title, text: report.msg, notification: report };
+  const { id, project, name, last, gone, state, phase } = session;
+  if (phase.name !== 'blocked') return null;
+  const notification = (last !== undefined && data.notification(last)) || undefined;
+  const isError = notification?.type === 'error';
+  const kind = gone ? 'gone' : isError || state === 'error' ? 'error' : 'silent';
+  const text = kind === 'silent' || isError ? (notification?.msg ?? '') : (phase.text ?? '');
+  return { key: `blocked ${project}/${id} ${phase.since}`, kind, ts: phase.since, project, name: showDirection(name), text, title: isError ? notification.title : undefined, session, until: phase.until, notification };
 }
 
 /** The hook's words before a question; they are removed because the page shows the asker beside it. */

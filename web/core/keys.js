@@ -5,7 +5,8 @@
  * @property {string} id of the action, for the page
  * @property {string[]} keys that trigger it, as {@link keyName} names them
  * @property {string} label its description, for the person
- * @property {'Everywhere'|'Feed'} scope
+ * @property {'Everywhere'|'Needs you'|'Feed'} scope
+ * @property {string[]} [shown] in the help, instead of the keys
  */
 
 /** @type {readonly Key[]} */
@@ -15,10 +16,16 @@ export const KEYS = [
   { id: 'needs', keys: ['1'], label: 'Go to Needs you', scope: 'Everywhere' },
   { id: 'sessions', keys: ['2'], label: 'Go to Sessions', scope: 'Everywhere' },
   { id: 'feed', keys: ['3'], label: 'Go to Feed', scope: 'Everywhere' },
-  { id: 'stats', keys: ['4'], label: 'Go to Activity', scope: 'Everywhere' },
+  { id: 'stats', keys: ['4'], label: 'Go to Time', scope: 'Everywhere' },
   { id: 'settings', keys: [','], label: 'Open the settings', scope: 'Everywhere' },
   { id: 'undo', keys: ['u'], label: 'Undo the last change', scope: 'Everywhere' },
   { id: 'close', keys: ['Escape'], label: 'Close the dialog or the details', scope: 'Everywhere' },
+  { id: 'down', keys: ['j'], label: 'Next card', scope: 'Needs you' },
+  { id: 'up', keys: ['k'], label: 'Previous card', scope: 'Needs you' },
+  { id: 'approve', keys: ['a'], label: 'Approve', scope: 'Needs you' },
+  { id: 'deny', keys: ['d'], label: 'Deny: type a reason, then press Enter', scope: 'Needs you' },
+  { id: 'option', keys: ['1', '2', '3', '4', '5', '6', '7', '8', '9'], shown: ['1', '9'], label: 'Choose that option', scope: 'Needs you' },
+  { id: 'send', keys: ['Enter'], label: 'Send the answer, at once if it is held back', scope: 'Needs you' },
   { id: 'down', keys: ['j', 'ArrowDown'], label: 'Next', scope: 'Feed' },
   { id: 'up', keys: ['k', 'ArrowUp'], label: 'Previous', scope: 'Feed' },
   { id: 'open', keys: ['Enter'], label: 'Show details', scope: 'Feed' },
@@ -55,11 +62,12 @@ export function keyName(event) {
  *
  * @param {Pick<KeyboardEvent, 'key'|'shiftKey'|'ctrlKey'|'metaKey'|'altKey'>} event
  * @param {boolean} typing whether the focus is in a field that takes text
+ * @param {'Needs you'} [scope] the focus is in a part of the page that has keys of its own
  * @returns {string|null}
  */
-export function actionOf(event, typing) {
+export function actionOf(event, typing, scope) {
   if (event.ctrlKey || event.metaKey || event.altKey) return null;
   const name = keyName(event);
   if (typing && name !== 'Escape') return null;
-  return KEYS.find((key) => key.keys.includes(name))?.id ?? null;
+  return KEYS.find((key) => key.keys.includes(name) && (key.scope === 'Needs you') === (scope !== undefined))?.id ?? null;
 }

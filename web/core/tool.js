@@ -2,7 +2,8 @@
 
 /**
  * @typedef {{name: string, text: string}} Part
- * @typedef {{tool: string, parts: Part[]}} Request
+ * @typedef {{path: string, edits: {before: string, after: string, all: boolean}[]}} FileChange
+ * @typedef {{tool: string, parts: Part[], change?: FileChange}} Request the parts are the fields that `change` does not show
  * @typedef {{text: string, hidden: boolean}} Segment
  */
 
@@ -22,9 +23,46 @@ export function parseRequest(data) {
   if (all === null) return null;
   if (!isObject(all)) return { tool: '', parts: [{ name: '', text: valueText(all) }] };
   const { tool, input, rest } = splitInput(all);
-  const parts = input === undefined ? [] : isObject(input) ? partsOf(input) : [{ name: '', text: valueText(input) }];
+  // The agent's suggested rules are no part of the request: a button of their own applies them.
+  if (Array.isArray(rest.suggestions)) delete rest.suggestions;
+  const { change, others } = isObject(input) ? fileChange(input) : { change: undefined, others: {} };
+  const parts = input === undefined ? [] : isObject(input) ? partsOf(others) : [{ name: '', text: valueText(input) }];
   parts.push(...partsOf(rest));
-  return tool || parts.length > 0 ? { tool, parts } : null;
+  return tool || change || parts.length > 0 ? { tool, parts, ...(change && { change }) } : null;
+}
+
+/**
+ * The change of a file that an input describes (Edit, Write, MultiEdit and their like), and the fields that are no part
+ * of it.
+ *
+ * @param {Record<string, unknown>} input
+ * @returns {{change?: FileChange, others: Record<string, unknown>}}
+ */
+function fileChange(input) {
+  const { filePath, file_path: path = filePath, ...others } = input;
+  if (typeof path !== 'string' || (filePath !== undefined && filePath !== path)) return { others: input };
+  const one = editOf(others);
+  if (one) return { change: { path, edits: [one.edit] }, others: one.others };
+  if (typeof others.content === 'string') {
+    const { content, ...more } = others;
+    return { change: { path, edits: [{ before: '', after: content, all: false }] }, others: more };
+  }
+  const edits = Array.isArray(others.edits) ? others.edits.map((edit) => (isObject(edit) ? editOf(edit) : null)) : [];
+  if (edits.length === 0 || !edits.every((edit) => edit && partsOf(edit.others).length === 0)) return { others: input };
+  delete others.edits;
+  return { change: { path, edits: edits.flatMap((it) => it?.edit ?? []) }, others };
+}
+
+/**
+ * @param {Record<string, unknown>} from
+ * @returns {{edit: FileChange['edits'][number], others: Record<string, unknown>}|null}
+ */
+function editOf(from) {
+  const { oldString, newString, old_string: before = oldString, new_string: after = newString, replace_all: all, ...others } = from;
+  // A field that contradicts another one must be shown.
+  if ((oldString ?? before) !== before || (newString ?? after) !== after) return null;
+  if (typeof before !== 'string' || typeof after !== 'string' || !['boolean', 'undefined'].includes(typeof all)) return null;
+  return { edit: { before, after, all: all === true }, others };
 }
 
 /**
@@ -103,6 +141,18 @@ export function splitHidden(text) {
   }
   if (end < text.length) found.push({ text: text.slice(end), hidden: false });
   return found;
+}
+
+/** Characters that change the direction of the text around them. */
+const DIRECTION = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+
+/**
+ * A text in which direction marks are shown by their code points instead of taking effect.
+ *
+ * @param {string} text
+ */
+export function showDirection(text) {
+  return text.replace(DIRECTION, (char) => `[${codePoint(char)}]`);
 }
 
 /** @param {string} char */

@@ -5,9 +5,10 @@
  * @typedef {Schemas['Kind']} Kind
  * @typedef {Schemas['Priority']} Priority
  * @typedef {Schemas['Session']} Session
+ * @typedef {Schemas['Phase']} Phase
  * @typedef {Schemas['Holder']} Holder
  * @typedef {Schemas['Listener']} Listener
- * @typedef {Schemas['Question']} Question
+ * @typedef {Schemas['Question'] & {delivery?: 'waiting'|'stored'|'delivered'|'taken'|'terminal', held_until?: string}} Question
  * @typedef {Schemas['AskersPlace']} SessionLocation
  * @typedef {Schemas['Mute']} Mute
  * @typedef {Schemas['Preferences']} Preferences

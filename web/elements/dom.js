@@ -1,4 +1,9 @@
-/** Builds elements. Text is always set as text: external data is never parsed as HTML. */
+/**
+ * Builds elements. Text is always set as text: external data is never parsed as HTML, and its direction marks are shown
+ * instead of taking effect.
+ */
+
+import { showDirection } from '../core/tool.js';
 
 /** @typedef {Node|string|number|null|undefined|false} Child */
 
@@ -50,7 +55,7 @@ export function set(element, props) {
     } else if (['value', 'checked', 'store', 'session', 'question', 'item'].includes(name)) {
       Object.assign(element, { [name]: value });
     } else {
-      element.setAttribute(name, String(value));
+      element.setAttribute(name, showDirection(String(value)));
     }
   }
 }
@@ -98,5 +103,5 @@ function nodes(children) {
   return children
     .flat()
     .filter((child) => child !== null && child !== undefined && child !== false)
-    .map((child) => (typeof child === 'number' ? String(child) : /** @type {Node|string} */ (child)));
+    .map((child) => (child instanceof Node ? child : showDirection(String(child))));
 }

@@ -1,19 +1,26 @@
 /** One notification in full: its text, data, thread, delivery and actions. */
 
+import './hub-question.js';
+import './hub-trouble.js';
 import { copy } from './copyable.js';
 import { commands, data, facts, options, relatedList, timeline } from './details-parts.js';
 import { h } from './dom.js';
 import { closeButton, onCtrlEnter, revealHidden, runOnce, setState, setText, stateBadge } from './parts.js';
+import { contextOf } from './hub-question.js';
+import { showMarkdown } from './rich-text.js';
 import { StoreElement } from './store-element.js';
 import { timeElement } from './time.js';
 import { Problem } from '../hub/problem.js';
 import { setMarks } from '../hub/marks.js';
-import { isOpenQuestion } from '../core/attention.js';
+import { isOpenQuestion, itemOf } from '../core/attention.js';
 import { sentText } from '../core/delivery.js';
+import { rowTitle } from '../core/rows.js';
 import { senderName, thread } from '../core/thread.js';
-import { sessionFinder } from '../core/sessions.js';
+import { projectName, sessionFinder } from '../core/sessions.js';
 
 /** @import { Notification, Step } from '../core/types.js' */
+/** @import { HubQuestion } from './hub-question.js' */
+/** @import { HubTrouble } from './hub-trouble.js' */
 
 /** The time within which a second press confirms, in ms. */
 const CONFIRM_TIMEOUT = 4000;
@@ -30,7 +37,9 @@ export class HubDetails extends StoreElement {
   #heading = h('h3', { tabindex: '-1' });
   #number = h('span', { class: 'number muted' });
   #time = h('span', {});
-  #text = h('p', { class: 'text' });
+  #text = h('div', { class: 'text' });
+  /** The same card as under Needs you, with the same controls. */
+  #need = h('div', { class: 'need' });
   #options = h('div', {});
   #actions = h('div', { class: 'actions' });
   #reply = h('form', { class: 'reply', hidden: true });
@@ -39,9 +48,10 @@ export class HubDetails extends StoreElement {
   #data = h('div', {});
   #trace = h('section', {});
   #parts = [this.#options, this.#actions, this.#facts, this.#related, this.#data];
-  #body = h('div', { class: 'body' }, this.#text, this.#options, this.#actions, this.#reply, this.#facts, this.#related, this.#data, this.#trace);
+  #body = h('div', { class: 'body' }, this.#text, this.#need, this.#options, this.#actions, this.#reply, this.#facts, this.#related, this.#data, this.#trace);
 
   connectedCallback() {
+    this.watch(['questions', 'sessions', 'info'], () => this.#refresh());
     if (this.firstChild) return;
     this.setAttribute('role', 'region');
     this.setAttribute('aria-label', 'Details');
@@ -81,7 +91,7 @@ export class HubDetails extends StoreElement {
     this.#tracedChanges = -1;
     this.#reply.hidden = true;
     this.#heading.parentElement?.scrollTo(0, 0);
-    for (const part of [this.#heading, this.#time, this.#text, ...this.#parts, this.#trace]) part.replaceChildren();
+    for (const part of [this.#heading, this.#time, this.#text, this.#need, ...this.#parts, this.#trace]) part.replaceChildren();
     setText(this.#number, this.#id ? `#${this.#id}` : '');
     setState(this.#badge, { state: '', text: '' });
   }
@@ -97,6 +107,7 @@ export class HubDetails extends StoreElement {
     if (!notification) return;
     const { id, seen, status } = notification;
     const question = this.store.questions.get(id)?.state;
+    this.#showNeed(notification);
     const drawn = JSON.stringify([id, seen, status, question, this.#items.length, this.store.feed.repliesVersion]);
     if (drawn !== this.#drawnState) {
       this.#drawnState = drawn;
@@ -107,6 +118,30 @@ export class HubDetails extends StoreElement {
       this.#tracedChanges = moved;
       this.#loadTrace(id);
     }
+  }
+
+  /**
+   * Shows the card of a question or of a session in trouble; its text is not repeated.
+   *
+   * @param {Notification} notification
+   */
+  #showNeed(notification) {
+    const { id, project } = notification;
+    const item = itemOf(id, this.store);
+    const tag = item?.question ? 'hub-question' : 'hub-trouble';
+    let card = /** @type {HubQuestion|HubTrouble|null} */ (this.#need.firstElementChild);
+    if (!item || card?.localName !== tag) card?.remove();
+    this.#text.hidden = item !== null;
+    this.#options.hidden = item !== null;
+    if (!item) return this.#showText(notification);
+    if (!card?.isConnected) {
+      card = /** @type {HubQuestion|HubTrouble} */ (document.createElement(tag));
+      card.store = this.store;
+      card.role = 'group';
+      card.tabIndex = -1;
+      this.#need.append(card);
+    }
+    card.show(item, projectName(project));
   }
 
   /** Opens the field for a reply. */
@@ -130,16 +165,22 @@ export class HubDetails extends StoreElement {
     setText(this.#number, `#${notification.id}${notification.status ? ` · ${notification.status}` : ''}`);
     this.#time.replaceChildren(timeElement(notification.ts, now, 'ago'));
     this.#heading.replaceChildren(...revealHidden(notification.title ?? `From ${senderName(notification)}`));
-    this.#text.replaceChildren(...revealHidden(notification.msg));
     this.#options.replaceChildren(...present(options(notification)));
     this.#actions.replaceChildren(...this.#buttons(notification));
     this.#facts.replaceChildren(facts(notification, (part) => this.dispatchEvent(new CustomEvent('restrict', { detail: part }))));
     const all = thread(notification, store.feed);
-    const title = this.#items[0]?.key === undefined ? 'Repeats' : 'Earlier versions';
+    const title = rowTitle(this.#items);
     this.#related.replaceChildren(
       ...present(relatedList('Thread', all, notification.id, now), relatedList(title, this.#items.slice(0, 100), notification.id, now)),
     );
     this.#data.replaceChildren(...present(data(notification), commands(notification, store.info?.state_dir ?? null)));
+  }
+
+  /** @param {Notification} notification */
+  #showText({ msg, project, session, from }) {
+    const { store } = this;
+    const asker = sessionFinder(store.sessions.values())(project, session ?? from);
+    showMarkdown(this.#text, msg, { store, context: asker && contextOf(store, asker) });
   }
 
   /** @param {Notification} notification */
@@ -156,16 +197,15 @@ export class HubDetails extends StoreElement {
     );
   }
 
-  /** An approval is answered under Needs you, where it is shown in full. @param {Notification} notification */
-  #canReply({ id, type }) {
-    return type !== 'approval' || !isOpenQuestion(this.store.questions.get(id));
+  /** An open question is answered with its own controls. @param {Notification} notification */
+  #canReply({ id }) {
+    return !isOpenQuestion(this.store.questions.get(id));
   }
 
   /** @param {Notification} notification */
   #buildReply(notification) {
-    const answer = notification.type === 'question' && isOpenQuestion(this.store.questions.get(notification.id));
     const to = notification.from === 'person' ? (notification.to ?? 'primary') : notification.from;
-    const label = answer ? `Answer to ${to}` : `Reply to ${to}`;
+    const label = `Reply to ${to}`;
     const field = h('textarea', { rows: 3, 'aria-label': label, placeholder: `${label} …`, 'aria-keyshortcuts': 'Control+Enter' });
     const cancel = () => {
       this.#reply.hidden = true;
@@ -173,7 +213,7 @@ export class HubDetails extends StoreElement {
     };
     const send = () => runOnce(this.#reply, async () => {
       if (!field.value.trim()) return field.focus();
-      const post = { msg: field.value, from: 'person', to, project: notification.project, reply_to: notification.id, type: answer ? 'answer' : 'message' };
+      const post = { msg: field.value, from: 'person', to, project: notification.project, reply_to: notification.id, type: 'message' };
       if (await this.store.attempt(() => this.#send(post))) cancel();
     });
     onCtrlEnter(field, send);
@@ -184,7 +224,7 @@ export class HubDetails extends StoreElement {
     });
     this.#reply.replaceChildren(
       field,
-      h('button', { class: 'primary', type: 'button', title: 'Send (Ctrl+Enter)', onclick: send }, answer ? 'Answer' : 'Send'),
+      h('button', { class: 'primary', type: 'button', title: 'Send (Ctrl+Enter)', onclick: send }, 'Send'),
       h('button', { class: 'ghost', type: 'button', onclick: cancel }, 'Cancel'),
     );
   }

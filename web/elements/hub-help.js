@@ -45,7 +45,7 @@ function keyList(scope) {
     'section',
     {},
     h('h3', {}, scope),
-    h('dl', {}, ...keys.map(({ keys, label }) => h('div', {}, h('dt', {}, ...keys.flatMap((key, index) => [index > 0 && ' ', h('span', {}, ...caps(key).map((cap) => h('kbd', {}, cap)))])), h('dd', {}, label)))),
+    h('dl', {}, ...keys.map(({ keys, shown = keys, label }) => h('div', {}, h('dt', {}, ...shown.flatMap((key, index) => [index > 0 && (shown === keys ? ' ' : '–'), h('span', {}, ...caps(key).map((cap) => h('kbd', {}, cap)))])), h('dd', {}, label)))),
   );
 }
 

@@ -6,7 +6,9 @@ import { copy } from './copyable.js';
 import { h, updateList } from './dom.js';
 import { setProperty } from './parts.js';
 import { StoreElement } from './store-element.js';
-import { attentionItems, settlementText } from '../core/attention.js';
+import { cards, emptyText, isOnItsWay, isOpenQuestion, settlementText } from '../core/attention.js';
+import { actionOf } from '../core/keys.js';
+import { outboxOf } from '../hub/outbox.js';
 import { sessionFinder, shortPaths, summarize } from '../core/sessions.js';
 
 /** @import { AttentionItem } from '../core/attention.js' */
@@ -15,6 +17,8 @@ import { sessionFinder, shortPaths, summarize } from '../core/sessions.js';
 
 /** For this time after an item moved up, a click was probably meant for another item, in ms. */
 const MISCLICK_WINDOW = 350;
+/** The interval at which the state of answers on their way is requested, in ms. */
+const POLL = 2000;
 /** The time to wait for the text of an answer before the answer is reported without it, in ms. */
 const ANSWER_TIMEOUT = 1000;
 
@@ -31,19 +35,25 @@ export class HubNeedsYou extends StoreElement {
   #shown = null;
   /** The items that moved up, and the time. */
   #moved = { keys: new Set(['']), at: -Infinity };
+  /** The time when the focus was last moved to another card. */
+  #focusMoved = -Infinity;
 
   connectedCallback() {
     if (!this.firstChild) {
       this.append(this.#settled, this.#announcement, this.#list, this.#none);
       this.#list.addEventListener('click', (event) => this.#ignoreMisclick(event), { capture: true });
+      this.#list.addEventListener('answer', (event) => this.#focusNext(/** @type {HTMLElement} */ (event.target)));
     }
+    document.addEventListener('keydown', (event) => this.#handleKey(event), { signal: this.removed });
+    this.every(POLL, () => this.#refreshSettling());
     this.watch(['questions', 'sessions', 'feed', 'preferences', 'info'], () => this.#render());
   }
 
   #render() {
     const { store } = this;
     if (!store.ready) return;
-    const now = attentionItems(store);
+    const outbox = outboxOf(store);
+    const now = cards(store, (id) => outbox.isRecent(id));
     const before = this.#shown ?? now;
     const removed = before.filter(({ key }) => !now.some((item) => item.key === key));
     this.#announceChanges(now, before, removed);
@@ -61,7 +71,9 @@ export class HubNeedsYou extends StoreElement {
     const titles = shortPaths(now.map(({ project }) => project));
     updateList(this.#list, now, ({ key }) => key, (item) => this.#createElement(item), (element, item) => element.show(item, titles.get(item.project) ?? item.project));
     setProperty(this.#none, 'hidden', now.length > 0);
-    if (now.length === 0) this.#none.replaceChildren(h('strong', {}, 'Nobody needs you.'), ` ${summarize(store.sessions.values())}`);
+    if (now.length > 0) return;
+    const { strong, more } = emptyText(store.sessions.values(), summarize(store.sessions.values()));
+    this.#none.replaceChildren(h('strong', {}, strong), ` ${more}`);
   }
 
   /**
@@ -93,7 +105,87 @@ export class HubNeedsYou extends StoreElement {
     const stays = (/** @type {AttentionItem} */ { key }) => now.some((item) => item.key === key);
     if (at < 0 || stays(before[at])) return null;
     const next = before.slice(at).find(stays) ?? before.slice(0, at).findLast(stays);
-    return () => (next ? this.#find(next.key) ?? this.#none : this.#none).focus();
+    return () => this.#focus(next ? this.#find(next.key) : undefined);
+  }
+
+  /** @param {HTMLElement} [card] absent: the sentence of an empty list */
+  #focus(card) {
+    this.#focusMoved = performance.now();
+    (card ?? this.#none).focus();
+  }
+
+  /** After an answer, moves the focus to the next card that can be answered, else to a previous one. @param {HTMLElement} card */
+  #focusNext(card) {
+    const all = /** @type {HTMLElement[]} */ ([...this.#list.children]);
+    const at = all.indexOf(card);
+    const outbox = outboxOf(this.store);
+    const isOpen = (/** @type {HTMLElement} */ { dataset: { id } }) => {
+      const question = this.store.questions.get(Number(id));
+      return question !== undefined && isOpenQuestion(question) && !outbox.held(question.id);
+    };
+    const next = all.slice(at + 1).find(isOpen) ?? all.slice(0, at).find(isOpen);
+    this.#focus(next ?? card);
+  }
+
+  /** @param {KeyboardEvent} event */
+  #handleKey(event) {
+    const target = /** @type {HTMLElement} */ (event.target);
+    const card = /** @type {HubQuestion|HubTrouble|null} */ (target.closest('hub-question, hub-trouble'));
+    const outside = !this.contains(target) && !card;
+    if (event.defaultPrevented || (outside && target !== document.body) || this.offsetParent === null) return;
+    const action = actionOf(event, target.closest('input:not([type=checkbox], [type=radio]), textarea, select') !== null, 'Needs you') ?? (event.key === 'u' ? actionOf(event, target.closest('input, textarea, select') !== null) : null);
+    if (action && this.#perform(action, event, card)) event.preventDefault();
+  }
+
+  /**
+   * @param {string} action
+   * @param {KeyboardEvent} event
+   * @param {HubQuestion|HubTrouble|null} card
+   * @returns {boolean} whether the key was used
+   */
+  #perform(action, event, card) {
+    if (action === 'up' || action === 'down') return this.#step(action === 'down' ? 1 : -1, card);
+    if (action === 'undo') return this.#undo();
+    if (!card || card.localName !== 'hub-question') return false;
+    const question = /** @type {HubQuestion} */ (card);
+    // Enter and Space press the focused button.
+    if (action === 'send' && event.target !== card && /** @type {HTMLElement} */ (event.target).matches('button, a, summary')) return false;
+    // A key that was pressed for another card, or is held down, decides nothing.
+    if (event.repeat || performance.now() - this.#focusMoved < MISCLICK_WINDOW) return true;
+    if (action === 'option') question.choose(Number(event.key));
+    else question.press(/** @type {'approve'|'deny'|'send'} */ (action));
+    return true;
+  }
+
+  /**
+   * Moves the focus to the next or previous card.
+   *
+   * @param {1|-1} by
+   * @param {HTMLElement|null} card
+   */
+  #step(by, card) {
+    const all = /** @type {HTMLElement[]} */ ([...this.#list.children]);
+    if (card && !this.#list.contains(card)) return false;
+    const at = card ? all.indexOf(card) + by : 0;
+    all[Math.min(Math.max(at, 0), all.length - 1)]?.focus();
+    return all.length > 0;
+  }
+
+  /** Takes back the newest answer that is held back. */
+  #undo() {
+    const id = outboxOf(this.store).last;
+    if (id === undefined) return false;
+    const card = /** @type {HubQuestion|undefined} */ ([...this.#list.children].find((child) => /** @type {HTMLElement} */ (child).dataset.id === String(id)));
+    if (card) card.undo();
+    else outboxOf(this.store).undo(id);
+    return true;
+  }
+
+  /** Requests the state of answers that the agents do not have yet: not every step causes an event. */
+  #refreshSettling() {
+    for (const question of this.store.questions.values()) {
+      if (isOnItsWay(question)) this.store.refreshQuestion(question.id).catch(() => {});
+    }
   }
 
   /** @param {string} key */

@@ -1,35 +1,51 @@
-/** A question or an approval, with the controls that settle it. */
+/** A question or an approval, with the controls that settle it, and the way of its answer. */
 
 import './hub-location.js';
+import { answerControls } from './answer-controls.js';
 import { h } from './dom.js';
-import { errorLine, onCtrlEnter, revealHidden, runOnce, setProperty, setScrollable, setText, showError, stateBadge } from './parts.js';
+import { errorLine, setProperty, setScrollable, setText, showError, stateBadge } from './parts.js';
+import { showMarkdown } from './rich-text.js';
 import { StoreElement } from './store-element.js';
 import { setTime, timeElement } from './time.js';
+import { requestElement } from './tool-request.js';
+import { isOpenQuestion, settlementText } from '../core/attention.js';
 import { locationCommands } from '../core/commands.js';
+import { needOf } from '../core/need.js';
 import { isEnded } from '../core/sessions.js';
-import { parseRequest } from '../core/tool.js';
-import { Problem } from '../hub/problem.js';
+import { showDirection } from '../core/tool.js';
+import { outboxOf } from '../hub/outbox.js';
 
 /** @import { AttentionItem } from '../core/attention.js' */
+/** @import { Context } from '../core/links.js' */
 /** @import { Question } from '../core/types.js' */
+/** @import { Controls } from './answer-controls.js' */
 /** @import { HubLocation } from './hub-location.js' */
 
+/** The steps of an answer in words. */
+const STEPS = /** @type {const} */ ([['stored', 'stored'], ['delivered', 'delivered to the session'], ['taken', 'taken']]);
+
 export class HubQuestion extends StoreElement {
-  /**
-   * Resolves to whether this page settled the question, because two may answer at the same moment.
-   *
-   * @type {Promise<boolean>}
-   */
-  settledHere = Promise.resolve(false);
   /** @type {AttentionItem|null} */
   #item = null;
   #head = h('header');
   #project = h('span', { class: 'project' });
   #time = timeElement('', () => this.store.now());
-  #text = h('p', { class: 'text' });
+  /** Whether the controls contain the text. */
+  #repeatsText = false;
+  #text = h('div', { class: 'text' });
+  #request = h('div', { class: 'what' });
   #claim = h('p', { class: 'muted', hidden: true });
-  #answers = h('div', { class: 'answers', role: 'group', 'aria-label': 'Answer' });
-  #field = h('textarea', { rows: 1 });
+  /** @type {Controls|null} */
+  #controls = null;
+  #left = timeElement('', () => this.store.now(), 'left');
+  #deadline = h('p', { class: 'deadline muted', hidden: true }, 'The agent waits for the hub: ', this.#left);
+  #answers = h('div', { class: 'answers', role: 'group' });
+  #heldText = h('span', {});
+  #undo = h('button', { onclick: () => this.undo() }, 'Undo');
+  #now = h('button', { class: 'ghost', onclick: () => this.press('send') }, 'Send now');
+  #held = h('div', { class: 'held', role: 'status', hidden: true }, this.#heldText, this.#undo, this.#now);
+  #result = h('div', { class: 'result', role: 'status', hidden: true });
+  #shownResult = '';
   #elsewhere = h('div', { class: 'elsewhere', hidden: true });
   #reason = h('p');
   #location = /** @type {HubLocation} */ (document.createElement('hub-location'));
@@ -38,7 +54,12 @@ export class HubQuestion extends StoreElement {
 
   /** The text that the person has typed and not sent. */
   get draft() {
-    return this.#field.value;
+    return this.#controls?.draft() ?? '';
+  }
+
+  /** Resolves to whether this page settled the question. */
+  get settledHere() {
+    return outboxOf(this.store).settledHere(this.#item?.question?.id ?? 0);
   }
 
   /**
@@ -52,11 +73,16 @@ export class HubQuestion extends StoreElement {
     this.#item = item;
     setText(this.#project, projectTitle);
     setTime(this.#time, item.ts);
-    if (this.#text.textContent !== item.text) setScrollable(this.#text, item.text);
-    setText(this.#text, item.text);
     setProperty(this.#claim, 'hidden', question.state !== 'claimed');
     setText(this.#claim, `${question.by ?? 'Another session'} has claimed it.`);
-    this.#updateControls(item, question);
+    this.#update(item, question);
+    if (!this.#text.hidden) this.#showText(item);
+  }
+
+  /** @param {AttentionItem} item */
+  #showText({ text, session }) {
+    setScrollable(this.#text, text);
+    showMarkdown(this.#text, text, { store: this.store, context: contextOf(this.store, session) });
   }
 
   /**
@@ -65,10 +91,26 @@ export class HubQuestion extends StoreElement {
    * @param {AttentionItem} item
    * @param {Question} question
    */
-  #updateControls({ session }, question) {
-    const reaches = question.deliverable !== false;
-    setProperty(this.#answers, 'hidden', !reaches);
-    setProperty(this.#elsewhere, 'hidden', reaches);
+  #update({ session, name }, question) {
+    const outbox = outboxOf(this.store);
+    const held = outbox.held(question.id);
+    const isOpen = isOpenQuestion(question);
+    const reaches = question.deliverable !== false && question.delivery !== 'terminal';
+    const isSending = outbox.isSending(question.id);
+    const takes = isOpen && reaches && !held && !isSending;
+    // A focused control that disappears would leave the focus nowhere.
+    if (!takes && this.#answers.contains(document.activeElement)) this.focus();
+    setProperty(this.#answers, 'hidden', !takes);
+    if (this.#repeatsText) setProperty(this.#text, 'hidden', takes);
+    setProperty(this.#deadline, 'hidden', !takes || question.held_until === undefined);
+    if (question.held_until !== undefined) setTime(this.#left, question.held_until);
+    setProperty(this.#held, 'hidden', !held && !(isSending && isOpen));
+    for (const button of [this.#undo, this.#now]) setProperty(button, 'hidden', !held);
+    setText(this.#heldText, held ? `${held.label.length > 80 ? `${held.label.slice(0, 80)}…` : held.label} – will be sent` : 'Sending …');
+    setProperty(this.#elsewhere, 'hidden', !isOpen || reaches);
+    setProperty(this.#withdraw, 'hidden', !isOpen || held !== undefined);
+    this.#showResult(question, name);
+    showError(this.#error, outbox.problem(question.id));
     if (reaches) return;
     const location = question.where ?? session ?? {};
     setText(this.#reason, reasonFor(session));
@@ -76,165 +118,147 @@ export class HubQuestion extends StoreElement {
   }
 
   /**
-   * @param {AttentionItem} item
+   * The way of the answer, step by step.
+   *
    * @param {Question} question
+   * @param {string} name
    */
-  #build({ kind, name, project }, question) {
-    const title = h('h3', { id: `need-${question.id}` }, name);
-    this.setAttribute('aria-labelledby', title.id);
-    this.#project.title = project;
-    this.#head.append(
-      stateBadge({ state: kind, text: kind }),
-      title,
-      this.#project,
-      this.#time,
-      this.#withdraw,
-    );
-    this.#withdraw.addEventListener('click', () => this.#withdrawOnConfirm());
-    this.#withdraw.addEventListener('blur', () => this.#resetWithdraw());
-    const request = kind === 'approval' ? this.#requestElement(question) : null;
-    if (kind === 'approval') this.#buildDecision();
-    else this.#buildAnswer(question);
-    const offered = question.options ?? [];
-    this.#elsewhere.append(
-      offered.length > 0 ? h('ul', { class: 'offered', 'aria-label': 'Offered answers' }, ...offered.map((option) => h('li', {}, option))) : '',
-      this.#reason,
-      this.#location,
-    );
-    this.replaceChildren(
-      this.#head, this.#text, ...(request ? [request] : []), this.#claim, this.#answers, this.#elsewhere, this.#error,
+  #showResult(question, name) {
+    const isSettled = !isOpenQuestion(question);
+    setProperty(this.#result, 'hidden', !isSettled);
+    const shown = JSON.stringify([question.state, question.delivery, question.answer, question.by]);
+    if (!isSettled || this.#shownResult === shown) return;
+    this.#shownResult = shown;
+    const at = STEPS.findIndex(([step]) => step === question.delivery);
+    const said = question.state === 'answered' && question.by === 'person' ? `Answered: ${question.answer ?? ''}` : settlementText(name, question);
+    this.#result.replaceChildren(
+      h('p', { class: 'said' }, said),
+      at >= 0 ? h('ol', { class: 'way', 'aria-label': `The answer to ${name}` }, ...STEPS.map(([, words], n) => h('li', { class: n <= at ? 'done' : '', 'aria-current': n === at && 'step' }, words))) : '',
+      question.delivery === 'terminal' ? h('p', {}, 'It did not reach the session, which waits in its terminal.') : '',
     );
   }
 
   /**
-   * The complete request to be approved.
-   *
+   * @param {AttentionItem} item
    * @param {Question} question
    */
-  #requestElement({ data }) {
-    const request = parseRequest(data);
-    if (!request) return null;
-    // The text repeats the request, shortened.
-    this.#text.hidden = true;
-    const tool = request.tool || 'Request';
-    return h(
-      'div',
-      { class: 'request' },
-      request.tool && h('p', { class: 'tool' }, 'wants to use ', h('code', {}, ...revealHidden(request.tool))),
-      ...request.parts.map(({ name, text }) =>
-        h(
-          'div',
-          { class: isShort(name, text) ? 'part short' : 'part' },
-          isCommand(name) ? '' : h('span', { class: 'name' }, ...revealHidden(name)),
-          h('pre', isShort(name, text) ? {} : { tabindex: '0', role: 'region', 'aria-label': `${tool} ${name}`.trim() }, ...revealHidden(text)),
-        ),
-      ),
+  #build(item, question) {
+    const { kind, name, project } = item;
+    const need = needOf(question);
+    const title = h('h3', {}, name);
+    this.ariaLabel = `${kind} of ${name}`;
+    this.#project.title = showDirection(project);
+    this.#answers.ariaLabel = `Answer ${name}`;
+    this.#undo.ariaLabel = `Undo the answer to ${name}`;
+    this.#now.ariaLabel = `Send now, ${name}`;
+    this.#withdraw.ariaLabel = `Withdraw, ${name}`;
+    this.#head.append(stateBadge({ state: kind, text: need.kind === 'plan' ? 'plan' : kind }), title, this.#project, this.#time, this.#withdraw);
+    this.#withdraw.addEventListener('click', () => this.#withdrawOnConfirm());
+    this.#withdraw.addEventListener('blur', () => this.#resetWithdraw());
+    this.#repeatsText = need.kind === 'asks';
+    this.#buildWhat(need, question, item);
+    this.#controls = answerControls(need, name, (answer, label) => this.#answer(answer, label));
+    this.#answers.append(this.#deadline, this.#controls.element);
+    const offered = need.kind === 'text' ? need.options : need.kind === 'asks' ? need.asks.flatMap(({ options }) => options.map(({ label }) => label)) : [];
+    this.#elsewhere.append(
+      offered.length > 0 ? h('ul', { class: 'offered', 'aria-label': `Offered answers, ${name}` }, ...offered.map((option) => h('li', {}, option))) : '',
+      this.#reason,
+      this.#location,
     );
+    this.replaceChildren(this.#head, this.#text, this.#request, this.#claim, this.#answers, this.#held, this.#result, this.#elsewhere, this.#error);
   }
 
-  /** @param {Question} question */
-  #buildAnswer({ options = [] }) {
-    const send = () => this.#sendText();
-    this.#field.ariaLabel = options.length > 0 ? 'Another answer' : 'Answer';
-    this.#field.placeholder = options.length > 0 ? 'Another answer …' : 'Answer …';
-    this.#field.setAttribute('aria-keyshortcuts', 'Control+Enter');
-    onCtrlEnter(this.#field, send);
-    this.#answers.append(
-      ...(options.length > 0 ? [h('div', { class: 'options' }, ...options.map((option) => h('button', { onclick: () => this.#answer(option) }, option)))] : []),
-      h('div', { class: 'free-text' }, this.#field, h('button', { class: options.length > 0 ? '' : 'primary', title: 'Answer (Ctrl+Enter)', onclick: send }, 'Answer')),
-    );
+  /**
+   * What is asked: the request of an approval, or a plan.
+   *
+   * @param {import('../core/need.js').Need} need
+   * @param {Question} question
+   * @param {AttentionItem} item
+   */
+  #buildWhat(need, question, { name, session }) {
+    const { store } = this;
+    const context = contextOf(store, session);
+    if (need.kind === 'permission') {
+      const request = requestElement(question.data, { name, cwd: session?.cwd, context });
+      // The text repeats the request, shortened.
+      this.#text.hidden = request !== null;
+      if (request) this.#request.append(request);
+    }
+    if (need.kind === 'plan' && need.plan) {
+      this.#text.hidden = true;
+      const plan = h('div', { class: 'plan text', tabindex: '0', role: 'group', 'aria-label': `Plan of ${name}` });
+      showMarkdown(plan, need.plan, { store, context });
+      this.#request.append(plan);
+    }
   }
 
-  #buildDecision() {
-    this.#field.ariaLabel = 'Reason';
-    this.#field.placeholder = 'Reason (optional) …';
-    this.#answers.append(
-      h(
-        'div',
-        { class: 'free-text' },
-        this.#field,
-        h(
-          'div',
-          {},
-          h('button', { onclick: () => this.#decide('deny') }, 'Deny'),
-          h('button', { class: 'primary', onclick: () => this.#decide('allow') }, 'Approve'),
-        ),
-      ),
-    );
+  /**
+   * @param {string} answer
+   * @param {string} label
+   */
+  #answer(answer, label) {
+    const question = this.#item?.question;
+    if (!question || !isOpenQuestion(question)) return;
+    outboxOf(this.store).hold(question, answer, label);
+    this.dispatchEvent(new CustomEvent('answer', { bubbles: true }));
   }
 
-  #sendText() {
-    const answer = this.#field.value.trim();
-    if (answer) this.#answer(answer);
-    else this.#field.focus();
+  /** Takes a held answer back; the controls have kept it. */
+  undo() {
+    outboxOf(this.store).undo(this.#item?.question?.id ?? 0);
+    this.focus();
   }
 
-  /** @param {'allow'|'deny'} word */
-  #decide(word) {
-    const reason = this.#field.value.trim();
-    this.#answer(reason ? `${word}: ${reason}` : word);
+  /**
+   * Performs the action of a key.
+   *
+   * @param {'approve'|'deny'|'send'} action
+   */
+  press(action) {
+    const id = this.#item?.question?.id ?? 0;
+    const outbox = outboxOf(this.store);
+    if (outbox.held(id)) {
+      if (action !== 'send') return;
+      if (this.#held.contains(document.activeElement)) this.focus();
+      outbox.send(id);
+    } else if (!this.#answers.hidden) this.#controls?.keys[action]?.();
   }
 
-  /** @param {string} answer */
-  #answer(answer) {
-    this.#settle('answer', { answer });
+  /** Chooses an option by its number, from 1. @param {number} n */
+  choose(n) {
+    if (!this.#answers.hidden) this.#controls?.choose?.(n);
   }
 
   /** Withdrawing needs two presses, because it cannot be undone. */
   #withdrawOnConfirm() {
-    if (this.#withdraw.dataset.sure) return this.#settle('withdraw', {});
+    const id = this.#item?.question?.id;
+    if (this.#withdraw.dataset.sure && id !== undefined) {
+      outboxOf(this.store).settle(id, 'withdraw', {});
+      return;
+    }
     this.#withdraw.dataset.sure = 'true';
+    this.#withdraw.ariaLabel = `Really withdraw, ${this.#item?.name}`;
     setText(this.#withdraw, 'Really withdraw');
   }
 
   #resetWithdraw() {
     delete this.#withdraw.dataset.sure;
+    this.#withdraw.ariaLabel = `Withdraw, ${this.#item?.name}`;
     setText(this.#withdraw, 'Withdraw');
   }
-
-  /**
-   * @param {'answer'|'withdraw'} how
-   * @param {{answer?: string}} body
-   */
-  #settle(how, body) {
-    const { store } = this;
-    const id = this.#item?.question?.id;
-    if (id === undefined) return;
-    runOnce(this, async () => {
-      this.settledHere = this.#post(store, id, how, body);
-      await this.settledHere;
-    });
-  }
-
-  /**
-   * @param {import('../hub/store.js').Store} store
-   * @param {number} id
-   * @param {string} how
-   * @param {{answer?: string}} body
-   * @returns {Promise<boolean>} whether the hub accepted it
-   */
-  async #post(store, id, how, body) {
-    try {
-      store.questions.set(id, await store.api.post(`/questions/${id}/${how}`, body));
-      store.changed('questions');
-      return true;
-    } catch (error) {
-      if (!(error instanceof Problem)) throw error;
-      showError(this.#error, error);
-      if (error.status === 409) store.refreshQuestion(id).catch(() => {});
-      return false;
-    }
-  }
 }
 
-/** Whether a part is the command to be run, which is shown without a name. @param {string} name */
-function isCommand(name) {
-  return ['', 'command', 'cmd'].includes(name);
-}
-
-/** Whether a part is short enough to stand beside its name. @param {string} name @param {string} text */
-function isShort(name, text) {
-  return !isCommand(name) && text.length <= 40 && !text.includes('\n');
+/**
+ * What is known of the files and the repository of a session: its paths are links only on the hub's own machine.
+ *
+ * @param {import('../hub/store.js').Store} store
+ * @param {AttentionItem['session']} session
+ * @returns {Context}
+ */
+export function contextOf(store, session) {
+  const isHere = session?.host === undefined || session.host === store.info?.host;
+  const { repository } = Object(session?.metadata);
+  return { cwd: isHere ? session?.cwd : undefined, repository: typeof repository === 'string' ? repository : undefined };
 }
 
 /**
@@ -244,7 +268,7 @@ function isShort(name, text) {
  */
 function reasonFor(session) {
   if (session && isEnded(session)) return 'The asker has ended: an answer cannot be delivered.';
-  return 'Answer it in its own terminal:';
+  return 'It waits in its own terminal, and the hub cannot deliver an answer there. Answer it at:';
 }
 
 customElements.define('hub-question', HubQuestion);

@@ -1,5 +1,6 @@
 /** The person's notification preferences. The hub stores them, so they apply in every browser. */
 
+import './hub-editor.js';
 import { h, updateList } from './dom.js';
 import { closeButton } from './parts.js';
 import { StoreElement } from './store-element.js';
@@ -60,6 +61,7 @@ export class HubSettings extends StoreElement {
       h('section', { 'aria-labelledby': 'settings-alerts' }, h('h3', { id: 'settings-alerts' }, 'Alerts'), this.#browser, this.#states(), h('p', { class: 'muted' }, 'Urgent notifications are always shown. No notification is shown while you look at this page.'), this.#sounds()),
       this.#quietHours(),
       h('section', { 'aria-labelledby': 'settings-mutes' }, h('h3', { id: 'settings-mutes' }, 'Muted'), this.#mutes, this.#noMutes),
+      h('section', { 'aria-label': 'Editor' }, h('hub-editor', { store: this.store })),
     );
     this.append(this.#dialog);
     return this.#dialog;

@@ -3,11 +3,14 @@
 import './hub-compose.js';
 import './hub-location.js';
 import { h } from './dom.js';
-import { revealHidden, setScrollable, setText, stateBadge } from './parts.js';
+import { revealHidden, setProperty, setScrollable, setText, stateBadge } from './parts.js';
+import { contextOf } from './hub-question.js';
+import { linked } from './rich-text.js';
 import { StoreElement } from './store-element.js';
 import { setTime, timeElement } from './time.js';
 import { locationCommands, lookCommand } from '../core/commands.js';
 import { oneLine } from '../core/sessions.js';
+import { showDirection } from '../core/tool.js';
 import { withMute } from '../core/mutes.js';
 import { setMarks } from '../hub/marks.js';
 
@@ -23,6 +26,10 @@ export class HubTrouble extends StoreElement {
   #text = h('p', { class: 'text' });
   #shownText = '';
   #time = timeElement('', () => this.store.now());
+  #until = timeElement('', () => this.store.now(), 'left');
+  #wait = h('p', { class: 'muted', hidden: true }, 'It may go on: ', this.#until);
+  #muteButton = h('button', { class: 'small', title: 'Shows only its questions here, and no browser notifications', onclick: () => this.#mute() }, 'Mute for 1 h');
+  #readButton = h('button', { class: 'small', onclick: () => this.#markSeen(this.#item?.notification?.id ?? 0) }, 'Mark read');
   #compose = h('div', { class: 'more', hidden: true });
   #location = h('div', { class: 'more', hidden: true });
 
@@ -40,18 +47,26 @@ export class HubTrouble extends StoreElement {
     this.#item = item;
     setText(this.#project, projectTitle);
     setTime(this.#time, item.ts);
+    setProperty(this.#wait, 'hidden', item.until === undefined);
+    if (item.until !== undefined) setTime(this.#until, item.until);
+    // A mark does not end a failure that the session itself has to overcome.
+    const canRead = item.kind !== 'silent' && item.notification !== undefined && !item.notification.seen;
+    setProperty(this.#readButton, 'hidden', !canRead);
+    setProperty(this.#muteButton, 'hidden', canRead);
     const text = itemText(item);
     if (this.#shownText === text) return;
     this.#shownText = text;
     setScrollable(this.#text, text);
-    this.#text.replaceChildren(...(item.title ? [h('strong', {}, ...revealHidden(item.title)), '\n'] : []), ...revealHidden(text));
+    this.#text.replaceChildren(...(item.title ? [h('strong', {}, ...revealHidden(item.title)), '\n'] : []), ...linked(text, contextOf(this.store, item.session)));
   }
 
   /** @param {AttentionItem} item */
-  #build({ key, kind, name, project, session, notification }) {
-    const title = h('h3', { id: `item-${key.replace(/\W/g, '-')}` }, name);
-    this.setAttribute('aria-labelledby', title.id);
-    this.#project.title = project;
+  #build({ kind, name, project, session }) {
+    const title = h('h3', {}, name);
+    this.ariaLabel = `${kind} of ${name}`;
+    this.#muteButton.ariaLabel = `Mute for 1 h, ${name}`;
+    this.#readButton.ariaLabel = `Mark read, ${name}`;
+    this.#project.title = showDirection(project);
     this.#head.append(
       stateBadge({ state: kind, text: kind }),
       title,
@@ -61,12 +76,12 @@ export class HubTrouble extends StoreElement {
     this.replaceChildren(
       this.#head,
       this.#text,
+      this.#wait,
       h(
         'footer',
         {},
-        kind === 'silent'
-          ? h('button', { class: 'small', title: 'Shows only its questions here, and no browser notifications', onclick: () => this.#mute() }, 'Mute for 1 h')
-          : notification && h('button', { class: 'small', onclick: () => this.#markSeen(notification.id) }, 'Mark read'),
+        this.#muteButton,
+        this.#readButton,
         session && kind !== 'gone' && this.#disclosure('Message', this.#compose, () => h('hub-compose', { store: this.store, session })),
         session && this.#disclosure('Location', this.#location, () => this.#buildLocation(session, project)),
       ),
@@ -83,7 +98,7 @@ export class HubTrouble extends StoreElement {
    * @param {() => HTMLElement} create
    */
   #disclosure(text, element, create) {
-    const button = h('button', { class: 'ghost small', 'aria-expanded': 'false' }, text);
+    const button = h('button', { class: 'ghost small', 'aria-label': `${text}, ${this.#head.querySelector('h3')?.textContent}`, 'aria-expanded': 'false' }, text);
     button.addEventListener('click', () => {
       if (!element.firstChild) element.append(create());
       element.hidden = !element.hidden;

@@ -1,7 +1,7 @@
 /** Small parts that several elements share. */
 
 import { h } from './dom.js';
-import { splitHidden } from '../core/tool.js';
+import { showDirection, splitHidden } from '../core/tool.js';
 
 /** @import { Problem } from '../hub/problem.js' */
 
@@ -12,7 +12,8 @@ import { splitHidden } from '../core/tool.js';
  * @param {string} text
  */
 export function setText(element, text) {
-  if (element.textContent !== text) element.textContent = text;
+  const shown = showDirection(text);
+  if (element.textContent !== shown) element.textContent = shown;
 }
 
 /**

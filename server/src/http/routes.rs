@@ -15,12 +15,14 @@ use crate::hub::Hub;
 mod about;
 mod assets;
 mod events;
+mod go;
 mod hello;
 mod history;
 mod hooks;
 mod inboxes;
 mod listeners;
 mod login;
+mod markdown;
 mod mcp;
 mod notify;
 mod phase;
@@ -32,6 +34,7 @@ mod sessions;
 mod stats;
 mod stored;
 mod thread;
+mod timeline;
 mod trace;
 mod wait;
 mod wake_note;
@@ -83,6 +86,7 @@ fn routes_of_the_hub() -> Router<Hub> {
         .route("/sessions", get(sessions::list))
         .route("/sessions/{target}", get(sessions::get).put(sessions::register).delete(sessions::end))
         .route("/sessions/{target}/primary", post(sessions::take_primary))
+        .route("/sessions/{target}/go", post(go::go))
         .route("/sessions/{target}/listeners/{caller}", put(listeners::listen).delete(listeners::unlisten))
         .route("/sources", get(sessions::sources))
         .route("/questions", get(questions::list))
@@ -90,8 +94,11 @@ fn routes_of_the_hub() -> Router<Hub> {
         .route("/questions/{id}/answer", post(questions::answer))
         .route("/questions/{id}/claim", post(questions::claim))
         .route("/questions/{id}/withdraw", post(questions::withdraw))
+        .route("/markdown", post(markdown::parse))
         .route("/preferences", get(preferences::get).put(preferences::put))
         .route("/stats", get(stats::stats))
+        .route("/timeline", get(timeline::timeline))
+        .route("/timeline/moment", get(timeline::moment))
         .route("/hooks/{agent}", post(hooks::hook))
         .route("/projects/{project}/reset", post(inboxes::reset))
         .route("/healthz", get(probes::healthz))

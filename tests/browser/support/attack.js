@@ -3,13 +3,13 @@
 /**
  * Runs in a page of another port: tries every way to reach the hub, and returns the ways that gave it any data.
  *
- * @param {{hub: string, id: number, token: string}} about
+ * @param {{hub: string, id: number, token: string, script: string, style: string}} about with the paths of two assets
  */
-export async function attack({ hub, id, token }) {
+export async function attack({ hub, id, token, script, style }) {
   /** @type {string[]} */
   const got = [];
   const text = JSON.stringify({ msg: 'from elsewhere' });
-  const reads = ['/', '/notifications', '/sessions', '/events', '/hub', '/metrics', '/openapi.yaml', '/hello?nonce=00112233445566778899aabbccddeeff', '/healthz', '/assets/main.js'];
+  const reads = ['/', '/notifications', '/sessions', '/events', '/hub', '/metrics', '/openapi.yaml', '/hello?nonce=00112233445566778899aabbccddeeff', '/healthz', script];
   const known = { authorization: `Bearer ${token}` };
   /** @type {[string, string, RequestInit][]} */
   const requests = [
@@ -62,25 +62,24 @@ export async function attack({ hub, id, token }) {
       socket.onopen = () => resolve(got.push(`WebSocket ${path}`));
     });
   }
-  for (const [tag, property, path] of [
-    ['img', 'src', '/assets/icon.svg'],
-    ['img', 'src', '/'],
-    ['script', 'src', '/assets/main.js'],
-    ['script', 'src', '/notifications'],
-    ['link', 'href', '/assets/style/base.css'],
-    ['video', 'src', '/events'],
-  ]) {
-    const element = document.createElement(tag ?? '');
+  /** @param {string} tag @param {string} property @param {string} path */
+  const load = async (tag, property, path) => {
+    const element = document.createElement(tag);
     if (tag === 'link') element.setAttribute('rel', 'stylesheet');
     const done = new Promise((resolve) => {
       element.onerror = resolve;
       element.onload = () => resolve(got.push(`<${tag}> ${path}`));
     });
-    element.setAttribute(property ?? '', hub + path);
+    element.setAttribute(property, hub + path);
     document.body.append(element);
     await done;
-  }
-  await import(`${hub}/assets/core/time.js`).then(() => got.push('import'), () => {});
+  };
+  await load('img', 'src', '/assets/icon.svg');
+  await load('img', 'src', '/');
+  await load('script', 'src', '/notifications');
+  await load('link', 'href', style);
+  await load('video', 'src', '/events');
+  await import(hub + style, { with: { type: 'css' } }).then(() => got.push('import'), () => {});
   for (const path of ['/', '/assets/index.html', '/notifications', '/healthz']) {
     const frame = document.createElement('iframe');
     const loaded = new Promise((resolve) => (frame.onload = resolve));
@@ -112,6 +111,8 @@ export async function attack({ hub, id, token }) {
     }
   }
   if (Object.keys(sessionStorage).length) got.push('sessionStorage');
+  // Last, because the script replaces the content of the page.
+  await load('script', 'src', script);
   return got;
 }
 

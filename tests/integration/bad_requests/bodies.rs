@@ -109,6 +109,7 @@ const BODIES: &[(&str, &str, &str)] = &[
     ("POST", "/questions/1/withdraw", r#"{"by":"me"}"#),
     ("POST", "/questions/1/answer", r#"{"answer":"yes","by":"me"}"#),
     ("PUT", "/preferences", r#"{"quiet":{"from":"22:00","to":"07:00","zone":"UTC"},"mutes":[{"project":"p"}]}"#),
+    ("POST", "/markdown", r##"{"text":"# x"}"##),
     ("POST", "/login", r#"{"code":"0"}"#),
     ("POST", "/hooks/claude", r#"{"hook_event_name":"Stop","session_id":"s1"}"#),
 ];

@@ -124,6 +124,12 @@ codes! {
     /// The caller may not answer this question.
     NotYours => 403 "not_yours", "this is for somebody else to answer",
         "let a person answer it: on the dashboard, or with hubctl answer in a terminal that no agent started";
+    /// Only a person may do this.
+    NeedsPerson => 403 "needs_person", "only a person may do this",
+        "use the dashboard, or ask on the hub's socket from a terminal that no agent started";
+    /// The terminal of a session cannot be shown.
+    PaneUnreachable => 409 "pane_unreachable", "the session's terminal cannot be shown",
+        "open the terminal yourself: the session's host, directory and pane are in GET /sessions/{id}";
     /// An inbox limit is reached.
     TooManyInboxes => 409 "too_many_inboxes", "too many inboxes",
         "remove some with DELETE /inboxes/{inbox}";
