@@ -162,6 +162,6 @@ test('a question rises, a block falls, a stop is one tone', () => {
 });
 
 test('a direction mark in a browser notification is shown', () => {
-  const { title, options } = alertFor({ id: 1, type: 'question', from: 'login', msg: 'rm \u202etxt', project: '/a/\u202eb', ts: '', priority: 'normal', expires_at: '' });
-  assert.deepEqual([title, options.body], ['login asks, [U+202E]b', 'rm [U+202E]txt']);
+  const { title, options } = alertFor(need(1, { title: 'api\u202e asks', body: 'txt.a\u202e', answers: [{ action: 'x', title: 'y\u202e', answer: 'y' }] }));
+  for (const text of [title, options.body, options.actions[0]?.title]) assert.match(text ?? '', /U\+202E/);
 });
