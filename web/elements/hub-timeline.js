@@ -23,6 +23,8 @@ const MIN_INTERVAL = 4_000;
 const DRAG_PAUSE = 100;
 /** The steps of the slider; the last one is the present. */
 const STEPS = 1000;
+/** The width of a label of the axis, in px. */
+const LABEL = 44;
 /** The lanes that are drawn in one frame, so that none is long. */
 const LANES_PER_FRAME = 20;
 
@@ -42,7 +44,6 @@ export class HubTimeline extends StoreElement {
   #timer = 0;
   #dragTimer = 0;
   #drawing = 0;
-  #narrow = matchMedia('(width < 60rem)');
 
   #sum = h('p', { class: 'sum' });
   #lengths = h('div', { class: 'lengths', role: 'group', 'aria-label': 'Length of the timeline' });
@@ -70,7 +71,6 @@ export class HubTimeline extends StoreElement {
     const size = new ResizeObserver(() => this.#appear());
     size.observe(this);
     document.addEventListener('visibilitychange', () => this.#loadSoon(), { signal });
-    this.#narrow.addEventListener('change', () => this.#renderAxis(), { signal });
     this.watch(['sessions', 'connection'], () => store.ready && this.#loadSoon());
     signal.addEventListener('abort', () => {
       clearTimeout(this.#timer);
@@ -93,6 +93,7 @@ export class HubTimeline extends StoreElement {
 
   /** Loads when the view becomes visible. */
   #appear() {
+    this.#renderAxis();
     if (this.#isShown && performance.now() - this.#requestedAt > MIN_INTERVAL) this.#load();
   }
 
@@ -184,12 +185,14 @@ export class HubTimeline extends StoreElement {
 
   #renderAxis() {
     const { from, to } = this.#span;
+    const width = this.#axis.clientWidth;
+    const fits = (/** @type {number} */ at) => ((to - at) / (to - from)) * width >= LABEL;
     const label = (/** @type {number} */ at) => {
       const text = h('span', {}, clock.format(at));
       text.style.left = `${((at - from) / (to - from)) * 100}%`;
       return text;
     };
-    this.#axis.replaceChildren(...axisTimes(this.#span, this.#narrow.matches ? 4 : 8).map(label));
+    this.#axis.replaceChildren(...axisTimes(this.#span, Math.max(1, Math.floor(width / LABEL))).filter(fits).map(label));
   }
 
   #drag() {
