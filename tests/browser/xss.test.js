@@ -106,7 +106,7 @@ test('dialogs and the timeline show the same texts as text', async () => {
     if (await tried(hub, 'POST', '/notify', { msg: text, project: text, from: 'worker', session: 'worker', type: 'waiting' })) mutes.push({ project: text });
   }
   assert.ok(mutes.length > 10);
-  await hub.call('PUT', '/preferences', { quiet: null, mutes, notify: ['error'], sound: [] });
+  await hub.call('PUT', '/preferences', { quiet: null, mutes, notify: ['blocked'], sound: [] });
   const { page, elsewhere } = await open(hub, '/');
   for (const key of [',', '?']) {
     // A key that is pressed before the page listens does nothing.
