@@ -16,6 +16,7 @@ mod names;
 mod outage;
 mod payloads;
 mod permissions;
+mod phases;
 mod plugin;
 mod push;
 mod registry;

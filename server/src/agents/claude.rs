@@ -230,9 +230,6 @@ fn is_own_form(payload: &Map<String, Value>) -> bool {
 
 /// The form of an MCP server. A form with a single choice offers its values.
 fn form(payload: &Map<String, Value>) -> AgentEvent {
-    if is_own_form(payload) {
-        return AgentEvent::Seen;
-    }
     const FIELDS: [&str; 5] = [
         "mcp_server_name",
         "message",
@@ -240,6 +237,9 @@ fn form(payload: &Map<String, Value>) -> AgentEvent {
         "url",
         "requested_schema",
     ];
+    if is_own_form(payload) {
+        return AgentEvent::Seen;
+    }
     let server = text(payload, "mcp_server_name");
     let fields = payload
         .get("requested_schema")

@@ -468,7 +468,9 @@ fn bounded(mut data: Value) -> Value {
 fn cut_texts(data: &mut Value, longest: usize) {
     match data {
         Value::String(text) if text.len() > longest => {
-            text.truncate(text.floor_char_boundary(longest));
+            let ends = (0..=longest).rev();
+            let end = { ends }.find(|end| text.is_char_boundary(*end));
+            text.truncate(end.unwrap_or(0));
             text.push('…');
         }
         Value::Array(items) => items.iter_mut().for_each(|it| cut_texts(it, longest)),

@@ -72,7 +72,7 @@ impl Guarded {
                 request.extensions_mut().insert(session.clone());
                 let response = respond(self.routes, request);
                 match session.removed().run_until_cancelled(response).await {
-                    Some(response) => end_with(session, response),
+                    Some(response) => end_with(&session, response),
                     None => session_over().into_response(),
                 }
             }
@@ -262,7 +262,7 @@ pub(crate) fn is_public(method: &Method, path: &str) -> bool {
 }
 
 /// Ends a stream when the session that opened it ends, or when its device is removed.
-fn end_with(session: DashboardSession, response: Response) -> Response {
+fn end_with(session: &DashboardSession, response: Response) -> Response {
     if response.body().size_hint().exact().is_some() {
         return response;
     }

@@ -16,10 +16,11 @@ pub(super) const FILES: Files = Files {
     local: Some(".claude/settings.local.json"),
 };
 
-const EVENTS: [&str; 12] = [
+const EVENTS: [&str; 13] = [
     "SessionStart",
     "SessionEnd",
     "UserPromptSubmit",
+    "PreToolUse",
     "PostToolUse",
     "PostToolUseFailure",
     "PermissionRequest",
@@ -34,6 +35,8 @@ const EVENTS: [&str; 12] = [
 /// The matcher of an event, which limits the hook to what the hub needs.
 fn matcher(event: &str) -> Option<&'static str> {
     match event {
+        // The tools that ask the person are reported by the hooks of their dialogs.
+        "PreToolUse" => Some("^(?!(?:AskUserQuestion|EnterPlanMode|ExitPlanMode)$)"),
         "Notification" => {
             Some("idle_prompt|permission_prompt|agent_needs_input|elicitation_dialog")
         }
@@ -65,7 +68,10 @@ pub(super) fn plan(invocation: &Invocation) -> Plan {
             "PermissionRequest" | "Elicitation" => DIALOG_TIMEOUT,
             _ => TIMEOUT,
         };
-        let mut handlers = vec![handler(&command, timeout)];
+        let mut handlers = vec![match event {
+            "PreToolUse" => in_background(&command),
+            _ => handler(&command, timeout),
+        }];
         if invocation.rewake && ["SessionStart", "Stop"].contains(&event) {
             handlers.push(rewake(invocation));
         }
@@ -87,6 +93,16 @@ pub(super) fn plan(invocation: &Invocation) -> Plan {
         },
         version: None,
     }
+}
+
+/// A handler that delays no tool call, because the hub only notes that the call began.
+fn in_background(command: &str) -> Node {
+    Node::object_of([
+        ("type", Node::of(&"command")),
+        ("command", Node::of(&command)),
+        ("async", Node::of(&true)),
+        ("timeout", Node::of(&TIMEOUT)),
+    ])
 }
 
 fn rewake(invocation: &Invocation) -> Node {

@@ -203,9 +203,9 @@ pub(crate) mod processes {
                 _ => break it,
             }
         };
-        let starts = agents.iter().filter_map(|it| it.started);
-        let since = starts.min().is_some_and(|first| top.started >= first);
-        since && (first != session || is_reaper(top.parent))
+        let first_agent = agents.iter().filter_map(|it| it.started).min();
+        let is_younger = first_agent.is_some_and(|agent| top.started >= agent);
+        is_younger && (first != session || is_reaper(top.parent))
     }
 
     /// Whether a process adopts orphans, as init and the service manager of a user do.

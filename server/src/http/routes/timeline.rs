@@ -34,7 +34,7 @@ pub(super) struct MomentParams {
 
 /// The answer to `GET /timeline`.
 #[derive(Debug, Serialize)]
-pub(super) struct Lanes {
+pub(super) struct TimelineView {
     since: Timestamp,
     until: Timestamp,
     begins: Option<Timestamp>,
@@ -83,7 +83,7 @@ struct SessionMoment {
 pub(super) async fn timeline(
     State(hub): State<Hub>,
     Params(TimelineParams { since, until }): Params<TimelineParams>,
-) -> Result<Json<Lanes>, ApiError> {
+) -> Result<Json<TimelineView>, ApiError> {
     let now = Timestamp::now();
     let until = until.unwrap_or(now).min(now);
     let since = since.unwrap_or_else(|| until.plus_millis(-DEFAULT_MS));
@@ -143,7 +143,7 @@ fn lanes(
     timeline: &Timeline,
     waiters: &SharedWaiters,
     range: (Timestamp, Timestamp, Timestamp),
-) -> Lanes {
+) -> TimelineView {
     let (since, until, _) = range;
     let lane = |key: SessionKey| {
         let heard = phase::heard(waiters, &key, range.2);
@@ -161,7 +161,7 @@ fn lanes(
         .into_iter()
         .filter_map(lane)
         .collect();
-    Lanes {
+    TimelineView {
         since,
         until,
         begins: timeline.begins(),

@@ -115,7 +115,8 @@ fn an_earlier_time_than_the_last_one_does_not_reorder_a_lane() {
 fn old_segments_and_old_sessions_are_forgotten() {
     let mut log = Folded::default();
     log.register(0);
-    for turn in 0..2 * MAX_SEGMENTS as i64 {
+    let turns = i64::try_from(2 * MAX_SEGMENTS).unwrap();
+    for turn in 0..turns {
         log.works(10 * turn);
         log.reports(10 * turn + 5, Kind::Waiting, SessionState::Waiting);
     }

@@ -65,14 +65,17 @@ const FOREIGN: &str = r#"{
 fn an_install_into_no_settings_has_every_planned_hook_and_rule() {
     let settings = value(&installed("", "/usr/bin/hubctl"));
     let hooks = settings["hooks"].as_object().unwrap();
-    assert_eq!(hooks.len(), 12);
+    assert_eq!(hooks.len(), 14);
     let allowed = &settings["permissions"]["allow"];
     for (n, command) in ["wait", "notify", "ask", "answer"].iter().enumerate() {
         assert_eq!(allowed[n], format!("Bash(hubctl {command}:*)"));
     }
     let pre = &hooks["PreToolUse"][0];
-    assert_eq!(pre["matcher"], "EnterPlanMode|ExitPlanMode");
-    assert_eq!(pre["hooks"][0]["timeout"], 30);
+    assert_eq!(
+        pre["matcher"],
+        "^(?!(?:AskUserQuestion|EnterPlanMode|ExitPlanMode)$)"
+    );
+    assert_eq!(pre["hooks"][0]["async"], true);
     assert_eq!(hooks["PermissionRequest"][0]["hooks"][0]["timeout"], 3_630);
     for event in ["SessionStart", "Stop"] {
         let handlers = &hooks[event][0]["hooks"];
