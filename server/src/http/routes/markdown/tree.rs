@@ -310,7 +310,7 @@ mod tests {
         }
         assert_eq!(
             tree("![d](javascript:x)"),
-            paragraph(json!([text("d (javascript:x)")]))
+            paragraph(&json!([text("d (javascript:x)")]))
         );
     }
 
