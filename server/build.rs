@@ -1,9 +1,12 @@
-//! Embeds the dashboard again when a file of it comes, goes or changes.
+//! Makes the dashboard that the binary embeds, again when a file of it comes, goes or changes.
 
-fn main() {
-    println!("cargo:rerun-if-changed=build.rs");
-    // A debug build reads the files when they are asked for.
-    if std::env::var("PROFILE").as_deref() == Ok("release") {
-        println!("cargo:rerun-if-changed=../web");
-    }
+use std::path::Path;
+
+use anyhow::{Context, Result};
+
+fn main() -> Result<()> {
+    println!("cargo:rerun-if-changed=../web");
+    let out = std::env::var_os("OUT_DIR").context("cargo sets OUT_DIR")?;
+    let assets = hub_bundler::bundle(Path::new("../web"))?;
+    hub_bundler::write(&assets, Path::new(&out))
 }

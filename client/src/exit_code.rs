@@ -19,6 +19,8 @@ impl Exit {
     pub(crate) const HELD: Self = Self(4);
     /// No waiter is connected.
     pub(crate) const NO_WAITER: Self = Self(5);
+    /// The answer is stored, but it does not reach the session that asked.
+    pub(crate) const UNDELIVERED: Self = Self(6);
     /// Wrong usage (`EX_USAGE`).
     pub(crate) const USAGE: Self = Self(64);
     /// The reader of stdout has closed it; the code that a shell reports for SIGPIPE.

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use crate::{InboxName, ProjectName, Seq, Timestamp, Way};
+use crate::{InboxName, Kind, Priority, ProjectName, Seq, Timestamp, Way};
 
 /// The status of a notification.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -139,8 +139,8 @@ pub struct Withdrawn {
     pub withdrawn: Vec<Seq>,
 }
 
-/// The body of `POST /seen`: `ids`, `up_to` or both.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+/// The body of `POST /seen`: `ids` and `up_to`, a filter with or without `up_to`, or `undo`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SeenRequest {
     /// The notifications to mark.
@@ -149,6 +149,43 @@ pub struct SeenRequest {
     /// Marks every notification up to and including this one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub up_to: Option<Seq>,
+    /// Marks only notifications of this project.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub project: Option<ProjectName>,
+    /// Marks only notifications to this inbox.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inbox: Option<InboxName>,
+    /// Marks only notifications of these types.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub types: Option<Vec<Kind>>,
+    /// Marks only notifications of this sender.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<InboxName>,
+    /// Marks only notifications about this session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<InboxName>,
+    /// Marks only notifications of at least this priority.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub min_priority: Option<Priority>,
+    /// Marks only notifications with this text in sender, title or message.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub q: Option<String>,
     /// Whether they are marked as read; `false` removes the mark.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seen: Option<bool>,
+    /// Sets the marks back that an earlier request changed: the `undo` of its answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub undo: Option<Seq>,
+}
+
+/// The answer to setting or removing marks.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SeenReply {
+    /// The mark that the notifications have now.
     pub seen: bool,
+    /// The number of notifications whose mark changed.
+    pub changed: u64,
+    /// Undoes the change; absent if nothing changed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub undo: Option<Seq>,
 }

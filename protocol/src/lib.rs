@@ -30,18 +30,23 @@ pub use agent::{Agent, UnknownAgent};
 pub use cursor::{Cursor, Epoch, ParseCursorError, Seq};
 pub use framing::{Frame, Framed, denial, own_words};
 pub use history::{
-    HistoryMarks, HistoryPage, NotificationId, SeenRequest, Status, Step, Trace, Withdrawn,
+    HistoryMarks, HistoryPage, NotificationId, SeenReply, SeenRequest, Status, Step, Trace,
+    Withdrawn,
 };
-pub use hub::{About, Hello, ResetEvent, SignInCode};
+pub use hub::{About, Device, Devices, Hello, ResetEvent, SignInCode};
 pub use inbox::{Dropped, Holder, InboxInfo, InboxTouched, Inboxes};
 pub use kind::{Kind, SessionState, UnknownKind};
 pub use name::{InboxName, InvalidName, ProjectName, is_unprintable};
 pub use notification::{MAX_ITEM_BYTES, Notification, Post, Published, PublishedBatch};
 pub use phase::{Phase, PhaseName, ToolCall};
-pub use preferences::{InvalidTimeOfDay, Mute, Preferences, Quiet, TimeOfDay, UnknownZone, Zone};
+pub use preferences::{
+    Alert, InvalidTimeOfDay, Mute, Preferences, Quiet, TimeOfDay, UnknownZone, Zone,
+};
 pub use priority::{Priority, UnknownPriority};
 pub use problem::Problem;
-pub use question::{AnswerPost, ByPost, Place, Question, QuestionState, Questions, verdict};
+pub use question::{
+    AnswerDelivery, AnswerPost, ByPost, Place, Question, QuestionState, Questions, Verdict, verdict,
+};
 pub use session::{
     Listener, Listening, Process, Session, SessionInfo, Sessions, Source, Unlistened, Wake,
 };

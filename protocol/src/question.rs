@@ -43,6 +43,22 @@ impl QuestionState {
     }
 }
 
+/// How far the answer to a question has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum AnswerDelivery {
+    /// The question waits for an answer, which the hub can deliver.
+    Waiting,
+    /// The answer is stored, and the asker does not have it yet.
+    Stored,
+    /// The answer was given to the asker's agent.
+    Delivered,
+    /// The asker acknowledged the answer, or went on with it.
+    Taken,
+    /// Only the asker's own terminal can answer the question.
+    Terminal,
+}
+
 /// A question as the API shows it. `id`, `msg`, `options` and `data` are those of its notification.
 #[derive(Default, Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Question {
@@ -87,6 +103,12 @@ pub struct Question {
     /// Whether an answer given to the hub reaches the asker. If a dialog of the asker's own terminal waits for the
     /// answer, the hub refuses one.
     pub deliverable: bool,
+    /// How far the answer has come; absent if the question was closed without an answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delivery: Option<AnswerDelivery>,
+    /// Until when the hub holds the asker's request for an answer; absent if it holds none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held_until: Option<Timestamp>,
     /// The place where the asker runs, as far as the hub knows it; absent if an answer by the hub reaches the asker.
     #[serde(rename = "where", skip_serializing_if = "Option::is_none")]
     pub place: Option<Place>,
@@ -117,7 +139,9 @@ pub struct Place {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AnswerPost {
-    /// The text, or one of the options. For an approval `allow` or `deny`; a reason may follow `deny` after a colon.
+    /// The text, or one of the options. For a permission `allow`, `allow always` or `deny`, for a plan `approve`,
+    /// `approve: accept edits` or `reject`; a reason may follow `deny` or `reject` after a colon. For a form
+    /// `accept: {JSON}`, `decline` or `cancel`.
     pub answer: String,
     /// The agent session that answers; absent for a person.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -137,16 +161,31 @@ pub struct AnswerPost {
     pub data: Option<Value>,
 }
 
-/// Whether an answer allows what an approval asks for, and the reason of a denial. Reads `allow`, `deny`, `deny: why`
-/// and synonyms; `None` for any other answer.
-pub fn verdict(answer: &str) -> Option<(bool, Option<String>)> {
-    let (word, reason) = answer.split_once(':').unwrap_or((answer, ""));
-    let reason = Some(reason.trim().to_owned()).filter(|it| !it.is_empty());
-    match word.trim().to_ascii_lowercase().as_str() {
-        "allow" | "yes" | "approve" => Some((true, None)),
-        "deny" | "no" => Some((false, reason)),
-        _ => None,
-    }
+/// The decision on a permission or a plan.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Verdict {
+    /// Allowed this time.
+    Allow,
+    /// Allowed, and in this session requests of this kind too.
+    AllowAlways,
+    /// The plan is approved, and the session may edit files without asking.
+    AcceptEdits,
+    /// Denied, with a reason if one was given.
+    Deny(Option<String>),
+}
+
+/// The decision that an answer makes. Reads `allow`, `allow always`, `approve: accept edits`, `deny`, `deny: why` and
+/// synonyms; `None` for any other answer.
+pub fn verdict(answer: &str) -> Option<Verdict> {
+    let (word, more) = answer.split_once(':').unwrap_or((answer, ""));
+    let more = more.trim();
+    Some(match word.trim().to_ascii_lowercase().as_str() {
+        "approve" if more.eq_ignore_ascii_case("accept edits") => Verdict::AcceptEdits,
+        "allow" | "yes" | "approve" => Verdict::Allow,
+        "allow always" | "always" => Verdict::AllowAlways,
+        "deny" | "no" | "reject" => Verdict::Deny((!more.is_empty()).then(|| more.to_owned())),
+        _ => return None,
+    })
 }
 
 /// The one who claims or withdraws, the body of `POST /questions/{id}/claim` and `/withdraw`.

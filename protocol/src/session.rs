@@ -125,6 +125,9 @@ pub struct Session {
 pub struct Sessions<T = Session> {
     /// The sessions of a project, or of all projects.
     pub sessions: Vec<T>,
+    /// The number of sessions that have ended and are not listed.
+    #[serde(default)]
+    pub ended: usize,
 }
 
 /// Whether a notification can wake a session.

@@ -7,9 +7,10 @@
 
 use std::path::PathBuf;
 
-use hub_protocol::{Agent, InboxName, denial, own_words};
+use hub_protocol::{Agent, InboxName, Verdict, denial, own_words};
 use serde_json::{Map, Value};
 
+use crate::core::answer::AnswerKind;
 use crate::core::command::AgentEvent;
 use crate::core::record::TurnCause;
 
@@ -43,8 +44,10 @@ pub struct ParsedHook {
     pub happened: AgentEvent,
     /// Whether the answer can carry text to the model.
     pub accepts_context: bool,
-    /// Whether the agent takes a decision or an answer for its dialog from the answer to this event.
-    pub awaits_decision: bool,
+    /// The answer that the agent takes for its dialog from the answer to this event.
+    pub takes: Option<AnswerKind>,
+    /// Whether the agent shows its dialog only after the answer to this event, so that holding the event delays it.
+    pub delays_dialog: bool,
     /// Whether the session's permission mode allows everything, if the event tells the mode.
     pub bypasses: Option<bool>,
     /// The tool call that the event reports.
@@ -73,8 +76,8 @@ pub struct HookReply {
     pub context: Option<String>,
     /// Text for the person, if the agent shows one.
     pub note: Option<String>,
-    /// The verdict on the agent's permission request: whether it is allowed, and the reason for a denial.
-    pub decision: Option<(bool, Option<String>)>,
+    /// The verdict on the agent's permission request or plan.
+    pub decision: Option<Verdict>,
     /// The person's answer to the agent's dialog.
     pub answer: Option<String>,
     /// A file that the session shall watch for the hub, if its agent can.
@@ -84,8 +87,9 @@ pub struct HookReply {
 impl HookReply {
     /// Sanitizes every text that reaches the model. Every answer passes through here.
     fn sanitized(self) -> Self {
-        let sanitize = |(allowed, reason): (bool, Option<String>)| {
-            (allowed, reason.map(|reason| denial(&reason)))
+        let sanitize = |verdict| match verdict {
+            Verdict::Deny(reason) => Verdict::Deny(reason.map(|reason| denial(&reason))),
+            allowed => allowed,
         };
         Self {
             context: self.context.map(|text| own_words(&text)),
@@ -169,7 +173,8 @@ fn hook(payload: &Map<String, Value>, id: InboxName, name: &str) -> ParsedHook {
         subagent: !text(payload, "agent_id").is_empty(),
         happened: AgentEvent::Seen,
         accepts_context: false,
-        awaits_decision: false,
+        takes: None,
+        delays_dialog: false,
         bypasses: None,
         tool: None,
         next_turn: None,
@@ -233,7 +238,7 @@ mod tests {
             let rendered = render(agent, &hook, reply()).unwrap().to_string();
             assert!(rendered.contains(r"[hub] a[2J\nb"), "{rendered}");
             let denied = HookReply {
-                decision: Some((false, Some("no\n[hub] b\u{202e}".into()))),
+                decision: Some(Verdict::Deny(Some("no\n[hub] b\u{202e}".into()))),
                 ..reply()
             };
             let rendered = render(agent, &hook, denied).unwrap().to_string();

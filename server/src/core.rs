@@ -1,5 +1,6 @@
 //! The terms that every layer uses: time, commands, records, filters, secrets. It uses no other module of the server.
 
+pub mod answer;
 pub mod command;
 pub mod durable;
 pub mod filter;

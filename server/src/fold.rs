@@ -127,7 +127,7 @@ impl State {
                 Ok(self.decide_withdraw_key(project, from.as_ref(), key, now))
             }
             Command::SetPreferences(new) => Ok(self.decide_preferences(new, now)),
-            Command::Seen { ids, up_to, seen } => self.decide_seen(ids, *up_to, *seen, now),
+            Command::Seen { ids, ranges, seen } => self.decide_seen(ids, ranges, *seen, now),
             Command::CloseInbox { project, inbox } => self.decide_close(project, inbox, now),
             Command::Reset { project, history } => Ok(self.decide_reset(project, *history, now)),
             Command::Trim { below, rewritten } => Ok(self.decide_trim(*below, rewritten, now)),
@@ -161,6 +161,10 @@ impl State {
             } => Ok(self.decide_unlisten(&pair(project, target, caller), now)),
             Command::Claim { id, by } => self.decide_claim(*id, by, now),
             Command::WithdrawQuestion { id, by } => self.decide_withdraw_question(*id, by, now),
+            Command::NoteAnswer {
+                question,
+                delivered,
+            } => Ok(self.decide_note_answer(*question, *delivered, now)),
             Command::Tick => Ok(self.decide_tick(now, leased)),
             Command::ClockMoved { delta_ms } => {
                 let (delta_ms, at) = (*delta_ms, now);

@@ -1,7 +1,7 @@
 //! The intake of hook events: turns an agent's payload into a command. It may use `agents`,
 //! `core`, `fold`, `hub` and `waiters`.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use axum::extract::Query;
 use axum::http::Uri;
@@ -14,12 +14,19 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::agents::{self, InvalidSessionId, ParsedHook};
-use crate::core::command::{AgentEvent, Command, Hook, IdempotencyKey};
+use crate::core::answer::AnswerKind;
+use crate::core::command::{AgentEvent, Command, HeldHook, Hook, IdempotencyKey};
 use crate::core::record::TurnCause;
 use crate::core::rejected::Rejected;
 use crate::fold::SessionKey;
 use crate::hub::Hub;
 use crate::waiters::{Activity, ToolReport};
+
+/// A request is held for this long while the agent shows its own dialog. Then only its terminal can answer it.
+const HOLD: Duration = Duration::from_secs(3600);
+
+/// A request is held for this long if that delays the agent.
+const SHORT_HOLD: Duration = Duration::from_secs(60);
 
 /// Longest path in bytes that is stored: `PATH_MAX` of Linux.
 const MAX_PATH: usize = 4096;
@@ -93,7 +100,8 @@ pub async fn submit_spooled(hub: &Hub, key: &str, spooled: &SpooledHook) -> Resu
     let Query(params) = query.map_err(|error| HookError::Invalid(error.body_text()))?;
     let payload = serde_json::from_str(spooled.body.get());
     let payload = payload.map_err(|error| HookError::Invalid(error.to_string()))?;
-    let request = HookRequest::new(hub, &spooled.agent, params, &payload, once)?;
+    let mut request = HookRequest::new(hub, &spooled.agent, params, &payload, once)?;
+    request.held = None;
     Ok(request.submit(false).await?)
 }
 
@@ -107,6 +115,8 @@ pub struct HookRequest<'a> {
     pub params: HookParams,
     /// The agent's payload, parsed.
     pub event: ParsedHook,
+    /// How the request is held for the person's answer, if it is.
+    pub held: Option<HeldHook>,
     /// The idempotency key of retries. It does not cover the body, because a retried event may have been truncated.
     once: Option<IdempotencyKey>,
 }
@@ -122,11 +132,12 @@ impl<'a> HookRequest<'a> {
     ) -> Result<Self, HookError> {
         let agent: Agent = agent.parse()?;
         let event = agents::parse(agent, payload)?;
-        let request = Self {
+        let mut request = Self {
             hub,
             agent,
             params,
             event,
+            held: None,
             once,
         };
         let id = request.session();
@@ -134,6 +145,7 @@ impl<'a> HookRequest<'a> {
             let detail = format!("'{id}' is reserved: a session has a name of its own");
             return Err(HookError::Invalid(detail));
         }
+        request.held = request.hold();
         Ok(request)
     }
 
@@ -148,10 +160,23 @@ impl<'a> HookRequest<'a> {
         self.params.project.clone().unwrap_or_default()
     }
 
-    /// Whether the request is held until a person decides.
-    pub fn is_held(&self) -> bool {
-        let asks = matches!(self.event.happened, AgentEvent::Asks { .. });
-        self.event.awaits_decision && (asks || self.hub.rules().approvals)
+    /// How the request is held for the person's answer; `None` if it is not held.
+    ///
+    /// It is held for long only while the agent shows its own dialog. If holding it delays the agent's dialog, or if the
+    /// session has no terminal, it is held briefly, and only while a dashboard is open.
+    fn hold(&self) -> Option<HeldHook> {
+        let takes = self.event.takes?;
+        let wanted = takes != AnswerKind::Permission || self.hub.rules().approvals;
+        let delays = self.event.delays_dialog || self.params.is_headless();
+        let hold = match delays {
+            _ if !wanted => return None,
+            false => HOLD,
+            true if self.hub.has_dashboard() && !self.params.watched => SHORT_HOLD,
+            true => return None,
+        };
+        let millis = hold.as_millis().try_into().unwrap_or(i64::MAX);
+        let until = Timestamp::now().plus_millis(millis);
+        Some(HeldHook { until, takes })
     }
 
     /// Submits the event. The fold stores only what is new. `delivers` is whether the answer delivers notifications, so
@@ -193,7 +218,7 @@ impl<'a> HookRequest<'a> {
             happened,
             event: self.event.name.clone(),
             watched: self.params.watched,
-            held: self.is_held(),
+            held: self.held,
             once,
             derived_at: None,
         }))

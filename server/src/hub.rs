@@ -21,6 +21,7 @@ use crate::hub::writer::{Ask, Done, Reload, Writer};
 use crate::log::Log;
 use crate::log::archive::Recovered;
 use crate::log::journal::{Journal, JournalError};
+use crate::log::timeline::Timeline;
 use crate::log::view::View;
 use crate::waiters::lease_token::Claim;
 use crate::waiters::lease_token::LeaseKey;
@@ -51,6 +52,8 @@ struct HubInner {
     metrics: Arc<Metrics>,
     shutdown: CancellationToken,
     streams: Arc<Semaphore>,
+    /// One clone for each event stream of a dashboard.
+    dashboards: Arc<()>,
     began: Notify,
 }
 
@@ -58,6 +61,8 @@ struct HubInner {
 /// always have room.
 pub struct StreamPermit {
     _permit: OwnedSemaphorePermit,
+    #[allow(dead_code)] // held until the stream ends
+    dashboard: Option<Arc<()>>,
     open: Gauge,
 }
 
@@ -150,6 +155,7 @@ impl Hub {
             metrics: Arc::clone(&metrics),
             shutdown: parts.shutdown,
             streams: Arc::new(Semaphore::new(parts.streams)),
+            dashboards: Arc::new(()),
             began: Notify::new(),
         };
         let writer = Writer::new(state, waiters, log, due_sender, metrics, parts.reload);
@@ -245,6 +251,24 @@ impl Hub {
         read.await.unwrap_or(Err(Rejected::ShuttingDown))
     }
 
+    /// Runs a query on the timeline, on a blocking thread.
+    pub async fn read_timeline<T: Send + 'static>(
+        &self,
+        query: impl FnOnce(&State, &Timeline, &SharedWaiters) -> T + Send + 'static,
+    ) -> Result<T, Rejected> {
+        let hub = self.clone();
+        let read = move || {
+            let (view, waiters) = (&hub.0.view, &hub.0.waiters);
+            view.read_timeline(|state, timeline| query(state, timeline, waiters))
+        };
+        let read = tokio::task::spawn_blocking(read).await;
+        let answer = read.map_err(|_| Rejected::ShuttingDown)?;
+        answer.map_err(|error| {
+            tracing::error!(%error, "the log could not be folded for the timeline");
+            Rejected::Storage
+        })
+    }
+
     /// Returns the waiters and the held requests.
     pub fn waiters(&self) -> &SharedWaiters {
         &self.0.waiters
@@ -278,8 +302,21 @@ impl Hub {
         open.inc();
         Ok(StreamPermit {
             _permit: permit,
+            dashboard: None,
             open,
         })
+    }
+
+    /// [`Hub::stream_permit`] for the event stream of a dashboard.
+    pub fn dashboard_permit(&self) -> Result<StreamPermit, Rejected> {
+        let mut permit = self.stream_permit()?;
+        permit.dashboard = Some(Arc::clone(&self.0.dashboards));
+        Ok(permit)
+    }
+
+    /// Whether a dashboard is open.
+    pub fn has_dashboard(&self) -> bool {
+        Arc::strong_count(&self.0.dashboards) > 1
     }
 
     fn ask(&self, ask: Ask) -> Result<(), Rejected> {

@@ -21,6 +21,7 @@ pub mod fanout;
 mod hidden;
 pub mod journal;
 mod ring;
+pub mod timeline;
 pub mod view;
 
 pub use event::Event;

@@ -182,15 +182,20 @@ impl Waiters {
         self.latencies.since(from)
     }
 
-    /// Holds a request for the answer to this question, until the other end of `request` is closed.
-    pub fn hold(&mut self, id: Seq, request: oneshot::Sender<()>) {
-        self.held_requests.add(id, request);
+    /// Holds a request for the answer to this question until then, or until the other end of `request` is closed.
+    pub fn hold(&mut self, id: Seq, request: oneshot::Sender<()>, until: Timestamp) {
+        self.held_requests.add(id, request, until);
         self.changed();
     }
 
     /// Whether a request is held for the answer to this question.
     pub fn is_held(&self, id: Seq) -> bool {
         self.held_requests.contains(id)
+    }
+
+    /// Returns until when a request is held for the answer to this question.
+    pub fn held_until(&self, id: Seq) -> Option<Timestamp> {
+        self.held_requests.until(id)
     }
 
     /// Returns the questions for whose answers requests are held.

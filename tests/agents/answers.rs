@@ -68,7 +68,7 @@ async fn answers_to_every_recorded_payload_with_pending_notifications_are_valid(
 
 #[tokio::test(flavor = "current_thread")]
 async fn answers_to_an_approved_and_a_denied_permission_are_valid() {
-    let hub = Hub::builder().set("approvals=true").start();
+    let hub = Hub::start();
     let (client, person) = (hub.client(), hub.person().await);
     let mut all = recorded().into_iter();
     let payload = all.find(|(file, _)| file == "PermissionRequest.Bash.json");

@@ -96,7 +96,7 @@ fn a_dialog_that_was_answered_in_its_terminal_takes_no_other_answer() {
 
 #[test]
 fn an_answer_to_a_permission_that_the_hub_does_not_hold_is_refused_with_the_place() {
-    let hub = InstalledHub::new();
+    let hub = InstalledHub::with(Hub::builder().set("approvals=false"));
     let script = [("Hello", Reply::bash("touch there"))];
     let claude = start(&hub, &script);
     claude.submit("Hello");
@@ -110,7 +110,7 @@ fn an_answer_to_a_permission_that_the_hub_does_not_hold_is_refused_with_the_plac
 
 #[test]
 fn a_held_permission_is_delivered_once_and_its_answer_starts_no_turn() {
-    let hub = InstalledHub::with(Hub::builder().set("approvals=true"));
+    let hub = InstalledHub::new();
     let script = [
         ("First", Reply::bash("touch first")),
         ("Second", Reply::bash("touch second")),

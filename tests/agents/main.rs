@@ -3,6 +3,7 @@
 //! `tests/run` downloads them to `target/agents`; `HUB_TEST_CLAUDE` names another Claude Code.
 
 mod answers;
+mod approvals;
 mod background;
 mod clients;
 mod codex;

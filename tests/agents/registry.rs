@@ -152,7 +152,7 @@ fn a_dialog_whose_hooks_are_missing_needs_the_person_until_it_is_answered() {
     let text = std::fs::read_to_string(&path).expect("the settings");
     let mut settings: Value = serde_json::from_str(&text).expect("JSON");
     let hooks = settings["hooks"].as_object_mut().expect("hooks");
-    for event in ["PreToolUse", "PermissionRequest", "Notification"] {
+    for event in ["PermissionRequest", "Notification"] {
         assert!(hooks.remove(event).is_some(), "{event}: {text}");
     }
     std::fs::write(&path, settings.to_string()).expect("the settings");

@@ -94,7 +94,7 @@ test('Ctrl+Enter sends free text, which may have several lines', async () => {
 });
 
 test('a permission shows the whole command, and approving it lets the agent continue', async () => {
-  const hub = await startHub({ args: ['--set', 'approvals=true'] });
+  const hub = await startHub();
   const page = await openDashboard(hub);
   const command = `find . -name '*.orig' -print0 |\n\txargs -0 rm -v # ${'x'.repeat(900)} end`;
   const decision = permission(hub, { command, description: 'Remove leftovers', timeout: 5000 });
@@ -108,7 +108,7 @@ test('a permission shows the whole command, and approving it lets the agent cont
 });
 
 test('a permission is denied with a reason, which the agent receives', async () => {
-  const hub = await startHub({ args: ['--set', 'approvals=true'] });
+  const hub = await startHub();
   const page = await openDashboard(hub);
   const decision = permission(hub, { command: 'git push --force' });
   const item = page.locator('hub-question[data-kind="approval"]');
@@ -118,7 +118,7 @@ test('a permission is denied with a reason, which the agent receives', async () 
 });
 
 test('a permission that is no longer held loses its buttons', async () => {
-  const hub = await startHub({ args: ['--set', 'approvals=true'] });
+  const hub = await startHub();
   const page = await openDashboard(hub);
   const stop = new AbortController();
   const payload = { hook_event_name: 'PermissionRequest', session_id: 'search', cwd: PROJECT, tool_name: 'Bash', tool_input: { command: 'make' } };
@@ -132,7 +132,7 @@ test('a permission that is no longer held loses its buttons', async () => {
 });
 
 test('an invisible character in a command is shown', async () => {
-  const hub = await startHub({ args: ['--set', 'approvals=true'] });
+  const hub = await startHub();
   const page = await openDashboard(hub);
   permission(hub, { command: 'rm \u202etxt.a\u200b' }).catch(() => {});
   const shown = page.locator('hub-question .request pre');
@@ -188,7 +188,7 @@ test('a question that the hub cannot answer shows commands to copy and no button
   await item.locator('.text').getByText('Which database?', { exact: true }).waitFor();
   const lines = await item.locator('code').allInnerTexts();
   assert.deepEqual(lines, [
-    'ssh mill', "tmux select-window -t '%7' && tmux select-pane -t '%7'", String.raw`cd '/home/me/it'\''s here'`,
+    String.raw`ssh -t mill 'tmux attach -t '\''%7'\'''`, 'ssh mill', String.raw`cd '/home/me/it'\''s here'`,
   ]);
   assert.match((await item.locator('dl').innerText()).replace(/\s+/g, ' '), /host mill directory \/home\/me\/it's here pane %7/);
   assert.deepEqual(await item.getByRole('listitem').allInnerTexts(), ['postgres', 'sqlite'], 'what it offers can be read');
@@ -279,13 +279,15 @@ test('a session that died at work is shown until it is marked as read, and among
   const payload = { hook_event_name: 'UserPromptSubmit', session_id: 'mortal', cwd: PROJECT, prompt: 'go' };
   await hub.hook('claude', payload, { project: PROJECT, name: 'mortal', host: hostname(), ...(await startProcess()) });
   const page = await openDashboard(hub);
-  await page.locator('hub-session[data-id="mortal"]').waitFor();
+  const row = page.locator('.board-row', { hasText: 'mortal' });
+  await row.waitFor();
   killProcess();
   const item = page.locator('hub-trouble[data-kind="gone"]');
   await item.getByText('Died unfinished').waitFor();
   assert.equal(await item.getByRole('button', { name: 'Message' }).count(), 0);
-  await page.locator('summary', { hasText: '1 ended' }).waitFor();
+  await row.and(page.locator('[data-phase="blocked"]')).waitFor();
   await item.getByRole('button', { name: 'Mark read' }).click();
+  await page.locator('summary', { hasText: '1 ended' }).waitFor();
   await page.getByText('Nobody needs you. No agent is running.').waitFor();
   await openAnew(hub, page);
   await page.locator('summary', { hasText: '1 ended' }).waitFor();

@@ -34,7 +34,7 @@ const shows = (page, ids) =>
  * @param {(i: number) => object} [more]
  */
 const many = (n, more = () => ({})) =>
-  Array.from({ length: n }, (_, i) => ({ msg: `step ${i}`, from: `worker-${i % 7}`, type: 'progress', ...more(i) }));
+  Array.from({ length: n }, (_, i) => ({ msg: `step ${i}`, from: `worker-${i % 7}`, type: 'message', ...more(i) }));
 
 /** @param {import('playwright-core').Page} page @param {number} top px */
 const scroll = (page, top) => page.evaluate((to) => document.querySelector('hub-feed .scroller')?.scrollTo(0, to), top);
@@ -62,6 +62,7 @@ test('the address contains the filter: shared, back, forward', async () => {
   const page = await openDashboard(hub);
   await shows(page, [pass, nearly, full]);
   const filters = page.locator('hub-filters');
+  await filters.getByRole('button', { name: 'Filters' }).click();
 
   await filters.getByRole('button', { name: 'error' }).click();
   await shows(page, [full]);
@@ -84,7 +85,7 @@ test('the address contains the filter: shared, back, forward', async () => {
 
   const shared = await openDashboard(hub, { path: '/?q=DISK&priority=normal&project=default' });
   await shows(shared, [nearly, full]);
-  assert.equal(await shared.getByRole('searchbox').inputValue(), 'DISK');
+  assert.equal(await shared.locator('hub-feed').getByRole('searchbox').inputValue(), 'DISK');
 });
 
 test('typing a search is one step back, not one for each letter', async () => {
@@ -153,10 +154,10 @@ test('a search finds rows that are not loaded, and leaves no holes in the feed',
   const { ids } = await hub.post(many(900, (i) => (i % 300 === 0 ? { msg: `needle ${i}`, from: 'sewer' } : {})));
   const page = await openDashboard(hub);
   await row(page, ids[899] ?? 0).waitFor();
-  await page.getByRole('searchbox').fill('NEEDLE');
+  await page.locator('hub-feed').getByRole('searchbox').fill('NEEDLE');
   await shows(page, [ids[600] ?? 0, ids[300] ?? 0, ids[0] ?? 0]);
   await page.getByText('No older notifications.').waitFor();
-  await page.getByRole('searchbox').fill('');
+  await page.locator('hub-feed').getByRole('searchbox').fill('');
   await row(page, ids[899] ?? 0).waitFor();
   await scroll(page, 100_000);
   const shown = await until(async () => {
@@ -183,6 +184,92 @@ test('mark all covers rows that are not loaded, and undo restores exactly what w
   assert.deepEqual(await unseen(hub), before);
   await row(page, ids[898] ?? 0).and(page.locator('[data-unseen]')).waitFor();
   assert.equal(await row(page, ids[897] ?? 0).getAttribute('data-unseen'), null);
+});
+
+test('all is marked and undone by the hub, without a download of what is marked', async () => {
+  const hub = await startHub();
+  await hub.post(many(900));
+  const page = await openDashboard(hub);
+  await page.locator('hub-feed hub-row').first().waitFor();
+  /** @type {string[]} */
+  const asked = [];
+  page.on('request', (request) => asked.push(`${request.method()} ${new URL(request.url()).pathname}`));
+  await page.getByRole('button', { name: 'Mark all read' }).click();
+  await page.getByText('Marked 900 as read.').waitFor();
+  await page.getByRole('button', { name: 'Undo' }).click();
+  await until(async () => (await unseen(hub)).length === 900, { what: 'the marks are back' });
+  assert.deepEqual(asked.filter((one) => /seen|notifications/.test(one)), ['POST /seen', 'POST /seen']);
+});
+
+test('opening the details marks as read, and a thread that was requested before does not undo it', async () => {
+  const hub = await startHub();
+  const { id } = await hub.post('hello', { from: 'a' });
+  const page = await openDashboard(hub);
+  await row(page, id).waitFor();
+  // The thread is read by the hub before the mark is set, and delivered after it.
+  let deliver = () => {};
+  const held = new Promise((resolve) => (deliver = () => resolve(undefined)));
+  await page.route('**/notifications?thread=*', async (route) => {
+    const response = await route.fetch();
+    await held;
+    await route.fulfill({ response });
+  });
+  const requested = page.waitForRequest('**/notifications?thread=*');
+  await row(page, id).locator('.content').click();
+  await requested;
+  await until(async () => (await hub.get(`/notifications/${id}`)).seen, { what: 'the hub has the mark' });
+  const delivered = page.waitForResponse('**/notifications?thread=*');
+  deliver();
+  await delivered;
+  await page.locator('hub-details').getByRole('button', { name: 'Mark unread' }).waitFor();
+  await hub.post('something else', { from: 'b' });
+  await page.locator('hub-feed').getByText('something else').waitFor();
+  assert.equal(await row(page, id).getAttribute('data-unseen'), null);
+  await page.locator('hub-details').getByRole('button', { name: 'Mark unread' }).click();
+  await hub.post('one more', { from: 'b' });
+  await page.locator('hub-feed').getByText('one more').waitFor();
+  assert.equal((await hub.get(`/notifications/${id}`)).seen, false);
+  assert.equal(await row(page, id).getAttribute('data-unseen'), '');
+});
+
+test('the answer of the person arrives as read, in the row of its question', async () => {
+  const hub = await startHub();
+  const { id } = await hub.post('Drop it?', { from: 'w', type: 'question' });
+  await hub.post('between', { from: 'v' });
+  const page = await openDashboard(hub);
+  await row(page, id).waitFor();
+  await hub.call('PUT', `/notifications/${id}/seen`);
+  await hub.call('POST', `/questions/${id}/answer`, { answer: 'yes' });
+  const asked = page.locator('hub-feed hub-row').filter({ hasText: 'Drop it?' });
+  await asked.getByText('answered: yes').waitFor();
+  assert.equal(await page.locator('hub-feed hub-row').count(), 2);
+  assert.equal(await asked.getAttribute('data-unseen'), null);
+});
+
+test('the prompt, the steps and the end of a turn are one row', async () => {
+  const hub = await startHub();
+  const page = await openDashboard(hub);
+  const step = (/** @type {string} */ msg, type = 'progress') => hub.post(msg, { from: 'w', type });
+  await step('prompt: merge it');
+  await step('half of it');
+  await hub.post('between', { from: 'v' });
+  await step('merged', 'complete');
+  const turn = page.locator('hub-feed hub-row').filter({ hasText: 'merged' });
+  await turn.getByText('2 steps').waitFor();
+  assert.equal(await page.locator('hub-feed hub-row').count(), 2);
+  await turn.locator('.content').click();
+  await page.locator('hub-details').getByRole('link', { name: 'prompt: merge it' }).waitFor();
+});
+
+test('a sender that is not a session can be muted', async () => {
+  const hub = await startHub();
+  const { id } = await hub.post('too often', { from: 'cron', project: '/src/app' });
+  const page = await openDashboard(hub);
+  await row(page, id).locator('.content').click();
+  await page.getByRole('button', { name: 'Snooze until tomorrow, 8:00' }).click();
+  await page.locator('hub-pane').getByText(/Muted: \d+ h left/).waitFor();
+  const [mute] = (await hub.get('/preferences')).mutes;
+  assert.deepEqual([mute.project, mute.session, new Date(mute.until).getHours()], ['/src/app', 'cron', 8]);
 });
 
 test('under a filter only the rows shown are marked', async () => {

@@ -41,21 +41,25 @@ test('the fields of a session are shown verbatim', async () => {
   const { page, elsewhere } = await open(hub, '/');
   await page.keyboard.press('2');
   await sound(page, 'the sessions');
-  // Each card is opened, because a closed card has no content in the document.
-  const opened = await page.evaluate(() => {
-    const names = [...document.querySelectorAll('hub-session button[aria-expanded="false"]')];
-    for (const name of names) /** @type {HTMLElement} */ (name).click();
-    return names.length;
+  // Each session is opened in the pane, which shows one at a time.
+  const opened = await page.evaluate(async () => {
+    const rows = /** @type {HTMLElement[]} */ ([...document.querySelectorAll('.board-row')]);
+    for (const row of rows) {
+      row.click();
+      await new Promise(requestAnimationFrame);
+      if (!document.querySelector('hub-session .body')?.checkVisibility()) throw new Error(`${row.dataset.key} is not shown`);
+    }
+    return rows.length;
   });
-  assert.ok(opened >= taken, `${opened} cards are opened`);
-  await sound(page, 'the sessions, open');
+  assert.ok(opened >= taken, `${opened} sessions are opened`);
+  await sound(page, 'the last session');
   await page.keyboard.press('1');
   await sound(page, 'what needs the person');
   assert.deepEqual(elsewhere, []);
 });
 
 test('questions and answers are shown verbatim', async () => {
-  const hub = await startHub({ args: ['--set', 'approvals=true'] });
+  const hub = await startHub();
   await hub.post(SMALL.map((text, n) => ({ from: `q${n}`, type: 'question', msg: text, title: text, options: [text, `${cut(text, 200)}?`], data: { [text]: text } })));
   await hub.post(SMALL.map((text, n) => ({ from: `a${n}`, type: 'approval', msg: text, data: { tool_name: text, tool_input: { command: text, [text]: text } } })));
   for (const [n, text] of WORST.entries()) {
@@ -94,15 +98,15 @@ test('text in the address stays text, in any encoding', async () => {
   assert.deepEqual(elsewhere, []);
 });
 
-test('dialogs and charts show the same texts as text', async () => {
+test('dialogs and the timeline show the same texts as text', async () => {
   const hub = await startHub();
   const mutes = [];
   for (const text of WORST) {
     await tried(hub, 'PUT', `/sessions/m?project=${encodeURIComponent(text)}`, { name: 'm', agent: text });
-    if (await tried(hub, 'POST', '/notify', { msg: text, project: text, from: 'worker' })) mutes.push({ project: text });
+    if (await tried(hub, 'POST', '/notify', { msg: text, project: text, from: 'worker', session: 'worker', type: 'waiting' })) mutes.push({ project: text });
   }
   assert.ok(mutes.length > 10);
-  await hub.call('PUT', '/preferences', { quiet: null, mutes, notify: ['error'], sound: [] });
+  await hub.call('PUT', '/preferences', { quiet: null, mutes, notify: ['blocked'], sound: [] });
   const { page, elsewhere } = await open(hub, '/');
   for (const key of [',', '?']) {
     // A key that is pressed before the page listens does nothing.
@@ -117,7 +121,13 @@ test('dialogs and charts show the same texts as text', async () => {
     await until(async () => (await page.locator('dialog[open]').count()) === 0, { what: 'the dialog is closed' });
   }
   await page.keyboard.press('4');
-  await sound(page, 'the charts');
+  await page.locator('timeline-lane').first().waitFor();
+  await page.getByRole('slider').evaluate((slider) => {
+    /** @type {HTMLInputElement} */ (slider).value = '999';
+    slider.dispatchEvent(new Event('input', { bubbles: true }));
+  });
+  await page.locator('timeline-lane .words').first().waitFor();
+  await sound(page, 'the timeline');
   assert.deepEqual(elsewhere, []);
 });
 
@@ -132,7 +142,7 @@ test('keys of every object in data pollute nothing, and are shown', async () => 
   await page.locator('hub-details').getByText('polluted').first().waitFor();
   await sound(page, 'the details');
   assert.deepEqual(await page.evaluate(() => [/** @type {any} */ ({}).polluted, /** @type {any} */ ([]).polluted, typeof {}.toString, typeof Object.prototype.hasOwnProperty]), [undefined, undefined, 'function', 'function']);
-  const sessions = page.locator('hub-sessions');
+  const sessions = page.locator('hub-board');
   for (const name of ['constructor', 'toString', 'hasOwnProperty', 'valueOf']) await sessions.getByText(name, { exact: true }).first().waitFor({ state: 'attached' });
   for (const name of ['__proto__', 'constructor', 'hasOwnProperty']) assert.match(await page.locator('hub-feed').innerText(), new RegExp(name));
   assert.deepEqual(elsewhere, []);

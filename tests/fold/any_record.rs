@@ -1,8 +1,8 @@
 //! The fold accepts any records that a log may contain, including those that it would never have decided.
 
 use hub_protocol::{
-    InboxName, Kind, Mute, Preferences, Priority, ProjectName, QuestionState, Seq, SessionInfo,
-    SessionState, Timestamp, Way,
+    Alert, InboxName, Kind, Mute, Preferences, Priority, ProjectName, QuestionState, Seq,
+    SessionInfo, SessionState, Timestamp, Way,
 };
 use hubd::core::record::{
     ClockMoved, Emitted, Escalated, InboxClosed, KeyUsed, ListenerEnd, ListenerRemoved,
@@ -127,8 +127,8 @@ fn about_receipts() -> impl Strategy<Value = Record> {
 }
 
 fn preferences() -> impl Strategy<Value = Record> {
-    let kind = select(vec![Kind::Error, Kind::Question]);
-    (prop::collection::btree_set(kind, 0..3), place()).prop_map(|(notify, (project, session))| {
+    let alert = select(vec![Alert::Blocked, Alert::NeedsYou]);
+    (prop::collection::btree_set(alert, 0..3), place()).prop_map(|(notify, (project, session))| {
         let mute = Mute {
             project,
             session: Some(session),
@@ -156,8 +156,9 @@ fn about_inboxes() -> impl Strategy<Value = Record> {
         2 => (ids(), prop::option::of((project(), inbox())), how()).prop_map(|(ids, inbox, how)| {
             Record::Settled(Settled { ids, inbox, how, by: None, at: time(0) })
         }),
-        1 => (ids(), prop::option::of(any::<Seq>()), any::<bool>())
-            .prop_map(|(ids, up_to, seen)| Record::Seen(Seen { ids, up_to, seen, at: time(0) })),
+        1 => (ids(), prop::option::of(any::<Seq>()), any::<(Seq, Seq)>(), any::<bool>()).prop_map(|(ids, up_to, range, seen)| {
+            Record::Seen(Seen { ids, up_to, ranges: vec![range], seen, at: time(0) })
+        }),
         1 => (project(), inbox())
             .prop_map(|(project, inbox)| Record::InboxClosed(InboxClosed { project, inbox, at: time(0) })),
         1 => (select(vec!["a", "b"]), ids(), any::<i64>()).prop_map(|(key, ids, at)| {

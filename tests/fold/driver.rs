@@ -211,6 +211,7 @@ impl Driver {
     fn mark(&mut self, picks: &[Index], up_to: Option<Index>, seen: bool) {
         let ids = self.pick(picks);
         let up_to = up_to.map(|up_to| up_to.index(self.log.len() + 1) as Seq);
+        let ranges = up_to.map(|up_to| (1, up_to)).into_iter().collect();
         for note in &self.model.notes {
             if ids.contains(&note.id) || up_to.is_some_and(|up_to| note.id <= up_to) {
                 if seen {
@@ -220,7 +221,7 @@ impl Driver {
                 }
             }
         }
-        self.must(&Command::Seen { ids, up_to, seen });
+        self.must(&Command::Seen { ids, ranges, seen });
     }
 
     fn close(&mut self, project: &ProjectName, inbox: &InboxName) {

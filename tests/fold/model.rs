@@ -209,6 +209,9 @@ impl Model {
                 .insert((body.project.clone(), place.inbox.clone()));
         }
         self.change_session(id, draft);
+        if body.from.as_str() == "person" {
+            self.seen.insert(id);
+        }
         self.notes.push(Note {
             id,
             body: body.clone(),

@@ -26,7 +26,7 @@ impl Drop for Fake {
 
 impl Fake {
     async fn start() -> Self {
-        let hub = Hub::builder().memory().start();
+        let hub = Hub::builder().memory().set("approvals=false").start();
         let config = hub.scratch().join("config");
         let dir = config.join("sessions");
         fs::create_dir_all(&dir).expect("a directory");

@@ -13,6 +13,7 @@ async fn every_operation_is_exercised_and_keeps_the_contract() {
     look_back(&client).await;
     take_back(&client).await;
     know_sessions(&client).await;
+    crate::timeline::go_to_a_pane(&hub, &client).await;
     ask_and_answer(&client).await;
     ask_the_hub(&client).await;
     assert_eq!(hub.contract().unexercised(), Vec::<String>::new());
@@ -116,6 +117,8 @@ async fn know_sessions(client: &Client) {
     client.delete(listener).await.expect(200);
     let rest = [
         "POST /sessions/login/primary",
+        "GET /timeline",
+        "GET /timeline/moment?at=2026-02-17T14:30:05Z",
         "GET /sources",
         "DELETE /sessions/login",
     ];
@@ -157,6 +160,9 @@ async fn ask_the_hub(client: &Client) {
     let made = call(client, "POST", "/login/code", Value::Null, 201).await;
     let code = json!({ "code": made["code"] });
     call(client, "POST", "/login", code, 200).await;
+    call(client, "POST", "/login/challenge", Value::Null, 200).await;
+    succeed(client, &["GET /login/devices", "DELETE /login/devices/all"]).await;
+    succeed(client, &["GET /service-worker.js"]).await;
 }
 
 #[tokio::test]

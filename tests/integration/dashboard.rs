@@ -7,20 +7,17 @@ use serde_json::{Value, json};
 
 use crate::{disk_hub, hub_with, memory_hub};
 
-const WEB: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../web");
-
-/// Returns the paths of all files below `dir`.
-fn files(dir: &Path) -> Vec<String> {
-    let entries = std::fs::read_dir(dir).expect("a directory").flatten();
-    let found = entries.flat_map(|entry| {
-        let path = entry.path();
-        if path.is_dir() {
-            files(&path)
-        } else {
-            vec![path.display().to_string()]
-        }
-    });
-    found.collect()
+/// Returns the paths of the page's script and of its style sheet, which have the hash of their content.
+async fn hashed(hub: &Hub) -> [String; 2] {
+    let page = hub.stranger().get("/").await.expect(200).text();
+    [
+        "<script type=\"module\" src=\"",
+        "<link rel=\"stylesheet\" href=\"",
+    ]
+    .map(|tag| {
+        let (_, rest) = page.split_once(tag).expect(tag);
+        rest.split('"').next().expect("a path").to_owned()
+    })
 }
 
 /// Returns a new sign-in code.
@@ -50,26 +47,74 @@ async fn every_caller_gets_the_page_and_its_files_with_their_types() {
     let (hub, _client) = memory_hub();
     let page = hub.stranger().get("/").await.expect(200);
     assert_eq!(page.headers["content-type"], "text/html; charset=utf-8");
-    for file in files(Path::new(WEB)) {
-        let (_, extension) = file.rsplit_once('.').expect("an extension");
-        let kind = match extension {
-            "html" => "text/html; charset=utf-8",
-            "js" => "text/javascript; charset=utf-8",
-            "css" => "text/css; charset=utf-8",
-            "svg" => "image/svg+xml",
-            "json" => "application/json",
-            other => panic!("{file}: {other} is not served"),
-        };
-        let path = format!("/assets{}", &file[WEB.len()..]);
-        let answer = hub.stranger().get(&path).await.expect(200);
+    let [script, style] = hashed(&hub).await;
+    for (path, kind) in [
+        ("/assets/index.html", "text/html; charset=utf-8"),
+        (&script, "text/javascript; charset=utf-8"),
+        (&style, "text/css; charset=utf-8"),
+        ("/assets/icon.svg", "image/svg+xml"),
+        ("/assets/icon-192.png", "image/png"),
+        ("/assets/manifest.webmanifest", "application/manifest+json"),
+        ("/service-worker.js", "text/javascript; charset=utf-8"),
+    ] {
+        let answer = hub.stranger().get(path).await.expect(200);
         assert_eq!(answer.headers["content-type"], kind, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn a_file_with_a_hash_in_its_name_is_kept_for_good() {
+    let (hub, _client) = memory_hub();
+    for path in hashed(&hub).await {
+        let first = hub.stranger().get(&path).await.expect(200);
+        let cache = header(&first, "cache-control");
+        assert_eq!(cache, "public, max-age=31536000, immutable", "{path}");
+        let tag = header(&first, "etag");
+        let again = hub.stranger().get(&path).header("if-none-match", tag);
+        let again = again.await.expect(304);
+        assert_eq!(header(&again, "cache-control"), cache);
+        assert!(again.body.is_empty());
+        let (name, extension) = path.rsplit_once('.').expect("an extension");
+        let other = format!("{}0.{extension}", &name[..name.len() - 1]);
+        let refusal = hub.stranger().get(&other).await;
+        assert_eq!((refusal.status, &*refusal.code()), (404, "not_found"));
+    }
+}
+
+#[tokio::test]
+async fn a_client_gets_the_smallest_encoding_that_it_accepts() {
+    let (hub, _client) = memory_hub();
+    let [script, style] = hashed(&hub).await;
+    for path in ["/", &script, &style] {
+        let mut sizes = Vec::new();
+        let mut tags = Vec::new();
+        for (accepted, encoding) in [
+            ("gzip, deflate, br, zstd", Some("br")),
+            ("gzip, br;q=0", Some("gzip")),
+            ("deflate", None),
+        ] {
+            let answer = hub.stranger().get(path).header("accept-encoding", accepted);
+            let answer = answer.await.expect(200);
+            let sent = answer.headers.get("content-encoding");
+            assert_eq!(sent.map(|it| it.to_str().unwrap()), encoding, "{path}");
+            assert_eq!(answer.headers["vary"], "accept-encoding");
+            sizes.push(answer.body.len());
+            tags.push(header(&answer, "etag").to_owned());
+        }
+        assert!(sizes.is_sorted(), "{path}: {sizes:?}");
+        tags.dedup();
+        assert_eq!(tags.len(), 3, "each encoding has a tag of its own");
+        let plain = hub.stranger().get(path).await.expect(200);
+        assert_eq!(plain.body.len(), sizes[2], "{path}");
+        assert!(plain.headers.get("content-encoding").is_none());
     }
 }
 
 #[tokio::test]
 async fn a_page_may_run_only_its_own_scripts() {
     let (hub, _client) = memory_hub();
-    for path in ["/", "/assets/index.html", "/assets/main.js"] {
+    let [script, _] = hashed(&hub).await;
+    for path in ["/", "/assets/index.html", &script] {
         let answer = hub.stranger().get(path).await.expect(200);
         let policy = header(&answer, "content-security-policy");
         let rules: Vec<_> = policy.split("; ").collect();
@@ -241,18 +286,94 @@ async fn at_another_address_a_browser_gets_the_hubs_address_and_a_program_a_prob
 }
 
 #[tokio::test]
-async fn the_hub_proves_a_session_to_a_caller_that_knows_its_end() {
+async fn the_hub_proves_a_session_to_a_caller_that_knows_its_device() {
     let (hub, _client) = memory_hub();
     let session = session(&hub).await;
-    let (ends, _) = session.split_once('.').expect("a token");
+    let (id, _) = session.split_once('.').expect("a token");
     let path = format!("/hello?nonce={}", "0f".repeat(16));
     let of_token = hub.stranger().read(&path).await;
     let path = format!("{path}&session=");
-    let of_session = hub.stranger().read(&format!("{path}{ends}")).await;
+    let of_session = hub.stranger().read(&format!("{path}{id}")).await;
     assert_ne!(of_token["proof"], of_session["proof"]);
     assert!(!session.contains(of_session["proof"].as_str().expect("a proof")));
     for none in ["0", "99999999999", "x", ""] {
         let refused = hub.stranger().get(&format!("{path}{none}")).await;
         assert_eq!(refused.code(), "invalid", "{none}");
     }
+}
+
+/// A browser's answer to a challenge, for the address `host`.
+fn answer(session: &str, challenge: &Value, host: &str) -> Value {
+    use hmac::{Hmac, KeyInit as _, Mac as _};
+    let (id, _) = session.split_once('.').expect("a token");
+    let key = session.as_bytes();
+    let mut mac = Hmac::<sha2::Sha256>::new_from_slice(key).expect("a key");
+    mac.update(b"resume\0");
+    mac.update(challenge.as_str().expect("a challenge").as_bytes());
+    mac.update(host.as_bytes());
+    let proof = hubd::core::secret::hex(&mac.finalize().into_bytes());
+    json!({ "session": id, "challenge": challenge, "proof": proof })
+}
+
+async fn challenge(hub: &Hub) -> Value {
+    let made = hub.stranger().post("/login/challenge").await;
+    made.expect(200).json()["challenge"].clone()
+}
+
+#[tokio::test]
+async fn a_browser_resumes_its_session_with_a_new_challenge_each_time() {
+    let (mut hub, _client) = disk_hub();
+    let session = session(&hub).await;
+    hub.crash();
+    let host = format!("127.0.0.1:{}", hub.port());
+    let fresh = challenge(&hub).await;
+    let body = answer(&session, &fresh, &host);
+    let stranger = hub.stranger();
+    let resumed = stranger.post_json("/login/resume", body.clone()).await;
+    assert_eq!(resumed.expect(200).json()["token"], session);
+    // A replay.
+    let again = stranger.post_json("/login/resume", body).await;
+    assert_eq!(again.code(), "unauthorized");
+    let invented = answer(&session, &json!("0".repeat(32)), &host);
+    let invented = stranger.post_json("/login/resume", invented).await;
+    assert_eq!(invented.code(), "unauthorized");
+}
+
+#[tokio::test]
+async fn a_session_is_resumed_only_at_the_address_of_its_sign_in() {
+    let (hub, _client) = memory_hub();
+    let session = session(&hub).await;
+    // Another name of the same hub, as a page of another program at another port would have to use.
+    let host = format!("localhost:{}", hub.port());
+    let body = answer(&session, &challenge(&hub).await, &host);
+    let ask = hub.stranger().post("/login/resume").json(&body);
+    let refused = ask.header("host", &host).await;
+    assert_eq!(refused.code(), "unauthorized");
+    // A proof for another address is not one for this.
+    let body = answer(&session, &challenge(&hub).await, "127.0.0.1:1");
+    let refused = hub.stranger().post_json("/login/resume", body).await;
+    assert_eq!(refused.code(), "unauthorized");
+}
+
+#[tokio::test]
+async fn a_device_that_is_signed_out_loses_its_session_and_its_streams_at_once() {
+    let (mut hub, client) = disk_hub();
+    let (person, other) = (hub.person().await, hub.person().await);
+    let devices = client.read("/login/devices").await["devices"].clone();
+    let [first, second] = [0, 1].map(|n| devices[n]["id"].as_str().expect("an id").to_owned());
+    let mut stream = person.events("").await;
+    let path = format!("/login/devices/{first}");
+    assert_eq!(client.delete(&path).await.expect(200).json()["removed"], 1);
+    while stream.any().await.is_some() {}
+    assert_eq!(person.get("/sessions").await.code(), "unauthorized");
+    other.get("/sessions").await.expect(200);
+    assert_eq!(client.delete(&path).await.code(), "unknown_device");
+    hub.crash();
+    assert_eq!(person.get("/sessions").await.code(), "unauthorized");
+    other.get("/sessions").await.expect(200);
+    let left = client.read("/login/devices").await["devices"].clone();
+    assert_eq!(left[0]["id"], second);
+    let all = client.delete("/login/devices/all").await.expect(200);
+    assert_eq!(all.json()["removed"], 1);
+    assert_eq!(other.get("/sessions").await.code(), "unauthorized");
 }

@@ -62,7 +62,7 @@ async fn an_answer_is_in_the_thread_of_its_question_with_both_deliveries() {
         ("id", json!([asked, answer["answer_id"]])),
         ("type", json!(["question", "answer"])),
         ("status", json!(["answered", "pending"])),
-        ("seen", json!([false, false])),
+        ("seen", json!([false, true])),
     ] {
         assert_eq!(each(&thread, member), expected);
     }
@@ -152,4 +152,102 @@ async fn the_pages_of_a_long_log_are_complete_and_marked_as_partial() {
     let (last, before) = search.split_last().expect("a page");
     assert_eq!(last["notifications"][0]["id"], root);
     assert!(!before.is_empty() && before.iter().all(|page| page["partial"] == true));
+}
+
+#[tokio::test]
+async fn marks_are_set_by_filter_and_undone_exactly() {
+    let (_hub, client) = memory_hub();
+    let say = |project: &str, kind: &str| {
+        let body = json!({ "msg": "m", "from": "w", "project": project, "type": kind });
+        client.notify(body)
+    };
+    let one = say("/a", "progress").await;
+    let read = say("/a", "progress").await;
+    let other_type = say("/a", "error").await;
+    let other_project = say("/b", "progress").await;
+    client
+        .put(&format!("/notifications/{read}/seen"))
+        .send()
+        .await
+        .expect(200);
+    let later = say("/a", "progress").await;
+    let body = json!({ "project": "/a", "types": ["progress"], "up_to": later, "seen": true });
+    let answer = client.post_json("/seen", body).await.expect(200).json();
+    assert_eq!(answer["changed"], 2, "{answer}");
+    expect(&client, "seen=false", &[other_project, other_type]).await;
+    expect(&client, "seen=true", &[later, read, one]).await;
+
+    let undo = json!({ "undo": answer["undo"] });
+    let undone = client.post_json("/seen", undo).await.expect(200).json();
+    assert_eq!(
+        (&undone["seen"], &undone["changed"]),
+        (&json!(false), &json!(2))
+    );
+    expect(&client, "seen=true", &[read]).await;
+
+    let body = json!({ "up_to": later, "seen": true });
+    let all = client.post_json("/seen", body).await.expect(200).json();
+    assert_eq!(all["changed"], 4);
+    client
+        .post_json("/seen", json!({ "undo": all["undo"] }))
+        .await
+        .expect(200);
+    expect(&client, "seen=true", &[read]).await;
+    let nothing = client
+        .post_json("/seen", json!({ "q": "nowhere", "seen": true }))
+        .await
+        .expect(200)
+        .json();
+    assert_eq!(nothing, json!({ "seen": true, "changed": 0 }));
+}
+
+#[tokio::test]
+async fn marks_by_filter_skip_what_was_marked_before() {
+    let (_hub, client) = memory_hub();
+    let mut ids = Vec::new();
+    for n in 0..40 {
+        let body = json!({ "msg": "m", "from": if n % 3 == 0 { "w" } else { "v" } });
+        ids.push(client.notify(body).await);
+    }
+    let body = json!({ "ids": [ids[0], ids[9], ids[30], ids[31]], "seen": true });
+    client.post_json("/seen", body).await.expect(200);
+    let answer = client
+        .post_json("/seen", json!({ "from": "w", "seen": true }))
+        .await
+        .expect(200)
+        .json();
+    assert_eq!(answer["changed"], 11);
+    let unread = list(&client, "seen=false&limit=100").await;
+    assert!(
+        each(&unread, "from")
+            .as_array()
+            .unwrap()
+            .iter()
+            .all(|from| from == "v"),
+        "{unread}"
+    );
+    assert_eq!(unread.as_array().unwrap().len(), 25);
+}
+
+#[tokio::test]
+async fn a_request_for_marks_selects_in_one_way() {
+    let (_hub, client) = memory_hub();
+    let id = client.say("m").await;
+    for body in [
+        json!({ "seen": true }),
+        json!({ "ids": [id], "project": "/a", "seen": true }),
+        json!({ "undo": id, "seen": true }),
+        json!({ "up_to": 0, "seen": true }),
+        json!({ "up_to": id }),
+    ] {
+        client.post_json("/seen", body).await.expect(422);
+    }
+    client
+        .post_json("/seen", json!({ "undo": id }))
+        .await
+        .expect(404);
+    client
+        .post_json("/seen", json!({ "up_to": id + 1, "seen": true }))
+        .await
+        .expect(404);
 }

@@ -135,11 +135,11 @@ async fn a_cleared_session_keeps_its_inbox_under_both_ids() {
 }
 
 #[tokio::test]
-async fn a_permission_is_held_only_with_the_setting_approvals() {
+async fn a_permission_is_held_unless_the_setting_approvals_is_off() {
     let ask = json!({ "hook_event_name": "PermissionRequest", "tool_name": "Bash", "tool_input": { "command": "make" } });
-    let (_plain, client) = memory_hub();
+    let (_plain, client) = hub_with(&["approvals=false"]);
     assert_eq!(client.hook("", "w1", ask.clone()).await, Value::Null);
-    let (hub, client) = hub_with(&["approvals=true"]);
+    let (hub, client) = memory_hub();
     let own = client.clone();
     let held = tokio::spawn(async move { own.hook("", "w1", ask).await });
     let asked = client.read("/wait?inbox=person&timeout=60").await["notifications"][0].clone();
@@ -205,8 +205,8 @@ async fn taking_the_primary_role_ends_the_sessions_wait_so_that_the_next_reads_p
 }
 
 #[tokio::test]
-async fn an_event_too_large_for_a_notification_is_truncated() {
-    let (_hub, client) = memory_hub();
+async fn an_event_too_large_for_a_notification_is_cut_and_can_be_read() {
+    let (_hub, client) = hub_with(&["approvals=false"]);
     client.hook("", "w1", named("SessionStart")).await;
     let request = json!({
         "hook_event_name": "PermissionRequest",
@@ -221,6 +221,9 @@ async fn an_event_too_large_for_a_notification_is_truncated() {
     assert!(asked.body.len() < 64 * 1024, "{} bytes", asked.body.len());
     let asked = &asked.json()["notifications"][0];
     assert!(asked["data"]["cut"].is_string(), "{asked}");
+    let content = asked["data"]["request"]["tool_input"]["content"].as_str();
+    let content = content.expect("a text");
+    assert!(content.len() > 30_000 && content.ends_with("x…"), "{asked}");
 }
 
 #[tokio::test]

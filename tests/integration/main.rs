@@ -22,6 +22,7 @@ mod secrets;
 mod sessions;
 mod stats;
 mod status_files;
+mod timeline;
 
 /// A hub without a disk, and a client with its token.
 fn memory_hub() -> (Hub, Client) {

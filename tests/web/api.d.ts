@@ -225,6 +225,8 @@ export interface Schemas {
         msg: string;
         options?: string[];
         data?: unknown;
+        delivery?: "waiting" | "stored" | "delivered" | "taken" | "terminal";
+        held_until?: Schemas["Timestamp"];
         deliverable: boolean;
         where?: Schemas["AskersPlace"];
     };
@@ -252,11 +254,13 @@ export interface Schemas {
         session?: Schemas["Name"];
         until?: Schemas["Timestamp"];
     };
+    Alert: "needs_you" | "blocked" | "your_turn";
     Preferences: {
         quiet: null | Schemas["Quiet"];
         mutes: Schemas["Mute"][];
-        notify: Schemas["Kind"][];
-        sound: Schemas["Kind"][];
+        notify: Schemas["Alert"][];
+        sound: Schemas["Alert"][];
+        editor?: string;
     };
     PreferencesPut: {
         quiet?: null | Schemas["Quiet"];
@@ -265,8 +269,43 @@ export interface Schemas {
             session?: Schemas["Name"];
             until?: string;
         }[];
-        notify?: Schemas["AnyKind"][];
-        sound?: Schemas["AnyKind"][];
+        notify?: Schemas["Alert"][];
+        sound?: Schemas["Alert"][];
+        editor?: string;
+    };
+    Timeline: {
+        since: Schemas["Timestamp"];
+        until: Schemas["Timestamp"];
+        begins: null | Schemas["Timestamp"];
+        waited_ms: number;
+        lanes: Schemas["Lane"][];
+    };
+    Lane: {
+        project: Schemas["Project"];
+        session: Schemas["Name"];
+        name: string;
+        waited_ms: number;
+        segments: {
+            at: Schemas["Timestamp"];
+            phase: Schemas["PhaseName"];
+        }[];
+    };
+    Moment: {
+        at: Schemas["Timestamp"];
+        sessions: Schemas["SessionMoment"][];
+    };
+    SessionMoment: {
+        project: Schemas["Project"];
+        session: Schemas["Name"];
+        phase: Schemas["PhaseName"];
+        since: Schemas["Timestamp"];
+        report?: Schemas["Seq"];
+        text?: string;
+    };
+    ShownPane: {
+        pane: string;
+        attached: boolean;
+        attach: string;
     };
     Milliseconds: number | null;
     Stats: {
@@ -312,7 +351,7 @@ export interface Schemas {
     Step: {
         seq?: Schemas["Seq"];
         at?: Schemas["Timestamp"];
-        state: "stored" | "leased" | "held" | "unreachable" | "emitted" | "returned" | "acked" | "expired" | "evicted" | "superseded" | "withdrawn" | "dropped" | "answered" | "claimed" | "settled" | "seen" | "unseen";
+        state: "stored" | "leased" | "held" | "unreachable" | "emitted" | "returned" | "acked" | "expired" | "evicted" | "superseded" | "withdrawn" | "dropped" | "answered" | "claimed" | "settled" | "reopened" | "delivered" | "taken" | "seen" | "unseen";
         project?: Schemas["Project"];
         inbox?: Schemas["Name"];
         by?: string;
@@ -325,7 +364,20 @@ export interface Schemas {
     SeenRequest: {
         ids?: Schemas["Seq"][];
         up_to?: Schemas["Seq"];
+        project?: Schemas["Project"];
+        inbox?: Schemas["Name"];
+        types?: Schemas["Kind"][];
+        from?: Schemas["Name"];
+        session?: Schemas["Name"];
+        min_priority?: Schemas["Priority"];
+        q?: string;
+        seen?: boolean;
+        undo?: Schemas["Seq"];
+    };
+    SeenReply: {
         seen: boolean;
+        changed: number;
+        undo?: Schemas["Seq"];
     };
     DeliveryEvent: {
         ids: Schemas["Seqs"];
@@ -347,6 +399,7 @@ export interface Schemas {
     SeenEvent: {
         ids: Schemas["Seqs"];
         up_to?: number | null;
+        ranges: Schemas["Seq"][][];
         seen: boolean;
         at: Schemas["Timestamp"];
     };
@@ -395,6 +448,13 @@ export interface Schemas {
     };
     BrowserSession: {
         token: string;
+        expires_at: Schemas["Timestamp"];
+    };
+    Device: {
+        id: string;
+        name: string;
+        created_at: Schemas["Timestamp"];
+        used_at: Schemas["Timestamp"];
         expires_at: Schemas["Timestamp"];
     };
     AskersPlace: {

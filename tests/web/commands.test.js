@@ -29,10 +29,11 @@ test('a word that needs no quotes has none', () => {
 test('the commands that lead to a session name its machine, its pane and its directory', () => {
   const lines = (/** @type {any[]} */ ...args) => locationCommands(args[0], args[1]).map(({ line }) => line);
   assert.deepEqual(lines({ host: 'mill', cwd: '/home/me/a b', pane: '%7' }, 'desk'), [
+    String.raw`ssh -t mill 'tmux attach -t '\''%7'\'''`,
     'ssh mill',
-    "tmux select-window -t '%7' && tmux select-pane -t '%7'",
     "cd '/home/me/a b'",
   ]);
+  assert.deepEqual(lines({ host: 'desk', pane: '%7' }, 'desk'), ["tmux select-window -t '%7' && tmux select-pane -t '%7'", "tmux attach -t '%7'"]);
   assert.deepEqual(lines({ host: 'desk', cwd: '-odd' }, 'desk'), ['cd -- -odd']);
   assert.deepEqual(lines({ host: 'mill' }), [], 'without our own name nobody knows whether it is another machine');
   assert.deepEqual(lines({}), []);

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Feed } from '../../web/core/feed.js';
 import { matches } from '../../web/core/filter.js';
+import { leadOf, others } from '../../web/core/rows.js';
 
 /** @typedef {import('../../web/core/types.js').Notification} Notification */
 
@@ -36,18 +37,23 @@ function chance(seed) {
 
 /** Computes rows by definition, without increments. @param {Notification[]} all newest first */
 function defined(all) {
-  /** @type {{key?: string, items: Notification[]}[]} */
+  /** @type {{key?: string, sender: string, items: Notification[]}[]} */
   const rows = [];
+  /** The row of each sender that takes older steps. @type {Map<string, typeof rows[number]|undefined>} */
+  const turns = new Map();
   for (const item of all) {
-    const key = item.key && `${item.key} ${item.project} ${item.from} ${item.to}`;
+    const key = item.key ? `${item.key} ${item.project} ${item.from} ${item.to}` : item.type === 'question' ? `q ${item.id}` : item.type === 'answer' ? `q ${item.reply_to}` : undefined;
+    const sender = `${item.from} ${item.project}`;
     const last = rows.at(-1);
-    const replaced = key && rows.find((row) => row.key === key);
+    const keyed = key && rows.find((row) => row.key === key);
+    const turn = !key && item.type === 'progress' ? turns.get(sender) : undefined;
     const repeated = last && !last.key && !key && ['msg', 'from', 'type', 'project'].every(
-      (part) => last.items[0][/** @type {'msg'} */ (part)] === item[/** @type {'msg'} */ (part)],
+      (part) => last.items.at(-1)?.[/** @type {'msg'} */ (part)] === item[/** @type {'msg'} */ (part)],
     );
-    if (replaced) replaced.items.push(item);
-    else if (repeated) last.items.push(item);
-    else rows.push({ key, items: [item] });
+    let row = keyed || turn || (repeated ? last : undefined);
+    if (row) row.items.push(item);
+    else rows.push((row = { key, sender, items: [item] }));
+    if (['progress', 'complete', 'error'].includes(item.type)) turns.set(sender, key ? undefined : row);
   }
   return rows.map((row) => row.items.map(({ id }) => id).join('+'));
 }
@@ -68,7 +74,47 @@ test('a duplicate is stored once, and updates its status', () => {
   assert.deepEqual(feed.add([notification(1, { status: 'acked', seen: true })]), []);
   assert.equal(feed.size, 1);
   assert.equal(feed.get(1)?.status, 'acked');
-  assert.equal(feed.unseen, 0);
+});
+
+test('history that was requested before a mark was changed does not undo the change', () => {
+  const feed = new Feed();
+  feed.add([notification(1, { seen: false }), notification(2, { seen: true })]);
+  feed.markSeen({ ids: [1], seen: true });
+  feed.markSeen({ ids: [2], seen: false });
+  feed.add([notification(1, { seen: false }), notification(2, { seen: true })]);
+  assert.deepEqual([feed.get(1)?.seen, feed.get(2)?.seen, feed.unseen], [true, false, 1]);
+});
+
+test('what the person sends arrives as read', () => {
+  const feed = new Feed();
+  feed.add([notification(1, { from: 'person', type: 'answer' }), notification(2)]);
+  assert.deepEqual([feed.get(1)?.seen, feed.unseen], [true, 1]);
+});
+
+test('marks are set in ranges', () => {
+  const feed = new Feed();
+  feed.add([1, 2, 3, 5, 6].map((id) => notification(id)));
+  assert.deepEqual(feed.markSeen({ ids: [], ranges: [[2, 3], [5, 5], [8, 9]], seen: true }), [5, 3, 2]);
+  assert.equal(feed.unseen, 2);
+});
+
+test('the prompt, the steps and the end of a turn are one row', () => {
+  const feed = new Feed();
+  const step = (/** @type {number} */ id, /** @type {string} */ from = 'w') => notification(id, { type: 'progress', from });
+  feed.add([step(1), step(2), notification(3, { from: 'v' }), step(4)]);
+  assert.deepEqual(shown(feed), ['4+2+1', '3']);
+  feed.add([notification(5, { type: 'complete', from: 'w' }), step(6)]);
+  assert.deepEqual(shown(feed), ['6', '5+4+2+1', '3']);
+  assert.deepEqual([...feed.rows()].map(others), ['', '3 steps', '']);
+});
+
+test('a question and its answer are one row, which shows the question', () => {
+  const feed = new Feed();
+  feed.add([notification(1, { type: 'question', msg: 'Drop it?' }), notification(2)]);
+  feed.add([notification(3, { type: 'answer', from: 'person', reply_to: 1, msg: 'yes' })]);
+  assert.deepEqual(shown(feed), ['3+1', '2']);
+  const [row] = feed.rows();
+  assert.deepEqual([leadOf(row).msg, others(row)], ['Drop it?', 'answered: yes']);
 });
 
 test('adjacent repeats are one row, and another notification separates them', () => {
@@ -112,12 +158,12 @@ test('incremental rows equal recomputed rows, for any history', () => {
       log.push(notification(id, {
         msg: 'ab'[pick(2)],
         from: 'xy'[pick(2)],
-        type: pick(3) === 0 ? 'error' : 'message',
+        type: /** @type {const} */ (['error', 'message', 'message', 'progress', 'progress', 'complete', 'question'])[pick(7)],
         ...(pick(3) === 0 && { key: 'kl'[pick(2)] }),
       }));
     }
     /** @type {import('../../web/core/filter.js').Filter[]} */
-    const filters = [{}, { types: ['error'] }];
+    const filters = [{}, { types: ['error'] }, { types: ['error', 'progress'] }];
     const left = [...log];
     let newest = 20;
     feed.add(left.splice(10, 10));

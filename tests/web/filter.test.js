@@ -36,9 +36,9 @@ test('all types, and the lowest priority, are no filter', () => {
   assert.ok(!isSame({ types: ['waiting'] }, { types: ['error'] }));
 });
 
-test('a filter is sent under the names of the API, without marks', () => {
-  assert.equal(toQuery(FULL).toString(), 'types=error%2Cwaiting&min_priority=high&project=%2Fsrc%2Fa+b&session=login&q=disk+%26+%22x%22');
-  assert.equal(toQuery({ unseen: true }).toString(), '');
+test('a filter is sent under the names of the API', () => {
+  assert.equal(toQuery(FULL).toString(), 'types=error%2Cwaiting&min_priority=high&project=%2Fsrc%2Fa+b&session=login&q=disk+%26+%22x%22&seen=false');
+  assert.equal(toQuery({ unseen: true }).toString(), 'seen=false');
 });
 
 test('each part of a filter selects the same as in the hub', () => {

@@ -1,42 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { groupByProject, listEnded, oneLine, sessionFinder, shortPaths, stateLabel, summarize, wakeLabel } from '../../web/core/sessions.js';
+import { listEnded, oneLine, sessionFinder, shortPaths, stateLabel, summarize, wakeLabel } from '../../web/core/sessions.js';
 
 /** @typedef {import('../../web/core/types.js').Session} Session */
-/** @typedef {import('../../web/core/sessions.js').Node} Node */
 
 /** @param {Partial<Session> & {id: string}} fields @returns {Session} */
 const session = (fields) => ({ name: fields.id, project: '/src/hub', primary: false, gone: false, silent: false, pending: 0, ...fields });
-
-/** @param {Node[]} nodes @returns {any} */
-const names = (nodes) => nodes.map(({ session: { name }, workers }) => (workers.length ? [name, names(workers)] : name));
-
-test('sessions are grouped by project, the primary first, then by name', () => {
-  const all = [session({ id: 'w10' }), session({ id: 'w2' }), session({ id: 'lead', primary: true }), session({ id: 'x', project: '/src/app' })];
-  assert.deepEqual(groupByProject(all).map(({ title, count, nodes }) => [title, count, names(nodes)]), [['app', 1, ['x']], ['hub', 3, ['lead', 'w2', 'w10']]]);
-});
-
-test('the order does not depend on the state of sessions', () => {
-  const at = (/** @type {any} */ state) => names(groupByProject([session({ id: 'b', state }), session({ id: 'a' })])[0]?.nodes ?? []);
-  assert.deepEqual(at('error'), at('working'));
-});
-
-test('workers are below their parent, by its id, another id or its name', () => {
-  const lead = session({ id: '0b1c', name: 'lead', aliases: ['77'] });
-  const all = [lead, session({ id: 'a', parent: 'lead' }), session({ id: 'b', parent: '77' }), session({ id: 'c', parent: '0b1c' }), session({ id: 'd', parent: 'a' })];
-  assert.deepEqual(names(groupByProject(all)[0]?.nodes ?? []), [['lead', [['a', ['d']], 'b', 'c']]]);
-});
-
-test('a session whose parent is over, unknown, of another project or below itself is still shown, once', () => {
-  const all = [
-    session({ id: 'dead', state: 'ended' }), session({ id: 'a', parent: 'dead' }), session({ id: 'b', parent: 'nobody' }), session({ id: 'c', parent: 'c' }),
-    session({ id: 'd', parent: 'e' }), session({ id: 'e', parent: 'd' }), session({ id: 'f', parent: 'd' }),
-  ];
-  const shown = JSON.stringify(names(groupByProject(all)[0]?.nodes ?? []));
-  for (const id of 'abcdef') assert.equal(shown.split(`"${id}"`).length, 2, `${id} in ${shown}`);
-  assert.equal(shown.includes('dead'), false);
-});
 
 test('ended sessions are separate, the latest first', () => {
   const all = [session({ id: 'a', state: 'ended', since: '2026-01-01T00:00:00Z' }), session({ id: 'b', gone: true, state: 'error', since: '2026-01-02T00:00:00Z' }), session({ id: 'c' })];

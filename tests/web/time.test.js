@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { absolute, age, relative } from '../../web/core/time.js';
+import { absolute, age, longDuration, relative } from '../../web/core/time.js';
 
 test('an age has the largest unit of which there is at least one', () => {
   const cases = /** @type {[number, string][]} */ ([
@@ -30,4 +30,11 @@ test('a deadline shows the time left, then that it is due', () => {
 test('an invalid time has no text', () => {
   assert.equal(absolute('yesterday'), '');
   assert.equal(relative('', 0), '');
+});
+
+test('a ticking duration has at most two units', () => {
+  const cases = /** @type {[number, string][]} */ ([
+    [0, '0 s'], [-5, '0 s'], [48_400, '48 s'], [59_700, '1 min'], [80_000, '1 min 20 s'], [7_500_000, '2 h 5 min'], [7_200_000, '2 h'], [273_600_000, '3 d 4 h'],
+  ]);
+  for (const [ms, text] of cases) assert.equal(longDuration(ms), text);
 });

@@ -29,11 +29,24 @@ export function shellQuote(word) {
 export function locationCommands({ host, cwd, pane }, hubHost) {
   /** @type {Command[]} */
   const commands = [];
-  if (host && hubHost && host !== hubHost) commands.push({ label: 'Log in', line: `ssh ${shellQuote(host)}` });
-  if (pane) commands.push({ label: 'Pane', line: `tmux select-window -t ${shellQuote(pane)} && tmux select-pane -t ${shellQuote(pane)}` });
+  const remote = host && hubHost && host !== hubHost ? shellQuote(host) : '';
+  if (pane && !remote) commands.push({ label: 'Pane', line: `tmux select-window -t ${shellQuote(pane)} && tmux select-pane -t ${shellQuote(pane)}` });
+  if (pane) commands.push({ label: 'Attach', line: attachCommand(pane, remote) });
+  if (remote) commands.push({ label: 'Log in', line: `ssh ${remote}` });
   // Without `--`, a directory that begins with a dash would be read as an option.
   if (cwd) commands.push({ label: 'Directory', line: `cd ${cwd.startsWith('-') ? '-- ' : ''}${shellQuote(cwd)}` });
   return commands;
+}
+
+/**
+ * The command that shows a pane in a new terminal. For another machine, that machine's shell reads it a second time.
+ *
+ * @param {string} pane
+ * @param {string} remote the machine, quoted; empty for this one
+ */
+function attachCommand(pane, remote) {
+  const line = `tmux attach -t ${shellQuote(pane)}`;
+  return remote ? `ssh -t ${remote} ${shellQuote(line)}` : line;
 }
 
 /**

@@ -149,10 +149,10 @@ export class Feed {
   /**
    * Sets or removes the person's marks.
    *
-   * @param {Pick<Schemas['SeenEvent'], 'ids'|'up_to'|'seen'>} mark
+   * @param {Pick<Schemas['SeenEvent'], 'ids'|'up_to'|'seen'> & {ranges?: number[][]}} mark
    * @returns {number[]} those whose mark changed, newest first
    */
-  markSeen({ ids, up_to, seen }) {
+  markSeen({ ids, up_to, ranges = [], seen }) {
     const marked = new Set(ids);
     /** @type {number[]} */
     const changed = [];
@@ -161,8 +161,8 @@ export class Feed {
       notification.seen = seen;
       changed.push(notification.id);
     };
-    if (up_to) {
-      for (let index = this.#all.indexOf(up_to); index < this.size; index += 1) mark(this.#all.at(index));
+    for (const [first, last] of up_to ? [...ranges, [1, up_to]] : ranges) {
+      for (let index = this.#all.indexOf(last); (this.#all.at(index)?.id ?? 0) >= first; index += 1) mark(this.#all.at(index));
     }
     for (const id of marked) {
       mark(this.#byId.get(id));
@@ -226,14 +226,16 @@ export class Feed {
   #insert(notification) {
     const known = this.#byId.get(notification.id);
     if (!known) {
+      // The stream does not contain marks; the hub marks the person's own notifications at once.
+      notification.seen ??= notification.from === 'person';
       this.#byId.set(notification.id, notification);
       if (!notification.seen) this.#unseen += 1;
       this.#addReply(notification);
       return true;
     }
-    // History contains the status of a notification; the stream does not.
+    // History contains the status of a notification; the stream does not. The mark stays: each change of it is an event,
+    // and history that was requested before the person's last change would undo that.
     if (notification.status !== undefined) known.status = notification.status;
-    if (notification.seen !== undefined) this.markSeen({ ids: [known.id], seen: notification.seen });
     return false;
   }
 

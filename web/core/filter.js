@@ -68,20 +68,32 @@ export function toSearch(filter, search) {
 }
 
 /**
- * The query for `GET /notifications`. The hub does not search by mark, so {@link matches} checks `unseen`.
+ * The query for `GET /notifications`.
  *
  * @param {Filter} filter
  * @returns {URLSearchParams}
  */
 export function toQuery(filter) {
-  const { types, priority, project, session, q } = normalize(filter);
+  const { types, priority, project, session, q, unseen } = normalize(filter);
   const asked = new URLSearchParams();
   if (types) asked.set('types', types.join(','));
   if (priority) asked.set('min_priority', priority);
   if (project) asked.set('project', project);
   if (session) asked.set('session', session);
   if (q) asked.set('q', q);
+  if (unseen) asked.set('seen', 'false');
   return asked;
+}
+
+/**
+ * The body of `POST /seen` that marks all notifications of a filter.
+ *
+ * @param {Filter} filter
+ * @param {number} up_to the last notification to mark
+ */
+export function toMarks(filter, up_to) {
+  const { types, priority, project, session, q } = normalize(filter);
+  return { ...(types && { types }), ...(priority && { min_priority: priority }), ...(project && { project }), ...(session && { session }), ...(q && { q }), up_to, seen: true };
 }
 
 /**

@@ -1,4 +1,4 @@
-/** Mutes: the projects and sessions that must not disturb the person, and until when. */
+/** Mutes: the projects, sessions and other senders that must not disturb the person, and until when. */
 
 /** @import { Mute, Notification, Preferences } from './types.js' */
 
@@ -8,13 +8,13 @@
  */
 
 /** The hour at which a mute until tomorrow ends. */
-const MORNING = 7;
+const MORNING = 8;
 
 /** The durations of a mute that can be chosen. @type {readonly {span: Duration, text: string}[]} */
 export const DURATIONS = [
   { span: 'hour', text: 'for 1 h' },
   { span: 'tomorrow', text: `until tomorrow, ${MORNING}:00` },
-  { span: 'good', text: 'forever' },
+  { span: 'good', text: 'until unmuted' },
 ];
 
 /**

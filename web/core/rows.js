@@ -1,6 +1,7 @@
 /**
- * The feed as rows, newest first. Repeats share one row, and so do notifications with the same key, at the position of
- * the newest one. Rows are updated incrementally, so that an arrival costs the same in a long feed as in a short one.
+ * The feed as rows, newest first. Notifications that belong together share a row, at the position of the newest one:
+ * those with the same key, a question with its answer, the steps and the end of a turn, and repeats. Rows are updated
+ * incrementally, so that an arrival costs the same in a long feed as in a short one.
  */
 
 import { matches } from './filter.js';
@@ -13,14 +14,23 @@ import { SortedList } from './sorted-list.js';
  * @typedef {object} Row
  * @property {number} id of its newest notification
  * @property {Notification[]} items newest first; never empty
- * @property {string} [key] that its items share if they replace each other; absent for repeats
+ * @property {string} [key] that its items share: a collapse key, or a question
  */
+
+/** The types that end a turn. */
+const ENDS = ['complete', 'waiting', 'testing', 'error'];
 
 export class Rows {
   /** @type {SortedList<Row>} */
   #rows = new SortedList();
-  /** Rows whose items replace each other. @type {Map<string, Row>} */
+  /** The row of each notification. @type {Map<number, Row>} */
+  #byItem = new Map();
+  /** Rows with a key. @type {Map<string, Row>} */
   #keyed = new Map();
+  /** The row of each sender that takes newer steps; null after a notification with a key. @type {Map<string, Row|null>} */
+  #latest = new Map();
+  /** The row of each sender that takes older steps. @type {Map<string, Row|null>} */
+  #earliest = new Map();
 
   /** The highest id that was examined. */
   head = -Infinity;
@@ -49,15 +59,14 @@ export class Rows {
   }
 
   /**
-   * The index of the row that contains a notification, or would contain it.
+   * The index of the row that contains a notification.
    *
-   * @param {Notification} notification
+   * @param {Pick<Notification, 'id'>} notification
    * @returns {number} -1 if there is none
    */
-  indexOf(notification) {
-    const key = keyOf(notification);
-    const row = key === undefined ? this.#repeatsAround(notification.id) : this.#keyed.get(key);
-    return row?.items.some((item) => item.id === notification.id) ? this.#rows.indexOf(row.id) : -1;
+  indexOf({ id }) {
+    const row = this.#byItem.get(id);
+    return row ? this.#rows.indexOf(row.id) : -1;
   }
 
   /**
@@ -71,21 +80,6 @@ export class Rows {
   }
 
   /**
-   * The repeats around an id: the last row that begins at or above it.
-   *
-   * @param {number} id
-   */
-  #repeatsAround(id) {
-    const index = this.#rows.indexOf(id);
-    if (this.#rows.at(index)?.id === id) return this.#rows.at(index);
-    for (let above = index - 1; above >= 0; above -= 1) {
-      const row = this.#rows.at(above);
-      if (row && row.key === undefined) return row;
-    }
-    return undefined;
-  }
-
-  /**
    * Adds a notification that is newer than all others.
    *
    * @param {Notification} notification
@@ -95,10 +89,16 @@ export class Rows {
     if (this.floor === Infinity) this.floor = notification.id;
     if (!matches(this.filter, notification)) return;
     const key = keyOf(notification);
+    const sender = senderOf(notification);
     const first = this.#rows.newest;
-    if (key !== undefined) this.#addToKeyed(key, notification);
-    else if (first && repeats(first, notification)) this.#prepend(first, notification);
-    else this.#rows.add({ id: notification.id, items: [notification] });
+    const latest = this.#latest.get(sender);
+    let row;
+    if (key !== undefined) row = this.#raise(this.#keyed.get(key), notification) ?? this.#add(notification, key);
+    else if (latest && isStep(latest.items[0]) && isOfTurn(notification)) row = this.#raise(latest, notification);
+    else if (first && repeats(first, first.items[0], notification)) row = this.#raise(first, notification);
+    row ??= this.#add(notification, key);
+    this.#noteTurn(this.#latest, notification, row);
+    if (!this.#earliest.has(sender)) this.#noteTurn(this.#earliest, notification, row);
   }
 
   /**
@@ -111,50 +111,61 @@ export class Rows {
     if (this.head === -Infinity) this.head = notification.id;
     if (!matches(this.filter, notification)) return;
     const key = keyOf(notification);
+    const sender = senderOf(notification);
     const last = this.#rows.oldest;
-    const replaced = key !== undefined && this.#keyed.get(key);
-    if (replaced) replaced.items.push(notification);
-    else if (key !== undefined) this.#addKeyed(key, [notification]);
-    else if (last && repeats(last, notification)) last.items.push(notification);
-    else this.#rows.add({ id: notification.id, items: [notification] });
+    const turn = isStep(notification) ? this.#earliest.get(sender) : undefined;
+    let row;
+    if (key !== undefined) row = this.#keyed.get(key);
+    else if (turn) row = turn;
+    else if (last && repeats(last, last.items[last.items.length - 1], notification)) row = last;
+    if (row) this.#put(row, 'push', notification);
+    else row = this.#add(notification, key);
+    this.#noteTurn(this.#earliest, notification, row);
+    if (!this.#latest.has(sender)) this.#noteTurn(this.#latest, notification, row);
   }
 
   /**
-   * @param {string} key
    * @param {Notification} notification
+   * @param {string} [key]
    */
-  #addToKeyed(key, notification) {
-    const row = this.#keyed.get(key);
-    const index = row ? this.#rows.indexOf(row.id) : -1;
-    if (!row) {
-      this.#addKeyed(key, [notification]);
-    } else if (index === 0) {
-      this.#prepend(row, notification);
-    } else {
-      this.#rows.remove(index);
-      this.#mergeAt(index);
-      row.items.unshift(notification);
-      this.#addKeyed(key, row.items);
-    }
-  }
-
-  /**
-   * @param {string} key
-   * @param {Notification[]} items
-   */
-  #addKeyed(key, items) {
-    const row = { id: items[0].id, items, key };
-    this.#keyed.set(key, row);
+  #add(notification, key) {
+    /** @type {Row} */
+    const row = { id: notification.id, items: [notification], ...(key !== undefined && { key }) };
+    if (key !== undefined) this.#keyed.set(key, row);
+    this.#byItem.set(notification.id, row);
     this.#rows.add(row);
+    return row;
   }
 
   /**
-   * @param {Row} row the first
+   * @param {Row} row
+   * @param {'push'|'unshift'} how
    * @param {Notification} notification
    */
-  #prepend(row, notification) {
-    row.items.unshift(notification);
+  #put(row, how, notification) {
+    row.items[how](notification);
+    this.#byItem.set(notification.id, row);
+  }
+
+  /**
+   * Adds a newer notification to a row, which becomes the first one.
+   *
+   * @param {Row|undefined} row
+   * @param {Notification} notification
+   */
+  #raise(row, notification) {
+    if (!row) return undefined;
+    const index = this.#rows.indexOf(row.id);
+    this.#put(row, 'unshift', notification);
+    if (index === 0) {
+      row.id = notification.id;
+      return row;
+    }
+    this.#rows.remove(index);
+    this.#mergeAt(index);
     row.id = notification.id;
+    this.#rows.add(row);
+    return row;
   }
 
   /**
@@ -165,9 +176,24 @@ export class Rows {
   #mergeAt(index) {
     const above = this.#rows.at(index - 1);
     const below = this.#rows.at(index);
-    if (!above || !below || below.key !== undefined || !repeats(above, below.items[0])) return;
+    if (!above || !below || below.key !== undefined || !repeats(above, above.items[above.items.length - 1], below.items[0])) return;
     above.items = above.items.concat(below.items);
+    for (const { id } of below.items) this.#byItem.set(id, above);
+    const sender = senderOf(below.items[0]);
+    if (this.#earliest.get(sender) === below) this.#earliest.set(sender, above);
     this.#rows.remove(index);
+  }
+
+  /**
+   * Records the row of a sender's turn. A notification with a key ends the turn before it, in a row of its own.
+   *
+   * @param {Map<string, Row|null>} turns
+   * @param {Notification} notification
+   * @param {Row} row
+   */
+  #noteTurn(turns, notification, row) {
+    if (notification.type !== 'progress' && !ENDS.includes(notification.type)) return;
+    turns.set(senderOf(notification), notification.key === undefined ? row : null);
   }
 
   /** From the newest to the oldest. @returns {Iterator<Row>} */
@@ -177,27 +203,79 @@ export class Rows {
 }
 
 /**
- * @param {Notification} notification
- * @returns {string|undefined} equal for notifications that replace each other
+ * The notification that a row shows: the question before its answer, else the newest.
+ *
+ * @param {Row} row
  */
-function keyOf({ key, project, from, to }) {
-  return key === undefined ? undefined : JSON.stringify([key, project, from, to]);
+export function leadOf({ items }) {
+  return items.find(({ type }) => type === 'question' || type === 'approval') ?? items[0];
+}
+
+/**
+ * The notifications of a row besides the shown one, in words: '×3', 'updated ×2', '4 steps', 'answered: yes'.
+ *
+ * @param {Row} row
+ */
+export function others(row) {
+  const [newest] = row.items;
+  const count = row.items.length;
+  if (newest.type === 'answer' && leadOf(row) !== newest) return `answered: ${newest.msg}`;
+  if (count === 1) return '';
+  if (newest.key !== undefined) return `updated ×${count - 1}`;
+  const steps = row.items.filter(isStep).length;
+  if (steps > 0 && steps < count) return steps === 1 ? '1 step' : `${steps} steps`;
+  return steps > 0 ? `${steps} steps` : `×${count}`;
+}
+
+/**
+ * A heading for the notifications of a row.
+ *
+ * @param {Notification[]} items newest first
+ */
+export function rowTitle(items) {
+  if (items[0]?.key !== undefined) return 'Earlier versions';
+  return items.some(isStep) ? 'This turn' : 'Repeats';
+}
+
+/** @param {Notification} [notification] */
+function isStep(notification) {
+  return notification?.type === 'progress' && notification.key === undefined;
+}
+
+/** @param {Notification} notification */
+function isOfTurn(notification) {
+  return isStep(notification) || (ENDS.includes(notification.type) && notification.key === undefined);
+}
+
+/** @param {Notification} notification */
+function senderOf({ project, from }) {
+  return `${from} ${project}`;
+}
+
+/**
+ * @param {Notification} notification
+ * @returns {string|undefined} equal for notifications that replace each other, and for a question and its answers
+ */
+function keyOf({ id, type, key, project, from, to, reply_to }) {
+  if (key !== undefined) return JSON.stringify([key, project, from, to]);
+  if (type === 'question' || type === 'approval') return `question ${id}`;
+  return type === 'answer' && reply_to !== undefined ? `question ${reply_to}` : undefined;
 }
 
 /**
  * Whether a notification repeats a row.
  *
  * @param {Row} row
+ * @param {Notification} next the row's notification that is next to it
  * @param {Notification} notification
  */
-function repeats(row, notification) {
-  const newest = row.items[0];
+function repeats(row, next, notification) {
   return (
     row.key === undefined &&
     notification.key === undefined &&
-    newest.msg === notification.msg &&
-    newest.from === notification.from &&
-    newest.type === notification.type &&
-    newest.project === notification.project
+    next.msg === notification.msg &&
+    next.from === notification.from &&
+    next.type === notification.type &&
+    next.project === notification.project
   );
 }

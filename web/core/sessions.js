@@ -1,13 +1,6 @@
-/** Sessions as the page shows them: by project, workers under their parent, each with its state and the evidence. */
+/** Sessions in words: their names, their states, and whether they can be woken. */
 
 /** @import { Holder, Session } from './types.js' */
-
-/**
- * @typedef {{session: Session, workers: Node[]}} Node
- * @typedef {{project: string, title: string, count: number, nodes: Node[]}} Group
- */
-
-const collator = new Intl.Collator('en', { numeric: true, sensitivity: 'base' });
 
 /**
  * Whether a session has ended or its process has died.
@@ -34,88 +27,6 @@ export function sessionFinder(sessions) {
     }
   }
   return (project, name) => byName.get(`${project}/${name}`);
-}
-
-/**
- * The live sessions by project: the primary first, then by name. The order does not depend on their states, so that no
- * row jumps.
- *
- * @param {Iterable<Session>} sessions
- * @returns {Group[]}
- */
-export function groupByProject(sessions) {
-  /** @type {Map<string, Session[]>} */
-  const byProject = new Map();
-  for (const session of sessions) {
-    if (isEnded(session)) continue;
-    const others = byProject.get(session.project);
-    if (others) others.push(session);
-    else byProject.set(session.project, [session]);
-  }
-  const titles = shortPaths(byProject.keys());
-  const found = [...byProject].map(([project, members]) => ({
-    project,
-    title: titles.get(project) ?? project,
-    count: members.length,
-    nodes: tree(members),
-  }));
-  return found.sort((a, b) => collator.compare(a.title, b.title) || collator.compare(a.project, b.project));
-}
-
-/**
- * @param {Session[]} members of one project
- * @returns {Node[]}
- */
-function tree(members) {
-  const find = sessionFinder(members);
-  const nodes = new Map(members.map((session) => [session, /** @type {Node} */ ({ session, workers: [] })]));
-  /** @type {Node[]} */
-  const roots = [];
-  for (const node of nodes.values()) {
-    const parent = parentOf(node.session, find);
-    const above = parent && nodes.get(parent);
-    if (above && !isUnder(parent, node.session, find)) above.workers.push(node);
-    else roots.push(node);
-  }
-  for (const list of [roots, ...[...nodes.values()].map(({ workers }) => workers)]) list.sort(byRank);
-  return roots;
-}
-
-/**
- * @param {Session} session
- * @param {(project: string, name: string) => Session|undefined} find
- */
-function parentOf(session, find) {
-  return session.parent ? find(session.project, session.parent) : undefined;
-}
-
-/**
- * Whether `session` is `other` or one of its descendants. Two sessions may name each other as parent, so the walk stops
- * at a cycle.
- *
- * @param {Session} session
- * @param {Session} other
- * @param {(project: string, name: string) => Session|undefined} find
- */
-function isUnder(session, other, find) {
-  const visited = new Set();
-  for (let at = /** @type {Session|undefined} */ (session); at && !visited.has(at); at = parentOf(at, find)) {
-    if (at === other) return true;
-    visited.add(at);
-  }
-  return false;
-}
-
-/**
- * @param {Node} a
- * @param {Node} b
- */
-function byRank(a, b) {
-  return (
-    Number(b.session.primary) - Number(a.session.primary) ||
-    collator.compare(a.session.name, b.session.name) ||
-    collator.compare(a.session.id, b.session.id)
-  );
 }
 
 /**

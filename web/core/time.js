@@ -63,3 +63,28 @@ export function relative(ts, now, form = 'age') {
   if (form === 'left') return at > now ? `${age(at - now)} left` : 'due';
   return form === 'ago' ? `${age(now - at)} ago` : age(now - at);
 }
+
+/**
+ * A duration in whole seconds and at most two units, for texts that tick: `48 s`, `1 min 20 s`, `2 h 5 min`, `3 d 4 h`.
+ *
+ * @param {number} ms
+ */
+export function longDuration(ms) {
+  const seconds = Math.max(0, Math.round(ms / SECOND));
+  if (seconds < 60) return `${seconds} s`;
+  const minute = Math.floor(seconds / 60);
+  if (minute < 60) return pair(minute, 'min', seconds % 60, 's');
+  const hour = Math.floor(minute / 60);
+  if (hour < 24) return pair(hour, 'h', minute % 60, 'min');
+  return pair(Math.floor(hour / 24), 'd', hour % 24, 'h');
+}
+
+/**
+ * @param {number} big
+ * @param {string} unit
+ * @param {number} small
+ * @param {string} sub
+ */
+function pair(big, unit, small, sub) {
+  return small ? `${big} ${unit} ${small} ${sub}` : `${big} ${unit}`;
+}

@@ -14,6 +14,7 @@ import { Problem } from '../hub/problem.js';
 import { setMarks } from '../hub/marks.js';
 import { isOpenQuestion, itemOf } from '../core/attention.js';
 import { sentText } from '../core/delivery.js';
+import { rowTitle } from '../core/rows.js';
 import { senderName, thread } from '../core/thread.js';
 import { projectName, sessionFinder } from '../core/sessions.js';
 
@@ -168,7 +169,7 @@ export class HubDetails extends StoreElement {
     this.#actions.replaceChildren(...this.#buttons(notification));
     this.#facts.replaceChildren(facts(notification, (part) => this.dispatchEvent(new CustomEvent('restrict', { detail: part }))));
     const all = thread(notification, store.feed);
-    const title = this.#items[0]?.key === undefined ? 'Repeats' : 'Earlier versions';
+    const title = rowTitle(this.#items);
     this.#related.replaceChildren(
       ...present(relatedList('Thread', all, notification.id, now), relatedList(title, this.#items.slice(0, 100), notification.id, now)),
     );

@@ -1,12 +1,13 @@
-/** The feed: the notifications that the filter in the page's address selects, newest first, and the details of one. */
+/** The feed: the notifications that the filter in the page's address selects, newest first. */
 
-import './hub-details.js';
 import './hub-filters.js';
+import { onAddress, openPlace, setAddress, withPane } from './address.js';
 import { h } from './dom.js';
 import { setText } from './parts.js';
 import { StoreElement } from './store-element.js';
 import { VirtualList } from './virtual-list.js';
 import { actionOf } from '../core/keys.js';
+import { leadOf } from '../core/rows.js';
 import { isEmpty, isSame, parseFilter, toSearch } from '../core/filter.js';
 import { markAllSeen, setMarks } from '../hub/marks.js';
 import { Problem } from '../hub/problem.js';
@@ -14,7 +15,6 @@ import { Problem } from '../hub/problem.js';
 /** @import { Filter } from '../core/filter.js' */
 /** @import { Row } from '../core/rows.js' */
 /** @import { Notification } from '../core/types.js' */
-/** @import { HubDetails } from './hub-details.js' */
 /** @import { Change, HubFilters } from './hub-filters.js' */
 
 /** The number of remaining rows below at which the next older page is requested. */
@@ -38,15 +38,7 @@ export class HubFeed extends StoreElement {
   #typingTimer = 0;
   #frame = 0;
   #partial = false;
-  /** The id of the notification whose details were opened and which was marked as read for that. */
-  #autoMarked = 0;
   #filters = /** @type {HubFilters} */ (h('hub-filters', { onfilter: (/** @type {CustomEvent<Change>} */ event) => this.#changeFilter(event.detail) }));
-  #details = /** @type {HubDetails} */ (h('hub-details', {
-    hidden: true,
-    onclose: () => this.open(0),
-    onfollow: (/** @type {CustomEvent<number>} */ event) => this.open(event.detail),
-    onrestrict: (/** @type {CustomEvent<Filter>} */ event) => this.#addFilter(event.detail),
-  }));
   #newRows = h('button', { class: 'new-rows', hidden: true, onclick: () => this.#list.toTop() });
   #markAllButton = h('button', { class: 'ghost mark-all', 'aria-keyshortcuts': 'Shift+E', onclick: () => this.#markAll() }, 'Mark all read');
   #host = h('div', { class: 'rows', role: 'feed', 'aria-label': 'Notifications' });
@@ -58,45 +50,41 @@ export class HubFeed extends StoreElement {
     h('div', { class: 'controls' }, this.#filters, this.#markAllButton),
     h('div', { class: 'list' }, this.#newRows, this.#scroller),
   );
-  /** Matches pages on which the details cover the feed. */
-  #narrow = matchMedia('(width < 60rem)');
   #list = new VirtualList(this.#scroller, this.#host, () => this.#afterDraw());
 
   connectedCallback() {
-    const { removed: signal, store } = this;
-    this.#details.store = store;
-    this.replaceChildren(this.#main, this.#details);
+    const { removed: signal } = this;
+    this.replaceChildren(this.#main);
     this.#host.addEventListener('click', (event) => this.#onClick(event), { signal });
-    addEventListener('popstate', () => this.#readAddress(), { signal });
+    onAddress(() => this.#readAddress(), signal);
     document.addEventListener('keydown', (event) => this.#onKey(event), { signal });
-    this.#narrow.addEventListener('change', () => this.#updateInert(), { signal });
     this.#readAddress();
     this.watch(['feed', 'sessions'], () => this.#render());
   }
 
-  /**
-   * Shows the details of a notification; closes them for 0.
-   *
-   * @param {number} id
-   * @param {'push'|'replace'} [how] the way in which the page's address changes
-   */
-  open(id, how = 'push') {
-    if (id === this.#open) return;
-    const search = new URLSearchParams(location.search);
-    if (id) search.set('id', String(id));
-    else search.delete('id');
-    this.#setAddress(search, how);
-    this.#setOpen(id);
+  /** The notifications in the row of this one. @param {number} id @returns {Notification[]} */
+  itemsOf(id) {
+    const notification = this.store.feed.get(id);
+    return (notification && this.#list.at(this.#list.indexOf(notification))?.items) ?? [];
   }
 
-  /** Reads the filter and the details from the page's address. */
+  /** Moves the focus to the row of a notification. @param {number} id @returns {boolean} whether the feed shows it */
+  focusRow(id) {
+    const notification = this.store.feed.get(id);
+    const index = notification ? this.#list.indexOf(notification) : -1;
+    if (index < 0 || this.offsetParent === null) return false;
+    this.#list.activate(index, true);
+    return true;
+  }
+
+  /** Reads the filter and the open notification from the page's address. */
   #readAddress() {
     const search = new URLSearchParams(location.search);
     const filter = parseFilter(search);
     this.#filterChanged ||= !isSame(filter, this.#filter);
     if (this.#filterChanged) this.#setFilter(filter);
     this.#filters.show(filter);
-    this.#setOpen(Number(search.get('id')) || 0);
+    this.#open = openPlace().id;
     this.#render();
   }
 
@@ -113,30 +101,10 @@ export class HubFeed extends StoreElement {
   #changeFilter({ filter, typing }) {
     clearTimeout(this.#typingTimer);
     const apply = () => {
-      this.#setAddress(toSearch(filter, new URLSearchParams(location.search)), typing ? 'replace' : 'push');
-      this.#setFilter(filter);
-      this.#render();
+      setAddress(toSearch(filter, new URLSearchParams(location.search)), typing ? 'replace' : 'push');
     };
     if (typing) this.#typingTimer = setTimeout(apply, TYPING_PAUSE);
     else apply();
-  }
-
-  /** Restricts the filter and shows the feed, which the details cover on a narrow page. @param {Filter} filter */
-  #addFilter(filter) {
-    this.#filters.show(filter);
-    this.#changeFilter({ filter, typing: false });
-    if (this.#narrow.matches) this.open(0, 'replace');
-  }
-
-  /**
-   * @param {URLSearchParams} search
-   * @param {'push'|'replace'} how
-   */
-  #setAddress(search, how) {
-    const query = search.toString();
-    const url = location.pathname + (query && `?${query}`);
-    if (how === 'push') history.pushState(null, '', url);
-    else history.replaceState(null, '', url);
   }
 
   #render() {
@@ -149,9 +117,8 @@ export class HubFeed extends StoreElement {
     this.#filterChanged = false;
     // The role `feed` requires articles, so an empty list must not have it.
     this.#host.role = rows.length > 0 ? 'feed' : 'group';
-    this.#markAllButton.disabled = store.feed.unseen === 0;
+    this.#markAllButton.disabled = !this.#mayHaveUnread;
     this.#filters.setChoices(...choices(store));
-    this.#showDetails(store);
     if (rows.partial) this.#frame = requestAnimationFrame(() => this.#render());
   }
 
@@ -230,45 +197,8 @@ export class HubFeed extends StoreElement {
    */
   #openRow(row) {
     this.#list.activate(this.#list.indexOf(row.items[0]), false);
-    this.open(row.id);
-    this.#details.focusHeading();
-  }
-
-  /** @param {number} id */
-  #setOpen(id) {
-    const had = this.#details.contains(document.activeElement);
-    if (id !== this.#open) this.#autoMarked = 0;
-    this.#open = id;
-    this.toggleAttribute('data-details', id > 0);
-    this.#updateInert();
-    this.#render();
-    if (!id && had) this.#list.activate(Math.max(this.#list.activeIndex, 0), true);
-  }
-
-  #updateInert() {
-    this.#main.inert = this.#open > 0 && this.#narrow.matches;
-  }
-
-  /**
-   * Shows the details of the open notification and marks it as read; only once, so that the person can remove the mark.
-   *
-   * @param {import('../hub/store.js').Store} store
-   */
-  #showDetails(store) {
-    if (!store.ready) return;
-    const items = this.#openItems;
-    this.#details.show(this.#open, items);
-    if (items.length === 0 || this.#autoMarked === this.#open) return;
-    this.#autoMarked = this.#open;
-    const unseen = items.filter((item) => !item.seen).map((item) => item.id);
-    if (unseen.length > 0) setMarks(store, unseen, true);
-  }
-
-  /** The notifications of the row whose details are open. @returns {Notification[]} */
-  get #openItems() {
-    const notification = this.store.feed.get(this.#open);
-    if (!notification) return [];
-    return this.#list.at(this.#list.indexOf(notification))?.items ?? [notification];
+    setAddress(withPane({ id: leadOf(row).id }));
+    this.dispatchEvent(new CustomEvent('opened', { bubbles: true }));
   }
 
   /** @param {Notification[]} items of a row */
@@ -278,15 +208,21 @@ export class HubFeed extends StoreElement {
     setMarks(this.store, ids, unseen.length > 0);
   }
 
+  /** Whether a notification is unread, or older ones are not loaded. */
+  get #mayHaveUnread() {
+    const { feed } = this.store;
+    return feed.unseen > 0 || !feed.nextPage().end;
+  }
+
   #markAll() {
-    if (this.store.feed.unseen > 0) markAllSeen(this.store, this.#filter);
+    if (this.#mayHaveUnread) markAllSeen(this.store, this.#filter);
   }
 
   /** @param {KeyboardEvent} event */
   #onKey(event) {
     const target = /** @type {HTMLElement} */ (event.target);
-    const inside = this.contains(target);
-    if (event.defaultPrevented || !(inside || target === document.body) || this.offsetParent === null) return;
+    const reached = this.contains(target) || target === document.body || (this.#open > 0 && target.closest('hub-pane') !== null);
+    if (event.defaultPrevented || !reached || this.offsetParent === null) return;
     const typing = target.matches('input, textarea, select');
     if (typing && this.#filters.contains(target) && event.key === 'Escape') return target.blur();
     const action = actionOf(event, typing);
@@ -302,15 +238,12 @@ export class HubFeed extends StoreElement {
   #performAction(action, event, target) {
     const arrow = event.key.startsWith('Arrow');
     const row = this.#list.at(this.#list.activeIndex);
-    const opened = this.#open ? this.#openItems : undefined;
-    if (action === 'close' && this.#open) this.open(0);
-    else if (action === 'all-seen') this.#markAll();
-    else if (action === 'reply' && this.#open) this.#details.openReply();
+    if (action === 'all-seen') this.#markAll();
     else if (action === 'up' || action === 'down') {
       if (arrow && !this.#list.focused) return false;
       this.#step(action === 'down' ? 1 : -1);
     } else if (action === 'open' && row && target.matches('hub-row')) this.#openRow(row);
-    else if (action === 'seen' && (opened ?? row)) this.#toggleSeen(opened ?? row?.items ?? []);
+    else if (action === 'seen' && row && this.contains(target)) this.#toggleSeen(row.items);
     else return false;
     return true;
   }
@@ -318,11 +251,11 @@ export class HubFeed extends StoreElement {
   /** @param {1|-1} by */
   #step(by) {
     const at = this.#list.activeIndex;
-    const inDetails = this.#details.contains(document.activeElement);
-    const row = this.#list.activate(at < 0 ? 0 : at + by, !inDetails);
-    // Open details follow the active row, without a history entry for each.
-    if (row && this.#open) this.open(row.id, 'replace');
-    if (inDetails) this.#details.focusHeading();
+    const inPane = document.activeElement?.closest('hub-pane') ?? null;
+    const row = this.#list.activate(at < 0 ? 0 : at + by, inPane === null);
+    // An open pane follows the active row, without a history entry for each.
+    if (row && this.#open) setAddress(withPane({ id: leadOf(row).id }), 'replace');
+    if (row && inPane) this.dispatchEvent(new CustomEvent('opened', { bubbles: true }));
   }
 }
 

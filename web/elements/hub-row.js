@@ -4,6 +4,7 @@ import { h } from './dom.js';
 import { setText } from './parts.js';
 import { setTime, timeElement } from './time.js';
 import { projectName } from '../core/sessions.js';
+import { leadOf, others } from '../core/rows.js';
 import { senderName } from '../core/thread.js';
 import { showDirection } from '../core/tool.js';
 
@@ -42,20 +43,21 @@ export class HubRow extends HTMLElement {
    */
   show(row, { index, setSize, open, now }) {
     const [newest] = row.items;
+    const lead = leadOf(row);
     const unseen = row.items.some((item) => !item.seen);
     if (!this.row) this.#build();
     this.row = row;
     this.#attributes(row, unseen, index, setSize);
     this.toggleAttribute('data-open', row.items.some((item) => item.id === open));
-    setText(this.#type, newest.type);
-    setText(this.#from, senderName(newest));
-    this.#from.title = newest.from;
-    setText(this.#project, projectName(newest.project));
-    this.#project.title = showDirection(newest.project);
-    setText(this.#title, newest.title ?? '');
-    const text = showDirection(oneLine(newest.msg));
+    setText(this.#type, lead.type);
+    setText(this.#from, senderName(lead));
+    this.#from.title = lead.from;
+    setText(this.#project, projectName(lead.project));
+    this.#project.title = showDirection(lead.project);
+    setText(this.#title, lead.title ?? '');
+    const text = showDirection(oneLine(lead.msg));
     if (this.#text.data !== text) this.#text.data = text;
-    this.#content.href = `?id=${newest.id}`;
+    this.#content.href = `?id=${lead.id}`;
     setText(this.#flags, flags(row));
     this.#mark.title = unseen ? 'Mark read' : 'Mark unread';
     this.#mark.setAttribute('aria-label', this.#mark.title);
@@ -70,13 +72,14 @@ export class HubRow extends HTMLElement {
    * @param {number} setSize
    */
   #attributes(row, unseen, index, setSize) {
+    const lead = leadOf(row);
     const [newest] = row.items;
     const ids = row.items.slice(0, MAX_IDS).map((item) => item.id);
     setAttribute(this, 'data-id', String(newest.id));
     setAttribute(this, 'data-ids', ids.join(' '));
-    setAttribute(this, 'data-type', newest.type);
-    setAttribute(this, 'data-priority', newest.priority);
-    setAttribute(this, 'data-status', newest.status ?? '');
+    setAttribute(this, 'data-type', lead.type);
+    setAttribute(this, 'data-priority', lead.priority);
+    setAttribute(this, 'data-status', lead.status ?? '');
     setAttribute(this, 'aria-posinset', String(index + 1));
     setAttribute(this, 'aria-setsize', String(setSize));
     setAttribute(this, 'aria-label', showDirection(label(row, unseen)));
@@ -89,19 +92,19 @@ export class HubRow extends HTMLElement {
  * @param {boolean} unseen
  */
 function label(row, unseen) {
-  const [newest] = row.items;
-  const text = newest.title ? `${newest.title}: ${oneLine(newest.msg)}` : oneLine(newest.msg);
-  return [unseen && 'Unread', newest.priority === 'urgent' && 'urgent', `${newest.type} from ${senderName(newest)}`, flags(row), text]
+  const lead = leadOf(row);
+  const text = lead.title ? `${lead.title}: ${oneLine(lead.msg)}` : oneLine(lead.msg);
+  return [unseen && 'Unread', lead.priority === 'urgent' && 'urgent', `${lead.type} from ${senderName(lead)}`, flags(row), text]
     .filter(Boolean)
     .join(', ');
 }
 
 /** @param {Row} row */
-function flags({ items, key }) {
-  const [newest] = items;
-  const changed = key === undefined ? `×${items.length}` : `updated ×${items.length - 1}`;
-  const urgent = newest.priority === 'urgent' || newest.priority === 'high' ? newest.priority : '';
-  return [urgent, items.length > 1 && changed, STATUS_LABELS[newest.status ?? '']].filter(Boolean).join(' · ');
+function flags(row) {
+  const lead = leadOf(row);
+  const urgent = lead.priority === 'urgent' || lead.priority === 'high' ? lead.priority : '';
+  const more = oneLine(others(row));
+  return [urgent, more, more.startsWith('answered') ? '' : STATUS_LABELS[lead.status ?? '']].filter(Boolean).join(' · ');
 }
 
 /** @param {string} msg */

@@ -1,171 +1,177 @@
-/** A session: its state and evidence, whether it can be woken, its workers; when open, its actions too. */
+/** A session in full: its phase and last words, a message to it, whether it can be woken, its listeners, mute and place. */
 
 import './hub-compose.js';
-import './hub-mute.js';
+import './hub-go.js';
 import './hub-location.js';
+import './hub-mute.js';
 import { h, updateList } from './dom.js';
-import { runOnce, setProperty, setState, setText, stateBadge } from './parts.js';
+import { closeButton, revealHidden, runOnce, setProperty, setState, setText, stateBadge } from './parts.js';
 import { StoreElement } from './store-element.js';
-import { setTime, timeElement } from './time.js';
+import { timeElement } from './time.js';
+import { checkout, GROUPS } from '../core/board.js';
 import { locationCommands, lookCommand } from '../core/commands.js';
-import { muteFor } from '../core/mutes.js';
-import { questionText } from '../core/attention.js';
 import { progressOf } from '../core/progress.js';
-import { oneLine, stateLabel, wakeLabel } from '../core/sessions.js';
+import { toSearch } from '../core/filter.js';
+import { wakeLabel } from '../core/sessions.js';
+import { setAddress, withPane } from './address.js';
+import { setMarks } from '../hub/marks.js';
 
-/** @import { Node } from '../core/sessions.js' */
-/** @import { Listener, Session } from '../core/types.js' */
+/** @import { Listener, Notification, Session } from '../core/types.js' */
+/** @import { HubCompose } from './hub-compose.js' */
 /** @import { HubLocation } from './hub-location.js' */
 /** @import { HubMute } from './hub-mute.js' */
 
-let serial = 0;
-
 export class HubSession extends StoreElement {
+  #key = '';
   /** @type {Session|null} */
   #session = null;
-  #id = `session-${++serial}`;
-  #name = h('button', { class: 'name', 'aria-expanded': 'false', 'aria-controls': this.#id });
-  #primary = h('span', { class: 'mark', title: 'Leads its project and reads the inbox primary' }, 'primary');
-  #agent = h('span', { class: 'agent' });
-  #state = stateBadge({ state: '', text: '' });
-  #evidence = h('span');
-  #since = h('span');
-  #wake = h('span', { class: 'wake' });
-  #pending = h('span', { class: 'pending', title: 'Notifications in its inbox that it has not acknowledged' });
-  #listening = h('span', { title: 'Sessions that are notified of its next stop' });
-  #muted = h('span', { title: 'Shows only its questions under Needs you, and no browser notifications' }, 'muted');
-  #last = h('p', { class: 'last' });
+  #shown = '';
+  #badge = stateBadge({ state: '', text: '' });
+  #since = h('span', { class: 'muted' });
+  #heading = h('h3', { tabindex: '-1' });
+  #about = h('p', { class: 'muted about' });
+  #activity = h('p', { class: 'activity' });
+  #lastHeading = h('h4', {}, 'Last words');
+  #last = h('p', { class: 'text' });
   #bar = h('progress');
   #percent = h('span');
   #progress = h('div', { class: 'progress', hidden: true }, this.#bar, this.#percent);
-  #details = h('div', { class: 'more', id: this.#id, hidden: true });
-  #workers = h('div', { class: 'workers', role: 'list', hidden: true });
+  #actions = h('div', { class: 'actions' });
+  #compose = h('div');
+  #facts = h('dl', { class: 'facts' });
+  #listenersHeading = h('h4', {}, 'Listeners');
+  #listeners = h('div', { class: 'listeners', role: 'list', 'aria-label': 'Listeners' });
+  #mute = /** @type {HubMute} */ (document.createElement('hub-mute'));
+  #location = /** @type {HubLocation} */ (document.createElement('hub-location'));
+  #body = h('div', { class: 'body' }, this.#activity, this.#progress, this.#lastHeading, this.#last, this.#actions, this.#compose, this.#facts, this.#listenersHeading, this.#listeners, this.#mute, this.#location);
 
   connectedCallback() {
     if (this.firstChild) return;
-    this.#name.addEventListener('click', () => this.#toggle());
+    this.setAttribute('role', 'region');
+    this.setAttribute('aria-label', 'Agent');
+    this.#mute.store = this.store;
+    const close = () => this.dispatchEvent(new CustomEvent('close'));
     this.append(
-      h(
-        'div',
-        { class: 'card' },
-        h('div', { class: 'line' }, this.#name, this.#primary, this.#agent, this.#wake, this.#state),
-        h('div', { class: 'line facts' }, h('span', { class: 'report' }, this.#evidence, this.#since), this.#muted, this.#listening, this.#pending),
-        this.#last,
-        this.#progress,
-        this.#details,
-      ),
-      this.#workers,
+      h('header', {}, h('button', { class: 'ghost back', onclick: close }, '‹ Agents'), this.#badge, this.#since, closeButton(close)),
+      h('div', { class: 'scroll' }, this.#heading, this.#about, this.#body),
     );
   }
 
-  /** @param {Node} node */
-  show({ session, workers }) {
-    const { store } = this;
+  /**
+   * @param {string} key `project/id`
+   * @param {Session} [session] undefined if it is not known, or not yet
+   */
+  show(key, session) {
+    if (key !== this.#key) {
+      this.#key = key;
+      this.#session = null;
+      this.#shown = '';
+      this.#compose.replaceChildren();
+      this.#heading.parentElement?.scrollTo(0, 0);
+    }
+    this.#body.hidden = !session;
+    if (!session) {
+      setText(this.#heading, this.store.ready ? 'This agent has ended, or never existed' : 'Loading…');
+      for (const part of [this.#about, this.#since]) part.replaceChildren();
+      return setState(this.#badge, { state: 'gone', text: '' });
+    }
+    if (!this.#session) this.#compose.replaceChildren(h('hub-compose', { store: this.store, session }), h('hub-go', { store: this.store, session }));
     this.#session = session;
     if (this.dataset.id !== session.id) this.dataset.id = session.id;
-    setText(this.#name, session.name);
-    setProperty(this.#name, 'title', session.title ?? session.id);
-    setProperty(this.#primary, 'hidden', !session.primary);
-    setText(this.#agent, session.agent ?? '');
-    setState(this.#state, stateLabel(session));
-    this.#showEvidence(session);
-    this.#showFacts(session);
+    this.#showPhase(session);
     this.#showLast(session);
-    if (!this.#details.hidden) this.#updateDetails(session);
-    setProperty(this.#workers, 'hidden', workers.length === 0);
-    setProperty(this.#workers, 'ariaLabel', `Workers of ${session.name}`);
-    updateList(this.#workers, workers, keyOf, () => HubSession.create(store), (element, worker) => element.show(worker));
+    this.#showFacts(session);
+    this.#update(session);
   }
 
-  /** @param {import('../hub/store.js').Store} store */
-  static create(store) {
-    const element = new HubSession();
-    element.store = store;
-    element.role = 'listitem';
-    return element;
-  }
-
-  /**
-   * Shows the evidence for the state, and its time.
-   *
-   * @param {Session} session
-   */
-  #showEvidence({ silent, evidence, since, last_seen: seen }) {
-    const at = silent ? seen ?? since : since ?? seen;
-    setText(this.#evidence, silent ? 'no report for ' : evidence ? `${evidence}, ` : 'seen ');
-    if (!at) return this.#since.replaceChildren();
-    const time = this.#since.querySelector('time');
-    const form = silent ? 'age' : 'ago';
-    if (time?.dataset.form === form) setTime(time, at);
-    else this.#since.replaceChildren(timeElement(at, () => this.store.now(), form));
+  focusHeading() {
+    this.#heading.focus();
   }
 
   /** @param {Session} session */
-  #showFacts(session) {
-    const { store } = this;
-    const { text, means } = wakeLabel(session, store.waiters.get(`${session.project}/${session.id}`));
-    if (this.#wake.dataset.wake !== session.wake) this.#wake.dataset.wake = session.wake;
-    setProperty(this.#wake, 'title', means);
-    setText(this.#wake, text);
-    setProperty(this.#pending, 'hidden', session.pending === 0);
-    setText(this.#pending, `${session.pending} pending`);
-    const listeners = session.listeners?.length ?? 0;
-    setProperty(this.#listening, 'hidden', listeners === 0);
-    setText(this.#listening, listeners === 1 ? '1 listener' : `${listeners} listeners`);
-    setProperty(this.#muted, 'hidden', !muteFor(store.preferences, session, store.now()));
+  #showPhase(session) {
+    const { phase } = session;
+    const title = GROUPS.find(({ name }) => name === phase.name)?.title ?? 'Ended';
+    setState(this.#badge, { state: phase.name, text: title });
+    if (this.#since.dataset.at !== phase.since) {
+      this.#since.dataset.at = phase.since;
+      this.#since.replaceChildren('for ', timeElement(phase.since, () => this.store.now()));
+    }
+    setText(this.#heading, session.name);
+    setProperty(this.#heading, 'title', session.title ?? session.id);
+    const branch = checkout(session);
+    setText(this.#about, [session.agent, session.primary && 'primary', session.parent && `worker of ${session.parent}`, branch && `branch ${branch}`, session.project].filter(Boolean).join(' · '));
+    const tool = phase.tool ? `${phase.tool.name} ${phase.tool.on ?? ''}` : phase.name === 'working' || phase.name === 'blocked' ? phase.text ?? '' : '';
+    setText(this.#activity, tool.trim());
+    setProperty(this.#activity, 'hidden', tool.trim() === '');
+  }
+
+  /** Shows the last message, its progress, and the person's mark on it. @param {Session} session */
+  #showLast(session) {
+    const report = session.last === undefined ? null : this.store.notification(session.last);
+    const shown = JSON.stringify([report?.id, report?.seen]);
+    for (const part of [this.#lastHeading, this.#last]) setProperty(part, 'hidden', !report);
+    this.#showProgress(report);
+    if (shown === this.#shown) return;
+    this.#shown = shown;
+    this.#last.replaceChildren(...(report ? revealHidden(report.msg) : []));
+    this.#actions.replaceChildren(...(report ? this.#buttons(session, report) : []));
   }
 
   /**
-   * Shows the session's last message and its progress.
-   *
    * @param {Session} session
+   * @param {Notification} report
    */
-  #showLast({ last, name, title }) {
+  #buttons(session, report) {
     const { store } = this;
-    const report = last === undefined ? null : store.notification(last);
-    const text = report ? oneLine(questionText(report), name) : title ?? '';
-    setText(this.#last, text);
-    setProperty(this.#last, 'title', report?.msg ?? '');
-    setProperty(this.#last, 'hidden', text === '');
-    const progress = progressOf(report);
+    const filter = () => {
+      setAddress(toSearch({ project: session.project, session: session.id }, withPane({})));
+      this.dispatchEvent(new CustomEvent('restricted', { bubbles: true }));
+    };
+    return [
+      h('button', { class: 'ghost small', onclick: () => setMarks(store, [report.id], !report.seen) }, report.seen ? 'Mark unread' : 'Mark read'),
+      h('button', { class: 'ghost small', onclick: filter }, 'Show in the feed'),
+    ];
+  }
+
+  /** @param {Notification|null|undefined} report */
+  #showProgress(report) {
+    const progress = progressOf(report ?? null);
     setProperty(this.#progress, 'hidden', !progress);
     if (!progress) return;
     setProperty(this.#bar, 'max', progress.max);
     setProperty(this.#bar, 'value', progress.value);
-    setProperty(this.#bar, 'ariaLabel', `Progress of ${name}`);
+    setProperty(this.#bar, 'ariaLabel', `Progress of ${this.#session?.name}`);
     setText(this.#percent, progress.text);
   }
 
-  #toggle() {
-    this.#details.hidden = !this.#details.hidden;
-    this.#name.ariaExpanded = String(!this.#details.hidden);
-    if (this.#details.hidden || !this.#session) return;
-    if (!this.#details.firstChild) this.#build(this.#session);
-    this.#updateDetails(this.#session);
+  /** @param {Session} session */
+  #showFacts(session) {
+    const { text, means } = wakeLabel(session, this.store.waiters.get(this.#key));
+    /** @type {[string, string][]} */
+    const facts = [
+      ['Messages', session.unreachable ? `${text}: ${session.unreachable}` : `${text}. ${means}`],
+      ['Pending', session.pending > 0 ? `${session.pending} pending` : ''],
+      ['State', [session.state, session.evidence, session.silent ? 'no report for ten minutes' : ''].filter(Boolean).join(', ')],
+      ['Id', session.id === session.name ? '' : session.id],
+      ['Also called', (session.aliases ?? []).join(', ')],
+    ];
+    const present = facts.filter(([, value]) => value !== '');
+    updateList(this.#facts, present, ([name]) => name, ([name]) => h('div', {}, h('dt', {}, name), h('dd')), (line, [, value]) => setText(/** @type {Element} */ (line.lastElementChild), value));
   }
 
   /** @param {Session} session */
-  #build(session) {
+  #update(session) {
     const { store } = this;
-    this.#details.append(
-      h('hub-compose', { store, session }),
-      h('div', { class: 'listeners', role: 'list', 'aria-label': 'Listeners' }),
-      h('hub-mute', { store }),
-      h('hub-location'),
-    );
-  }
-
-  /** @param {Session} session */
-  #updateDetails(session) {
-    const list = /** @type {HTMLElement} */ (this.#details.querySelector('.listeners'));
     const listeners = session.listeners ?? [];
-    setProperty(list, 'hidden', listeners.length === 0);
-    updateList(list, listeners, ({ caller, until }) => `${caller} ${until ?? ''}`, (listener) => this.#listener(listener), () => {});
-    const compose = /** @type {import('./hub-compose.js').HubCompose} */ (this.#details.querySelector('hub-compose'));
+    for (const part of [this.#listenersHeading, this.#listeners]) setProperty(part, 'hidden', listeners.length === 0);
+    updateList(this.#listeners, listeners, ({ caller, until }) => `${caller} ${until ?? ''}`, (listener) => this.#listener(listener), () => {});
+    const compose = /** @type {HubCompose} */ (this.#compose.firstElementChild);
     compose.session = session;
-    /** @type {HubMute} */ (this.#details.querySelector('hub-mute')).show(session);
-    const commands = [...locationCommands(session, this.store.info?.host), lookCommand(session.name, session.project)];
-    /** @type {HubLocation} */ (this.#details.querySelector('hub-location')).show(session, commands);
+    compose.hidden = session.phase.name === 'gone';
+    this.#mute.show({ project: session.project, id: session.id });
+    const commands = [...locationCommands(session, store.info?.host), lookCommand(session.name, session.project)];
+    this.#location.show(session, commands);
   }
 
   /** @param {Listener} listener */
@@ -193,17 +199,12 @@ export class HubSession extends StoreElement {
       await store.attempt(async () => {
         await store.api.delete(path);
         const others = session.listeners?.filter((listener) => listener.caller !== caller);
-        store.sessions.set(`${session.project}/${session.id}`, { ...session, listeners: others });
+        store.sessions.set(this.#key, { ...session, listeners: others });
         store.changed('sessions');
-        this.#name.focus();
+        this.#heading.focus();
       });
     });
   }
-}
-
-/** @param {Node} node */
-export function keyOf({ session }) {
-  return session.id;
 }
 
 customElements.define('hub-session', HubSession);

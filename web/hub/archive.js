@@ -1,4 +1,4 @@
-/** Loads data outside the live parts of the page: ended sessions, and old notifications that other items refer to. */
+/** Loads data outside the live parts of the page: sessions that have just ended, and old notifications that other items refer to. */
 
 import { Problem } from './problem.js';
 import { isEnded } from '../core/sessions.js';
@@ -15,7 +15,6 @@ export class Archive {
   #requests = 0;
   /** The sessions that were live at the last change. @type {Map<string, Session>} */
   #live = new Map();
-  #loaded = false;
 
   /** @param {Store} store */
   constructor(store) {
@@ -32,20 +31,11 @@ export class Archive {
   #compare() {
     const { store } = this;
     if (!store.ready) return;
-    if (!this.#loaded) this.#loadEnded();
     for (const [key, session] of this.#live) {
       if (!store.sessions.has(key)) this.#loadSession(session);
     }
     for (const key of store.sessions.keys()) store.endedSessions.delete(key);
     this.#live = new Map(store.sessions);
-  }
-
-  async #loadEnded() {
-    this.#loaded = true;
-    await this.#retryLater(async () => {
-      const { sessions } = await this.store.api.get('/sessions?all=true');
-      for (const session of sessions) this.#add(session);
-    });
   }
 
   /** @param {Session} session */

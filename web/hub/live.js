@@ -167,6 +167,7 @@ export class Live {
     if (event === 'seen') {
       store.markSeen(body);
       if (body.seen) this.#announceSettled(body.ids);
+      // A session whose words were read is no longer the person's turn.
       this.#refreshSessions();
     } else if (event === 'delivery') {
       store.feed.applyDelivery(body);
@@ -247,8 +248,7 @@ export class Live {
       this.#refreshing = false;
       this.#refreshed = Date.now();
       try {
-        const { sessions } = await this.store.api.get('/sessions');
-        this.store.setSessions(sessions);
+        this.store.setSessions(await this.store.api.get('/sessions'));
       } catch (error) {
         // The stream reports that the hub is unreachable, and the next event retries this request.
         if (!(error instanceof Problem)) throw error;

@@ -27,6 +27,8 @@ export class Store extends EventTarget {
   sessions = new Map();
   /** @type {Map<string, Session>} by `project/id` */
   endedSessions = new Map();
+  /** The number of ended sessions that the hub knows. */
+  endedCount = 0;
   /** @type {Map<number, Question>} */
   questions = new Map();
   feed = new Feed();
@@ -134,15 +136,24 @@ export class Store extends EventTarget {
     this.feed.reset();
     this.feed.addPage({}, history);
     this.preferences = preferences;
-    this.setSessions(sessions.sessions);
+    this.setSessions(sessions);
     this.questions = new Map(questions.questions.map((/** @type {Question} */ it) => [it.id, it]));
     this.ready = true;
     this.changed('sessions', 'questions', 'feed', 'preferences');
   }
 
-  /** @param {Session[]} sessions */
-  setSessions(sessions) {
+  /** @param {{sessions: Session[], ended: number}} list */
+  setSessions({ sessions, ended }) {
     this.sessions = new Map(sessions.map((it) => [`${it.project}/${it.id}`, it]));
+    this.endedCount = ended;
+    this.changed('sessions');
+  }
+
+  /** Loads the sessions that have ended, which are many and seldom looked at. */
+  async loadEnded() {
+    /** @type {{sessions: Session[]}} */
+    const { sessions } = await this.api.get('/sessions?all=true');
+    for (const session of sessions.filter(({ phase }) => phase.name === 'gone')) this.endedSessions.set(`${session.project}/${session.id}`, session);
     this.changed('sessions');
   }
 
@@ -203,10 +214,11 @@ export class Store extends EventTarget {
    * @returns {number[]} the ids whose mark changed
    */
   markSeen(mark) {
-    const { ids, up_to, seen } = mark;
+    const { ids, up_to, ranges = [], seen } = mark;
     const changed = this.feed.markSeen(mark);
+    const chosen = (/** @type {number} */ id) => ids.includes(id) || (up_to && id <= up_to) || ranges.some(([first, last]) => first <= id && id <= last);
     for (const [id, older] of this.#older) {
-      if (!older || older.seen === seen || !(ids.includes(id) || (up_to && id <= up_to))) continue;
+      if (!older || older.seen === seen || !chosen(id)) continue;
       this.#older.set(id, { ...older, seen });
       changed.push(id);
     }

@@ -1,6 +1,6 @@
 //! `hubctl answer`: answers a question.
 
-use hub_protocol::{AnswerPost, Question, Seq};
+use hub_protocol::{AnswerDelivery, AnswerPost, Question, Seq};
 
 use super::notify::text;
 use crate::api::question::{WIDTH, act, question};
@@ -15,14 +15,18 @@ use crate::output::{println, say};
 #[derive(Debug, clap::Args)]
 #[command(group = clap::ArgGroup::new("what").required(true).args(["answer", "option"]))]
 #[command(after_help = "\
-Answer an approval with allow or deny, optionally with a reason, in a terminal outside any agent. The first answer counts;
-the hub refuses later ones and shows the first. A question that an agent asks in a dialog of its own terminal must be
-answered there; the hub refuses an answer and shows where that terminal is.
+Answer a permission with allow, allow always (in this session), or deny: why; a plan with approve, approve: accept edits,
+or reject: why; an MCP server's form with accept: {JSON}, decline or cancel. These need a terminal outside any agent. The
+first answer counts; the hub refuses later ones and shows the first. A dialog that the hub does not hold must be answered
+in its own terminal; the hub refuses an answer and shows where that terminal is.
+
+Exits with 0 if the session has the answer or gets it with its next turn, with 6 if the answer does not reach the session.
 
 Examples:
   hubctl answer 41 \"use postgres\"
   hubctl answer 41 --option 2
   hubctl answer 42 allow
+  hubctl answer 42 \"allow always\"
   hubctl answer 42 \"deny: not on main\"")]
 /// The arguments of `hubctl answer`.
 pub(crate) struct AnswerArgs {
@@ -68,12 +72,31 @@ pub(crate) async fn run(args: &AnswerArgs, context: &Context) -> Result<Exit, Er
             line(&answer)
         ))?;
     }
-    if !question.deliverable {
-        say(
-            "the session that asked is over: it reads the answer only if it is resumed within a day",
-        );
+    let (progress, exit) = progress(&question);
+    if !args.json || exit != Exit::DONE {
+        say(progress);
     }
-    Ok(Exit::DONE)
+    Ok(exit)
+}
+
+/// How far the answer has come, and the exit code for it.
+fn progress(question: &Question) -> (&'static str, Exit) {
+    use AnswerDelivery::{Delivered, Taken, Terminal};
+    match question.delivery {
+        Some(Terminal) => (
+            "the answer did not reach the session: its dialog waits in its own terminal",
+            Exit::UNDELIVERED,
+        ),
+        _ if !question.deliverable => (
+            "the session that asked is over: it reads the answer only if it is resumed within a day",
+            Exit::UNDELIVERED,
+        ),
+        Some(Delivered | Taken) => ("the session has it", Exit::DONE),
+        _ => (
+            "stored; it is delivered with the session's next turn",
+            Exit::DONE,
+        ),
+    }
 }
 
 /// Returns the option that matches `option`: by its text, or by its number as `hubctl questions` shows it.

@@ -95,7 +95,8 @@ async fn questions(hub: &Hub, session: &Session) -> Result<Vec<Box<RawValue>>, E
     let request = question::request(Some(&session.project), false);
     let mut all: Questions<Box<RawValue>> = parse(&hub.text(&request).await?)?;
     all.questions.retain(|json| {
-        parse::<Question>(json.get()).is_ok_and(|question| question.from == session.id)
+        parse::<Question>(json.get())
+            .is_ok_and(|question| question.from == session.id && !question.state.is_final())
     });
     Ok(all.questions)
 }

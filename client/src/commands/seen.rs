@@ -1,11 +1,11 @@
 //! `hubctl seen`: marks notifications as read by the person.
 
-use hub_protocol::{SeenRequest, Seq};
+use hub_protocol::{SeenReply, SeenRequest, Seq};
 
 use super::clear::numbers;
 use crate::error::Error;
 use crate::exit_code::Exit;
-use crate::hub::{Path, Request, json};
+use crate::hub::{Path, Request, json, parse};
 use crate::identity::Context;
 use crate::output::println;
 use crate::output::text::json_line;
@@ -39,7 +39,8 @@ pub(crate) async fn run(args: &SeenArgs, context: &Context) -> Result<Exit, Erro
     let body = SeenRequest {
         ids: (!args.ids.is_empty()).then(|| args.ids.clone()),
         up_to: args.up_to,
-        seen: !args.undo,
+        seen: Some(!args.undo),
+        ..SeenRequest::default()
     };
     let marked = match args.up_to {
         Some(up_to) => format!("all up to {up_to}"),
@@ -52,6 +53,7 @@ pub(crate) async fn run(args: &SeenArgs, context: &Context) -> Result<Exit, Erro
         return Ok(Exit::DONE);
     }
     let mark = if args.undo { "not seen" } else { "seen" };
-    println(format_args!("{mark}: {marked}"))?;
+    let SeenReply { changed, .. } = parse(&answer)?;
+    println(format_args!("{mark}: {marked} ({changed} changed)"))?;
     Ok(Exit::DONE)
 }

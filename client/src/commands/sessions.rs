@@ -47,7 +47,7 @@ pub(crate) async fn run(args: &SessionsArgs, context: &Context) -> Result<Exit, 
         println(json_line(&answer))?;
         return Ok(Exit::DONE);
     }
-    let Sessions::<Session> { sessions } = parse(&answer)?;
+    let Sessions::<Session> { sessions, .. } = parse(&answer)?;
     if sessions.is_empty() {
         say("no sessions; `hubctl hooks install claude` registers an agent's sessions");
         return Ok(Exit::DONE);

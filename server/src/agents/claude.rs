@@ -1,20 +1,24 @@
 //! Claude Code. Payloads and replies are those of `sdk.d.ts` in the npm package `@anthropic-ai/claude-agent-sdk`.
 
-use hub_protocol::WAKE_MARK;
+use hub_protocol::{Verdict, WAKE_MARK};
 use serde_json::{Map, Value, json};
 
 use super::{
     HookReply, InvalidSessionId, ParsedHook, ToolUse, argument, flag, hook, permission_text,
     session, text,
 };
+use crate::core::answer::{AnswerKind, FormAnswer};
 use crate::core::command::AgentEvent;
 use crate::core::record::TurnCause;
 
 /// The tool that asks the person. `PreToolUse` reports it, and then `PermissionRequest`, also in a mode without
-/// permissions, while the dialog is shown. The first answer counts, that of the latter hook or that of the dialog.
+/// permissions, while the dialog is shown. The first answer counts, that of the latter hook or that of the dialog. Plans
+/// and permissions are answered in the same way.
 const QUESTIONS: &str = "AskUserQuestion";
-/// Tools that open another dialog. `PreToolUse` reports them before the dialog is shown.
+/// Tools that ask whether to begin a plan, and whether the plan is right.
 const PLANS: [&str; 2] = ["EnterPlanMode", "ExitPlanMode"];
+/// The end of the first line of a form in which `hubctl mcp --dialogs` shows a question of the hub.
+const OWN_FORM: &str = "asks (question ";
 
 /// The prefix of every prompt with which Claude Code wakes itself: a background task or a hook ended, or a monitor
 /// fired.
@@ -40,7 +44,8 @@ pub(super) fn parse_with(
 ) -> Result<ParsedHook, InvalidSessionId> {
     let name = text(payload, "hook_event_name");
     let hook = hook(payload, session(payload, "session_id")?, name);
-    if hook.subagent {
+    // The dialog of a subagent's permission is shown in the session's terminal.
+    if hook.subagent && name != "PermissionRequest" {
         return Ok(hook);
     }
     let title = text(payload, "session_title").trim();
@@ -52,7 +57,9 @@ pub(super) fn parse_with(
                 name,
                 "UserPromptSubmit" | "PostToolUse" | "PostToolUseFailure"
             ),
-        awaits_decision: name == "PermissionRequest",
+        takes: takes(name, payload),
+        // An MCP server's form is shown after the hook.
+        delays_dialog: name == "Elicitation",
         bypasses: match text(payload, "permission_mode") {
             "" => None,
             mode => Some(mode == "bypassPermissions"),
@@ -70,6 +77,7 @@ pub(super) fn happened(name: &str, payload: &Map<String, Value>) -> AgentEvent {
         "PreToolUse" if text(payload, "tool_name") == QUESTIONS => questions(payload),
         "PreToolUse" if PLANS.contains(&text(payload, "tool_name")) => plan(payload),
         "PermissionRequest" => permission_request(payload),
+        "Elicitation" => form(payload),
         "Notification" => notification(payload),
         "Stop" => stopped(payload),
         "StopFailure" => failed(payload),
@@ -77,9 +85,8 @@ pub(super) fn happened(name: &str, payload: &Map<String, Value>) -> AgentEvent {
         // These change only the session's state.
         "SessionStart" => AgentEvent::Started,
         "UserPromptSubmit" => prompt(text(payload, "prompt")),
-        "PostToolUse" | "PostToolUseFailure" | "PostToolBatch" | "SubagentStop" => {
-            AgentEvent::Worked
-        }
+        "PostToolUse" | "PostToolUseFailure" | "PostToolBatch" | "SubagentStop"
+        | "ElicitationResult" => AgentEvent::Worked,
         _ => AgentEvent::Seen,
     }
 }
@@ -188,6 +195,17 @@ fn tasks(payload: &Map<String, Value>) -> Vec<String> {
     ids.filter(|id| id.len() <= 64).take(64).collect()
 }
 
+/// The answer that the agent takes from the answer to an event of this name.
+fn takes(name: &str, payload: &Map<String, Value>) -> Option<AnswerKind> {
+    Some(match (name, text(payload, "tool_name")) {
+        ("PermissionRequest", QUESTIONS) => AnswerKind::Text,
+        ("PermissionRequest", tool) if PLANS.contains(&tool) => AnswerKind::Plan,
+        ("PermissionRequest", _) => AnswerKind::Permission,
+        ("Elicitation", _) if !is_own_form(payload) => AnswerKind::Form,
+        _ => return None,
+    })
+}
+
 fn plan(payload: &Map<String, Value>) -> AgentEvent {
     let input = payload.get("tool_input").unwrap_or(&Value::Null);
     let plan = input.get("plan").and_then(Value::as_str);
@@ -196,10 +214,50 @@ fn plan(payload: &Map<String, Value>) -> AgentEvent {
         (_, Some(plan)) => format!("Is this plan right? {plan}"),
         _ => "Is this plan right?".to_owned(),
     };
+    let accepts = ["approve", "approve: accept edits", "reject"];
     AgentEvent::Asks {
         text,
-        options: Vec::new(),
-        data: json!({ "tool_name": payload.get("tool_name") }),
+        options: accepts.map(str::to_owned).to_vec(),
+        data: json!({ "tool_name": payload.get("tool_name"), "tool_input": input }),
+    }
+}
+
+/// Whether a form shows a question that the hub knows already.
+fn is_own_form(payload: &Map<String, Value>) -> bool {
+    let first = text(payload, "message").lines().next().unwrap_or_default();
+    first.contains(OWN_FORM) && first.ends_with("):")
+}
+
+/// The form of an MCP server. A form with a single choice offers its values.
+fn form(payload: &Map<String, Value>) -> AgentEvent {
+    if is_own_form(payload) {
+        return AgentEvent::Seen;
+    }
+    const FIELDS: [&str; 5] = [
+        "mcp_server_name",
+        "message",
+        "mode",
+        "url",
+        "requested_schema",
+    ];
+    let server = text(payload, "mcp_server_name");
+    let fields = payload
+        .get("requested_schema")
+        .and_then(|it| it["properties"].as_object());
+    let only = fields.filter(|it| it.len() == 1);
+    let choices = only.and_then(|it| it.values().next()?["enum"].as_array());
+    let choices = choices
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .map(str::to_owned);
+    let given = FIELDS
+        .into_iter()
+        .filter_map(|name| Some((name.to_owned(), payload.get(name)?.clone())));
+    AgentEvent::Asks {
+        text: format!("the MCP server {server}: {}", text(payload, "message")),
+        options: choices.collect(),
+        data: given.collect::<Map<_, _>>().into(),
     }
 }
 
@@ -263,17 +321,77 @@ pub(super) fn permission_request(payload: &Map<String, Value>) -> AgentEvent {
     if tool == QUESTIONS {
         return questions(payload);
     }
-    // The dialogs of these tools are questions, which `PreToolUse` has reported already.
     if PLANS.contains(&tool) {
-        return AgentEvent::Seen;
+        return plan(payload);
+    }
+    let mut data = json!({
+        "tool_name": payload.get("tool_name"),
+        "tool_input": payload.get("tool_input"),
+    });
+    if let Some(suggestions) = payload.get("permission_suggestions") {
+        data["suggestions"] = suggestions.clone();
     }
     AgentEvent::Permission {
         text: permission_text(payload),
-        data: Some(json!({
-            "tool_name": payload.get("tool_name"),
-            "tool_input": payload.get("tool_input"),
-        })),
+        data: Some(data),
     }
+}
+
+/// The agent's own suggestions that allow requests of this kind, for this session only.
+fn for_session(suggestions: &Value) -> Vec<Value> {
+    let suggestions = suggestions.as_array().into_iter().flatten();
+    let objects = suggestions.filter_map(Value::as_object);
+    let of_session = |suggestion: &Map<String, Value>| {
+        let mut suggestion = suggestion.clone();
+        suggestion.insert("destination".into(), "session".into());
+        Value::Object(suggestion)
+    };
+    objects.map(of_session).collect()
+}
+
+/// The decision on a permission or a plan, as `PermissionRequest` returns it. A plan counts as shown to the person only
+/// if the decision repeats its input.
+fn decision(hook: &ParsedHook, verdict: Verdict) -> Value {
+    let mut decision = match verdict {
+        Verdict::Deny(reason) => {
+            let message = reason.unwrap_or_else(|| "denied by the person".into());
+            return json!({ "behavior": "deny", "message": message });
+        }
+        Verdict::Allow | Verdict::AllowAlways | Verdict::AcceptEdits => {
+            json!({ "behavior": "allow" })
+        }
+    };
+    match &hook.happened {
+        AgentEvent::Asks { data, .. } => {
+            decision["updatedInput"] = data["tool_input"].clone();
+            if verdict == Verdict::AcceptEdits {
+                decision["updatedPermissions"] =
+                    json!([{ "type": "setMode", "mode": "acceptEdits", "destination": "session" }]);
+            }
+        }
+        AgentEvent::Permission {
+            data: Some(data), ..
+        } if verdict == Verdict::AllowAlways => {
+            let updates = for_session(&data["suggestions"]);
+            if !updates.is_empty() {
+                decision["updatedPermissions"] = updates.into();
+            }
+        }
+        _ => {}
+    }
+    decision
+}
+
+/// The answer to an MCP server's form, as `Elicitation` returns it.
+fn form_answer(answer: FormAnswer) -> Map<String, Value> {
+    let (action, content) = match answer {
+        FormAnswer::Accept(content) => ("accept", Some(content)),
+        FormAnswer::Decline => ("decline", None),
+        FormAnswer::Cancel => ("cancel", None),
+    };
+    let action = ("action".to_owned(), action.into());
+    let content = content.map(|it| ("content".to_owned(), it.into()));
+    [action].into_iter().chain(content).collect()
 }
 
 fn notification(payload: &Map<String, Value>) -> AgentEvent {
@@ -298,18 +416,18 @@ pub(super) fn render(hook: &ParsedHook, reply: HookReply) -> Option<Value> {
         let AgentEvent::Asks { data, .. } = &hook.happened else {
             return None;
         };
+        if hook.takes == Some(AnswerKind::Form) {
+            let mut output = form_answer(FormAnswer::parse(&answer)?);
+            output.insert("hookEventName".into(), hook.name.as_str().into());
+            return Some(json!({ "hookSpecificOutput": output }));
+        }
         let decision = json!({ "behavior": "allow", "updatedInput": answered(data, &answer) });
         return Some(json!({
             "hookSpecificOutput": { "hookEventName": hook.name, "decision": decision }
         }));
     }
-    if let Some((allowed, reason)) = reply.decision {
-        let denied = || reason.unwrap_or_else(|| "denied by the person".into());
-        let decision = if allowed {
-            json!({ "behavior": "allow" })
-        } else {
-            json!({ "behavior": "deny", "message": denied() })
-        };
+    if let Some(verdict) = reply.decision {
+        let decision = decision(hook, verdict);
         return Some(json!({
             "hookSpecificOutput": { "hookEventName": hook.name, "decision": decision }
         }));

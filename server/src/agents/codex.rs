@@ -13,6 +13,7 @@ pub(super) fn parse(payload: &Map<String, Value>) -> Result<ParsedHook, InvalidS
         return Ok(hook);
     }
     let mut hook = claude::parse_with(payload, happened)?;
+    hook.delays_dialog = true;
     // In a subagent too.
     if hook.name == "Interrupt" {
         hook.happened = AgentEvent::Interrupted;

@@ -12,7 +12,7 @@ pub(super) fn parse(payload: &Map<String, Value>) -> Result<ParsedHook, InvalidS
             text(payload, "hook_event_name"),
             "UserPromptSubmit" | "Stop"
         ),
-        awaits_decision: false,
+        takes: None,
         ..claude::parse_with(payload, happened)?
     })
 }

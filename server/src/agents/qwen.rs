@@ -6,7 +6,10 @@ use super::{HookReply, InvalidSessionId, ParsedHook, claude, text};
 use crate::core::command::AgentEvent;
 
 pub(super) fn parse(payload: &Map<String, Value>) -> Result<ParsedHook, InvalidSessionId> {
-    claude::parse_with(payload, happened)
+    Ok(ParsedHook {
+        delays_dialog: true,
+        ..claude::parse_with(payload, happened)?
+    })
 }
 
 fn happened(name: &str, payload: &Map<String, Value>) -> AgentEvent {

@@ -264,7 +264,7 @@ async fn submit(hub: &Hub, session: &KnownSession, happened: AgentEvent) {
         happened,
         event: Hook::SESSION_FILE.into(),
         watched: false,
-        held: false,
+        held: None,
         once: None,
         derived_at: Some(session.seq),
     };

@@ -5,12 +5,13 @@ use hub_protocol::{
     InboxName, Place, Preferences, ProjectName, QuestionState, Seq, SessionInfo, Way,
 };
 
+use crate::core::answer::AnswerKind;
 use crate::core::notification::Draft;
 use crate::core::record::Record;
 
 mod hook;
 
-pub use hook::{AgentEvent, Hook};
+pub use hook::{AgentEvent, HeldHook, Hook};
 
 /// A request to the fold.
 #[allow(clippy::large_enum_variant)] // few exist at a time, and each is moved once
@@ -63,8 +64,8 @@ pub enum Command {
     Seen {
         /// The notifications to mark.
         ids: Vec<Seq>,
-        /// Mark every notification up to and including this one too.
-        up_to: Option<Seq>,
+        /// Mark the notifications in these ranges too: the first and last number of each.
+        ranges: Vec<(Seq, Seq)>,
         /// Whether to mark them as seen; `false` removes the mark.
         seen: bool,
     },
@@ -157,6 +158,13 @@ pub enum Command {
         /// The session or person that withdraws it.
         by: InboxName,
     },
+    /// Note that the answer to a held question was given to its agent, or that it could not be.
+    NoteAnswer {
+        /// The number of the question.
+        question: Seq,
+        /// Whether the agent got the answer; if not, the question is open again.
+        delivered: bool,
+    },
     /// Do everything that is due by now: expiry, deadlines of listeners, overdue receipts.
     Tick,
     /// Record a jump of the wall clock, and move pending deadlines with it.
@@ -197,6 +205,7 @@ impl Command {
             | Self::Unlisten { .. }
             | Self::Claim { .. }
             | Self::WithdrawQuestion { .. }
+            | Self::NoteAnswer { .. }
             | Self::Tick
             | Self::ClockMoved { .. } => None,
         }
@@ -298,9 +307,14 @@ pub enum Refusal {
         /// The host, directory and tmux pane of the session, as far as they are known.
         place: Place,
     },
-    /// The agent's hook waits for a decision, and the answer is neither `allow` nor `deny`.
-    #[error("this decides nothing: answer allow, or deny: why")]
-    NoVerdict(Seq),
+    /// The agent's hook cannot use this answer.
+    #[error("the agent cannot use this answer: {}", takes.expected())]
+    UnusableAnswer {
+        /// The number of the question.
+        id: Seq,
+        /// The answers that the agent takes.
+        takes: AnswerKind,
+    },
     /// The answerer may not answer this question.
     #[error("{0}")]
     NotAllowed(&'static str),

@@ -128,13 +128,28 @@ pub struct Seen {
     /// The notifications, ascending.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ids: Vec<Seq>,
-    /// Every notification up to and including this one is marked too.
+    /// Every notification up to and including this one is marked too. New records have `ranges` instead.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub up_to: Option<Seq>,
+    /// The notifications in these ranges are marked too: the first and last number of each, ascending.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ranges: Vec<(Seq, Seq)>,
     /// Whether they are marked as seen; `false` removes the mark.
     pub seen: bool,
     /// When the person marked them.
     pub at: Timestamp,
+}
+
+impl Seen {
+    /// Whether the record marks this notification.
+    pub fn contains(&self, id: Seq) -> bool {
+        self.ids.contains(&id)
+            || self.up_to.is_some_and(|up_to| id <= up_to)
+            || self
+                .ranges
+                .iter()
+                .any(|&(first, last)| (first..=last).contains(&id))
+    }
 }
 
 /// An inbox that was removed; its pending notifications are dropped.

@@ -3,16 +3,18 @@
 use std::collections::BTreeSet;
 
 use hub_protocol::{
-    InboxName, Kind, Place, Post, QuestionState, Seq, SessionInfo, SessionState, verdict,
+    AnswerDelivery, InboxName, Kind, Place, Post, ProjectName, QuestionState, Seq, SessionInfo,
+    SessionState, Timestamp, Way,
 };
 
-use super::hook::{is_dialog_key, is_held_key};
-use super::question::Question;
+use super::hook::{answer_kind, is_dialog_key, is_held_key};
+use super::question::{Progress, Question, settled_question};
 use super::session::Session;
 use super::transaction::Transaction;
 use super::{State, texts};
 use crate::core::command::Refusal;
 use crate::core::notification::{Draft, kind_of};
+use crate::core::record::{Emitted, Record};
 
 /// How an answer reaches the asker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -85,12 +87,13 @@ impl State {
         let id = answer.body.reply_to?;
         let question = self.questions.get(id)?;
         let key = question.key.as_deref()?;
-        if is_held_key(key) && is_held(id) {
-            let decides = question.kind != Kind::Approval || verdict(&answer.body.msg).is_some();
-            return (!decides).then_some(Refusal::NoVerdict(id));
-        }
-        if !is_held_key(key) && !is_dialog_key(key) {
-            return None;
+        match answer_kind(key) {
+            Some(takes) if is_held(id) => {
+                let usable = takes.accepts(&answer.body.msg);
+                return (!usable).then_some(Refusal::UnusableAnswer { id, takes });
+            }
+            None if !is_dialog_key(key) => return None,
+            _ => {}
         }
         let asker = self.resolve(&question.project, &question.from);
         let session = self.session(&question.project, asker);
@@ -100,6 +103,104 @@ impl State {
             name: texts::name(asker, session).to_owned(),
             place: info.map(place_of).unwrap_or_default(),
         })
+    }
+
+    /// Returns how far the answer to a question has come; `None` if the question was closed without an answer.
+    /// `is_held` is whether a hook request is held for the answer.
+    pub fn answer_delivery(&self, question: &Question, is_held: bool) -> Option<AnswerDelivery> {
+        let key = question.key.as_deref().unwrap_or_default();
+        let by_hook = is_held_key(key);
+        Some(match question.state {
+            QuestionState::Open | QuestionState::Claimed => match by_hook {
+                true if is_held => AnswerDelivery::Waiting,
+                false if !is_dialog_key(key) => AnswerDelivery::Waiting,
+                _ => AnswerDelivery::Terminal,
+            },
+            QuestionState::Answered if by_hook => match question.progress {
+                Progress::Stored if is_held => AnswerDelivery::Stored,
+                Progress::Stored => AnswerDelivery::Terminal,
+                Progress::Delivered => AnswerDelivery::Delivered,
+                Progress::Taken => AnswerDelivery::Taken,
+            },
+            QuestionState::Answered => self.inbox_delivery(question, question.answer?),
+            QuestionState::Withdrawn | QuestionState::Superseded | QuestionState::Expired => {
+                return None;
+            }
+        })
+    }
+
+    /// Returns how far an answer has come that goes through the asker's inbox.
+    fn inbox_delivery(&self, question: &Question, answer: Seq) -> AnswerDelivery {
+        let asker = self.resolve(&question.project, &question.from);
+        let inbox = self.inboxes.get(&question.project, asker);
+        let Some(item) = inbox.and_then(|inbox| inbox.get(answer)) else {
+            // An ended asker has no inbox, and an answer may expire.
+            let lost = self.outcomes.get(answer).is_some() || inbox.is_none();
+            return if lost {
+                AnswerDelivery::Stored
+            } else {
+                AnswerDelivery::Taken
+            };
+        };
+        match item.emitted {
+            Some((_, way)) if !way.announces() => AnswerDelivery::Delivered,
+            _ => AnswerDelivery::Stored,
+        }
+    }
+
+    /// Whether the asker is alive and does not have its answer yet.
+    pub fn awaits_delivery(&self, question: &Question) -> bool {
+        let asker = self.resolve(&question.project, &question.from);
+        let asker = self.session(&question.project, asker);
+        let delivery = self.answer_delivery(question, true);
+        question.state == QuestionState::Answered
+            && asker.is_some_and(Session::is_alive)
+            && question
+                .answer
+                .is_some_and(|it| self.outcomes.get(it).is_none())
+            && matches!(
+                delivery,
+                Some(AnswerDelivery::Stored | AnswerDelivery::Delivered)
+            )
+    }
+
+    /// Records that the agent got the answer to a held question. If it could not be given to the agent, the question is
+    /// open again, because the agent's own dialog waits for the answer.
+    pub(super) fn decide_note_answer(
+        &self,
+        id: Seq,
+        delivered: bool,
+        now: Timestamp,
+    ) -> Vec<Record> {
+        let question = self.questions.undelivered(id);
+        let Some((question, answer)) = question.filter(|(it, _)| it.progress == Progress::Stored)
+        else {
+            return Vec::new();
+        };
+        vec![if delivered {
+            Record::Emitted(Emitted {
+                project: question.project.clone(),
+                inbox: question.from.clone(),
+                ids: vec![answer],
+                way: Way::Hook,
+                by: None,
+                at: now,
+            })
+        } else {
+            settled_question(id, QuestionState::Open, None, None, now)
+        }]
+    }
+
+    /// Returns the answers that a session's hooks delivered, and that it has not taken yet.
+    pub(super) fn answers_without_proof(
+        &self,
+        project: &ProjectName,
+        session: &InboxName,
+    ) -> Vec<Seq> {
+        let all = self.questions.all_undelivered();
+        let of = all.filter(|(_, it)| (&it.project, &it.from) == (project, session));
+        let delivered = of.filter(|(_, it)| it.progress == Progress::Delivered);
+        delivered.map(|(answer, _)| answer).collect()
     }
 
     /// Returns the question that a draft answers. Fails if the sender may not answer it.

@@ -11,6 +11,7 @@ use hub_protocol::{InboxName, Kind, ProjectName, Seq, SessionState, Timestamp, W
 use super::deadlines::Deadlines;
 use super::inbox::{Inbox, Item};
 use super::notification::person;
+use super::question::Progress;
 use super::session::Session;
 use super::status::settled;
 use super::transaction::Transaction;
@@ -197,7 +198,14 @@ impl State {
                 now,
             )
         });
-        proved.collect()
+        let mut proved: Vec<Record> = proved.collect();
+        if is_proof(event, Way::Hook) {
+            let answers = self.answers_without_proof(project, session);
+            let place = Some((project, session));
+            let acked = SettleReason::Acked;
+            proved.extend(settled(answers, place, acked, Some("resumed"), now));
+        }
+        proved
     }
 
     /// Returns the records that hold the JSON of items emitted by a session's wakes without proof yet, oldest first. A
@@ -296,6 +304,7 @@ impl State {
     }
 
     pub(super) fn apply_emitted(&mut self, it: &Emitted) {
+        self.questions.note_answers(&it.ids, Progress::Delivered);
         for &id in &it.ids {
             let change = |item: &mut Item| item.emitted = Some((it.at, it.way));
             self.inboxes.change(&it.project, &it.inbox, id, change);

@@ -12,12 +12,15 @@ use super::session::Session;
 use super::status::settled;
 use super::transaction::Transaction;
 use super::{Leased, State, texts};
+use crate::core::answer::AnswerKind;
 use crate::core::command::{AgentEvent, Hook, Refusal};
 use crate::core::notification::Draft;
 use crate::core::record::{Record, SettleReason, Turn, TurnCause, TurnNoted};
 
 /// The most bytes of an agent's JSON that the hub passes on with its own text.
-const MAX_DATA: usize = 16 * 1024;
+const MAX_DATA: usize = 48 * 1024;
+/// If the JSON is larger, its texts are cut to the first of these lengths in bytes with which it fits.
+const CUTS: [usize; 4] = [32 * 1024, 8 * 1024, 2 * 1024, 512];
 /// The key of waiting items. The session's next step withdraws them and its dialogs, because they were settled in its
 /// terminal.
 const WAITING: &str = "hook:waiting";
@@ -28,11 +31,39 @@ const PERMISSION_DIALOG: &str = "hook:permission_dialog";
 const DIALOG: &str = "hook:dialog";
 /// The key of a dialog whose hook is held for an answer.
 const HELD_DIALOG: &str = "hook:held_dialog";
-const STALE: [&str; 5] = [WAITING, PERMISSION, PERMISSION_DIALOG, DIALOG, HELD_DIALOG];
+/// The key of a plan whose hook is held for a decision.
+const HELD_PLAN: &str = "hook:held_plan";
+/// The key of a form whose hook is held for its content.
+const HELD_FORM: &str = "hook:held_form";
+const STALE: [&str; 7] = [
+    WAITING,
+    PERMISSION,
+    PERMISSION_DIALOG,
+    DIALOG,
+    HELD_DIALOG,
+    HELD_PLAN,
+    HELD_FORM,
+];
+
+/// Returns the key of a question whose hook is held for such an answer.
+fn held_key(takes: AnswerKind) -> &'static str {
+    match takes {
+        AnswerKind::Text => HELD_DIALOG,
+        AnswerKind::Permission => PERMISSION,
+        AnswerKind::Plan => HELD_PLAN,
+        AnswerKind::Form => HELD_FORM,
+    }
+}
+
+/// Returns the answers that the held hook of a question with this key takes; `None` if no hook is held for it.
+pub(super) fn answer_kind(key: &str) -> Option<AnswerKind> {
+    let mut all = AnswerKind::ALL.into_iter();
+    all.find(|takes| held_key(*takes) == key)
+}
 
 /// Whether the hook of a question with this key is held for the answer.
 pub(super) fn is_held_key(key: &str) -> bool {
-    [PERMISSION, HELD_DIALOG].contains(&key)
+    answer_kind(key).is_some()
 }
 
 /// Whether a question with this key is shown in a dialog that answers from the hub cannot reach.
@@ -85,7 +116,7 @@ impl State {
             transaction.also(self.set_session(place, &hook.info, alias.as_ref(), true, now));
         }
         // A held request is not yet proof that the model continued, so it proves no delivery; neither does a file.
-        if !hook.held && hook.derived_at.is_none() {
+        if hook.held.is_none() && hook.derived_at.is_none() {
             transaction.also(self.proved_by(place, &hook.happened, now));
         }
         let mut context = HookContext {
@@ -354,15 +385,22 @@ impl HookContext<'_, '_> {
     }
 
     fn asks(&mut self, text: &str, options: &[String], data: &Value) -> Result<(), Refusal> {
-        let (key, place) = if self.hook.held {
-            // An earlier hook of the same dialog could not be held.
-            let same = |it: &Question| it.key.as_deref() == Some(DIALOG);
-            let place = (self.project, self.key);
-            self.transaction
-                .withdraw_questions_of(place, "resumed", same);
-            (HELD_DIALOG, "")
-        } else {
-            (DIALOG, " (answer it in its own terminal)")
+        // The notice of a dialog follows the dialog's own hook and says less.
+        let mut open = self.state.questions.of(self.project, self.key);
+        let is_notice = data.get("notification_type").is_some();
+        if is_notice && open.any(|(_, it)| is_dialog(it)) {
+            return Ok(());
+        }
+        let (key, place) = match self.hook.held {
+            Some(held) => {
+                // An earlier hook of the same dialog could not be held.
+                let same = |it: &Question| it.key.as_deref() == Some(DIALOG);
+                let place = (self.project, self.key);
+                self.transaction
+                    .withdraw_questions_of(place, "resumed", same);
+                (held_key(held.takes), "")
+            }
+            None => (DIALOG, " (answer it in its own terminal)"),
         };
         let msg = format!(
             "Agent {} asks: {}{place}",
@@ -370,7 +408,7 @@ impl HookContext<'_, '_> {
             texts::excerpt(text)
         );
         let mut data = json!({ "via": "hook", "event": self.hook.event, "dialog": data });
-        if self.hook.held {
+        if self.hook.held.is_some() {
             data["rides_along"] = "a question that only a person answers wakes no agent".into();
         }
         self.post(Kind::Question, msg, |draft| {
@@ -387,7 +425,7 @@ impl HookContext<'_, '_> {
         if data.is_none() && open.any(|(_, it)| is_dialog(it)) {
             return Ok(());
         }
-        let key = if self.hook.held {
+        let key = if self.hook.held.is_some() {
             PERMISSION
         } else {
             PERMISSION_DIALOG
@@ -408,11 +446,33 @@ impl HookContext<'_, '_> {
     }
 }
 
-/// Replaces data that is too large for a notification by its size. An agent's own data may be as large as a request.
-fn bounded(data: Value) -> Value {
+/// Cuts the texts in data that is too large for a notification, and notes the full size. An agent's own data may be as
+/// large as a request.
+fn bounded(mut data: Value) -> Value {
     let size = data.to_string().len();
     if size <= MAX_DATA {
         return data;
     }
-    json!({ "cut": format!("{size} bytes") })
+    let note = || format!("{size} bytes");
+    for longest in CUTS {
+        cut_texts(&mut data, longest);
+        if data.to_string().len() <= MAX_DATA {
+            data["cut"] = note().into();
+            return data;
+        }
+    }
+    json!({ "cut": note() })
+}
+
+/// Cuts every text within to this many bytes.
+fn cut_texts(data: &mut Value, longest: usize) {
+    match data {
+        Value::String(text) if text.len() > longest => {
+            text.truncate(text.floor_char_boundary(longest));
+            text.push('…');
+        }
+        Value::Array(items) => items.iter_mut().for_each(|it| cut_texts(it, longest)),
+        Value::Object(fields) => fields.values_mut().for_each(|it| cut_texts(it, longest)),
+        _ => {}
+    }
 }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::State;
 use super::deadlines::Deadlines;
-use super::hook::is_dialog;
+use super::hook::{is_dialog, is_held_key};
 use super::status::settled;
 use super::transaction::Transaction;
 use crate::core::command::Refusal;
@@ -37,6 +37,38 @@ pub struct Question {
     /// The notification that answers or supersedes it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<Seq>,
+    /// How far the answer has come, if a held hook delivers it.
+    #[serde(default, skip_serializing_if = "Progress::is_stored")]
+    pub progress: Progress,
+}
+
+/// How far an answer has come that a held hook delivers.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Progress {
+    /// It is stored.
+    #[default]
+    Stored,
+    /// The hook's answer carried it.
+    Delivered,
+    /// A later event of the session proves that the agent went on.
+    Taken,
+}
+
+impl Progress {
+    #[allow(clippy::trivially_copy_pass_by_ref)] // serde's signature
+    fn is_stored(&self) -> bool {
+        *self == Self::Stored
+    }
+}
+
+impl Question {
+    /// Returns the answer, if a held hook delivers it.
+    fn answer_by_hook(&self) -> Option<Seq> {
+        let by_hook = self.key.as_deref().is_some_and(is_held_key);
+        self.answer
+            .filter(|_| by_hook && self.state == QuestionState::Answered)
+    }
 }
 
 /// Every question whose text the log still holds.
@@ -44,6 +76,8 @@ pub struct Question {
 pub(super) struct QuestionTable {
     all: BTreeMap<Seq, Question>,
     open: Deadlines<Seq>,
+    /// The answers that held hooks deliver and that are not taken yet, with their questions.
+    undelivered: BTreeMap<Seq, Seq>,
 }
 
 impl QuestionTable {
@@ -87,6 +121,7 @@ impl QuestionTable {
                 state: QuestionState::Open,
                 by: None,
                 answer: None,
+                progress: Progress::Stored,
             };
             self.insert(id, question);
         }
@@ -96,12 +131,42 @@ impl QuestionTable {
         if !question.state.is_final() {
             self.open.insert(question.expires_at, id);
         }
+        if let Some(answer) = question.answer_by_hook()
+            && question.progress != Progress::Taken
+        {
+            self.undelivered.insert(answer, id);
+        }
         self.all.insert(id, question);
+    }
+
+    /// Returns an answered question whose answer a held hook delivers, with the answer, until the agent has taken it.
+    pub(super) fn undelivered(&self, id: Seq) -> Option<(&Question, Seq)> {
+        let question = self.get(id)?;
+        let answer = question.answer_by_hook()?;
+        { self.undelivered.contains_key(&answer) }.then_some((question, answer))
+    }
+
+    /// Returns every answer that held hooks deliver and that is not taken yet, with its question.
+    pub(super) fn all_undelivered(&self) -> impl Iterator<Item = (Seq, &Question)> {
+        let all = self.undelivered.iter();
+        all.filter_map(|(answer, id)| Some((*answer, self.get(*id)?)))
+    }
+
+    /// Notes how far these answers have come, if held hooks deliver them.
+    pub(super) fn note_answers(&mut self, answers: &[Seq], progress: Progress) {
+        for answer in answers {
+            if let Some(id) = self.undelivered.get(answer).copied() {
+                self.change(id, |it| it.progress = progress);
+            }
+        }
     }
 
     fn change(&mut self, id: Seq, change: impl FnOnce(&mut Question)) {
         if let Some(mut question) = self.all.remove(&id) {
             self.open.remove(question.expires_at, id);
+            if let Some(answer) = question.answer {
+                self.undelivered.remove(&answer);
+            }
             change(&mut question);
             self.insert(id, question);
         }
@@ -123,11 +188,13 @@ impl QuestionTable {
     pub(super) fn trim(&mut self, below: Seq, location: impl Fn(Seq) -> Seq) {
         self.all
             .retain(|id, it| !it.state.is_final() || location(*id) >= below);
+        self.undelivered.retain(|_, id| self.all.contains_key(id));
     }
 
     pub(super) fn forget_all(&mut self, project: &ProjectName) {
         self.all.retain(|_, it| it.project != *project);
         self.open.retain(|id| self.all.contains_key(id));
+        self.undelivered.retain(|_, id| self.all.contains_key(id));
     }
 
     /// Withdraws every open question of a project.
@@ -164,6 +231,12 @@ impl State {
         let mut open: Vec<_> = self.questions.open().collect();
         open.sort_by_key(|(id, _)| *id);
         open
+    }
+
+    /// Returns the questions that are open, or whose asker does not have the answer yet, oldest first.
+    pub fn unfinished_questions(&self) -> impl Iterator<Item = (Seq, &Question)> {
+        let all = self.questions.all();
+        all.filter(|(_, it)| !it.state.is_final() || self.awaits_delivery(it))
     }
 
     /// Returns when the session asked the question that its dialog shows now.
@@ -279,6 +352,7 @@ impl State {
             question.state = it.state;
             question.by.clone_from(&it.by);
             question.answer = it.answer;
+            question.progress = Progress::Stored;
         });
     }
 }

@@ -73,15 +73,28 @@ impl Ranges {
         }
     }
 
-    /// Whether the whole range is in the set, or outside it.
-    pub(super) fn is(&self, first: Seq, last: Seq, member: bool) -> bool {
-        let before = self.ranges.range(..=first).next_back();
+    /// The parts of a range that are in the set, or outside it, ascending.
+    pub(super) fn parts(&self, first: Seq, last: Seq, member: bool) -> Vec<(Seq, Seq)> {
+        let before = self.ranges.range(..first).next_back();
+        let overlapping = before.into_iter().chain(self.ranges.range(first..=last));
+        let inside = overlapping
+            .filter(|&(_, &end)| end >= first)
+            .map(|(&start, &end)| (start.max(first), end.min(last)));
         if member {
-            before.is_some_and(|(_, &end)| last <= end)
-        } else {
-            before.is_none_or(|(_, &end)| end < first)
-                && self.ranges.range(first..=last).next().is_none()
+            return inside.collect();
         }
+        let mut found = Vec::new();
+        let mut next = first;
+        for (start, end) in inside {
+            if next < start {
+                found.push((next, start - 1));
+            }
+            next = end.saturating_add(1);
+        }
+        if next <= last {
+            found.push((next, last));
+        }
+        found
     }
 
     /// Removes all numbers below `below` except `kept`.
@@ -95,6 +108,11 @@ impl Ranges {
         for number in kept {
             self.insert(number);
         }
+    }
+
+    /// The first and last number of each range, ascending.
+    pub(super) fn ranges(&self) -> impl Iterator<Item = (Seq, Seq)> {
+        self.ranges.iter().map(|(&first, &last)| (first, last))
     }
 
     pub(super) fn numbers(&self) -> impl Iterator<Item = Seq> {
@@ -142,14 +160,15 @@ mod tests {
             let (mut ranges, mut set) = (Ranges::default(), BTreeSet::new());
             for (first, length, member) in steps {
                 let last = first + length;
-                let all = (first..=last).all(|number| set.contains(&number) == member);
-                prop_assert_eq!(ranges.is(first, last, member), all);
                 ranges.set(first, last, member);
                 for number in first..=last {
                     if member { set.insert(number); } else { set.remove(&number); }
                 }
             }
             prop_assert_eq!(ranges.numbers().collect::<BTreeSet<_>>(), set.clone());
+            let parts = |member| ranges.parts(3, 30, member).into_iter().flat_map(|(first, last)| first..=last);
+            prop_assert_eq!(parts(true).collect::<Vec<_>>(), set.range(3..=30).copied().collect::<Vec<_>>());
+            prop_assert_eq!(parts(false).collect::<Vec<_>>(), (3..=30).filter(|number| !set.contains(number)).collect::<Vec<_>>());
             prop_assert!((0..60).all(|number| ranges.contains(number) == set.contains(&number)));
             let one_form: Ranges = set.into_iter().collect();
             prop_assert_eq!(ranges, one_form);

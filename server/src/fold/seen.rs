@@ -3,44 +3,62 @@
 use hub_protocol::{Seq, Timestamp};
 
 use super::State;
+use super::ranges::Ranges;
 use crate::core::command::Refusal;
 use crate::core::record::{Record, Seen};
 
 impl State {
+    /// Records only the marks that change, so that setting them back undoes the command exactly.
     pub(super) fn decide_seen(
         &self,
         ids: &[Seq],
-        up_to: Option<Seq>,
+        ranges: &[(Seq, Seq)],
         seen: bool,
         now: Timestamp,
     ) -> Result<Vec<Record>, Refusal> {
         self.check_ids(ids)?;
-        self.check_ids(up_to.as_slice())?;
-        let up_to = up_to.filter(|&up_to| up_to > 0 && !self.seen.is(1, up_to, seen));
-        let mut ids: Vec<Seq> = ids
-            .iter()
-            .copied()
-            .filter(|&id| self.seen.contains(id) != seen)
+        let ends: Vec<Seq> = ranges.iter().map(|range| range.1).collect();
+        self.check_ids(&ends)?;
+        let mut chosen: Ranges = ids.iter().copied().collect();
+        for &(first, last) in ranges {
+            chosen.set(first.max(1), last, true);
+        }
+        let ranges: Vec<(Seq, Seq)> = chosen
+            .ranges()
+            .flat_map(|(first, last)| self.seen.parts(first, last, !seen))
             .collect();
-        ids.sort_unstable();
-        ids.dedup();
-        if ids.is_empty() && up_to.is_none() {
+        let single = ranges.iter().all(|(first, last)| first == last);
+        let (ids, ranges) = if single {
+            (ranges.into_iter().map(|(id, _)| id).collect(), Vec::new())
+        } else {
+            (Vec::new(), ranges)
+        };
+        if ids.is_empty() && ranges.is_empty() {
             return Ok(Vec::new());
         }
         Ok(vec![Record::Seen(Seen {
             ids,
-            up_to,
+            up_to: None,
+            ranges,
             seen,
             at: now,
         })])
     }
 
     pub(super) fn apply_seen(&mut self, record: &Seen) {
-        if let Some(up_to) = record.up_to {
-            self.seen.set(1, up_to, record.seen);
+        let all = record.up_to.map(|up_to| (1, up_to));
+        let ids = record.ids.iter().map(|&id| (id, id));
+        for (first, last) in all
+            .into_iter()
+            .chain(ids)
+            .chain(record.ranges.iter().copied())
+        {
+            self.seen.set(first, last, record.seen);
         }
-        for &id in &record.ids {
-            self.seen.set(id, id, record.seen);
-        }
+    }
+
+    /// The numbers from 1 to `up_to` whose mark is not `seen`, as ranges. Not each number is a notification's.
+    pub fn seen_differences(&self, up_to: Seq, seen: bool) -> Vec<(Seq, Seq)> {
+        self.seen.parts(1, up_to, !seen)
     }
 }

@@ -5,6 +5,7 @@ use hub_protocol::{InboxName, ProjectName, Seq, Status, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::State;
+use super::question::Progress;
 use super::ranges::Ranges;
 use crate::core::command::Refusal;
 use crate::core::record::{Record, SettleReason, Settled};
@@ -146,6 +147,9 @@ impl State {
     }
 
     pub(super) fn apply_settled(&mut self, record: &Settled) {
+        if record.how == SettleReason::Acked {
+            self.questions.note_answers(&record.ids, Progress::Taken);
+        }
         for &id in &record.ids {
             let was_pending = match &record.inbox {
                 Some((project, name)) => self.inboxes.take_from(project, name, id),

@@ -110,7 +110,9 @@ impl From<Refusal> for ApiError {
             Refusal::UnknownInbox { .. } => Code::UnknownInbox,
             Refusal::UnknownId(_) => Code::UnknownNotification,
             Refusal::NoSuchQuestion => Code::NoSuchQuestion,
-            Refusal::ExpiredAlready | Refusal::OwnListener | Refusal::NoVerdict(_) => Code::Invalid,
+            Refusal::ExpiredAlready | Refusal::OwnListener | Refusal::UnusableAnswer { .. } => {
+                Code::Invalid
+            }
             Refusal::UnknownSession { .. } => Code::UnknownSession,
             Refusal::QuestionSettled { .. } => Code::QuestionSettled,
             Refusal::InTerminal { .. } => Code::AnswerInTerminal,
@@ -129,7 +131,7 @@ impl From<Refusal> for ApiError {
             Refusal::QuestionSettled { id, state } => {
                 error.with(|it| (it.question, it.state) = (Some(id), Some(state)))
             }
-            Refusal::NoVerdict(id) => error.with(|it| it.question = Some(id)),
+            Refusal::UnusableAnswer { id, .. } => error.with(|it| it.question = Some(id)),
             Refusal::InTerminal { id, place, .. } => {
                 error.with(|it| (it.question, it.place) = (Some(id), Some(place)))
             }

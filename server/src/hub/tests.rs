@@ -1,10 +1,11 @@
 use std::sync::Mutex;
 use std::sync::mpsc::channel;
 
-use hub_protocol::{Epoch, ProjectName, SessionInfo};
+use hub_protocol::{Epoch, ProjectName, SessionInfo, Timestamp};
 
 use super::*;
-use crate::core::command::Hook;
+use crate::core::answer::AnswerKind;
+use crate::core::command::{HeldHook, Hook};
 use crate::core::sync::lock;
 use crate::log::journal::Health;
 use crate::log::journal::memory::MemoryJournal;
@@ -54,7 +55,10 @@ async fn a_permission_is_held_from_its_commit_until_its_request_ends() {
         },
         event: "PermissionRequest".into(),
         watched: false,
-        held: true,
+        held: Some(HeldHook {
+            until: Timestamp::now(),
+            takes: AnswerKind::Permission,
+        }),
         once: None,
         derived_at: None,
     };

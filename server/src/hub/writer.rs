@@ -250,10 +250,12 @@ impl Writer {
 
     /// Holds the hook's request from the commit of its question on, so that every answer finds it held.
     fn held(&mut self, command: &Command, asked: &[Seq]) -> Option<oneshot::Receiver<()>> {
-        let held = matches!(command, Command::Hook(hook) if hook.held);
-        let id = asked.first().filter(|_| held)?;
+        let Command::Hook(hook) = command else {
+            return None;
+        };
+        let (id, until) = asked.first().zip(hook.held.map(|it| it.until))?;
         let (request, held) = oneshot::channel();
-        self.waiters.write().hold(*id, request);
+        self.waiters.write().hold(*id, request, until);
         Some(held)
     }
 

@@ -4,21 +4,24 @@
 //! It lags behind until someone reads it: a read first applies the events that are durable by then. The archive does so
 //! every second, so a read after a long silence has little to apply.
 
-use std::sync::{Arc, RwLock, RwLockReadGuard};
+use std::sync::{Arc, Mutex, RwLock, RwLockReadGuard};
 
 use hub_protocol::Seq;
 
 use super::archive::{RecoverError, Recovered};
 use super::journal::JournalError;
+use super::timeline::Timeline;
 use super::{CHUNK_BYTES, Event, Log};
 use crate::core::record::Record;
-use crate::core::sync::{read, write};
+use crate::core::sync::{lock, read, write};
 use crate::fold::State;
 
 /// The readers' fold.
 pub struct View {
     log: Arc<Log>,
     fold: RwLock<Followed>,
+    /// Locked while the timeline is built.
+    building: Mutex<()>,
 }
 
 /// How far the fold has followed the log.
@@ -29,20 +32,70 @@ pub(super) struct Followed {
     /// The size of the payloads that were applied since the hub started, in bytes.
     pub(super) bytes: u64,
     pub(super) state: State,
+    /// `None` until the first query of the timeline.
+    timeline: Option<Timeline>,
 }
+
+/// The most records from which the timeline is built.
+const MAX_REPLAYED: u64 = 200_000;
 
 impl View {
     /// A view of `log` that continues from `recovered`.
     pub fn new(log: Arc<Log>, recovered: Recovered) -> Self {
         let Recovered { seq, state, .. } = recovered;
-        let bytes = 0;
-        let fold = RwLock::new(Followed { seq, bytes, state });
-        Self { log, fold }
+        let fold = RwLock::new(Followed {
+            seq,
+            bytes: 0,
+            state,
+            timeline: None,
+        });
+        let building = Mutex::default();
+        Self {
+            log,
+            fold,
+            building,
+        }
     }
 
     /// Runs a query on the fold of every record that is durable now.
     pub fn read<T>(&self, query: impl FnOnce(&State) -> T) -> Result<T, RecoverError> {
         Ok(query(&self.at_least(self.log.head())?.state))
+    }
+
+    /// Runs a query on the timeline and the fold of every record that is durable now. The first call reads the log, so it
+    /// may block for seconds.
+    pub fn read_timeline<T>(
+        &self,
+        query: impl FnOnce(&State, &Timeline) -> T,
+    ) -> Result<T, RecoverError> {
+        self.build_timeline()?;
+        let followed = self.at_least(self.log.head())?;
+        let nothing = Timeline::default();
+        Ok(query(
+            &followed.state,
+            followed.timeline.as_ref().unwrap_or(&nothing),
+        ))
+    }
+
+    fn build_timeline(&self) -> Result<(), RecoverError> {
+        let _building = lock(&self.building);
+        if self.followed().timeline.is_some() {
+            return Ok(());
+        }
+        let head = self.followed().seq;
+        let first = self.log.earliest().max(1);
+        let first = first.max((head + 1).saturating_sub(MAX_REPLAYED));
+        let mut replay = Followed {
+            seq: first - 1,
+            bytes: 0,
+            state: State::default(),
+            timeline: Some(Timeline::default()),
+        };
+        replay.follow(&self.log, head)?;
+        let mut followed = write(&self.fold);
+        replay.follow(&self.log, followed.seq)?;
+        followed.timeline = replay.timeline;
+        Ok(())
     }
 
     /// Applies every record that the journal holds, and returns the fold.
@@ -82,6 +135,9 @@ impl Followed {
                 }
                 if let Some(record) = event.record() {
                     self.state.apply(seq, record);
+                    if let Some(timeline) = &mut self.timeline {
+                        timeline.note(&self.state, record);
+                    }
                 } else {
                     // The event does not keep why it could not be decoded.
                     Record::decode(entry.kind, &entry.payload)

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::time::Duration;
 
-use hub_harness::{Client, Hub, HubBuilder, encoded, until};
+use hub_harness::{Client, Events, Hub, HubBuilder, encoded, until};
 use serde_json::{Value, json};
 
 use super::Sandbox;
@@ -278,6 +278,14 @@ impl InstalledHub {
             let mut steps = self.trace(id);
             steps.retain(|step| step["state"] == state);
             steps.pop()
+        })
+    }
+
+    /// Opens the event stream of a dashboard.
+    pub(crate) fn dashboard(&self) -> Events {
+        self.runtime.block_on(async {
+            let person = self.server.person().await;
+            person.events("").await
         })
     }
 

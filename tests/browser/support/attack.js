@@ -3,13 +3,13 @@
 /**
  * Runs in a page of another port: tries every way to reach the hub, and returns the ways that gave it any data.
  *
- * @param {{hub: string, id: number, token: string}} about
+ * @param {{hub: string, id: number, token: string, script: string, style: string}} about with the paths of two assets
  */
-export async function attack({ hub, id, token }) {
+export async function attack({ hub, id, token, script, style }) {
   /** @type {string[]} */
   const got = [];
   const text = JSON.stringify({ msg: 'from elsewhere' });
-  const reads = ['/', '/notifications', '/sessions', '/events', '/hub', '/metrics', '/openapi.yaml', '/hello?nonce=00112233445566778899aabbccddeeff', '/healthz', '/assets/main.js'];
+  const reads = ['/', '/notifications', '/sessions', '/events', '/hub', '/metrics', '/openapi.yaml', '/hello?nonce=00112233445566778899aabbccddeeff', '/healthz', script];
   const known = { authorization: `Bearer ${token}` };
   /** @type {[string, string, RequestInit][]} */
   const requests = [
@@ -62,25 +62,24 @@ export async function attack({ hub, id, token }) {
       socket.onopen = () => resolve(got.push(`WebSocket ${path}`));
     });
   }
-  for (const [tag, property, path] of [
-    ['img', 'src', '/assets/icon.svg'],
-    ['img', 'src', '/'],
-    ['script', 'src', '/assets/main.js'],
-    ['script', 'src', '/notifications'],
-    ['link', 'href', '/assets/style/base.css'],
-    ['video', 'src', '/events'],
-  ]) {
-    const element = document.createElement(tag ?? '');
+  /** @param {string} tag @param {string} property @param {string} path */
+  const load = async (tag, property, path) => {
+    const element = document.createElement(tag);
     if (tag === 'link') element.setAttribute('rel', 'stylesheet');
     const done = new Promise((resolve) => {
       element.onerror = resolve;
       element.onload = () => resolve(got.push(`<${tag}> ${path}`));
     });
-    element.setAttribute(property ?? '', hub + path);
+    element.setAttribute(property, hub + path);
     document.body.append(element);
     await done;
-  }
-  await import(`${hub}/assets/core/time.js`).then(() => got.push('import'), () => {});
+  };
+  await load('img', 'src', '/assets/icon.svg');
+  await load('img', 'src', '/');
+  await load('script', 'src', '/notifications');
+  await load('link', 'href', style);
+  await load('video', 'src', '/events');
+  await import(hub + style, { with: { type: 'css' } }).then(() => got.push('import'), () => {});
   for (const path of ['/', '/assets/index.html', '/notifications', '/healthz']) {
     const frame = document.createElement('iframe');
     const loaded = new Promise((resolve) => (frame.onload = resolve));
@@ -111,13 +110,35 @@ export async function attack({ hub, id, token }) {
       await loaded;
     }
   }
-  const channel = new BroadcastChannel('hub');
-  const heard = new Promise((resolve) => {
-    channel.onmessage = ({ data }) => resolve(got.push(`BroadcastChannel: ${JSON.stringify(data).slice(0, 40)}`));
-    setTimeout(resolve, 400);
-  });
-  channel.postMessage({ kind: 'login-wanted' });
-  await heard;
   if (Object.keys(sessionStorage).length) got.push('sessionStorage');
+  // Last, because the script replaces the content of the page.
+  await load('script', 'src', script);
   return got;
+}
+
+/**
+ * Runs in a page of a program that has taken the hub's port, which has the origin of the dashboard: tries to read the
+ * key that the browser keeps, and uses it to answer a challenge of the hub for these addresses.
+ *
+ * @param {{challenge: string, addresses: string[]}} about
+ */
+export async function useKey({ challenge, addresses }) {
+  const opening = indexedDB.open('hub');
+  await new Promise((resolve) => (opening.onsuccess = resolve));
+  const asking = opening.result.transaction('devices').objectStore('devices').get('own');
+  await new Promise((resolve) => (asking.onsuccess = resolve));
+  opening.result.close();
+  const { key } = asking.result;
+  /** @type {unknown[]} */
+  const exported = [];
+  for (const format of /** @type {const} */ (['raw', 'jwk'])) {
+    await crypto.subtle.exportKey(format, key).then((it) => exported.push(it), () => {});
+  }
+  /** @type {string[]} */
+  const proofs = [];
+  for (const address of addresses) {
+    const signature = await crypto.subtle.sign('HMAC', key, new TextEncoder().encode(`resume\0${challenge}${address}`));
+    proofs.push(Array.from(new Uint8Array(signature), (byte) => byte.toString(16).padStart(2, '0')).join(''));
+  }
+  return { proofs, exported, stored: JSON.stringify(asking.result) };
 }

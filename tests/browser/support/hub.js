@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 
 import { atEnd, DEADLINE } from './test.js';
-import { binary, found } from './tools.js';
+import { binary, dashboard, found } from './tools.js';
 
 /** @typedef {{args?: string[]}} HubOptions */
 /** @typedef {{status: number, headers: http.IncomingHttpHeaders, text: string, json: any}} Answer */
@@ -216,7 +216,7 @@ export class Hub {
     const child = spawn(words[0] ?? '', words.slice(1), {
       stdio: ['ignore', 'pipe', log],
       // The environment of the person who runs the tests must not change their result.
-      env: { PATH: process.env.PATH, HOME: this.dir },
+      env: { PATH: process.env.PATH, HOME: this.dir, ...dashboard() },
     });
     this.#child = child;
     running.add(child);

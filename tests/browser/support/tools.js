@@ -1,6 +1,6 @@
 /** Paths of the tools that tests/run installs, of the hub's binaries and of the browser. */
 
-import { accessSync, constants, existsSync, statSync } from 'node:fs';
+import { accessSync, constants, existsSync, readdirSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { delimiter, dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -47,6 +47,21 @@ export function binary(name) {
   const path = join(process.env.HUB_BIN_DIR ?? join(TARGET, 'debug'), name);
   if (!existsSync(path)) throw new Error(`${path} is not built: run cargo build --bin ${name}, or set HUB_BIN_DIR`);
   return path;
+}
+
+/**
+ * The environment of a hub that serves the dashboard as it was built, or with HUB_TEST_WEB=disk the files of web/ as they
+ * are now, which takes no build.
+ *
+ * @returns {Record<string, string>}
+ */
+export function dashboard() {
+  const web = join(ROOT, 'web');
+  if (process.env.HUB_TEST_WEB === 'disk') return { HUB_WEB: web };
+  const built = statSync(binary('hubd')).mtimeMs;
+  const newer = readdirSync(web, { recursive: true }).find((name) => statSync(join(web, String(name))).mtimeMs > built);
+  if (newer) throw new Error(`web/${newer} is newer than hubd: run cargo build --bin hubd, or set HUB_TEST_WEB=disk`);
+  return {};
 }
 
 /** Options to start the installed browser; none is ever downloaded. */

@@ -21,6 +21,7 @@ fn record(id: u64) -> Record {
     Record::Seen(Seen {
         ids: vec![id],
         up_to: None,
+        ranges: Vec::new(),
         seen: true,
         at: hub_protocol::Timestamp::from_millis(1_800_000_000_000),
     })

@@ -30,7 +30,7 @@ impl Driver {
             happened: happened.clone(),
             event: "Test".into(),
             watched,
-            held: false,
+            held: None,
             once: None,
             derived_at: None,
         })));

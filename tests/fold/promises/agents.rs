@@ -1,7 +1,8 @@
 //! Agents' sessions: helpers for the tests of hooks, receipts and interrupts.
 
 use hub_protocol::Process;
-use hubd::core::command::Hook;
+use hubd::core::answer::AnswerKind;
+use hubd::core::command::{HeldHook, Hook};
 
 use super::*;
 
@@ -15,7 +16,7 @@ pub(super) fn hook(id: &str, happened: AgentEvent) -> Hook {
         happened,
         event: "Test".into(),
         watched: false,
-        held: false,
+        held: None,
         once: None,
         derived_at: None,
     }
@@ -74,7 +75,12 @@ impl Hub {
 
     /// Applies a hook event whose request the hub holds until its question is answered.
     pub(super) fn held_hook(&mut self, id: &str, event: AgentEvent) -> Vec<Record> {
-        self.changed_hook(id, event, |it| it.held = true)
+        let takes = match event {
+            AgentEvent::Permission { .. } => AnswerKind::Permission,
+            _ => AnswerKind::Text,
+        };
+        let until = Timestamp::from_millis(i64::MAX);
+        self.changed_hook(id, event, |it| it.held = Some(HeldHook { until, takes }))
     }
 
     pub(super) fn changed_hook(

@@ -1,6 +1,6 @@
 //! Answers: which posts and senders answer a question, and how an answer reaches the asker.
 
-use hub_protocol::{Post, QuestionState};
+use hub_protocol::{AnswerDelivery, Post, QuestionState};
 use hubd::fold::AnswerPath;
 
 use super::questions::claim;
@@ -14,6 +14,24 @@ impl Hub {
     fn reach(&self, id: Seq) -> AnswerPath {
         let question = self.state.question(id).expect("a question");
         self.state.reach(question)
+    }
+
+    fn delivery(&self, id: Seq, is_held: bool) -> Option<AnswerDelivery> {
+        let question = self.state.question(id).expect("a question");
+        self.state.answer_delivery(question, is_held)
+    }
+
+    fn unfinished(&self) -> Vec<Seq> {
+        { self.state.unfinished_questions() }
+            .map(|(id, _)| id)
+            .collect()
+    }
+
+    fn note_answer(&mut self, question: Seq, delivered: bool) -> Vec<Record> {
+        self.run(&Command::NoteAnswer {
+            question,
+            delivered,
+        })
     }
 
     pub(super) fn answer(&mut self, from: &str, id: Seq) -> Result<Vec<Record>, Refusal> {
@@ -80,6 +98,74 @@ fn the_answer_to_a_held_request_goes_to_no_inbox() {
         hub.post(approves("person", id));
         assert_eq!(hub.asked(id).0, QuestionState::Answered);
         assert!(hub.pending("w1").is_empty(), "its hook takes it there");
+    }
+}
+
+#[test]
+fn the_answer_to_a_held_request_is_stored_then_delivered_then_taken() {
+    use AnswerDelivery::{Delivered, Stored, Taken, Terminal, Waiting};
+    for event in [permission(), asks("A or B?")] {
+        let mut hub = Hub::new();
+        hub.held_hook("w1", event);
+        let id = hub.open_question(0);
+        assert_eq!(hub.delivery(id, true), Some(Waiting));
+        assert_eq!(hub.delivery(id, false), Some(Terminal));
+        hub.post(approves("person", id));
+        assert_eq!(hub.delivery(id, true), Some(Stored));
+        assert_eq!(hub.unfinished(), [id]);
+        // A held request of the same session proves nothing.
+        hub.held_hook("w1", AgentEvent::Worked);
+        hub.hook("w1", AgentEvent::Seen);
+        assert_eq!(hub.delivery(id, true), Some(Stored));
+        hub.note_answer(id, true);
+        hub.held_hook("w1", AgentEvent::Worked);
+        assert_eq!(hub.delivery(id, false), Some(Delivered));
+        assert_eq!(hub.unfinished(), [id]);
+        assert_eq!(hub.note_answer(id, false), [], "it was delivered");
+        hub.hook("w1", AgentEvent::Seen);
+        assert_eq!(hub.delivery(id, false), Some(Taken));
+        assert!(hub.unfinished().is_empty());
+    }
+}
+
+#[test]
+fn an_answer_that_its_hook_could_not_deliver_leaves_the_question_to_the_terminal() {
+    let mut hub = Hub::new();
+    hub.held_hook("w1", permission());
+    let id = hub.open_question(0);
+    assert_eq!(hub.note_answer(id, false), [], "it has no answer");
+    hub.post(approves("person", id));
+    hub.note_answer(id, false);
+    assert_eq!(hub.asked(id), (QuestionState::Open, None, None));
+    assert_eq!(hub.delivery(id, false), Some(AnswerDelivery::Terminal));
+    hub.hook("w1", AgentEvent::Worked);
+    assert_eq!(hub.asked(id).0, QuestionState::Withdrawn);
+    assert_eq!(hub.delivery(id, false), None);
+    assert!(hub.unfinished().is_empty());
+}
+
+#[test]
+fn the_answer_in_an_inbox_is_listed_until_the_session_has_it_or_has_ended() {
+    for ends in [false, true] {
+        let mut hub = Hub::new();
+        hub.start("w1", SessionInfo::default());
+        let id = hub.say(said("w1", Kind::Question));
+        let delivery = |hub: &Hub| hub.delivery(id, false);
+        assert_eq!(delivery(&hub), Some(AnswerDelivery::Waiting));
+        hub.answer("lead", id).unwrap();
+        assert_eq!(delivery(&hub), Some(AnswerDelivery::Stored));
+        assert_eq!(hub.unfinished(), [id]);
+        if ends {
+            hub.hook("w1", AgentEvent::Ended);
+        } else {
+            let answer = hub.asked(id).2.expect("an answer");
+            hub.show("w1", "w1", &[answer], Way::Hook);
+            assert_eq!(delivery(&hub), Some(AnswerDelivery::Delivered));
+            assert_eq!(hub.unfinished(), [id]);
+            hub.hook("w1", AgentEvent::Worked);
+            assert_eq!(delivery(&hub), Some(AnswerDelivery::Taken));
+        }
+        assert!(hub.unfinished().is_empty());
     }
 }
 

@@ -20,6 +20,7 @@ fn records() -> Vec<(Record, u8, Vec<u8>)> {
     let seen = Seen {
         ids: vec![4],
         up_to: Some(2),
+        ranges: vec![(6, 9)],
         seen: false,
         at,
     };
@@ -61,7 +62,8 @@ fn records() -> Vec<(Record, u8, Vec<u8>)> {
 const JSON: &str = r#"{"id":7}"#;
 const ROUTE: &str = r#"["default","ci","error","high",1795262400000,1795262400001,[["w1",true]],"build",["ci","error"],1]"#;
 const SETTLED: &str = r#"{"ids":[1,2],"inbox":["default","w1"],"how":"superseded","by":"3","at":"2026-11-21T12:00:00.000Z"}"#;
-const SEEN: &str = r#"{"ids":[4],"up_to":2,"seen":false,"at":"2026-11-21T12:00:00.000Z"}"#;
+const SEEN: &str =
+    r#"{"ids":[4],"up_to":2,"ranges":[[6,9]],"seen":false,"at":"2026-11-21T12:00:00.000Z"}"#;
 const CLOSED: &str = r#"{"project":"default","inbox":"w1","at":"2026-11-21T12:00:00.000Z"}"#;
 const KEY_USED: &str = r#"{"key":"k","digest":"00ff","ids":[1],"at":"2026-11-21T12:00:00.000Z"}"#;
 const CLOCK_MOVED: &str = r#"{"delta_ms":-5,"at":"2026-11-21T12:00:00.000Z"}"#;

@@ -37,7 +37,7 @@ fn a_session_that_stopped_waits_for_the_person_until_its_words_are_seen() {
     let last = hub.phase("w1").report.unwrap();
     hub.run(&Command::Seen {
         ids: vec![last],
-        up_to: None,
+        ranges: Vec::new(),
         seen: true,
     });
     hub.is_in("w1", PhaseName::Done);
@@ -104,7 +104,7 @@ fn a_session_that_died_at_work_is_blocked_until_that_is_seen() {
     hub.is_in("w1", PhaseName::Blocked);
     hub.run(&Command::Seen {
         ids: hub.phase("w1").report.into_iter().collect(),
-        up_to: None,
+        ranges: Vec::new(),
         seen: true,
     });
     hub.is_in("w1", PhaseName::Gone);

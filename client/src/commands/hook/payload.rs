@@ -90,7 +90,7 @@ impl Payload {
 
     /// Whether the hub may hold the request for an answer by a person.
     pub(super) fn may_be_held(&self) -> bool {
-        self.event() == "PermissionRequest"
+        ["PermissionRequest", "Elicitation"].contains(&self.event())
     }
 
     /// Whether the event is the end of a turn, by any agent's name for it.

@@ -16,14 +16,15 @@ pub(super) const FILES: Files = Files {
     local: Some(".claude/settings.local.json"),
 };
 
-const EVENTS: [&str; 11] = [
+const EVENTS: [&str; 12] = [
     "SessionStart",
     "SessionEnd",
     "UserPromptSubmit",
-    "PreToolUse",
     "PostToolUse",
     "PostToolUseFailure",
     "PermissionRequest",
+    "Elicitation",
+    "ElicitationResult",
     "Notification",
     "Stop",
     "StopFailure",
@@ -33,7 +34,6 @@ const EVENTS: [&str; 11] = [
 /// The matcher of an event, which limits the hook to what the hub needs.
 fn matcher(event: &str) -> Option<&'static str> {
     match event {
-        "PreToolUse" => Some("EnterPlanMode|ExitPlanMode"),
         "Notification" => {
             Some("idle_prompt|permission_prompt|agent_needs_input|elicitation_dialog")
         }
@@ -52,8 +52,8 @@ pub(super) const RULES: [&str; 4] = [
 /// Timeout in seconds; a hook ends long before it.
 const TIMEOUT: u32 = 30;
 
-/// Timeout in seconds; the hub holds a question for at most an hour, and a permission request for 60 s.
-const PERMISSION_TIMEOUT: u32 = 3_630;
+/// Timeout in seconds; the hub holds a dialog's hook for at most an hour.
+const DIALOG_TIMEOUT: u32 = 3_630;
 
 /// Timeout in seconds: a day. The waiter ends by itself shortly before.
 const REWAKE_TIMEOUT: u32 = 86_400;
@@ -62,7 +62,7 @@ pub(super) fn plan(invocation: &Invocation) -> Plan {
     let command = invocation.hook(Agent::Claude);
     let node = |event| {
         let timeout = match event {
-            "PermissionRequest" => PERMISSION_TIMEOUT,
+            "PermissionRequest" | "Elicitation" => DIALOG_TIMEOUT,
             _ => TIMEOUT,
         };
         let mut handlers = vec![handler(&command, timeout)];

@@ -159,6 +159,7 @@ impl Follower {
             it.kind == Kind::Question
                 // A dialog in the asker's own terminal cannot be answered here.
                 && it.deliverable
+                && !it.state.is_final()
                 && it.to.as_ref().map(InboxName::as_str) == Some(InboxName::PERSON)
         };
         let open: BTreeMap<Seq, Question> = { questions.into_iter() }

@@ -4,6 +4,7 @@ use hub_protocol::{InboxName, ProjectName, Seq, SessionInfo, Timestamp};
 use serde_json::Value;
 
 use super::IdempotencyKey;
+use crate::core::answer::AnswerKind;
 use crate::core::record::TurnCause;
 
 /// One event of an agent's session.
@@ -25,13 +26,22 @@ pub struct Hook {
     pub event: String,
     /// Whether the person has the session's terminal in view.
     pub watched: bool,
-    /// Whether the hook's request is held until the question is answered.
-    pub held: bool,
+    /// How the hook's request is held for an answer, if it is.
+    pub held: Option<HeldHook>,
     /// The Idempotency-Key, if the event has one: it is processed once for each key.
     pub once: Option<IdempotencyKey>,
     /// For an event that a bridge derived: the record that reported the session's state by then. If another record has
     /// reported one since, the event is ignored.
     pub derived_at: Option<Seq>,
+}
+
+/// A hook's request that the hub holds until its question is answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HeldHook {
+    /// The end of the time for an answer.
+    pub until: Timestamp,
+    /// The answers that the agent takes.
+    pub takes: AnswerKind,
 }
 
 impl Hook {

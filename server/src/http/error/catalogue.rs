@@ -55,6 +55,9 @@ codes! {
     /// The request comes from another user of this machine.
     ForeignUser => 403 "foreign_user", "another user's program asked",
         "open the link in a browser of the user who runs the hub; see hubctl dashboard";
+    /// A device that is not signed in.
+    UnknownDevice => 404 "unknown_device", "no such device",
+        "see hubctl dashboard --devices; a device that is not listed has no session";
     /// A dashboard session asked for an operation that requires the token.
     NeedsToken => 403 "needs_token", "a dashboard's session may not do this",
         "run hubctl dashboard where the hub runs, or use the hub's token or its Unix socket";
@@ -121,6 +124,12 @@ codes! {
     /// The caller may not answer this question.
     NotYours => 403 "not_yours", "this is for somebody else to answer",
         "let a person answer it: on the dashboard, or with hubctl answer in a terminal that no agent started";
+    /// Only a person may do this.
+    NeedsPerson => 403 "needs_person", "only a person may do this",
+        "use the dashboard, or ask on the hub's socket from a terminal that no agent started";
+    /// The terminal of a session cannot be shown.
+    PaneUnreachable => 409 "pane_unreachable", "the session's terminal cannot be shown",
+        "open the terminal yourself: the session's host, directory and pane are in GET /sessions/{id}";
     /// An inbox limit is reached.
     TooManyInboxes => 409 "too_many_inboxes", "too many inboxes",
         "remove some with DELETE /inboxes/{inbox}";

@@ -47,6 +47,11 @@ impl Caller {
         }
     }
 
+    /// Whether the caller is a session of the dashboard.
+    pub(crate) fn is_dashboard(self) -> bool {
+        self.dashboard
+    }
+
     /// Determines the kind of caller.
     pub(crate) async fn kind(self, hub: &Hub) -> Result<CallerKind, ApiError> {
         if self.dashboard {
@@ -105,7 +110,7 @@ impl<S: Sync> FromRequestParts<S> for Caller {
 }
 
 #[cfg(target_os = "linux")]
-mod processes {
+pub(crate) mod processes {
     use std::fs::{self, File};
     use std::io::Read as _;
 
@@ -138,6 +143,9 @@ mod processes {
         match (by_ancestors(pid, agents), has_agents_environment(pid)) {
             (Some(CallerKind::AgentsChild), _) => CallerKind::AgentsChild,
             (Some(CallerKind::Agent), _) | (_, Some(true)) => CallerKind::Agent,
+            (Some(CallerKind::Person), Some(false)) if is_detached(pid, agents) => {
+                CallerKind::Unknown
+            }
             (Some(kind), Some(false)) => kind,
             _ => CallerKind::Unknown,
         }
@@ -149,7 +157,9 @@ mod processes {
         let boot_id = boot_id.trim();
         let mut next = pid;
         for depth in 0..MAX_DEPTH {
-            let (parent, started) = stat(next)?;
+            let Stat {
+                parent, started, ..
+            } = stat(next)?;
             let is_it = |it: &Process| {
                 it.pid == next
                     && it.started == Some(started)
@@ -169,13 +179,60 @@ mod processes {
         None
     }
 
-    /// Parent and start time of a process: fields 4 and 22 of `proc_pid_stat(5)`. The second field is a name in
-    /// parentheses that may contain any character.
-    fn stat(pid: u32) -> Option<(u32, u64)> {
+    /// Whether a process lost its ancestors since an agent started, so that an agent may have been among them: it has no
+    /// terminal, or an agent's, and it or the first process of its session is a child of init or of its stand-in.
+    ///
+    /// A command can leave its agent by `setsid` or by a double fork. It cannot get a terminal in this way, only open a
+    /// new one.
+    fn is_detached(pid: u32, agents: &[Process]) -> bool {
+        let Some(Stat {
+            session, terminal, ..
+        }) = stat(pid)
+        else {
+            return true;
+        };
+        let stats = || agents.iter().filter_map(|it| stat(it.pid));
+        if terminal != 0 && stats().all(|it| it.terminal != terminal) {
+            return false;
+        }
+        let mut first = pid;
+        let top = loop {
+            let Some(it) = stat(first) else { return true };
+            match stat(it.parent).filter(|above| above.session == session) {
+                Some(_) if first != session => first = it.parent,
+                _ => break it,
+            }
+        };
+        let starts = agents.iter().filter_map(|it| it.started);
+        let since = starts.min().is_some_and(|first| top.started >= first);
+        since && (first != session || is_reaper(top.parent))
+    }
+
+    /// Whether a process adopts orphans, as init and the service manager of a user do.
+    fn is_reaper(pid: u32) -> bool {
+        let name = fs::read_to_string(format!("/proc/{pid}/comm"));
+        pid <= 1 || name.is_ok_and(|it| it.trim() == "systemd")
+    }
+
+    /// A process in `proc_pid_stat(5)`.
+    pub(crate) struct Stat {
+        pub(crate) parent: u32,
+        session: u32,
+        /// The number of its terminal's device; 0 if it has none.
+        terminal: i64,
+        pub(crate) started: u64,
+    }
+
+    /// Fields 4, 6, 7 and 22. The second field is a name in parentheses that may contain any character.
+    pub(crate) fn stat(pid: u32) -> Option<Stat> {
         let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
         let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
-        let parent = fields.nth(1)?.parse().ok()?;
-        Some((parent, fields.nth(17)?.parse().ok()?))
+        Some(Stat {
+            parent: fields.nth(1)?.parse().ok()?,
+            session: fields.nth(1)?.parse().ok()?,
+            terminal: fields.next()?.parse().ok()?,
+            started: fields.nth(14)?.parse().ok()?,
+        })
     }
 
     fn has_agents_environment(pid: u32) -> Option<bool> {
@@ -218,7 +275,7 @@ mod processes {
         fn process(pid: u32, later: u64) -> Process {
             Process {
                 pid,
-                started: stat(pid).map(|(_, started)| started + later),
+                started: stat(pid).map(|it| it.started + later),
                 boot_id: None,
             }
         }
@@ -250,10 +307,14 @@ mod processes {
 
 /// The stand-in for systems that do not show a process's ancestors.
 #[cfg(not(target_os = "linux"))]
-mod processes {
+pub(crate) mod processes {
     use super::{CallerKind, Process};
 
     pub(crate) fn inspect(_: u32, _: &[Process]) -> CallerKind {
         CallerKind::Unknown
+    }
+
+    pub(crate) fn stat(_: u32) -> Option<(u32, u64)> {
+        None
     }
 }

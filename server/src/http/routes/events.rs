@@ -6,6 +6,7 @@ use axum::response::Response;
 use serde::Deserialize;
 
 use crate::http::error::{ApiError, Code};
+use crate::http::request::caller::Caller;
 use crate::http::request::params::{FilterParams, Params};
 use crate::http::request::query;
 use crate::http::sse::{self, EventKind, Selection, Start};
@@ -26,8 +27,13 @@ pub(super) async fn events(
     State(hub): State<Hub>,
     Params(params): Params<EventParams>,
     headers: HeaderMap,
+    caller: Caller,
 ) -> Result<Response, ApiError> {
-    let permit = hub.stream_permit()?;
+    let permit = if caller.is_dashboard() {
+        hub.dashboard_permit()?
+    } else {
+        hub.stream_permit()?
+    };
     let since = params.since.as_deref().map(str::parse).transpose();
     let since = since.map_err(|error| ApiError::new(Code::MalformedCursor, error))?;
     let start = Start::find(hub.log(), headers.get("last-event-id"), since);

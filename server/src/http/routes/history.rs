@@ -32,6 +32,7 @@ const STEP: u64 = 2_048;
 pub(super) struct HistoryParams {
     q: Option<String>,
     status: Option<Status>,
+    seen: Option<bool>,
     before: Option<Seq>,
     after: Option<Seq>,
     limit: Option<usize>,
@@ -45,6 +46,7 @@ struct Search {
     filter: Filter,
     text: Option<String>,
     status: Option<Status>,
+    seen: Option<bool>,
     limit: usize,
     /// The direction: oldest first from `after` on, otherwise newest first from `before` back.
     forward: bool,
@@ -68,6 +70,7 @@ pub(super) async fn list(
         if params.before.is_some()
             || params.q.is_some()
             || params.status.is_some()
+            || params.seen.is_some()
             || !filter.is_open()
         {
             return Err(ApiError::invalid("thread goes with limit and after alone"));
@@ -80,6 +83,7 @@ pub(super) async fn list(
         filter,
         text: params.q.map(|text| text.to_lowercase()),
         status: params.status,
+        seen: params.seen,
         limit,
         forward: params.after.is_some(),
         position: params
@@ -170,7 +174,7 @@ impl Search {
         if events.is_empty() {
             return Ok(Vec::new());
         }
-        let wanted = self.status;
+        let (wanted, marked) = (self.status, self.seen);
         let all = hub.read(|state, _| {
             let of = |event: &Arc<Event>| {
                 let notified = event.notified()?;
@@ -179,8 +183,10 @@ impl Search {
                     return None;
                 }
                 let status = state.status(id, !notified.route.targets.is_empty());
-                let chosen = wanted.is_none_or(|wanted| wanted == status);
-                chosen.then(|| (id, with_status(&notified.json, status, state.is_seen(id))))
+                let seen = state.is_seen(id);
+                let chosen = wanted.is_none_or(|wanted| wanted == status)
+                    && marked.is_none_or(|marked| marked == seen);
+                chosen.then(|| (id, with_status(&notified.json, status, seen)))
             };
             events.iter().filter_map(of).collect()
         });
@@ -188,7 +194,8 @@ impl Search {
     }
 }
 
-fn wanted(event: &Event, filter: &Filter, text: Option<&str>) -> bool {
+/// Whether the event is a notification that the filter chooses and that contains `text`.
+pub(super) fn wanted(event: &Event, filter: &Filter, text: Option<&str>) -> bool {
     let Some(notified) = event.notified() else {
         return false;
     };

@@ -5,18 +5,22 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use axum::Json;
+use axum::body::Body;
 use axum::extract::State;
+use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use hub_protocol::{
-    Agent, Framed, InboxName, QuestionState, Seq, Way, WhyWoken, one_line, verdict,
+    Agent, Framed, InboxName, QuestionState, Seq, Timestamp, Verdict, Way, WhyWoken, one_line,
+    verdict,
 };
 use serde_json::{Map, Value};
 
 use super::{notify, questions, stored, wait, wake_note};
 use crate::agents::instructions::{self, InstructedSession, WakeMethod};
 use crate::agents::{self, HookReply};
-use crate::core::command::{AgentEvent, IdempotencyKey};
+use crate::core::answer::AnswerKind;
+use crate::core::command::{AgentEvent, HeldHook, IdempotencyKey};
 use crate::core::record::TurnCause;
 use crate::fold::Inbox;
 use crate::hooks::{HookParams, HookRequest};
@@ -26,11 +30,9 @@ use crate::http::request::payload::Payload;
 use crate::hub::Hub;
 use crate::waiters::{Batch, MAX_TEXT_BYTES, Offered, WaitSpec};
 
-/// A permission request is held for this long; then the agent shows its own dialog.
-const HOLD: Duration = Duration::from_secs(60);
+mod handover;
 
-/// A dialog that the agent shows meanwhile is held for this long. Then only its terminal can answer it.
-const HOLD_DIALOG: Duration = Duration::from_secs(3600);
+use handover::{Handover, HandoverBody};
 
 const LEASE: HeaderName = HeaderName::from_static("hub-lease");
 const INBOX: HeaderName = HeaderName::from_static("hub-inbox");
@@ -69,11 +71,11 @@ async fn respond(request: &HookRequest<'_>) -> Result<Response, ApiError> {
         note: wake_note(request).await?,
         ..HookReply::default()
     };
-    if request.is_held() {
-        reply = HookReply {
-            note: reply.note,
-            ..held_reply(request, batch.is_some()).await?
-        };
+    let mut handover = None;
+    if let Some(held) = request.held {
+        let held_reply = held_reply(request, held, batch.is_some()).await?;
+        (reply.decision, reply.answer) = (held_reply.decision, held_reply.answer);
+        handover = held_reply.handover;
     } else {
         request.submit(batch.is_some()).await?;
     }
@@ -104,6 +106,11 @@ async fn respond(request: &HookRequest<'_>) -> Result<Response, ApiError> {
     let reply = agents::render(request.agent, event, reply);
     let headers = acknowledge(request, batch).await?;
     Ok(match reply {
+        Some(reply) if handover.is_some() => {
+            let json = [(CONTENT_TYPE, HeaderValue::from_static("application/json"))];
+            let body = HandoverBody::new(reply.to_string().into(), handover);
+            (headers, json, Body::new(body)).into_response()
+        }
         Some(reply) => (headers, Json(reply)).into_response(),
         None => (headers, StatusCode::NO_CONTENT).into_response(),
     })
@@ -296,40 +303,47 @@ async fn acknowledge(
     Ok(headers)
 }
 
-/// Waits for the answer to a permission request or a dialog. A question that the hub itself settled gives none, and then
-/// the agent's own dialog decides.
-async fn held_reply(request: &HookRequest<'_>, delivers: bool) -> Result<HookReply, ApiError> {
-    let hook = request.command(delivers)?;
-    let (asked, _held) = request.hub.submit_held(hook).await?;
-    let Some(&id) = asked.first() else {
-        return Ok(HookReply::default());
-    };
-    let is_dialog = matches!(request.event.happened, AgentEvent::Asks { .. });
-    let hold = if is_dialog { HOLD_DIALOG } else { HOLD };
-    let question = questions::settled(request.hub, id, hold).await?;
-    let is_answered = question.state == QuestionState::Answered;
-    let answer = question.answer.filter(|_| is_answered);
-    let reply = match answer {
-        Some(answer) if is_dialog => HookReply {
-            answer: Some(answer),
-            ..HookReply::default()
-        },
-        answer => HookReply {
-            decision: answer.and_then(|answer| verdict(&answer)),
-            ..HookReply::default()
-        },
-    };
-    if reply != HookReply::default() {
-        record_progress(request).await;
-    }
-    Ok(reply)
+/// The answer to a held request, with the guard that reports its delivery.
+#[derive(Default)]
+struct HeldReply {
+    decision: Option<Verdict>,
+    answer: Option<String>,
+    handover: Option<Handover>,
 }
 
-/// Records that the turn continues, because after a denial no other hook reports it and the turn's stop would not count
-/// as news. A failure is only logged: the answer has been given and must reach the agent.
-async fn record_progress(request: &HookRequest<'_>) {
+/// Waits for the answer to a held request. A question that the hub itself settled gives none, and then the agent's own
+/// dialog decides.
+async fn held_reply(
+    request: &HookRequest<'_>,
+    held: HeldHook,
+    delivers: bool,
+) -> Result<HeldReply, ApiError> {
+    let hook = request.command(delivers)?;
+    let (asked, guard) = request.hub.submit_held(hook).await?;
+    let Some(&id) = asked.first() else {
+        return Ok(HeldReply::default());
+    };
+    // After a denial no other hook reports that the turn goes on, and the turn's stop would not count as news.
     let worked = request.command_of(AgentEvent::Worked, None);
-    if let Err(error) = request.hub.submit(worked).await {
-        tracing::warn!(%error, "cannot note that a session goes on after an answer");
-    }
+    let handover = Handover::new(request.hub, id, guard, worked);
+    let left = held.until.as_millis() - Timestamp::now().as_millis();
+    let patience = Duration::from_millis(left.try_into().unwrap_or(0));
+    let question = questions::settled(request.hub, id, patience).await?;
+    let is_answered = question.state == QuestionState::Answered;
+    let Some(answer) = question.answer.filter(|_| is_answered) else {
+        return Ok(HeldReply::default());
+    };
+    let handover = Some(handover);
+    Ok(match held.takes {
+        AnswerKind::Permission | AnswerKind::Plan => HeldReply {
+            decision: verdict(&answer),
+            handover,
+            ..HeldReply::default()
+        },
+        AnswerKind::Text | AnswerKind::Form => HeldReply {
+            answer: Some(answer),
+            handover,
+            ..HeldReply::default()
+        },
+    })
 }

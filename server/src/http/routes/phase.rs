@@ -37,12 +37,7 @@ pub(super) fn find(
     let (project, key) = place;
     let now = Timestamp::now();
     let tool = waiters.read().tool(place).cloned();
-    // An agent reports nothing while a tool runs, however long that takes.
-    let heard = match tool {
-        Some(_) => now,
-        None => waiters.read().seen(project, key).unwrap_or_default(),
-    };
-    let found = state.phase(project, key, session, heard, now);
+    let found = state.phase(project, key, session, heard(waiters, place, now), now);
     let says_more = found.name != PhaseName::Gone && found.reason.is_none();
     let report = found.report.filter(|_| says_more);
     let is_open = found.name == PhaseName::NeedsYou;
@@ -59,6 +54,16 @@ pub(super) fn find(
     }
 }
 
+/// Returns when the hub last received anything from a session.
+pub(super) fn heard(waiters: &SharedWaiters, place: &SessionKey, now: Timestamp) -> Timestamp {
+    let waiters = waiters.read();
+    // An agent reports nothing while a tool runs, however long that takes.
+    match waiters.tool(place) {
+        Some(_) => now,
+        None => waiters.seen(&place.0, &place.1).unwrap_or_default(),
+    }
+}
+
 /// Returns the phases with the texts of the notifications that say more. A text that the disk lost is left out.
 pub(super) async fn with_texts(hub: &Hub, found: Vec<FoundPhase>) -> Result<Vec<Phase>, ApiError> {
     let log = Arc::clone(hub.log());
@@ -70,7 +75,7 @@ pub(super) async fn with_texts(hub: &Hub, found: Vec<FoundPhase>) -> Result<Vec<
 }
 
 /// Returns the text of the notification that is stored at `location`, on one line.
-fn text(log: &Log, location: Seq) -> Option<String> {
+pub(super) fn text(log: &Log, location: Seq) -> Option<String> {
     let event = log.get(location).ok()??;
     let notification: Notification = serde_json::from_slice(&event.json()?).ok()?;
     let by_hook = notification.data.is_some_and(|data| data["via"] == "hook");

@@ -14,6 +14,26 @@ const MAX_MUTES: usize = 1000;
 /// Largest preferences in bytes of JSON, because they are one record and every dashboard receives them.
 const MAX_BYTES: usize = 64 * 1024;
 
+/// Longest template of the editor's link, in bytes.
+const MAX_EDITOR: usize = 300;
+/// The schemes of editors. A link of another scheme could run code in the dashboard, or leave the machine.
+const EDITOR_SCHEMES: [&str; 14] = [
+    "vscode",
+    "vscode-insiders",
+    "vscodium",
+    "cursor",
+    "windsurf",
+    "zed",
+    "idea",
+    "jetbrains",
+    "subl",
+    "txmt",
+    "mvim",
+    "emacs",
+    "org-protocol",
+    "nvim",
+];
+
 /// `GET /preferences`: the current preferences.
 pub(super) async fn get(State(hub): State<Hub>) -> Result<Json<Preferences>, ApiError> {
     let known = hub.read(|state, _| state.preferences().clone());
@@ -27,6 +47,7 @@ pub(super) async fn put(
 ) -> Result<Json<Preferences>, ApiError> {
     let mut wanted: Preferences = payload.json()?;
     check(&wanted)?;
+    wanted.editor.as_deref().map_or(Ok(()), check_editor)?;
     if let Some(quiet) = &mut wanted.quiet {
         check_quiet(quiet)?;
     }
@@ -43,6 +64,18 @@ fn check(wanted: &Preferences) -> Result<(), ApiError> {
         )));
     }
     Ok(())
+}
+
+fn check_editor(template: &str) -> Result<(), ApiError> {
+    let scheme = template.split_once(':').map(|(scheme, _)| scheme);
+    let is_known = scheme.is_some_and(|it| EDITOR_SCHEMES.contains(&it));
+    if is_known && template.contains("{path}") && template.len() <= MAX_EDITOR {
+        return Ok(());
+    }
+    Err(ApiError::invalid(format!(
+        "editor is a link with {{path}} of at most {MAX_EDITOR} bytes, and its scheme one of {}",
+        EDITOR_SCHEMES.join(", ")
+    )))
 }
 
 /// Checks the hours and normalizes the zone's name to the spelling of the time zone database.

@@ -6,13 +6,14 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use hub_protocol::{
-    AnswerPost, ByPost, InboxName, Kind, Notification, Place, Post, ProjectName, Question,
-    Questions, Seq,
+    AnswerDelivery, AnswerPost, ByPost, InboxName, Kind, Notification, Place, Post, ProjectName,
+    Question, Questions, Seq, Timestamp,
 };
 use serde::Deserialize;
 use tokio::time::Instant;
 
 use super::stored;
+use crate::core::answer::fill_form;
 use crate::core::command::Command;
 use crate::fold::{AnswerPath, Question as FoldQuestion, State as Fold, place_of};
 use crate::http::error::{ApiError, Code};
@@ -25,6 +26,9 @@ use crate::waiters::SharedWaiters;
 
 /// Longest wait for a question in one request, in seconds.
 const MAX_TIMEOUT: u64 = 3600;
+
+/// Longest wait until a held hook has passed an answer on.
+const HAND_OVER: Duration = Duration::from_secs(2);
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -55,14 +59,18 @@ struct QuestionStatus {
     /// The name of the asker's session, if it differs from `from`.
     name: Option<String>,
     deliverable: bool,
+    delivery: Option<AnswerDelivery>,
+    held_until: Option<Timestamp>,
+    is_held: bool,
     place: Option<Place>,
 }
 
 impl QuestionStatus {
     fn new(fold: &Fold, waiters: &SharedWaiters, id: Seq, asked: &FoldQuestion) -> Self {
+        let held_until = waiters.read().held_until(id);
         let deliverable = match fold.reach(asked) {
             AnswerPath::Inbox => true,
-            AnswerPath::Request => waiters.read().is_held(id),
+            AnswerPath::Request => held_until.is_some(),
             AnswerPath::Nowhere => false,
         };
         let name = fold.other_name(&asked.project, &asked.from);
@@ -70,12 +78,22 @@ impl QuestionStatus {
             asked: asked.clone(),
             name: name.map(str::to_owned),
             deliverable,
+            delivery: fold.answer_delivery(asked, held_until.is_some()),
+            is_held: held_until.is_some(),
+            held_until: held_until.filter(|_| !asked.state.is_final()),
             place: if deliverable {
                 None
             } else {
                 place(fold, asked)
             },
         }
+    }
+}
+
+impl QuestionStatus {
+    /// Whether a held hook is passing the answer on.
+    fn passes_on(&self) -> bool {
+        self.is_held && self.delivery == Some(AnswerDelivery::Stored)
     }
 }
 
@@ -92,8 +110,13 @@ pub(super) async fn list(
     Params(QuestionListParams { project, state }): Params<QuestionListParams>,
 ) -> Result<Json<Questions>, ApiError> {
     let found = hub.read(|fold, waiters| {
-        let found = fold.questions(state == QuestionStates::All).into_iter();
-        let found = found.filter(|(_, it)| project.as_ref().is_none_or(|of| *of == it.project));
+        let found: Vec<_> = match state {
+            QuestionStates::Open => fold.unfinished_questions().collect(),
+            QuestionStates::All => fold.questions(true),
+        };
+        let found = found
+            .into_iter()
+            .filter(|(_, it)| project.as_ref().is_none_or(|of| *of == it.project));
         found
             .map(|(id, it)| (id, QuestionStatus::new(fold, waiters, id, it)))
             .collect::<Vec<_>>()
@@ -161,7 +184,7 @@ pub(super) async fn answer(
         (from, kind)
     };
     let post = Post {
-        msg: body.answer,
+        msg: filled(&hub, id, body.answer).await?,
         from: Some(from),
         kind: Some(Kind::Answer),
         project: Some(status.asked.project),
@@ -174,14 +197,45 @@ pub(super) async fn answer(
     let draft = draft::prepare(post, &context)?;
     let drafts = vec![draft];
     hub.submit(Command::Notify { drafts, once: None }).await?;
+    let answered = handed_over(&hub, id).await?;
     // `deliverable` is from before the answer: storing the answer releases the held request.
     let answered = QuestionStatus {
-        asked: self::status(&hub, id)?.asked,
-        name: status.name,
         deliverable: status.deliverable,
         place: status.place,
+        ..answered
     };
     Ok((StatusCode::CREATED, Json(shown(&hub, id, answered).await?)))
+}
+
+/// The text of an answer; for an MCP server's form, the complete content that the person's words stand for.
+async fn filled(hub: &Hub, id: Seq, answer: String) -> Result<String, ApiError> {
+    let data = notification(hub, id).await?.data;
+    let schema =
+        data.and_then(|mut it| Some(it.get_mut("dialog")?.get_mut("requested_schema")?.take()));
+    match schema {
+        Some(schema) => {
+            let filled = fill_form(&schema, &answer);
+            filled.map_err(|error| ApiError::new(Code::Invalid, error))
+        }
+        None => Ok(answer),
+    }
+}
+
+/// An answered question as soon as the held hook has passed the answer on or lost it; for another question, its status
+/// now.
+async fn handed_over(hub: &Hub, id: Seq) -> Result<QuestionStatus, ApiError> {
+    let deadline = Instant::now() + HAND_OVER;
+    let mut log = hub.log().subscribe();
+    loop {
+        let status = self::status(hub, id)?;
+        if !status.passes_on() {
+            return Ok(status);
+        }
+        tokio::select! {
+            changed = log.changed() => if changed.is_err() { return Ok(status) },
+            () = tokio::time::sleep_until(deadline) => return Ok(status),
+        }
+    }
 }
 
 /// `POST /questions/{id}/claim`: marks who works on the answer.
@@ -258,6 +312,8 @@ async fn shown(hub: &Hub, id: Seq, status: QuestionStatus) -> Result<Question, A
         options: said.options,
         data: said.data,
         deliverable: status.deliverable,
+        delivery: status.delivery,
+        held_until: status.held_until,
         place: status.place,
     })
 }

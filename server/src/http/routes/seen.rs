@@ -1,26 +1,32 @@
 //! The person's read marks: one set for the whole hub, reversible, without effect on inboxes.
 
+use std::sync::Arc;
+
 use axum::Json;
 use axum::extract::State;
-use hub_protocol::{SeenRequest, Seq};
-use serde::Serialize;
+use hub_protocol::{SeenReply, SeenRequest, Seq};
 
+use super::{history, stored};
 use crate::core::command::Command;
+use crate::core::filter::Filter;
+use crate::core::record::Record;
 use crate::http::error::{ApiError, Code};
 use crate::http::request::params::PathParam;
 use crate::http::request::payload::Payload;
 use crate::hub::Hub;
+use crate::log::journal::JournalError;
+use crate::log::{CHUNK_BYTES, Log};
 
 const MAX_IDS: usize = 1000;
+/// Marked records between two unmarked ones that are read rather than skipped, because a jump costs a disk read.
+const MAX_READ_GAP: Seq = 2_048;
 
-#[derive(Debug, Serialize)]
-pub(super) struct SeenReply {
-    seen: bool,
-}
+/// First and last number of each range, ascending.
+type SeqRanges = Vec<(Seq, Seq)>;
 
 /// `PUT /notifications/{id}/seen`: marks one notification as read.
 pub(super) async fn mark(hub: State<Hub>, id: PathParam<Seq>) -> Result<Json<SeenReply>, ApiError> {
-    set(&hub, vec![id.0], None, true).await
+    set_ids(&hub, vec![id.0], true).await
 }
 
 /// `DELETE /notifications/{id}/seen`: removes the mark.
@@ -28,41 +34,173 @@ pub(super) async fn unmark(
     hub: State<Hub>,
     id: PathParam<Seq>,
 ) -> Result<Json<SeenReply>, ApiError> {
-    set(&hub, vec![id.0], None, false).await
+    set_ids(&hub, vec![id.0], false).await
 }
 
-/// `POST /seen`: marks the given notifications, or all up to one id.
+/// `POST /seen`: marks the given notifications, all that a filter chooses, or undoes an earlier request.
 pub(super) async fn mark_many(
     hub: State<Hub>,
     payload: Payload,
 ) -> Result<Json<SeenReply>, ApiError> {
     let body: SeenRequest = payload.json()?;
-    let ids = body.ids.as_ref().map(Vec::len);
-    let none = ids.is_none() && body.up_to.is_none();
-    if none || ids.is_some_and(|ids| !(1..=MAX_IDS).contains(&ids)) {
-        return Err(ApiError::invalid(format!(
-            "give 1 to {MAX_IDS} ids, or up_to"
-        )));
-    }
+    let bad = |why: &str| Err(ApiError::invalid(why.to_owned()));
     if body.up_to == Some(0) {
-        return Err(ApiError::invalid("up_to is at least 1"));
+        return bad("up_to is at least 1");
     }
-    let ids = body.ids.unwrap_or_default();
-    set(&hub, ids, body.up_to, body.seen).await
+    if let Some(undo) = body.undo {
+        let only_undo = SeenRequest {
+            undo: body.undo,
+            ..SeenRequest::default()
+        };
+        return if body == only_undo {
+            set_back(&hub, undo).await
+        } else {
+            bad("undo goes alone")
+        };
+    }
+    let Some(seen) = body.seen else {
+        return bad("give seen: true or false");
+    };
+    let (filter, text) = filter_of(&body);
+    let restricted = !filter.is_open() || text.is_some();
+    if let Some(ids) = body.ids {
+        if restricted || body.up_to.is_some() {
+            return bad("ids goes with seen alone");
+        }
+        if !(1..=MAX_IDS).contains(&ids.len()) {
+            return bad(&format!("give 1 to {MAX_IDS} ids"));
+        }
+        return set_ids(&hub, ids, seen).await;
+    }
+    if !restricted && body.up_to.is_none() {
+        return bad("give ids, up_to or a filter");
+    }
+    set_chosen(&hub, (filter, text), body.up_to, seen).await
 }
 
-async fn set(
-    hub: &Hub,
-    ids: Vec<Seq>,
-    up_to: Option<Seq>,
-    seen: bool,
-) -> Result<Json<SeenReply>, ApiError> {
+fn filter_of(body: &SeenRequest) -> (Filter, Option<String>) {
+    let filter = Filter {
+        project: body.project.clone(),
+        inbox: body.inbox.clone(),
+        kinds: body.types.clone(),
+        from: body.from.clone(),
+        session: body.session.clone(),
+        min_priority: body.min_priority,
+        after: 0,
+    };
+    (filter, body.q.as_deref().map(str::to_lowercase))
+}
+
+async fn set_ids(hub: &Hub, ids: Vec<Seq>, seen: bool) -> Result<Json<SeenReply>, ApiError> {
     if ids.contains(&0) {
         return Err(ApiError::new(
             Code::UnknownNotification,
             "no notification 0",
         ));
     }
-    hub.submit(Command::Seen { ids, up_to, seen }).await?;
-    Ok(Json(SeenReply { seen }))
+    let changed = hub.read(|state, _| {
+        let mut differing = ids.clone();
+        differing.retain(|&id| state.is_seen(id) != seen);
+        differing.sort_unstable();
+        differing.dedup();
+        differing.len()
+    })?;
+    submit(hub, (ids, Vec::new()), changed as u64, seen).await
+}
+
+/// Marks what the filter chooses up to a number; up to the head if it is missing.
+async fn set_chosen(
+    hub: &Hub,
+    (filter, text): (Filter, Option<String>),
+    up_to: Option<Seq>,
+    seen: bool,
+) -> Result<Json<SeenReply>, ApiError> {
+    let head = hub.log().head();
+    if let Some(unknown) = up_to.filter(|&up_to| up_to > head) {
+        let why = format!("no notification {unknown}");
+        return Err(ApiError::new(Code::UnknownNotification, why));
+    }
+    let up_to = up_to.unwrap_or(head);
+    let differing = hub.read(|state, _| state.seen_differences(up_to, seen))?;
+    let log = Arc::clone(hub.log());
+    let chosen = stored::blocking(move || choose(&log, &differing, &filter, text.as_deref()));
+    let (changed, ranges) = chosen.await?;
+    submit(hub, (Vec::new(), ranges), changed, seen).await
+}
+
+/// The notifications within `differing` that the filter chooses: their number, and ranges that contain no others.
+fn choose(
+    log: &Log,
+    differing: &[(Seq, Seq)],
+    filter: &Filter,
+    text: Option<&str>,
+) -> Result<(u64, SeqRanges), JournalError> {
+    let mut found = (0, SeqRanges::new());
+    // Whether the last range may still grow: no notification that is not chosen was read since.
+    let mut open = false;
+    let mut differing = differing.iter().copied().peekable();
+    let mut cursor = log.earliest().saturating_sub(1);
+    while let Some(&(first, last)) = differing.peek() {
+        if cursor >= last {
+            differing.next();
+            continue;
+        }
+        if first > cursor + MAX_READ_GAP {
+            cursor = first - 1;
+        }
+        let events = log.read(cursor, CHUNK_BYTES)?;
+        let Some(end) = events.last() else { break };
+        cursor = end.seq();
+        for event in events.iter().filter(|event| event.notified().is_some()) {
+            let id = event.seq();
+            while differing.next_if(|&(_, last)| last < id).is_some() {}
+            let inside = differing.peek().is_some_and(|&(first, _)| first <= id);
+            let chosen = inside && !log.hides(event) && history::wanted(event, filter, text);
+            if chosen && open {
+                found.1.last_mut().expect("it is open").1 = id;
+            } else if chosen {
+                found.1.push((id, id));
+            }
+            found.0 += u64::from(chosen);
+            open = chosen;
+        }
+    }
+    Ok(found)
+}
+
+/// Sets the marks back that a record changed.
+async fn set_back(hub: &Hub, record: Seq) -> Result<Json<SeenReply>, ApiError> {
+    let event = stored::event(hub.log(), record).await?;
+    let Some(Record::Seen(it)) = event.as_ref().and_then(|event| event.record()) else {
+        return Err(ApiError::new(
+            Code::UnknownNotification,
+            format!("no change of marks has the number {record}"),
+        ));
+    };
+    let ranges = it
+        .ids
+        .iter()
+        .map(|&id| (id, id))
+        .chain(it.ranges.iter().copied());
+    let (ranges, seen) = (ranges.collect::<SeqRanges>(), !it.seen);
+    let log = Arc::clone(hub.log());
+    let within = ranges.clone();
+    let count = stored::blocking(move || choose(&log, &within, &Filter::default(), None));
+    let changed = count.await?.0;
+    submit(hub, (Vec::new(), ranges), changed, seen).await
+}
+
+async fn submit(
+    hub: &Hub,
+    (ids, ranges): (Vec<Seq>, SeqRanges),
+    changed: u64,
+    seen: bool,
+) -> Result<Json<SeenReply>, ApiError> {
+    let command = Command::Seen { ids, ranges, seen };
+    let undo = hub.submit(command).await?.marked;
+    Ok(Json(SeenReply {
+        seen,
+        changed,
+        undo,
+    }))
 }

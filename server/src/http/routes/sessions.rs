@@ -52,6 +52,7 @@ pub(super) async fn list(
     State(hub): State<Hub>,
     Params(SessionListParams { project, all }): Params<SessionListParams>,
 ) -> Result<Json<Sessions>, ApiError> {
+    let known = hub.read(|state, _| state.sessions(project.as_ref()).count())?;
     let found = hub.list(move |state, waiters| {
         let found = state.sessions(project.as_ref());
         let found = found.map(|(project, key, session)| {
@@ -68,7 +69,8 @@ pub(super) async fn list(
     for (session, phase) in sessions.iter_mut().zip(phases) {
         session.phase = phase;
     }
-    Ok(Json(Sessions { sessions }))
+    let ended = known.saturating_sub(sessions.len());
+    Ok(Json(Sessions { sessions, ended }))
 }
 
 pub(super) async fn get(

@@ -4,14 +4,16 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
-use hub_protocol::{InboxName, Kind, Priority, ProjectName, Seq, Step, Timestamp, Trace, Way};
+use hub_protocol::{
+    InboxName, Kind, Priority, ProjectName, QuestionState, Seq, Step, Timestamp, Trace, Way,
+};
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::history;
 use super::stored;
-use crate::core::record::{Notified, Record, Settled, Target};
+use crate::core::record::{Notified, Record, SettleReason, Settled, Target};
 use crate::core::time::Now;
 use crate::fold::MAX_HOPS;
 use crate::http::error::{ApiError, Code};
@@ -42,7 +44,8 @@ pub(super) async fn trace(
         RawValue::from_string(text).map_err(|error| ApiError::failed(Code::Internal, &error))?;
     let log = Arc::clone(hub.log());
     let after = params.after.unwrap_or(0);
-    let (mut steps, next) = stored::blocking(move || steps(&log, id, after)).await?;
+    let answer = hub.read(|state, _| state.question(id)?.answer)?;
+    let (mut steps, next) = stored::blocking(move || steps(&log, id, answer, after)).await?;
     if next.is_none() {
         steps.extend(presence(&hub, id)?);
     }
@@ -56,7 +59,12 @@ pub(super) async fn trace(
 }
 
 /// The steps after a position in the log, and where to continue if the scan limit was reached.
-fn steps(log: &Log, id: Seq, after: Seq) -> Result<(Vec<Step>, Option<Seq>), JournalError> {
+fn steps(
+    log: &Log,
+    id: Seq,
+    answer: Option<Seq>,
+    after: Seq,
+) -> Result<(Vec<Step>, Option<Seq>), JournalError> {
     let mut steps = Vec::new();
     let mut cursor = after.max(id.max(log.earliest()) - 1);
     let mut scanned = 0;
@@ -70,6 +78,7 @@ fn steps(log: &Log, id: Seq, after: Seq) -> Result<(Vec<Step>, Option<Seq>), Jou
         for event in &events {
             if let Some(record) = event.record() {
                 steps.extend(of_record(event.seq(), record, id));
+                steps.extend(answer.and_then(|it| of_answer(event.seq(), record, it)));
             }
         }
     }
@@ -120,11 +129,13 @@ fn of_record(seq: Seq, record: &Record, id: Seq) -> Vec<Step> {
             vec![step(seq, it.at, "claimed", None, Some(it.by.clone()))]
         }
         Record::QuestionSettled(it) if it.id == id => {
-            vec![step(seq, it.at, "settled", None, it.by.clone())]
+            let state = match it.state {
+                QuestionState::Open => "reopened",
+                _ => "settled",
+            };
+            vec![step(seq, it.at, state, None, it.by.clone())]
         }
-        Record::Seen(seen)
-            if seen.ids.contains(&id) || seen.up_to.is_some_and(|up_to| id <= up_to) =>
-        {
+        Record::Seen(seen) if seen.contains(id) => {
             vec![step(
                 seq,
                 seen.at,
@@ -135,6 +146,20 @@ fn of_record(seq: Seq, record: &Record, id: Seq) -> Vec<Step> {
         }
         _ => Vec::new(),
     }
+}
+
+/// The step of a question's answer on its way to the asker.
+fn of_answer(seq: Seq, record: &Record, answer: Seq) -> Option<Step> {
+    let (state, at) = match record {
+        Record::Emitted(it) if it.ids.contains(&answer) && !it.way.announces() => {
+            ("delivered", it.at)
+        }
+        Record::Settled(it) if it.ids.contains(&answer) && it.how == SettleReason::Acked => {
+            ("taken", it.at)
+        }
+        _ => return None,
+    };
+    Some(step(seq, at, state, None, None))
 }
 
 /// Why a notification was shown in this way. The ways are tried in the order of this list, except for `hook`.

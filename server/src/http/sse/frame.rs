@@ -51,7 +51,7 @@ fn of_record(record: &Record) -> Option<(EventKind, Value)> {
         Record::Returned(it) => (Delivery, with("state", "returned", it)),
         Record::Seen(it) => (
             Seen,
-            json!({ "ids": it.ids, "up_to": it.up_to, "seen": it.seen, "at": it.at }),
+            json!({ "ids": it.ids, "up_to": it.up_to, "ranges": it.ranges, "seen": it.seen, "at": it.at }),
         ),
         Record::SessionSet(it) => (Session, with("what", "known", it)),
         Record::TurnNoted(it) => (Session, with("what", "turn", it)),

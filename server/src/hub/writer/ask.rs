@@ -51,6 +51,8 @@ pub struct Done {
     pub ids: Vec<Seq>,
     /// Whether the request was carried out before under the same Idempotency-Key.
     pub repeated: bool,
+    /// The record of the person's marks that it made.
+    pub marked: Option<Seq>,
     /// The inboxes that its notifications reached.
     pub inboxes: Vec<InboxTouched>,
     /// The number of waiters whose condition it met.

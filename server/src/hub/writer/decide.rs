@@ -122,6 +122,7 @@ impl Writer {
             | Command::Hook(_)
             | Command::Claim { .. }
             | Command::WithdrawQuestion { .. }
+            | Command::NoteAnswer { .. }
             | Command::Tick
             | Command::ClockMoved { .. } => false,
         }
@@ -176,6 +177,8 @@ impl Writer {
             self.note_inboxes(notified, &mut done.inboxes);
         } else if let Record::Settled(settled) = &record {
             done.settled.extend(&settled.ids);
+        } else if let Record::Seen(_) = &record {
+            done.marked = Some(seq);
         }
         let (kind, payload) = record.encode();
         self.state.apply(seq, &record);

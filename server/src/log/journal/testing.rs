@@ -37,6 +37,7 @@ pub(crate) fn seen(id: Seq, seen: bool, at: Timestamp) -> Record {
     Record::Seen(Seen {
         ids: vec![id],
         up_to: None,
+        ranges: Vec::new(),
         seen,
         at,
     })

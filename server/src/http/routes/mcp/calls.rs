@@ -209,7 +209,8 @@ impl ToolCall {
             project: Some(self.caller.project.clone()),
             state: questions::QuestionStates::Open,
         };
-        let Json(Questions { questions }) = questions::list(hub, Params(list)).await?;
+        let Json(Questions { mut questions }) = questions::list(hub, Params(list)).await?;
+        questions.retain(|it| !it.state.is_final());
         let taken = self.unacknowledged.take(&self.hub, &self.caller).await?;
         let mut reply = Reply::from(match &taken {
             Some((_, ids)) => format!("{} notifications for you.", ids.len()),

@@ -1,0 +1,202 @@
+//! `GET /timeline`: the phases of the sessions over the last hours, and at one moment.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use hub_protocol::{InboxName, PhaseName, ProjectName, Seq, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use super::{phase, stored};
+use crate::fold::{SessionKey, State as Fold};
+use crate::http::error::ApiError;
+use crate::http::request::params::Params;
+use crate::hub::Hub;
+use crate::log::timeline::{Segment, Timeline};
+use crate::waiters::SharedWaiters;
+
+/// The default length of the timeline in milliseconds.
+const DEFAULT_MS: i64 = 8 * 3600 * 1000;
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct TimelineParams {
+    since: Option<Timestamp>,
+    until: Option<Timestamp>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct MomentParams {
+    at: Timestamp,
+}
+
+/// The answer to `GET /timeline`.
+#[derive(Debug, Serialize)]
+pub(super) struct Lanes {
+    since: Timestamp,
+    until: Timestamp,
+    begins: Option<Timestamp>,
+    waited_ms: u64,
+    lanes: Vec<LaneView>,
+}
+
+/// One session's phases.
+#[derive(Debug, Serialize)]
+struct LaneView {
+    project: ProjectName,
+    session: InboxName,
+    name: String,
+    waited_ms: u64,
+    segments: Vec<Span>,
+}
+
+/// A phase and its start.
+#[derive(Debug, Serialize)]
+struct Span {
+    at: Timestamp,
+    phase: PhaseName,
+}
+
+/// The answer to `GET /timeline/moment`.
+#[derive(Debug, Serialize)]
+pub(super) struct Moment {
+    at: Timestamp,
+    sessions: Vec<SessionMoment>,
+}
+
+/// A session's phase at one time.
+#[derive(Debug, Serialize)]
+struct SessionMoment {
+    project: ProjectName,
+    session: InboxName,
+    phase: PhaseName,
+    since: Timestamp,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    report: Option<Seq>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text: Option<String>,
+}
+
+/// `GET /timeline`: a lane for each session that was alive at some time between `since` and `until`.
+pub(super) async fn timeline(
+    State(hub): State<Hub>,
+    Params(TimelineParams { since, until }): Params<TimelineParams>,
+) -> Result<Json<Lanes>, ApiError> {
+    let now = Timestamp::now();
+    let until = until.unwrap_or(now).min(now);
+    let since = since.unwrap_or_else(|| until.plus_millis(-DEFAULT_MS));
+    if since > until {
+        return Err(ApiError::invalid(
+            "since is before until and not in the future",
+        ));
+    }
+    let range = (since, until, now);
+    let lanes =
+        hub.read_timeline(move |state, timeline, waiters| lanes(state, timeline, waiters, range));
+    Ok(Json(lanes.await?))
+}
+
+/// `GET /timeline/moment`: the phase of each session at one time, with the text of its last report by then.
+pub(super) async fn moment(
+    State(hub): State<Hub>,
+    Params(MomentParams { at }): Params<MomentParams>,
+) -> Result<Json<Moment>, ApiError> {
+    let now = Timestamp::now();
+    let at = at.min(now);
+    let range = (at, at.plus_millis(1), now);
+    let found = hub.read_timeline(move |state, timeline, waiters| {
+        let last = |key: SessionKey| {
+            let heard = phase::heard(waiters, &key, now);
+            let segments = timeline.segments(&key, state, heard, range);
+            let segment = segments.last().copied();
+            let segment = segment.filter(|it| it.phase != PhaseName::Gone)?;
+            let location = segment.report.map(|id| state.location(id).unwrap_or(id));
+            Some((key, segment, location))
+        };
+        let all = sessions(state, timeline).into_iter();
+        all.filter_map(last).collect::<Vec<_>>()
+    });
+    let found = found.await?;
+    let log = Arc::clone(hub.log());
+    let with_text = move |(key, segment, location): (SessionKey, Segment, Option<Seq>)| {
+        let (project, session) = key;
+        SessionMoment {
+            project,
+            session,
+            phase: segment.phase,
+            since: segment.start,
+            report: segment.report,
+            text: location.and_then(|it| phase::text(&log, it)),
+        }
+    };
+    let sessions = stored::blocking(move || Ok(found.into_iter().map(with_text).collect()));
+    Ok(Json(Moment {
+        at,
+        sessions: sessions.await?,
+    }))
+}
+
+fn lanes(
+    state: &Fold,
+    timeline: &Timeline,
+    waiters: &SharedWaiters,
+    range: (Timestamp, Timestamp, Timestamp),
+) -> Lanes {
+    let (since, until, _) = range;
+    let lane = |key: SessionKey| {
+        let heard = phase::heard(waiters, &key, range.2);
+        let segments = timeline.segments(&key, state, heard, range);
+        let lived = segments.iter().any(|it| it.phase != PhaseName::Gone);
+        lived.then(|| LaneView {
+            name: state.shown_name(&key.0, &key.1).to_owned(),
+            waited_ms: waited_ms(&segments, since, until),
+            segments: spans(&segments),
+            project: key.0,
+            session: key.1,
+        })
+    };
+    let lanes: Vec<_> = sessions(state, timeline)
+        .into_iter()
+        .filter_map(lane)
+        .collect();
+    Lanes {
+        since,
+        until,
+        begins: timeline.begins(),
+        waited_ms: lanes.iter().map(|it| it.waited_ms).sum(),
+        lanes,
+    }
+}
+
+/// The sessions of the timeline and the live ones, by project and id.
+fn sessions(state: &Fold, timeline: &Timeline) -> BTreeSet<SessionKey> {
+    let alive = state.sessions(None).filter(|(_, _, it)| it.is_alive());
+    let alive = alive.map(|(project, key, _)| (project.clone(), key.clone()));
+    timeline.sessions().cloned().chain(alive).collect()
+}
+
+/// How long a session waited for the person between `since` and `until`, in milliseconds.
+fn waited_ms(segments: &[Segment], since: Timestamp, until: Timestamp) -> u64 {
+    let ends = segments.iter().skip(1).map(|it| it.start).chain([until]);
+    let waits = segments.iter().zip(ends);
+    let waits = waits.filter(|(segment, _)| segment.phase.waits_for_person());
+    let lengths = waits
+        .map(|(segment, end)| end.min(until).as_millis() - segment.start.max(since).as_millis());
+    lengths.filter_map(|it| u64::try_from(it).ok()).sum()
+}
+
+/// Joins segments that differ in their report only.
+fn spans(segments: &[Segment]) -> Vec<Span> {
+    let mut spans: Vec<Span> = Vec::new();
+    for it in segments {
+        if spans.last().is_none_or(|last| last.phase != it.phase) {
+            spans.push(Span {
+                at: it.start,
+                phase: it.phase,
+            });
+        }
+    }
+    spans
+}

@@ -1,0 +1,81 @@
+/** The notifications that arrived while the page was not visible: decisions, then results, then the rest by agent. */
+
+import { groupBy } from './group.js';
+
+/** @import { Kind, Notification } from './types.js' */
+
+/** The absence from which on the page offers a summary, in ms. */
+export const MIN_ABSENCE = 5 * 60_000;
+/** @type {Kind[]} */
+export const DECISIONS = ['question', 'approval'];
+/** @type {Kind[]} */
+export const RESULTS = ['error', 'waiting', 'testing', 'complete'];
+/** @type {Kind[]} */
+export const REST = ['message', 'answer', 'progress', 'ended'];
+
+/**
+ * @typedef {object} Absence
+ * @property {string} epoch of the hub's log
+ * @property {number} id of the newest notification that the page had
+ * @property {number} at when the page was last visible, in ms
+ *
+ * @typedef {object} Summary
+ * @property {Notification[]} decisions open ones first, each newest first
+ * @property {Notification[]} results errors first, each newest first
+ * @property {{from: string, project: string, items: Notification[]}[]} rest by agent, the busiest first
+ */
+
+/**
+ * The stored state of the page when it was last visible, if it was long enough ago and of this log.
+ *
+ * @param {string|null} stored JSON
+ * @param {string} epoch
+ * @param {number} now ms
+ * @returns {Absence|null}
+ */
+export function absence(stored, epoch, now) {
+  try {
+    const last = JSON.parse(stored ?? 'null');
+    const valid = last && last.epoch === epoch && Number.isFinite(last.id) && now - last.at >= MIN_ABSENCE;
+    return valid ? last : null;
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * Sorts notifications into a summary. The person's own are left out.
+ *
+ * @param {Notification[]} notifications
+ * @returns {Summary}
+ */
+export function summarizeAbsence(notifications) {
+  const others = notifications.filter(({ from }) => from !== 'person').sort((a, b) => b.id - a.id);
+  const of = (/** @type {Kind[]} */ kinds) => others.filter(({ type }) => kinds.includes(type));
+  const groups = groupBy(of(REST), ({ project, from }) => JSON.stringify([project, from]));
+  const rest = [...groups.values()].map((items) => ({ from: items[0].from, project: items[0].project, items }));
+  return {
+    decisions: firstIf(of(DECISIONS), ({ status }) => status === 'pending'),
+    results: firstIf(of(RESULTS), ({ type }) => type === 'error'),
+    rest: rest.sort((a, b) => b.items.length - a.items.length),
+  };
+}
+
+/**
+ * @param {Notification[]} items
+ * @param {(item: Notification) => boolean} isFirst
+ */
+function firstIf(items, isFirst) {
+  return [...items.filter(isFirst), ...items.filter((item) => !isFirst(item))];
+}
+
+/**
+ * The summary in one line: `2 decisions, 5 results, 31 others`.
+ *
+ * @param {Summary} summary
+ */
+export function countAbsence({ decisions, results, rest }) {
+  const others = rest.reduce((sum, { items }) => sum + items.length, 0);
+  const parts = /** @type {[number, string][]} */ ([[decisions.length, 'decision'], [results.length, 'result'], [others, 'other']]);
+  return parts.filter(([count]) => count > 0).map(([count, noun]) => `${count} ${noun}${count === 1 ? '' : 's'}`).join(', ');
+}
