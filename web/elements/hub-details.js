@@ -192,7 +192,7 @@ export class HubDetails extends StoreElement {
     return present(
       this.#canReply(notification) && h('button', { 'aria-keyshortcuts': 'r', title: 'Reply (r)', onclick: () => this.openReply() }, 'Reply'),
       h('button', { class: 'ghost', 'aria-keyshortcuts': 'e', title: 'e', onclick: () => setMarks(store, [notification.id], !notification.seen) }, notification.seen ? 'Mark unread' : 'Mark read'),
-      pending && withdraw,
+      pending && !isOpenQuestion(store.questions.get(notification.id)) && withdraw,
       link,
     );
   }
