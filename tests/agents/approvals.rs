@@ -79,8 +79,8 @@ fn a_permission_given_in_the_terminal_closes_its_question_while_the_tool_runs() 
 /// A model that plans: it writes the plan, shows it, and shows it again when it is rejected.
 fn planner(request: &Request) -> Reply {
     match request.number {
-        1 => Reply::tool("EnterPlanMode", json!({})),
-        2 => {
+        0 => Reply::tool("EnterPlanMode", json!({})),
+        1 => {
             let body = request.body.to_string();
             let at = body.find(".claude/plans/").expect("the plan's file");
             let begin = body[..at].rfind(' ').expect("a word") + 1;
@@ -89,7 +89,7 @@ fn planner(request: &Request) -> Reply {
                 json!({ "file_path": &body[begin..end], "content": "# The scripted plan\n" });
             Reply::tool("Write", plan)
         }
-        3 | 4 => Reply::tool("ExitPlanMode", json!({})),
+        2 | 3 => Reply::tool("ExitPlanMode", json!({})),
         _ => Reply::text("Planned."),
     }
 }

@@ -28,14 +28,14 @@ for (const look of LOOKS) {
   test(`a busy hub fits, ${name}`, async () => {
     const hub = await startHub({ args: WORLD_ARGS });
     await world(hub);
-    await hub.call('PUT', '/preferences', { quiet: NIGHT, mutes: [{ project: '/home/me/src/old', session: 'noisy' }], notify: ['question'], sound: [] });
+    await hub.call('PUT', '/preferences', { quiet: NIGHT, mutes: [{ project: '/home/me/src/old', session: 'noisy' }], notify: ['needs_you'], sound: [] });
     const page = await openDashboard(hub, look);
     await until(async () => (await page.locator('hub-question').count()) === 3, { what: 'the questions are shown' });
     for (const [view, key] of Object.entries(VIEWS)) {
       // A wide page shows the cards, the agents and the feed at once.
       if (look.width > 1200 && view === 'feed') continue;
       await page.keyboard.press(key);
-      if (view === 'stats') await page.locator('hub-stats svg').first().waitFor();
+      if (view === 'stats') await page.locator('timeline-lane').first().waitFor();
       await picture(page, `busy-${view}-${name}`);
     }
     await details(hub, page, name);

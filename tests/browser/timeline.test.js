@@ -52,7 +52,7 @@ async function replay(page, minutes) {
 
 test('a lane has a bar for each phase, and the wait for the person is summed up', async () => {
   const hub = await startHub();
-  await report(hub, 'w1', [[240, 'progress', 'begun'], [120, 'waiting', 'Which one?'], [60, 'progress', 'going on']]);
+  await report(hub, 'w1', [[240, 'progress', 'begun'], [120, 'waiting', 'Which one?'], [60, 'progress', 'going on'], [5, 'progress', 'still going on']]);
   const page = await openTimeline(hub);
   await lane(page, 'w1').waitFor();
   assert.ok(Math.abs((await share(page, 'w1', 'working')) - 3 / 8) < 0.01);
@@ -70,7 +70,6 @@ test('a lane has a bar for each phase, and the wait for the person is summed up'
 
 test('a question turns the lane red at once, and its answer ends that', async () => {
   const hub = await startHub();
-  await register(hub, 'w1');
   await report(hub, 'w1', [[100, 'progress', 'begun']]);
   const page = await openTimeline(hub);
   await lane(page, 'w1').waitFor();

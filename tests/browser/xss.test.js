@@ -98,15 +98,15 @@ test('text in the address stays text, in any encoding', async () => {
   assert.deepEqual(elsewhere, []);
 });
 
-test('dialogs and charts show the same texts as text', async () => {
+test('dialogs and the timeline show the same texts as text', async () => {
   const hub = await startHub();
   const mutes = [];
   for (const text of WORST) {
     await tried(hub, 'PUT', `/sessions/m?project=${encodeURIComponent(text)}`, { name: 'm', agent: text });
-    if (await tried(hub, 'POST', '/notify', { msg: text, project: text, from: 'worker' })) mutes.push({ project: text });
+    if (await tried(hub, 'POST', '/notify', { msg: text, project: text, from: 'worker', session: 'worker', type: 'waiting' })) mutes.push({ project: text });
   }
   assert.ok(mutes.length > 10);
-  await hub.call('PUT', '/preferences', { quiet: null, mutes, notify: ['error'], sound: [] });
+  await hub.call('PUT', '/preferences', { quiet: null, mutes, notify: ['blocked'], sound: [] });
   const { page, elsewhere } = await open(hub, '/');
   for (const key of [',', '?']) {
     // A key that is pressed before the page listens does nothing.
@@ -121,7 +121,13 @@ test('dialogs and charts show the same texts as text', async () => {
     await until(async () => (await page.locator('dialog[open]').count()) === 0, { what: 'the dialog is closed' });
   }
   await page.keyboard.press('4');
-  await sound(page, 'the charts');
+  await page.locator('timeline-lane').first().waitFor();
+  await page.getByRole('slider').evaluate((slider) => {
+    /** @type {HTMLInputElement} */ (slider).value = '999';
+    slider.dispatchEvent(new Event('input', { bubbles: true }));
+  });
+  await page.locator('timeline-lane .words').first().waitFor();
+  await sound(page, 'the timeline');
   assert.deepEqual(elsewhere, []);
 });
 

@@ -311,7 +311,7 @@ async fn a_barrier_waits_for_the_sessions_that_had_its_names_at_the_start() {
 
 #[tokio::test]
 async fn the_phase_of_a_session_shows_what_it_does_and_what_it_said_last() {
-    let (_hub, client) = memory_hub();
+    let (_hub, client) = hub_with(&["approvals=false"]);
     let phase = async || client.read("/sessions/w1").await["phase"].clone();
     let tool = |event: &str, id: &str, command: &str| {
         json!({ "hook_event_name": event, "tool_name": "Bash",

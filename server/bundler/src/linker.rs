@@ -4,6 +4,7 @@
 //! modules. So the names of a module stay its own, and functions keep their names in stack traces.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
@@ -72,10 +73,11 @@ impl Linker<'_> {
         self.count += 1;
         let constant = format!("${}", self.count);
         let Module { exports, code, .. } = module;
-        self.script += &format!(
-            "const {constant}=(()=>{{\n{head}{code}\nreturn{{{}}};\n}})();\n",
-            exports.join(",")
-        );
+        let exported = exports.join(",");
+        writeln!(
+            self.script,
+            "const {constant}=(()=>{{\n{head}{code}\nreturn{{{exported}}};\n}})();"
+        )?;
         Ok(Linked { constant, exports })
     }
 
@@ -93,9 +95,12 @@ impl Linker<'_> {
         if names.is_empty() {
             return Ok(String::new());
         }
-        let names = names.iter().map(|(name, local)| match name == local {
-            true => name.clone(),
-            false => format!("{name}:{local}"),
+        let names = names.iter().map(|(name, local)| {
+            if name == local {
+                name.clone()
+            } else {
+                format!("{name}:{local}")
+            }
         });
         let names: Vec<_> = names.collect();
         Ok(format!(
@@ -192,9 +197,12 @@ mod tests {
     /// The scripts below a folder, relative to `root`.
     fn scripts(root: &Path, folder: &Path) -> Vec<PathBuf> {
         let entries = fs::read_dir(folder).unwrap().map(|it| it.unwrap().path());
-        let scripts = entries.flat_map(|path| match path.is_dir() {
-            true => scripts(root, &path),
-            false => vec![path.strip_prefix(root).unwrap().to_owned()],
+        let scripts = entries.flat_map(|path| {
+            if path.is_dir() {
+                scripts(root, &path)
+            } else {
+                vec![path.strip_prefix(root).unwrap().to_owned()]
+            }
         });
         scripts
             .filter(|it| it.extension().is_some_and(|it| it == "js"))

@@ -4,7 +4,7 @@ use super::*;
 
 impl Hub {
     /// The session's reader shows these items of its inbox.
-    fn show(&mut self, session: &str, inbox: &str, ids: &[Seq], way: Way) -> Vec<Record> {
+    pub(super) fn show(&mut self, session: &str, inbox: &str, ids: &[Seq], way: Way) -> Vec<Record> {
         self.run(&Command::Ack {
             project: project(),
             items: vec![(name(inbox), ids.to_vec())],
