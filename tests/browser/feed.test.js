@@ -209,10 +209,17 @@ test('opening the details marks as read, and a thread that was requested before 
   // The thread is read by the hub before the mark is set, and delivered after it.
   let deliver = () => {};
   const held = new Promise((resolve) => (deliver = () => resolve(undefined)));
+  let read = () => {};
+  const wasRead = new Promise((resolve) => (read = () => resolve(undefined)));
   await page.route('**/notifications?thread=*', async (route) => {
     const response = await route.fetch();
+    read();
     await held;
     await route.fulfill({ response });
+  });
+  await page.route('**/seen', async (route) => {
+    await wasRead;
+    await route.continue();
   });
   const requested = page.waitForRequest('**/notifications?thread=*');
   await row(page, id).locator('.content').click();

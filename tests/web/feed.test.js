@@ -85,7 +85,7 @@ test('history that was requested before a mark was changed does not undo the cha
   assert.deepEqual([feed.get(1)?.seen, feed.get(2)?.seen, feed.unseen], [true, false, 1]);
 });
 
-test('what the person sends arrives as read', () => {
+test('a notification from the person arrives as read', () => {
   const feed = new Feed();
   feed.add([notification(1, { from: 'person', type: 'answer' }), notification(2)]);
   assert.deepEqual([feed.get(1)?.seen, feed.unseen], [true, 1]);

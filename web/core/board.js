@@ -73,7 +73,7 @@ export function density(count) {
 }
 
 /**
- * What a session does now, in one line.
+ * The current activity of a session in one line.
  *
  * @param {Phase} phase
  * @param {Pick<Question, 'msg'>|undefined} question its oldest open question

@@ -21,7 +21,7 @@ export class HubPane extends StoreElement {
   /** Moves the focus back to the row that showed it; false if there is none. @type {(place: {id: number, agent: string}) => boolean} */
   focusBack = () => false;
   #place = { id: 0, agent: '' };
-  /** What was marked as read because the pane was opened, so that it is done once. */
+  /** The place whose notifications were marked as read when it was opened: it is done once. */
   #marked = '';
   /** @type {Element|null} */
   #opener = null;

@@ -49,7 +49,7 @@ fn a_mark_records_exactly_what_it_changes() {
 }
 
 #[test]
-fn what_the_person_sends_is_marked_as_read() {
+fn a_notification_from_the_person_is_marked_as_read() {
     let mut hub = Hub::new();
     hub.run(&notify(vec![
         said("person", Kind::Message),
