@@ -105,7 +105,7 @@ async fn a_code_that_another_user_saw_signs_in_nobody_but_its_owner() {
     let url = format!("{}/login", hub.url());
     let ask = ["curl", "-s", "--fail-with-body", "-d", &body, &url];
     assert!(!as_nobody(&ask), "another user signed in");
-    let challenge = format!("{}/challenge", url);
+    let challenge = format!("{url}/challenge");
     let challenge = ["curl", "-s", "--fail", "-d", "", &challenge];
     assert!(!as_nobody(&challenge), "another user got a challenge");
     assert!(hub.log().contains("another user"), "{}", hub.log());
