@@ -4,25 +4,21 @@ import { Api } from './hub/api.js';
 import { Archive } from './hub/archive.js';
 import { Alerts } from './hub/alerts.js';
 import { Live } from './hub/live.js';
-import { clearSession, currentSession, hasCode, setSession, signIn } from './hub/login.js';
+import { hasCode, signIn } from './hub/login.js';
 import { Problem } from './hub/problem.js';
 import { Store } from './hub/store.js';
 import { Tabs } from './hub/tabs.js';
 import { HubApp } from './elements/hub-app.js';
 import { HubSignIn } from './elements/hub-sign-in.js';
 
-/** @import { Login } from './hub/login.js' */
+/** @import { Login } from './hub/device.js' */
 
 const tabs = new Tabs();
 /** @type {Store|null} */
 let store = null;
 
 tabs.subscribe((message) => {
-  if (message.kind === 'login-wanted') shareSession();
-  if (message.kind === 'login' && !store) {
-    setSession(message.login);
-    openApp(message.login);
-  }
+  if (message.kind === 'signed-in' && !store) start();
 });
 addEventListener('hashchange', () => hasCode() && start());
 start();
@@ -35,17 +31,6 @@ async function start() {
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
     if (!store) show(HubSignIn.because(error));
-  }
-}
-
-/** Sends the session to a new tab, after verifying the hub: while another program has the port, the tab is its page. */
-async function shareSession() {
-  try {
-    await store?.api.prove();
-    const login = currentSession();
-    if (store && login) tabs.post({ kind: 'login', login });
-  } catch (error) {
-    if (!(error instanceof Problem)) throw error;
   }
 }
 
@@ -65,7 +50,9 @@ async function openApp(login) {
   app.store = current;
   show(app);
   new Archive(current);
-  new Alerts(current).start();
+  const alerts = new Alerts(current);
+  current.addEventListener('signed-out', () => alerts.signOut());
+  alerts.start();
   try {
     await new Live(current, tabs).start();
   } catch (error) {
@@ -78,11 +65,10 @@ async function openApp(login) {
  * @param {Problem} [because]
  */
 function signOut(left, because) {
+  left.dispatchEvent(new Event('signed-out'));
   left.close();
   store = null;
-  clearSession();
-  const notProved = because?.code === 'not_the_hub' || because?.code === 'not_secure';
-  show(notProved ? HubSignIn.because(because) : HubSignIn.expired());
+  show(because ? HubSignIn.because(because) : HubSignIn.expired());
 }
 
 /** @param {HTMLElement} view */

@@ -43,6 +43,28 @@ pub struct SignInCode {
     pub expires_at: Timestamp,
 }
 
+/// A browser that is signed in to the dashboard.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Device {
+    /// Its id, which names it to `DELETE /login/devices/{id}`.
+    pub id: String,
+    /// The browser and its system, as the browser reported them.
+    pub name: String,
+    /// When it signed in.
+    pub created_at: Timestamp,
+    /// Its last request.
+    pub used_at: Timestamp,
+    /// When its session ends.
+    pub expires_at: Timestamp,
+}
+
+/// The response to `GET /login/devices`.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Devices {
+    /// The devices, oldest first.
+    pub devices: Vec<Device>,
+}
+
 /// The data of the `reset` event: the reader's cursor does not exist in this log.
 #[derive(Default, Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ResetEvent {

@@ -33,13 +33,15 @@ pub use history::{
     HistoryMarks, HistoryPage, NotificationId, SeenReply, SeenRequest, Status, Step, Trace,
     Withdrawn,
 };
-pub use hub::{About, Hello, ResetEvent, SignInCode};
+pub use hub::{About, Device, Devices, Hello, ResetEvent, SignInCode};
 pub use inbox::{Dropped, Holder, InboxInfo, InboxTouched, Inboxes};
 pub use kind::{Kind, SessionState, UnknownKind};
 pub use name::{InboxName, InvalidName, ProjectName, is_unprintable};
 pub use notification::{MAX_ITEM_BYTES, Notification, Post, Published, PublishedBatch};
 pub use phase::{Phase, PhaseName, ToolCall};
-pub use preferences::{InvalidTimeOfDay, Mute, Preferences, Quiet, TimeOfDay, UnknownZone, Zone};
+pub use preferences::{
+    Alert, InvalidTimeOfDay, Mute, Preferences, Quiet, TimeOfDay, UnknownZone, Zone,
+};
 pub use priority::{Priority, UnknownPriority};
 pub use problem::Problem;
 pub use question::{

@@ -1,10 +1,10 @@
-//! The person's preferences: types to notify about, mutes and quiet hours.
+//! The person's preferences: the states of agents to alert about, mutes and quiet hours.
 
 use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::{InboxName, Kind, ProjectName, Timestamp};
 
@@ -17,13 +17,47 @@ pub struct Preferences {
     pub quiet: Option<Quiet>,
     /// Projects and sessions of which only `urgent` notifications alert the person.
     pub mutes: Vec<Mute>,
-    /// The types that raise a browser notification.
-    pub notify: BTreeSet<Kind>,
-    /// The types that play a sound.
-    pub sound: BTreeSet<Kind>,
+    /// The states that raise a browser notification.
+    #[serde(deserialize_with = "alerts")]
+    pub notify: BTreeSet<Alert>,
+    /// The states that play a sound.
+    #[serde(deserialize_with = "alerts")]
+    pub sound: BTreeSet<Alert>,
     /// The link that opens a path in the person's editor, with `{path}` and `{line}`; Visual Studio Code when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub editor: Option<String>,
+}
+
+/// A state of an agent that alerts the person when it begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Alert {
+    /// It asks a question, or for a permission.
+    NeedsYou,
+    /// It failed, died or fell silent.
+    Blocked,
+    /// It has stopped.
+    YourTurn,
+}
+
+/// Reads alerts. Earlier versions stored types of notifications instead; these become the state that they report, or
+/// nothing.
+fn alerts<'de, D: Deserializer<'de>>(from: D) -> Result<BTreeSet<Alert>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged, expecting = "expected needs_you, blocked or your_turn")]
+    enum Stored {
+        Alert(Alert),
+        Kind(Kind),
+    }
+    let stored = Vec::<Stored>::deserialize(from)?;
+    let alert = |stored| match stored {
+        Stored::Alert(alert) => Some(alert),
+        Stored::Kind(Kind::Question | Kind::Approval) => Some(Alert::NeedsYou),
+        Stored::Kind(Kind::Error) => Some(Alert::Blocked),
+        Stored::Kind(Kind::Complete | Kind::Waiting | Kind::Testing) => Some(Alert::YourTurn),
+        Stored::Kind(_) => None,
+    };
+    Ok(stored.into_iter().filter_map(alert).collect())
 }
 
 /// Quiet hours, every day. If `to` is before `from`, they last past midnight.
@@ -206,11 +240,16 @@ mod tests {
     }
 
     #[test]
-    fn types_are_stored_once_in_the_order_of_the_table() {
-        let given = r#"{"notify":["error","needs_input","error","question"]}"#;
-        let preferences: Preferences = serde_json::from_str(given).unwrap();
-        let kinds: Vec<Kind> = preferences.notify.into_iter().collect();
-        assert_eq!(kinds, [Kind::Question, Kind::Error]);
+    fn types_that_earlier_versions_stored_become_states() {
+        let notify = |given: &str| {
+            let read: Result<Preferences, _> = serde_json::from_str(given);
+            read.map(|it| it.notify.into_iter().collect::<Vec<_>>())
+        };
+        let old = r#"{"notify":["error","needs_input","error","question","message"]}"#;
+        assert_eq!(notify(old).unwrap(), [Alert::NeedsYou, Alert::Blocked]);
+        let new = r#"{"notify":["your_turn","needs_you"]}"#;
+        assert_eq!(notify(new).unwrap(), [Alert::NeedsYou, Alert::YourTurn]);
+        assert!(notify(r#"{"notify":["shout"]}"#).is_err());
     }
 
     #[test]

@@ -20,6 +20,7 @@ use crate::core::secret::Token;
 use crate::core::wake_files::WakeFiles;
 use crate::http::guard::{self, Guard};
 use crate::http::listener::Sockets;
+use crate::http::login::{Devices, LoginState};
 use crate::http::routes;
 use crate::hub::clock;
 use crate::hub::{Hub, HubParts, Rules};
@@ -102,9 +103,11 @@ async fn run(
     if let Some(deliveries) = deliveries {
         deliveries.begin_run()?;
     }
+    let devices = Devices::open(dir.path()).context("cannot read devices.json")?;
+    let login = LoginState::new(token.clone(), sockets.port(), devices.clone());
     let app = guard::protect(
-        routes::router(hub.clone(), token.clone(), sockets.port(), dir.path()),
-        Guard::new(token, &config.allowed_hosts),
+        routes::router(hub.clone(), login, dir.path()),
+        Guard::new(token, devices, &config.allowed_hosts),
     );
     let clock = tokio::spawn(clock::run(hub.clone(), shutdown.clone()));
     // Before the announcement, because a signal between the two would kill the hub.

@@ -9,12 +9,18 @@ use super::{Arrows, top};
 const FOLDERS: [&str; 3] = ["server/src", "client/src", "web"];
 
 /// Entries of these folders that are no modules: they use any of them, or contain no code.
-const ROOTS: [&str; 6] = [
+const ROOTS: [&str; 12] = [
     "lib.rs",
     "main.rs",
     "main.js",
     "index.html",
     "icon.svg",
+    "icon-192.png",
+    "icon-512.png",
+    "manifest.webmanifest",
+    "register-worker.html",
+    "register-worker.js",
+    "service-worker.js",
     "style",
 ];
 

@@ -75,9 +75,9 @@ test('settings are changed by keyboard alone, and the focus returns', async () =
   await page.locator('hub-app[data-ready]').waitFor();
   await tabTo(page, 'header button', 'Settings');
   await page.keyboard.press('Enter');
-  await tabTo(page, 'input[data-kind=error][data-way=sound]');
+  await tabTo(page, 'input[data-state=blocked][data-way=sound]');
   await page.keyboard.press('Space');
-  await until(async () => (await hub.get('/preferences')).sound.join() === 'error', { what: 'kept' });
+  await until(async () => (await hub.get('/preferences')).sound.join() === 'blocked', { what: 'kept' });
   await page.keyboard.press('Escape');
   await page.getByRole('dialog').waitFor({ state: 'hidden' });
   assert.equal(await focused(page), 'button: Settings');

@@ -1,22 +1,24 @@
-/** Browser notifications and sounds: only the requested types, once, until they are settled, and not in quiet hours. */
+/** Browser notifications and sounds: of needs only, once, with answers, until they are settled, and not in quiet hours. */
 
 import assert from 'node:assert/strict';
 
-import { allow, feedIds, HUB_DOWN, live, newContext, openAnew, openDashboard, startHub, test, until } from './support/index.js';
-import { click, heard, record, shown, tags } from './support/recorded.js';
+import { allow, HUB_DOWN, live, newContext, openDashboard, startHub, test, until } from './support/index.js';
+import { badges, click, focus, heard, record, shown, tags } from './support/recorded.js';
 
 /** @typedef {import('playwright-core').Page} Page */
 /** @typedef {import('./support/hub.js').Hub} Hub */
 
 const NOTHING = { quiet: null, mutes: [], notify: [], sound: [] };
+const NEEDS = { notify: ['needs_you', 'blocked'] };
 
 /**
- * Starts a hub with these preferences, and its dashboard in a browser that records notifications and sounds.
+ * Starts a hub with these preferences, and its dashboard in a browser that shows notifications and records sounds.
  *
  * @param {object} preferences
+ * @param {string[]} [args]
  */
-async function watched(preferences) {
-  const hub = await startHub();
+async function watched(preferences, args = []) {
+  const hub = await startHub({ args });
   await prefer(hub, preferences);
   const context = await newContext();
   await record(context);
@@ -35,214 +37,322 @@ function hoursAroundNow() {
   return { from: clock(hour - 1), to: clock(hour + 2), zone: 'UTC' };
 }
 
-/** @param {Page} page @param {...number} ids */
-function inFeed(page, ...ids) {
-  return until(async () => (await feedIds(page)).filter((id) => ids.includes(id)).length === ids.length, { what: `${ids} in the feed` });
+/** Asks the person a question. @param {Hub} hub @param {object} [more] */
+function ask(hub, more = {}) {
+  return hub.post({ from: 'api', type: 'question', msg: 'Which db?', ...more });
 }
 
-/** Waits until exactly these are shown; a batch is shown by weight. @param {Page} page @param {...number} ids */
+/** @param {Hub} hub @param {number} id @param {string} [answer] */
+function settle(hub, id, answer = 'sqlite') {
+  return hub.call('POST', `/questions/${id}/answer`, { answer });
+}
+
+/** Waits until the page counts this many needs: then it has seen them. @param {Page} page @param {number} count */
+function counts(page, count) {
+  return until(async () => (await page.title()) === (count ? `(${count}) hub` : 'hub'), { what: `${count} in the title` });
+}
+
+/** Waits until exactly these are shown. @param {Page} page @param {...(number|string)} ids */
 function shows(page, ...ids) {
-  return until(async () => (await tags(page)).sort().join() === ids.sort().join(), { what: `shown: ${ids}` });
+  return until(async () => (await tags(page)).join() === ids.map(String).sort().join(), { what: `shown: ${ids}` });
 }
 
 test('before the person asks, no notification is shown, not even an urgent one', async () => {
   const { hub, page } = await watched({});
-  const { id } = await hub.post({ from: 'api', type: 'question', priority: 'urgent', msg: 'Which db?' });
-  await inFeed(page, id);
-  await page.getByRole('heading', { name: 'api' }).waitFor();
+  await ask(hub, { priority: 'urgent' });
+  await counts(page, 1);
   assert.deepEqual(await shown(page), []);
   assert.deepEqual(await heard(page), []);
 });
 
-test('the requested types are shown, each with sender and text', async () => {
-  const { hub, page } = await watched({ notify: ['error'] });
+test('a need is shown with its session and its text, and other notifications are not', async () => {
+  const { hub, page } = await watched(NEEDS);
   await hub.post({ from: 'docs', type: 'complete', msg: 'done' });
-  const { id } = await hub.post({ from: 'ci', type: 'error', msg: 'main is red', project: '/src/shop' });
+  await hub.post({ from: 'ci', type: 'error', msg: 'main is red' });
+  const { id } = await ask(hub, { project: '/src/shop' });
   await shows(page, id);
-  assert.deepEqual(await shown(page), [{ title: 'ci has an error, shop', body: 'main is red', tag: String(id), closed: false }]);
+  assert.deepEqual(await shown(page), [{ title: 'api asks, shop', body: 'Which db?', tag: String(id), actions: ['Open'] }]);
 });
 
-test('two tabs show it once', async () => {
-  const { hub, context, page } = await watched({ notify: ['error'] });
-  const second = await openDashboard(hub, { context });
-  const { id } = await hub.post({ from: 'ci', type: 'error', msg: 'main is red' });
-  await inFeed(page, id);
-  await inFeed(second, id);
-  await until(async () => (await tags(page)).length + (await tags(second)).length > 0, { what: 'shown' });
-  assert.deepEqual([...(await tags(page)), ...(await tags(second))], [id]);
+test('a session that failed is a need, until its error is read', async () => {
+  const { hub, page } = await watched(NEEDS);
+  const session = { session_id: '1b1c0a5e-0000-4000-8000-000000000001', cwd: '/src/shop' };
+  const place = { project: '/src/shop', name: 'images', session: 'images' };
+  await hub.hook('claude', { hook_event_name: 'SessionStart', source: 'startup', ...session }, place);
+  await hub.hook('claude', { hook_event_name: 'StopFailure', error: 'billing_error', error_type: 'billing_error', message: 'Your credit balance is too low.', ...session }, place);
+  const [one] = await until(async () => (await shown(page)).length === 1 && shown(page), { what: 'shown' });
+  assert.match(one?.title ?? '', /^images /);
+  const { last } = (await hub.get('/sessions')).sessions[0];
+  await hub.call('PUT', `/notifications/${last}/seen`);
+  await shows(page);
 });
 
-test('when the tab that reads is closed, another tab shows new notifications', async () => {
-  const { hub, context, page } = await watched({ notify: ['error'] });
-  const second = await openDashboard(hub, { context });
-  const before = await hub.post({ from: 'ci', type: 'error', msg: 'main is red' });
-  await inFeed(second, before.id);
+test('an urgent notification of any sender is shown until it is read', async () => {
+  const { hub, page } = await watched(NEEDS);
+  const { id } = await hub.post({ from: 'ci', type: 'error', priority: 'urgent', msg: 'the disk is full' });
+  await shows(page, id);
+  assert.equal((await shown(page))[0]?.body, 'the disk is full');
+  await hub.call('PUT', `/notifications/${id}/seen`);
+  await shows(page);
+});
+
+for (const [name, options, actions] of /** @type {[string, string[]|undefined, string[]][]} */ ([
+  ['two options offers them', ['postgres', 'sqlite'], ['postgres', 'sqlite']],
+  ['three options opens the page', ['a', 'b', 'c'], ['Open']],
+  ['no options opens the page', undefined, ['Open']],
+])) {
+  test(`a question with ${name}`, async () => {
+    const { hub, page } = await watched(NEEDS);
+    const { id } = await ask(hub, { options });
+    await shows(page, id);
+    assert.deepEqual((await shown(page))[0]?.actions, actions);
+  });
+}
+
+test('a button of a notification answers the question, and the notification is gone', async () => {
+  const { hub, context, page } = await watched(NEEDS);
+  const { id } = await ask(hub, { options: ['postgres', 'sqlite'] });
+  await shows(page, id);
+  assert.deepEqual(await click(context, String(id), 'sqlite'), []);
+  await until(async () => (await hub.get(`/questions/${id}`)).state === 'answered', { what: 'answered' });
+  assert.equal((await hub.get(`/questions/${id}`)).answer, 'sqlite');
+  await shows(page);
+});
+
+for (const [button, behavior] of /** @type {const} */ ([['Approve', 'allow'], ['Deny', 'deny']])) {
+  test(`${button} in a notification ${behavior === 'allow' ? 'allows' : 'denies'} what the agent asks for`, async () => {
+    const { hub, context, page } = await watched(NEEDS, ['--set', 'approvals=true']);
+    const decision = permission(hub, 'make test');
+    await until(async () => (await shown(page))[0]?.actions.length === 2, { what: 'two buttons' });
+    const [one] = await shown(page);
+    assert.match(one?.body ?? '', /Bash: make test/);
+    await click(context, one?.tag ?? '', button);
+    assert.equal((await decision).hookSpecificOutput.decision.behavior, behavior);
+    await shows(page);
+  });
+}
+
+test('a request that does not fit into a notification is not approved there', async () => {
+  const { hub, page } = await watched(NEEDS, ['--set', 'approvals=true']);
+  permission(hub, `echo ${'x'.repeat(300)}; rm -rf ~`).catch(() => {});
+  const item = page.locator('hub-question');
+  await item.getByRole('button', { name: 'Approve', exact: true }).waitFor();
+  await until(async () => (await shown(page)).length === 1, { what: 'shown' });
+  assert.deepEqual((await shown(page))[0]?.actions, ['Open']);
+});
+
+test('an answer that the hub refuses is reported by a notification', async () => {
+  const { hub, context, page } = await watched(NEEDS);
+  allow(page, HUB_DOWN);
+  const { id } = await ask(hub, { options: ['yes', 'no'] });
+  await shows(page, id);
+  await hub.kill();
+  await click(context, String(id), 'yes');
+  await until(async () => (await shown(page)).some(({ title, body }) => title === 'Not answered: yes' && /does not answer/.test(body)), { what: 'reported' });
+});
+
+test('a focused page shows no notification, in this tab or in another', async () => {
+  const { hub, context, page } = await watched(NEEDS);
+  const second = await openDashboard(hub, { context, signIn: false });
+  await focus(second);
+  await ask(hub);
+  await counts(page, 1);
+  await counts(second, 1);
+  await focus(second, false);
+  const { id } = await ask(hub);
+  await shows(page, id);
+});
+
+test('two tabs show it once, and when one is closed the other goes on', async () => {
+  const { hub, context, page } = await watched(NEEDS);
+  const second = await openDashboard(hub, { context, signIn: false });
+  const first = await ask(hub);
+  await counts(second, 1);
+  await shows(second, first.id);
   await page.close();
   await live(second);
-  const { id } = await hub.post({ from: 'ci', type: 'error', msg: 'red again' });
-  await shows(second, id);
+  const { id } = await ask(hub);
+  await shows(second, first.id, id);
 });
 
-test('a reload shows and plays nothing again', async () => {
-  const { hub, page } = await watched({ notify: ['question'], sound: ['question'] });
-  const first = await hub.post({ from: 'api', type: 'question', msg: 'Which db?' });
+test('a reload shows and plays nothing again, and keeps what is shown', async () => {
+  const { hub, page } = await watched({ ...NEEDS, sound: ['needs_you'] });
+  const first = await ask(hub);
   await shows(page, first.id);
-  await openAnew(hub, page);
-  await inFeed(page, first.id);
-  assert.deepEqual([await shown(page), await heard(page)], [[], []]);
-  const second = await hub.post({ from: 'api', type: 'question', msg: 'Which port?' });
-  await shows(page, second.id);
+  await page.reload();
+  await counts(page, 1);
+  assert.deepEqual(await heard(page), []);
+  await shows(page, first.id);
+  const second = await ask(hub);
+  await shows(page, first.id, second.id);
 });
 
-test('after an outage only the notifications published during it are shown', async () => {
-  const { hub, page } = await watched({ notify: ['error'] });
+test('a need that was settled while no page was open is not shown by the next page', async () => {
+  const { hub, context, page } = await watched(NEEDS);
+  const { id } = await ask(hub);
+  await shows(page, id);
+  await page.goto('about:blank');
+  await settle(hub, id);
+  await page.goto(hub.url);
+  await live(page);
+  await shows(page);
+  assert.ok(context.serviceWorkers().length > 0);
+});
+
+test('when the last page is closed, the service worker closes its notifications', async () => {
+  const { hub, context, page } = await watched(NEEDS);
+  await shows(page, (await ask(hub)).id);
+  const [worker] = context.serviceWorkers();
+  await page.close();
+  await until(() => worker?.evaluate(async () => (await /** @type {any} */ (self).registration.getNotifications()).length === 0), { what: 'closed' });
+});
+
+test('after an outage only the needs that arose during it are shown', async () => {
+  const { hub, page } = await watched(NEEDS);
   allow(page, HUB_DOWN);
-  const first = await hub.post({ from: 'ci', type: 'error', msg: 'one' });
+  const first = await ask(hub);
   await shows(page, first.id);
   await hub.kill();
   await until(() => page.locator('hub-connection[data-state=retrying]').count(), { what: 'the page notices' });
   await hub.launch();
-  const second = await hub.post({ from: 'ci', type: 'error', msg: 'two' });
+  const second = await ask(hub);
   await shows(page, first.id, second.id);
 });
 
-test('a browser notification is closed when its question is answered elsewhere', async () => {
-  const { hub, page } = await watched({ notify: ['question'] });
-  const { id } = await hub.post({ from: 'api', type: 'question', msg: 'Which db?' });
-  await shows(page, id);
-  await hub.call('POST', `/questions/${id}/answer`, { answer: 'sqlite' });
-  await until(async () => (await shown(page))[0]?.closed, { what: 'closed' });
-});
-
-test('a browser notification is closed when its notification is marked as read', async () => {
-  const { hub, page } = await watched({ notify: ['error', 'complete'] });
-  const [one, two] = [await hub.post({ from: 'ci', type: 'error', msg: 'red' }), await hub.post({ from: 'ci', type: 'complete', msg: 'green' })];
-  await shows(page, one.id, two.id);
-  await hub.call('PUT', `/notifications/${one.id}/seen`);
-  await until(async () => (await shown(page))[0]?.closed, { what: 'closed' });
-  assert.equal((await shown(page))[1]?.closed, false);
-});
-
-test('all browser notifications are closed when all are marked as read', async () => {
-  const { hub, page } = await watched({ notify: ['error', 'question'] });
-  const [one, two] = [await hub.post({ from: 'ci', type: 'error', msg: 'red' }), await hub.post({ from: 'api', type: 'question', msg: 'Which db?' })];
-  await shows(page, one.id, two.id);
-  await hub.call('POST', '/seen', { up_to: two.id, seen: true });
-  await until(async () => (await shown(page)).every(({ closed }) => closed), { what: 'closed' });
-});
-
-test('a browser notification is closed when its notification is superseded', async () => {
-  const { hub, page } = await watched({ notify: ['error'] });
-  const one = await hub.post({ from: 'ci', type: 'error', msg: '1 failed', key: 'main' });
-  await shows(page, one.id);
-  const two = await hub.post({ from: 'ci', type: 'error', msg: '2 failed', key: 'main' });
-  await shows(page, one.id, two.id);
-  await until(async () => (await shown(page))[0]?.closed, { what: 'closed' });
-  assert.equal((await shown(page))[1]?.closed, false);
-});
-
-test('a browser notification is closed with its page, which could not close it later', async () => {
-  const { hub, page } = await watched({ notify: ['error'] });
-  const { id } = await hub.post({ from: 'ci', type: 'error', msg: 'red' });
-  await shows(page, id);
-  const closed = page.evaluate(() => {
-    dispatchEvent(new PageTransitionEvent('pagehide'));
-    // @ts-expect-error the recorder's
-    return window.shown[0].closed;
+for (const how of ['answer', 'withdraw']) {
+  test(`a notification is closed when its question is settled elsewhere (${how})`, async () => {
+    const { hub, page } = await watched(NEEDS);
+    const [one, two] = [await ask(hub), await ask(hub)];
+    await shows(page, one.id, two.id);
+    await hub.call('POST', `/questions/${one.id}/${how}`, how === 'answer' ? { answer: 'sqlite' } : {});
+    await shows(page, two.id);
   });
-  assert.equal(await closed, true);
-});
+}
 
-test('in quiet hours only urgent notifications are shown', async () => {
-  const { hub, page } = await watched({ notify: ['error'], sound: ['error'], quiet: hoursAroundNow() });
-  const usual = await hub.post({ from: 'ci', type: 'error', priority: 'high', msg: 'red' });
-  await inFeed(page, usual.id);
-  const urgent = await hub.post({ from: 'ci', type: 'error', priority: 'urgent', msg: 'on fire' });
+test('in quiet hours only urgent needs are shown', async () => {
+  const { hub, page } = await watched({ ...NEEDS, sound: ['needs_you'], quiet: hoursAroundNow() });
+  await ask(hub, { priority: 'high' });
+  await counts(page, 1);
+  const urgent = await ask(hub, { priority: 'urgent' });
   await shows(page, urgent.id);
-  assert.equal((await heard(page)).length, 2, 'one falling sound');
+  assert.equal((await heard(page)).length, 2, 'one rising sound');
 });
 
 test('changed quiet hours apply at once', async () => {
-  const { hub, page } = await watched({ notify: ['error'], quiet: hoursAroundNow() });
-  await inFeed(page, (await hub.post({ from: 'ci', type: 'error', msg: 'red' })).id);
-  await prefer(hub, { notify: ['error'] });
-  const { id } = await hub.post({ from: 'ci', type: 'error', msg: 'red again' });
+  const { hub, page } = await watched({ ...NEEDS, quiet: hoursAroundNow() });
+  await ask(hub);
+  await counts(page, 1);
+  await prefer(hub, NEEDS);
+  const { id } = await ask(hub);
   await shows(page, id);
 });
 
-test('only urgent notifications pass a mute', async () => {
-  const { hub, page } = await watched({ notify: ['error'], mutes: [{ project: '/src/shop' }, { project: '/src/hub', session: 'noisy' }] });
-  const muted = [await hub.post({ from: 'ci', type: 'error', msg: 'a', project: '/src/shop' }), await hub.post({ from: 'noisy', type: 'error', msg: 'b', project: '/src/hub' })];
-  await inFeed(page, ...muted.map(({ id }) => id));
-  const other = await hub.post({ from: 'calm', type: 'error', msg: 'c', project: '/src/hub' });
-  const urgent = await hub.post({ from: 'noisy', type: 'error', msg: 'd', project: '/src/hub', priority: 'urgent' });
+test('only urgent needs pass a mute', async () => {
+  const { hub, page } = await watched({ ...NEEDS, mutes: [{ project: '/src/shop' }, { project: '/src/hub', session: 'noisy' }] });
+  await ask(hub, { project: '/src/shop' });
+  await ask(hub, { project: '/src/hub', from: 'noisy' });
+  const other = await ask(hub, { project: '/src/hub', from: 'calm' });
+  const urgent = await ask(hub, { project: '/src/hub', from: 'noisy', priority: 'urgent' });
   await shows(page, other.id, urgent.id);
 });
 
 test('a burst shows a few browser notifications, a count and one sound', async () => {
-  const { hub, page } = await watched({ notify: ['error'], sound: ['error'] });
-  await hub.post(Array.from({ length: 40 }, (_, n) => ({ from: 'ci', type: 'error', msg: `failure ${n}` })));
-  await until(async () => (await shown(page)).at(-1)?.tag === 'more', { what: 'the count' });
-  await inFeed(page, ...(await Promise.all(['a', 'b', 'c'].map((from) => hub.post({ from, type: 'error', msg: 'red' })))).map(({ id }) => id));
-  const all = await shown(page);
-  assert.ok(all.length <= 12, `${all.length} shown`);
-  assert.equal((await heard(page)).length, 2, 'one falling sound');
+  const { hub, page } = await watched({ ...NEEDS, sound: ['needs_you'] });
+  const { ids } = await hub.post(Array.from({ length: 20 }, (_, n) => ({ from: 'api', type: 'question', msg: `question ${n}` })));
+  await counts(page, 20);
+  await until(async () => (await tags(page)).includes('more'), { what: 'the count' });
+  assert.ok((await tags(page)).length <= 12, (await tags(page)).join());
+  assert.equal((await heard(page)).length, 2, 'one rising sound');
+  await hub.call('POST', '/seen', { up_to: ids.at(-1), seen: true });
+  for (const id of ids) await settle(hub, id);
+  await shows(page);
 });
 
-test('a click leads to the notification in the page', async () => {
-  const { hub, page } = await watched({ notify: ['error'] });
-  const { id } = await hub.post({ from: 'ci', type: 'error', msg: 'main is red, badly' });
+test('a click leads to the need in the page', async () => {
+  const { hub, context, page } = await watched(NEEDS);
+  const { id } = await ask(hub, { msg: 'Which db, badly?' });
   await shows(page, id);
-  await click(page, 0);
-  assert.equal(new URL(page.url()).searchParams.get('id'), String(id));
-  await page.locator('hub-details').getByText('main is red, badly').first().waitFor();
-  assert.equal((await shown(page))[0]?.closed, true);
+  assert.deepEqual(await click(context, String(id)), []);
+  await until(() => new URL(page.url()).searchParams.get('id') === String(id), { what: 'the page shows it' });
+  await shows(page);
 });
 
-test('title and icon count the items that need the person, and show when there are none', async () => {
+test('a click without an open page opens one', async () => {
+  const { hub, context, page } = await watched(NEEDS);
+  const { id } = await ask(hub, { options: ['yes', 'no'] });
+  await shows(page, id);
+  await page.goto('about:blank');
+  // It is still shown until the worker has noticed that the page is gone.
+  assert.deepEqual(await click(context, String(id), 'yes'), [`/?id=${id}`]);
+  assert.equal((await hub.get(`/questions/${id}`)).state, 'open');
+});
+
+test('title, icon and badge count the items that need the person, and show when there are none', async () => {
   const { hub, page } = await watched({});
   const icon = () => page.locator('link[rel=icon]').getAttribute('href').then((href) => decodeURIComponent(href ?? ''));
-  await until(async () => (await page.title()) === 'hub', { what: 'a title without a count' });
+  await counts(page, 0);
   assert.doesNotMatch(await icon(), /<text/);
   const { ids } = await hub.post([{ from: 'a', type: 'question', msg: 'One?' }, { from: 'b', type: 'question', msg: 'Two?' }]);
-  await until(async () => (await page.title()) === '(2) hub', { what: 'a title with the count' });
+  await counts(page, 2);
   assert.match(await icon(), />2<\/text>/);
-  for (const id of ids) await hub.call('POST', `/questions/${id}/answer`, { answer: 'yes' });
-  await until(async () => (await page.title()) === 'hub', { what: 'a title without a count' });
+  assert.equal((await badges(page)).at(-1), 2);
+  for (const id of ids) await settle(hub, id, 'yes');
+  await counts(page, 0);
   assert.doesNotMatch(await icon(), /<text/);
+  assert.equal((await badges(page)).at(-1), 0);
 });
+
+test('when the session ends, title, icon and a notification say so', async () => {
+  const { hub, page } = await watched(NEEDS);
+  allow(page, HUB_DOWN, /status of 4\d\d/);
+  await shows(page, (await ask(hub)).id);
+  await hub.call('DELETE', '/login/devices/all');
+  await until(async () => (await page.title()) === 'hub: signed out', { what: 'the title says so' });
+  await shows(page, 'signed-out');
+  assert.match(decodeURIComponent((await page.locator('link[rel=icon]').getAttribute('href')) ?? ''), />\?<\/text>/);
+  assert.equal((await badges(page)).at(-1), 0);
+  await page.goto(`${hub.url}/?again#code=${(await hub.code()).code}`);
+  await counts(page, 1);
+  await shows(page);
+});
+
+/** Asks for a permission as Claude Code's hook does; resolves to the hook's output. @param {Hub} hub @param {string} command */
+function permission(hub, command) {
+  const payload = { hook_event_name: 'PermissionRequest', session_id: 'search', cwd: '/src/shop', tool_name: 'Bash', tool_input: { command } };
+  return hub.hook('claude', payload, { name: 'search', project: '/src/shop' });
+}
 
 test('settings are stored by the hub, and apply in another browser', async () => {
   const { hub, page } = await watched({});
   await page.keyboard.press(',');
   const dialog = page.getByRole('dialog', { name: 'Settings' });
-  await dialog.getByRole('checkbox', { name: 'Error: browser notification' }).check();
-  await dialog.getByRole('checkbox', { name: 'Question: sound' }).check();
+  await dialog.getByRole('checkbox', { name: 'Blocked: browser notification' }).check();
+  await dialog.getByRole('checkbox', { name: 'Needs you: sound' }).check();
   await dialog.getByRole('checkbox', { name: /unless it is urgent/ }).check();
   await dialog.getByLabel('From').fill('21:30');
   await dialog.getByLabel('Time zone').fill('Asia/Tokyo');
   await dialog.getByLabel('Time zone').press('Tab');
   await until(async () => (await hub.get('/preferences')).quiet?.zone === 'Asia/Tokyo', { what: 'kept' });
-  assert.deepEqual(await hub.get('/preferences'), { quiet: { from: '21:30', to: '07:00', zone: 'Asia/Tokyo' }, mutes: [], notify: ['error'], sound: ['question'] });
+  assert.deepEqual(await hub.get('/preferences'), { quiet: { from: '21:30', to: '07:00', zone: 'Asia/Tokyo' }, mutes: [], notify: ['blocked'], sound: ['needs_you'] });
   await dialog.getByText('Saved', { exact: true }).waitFor();
   const other = await openDashboard(hub);
   await other.keyboard.press(',');
-  assert.equal(await other.getByRole('checkbox', { name: 'Error: browser notification' }).isChecked(), true);
-  assert.equal(await other.getByRole('checkbox', { name: 'Error: sound' }).isChecked(), false);
+  assert.equal(await other.getByRole('checkbox', { name: 'Blocked: browser notification' }).isChecked(), true);
+  assert.equal(await other.getByRole('checkbox', { name: 'Blocked: sound' }).isChecked(), false);
   assert.equal(await other.getByLabel('From').inputValue(), '21:30');
 });
 
 test('changes in quick succession are all stored', async () => {
   const { hub, page } = await watched({});
   await page.keyboard.press(',');
-  await page.getByRole('checkbox', { name: 'Question: sound' }).waitFor();
+  await page.getByRole('checkbox', { name: 'Needs you: sound' }).waitFor();
   // Faster than the hub can respond.
   await page.evaluate(() => {
-    for (const kind of ['question', 'approval', 'error', 'complete']) {
-      /** @type {HTMLElement|null} */ (document.querySelector(`input[data-way=sound][data-kind=${kind}]`))?.click();
+    for (const state of ['needs_you', 'blocked', 'your_turn']) {
+      /** @type {HTMLElement|null} */ (document.querySelector(`input[data-way=sound][data-state=${state}]`))?.click();
     }
   });
-  await until(async () => (await hub.get('/preferences')).sound.sort().join() === 'approval,complete,error,question', { what: 'all four' });
+  await until(async () => (await hub.get('/preferences')).sound.sort().join() === 'blocked,needs_you,your_turn', { what: 'all three' });
 });
 
 test('an invalid time zone is not saved, and the page says why', async () => {
@@ -274,7 +384,7 @@ test('a setting that the hub refused is not shown as set, and the page says what
   allow(page, HUB_DOWN);
   await page.keyboard.press(',');
   await hub.kill();
-  const box = page.getByRole('checkbox', { name: 'Error: sound' });
+  const box = page.getByRole('checkbox', { name: 'Blocked: sound' });
   await box.click();
   await page.getByRole('alert').filter({ hasText: 'Not saved: the hub does not answer' }).filter({ hasText: 'hubctl up' }).waitFor();
   assert.equal(await box.isChecked(), false);
@@ -290,31 +400,58 @@ test('a mute is listed, and one click removes it', async () => {
   await until(() => page.evaluate(() => document.activeElement?.getAttribute('aria-label') === 'Unmute all of /src/shop'), { what: 'the focus goes on' });
 });
 
-test('only a click asks the browser for permission', async () => {
+/** Makes the browser ask for permission, as it does first, and grant it. */
+function askFirst() {
+  let permission = 'default';
+  Object.assign(window, { asked: 0 });
+  Object.defineProperty(Notification, 'permission', { get: () => permission });
+  Notification.requestPermission = async () => {
+    // @ts-expect-error counted here
+    window.asked += 1;
+    permission = 'granted';
+    return /** @type {'granted'} */ (permission);
+  };
+}
+
+test('one switch on the page turns notifications on, and only a click on it asks the browser for permission', async () => {
   const hub = await startHub();
-  await prefer(hub, { notify: ['error'] });
   const context = await newContext();
-  await context.addInitScript(() => {
-    let permission = 'default';
-    Object.assign(window, { asked: 0 });
-    Object.defineProperty(Notification, 'permission', { get: () => permission });
-    Notification.requestPermission = async () => {
-      // @ts-expect-error counted here
-      window.asked += 1;
-      permission = 'granted';
-      return /** @type {'granted'} */ (permission);
-    };
-  });
+  await record(context);
+  await context.addInitScript(askFirst);
   const page = await openDashboard(hub, { context });
+  const turnOn = page.getByRole('switch', { name: 'Notify me when an agent needs me' });
+  await turnOn.waitFor();
   // @ts-expect-error counted above
-  const asked = () => page.evaluate(() => window.asked);
-  await inFeed(page, (await hub.post({ from: 'ci', type: 'error', msg: 'red' })).id);
+  assert.equal(await page.evaluate(() => window.asked), 0);
+  await turnOn.click();
+  await turnOn.waitFor({ state: 'hidden' });
+  // @ts-expect-error counted above
+  assert.equal(await page.evaluate(() => window.asked), 1);
+  assert.deepEqual((await hub.get('/preferences')).notify, ['needs_you', 'blocked']);
+  await shows(page, (await ask(hub)).id);
+  await page.keyboard.press(',');
+  await page.getByRole('checkbox', { name: 'Needs you: browser notification' }).uncheck();
+  await until(async () => (await hub.get('/preferences')).notify.join() === 'blocked', { what: 'stored' });
+});
+
+test('a person who declines the switch does not see it again', async () => {
+  const { hub, page } = await watched({});
+  await page.getByRole('button', { name: 'Not now' }).click();
+  await page.locator('hub-notify').waitFor({ state: 'hidden' });
+  const again = await openDashboard(hub, { context: page.context(), signIn: false });
+  assert.equal(await again.locator('hub-notify').isVisible(), false);
+});
+
+test('in another browser of a person who wants notifications, the settings ask for permission', async () => {
+  const hub = await startHub();
+  await prefer(hub, { notify: ['blocked'] });
+  const context = await newContext();
+  await context.addInitScript(askFirst);
+  const page = await openDashboard(hub, { context });
   await page.keyboard.press(',');
   await page.getByText('This browser has not allowed notifications yet.').waitFor();
-  assert.equal(await asked(), 0);
   await page.getByRole('button', { name: 'Allow notifications' }).click();
   await page.getByText('This browser has not allowed notifications yet.').waitFor({ state: 'detached' });
-  assert.equal(await asked(), 1);
 });
 
 test('when the browser refuses notifications, the settings say what to do', async () => {

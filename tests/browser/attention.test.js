@@ -279,13 +279,15 @@ test('a session that died at work is shown until it is marked as read, and among
   const payload = { hook_event_name: 'UserPromptSubmit', session_id: 'mortal', cwd: PROJECT, prompt: 'go' };
   await hub.hook('claude', payload, { project: PROJECT, name: 'mortal', host: hostname(), ...(await startProcess()) });
   const page = await openDashboard(hub);
-  await page.locator('hub-session[data-id="mortal"]').waitFor();
+  const row = page.locator('.board-row', { hasText: 'mortal' });
+  await row.waitFor();
   killProcess();
   const item = page.locator('hub-trouble[data-kind="gone"]');
   await item.getByText('Died unfinished').waitFor();
   assert.equal(await item.getByRole('button', { name: 'Message' }).count(), 0);
-  await page.locator('summary', { hasText: '1 ended' }).waitFor();
+  await row.and(page.locator('[data-phase="blocked"]')).waitFor();
   await item.getByRole('button', { name: 'Mark read' }).click();
+  await page.locator('summary', { hasText: '1 ended' }).waitFor();
   await page.getByText('Nobody needs you. No agent is running.').waitFor();
   await openAnew(hub, page);
   await page.locator('summary', { hasText: '1 ended' }).waitFor();

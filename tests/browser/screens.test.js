@@ -8,7 +8,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { allow, axe, openDashboard, startHub, TARGET, test, until } from './support/index.js';
-import { world, WORLD_ARGS } from './support/world.js';
+import { agents, world, WORLD_ARGS } from './support/world.js';
 
 /** @typedef {import('playwright-core').Page} Page */
 /** @typedef {import('./support/hub.js').Hub} Hub */
@@ -16,12 +16,8 @@ import { world, WORLD_ARGS } from './support/world.js';
 const SCREENS = join(TARGET, 'screens');
 mkdirSync(SCREENS, { recursive: true });
 
-const LOOKS = /** @type {const} */ ([
-  { width: 1280, height: 900, colorScheme: 'light' },
-  { width: 1280, height: 900, colorScheme: 'dark' },
-  { width: 390, height: 844, colorScheme: 'light' },
-  { width: 390, height: 844, colorScheme: 'dark' },
-]);
+const SIZES = /** @type {const} */ ([[1440, 900], [1024, 768], [390, 844]]);
+const LOOKS = SIZES.flatMap(([width, height]) => /** @type {const} */ (['light', 'dark']).map((colorScheme) => ({ width, height, colorScheme })));
 const NIGHT = { from: '22:00', to: '07:00', zone: 'Europe/Berlin' };
 /** The keys of the views. */
 const VIEWS = { needs: '1', sessions: '2', feed: '3', stats: '4' };
@@ -32,14 +28,14 @@ for (const look of LOOKS) {
   test(`a busy hub fits, ${name}`, async () => {
     const hub = await startHub({ args: WORLD_ARGS });
     await world(hub);
-    await hub.call('PUT', '/preferences', { quiet: NIGHT, mutes: [{ project: '/home/me/src/old', session: 'noisy' }], notify: ['question'], sound: [] });
+    await hub.call('PUT', '/preferences', { quiet: NIGHT, mutes: [{ project: '/home/me/src/old', session: 'noisy' }], notify: ['needs_you'], sound: [] });
     const page = await openDashboard(hub, look);
     await until(async () => (await page.locator('hub-question').count()) === 3, { what: 'the questions are shown' });
     for (const [view, key] of Object.entries(VIEWS)) {
-      // A wide page shows all views at once.
-      if (look.width > 1000 && view !== 'needs') continue;
-      if (look.width < 1000) await page.keyboard.press(key);
-      if (look.width > 1000 || view === 'stats') await page.locator('timeline-lane').first().waitFor();
+      // A wide page shows the cards, the agents and the feed at once.
+      if (look.width > 1200 && view === 'feed') continue;
+      await page.keyboard.press(key);
+      if (view === 'stats') await page.locator('timeline-lane').first().waitFor();
       await picture(page, `busy-${view}-${name}`);
     }
     await details(hub, page, name);
@@ -51,6 +47,17 @@ for (const look of LOOKS) {
       await page.keyboard.press('Escape');
     }
   });
+
+  for (const count of [1, 8, 60]) {
+    test(`${count} agents fit, ${name}`, async () => {
+      const hub = await startHub();
+      await agents(hub, count);
+      const page = await openDashboard(hub, look);
+      await until(async () => (await page.locator('.board-row').count()) === count, { what: 'the agents are shown' });
+      if (look.width < 1000) await page.keyboard.press(VIEWS.sessions);
+      await picture(page, `agents-${count}-${name}`);
+    });
+  }
 
   test(`an empty hub and the sign-in page fit, ${name}`, async () => {
     const hub = await startHub();
@@ -88,14 +95,13 @@ async function details(hub, page, name) {
   await page.keyboard.press('Escape');
 }
 
-/** Opens the card of a session. @param {Page} page @param {string} name */
+/** Opens a session in the pane. @param {Page} page @param {string} name */
 async function card(page, name) {
   await page.keyboard.press(VIEWS.sessions);
-  const session = page.locator('hub-session[data-id="dashboard"]');
-  await session.getByRole('button', { name: 'dashboard' }).first().click();
-  await session.locator('textarea').first().waitFor();
-  await session.scrollIntoViewIfNeeded();
+  await page.locator('.board-row', { hasText: 'dashboard' }).first().click();
+  await page.locator('hub-session textarea').first().waitFor();
   await picture(page, `session-${name}`);
+  await page.keyboard.press('Escape');
 }
 
 /** @param {Page} page @param {string} name @param {string} [within] */

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import http from 'node:http';
 
 import { attack } from './support/attack.js';
-import { allow, atEnd, complained, openDashboard, startHub, test } from './support/index.js';
+import { allow, atEnd, complained, newContext, openDashboard, startHub, test, until } from './support/index.js';
 
 /** The Content-Security-Policy of the hub's pages: the hub's own scripts, styles and connections only. */
 const POLICY = [
@@ -14,6 +14,8 @@ const POLICY = [
   "img-src 'self' data:",
   "connect-src 'self'",
   "manifest-src 'self'",
+  "worker-src 'self'",
+  "frame-src 'self'",
   "base-uri 'none'",
   "form-action 'none'",
   "frame-ancestors 'none'",
@@ -21,16 +23,20 @@ const POLICY = [
   "trusted-types 'none'",
 ].join('; ');
 
+/** The policy of the document that registers the service worker: one constant script, without Trusted Types. */
+const WORKER_POLICY = "default-src 'none'; script-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'";
+
 /** @typedef {import('./support/hub.js').Hub} Hub */
 
 test('the page and each of its files have their security headers and the right type', async () => {
   const hub = await startHub();
   const { script, style } = await assetsOf(hub);
-  const types = { js: 'text/javascript; charset=utf-8', css: 'text/css; charset=utf-8', html: 'text/html; charset=utf-8', svg: 'image/svg+xml' };
-  for (const path of ['/', '/assets/index.html', '/assets/icon.svg', script, style]) {
+  const types = { js: 'text/javascript; charset=utf-8', css: 'text/css; charset=utf-8', html: 'text/html; charset=utf-8', svg: 'image/svg+xml', png: 'image/png', webmanifest: 'application/manifest+json' };
+  const others = ['index.html', 'icon.svg', 'icon-192.png', 'icon-512.png', 'manifest.webmanifest', 'register-worker.html', 'register-worker.js'].map((name) => `/assets/${name}`);
+  for (const path of ['/', '/service-worker.js', ...others, script, style]) {
     const { status, headers } = await hub.ask('GET', path);
     assert.equal(status, 200, path);
-    assert.equal(headers['content-security-policy'], POLICY, path);
+    assert.equal(headers['content-security-policy'], path.includes('register-worker.html') ? WORKER_POLICY : POLICY, path);
     assert.equal(headers['content-type'], types[/** @type {keyof types} */ (path.split('.')[1] ?? 'html')], path);
     assert.equal(headers['x-content-type-options'], 'nosniff', path);
     assert.equal(headers['cross-origin-resource-policy'], 'same-origin', path);
@@ -120,7 +126,7 @@ test('the same attempts succeed without protection: in a page of the hub, withou
   allow(page, /./);
   await page.goto(`${hub.url}/healthz`);
   const got = (await page.evaluate(attack, { hub: hub.url, id, token: hub.token, ...(await assetsOf(hub)) })).join('\n');
-  for (const way of [/read with the token \/notifications: 200/, /json with the token \/notify: 201/, /read \/: 200/, /XMLHttpRequest/, /<img> /, /<script> /, /<link> /, /import/, /iframe/, /BroadcastChannel: .*token/]) assert.match(got, way);
+  for (const way of [/read with the token \/notifications: 200/, /json with the token \/notify: 201/, /read \/: 200/, /XMLHttpRequest/, /<img> /, /<script> /, /<link> /, /import/, /iframe/]) assert.match(got, way);
   assert.ok((await hub.ids()).length > 1);
 });
 
@@ -151,6 +157,60 @@ test('a page of another port that opens the dashboard can neither read nor navig
   });
   assert.deepEqual(seen, [undefined, undefined, undefined]);
   assert.equal(await page.evaluate(() => /** @type {any} */ (window).w.closed), true, 'the two are in groups of their own');
+});
+
+test('a service worker that another program left in the browser is removed once the hub is back', async () => {
+  const hub = await startHub();
+  await hub.kill();
+  const evil = http.createServer((request, response) => {
+    const isScript = request.url === '/evil.js';
+    response.writeHead(200, { 'content-type': isScript ? 'text/javascript' : 'text/html' }).end(
+      isScript
+        ? `addEventListener('fetch', (event) => event.request.mode === 'navigate' && event.respondWith(new Response('<title>evil</title>', { headers: { 'content-type': 'text/html' } })));
+           addEventListener('activate', (event) => event.waitUntil(clients.claim()));`
+        : '<!doctype html><title>x</title>',
+    );
+  });
+  await new Promise((resolve) => evil.listen(hub.port, '127.0.0.1', () => resolve(undefined)));
+  const context = await newContext();
+  allow(context, /./);
+  const first = await context.newPage();
+  await first.goto(hub.url);
+  await first.evaluate(async () => {
+    await navigator.serviceWorker.register('/evil.js');
+    await navigator.serviceWorker.ready;
+  });
+  await first.reload();
+  assert.equal(await first.title(), 'evil', 'the attack itself works');
+  await first.close();
+  evil.closeAllConnections();
+  await new Promise((resolve) => evil.close(resolve));
+  await hub.launch();
+  const page = await context.newPage();
+  // The browser looks for a new version of the worker a moment after a page was loaded, and puts that off while pages are.
+  await until(async () => {
+    await page.goto(hub.url);
+    return (await page.title()) !== 'evil';
+  }, { what: 'the page of the hub', every: 1500 });
+  await page.locator('hub-sign-in').waitFor();
+});
+
+test('the page runs no service worker but its own, and that one answers no request', async () => {
+  const hub = await startHub();
+  const context = await newContext();
+  await context.grantPermissions(['notifications']);
+  await hub.call('PUT', '/preferences', { notify: ['needs_you'] });
+  const page = await openDashboard(hub, { context });
+  allow(page, /TrustedScriptURL/);
+  const scripts = await until(() => page.evaluate(async () => (await navigator.serviceWorker.getRegistrations()).map(({ active }) => active?.scriptURL).filter(Boolean).join()), { what: 'registered' });
+  assert.equal(scripts, `${hub.url}/service-worker.js`);
+  const refused = await page.evaluate(() => navigator.serviceWorker.register('/service-worker.js').then(() => '', String));
+  assert.match(refused, /TrustedScriptURL/);
+  // A worker that answered would show an old page, or one while the hub is down.
+  await hub.kill();
+  allow(page, /ERR_/);
+  await assert.rejects(page.reload(), /ERR_CONNECTION_REFUSED/);
+  assert.deepEqual(await context.serviceWorkers()[0]?.evaluate(() => caches.keys()), []);
 });
 
 /** The paths of the page's script and of its first style sheet. @param {Hub} hub */

@@ -1,9 +1,10 @@
-/** Signing in: a code that works once, a session that stays in the browser's tabs, and a page with instructions. */
+/** Signing in: a code that works once, a session that the browser remembers, and a page with instructions. */
 
 import assert from 'node:assert/strict';
 import http from 'node:http';
 import net from 'node:net';
 
+import { useKey } from './support/attack.js';
 import { allow, atEnd, HUB_DOWN, live, newContext, openDashboard, startHub, test, until } from './support/index.js';
 
 /** Chromium's console message for a request that the hub refuses. */
@@ -38,15 +39,18 @@ test('a code opens the dashboard, and is removed from the address and the histor
   assert.ok(!page.url().includes(code));
 });
 
-test('a reloaded page gets its session from another tab, and without one signs in again', async () => {
+test('a browser stays signed in after its last tab is closed, and while the hub restarts', async () => {
   const hub = await startHub();
   const page = await openDashboard(hub);
-  const other = await openDashboard(hub, { context: page.context(), signIn: false });
+  const { expires_at } = (await hub.get('/login/devices')).devices[0];
   await page.reload();
   await live(page);
-  await other.close();
-  await page.reload();
-  assert.match(await signInPage(page), /hubctl dashboard/);
+  await page.close();
+  await hub.restart();
+  const again = await openDashboard(hub, { context: page.context(), signIn: false });
+  assert.equal(await again.locator('hub-sign-in').count(), 0);
+  const { devices } = await hub.get('/login/devices');
+  assert.deepEqual(devices.map((/** @type {any} */ it) => it.expires_at), [expires_at], 'the session ends when it would have ended');
 });
 
 test('a code works once', async () => {
@@ -84,7 +88,7 @@ test('a bad code does not end the session of the tab', async () => {
   await page.locator(`hub-feed hub-row[data-id="${id}"]`).waitFor();
 });
 
-test('a second tab gets the session from the first, without asking the hub for one', async () => {
+test('a second tab needs no code', async () => {
   const hub = await startHub();
   const first = await openDashboard(hub);
   /** @type {string[]} */
@@ -109,32 +113,58 @@ test('another browser gets no session from this one', async () => {
   await signInPage(await openDashboard(hub, { signIn: false, live: false }));
 });
 
-for (const [name, change, reason] of /** @type {[string, (token: string) => {token: string, ends?: number}, RegExp][]} */ ([
-  ['that is over', (token) => ({ token, ends: -1000 }), /has ended/],
-  ['that the hub calls expired', (token) => ({ token: token.replace(/^\d+/, '1') }), /has ended/],
-  ['that is forged', (token) => ({ token: token.replace(/.$/, (last) => (last === '0' ? '1' : '0')) }), /did not prove/],
-  ['with a later end than the hub gave', (token) => ({ token: token.replace(/^\d+/, (end) => `${Number(end) + 86_400}`) }), /has ended/],
-  ['that is no session', () => ({ token: '' }), /has ended/],
+for (const [name, change, reason] of /** @type {[string, (login: Planted) => Planted, RegExp][]} */ ([
+  ['that is over', (login) => ({ ...login, ends: -1000 }), /has ended/],
+  ['that the hub does not know', ({ token, ends }) => ({ token: `0123456789abcdef${token.slice(16)}`, ends }), /has ended/],
+  ['with another key', ({ token, ends }) => ({ token: token.replace(/.$/, (last) => (last === '0' ? '1' : '0')), ends }), /did not prove/],
+  ['with a later end than the hub gave', ({ token }) => ({ token: `0123456789abcdef${token.slice(16)}`, ends: 99 * HALF_A_DAY }), /has ended/],
+  ['that is no session', ({ ends }) => ({ token: '', ends }), /has ended|hubctl dashboard/],
 ])) {
-  test(`a session ${name} leads to the sign-in page with the reason, and shows nothing`, async () => {
+  test(`a remembered session ${name} leads to the sign-in page with the reason, and shows nothing`, async () => {
     const hub = await startHub();
     await hub.post('a secret of the hub', { from: 'worker' });
     const { code } = await hub.code();
     const { token } = (await hub.ask('POST', '/login', { code })).json;
-    const page = await openDashboard(hub, { signIn: false, live: false });
-    allow(page, REFUSED, /status of 422/);
-    await signInPage(page);
-    const other = await page.context().newPage();
-    await other.goto(`${hub.url}/healthz`);
-    const { ends = HALF_A_DAY, ...session } = change(token);
-    const login = { ...session, expires_at: new Date(Date.now() + ends).toISOString() };
-    await other.evaluate((it) => new BroadcastChannel('hub').postMessage({ kind: 'login', login: it }), login);
-    await page.locator('hub-sign-in .reason').waitFor();
+    const context = await newContext();
+    allow(context, REFUSED, /status of 422/);
+    await plant(hub, context, change({ token, ends: HALF_A_DAY }));
+    const page = await openDashboard(hub, { context, signIn: false, live: false });
     assert.match(await signInPage(page), reason);
     assert.doesNotMatch(await page.content(), /a secret of the hub/);
-    assert.equal(await page.locator('hub-app').count(), 0);
+    // A code repairs it.
+    await page.goto(`${hub.url}/?again#code=${(await hub.code()).code}`);
+    await live(page);
   });
 }
+
+test('a revoked browser is signed out at once, in every tab and for good', async () => {
+  const hub = await startHub();
+  const page = await openDashboard(hub);
+  const second = await openDashboard(hub, { context: page.context(), signIn: false });
+  const other = await openDashboard(hub);
+  allow(page, REFUSED, /status of 422/);
+  const { devices } = await hub.get('/login/devices');
+  assert.equal(devices.length, 2);
+  assert.match(devices[0].name, /^Chrome \d+ on Linux$/);
+  await hub.call('DELETE', `/login/devices/${devices[0].id}`);
+  for (const tab of [page, second]) assert.match(await signInPage(tab), /revoked/);
+  const again = await openDashboard(hub, { context: page.context(), signIn: false, live: false });
+  assert.match(await signInPage(again), /has ended/);
+  const { id } = await hub.post('still here');
+  await other.locator(`hub-feed hub-row[data-id="${id}"]`).waitFor();
+});
+
+test('a browser that cannot remember the session is signed in until its tab is closed', async () => {
+  const hub = await startHub();
+  const context = await newContext();
+  allow(context, REFUSED);
+  const evil = await context.newPage();
+  await evil.goto(`${hub.url}/healthz`);
+  await evil.evaluate(() => new Promise((resolve) => (indexedDB.open('hub', 99).onsuccess = resolve)));
+  const page = await openDashboard(hub, { context });
+  await page.reload();
+  assert.match(await signInPage(page), /hubctl dashboard/);
+});
 
 for (const [name, answer] of /** @type {[string, (asked: URL) => object][]} */ ([
   ['answers everything', () => ({ proof: '0'.repeat(64), version: '0', notifications: [], sessions: [] })],
@@ -199,27 +229,81 @@ test('a squatter that relays the proof to the hub at another port proves nothing
   assert.doesNotMatch(heard.join('\n'), /authorization/i);
 });
 
-test('a tab gives its session to no page while another program has the port', async () => {
+test('a program that has the port uses the key of the browser, and gets no session from the hub, now or later', async () => {
   const hub = await startHub();
-  const page = await openDashboard(hub);
-  allow(page, HUB_DOWN, REFUSED, /Failed to load/);
-  // A page of the squatter would have the same origin. This one is opened first, so that it asks while the tab has a
-  // session.
-  const evil = await page.context().newPage();
+  const context = await newContext();
+  const given = sessionOf(context);
+  const page = await openDashboard(hub, { context });
+  allow(context, HUB_DOWN, REFUSED, /Failed to load/);
+  const token = await given;
+  await page.close();
+  const port = hub.port;
+  await hub.kill();
+  await squat(port, () => ({}));
+  // The same hub starts on another port, because its own is taken.
+  hub.port = 0;
+  await hub.launch();
+  const addresses = [`127.0.0.1:${port}`, `127.0.0.1:${hub.port}`];
+  const { challenge } = (await hub.ask('POST', '/login/challenge')).json;
+  const evil = await context.newPage();
+  await evil.goto(`http://127.0.0.1:${port}/`);
+  const { proofs, exported, stored } = await evil.evaluate(useKey, { challenge, addresses });
+  assert.equal(proofs.length, 2, 'the attack itself works');
+  assert.deepEqual(exported, [], 'the key was read');
+  assert.ok(!stored.includes(token.slice(17)), 'the token was stored');
+  const session = token.slice(0, 16);
+  for (const proof of proofs) {
+    for (const host of addresses) {
+      const fresh = proof === proofs[0] ? challenge : (await hub.ask('POST', '/login/challenge')).json.challenge;
+      const answers = await evil.evaluate(useKey, { challenge: fresh, addresses });
+      for (const used of [proof, ...answers.proofs]) {
+        const { status, text } = await hub.ask('POST', '/login/resume', { session, challenge: fresh, proof: used }, { host });
+        assert.ok(status === 401 || status === 421, `${host}: ${status} ${text}`);
+      }
+    }
+  }
+  // The proofs that it has collected are worthless when the hub has its port again.
+  const unused = (await hub.ask('POST', '/login/challenge')).json.challenge;
+  const collected = await evil.evaluate(useKey, { challenge: unused, addresses });
+  await evil.close();
+  await unsquat(port);
+  await hub.kill();
+  hub.port = port;
+  await hub.launch();
+  for (const proof of collected.proofs) {
+    const { status } = await hub.ask('POST', '/login/resume', { session, challenge: unused, proof });
+    assert.equal(status, 401);
+  }
+  await openDashboard(hub, { context, signIn: false });
+});
+
+test('no tab sends its session to another page of its origin', async () => {
+  const hub = await startHub();
+  const context = await newContext();
+  const given = sessionOf(context);
+  allow(context, REFUSED);
+  const evil = await context.newPage();
   await evil.goto(`${hub.url}/healthz`);
   const heard = await evil.evaluateHandle(() => {
-    /** @type {string[]} */
+    /** @type {unknown[]} */
     const heard = [];
     const channel = new BroadcastChannel('hub');
-    channel.onmessage = ({ data }) => heard.push(data.kind);
+    channel.onmessage = ({ data }) => heard.push(data);
     return { channel, heard };
   });
-  await hub.kill();
-  await squat(hub.port, () => ({}));
-  await heard.evaluate(({ channel }) => channel.postMessage({ kind: 'login-wanted' }));
-  assert.match(await signInPage(page), /did not prove that it is the hub/);
-  const kinds = await heard.evaluate(({ heard }) => heard);
-  assert.ok(!kinds.includes('login'), JSON.stringify(kinds));
+  const page = await openDashboard(hub, { context });
+  const token = await given;
+  await heard.evaluate(({ channel }) => {
+    for (const kind of ['login-wanted', 'signed-in', 'hello']) channel.postMessage({ kind });
+  });
+  const { id } = await hub.post('said');
+  await page.locator(`hub-feed hub-row[data-id="${id}"]`).waitFor();
+  const messages = await until(async () => {
+    const text = JSON.stringify(await heard.evaluate(({ heard }) => heard));
+    return text.includes('said') && text;
+  }, { what: 'the page of the attacker hears the tabs' });
+  assert.match(messages, /signed-in/);
+  assert.ok(!messages.includes(token.slice(17)), 'the token was sent');
 });
 
 test('a session ends after 12 hours while the page is open', async () => {
@@ -231,6 +315,8 @@ test('a session ends after 12 hours while the page is open', async () => {
   await hub.post('was on the page', { from: 'worker' });
   await page.clock.fastForward(HALF_A_DAY + 60_000);
   assert.match(await signInPage(page), /has ended/);
+  assert.equal(await page.title(), 'hub: signed out');
+  assert.match(decodeURIComponent((await page.locator('link[rel=icon]').getAttribute('href')) ?? ''), />\?<\/text>/);
   assert.doesNotMatch(await page.content(), /was on the page/);
 });
 
@@ -257,7 +343,7 @@ test('the token is in memory only', async () => {
   const second = await openDashboard(hub, { context, signIn: false });
   await hub.post('said', { from: 'worker' });
   const session = await token;
-  assert.match(session, /^\d+\.[0-9a-f]{64}$/);
+  assert.match(session, /^[0-9a-f]{16}\.[0-9a-f]{64}$/);
   for (const tab of [page, second]) {
     seen.push(tab.url(), await tab.content(), await tab.evaluate(everythingElse));
   }
@@ -301,7 +387,27 @@ async function signInPage(page) {
 async function everythingElse() {
   const databases = await indexedDB.databases();
   const caches = await window.caches.keys();
-  return JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie, history.state, window.name, location.href, databases, caches]);
+  /** @type {unknown[]} */
+  const records = [];
+  for (const { name = '', version } of databases) {
+    const database = await new Promise((/** @type {(it: IDBDatabase) => void} */ resolve) => {
+      const opening = indexedDB.open(name, version);
+      opening.onsuccess = () => resolve(opening.result);
+    });
+    for (const store of database.objectStoreNames) {
+      const all = database.transaction(store).objectStore(store).getAll();
+      await new Promise((resolve) => (all.onsuccess = resolve));
+      for (const record of all.result) {
+        records.push(record);
+        for (const format of /** @type {const} */ (['raw', 'jwk'])) {
+          const found = await crypto.subtle.exportKey(format, record.key).catch(() => null);
+          if (found) records.push(found instanceof ArrayBuffer ? new TextDecoder().decode(found) : found);
+        }
+      }
+    }
+    database.close();
+  }
+  return JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie, history.state, window.name, location.href, databases, caches, records]);
 }
 
 /**
@@ -334,11 +440,49 @@ async function squat(port, answer, pass) {
     return response.writeHead(200, { 'content-type': 'application/json' }).end(text);
   });
   await new Promise((resolve, reject) => server.once('error', reject).listen(port, '127.0.0.1', () => resolve(undefined)));
-  atEnd(() => {
-    server.close();
-    server.closeAllConnections();
-  });
+  squatters.set(port, server);
+  atEnd(() => unsquat(port));
   return heard;
+}
+
+/** Ends the program that has a port. @param {number} port */
+async function unsquat(port) {
+  const server = squatters.get(port);
+  squatters.delete(port);
+  if (!server) return;
+  server.closeAllConnections();
+  await new Promise((resolve) => server.close(resolve));
+}
+
+/** The programs that have a hub's port. @type {Map<number, http.Server>} */
+const squatters = new Map();
+
+/** @typedef {{token: string, ends: number}} Planted the token whose key to store, and when it ends, in ms from now */
+
+/**
+ * Stores a session in a browser, as the page does.
+ *
+ * @param {import('./support/hub.js').Hub} hub
+ * @param {import('playwright-core').BrowserContext} context
+ * @param {Planted} login
+ */
+async function plant(hub, context, { token, ends }) {
+  const page = await context.newPage();
+  await page.goto(`${hub.url}/healthz`);
+  await page.evaluate(
+    async ({ token, expires_at }) => {
+      const bytes = new TextEncoder().encode(token || '?');
+      const key = await crypto.subtle.importKey('raw', bytes, { name: 'HMAC', hash: 'SHA-256' }, false, ['sign', 'verify']);
+      const opening = indexedDB.open('hub', 1);
+      opening.onupgradeneeded = () => opening.result.createObjectStore('devices');
+      await new Promise((resolve) => (opening.onsuccess = resolve));
+      const put = opening.result.transaction('devices', 'readwrite').objectStore('devices').put({ id: token.split('.')[0], expires_at, key }, 'own');
+      await new Promise((resolve) => (put.onsuccess = resolve));
+      opening.result.close();
+    },
+    { token, expires_at: new Date(Date.now() + ends).toISOString() },
+  );
+  await page.close();
 }
 
 /** Starts a proxy from another port to this one, as `ssh -L` does. @param {number} port */

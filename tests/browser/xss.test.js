@@ -41,14 +41,18 @@ test('the fields of a session are shown verbatim', async () => {
   const { page, elsewhere } = await open(hub, '/');
   await page.keyboard.press('2');
   await sound(page, 'the sessions');
-  // Each card is opened, because a closed card has no content in the document.
-  const opened = await page.evaluate(() => {
-    const names = [...document.querySelectorAll('hub-session button[aria-expanded="false"]')];
-    for (const name of names) /** @type {HTMLElement} */ (name).click();
-    return names.length;
+  // Each session is opened in the pane, which shows one at a time.
+  const opened = await page.evaluate(async () => {
+    const rows = /** @type {HTMLElement[]} */ ([...document.querySelectorAll('.board-row')]);
+    for (const row of rows) {
+      row.click();
+      await new Promise(requestAnimationFrame);
+      if (!document.querySelector('hub-session .body')?.checkVisibility()) throw new Error(`${row.dataset.key} is not shown`);
+    }
+    return rows.length;
   });
-  assert.ok(opened >= taken, `${opened} cards are opened`);
-  await sound(page, 'the sessions, open');
+  assert.ok(opened >= taken, `${opened} sessions are opened`);
+  await sound(page, 'the last session');
   await page.keyboard.press('1');
   await sound(page, 'what needs the person');
   assert.deepEqual(elsewhere, []);
@@ -102,7 +106,7 @@ test('dialogs and the timeline show the same texts as text', async () => {
     if (await tried(hub, 'POST', '/notify', { msg: text, project: text, from: 'worker', session: 'worker', type: 'waiting' })) mutes.push({ project: text });
   }
   assert.ok(mutes.length > 10);
-  await hub.call('PUT', '/preferences', { quiet: null, mutes, notify: ['error'], sound: [] });
+  await hub.call('PUT', '/preferences', { quiet: null, mutes, notify: ['blocked'], sound: [] });
   const { page, elsewhere } = await open(hub, '/');
   for (const key of [',', '?']) {
     // A key that is pressed before the page listens does nothing.
@@ -138,7 +142,7 @@ test('keys of every object in data pollute nothing, and are shown', async () => 
   await page.locator('hub-details').getByText('polluted').first().waitFor();
   await sound(page, 'the details');
   assert.deepEqual(await page.evaluate(() => [/** @type {any} */ ({}).polluted, /** @type {any} */ ([]).polluted, typeof {}.toString, typeof Object.prototype.hasOwnProperty]), [undefined, undefined, 'function', 'function']);
-  const sessions = page.locator('hub-sessions');
+  const sessions = page.locator('hub-board');
   for (const name of ['constructor', 'toString', 'hasOwnProperty', 'valueOf']) await sessions.getByText(name, { exact: true }).first().waitFor({ state: 'attached' });
   for (const name of ['__proto__', 'constructor', 'hasOwnProperty']) assert.match(await page.locator('hub-feed').innerText(), new RegExp(name));
   assert.deepEqual(elsewhere, []);

@@ -158,3 +158,29 @@ fn no_code_is_sent_to_another_hub() {
     assert_eq!(done.stdout, format!("{}/#code=c0de\n", other.url()));
     assert!(!was_opened(&place));
 }
+
+#[test]
+fn the_browsers_that_are_signed_in_are_listed_and_signed_out() {
+    let place = Place::with_hub();
+    let none = bare(&place, "--devices").ok();
+    none.prints_nothing().warns("no browser is signed in");
+    let link = bare(&place, "--json").json();
+    let (status, body) = sign_in(&place, link["url"].as_str().unwrap());
+    assert_eq!(status, "200");
+    let session: serde_json::Value = serde_json::from_str(&body).expect("JSON");
+    let token = session["token"].as_str().expect("a token");
+    let (id, secret) = token.split_once('.').expect("a token");
+    let listed = bare(&place, "--devices").ok().stdout;
+    assert!(listed.starts_with(&format!("{id}  unknown program  ")));
+    assert!(!listed.contains(secret), "{listed}");
+    let json = bare(&place, "--devices --json").json();
+    assert_eq!(json["devices"][0]["id"], id);
+    let done = bare(&place, &format!("--revoke {id}")).ok();
+    assert_eq!(done.stdout, format!("signed out: {id}\n"));
+    bare(&place, "--devices")
+        .ok()
+        .warns("no browser is signed in");
+    let again = bare(&place, &format!("--revoke {id}"));
+    again.fails(1).warns("no such device");
+    bare(&place, "--revoke all").ok();
+}

@@ -1,8 +1,8 @@
 //! The fold accepts any records that a log may contain, including those that it would never have decided.
 
 use hub_protocol::{
-    InboxName, Kind, Mute, Preferences, Priority, ProjectName, QuestionState, Seq, SessionInfo,
-    SessionState, Timestamp, Way,
+    Alert, InboxName, Kind, Mute, Preferences, Priority, ProjectName, QuestionState, Seq,
+    SessionInfo, SessionState, Timestamp, Way,
 };
 use hubd::core::record::{
     ClockMoved, Emitted, Escalated, InboxClosed, KeyUsed, ListenerEnd, ListenerRemoved,
@@ -127,8 +127,8 @@ fn about_receipts() -> impl Strategy<Value = Record> {
 }
 
 fn preferences() -> impl Strategy<Value = Record> {
-    let kind = select(vec![Kind::Error, Kind::Question]);
-    (prop::collection::btree_set(kind, 0..3), place()).prop_map(|(notify, (project, session))| {
+    let alert = select(vec![Alert::Blocked, Alert::NeedsYou]);
+    (prop::collection::btree_set(alert, 0..3), place()).prop_map(|(notify, (project, session))| {
         let mute = Mute {
             project,
             session: Some(session),

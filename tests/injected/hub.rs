@@ -10,6 +10,7 @@ use axum::http::request::Builder;
 use http_body_util::BodyExt as _;
 use hubd::core::secret::Token;
 use hubd::core::wake_files::WakeFiles;
+use hubd::http::login::{Devices, LoginState};
 use hubd::http::routes;
 use hubd::hub::clock;
 use hubd::hub::{Hub, HubParts};
@@ -48,7 +49,8 @@ impl InProcess {
             streams: 64,
             shutdown: CancellationToken::new(),
         });
-        let app = routes::router(hub.clone(), Token::generate().unwrap(), 0, "".as_ref());
+        let login = LoginState::new(Token::generate().unwrap(), 0, Devices::default());
+        let app = routes::router(hub.clone(), login, "".as_ref());
         Self { hub, app, writer }
     }
 

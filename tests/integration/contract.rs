@@ -160,6 +160,9 @@ async fn ask_the_hub(client: &Client) {
     let made = call(client, "POST", "/login/code", Value::Null, 201).await;
     let code = json!({ "code": made["code"] });
     call(client, "POST", "/login", code, 200).await;
+    call(client, "POST", "/login/challenge", Value::Null, 200).await;
+    succeed(client, &["GET /login/devices", "DELETE /login/devices/all"]).await;
+    succeed(client, &["GET /service-worker.js"]).await;
 }
 
 #[tokio::test]

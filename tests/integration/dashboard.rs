@@ -53,6 +53,9 @@ async fn every_caller_gets_the_page_and_its_files_with_their_types() {
         (&script, "text/javascript; charset=utf-8"),
         (&style, "text/css; charset=utf-8"),
         ("/assets/icon.svg", "image/svg+xml"),
+        ("/assets/icon-192.png", "image/png"),
+        ("/assets/manifest.webmanifest", "application/manifest+json"),
+        ("/service-worker.js", "text/javascript; charset=utf-8"),
     ] {
         let answer = hub.stranger().get(path).await.expect(200);
         assert_eq!(answer.headers["content-type"], kind, "{path}");
@@ -283,18 +286,94 @@ async fn at_another_address_a_browser_gets_the_hubs_address_and_a_program_a_prob
 }
 
 #[tokio::test]
-async fn the_hub_proves_a_session_to_a_caller_that_knows_its_end() {
+async fn the_hub_proves_a_session_to_a_caller_that_knows_its_device() {
     let (hub, _client) = memory_hub();
     let session = session(&hub).await;
-    let (ends, _) = session.split_once('.').expect("a token");
+    let (id, _) = session.split_once('.').expect("a token");
     let path = format!("/hello?nonce={}", "0f".repeat(16));
     let of_token = hub.stranger().read(&path).await;
     let path = format!("{path}&session=");
-    let of_session = hub.stranger().read(&format!("{path}{ends}")).await;
+    let of_session = hub.stranger().read(&format!("{path}{id}")).await;
     assert_ne!(of_token["proof"], of_session["proof"]);
     assert!(!session.contains(of_session["proof"].as_str().expect("a proof")));
     for none in ["0", "99999999999", "x", ""] {
         let refused = hub.stranger().get(&format!("{path}{none}")).await;
         assert_eq!(refused.code(), "invalid", "{none}");
     }
+}
+
+/// A browser's answer to a challenge, for the address `host`.
+fn answer(session: &str, challenge: &Value, host: &str) -> Value {
+    use hmac::{Hmac, KeyInit as _, Mac as _};
+    let (id, _) = session.split_once('.').expect("a token");
+    let key = session.as_bytes();
+    let mut mac = Hmac::<sha2::Sha256>::new_from_slice(key).expect("a key");
+    mac.update(b"resume\0");
+    mac.update(challenge.as_str().expect("a challenge").as_bytes());
+    mac.update(host.as_bytes());
+    let proof = hubd::core::secret::hex(&mac.finalize().into_bytes());
+    json!({ "session": id, "challenge": challenge, "proof": proof })
+}
+
+async fn challenge(hub: &Hub) -> Value {
+    let made = hub.stranger().post("/login/challenge").await;
+    made.expect(200).json()["challenge"].clone()
+}
+
+#[tokio::test]
+async fn a_browser_resumes_its_session_with_a_new_challenge_each_time() {
+    let (mut hub, _client) = disk_hub();
+    let session = session(&hub).await;
+    hub.crash();
+    let host = format!("127.0.0.1:{}", hub.port());
+    let fresh = challenge(&hub).await;
+    let body = answer(&session, &fresh, &host);
+    let stranger = hub.stranger();
+    let resumed = stranger.post_json("/login/resume", body.clone()).await;
+    assert_eq!(resumed.expect(200).json()["token"], session);
+    // A replay.
+    let again = stranger.post_json("/login/resume", body).await;
+    assert_eq!(again.code(), "unauthorized");
+    let invented = answer(&session, &json!("0".repeat(32)), &host);
+    let invented = stranger.post_json("/login/resume", invented).await;
+    assert_eq!(invented.code(), "unauthorized");
+}
+
+#[tokio::test]
+async fn a_session_is_resumed_only_at_the_address_of_its_sign_in() {
+    let (hub, _client) = memory_hub();
+    let session = session(&hub).await;
+    // Another name of the same hub, as a page of another program at another port would have to use.
+    let host = format!("localhost:{}", hub.port());
+    let body = answer(&session, &challenge(&hub).await, &host);
+    let ask = hub.stranger().post("/login/resume").json(&body);
+    let refused = ask.header("host", &host).await;
+    assert_eq!(refused.code(), "unauthorized");
+    // A proof for another address is not one for this.
+    let body = answer(&session, &challenge(&hub).await, "127.0.0.1:1");
+    let refused = hub.stranger().post_json("/login/resume", body).await;
+    assert_eq!(refused.code(), "unauthorized");
+}
+
+#[tokio::test]
+async fn a_device_that_is_signed_out_loses_its_session_and_its_streams_at_once() {
+    let (mut hub, client) = disk_hub();
+    let (person, other) = (hub.person().await, hub.person().await);
+    let devices = client.read("/login/devices").await["devices"].clone();
+    let [first, second] = [0, 1].map(|n| devices[n]["id"].as_str().expect("an id").to_owned());
+    let mut stream = person.events("").await;
+    let path = format!("/login/devices/{first}");
+    assert_eq!(client.delete(&path).await.expect(200).json()["removed"], 1);
+    while stream.any().await.is_some() {}
+    assert_eq!(person.get("/sessions").await.code(), "unauthorized");
+    other.get("/sessions").await.expect(200);
+    assert_eq!(client.delete(&path).await.code(), "unknown_device");
+    hub.crash();
+    assert_eq!(person.get("/sessions").await.code(), "unauthorized");
+    other.get("/sessions").await.expect(200);
+    let left = client.read("/login/devices").await["devices"].clone();
+    assert_eq!(left[0]["id"], second);
+    let all = client.delete("/login/devices/all").await.expect(200);
+    assert_eq!(all.json()["removed"], 1);
+    assert_eq!(other.get("/sessions").await.code(), "unauthorized");
 }

@@ -2,9 +2,7 @@
 
 use axum::http::HeaderName;
 use hub_harness::{Ask, Client, Hub, Operation};
-use hubd::core::secret::Token;
-use hubd::core::time::Now;
-use hubd::http::login::DashboardSession;
+use serde_json::json;
 
 use crate::{hub_with, memory_hub};
 
@@ -28,21 +26,32 @@ struct Callers {
 }
 
 impl Callers {
-    fn of(hub: &Hub) -> Self {
-        let token: Token = hub.token().parse().expect("a token");
-        let other = Token::generate().expect("randomness");
-        let mut past = Now::read();
-        past.wall = past.wall.plus_millis(-13 * 60 * 60 * 1000);
-        let bearer = |begun, key| format!("Bearer {}", DashboardSession::start(begun).token(key));
+    async fn of(hub: &Hub) -> Self {
+        let (session, over) = (sign_in(hub).await, sign_in(hub).await);
+        let (id, proof) = over.split_once('.').expect("a session");
+        let device = format!("/login/devices/{id}");
+        hub.client().delete(&device).await.expect(200);
+        let (live, _) = session.split_once('.').expect("a session");
+        let forged = format!("{live}.{proof}");
+        let bearer = |session: &str| format!("Bearer {session}");
         Self {
             token: hub.client(),
             stranger: hub.stranger(),
             unix: hub.unix(),
-            session: bearer(Now::read(), &token),
-            over: bearer(past, &token),
-            forged: bearer(Now::read(), &other),
+            session: bearer(&session),
+            over: bearer(&over),
+            forged: bearer(&forged),
         }
     }
+}
+
+/// Signs a browser in; returns the token of its session.
+async fn sign_in(hub: &Hub) -> String {
+    let made = hub.client().post("/login/code").await.expect(201).json();
+    let body = json!({ "code": made["code"] });
+    let login = hub.stranger().post_json("/login", body).await;
+    let login = login.expect(200).json();
+    login["token"].as_str().expect("a token").to_owned()
 }
 
 #[rustfmt::skip]
@@ -112,7 +121,7 @@ fn requests(operations: &[Operation]) -> Vec<(String, String, bool)> {
 #[tokio::test]
 async fn every_route_checks_every_caller() {
     let (hub, client) = memory_hub();
-    let callers = Callers::of(&hub);
+    let callers = Callers::of(&hub).await;
     for (method, path, public) in requests(hub.contract().operations()) {
         for caller in &CALLERS {
             let answer = (caller.ask)(&callers, &method, &path).await;

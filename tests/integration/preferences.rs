@@ -8,8 +8,8 @@ fn wanted() -> Value {
     json!({
         "quiet": { "from": "22:00", "to": "07:00", "zone": "Europe/Berlin" },
         "mutes": [{ "project": "/home/me/src/hub", "session": "w1", "until": "2026-11-23T08:00:00.000Z" }],
-        "notify": ["question", "approval"],
-        "sound": ["question"],
+        "notify": ["needs_you", "blocked"],
+        "sound": ["needs_you"],
         "editor": "zed://file{path}:{line}",
     })
 }
@@ -31,12 +31,12 @@ async fn preferences_are_empty_until_they_are_set_and_then_outlive_a_crash() {
 async fn streams_receive_changed_preferences_but_not_equal_ones() {
     let (_hub, client) = memory_hub();
     let mut events = client.events("?kinds=preferences").await;
-    for wanted in [wanted(), wanted(), json!({ "sound": ["error"] })] {
+    for wanted in [wanted(), wanted(), json!({ "sound": ["blocked"] })] {
         client.put_json("/preferences", &wanted).await.expect(200);
     }
     assert_eq!(events.next_of("preferences").await.data, wanted());
     let next = events.next_of("preferences").await.data;
-    assert_eq!(next["sound"], json!(["error"]));
+    assert_eq!(next["sound"], json!(["blocked"]));
 }
 
 #[tokio::test]
@@ -61,7 +61,7 @@ async fn invalid_preferences_are_refused_with_what_to_do() {
         (quiet("24:00", "07:00", "UTC"), "invalid", "HH:MM"),
         (quiet("7:00", "08:00", "UTC"), "invalid", "HH:MM"),
         (quiet("07:00", "07:00", "UTC"), "invalid", "give null"),
-        (json!({ "notify": ["finished"] }), "unknown_type", "unknown type 'finished'"),
+        (json!({ "notify": ["finished"] }), "invalid", "needs_you, blocked or your_turn"),
         (json!({ "mutes": [{ "project": "" }] }), "invalid", "invalid project"),
         (json!({ "mutes": [{ "project": "p", "until": "soon" }] }), "invalid", "RFC 3339"),
         (json!({ "mutes": mutes }), "invalid", "1000 mutes"),

@@ -105,6 +105,9 @@ async fn a_code_that_another_user_saw_signs_in_nobody_but_its_owner() {
     let url = format!("{}/login", hub.url());
     let ask = ["curl", "-s", "--fail-with-body", "-d", &body, &url];
     assert!(!as_nobody(&ask), "another user signed in");
+    let challenge = format!("{}/challenge", url);
+    let challenge = ["curl", "-s", "--fail", "-d", "", &challenge];
+    assert!(!as_nobody(&challenge), "another user got a challenge");
     assert!(hub.log().contains("another user"), "{}", hub.log());
     let own = Command::new(owner[0]).args(&owner[1..]).args(ask).output();
     let own = own.expect("setpriv");

@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { alertFor, iconState, iconUrl, isSettled, pageTitle, selectAlerts, tones } from '../../web/core/alerts.js';
+import { alertFor, iconState, iconUrl, isSettled, needsOf, pageTitle, selectAlerts, tones, urgentNeed } from '../../web/core/alerts.js';
 
 /** @typedef {import('../../web/core/types.js').Notification} Notification */
+/** @typedef {import('../../web/core/alerts.js').Need} Need */
 
 const OFF = /** @type {import('../../web/core/types.js').Preferences} */ ({ quiet: null, mutes: [], notify: [], sound: [] });
-const ON = { ...OFF, notify: /** @type {any} */ (['question', 'error']), sound: /** @type {any} */ (['error']) };
+const ON = { ...OFF, notify: /** @type {any} */ (['needs_you', 'blocked']), sound: /** @type {any} */ (['blocked']) };
+
+const TS = '2026-01-10T12:00:00Z';
 
 /**
  * @param {number} id
@@ -14,26 +17,48 @@ const ON = { ...OFF, notify: /** @type {any} */ (['question', 'error']), sound: 
  * @returns {Notification}
  */
 function notification(id, more = {}) {
-  const ts = '2026-01-10T12:00:00Z';
-  return { id, ts, from: 'api', type: 'question', msg: 'Which db?', project: 'default', priority: 'normal', expires_at: ts, ...more };
+  return { id, ts: TS, from: 'api', type: 'question', msg: 'Which db?', project: 'default', priority: 'normal', expires_at: TS, ...more };
+}
+
+/**
+ * @param {number} id
+ * @param {Partial<Need>} [more]
+ * @returns {Need}
+ */
+function need(id, more = {}) {
+  return { tag: String(id), id, state: 'needs_you', ts: TS, project: 'default', from: 'api', priority: 'normal', title: 'api asks', body: 'Which db?', answers: [], ...more };
+}
+
+/** The need that a question makes. @param {object} question @param {string} [text] */
+function asked(question, text = 'Which db?') {
+  const full = { id: 7, type: 'question', state: 'open', project: 'default', from: 'api', ts: TS, deliverable: true, ...question };
+  const item = /** @type {any} */ ({ key: 'question 7', kind: full.type, ts: TS, project: 'default', name: 'api', text, question: full });
+  const [found] = needsOf([item], [], () => undefined);
+  return /** @type {Need} */ (found);
+}
+
+/** @param {Need} it */
+function titles({ answers }) {
+  return answers.map(({ title }) => title);
 }
 
 test('before the person asks, no notification is shown and no sound is played', () => {
-  assert.deepEqual(selectAlerts(OFF, [notification(1), notification(2, { priority: 'urgent' })], 0), { show: [], more: 0, sound: null });
+  const urgent = urgentNeed(notification(2, { type: 'error', priority: 'urgent' }));
+  assert.deepEqual(selectAlerts(OFF, [need(1), urgent], 0), { show: [], more: 0, sound: null });
 });
 
-test('only the requested types are shown, the most urgent first, with one sound for all', () => {
-  const news = [notification(1), notification(2, { type: 'complete' }), notification(3, { type: 'error' }), notification(4, { type: 'error', priority: 'urgent' })];
-  const { show, more, sound } = selectAlerts(ON, news, 0);
-  assert.deepEqual([show.map(({ id }) => id), more, sound], [[4, 1, 3], 0, 'error']);
+test('only the requested states are shown, the most urgent first, with one sound for all', () => {
+  const needs = [need(1), need(2, { state: 'your_turn' }), need(3, { state: 'blocked' }), need(4, { state: 'blocked', priority: 'urgent' }), urgentNeed(notification(5, { priority: 'urgent' }))];
+  const { show, more, sound } = selectAlerts(ON, needs, 0);
+  assert.deepEqual([show.map(({ id }) => id), more, sound], [[4, 5, 1, 3], 0, 'blocked']);
 });
 
 test('quiet hours and mutes suppress all notifications and sounds that are not urgent', () => {
-  const noon = Date.parse('2026-01-10T12:00:00Z');
+  const noon = Date.parse(TS);
   const night = Date.parse('2026-01-10T23:00:00Z');
   const quiet = { ...ON, quiet: { from: '22:00', to: '07:00', zone: 'UTC' } };
   const muted = { ...ON, mutes: [{ project: 'default' }] };
-  const errors = /** @type {const} */ (['low', 'normal', 'high', 'urgent']).map((priority, id) => notification(id, { type: 'error', priority }));
+  const errors = /** @type {const} */ (['low', 'normal', 'high', 'urgent']).map((priority, id) => need(id, { state: 'blocked', priority }));
   assert.equal(selectAlerts(quiet, errors, noon).show.length, 4);
   for (const preferences of [quiet, muted]) {
     assert.deepEqual(selectAlerts(preferences, errors.slice(0, 3), night), { show: [], more: 0, sound: null });
@@ -41,32 +66,69 @@ test('quiet hours and mutes suppress all notifications and sounds that are not u
   }
 });
 
-test('the notifications of the person are not shown to the person', () => {
-  assert.deepEqual(selectAlerts(ON, [notification(1, { from: 'person' })], 0).show, []);
-});
-
 test('of a burst some are shown and the rest are counted', () => {
-  const many = Array.from({ length: 50 }, (_, index) => notification(index + 1));
+  const many = Array.from({ length: 50 }, (_, index) => need(index + 1));
   const { show, more } = selectAlerts(ON, many, 0);
   assert.equal(show.length + more, 50);
   assert.deepEqual(show.map(({ id }) => id), [1, 2, 3, 4]);
   assert.equal(selectAlerts(ON, many.slice(0, 5), 0).more, 0, 'one alone is never counted');
 });
 
-test('a browser notification is tagged by its id, names sender and place, and stays while it needs an answer', () => {
-  const { title, options } = alertFor(notification(7, { project: '/home/me/src/shop/' }));
-  assert.equal(title, 'api asks, shop');
-  assert.deepEqual([options.tag, options.body, options.requireInteraction, options.silent], ['7', 'Which db?', true, true]);
-  assert.equal(alertFor(notification(8, { type: 'complete' })).options.requireInteraction, false);
+test('sessions are needs by their phase, once each, with a tag that lasts as long as the phase', () => {
+  const session = (/** @type {string} */ name, /** @type {string} */ id = name) => /** @type {any} */ ({ id, project: 'p', name: id, last: 3, phase: { name, since: TS, text: 'words' } });
+  const all = ['needs_you', 'blocked', 'your_turn', 'working', 'done', 'gone'].map((name) => session(name));
+  const needs = needsOf([], all, () => undefined);
+  assert.deepEqual(needs.map(({ state, tag, title, body, id }) => [state, tag, title, body, id]), [
+    ['blocked', `blocked p/blocked ${TS}`, 'blocked is blocked, p', 'words', 3],
+    ['your_turn', `your_turn p/your_turn ${TS}`, 'your_turn has stopped, p', 'words', 3],
+  ]);
+  const item = /** @type {any} */ ({ key: 'trouble 3', kind: 'error', ts: TS, project: 'p', name: 'blocked', text: 'overloaded', session: all[1] });
+  const both = needsOf([item], all, () => undefined);
+  assert.deepEqual(both.map(({ tag }) => tag), needs.map(({ tag }) => tag), 'the same needs with the card of one');
+});
+
+test('a question offers its options, if they are its only answers and fit', () => {
+  assert.deepEqual(titles(asked({ options: ['a', 'b'] })), ['a', 'b']);
+  assert.deepEqual(titles(asked({ options: ['a'] })), ['a']);
+  for (const question of [
+    {},
+    { options: ['a', 'b', 'c'] },
+    { options: ['a', 'b'], deliverable: false },
+    { options: ['a', 'b'], data: { dialog: { tool_input: { questions: [{}, {}] } } } },
+    { options: ['a', 'b'], data: { dialog: { tool_input: { questions: [{ multiSelect: true }] } } } },
+  ]) {
+    assert.deepEqual(titles(asked(question)), [], JSON.stringify(question));
+  }
+  assert.deepEqual(titles(asked({ options: ['a', 'b'] }, 'x'.repeat(241))), [], 'the question is cut');
+});
+
+test('an approval is offered only with the whole request, and with hidden characters shown', () => {
+  const bash = (/** @type {string} */ command) => ({ type: 'approval', data: { via: 'hook', request: { tool_name: 'Bash', tool_input: { command }, permission_suggestions: [{}] } } });
+  const short = asked(bash('rm \u202etxt.a'));
+  assert.equal(short.body, 'Bash: rm [U+202E]txt.a');
+  assert.deepEqual(short.answers.map(({ title, answer }) => [title, answer]), [['Approve', 'allow'], ['Deny', 'deny']]);
+  const long = asked(bash('x'.repeat(300)));
+  assert.deepEqual([titles(long), [...long.body].length], [[], 240]);
+  assert.deepEqual(titles(asked({ ...bash('ls'), deliverable: false })), []);
+  assert.deepEqual(titles(asked({ type: 'approval', data: { dialog: { tool_name: 'ExitPlanMode' } } })), [], 'a plan is read in the page');
+});
+
+test('a browser notification has one button for each answer, else one that opens the page', () => {
+  const { title, options } = alertFor(asked({ options: ['a', 'b'] }));
+  assert.equal(title, 'api asks');
+  assert.deepEqual([options.tag, options.body, options.requireInteraction, options.renotify], ['7', 'Which db?', true, false]);
+  assert.deepEqual(options.actions.map((one) => options.data.answers[one.action]), ['a', 'b']);
+  assert.deepEqual(alertFor(need(1, { state: 'blocked' })).options.actions, [{ action: 'open', title: 'Open' }]);
+  assert.equal(alertFor(need(1, { state: 'blocked' })).options.requireInteraction, false);
 });
 
 test('a long message is cut between characters', () => {
-  const { body = '' } = alertFor(notification(1, { msg: '😀'.repeat(500) })).options;
+  const { body } = urgentNeed(notification(1, { msg: '😀'.repeat(500) }));
   assert.equal([...body].length, 240);
   assert.match(body, /^(😀)+…$/u);
 });
 
-test('a browser notification ends when its item is settled, read or superseded', () => {
+test('an urgent notification ends when it is settled, read or superseded', () => {
   const question = /** @type {any} */ ({ id: 1, state: 'open' });
   assert.equal(isSettled(notification(1), question), false);
   assert.equal(isSettled(notification(1), { ...question, state: 'claimed' }), false);
@@ -83,6 +145,8 @@ test('title and icon show the count and the most severe item', () => {
   assert.equal(iconState(['question', 'silent'], 'live'), 'waiting');
   assert.equal(iconState(['question', 'gone'], 'live'), 'error');
   assert.equal(iconState(['error'], 'retrying'), 'offline');
+  assert.equal(iconState(['error'], 'signed-out'), 'signed-out');
+  assert.match(decodeURIComponent(iconUrl(0, 'signed-out')), />\?<\/text>/);
   /** @param {number} count */
   const drawn = (count) => decodeURIComponent(iconUrl(count, 'waiting'));
   assert.match(drawn(3), /^data:image\/svg\+xml,<svg .*>3<\/text><\/svg>$/);
@@ -90,14 +154,14 @@ test('title and icon show the count and the most severe item', () => {
   assert.doesNotMatch(drawn(0), /<text/);
 });
 
-test('a question rises, an error falls, any other sound is one tone', () => {
-  const [question, error, complete] = [tones('question'), tones('error'), tones('complete')].map((all) => all.map(({ hz }) => hz));
+test('a question rises, a block falls, a stop is one tone', () => {
+  const [question, error, complete] = [tones('needs_you'), tones('blocked'), tones('your_turn')].map((all) => all.map(({ hz }) => hz));
   assert.ok(question[1] > question[0]);
   assert.ok(error[1] < error[0]);
   assert.equal(complete.length, 1);
 });
 
 test('a direction mark in a browser notification is shown', () => {
-  const { title, options } = alertFor({ id: 1, type: 'question', from: 'login', msg: 'rm \u202etxt', project: '/a/\u202eb', ts: '', priority: 'normal', expires_at: '' });
-  assert.deepEqual([title, options.body], ['login asks, [U+202E]b', 'rm [U+202E]txt']);
+  const { title, options } = alertFor(need(1, { title: 'api\u202e asks', body: 'txt.a\u202e', answers: [{ action: 'x', title: 'y\u202e', answer: 'y' }] }));
+  for (const text of [title, options.body, options.actions[0]?.title]) assert.match(text ?? '', /U\+202E/);
 });

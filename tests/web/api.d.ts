@@ -254,11 +254,12 @@ export interface Schemas {
         session?: Schemas["Name"];
         until?: Schemas["Timestamp"];
     };
+    Alert: "needs_you" | "blocked" | "your_turn";
     Preferences: {
         quiet: null | Schemas["Quiet"];
         mutes: Schemas["Mute"][];
-        notify: Schemas["Kind"][];
-        sound: Schemas["Kind"][];
+        notify: Schemas["Alert"][];
+        sound: Schemas["Alert"][];
         editor?: string;
     };
     PreferencesPut: {
@@ -268,8 +269,8 @@ export interface Schemas {
             session?: Schemas["Name"];
             until?: string;
         }[];
-        notify?: Schemas["AnyKind"][];
-        sound?: Schemas["AnyKind"][];
+        notify?: Schemas["Alert"][];
+        sound?: Schemas["Alert"][];
         editor?: string;
     };
     Timeline: {
@@ -447,6 +448,13 @@ export interface Schemas {
     };
     BrowserSession: {
         token: string;
+        expires_at: Schemas["Timestamp"];
+    };
+    Device: {
+        id: string;
+        name: string;
+        created_at: Schemas["Timestamp"];
+        used_at: Schemas["Timestamp"];
         expires_at: Schemas["Timestamp"];
     };
     AskersPlace: {

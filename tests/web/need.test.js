@@ -1,4 +1,4 @@
-/** What a question wants, and the answers that the hub takes. */
+/** The kinds of questions, and the answers that the hub takes. */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,115 +1,231 @@
-/** Chooses the notifications to show outside the page: browser notifications, the title, the icon and sounds. */
+/** Chooses what to show outside the page: browser notifications, the title, the icon and sounds. */
 
 import { isOpenQuestion } from './attention.js';
 import { isMuted } from './mutes.js';
 import { isQuiet } from './quiet-hours.js';
 import { projectName } from './sessions.js';
-import { showDirection } from './tool.js';
-import { KINDS, PRIORITIES } from './types.js';
+import { parseRequest, showDirection, splitHidden } from './tool.js';
 
-/** @import { Kind, Notification, Preferences } from './types.js' */
+/** @import { AttentionItem } from './attention.js' */
+/** @import { Notification, Preferences, Priority, Question, Session } from './types.js' */
 
-/** The number of simultaneous notifications that are shown one by one; the others are only counted. */
+/**
+ * @typedef {import('./types.js').Schemas['Alert']} Alert
+ *
+ * @typedef {object} Need a reason to call the person
+ * @property {string} tag the same as long as the need exists
+ * @property {Alert|null} state null for an urgent notification, which alerts whatever the person has chosen
+ * @property {number|null} id the notification to open
+ * @property {string} ts
+ * @property {string} project
+ * @property {string} from
+ * @property {string} [session] its id
+ * @property {Priority} priority
+ * @property {string} title
+ * @property {string} body
+ * @property {Answer[]} answers that can be given without opening the page
+ *
+ * @typedef {{action: string, title: string, answer: string}} Answer
+ */
+
+/** The states that alert, most important first. @type {readonly {state: Alert, name: string, text: string}[]} */
+export const ALERTS = [
+  { state: 'needs_you', name: 'Needs you', text: 'an agent asks a question or for a permission' },
+  { state: 'blocked', name: 'Blocked', text: 'an agent failed, died or fell silent' },
+  { state: 'your_turn', name: 'Your turn', text: 'an agent has stopped' },
+];
+
+/** The alerts of the switch on the page. @type {Alert[]} */
+export const DEFAULT_ALERTS = ['needs_you', 'blocked'];
+
+/** The number of simultaneous needs that are shown one by one; the others are only counted. */
 const MAX_ALERTS = 4;
-/** The number of characters of a message that fit into a browser notification. */
+/** The number of characters that fit into a browser notification. */
 const MAX_BODY = 240;
+/** Browsers show two actions. */
+const MAX_ACTIONS = 2;
 
-/** A verb phrase for each type, for titles of browser notifications. @type {Record<Kind, string>} */
+/** Verb phrases for titles. @type {Record<string, string>} */
 const VERBS = {
   question: 'asks',
   approval: 'asks for permission',
   error: 'has an error',
-  waiting: 'waits',
-  testing: 'asks for a test',
-  complete: 'is done',
-  message: 'sends a message',
-  answer: 'answers',
-  progress: 'reports progress',
-  ended: 'has ended',
-};
-
-/** Types as headings. @type {Record<Kind, string>} */
-export const KIND_NAMES = {
-  question: 'Question',
-  approval: 'Approval',
-  error: 'Error',
-  waiting: 'Waiting',
-  testing: 'Testing',
-  complete: 'Complete',
-  message: 'Message',
-  answer: 'Answer',
-  progress: 'Progress',
-  ended: 'Ended',
+  silent: 'has fallen silent',
+  gone: 'has died',
 };
 
 /**
- * Selects the notifications to show outside the page, most urgent first, and one sound for all of them. It leaves out
- * types that the preferences do not name, notifications that quiet hours or mutes suppress, and the person's own.
+ * The reasons to call the person: questions, approvals, blocked sessions, and sessions that have stopped.
  *
- * @param {Preferences} preferences
- * @param {Notification[]} notifications
- * @param {number} now ms
- * @returns {{show: Notification[], more: number, sound: Kind|null}}
+ * @param {AttentionItem[]} items
+ * @param {Iterable<Session>} sessions
+ * @param {(id: number) => Notification|undefined} notification
+ * @returns {Need[]}
  */
-export function selectAlerts(preferences, notifications, now) {
-  const allowed = notifications.filter((it) => it.from !== 'person' && mayAlert(preferences, it, now)).sort(byUrgency);
-  const show = allowed.filter(({ type }) => preferences.notify.includes(type));
-  const sound = allowed.find(({ type }) => preferences.sound.includes(type));
-  // A single remaining notification is shown itself, because its count would need the same space.
-  const shown = show.length === MAX_ALERTS + 1 ? show.length : MAX_ALERTS;
-  return { show: show.slice(0, shown), more: Math.max(0, show.length - shown), sound: sound?.type ?? null };
+export function needsOf(items, sessions, notification) {
+  const needs = items.map((item) => needOf(item, notification));
+  const covered = new Set(items.map(({ session }) => session));
+  for (const session of sessions) if (!covered.has(session)) needs.push(...needsOfSession(session));
+  return needs;
 }
 
 /**
- * Whether the notification may disturb the person now. `urgent` always may.
- *
- * @param {Pick<Preferences, 'quiet'|'mutes'>} preferences
- * @param {Pick<Notification, 'project'|'from'|'session'|'priority'>} notification
- * @param {number} now ms
+ * @param {Session} session
+ * @returns {Need[]} at most one
  */
-function mayAlert(preferences, notification, now) {
-  return notification.priority === 'urgent' || !(isQuiet(preferences, now) || isMuted(preferences, notification, now));
+function needsOfSession(session) {
+  const { id, project, name, last = null, phase } = session;
+  const state = phase.name;
+  if (state !== 'your_turn' && state !== 'blocked') return [];
+  const title = titleOf(name, state === 'blocked' ? 'is blocked' : 'has stopped', project);
+  return [{ tag: tagOf(session), state, id: last, ts: phase.since, project, from: name, session: id, priority: 'normal', title, body: truncate(phase.text ?? ''), answers: [] }];
+}
+
+/** The tag of a need that a session has by its phase. @param {Session} session */
+function tagOf({ project, id, phase }) {
+  return `${phase.name} ${project}/${id} ${phase.since}`;
 }
 
 /**
- * @param {Notification} a
- * @param {Notification} b
+ * @param {AttentionItem} item
+ * @param {(id: number) => Notification|undefined} notification
+ * @returns {Need}
  */
-function byUrgency(a, b) {
-  return (
-    PRIORITIES.indexOf(a.priority) - PRIORITIES.indexOf(b.priority) || KINDS.indexOf(a.type) - KINDS.indexOf(b.type) || a.id - b.id
-  );
-}
-
-/**
- * The title and options of a browser notification. Its tag is the notification's id, so the browser never shows it
- * twice. Questions and approvals stay visible until the person acts.
- *
- * @param {Notification} notification
- * @returns {{title: string, options: NotificationOptions}}
- */
-export function alertFor({ id, type, from, msg, title, project }) {
-  const place = project === 'default' ? '' : `, ${projectName(project)}`;
+function needOf({ key, kind, ts, project, name, text, session, question, notification: report }, notification) {
+  const id = question?.id ?? report?.id ?? session?.last ?? null;
+  const body = question?.type === 'approval' ? requestText(question, text) : text;
   return {
-    title: showDirection(`${from} ${VERBS[type] ?? VERBS.message}${place}`),
-    options: {
-      body: showDirection(truncate(title ? `${title}\n${msg}` : msg)),
-      tag: String(id),
-      silent: true,
-      requireInteraction: type === 'question' || type === 'approval',
-    },
+    tag: question ? String(question.id) : session ? tagOf(session) : key,
+    state: question ? 'needs_you' : session?.phase.name === 'your_turn' ? 'your_turn' : 'blocked',
+    id,
+    ts,
+    project,
+    from: question?.from ?? name,
+    session: session?.id,
+    priority: (question ? notification(question.id) : report)?.priority ?? 'normal',
+    title: titleOf(name, VERBS[kind] ?? 'needs you', project),
+    body: truncate(body),
+    answers: question ? answersTo(question, body) : [],
   };
 }
 
 /**
- * The browser notification that stands for those that are not shown one by one.
+ * An urgent notification, as a reason to call the person.
+ *
+ * @param {Notification} notification
+ * @returns {Need}
+ */
+export function urgentNeed({ id, ts, from, session, project, priority, title, msg }) {
+  const body = truncate(title ? `${title}\n${msg}` : msg);
+  return { tag: String(id), state: null, id, ts, project, from, session, priority, title: titleOf(from, 'sends an urgent message', project), body, answers: [] };
+}
+
+/** @param {string} name @param {string} verb @param {string} project */
+function titleOf(name, verb, project) {
+  return `${name} ${verb}${project === 'default' ? '' : `, ${projectName(project)}`}`;
+}
+
+/**
+ * The request that an approval is about, complete and with hidden characters shown.
+ *
+ * @param {Question} question
+ * @param {string} text
+ */
+function requestText({ data }, text) {
+  const request = parseRequest(data);
+  const parts = (request?.parts ?? []).filter(({ name }) => !name.includes('suggestions'));
+  if (!request || parts.length === 0) return reveal(text);
+  const lines = parts.map(({ name, text: value }) => (name === 'command' || name === '' ? value : `${name}: ${value}`));
+  return reveal(`${request.tool ? `${request.tool}: ` : ''}${lines.join('\n')}`);
+}
+
+/** @param {string} text */
+function reveal(text) {
+  return splitHidden(text).map((segment) => (segment.hidden ? `[${segment.text}]` : segment.text)).join('');
+}
+
+/**
+ * The answers that need nothing but what a browser notification shows. A request that does not fit is not approved
+ * there.
+ *
+ * @param {Question} question
+ * @param {string} body
+ * @returns {Answer[]}
+ */
+function answersTo({ type, options = [], data, deliverable }, body) {
+  const { dialog } = /** @type {any} */ (Object(data));
+  if (deliverable === false || [...body].length > MAX_BODY) return [];
+  if (type === 'approval') {
+    if (dialog) return [];
+    return [{ action: 'allow', title: 'Approve', answer: 'allow' }, { action: 'deny', title: 'Deny', answer: 'deny' }];
+  }
+  const questions = dialog?.tool_input?.questions;
+  if (Array.isArray(questions) && (questions.length > 1 || questions[0]?.multiSelect)) return [];
+  if (options.length > MAX_ACTIONS) return [];
+  return options.map((option, index) => ({ action: `option-${index}`, title: option, answer: option }));
+}
+
+/**
+ * Selects the needs to show outside the page, most urgent first, and one sound for all of them. It leaves out states
+ * that the preferences do not name, and needs that quiet hours or mutes suppress.
+ *
+ * @param {Preferences} preferences
+ * @param {Need[]} needs
+ * @param {number} now ms
+ * @returns {{show: Need[], more: number, sound: Alert|null}}
+ */
+export function selectAlerts(preferences, needs, now) {
+  const allowed = needs.filter((need) => mayAlert(preferences, need, now)).sort(byUrgency);
+  const wanted = (/** @type {Alert[]} */ states) => allowed.filter(({ state }) => (state ? states.includes(state) : states.length > 0));
+  const show = wanted(preferences.notify);
+  const [loudest] = wanted(preferences.sound);
+  // A single remaining need is shown itself, because its count would need the same space.
+  const shown = show.length === MAX_ALERTS + 1 ? show.length : MAX_ALERTS;
+  return { show: show.slice(0, shown), more: Math.max(0, show.length - shown), sound: loudest ? loudest.state ?? 'needs_you' : null };
+}
+
+/**
+ * Whether the need may disturb the person now. `urgent` always may.
+ *
+ * @param {Pick<Preferences, 'quiet'|'mutes'>} preferences
+ * @param {Need} need
+ * @param {number} now ms
+ */
+function mayAlert(preferences, need, now) {
+  return need.priority === 'urgent' || !(isQuiet(preferences, now) || isMuted(preferences, need, now));
+}
+
+/** @param {Need} a @param {Need} b */
+function byUrgency(a, b) {
+  const rank = (/** @type {Need} */ { state, priority }) => (priority === 'urgent' ? -1 : ALERTS.findIndex((alert) => alert.state === state));
+  return rank(a) - rank(b) || Date.parse(a.ts) - Date.parse(b.ts);
+}
+
+/**
+ * The title and options of a browser notification. Its tag is that of the need, so the browser never shows it twice.
+ * Questions and approvals stay visible until the person acts.
+ *
+ * @param {Need} need
+ */
+export function alertFor({ tag, state, id, title, body, answers }) {
+  const actions = answers.length > 0 ? answers.map(({ action, title: text }) => ({ action, title: showDirection(text) })) : [{ action: 'open', title: 'Open' }];
+  const data = { id, answers: Object.fromEntries(answers.map(({ action, answer }) => [action, answer])) };
+  return { title: showDirection(title), options: { tag, body: showDirection(body), data, actions, icon: ICON, badge: ICON, silent: true, renotify: false, requireInteraction: state === 'needs_you' } };
+}
+
+const ICON = '/assets/icon-192.png';
+
+/**
+ * The browser notification that stands for the needs that are not shown one by one.
  *
  * @param {number} more
- * @returns {{title: string, options: NotificationOptions}}
  */
 export function alertForRest(more) {
-  return { title: `${more} more notifications`, options: { tag: 'more', silent: true } };
+  return { title: `${more} more agents need you`, options: { tag: MORE, icon: ICON, silent: true, data: { id: null } } };
 }
+
+/** The tag of the notification that only counts. */
+export const MORE = 'more';
 
 /** @param {string} text */
 function truncate(text) {
@@ -140,7 +256,7 @@ export function isSettled(notification, question) {
   return notification?.seen === true || SETTLED.includes(notification?.status);
 }
 
-/** @typedef {'idle'|'waiting'|'error'|'offline'} IconState the state that the icon shows */
+/** @typedef {'idle'|'waiting'|'error'|'offline'|'signed-out'} IconState the state that the icon shows */
 
 /**
  * The most serious state.
@@ -150,24 +266,26 @@ export function isSettled(notification, question) {
  * @returns {IconState}
  */
 export function iconState(kinds, connection) {
+  if (connection === 'signed-out') return connection;
   if (connection === 'retrying') return 'offline';
   if (kinds.includes('error') || kinds.includes('gone')) return 'error';
   return kinds.length > 0 ? 'waiting' : 'idle';
 }
 
 /** Fill colours: contrast 3:1 on light and dark tab strips, and 4.5:1 under white text. */
-const FILLS = { idle: '#3f76d8', waiting: '#b35400', error: '#c62c24', offline: '#76706a' };
+const FILLS = { idle: '#3f76d8', waiting: '#b35400', error: '#c62c24', offline: '#76706a', 'signed-out': '#76706a' };
 
 /**
- * The page's icon as a data URL: a hub if the count is 0, else the count on the colour of the most serious state.
+ * The page's icon as a data URL: a hub if the count is 0, else the count on the colour of the most serious state; a
+ * question mark when nobody is signed in.
  *
  * @param {number} count
  * @param {IconState} state
  */
 export function iconUrl(count, state) {
   const fill = FILLS[state];
-  const text = count > 99 ? '99' : String(count);
-  const picture = count
+  const text = state === 'signed-out' ? '?' : count > 99 ? '99' : String(count);
+  const picture = count || state === 'signed-out'
     ? `<rect width="32" height="32" rx="9" fill="${fill}"/><text x="16" y="${text.length > 1 ? 23 : 24.5}" font-family="system-ui,sans-serif" ` +
       `font-size="${text.length > 1 ? 20 : 25}" font-weight="700" text-anchor="middle" fill="#fff">${text}</text>`
     : `<circle cx="16" cy="16" r="5" fill="${fill}"/><path d="M16 8V4M16 28v-4M8 16H4M28 16h-4" stroke="#8d877c" stroke-width="2.5" ` +
@@ -179,13 +297,13 @@ export function iconUrl(count, state) {
 /** @typedef {{hz: number, at: number, duration: number}} Tone in seconds */
 
 /**
- * The sound of a type: rising if an answer is needed, falling for an error, one tone for all others.
+ * The sound of a state: rising if an answer is needed, falling if an agent is blocked, one tone otherwise.
  *
- * @param {Kind} kind
+ * @param {Alert} state
  * @returns {Tone[]}
  */
-export function tones(kind) {
-  if (kind === 'question' || kind === 'approval') return [{ hz: 587, at: 0, duration: 0.14 }, { hz: 880, at: 0.13, duration: 0.24 }];
-  if (kind === 'error') return [{ hz: 440, at: 0, duration: 0.16 }, { hz: 330, at: 0.15, duration: 0.3 }];
+export function tones(state) {
+  if (state === 'needs_you') return [{ hz: 587, at: 0, duration: 0.14 }, { hz: 880, at: 0.13, duration: 0.24 }];
+  if (state === 'blocked') return [{ hz: 440, at: 0, duration: 0.16 }, { hz: 330, at: 0.15, duration: 0.3 }];
   return [{ hz: 659, at: 0, duration: 0.22 }];
 }

@@ -141,11 +141,11 @@ function questionItem(question, session) {
  * @returns {AttentionItem|null}
  */
 function troubleItem(session, data) {
-  const { id, project, name, last, gone, state, phase } = session;
+  const { id, project, name, last, gone, silent, phase } = session;
   if (phase.name !== 'blocked') return null;
   const notification = (last !== undefined && data.notification(last)) || undefined;
   const isError = notification?.type === 'error';
-  const kind = gone ? 'gone' : isError || state === 'error' ? 'error' : 'silent';
+  const kind = gone ? 'gone' : silent && !isError ? 'silent' : 'error';
   const text = kind === 'silent' || isError ? (notification?.msg ?? '') : (phase.text ?? '');
   return { key: `blocked ${project}/${id} ${phase.since}`, kind, ts: phase.since, project, name: showDirection(name), text, title: isError ? notification.title : undefined, session, until: phase.until, notification };
 }

@@ -14,7 +14,7 @@ export const KEYS = [
   { id: 'help', keys: ['?'], label: 'Show this help', scope: 'Everywhere' },
   { id: 'search', keys: ['/'], label: 'Search the feed', scope: 'Everywhere' },
   { id: 'needs', keys: ['1'], label: 'Go to Needs you', scope: 'Everywhere' },
-  { id: 'sessions', keys: ['2'], label: 'Go to Sessions', scope: 'Everywhere' },
+  { id: 'sessions', keys: ['2'], label: 'Go to Agents', scope: 'Everywhere' },
   { id: 'feed', keys: ['3'], label: 'Go to Feed', scope: 'Everywhere' },
   { id: 'stats', keys: ['4'], label: 'Go to Time', scope: 'Everywhere' },
   { id: 'settings', keys: [','], label: 'Open the settings', scope: 'Everywhere' },

@@ -1,4 +1,4 @@
-/** What a question wants from the person, and the answer that the hub takes. */
+/** The kinds of questions, and the answers that the hub takes. */
 
 /** @import { Question } from './types.js' */
 

@@ -23,7 +23,7 @@ export function boardRow(store) {
     h('span', { class: 'dot' }),
     h('span', { class: 'name' }, h('span', { class: 'branch-mark' }), h('b')),
     h('span', { class: 'text' }),
-    h('span', { class: 'place' }),
+    h('span', { class: 'place' }, h('span'), h('span', { class: 'branch' })),
     h('span', { class: 'kind' }),
     timeElement('', () => store.now()),
   );
@@ -47,7 +47,8 @@ export function updateBoardRow(element, { key, session, phase, depth, parent }, 
   setText(text, does);
   setProperty(text, 'className', phase.name === 'working' && phase.tool ? 'text tool' : 'text');
   const branch = checkout(session);
-  setText(place, branch ? `${projectName(session.project)} · ${branch}` : projectName(session.project));
+  setText(place.firstChild, projectName(session.project));
+  setText(place.lastChild, branch && ` · ${branch}`);
   setText(kind, session.agent ?? '');
   const title = [session.name, parent && `worker of ${parent}`, session.agent, branch ? `${session.project} (${branch})` : session.project, does].filter(Boolean).join('\n');
   setProperty(element, 'title', title);

@@ -7,6 +7,7 @@ import './hub-empty.js';
 import './hub-feed.js';
 import './hub-help.js';
 import './hub-needs-you.js';
+import './hub-notify.js';
 import './hub-pane.js';
 import './hub-settings.js';
 import './hub-timeline.js';
@@ -54,6 +55,7 @@ export class HubApp extends StoreElement {
         h('button', { class: 'ghost', 'aria-keyshortcuts': ',', title: 'Settings (,)', onclick: () => this.#openDialog('hub-settings') }, 'Settings'),
         h('button', { class: 'ghost', 'aria-keyshortcuts': '?', title: 'Help (?)', onclick: () => this.#openDialog('hub-help') }, 'Help'),
       ),
+      h('hub-notify', { store }),
       h('main', { id: 'main', tabindex: '-1' }, h('hub-empty', { store }), ...VIEWS.map((view) => this.#section(view)), pane),
       h('hub-settings', { store }),
       h('hub-help', { store }),
@@ -96,7 +98,9 @@ export class HubApp extends StoreElement {
 
   /** @param {typeof VIEWS[number]} view */
   #section({ name, title, tag }) {
-    const heading = h('h2', { id: `view-${name}`, tabindex: '-1' }, title, h('span', { class: 'count' }));
+    // The groups of the board are headings enough for the eye.
+    const hidden = name === 'sessions' ? 'visually-hidden' : null;
+    const heading = h('h2', { id: `view-${name}`, tabindex: '-1', class: hidden }, title, h('span', { class: 'count' }));
     return h('section', { 'data-view': name, 'aria-labelledby': heading.id }, heading, h(tag, { store: this.store }));
   }
 

@@ -26,14 +26,14 @@ export class HubEmpty extends StoreElement {
     return h(
       'section',
       { class: 'introduction', 'aria-labelledby': 'introduction-title' },
-      h('h2', { id: 'introduction-title' }, 'No notifications yet'),
-      h('p', { class: 'summary' }, 'Every program on this machine can publish notifications, and this page shows them at once. Three ways to begin:'),
+      h('h2', { id: 'introduction-title' }, 'No agents and no notifications yet'),
+      h('p', { class: 'summary' }, 'Agents appear here by themselves once their hooks are installed, and any program can publish notifications. Three ways to begin:'),
       h(
         'ol',
         {},
+        step('Get notified by your agents', 'Their hooks report questions, waits, failures and completed work. Install them once, then start an agent as usual.', 'hubctl hooks install claude', 'Copy the hooks command', ' Also ', h('code', {}, 'codex'), ', ', h('code', {}, 'gemini'), ', ', h('code', {}, 'opencode'), ' and others.'),
         step('Publish a notification', 'Paste this into a terminal. It appears on this page.', firstCommand(hub), 'Copy the curl command'),
         step('Get notified about a job', 'Add this line with ', cronLine(hub), 'Copy the cron line', h('code', {}, 'crontab -e'), '. Replace ', h('code', {}, 'backup'), ' with your own command.'),
-        step('Get notified by your agents', 'Their hooks report questions, waits, failures and completed work.', 'hubctl hooks install claude', 'Copy the hooks command', ' Also ', h('code', {}, 'codex'), ', ', h('code', {}, 'gemini'), ', ', h('code', {}, 'opencode'), ' and others.'),
       ),
     );
   }

@@ -40,7 +40,7 @@ export class HubPane extends StoreElement {
     this.#mute.store = store;
     this.#details.store = store;
     this.#session.store = store;
-    if (!this.firstChild) this.append(this.#details, this.#session, this.#mute);
+    if (!this.firstChild) this.append(h('h2', { class: 'visually-hidden' }, 'Selected'), this.#details, this.#session, this.#mute);
     onAddress(() => this.#readAddress(), signal);
     document.addEventListener('keydown', (event) => this.#onKey(event), { signal });
     this.#readAddress();
@@ -137,7 +137,7 @@ export class HubPane extends StoreElement {
     if (this.hidden || event.defaultPrevented || target.closest('dialog')) return;
     const action = actionOf(event, target.matches('input, textarea, select'));
     if (action === 'close') this.#close();
-    else if (!this.contains(target)) return;
+    else if (!this.contains(target) && target !== document.body) return;
     else if (action === 'reply' && this.#place.id) this.#details.openReply();
     else if (action === 'seen' && this.#place.id) this.#toggleSeen();
     else return;

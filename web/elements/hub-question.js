@@ -169,7 +169,7 @@ export class HubQuestion extends StoreElement {
   }
 
   /**
-   * What is asked: the request of an approval, or a plan.
+   * Shows the request of an approval, or a plan.
    *
    * @param {import('../core/need.js').Need} need
    * @param {Question} question
@@ -249,7 +249,7 @@ export class HubQuestion extends StoreElement {
 }
 
 /**
- * What is known of the files and the repository of a session: its paths are links only on the hub's own machine.
+ * The places of the files and the repository of a session: paths are links only on the hub’s own machine.
  *
  * @param {import('../hub/store.js').Store} store
  * @param {AttentionItem['session']} session

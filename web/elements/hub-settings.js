@@ -4,32 +4,19 @@ import './hub-editor.js';
 import { h, updateList } from './dom.js';
 import { closeButton } from './parts.js';
 import { StoreElement } from './store-element.js';
-import { KIND_NAMES } from '../core/alerts.js';
+import { ALERTS } from '../core/alerts.js';
 import { isActive } from '../core/mutes.js';
 import { isQuiet, minuteOfDay } from '../core/quiet-hours.js';
 import { absolute } from '../core/time.js';
-import { KINDS } from '../core/types.js';
-import { askPermission, permission, playSound } from '../hub/alerts.js';
+import { askPermission, permission } from '../hub/alerts.js';
 import { Problem } from '../hub/problem.js';
+import { playSound } from '../hub/sound.js';
 
-/** @import { Kind, Mute, Preferences } from '../core/types.js' */
+/** @import { Alert } from '../core/alerts.js' */
+/** @import { Mute, Preferences } from '../core/types.js' */
 
 /** The default quiet hours. */
 const DEFAULT_HOURS = { from: '22:00', to: '07:00' };
-
-/** The event that each type reports. @type {Record<Kind, string>} */
-const KIND_TEXTS = {
-  question: 'a session asks you',
-  approval: 'a session asks for a permission',
-  error: 'a session failed or died',
-  waiting: 'a session waits for input',
-  testing: 'a session asks for a test',
-  complete: 'a session is done',
-  message: 'any other message',
-  answer: 'a question was answered',
-  progress: 'a session reports progress',
-  ended: 'a session has ended',
-};
 
 export class HubSettings extends StoreElement {
   /** @type {HTMLDialogElement|null} */
@@ -71,7 +58,7 @@ export class HubSettings extends StoreElement {
       { class: 'settings', 'aria-labelledby': 'settings-title' },
       h('header', {}, h('h2', { id: 'settings-title', tabindex: '-1', autofocus: true }, 'Settings'), this.#saved, closeButton(() => this.#dialog?.close())),
       this.#error,
-      h('section', { 'aria-labelledby': 'settings-alerts' }, h('h3', { id: 'settings-alerts' }, 'Alerts'), this.#browser, this.#types(), this.#sounds()),
+      h('section', { 'aria-labelledby': 'settings-alerts' }, h('h3', { id: 'settings-alerts' }, 'Alerts'), this.#browser, this.#states(), h('p', { class: 'muted' }, 'Urgent notifications are always shown. No notification is shown while you look at this page.'), this.#sounds()),
       this.#quietHours(),
       h('section', { 'aria-labelledby': 'settings-mutes' }, h('h3', { id: 'settings-mutes' }, 'Muted'), this.#mutes, this.#noMutes),
       h('section', { 'aria-label': 'Editor' }, h('hub-editor', { store: this.store })),
@@ -80,31 +67,31 @@ export class HubSettings extends StoreElement {
     return this.#dialog;
   }
 
-  /** The table with a row for each type, and columns for browser notification and sound. */
-  #types() {
-    const head = h('tr', {}, h('th', { scope: 'col' }, 'Type'), h('th', { scope: 'col' }, 'Notification'), h('th', { scope: 'col' }, 'Sound'));
-    const row = (/** @type {Kind} */ kind) =>
+  /** The table with a row for each state of an agent, and columns for browser notification and sound. */
+  #states() {
+    const head = h('tr', {}, h('th', { scope: 'col' }, 'When an agent is'), h('th', { scope: 'col' }, 'Notify me'), h('th', { scope: 'col' }, 'Sound'));
+    const row = (/** @type {typeof ALERTS[number]} */ alert) =>
       h(
         'tr',
         {},
-        h('th', { scope: 'row' }, KIND_NAMES[kind], h('span', { class: 'muted' }, ` ${KIND_TEXTS[kind]}`)),
-        h('td', {}, this.#box(kind, 'notify')),
-        h('td', {}, this.#box(kind, 'sound')),
+        h('th', { scope: 'row' }, alert.name, h('span', { class: 'muted' }, ` ${alert.text}`)),
+        h('td', {}, this.#box(alert, 'notify')),
+        h('td', {}, this.#box(alert, 'sound')),
       );
-    return h('table', { class: 'types' }, h('thead', {}, head), h('tbody', {}, ...KINDS.map(row)));
+    return h('table', { class: 'types' }, h('thead', {}, head), h('tbody', {}, ...ALERTS.map(row)));
   }
 
   /**
-   * @param {Kind} kind
+   * @param {typeof ALERTS[number]} alert
    * @param {'notify'|'sound'} way
    */
-  #box(kind, way) {
-    const label = `${KIND_NAMES[kind]}: ${way === 'notify' ? 'browser notification' : 'sound'}`;
-    const box = h('input', { type: 'checkbox', 'aria-label': label, 'data-kind': kind, 'data-way': way });
+  #box({ state, name }, way) {
+    const label = `${name}: ${way === 'notify' ? 'browser notification' : 'sound'}`;
+    const box = h('input', { type: 'checkbox', 'aria-label': label, 'data-state': state, 'data-way': way });
     box.addEventListener('change', async () => {
       const on = box.checked;
-      this.#save((now) => ({ ...now, [way]: KINDS.filter((it) => (it === kind ? on : now[way].includes(it))) }));
-      if (on && way === 'sound') playSound(kind);
+      this.#save((now) => ({ ...now, [way]: ALERTS.map((it) => it.state).filter((it) => (it === state ? on : now[way].includes(it))) }));
+      if (on && way === 'sound') playSound(state);
       if (on && way === 'notify') await askPermission();
       this.#updatePermission();
     });
@@ -114,7 +101,7 @@ export class HubSettings extends StoreElement {
   #sounds() {
     const result = h('span', { role: 'status' });
     const test = async () => {
-      result.textContent = (await playSound('question')) ? '' : 'The browser blocks the sound of this page: allow it in the settings of the site.';
+      result.textContent = (await playSound('needs_you')) ? '' : 'The browser blocks the sound of this page: allow it in the settings of the site.';
     };
     return h('p', { class: 'test' }, h('button', { type: 'button', onclick: test }, 'Test the sound'), result);
   }
@@ -144,9 +131,9 @@ export class HubSettings extends StoreElement {
     // While a change is being saved, an older state must not overwrite the person's choice.
     if (this.#pending > 0) return;
     const { quiet, mutes } = store.preferences;
-    for (const box of this.querySelectorAll('input[data-kind]')) {
-      const { kind, way } = /** @type {HTMLInputElement} */ (box).dataset;
-      /** @type {HTMLInputElement} */ (box).checked = store.preferences[/** @type {'notify'|'sound'} */ (way)].includes(/** @type {Kind} */ (kind));
+    for (const box of this.querySelectorAll('input[data-way]')) {
+      const { state, way } = /** @type {HTMLInputElement} */ (box).dataset;
+      /** @type {HTMLInputElement} */ (box).checked = store.preferences[/** @type {'notify'|'sound'} */ (way)].includes(/** @type {Alert} */ (state));
     }
     this.#on.checked = quiet !== null;
     for (const field of [this.#from, this.#to, this.#zone]) field.disabled = quiet === null;
@@ -198,7 +185,7 @@ export class HubSettings extends StoreElement {
 
   /** Shows whether the browser allows notifications, and how to allow them. */
   #updatePermission() {
-    const wanted = (this.store.preferences.notify.length ?? 0) > 0;
+    const wanted = this.store.preferences.notify.length > 0;
     const state = permission();
     const allow = h('button', { type: 'button', onclick: async () => (await askPermission(), this.#updatePermission()) }, 'Allow notifications');
     const text = {

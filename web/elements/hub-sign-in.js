@@ -14,6 +14,8 @@ export class HubSignIn extends HTMLElement {
    * @param {import('../hub/problem.js').Problem} problem
    */
   static because(problem) {
+    // The hub answers 401 to the token of a session that it does not know any more.
+    if (problem.code === 'session_over' || problem.code === 'unauthorized') return HubSignIn.expired();
     const page = new HubSignIn();
     page.reason = problem.code === 'bad_code' ? CODE_USED : `${problem.message}${problem.hint ? ` (${problem.hint})` : ''}.`;
     return page;
@@ -21,12 +23,12 @@ export class HubSignIn extends HTMLElement {
 
   static expired() {
     const page = new HubSignIn();
-    page.reason = 'The session has ended. A session lasts 12 hours; it ends early if the hub’s token changes.';
+    page.reason = 'The session has ended: it lasts 12 hours, unless it is revoked (hubctl dashboard --revoke) or the hub’s token changes.';
     return page;
   }
 
   connectedCallback() {
-    document.title = 'hub: not signed in';
+    document.title = 'hub: signed out';
     const port = location.port || '80';
     this.replaceChildren(
       h(

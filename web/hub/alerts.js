@@ -1,20 +1,20 @@
-/** Alerts the person outside the page: title, icon, browser notifications, sound. */
+/** Alerts the person outside the page: title, icon, badge, browser notifications, sound. */
 
-import { alertFor, alertForRest, iconState, iconUrl, isSettled, pageTitle, selectAlerts, tones } from '../core/alerts.js';
+import { alertFor, alertForRest, iconState, iconUrl, isSettled, MORE, needsOf, pageTitle, selectAlerts, urgentNeed } from '../core/alerts.js';
 import { attentionItems } from '../core/attention.js';
-import { sessionFinder } from '../core/sessions.js';
+import { isFocused, trackFocus } from './focus.js';
+import { Problem } from './problem.js';
+import { alertBySound } from './sound.js';
+import { canNotify, workerRegistration } from './worker.js';
 
-/** @import { Kind } from '../core/types.js' */
+/** @import { Need } from '../core/alerts.js' */
+/** @import { Notification as HubNotification } from '../core/types.js' */
 /** @import { Store } from './store.js' */
 
-/**
- * @typedef {import('../core/types.js').Notification} HubNotification
- */
-
-/** The number of settled ids to remember, for notifications that are settled before they are shown. */
-const MAX_SETTLED = 1000;
-/** The shortest pause between two sounds, in ms. */
-const SOUND_PAUSE = 1500;
+/** The types that report a need, which is shown itself. */
+const REPORTS = ['question', 'approval', 'answer'];
+/** The tag of the notification that the person is signed out. */
+const SIGNED_OUT = 'signed-out';
 
 /**
  * Whether this browser shows notifications of this page.
@@ -22,58 +22,23 @@ const SOUND_PAUSE = 1500;
  * @returns {'granted'|'denied'|'default'|'missing'}
  */
 export function permission() {
-  return 'Notification' in window ? Notification.permission : 'missing';
+  return canNotify() ? Notification.permission : 'missing';
 }
 
 /** Asks the person for permission: call it from a click only. */
 export async function askPermission() {
   if (permission() === 'default') await Notification.requestPermission();
+  if (permission() === 'granted') workerRegistration();
   return permission();
 }
 
-/** @type {AudioContext|null} */
-let audio = null;
-
-/**
- * Plays the sound of a type. The browser blocks sounds until the person has used the page.
- *
- * @param {Kind} kind
- * @returns {Promise<boolean>} whether it was played
- */
-export async function playSound(kind) {
-  audio ??= new AudioContext();
-  if (audio.state !== 'running') {
-    // Without a gesture this promise stays pending; then no sound is played, not even later.
-    await Promise.race([audio.resume(), new Promise((resolve) => setTimeout(resolve, 200))]);
-    if (/** @type {string} */ (audio.state) !== 'running') return false;
-  }
-  for (const { hz, at, duration } of tones(kind)) playTone(audio, hz, audio.currentTime + at, duration);
-  return true;
-}
-
-/**
- * @param {AudioContext} context
- * @param {number} hz
- * @param {number} at
- * @param {number} duration
- */
-function playTone(context, hz, at, duration) {
-  const source = new OscillatorNode(context, { type: 'sine', frequency: hz });
-  const volume = new GainNode(context, { gain: 0 });
-  volume.gain.setValueAtTime(0, at);
-  volume.gain.linearRampToValueAtTime(0.2, at + 0.015);
-  volume.gain.exponentialRampToValueAtTime(0.001, at + duration);
-  source.connect(volume).connect(context.destination);
-  source.start(at);
-  source.stop(at + duration);
-}
-
 export class Alerts {
-  /** @type {Map<number, Notification>} */
-  #shown = new Map();
-  /** @type {Set<number>} */
-  #settled = new Set();
-  #lastSound = -Infinity;
+  /** The needs so far, by tag; null until the data is loaded. @type {Map<string, Need>|null} */
+  #known = null;
+  /** Urgent notifications that were shown, by tag. @type {Map<string, HubNotification>} */
+  #urgent = new Map();
+  /** Notifications are shown and closed in this order. @type {Promise<unknown>} */
+  #queue = Promise.resolve();
 
   /** @param {Store} store */
   constructor(store) {
@@ -84,89 +49,142 @@ export class Alerts {
   start() {
     const { store } = this;
     const signal = store.closed;
+    trackFocus(signal);
     const stop = store.watch(['questions', 'sessions', 'feed', 'connection'], () => this.#update());
-    store.addEventListener('arrived', (event) => this.#alert(/** @type {CustomEvent} */ (event).detail.notifications), { signal });
-    store.addEventListener('settled', (event) => this.#settle(/** @type {CustomEvent} */ (event).detail.ids), { signal });
-    // A browser notification that outlives its page could not be closed once it is settled.
-    addEventListener('pagehide', () => this.#close([...this.#shown.keys()]), { signal });
+    store.addEventListener('arrived', (event) => this.#addUrgent(/** @type {CustomEvent} */ (event).detail.notifications), { signal });
+    navigator.serviceWorker?.addEventListener('message', (event) => this.#receive(event), { signal });
+    // The message lets the worker close what no page could close any more.
+    addEventListener('pagehide', () => navigator.serviceWorker?.controller?.postMessage('leaving'), { signal });
     signal.addEventListener('abort', () => {
       stop();
-      this.#close([...this.#shown.keys()]);
-      showInTab(0, 'idle');
+      showInTab(0, 'signed-out');
     });
   }
 
-  /** Updates the title and the icon, and closes browser notifications that no longer need the person. */
-  #update() {
-    const { store } = this;
-    const kinds = attentionItems(store).map(({ kind }) => kind);
-    showInTab(kinds.length, iconState(kinds, store.connection.state));
-    this.#close([...this.#shown.keys()].filter((id) => this.#isSettled(id)));
+  /** Says that the session is over, also to a person who is elsewhere. */
+  signOut() {
+    const { isLeader, preferences } = this.store;
+    if (!isLeader || preferences.notify.length === 0) return;
+    this.#change(async (registration) => {
+      for (const shown of await registration.getNotifications()) shown.close();
+      if (await isFocused()) return;
+      const body = 'The session has ended. To be notified again, run hubctl dashboard.';
+      await registration.showNotification('hub: signed out', { tag: SIGNED_OUT, body, data: { id: null } });
+    });
   }
 
-  /** @param {number} id */
-  #isSettled(id) {
-    return this.#settled.has(id) || isSettled(this.store.feed.get(id), this.store.questions.get(id));
+  /** Updates the title and the icon, calls the person for new needs, and closes notifications of settled ones. */
+  #update() {
+    const { store } = this;
+    const items = attentionItems(store);
+    showInTab(items.length, iconState(items.map(({ kind }) => kind), store.connection.state));
+    if (!store.ready) return;
+    const needs = needsOf(items, store.sessions.values(), (id) => store.feed.get(id));
+    const before = this.#known;
+    this.#known = new Map(needs.map((need) => [need.tag, need]));
+    const settled = [...this.#urgent].filter(([, { id }]) => isSettled(store.feed.get(id)));
+    for (const [tag] of settled) this.#urgent.delete(tag);
+    // Needs from before the page was opened are in the page, which the person has just opened.
+    if (before && store.isLeader) this.#call(needs.filter(({ tag }) => !before.has(tag)));
+    this.#replace(needs.filter(({ tag, answers }) => before?.has(tag) && !isEqual(before.get(tag)?.answers, answers)));
+    if (!before || [...before.keys()].some((tag) => !this.#isOpen(tag)) || settled.length > 0) this.#closeSettled();
   }
 
   /** @param {HubNotification[]} notifications */
-  #alert(notifications) {
+  #addUrgent(notifications) {
+    const urgent = notifications.filter(({ priority, from, type }) => priority === 'urgent' && from !== 'person' && !REPORTS.includes(type));
+    for (const notification of urgent) this.#urgent.set(String(notification.id), notification);
+    this.#call(urgent.map(urgentNeed));
+  }
+
+  /** @param {Need[]} needs that are new */
+  #call(needs) {
     const { store } = this;
-    const find = sessionFinder([...store.sessions.values()]);
-    const open = notifications.filter(({ id }) => !this.#isSettled(id));
-    // Mutes name a session by its id, but a notification's sender may be another name of it.
-    const known = open.map((notification) => ({ ...notification, session: find(notification.project, notification.session ?? notification.from)?.id ?? notification.session }));
-    const { show, more, sound } = selectAlerts(store.preferences, known, store.now());
-    if (permission() === 'granted') {
-      for (const notification of show) this.#show(notification);
-      if (more) openOnClick(new Notification(alertForRest(more).title, alertForRest(more).options), null);
-    }
-    if (sound && performance.now() - this.#lastSound > SOUND_PAUSE) {
-      this.#lastSound = performance.now();
-      playSound(sound);
-    }
+    const { show, more, sound } = selectAlerts(store.preferences, needs, store.now());
+    if (sound) alertBySound(sound);
+    if (show.length === 0) return;
+    this.#change(async (registration) => {
+      if (await isFocused()) return;
+      for (const need of show.filter(({ tag }) => this.#isOpen(tag))) {
+        const { title, options } = alertFor(need);
+        await registration.showNotification(title, options);
+      }
+      const rest = alertForRest(more);
+      if (more > 0) await registration.showNotification(rest.title, rest.options);
+    });
   }
 
-  /** @param {HubNotification} notification */
-  #show(notification) {
-    const { title, options } = alertFor(notification);
-    const shown = new Notification(title, options);
-    this.#shown.set(notification.id, shown);
-    shown.addEventListener('close', () => this.#shown.get(notification.id) === shown && this.#shown.delete(notification.id));
-    openOnClick(shown, notification.id);
+  /** @param {string} tag */
+  #isOpen(tag) {
+    return this.#known?.has(tag) || this.#urgent.has(tag);
   }
 
-  /** @param {number[]} ids */
-  #settle(ids) {
-    for (const id of ids) this.#settled.add(id);
-    for (const id of this.#settled) {
-      if (this.#settled.size <= MAX_SETTLED) break;
-      this.#settled.delete(id);
-    }
-    this.#close(ids);
+  /** Shows other buttons: an agent waits for a permission only for some time. @param {Need[]} needs */
+  #replace(needs) {
+    if (needs.length === 0) return;
+    this.#change(async (registration) => {
+      for (const need of needs) {
+        const { title, options } = alertFor(need);
+        const isShown = (await registration.getNotifications({ tag: need.tag })).length > 0;
+        if (isShown && this.#isOpen(need.tag)) await registration.showNotification(title, options);
+      }
+    });
   }
 
-  /** @param {number[]} ids */
-  #close(ids) {
-    for (const id of ids) {
-      this.#shown.get(id)?.close();
-      this.#shown.delete(id);
+  #closeSettled() {
+    this.#change(async (registration) => {
+      for (const shown of await registration.getNotifications()) {
+        const isOpen = shown.tag === MORE ? (this.#known?.size ?? 0) > 0 : this.#isOpen(shown.tag);
+        if (!isOpen) shown.close();
+      }
+    });
+  }
+
+  /**
+   * Changes what is shown, after the previous changes.
+   *
+   * @param {(registration: ServiceWorkerRegistration) => Promise<void>} change
+   */
+  #change(change) {
+    if (permission() !== 'granted') return;
+    this.#queue = this.#queue.then(async () => change(await workerRegistration())).catch((error) => console.warn('a notification is not shown', error));
+  }
+
+  /**
+   * Takes a click on a notification from the service worker.
+   *
+   * @param {MessageEvent<{kind: 'answer'|'open', id: number, answer: string}>} event
+   */
+  #receive({ data, ports }) {
+    if (data.kind === 'open' && data.id !== null) openNotification(data.id);
+    // One tab answers: the one that reads the stream.
+    if (data.kind !== 'answer' || !this.store.isLeader) return;
+    ports[0]?.postMessage('taken');
+    this.#answer(data.id, data.answer);
+  }
+
+  /**
+   * @param {number} id
+   * @param {string} answer
+   */
+  async #answer(id, answer) {
+    const { store } = this;
+    try {
+      store.questions.set(id, await store.api.post(`/questions/${id}/answer`, { answer }));
+      store.changed('questions');
+    } catch (error) {
+      if (!(error instanceof Problem)) throw error;
+      const { message } = error;
+      store.toast(`Not answered: ${message}`, { problem: error });
+      this.#change((registration) => registration.showNotification(`Not answered: ${answer}`, { tag: String(id), body: message, data: { id } }));
+      store.refreshQuestion(id).catch(() => {});
     }
   }
 }
 
-/**
- * Makes a click on a browser notification open the page with that notification.
- *
- * @param {Notification} shown
- * @param {number|null} id
- */
-function openOnClick(shown, id) {
-  shown.addEventListener('click', () => {
-    window.focus();
-    shown.close();
-    if (id !== null) openNotification(id);
-  });
+/** @param {unknown} a @param {unknown} b */
+function isEqual(a, b) {
+  return JSON.stringify(a) === JSON.stringify(b);
 }
 
 /**
@@ -183,14 +201,19 @@ export function openNotification(id) {
 
 /** @type {HTMLLinkElement|null} */
 let link = null;
+let badge = -1;
 
 /**
  * @param {number} count
  * @param {import('../core/alerts.js').IconState} state
  */
 function showInTab(count, state) {
-  document.title = pageTitle(count);
+  document.title = state === 'signed-out' ? 'hub: signed out' : pageTitle(count);
   link ??= document.querySelector('link[rel="icon"]');
   const url = iconUrl(count, state);
   if (link && link.href !== url) link.href = url;
+  if (badge === count) return;
+  badge = count;
+  // The badge of an installed page. A browser may refuse it.
+  navigator.setAppBadge?.(count).catch(() => {});
 }

@@ -1,7 +1,7 @@
 /** Calls the hub's HTTP API with the session's token. Before each call, the hub must prove its identity. */
 
 import { Problem } from './problem.js';
-import { prove } from './proof.js';
+import { importKey, prove } from './proof.js';
 
 /** The timeout of a call, in ms. */
 const TIMEOUT = 15_000;
@@ -20,6 +20,8 @@ export class Api {
   onSignedOut = (/** @type {Problem} */ _) => {};
   /** The pending request for a proof; simultaneous calls share it. @type {Promise<void>|null} */
   #proving = null;
+  /** The token as a key. @type {Promise<import('./proof.js').SessionKey>|null} */
+  #key = null;
 
   /**
    * @param {string} path
@@ -97,13 +99,27 @@ export class Api {
   async prove() {
     const { token } = this;
     if (token === null) return;
-    this.#proving ??= prove(token, AbortSignal.timeout(TIMEOUT)).finally(() => (this.#proving = null));
+    this.#key ??= importKey(token);
+    this.#proving ??= this.#key.then((key) => prove(key, AbortSignal.timeout(TIMEOUT))).finally(() => (this.#proving = null));
     try {
-      await this.#proving;
+      await this.reach(() => this.#proving);
     } catch (error) {
-      if (!(error instanceof Problem)) throw new Unreachable();
-      this.onSignedOut(error);
+      if (/** @type {Problem} */ (error).status === 401) this.onSignedOut(/** @type {Problem} */ (error));
       throw error;
+    }
+  }
+
+  /**
+   * Performs a request; throws only Problems.
+   *
+   * @template T
+   * @param {() => Promise<T>|T} request
+   */
+  async reach(request) {
+    try {
+      return await request();
+    } catch (error) {
+      throw error instanceof Problem ? error : new Unreachable();
     }
   }
 

@@ -9,7 +9,7 @@
 import { Problem } from './problem.js';
 
 /** The problem if another program answers, or a hub with another token. */
-class NotTheHub extends Problem {
+export class NotTheHub extends Problem {
   constructor() {
     super({
       status: 401,
@@ -20,7 +20,7 @@ class NotTheHub extends Problem {
 }
 
 /** The problem if the hub no longer knows the session. */
-class SessionExpired extends Problem {
+export class SessionOver extends Problem {
   constructor() {
     super({ status: 401, code: 'session_over', title: 'The session has ended' });
   }
@@ -38,23 +38,49 @@ class NotSecure extends Problem {
 }
 
 /**
+ * A session's token as a key that proves and verifies, and that cannot be read.
+ *
+ * @typedef {object} SessionKey
+ * @property {string} id the part of the token before the dot, which names the session
+ * @property {CryptoKey} key
+ */
+
+/**
+ * @param {string} token
+ * @returns {Promise<SessionKey>}
+ */
+export async function importKey(token) {
+  if (!globalThis.crypto?.subtle) throw new NotSecure();
+  const key = await crypto.subtle.importKey('raw', bytes(token), { name: 'HMAC', hash: 'SHA-256' }, false, ['sign', 'verify']);
+  return { id: token.slice(0, Math.max(0, token.indexOf('.'))), key };
+}
+
+/**
+ * The HMAC of a text, in hexadecimal digits.
+ *
+ * @param {SessionKey} session
+ * @param {string} text
+ */
+export async function sign({ key }, text) {
+  return hex(new Uint8Array(await crypto.subtle.sign('HMAC', key, bytes(text))));
+}
+
+/**
  * Requests the proof of a session. Throws a Problem if the proof is invalid. Throws any other error if the hub does not
  * answer or cannot answer now; then the session is kept, and the token was not sent.
  *
- * @param {string} token
+ * @param {SessionKey} session
  * @param {AbortSignal} signal
  */
-export async function prove(token, signal) {
-  if (!globalThis.crypto?.subtle) throw new NotSecure();
+export async function prove(session, signal) {
   const nonce = hex(crypto.getRandomValues(new Uint8Array(16)));
-  const ends = token.slice(0, Math.max(0, token.indexOf('.')));
-  const query = new URLSearchParams({ nonce, session: ends });
+  const query = new URLSearchParams({ nonce, session: session.id });
   const response = await fetch(`/hello?${query}`, { credentials: 'omit', redirect: 'error', cache: 'no-store', signal });
   if (response.status >= 500) throw new Error(`the hub answered ${response.status}`);
   // A truncated body throws, because it does not show who sent it.
   const { proof, code } = parse(await response.text());
-  if (response.status === 422 && code === 'invalid') throw new SessionExpired();
-  if (!response.ok || !(await isValid(token, `${nonce}${location.host}`, proof))) throw new NotTheHub();
+  if (response.status === 422 && code === 'invalid') throw new SessionOver();
+  if (!response.ok || !(await isValid(session, `${nonce}${location.host}`, proof))) throw new NotTheHub();
 }
 
 /** @param {string} text */
@@ -67,16 +93,19 @@ function parse(text) {
 }
 
 /**
- * @param {string} token
+ * @param {SessionKey} session
  * @param {string} text
  * @param {unknown} proof
  */
-async function isValid(token, text, proof) {
+async function isValid({ key }, text, proof) {
   if (typeof proof !== 'string' || !/^[0-9a-f]{64}$/.test(proof)) return false;
-  const bytes = (/** @type {string} */ it) => new TextEncoder().encode(it);
-  const key = await crypto.subtle.importKey('raw', bytes(token), { name: 'HMAC', hash: 'SHA-256' }, false, ['verify']);
   const pairs = proof.match(/../g) ?? [];
   return crypto.subtle.verify('HMAC', key, Uint8Array.from(pairs, (pair) => parseInt(pair, 16)), bytes(text));
+}
+
+/** @param {string} text */
+function bytes(text) {
+  return new TextEncoder().encode(text);
 }
 
 /** @param {Uint8Array} bytes */

@@ -1,12 +1,10 @@
-/** Messages between the tabs of one browser: the session, and the events of the stream that the tabs share. */
+/** Messages between the tabs of one browser: that one signed in, and the events of the stream that the tabs share. */
 
 /** @import { ServerEvent } from '../core/sse.js' */
 /** @import { Connection } from '../core/types.js' */
 
 /**
- * @typedef {import('../core/types.js').Schemas['BrowserSession']} Login
- *
- * @typedef {{kind: 'login-wanted'} | {kind: 'login', login: Login}
+ * @typedef {{kind: 'signed-in'}
  *   | {kind: 'events', events: ServerEvent[]} | {kind: 'connection', connection: Connection}
  *   | {kind: 'hello'}} Message
  */

@@ -21,6 +21,8 @@ use crate::settings::{Address, HubUrl};
 use crate::system::env::Env;
 use crate::system::process::host;
 
+mod devices;
+
 /// How long to wait for a launcher to fail. After that it counts as successful: some launchers run until the browser is
 /// closed.
 const LAUNCH: Duration = Duration::from_secs(2);
@@ -29,7 +31,7 @@ const LOOK: Duration = Duration::from_millis(20);
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-The link signs in one browser, once, within 30 seconds; a session lasts 12 hours. The browser opens a file in the state
+The link signs in one browser, once, within 30 seconds. The browser stays signed in for 12 hours, or until --revoke. The browser opens a file in the state
 directory that redirects to the link; a browser that cannot read that file (a snap) needs --print. Without a browser,
 the link is printed. If the hub runs on another machine, forward its port under the same number
 (ssh -L 4782:127.0.0.1:4782 HOST), run `hubctl dashboard --print` there, and open the link on this machine.
@@ -37,13 +39,21 @@ the link is printed. If the hub runs on another machine, forward its port under 
 Examples:
   hubctl dashboard
   hubctl dashboard --print
+  hubctl dashboard --devices
+  hubctl dashboard --revoke all
   ssh -t -L 4782:127.0.0.1:4782 mill 'hubctl dashboard --print; exec $SHELL'")]
 /// The arguments of `hubctl dashboard`.
 pub(crate) struct DashboardArgs {
     /// Print the link instead of opening a browser
     #[arg(long)]
     print: bool,
-    /// Print the link and whether a browser was opened, as JSON
+    /// List the browsers that are signed in
+    #[arg(long, conflicts_with = "print")]
+    devices: bool,
+    /// Sign a browser of --devices out, or all of them
+    #[arg(long, value_name = "ID|all", conflicts_with_all = ["print", "devices"])]
+    revoke: Option<String>,
+    /// Print the link and whether a browser was opened, or the hub's answer, as JSON
     #[arg(long)]
     json: bool,
 }
@@ -68,6 +78,14 @@ enum NotOpened {
 
 pub(crate) async fn run(args: &DashboardArgs, context: &Context) -> Result<Exit, Error> {
     let hub = context.hub()?;
+    if args.devices {
+        devices::list(&hub, args.json).await?;
+        return Ok(Exit::DONE);
+    }
+    if let Some(id) = &args.revoke {
+        devices::revoke(&hub, id, args.json).await?;
+        return Ok(Exit::DONE);
+    }
     let wish = Request::new(Method::POST, Path::new("/login/code"));
     let made: SignInCode = parse(&hub.text(&wish).await?)?;
     let link = Link::of(&made, &context.settings.address.value)?;

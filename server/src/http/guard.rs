@@ -23,7 +23,7 @@ use tower_http::catch_panic::{CatchPanic, CatchPanicLayer, ResponseForPanic};
 use crate::core::secret::Token;
 use crate::core::time::Now;
 use crate::http::error::{ApiError, Code, PROBLEM_JSON};
-use crate::http::login::{DashboardSession, SessionTokenError};
+use crate::http::login::{DashboardSession, Devices, SessionTokenError};
 use crate::http::peer::Peer;
 
 mod wrong_host_page;
@@ -32,11 +32,15 @@ const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 const SEC_FETCH_MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
 const SEC_FETCH_DEST: HeaderName = HeaderName::from_static("sec-fetch-dest");
 const RESOURCE_POLICY: HeaderName = HeaderName::from_static("cross-origin-resource-policy");
+/// Sent with the request for the script of a service worker, and with no other.
+const SERVICE_WORKER: HeaderName = HeaderName::from_static("service-worker");
+const CLEAR_SITE_DATA: HeaderName = HeaderName::from_static("clear-site-data");
 
-/// The credentials that the guard accepts: the token, and the values of Host.
-#[derive(Debug, Clone)]
+/// The credentials that the guard accepts: the token, the sessions of devices, and the values of Host.
+#[derive(Clone)]
 pub struct Guard {
     token: Token,
+    devices: Devices,
     allowed_hosts: Arc<[String]>,
 }
 
@@ -61,18 +65,15 @@ impl Guarded {
     /// Answers one request. A plain method, because as a layer the guard would cost every request a boxed future and a
     /// clone of all routes.
     pub async fn answer(self, mut request: Request) -> Response {
+        let is_foreign_worker = is_foreign_worker(&request);
         let mut response = match self.guard.admit(&request) {
-            Ok(session) => {
-                if let Some(session) = session {
-                    request.extensions_mut().insert(session);
-                }
-                let response = match self.routes.oneshot(request).await {
-                    Ok(response) => as_problem(response.map(Body::new)),
-                    Err(never) => match never {},
-                };
-                match session {
-                    Some(session) => end_with(session, response),
-                    None => response,
+            Ok(None) => respond(self.routes, request).await,
+            Ok(Some(session)) => {
+                request.extensions_mut().insert(session.clone());
+                let response = respond(self.routes, request);
+                match session.removed().run_until_cancelled(response).await {
+                    Some(response) => end_with(session, response),
+                    None => session_over().into_response(),
                 }
             }
             Err(error) => {
@@ -80,6 +81,9 @@ impl Guarded {
             }
         };
         let headers = response.headers_mut();
+        if is_foreign_worker {
+            headers.insert(CLEAR_SITE_DATA, HeaderValue::from_static("\"storage\""));
+        }
         headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
         headers.insert(RESOURCE_POLICY, HeaderValue::from_static("same-origin"));
         headers
@@ -91,9 +95,10 @@ impl Guarded {
 
 impl Guard {
     /// A guard that accepts `token`; `allowed_hosts` are values of Host besides the loopback names.
-    pub fn new(token: Token, allowed_hosts: &[String]) -> Self {
+    pub fn new(token: Token, devices: Devices, allowed_hosts: &[String]) -> Self {
         Self {
             token,
+            devices,
             allowed_hosts: allowed_hosts.into(),
         }
     }
@@ -167,15 +172,33 @@ impl Guard {
         if self.token.matches(token.as_bytes()) {
             return Ok(None);
         }
-        match DashboardSession::verify(token, &self.token, Now::read()) {
+        match self.devices.verify(token, &self.token, Now::read()) {
             Ok(session) => Ok(Some(session)),
             Err(SessionTokenError::Forged) => Err(Code::Unauthorized.into()),
-            Err(SessionTokenError::Expired) => Err(ApiError::new(
-                Code::Unauthorized,
-                "the dashboard's session is over; run hubctl dashboard again",
-            )),
+            Err(SessionTokenError::Over) => Err(session_over()),
         }
     }
+}
+
+async fn respond(routes: CatchPanic<Router, Panicked>, request: Request) -> Response {
+    match routes.oneshot(request).await {
+        Ok(response) => as_problem(response.map(Body::new)),
+        Err(never) => match never {},
+    }
+}
+
+fn session_over() -> ApiError {
+    ApiError::new(
+        Code::Unauthorized,
+        "the dashboard's session is over; run hubctl dashboard again",
+    )
+}
+
+/// Whether a browser requests the script of a service worker that is not the hub's. Another program that had the hub's
+/// port may have left one in the browser, and it would answer for the hub from then on. Browsers look for a new version
+/// of it when a page is loaded; the response makes them remove it, with all other data that the program stored.
+fn is_foreign_worker(request: &Request) -> bool {
+    request.headers().contains_key(SERVICE_WORKER) && request.uri().path() != "/service-worker.js"
 }
 
 /// Refuses requests from pages of other origins. Any page may link to the start page, but to nothing else.
@@ -224,23 +247,28 @@ impl<'a> Field<'a> {
     }
 }
 
-/// Whether a request needs no token: the dashboard's files, the probes, `/hello` and `/login`.
+/// Whether a request needs no token: the dashboard's files, the probes, `/hello` and signing in.
 pub(crate) fn is_public(method: &Method, path: &str) -> bool {
     match *method {
         Method::GET | Method::HEAD => {
-            matches!(path, "/" | "/healthz" | "/readyz" | "/hello") || path.starts_with("/assets/")
+            matches!(
+                path,
+                "/" | "/healthz" | "/readyz" | "/hello" | "/service-worker.js"
+            ) || path.starts_with("/assets/")
         }
-        Method::POST => path == "/login",
+        Method::POST => matches!(path, "/login" | "/login/challenge" | "/login/resume"),
         _ => false,
     }
 }
 
-/// Ends a stream when the session that opened it ends.
+/// Ends a stream when the session that opened it ends, or when its device is removed.
 fn end_with(session: DashboardSession, response: Response) -> Response {
     if response.body().size_hint().exact().is_some() {
         return response;
     }
-    let end = tokio::time::sleep(session.remaining(Now::read()));
+    let expiry = tokio::time::sleep(session.remaining(Now::read()));
+    let removed = session.removed().clone();
+    let end = async move { removed.run_until_cancelled(expiry).await };
     response.map(|body| Body::from_stream(body.into_data_stream().take_until(end)))
 }
 

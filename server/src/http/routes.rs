@@ -9,7 +9,6 @@ use axum::http::{HeaderValue, StatusCode};
 use axum::response::Response;
 use axum::routing::{delete, get, post, put};
 
-use crate::core::secret::Token;
 use crate::http::login::LoginState;
 use crate::hub::Hub;
 
@@ -40,22 +39,31 @@ mod trace;
 mod wait;
 mod wake_note;
 
-/// The router with every route of a hub that listens on `port` and keeps its files in `state_dir`.
-pub fn router(hub: Hub, token: Token, port: u16, state_dir: &Path) -> Router {
-    let login = LoginState::new(token.clone(), port);
+/// The router with every route of a hub that keeps its files in `state_dir`.
+pub fn router(hub: Hub, login: LoginState, state_dir: &Path) -> Router {
     let about = about::AboutState {
         hub: hub.clone(),
         state_dir: state_dir.into(),
-        port,
+        port: login.port,
     };
     let mcp = mcp::McpState::new(&hub);
     routes_of_the_hub()
         .with_state(hub)
         .route("/mcp", post(mcp::mcp).with_state(mcp))
         .route("/hub", get(about::about).with_state(about))
-        .route("/hello", get(hello::hello).with_state(token))
-        .route("/login", post(login::login).with_state(login.clone()))
-        .route("/login/code", post(login::code).with_state(login))
+        .route("/hello", get(hello::hello).with_state(login.clone()))
+        .merge(routes_of_sign_in().with_state(login))
+}
+
+#[rustfmt::skip]
+fn routes_of_sign_in() -> Router<LoginState> {
+    Router::new()
+        .route("/login", post(login::login))
+        .route("/login/code", post(login::code))
+        .route("/login/challenge", post(login::challenge))
+        .route("/login/resume", post(login::resume))
+        .route("/login/devices", get(login::devices))
+        .route("/login/devices/{id}", delete(login::remove))
 }
 
 #[rustfmt::skip]
@@ -63,6 +71,7 @@ fn routes_of_the_hub() -> Router<Hub> {
     Router::new()
         .route("/", get(assets::page))
         .route("/assets/{*path}", get(assets::asset))
+        .route("/service-worker.js", get(assets::service_worker))
         .route("/notify", post(notify::notify))
         .route("/wait", get(wait::wait).head(wait::head))
         .route("/events", get(events::events))

@@ -110,15 +110,35 @@ export async function attack({ hub, id, token, script, style }) {
       await loaded;
     }
   }
-  const channel = new BroadcastChannel('hub');
-  const heard = new Promise((resolve) => {
-    channel.onmessage = ({ data }) => resolve(got.push(`BroadcastChannel: ${JSON.stringify(data).slice(0, 40)}`));
-    setTimeout(resolve, 400);
-  });
-  channel.postMessage({ kind: 'login-wanted' });
-  await heard;
   if (Object.keys(sessionStorage).length) got.push('sessionStorage');
   // Last, because the script replaces the content of the page.
   await load('script', 'src', script);
   return got;
+}
+
+/**
+ * Runs in a page of a program that has taken the hub's port, which has the origin of the dashboard: tries to read the
+ * key that the browser keeps, and uses it to answer a challenge of the hub for these addresses.
+ *
+ * @param {{challenge: string, addresses: string[]}} about
+ */
+export async function useKey({ challenge, addresses }) {
+  const opening = indexedDB.open('hub');
+  await new Promise((resolve) => (opening.onsuccess = resolve));
+  const asking = opening.result.transaction('devices').objectStore('devices').get('own');
+  await new Promise((resolve) => (asking.onsuccess = resolve));
+  opening.result.close();
+  const { key } = asking.result;
+  /** @type {unknown[]} */
+  const exported = [];
+  for (const format of /** @type {const} */ (['raw', 'jwk'])) {
+    await crypto.subtle.exportKey(format, key).then((it) => exported.push(it), () => {});
+  }
+  /** @type {string[]} */
+  const proofs = [];
+  for (const address of addresses) {
+    const signature = await crypto.subtle.sign('HMAC', key, new TextEncoder().encode(`resume\0${challenge}${address}`));
+    proofs.push(Array.from(new Uint8Array(signature), (byte) => byte.toString(16).padStart(2, '0')).join(''));
+  }
+  return { proofs, exported, stored: JSON.stringify(asking.result) };
 }

@@ -96,17 +96,15 @@ export async function openDashboard(hub, opening = {}) {
 }
 
 /**
- * Reloads the page, and signs in again, because a session is in its tab's memory only.
+ * Loads the page again, in the session of its browser.
  *
  * @param {Hub} hub
  * @param {Page} page
  * @param {string} [search] with another query
  */
 export async function openAnew(hub, page, search = new URL(page.url()).search) {
-  const { code } = await hub.code();
-  // Without this, a change of the fragment alone would load nothing.
   await page.goto('about:blank');
-  await page.goto(`${hub.url}/${search}#code=${code}`);
+  await page.goto(`${hub.url}/${search}`);
   await live(page);
 }
 

@@ -1,11 +1,12 @@
-/** Records a page's browser notifications and sounds. */
+/** Reads a page's browser notifications, and records its sounds. */
 
 /** @typedef {import('playwright-core').BrowserContext} BrowserContext */
 /** @typedef {import('playwright-core').Page} Page */
-/** @typedef {{title: string, body: string, tag: string, closed: boolean}} Shown */
+/** @typedef {{title: string, body: string, tag: string, actions: string[]}} Shown */
 
 /**
- * Lets pages of this profile show browser notifications, which Chromium really shows, and records them.
+ * Lets pages of this profile show browser notifications, which Chromium really shows. The pages have no focus until
+ * {@link focus} gives it to one.
  *
  * @param {BrowserContext} context
  */
@@ -16,24 +17,15 @@ export async function record(context) {
 
 /** Runs in the page before its scripts. */
 function recorder() {
-  /** @type {(Notification & {closed?: boolean})[]} */
-  const shown = [];
   /** @type {number[]} */
   const heard = [];
-  Object.assign(window, { shown, heard });
-  const Real = window.Notification;
-  window.Notification = class extends Real {
-    /** @param {string} title @param {NotificationOptions} [options] */
-    constructor(title, options) {
-      super(title, options);
-      shown.push(this);
-    }
-
-    close() {
-      Object.assign(this, { closed: true });
-      super.close();
-    }
-  };
+  /** @type {number[]} */
+  const badges = [];
+  Object.assign(window, { heard, badges, focused: false });
+  // Playwright gives every page the focus.
+  // @ts-expect-error the recorder's
+  document.hasFocus = () => window.focused;
+  navigator.setAppBadge = async (count = 0) => void badges.push(count);
   const start = OscillatorNode.prototype.start;
   OscillatorNode.prototype.start = function (when) {
     heard.push(Math.round(this.frequency.value));
@@ -42,23 +34,41 @@ function recorder() {
 }
 
 /**
- * The browser notifications that this page has shown, oldest first.
+ * Gives a page the focus, or takes it.
+ *
+ * @param {Page} page
+ * @param {boolean} [focused]
+ */
+export function focus(page, focused = true) {
+  return page.evaluate((on) => {
+    Object.assign(window, { focused: on });
+    dispatchEvent(new Event(on ? 'focus' : 'blur'));
+  }, focused);
+}
+
+/**
+ * The browser notifications that are shown now, by tag.
  *
  * @param {Page} page
  * @returns {Promise<Shown[]>}
  */
-export function shown(page) {
-  // @ts-expect-error the recorder's
-  return page.evaluate(() => window.shown.map(({ title, body, tag, closed = false }) => ({ title, body, tag, closed })));
+export async function shown(page) {
+  const all = await page.evaluate(async () => {
+    const registration = await navigator.serviceWorker.getRegistration();
+    const found = (await registration?.getNotifications()) ?? [];
+    // @ts-expect-error not in the types of TypeScript yet
+    return found.map(({ title, body, tag, actions }) => ({ title, body, tag, actions: actions.map((one) => one.title) }));
+  });
+  return all.sort((a, b) => (a.tag < b.tag ? -1 : 1));
 }
 
 /**
- * The tags (ids) of the browser notifications that this page has shown.
+ * The tags of the browser notifications that are shown now; those of questions are their ids.
  *
  * @param {Page} page
  */
 export async function tags(page) {
-  return (await shown(page)).map(({ tag }) => Number(tag));
+  return (await shown(page)).map(({ tag }) => tag);
 }
 
 /**
@@ -73,12 +83,48 @@ export function heard(page) {
 }
 
 /**
- * Clicks a browser notification as the person would.
+ * The numbers on the badge of the installed page, oldest first.
  *
  * @param {Page} page
- * @param {number} index
+ * @returns {Promise<number[]>}
  */
-export function click(page, index) {
+export function badges(page) {
   // @ts-expect-error the recorder's
-  return page.evaluate((at) => window.shown[at].dispatchEvent(new Event('click')), index);
+  return page.evaluate(() => window.badges);
+}
+
+/**
+ * Clicks a browser notification, or one of its buttons, as the person would. Returns the addresses of the pages that the
+ * service worker opened.
+ *
+ * @param {BrowserContext} context
+ * @param {string} tag
+ * @param {string} [action] the title of a button
+ * @returns {Promise<string[]>}
+ */
+export async function click(context, tag, action) {
+  const [worker] = context.serviceWorkers();
+  if (!worker) throw new Error('no service worker');
+  return worker.evaluate(
+    async ([wanted, title]) => {
+      const scope = /** @type {any} */ (self);
+      const [notification] = await scope.registration.getNotifications({ tag: wanted });
+      const found = notification.actions.find((/** @type {any} */ one) => one.title === title);
+      if (title && !found) throw new Error(`no action ${title}`);
+      const event = new scope.NotificationEvent('notificationclick', { notification, action: found?.action ?? '' });
+      /** @type {Promise<unknown>[]} */
+      const work = [];
+      /** @type {string[]} */
+      const opened = [];
+      // Only the browser's own events may extend the worker's life, and open pages.
+      event.waitUntil = (/** @type {Promise<unknown>} */ it) => work.push(it);
+      const { openWindow } = scope.clients;
+      scope.clients.openWindow = async (/** @type {string} */ url) => void opened.push(url);
+      scope.dispatchEvent(event);
+      await Promise.all(work);
+      scope.clients.openWindow = openWindow;
+      return opened;
+    },
+    /** @type {[string, string|undefined]} */ ([tag, action]),
+  );
 }

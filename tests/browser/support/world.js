@@ -141,3 +141,27 @@ function id(name) {
   const hex = Buffer.from(name).toString('hex').padEnd(12, '0').slice(0, 12);
   return `1b1c0a5e-0000-4000-8000-${hex}`;
 }
+
+const NAMES = ['login', 'search', 'images', 'prices', 'checkout', 'docs', 'bench', 'import', 'reports', 'cart', 'mail', 'auth'];
+const PROMPTS = ['Index the catalogue again with the new analyser', 'Merge the three branches, then run every suite', 'Move the price rules into the new table', 'Find out why the import is slow'];
+const WORDS = ['All 214 tests pass; 3 warnings are left in feed.js.', 'The migration is ready to be looked at.', 'Opened pull request 128. Shall I merge it?', 'Rebased onto main, no conflicts.'];
+
+/**
+ * Agents in three projects: a quarter stopped, two or more ask, some are workers, the others work.
+ *
+ * @param {Hub} hub
+ * @param {number} count
+ */
+export async function agents(hub, count) {
+  for (let n = 0; n < count; n += 1) {
+    const project = [HUB, SHOP, LEDGER][n % 3] ?? HUB;
+    const name = `${NAMES[n % NAMES.length]}${n < NAMES.length ? '' : `-${Math.floor(n / NAMES.length) + 1}`}`;
+    const params = { project, name, session: name, host: hostname(), ...(n % 5 === 4 ? { parent: NAMES[(n - 3) % NAMES.length] ?? '' } : {}) };
+    const hook = (/** @type {string} */ event, /** @type {object} */ more) => hub.hook('claude', { hook_event_name: event, session_id: id(name), cwd: n % 3 ? `${project}-${['web', 'api', 'model'][n % 3]}` : project, ...more }, params);
+    await hook('SessionStart', { source: 'startup' });
+    await hook('UserPromptSubmit', { prompt: PROMPTS[n % PROMPTS.length] });
+    if (n % 4 === 1) await hook('Stop', { stop_hook_active: false, last_assistant_message: WORDS[n % WORDS.length], background_tasks: [] });
+    if (n % 6 === 2 && n < 18) await hub.post({ project, from: name, session: name, type: 'question', msg: 'Drop the column legacy_ref? 3 reports still read it.', options: ['Drop it', 'Keep it'] });
+    if (n % 15 === 7) await hook('StopFailure', { error: 'billing_error', error_type: 'billing_error', message: 'Your credit balance is too low.' });
+  }
+}

@@ -10,8 +10,8 @@ fn wanted() -> Preferences {
     let wanted = json!({
         "quiet": { "from": "22:00", "to": "07:00", "zone": "Europe/Berlin" },
         "mutes": [{ "project": "default", "session": "w1", "until": "2026-11-21T12:00:00.000Z" }],
-        "notify": ["question", "error"],
-        "sound": ["question"],
+        "notify": ["needs_you", "blocked"],
+        "sound": ["needs_you"],
     });
     serde_json::from_value(wanted).unwrap()
 }
@@ -45,7 +45,10 @@ fn preferences_have_the_bytes_of_format_1() {
         preferences: wanted(),
         at: noon(),
     });
-    let payload = r#"{"preferences":{"quiet":{"from":"22:00","to":"07:00","zone":"Europe/Berlin"},"mutes":[{"project":"default","session":"w1","until":"2026-11-21T12:00:00.000Z"}],"notify":["question","error"],"sound":["question"]},"at":"2026-11-21T12:00:00.000Z"}"#;
+    let payload = r#"{"preferences":{"quiet":{"from":"22:00","to":"07:00","zone":"Europe/Berlin"},"mutes":[{"project":"default","session":"w1","until":"2026-11-21T12:00:00.000Z"}],"notify":["needs_you","blocked"],"sound":["needs_you"]},"at":"2026-11-21T12:00:00.000Z"}"#;
     assert_eq!(record.encode(), (80, payload.into()));
     assert_eq!(Record::decode(80, &payload.into()).unwrap(), record);
+    // Earlier versions stored types of notifications.
+    let old = r#"{"preferences":{"quiet":{"from":"22:00","to":"07:00","zone":"Europe/Berlin"},"mutes":[{"project":"default","session":"w1","until":"2026-11-21T12:00:00.000Z"}],"notify":["question","error"],"sound":["question"]},"at":"2026-11-21T12:00:00.000Z"}"#;
+    assert_eq!(Record::decode(80, &old.into()).unwrap(), record);
 }

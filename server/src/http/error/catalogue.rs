@@ -55,6 +55,9 @@ codes! {
     /// The request comes from another user of this machine.
     ForeignUser => 403 "foreign_user", "another user's program asked",
         "open the link in a browser of the user who runs the hub; see hubctl dashboard";
+    /// A device that is not signed in.
+    UnknownDevice => 404 "unknown_device", "no such device",
+        "see hubctl dashboard --devices; a device that is not listed has no session";
     /// A dashboard session asked for an operation that requires the token.
     NeedsToken => 403 "needs_token", "a dashboard's session may not do this",
         "run hubctl dashboard where the hub runs, or use the hub's token or its Unix socket";

@@ -15,14 +15,16 @@ fn token() -> Token {
     "5".repeat(64).parse().unwrap()
 }
 
-fn app() -> Guarded {
+fn app(devices: Devices) -> Guarded {
     let routes = Router::new()
         .route("/", get(async || "page"))
         .route("/inboxes", get(async || "inboxes"))
         .route("/caller", get(caller))
         .route("/stream", get(stream))
+        .route("/silent", get(std::future::pending::<()>))
         .route("/panic", get(panics));
-    protect(routes, Guard::new(token(), &["hub.example:443".into()]))
+    let hosts = ["hub.example:443".into()];
+    protect(routes, Guard::new(token(), devices, &hosts))
 }
 
 /// Answers whether a dashboard session made the request.
@@ -41,7 +43,7 @@ async fn panics() -> &'static str {
 }
 
 /// A request as it may arrive over TCP; a second header of the same name is added to the first.
-struct Asked(Request);
+struct Asked(Request, Devices);
 
 fn ask(method: &str, path: &str) -> Asked {
     let mut request = Request::new(Body::empty());
@@ -51,15 +53,7 @@ fn ask(method: &str, path: &str) -> Asked {
         local: ([127, 0, 0, 1], PORT).into(),
         remote: ([127, 0, 0, 1], 1).into(),
     });
-    Asked(request)
-}
-
-/// The token of a session that ends in `left` seconds.
-fn session(left: i64) -> String {
-    let life = SESSION_LIFE.as_secs().cast_signed();
-    let begun = Timestamp::now().plus_millis((left - life) * 1000);
-    let (wall, mono) = (begun, Instant::now());
-    DashboardSession::start(Now { wall, mono }).token(&token())
+    Asked(request, Devices::default())
 }
 
 impl Asked {
@@ -79,7 +73,14 @@ impl Asked {
 
     /// Adds the token of a session that ends in `left` seconds.
     fn session(self, left: i64) -> Self {
-        self.header("authorization", &format!("Bearer {}", session(left)))
+        let life = SESSION_LIFE.as_secs().cast_signed();
+        let wall = Timestamp::now().plus_millis((left - life) * 1000);
+        let mono = Instant::now();
+        let session = self.1.add("x".into(), "h", Now { wall, mono }).unwrap();
+        self.header(
+            "authorization",
+            &format!("Bearer {}", session.token(&token())),
+        )
     }
 
     fn over_unix(mut self) -> Self {
@@ -88,7 +89,7 @@ impl Asked {
     }
 
     async fn response(self) -> Response {
-        app().answer(self.0).await
+        app(self.1).answer(self.0).await
     }
 
     async fn status(self) -> u16 {
@@ -198,6 +199,38 @@ async fn a_stream_ends_with_its_session() {
     let stream = ask("GET", "/stream").host().session(1).response().await;
     let read = tokio::time::timeout(Duration::from_secs(20), text(stream));
     assert_eq!(read.await.expect("an end"), "1");
+}
+
+#[tokio::test]
+async fn a_stream_and_a_request_end_at_once_when_their_device_is_removed() {
+    let stream = ask("GET", "/stream").host().session(3600);
+    let devices = stream.1.clone();
+    let stream = stream.response().await;
+    let waiting = ask("GET", "/silent").host();
+    let waiting = Asked(waiting.0, devices.clone()).session(3600).response();
+    let remove = async { devices.remove(None).unwrap() };
+    let ended = async { tokio::join!(text(stream), waiting, remove) };
+    let ended = tokio::time::timeout(Duration::from_secs(20), ended).await;
+    let (stream, waiting, removed) = ended.expect("an end");
+    assert_eq!(
+        (stream.as_str(), waiting.status().as_u16(), removed),
+        ("1", 401, 2)
+    );
+}
+
+#[tokio::test]
+async fn a_browser_is_told_to_remove_a_foreign_service_worker() {
+    for (path, expected) in [
+        ("/evil.js", true),
+        ("/", true),
+        ("/assets/main.js", true),
+        ("/service-worker.js", false),
+    ] {
+        let script = ask("GET", path).host().header("service-worker", "script");
+        let clears = |response: Response| response.headers().contains_key(CLEAR_SITE_DATA);
+        assert_eq!(clears(script.response().await), expected, "{path}");
+        assert!(!clears(ask("GET", path).host().response().await), "{path}");
+    }
 }
 
 #[tokio::test]

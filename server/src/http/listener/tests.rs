@@ -15,6 +15,7 @@ use tokio::task::JoinHandle;
 use super::*;
 use crate::config::{Config, ConfigArgs, Positive};
 use crate::http::guard::{Guard, protect};
+use crate::http::login::Devices;
 use crate::http::peer::Peer;
 use crate::http::request::payload::Payload;
 
@@ -71,7 +72,7 @@ fn start(limits: Limits) -> Running {
         )
         .route("/silent", get(async || endless(stream::pending())))
         .route("/flood", get(async || endless(stream::repeat("flood"))));
-    let app = protect(routes, Guard::new(token.clone(), &[]));
+    let app = protect(routes, Guard::new(token.clone(), Devices::default(), &[]));
     let sockets = Sockets::bind("127.0.0.1:0".parse().unwrap(), &state).unwrap();
     let port = sockets.port();
     let serving = tokio::spawn({

@@ -33,8 +33,13 @@ const ASSETS: &[Asset] = include!(concat!(env!("OUT_DIR"), "/assets.rs"));
 /// The Content-Security-Policy: the page runs its own scripts and calls its own hub, nothing else. Trusted Types keep
 /// text from becoming code.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
-    connect-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; \
+    connect-src 'self'; manifest-src 'self'; worker-src 'self'; frame-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; \
     require-trusted-types-for 'script'; trusted-types 'none'";
+
+/// The policy of the document that registers the service worker. `register` takes a script's URL as text, which the
+/// Trusted Types of the page refuse; so the page loads this document in a frame, and it runs one constant script.
+const WORKER_POLICY: &str = "default-src 'none'; script-src 'self'; worker-src 'self'; base-uri 'none'; \
+    form-action 'none'; frame-ancestors 'self'";
 
 /// The header that separates the page from the windows of other sites.
 const OPENER_POLICY: HeaderName = HeaderName::from_static("cross-origin-opener-policy");
@@ -50,6 +55,11 @@ pub(super) async fn asset(
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     answer(&path, &headers)
+}
+
+/// `GET /service-worker.js`: the service worker. It controls the pages below its own path, so it is not in `/assets/`.
+pub(super) async fn service_worker(headers: HeaderMap) -> Result<Response, ApiError> {
+    answer("service-worker.js", &headers)
 }
 
 /// The content of a file as one client gets it.
@@ -75,7 +85,7 @@ fn answer(path: &str, headers: &HeaderMap) -> Result<Response, ApiError> {
         "no-cache"
     };
     let about = [
-        (CONTENT_SECURITY_POLICY, POLICY),
+        (CONTENT_SECURITY_POLICY, policy(path)),
         // Without this, a page that opened this one could keep a handle to its window.
         (OPENER_POLICY, "same-origin"),
         (REFERRER_POLICY, "no-referrer"),
@@ -127,6 +137,13 @@ fn source(directory: &OsString, path: &str) -> Option<Representation> {
         tag: None,
         is_hashed: false,
     })
+}
+
+fn policy(path: &str) -> &'static str {
+    match path {
+        "register-worker.html" => WORKER_POLICY,
+        _ => POLICY,
+    }
 }
 
 /// The media type of a file. A file whose extension has none here is not served.

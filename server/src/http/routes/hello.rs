@@ -8,10 +8,10 @@ use axum::http::header::HOST;
 use hub_protocol::Hello;
 use serde::Deserialize;
 
-use crate::core::secret::{Token, hex};
+use crate::core::secret::hex;
 use crate::core::time::Now;
 use crate::http::error::{ApiError, Code};
-use crate::http::login::DashboardSession;
+use crate::http::login::LoginState;
 use crate::http::request::params::Params;
 
 /// The query: the client's nonce, and the session to prove, if not the token.
@@ -28,7 +28,7 @@ pub(super) struct HelloParams {
 /// secret.
 #[allow(clippy::unused_async)] // a handler
 pub(super) async fn hello(
-    State(token): State<Token>,
+    State(login): State<LoginState>,
     headers: HeaderMap,
     Params(params): Params<HelloParams>,
 ) -> Result<Json<Hello>, ApiError> {
@@ -42,8 +42,10 @@ pub(super) async fn hello(
     let address = headers.get(HOST).map_or(&b""[..], |host| host.as_bytes());
     let parts = [nonce.as_bytes(), address];
     let proof = match &params.session {
-        None => token.hmac(&parts),
-        Some(ends) => DashboardSession::prove(ends, &token, &parts, Now::read())
+        None => login.token.hmac(&parts),
+        Some(id) => login
+            .devices
+            .prove(id, &login.token, &parts, Now::read())
             .ok_or_else(|| ApiError::new(Code::Invalid, "session is over, or none"))?,
     };
     Ok(Json(Hello {

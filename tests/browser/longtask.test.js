@@ -1,0 +1,58 @@
+/** Long tasks of the page while the hub is busy. The figures are printed, never asserted: they depend on the machine. */
+
+import assert from 'node:assert/strict';
+
+import { openDashboard, startHub, test, until } from './support/index.js';
+import { agents } from './support/world.js';
+
+/** @typedef {import('playwright-core').Page} Page */
+
+test('2,000 notifications in five seconds arrive at a page with sixty agents', async (t) => {
+  const hub = await startHub();
+  await agents(hub, 60);
+  const page = await openDashboard(hub, { width: 1440 });
+  await until(async () => (await page.locator('.board-row').count()) === 60, { what: 'sixty rows' });
+  await watch(page);
+  const start = performance.now();
+  let last = 0;
+  for (let batch = 0; batch < 100; batch += 1) {
+    const due = start + batch * 50;
+    await new Promise((resolve) => setTimeout(resolve, Math.max(0, due - performance.now())));
+    const types = ['progress', 'message', 'complete', 'message'];
+    const { ids } = await hub.post(Array.from({ length: 20 }, (_, n) => ({ msg: `batch ${batch}, step ${n}`, from: `worker-${n}`, project: '/src/app', type: types[n % 4] })));
+    last = ids[19] ?? 0;
+  }
+  const took = performance.now() - start;
+  await until(() => page.evaluate((id) => /** @type {any} */ (document.querySelector('hub-app')).store.feed.newest >= id, last), { what: 'the last one arrived' });
+  assert.equal(await page.locator('.board-row').count() >= 60, true);
+  t.diagnostic(`2,000 notifications in ${(took / 1000).toFixed(1)} s: ${await figures(page)}`);
+});
+
+test('a page opens on a history of 100,000 notifications and sixty agents', async (t) => {
+  const hub = await startHub();
+  for (let at = 0; at < 100; at += 1) await hub.post(Array.from({ length: 1000 }, (_, n) => ({ msg: `step ${at}/${n}`, from: `worker-${n % 60}`, type: 'message' })));
+  await agents(hub, 60);
+  const page = await openDashboard(hub, { width: 1440 });
+  await watch(page);
+  await until(async () => (await page.locator('.board-row').count()) === 60, { what: 'sixty rows' });
+  await page.locator('hub-feed hub-row').first().waitFor();
+  await page.getByRole('button', { name: 'Mark all read' }).click();
+  await page.getByText(/^Marked 1\d\d,?\d{3} as read\.$/).waitFor();
+  t.diagnostic(`100,000 notifications, opened and all marked: ${await figures(page)}`);
+  assert.equal(await page.locator('hub-row[data-unseen]').count(), 0);
+});
+
+/** @param {Page} page */
+async function watch(page) {
+  await page.evaluate(() => {
+    const tasks = /** @type {number[]} */ ([]);
+    Object.assign(window, { tasks });
+    new PerformanceObserver((list) => tasks.push(...list.getEntries().map(({ duration }) => duration))).observe({ type: 'longtask', buffered: true });
+  });
+}
+
+/** @param {Page} page */
+async function figures(page) {
+  const tasks = /** @type {number[]} */ (await page.evaluate(() => /** @type {any} */ (window).tasks));
+  return `${tasks.length} tasks over 50 ms, ${tasks.filter((ms) => ms > 100).length} over 100 ms, longest ${Math.max(0, ...tasks).toFixed(0)} ms`;
+}

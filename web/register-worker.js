@@ -1,0 +1,2 @@
+// Runs in a document of its own, because the page's Trusted Types refuse the URL of a script.
+navigator.serviceWorker.register('/service-worker.js', { updateViaCache: 'none' });

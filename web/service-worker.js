@@ -1,0 +1,81 @@
+/**
+ * The service worker of browser notifications. It passes their clicks to a page, which has the session. It stores
+ * nothing, and answers no request: a page always comes from the hub.
+ *
+ * @typedef {object} Target what a notification is about
+ * @property {number|null} id of the hub's notification
+ * @property {Record<string, string>} answers by action
+ */
+
+/** The time in which a page must take an answer, in ms. */
+const TAKE = 2000;
+/** How often and how long to look whether a page that is left is gone, in ms. */
+const LOOK = 200;
+const LOOKS = 10;
+
+const worker = /** @type {any} */ (self);
+
+worker.addEventListener('install', () => worker.skipWaiting());
+worker.addEventListener('activate', (/** @type {any} */ event) => event.waitUntil(worker.clients.claim()));
+
+worker.addEventListener('notificationclick', (/** @type {any} */ event) => {
+  event.notification.close();
+  event.waitUntil(click(event.notification.data ?? {}, event.action));
+});
+
+// Without a page, nothing could close a notification when its need is settled.
+worker.addEventListener('message', (/** @type {any} */ event) => {
+  if (event.data === 'leaving') event.waitUntil(closeWithoutPages());
+});
+
+/**
+ * Lets a page answer, else shows what the notification is about.
+ *
+ * @param {Target} target
+ * @param {string} action
+ */
+async function click({ id = null, answers = {} }, action) {
+  const pages = await allPages();
+  const answer = answers[action];
+  if (answer !== undefined && (await isTaken(pages, { kind: 'answer', id, answer }))) return;
+  const page = pages[0];
+  if (!page) return worker.clients.openWindow(id === null ? '/' : `/?id=${id}`);
+  page.postMessage({ kind: 'open', id });
+  // A browser may refuse the focus; the page shows it anyway.
+  await page.focus().catch(() => {});
+}
+
+/**
+ * Sends a message to all pages; the one that reads the hub's events takes it. A page that is signed out does not.
+ *
+ * @param {any[]} pages
+ * @param {object} message
+ * @returns {Promise<boolean>}
+ */
+function isTaken(pages, message) {
+  return new Promise((resolve) => {
+    for (const page of pages) {
+      const { port1, port2 } = new MessageChannel();
+      port1.onmessage = () => resolve(true);
+      page.postMessage(message, [port2]);
+    }
+    setTimeout(() => resolve(false), pages.length > 0 ? TAKE : 0);
+  });
+}
+
+async function closeWithoutPages() {
+  for (let look = 0; look < LOOKS; look += 1) {
+    const pages = await allPages();
+    if (pages.length === 0) {
+      for (const shown of await worker.registration.getNotifications()) shown.close();
+      return;
+    }
+    await new Promise((resolve) => setTimeout(resolve, LOOK));
+  }
+}
+
+/** @returns {Promise<any[]>} */
+async function allPages() {
+  const all = await worker.clients.matchAll({ type: 'window', includeUncontrolled: true });
+  return all.filter((/** @type {any} */ { frameType }) => frameType !== 'nested');
+}
