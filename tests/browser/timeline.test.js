@@ -214,6 +214,9 @@ function identity(pid) {
   return { pid, started: Number(started), boot_id: readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim() };
 }
 
+/** Opens the pane of a session. @param {Hub} hub @param {string} id */
+const openSession = (hub, id) => openDashboard(hub, { path: `/?agent=${encodeURIComponent(`${PROJECT}/${id}`)}` });
+
 test('the button selects the pane of the session that runs in tmux', async () => {
   const hub = await startHub();
   const tmux = startTmux(hub);
@@ -223,8 +226,7 @@ test('the button selects the pane of the session that runs in tmux', async () =>
   assert.notEqual(active(), pane, 'another window is active');
   await register(hub, 'w1', { host: hostname(), pane, cwd: '/src/w1', process: identity(Number(pid)) });
   await register(hub, 'w2', { host: hostname(), pane: '%99', process: identity(Number(pid)) });
-  const page = await openDashboard(hub);
-  await page.locator('hub-session[data-id="w1"] > .card').getByRole('button', { expanded: false }).click();
+  const page = await openSession(hub, 'w1');
   await page.getByRole('button', { name: 'Go to the pane of w1' }).click();
   await page.getByText('No terminal is attached.').waitFor();
   assert.equal(active(), pane);
@@ -250,9 +252,8 @@ test('a pane that runs another program now is not selected, and the page says wh
   const other = tmux('new-window', '-d', '-t', 'work', '-P', '-F', '#{pane_id}', 'sleep 600');
   const before = tmux('display-message', '-p', '-t', 'work', '#{pane_id}');
   await register(hub, 'w1', { host: hostname(), pane: other, process: identity(Number(pid)) });
-  const page = await openDashboard(hub);
+  const page = await openSession(hub, 'w1');
   allow(page, /status of 409/);
-  await page.locator('hub-session[data-id="w1"] > .card').getByRole('button', { expanded: false }).click();
   await page.getByRole('button', { name: 'Go to the pane of w1' }).click();
   await page.locator('hub-toast').getByText(/pane %\d+ runs another program now/).waitFor();
   assert.equal(tmux('display-message', '-p', '-t', 'work', '#{pane_id}'), before);
