@@ -26,7 +26,8 @@ export function setText(element, text) {
  * @param {E[K]} value
  */
 export function setProperty(element, name, value) {
-  if (element[name] !== value) element[name] = value;
+  const shown = typeof value === 'string' ? /** @type {E[K]} */ (showDirection(value)) : value;
+  if (element[name] !== shown) element[name] = shown;
 }
 
 /**
