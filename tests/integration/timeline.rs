@@ -60,8 +60,8 @@ async fn a_part_of_the_timeline_has_only_the_sessions_and_waits_of_that_time() {
     .await;
     report(&client, "w2", &[(100, "waiting")]).await;
     let ago = |minutes: i64| Timestamp::now().plus_millis(-minutes * MINUTE);
-    let part = client.read(&format!("/timeline?since={}&until={}", ago(240), ago(195)));
-    let part = part.await;
+    let window = format!("/timeline?since={}&until={}", ago(240), ago(195));
+    let part = client.read(&window).await;
     assert_eq!(each(&part["lanes"], "session"), json!(["w1"]));
     assert_eq!(minutes(&part["waited_ms"]), 40);
     let present = client.read(&format!("/timeline?since={}", ago(60))).await;
@@ -116,9 +116,9 @@ pub(crate) async fn go_to_a_pane(hub: &Hub, client: &Client) {
         .json();
     assert_eq!(shown["pane"], pane.id());
     assert_eq!(shown["attached"], false);
-    let reused = json!({ "pid": pid, "started": started + 1 });
+    let other = json!({ "pid": pid, "started": started + 1 });
     client
-        .put_json("/sessions/paned", json!({ "process": reused }))
+        .put_json("/sessions/paned", json!({ "process": other }))
         .await
         .expect(200);
     let refused = hub
