@@ -25,7 +25,7 @@ fn asked(hub: &InstalledHub) -> String {
 /// Answers a question; the agent must get the answer at once.
 fn answer(hub: &InstalledHub, id: &str, text: &str) {
     let done = hub.try_hubctl(&["answer", id, text]);
-    let said = String::from_utf8_lossy(&done.stderr).into_owned();
+    let said = String::from_utf8_lossy(&done.stdout).into_owned();
     assert!(done.status.success(), "{done:?}");
     assert!(said.contains("the session has it"), "{said}");
 }

@@ -37,6 +37,16 @@ function permission(hub, input, session = 'search') {
   return answer.then((reply) => reply.hookSpecificOutput.decision);
 }
 
+/**
+ * The agent goes on.
+ *
+ * @param {import('./support/hub.js').Hub} hub
+ * @param {string} session
+ */
+function worked(hub, session) {
+  return hub.hook('claude', { hook_event_name: 'PostToolUse', session_id: session, cwd: PROJECT, tool_name: 'Bash' }, { project: PROJECT, name: session });
+}
+
 test('after an answer that comes too late, the page reports it, keeps the draft and moves the focus to the next item', async () => {
   const hub = await startHub();
   const first = await ask(hub, { ts: ago(2) });
@@ -104,6 +114,7 @@ test('a permission shows the whole command, and approving it lets the agent cont
   assert.match(await item.innerText(), /Bash[^]*Remove leftovers[^]*5000/);
   await item.getByRole('button', { name: 'Approve' }).click();
   assert.deepEqual(await decision, { behavior: 'allow' });
+  await worked(hub, 'search');
   await item.waitFor({ state: 'detached' });
 });
 

@@ -218,7 +218,8 @@ fn on_a_terminal_the_command_gets_the_terminal() {
 fn is_alive(place: &Place, session: &str) -> bool {
     let known = place.json("sessions --json");
     let mut known = known["sessions"].as_array().expect("sessions").iter();
-    known.any(|it| it["id"] == session)
+    // One that ended with an error is listed as blocked until that is seen.
+    known.any(|it| it["id"] == session && it["phase"]["name"] != "blocked")
 }
 
 #[test]

@@ -28,7 +28,7 @@ fn the_table_shows_state_with_evidence_waiter_pending_and_the_primary() {
     };
     assert!(row("lead").starts_with("lead *"), "{table}");
     assert!(row("lead").contains("  none    1  "), "{table}");
-    for part in ["complete (", " s ago)", "live", "lead", "/src/w1"] {
+    for part in ["done (", " s)", "tests pass", "live", "lead", "/src/w1"] {
         assert!(row("w1").contains(part), "{part}: {table}");
     }
 }

@@ -320,6 +320,13 @@ async fn challenge(hub: &Hub) -> Value {
     made.expect(200).json()["challenge"].clone()
 }
 
+/// Resumes a session as a browser does.
+pub(crate) async fn resume(hub: &Hub, session: &str) -> Answer {
+    let host = format!("127.0.0.1:{}", hub.port());
+    let body = answer(session, &challenge(hub).await, &host);
+    hub.stranger().post_json("/login/resume", body).await
+}
+
 #[tokio::test]
 async fn a_browser_resumes_its_session_with_a_new_challenge_each_time() {
     let (mut hub, _client) = disk_hub();

@@ -14,6 +14,8 @@ export class HubNotify extends StoreElement {
   #later = h('button', { class: 'ghost', onclick: () => this.#decide() }, 'Not now');
 
   connectedCallback() {
+    this.setAttribute('role', 'region');
+    this.setAttribute('aria-label', 'Notifications of this browser');
     this.replaceChildren(this.#turnOn, this.#later, this.#text);
     this.watch(['preferences', 'info', 'connection'], () => this.#render());
   }

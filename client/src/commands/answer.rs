@@ -73,8 +73,10 @@ pub(crate) async fn run(args: &AnswerArgs, context: &Context) -> Result<Exit, Er
         ))?;
     }
     let (progress, exit) = progress(&question);
-    if !args.json || exit != Exit::DONE {
+    if exit != Exit::DONE {
         say(progress);
+    } else if !args.json {
+        println(progress)?;
     }
     Ok(exit)
 }

@@ -122,30 +122,33 @@ impl State {
                 Progress::Delivered => AnswerDelivery::Delivered,
                 Progress::Taken => AnswerDelivery::Taken,
             },
-            QuestionState::Answered => self.inbox_delivery(question, question.answer?),
+            QuestionState::Answered => self.inbox_delivery(question, question.answer?)?,
             QuestionState::Withdrawn | QuestionState::Superseded | QuestionState::Expired => {
                 return None;
             }
         })
     }
 
-    /// Returns how far an answer has come that goes through the asker's inbox.
-    fn inbox_delivery(&self, question: &Question, answer: Seq) -> AnswerDelivery {
+    /// Returns how far an answer has come that goes through the asker's inbox. A sender that is not registered may read
+    /// the answer in a way that the hub does not see, so for such a sender there is none.
+    fn inbox_delivery(&self, question: &Question, answer: Seq) -> Option<AnswerDelivery> {
         let asker = self.resolve(&question.project, &question.from);
+        let session = self.session(&question.project, asker);
+        session.filter(|it| it.registered.is_some())?;
         let inbox = self.inboxes.get(&question.project, asker);
         let Some(item) = inbox.and_then(|inbox| inbox.get(answer)) else {
             // An ended asker has no inbox, and an answer may expire.
             let lost = self.outcomes.get(answer).is_some() || inbox.is_none();
-            return if lost {
+            return Some(if lost {
                 AnswerDelivery::Stored
             } else {
                 AnswerDelivery::Taken
-            };
+            });
         };
-        match item.emitted {
+        Some(match item.emitted {
             Some((_, way)) if !way.announces() => AnswerDelivery::Delivered,
             _ => AnswerDelivery::Stored,
-        }
+        })
     }
 
     /// Whether the asker is alive and does not have its answer yet.

@@ -268,7 +268,7 @@ mod tests {
     #[test]
     fn a_declared_response_is_accepted_and_counted() {
         let contract = Contract::new();
-        checked(&contract, SEEN, 200, r#"{"seen":true}"#).unwrap();
+        checked(&contract, SEEN, 200, r#"{"seen":true,"changed":1}"#).unwrap();
         assert!(!contract.unexercised().contains(&"markSeen".to_owned()));
         assert!(contract.unexercised().contains(&"unmarkSeen".to_owned()));
     }

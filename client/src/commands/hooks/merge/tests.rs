@@ -191,7 +191,7 @@ fn a_moved_hubctl_replaces_the_old_one_and_is_found() {
     assert!(!moved.contains("/old/"), "{moved}");
     let mut settings = Node::parse(&moved).unwrap();
     let found = find(&mut settings, Agent::Claude, Shape::Grouped).unwrap();
-    assert_eq!(found.len(), 14);
+    assert_eq!(found.len(), 16);
     assert!(
         found
             .iter()
